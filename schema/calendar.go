@@ -1,0 +1,36 @@
+package schema
+
+// CalendarDay is one Chicago day with its bounds as instants. Views join it
+// instead of casting an instant to a date, which would follow the zone of
+// whoever reads.
+type CalendarDay struct {
+	AccountID  string  `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse; join on it too."`
+	ReportDate Date    `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day."`
+	Month      Date    `col:"month" id:"3" doc:"First day of the month."`
+	ISOWeek    string  `col:"iso_week" id:"4" doc:"ISO 8601 week, such as 2026-W47."`
+	DayOfWeek  int64   `col:"day_of_week" id:"5" doc:"1 Monday to 7 Sunday."`
+	IsWeekend  bool    `col:"is_weekend" id:"6" doc:"Saturday or Sunday."`
+	StartsAt   Instant `col:"starts_at" id:"7" doc:"First instant of the day in Chicago."`
+	EndsAt     Instant `col:"ends_at" id:"8" doc:"First instant after the day."`
+	Hours      int64   `col:"hours" id:"9" doc:"Length of the day: 24, or 23 and 25 when the clocks change."`
+	RunID      string  `col:"_run_id" id:"10" doc:"Run that added the day."`
+}
+
+// Calendar holds whole years: from the year of the account's first stored day to
+// the end of the year after the newest.
+var Calendar = Define[CalendarDay]("calendar", ByAccount,
+	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end of next year.")
+
+// CalendarDays are the days of the years first to last for an account.
+func CalendarDays(account, run string, first, last int) []CalendarDay {
+	var days []CalendarDay
+	for d := NewDate(first, 1, 1); d < NewDate(last+1, 1, 1); d++ {
+		weekday := (int64(d.Weekday())+6)%7 + 1
+		days = append(days, CalendarDay{
+			AccountID: account, ReportDate: d, Month: d.Month(), ISOWeek: d.ISOWeek(),
+			DayOfWeek: weekday, IsWeekend: weekday >= 6,
+			StartsAt: InstantOf(d.Start()), EndsAt: InstantOf(d.End()), Hours: int64(d.Hours()), RunID: run,
+		})
+	}
+	return days
+}

@@ -1,0 +1,23 @@
+// Package schema is the vocabulary of spendsync: the words every other package
+// speaks, and one definition per table.
+//
+// It owns the exact kinds of value ([Date], [Money], [Instant], [Null]), the
+// row struct of every table, and [Table], which is read off a row struct once
+// and drives everything made from it: the Arrow schema, the Parquet schema,
+// DuckDB's DDL with its comments, and the data dictionary. A table is defined in
+// one place or it does not exist.
+//
+// The words:
+//
+//   - day: a calendar day in America/Chicago, the zone in which the service
+//     counts money. It has 23, 24 or 25 hours and is never a timestamp.
+//   - instant: a point in time, UTC, in microseconds.
+//   - key: the columns that identify a row of a table. Keys are unique; no index
+//     enforces it, the proof and the verification do.
+//   - coverage: which days are known, and how well. On a covered day a missing
+//     row means zero; on any other day it means that nobody knows.
+//
+// The package promises that a value survives the way row, Arrow, Parquet, DuckDB
+// unchanged, and that field ids are never reused. It knows nothing of HTTP,
+// files or SQL connections.
+package schema

@@ -1,0 +1,208 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// Money is an exact amount of US dollars in millionths: DECIMAL(18,6). No float
+// ever holds money, on no step of the way.
+type Money int64
+
+// Dollar is one US dollar.
+const Dollar Money = 1_000_000
+
+// MaxMoney is the largest amount that DECIMAL(18,6) holds; the smallest is its
+// negative.
+const MaxMoney Money = 999_999_999_999_999_999
+
+// moneyScale is the number of decimals of Money, maxNumberText the longest text
+// of a number that is taken in: far beyond what a float can print.
+const (
+	moneyScale    = 6
+	maxNumberText = 100
+)
+
+var (
+	// ErrNotNumber says that a text is not a JSON number (RFC 8259, section 6).
+	ErrNotNumber = errors.New("not a number")
+	// ErrRange says that a number does not fit where it belongs.
+	ErrRange = errors.New("out of range")
+	// ErrFraction says that a count has a fraction.
+	ErrFraction = errors.New("not a whole number")
+)
+
+// ParseMoney takes an amount from the digits of a JSON number, exponents
+// included. A digit past the sixth decimal is rounded half to even and reported:
+// services that compute in floats send 12.300000000000001. What is not a JSON
+// number, or beyond DECIMAL(18,6), is refused with [ErrNotNumber] or [ErrRange].
+func ParseMoney(text []byte) (m Money, rounded bool, err error) {
+	n, rounded, err := parseScaled(text, moneyScale)
+	return Money(n), rounded, err
+}
+
+// ParseCount takes a whole number from the digits of a JSON number. The forms
+// 12, 12.0 and 1.2e1 are the same whole number; 12.5 is refused with
+// [ErrFraction], for a count that has a fraction is not a count.
+func ParseCount(text []byte) (int64, error) {
+	n, rounded, err := parseScaled(text, 0)
+	if err == nil && rounded {
+		return 0, fmt.Errorf("%.40q: %w", text, ErrFraction)
+	}
+	return n, err
+}
+
+// parseScaled is the number times 10^scale, rounded half to even, and whether
+// rounding lost anything. It holds at most 18 digits.
+func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
+	if len(text) > maxNumberText {
+		return 0, false, fmt.Errorf("a number of %d digits: %w", len(text), ErrRange)
+	}
+	bad := func() (int64, bool, error) {
+		return 0, false, fmt.Errorf("%.40q: %w", text, ErrNotNumber)
+	}
+	i, negative := 0, false
+	if i < len(text) && text[i] == '-' {
+		negative, i = true, i+1
+	}
+	// digits collects the significant digits; point is where the decimal point
+	// stands, counted from the first of them.
+	var digits [maxNumberText]byte
+	n, point := 0, 0
+	whole := i
+	for ; i < len(text) && isDigit(text[i]); i++ {
+		if n > 0 || text[i] != '0' {
+			digits[n] = text[i]
+			n, point = n+1, point+1
+		}
+	}
+	if i == whole || (i-whole > 1 && text[whole] == '0') {
+		return bad()
+	}
+	if i < len(text) && text[i] == '.' {
+		i++
+		fraction := i
+		for ; i < len(text) && isDigit(text[i]); i++ {
+			if n > 0 || text[i] != '0' {
+				digits[n] = text[i]
+				n++
+			} else {
+				point--
+			}
+		}
+		if i == fraction {
+			return bad()
+		}
+	}
+	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
+		i++
+		start := i
+		if i < len(text) && (text[i] == '+' || text[i] == '-') {
+			i++
+		}
+		if i == len(text) || !isDigit(text[i]) {
+			return bad()
+		}
+		e, convErr := strconv.Atoi(string(text[start:]))
+		if errors.Is(convErr, strconv.ErrRange) || e > 1_000_000 || e < -1_000_000 {
+			// So far out that the digits no longer matter, except for zero.
+			e = 1_000_000
+			if text[start] == '-' {
+				e = -e
+			}
+		} else if convErr != nil {
+			return bad()
+		}
+		point, i = point+e, len(text)
+	}
+	if i != len(text) {
+		return bad()
+	}
+	if n == 0 {
+		return 0, false, nil
+	}
+	keep := point + scale // digits in front of the rounding
+	switch {
+	case keep > 18:
+		return 0, false, fmt.Errorf("%.40q: %w", text, ErrRange)
+	case keep < 0:
+		return 0, true, nil
+	}
+	for k := range keep {
+		v *= 10
+		if k < n {
+			v += int64(digits[k] - '0')
+		}
+	}
+	if keep < n {
+		rest := digits[keep:n]
+		inexact = anyNonZero(rest)
+		if rest[0] > '5' || (rest[0] == '5' && (anyNonZero(rest[1:]) || v%2 == 1)) {
+			v++
+		}
+	}
+	if v > int64(MaxMoney) {
+		return 0, false, fmt.Errorf("%.40q: %w", text, ErrRange)
+	}
+	if negative {
+		v = -v
+	}
+	return v, inexact, nil
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func anyNonZero(digits []byte) bool {
+	for _, d := range digits {
+		if d != '0' {
+			return true
+		}
+	}
+	return false
+}
+
+// String is the amount with at least two decimals and no needless zeros behind
+// them: 12.30, 0.000001.
+func (m Money) String() string {
+	b := fmt.Appendf(nil, "%07d", m.abs())
+	cut := len(b) - moneyScale
+	out := append(append(append(make([]byte, 0, len(b)+2), b[:cut]...), '.'), b[cut:]...)
+	for len(out) > cut+3 && out[len(out)-1] == '0' {
+		out = out[:len(out)-1]
+	}
+	if m < 0 {
+		return "-" + string(out)
+	}
+	return string(out)
+}
+
+func (m Money) abs() uint64 {
+	if m < 0 {
+		return uint64(-m)
+	}
+	return uint64(m)
+}
+
+// MarshalText writes what String shows.
+func (m Money) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads an amount; one that would have to be rounded is refused.
+func (m *Money) UnmarshalText(b []byte) error {
+	v, rounded, err := ParseMoney(b)
+	if err == nil && rounded {
+		err = fmt.Errorf("%.40q: more than %d decimals", b, moneyScale)
+	}
+	*m = v
+	return err
+}
+
+// AddMoney is the sum, refused with [ErrRange] where DECIMAL(18,6) ends: a sum
+// that wraps around would look like a number.
+func AddMoney(a, b Money) (Money, error) {
+	sum := a + b // cannot wrap: both are below 10^18
+	if sum > MaxMoney || sum < -MaxMoney {
+		return 0, fmt.Errorf("%v + %v: %w", a, b, ErrRange)
+	}
+	return sum, nil
+}

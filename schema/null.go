@@ -1,0 +1,35 @@
+package schema
+
+import "encoding/json"
+
+// Null is a value that may be absent. Its zero value is absent, so a forgotten
+// field reads as unknown and never as 0: the two are not the same to anyone who
+// adds numbers up.
+type Null[T comparable] struct {
+	V     T
+	Valid bool
+}
+
+// Some is a value that is there.
+func Some[T comparable](v T) Null[T] { return Null[T]{V: v, Valid: true} }
+
+// MarshalJSON writes the value, or null.
+func (n Null[T]) MarshalJSON() ([]byte, error) {
+	if !n.Valid {
+		return []byte("null"), nil
+	}
+	return json.Marshal(n.V)
+}
+
+// UnmarshalJSON reads the value, or null.
+func (n *Null[T]) UnmarshalJSON(b []byte) error {
+	*n = Null[T]{}
+	if string(b) == "null" {
+		return nil
+	}
+	if err := json.Unmarshal(b, &n.V); err != nil {
+		return err
+	}
+	n.Valid = true
+	return nil
+}

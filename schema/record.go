@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/decimal128"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+)
+
+// Record is the rows as an Arrow record of the table. The caller releases it.
+//
+// Fields are reached by their offset in the struct, which Define took from the
+// compiler: a row costs a few copies, no reflection and no allocation.
+func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
+	columns := make([]arrow.Array, len(t.Columns))
+	for i, c := range t.Columns {
+		b := array.NewBuilder(mem, t.Arrow.Field(i).Type)
+		b.Reserve(len(rows))
+		switch b := b.(type) {
+		case *array.StringBuilder:
+			appendColumn(b, c, rows, func(v string) { b.Append(v) })
+		case *array.Int64Builder:
+			appendColumn(b, c, rows, func(v int64) { b.UnsafeAppend(v) })
+		case *array.Decimal128Builder:
+			appendColumn(b, c, rows, func(v Money) { b.UnsafeAppend(decimal128.FromI64(int64(v))) })
+		case *array.Date32Builder:
+			appendColumn(b, c, rows, func(v Date) { b.UnsafeAppend(arrow.Date32(v)) })
+		case *array.TimestampBuilder:
+			appendColumn(b, c, rows, func(v Instant) { b.UnsafeAppend(arrow.Timestamp(v)) })
+		case *array.BooleanBuilder:
+			appendColumn(b, c, rows, func(v bool) { b.UnsafeAppend(v) })
+		default:
+			panic(fmt.Sprintf("schema: no builder for %s", t.Arrow.Field(i).Type))
+		}
+		columns[i] = b.NewArray()
+		b.Release()
+	}
+	rec := array.NewRecord(t.Arrow, columns, int64(len(rows)))
+	for _, c := range columns {
+		c.Release()
+	}
+	return rec
+}
+
+// appendColumn walks one field of all rows. put must have room reserved.
+func appendColumn[T comparable, R any](b array.Builder, c Column, rows []R, put func(T)) {
+	for i := range rows {
+		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
+		if !c.Nullable {
+			put(*(*T)(field))
+		} else if n := (*Null[T])(field); n.Valid {
+			put(n.V)
+		} else {
+			b.AppendNull()
+		}
+	}
+}
+
+// Rows is the record as rows of the table: the way back. Texts share the
+// record's memory, so the rows must not outlive it unless its allocator is
+// garbage collected, as [memory.DefaultAllocator] is.
+func (t TableOf[R]) Rows(rec arrow.Record) ([]R, error) {
+	if !rec.Schema().Equal(t.Arrow) {
+		return nil, fmt.Errorf("the record is not of table %s: %s", t.FullName(), rec.Schema())
+	}
+	rows := make([]R, rec.NumRows())
+	for i, c := range t.Columns {
+		switch a := rec.Column(i).(type) {
+		case *array.String:
+			fillColumn(a, c, rows, a.Value)
+		case *array.Int64:
+			fillColumn(a, c, rows, a.Value)
+		case *array.Decimal128:
+			fillColumn(a, c, rows, func(i int) Money { return Money(a.Value(i).LowBits()) })
+		case *array.Date32:
+			fillColumn(a, c, rows, func(i int) Date { return Date(a.Value(i)) })
+		case *array.Timestamp:
+			fillColumn(a, c, rows, func(i int) Instant { return Instant(a.Value(i)) })
+		case *array.Boolean:
+			fillColumn(a, c, rows, a.Value)
+		default:
+			return nil, fmt.Errorf("table %s column %s: no rows from %s", t.FullName(), c.Name, a.DataType())
+		}
+	}
+	return rows, nil
+}
+
+func fillColumn[T comparable, R any](a arrow.Array, c Column, rows []R, at func(int) T) {
+	for i := range rows {
+		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
+		if !c.Nullable {
+			*(*T)(field) = at(i)
+		} else if a.IsValid(i) {
+			*(*Null[T])(field) = Some(at(i))
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package schema
+
+// Spend is what one creative spent at one source on one Chicago day.
+//
+// On a covered day a missing row means zero. On an uncovered day it means that
+// nobody knows; see [DayCoverage].
+type Spend struct {
+	AccountID    string      `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	ReportDate   Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day of the spend."`
+	CampaignID   string      `col:"campaign_id" id:"3" key:"true" doc:"Campaign that paid."`
+	CreativeID   string      `col:"creative_id" id:"4" key:"true" doc:"Creative shown. Empty text where the report names none."`
+	SourceID     string      `col:"source_id" id:"5" key:"true" doc:"Traffic source paid. Empty text where the report names none, as for creatives without spend."`
+	CampaignName string      `col:"campaign_name" id:"6" doc:"Name of the campaign as the report gave it when the row was last changed."`
+	Spend        Money       `col:"spend" id:"7" doc:"US dollars, exact."`
+	Clicks       Null[int64] `col:"clicks" id:"8" doc:"Click events. NULL: the report gave none; 0: there were none."`
+	Impressions  Null[int64] `col:"impressions" id:"9" doc:"Times shown. NULL: the report gave none; 0: there were none."`
+	Conversions  Null[int64] `col:"conversions" id:"10" doc:"Conversions counted so far; they keep arriving for days. NULL: the report gave none; 0: none yet."`
+	FirstSeenAt  Instant     `col:"_first_seen_at" id:"11" doc:"When the row was first read."`
+	ChangedAt    Instant     `col:"_changed_at" id:"12" doc:"When a value of the row was last read as different."`
+	RunID        string      `col:"_run_id" id:"13" doc:"Run that last changed the row."`
+}
+
+// SpendDaily holds the current truth about every day, one row per creative and
+// source. A proven read of a day replaces the day whole.
+var SpendDaily = Define[Spend]("spend_daily", ByDay,
+	"Spend per Chicago day, campaign, creative and source, as the service last reported it. "+
+		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.")
+
+// SpendChange is one difference between a day as stored and the day as read
+// again after it was over: a restatement.
+type SpendChange struct {
+	AccountID      string      `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	ReportDate     Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day whose numbers changed."`
+	CampaignID     string      `col:"campaign_id" id:"3" key:"true" doc:"Campaign of the row."`
+	CreativeID     string      `col:"creative_id" id:"4" key:"true" doc:"Creative of the row."`
+	SourceID       string      `col:"source_id" id:"5" key:"true" doc:"Source of the row."`
+	SeenAt         Instant     `col:"seen_at" id:"6" key:"true" doc:"When the difference was read. The change itself lies between the previous read of the day and this."`
+	Op             string      `col:"op" id:"7" doc:"insert: the row appeared; update: its numbers changed; delete: it vanished."`
+	OldSpend       Null[Money] `col:"old_spend" id:"8" doc:"US dollars before. NULL on insert."`
+	NewSpend       Null[Money] `col:"new_spend" id:"9" doc:"US dollars after. NULL on delete."`
+	OldClicks      Null[int64] `col:"old_clicks" id:"10" doc:"Clicks before."`
+	NewClicks      Null[int64] `col:"new_clicks" id:"11" doc:"Clicks after."`
+	OldImpressions Null[int64] `col:"old_impressions" id:"12" doc:"Impressions before."`
+	NewImpressions Null[int64] `col:"new_impressions" id:"13" doc:"Impressions after."`
+	OldConversions Null[int64] `col:"old_conversions" id:"14" doc:"Conversions before."`
+	NewConversions Null[int64] `col:"new_conversions" id:"15" doc:"Conversions after."`
+	RunID          string      `col:"_run_id" id:"16" doc:"Run that saw the change."`
+}
+
+// The values of SpendChange.Op.
+const (
+	OpInsert = "insert"
+	OpUpdate = "update"
+	OpDelete = "delete"
+)
+
+// SpendChanges holds every restatement ever seen. It only grows.
+var SpendChanges = Define[SpendChange]("spend_change", BySeen,
+	"Every difference between a finished day as stored and as read again: old and new numbers, and when they were seen. "+
+		"The first read of a day and the growth of a day that was not over write no line.")

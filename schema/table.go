@@ -1,0 +1,183 @@
+package schema
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/parquet-go/parquet-go"
+)
+
+// Version is the version of the tables as a whole. A store written by a newer
+// version is refused, not guessed at.
+const Version = 1
+
+// Column is one column of a table.
+type Column struct {
+	Name      string
+	Doc       string // one line: unit, meaning, what NULL means
+	Kind      Kind
+	Precision int32 // of an Amount; its scale is 6
+	Nullable  bool
+	Key       bool
+	FieldID   int // in Parquet and Arrow; never reused, never changed
+
+	offset uintptr // of the field in the row struct
+}
+
+// DuckDB is the column's type in DuckDB's DDL.
+func (c Column) DuckDB() string {
+	if t := kinds[c.Kind].duckdb; c.Kind == Amount {
+		return fmt.Sprintf(t, c.Precision)
+	} else {
+		return t
+	}
+}
+
+// Partition says how the Parquet files of a table are cut. The directory key is
+// never the name of a column: BigQuery refuses equal names, and DuckDB would let
+// the path override the file.
+type Partition string
+
+// The partitions.
+const (
+	ByDay     Partition = "day"  // one file per account and report day
+	BySeen    Partition = "seen" // one file per account and Chicago day of seeing
+	ByAccount Partition = ""     // one file per account
+	InMemory  Partition = "-"    // schema ops: made from manifest and ledger, no file of its own
+)
+
+// Table is the one definition of a table. It is read off a row struct by
+// [Define] and never changed.
+type Table struct {
+	Schema    string // "main" or "ops"
+	Name      string // without the schema
+	Doc       string // the meaning of one row, for comments and dictionary
+	Partition Partition
+	Columns   []Column
+	Arrow     *arrow.Schema
+	Parquet   *parquet.Schema
+}
+
+// TableOf ties a table to the struct of its rows, so that the compiler refuses
+// rows of another.
+type TableOf[R any] struct{ *Table }
+
+// FullName is the table's name with its schema unless that is main.
+func (t *Table) FullName() string {
+	if t.Schema == "main" {
+		return t.Name
+	}
+	return t.Schema + "." + t.Name
+}
+
+// KeyNames are the columns that identify a row, in their order.
+func (t *Table) KeyNames() []string {
+	var names []string
+	for _, c := range t.Columns {
+		if c.Key {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// ColumnNames are all columns, in their order.
+func (t *Table) ColumnNames() []string {
+	names := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
+
+// Define reads a table off its row struct R. Each field is a column, in order:
+//
+//	Spend Money `col:"spend" id:"7" doc:"US dollars"`
+//
+// id is the Parquet field id, key:"true" makes the column part of the key, and
+// precision:"12" makes an amount a DECIMAL(12,6). A struct that is not a table
+// panics, as [regexp.MustCompile] does, so that the first test shows it.
+func Define[R any](name string, partition Partition, doc string) TableOf[R] {
+	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition}
+	if s, rest, ok := strings.Cut(name, "."); ok {
+		t.Schema, t.Name = s, rest
+	}
+	row := reflect.TypeFor[R]()
+	ids := map[int]bool{}
+	var arrowFields []arrow.Field
+	var parquetFields []reflect.StructField
+	for i := range row.NumField() {
+		f := row.Field(i)
+		c, err := columnOf(f)
+		if err == nil && ids[c.FieldID] {
+			err = fmt.Errorf("field id %d is taken", c.FieldID)
+		}
+		if err != nil {
+			panic(fmt.Sprintf("schema: table %s, field %s: %v", name, f.Name, err))
+		}
+		ids[c.FieldID] = true
+		t.Columns = append(t.Columns, c)
+		arrowFields = append(arrowFields, c.arrowField())
+		parquetFields = append(parquetFields, c.parquetField(f.Name))
+	}
+	t.Arrow = arrow.NewSchema(arrowFields, nil)
+	t.Parquet = parquet.NewSchema(t.Name, parquet.SchemaOf(reflect.New(reflect.StructOf(parquetFields)).Interface()))
+	return TableOf[R]{t}
+}
+
+func columnOf(f reflect.StructField) (Column, error) {
+	c := Column{
+		Name: f.Tag.Get("col"), Doc: f.Tag.Get("doc"), Key: f.Tag.Get("key") == "true",
+		Precision: 18, offset: f.Offset,
+	}
+	if !columnName.MatchString(c.Name) {
+		return c, fmt.Errorf("col %q is no column name", c.Name)
+	}
+	if c.Doc == "" {
+		return c, fmt.Errorf("column %s has no doc", c.Name)
+	}
+	var err error
+	if c.FieldID, err = strconv.Atoi(f.Tag.Get("id")); err != nil || c.FieldID < 1 {
+		return c, fmt.Errorf("column %s has no field id", c.Name)
+	}
+	if p, ok := f.Tag.Lookup("precision"); ok {
+		n, err := strconv.Atoi(p)
+		if err != nil || n < 7 || n > 18 {
+			return c, fmt.Errorf("column %s: precision %q", c.Name, p)
+		}
+		c.Precision = int32(n)
+	}
+	c.Kind, c.Nullable, err = kindOf(f.Type)
+	return c, err
+}
+
+func (c Column) arrowField() arrow.Field {
+	return arrow.Field{
+		Name: c.Name, Type: kinds[c.Kind].arrow(c.Precision), Nullable: c.Nullable,
+		Metadata: arrow.NewMetadata([]string{"PARQUET:field_id", "doc"}, []string{strconv.Itoa(c.FieldID), c.Doc}),
+	}
+}
+
+// parquetField builds the field that parquet-go reads the column off. A pointer
+// is its optional: the tag "optional" on a plain integer would turn 0 into NULL.
+func (c Column) parquetField(goName string) reflect.StructField {
+	k := kinds[c.Kind]
+	tag, storage := k.parquet, k.storage
+	if c.Kind == Amount {
+		tag = fmt.Sprintf(tag, c.Precision)
+	}
+	if c.Nullable {
+		// parquet-go's tag "string" does not take pointers; a *string is text anyway.
+		tag, storage = strings.Replace(tag, ",string", "", 1), reflect.PointerTo(storage)
+	}
+	return reflect.StructField{
+		Name: goName, Type: storage,
+		Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s%s,id(%d)"`, c.Name, tag, c.FieldID)),
+	}
+}
