@@ -37,7 +37,6 @@ type Step struct {
 	Reason     string       `col:"reason" id:"6" json:"reason" doc:"Why it was read."`
 	Outcome    string       `col:"outcome" id:"7" json:"outcome" doc:"stored: new or different; unchanged: the same as stored; failed: not read or not proven; unreachable: the day has left the reach."`
 	Attempts   int64        `col:"attempts" id:"8" json:"attempts" doc:"Times the whole unit was read."`
-	Requests   int64        `col:"requests" id:"9" json:"requests" doc:"HTTP requests sent, retries included."`
 	Pages      int64        `col:"pages" id:"10" json:"pages" doc:"Pages of the proven read."`
 	Rows       int64        `col:"rows" id:"11" json:"rows" doc:"Rows of the proven read."`
 	Bytes      int64        `col:"bytes" id:"12" json:"bytes" doc:"Bytes of its replies, decompressed."`
@@ -129,4 +128,14 @@ var (
 var Tables = []*Table{
 	SpendDaily.Table, SpendChanges.Table, Calendar.Table,
 	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, Files.Table,
+}
+
+// ReachDays is how many days before today, in Chicago, the spend report can be
+// asked for. Source: the service's description, limits of the report.
+const ReachDays = 32
+
+// DaysUntilUnreachable is how many days, today included, are left in which the
+// report can be asked for day d. It is 0 when d can no longer be read.
+func DaysUntilUnreachable(d, today Date) int64 {
+	return max(0, int64(d)+ReachDays+1-int64(today))
 }

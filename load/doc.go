@@ -1,0 +1,29 @@
+// Package load owns the store: a folder of Parquet files, a manifest that names
+// them, and one DuckDB file made from them.
+//
+// What it promises:
+//
+//   - A published file always opens and is whole. Everything is built under
+//     staging/, verified, and committed all or none: [Staged.Publish].
+//   - After any kill or fault, the next [Open] finishes what was committed and
+//     drops what was not. There is no third state.
+//   - The DuckDB file is made from the Parquet files and from nothing else, so it
+//     can be deleted at any time: [Store.Rebuild] makes it again.
+//   - History never shrinks, and a day is replaced whole or not at all.
+//   - One writer at a time publishes, and only over the generation it has seen.
+//
+// What it never does: it does not know the service whose data it keeps, it does
+// not ask the questions (the views are handed in), it never relies on DuckDB's
+// write-ahead log, and it never writes a file in place that somebody reads.
+//
+// The layout below the data directory:
+//
+//	warehouse.duckdb     what analysts open, read-only
+//	manifest.json        the published generation: every file with rows, bytes, SHA-256
+//	parquet/             the tables, one file per account and day, or per account
+//	raw/                 the replies behind the stored days, compressed
+//	ledger/              every run and step, as JSON lines
+//	staging/             private; leftovers of a dead run are removed
+//	locks/               flock files; a lock dies with its process
+//	commit.json          only while a commit is rolled forward
+package load

@@ -1,0 +1,313 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/marcboeker/go-duckdb/v2"
+
+	"spendsync/schema"
+)
+
+// openEngine starts a DuckDB without a file of its own; files are attached to it
+// under the name w. Attaching takes the path as a text, where a data source name
+// would give '?' and '%' a meaning. The engine reaches the files below dir and
+// nothing else: no other file, no network, no extension.
+func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn, func() error, error) {
+	connector, err := duckdb.NewConnector("", nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	db := sql.OpenDB(connector)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	stop := func() error { return errors.Join(conn.Close(), db.Close()) }
+	settings := []string{
+		// Nothing is fetched, loaded or remembered behind our back.
+		"SET autoinstall_known_extensions = false",
+		"SET autoload_known_extensions = false",
+		"SET allow_community_extensions = false",
+		"SET allow_persistent_secrets = false",
+		// Rows carry their key; keeping their order would double the time to load.
+		fmt.Sprintf("SET preserve_insertion_order = %t", o.keepOrder),
+		"SET temp_directory = " + schema.QuoteText(tempDir),
+		"SET TimeZone = 'UTC'",
+		"SET allowed_directories = [" + schema.QuoteText(dir) + "]",
+	}
+	if o.DuckDBMemory != "" {
+		settings = append(settings, "SET memory_limit = "+schema.QuoteText(o.DuckDBMemory))
+	}
+	if o.DuckDBThreads > 0 {
+		settings = append(settings, fmt.Sprintf("SET threads = %d", o.DuckDBThreads))
+	}
+	settings = append(settings, "SET enable_external_access = false", "SET lock_configuration = true")
+	if err := execAll(ctx, conn, settings); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return conn, stop, nil
+}
+
+// execAll runs statements in order and stops at the first error. Every error
+// counts: a COMMIT after a failed statement reports success and rolls back.
+func execAll(ctx context.Context, conn *sql.Conn, statements []string) error {
+	for _, q := range statements {
+		if _, err := conn.ExecContext(ctx, q); err != nil {
+			return duckErr(q, err)
+		}
+	}
+	return nil
+}
+
+func duckErr(statement string, err error) error {
+	if len(statement) > 120 {
+		statement = statement[:120] + "..."
+	}
+	err = fmt.Errorf("duckdb: %s: %w", strings.Join(strings.Fields(statement), " "), err)
+	var de *duckdb.Error
+	if errors.As(err, &de) && de.Type == duckdb.ErrorTypeIO {
+		return fmt.Errorf("%w: %w", err, ErrStorage)
+	}
+	return err
+}
+
+// tableLoad is what happens to one table of the DuckDB file: rows go, then rows
+// come, from Parquet files only.
+type tableLoad struct {
+	table *schema.Table
+	drop  string   // condition on the rows that go; empty: none
+	files []string // absolute paths
+}
+
+// build brings the DuckDB file at path to a new state, in one transaction, and
+// closes it with everything in the file and nothing in a log. An empty path is
+// built from nothing.
+func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, o Options) (err error) {
+	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	statements := []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w", "BEGIN"}
+	if fresh {
+		statements = append(statements, "CREATE SCHEMA IF NOT EXISTS ops")
+		for _, t := range schema.Tables {
+			statements = append(statements, t.CreateSQL()...)
+		}
+	}
+	for _, l := range loads {
+		if l.drop != "" && !fresh {
+			statements = append(statements, "DELETE FROM "+l.table.SQLName()+" WHERE "+l.drop)
+		}
+		if len(l.files) > 0 {
+			statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s",
+				l.table.SQLName(), l.table.SQLColumns(), readParquetSQL(l.files)))
+		}
+	}
+	for _, v := range o.Views {
+		statements = append(statements,
+			"CREATE SCHEMA IF NOT EXISTS "+schema.Quote(v.Schema),
+			fmt.Sprintf("CREATE OR REPLACE VIEW %s.%s AS %s", schema.Quote(v.Schema), schema.Quote(v.Name), v.SQL))
+	}
+	statements = append(statements, "COMMIT", "CHECKPOINT w", "USE memory", "DETACH w")
+	if err := execAll(ctx, conn, statements); err != nil {
+		return err
+	}
+	// Closing proves nothing, an absent log does.
+	if _, err := os.Lstat(path + ".wal"); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(path), ErrStorage)
+	}
+	return syncFile(path)
+}
+
+// readParquetSQL names the files outright: the values are in the files, never in
+// their paths.
+func readParquetSQL(files []string) string {
+	quoted := make([]string, len(files))
+	for i, f := range files {
+		quoted[i] = schema.QuoteText(f)
+	}
+	return "read_parquet([" + strings.Join(quoted, ", ") + "], hive_partitioning = false)"
+}
+
+// warehouseCheck is what a finished DuckDB file must show.
+type warehouseCheck struct {
+	manifest *Manifest
+	// changed are the days to check in full, by account; nil: every day.
+	changed map[string]map[schema.Date]bool
+}
+
+// checkWarehouse opens the file again, read-only, and compares it with the
+// manifest: every day by its count, the changed ones by their exact sums and
+// unique keys, the other tables by their counts.
+func checkWarehouse(ctx context.Context, path string, c warehouseCheck, o Options) (err error) {
+	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}); err != nil {
+		return damaged(warehouseName, mendRebuild, "it does not open: %v", err)
+	}
+	for _, check := range []func(context.Context, *sql.Conn, warehouseCheck) error{checkCounts, checkDays, checkKeys} {
+		if err := check(ctx, conn, c); err != nil {
+			return err
+		}
+	}
+	return execAll(ctx, conn, []string{"USE memory", "DETACH w"})
+}
+
+// checkCounts compares the rows of every table and account with the files that
+// the manifest names. History that got shorter shows here.
+func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
+	want := map[[2]string]int64{}
+	for name, a := range c.manifest.Accounts {
+		for _, f := range a.Files {
+			if f.Kind == KindParquet && f.Rows > 0 {
+				want[[2]string{f.Table, name}] += f.Rows
+			}
+		}
+	}
+	for _, t := range schema.Tables {
+		if t.Partition == schema.InMemory {
+			continue
+		}
+		rows, err := conn.QueryContext(ctx, "SELECT account_id, count(*) FROM "+t.SQLName()+" GROUP BY account_id")
+		if err != nil {
+			return damaged(warehouseName, mendRebuild, "%s cannot be counted: %v", t.FullName(), err)
+		}
+		for rows.Next() {
+			var account string
+			var n int64
+			if err := rows.Scan(&account, &n); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			key := [2]string{t.Name, account}
+			if want[key] != n {
+				rows.Close()
+				return damaged(warehouseName, mendRebuild, "%s of account %s has %d rows, its Parquet files have %d", t.FullName(), account, n, want[key])
+			}
+			delete(want, key)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return damaged(warehouseName, mendRebuild, "%s cannot be counted: %v", t.FullName(), err)
+		}
+	}
+	for key, n := range want {
+		return damaged(warehouseName, mendRebuild, "%s of account %s has no rows, its Parquet files have %d", key[0], key[1], n)
+	}
+	return nil
+}
+
+// checkDays compares every day's count, and the exact sums of the changed ones.
+func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
+	type dayKey struct {
+		account string
+		day     schema.Date
+	}
+	seen := map[dayKey]int64{}
+	t := schema.SpendDaily.SQLName()
+	rows, err := conn.QueryContext(ctx, "SELECT account_id, (report_date - DATE '1970-01-01')::BIGINT, count(*) FROM "+t+" GROUP BY ALL")
+	if err != nil {
+		return damaged(warehouseName, mendRebuild, "spend_daily cannot be counted: %v", err)
+	}
+	for rows.Next() {
+		var k dayKey
+		var n int64
+		if err := rows.Scan(&k.account, &k.day, &n); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		seen[k] = n
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return damaged(warehouseName, mendRebuild, "spend_daily cannot be counted: %v", err)
+	}
+	for account, a := range c.manifest.Accounts {
+		for d, k := range a.Days {
+			key := dayKey{account, d}
+			if seen[key] != k.Sums.Rows {
+				return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, its Parquet file has %d", d, account, seen[key], k.Sums.Rows)
+			}
+			delete(seen, key)
+		}
+	}
+	for k, n := range seen {
+		return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, and no Parquet file", k.day, k.account, n)
+	}
+	// Sums as whole numbers of millionths, in HUGEINT, travel as text: exact.
+	rows, err = conn.QueryContext(ctx, `SELECT account_id, (report_date - DATE '1970-01-01')::BIGINT,
+		coalesce(sum(spend), 0)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
+		FROM `+t+" WHERE "+c.where("report_date")+" GROUP BY ALL")
+	if err != nil {
+		return damaged(warehouseName, mendRebuild, "spend_daily cannot be summed: %v", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k dayKey
+		var spend string
+		var clicks, impressions, conversions sql.Null[int64]
+		if err := rows.Scan(&k.account, &k.day, &spend, &clicks, &impressions, &conversions); err != nil {
+			return err
+		}
+		got := Sums{Clicks: schema.Null[int64](clicks), Impressions: schema.Null[int64](impressions), Conversions: schema.Null[int64](conversions)}
+		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
+			return err
+		}
+		want := c.manifest.account(k.account).Days[k.day]
+		got.Rows = want.Sums.Rows
+		if got != want.Sums {
+			return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", k.day, k.account, got, want.Sums)
+		}
+	}
+	return rows.Err()
+}
+
+// checkKeys looks for a key that occurs twice in the changed days.
+func checkKeys(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
+	t := schema.SpendDaily
+	var n int64
+	err := conn.QueryRowContext(ctx, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1)",
+		t.SQLName(), c.where("report_date"), t.SQLKey())).Scan(&n)
+	if err != nil {
+		return damaged(warehouseName, mendRebuild, "the keys of spend_daily cannot be read: %v", err)
+	}
+	if n > 0 {
+		return damaged(warehouseName, mendRebuild, "%d keys of spend_daily occur more than once", n)
+	}
+	return nil
+}
+
+// where is the condition for the days to be checked in full.
+func (c warehouseCheck) where(column string) string {
+	if c.changed == nil {
+		return "true"
+	}
+	var any []string
+	for account, days := range c.changed {
+		if len(days) > 0 {
+			any = append(any, "("+daysSQL(account, column, days)+")")
+		}
+	}
+	if len(any) == 0 {
+		return "false"
+	}
+	return strings.Join(any, " OR ")
+}
+
+// daysSQL is the condition for some days of an account.
+func daysSQL(account, column string, days map[schema.Date]bool) string {
+	var list []string
+	for d := range days {
+		list = append(list, "DATE '"+d.String()+"'")
+	}
+	return "account_id = " + schema.QuoteText(account) + " AND " + schema.Quote(column) + " IN (" + strings.Join(list, ", ") + ")"
+}

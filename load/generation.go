@@ -1,0 +1,249 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// addWarehouse builds the DuckDB file of the generation, verifies it, and adds it
+// to the manifest. It carries the published file forward where that is what was
+// published, and builds one from nothing where it is not, or where fresh is set.
+func (n *generation) addWarehouse(ctx context.Context, fresh bool) error {
+	s := n.g.store
+	path := n.g.staged(warehouseName)
+	if !fresh {
+		carried, err := n.carryForward(path)
+		if err != nil {
+			return err
+		}
+		fresh = !carried
+	}
+	ops, err := n.opsLoads(fresh)
+	if err != nil {
+		return err
+	}
+	loads := n.loads
+	check := warehouseCheck{manifest: n.next, changed: map[string]map[schema.Date]bool{s.account: n.changed}}
+	if fresh {
+		if err := removeIfThere(path); err != nil {
+			return err
+		}
+		if loads, err = n.allLoads(); err != nil {
+			return err
+		}
+		check.changed = nil
+	}
+	if err := s.opts.crash("build warehouse"); err != nil {
+		return err
+	}
+	if err := buildWarehouse(ctx, path, fresh, append(loads, ops...), s.opts); err != nil {
+		return err
+	}
+	if err := checkWarehouse(ctx, path, check, s.opts); err != nil {
+		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
+	}
+	sha, size, err := hashFile(path)
+	if err != nil {
+		return err
+	}
+	if err := os.Chmod(path, 0o444); err != nil {
+		return storage(err)
+	}
+	w := &n.next.Warehouse
+	w.Path, w.SHA256, w.Bytes = warehouseName, sha, size
+	if fresh {
+		w.BuiltBytes, w.BuiltRows = size, n.next.rows()
+	}
+	n.moveStaged(warehouseName)
+	return nil
+}
+
+// carryForward copies the published DuckDB file into the staging area. It
+// reports false where there is none to build on: no file, one that is not what
+// was published, one of an older schema, or one that has grown too much.
+func (n *generation) carryForward(path string) (bool, error) {
+	s := n.g.store
+	if n.base == nil {
+		return false, nil
+	}
+	published := filepath.Join(s.dir, warehouseName)
+	if n.base.SchemaVersion != schema.Version || grownTooMuch(n.base) {
+		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes", n.base.Warehouse.Bytes)
+		return false, nil
+	}
+	sha, _, err := copyStaged(published, path)
+	if err != nil || sha != n.base.Warehouse.SHA256 {
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return false, err
+		}
+		s.opts.Log.Warn("warehouse.duckdb is not the file that was published; it is built again from Parquet", "missing", err != nil)
+		return false, nil
+	}
+	return true, nil
+}
+
+// allLoads fill an empty DuckDB file with every file of the generation. A file
+// that is not what was published is refused: DuckDB would read many damaged
+// files without an error.
+func (n *generation) allLoads() ([]tableLoad, error) {
+	staged := map[string]bool{}
+	for _, m := range n.moves {
+		staged[m.To] = true
+	}
+	files := map[string][]string{}
+	for _, name := range n.next.AccountNames() {
+		a := n.next.Accounts[name]
+		for path, f := range a.Files {
+			if f.Kind != KindParquet {
+				continue
+			}
+			full := filepath.Join(n.g.store.dir, path)
+			if staged[path] {
+				full = n.g.staged(path)
+			} else if d := checkBytes(n.g.store.dir, path, f); d != nil {
+				return nil, d
+			}
+			files[f.Table] = append(files[f.Table], full)
+		}
+	}
+	var loads []tableLoad
+	for _, t := range schema.Tables {
+		if t.Partition != schema.InMemory {
+			loads = append(loads, tableLoad{table: t, files: files[t.Name]})
+		}
+	}
+	return loads, nil
+}
+
+// opsLoads make schema ops from the manifest and the ledger. Small tables are
+// replaced; runs, steps and unreadable entities are appended, or all read again
+// for a fresh file.
+func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
+	s := n.g.store
+	now := s.opts.Now()
+	var coverage []schema.DayCoverage
+	var files []schema.File
+	var unknown []schema.UnknownField
+	var ledger ledgerRows
+	for _, name := range n.next.AccountNames() {
+		a := n.next.Accounts[name]
+		coverage = append(coverage, a.Coverage(name, now)...)
+		unknown = append(unknown, a.Unknown...)
+		for path, f := range a.Files {
+			files = append(files, fileRow(name, path, f))
+		}
+		if fresh || name == s.account {
+			if err := n.readLedgers(name, a, fresh, &ledger); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var loads []tableLoad
+	var errs []error
+	add := func(l tableLoad, err error) { loads, errs = append(loads, l), append(errs, err) }
+	add(stageOps(n.g, schema.Coverage, coverage, "true"))
+	add(stageOps(n.g, schema.Files, files, "true"))
+	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
+	add(stageOps(n.g, schema.Runs, ledger.runs, ""))
+	add(stageOps(n.g, schema.Steps, ledger.steps, ""))
+	add(stageOps(n.g, schema.EntityReads, ledger.entities, ""))
+	return loads, errors.Join(errs...)
+}
+
+// readLedgers collects the lines that the DuckDB file does not hold yet, and
+// notes in the manifest that it will. Of other accounts only what is published
+// already is read: the rest is theirs to publish.
+func (n *generation) readLedgers(account string, a *Account, fresh bool, into *ledgerRows) error {
+	s := n.g.store
+	own := account == s.account
+	paths := slices.Collect(maps.Keys(a.Ledger))
+	if own {
+		var err error
+		if paths, err = n.ownLedgers(paths); err != nil {
+			return err
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		dir, rel := s.dir, path
+		if staged := n.g.staged(path); exists(staged) {
+			dir, rel = filepath.Dir(staged), filepath.Base(staged)
+		}
+		b, err := readLedger(dir, rel, 0)
+		if err != nil {
+			return err
+		}
+		from, end := a.Ledger[path], int64(len(b))
+		if end < from {
+			return damaged(path, "restore it from a backup", "it has %d bytes, and had %d when it was published", end, from)
+		}
+		if own {
+			a.Ledger[path] = end
+		} else {
+			end = from
+		}
+		if fresh {
+			from = 0
+		}
+		rows, err := decodeLedger(path, b[from:end])
+		if err != nil {
+			return err
+		}
+		into.runs = append(into.runs, rows.runs...)
+		into.steps = append(into.steps, rows.steps...)
+		into.entities = append(into.entities, rows.entities...)
+	}
+	return nil
+}
+
+// ownLedgers adds the files that failed runs have begun since, and the one that
+// this run has staged.
+func (n *generation) ownLedgers(paths []string) ([]string, error) {
+	s := n.g.store
+	found, err := ledgerFiles(s.dir, s.account)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range n.moves {
+		if strings.HasPrefix(m.To, "ledger/") {
+			found = append(found, m.To)
+		}
+	}
+	for _, f := range found {
+		if !slices.Contains(paths, f) {
+			paths = append(paths, f)
+		}
+	}
+	return paths, nil
+}
+
+func fileRow(account, path string, f *FileInfo) schema.File {
+	row := schema.File{AccountID: account, Path: path, Kind: f.Kind, Rows: f.Rows, Bytes: f.Bytes, SHA256: f.SHA256, RunID: f.RunID}
+	if f.Table != "" {
+		row.TableName = schema.Some(f.Table)
+	}
+	return row
+}
+
+// stageOps writes rows of schema ops as a private Parquet file, since that is the
+// one way into DuckDB.
+func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, drop string) (tableLoad, error) {
+	l := tableLoad{table: t.Table, drop: drop}
+	if len(rows) == 0 {
+		return l, nil
+	}
+	path := "ops/" + t.Name
+	if _, err := g.putPart(path, t.Table, one(t, rows)); err != nil {
+		return l, err
+	}
+	l.files = []string{g.staged(path)}
+	return l, nil
+}

@@ -1,0 +1,263 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"spendsync/schema"
+)
+
+// manifestFormat is the version of manifest.json itself.
+const manifestFormat = 1
+
+const (
+	manifestName  = "manifest.json"
+	warehouseName = "warehouse.duckdb"
+)
+
+// Manifest is the published generation: everything that a reader may rely on,
+// and everything that the next run starts from.
+type Manifest struct {
+	Format        int                 `json:"format"`
+	SchemaVersion int                 `json:"schema_version"`
+	Generation    int64               `json:"generation"`
+	PublishedAt   schema.Instant      `json:"published_at"`
+	RunID         string              `json:"run_id"`
+	Version       string              `json:"version"`
+	Warehouse     Warehouse           `json:"warehouse"`
+	Accounts      map[string]*Account `json:"accounts"`
+}
+
+// Warehouse is the DuckDB file of the generation.
+type Warehouse struct {
+	Path   string `json:"path"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	// BuiltBytes and BuiltRows are its size and its rows when it was last built
+	// from nothing: they tell when replaced days have left too much dead space.
+	BuiltBytes int64 `json:"built_bytes"`
+	BuiltRows  int64 `json:"built_rows"`
+}
+
+// Account is one account's part of the generation.
+type Account struct {
+	// Since is the first day that could ever be asked for: days before it are
+	// nobody's gap.
+	Since schema.Date          `json:"since"`
+	Days  map[schema.Date]*Day `json:"days"`
+	Files map[string]*FileInfo `json:"files"` // by path below the data directory
+	// Ledger is how many bytes of each ledger file this generation holds.
+	Ledger  map[string]int64      `json:"ledger"`
+	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
+	// Mourned are the lost days that a run has already reported with its exit
+	// code. A day is lost once; the alarm rings once.
+	Mourned []schema.Date `json:"mourned_days,omitempty"`
+}
+
+// Day is what is known about one proven day.
+type Day struct {
+	FirstReadAt schema.Instant `json:"first_read_at"` // when the first proven read began
+	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read began
+	Reads       int64          `json:"reads"`
+	Control     string         `json:"control_total_state"`
+	ContentHash string         `json:"content_hash"`
+	Sums        Sums           `json:"sums"`
+	RunID       string         `json:"run_id"` // of the last proven read
+}
+
+// Sums are the exact totals of a day's rows. A sum is absent where a row of the
+// day has no value: a partial sum would look like a whole one.
+type Sums struct {
+	Rows        int64              `json:"rows"`
+	Spend       schema.Money       `json:"spend"`
+	Clicks      schema.Null[int64] `json:"clicks"`
+	Impressions schema.Null[int64] `json:"impressions"`
+	Conversions schema.Null[int64] `json:"conversions"`
+}
+
+// The kinds of FileInfo.
+const (
+	KindParquet = "parquet"
+	KindRaw     = "raw"
+)
+
+// FileInfo is one published file.
+type FileInfo struct {
+	Kind   string      `json:"kind"`
+	Table  string      `json:"table,omitempty"`
+	Day    schema.Date `json:"day,omitempty"` // of spend_daily and raw: the report day; of spend_change: the day of seeing
+	Rows   int64       `json:"rows"`
+	Bytes  int64       `json:"bytes"`
+	SHA256 string      `json:"sha256"`
+	RunID  string      `json:"run_id"`
+}
+
+// ReadManifest reads the published generation of a data directory. It takes no
+// lock: the manifest is replaced whole, by a rename.
+func ReadManifest(dir string) (*Manifest, error) {
+	b, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+	}
+	if err != nil {
+		return nil, storage(err)
+	}
+	return decodeManifest(b)
+}
+
+func decodeManifest(b []byte) (*Manifest, error) {
+	// The versions first: a newer manifest may differ in everything else.
+	var head struct {
+		Format        int    `json:"format"`
+		SchemaVersion int    `json:"schema_version"`
+		Version       string `json:"version"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return nil, damaged(manifestName, "", "it is not readable: %v", err)
+	}
+	if head.Format > manifestFormat || head.SchemaVersion > schema.Version {
+		return nil, fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
+			manifestName, head.Format, head.SchemaVersion, head.Version, manifestFormat, schema.Version, ErrNewer)
+	}
+	m := newManifest()
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		return nil, damaged(manifestName, "", "it is not readable: %v", err)
+	}
+	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
+		return nil, damaged(manifestName, "", "it lacks its format, schema or generation")
+	}
+	for name, a := range m.Accounts {
+		if a == nil {
+			return nil, damaged(manifestName, "", "account %q is null", name)
+		}
+		a.fill()
+	}
+	return m, nil
+}
+
+func newManifest() *Manifest {
+	return &Manifest{Format: manifestFormat, SchemaVersion: schema.Version, Accounts: map[string]*Account{}}
+}
+
+func (a *Account) fill() {
+	if a.Days == nil {
+		a.Days = map[schema.Date]*Day{}
+	}
+	if a.Files == nil {
+		a.Files = map[string]*FileInfo{}
+	}
+	if a.Ledger == nil {
+		a.Ledger = map[string]int64{}
+	}
+}
+
+// account is the account's part, made if it is new.
+func (m *Manifest) account(name string) *Account {
+	a := m.Accounts[name]
+	if a == nil {
+		a = &Account{}
+		m.Accounts[name] = a
+	}
+	a.fill()
+	return a
+}
+
+func (m *Manifest) encode() ([]byte, error) { return json.MarshalIndent(m, "", " ") }
+
+// AccountNames are the accounts in the store, sorted.
+func (m *Manifest) AccountNames() []string {
+	return slices.Sorted(maps.Keys(m.Accounts))
+}
+
+// rows is how many rows the DuckDB file of the generation holds.
+func (m *Manifest) rows() (n int64) {
+	for _, a := range m.Accounts {
+		for _, f := range a.Files {
+			if f.Kind == KindParquet {
+				n += f.Rows
+			}
+		}
+	}
+	return n
+}
+
+// RawPages are the stored replies behind a day, in their order: paths below the
+// data directory.
+func (a *Account) RawPages(day schema.Date) []string {
+	var pages []string
+	for path, f := range a.Files {
+		if f.Kind == KindRaw && f.Day == day {
+			pages = append(pages, path)
+		}
+	}
+	slices.Sort(pages)
+	return pages
+}
+
+// Coverage says for every day since the account's first, up to today, how well
+// it is known at the instant now.
+func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
+	today := schema.DateOf(now)
+	var days []schema.DayCoverage
+	for d := a.Since; d <= today; d++ {
+		c := schema.DayCoverage{
+			AccountID: account, ReportDate: d, ControlTotalState: schema.ControlUnread,
+			DaysUntilUnreachable: schema.DaysUntilUnreachable(d, today),
+		}
+		k := a.Days[d]
+		if k != nil {
+			c.FirstReadAt, c.LastReadAt, c.Reads = schema.Some(k.FirstReadAt), schema.Some(k.LastReadAt), k.Reads
+			c.Rows, c.Spend, c.Clicks = k.Sums.Rows, schema.Some(k.Sums.Spend), k.Sums.Clicks
+			c.ControlTotalState, c.ContentHash, c.RunID = k.Control, schema.Some(k.ContentHash), schema.Some(k.RunID)
+		}
+		c.State = k.state(d, today)
+		days = append(days, c)
+	}
+	return days
+}
+
+// state is what is known of a day, given what today is. k is nil where nothing
+// was ever proven.
+func (k *Day) state(d, today schema.Date) string {
+	reachable := schema.DaysUntilUnreachable(d, today) > 0
+	switch {
+	case k == nil && reachable:
+		return schema.StateMissing
+	case k == nil:
+		return schema.StateLost
+	case k.WasOver(d) && reachable:
+		return schema.StateComplete
+	case k.WasOver(d):
+		return schema.StateFinal
+	case d == today:
+		return schema.StateOpen
+	}
+	return schema.StatePartial
+}
+
+// WasOver says whether the day had ended when its last proven read began: only
+// then can its numbers be all there, and a later difference be a restatement.
+func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
+
+// newlyLost are the days that can never be known in full and that no run has
+// reported yet.
+func (a *Account) newlyLost(account string, now time.Time) []schema.Date {
+	var lost []schema.Date
+	for _, c := range a.Coverage(account, now) {
+		gone := c.State == schema.StateLost || (c.State == schema.StatePartial && c.DaysUntilUnreachable == 0)
+		if gone && !slices.Contains(a.Mourned, c.ReportDate) {
+			lost = append(lost, c.ReportDate)
+		}
+	}
+	return lost
+}

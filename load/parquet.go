@@ -1,0 +1,220 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"unsafe"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/decimal128"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"spendsync/schema"
+)
+
+// rowsPerGroup cuts files into row groups: a reader's unit of parallel work, and
+// the bound on what the writer holds in memory.
+const rowsPerGroup = 128 << 10
+
+// valuesPerBatch is how many values pass between Arrow and Parquet at a time.
+const valuesPerBatch = 4096
+
+// writeParquet writes records of a table as one Parquet file: zstd, dictionaries,
+// statistics on all columns, the key declared as the sort order. The bytes
+// depend on the rows alone, so equal content gives an equal file.
+func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
+	var sorting []parquet.SortingColumn
+	for _, k := range t.KeyNames() {
+		sorting = append(sorting, parquet.Ascending(k))
+	}
+	w := parquet.NewWriter(out, t.Parquet,
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+		parquet.CreatedBy("spendsync", "1", ""),
+		parquet.KeyValueMetadata("spendsync.table", t.FullName()),
+		parquet.KeyValueMetadata("spendsync.schema_version", fmt.Sprint(schema.Version)),
+		parquet.DataPageStatistics(true),
+		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
+		parquet.DictionaryMaxBytes(1<<20),
+	)
+	values := make([]parquet.Value, 0, valuesPerBatch)
+	inGroup := int64(0)
+	for rec := range recs {
+		if inGroup > 0 && inGroup+rec.NumRows() > rowsPerGroup {
+			if err := w.Flush(); err != nil {
+				return 0, storage(err)
+			}
+			inGroup = 0
+		}
+		for i, cw := range w.ColumnWriters() {
+			if err := writeColumn(cw, rec.Column(i), i, t.Columns[i].Nullable, values); err != nil {
+				return 0, fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, storage(err))
+			}
+		}
+		inGroup += rec.NumRows()
+		rows += rec.NumRows()
+	}
+	return rows, storage(w.Close())
+}
+
+// writeColumn copies an Arrow column into a Parquet column, by batches.
+func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable bool, values []parquet.Value) error {
+	value, err := parquetValues(a)
+	if err != nil {
+		return err
+	}
+	defined := 0
+	if nullable {
+		defined = 1
+	}
+	for from := 0; from < a.Len(); from += valuesPerBatch {
+		values = values[:0]
+		for i := from; i < min(from+valuesPerBatch, a.Len()); i++ {
+			if a.IsNull(i) {
+				values = append(values, parquet.NullValue().Level(0, 0, index))
+			} else {
+				values = append(values, value(i).Level(0, defined, index))
+			}
+		}
+		if _, err := w.WriteRowValues(values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parquetValues is the one switch from Arrow to Parquet.
+func parquetValues(a arrow.Array) (func(int) parquet.Value, error) {
+	switch a := a.(type) {
+	case *array.String:
+		return func(i int) parquet.Value {
+			// The writer copies the bytes; it does not keep or change them.
+			s := a.Value(i)
+			return parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
+		}, nil
+	case *array.Int64:
+		return func(i int) parquet.Value { return parquet.Int64Value(a.Value(i)) }, nil
+	case *array.Decimal128:
+		return func(i int) parquet.Value { return parquet.Int64Value(int64(a.Value(i).LowBits())) }, nil
+	case *array.Date32:
+		return func(i int) parquet.Value { return parquet.Int32Value(int32(a.Value(i))) }, nil
+	case *array.Timestamp:
+		return func(i int) parquet.Value { return parquet.Int64Value(int64(a.Value(i))) }, nil
+	case *array.Boolean:
+		return func(i int) parquet.Value { return parquet.BooleanValue(a.Value(i)) }, nil
+	}
+	return nil, fmt.Errorf("no Parquet column from %s", a.DataType())
+}
+
+// ReadRows reads all rows of a table's Parquet file.
+func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
+	rec, err := readRecord(path, t.Table)
+	if err != nil {
+		return nil, err
+	}
+	// The record lives in garbage-collected memory: the rows may keep its texts.
+	defer rec.Release()
+	return t.Rows(rec)
+}
+
+// readRecord reads a Parquet file of ours back into one Arrow record.
+func readRecord(path string, t *schema.Table) (arrow.Record, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, storage(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, storage(err)
+	}
+	p, err := parquet.OpenFile(f, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("%s is no Parquet file: %v: %w", path, err, ErrDamaged)
+	}
+	var names []string
+	for _, c := range p.Schema().Columns() {
+		names = append(names, c[len(c)-1])
+	}
+	if !slices.Equal(names, t.ColumnNames()) {
+		return nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(), ErrDamaged)
+	}
+	columns := make([]arrow.Array, len(t.Columns))
+	for i := range t.Columns {
+		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow.Field(i).Type)
+		b.Reserve(int(p.NumRows()))
+		for _, g := range p.RowGroups() {
+			if err := readColumn(b, g.ColumnChunks()[i]); err != nil {
+				return nil, fmt.Errorf("%s column %s: %v: %w", path, t.Columns[i].Name, err, ErrDamaged)
+			}
+		}
+		columns[i] = b.NewArray()
+		b.Release()
+		if columns[i].Len() != int(p.NumRows()) {
+			return nil, fmt.Errorf("%s column %s: %d values for %d rows: %w", path, t.Columns[i].Name, columns[i].Len(), p.NumRows(), ErrDamaged)
+		}
+	}
+	return array.NewRecord(t.Arrow, columns, p.NumRows()), nil
+}
+
+// readColumn appends the values of a Parquet column chunk to an Arrow builder.
+func readColumn(b array.Builder, chunk parquet.ColumnChunk) error {
+	add, err := arrowAppender(b)
+	if err != nil {
+		return err
+	}
+	pages := chunk.Pages()
+	defer pages.Close()
+	values := make([]parquet.Value, valuesPerBatch)
+	for {
+		page, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for r := page.Values(); ; {
+			n, err := r.ReadValues(values)
+			for _, v := range values[:n] {
+				if v.IsNull() {
+					b.AppendNull()
+				} else {
+					add(v)
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+		}
+		parquet.Release(page)
+	}
+}
+
+// arrowAppender is the one switch from Parquet to Arrow.
+func arrowAppender(b array.Builder) (func(parquet.Value), error) {
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		return func(v parquet.Value) { b.BinaryBuilder.Append(v.ByteArray()) }, nil
+	case *array.Int64Builder:
+		return func(v parquet.Value) { b.Append(v.Int64()) }, nil
+	case *array.Decimal128Builder:
+		return func(v parquet.Value) { b.Append(decimal128.FromI64(v.Int64())) }, nil
+	case *array.Date32Builder:
+		return func(v parquet.Value) { b.Append(arrow.Date32(v.Int32())) }, nil
+	case *array.TimestampBuilder:
+		return func(v parquet.Value) { b.Append(arrow.Timestamp(v.Int64())) }, nil
+	case *array.BooleanBuilder:
+		return func(v parquet.Value) { b.Append(v.Boolean()) }, nil
+	}
+	return nil, fmt.Errorf("no Arrow builder for %s", b.Type())
+}

@@ -1,0 +1,342 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"spendsync/schema"
+)
+
+// Outlook is what a run will have published, told before it is: it decides how
+// the run ends and what its line in the ledger says.
+type Outlook struct {
+	Generation int64
+	Coverage   []schema.DayCoverage // of this account, as of now
+	// NewlyLost are days that can never be known in full, and that no run has
+	// reported before this one.
+	NewlyLost []schema.Date
+	// Restatements is how many lines spend_change gains.
+	Restatements int
+}
+
+// Publication is what goes into a generation beside the staged days.
+type Publication struct {
+	Since    schema.Date                // first day that could be asked for, for an account's first generation
+	Unknown  []schema.UnknownField      // seen by this run; known ones are left as they are
+	Steps    []schema.Step              //
+	Entities []schema.EntityRead        //
+	Run      func(o Outlook) schema.Run // the run's line, once the outcome is clear
+	Fresh    bool                       // build the DuckDB file from nothing
+}
+
+// Publish makes what is staged the next generation, all or none. It returns
+// [ErrLocked] if other accounts' runs hold the store for longer than the wait.
+// After an error the old generation stands, or, if the commit had begun, the new
+// one will as soon as the store is opened again.
+func (g *Staged) Publish(ctx context.Context, p Publication) (*Manifest, error) {
+	s := g.store
+	unlock, err := s.lockStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := g.publish(ctx, p)
+	if err := errors.Join(err, unlock()); err != nil {
+		return nil, err
+	}
+	s.base = m
+	return m, nil
+}
+
+// generation is a generation in the making.
+type generation struct {
+	g       *Staged
+	base    *Manifest // what it is built on; nil: nothing yet
+	next    *Manifest
+	acc     *Account // this account's part of next
+	moves   []move
+	removes []string
+	loads   []tableLoad // of the tables of main, for a file that is carried forward
+	changed map[schema.Date]bool
+}
+
+func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) {
+	s := g.store
+	// Somebody who died while he published left his commit to the next.
+	if err := rollForward(s.dir, s.opts.Log); err != nil {
+		return nil, err
+	}
+	n, err := g.newGeneration(p)
+	if err != nil {
+		return nil, err
+	}
+	n.addDays()
+	if err := n.addChanges(); err != nil {
+		return nil, err
+	}
+	if err := n.addCalendar(); err != nil {
+		return nil, err
+	}
+	n.addUnknown(p.Unknown)
+	if err := n.addLedger(p); err != nil {
+		return nil, err
+	}
+	if err := n.addWarehouse(ctx, p.Fresh); err != nil {
+		return nil, err
+	}
+	if err := n.commit(ctx); err != nil {
+		return nil, err
+	}
+	return n.next, nil
+}
+
+// newGeneration starts from what is published now, which another account's run
+// may have moved on since this run began.
+func (g *Staged) newGeneration(p Publication) (*generation, error) {
+	s := g.store
+	n := &generation{g: g, changed: map[schema.Date]bool{}}
+	var err error
+	n.base, err = ReadManifest(s.dir)
+	switch {
+	case errors.Is(err, ErrEmpty):
+		n.next = newManifest()
+	case err != nil:
+		return nil, err
+	default:
+		if n.next, err = ReadManifest(s.dir); err != nil {
+			return nil, err
+		}
+	}
+	if s.base != nil && (n.base == nil || n.base.Generation < s.base.Generation) {
+		return nil, damaged(manifestName, "restore the newest backup",
+			"this run began with generation %d, and an older one is published now", s.base.Generation)
+	}
+	n.next.Generation++
+	n.next.SchemaVersion = schema.Version
+	n.next.PublishedAt = schema.InstantOf(s.opts.Now())
+	n.next.RunID, n.next.Version = g.runID, s.opts.Version
+	n.acc = n.next.account(s.account)
+	if n.base == nil || n.base.Accounts[s.account] == nil {
+		n.acc.Since = p.Since
+	}
+	return n, nil
+}
+
+// put adds a staged file to the generation.
+func (n *generation) put(path string, info *FileInfo) {
+	n.acc.Files[path] = info
+	n.moveStaged(path)
+}
+
+func (n *generation) moveStaged(path string) {
+	from, _ := filepath.Rel(n.g.store.dir, n.g.staged(path))
+	n.moves = append(n.moves, move{From: from, To: path})
+}
+
+// addDays takes in the proven days. What was staged of unproven ones is left
+// behind with the staging area.
+func (n *generation) addDays() {
+	var files []string
+	account := n.g.store.account
+	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
+		day := n.g.days[d]
+		p := day.proven
+		if p == nil {
+			continue
+		}
+		known := n.acc.Days[d]
+		if known == nil {
+			known = &Day{FirstReadAt: p.ReadAt}
+			n.acc.Days[d] = known
+		}
+		known.ContentHash, known.Sums = p.Hash, p.Sums
+		if !p.Replayed {
+			known.LastReadAt, known.Control, known.RunID = p.ReadAt, p.Control, n.g.runID
+			known.Reads++
+		}
+		if day.part != nil {
+			path := partPath(schema.SpendDaily.Table, account, d)
+			n.put(path, day.part)
+			n.changed[d] = true
+			files = append(files, n.g.staged(path))
+		}
+		if day.part != nil && !p.Replayed {
+			// The old replies stand behind the old content: they go with it.
+			for _, old := range n.acc.RawPages(d) {
+				delete(n.acc.Files, old)
+				if day.raw[old] == nil {
+					n.removes = append(n.removes, old)
+				}
+			}
+		}
+		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
+			n.put(path, day.raw[path])
+		}
+	}
+	if len(files) > 0 {
+		n.loads = append(n.loads, tableLoad{schema.SpendDaily.Table, daysSQL(account, "report_date", n.changed), files})
+	}
+}
+
+// addChanges appends the restatements to the files of the days of seeing.
+func (n *generation) addChanges() error {
+	s, t := n.g.store, schema.SpendChanges
+	bySeen := map[schema.Date][]schema.SpendChange{}
+	for _, c := range n.g.changes {
+		seen := schema.DateOf(c.SeenAt.Time())
+		bySeen[seen] = append(bySeen[seen], c)
+	}
+	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
+		path := partPath(t.Table, s.account, seen)
+		rows := bySeen[seen]
+		if info := n.acc.Files[path]; info != nil {
+			old, err := readPublished(s.dir, path, info, t)
+			if err != nil {
+				return err
+			}
+			rows = slices.Concat(old, rows)
+		}
+		slices.SortFunc(rows, compareChanges)
+		info, err := n.g.putPart(path, t.Table, one(t, rows))
+		if err != nil {
+			return err
+		}
+		info.Day = seen
+		n.put(path, info)
+		n.loads = append(n.loads, tableLoad{t.Table, fmt.Sprintf("account_id = %s AND seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)",
+			schema.QuoteText(s.account), schema.InstantOf(seen.Start()), schema.InstantOf(seen.End())), []string{n.g.staged(path)}})
+	}
+	return nil
+}
+
+// addCalendar adds the years that the stored days have come to need.
+func (n *generation) addCalendar() error {
+	s, t := n.g.store, schema.Calendar
+	first := n.acc.Since.Year()
+	for d := range n.acc.Days {
+		first = min(first, d.Year())
+	}
+	last := schema.DateOf(s.opts.Now()).Year() + 1
+	path := partPath(t.Table, s.account, 0)
+	var have []schema.CalendarDay
+	if info := n.acc.Files[path]; info != nil {
+		var err error
+		if have, err = readPublished(s.dir, path, info, t); err != nil {
+			return err
+		}
+	}
+	known := map[schema.Date]schema.CalendarDay{}
+	for _, d := range have {
+		known[d.ReportDate] = d
+		first, last = min(first, d.ReportDate.Year()), max(last, d.ReportDate.Year())
+	}
+	want := schema.CalendarDays(s.account, n.g.runID, first, last)
+	if len(want) == len(have) {
+		return nil
+	}
+	for i, d := range want {
+		if k, ok := known[d.ReportDate]; ok {
+			want[i] = k
+		}
+	}
+	info, err := n.g.putPart(path, t.Table, one(t, want))
+	if err != nil {
+		return err
+	}
+	n.put(path, info)
+	n.loads = append(n.loads, tableLoad{t.Table, "account_id = " + schema.QuoteText(s.account), []string{n.g.staged(path)}})
+	return nil
+}
+
+// addUnknown records each unknown key once.
+func (n *generation) addUnknown(seen []schema.UnknownField) {
+	for _, u := range seen {
+		if !slices.ContainsFunc(n.acc.Unknown, func(k schema.UnknownField) bool { return k.Stream == u.Stream && k.Path == u.Path }) {
+			n.acc.Unknown = append(n.acc.Unknown, u)
+		}
+	}
+}
+
+// addLedger writes the run and its steps. The ledger file is replaced by a longer
+// one with the generation, so that it never speaks of what was not published.
+func (n *generation) addLedger(p Publication) error {
+	s := n.g.store
+	now := s.opts.Now()
+	o := Outlook{
+		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, now),
+		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: len(n.g.changes),
+	}
+	n.acc.Mourned = append(n.acc.Mourned, o.NewlyLost...)
+	run := p.Run(o)
+	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: p.Steps, entities: p.Entities})
+	if err != nil {
+		return err
+	}
+	path := ledgerPath(s.account, now)
+	old, err := readLedger(s.dir, path, 0)
+	if err != nil {
+		return err
+	}
+	if _, _, err := writeStaged(n.g.staged(path), slices.Concat(old, lines)); err != nil {
+		return err
+	}
+	n.moveStaged(path)
+	return nil
+}
+
+// commit makes the generation durable and published.
+func (n *generation) commit(ctx context.Context) error {
+	b, err := n.next.encode()
+	if err != nil {
+		return err
+	}
+	if _, _, err := writeStaged(n.g.staged(manifestName), b); err != nil {
+		return err
+	}
+	n.moveStaged(manifestName)
+	// The last moment to stop: after this the run is published.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	staging, err := filepath.Rel(n.g.store.dir, n.g.dir)
+	if err != nil {
+		return err
+	}
+	r := commitRecord{Format: 1, RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves, Removes: n.removes}
+	if n.base != nil {
+		r.Base = n.base.Generation
+	}
+	return n.g.commit(r)
+}
+
+func compareChanges(a, b schema.SpendChange) int {
+	if a.ReportDate != b.ReportDate {
+		return int(a.ReportDate - b.ReportDate)
+	}
+	ka := schema.Spend{CampaignID: a.CampaignID, CreativeID: a.CreativeID, SourceID: a.SourceID}
+	kb := schema.Spend{CampaignID: b.CampaignID, CreativeID: b.CreativeID, SourceID: b.SourceID}
+	if c := compareKeys(&ka, &kb); c != 0 {
+		return c
+	}
+	return a.SeenAt.Time().Compare(b.SeenAt.Time())
+}
+
+// bloat is how much larger than a fresh one the DuckDB file may grow before it
+// is built from nothing: days that were replaced leave dead space behind.
+const (
+	bloat         = 1.8
+	bloatFreeSize = 64 << 20
+)
+
+// grownTooMuch compares the published file with one built from nothing.
+func grownTooMuch(m *Manifest) bool {
+	w := m.Warehouse
+	if w.Bytes < bloatFreeSize || w.BuiltRows == 0 {
+		return false
+	}
+	fresh := float64(w.BuiltBytes) * float64(m.rows()) / float64(w.BuiltRows)
+	return float64(w.Bytes) > bloat*fresh
+}

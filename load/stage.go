@@ -1,0 +1,195 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/klauspost/compress/zstd"
+
+	"spendsync/schema"
+)
+
+// Staged is what one run has built aside and not yet published. Its methods may
+// be called from several goroutines, for different days.
+type Staged struct {
+	store *Store
+	runID string
+	dir   string // staging/<account>.<run>
+
+	mu      sync.Mutex
+	days    map[schema.Date]*stagedDay
+	changes []schema.SpendChange
+	zstd    *zstd.Encoder
+
+	// committing is set before the commit record may have reached its place: from
+	// then on the staged files may belong to the published generation, and only
+	// rolling forward may touch them.
+	committing bool
+}
+
+// stagedDay is one day on its way: its raw pages come first, page by page, and
+// the day itself once it is proven.
+type stagedDay struct {
+	raw    map[string]*FileInfo // by published path
+	part   *FileInfo            // the Parquet file; nil: the stored one stands
+	proven *ProvenDay
+}
+
+// ProvenDay is what a run learnt of one day.
+type ProvenDay struct {
+	Day     schema.Date
+	ReadAt  schema.Instant // when the proven read began
+	Control string         // control_total_state
+	Hash    string         // HashDay of its rows
+	Sums    Sums
+	// Records are the rows to store, in key order; nil: the day is as stored.
+	Records iter.Seq[arrow.Record]
+	Changes []schema.SpendChange
+	// Replayed marks a day made again from its stored replies: nothing was asked
+	// of the service, so it counts as no read, and the replies stay.
+	Replayed bool
+}
+
+// Begin opens a staging area of the run's own.
+func (s *Store) Begin(runID string) (*Staged, error) {
+	dir := filepath.Join(s.dir, "staging", s.account+"."+runID)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, storage(err)
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		return nil, err
+	}
+	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, zstd: enc}, nil
+}
+
+// staged is where a published path is built. The staging area is one flat
+// folder, so that one sync of it makes all its names durable.
+func (g *Staged) staged(path string) string {
+	return filepath.Join(g.dir, strings.ReplaceAll(path, "/", "~")) + stagedSuffix
+}
+
+func (g *Staged) day(d schema.Date) *stagedDay {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.days[d] == nil {
+		g.days[d] = &stagedDay{raw: map[string]*FileInfo{}}
+	}
+	return g.days[d]
+}
+
+// PutRaw keeps one reply of a day that is being read. It is published only with
+// its day.
+func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64) error {
+	if !g.store.opts.KeepRaw {
+		return nil
+	}
+	g.mu.Lock() // the encoder serves one at a time
+	packed := g.zstd.EncodeAll(body, nil)
+	g.mu.Unlock()
+	path := rawPath(g.store.account, d, page)
+	sha, size, err := writeStaged(g.staged(path), packed)
+	if err != nil {
+		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
+	}
+	g.day(d).raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}
+	return nil
+}
+
+// DropRaw forgets the replies of a day, whose reading starts again or whose
+// content is as stored.
+func (g *Staged) DropRaw(d schema.Date) error {
+	day := g.day(d)
+	for path := range day.raw {
+		if err := removeIfThere(g.staged(path)); err != nil {
+			return err
+		}
+	}
+	clear(day.raw)
+	return nil
+}
+
+// PutDay stages a proven day whole, or only what was learnt about it if its
+// content is as stored.
+func (g *Staged) PutDay(ctx context.Context, p ProvenDay) error {
+	day := g.day(p.Day)
+	if p.Records == nil {
+		// The stored replies say the same; new ones are kept only where none are.
+		if len(g.store.Account().RawPages(p.Day)) > 0 {
+			if err := g.DropRaw(p.Day); err != nil {
+				return err
+			}
+		}
+	} else {
+		info, err := g.putPart(partPath(schema.SpendDaily.Table, g.store.account, p.Day), schema.SpendDaily.Table, p.Records)
+		if err != nil {
+			return fmt.Errorf("spend %s: %w", p.Day, err)
+		}
+		if info.Rows != p.Sums.Rows {
+			return fmt.Errorf("spend %s: %d rows were written of %d: %w", p.Day, info.Rows, p.Sums.Rows, ErrDamaged)
+		}
+		info.Day, day.part = p.Day, info
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	day.proven = &p
+	g.changes = append(g.changes, p.Changes...)
+	return ctx.Err()
+}
+
+// putPart stages one Parquet file.
+func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*FileInfo, error) {
+	f, err := createStaged(g.staged(path))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := writeParquet(f, t, recs)
+	if err != nil {
+		f.Abort()
+		return nil, err
+	}
+	sha, size, err := f.Finish()
+	if err != nil {
+		return nil, err
+	}
+	return &FileInfo{Kind: KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}, nil
+}
+
+// Proven are the days that would be published now.
+func (g *Staged) Proven() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for _, d := range g.days {
+		if d.proven != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Discard removes the staging area. Once a commit has begun it leaves it alone:
+// what is still there then is needed to roll the commit forward.
+func (g *Staged) Discard() error {
+	g.zstd.Close()
+	if g.committing {
+		return nil
+	}
+	return storage(os.RemoveAll(g.dir))
+}
+
+// one makes a sequence of a single record of all rows, released after its use.
+func one[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
+	return func(yield func(arrow.Record) bool) {
+		rec := t.Record(memory.DefaultAllocator, rows)
+		defer rec.Release()
+		yield(rec)
+	}
+}

@@ -1,0 +1,539 @@
+package load
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"spendsync/schema"
+)
+
+// now is the instant at which the tests' runs take place, unless they say other.
+var now = time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
+
+const day = schema.Date(20777) // 2026-11-20
+
+// spendRow is a row of a day; a test states what matters.
+func spendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
+	r := schema.Spend{
+		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
+		CampaignName: "Winter 🎿 \"sale\"", Spend: spend,
+		Clicks: schema.Some[int64](3), Impressions: schema.Some[int64](100), Conversions: schema.Some[int64](0),
+	}
+	for _, e := range edit {
+		e(&r)
+	}
+	return r
+}
+
+// run is one run of a store, as the command drives it.
+type run struct {
+	t       *testing.T
+	dir     string
+	account string
+	at      time.Time
+	opts    Options
+}
+
+func newRun(t *testing.T, dir string) run {
+	return run{t: t, dir: dir, account: "acme", at: now, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second}}
+}
+
+var runs int
+
+// sync stores the given days as a run would: compare, merge, stage, publish.
+func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	r.opts.Now = func() time.Time { return r.at }
+	s, err := Open(ctx, r.dir, r.account, r.opts)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	runs++
+	id := fmt.Sprintf("run%06d", runs)
+	g, err := s.Begin(id)
+	if err != nil {
+		return nil, err
+	}
+	seen := schema.InstantOf(r.at)
+	for d, read := range days {
+		for i := range read {
+			read[i].AccountID, read[i].FirstSeenAt, read[i].ChangedAt, read[i].RunID = r.account, seen, seen, id
+		}
+		if read, err = SortDay(read); err != nil {
+			return nil, err
+		}
+		sums, err := SumDay(read)
+		if err != nil {
+			return nil, err
+		}
+		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: HashDay(read), Sums: sums}
+		known := s.Account().Days[d]
+		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), int64(len(read))); err != nil {
+			return nil, err
+		}
+		if known == nil || known.ContentHash != p.Hash {
+			stored, err := s.StoredDay(d)
+			if err != nil {
+				return nil, err
+			}
+			rows, changes, _ := MergeDay(stored, read, Reading{At: seen, RunID: id, WasOver: known != nil && known.WasOver(d)})
+			p.Records, p.Changes = records(rows), changes
+		}
+		if err := g.PutDay(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	m, err := g.Publish(ctx, Publication{
+		Since: schema.DateOf(r.at) - schema.ReachDays,
+		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen, FinishedAt: seen, Outcome: "stored", RunID: id}},
+		Run: func(o Outlook) schema.Run {
+			return schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen, Generation: o.Generation, Published: true, RunID: id}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, g.Discard()
+}
+
+func (r run) mustSync(days map[schema.Date][]schema.Spend) *Manifest {
+	r.t.Helper()
+	m, err := r.sync(days)
+	if err != nil {
+		r.t.Fatalf("sync: %v", err)
+	}
+	checkStore(r.t, r.dir)
+	return m
+}
+
+func records(rows []schema.Spend) iter.Seq[arrow.Record] { return one(schema.SpendDaily, rows) }
+
+// checkStore opens everything that a store has: it is called after every step of
+// every storage test.
+func checkStore(t *testing.T, dir string) *Report {
+	t.Helper()
+	report, err := Verify(context.Background(), dir, Options{DuckDBThreads: 2, LockWait: time.Second}, nil)
+	if errors.Is(err, ErrEmpty) {
+		return &Report{}
+	}
+	if err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+	for _, d := range report.Damages {
+		t.Errorf("verify: %v", d)
+	}
+	return report
+}
+
+// query runs SQL on the published file, opened as an analyst would.
+func query(t *testing.T, dir, q string) string {
+	t.Helper()
+	db, err := sql.Open("duckdb", filepath.Join(dir, warehouseName)+"?access_mode=read_only")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query("SELECT COLUMNS(*)::VARCHAR FROM (" + q + ")")
+	if err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+	defer rows.Close()
+	cols, _ := rows.Columns()
+	var out []string
+	for rows.Next() {
+		cells := make([]any, len(cols))
+		texts := make([]sql.NullString, len(cols))
+		for i := range cells {
+			cells[i] = &texts[i]
+		}
+		if err := rows.Scan(cells...); err != nil {
+			t.Fatal(err)
+		}
+		var line []string
+		for _, c := range texts {
+			if c.Valid {
+				line = append(line, c.String)
+			} else {
+				line = append(line, "NULL")
+			}
+		}
+		out = append(out, strings.Join(line, "|"))
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(out, "\n")
+}
+
+// parquetHashes are the published Parquet files and raw replies by their content.
+func fileHashes(t *testing.T, dir string, under ...string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, u := range under {
+		err := filepath.WalkDir(filepath.Join(dir, u), func(p string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			b, err := os.ReadFile(p)
+			rel, _ := filepath.Rel(dir, p)
+			out[rel] = fmt.Sprintf("%x", sha256.Sum256(b))
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func twoDays() map[schema.Date][]schema.Spend {
+	return map[schema.Date][]schema.Spend{
+		day:     {spendRow(day, "S1", 12_340_000), spendRow(day, "S2", 1), spendRow(day, "", 0, func(r *schema.Spend) { r.Clicks = schema.Null[int64]{} })},
+		day - 1: {spendRow(day-1, "S1", -5_000_000)},
+	}
+}
+
+func TestPublish_StoresDaysOnceAndForAll(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	m := r.mustSync(twoDays())
+	if m.Generation != 1 {
+		t.Errorf("generation = %d, want 1", m.Generation)
+	}
+	if got, want := query(t, dir, "SELECT report_date::VARCHAR, source_id, spend, clicks FROM spend_daily ORDER BY ALL"),
+		"2026-11-19|S1|-5.000000|3\n2026-11-20||0.000000|NULL\n2026-11-20|S1|12.340000|3\n2026-11-20|S2|0.000001|3"; got != want {
+		t.Errorf("spend_daily = %s, want %s", got, want)
+	}
+	if got := query(t, dir, "SELECT count(*) FROM spend_change"); got != "0" {
+		t.Errorf("a first read wrote %s lines of spend_change, want 0", got)
+	}
+	if got, want := query(t, dir, "SELECT state, rows, spend, clicks, days_until_unreachable FROM ops.day_coverage WHERE report_date = '2026-11-20'"),
+		"complete|3|12.340001|6|32"; got != want {
+		t.Errorf("coverage = %s, want %s", got, want)
+	}
+	if got, want := query(t, dir, "SELECT count(*), min(hours), max(hours), min(report_date)::VARCHAR, max(report_date)::VARCHAR FROM calendar"),
+		"730|23|25|2026-01-01|2027-12-31"; got != want {
+		t.Errorf("calendar = %s, want %s", got, want)
+	}
+}
+
+func TestPublish_AgainChangesOnlyTheLedger(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	r.mustSync(twoDays())
+	before := fileHashes(t, dir, "parquet", "raw")
+	r.at = r.at.Add(time.Hour)
+	r.mustSync(twoDays())
+	after := fileHashes(t, dir, "parquet", "raw")
+	if len(before) != len(after) || len(before) == 0 {
+		t.Fatalf("%d files before, %d after", len(before), len(after))
+	}
+	for path, h := range before {
+		if after[path] != h {
+			t.Errorf("%s changed", path)
+		}
+	}
+	if got := query(t, dir, "SELECT reads FROM ops.day_coverage WHERE report_date = '2026-11-20'"); got != "2" {
+		t.Errorf("reads = %s, want 2", got)
+	}
+	if got := query(t, dir, "SELECT count(*), count(DISTINCT _run_id) FROM ops.run"); got != "2|2" {
+		t.Errorf("ops.run = %s, want 2|2", got)
+	}
+}
+
+func TestPublish_ExplainsRestatements(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	r.mustSync(twoDays())
+	r.at = r.at.Add(24 * time.Hour)
+	changed := map[schema.Date][]schema.Spend{day: {
+		spendRow(day, "S1", 12_340_000, func(r *schema.Spend) { r.Conversions = schema.Some[int64](2) }),
+		spendRow(day, "S3", 7_000_000),
+		spendRow(day, "", 0, func(r *schema.Spend) { r.Clicks = schema.Null[int64]{} }),
+	}}
+	r.mustSync(changed)
+	if got, want := query(t, dir, "SELECT source_id, op, old_spend, new_spend, old_conversions, new_conversions FROM spend_change ORDER BY ALL"),
+		"S1|update|12.340000|12.340000|0|2\nS2|delete|0.000001|NULL|0|NULL\nS3|insert|NULL|7.000000|NULL|0"; got != want {
+		t.Errorf("spend_change =\n%s\nwant\n%s", got, want)
+	}
+	if got, want := query(t, dir, "SELECT source_id, _first_seen_at = _changed_at, _run_id = (SELECT max(_run_id) FROM ops.run) FROM spend_daily WHERE report_date = '2026-11-20' ORDER BY 1"),
+		"|true|false\nS1|false|true\nS3|true|true"; got != want {
+		t.Errorf("spend_daily =\n%s\nwant\n%s", got, want)
+	}
+	// The same numbers again are no restatement; other ones of the same day of
+	// seeing are added to its file.
+	r.at = r.at.Add(time.Minute)
+	r.mustSync(changed)
+	r.at = r.at.Add(time.Minute)
+	changed[day] = changed[day][:2]
+	r.mustSync(changed)
+	if got := query(t, dir, "SELECT op, count(*) FROM spend_change GROUP BY 1 ORDER BY 1"); got != "delete|2\ninsert|1\nupdate|1" {
+		t.Errorf("spend_change by op = %s", got)
+	}
+}
+
+func TestPublish_AnOpenDayIsNotRestated(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	today := schema.DateOf(r.at)
+	r.mustSync(map[schema.Date][]schema.Spend{today: {spendRow(today, "S1", 1_000_000)}})
+	if got := query(t, dir, "SELECT state FROM ops.day_coverage WHERE rows > 0"); got != "open" {
+		t.Errorf("state = %s, want open", got)
+	}
+	r.at = r.at.Add(24 * time.Hour)
+	r.mustSync(map[schema.Date][]schema.Spend{today: {spendRow(today, "S1", 2_000_000)}})
+	if got := query(t, dir, "SELECT count(*) FROM spend_change"); got != "0" {
+		t.Errorf("the day going on wrote %s lines of spend_change, want 0", got)
+	}
+	r.at = r.at.Add(time.Hour)
+	r.mustSync(map[schema.Date][]schema.Spend{today: {}})
+	if got := query(t, dir, "SELECT op, old_spend FROM spend_change"); got != "delete|2.000000" {
+		t.Errorf("spend_change = %s, want delete|2.000000", got)
+	}
+}
+
+func TestOpen_RefusesASecondRun(t *testing.T) {
+	dir := t.TempDir()
+	first, err := Open(t.Context(), dir, "acme", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("second Open = %v, want ErrLocked", err)
+	}
+	other, err := Open(t.Context(), dir, "other", Options{})
+	if err != nil {
+		t.Errorf("another account: %v", err)
+	} else {
+		other.Close()
+	}
+	first.Close()
+	again, err := Open(t.Context(), dir, "acme", Options{})
+	if err != nil {
+		t.Fatalf("after Close: %v", err)
+	}
+	again.Close()
+}
+
+func TestPublish_AccountsShareOneWarehouse(t *testing.T) {
+	dir := t.TempDir()
+	acme, beta := newRun(t, dir), newRun(t, dir)
+	beta.account = "beta"
+	acme.mustSync(twoDays())
+	beta.mustSync(map[schema.Date][]schema.Spend{day: {spendRow(day, "S9", 9_000_000)}})
+	acme.mustSync(map[schema.Date][]schema.Spend{day - 2: {spendRow(day-2, "S1", 1_000_000)}})
+	if got, want := query(t, dir, "SELECT account_id, count(*), sum(spend) FROM spend_daily GROUP BY 1 ORDER BY 1"), "acme|5|8.340001\nbeta|1|9.000000"; got != want {
+		t.Errorf("accounts = %s, want %s", got, want)
+	}
+	if got := query(t, dir, "SELECT account_id, count(*) FROM ops.run GROUP BY 1 ORDER BY 1"); got != "acme|2\nbeta|1" {
+		t.Errorf("runs = %s", got)
+	}
+}
+
+func TestPublish_RefusesAnOlderBase(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	r.mustSync(twoDays())
+	old, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mustSync(twoDays())
+	r.opts.crash = func(step string) error {
+		if step == "build warehouse" {
+			return errors.New("unreachable: the base must be refused first")
+		}
+		return nil
+	}
+	s, err := Open(t.Context(), dir, "acme", r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	g, err := s.Begin("late")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The volume is restored from an old snapshot while the run is under way.
+	if err := os.WriteFile(filepath.Join(dir, manifestName), old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run { return schema.Run{} }}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Publish = %v, want ErrDamaged", err)
+	}
+}
+
+func TestOpen_RefusesANewerStore(t *testing.T) {
+	dir := t.TempDir()
+	newRun(t, dir).mustSync(twoDays())
+	path := filepath.Join(dir, manifestName)
+	b, _ := os.ReadFile(path)
+	b = []byte(strings.Replace(string(b), `"schema_version": 1`, `"schema_version": 99`, 1))
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrNewer) {
+		t.Errorf("Open = %v, want ErrNewer", err)
+	}
+}
+
+func TestOpen_RefusesDataWithoutManifest(t *testing.T) {
+	dir := t.TempDir()
+	newRun(t, dir).mustSync(twoDays())
+	if err := os.Remove(filepath.Join(dir, manifestName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Open = %v, want ErrDamaged", err)
+	}
+}
+
+func TestPublish_HealsAForeignWarehouse(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"written by somebody": func(path string) error {
+			if err := os.Chmod(path, 0o644); err != nil {
+				return err
+			}
+			db, err := sql.Open("duckdb", path)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			_, err = db.Exec("UPDATE spend_daily SET spend = 999; CHECKPOINT")
+			return err
+		},
+		"truncated": func(path string) error {
+			return errors.Join(os.Chmod(path, 0o644), os.Truncate(path, 4096))
+		},
+		"a log left beside it": func(path string) error { return os.WriteFile(path+".wal", []byte("not ours"), 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := newRun(t, dir)
+			r.mustSync(twoDays())
+			if err := spoil(filepath.Join(dir, warehouseName)); err != nil {
+				t.Fatal(err)
+			}
+			report, err := Verify(t.Context(), dir, Options{LockWait: time.Second}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Damages) != 1 || !strings.HasPrefix(report.Damages[0].Path, warehouseName) {
+				t.Errorf("damages = %v, want one of %s", report.Damages, warehouseName)
+			}
+			r.at = r.at.Add(time.Hour)
+			r.mustSync(twoDays())
+			if got := query(t, dir, "SELECT sum(spend) FROM spend_daily"); got != "7.340001" {
+				t.Errorf("sum = %s, want 7.340001", got)
+			}
+			if got := query(t, dir, "SELECT count(*) FROM ops.run"); got != "2" {
+				t.Errorf("runs = %s, want 2", got)
+			}
+		})
+	}
+}
+
+func TestVerify_NamesWhatIsDamaged(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	m := r.mustSync(twoDays())
+	for path, info := range m.Accounts["acme"].Files {
+		full := filepath.Join(dir, path)
+		good, err := os.ReadFile(full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []int64{0, info.Bytes / 2, info.Bytes - 1} {
+			bad := append([]byte(nil), good...)
+			bad[at] ^= 0x10
+			if err := os.WriteFile(full, bad, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			report, err := Verify(t.Context(), dir, Options{LockWait: time.Second}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Damages) != 1 || report.Damages[0].Path != path {
+				t.Errorf("bit flipped in %s at %d: damages = %v", path, at, report.Damages)
+			}
+		}
+		if err := os.WriteFile(full, good, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkStore(t, dir)
+}
+
+func TestRecordFailure_ShowsInTheNextGeneration(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	fail := func(at time.Time, id string) {
+		s, err := Open(t.Context(), dir, "acme", r.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.RecordFailure(schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(at), ExitCode: 5, RunID: id}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fail(r.at.AddDate(0, -1, 0), "a failed run of last month")
+	r.mustSync(twoDays())
+	fail(r.at, "a failed run")
+	r.mustSync(twoDays())
+	if got := query(t, dir, "SELECT exit_code, count(*) FROM ops.run GROUP BY 1 ORDER BY 1"); got != "0|2\n5|2" {
+		t.Errorf("runs by exit code = %s, want 0|2 and 5|2", got)
+	}
+	last, err := LastRun(dir, "acme")
+	if err != nil || last == nil || last.ExitCode != 0 {
+		t.Errorf("LastRun = %+v, %v", last, err)
+	}
+}
+
+func batches(rows []schema.Spend, size int) iter.Seq[arrow.Record] {
+	return func(yield func(arrow.Record) bool) {
+		for part := range slices.Chunk(rows, size) {
+			for rec := range one(schema.SpendDaily, part) {
+				if !yield(rec) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func TestQuery_ReachesNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	newRun(t, dir).mustSync(twoDays())
+	a, err := Query(t.Context(), dir, "SELECT source_id, spend FROM spend_daily ORDER BY spend DESC")
+	if err != nil || len(a.Rows) != 4 || a.Rows[0][1].V != "12.340000" {
+		t.Errorf("Query = %v, %v", a, err)
+	}
+	for _, q := range []string{
+		"SELECT * FROM read_text('/etc/passwd')",
+		"SELECT * FROM read_csv('https://example.com/x.csv')",
+		"SELECT 1); COPY (SELECT 1) TO '/tmp/x'; SELECT (1",
+		"SELECT 1); UPDATE spend_daily SET spend = 0; SELECT * FROM (SELECT 1",
+	} {
+		if _, err := Query(t.Context(), dir, q); err == nil {
+			t.Errorf("%s: no error", q)
+		}
+	}
+	checkStore(t, dir)
+}

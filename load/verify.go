@@ -1,0 +1,353 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/schema"
+)
+
+// Report is what a verification has looked at and found.
+type Report struct {
+	Generation int64     `json:"generation"`
+	Files      int       `json:"files"`
+	Rows       int64     `json:"rows"`
+	Days       int       `json:"days"`
+	RawPages   int       `json:"raw_pages"`
+	Damages    []*Damage `json:"damages"`
+}
+
+// ReadRaw makes a day's rows again from its stored replies. The store does not
+// know the service, so the caller brings this.
+type ReadRaw func(account string, day schema.Date, pages [][]byte) ([]schema.Spend, error)
+
+// Verify checks everything that is published: every file's bytes against the
+// manifest, every day's rows against its sums, its hash and its stored replies,
+// and the DuckDB file against the Parquet files, row by row. It finds as many
+// damages as there are; an error means that it could not look.
+func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, storage(err)
+	}
+	o = o.filled()
+	o.dir = dir
+	if !exists(dir) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+	}
+	unlock, err := lockStore(ctx, dir, o.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := rollForward(dir, o.Log); err != nil {
+		return nil, err
+	}
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := &verifier{dir: dir, opts: o, manifest: m, raw: raw, report: Report{Generation: m.Generation}}
+	if err := v.files(ctx); err != nil {
+		return nil, err
+	}
+	if err := v.orphans(); err != nil {
+		return nil, err
+	}
+	if err := v.warehouse(ctx); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(v.report.Damages, func(a, b *Damage) int { return strings.Compare(a.Path, b.Path) })
+	return &v.report, nil
+}
+
+type verifier struct {
+	dir      string
+	opts     Options
+	manifest *Manifest
+	raw      ReadRaw
+
+	mu     sync.Mutex
+	report Report
+}
+
+// found notes a damage; another error is passed on.
+func (v *verifier) found(err error) error {
+	var d *Damage
+	if err == nil || !errors.As(err, &d) {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.report.Damages = append(v.report.Damages, d)
+	return nil
+}
+
+// files checks every file that the manifest names, several at a time.
+func (v *verifier) files(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(2, v.opts.DuckDBThreads))
+	for _, name := range v.manifest.AccountNames() {
+		a := v.manifest.Accounts[name]
+		for path, info := range a.Files {
+			g.Go(func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				return v.found(v.file(name, a, path, info))
+			})
+		}
+		for d := range a.Days {
+			v.report.Days++
+			if path := partPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
+				if err := v.found(damaged(path, mendReplay, "the manifest knows the day but no file of it")); err != nil {
+					return err
+				}
+			}
+		}
+		for path, size := range a.Ledger {
+			b, err := readLedger(v.dir, path, size)
+			if err == nil {
+				_, err = decodeLedger(path, b)
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				err = damaged(path, "", "it is missing")
+			}
+			if err := v.found(err); err != nil {
+				return err
+			}
+		}
+	}
+	return g.Wait()
+}
+
+func (v *verifier) file(account string, a *Account, path string, info *FileInfo) error {
+	if err := checkBytes(v.dir, path, info); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	v.report.Files++
+	v.report.Rows += info.Rows
+	v.mu.Unlock()
+	if info.Kind == KindRaw {
+		return nil // read with its day
+	}
+	full := filepath.Join(v.dir, path)
+	switch info.Table {
+	case schema.SpendDaily.Name:
+		return v.day(account, a, path, info)
+	case schema.SpendChanges.Name:
+		rows, err := ReadRows(full, schema.SpendChanges)
+		return countRows(path, info, int64(len(rows)), err)
+	case schema.Calendar.Name:
+		rows, err := ReadRows(full, schema.Calendar)
+		return countRows(path, info, int64(len(rows)), err)
+	}
+	return damaged(path, "", "table %q is not known", info.Table)
+}
+
+func countRows(path string, info *FileInfo, rows int64, err error) error {
+	if err != nil {
+		return damaged(path, mendReplay, "%v", err)
+	}
+	if rows != info.Rows {
+		return damaged(path, mendReplay, "it has %d rows, and had %d when it was published", rows, info.Rows)
+	}
+	return nil
+}
+
+// day checks the rows of a day: theirs, unique, as many, of the same sums and
+// the same content as when they were proven, and the same as in the replies.
+func (v *verifier) day(account string, a *Account, path string, info *FileInfo) error {
+	rows, err := ReadRows(filepath.Join(v.dir, path), schema.SpendDaily)
+	if err := countRows(path, info, int64(len(rows)), err); err != nil {
+		return err
+	}
+	known := a.Days[info.Day]
+	if known == nil {
+		return damaged(path, "", "the manifest does not know its day")
+	}
+	for i := range rows {
+		if rows[i].AccountID != account || rows[i].ReportDate != info.Day {
+			return damaged(path, mendReplay, "row %d is of account %q, day %s", i+1, rows[i].AccountID, rows[i].ReportDate)
+		}
+	}
+	if err := sameDay(rows, known); err != nil {
+		return damaged(path, mendReplay, "%v", err)
+	}
+	pages := a.RawPages(info.Day)
+	if v.raw == nil || len(pages) == 0 {
+		return nil
+	}
+	bodies, err := readRawPages(v.dir, a, pages)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	v.report.RawPages += len(pages)
+	v.mu.Unlock()
+	fromRaw, err := v.raw(account, info.Day, bodies)
+	if err == nil {
+		fromRaw, err = SortDay(fromRaw)
+	}
+	if err == nil {
+		err = sameDay(fromRaw, known)
+	}
+	if err != nil {
+		return damaged(pages[0], mendReplay, "the replies of %s do not give the stored day: %v", info.Day, err)
+	}
+	return nil
+}
+
+// sameDay compares rows in key order with what was proven of their day.
+func sameDay(rows []schema.Spend, known *Day) error {
+	if _, err := SortDay(rows); err != nil {
+		return err
+	}
+	sums, err := SumDay(rows)
+	if err != nil {
+		return err
+	}
+	if sums != known.Sums {
+		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
+	}
+	if hash := HashDay(rows); hash != known.ContentHash {
+		return errors.New("the content is not what was proven")
+	}
+	return nil
+}
+
+// maxRawPage bounds what a stored reply may unpack to.
+const maxRawPage = 1 << 30
+
+// readRawPages unpacks stored replies, in order, after checking their bytes.
+func readRawPages(dir string, a *Account, pages []string) ([][]byte, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRawPage))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	bodies := make([][]byte, len(pages))
+	for i, path := range pages {
+		if err := checkBytes(dir, path, a.Files[path]); err != nil {
+			return nil, err
+		}
+		packed, err := os.ReadFile(filepath.Join(dir, path))
+		if err != nil {
+			return nil, storage(err)
+		}
+		if bodies[i], err = dec.DecodeAll(packed, nil); err != nil {
+			return nil, damaged(path, "", "it does not unpack: %v", err)
+		}
+	}
+	return bodies, nil
+}
+
+// RawPages are the stored replies of a day, unpacked; none where none are kept.
+func (s *Store) RawPages(day schema.Date) ([][]byte, error) {
+	a := s.Account()
+	return readRawPages(s.dir, a, a.RawPages(day))
+}
+
+// orphans looks for files that a reader who globs would read although they are
+// not published.
+func (v *verifier) orphans() error {
+	return filepath.WalkDir(filepath.Join(v.dir, "parquet"), func(full string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			return err
+		}
+		path, err := filepath.Rel(v.dir, full)
+		if err != nil {
+			return err
+		}
+		for _, a := range v.manifest.Accounts {
+			if a.Files[path] != nil {
+				return nil
+			}
+		}
+		return v.found(damaged(path, "move it out of the data directory", "the manifest does not name it"))
+	})
+}
+
+// warehouse checks the DuckDB file: its bytes, its counts and sums, and that it
+// holds the same rows as the Parquet files.
+func (v *verifier) warehouse(ctx context.Context) error {
+	w := v.manifest.Warehouse
+	path := filepath.Join(v.dir, warehouseName)
+	sha, size, err := hashFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return v.found(damaged(warehouseName, mendRebuild, "it is missing"))
+	case err != nil:
+		return err
+	case size != w.Bytes || sha != w.SHA256:
+		return v.found(damaged(warehouseName, mendRebuild, "its bytes are not those that were published"))
+	}
+	if exists(path + ".wal") {
+		err := v.found(damaged(warehouseName+".wal", "the next sync moves it aside", "somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
+		if err != nil {
+			return err
+		}
+	}
+	if len(v.report.Damages) > 0 {
+		// The comparison would only say the same again.
+		return nil
+	}
+	if err := checkWarehouse(ctx, path, warehouseCheck{manifest: v.manifest}, v.opts); err != nil {
+		return v.found(err)
+	}
+	return v.found(v.compareRows(ctx, path))
+}
+
+// compareRows compares a hash over all rows of each table with the same over its
+// Parquet files. The hash is DuckDB's, added up, so no order is needed.
+func (v *verifier) compareRows(ctx context.Context, path string) error {
+	conn, stop, err := openEngine(ctx, v.opts, v.dir, path+".tmp")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)"}); err != nil {
+		return err
+	}
+	for _, t := range schema.Tables {
+		var files []string
+		for _, a := range v.manifest.Accounts {
+			for p, f := range a.Files {
+				if f.Kind == KindParquet && f.Table == t.Name {
+					files = append(files, filepath.Join(v.dir, p))
+				}
+			}
+		}
+		if len(files) == 0 {
+			continue
+		}
+		sum := "SELECT coalesce(sum(hash(" + t.SQLColumns() + ")::HUGEINT), 0)::VARCHAR FROM "
+		var stored, published string
+		q := sum + "w." + t.SQLName()
+		if err := conn.QueryRowContext(ctx, q).Scan(&stored); err != nil {
+			return duckErr(q, err)
+		}
+		q = sum + readParquetSQL(files)
+		if err := conn.QueryRowContext(ctx, q).Scan(&published); err != nil {
+			return duckErr(q, err)
+		}
+		if stored != published {
+			return damaged(warehouseName, mendRebuild, "%s holds other rows than its Parquet files", t.FullName())
+		}
+	}
+	return nil
+}
