@@ -1,0 +1,82 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+)
+
+// TableDoc is a table of the data dictionary.
+type TableDoc struct {
+	Name    string      `json:"name"`
+	Doc     string      `json:"doc"`
+	Files   string      `json:"files,omitempty"` // where its Parquet files lie, below the data directory
+	Columns []ColumnDoc `json:"columns"`
+}
+
+// ColumnDoc is a column of the data dictionary.
+type ColumnDoc struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Nullable bool   `json:"nullable"`
+	Key      bool   `json:"key"`
+	FieldID  int    `json:"field_id"`
+	Doc      string `json:"doc"`
+}
+
+// FilePattern is where the table's Parquet files lie below the data directory,
+// with the names of its directory keys; empty for a table without files.
+func (t *Table) FilePattern() string {
+	switch t.Partition {
+	case InMemory:
+		return ""
+	case ByAccount:
+		return "parquet/" + t.Name + "/account=<account>/data.parquet"
+	}
+	return fmt.Sprintf("parquet/%s/account=<account>/%s=<YYYY-MM-DD>/data.parquet", t.Name, t.Partition)
+}
+
+// Dictionary describes tables as data.
+func Dictionary(tables []*Table) []TableDoc {
+	var docs []TableDoc
+	for _, t := range tables {
+		d := TableDoc{Name: t.FullName(), Doc: t.Doc, Files: t.FilePattern()}
+		for _, c := range t.Columns {
+			d.Columns = append(d.Columns, ColumnDoc{c.Name, c.DuckDB(), c.Nullable, c.Key, c.FieldID, c.Doc})
+		}
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+// DictionaryText describes tables for people. Key columns are marked with a star.
+func DictionaryText(tables []*Table) string {
+	var b strings.Builder
+	for i, t := range Dictionary(tables) {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n  %s\n", t.Name, t.Doc)
+		if t.Files != "" {
+			fmt.Fprintf(&b, "  %s\n", t.Files)
+		}
+		b.WriteByte('\n')
+		for _, c := range t.Columns {
+			star, null := " ", ""
+			if c.Key {
+				star = "*"
+			}
+			if c.Nullable {
+				null = ", may be NULL"
+			}
+			fmt.Fprintf(&b, "  %s %-24s %s%s\n      %s\n", star, c.Name, shortType(c.Type), null, c.Doc)
+		}
+	}
+	return b.String()
+}
+
+func shortType(t string) string {
+	if t == "TIMESTAMP WITH TIME ZONE" {
+		return "TIMESTAMPTZ"
+	}
+	return t
+}
