@@ -158,7 +158,7 @@ func checkWarehouse(ctx context.Context, path string, c warehouseCheck, o Option
 	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}); err != nil {
 		return damaged(warehouseName, mendRebuild, "it does not open: %v", err)
 	}
-	for _, check := range []func(context.Context, *sql.Conn, warehouseCheck) error{checkCounts, checkDays, checkKeys} {
+	for _, check := range []func(context.Context, *sql.Conn, warehouseCheck) error{checkCounts, checkDays} {
 		if err := check(ctx, conn, c); err != nil {
 			return err
 		}
@@ -208,7 +208,8 @@ func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 	return nil
 }
 
-// checkDays compares every day's count, and the exact sums of the changed ones.
+// checkDays compares every day's count, and the exact sums and the keys of the
+// changed ones.
 func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 	type dayKey struct {
 		account string
@@ -243,64 +244,49 @@ func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 	for k, n := range seen {
 		return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, and no Parquet file", k.day, k.account, n)
 	}
-	// Sums as whole numbers of millionths, in HUGEINT, travel as text: exact.
-	rows, err = conn.QueryContext(ctx, `SELECT account_id, (report_date - DATE '1970-01-01')::BIGINT,
-		coalesce(sum(spend), 0)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
-		FROM `+t+" WHERE "+c.where("report_date")+" GROUP BY ALL")
-	if err != nil {
-		return damaged(warehouseName, mendRebuild, "spend_daily cannot be summed: %v", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var k dayKey
-		var spend string
-		var clicks, impressions, conversions sql.Null[int64]
-		if err := rows.Scan(&k.account, &k.day, &spend, &clicks, &impressions, &conversions); err != nil {
-			return err
+	for account, a := range c.manifest.Accounts {
+		for _, d := range a.DayList() {
+			if c.changed != nil && !c.changed[account][d] {
+				continue
+			}
+			if err := checkDay(ctx, conn, account, d, a.Days[d].Sums); err != nil {
+				return err
+			}
 		}
-		got := Sums{Clicks: schema.Null[int64](clicks), Impressions: schema.Null[int64](impressions), Conversions: schema.Null[int64](conversions)}
-		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
-			return err
-		}
-		want := c.manifest.account(k.account).Days[k.day]
-		got.Rows = want.Sums.Rows
-		if got != want.Sums {
-			return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", k.day, k.account, got, want.Sums)
-		}
-	}
-	return rows.Err()
-}
-
-// checkKeys looks for a key that occurs twice in the changed days.
-func checkKeys(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
-	t := schema.SpendDaily
-	var n int64
-	err := conn.QueryRowContext(ctx, fmt.Sprintf("SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s GROUP BY %s HAVING count(*) > 1)",
-		t.SQLName(), c.where("report_date"), t.SQLKey())).Scan(&n)
-	if err != nil {
-		return damaged(warehouseName, mendRebuild, "the keys of spend_daily cannot be read: %v", err)
-	}
-	if n > 0 {
-		return damaged(warehouseName, mendRebuild, "%d keys of spend_daily occur more than once", n)
 	}
 	return nil
 }
 
-// where is the condition for the days to be checked in full.
-func (c warehouseCheck) where(column string) string {
-	if c.changed == nil {
-		return "true"
+// checkDay compares a day's exact sums and looks for a key that occurs twice. It
+// asks for one day at a time, so that it needs memory for a day.
+func checkDay(ctx context.Context, conn *sql.Conn, account string, d schema.Date, want Sums) error {
+	if want.Rows == 0 {
+		return nil // the count has shown that there are none
 	}
-	var any []string
-	for account, days := range c.changed {
-		if len(days) > 0 {
-			any = append(any, "("+daysSQL(account, column, days)+")")
-		}
+	t := schema.SpendDaily
+	// The sum travels as text: exact.
+	q := fmt.Sprintf(`SELECT sum(n)::BIGINT, sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT, max(n)::BIGINT
+		FROM (SELECT count(*) AS n, sum(spend) AS spend, sum(clicks) AS clicks, sum(impressions) AS impressions, sum(conversions) AS conversions
+			FROM %s WHERE account_id = %s AND report_date = DATE '%s' GROUP BY campaign_id, creative_id, source_id)`,
+		t.SQLName(), schema.QuoteText(account), d)
+	var got Sums
+	var spend string
+	var most int64
+	var clicks, impressions, conversions sql.Null[int64]
+	if err := conn.QueryRowContext(ctx, q).Scan(&got.Rows, &spend, &clicks, &impressions, &conversions, &most); err != nil {
+		return damaged(warehouseName, mendRebuild, "spend %s of account %s cannot be summed: %v", d, account, err)
 	}
-	if len(any) == 0 {
-		return "false"
+	if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
+		return err
 	}
-	return strings.Join(any, " OR ")
+	got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions), schema.Null[int64](conversions)
+	if got != want {
+		return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, got, want)
+	}
+	if most > 1 {
+		return damaged(warehouseName, mendRebuild, "spend %s of account %s: a key occurs %d times", d, account, most)
+	}
+	return nil
 }
 
 // daysSQL is the condition for some days of an account.

@@ -261,3 +261,14 @@ func (a *Account) newlyLost(account string, now time.Time) []schema.Date {
 	}
 	return lost
 }
+
+// NewAccount is an account of which nothing is known, and which could have been
+// asked for since a day.
+func NewAccount(since schema.Date) *Account {
+	a := &Account{Since: since}
+	a.fill()
+	return a
+}
+
+// DayList are the days of which something is proven, oldest first.
+func (a *Account) DayList() []schema.Date { return slices.Sorted(maps.Keys(a.Days)) }

@@ -139,8 +139,11 @@ func (g *Staged) PutDay(ctx context.Context, p ProvenDay) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	day.proven = &p
 	g.changes = append(g.changes, p.Changes...)
+	// The rows are on disk: a run holds the days that it is reading, not those that
+	// it has read.
+	p.Records, p.Changes = nil, nil
+	day.proven = &p
 	return ctx.Err()
 }
 

@@ -137,7 +137,9 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	}
 	v.mu.Lock()
 	v.report.Files++
-	v.report.Rows += info.Rows
+	if info.Kind == KindParquet {
+		v.report.Rows += info.Rows
+	}
 	v.mu.Unlock()
 	if info.Kind == KindRaw {
 		return nil // read with its day

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"spendsync/extract/adsim"
+)
+
+// lockedBuffer is what a running server prints, readable meanwhile.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// start runs the command until stop is called, which returns how it ended.
+func start(t *testing.T, args ...string) (api, report string, stdout *lockedBuffer, stop func() error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "urls")
+	ctx, cancel := context.WithCancel(t.Context())
+	stdout = &lockedBuffer{}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, append([]string{"-addr", "127.0.0.1:0", "-url-file", file}, args...), stdout, io.Discard)
+	}()
+	for deadline := time.Now().Add(5 * time.Second); ; {
+		if urls, err := os.ReadFile(file); err == nil {
+			api, report, _ = strings.Cut(strings.TrimSpace(string(urls)), "\n")
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not listen")
+		}
+	}
+	return api, report, stdout, func() error { cancel(); return <-ended }
+}
+
+func get(t *testing.T, url string, edit func(*http.Request)) (int, []byte) {
+	t.Helper()
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if edit != nil {
+		edit(req)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, body
+}
+
+func TestRun_ServesUntilItIsStopped(t *testing.T) {
+	api, report, stdout, stop := start(t, "-now", "2026-11-21T20:00:00Z", "-frozen", "-rows-per-day", "300", "-password", "it's", "-shape", "bare", "-rate-limit", "0")
+	want := "export SPENDSYNC_ADVERTISER_URL=" + api + "\nexport SPENDSYNC_API_KEY=adv_sim_key\nexport SPENDSYNC_REPORT_URL=" + report +
+		"\nexport SPENDSYNC_REPORT_USER=analyst@example.com\nexport SPENDSYNC_REPORT_PASSWORD='it'\\''s'\n"
+	if got := stdout.String(); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	if status, body := get(t, api+"/v1/campaigns", func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") }); status != 200 || body[0] != '[' {
+		t.Errorf("%d %s", status, body)
+	}
+	status, body := get(t, report+"/ads/spend-report?start_date=2026-11-21&end_date=2026-11-21&columns=date", func(r *http.Request) { r.SetBasicAuth(adsim.DefaultUser, "it's") })
+	if status != 200 || !bytes.Contains(body, []byte(`"data":[{"date":"2026-11-21"}]`)) {
+		t.Errorf("%d %s", status, body)
+	}
+	var clock struct {
+		Now      time.Time
+		Standing bool
+	}
+	_, body = get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil)
+	if err := json.Unmarshal(body, &clock); err != nil || !clock.Standing || clock.Now.Sub(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)) > time.Minute {
+		t.Errorf("%s, %v", body, err)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(strings.TrimSuffix(api, adsim.APIPrefix), "http://"), time.Second); err == nil {
+		t.Error("it still listens")
+	}
+}
+
+func TestRun_ControlCanBeOff(t *testing.T) {
+	api, _, _, stop := start(t, "-control=false")
+	if status, _ := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil); status != 404 {
+		t.Errorf("got %d", status)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
+	for _, c := range []struct {
+		ip   string
+		args []string
+		want bool
+	}{
+		{"127.0.0.1", nil, true},
+		{"::1", nil, true},
+		{"0.0.0.0", nil, false},
+		{"10.0.0.1", nil, false},
+		{"10.0.0.1", []string{"-control"}, true},
+		{"127.0.0.1", []string{"-control=false"}, false},
+	} {
+		o, err := parse(c.args, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.decideControl(&net.TCPAddr{IP: net.ParseIP(c.ip)})
+		if o.config.Control != c.want {
+			t.Errorf("%s %v: got %v", c.ip, c.args, o.config.Control)
+		}
+	}
+}
+
+func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
+	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}} {
+		var stderr bytes.Buffer
+		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
+			t.Errorf("%v: got %v, said %q", args, err, stderr.String())
+		}
+	}
+	if _, err := parse([]string{"-h"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("-h: got %v", err)
+	}
+}
+
+func TestReachable_NamesAnAddressForClients(t *testing.T) {
+	for addr, want := range map[string]string{"[::]:80": "127.0.0.1:80", "0.0.0.0:81": "127.0.0.1:81", "127.0.0.1:82": "127.0.0.1:82"} {
+		tcp, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reachable(tcp); got != want {
+			t.Errorf("%s: got %s, want %s", addr, got, want)
+		}
+	}
+}

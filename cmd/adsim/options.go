@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"spendsync/extract/adsim"
+)
+
+// errUsage is a command line that was not understood; what was wrong with it has
+// been said.
+var errUsage = errors.New("usage")
+
+// options is the command line.
+type options struct {
+	addr       string
+	now        time.Time
+	frozen     bool
+	control    bool
+	controlSet bool
+	urlFile    string
+	config     adsim.Config
+}
+
+func parse(args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	c := &o.config
+	f := flag.NewFlagSet("adsim", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Usage = func() {
+		fmt.Fprintln(stderr, "usage: adsim [flags]\n\nServes the simulated advertising service and prints the variables that point spendsync at it.")
+		f.PrintDefaults()
+	}
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one")
+	f.Uint64Var(&c.Seed, "seed", 1, "which account")
+	f.IntVar(&c.Campaigns, "campaigns", 36, "campaigns listed at the start")
+	f.IntVar(&c.CreativesPerCampaign, "creatives", 8, "creatives per campaign, on average")
+	f.IntVar(&c.Sources, "sources", 0, "websites (default 4000, more with more rows)")
+	f.IntVar(&c.RowsPerDay, "rows-per-day", 2500, "rows of a closed day, about")
+	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) error {
+		t, err := time.Parse(time.RFC3339, v)
+		o.now = t
+		return err
+	})
+	f.BoolVar(&o.frozen, "frozen", false, "the clock stands still")
+	f.BoolVar(&c.FreezeRestatements, "freeze-restatements", false, "closed days do not change by themselves")
+	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
+	f.BoolVar(&c.FloatNoise, "float-noise", false, "write some amounts as services do that compute in floats")
+	f.BoolVar(&c.EscapeUnicode, "ascii", false, "write texts with \\u escapes")
+	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap, joined: data+longids", func(v string) (err error) {
+		c.Shape, err = adsim.ParseShape(v)
+		return err
+	})
+	f.Func("zero-spend", "form of creatives without spend: null, empty, nosource or bare (default null)", func(v string) (err error) {
+		c.ZeroSpend, err = adsim.ParseZeroSpend(v)
+		return err
+	})
+	limit := f.Int("rate-limit", 120, "API requests a minute; 0 is without limit")
+	f.StringVar(&c.ReportUser, "user", adsim.DefaultUser, "user of the report")
+	f.StringVar(&c.ReportPassword, "password", adsim.DefaultPassword, "password of the report")
+	f.StringVar(&c.APIKey, "key", adsim.DefaultKey, "API key")
+	f.StringVar(&o.urlFile, "url-file", "", "write the API's and the report's base URL to this file, a line each, once listening")
+	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a loopback address)")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, errUsage
+	}
+	if f.NArg() > 0 {
+		fmt.Fprintf(stderr, "adsim: unexpected argument %q\n", f.Arg(0))
+		return nil, errUsage
+	}
+	f.Visit(func(set *flag.Flag) { o.controlSet = o.controlSet || set.Name == "control" })
+	if c.RateLimit = *limit; *limit == 0 {
+		c.RateLimit = -1
+	}
+	return o, nil
+}
+
+// decideControl lets anybody give orders only where anybody is on this machine,
+// unless it was asked for.
+func (o *options) decideControl(addr net.Addr) {
+	tcp, ok := addr.(*net.TCPAddr)
+	loopback := ok && tcp.IP.IsLoopback()
+	o.config.Control = o.control && (loopback || o.controlSet)
+}
+
+// quote makes a text a single word of a POSIX shell.
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%_+=:,./-", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

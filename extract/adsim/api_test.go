@@ -1,0 +1,494 @@
+package adsim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// call calls the advertiser API with the right key.
+func callAPI(t testing.TB, s *Service, path string) (int, http.Header, []byte) {
+	t.Helper()
+	return do(t, s, "GET", "http://sim"+APIPrefix+path, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+DefaultKey)
+	})
+}
+
+// fetchJSON calls the API for something that must be there.
+func fetchJSON(t testing.TB, s *Service, path string) any {
+	t.Helper()
+	status, _, body := callAPI(t, s, path)
+	if status != 200 {
+		t.Fatalf("%s: %d %s", path, status, body)
+	}
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatalf("%s: %v in %s", path, err, head(body))
+	}
+	return v
+}
+
+// unwrap finds the list or object in an envelope.
+func unwrap(v any, keys ...string) any {
+	m, ok := v.(map[string]any)
+	for _, k := range keys {
+		if inner, has := m[k]; ok && has {
+			return inner
+		}
+	}
+	return v
+}
+
+func objects(v any) []map[string]any {
+	var out []map[string]any
+	for _, e := range v.([]any) {
+		out = append(out, e.(map[string]any))
+	}
+	return out
+}
+
+func campaignsOf(t testing.TB, s *Service, query string) []map[string]any {
+	t.Helper()
+	return objects(unwrap(fetchJSON(t, s, "/v1/campaigns"+query), "campaigns"))
+}
+
+const everyStatus = "?status=active,paused,archived,rejected&limit=100"
+
+func TestAPI_ListsCampaignsNewestFirst(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	all := campaignsOf(t, s, everyStatus)
+	if len(all) != 36 {
+		t.Errorf("%d campaigns, want 36", len(all))
+	}
+	if !slices.IsSortedFunc(all, func(x, y map[string]any) int {
+		return strings.Compare(y["created_at"].(string), x["created_at"].(string))
+	}) {
+		t.Error("not newest first")
+	}
+	id := regexp.MustCompile(`^C\d{7,10}$`)
+	creativeID := regexp.MustCompile(`^C\d{7,10}-\d{3,6}$`)
+	byStatus := map[string]int{}
+	for _, c := range all {
+		byStatus[c["status"].(string)]++
+		if !id.MatchString(c["id"].(string)) {
+			t.Errorf("ID %v", c["id"])
+		}
+		if bid := c["default_bid"].(float64); bid < 0.10 || bid > 25 {
+			t.Errorf("default_bid %v", bid)
+		}
+		if limit := c["daily_spend_limit"].(float64); limit < 100 || limit > 1_000_000 {
+			t.Errorf("daily_spend_limit %v", limit)
+		}
+		one := unwrap(fetchJSON(t, s, "/v1/campaigns/"+c["id"].(string)), "campaign").(map[string]any)
+		for k, v := range c {
+			if one[k] != v {
+				t.Errorf("%v: %s is %v, and %v in the list", c["id"], k, one[k], v)
+			}
+		}
+		for _, cr := range objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+c["id"].(string)+"/creatives?limit=100"), "creatives")) {
+			if cr["status"] == "archived" || !creativeID.MatchString(cr["id"].(string)) || cr["campaign_id"] != c["id"] {
+				t.Errorf("creative %v", cr)
+			}
+			if _, has := cr["rejection_reasons"]; has != (cr["status"] == "rejected") {
+				t.Errorf("creative %v", cr)
+			}
+			same := unwrap(fetchJSON(t, s, "/v1/creatives/"+cr["id"].(string)), "creative").(map[string]any)
+			if same["message"] != cr["message"] {
+				t.Errorf("creative %v, alone %v", cr, same)
+			}
+		}
+	}
+	if got, want := len(campaignsOf(t, s, "?limit=100")), byStatus["active"]+byStatus["paused"]; got != want {
+		t.Errorf("by default %d campaigns, want the %d active and paused", got, want)
+	}
+	if got := len(campaignsOf(t, s, "")); got != min(25, byStatus["active"]+byStatus["paused"]) {
+		t.Errorf("by default %d campaigns on a page", got)
+	}
+	if got := campaignsOf(t, s, "?status=rejected"); len(got) != byStatus["rejected"] || len(got) == 0 {
+		t.Errorf("%d rejected campaigns, want %d", len(got), byStatus["rejected"])
+	}
+	var paged []any
+	for offset := 0; offset < 40; offset += 7 {
+		for _, c := range campaignsOf(t, s, fmt.Sprintf("?status=active,paused,archived,rejected&limit=7&offset=%d", offset)) {
+			paged = append(paged, c["id"])
+		}
+	}
+	if len(paged) != 36 || paged[0] != all[0]["id"] || paged[35] != all[35]["id"] {
+		t.Errorf("pages hold %d campaigns", len(paged))
+	}
+	if got := campaignsOf(t, s, everyStatus+"&search=lONG+tail"); len(got) == 0 || len(got) == 36 {
+		t.Errorf("search by name finds %d", len(got))
+	}
+	if got := campaignsOf(t, s, everyStatus+"&search="+all[7]["id"].(string)); len(got) != 1 {
+		t.Errorf("search by ID finds %d", len(got))
+	}
+}
+
+func TestAPI_KnowsWhatTheReportKnows(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	listed := map[string]map[string]any{}
+	for _, c := range campaignsOf(t, s, everyStatus) {
+		listed[c["id"].(string)] = c
+	}
+	creatives := map[string]bool{}
+	for _, row := range allPages(t, s, "start_date=2026-10-20&end_date=2026-11-21&include_creatives=true&columns=campaign_id,campaign_name,creative_id,creative_status") {
+		id := text(t, row["campaign_id"])
+		c := listed[id]
+		if c == nil || c["name"] != text(t, row["campaign_name"]) {
+			t.Fatalf("the report has %s %s, the list %v", id, row["campaign_name"], c)
+		}
+		creatives[text(t, row["creative_id"])+" "+text(t, row["creative_status"])] = true
+	}
+	for id := range listed {
+		for _, cr := range objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?limit=100&status=active,paused,pending_review,rejected,draft,archived"), "creatives")) {
+			delete(creatives, cr["id"].(string)+" "+cr["status"].(string))
+		}
+	}
+	if len(creatives) > 0 {
+		t.Errorf("only the report knows %v", creatives)
+	}
+}
+
+func TestAPI_SourceSettings(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 2500})
+	rows := map[string]map[string]bool{}
+	for l := range s.Truth(yesterday) {
+		if rows[l.CampaignID] == nil {
+			rows[l.CampaignID] = map[string]bool{}
+		}
+		rows[l.CampaignID][l.SourceID] = true
+	}
+	allow, blocked, overrides := 0, 0, 0
+	for id, sources := range rows {
+		m := unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/sources"), "source_settings").(map[string]any)
+		allowed := m["allowed_source_ids"].([]any)
+		for _, src := range m["blocked_source_ids"].([]any) {
+			blocked++
+			if sources[src.(string)] {
+				t.Errorf("%s: blocked %s has spend", id, src)
+			}
+		}
+		if m["mode"] == "allow_list" {
+			allow++
+			for src := range sources {
+				if src != "" && !slices.Contains(allowed, any(src)) {
+					t.Errorf("%s: %s is not allowed and has spend", id, src)
+				}
+			}
+		}
+		for _, o := range objects(m["bid_overrides"]) {
+			overrides++
+			if bid := o["bid"].(float64); bid < 0.10 || bid > 25 || !strings.HasPrefix(o["source_id"].(string), "S") {
+				t.Errorf("%s: override %v", id, o)
+			}
+		}
+	}
+	if allow == 0 || blocked == 0 || overrides == 0 {
+		t.Errorf("%d allow lists, %d blocked, %d overrides", allow, blocked, overrides)
+	}
+}
+
+func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := campaignsOf(t, s, "")[0]["id"].(string)
+	for _, c := range []struct {
+		path   string
+		status int
+		code   string
+		field  string
+	}{
+		{"/v1/campaigns?limit=0", 400, "validation_failed", "limit"},
+		{"/v1/campaigns?limit=101", 400, "validation_failed", "limit"},
+		{"/v1/campaigns?limit=", 400, "validation_failed", "limit"},
+		{"/v1/campaigns?offset=-1", 400, "validation_failed", "offset"},
+		{"/v1/campaigns?offset=10001", 400, "validation_failed", "offset"},
+		{"/v1/campaigns?status=active,active", 400, "validation_failed", "status"},
+		{"/v1/campaigns?status=deleted", 400, "validation_failed", "status"},
+		{"/v1/campaigns?status=", 400, "validation_failed", "status"},
+		{"/v1/campaigns?search=" + strings.Repeat("x", 101), 400, "validation_failed", "search"},
+		{"/v1/campaigns?page=2", 400, "validation_failed", "page"},
+		{"/v1/campaigns?limit=5&limit=6", 400, "validation_failed", "limit"},
+		{"/v1/campaigns/" + id + "/creatives?status=rejected,nosuch", 400, "validation_failed", "status"},
+		{"/v1/me?x=1", 400, "validation_failed", "x"},
+		{"/v1/balance?fresh=maybe", 400, "validation_failed", "fresh"},
+		{"/v1/campaigns/C1234567", 404, "not_found", ""},
+		{"/v1/campaigns/C1234567/creatives", 404, "not_found", ""},
+		{"/v1/campaigns/C1234567/sources", 404, "not_found", ""},
+		{"/v1/creatives/C1234567-001", 404, "not_found", ""},
+		{"/v1/creatives/" + id + "-999999", 404, "not_found", ""},
+		{"/v1/images", 404, "not_found", ""},
+		{"/mcp", 404, "not_found", ""},
+		{"/v2/me", 404, "not_found", ""},
+	} {
+		status, _, body := callAPI(t, s, c.path)
+		var e struct {
+			Error struct {
+				Code, Message string
+				RequestID     string `json:"request_id"`
+				Details       []struct{ Field, Message string }
+			}
+		}
+		if err := json.Unmarshal(body, &e); err != nil {
+			t.Errorf("%s: %v", c.path, err)
+		}
+		field := ""
+		if e.Error.Details != nil {
+			field = e.Error.Details[0].Field
+		}
+		if status != c.status || e.Error.Code != c.code || field != c.field || e.Error.Message == "" || !strings.HasPrefix(e.Error.RequestID, "req_") {
+			t.Errorf("%s: got %d %s", c.path, status, body)
+		}
+	}
+	for _, path := range []string{"/v1/campaigns", "/v1/campaigns/" + id, "/v1/me"} {
+		status, h, body := do(t, s, "POST", "http://sim/api"+path, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+DefaultKey) })
+		if status != 405 || h.Get("Allow") != "GET" {
+			t.Errorf("POST %s: %d %s", path, status, body)
+		}
+	}
+}
+
+func TestAPI_WantsTheKey(t *testing.T) {
+	s := sim(Config{KeyExpiresAt: noon.Add(100 * time.Hour)})
+	for _, auth := range []string{"", "Bearer nonsense", "Basic " + DefaultKey, DefaultKey} {
+		status, h, body := do(t, s, "GET", "http://sim/api/v1/me", func(r *http.Request) { r.Header.Set("Authorization", auth) })
+		if status != 401 || !strings.Contains(string(body), `"unauthorized"`) || h.Get("Service-Api-Key-Expires-At") != "" {
+			t.Errorf("%q: %d %s %v", auth, status, body, h)
+		}
+	}
+	status, h, _ := callAPI(t, s, "/v1/me")
+	if status != 200 || h.Get("Service-Api-Key-Expires-At") != "2026-11-26T00:00:00Z" || !strings.Contains(h.Get("Service-Api-Key-Expiry-Warning"), "5 days") {
+		t.Errorf("%d %v", status, h)
+	}
+	s.Advance(100 * time.Hour)
+	if status, _, _ := callAPI(t, s, "/v1/me"); status != 401 {
+		t.Errorf("an expired key: %d", status)
+	}
+	_, h, _ = callAPI(t, sim(Config{}), "/v1/nothing")
+	if h.Get("Service-Api-Key-Expires-At") != "2027-02-01T00:00:00Z" || h.Get("Service-Api-Key-Expiry-Warning") != "" {
+		t.Errorf("by default %v", h)
+	}
+}
+
+func TestAPI_Allows120RequestsInAnyMinute(t *testing.T) {
+	s := sim(Config{})
+	for i := range 120 {
+		if i == 60 {
+			s.Advance(20 * time.Second)
+		}
+		if status, _, _ := callAPI(t, s, "/v1/me"); status != 200 {
+			t.Fatalf("request %d: %d", i+1, status)
+		}
+	}
+	status, h, body := callAPI(t, s, "/v1/me")
+	if status != 429 || h.Get("Retry-After") != "40" || !strings.Contains(string(body), `"rate_limited"`) {
+		t.Errorf("request 121: %d %v %s", status, h, body)
+	}
+	if status, _, _ := ask(t, s, oneDay(yesterday)); status != 200 {
+		t.Errorf("the report is limited too: %d", status)
+	}
+	s.Advance(40*time.Second - 1)
+	if status, h, _ := callAPI(t, s, "/v1/me"); status != 429 || h.Get("Retry-After") != "1" {
+		t.Errorf("a moment early: %d %v", status, h)
+	}
+	s.Advance(1)
+	for i := range 60 {
+		if status, _, _ := callAPI(t, s, "/v1/me"); status != 200 {
+			t.Fatalf("request %d of the next window: %d", i+1, status)
+		}
+	}
+	if status, _, _ := callAPI(t, s, "/v1/me"); status != 429 {
+		t.Errorf("after that: %d", status)
+	}
+	s = sim(Config{RateLimit: -1})
+	for range 200 {
+		if status, _, _ := callAPI(t, s, "/v1/me"); status != 200 {
+			t.Fatal("limited without a limit")
+		}
+	}
+}
+
+func TestAPI_BalanceFollowsTheSpend(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	get := func(query string) map[string]any { return fetchJSON(t, s, "/v1/balance"+query).(map[string]any) }
+	first := get("")
+	if first["status"] != "ok" || first["payment_mode"] != "card" || first["average_daily_spend"].(float64) < 100 {
+		t.Errorf("got %v", first)
+	}
+	s.Advance(9 * time.Minute)
+	if got := get(""); got["refreshed_at"] != first["refreshed_at"] {
+		t.Errorf("refreshed after 9 minutes: %v", got)
+	}
+	if got := get("?fresh=true"); got["refreshed_at"] == first["refreshed_at"] {
+		t.Errorf("not fresh: %v", got)
+	}
+	s.Advance(3 * time.Hour)
+	if got := get(""); got["available_balance"].(float64) >= first["available_balance"].(float64) {
+		t.Errorf("three hours cost nothing: %v", got)
+	}
+	for _, status := range []string{"low", "depleted"} {
+		s = sim(Config{BalanceStatus: status})
+		if got := get(""); got["status"] != status || got["message"] == "" {
+			t.Errorf("want %s, got %v", status, got)
+		}
+	}
+}
+
+func TestAPI_Shapes(t *testing.T) {
+	plain := sim(Config{RateLimit: -1})
+	want := campaignsOf(t, plain, everyStatus)
+	for word, keys := range map[string][2]string{
+		"named": {"campaigns", "campaign"}, "bare": {"", ""}, "data": {"data", "data"}, "items": {"items", ""},
+		"data+longids+bidmap": {"data", "data"},
+	} {
+		shape, err := ParseShape(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sim(Config{RateLimit: -1, Shape: shape})
+		v := fetchJSON(t, s, "/v1/campaigns"+everyStatus)
+		if _, bare := v.([]any); bare != (keys[0] == "") {
+			t.Errorf("%s: got %T", word, v)
+		}
+		list := objects(unwrap(v, keys[0]))
+		id := "id"
+		if shape.LongIDs {
+			id = "campaign_id"
+		}
+		one := unwrap(fetchJSON(t, s, "/v1/campaigns/"+list[3][id].(string)), keys[1]).(map[string]any)
+		if len(list) != len(want) || list[3][id] != want[3]["id"] || one[id] != want[3]["id"] {
+			t.Errorf("%s: got %d campaigns, %v, %v", word, len(list), list[3], one)
+		}
+		for _, c := range list {
+			m := unwrap(fetchJSON(t, s, "/v1/campaigns/"+c[id].(string)+"/sources"), keys[1], "source_settings").(map[string]any)
+			if _, isMap := m["bid_overrides"].(map[string]any); isMap != shape.BidMap {
+				t.Errorf("%s: bid_overrides is %T", word, m["bid_overrides"])
+			}
+		}
+	}
+	if _, err := ParseShape("round"); err == nil {
+		t.Error("round is a shape")
+	}
+}
+
+func TestAPI_LeavesOutWhatItCouldNotRead(t *testing.T) {
+	s := sim(Config{})
+	id := campaignsOf(t, s, "")[0]["id"].(string)
+	s.Fail(Fault{Kind: Unreadable})
+	one := unwrap(fetchJSON(t, s, "/v1/campaigns/"+id), "campaign").(map[string]any)
+	if _, has := one["delivery_status"]; has {
+		t.Errorf("got %v", one)
+	}
+	m := unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/sources"), "source_settings").(map[string]any)
+	if v, has := m["bid_overrides"]; !has || v != nil {
+		t.Errorf("got %v", m)
+	}
+}
+
+// TestAPI_IsAsItsDescriptionSays checks every reply against openapi.json: the
+// paths, the types, the keys that must be there and those that may.
+func TestAPI_IsAsItsDescriptionSays(t *testing.T) {
+	for _, word := range []string{"named", "bare+longids", "data+bidmap", "items"} {
+		shape, err := ParseShape(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sim(Config{RateLimit: -1, Shape: shape})
+		doc := fetchJSON(t, s, "/v1/openapi.json").(map[string]any)
+		if strings.Contains(shape.openAPI(), `"@`) {
+			t.Errorf("%s: something is left to fill in", word)
+		}
+		if doc["openapi"] != "3.1.0" || doc["info"].(map[string]any)["version"] != "1.0.0" {
+			t.Errorf("got %v %v", doc["openapi"], doc["info"])
+		}
+		st := s.snapshot()
+		for path, item := range doc["paths"].(map[string]any) {
+			op := item.(map[string]any)["get"].(map[string]any)
+			response := resolve(doc, op["responses"].(map[string]any)["200"])
+			schema := response["content"].(map[string]any)["application/json"].(map[string]any)["schema"]
+			for _, c := range s.account.listing(st.anchor, st.today) {
+				p := strings.ReplaceAll(path, "{campaign_id}", c.id)
+				p = strings.ReplaceAll(p, "{creative_id}", c.creatives[0].id)
+				if status, _, body := callAPI(t, s, p); status == 404 && c.creatives[0].created > st.today {
+					continue
+				} else if status != 200 {
+					t.Fatalf("%s: %d %s", p, status, body)
+				}
+				fits(t, doc, schema, fetchJSON(t, s, p), word+" "+p)
+			}
+		}
+		_, _, body := callAPI(t, s, "/v1/campaigns?limit=x")
+		var v any
+		if err := json.Unmarshal(body, &v); err != nil {
+			t.Fatal(err)
+		}
+		fits(t, doc, map[string]any{"$ref": "#/components/schemas/Error"}, v, "an error")
+	}
+}
+
+func resolve(doc map[string]any, v any) map[string]any {
+	m := v.(map[string]any)
+	for m["$ref"] != nil {
+		var at any = doc
+		for _, part := range strings.Split(strings.TrimPrefix(m["$ref"].(string), "#/"), "/") {
+			at = at.(map[string]any)[part]
+		}
+		m = at.(map[string]any)
+	}
+	return m
+}
+
+// fits checks a value against as much of JSON Schema as the description uses.
+func fits(t *testing.T, doc map[string]any, schema, v any, where string) {
+	t.Helper()
+	sch := resolve(doc, schema)
+	if list, ok := sch["enum"].([]any); ok && !slices.Contains(list, v) {
+		t.Fatalf("%s: %v is none of %v", where, v, list)
+	}
+	if want := sch["type"]; want != nil {
+		got := map[string]string{"map[string]interface {}": "object", "[]interface {}": "array", "string": "string", "float64": "number", "bool": "boolean", "<nil>": "null"}[fmt.Sprintf("%T", v)]
+		list, several := want.([]any)
+		if !several {
+			list = []any{want}
+		}
+		if !slices.Contains(list, any(got)) && !(got == "number" && slices.Contains(list, any("integer"))) {
+			t.Fatalf("%s: %v is a %s, want %v", where, v, got, want)
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		for i, e := range v {
+			fits(t, doc, sch["items"], e, fmt.Sprintf("%s[%d]", where, i))
+		}
+	case map[string]any:
+		known := map[string]any{}
+		for _, part := range append([]any{sch}, list(sch["allOf"])...) {
+			part := resolve(doc, part)
+			for k, p := range asMap(part["properties"]) {
+				known[k] = p
+			}
+			for _, k := range list(part["required"]) {
+				if _, has := v[k.(string)]; !has {
+					t.Fatalf("%s: %s is missing", where, k)
+				}
+			}
+		}
+		for k, e := range v {
+			switch p := known[k]; {
+			case p != nil:
+				fits(t, doc, p, e, where+"."+k)
+			case sch["additionalProperties"] != nil:
+				fits(t, doc, sch["additionalProperties"], e, where+"."+k)
+			case sch["properties"] != nil:
+				t.Fatalf("%s: %s is not described", where, k)
+			}
+		}
+	}
+}
+
+func list(v any) []any           { l, _ := v.([]any); return l }
+func asMap(v any) map[string]any { m, _ := v.(map[string]any); return m }

@@ -1,0 +1,90 @@
+package adsim
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// BenchmarkReportPage renders pages of 10000 rows of a day of a million rows, one
+// after the other, and says how many rows and bytes a second.
+func BenchmarkReportPage(b *testing.B) {
+	for _, c := range []struct{ name, query string }{
+		{"copy", finest(yesterday)},
+		{"default", oneDay(yesterday) + "&include_creatives=true"},
+		{"plain", oneDay(yesterday)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := sim(Config{RowsPerDay: 1_000_000})
+			st := s.snapshot()
+			rq, text := parseReport(values(c.query+"&page_size=10000"), st.today)
+			if text != "" {
+				b.Fatal(text)
+			}
+			size := int64(0)
+			for i := 0; b.Loop(); i++ {
+				rq.page = 1 + i%50
+				size += int64(len(s.page(&st, rq, nil)))
+			}
+			perSecond(b, size)
+		})
+	}
+}
+
+// BenchmarkReportServed gets such pages over a socket, rendered anew or kept.
+func BenchmarkReportServed(b *testing.B) {
+	for _, prerender := range []bool{false, true} {
+		b.Run(fmt.Sprintf("prerender=%v", prerender), func(b *testing.B) {
+			s := sim(Config{RowsPerDay: 500_000, Prerender: prerender})
+			server := httptest.NewServer(s)
+			defer server.Close()
+			query := finest(yesterday) + "&page_size=10000"
+			if prerender {
+				if _, _, err := s.Prerender(values(query)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			size := int64(0)
+			for i := 0; b.Loop(); i++ {
+				req, err := http.NewRequest("GET", server.URL+"/report/ads/spend-report?"+query+"&page="+itoa(1+i%40), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				req.SetBasicAuth(DefaultUser, DefaultPassword)
+				resp, err := server.Client().Do(req)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n, err := io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+				if err != nil || n < 1<<20 {
+					b.Fatal(n, err)
+				}
+				size += n
+			}
+			perSecond(b, size)
+		})
+	}
+}
+
+func perSecond(b *testing.B, size int64) {
+	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(size)/1e6/b.Elapsed().Seconds(), "MB/s")
+}
+
+// BenchmarkControlTotal adds up a day of a million rows, as the control total of a
+// benchmark's account does once a day and state.
+func BenchmarkControlTotal(b *testing.B) {
+	s := sim(Config{RowsPerDay: 1_000_000})
+	st := s.snapshot()
+	rq, text := parseReport(values(oneDay(yesterday)+"&columns=date,total_spend,clicks"), st.today)
+	if text != "" {
+		b.Fatal(text)
+	}
+	for b.Loop() {
+		s.kept = newCaches(0)
+		s.group(&st, rq.question)
+	}
+}

@@ -1,0 +1,54 @@
+package adsim
+
+import "math/bits"
+
+// Everything that looks random is a hash of what it belongs to, so that nothing
+// depends on the order in which it is asked for. All of it is integer arithmetic:
+// floats round differently on different machines.
+
+// mix is the finalizer of splitmix64: every bit of x moves every bit of the result.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// chance hashes a key with what it is asked about.
+func chance(key uint64, about ...uint64) uint64 {
+	for _, a := range about {
+		key = mix(key ^ mix(a))
+	}
+	return key
+}
+
+// below scales a hash to 0..n-1.
+func below(h, n uint64) uint64 {
+	hi, _ := bits.Mul64(h, n)
+	return hi
+}
+
+// between scales a hash to lo..hi.
+func between(h uint64, lo, hi int) int {
+	return lo + int(below(h, uint64(hi-lo+1)))
+}
+
+// What chances are about; the numbers only have to differ.
+const (
+	aboutSlot = iota + 1
+	aboutSource
+	aboutRank
+	aboutLife
+	aboutPause
+	aboutCreative
+	aboutText
+	aboutDay
+	aboutRows
+	aboutBid
+	aboutSettings
+	aboutAllowed
+	aboutBlocked
+	aboutNoise
+	aboutImage
+	aboutIcon
+)

@@ -1,0 +1,259 @@
+package adsim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// controlPrefix is where a service with Config.Control takes orders from tests in
+// another process:
+//
+//	GET    /_sim/clock      {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
+//	POST   /_sim/clock      {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" true or false stops it or lets it run
+//	POST   /_sim/fault      a [Fault], with "for" as "2s"
+//	DELETE /_sim/fault      takes all faults away
+//	POST   /_sim/restate    a [Restatement] with "day"; or {"kind":"freeze"}, {"kind":"thaw"}
+//	GET    /_sim/truth      ?day=YYYY-MM-DD (without: all days of the reach); &sum=1 for one line a day. JSON lines
+//	GET    /_sim/sources    {"bad":[...],"good":[...]}
+//	GET    /_sim/requests   JSON lines
+//	DELETE /_sim/requests   empties the log
+//
+// An order that is not understood is 400 with {"error": text}.
+const controlPrefix = "/_sim/"
+
+func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		controlError(w, http.StatusBadRequest, err)
+		return
+	}
+	switch r.Method + " " + r.URL.Path[len(controlPrefix):] {
+	case "GET clock":
+		s.writeClock(w)
+	case "POST clock":
+		if err = s.setClock(body); err == nil {
+			s.writeClock(w)
+		}
+	case "POST fault":
+		err = s.setFault(body)
+	case "DELETE fault":
+		s.ClearFaults()
+	case "POST restate":
+		err = s.restateAs(w, body)
+	case "GET truth":
+		err = s.writeTruth(w, r.URL.Query().Get("day"), r.URL.Query().Get("sum") != "")
+	case "GET sources":
+		o := object{}
+		o.begin("")
+		o.strings("bad", s.BadSources())
+		o.strings("good", s.GoodSources())
+		o.end()
+		writeControl(w, o.dst)
+	case "GET requests":
+		s.writeRequests(w)
+	case "DELETE requests":
+		s.ResetRequests()
+	default:
+		controlError(w, http.StatusNotFound, fmt.Errorf("no %s %s", r.Method, r.URL.Path))
+		return
+	}
+	if err != nil {
+		controlError(w, http.StatusBadRequest, err)
+	}
+}
+
+func controlError(w http.ResponseWriter, status int, err error) {
+	o := object{}
+	o.begin("")
+	o.str("error", err.Error())
+	o.end()
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(o.dst, '\n'))
+}
+
+func writeControl(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// decode takes an order and refuses what it does not know, so that a mistyped
+// fault is not one that never happens.
+func decode(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
+}
+
+func (s *Service) writeClock(w http.ResponseWriter) {
+	o := object{}
+	o.begin("")
+	o.str("now", s.Now().UTC().Format(time.RFC3339Nano))
+	o.bool("standing", s.clock.stands())
+	o.str("today", s.Today())
+	o.end()
+	writeControl(w, o.dst)
+}
+
+func (s *Service) setClock(body []byte) error {
+	var in struct {
+		Now      string `json:"now"`
+		Advance  string `json:"advance"`
+		Standing *bool  `json:"standing"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	to := s.Now()
+	if in.Now != "" {
+		t, err := time.Parse(time.RFC3339, in.Now)
+		if err != nil {
+			return err
+		}
+		to = t
+	}
+	if in.Advance != "" {
+		d, err := time.ParseDuration(in.Advance)
+		if err != nil {
+			return err
+		}
+		to = to.Add(d)
+	}
+	standing := s.clock.stands()
+	if in.Standing != nil {
+		standing = *in.Standing
+	}
+	if standing {
+		s.SetNow(to)
+	} else {
+		s.RunFrom(to)
+	}
+	return nil
+}
+
+func (s *Service) setFault(body []byte) error {
+	var in struct {
+		Fault
+		For string `json:"for"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	if in.For != "" {
+		d, err := time.ParseDuration(in.For)
+		if err != nil {
+			return err
+		}
+		in.Fault.For = d
+	}
+	return s.faults.set(in.Fault)
+}
+
+func (s *Service) restateAs(w http.ResponseWriter, body []byte) error {
+	var in struct {
+		Day string `json:"day"`
+		Restatement
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	switch in.Kind {
+	case "freeze", "thaw":
+		s.FreezeRestatements(in.Kind == "freeze")
+		return nil
+	}
+	line, err := s.Restate(in.Day, in.Restatement)
+	if err != nil {
+		return err
+	}
+	if line.Date != "" {
+		writeControl(w, appendLine(nil, line))
+	}
+	return nil
+}
+
+// writeTruth writes a day, or all days of the reach, a line of JSON each row or,
+// with sum, each day.
+func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error {
+	st := s.snapshot()
+	from, to := st.today-reach, st.today
+	if date != "" {
+		d, ok := parseDay(date)
+		if !ok {
+			return fmt.Errorf("%q is not a day", date)
+		}
+		from, to = d, d
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	var out []byte
+	for d := from; d <= to; d++ {
+		if sum {
+			o := object{dst: out}
+			o.begin("")
+			o.str("date", d.String())
+			total := s.account.sum(&st, d)
+			o.int("rows", total.Rows)
+			o.measures(total.Measures)
+			o.end()
+			out = append(o.dst, '\n')
+			continue
+		}
+		for r := range s.account.rows(&st, d, scope{}) {
+			out = append(appendLine(out, s.account.line(d, r)), '\n')
+			if len(out) > 1<<16 {
+				if _, err := w.Write(out); err != nil {
+					return nil // nobody is listening
+				}
+				out = out[:0]
+			}
+		}
+	}
+	_, _ = w.Write(out)
+	return nil
+}
+
+// measures appends the numbers; spend is a text, so that no reader rounds it.
+func (o *object) measures(m Measures) {
+	o.str("spend", m.Exact())
+	o.int("clicks", m.Clicks)
+	o.int("impressions", m.Impressions)
+	o.int("conversions", m.Conversions)
+}
+
+func appendLine(dst []byte, l Line) []byte {
+	o := object{dst: dst}
+	o.begin("")
+	o.str("date", l.Date)
+	o.str("campaign_id", l.CampaignID)
+	o.str("campaign_name", l.CampaignName)
+	o.str("creative_id", l.CreativeID)
+	o.str("source_id", l.SourceID)
+	o.measures(l.Measures)
+	o.end()
+	return o.dst
+}
+
+func (s *Service) writeRequests(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	var out []byte
+	for _, rq := range s.Requests() {
+		o := object{dst: out}
+		o.begin("")
+		o.str("time", rq.Time.UTC().Format(time.RFC3339Nano))
+		o.str("method", rq.Method)
+		o.str("path", rq.Path)
+		o.str("query", rq.Query)
+		o.int("attempt", int64(rq.Attempt))
+		o.str("fault", rq.Fault)
+		o.raw("status", strconv.Itoa(rq.Status))
+		o.int("bytes", rq.Bytes)
+		o.end()
+		out = append(o.dst, '\n')
+	}
+	_, _ = w.Write(out)
+}

@@ -1,0 +1,421 @@
+package adsim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// pageOf asks for a page of ten rows of yesterday.
+func pageOf(page int) string { return finest(yesterday) + "&page_size=10&page=" + itoa(page) }
+
+// hurt asks for a page that meets a fault, and for the same page without it.
+func hurt(t *testing.T, f Fault, page int) (got, want reportReply) {
+	t.Helper()
+	s := sim(Config{})
+	want = report(t, s, pageOf(page))
+	f.Times = 1
+	s.Fail(f)
+	got = report(t, s, pageOf(page))
+	if again := report(t, s, pageOf(page)); !slices.EqualFunc(again.Data, want.Data, sameRow) {
+		t.Error("the fault came twice")
+	}
+	return got, want
+}
+
+func sameRow(x, y map[string]json.RawMessage) bool {
+	return bytes.Equal(must(json.Marshal(x)), must(json.Marshal(y)))
+}
+
+func rowsEqual(t *testing.T, got, want []map[string]json.RawMessage) {
+	t.Helper()
+	if !slices.EqualFunc(got, want, sameRow) {
+		t.Errorf("got %s\nwant %s", must(json.Marshal(got)), must(json.Marshal(want)))
+	}
+}
+
+func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
+	s := sim(Config{})
+	s.Fail(Fault{Kind: Status, Status: 503, Times: 1})
+	s.Fail(Fault{Kind: Status, Status: 429, RetryAfter: "7", Times: 1})
+	s.Fail(Fault{Kind: Status, Status: 429, RetryAfter: "+90s", Times: 1})
+	s.Fail(Fault{Kind: Status, Status: 500, Times: 1})
+	s.Fail(Fault{Kind: Status, Status: 302, Location: "http://other.example/", Times: 1})
+	for _, c := range []struct {
+		status            int
+		text, after, goTo string
+	}{
+		{503, `{"error":"Service Unavailable"}`, "", ""},
+		{429, `{"error":"Too Many Requests"}`, "7", ""},
+		{429, `{"error":"Too Many Requests"}`, "Sat, 21 Nov 2026 20:01:30 GMT", ""},
+		{500, `{"error":"Internal server error (request ID: req_`, "", ""},
+		{302, `{"error":"Found"}`, "", "http://other.example/"},
+		{200, `{"columns":`, "", ""},
+	} {
+		status, h, body := ask(t, s, pageOf(1))
+		if status != c.status || !strings.HasPrefix(string(body), c.text) || h.Get("Retry-After") != c.after || h.Get("Location") != c.goTo {
+			t.Errorf("got %d %s %v, want %+v", status, head(body), h, c)
+		}
+	}
+	s.Fail(Fault{Kind: Status, Status: 429, Path: "/v1/me"})
+	_, _, body := do(t, s, "GET", "http://sim/api/v1/me", nil)
+	if !bytes.HasPrefix(body, []byte(`{"error":{"code":"rate_limited","message":`)) {
+		t.Errorf("the API says %s", body)
+	}
+}
+
+func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault Fault
+		hit   []bool // page 1 of yesterday, page 2, page 3; then page 1 of the day before, and all again
+	}{
+		{"everything", Fault{}, []bool{true, true, true, true, true, true, true, true}},
+		{"path", Fault{Path: "/ads/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
+		{"path/mounted", Fault{Path: "/report/*/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
+		{"path/other", Fault{Path: "/v1/*"}, []bool{false, false, false, false, false, false, false, false}},
+		{"day", Fault{Day: yesterday}, []bool{true, true, true, false, true, true, true, false}},
+		{"page", Fault{Page: 2}, []bool{false, true, false, false, false, true, false, false}},
+		{"page/from", Fault{Page: 2, PageTo: -1}, []bool{false, true, true, false, false, true, true, false}},
+		{"page/to", Fault{Page: 1, PageTo: 2}, []bool{true, true, false, true, true, true, false, true}},
+		{"attempt", Fault{AttemptTo: 1}, []bool{true, true, true, true, false, false, false, false}},
+		{"attempt/from", Fault{AttemptFrom: 2}, []bool{false, false, false, false, true, true, true, true}},
+		{"times", Fault{Times: 2, Day: yesterday}, []bool{true, true, false, false, false, false, false, false}},
+		{"query", Fault{Query: "page=3&include_creatives=true"}, []bool{false, false, true, false, false, false, true, false}},
+		{"query/absent", Fault{Query: "source_id="}, []bool{true, true, true, true, true, true, true, true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sim(Config{})
+			c.fault.Kind, c.fault.Status = Status, 500
+			s.Fail(c.fault)
+			for i, want := range c.hit {
+				query := pageOf(i%4 + 1)
+				if i%4 == 3 {
+					query = finest("2026-11-19") + "&page_size=10&page=1"
+				}
+				if status, _, _ := ask(t, s, query); (status == 500) != want {
+					t.Errorf("request %d: status %d", i, status)
+				}
+			}
+			s.ClearFaults()
+			if status, _, _ := ask(t, s, pageOf(1)); status != 200 {
+				t.Errorf("cleared: status %d", status)
+			}
+		})
+	}
+}
+
+func TestFault_OtherBodies(t *testing.T) {
+	s := sim(Config{})
+	want := string(must2(ask(t, s, pageOf(1))))
+	for _, c := range []struct {
+		fault Fault
+		typ   string
+		body  string
+	}{
+		{Fault{Kind: HTML}, "text/html", "<!DOCTYPE html>"},
+		{Fault{Kind: Empty}, "application/json", ""},
+		{Fault{Kind: Null}, "application/json", "null"},
+		{Fault{Kind: Body, Value: "[]"}, "application/json", "[]"},
+		{Fault{Kind: Trailing}, "application/json", want + "{"},
+		{Fault{Kind: Trailing, Value: "\n"}, "application/json", want + "\n"},
+	} {
+		c.fault.Times = 1
+		s.Fail(c.fault)
+		status, h, body := ask(t, s, pageOf(1))
+		if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), c.typ) || !strings.HasPrefix(string(body), c.body) || c.body == "" && len(body) > 0 {
+			t.Errorf("%s: got %d %v %s", c.fault.Kind, status, h, head(body))
+		}
+	}
+}
+
+func must2(_ int, _ http.Header, body []byte) []byte { return body }
+
+func TestFault_ShiftRepeatsOrSkipsRows(t *testing.T) {
+	s := sim(Config{})
+	first, second := report(t, s, pageOf(1)), report(t, s, pageOf(2))
+	total := first.Pagination["total_rows"]
+	s.Fail(Fault{Kind: Shift, Page: 2, Times: 1})
+	got := report(t, s, pageOf(2))
+	rowsEqual(t, got.Data, append(first.Data[9:], second.Data[:9]...))
+	if got.Pagination["total_rows"] != total {
+		t.Errorf("total_rows is %d, want %d still", got.Pagination["total_rows"], total)
+	}
+	s.Fail(Fault{Kind: Shift, Page: 2, Rows: -2, Delta: -2, Times: 1})
+	got = report(t, s, pageOf(2))
+	rowsEqual(t, got.Data[:8], second.Data[2:])
+	if got.Pagination["total_rows"] != total-2 {
+		t.Errorf("total_rows is %d, want %d", got.Pagination["total_rows"], total-2)
+	}
+}
+
+func TestFault_TotalsThatLie(t *testing.T) {
+	got, want := hurt(t, Fault{Kind: Total, Delta: -1}, 2)
+	rowsEqual(t, got.Data, want.Data)
+	if got.Pagination["total_rows"] != want.Pagination["total_rows"]-1 {
+		t.Errorf("got %v, after %v", got.Pagination, want.Pagination)
+	}
+	got, want = hurt(t, Fault{Kind: Truncate, Rows: 14}, 2)
+	rowsEqual(t, got.Data, want.Data[:4])
+	if got.Pagination["total_rows"] != 14 || got.Pagination["total_pages"] != 2 {
+		t.Errorf("got %v", got.Pagination)
+	}
+	got, _ = hurt(t, Fault{Kind: Truncate}, 1)
+	if len(got.Data) != 0 || got.Pagination["total_rows"] != 0 {
+		t.Errorf("a day without rows has %d and %v", len(got.Data), got.Pagination)
+	}
+}
+
+func TestFault_RowsThatAreMissingOrTwice(t *testing.T) {
+	got, want := hurt(t, Fault{Kind: Drop, Row: 3, Rows: 2}, 2)
+	rowsEqual(t, got.Data, slices.Delete(slices.Clone(want.Data), 3, 5))
+	got, want = hurt(t, Fault{Kind: Duplicate, Row: 3}, 2)
+	rowsEqual(t, got.Data, slices.Insert(slices.Clone(want.Data), 4, want.Data[3]))
+	got, want = hurt(t, Fault{Kind: Duplicate, Row: 99, InPlace: true}, 2)
+	w := slices.Clone(want.Data)
+	w[8] = w[9]
+	rowsEqual(t, got.Data, w)
+	got, want = hurt(t, Fault{Kind: Duplicate, Row: 0, Other: true, InPlace: true}, 2)
+	a, b := lineOf(t, want.Data[0]), lineOf(t, got.Data[1])
+	a.Clicks++
+	a.Spend += 1000
+	if a != b {
+		t.Errorf("the copy is %+v, want %+v", b, a)
+	}
+}
+
+func TestFault_ValuesThatDoNotBelong(t *testing.T) {
+	for _, c := range []struct {
+		fault Fault
+		want  string // in the row, if it is JSON
+	}{
+		{Fault{Kind: WrongType, Column: "total_spend", Row: 4}, `"total_spend":"12.50"`},
+		{Fault{Kind: WrongType, Column: "total_spend", Row: 4, Value: "1e400"}, `"total_spend":1e400`},
+		{Fault{Kind: WrongType, Column: "total_spend", Row: 4, Value: `"NaN"`}, `"total_spend":"NaN"`},
+		{Fault{Kind: WrongType, Column: "clicks", Row: 4, Value: "1.5"}, `"clicks":1.5`},
+		{Fault{Kind: WrongType, Column: "date", Row: 4, Value: "null"}, `{"date":null,`},
+		{Fault{Kind: WrongType, Column: "campaign_name", Row: 4, Value: "\"\xff\""}, "\"campaign_name\":\"\xff\""},
+		{Fault{Kind: ExtraKey, Row: 4}, `,"unknown_key":{"since"`},
+		{Fault{Kind: RepeatKey, Column: "clicks", Row: 4, Value: "777"}, `,"clicks":777,`},
+		{Fault{Kind: OtherDay, Row: 4}, `{"date":"2026-11-19",`},
+		{Fault{Kind: Top, Column: "total_rows", Value: `"12"`}, `"total_rows":"12"`},
+		{Fault{Kind: Top, Column: "pagination", Value: `null`}, `"pagination":null}`},
+		{Fault{Kind: Top, Column: "data", Value: `{}`}, `"data":{},`},
+		{Fault{Kind: Top, Column: "columns", Value: `[]`}, `{"columns":[],`},
+		{Fault{Kind: Top, Column: "warnings", Value: `["late"]`}, `},"warnings":["late"]}`},
+	} {
+		s := sim(Config{})
+		_, _, want := ask(t, s, pageOf(2))
+		s.Fail(c.fault)
+		_, _, got := ask(t, s, pageOf(2))
+		if bytes.Count(got, []byte(c.want)) != 1 || bytes.Equal(got, want) {
+			t.Errorf("%+v: no %s in %s", c.fault, c.want, got)
+		}
+	}
+	s := sim(Config{})
+	s.Fail(Fault{Kind: MissingKey, Column: "clicks", Row: -1})
+	for _, row := range report(t, s, pageOf(2)).Data {
+		if _, has := row["clicks"]; has || len(row) != 8 {
+			t.Errorf("got %v", row)
+		}
+	}
+	s = sim(Config{})
+	s.Fail(Fault{Kind: NoPagination})
+	if r := report(t, s, pageOf(2)); r.Pagination != nil || len(r.Data) != 10 {
+		t.Errorf("got %d rows and %v", len(r.Data), r.Pagination)
+	}
+}
+
+// wireClients reach a service without and with a socket.
+func wireClients(t *testing.T, s *Service) map[string]*http.Client {
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	toServer := &http.Transport{DisableKeepAlives: true}
+	return map[string]*http.Client{
+		"transport": {Transport: s.Transport()},
+		"socket": {Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			r = r.Clone(r.Context())
+			r.URL.Host = strings.TrimPrefix(server.URL, "http://")
+			return toServer.RoundTrip(r)
+		})},
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// fetch gets a page, however far that goes.
+func fetch(ctx context.Context, c *http.Client) (size int64, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, "GET", "http://sim/report/ads/spend-report?"+pageOf(1), nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.SetBasicAuth(DefaultUser, DefaultPassword)
+	resp, err := c.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(resp.Body)
+	return resp.ContentLength, body, err
+}
+
+func TestFault_OnTheWire(t *testing.T) {
+	s := sim(Config{})
+	for name, client := range wireClients(t, s) {
+		ctx := t.Context()
+		whole, want, err := fetch(ctx, client)
+		if err != nil || whole != int64(len(want)) || whole < 1000 {
+			t.Fatalf("%s: %d of %d bytes, %v", name, len(want), whole, err)
+		}
+		for _, c := range []struct {
+			fault Fault
+			size  int64 // Content-Length
+			got   int   // bytes
+			err   error
+		}{
+			{Fault{Kind: Cut}, whole, len(want) / 2, io.ErrUnexpectedEOF},
+			{Fault{Kind: Cut, After: 17}, whole, 17, io.ErrUnexpectedEOF},
+			{Fault{Kind: Cut, After: -1}, whole, 0, io.ErrUnexpectedEOF},
+			{Fault{Kind: Cut, After: 17, Chunked: true}, -1, 17, io.ErrUnexpectedEOF},
+			{Fault{Kind: Reset}, 0, 0, syscall.ECONNRESET},
+			{Fault{Kind: Reset, After: 17}, whole, -1, syscall.ECONNRESET},
+			{Fault{Kind: Slow, After: 500, For: time.Microsecond}, whole, len(want), nil},
+			{Fault{Kind: Stall, After: 17, For: time.Microsecond}, whole, len(want), nil},
+			{Fault{Kind: Hang, For: time.Microsecond}, whole, len(want), nil},
+		} {
+			c.fault.Times = 1
+			s.Fail(c.fault)
+			size, body, err := fetch(ctx, client)
+			if !errors.Is(err, c.err) {
+				t.Errorf("%s %+v: error %v, want %v", name, c.fault, err, c.err)
+			}
+			// A reset may swallow what was sent before it.
+			if c.got >= 0 && (size != c.size || !bytes.Equal(body, want[:c.got])) {
+				t.Errorf("%s %+v: got %d of %d bytes, want %d of %d", name, c.fault, len(body), size, c.got, c.size)
+			}
+		}
+		for _, kind := range []Kind{Stall, Hang} {
+			s.Fail(Fault{Kind: kind, After: 17, Times: 1})
+			ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			if _, body, err := fetch(ctx, client); !errors.Is(err, context.DeadlineExceeded) || len(body) > 17 {
+				t.Errorf("%s %s: got %d bytes and %v, want at most 17 and the deadline", name, kind, len(body), err)
+			}
+			cancel()
+		}
+	}
+}
+
+func TestTransport_SaysWhatTheSocketSays(t *testing.T) {
+	s := sim(Config{})
+	var bodies [][]byte
+	for _, client := range wireClients(t, s) {
+		_, body, err := fetch(t.Context(), client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, body)
+	}
+	if !bytes.Equal(bodies[0], bodies[1]) {
+		t.Error("the replies differ")
+	}
+}
+
+func TestTransport_ClosingTheBodyEndsTheHandler(t *testing.T) {
+	s := sim(Config{})
+	for range 3 {
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://sim/report/ads/spend-report?"+pageOf(1), nil)
+		req.SetBasicAuth(DefaultUser, DefaultPassword)
+		resp, err := s.Transport().RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
+			t.Error("a closed body is read")
+		}
+	}
+}
+
+func TestRequests_TellWhatWasAsked(t *testing.T) {
+	s := sim(Config{})
+	s.Fail(Fault{Kind: Status, Status: 503, AttemptTo: 1})
+	for range 2 {
+		ask(t, s, pageOf(1))
+	}
+	_, _, body := ask(t, s, pageOf(1))
+	do(t, s, "GET", "http://sim/api/v1/me", nil)
+	got := s.Requests()
+	want := []Request{
+		{noon, "GET", "/report/ads/spend-report", pageOf(1), 1, "status", 503, got[0].Bytes},
+		{noon, "GET", "/report/ads/spend-report", pageOf(1), 2, "", 200, int64(len(body))},
+		{noon, "GET", "/report/ads/spend-report", pageOf(1), 3, "", 200, int64(len(body))},
+		{noon, "GET", "/api/v1/me", "", 1, "status", 503, got[3].Bytes},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	s.ResetRequests()
+	ask(t, s, pageOf(1))
+	if got := s.Requests(); len(got) != 1 || got[0].Attempt != 1 {
+		t.Errorf("after the reset: %+v", got)
+	}
+}
+
+func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
+	s := sim(Config{RowsPerDay: 300, Prerender: true, RateLimit: -1})
+	var wait sync.WaitGroup
+	for worker := range 6 {
+		wait.Go(func() {
+			for i := range 5 {
+				switch worker {
+				case 0:
+					s.Advance(time.Hour)
+				case 1:
+					if _, err := s.Restate(yesterday, Restatement{Kind: "delete", Row: i}); err != nil {
+						t.Error(err)
+					}
+				case 2:
+					s.Fail(Fault{Kind: Drop, Times: 1})
+					callAPI(t, s, "/v1/campaigns")
+				case 3:
+					for range s.Truth(yesterday) {
+						_ = s.Requests()
+						break
+					}
+					callAPI(t, s, "/v1/balance")
+				default:
+					ask(t, s, pageOf(i+1))
+					ask(t, s, oneDay(yesterday)+"&columns=source_id,total_spend")
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestFail_RefusesAFaultThatNeverHappens(t *testing.T) {
+	for _, f := range []Fault{{Kind: "cutt"}, {Kind: Cut, Path: "["}, {Kind: Cut, Day: "today"}, {Kind: Status, Status: 42}, {Kind: Cut, Query: "%zz"}, {Kind: Cut, RetryAfter: "+x"}} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v is taken", f)
+				}
+			}()
+			sim(Config{}).Fail(f)
+		}()
+	}
+}

@@ -1,0 +1,387 @@
+package adsim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestReport_PagesAddUpToTruth(t *testing.T) {
+	s := sim(Config{})
+	for _, date := range []string{s.Today(), yesterday, "2026-11-01", "2026-10-20"} {
+		want := truth(s, date)
+		if len(want) < 200 {
+			t.Fatalf("%s: only %d lines", date, len(want))
+		}
+		for _, size := range []string{"7", "100", "10000"} {
+			got := lines(t, allPages(t, s, finest(date)+"&page_size="+size))
+			diff(t, got, want)
+		}
+		if !slices.IsSortedFunc(want, func(x, y Line) int {
+			return strings.Compare(x.CampaignID+"\x00"+x.CreativeID+"\x00"+x.SourceID, y.CampaignID+"\x00"+y.CreativeID+"\x00"+y.SourceID)
+		}) {
+			t.Errorf("%s: lines are not in order", date)
+		}
+		keys := map[string]bool{}
+		for _, l := range want {
+			keys[l.CreativeID+" "+l.SourceID] = true
+			if (l.Spend > 0) != (l.Clicks > 0) || l.Conversions > l.Clicks || l.Clicks > l.Impressions {
+				t.Errorf("unbelievable line %+v", l)
+			}
+		}
+		if len(keys) != len(want) {
+			t.Errorf("%s: %d keys in %d lines", date, len(keys), len(want))
+		}
+	}
+}
+
+func TestReport_AnswersARangeInOrderOfDays(t *testing.T) {
+	s := sim(Config{})
+	var want []Line
+	for _, date := range []string{"2026-10-31", "2026-11-01", "2026-11-02"} {
+		want = append(want, truth(s, date)...)
+	}
+	got := lines(t, allPages(t, s, "start_date=2026-10-31&end_date=2026-11-02&page_size=333&include_creatives=true&columns="+allDay))
+	diff(t, got, want)
+}
+
+func TestReport_RefusesWithTheTextsOfTheDescription(t *testing.T) {
+	s := sim(Config{})
+	ok := oneDay(yesterday)
+	for _, c := range []struct {
+		name, query string
+		status      int
+		text        string
+	}{
+		{"dates/none", "", 400, "Missing required parameters: start_date, end_date"},
+		{"dates/one", "start_date=2026-11-20", 400, "Missing required parameters: start_date, end_date"},
+		{"dates/format", "start_date=20-11-2026&end_date=2026-11-20", 400, "Invalid date format (expected YYYY-MM-DD)"},
+		{"dates/no such day", "start_date=2026-11-20&end_date=2026-11-31", 400, "Invalid date format (expected YYYY-MM-DD)"},
+		{"dates/short", "start_date=2026-11-2&end_date=2026-11-20", 400, "Invalid date format (expected YYYY-MM-DD)"},
+		{"dates/order", "start_date=2026-11-20&end_date=2026-11-19", 400, "start_date must be <= end_date"},
+		{"dates/too far", "start_date=2026-10-19&end_date=2026-11-19", 400, "start_date cannot be more than 32 days before today"},
+		{"dates/the last one", "start_date=2026-10-20&end_date=2026-10-20", 200, ""},
+		{"dates/to come", "start_date=2026-11-20&end_date=2030-01-01", 200, ""},
+		{"columns/unknown", ok + "&columns=date,colour", 400, "Unknown column: colour"},
+		{"columns/twice", ok + "&columns=date,date", 400, "Duplicate column: date"},
+		{"columns/of creatives", ok + "&columns=date,impressions", 400, "Column needs include_creatives=true: impressions"},
+		{"page/0", ok + "&page=0", 400, "Invalid page (expected an integer of 1 or more)"},
+		{"page/text", ok + "&page=x", 400, "Invalid page (expected an integer of 1 or more)"},
+		{"page/beyond", ok + "&page=99999999999", 200, ""},
+		{"page_size/largest", ok + "&page_size=10000", 200, ""},
+		{"page_size/larger", ok + "&page_size=10001", 400, "page_size cannot be more than 10000"},
+		{"include_creatives/no boolean", ok + "&include_creatives=maybe", 400, "Invalid include_creatives (expected true or false)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, _, body := ask(t, s, c.query)
+			if status != c.status {
+				t.Errorf("status: got %d, want %d: %s", status, c.status, head(body))
+			}
+			if got, want := string(body), fmt.Sprintf("{\"error\":%s}", must(json.Marshal(c.text))); c.text != "" && unescape(got) != unescape(want) {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func unescape(s string) string { return strings.ReplaceAll(s, `\u003c`, "<") }
+
+func TestReport_WantsTheRightCredentials(t *testing.T) {
+	target := "http://sim" + ReportPrefix + "/ads/spend-report?" + oneDay(yesterday)
+	basic := func(user, password string) func(*http.Request) {
+		return func(r *http.Request) { r.SetBasicAuth(user, password) }
+	}
+	for _, c := range []struct {
+		name   string
+		access ReportAccess
+		edit   func(*http.Request)
+		status int
+		text   string
+	}{
+		{"none", ReportGranted, nil, 401, "Authentication required. Use Basic Auth or Bearer the service."},
+		{"bearer", ReportGranted, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+DefaultKey) }, 401, "Authentication required. Use Basic Auth or Bearer the service."},
+		{"wrong password", ReportGranted, basic(DefaultUser, "x"), 401, "Incorrect username or password"},
+		{"wrong user", ReportGranted, basic("x", DefaultPassword), 401, "Incorrect username or password"},
+		{"unconfirmed", ReportUnconfirmed, basic(DefaultUser, DefaultPassword), 403, "User account not confirmed. Please check your email."},
+		{"no advertiser", ReportNoAdvertiser, basic(DefaultUser, DefaultPassword), 403, "User does not have an advertiser_id assigned. Contact the service."},
+		{"right", ReportGranted, basic(DefaultUser, DefaultPassword), 200, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, _, body := do(t, sim(Config{ReportAccess: c.access}), "GET", target, c.edit)
+			if status != c.status || !bytes.Contains(body, []byte(c.text)) {
+				t.Errorf("got %d %s, want %d %s", status, head(body), c.status, c.text)
+			}
+		})
+	}
+}
+
+func TestReport_KnowsOnePathAndOneMethod(t *testing.T) {
+	s := sim(Config{})
+	for target, want := range map[string]int{"/report/ads/spend-report": 405, "/report/ads/spend-report/": 404, "/ads/spend-report": 404, "/": 404} {
+		status, header, _ := do(t, s, "POST", "http://sim"+target, nil)
+		if status != want {
+			t.Errorf("POST %s: got %d, want %d", target, status, want)
+		}
+		if want == 405 && header.Get("Allow") != "GET" {
+			t.Errorf("POST %s: Allow is %q", target, header.Get("Allow"))
+		}
+	}
+}
+
+func TestReport_DefaultColumns(t *testing.T) {
+	s := sim(Config{})
+	r := report(t, s, oneDay(yesterday))
+	if got, want := strings.Join(r.Columns, ","), "date,campaign_id,campaign_name,creative_id,source_id,total_spend"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	r = report(t, s, oneDay(yesterday)+"&include_creatives=true")
+	want := "date,campaign_id,campaign_name,creative_id,creative_title,creative_message,creative_image_url,creative_icon_url,creative_status,source_id,total_spend,impressions,conversions,ctr,cpc,cpa"
+	if got := strings.Join(r.Columns, ","); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, row := range r.Data {
+		if len(row) != 16 {
+			t.Fatalf("a row has %d keys, want 16: %v", len(row), row)
+		}
+	}
+}
+
+func TestReport_SumsAgreeInEveryGrouping(t *testing.T) {
+	s := sim(Config{})
+	days := []string{"2026-11-18", "2026-11-19", yesterday, s.Today()}
+	var want Sum
+	for _, date := range days {
+		sum, err := s.TruthSum(date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.add(sum.Measures)
+	}
+	for _, c := range []struct {
+		columns   string
+		creatives bool
+		key       []string
+	}{
+		{"date", false, []string{"date"}},
+		{"", false, nil},
+		{"campaign_id", false, []string{"campaign_id"}},
+		{"campaign_name,date", false, []string{"date", "campaign_name"}},
+		{"creative_id", false, []string{"creative_id"}},
+		{"source_id", false, []string{"source_id"}},
+		{"source_id,date", false, []string{"date", "source_id"}},
+		{"campaign_id,source_id", false, []string{"campaign_id", "source_id"}},
+		{"creative_id,source_id", false, []string{"creative_id", "source_id"}},
+		{"date,creative_id,source_id", false, []string{"date", "creative_id", "source_id"}},
+		{"", true, nil},
+		{"date", true, nil},
+		{"creative_id,creative_title", true, []string{"creative_id"}},
+		{"creative_id,source_id", true, []string{"creative_id", "source_id"}},
+		{"date,creative_id", true, []string{"date", "creative_id"}},
+		{"date,source_id,creative_id", true, []string{"date", "creative_id", "source_id"}},
+	} {
+		t.Run(fmt.Sprintf("%s/%v", c.columns, c.creatives), func(t *testing.T) {
+			columns := strings.TrimPrefix(c.columns+",total_spend,clicks", ",")
+			if c.creatives {
+				columns += ",impressions,conversions"
+			}
+			rows := allPages(t, s, fmt.Sprintf("start_date=%s&end_date=%s&page_size=777&include_creatives=%v&columns=%s", days[0], days[3], c.creatives, columns))
+			var got Sum
+			keys := map[string]bool{}
+			for _, row := range rows {
+				got.Spend += millionths(t, string(row["total_spend"]))
+				got.Clicks += number(t, row["clicks"])
+				if c.creatives {
+					got.Impressions += number(t, row["impressions"])
+					got.Conversions += number(t, row["conversions"])
+				}
+				key := ""
+				for _, k := range c.key {
+					key += text(t, row[k]) + " "
+				}
+				// Names are not unique; a row of a name is a campaign's.
+				if keys[key] && c.key != nil && !strings.Contains(c.columns, "campaign_name") {
+					t.Errorf("two rows of %s", key)
+				}
+				keys[key] = true
+			}
+			want := want
+			if !c.creatives {
+				want.Impressions, want.Conversions = 0, 0
+			}
+			if got.Measures != want.Measures {
+				t.Errorf("got %+v, want %+v", got.Measures, want.Measures)
+			}
+			switch {
+			case c.columns == "date" && !c.creatives && len(rows) != 4:
+				t.Errorf("%d rows, want one for each of 4 days", len(rows))
+			case c.columns == "" && !c.creatives && len(rows) != 1:
+				t.Errorf("%d rows, want 1", len(rows))
+			}
+		})
+	}
+}
+
+func TestReport_IncludesCreativesWithoutSpend(t *testing.T) {
+	s := sim(Config{})
+	bare := 0
+	for _, l := range truth(s, yesterday) {
+		if l.SourceID == "" {
+			bare++
+			if l.Measures != (Measures{}) {
+				t.Errorf("a row without a source has numbers: %+v", l)
+			}
+		}
+	}
+	if bare < 10 {
+		t.Errorf("only %d creatives without spend", bare)
+	}
+	for _, c := range []struct {
+		zero              ZeroSpend
+		hasDate, hasSouce bool
+		source            string
+	}{
+		{ZeroSpendNullSource, true, true, "null"},
+		{ZeroSpendEmptySource, true, true, `""`},
+		{ZeroSpendNoSource, true, false, ""},
+		{ZeroSpendBare, false, false, ""},
+	} {
+		s := sim(Config{ZeroSpend: c.zero})
+		n := 0
+		for _, row := range allPages(t, s, finest(yesterday)) {
+			if text(t, row["source_id"]) != "" {
+				continue
+			}
+			n++
+			_, date := row["date"]
+			source, has := row["source_id"]
+			if date != c.hasDate || has != c.hasSouce || string(source) != c.source {
+				t.Errorf("%d: got %v", c.zero, row)
+			}
+		}
+		if n != bare {
+			t.Errorf("%d: %d rows without a source, want %d", c.zero, n, bare)
+		}
+	}
+	for _, row := range allPages(t, s, oneDay(yesterday)) {
+		if text(t, row["source_id"]) == "" {
+			t.Errorf("without include_creatives there is %v", row)
+		}
+	}
+}
+
+func TestReport_Filters(t *testing.T) {
+	s := sim(Config{})
+	all := truth(s, yesterday)
+	some := all[len(all)/2]
+	for _, c := range []struct {
+		query string
+		keep  func(Line) bool
+	}{
+		{"campaign_id=" + some.CampaignID, func(l Line) bool { return l.CampaignID == some.CampaignID }},
+		{"creative_id=" + some.CreativeID, func(l Line) bool { return l.CreativeID == some.CreativeID }},
+		{"source_id=" + some.SourceID, func(l Line) bool { return l.SourceID == some.SourceID }},
+		{"campaign_id=" + some.CampaignID + "&source_id=" + some.SourceID, func(l Line) bool { return l.CampaignID == some.CampaignID && l.SourceID == some.SourceID }},
+		{"campaign_id=C99", func(Line) bool { return false }},
+		{"source_id=S0", func(Line) bool { return false }},
+		{"campaign_id=", func(Line) bool { return true }},
+	} {
+		var want []Line
+		for _, l := range all {
+			if c.keep(l) {
+				want = append(want, l)
+			}
+		}
+		diff(t, lines(t, allPages(t, s, finest(yesterday)+"&page_size=50&"+c.query)), want)
+	}
+}
+
+func TestReport_PageBeyondTheEndIsEmpty(t *testing.T) {
+	s := sim(Config{})
+	r := report(t, s, finest(yesterday)+"&page=50")
+	if n := int(total(truth(s, yesterday)).Rows); len(r.Data) != 0 || r.Pagination["total_rows"] != n || r.Pagination["page"] != 50 || r.Pagination["page_size"] != 1000 {
+		t.Errorf("got %d rows and %v, want 0 and %d in all", len(r.Data), r.Pagination, n)
+	}
+	r = report(t, s, "start_date=2026-11-22&end_date=2026-11-30")
+	if len(r.Data) != 0 || r.Pagination["total_pages"] != 0 {
+		t.Errorf("days to come: got %d rows and %v", len(r.Data), r.Pagination)
+	}
+}
+
+func TestReport_SameQuestionSameBytes(t *testing.T) {
+	a, b := sim(Config{Seed: 7}), sim(Config{Seed: 7})
+	other := sim(Config{Seed: 8})
+	b.Truth("2026-10-25") // what was asked before does not matter
+	report(t, b, oneDay("2026-11-03"))
+	for _, query := range []string{finest(yesterday), finest(a.Today()), oneDay(yesterday) + "&columns=source_id,total_spend", oneDay(yesterday) + "&include_creatives=1"} {
+		_, _, first := ask(t, a, query)
+		_, _, again := ask(t, a, query)
+		_, _, there := ask(t, b, query)
+		_, _, else_ := ask(t, other, query)
+		if !bytes.Equal(first, again) || !bytes.Equal(first, there) {
+			t.Errorf("%s: replies differ", query)
+		}
+		if bytes.Equal(first, else_) {
+			t.Errorf("%s: another seed answers the same", query)
+		}
+	}
+}
+
+func TestReport_FloatNoiseRoundsToTheTruth(t *testing.T) {
+	s := sim(Config{FloatNoise: true})
+	want := truth(s, yesterday)
+	noisy, exponents := 0, 0
+	for i, row := range allPages(t, s, finest(yesterday)) {
+		raw := string(row["total_spend"])
+		var f float64
+		if err := json.Unmarshal(row["total_spend"], &f); err != nil {
+			t.Fatal(err)
+		}
+		if got := int64(f*1e6 + 0.5); got != want[i].Spend {
+			t.Errorf("%s is %d millionths, want %d", raw, got, want[i].Spend)
+		}
+		if strings.Contains(raw, "e") {
+			exponents++
+		} else if _, frac, _ := strings.Cut(raw, "."); len(frac) > 6 {
+			noisy++
+		}
+	}
+	if noisy == 0 || exponents == 0 {
+		t.Errorf("%d noisy numbers and %d exponents, want some", noisy, exponents)
+	}
+}
+
+func TestReport_AsciiSaysTheSame(t *testing.T) {
+	a, b := sim(Config{}), sim(Config{EscapeUnicode: true})
+	_, _, raw := ask(t, b, finest(yesterday)+"&page_size=10000")
+	for _, c := range raw {
+		if c >= 0x80 {
+			t.Fatalf("byte %#x in %s", c, head(raw))
+		}
+	}
+	diff(t, lines(t, allPages(t, b, finest(yesterday))), truth(a, yesterday))
+}
+
+func TestReport_PrerenderedPagesAreTheSame(t *testing.T) {
+	a, b := sim(Config{}), sim(Config{Prerender: true})
+	q := finest(yesterday) + "&page_size=100"
+	pages, size, err := b.Prerender(values(q))
+	if err != nil || pages < 5 || size < 50_000 {
+		t.Fatalf("got %d pages, %d bytes, %v", pages, size, err)
+	}
+	for range 2 {
+		_, _, want := ask(t, a, q+"&page=3")
+		if _, _, got := ask(t, b, q+"&page=3"); !bytes.Equal(got, want) {
+			t.Error("a kept page differs")
+		}
+		// Kept pages are of their state.
+		for _, s := range []*Service{a, b} {
+			if _, err := s.Restate(yesterday, Restatement{Kind: "multiply", Percent: 150}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

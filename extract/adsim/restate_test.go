@@ -1,0 +1,153 @@
+package adsim
+
+import (
+	"slices"
+	"testing"
+)
+
+// restated says what becomes of a day's lines.
+func restated(t *testing.T, s *Service, date string, r Restatement) (before, after []Line, line Line) {
+	t.Helper()
+	before = truth(s, date)
+	line, err := s.Restate(date, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after = truth(s, date)
+	// The report says the same, page by page and added up.
+	diff(t, lines(t, allPages(t, s, finest(date)+"&page_size=97")), after)
+	rows := report(t, s, oneDay(date)+"&columns=date,total_spend,clicks").Data
+	sum := total(after)
+	if len(rows) == 1 {
+		sum.Spend -= millionths(t, string(rows[0]["total_spend"]))
+		sum.Clicks -= number(t, rows[0]["clicks"])
+	}
+	if sum.Spend != 0 || sum.Clicks != 0 {
+		t.Errorf("the control total is off by %+v", sum.Measures)
+	}
+	return before, after, line
+}
+
+func TestRestate_DeletesOneRow(t *testing.T) {
+	s := sim(Config{})
+	for _, date := range []string{yesterday, s.Today()} {
+		for range 3 {
+			before, after, line := restated(t, s, date, Restatement{Kind: "delete", Row: 40})
+			i := slices.Index(before, line)
+			if i < 40 {
+				t.Fatalf("got %+v, which is at %d", line, i)
+			}
+			diff(t, after, slices.Delete(before, i, i+1))
+		}
+	}
+}
+
+func TestRestate_InsertsOneRow(t *testing.T) {
+	s := sim(Config{})
+	for row := range 5 {
+		before, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", Row: row * 60})
+		i := slices.Index(after, line)
+		if i < 0 || line.SourceID == "" {
+			t.Fatalf("%+v is not there", line)
+		}
+		diff(t, slices.Delete(slices.Clone(after), i, i+1), before)
+	}
+	// Deleted and inserted again, a row is where it was.
+	before := truth(s, yesterday)
+	_, _, line := restated(t, s, yesterday, Restatement{Kind: "delete", Row: 100})
+	m := line.Measures
+	_, after, _ := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: line.CreativeID, SourceID: line.SourceID, Measures: &m})
+	diff(t, after, before)
+}
+
+func TestRestate_AnInsertedRowReplacesTheOneWithoutASource(t *testing.T) {
+	s := sim(Config{})
+	all := truth(s, yesterday)
+	i := slices.IndexFunc(all, func(l Line) bool { return l.SourceID == "" })
+	source := s.GoodSources()[0]
+	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: all[i].CreativeID, SourceID: source})
+	if line.SourceID != source {
+		t.Errorf("got %+v", line)
+	}
+	all[i] = line
+	diff(t, after, all)
+}
+
+func TestRestate_ChangesOneRow(t *testing.T) {
+	s := sim(Config{})
+	before, after, line := restated(t, s, yesterday, Restatement{Kind: "change", Row: 100})
+	i := slices.IndexFunc(before, func(l Line) bool { return l.CreativeID == line.CreativeID && l.SourceID == line.SourceID })
+	want := before[i]
+	want.Clicks++
+	want.Conversions++
+	want.Spend += 100_000
+	if line != want {
+		t.Errorf("got %+v, want %+v", line, want)
+	}
+	before[i] = want
+	diff(t, after, before)
+
+	m := Measures{Spend: -1_500_000, Clicks: 2, Impressions: 3, Conversions: 1}
+	_, _, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID, SourceID: line.SourceID, Measures: &m})
+	if line.Measures != m || line.Exact() != "-1.500000" {
+		t.Errorf("got %+v %s, want %+v", line, line.Exact(), m)
+	}
+}
+
+func TestRestate_MultipliesInTheOrderAsked(t *testing.T) {
+	s := sim(Config{})
+	m := Measures{Spend: 1_000_000, Clicks: 10, Impressions: 100, Conversions: 1}
+	_, _, line := restated(t, s, yesterday, Restatement{Kind: "change", Row: 80, Measures: &m})
+	before, after, _ := restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 150})
+	for i, l := range before {
+		if after[i].Spend != l.Spend*150/100 || after[i].Clicks != l.Clicks*150/100 {
+			t.Fatalf("got %+v from %+v", after[i], l)
+		}
+	}
+	_, after, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID, SourceID: line.SourceID, Measures: &m})
+	if line.Measures != m || !slices.Contains(after, line) {
+		t.Errorf("a change after the multiplying is %+v, want %+v", line, m)
+	}
+	before, after, _ = restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 200, CampaignID: line.CampaignID})
+	for i, l := range before {
+		if l.CampaignID == line.CampaignID {
+			l.Measures.add(l.Measures)
+		}
+		if after[i] != l {
+			t.Fatalf("got %+v, want %+v", after[i], l)
+		}
+	}
+}
+
+func TestRestate_EmptiesAndRestores(t *testing.T) {
+	s := sim(Config{})
+	before, after, _ := restated(t, s, yesterday, Restatement{Kind: "empty"})
+	if len(after) != 0 {
+		t.Errorf("%d lines are left", len(after))
+	}
+	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: before[50].CreativeID, SourceID: before[50].SourceID})
+	diff(t, after, []Line{line})
+	_, after, _ = restated(t, s, yesterday, Restatement{Kind: "restore"})
+	diff(t, after, before)
+}
+
+func TestRestate_RefusesWhatItCannotDo(t *testing.T) {
+	s := sim(Config{})
+	l := truth(s, yesterday)[100]
+	for _, c := range []struct {
+		date string
+		r    Restatement
+	}{
+		{"20.11.2026", Restatement{Kind: "empty"}},
+		{yesterday, Restatement{Kind: "explode"}},
+		{yesterday, Restatement{Kind: "multiply", Percent: -1}},
+		{yesterday, Restatement{Kind: "delete", CreativeID: l.CreativeID, SourceID: "S0"}},
+		{yesterday, Restatement{Kind: "delete", Row: 1 << 30}},
+		{yesterday, Restatement{Kind: "insert", CreativeID: l.CreativeID, SourceID: l.SourceID}},
+		{yesterday, Restatement{Kind: "insert", CreativeID: "C1-001", SourceID: l.SourceID}},
+	} {
+		if line, err := s.Restate(c.date, c.r); err == nil {
+			t.Errorf("%+v: got %+v, want an error", c.r, line)
+		}
+	}
+}

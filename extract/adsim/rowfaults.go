@@ -1,0 +1,157 @@
+package adsim
+
+import "slices"
+
+// What follows is asked of the fault of a request, which may be nil.
+
+func (f *Fault) is(k Kind) bool { return f != nil && f.Kind == k }
+
+// changesRows says whether a page of the report is not the usual one.
+func (f *Fault) changesRows() bool {
+	if f == nil {
+		return false
+	}
+	switch f.Kind {
+	case Shift, Total, Truncate, Drop, Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top:
+		return true
+	}
+	return false
+}
+
+// window is which rows are on the page, and how many it says there are.
+func (f *Fault) window(from, size, total int) (start, end, claimed int) {
+	switch {
+	case f.is(Truncate):
+		total = min(total, max(0, f.Rows))
+		return min(from, total), min(from+size, total), total
+	case f.is(Shift):
+		from = max(0, from-orOne(f.Rows))
+		return from, from + size, max(0, total+f.Delta)
+	case f.is(Total):
+		return from, from + size, max(0, total+orOne(f.Delta))
+	}
+	return from, from + size, total
+}
+
+func orOne(n int) int {
+	if n == 0 {
+		return 1
+	}
+	return n
+}
+
+// rows takes rows off the page or puts copies on it.
+func (f *Fault) rows(rows []row) []row {
+	if f == nil || len(rows) == 0 {
+		return rows
+	}
+	f.Row = min(f.Row, len(rows)-1)
+	at, n := max(0, f.Row), orOne(f.Rows)
+	switch f.Kind {
+	case Drop:
+		return slices.Delete(rows, at, min(len(rows), at+n))
+	case Duplicate:
+		copied := rows[at]
+		if f.Other {
+			copied.Spend += 1000
+			copied.Clicks++
+		}
+		if !f.InPlace {
+			return slices.Insert(rows, at+1, slices.Repeat([]row{copied}, n)...)
+		}
+		for k := range n {
+			if i := at + 1 + k; i < len(rows) {
+				rows[i] = copied
+			} else if i = at - 1 - k; i >= 0 {
+				rows[i] = copied
+			}
+		}
+	}
+	return rows
+}
+
+// hitsRow says whether a row is written otherwise than it should be.
+func (f *Fault) hitsRow(i int) bool {
+	if f == nil || f.Row >= 0 && i != f.Row {
+		return false
+	}
+	switch f.Kind {
+	case WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay:
+		return true
+	}
+	return false
+}
+
+// top is what stands in the place of a part beside the rows.
+func (f *Fault) top(name string) (string, bool) {
+	if !f.is(Top) || f.Column != name {
+		return "", false
+	}
+	return f.Value, true
+}
+
+// appendTop appends the key beside the rows that nobody knows.
+func (f *Fault) appendTop(dst []byte) []byte {
+	if !f.is(Top) {
+		return dst
+	}
+	switch f.Column {
+	case "columns", "data", "pagination", "page", "page_size", "total_rows", "total_pages":
+		return dst
+	}
+	return f.appendMember(dst, f.Column)
+}
+
+// appendMember appends a key with the fault's value.
+func (f *Fault) appendMember(dst []byte, name string) []byte {
+	value := f.Value
+	if name == "" {
+		name = "unknown_key"
+	}
+	if value == "" {
+		value = `{"since":"2026-11-01","list":[1,"two",null]}`
+	}
+	dst = append(dst, ',')
+	dst = appendString(dst, name, false)
+	dst = append(dst, ':')
+	return append(dst, value...)
+}
+
+// appendHurtRow appends a row that a fault has changed.
+func (w *rowWriter) appendHurtRow(dst []byte, r *row, f *Fault) []byte {
+	start := len(dst)
+	for i, c := range w.columns {
+		mine := columnNames[c] == f.Column
+		if mine && f.Kind == MissingKey {
+			continue
+		}
+		dst = append(dst, w.keys[i]...)
+		switch {
+		case mine && f.Kind == WrongType:
+			value := f.Value
+			if value == "" {
+				value = `"12.50"`
+			}
+			dst = append(dst, value...)
+		case c == colDate && f.Kind == OtherDay:
+			date := f.Value
+			if date == "" {
+				date = (r.day - 1).String()
+			}
+			dst = appendString(dst, date, false)
+		default:
+			dst = w.appendColumn(dst, c, r)
+		}
+		if mine && f.Kind == RepeatKey {
+			dst = f.appendMember(dst, f.Column)
+		}
+	}
+	if f.Kind == ExtraKey {
+		dst = f.appendMember(dst, f.Column)
+	}
+	if len(dst) == start {
+		return append(dst, '{', '}')
+	}
+	dst[start] = '{'
+	return append(dst, '}')
+}

@@ -1,0 +1,376 @@
+package adsim
+
+import (
+	"math/bits"
+	"sort"
+)
+
+// Measures are the numbers of a row. Spend is in millionths of a US dollar.
+type Measures struct {
+	Spend       int64 `json:"spend"`
+	Clicks      int64 `json:"clicks"`
+	Impressions int64 `json:"impressions"`
+	Conversions int64 `json:"conversions"`
+}
+
+func (m *Measures) add(o Measures) {
+	m.Spend += o.Spend
+	m.Clicks += o.Clicks
+	m.Impressions += o.Impressions
+	m.Conversions += o.Conversions
+}
+
+// row is one line of the report before it is written. Dimensions that were not
+// asked for are nil, and day is 0.
+type row struct {
+	day      day
+	source   int32 // noSource for a creative that was not delivered
+	campaign *campaign
+	creative *creative
+	Measures
+}
+
+const noSource = int32(-1)
+
+// spendDay is the rows of one day as of one instant, in order. It holds a line a
+// creative, not a line a row: a row is computed from its place.
+//
+// While the day is going on, a part of its rows is there, and a part of their
+// numbers. The rows of a creative come in blocks of 64, and each block fills at the
+// same pace in an order of its own, so how many of them are there is known without
+// looking at them, and a row that is there stays.
+type spendDay struct {
+	day     day
+	sources *sourceTable
+	entries []entry
+	starts  []int  // place of each entry's first row; one more for the end
+	share   uint32 // of the day's traffic that has arrived, in 65536ths
+	filled  int    // rows of a block of 64 that are there
+	began   int64  // Unix seconds
+	known   int64  // conversions and credits after this instant are not in yet
+	edits   map[rowKey]edit
+	scales  []scale
+	pieces  []piece
+	total   int
+}
+
+// entry is one creative on one day.
+type entry struct {
+	creative    *creative
+	universe    *universe
+	key         uint64
+	rows        int // when the day is over
+	seen        int // there now; 0: not delivered, which is one row without a source
+	bid         int64
+	clickRate   uint64
+	convertRate uint64
+}
+
+// piece is a run of computed rows, or one inserted row.
+type piece struct {
+	start    int // place of its first row in the day
+	base, n  int
+	inserted *row
+}
+
+// scope narrows a day to a campaign, a creative, and to what was delivered.
+type scope struct {
+	campaign, creative string
+	delivered          bool
+}
+
+// holds says whether a creative is not narrowed away.
+func (sc *scope) holds(cr *creative) bool {
+	return (sc.campaign == "" || sc.campaign == cr.campaign.id) && (sc.creative == "" || sc.creative == cr.id)
+}
+
+// spendDay lays out a day as of the state. Its cost does not depend on the rows.
+func (a *account) spendDay(st *state, d day, sc scope) *spendDay {
+	sd := &spendDay{
+		day:     d,
+		sources: a.sources,
+		began:   d.start(a.zone).Unix(),
+	}
+	end := (d + 1).start(a.zone)
+	sd.share = arrivedShare(d, st.asOf, a.zone)
+	sd.filled = filledBy(sd.share)
+	sd.known = st.asOf.Unix()
+	if st.frozen {
+		limit := st.frozenAt
+		if end.After(limit) {
+			limit = end
+		}
+		sd.known = min(sd.known, limit.Unix())
+	}
+	if d > st.today {
+		return sd
+	}
+	over := st.overlays[d]
+	if over != nil {
+		sd.edits, sd.scales = over.edits, over.scales
+	}
+	if over != nil && over.emptied {
+		sd.starts = []int{0}
+	} else {
+		a.fillEntries(sd, sc)
+	}
+	sd.layPieces(sc)
+	return sd
+}
+
+// fillEntries lists the creatives of a day and shares the day's rows out.
+func (a *account) fillEntries(sd *spendDay, sc scope) {
+	d := sd.day
+	var all []entry
+	var weights []uint64
+	for _, c := range a.existingOn(d) {
+		delivers := c.deliversOn(d)
+		for _, cr := range c.creatives {
+			if !cr.existsOn(d) {
+				continue
+			}
+			e := entry{creative: cr}
+			w := uint64(0)
+			if delivers && cr.status(d) == "active" {
+				e.universe = c.universe(a.sources)
+				e.key = chance(cr.key, aboutRows, uint64(d))
+				e.bid = c.bid(d)
+				e.clickRate = c.clickRate * (70 + cr.key%61) / 100
+				e.convertRate = c.convertRate * (70 + cr.key>>8%61) / 100
+				w = c.weight * cr.weight * (80 + e.key%41)
+			}
+			all = append(all, e)
+			weights = append(weights, w)
+		}
+	}
+	a.shareRows(d, all, weights)
+	for _, e := range all {
+		if !sc.holds(e.creative) {
+			continue
+		}
+		e.seen = sd.seenOf(&e)
+		if e.seen > 0 || !sc.delivered {
+			sd.entries = append(sd.entries, e)
+		}
+	}
+	sd.starts = make([]int, len(sd.entries)+1)
+	for i := range sd.entries {
+		sd.starts[i+1] = sd.starts[i] + max(1, sd.entries[i].seen)
+	}
+}
+
+// weekdays is the traffic by weekday from Sunday, in percent.
+var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
+
+// shareRows gives each delivering creative its number of rows by weight. One that
+// would have more rows than three quarters of its sources gets no more than that,
+// and the rest goes to the others.
+func (a *account) shareRows(d day, all []entry, weights []uint64) {
+	want := uint64(a.rowsPerDay) * weekdays[d.weekday()] / 100 * (93 + chance(a.seed, aboutDay, uint64(d))%15) / 100
+	for _, w := range weights {
+		if w == 0 {
+			want -= min(want, 1) // its one row without a source
+		}
+	}
+	for range 6 {
+		sum := uint64(0)
+		for _, w := range weights {
+			sum += w
+		}
+		if sum == 0 || want == 0 {
+			return
+		}
+		rest := want
+		for i := range all {
+			if weights[i] == 0 {
+				continue
+			}
+			e := &all[i]
+			hi, lo := bits.Mul64(want, weights[i])
+			q, rem := bits.Div64(hi, lo, sum)
+			if below(mix(e.key+uint64(e.rows)), sum) < rem {
+				q++
+			}
+			top := max(1, len(e.universe.src)*3/4)
+			n := min(e.rows+int(q), top)
+			n = max(n, 1)
+			rest -= min(rest, uint64(n-e.rows))
+			e.rows = n
+			if n == top {
+				weights[i] = 0
+			}
+		}
+		want = rest
+	}
+}
+
+// seenOf is how many of an entry's rows are there by now.
+func (sd *spendDay) seenOf(e *entry) int {
+	if sd.filled == 64 {
+		return e.rows
+	}
+	blocks, rest := e.rows/64, e.rows%64
+	n := blocks * sd.filled
+	if rest > 0 {
+		n += bits.OnesCount64(sd.block(e, blocks) & (1<<rest - 1))
+	}
+	return n
+}
+
+// filledBy is how many rows of a block are there when a share of the traffic has
+// arrived: the most by noon, all by the evening, 1-(1-share)^3 of them.
+func filledBy(share uint32) int {
+	left := uint64(1<<16 - share)
+	left = left * left >> 16 * left >> 16
+	return int(((1<<16-left)*64 + 65535) >> 16)
+}
+
+// block is which rows of a block are there, as bits. The row at p is the
+// (step*p+first)-th to come.
+func (sd *spendDay) block(e *entry, b int) uint64 {
+	h := mix(e.key ^ uint64(b)*0x9e3779b97f4a7c15)
+	step, order := int(h&63|1), int(h>>8&63)
+	var mask uint64
+	for p := range 64 {
+		if order&63 < sd.filled {
+			mask |= 1 << p
+		}
+		order += step
+	}
+	return mask
+}
+
+// appendBase appends the computed rows from..to.
+func (sd *spendDay) appendBase(dst []row, from, to int) []row {
+	i := sort.SearchInts(sd.starts, from+1) - 1
+	for ; from < to; i++ {
+		e := &sd.entries[i]
+		first, last := from-sd.starts[i], min(to, sd.starts[i+1])-sd.starts[i]
+		from = sd.starts[i+1]
+		switch {
+		case e.seen == 0:
+			dst = append(dst, row{day: sd.day, source: noSource, campaign: e.creative.campaign, creative: e.creative})
+		case sd.filled == 64:
+			for j := first; j < last; j++ {
+				dst = append(dst, row{day: sd.day, campaign: e.creative.campaign, creative: e.creative})
+				sd.compute(&dst[len(dst)-1], e, j)
+			}
+		default:
+			dst = sd.appendPartial(dst, e, first, last)
+		}
+	}
+	return dst
+}
+
+// appendPartial appends those rows of an entry that are there, from the first-th
+// to before the last-th.
+func (sd *spendDay) appendPartial(dst []row, e *entry, first, last int) []row {
+	for b := first / sd.filled; first < last; b++ {
+		mask := sd.block(e, b)
+		for skip := first - b*sd.filled; skip > 0; skip-- {
+			mask &= mask - 1
+		}
+		for ; mask != 0 && first < last; first++ {
+			j := b*64 + bits.TrailingZeros64(mask)
+			mask &= mask - 1
+			dst = append(dst, row{day: sd.day, campaign: e.creative.campaign, creative: e.creative})
+			sd.compute(&dst[len(dst)-1], e, j)
+		}
+	}
+	return dst
+}
+
+// compute fills in source and measures of the j-th row of an entry.
+func (sd *spendDay) compute(r *row, e *entry, j int) {
+	h := mix(e.key + uint64(j)*0x9e3779b97f4a7c15)
+	src := e.universe.pick(j, e.rows, h)
+	r.source = src
+	h = mix(h)
+
+	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
+	impressions := 1 + 30*uint64(sd.sources.visitors[src])*noise>>16
+	clicks := (impressions*e.clickRate + h>>20&0xffff) >> 16
+	shown, clicked := impressions, clicks
+	if sd.share < 1<<16 {
+		shown = max(1, impressions*uint64(sd.share)>>16)
+		clicked = min(shown, (clicks*uint64(sd.share)+h>>44&0xffff)>>16)
+	}
+	price := e.price(src)
+	if h>>54 == 0 && clicks >= 2 && sd.known >= sd.began+86400*int64(2+h>>36&3) {
+		clicked -= min(clicked, 1+clicks/4)
+	}
+	r.Impressions = int64(shown)
+	r.Clicks = int64(clicked)
+	r.Spend = r.Clicks * price
+	if clicks > 0 && sd.sources.worth[src] > 0 {
+		full := (clicks*e.convertRate*uint64(sd.sources.worth[src])>>8 + h>>38&0xffff) >> 16
+		r.Conversions = min(sd.converted(h, int64(min(full, clicks))), r.Clicks)
+	}
+	if sd.edits != nil || sd.scales != nil {
+		sd.restate(r)
+	}
+}
+
+// price is what a click costs on a source: mostly below the campaign's bid, and
+// steady for a campaign and source until the bid changes.
+func (e *entry) price(src int32) int64 {
+	c := e.creative.campaign
+	h := c.sourceHash(src)
+	bid := e.bid
+	if c.overrides > 0 && h%c.overrides == 1 {
+		bid = c.overrideBid(bid, h)
+	}
+	p := bid * int64(60+h>>32%41) / 100
+	if h>>48&7 != 0 {
+		p -= p % 100
+	} else {
+		p += int64(h >> 52 & 127)
+	}
+	return p
+}
+
+// delays is how many minutes after its click a conversion arrives; each is as
+// likely as the others, and up to a quarter longer.
+var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
+
+// converted is how many of a row's conversions have arrived. They come in up to
+// eight lots, each clicked some time of the day and some delay late.
+func (sd *spendDay) converted(h uint64, full int64) int64 {
+	const last = 86400 + 27000*60*5/4
+	if full == 0 || sd.known >= sd.began+last {
+		return full
+	}
+	lots := min(full, 8)
+	n := int64(0)
+	for i := range lots {
+		h = mix(h)
+		wait := delays[h&15]
+		ready := sd.began + int64(h>>8%80000) + wait*60 + wait*15*int64(h>>32&255)>>8
+		if ready <= sd.known {
+			n += full / lots
+			if i < full%lots {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// appendRows appends the rows from..to of the day.
+func (sd *spendDay) appendRows(dst []row, from, to int) []row {
+	i := sort.Search(len(sd.pieces), func(i int) bool { return sd.pieces[i].start > from }) - 1
+	for ; from < to; i++ {
+		p := &sd.pieces[i]
+		if p.inserted != nil {
+			r := *p.inserted
+			sd.restate(&r)
+			dst = append(dst, r)
+			from++
+			continue
+		}
+		n := min(p.start+p.n, to) - from
+		dst = sd.appendBase(dst, p.base+from-p.start, p.base+from-p.start+n)
+		from += n
+	}
+	return dst
+}

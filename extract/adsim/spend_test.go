@@ -1,0 +1,318 @@
+package adsim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestClock_StandsRunsAndAdvances(t *testing.T) {
+	real := noon
+	s := New(Config{Now: func() time.Time { return real }})
+	if got := s.Now(); !got.Equal(noon) {
+		t.Errorf("got %v, want the clock of the config", got)
+	}
+	s.Advance(time.Hour)
+	real = real.Add(time.Minute)
+	if got, want := s.Now(), noon.Add(time.Hour+time.Minute); !got.Equal(want) {
+		t.Errorf("running: got %v, want %v", got, want)
+	}
+	s.SetNow(noon)
+	real = real.Add(time.Minute)
+	s.Advance(time.Second)
+	if got, want := s.Now(), noon.Add(time.Second); !got.Equal(want) {
+		t.Errorf("standing: got %v, want %v", got, want)
+	}
+	s.RunFrom(noon)
+	real = real.Add(time.Minute)
+	if got, want := s.Now(), noon.Add(time.Minute); !got.Equal(want) {
+		t.Errorf("running again: got %v, want %v", got, want)
+	}
+}
+
+func TestClock_TodayIsAChicagoDay(t *testing.T) {
+	s := New(Config{RowsPerDay: 300})
+	for at, want := range map[string]string{
+		"2026-11-21T05:59:59Z": "2026-11-20",
+		"2026-11-21T06:00:00Z": "2026-11-21",
+		"2026-07-01T04:59:59Z": "2026-06-30",
+		"2026-07-01T05:00:00Z": "2026-07-01",
+	} {
+		now, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.SetNow(now)
+		if got := s.Today(); got != want {
+			t.Errorf("%s: got %s, want %s", at, got, want)
+		}
+		first, _ := parseDay(want)
+		if status, _, body := ask(t, s, "start_date="+(first-32).String()+"&end_date="+want); status != 200 {
+			t.Errorf("%s: the first day of the reach: %d %s", at, status, body)
+		}
+		if status, _, _ := ask(t, s, "start_date="+(first-33).String()+"&end_date="+want); status != 400 {
+			t.Errorf("%s: the day before the reach is answered with %d", at, status)
+		}
+	}
+}
+
+func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
+	for _, date := range []string{"2026-11-21", "2026-03-08", "2026-11-01", "2013-11-03", "2037-03-08"} {
+		s := New(Config{RowsPerDay: 400})
+		d, _ := parseDay(date)
+		end := (d + 1).start(s.zone)
+		var before []Line
+		for at := d.start(s.zone); !at.After(end); at = at.Add(30 * time.Minute) {
+			s.SetNow(at)
+			now := truth(s, date)
+			old := map[string]Line{}
+			for _, l := range before {
+				old[l.CreativeID+" "+l.SourceID] = l
+			}
+			for _, l := range now {
+				was := old[l.CreativeID+" "+l.SourceID]
+				delete(old, l.CreativeID+" "+l.SourceID)
+				if l.Clicks < was.Clicks || l.Impressions < was.Impressions || l.Conversions < was.Conversions {
+					t.Fatalf("%v: %+v was %+v", at, l, was)
+				}
+			}
+			for key, was := range old {
+				if was.SourceID != "" {
+					t.Fatalf("%v: %s is gone", at, key)
+				}
+			}
+			before = now
+		}
+		s.SetNow(end.Add(40 * 24 * time.Hour))
+		if got, want := total(before), total(truth(s, date)); got.Rows != want.Rows || got.Impressions != want.Impressions {
+			t.Errorf("%s: at its end %+v, for good %+v", date, got, want)
+		}
+		s.SetNow(d.start(s.zone))
+		if got := total(truth(s, date)); got.Spend != 0 {
+			t.Errorf("%s: at its first instant %+v", date, got)
+		}
+	}
+}
+
+func TestSpend_DaysOf23And25HoursFillWhole(t *testing.T) {
+	s := New(Config{})
+	for date, hours := range map[string]int{"2026-03-08": 23, "2026-11-01": 25, "2026-11-20": 24} {
+		d, _ := parseDay(date)
+		start := d.start(s.zone)
+		last := uint32(0)
+		for h := range hours {
+			share := arrivedShare(d, start.Add(time.Duration(h)*time.Hour), s.zone)
+			if h > 0 && share <= last || share >= 1<<16 {
+				t.Errorf("%s: after %d hours %d, before that %d", date, h, share, last)
+			}
+			last = share
+		}
+		if got := arrivedShare(d, start.Add(time.Duration(hours)*time.Hour), s.zone); got != 1<<16 {
+			t.Errorf("%s: after %d hours %d, want all", date, hours, got)
+		}
+	}
+}
+
+func TestSpend_ConversionsKeepArriving(t *testing.T) {
+	s := sim(Config{RowsPerDay: 2500})
+	first := total(truth(s, yesterday))
+	var seen []int64
+	for range 25 {
+		s.Advance(24 * time.Hour)
+		seen = append(seen, total(truth(s, yesterday)).Conversions)
+	}
+	if !slices.IsSorted(seen) || seen[0] <= first.Conversions || seen[24] < first.Conversions*5/4 {
+		t.Errorf("conversions of a day, day after day: %d %v", first.Conversions, seen)
+	}
+	if seen[24] != seen[23] {
+		t.Errorf("conversions still arrive after 24 days: %v", seen)
+	}
+	last := total(truth(s, yesterday))
+	if last.Rows != first.Rows || last.Spend >= first.Spend || last.Spend < first.Spend*99/100 {
+		t.Errorf("got %+v, want some credits after %+v", last, first)
+	}
+}
+
+func TestSpend_FrozenDaysStay(t *testing.T) {
+	s := sim(Config{FreezeRestatements: true})
+	before := truth(s, yesterday)
+	s.Advance(20 * 24 * time.Hour)
+	diff(t, truth(s, yesterday), before)
+
+	s = sim(Config{})
+	s.FreezeRestatements(true)
+	before = truth(s, yesterday)
+	s.Advance(20 * 24 * time.Hour)
+	diff(t, truth(s, yesterday), before)
+	s.FreezeRestatements(false)
+	if got, was := total(truth(s, yesterday)), total(before); got.Conversions <= was.Conversions {
+		t.Errorf("after the thaw %+v, want more than %+v", got, was)
+	}
+}
+
+func TestSpend_ADayDoesNotDependOnWhenItIsAsked(t *testing.T) {
+	settled := noon.Add(60 * 24 * time.Hour)
+	a, b := New(Config{}), New(Config{})
+	a.SetNow(noon)
+	_ = truth(a, yesterday)
+	a.SetNow(settled)
+	b.SetNow(settled)
+	diff(t, truth(a, yesterday), truth(b, yesterday))
+}
+
+func TestSpend_RowsFollowTheConfig(t *testing.T) {
+	for _, n := range []int{300, 2500, 20_000, 100_000} {
+		s := New(Config{RowsPerDay: n})
+		s.SetNow(noon)
+		if got := int(total(truth(s, yesterday)).Rows); got < n*8/10 || got > n*12/10 {
+			t.Errorf("got %d rows, want about %d", got, n)
+		}
+	}
+}
+
+func TestAccount_BadAndGoodSources(t *testing.T) {
+	s := sim(Config{RowsPerDay: 2500})
+	s.Advance(40 * 24 * time.Hour)
+	by := map[string]*Measures{}
+	var all Measures
+	for d := range 33 {
+		date := dayOf(noon, s.zone) - day(d)
+		for l := range s.Truth(date.String()) {
+			if by[l.SourceID] == nil {
+				by[l.SourceID] = &Measures{}
+			}
+			by[l.SourceID].add(l.Measures)
+			all.add(l.Measures)
+		}
+	}
+	rate := float64(all.Conversions) / float64(all.Clicks)
+	for _, id := range s.BadSources() {
+		if m := by[id]; m == nil || m.Spend < 10_000_000 || m.Conversions != 0 {
+			t.Errorf("bad source %s: %+v", id, m)
+		}
+	}
+	for _, id := range s.GoodSources() {
+		if m := by[id]; m == nil || float64(m.Conversions) < 1.5*rate*float64(m.Clicks) {
+			t.Errorf("good source %s: %+v, in all %+v", id, m, all)
+		}
+	}
+	if len(s.BadSources()) < 5 || len(s.GoodSources()) < 5 {
+		t.Errorf("bad %v, good %v", s.BadSources(), s.GoodSources())
+	}
+
+	// A few sources bring most.
+	var spend []int64
+	for _, m := range by {
+		spend = append(spend, m.Spend)
+	}
+	slices.Sort(spend)
+	top := int64(0)
+	for _, v := range spend[len(spend)*9/10:] {
+		top += v
+	}
+	if len(spend) < 2000 || top < all.Spend/2 {
+		t.Errorf("%d sources, a tenth of which cost %d of %d", len(spend), top, all.Spend)
+	}
+}
+
+func TestAccount_HasAwkwardNamesAndAllStatuses(t *testing.T) {
+	s := sim(Config{})
+	st := s.snapshot()
+	list := s.account.listing(st.anchor, st.today)
+	if len(list) != 36 {
+		t.Errorf("%d campaigns, want 36", len(list))
+	}
+	names, statuses, creatives := "", map[string]int{}, 0
+	for _, c := range list {
+		names += c.name + "\n"
+		if n := utf8.RuneCountInString(c.name); n < 1 || n > 100 || strings.TrimSpace(c.name) == "" {
+			t.Errorf("name of %d characters: %q", n, c.name)
+		}
+		statuses[c.status(st.today)]++
+		for _, cr := range c.creatives {
+			creatives++
+			if cr.created <= st.today {
+				statuses["creative "+cr.status(st.today)]++
+			}
+		}
+	}
+	for _, part := range []string{"=HYPERLINK", "🎉", "冬", "حملة", `"Quoted"`, "<script>", "90d  ", strings.Repeat("Long tail, ", 9) + "."} {
+		if !strings.Contains(names, part) {
+			t.Errorf("no name with %q", part)
+		}
+	}
+	for _, status := range []string{"active", "paused", "archived", "rejected", "creative active", "creative paused", "creative rejected", "creative draft", "creative archived"} {
+		if statuses[status] == 0 {
+			t.Errorf("nothing is %s: %v", status, statuses)
+		}
+	}
+	if creatives < 200 {
+		t.Errorf("%d creatives, want hundreds", creatives)
+	}
+}
+
+func TestAccount_IsAliveAtAnyClock(t *testing.T) {
+	for _, year := range []int{2007, 2013, 2020, 2030, 2037} {
+		s := New(Config{})
+		for _, d := range []day{civil(year, time.March, 8), civil(year, time.November, 5)} {
+			s.SetNow(d.start(s.zone).Add(12 * time.Hour))
+			sum := total(truth(s, (d - 1).String()))
+			if sum.Rows < 1500 || sum.Spend < 500_000_000 {
+				t.Errorf("%v: %+v", d, sum)
+			}
+		}
+	}
+}
+
+func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
+	s := sim(Config{})
+	st := s.snapshot()
+	was := s.account.listing(st.anchor, st.today)
+	for d := st.today; d < st.today+120; d++ {
+		now := s.account.listing(st.anchor, d)
+		for _, c := range was {
+			if !slices.Contains(now, c) {
+				t.Fatalf("%v: %s is gone", d, c.id)
+			}
+		}
+		// All that the report may show is listed.
+		for _, c := range s.account.existingOn(d) {
+			if !slices.Contains(now, c) {
+				t.Fatalf("%v: %s is in the report only", d, c.id)
+			}
+		}
+		was = now
+	}
+	if len(was) <= 36 {
+		t.Errorf("no campaign was created in 120 days")
+	}
+}
+
+func TestAccount_OddSizes(t *testing.T) {
+	for _, cfg := range []Config{
+		{Campaigns: 1, CreativesPerCampaign: 1, Sources: 1, RowsPerDay: 1},
+		{Campaigns: 2, Sources: 3, RowsPerDay: 100_000},
+		{Campaigns: -1, CreativesPerCampaign: -1, Sources: -1, RowsPerDay: -1},
+		{Campaigns: 1500, CreativesPerCampaign: 1, RowsPerDay: 1},
+		{Campaigns: 3, CreativesPerCampaign: 1500},
+	} {
+		s := New(cfg)
+		s.SetNow(noon)
+		for _, date := range []string{s.Today(), yesterday} {
+			want := truth(s, date)
+			diff(t, lines(t, allPages(t, s, finest(date)+"&page_size=5000")), want)
+			ids := map[string]bool{}
+			for _, l := range want {
+				ids[l.CreativeID+" "+l.SourceID] = true
+				if len(l.CampaignID) > 11 || len(l.CreativeID) > len(l.CampaignID)+7 {
+					t.Fatalf("%+v: an ID is too long: %+v", cfg, l)
+				}
+			}
+			if len(ids) != len(want) {
+				t.Errorf("%+v: %d keys in %d lines", cfg, len(ids), len(want))
+			}
+		}
+	}
+}

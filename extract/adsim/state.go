@@ -1,0 +1,33 @@
+package adsim
+
+import "time"
+
+// state is what an answer depends on besides the question. It is a value of one
+// instant: a request takes it once and sees no change while it is answered.
+type state struct {
+	now      time.Time
+	asOf     time.Time // the report's numbers are of this instant
+	today    day
+	anchor   day
+	version  uint64 // of the restatements
+	frozen   bool
+	frozenAt time.Time
+	overlays map[day]*overlay
+}
+
+// snapshot takes the state of this instant. The clock is asked once.
+func (s *Service) snapshot() state { return s.stateAt(s.clock.now()) }
+
+func (s *Service) stateAt(now time.Time) state {
+	asOf := now.Truncate(s.cfg.Refresh)
+	today := dayOf(now, s.zone)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.anchor == 0 || today < s.anchor {
+		s.anchor = today
+	}
+	return state{
+		now: now, asOf: asOf, today: today, anchor: s.anchor,
+		version: s.version, frozen: s.frozen, frozenAt: s.frozenAt, overlays: s.overlays,
+	}
+}

@@ -1,0 +1,98 @@
+package adsim
+
+import (
+	"fmt"
+	"iter"
+)
+
+// Line is one row of the finest grain the report has: what a perfect copy of a
+// day holds. SourceID is empty for a creative that was not delivered. Spend is in
+// millionths of a US dollar.
+type Line struct {
+	Date         string
+	CampaignID   string
+	CampaignName string
+	CreativeID   string
+	SourceID     string
+	Measures
+}
+
+// Sum is what the lines of a day add up to.
+type Sum struct {
+	Rows int64
+	Measures
+}
+
+// Exact tells the spend in US dollars with all six decimals, as DECIMAL(18,6) is
+// printed.
+func (m Measures) Exact() string { return string(appendFixed(nil, m.Spend)) }
+
+func (a *account) line(d day, r *row) Line {
+	l := Line{
+		Date:         d.String(),
+		CampaignID:   r.campaign.id,
+		CampaignName: r.campaign.name,
+		CreativeID:   r.creative.id,
+		Measures:     r.Measures,
+	}
+	if r.source != noSource {
+		l.SourceID = a.sources.ids[r.source]
+	}
+	return l
+}
+
+// Truth walks the lines of a day, YYYY-MM-DD, in the report's order, as they are
+// at this instant: what happens to the service while it is walked does not show.
+// It knows days that the report reaches no more, and says nothing of days to come.
+func (s *Service) Truth(date string) iter.Seq[Line] {
+	st := s.snapshot()
+	return func(yield func(Line) bool) {
+		d, ok := parseDay(date)
+		if !ok {
+			return
+		}
+		for r := range s.account.rows(&st, d, scope{}) {
+			if !yield(s.account.line(d, r)) {
+				return
+			}
+		}
+	}
+}
+
+// TruthSum adds up the lines of a day.
+func (s *Service) TruthSum(date string) (Sum, error) {
+	d, ok := parseDay(date)
+	if !ok {
+		return Sum{}, fmt.Errorf("truth: %q is not a day", date)
+	}
+	st := s.snapshot()
+	return s.account.sum(&st, d), nil
+}
+
+func (a *account) sum(st *state, d day) Sum {
+	var sum Sum
+	for r := range a.rows(st, d, scope{}) {
+		sum.Rows++
+		sum.add(r.Measures)
+	}
+	return sum
+}
+
+// rows walks a day's rows; the row is only good until the next one.
+func (a *account) rows(st *state, d day, sc scope) iter.Seq[*row] {
+	return func(yield func(*row) bool) {
+		sd := a.spendDay(st, d, sc)
+		var buf []row
+		for from := 0; from < sd.total; from += chunk {
+			buf = sd.appendRows(buf[:0], from, min(from+chunk, sd.total))
+			for i := range buf {
+				if !yield(&buf[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// chunk is how many rows are computed at a time where a day is walked.
+const chunk = 1024
