@@ -26,6 +26,7 @@ type Column struct {
 	FieldID   int // in Parquet and Arrow; never reused, never changed
 
 	offset uintptr // of the field in the row struct
+	index  []int   // of the field in the row struct, for reflection
 }
 
 // DuckDB is the column's type in DuckDB's DDL.
@@ -101,8 +102,9 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 //	Spend Money `col:"spend" id:"7" doc:"US dollars"`
 //
 // id is the Parquet field id, key:"true" makes the column part of the key, and
-// precision:"12" makes an amount a DECIMAL(12,6). A struct that is not a table
-// panics, as [regexp.MustCompile] does, so that the first test shows it.
+// precision:"12" makes an amount a DECIMAL(12,6). An embedded struct gives its
+// fields in its place. A struct that is not a table panics, as
+// [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string) TableOf[R] {
 	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition}
 	if s, rest, ok := strings.Cut(name, "."); ok {
@@ -112,9 +114,11 @@ func Define[R any](name string, partition Partition, doc string) TableOf[R] {
 	ids := map[int]bool{}
 	var arrowFields []arrow.Field
 	var parquetFields []reflect.StructField
-	for i := range row.NumField() {
-		f := row.Field(i)
-		c, err := columnOf(f)
+	for _, f := range reflect.VisibleFields(row) {
+		if f.Anonymous {
+			continue // its fields follow
+		}
+		c, err := columnOf(f, offsetOf(row, f))
 		if err == nil && ids[c.FieldID] {
 			err = fmt.Errorf("field id %d is taken", c.FieldID)
 		}
@@ -131,10 +135,20 @@ func Define[R any](name string, partition Partition, doc string) TableOf[R] {
 	return TableOf[R]{t}
 }
 
-func columnOf(f reflect.StructField) (Column, error) {
+// offsetOf is the field's offset in the row, also where it lies in an embedded
+// struct.
+func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
+	for _, i := range f.Index {
+		step := row.Field(i)
+		offset, row = offset+step.Offset, step.Type
+	}
+	return offset
+}
+
+func columnOf(f reflect.StructField, offset uintptr) (Column, error) {
 	c := Column{
 		Name: f.Tag.Get("col"), Doc: f.Tag.Get("doc"), Key: f.Tag.Get("key") == "true",
-		Precision: 18, offset: f.Offset,
+		Precision: 18, offset: offset, index: f.Index,
 	}
 	if !columnName.MatchString(c.Name) {
 		return c, fmt.Errorf("col %q is no column name", c.Name)

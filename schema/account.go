@@ -1,0 +1,35 @@
+package schema
+
+// AccountSnapshot is the account's money as it was seen. A row is added when
+// something differs from the row before.
+type AccountSnapshot struct {
+	AccountID         string       `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	SeenAt            Instant      `col:"seen_at" id:"2" key:"true" doc:"When this was first seen; it held until the next row's time."`
+	Balance           Null[Money]  `col:"balance" id:"3" doc:"US dollars available. Never to be added up over time."`
+	PaymentMode       Null[string] `col:"payment_mode" id:"4" doc:"card or prepaid wire, in the service's words."`
+	AverageDailySpend Null[Money]  `col:"average_daily_spend" id:"5" doc:"US dollars a day over the last 7 days, as the service has it."`
+	DaysLeft          Null[Money]  `col:"days_left" id:"6" doc:"Days that the balance lasts at that pace, as the service has it."`
+	BalanceStatus     Null[string] `col:"balance_status" id:"7" doc:"low or depleted when funds are needed."`
+	Message           Null[string] `col:"message" id:"8" doc:"What to do, in the service's words."`
+	Raw               Null[string] `col:"raw" id:"9" doc:"The three replies (me, limits, balance) as one JSON object."`
+	RunID             string       `col:"_run_id" id:"10" doc:"Run that added the row."`
+}
+
+// AccountSnapshots holds how the account's money changed.
+var AccountSnapshots = Define[AccountSnapshot]("account_snapshot", ByAccount,
+	"The account's balance and pace each time something in it was seen to differ.")
+
+// AccountLimit is how much of a daily change budget was used.
+type AccountLimit struct {
+	AccountID string        `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	SeenAt    Instant       `col:"seen_at" id:"2" key:"true" doc:"When this was first seen."`
+	LimitKind string        `col:"kind" id:"3" key:"true" doc:"Kind of change that has the budget, in the service's words."`
+	Used      Null[int64]   `col:"used" id:"4" doc:"Changes made since the reset."`
+	Allowed   Null[int64]   `col:"allowed" id:"5" doc:"Changes allowed a day. NULL: not limited or not told."`
+	ResetsAt  Null[Instant] `col:"resets_at" id:"6" doc:"When the count begins anew."`
+	RunID     string        `col:"_run_id" id:"7" doc:"Run that added the row."`
+}
+
+// AccountLimits holds how the change budgets were used.
+var AccountLimits = Define[AccountLimit]("account_limit", ByAccount,
+	"The daily change budgets of the API key's account each time one was seen to differ.")

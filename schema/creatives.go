@@ -1,0 +1,27 @@
+package schema
+
+// Creative is one version of a creative.
+type Creative struct {
+	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	CreativeID string `col:"creative_id" id:"2" key:"true" doc:"Creative."`
+	Frame
+	CampaignID       Null[string] `col:"campaign_id" id:"3" doc:"Campaign that it belongs to."`
+	Title            Null[string] `col:"title" id:"4" doc:"Title; may hold dynamic text."`
+	Message          Null[string] `col:"message" id:"5" doc:"Message; may hold dynamic text."`
+	Link             Null[string] `col:"link" id:"6" doc:"Where a click leads; may hold tracking macros."`
+	ImageID          Null[string] `col:"image_id" id:"7" doc:"Large image. NULL: none."`
+	IconID           Null[string] `col:"icon_id" id:"8" doc:"Icon."`
+	Button1          Null[string] `col:"button1" id:"9" doc:"Text of the first button. NULL: none."`
+	Button2          Null[string] `col:"button2" id:"10" doc:"Text of the second button. NULL: none."`
+	Status           Null[string] `col:"status" id:"11" doc:"active, paused, pending_review, rejected, draft or archived."`
+	RejectionReasons Null[string] `col:"rejection_reasons" id:"12" doc:"Why it was rejected, sorted, comma-joined."`
+	RejectionComment Null[string] `col:"rejection_comment" id:"13" doc:"The reviewer's comment."`
+	ImageURL         Null[string] `col:"image_url" id:"14" doc:"Address of the image, from the report. The newest known; not versioned."`
+	IconURL          Null[string] `col:"icon_url" id:"15" doc:"Address of the icon, from the report. The newest known; not versioned."`
+	Raw              Null[string] `col:"raw" id:"16" doc:"The creative's own JSON when this version was first read."`
+	RunID            string       `col:"_run_id" id:"17" doc:"Run that last changed the row."`
+}
+
+// CreativeHistory keeps every version of every creative.
+var CreativeHistory = Define[Creative]("creative_history", ByAccount,
+	"Every version of every creative that we saw, with its review.")

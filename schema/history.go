@@ -1,0 +1,69 @@
+package schema
+
+import "reflect"
+
+// Frame is what every version of a setting carries. Versions are half-open,
+// [valid_from, valid_to), and times are when we saw something, for nobody tells
+// us when it happened: the change itself lies in (changed_after, valid_from].
+type Frame struct {
+	VersionNo       int64         `col:"version_no" id:"101" key:"true" doc:"Version of this thing, counted from 1."`
+	ValidFrom       Instant       `col:"valid_from" id:"102" doc:"When this version was first seen."`
+	ValidTo         Instant       `col:"valid_to" id:"103" doc:"When the next version was first seen; 9999-12-31 for the newest. Not part of the version's time."`
+	IsCurrent       bool          `col:"is_current" id:"104" doc:"Whether this is the newest version."`
+	IsDeleted       bool          `col:"is_deleted" id:"105" doc:"Whether this version says that the thing is gone: absent from two complete listings in a row."`
+	ChangedAfter    Null[Instant] `col:"changed_after" id:"106" doc:"When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before."`
+	LastConfirmedAt Instant       `col:"last_confirmed_at" id:"107" doc:"When this version was last read in full and found the same. In Parquet: as of the last change of the file."`
+	ChangeType      string        `col:"change_type" id:"108" doc:"first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone."`
+	ChangedColumns  Null[string]  `col:"changed_columns" id:"109" doc:"Columns that differ from the version before, sorted, comma-joined."`
+	ReadState       string        `col:"read_state" id:"110" doc:"ok; partial: some fields have never been readable; unreadable: none has; stub: never read."`
+}
+
+// Frame gives the frame of a row that embeds one.
+func (f *Frame) FramePtr() *Frame { return f }
+
+// Forever is the valid_to of the newest version: 9999-12-31 00:00 UTC.
+const Forever Instant = 253370764800_000000
+
+// The values of Frame.ChangeType.
+const (
+	FirstSeen = "first_seen"
+	FirstRead = "first_read"
+	Changed   = "changed"
+	Deleted   = "deleted"
+	Restored  = "restored"
+	Stub      = "stub"
+)
+
+// The values of Frame.ReadState.
+const (
+	ReadOK         = "ok"
+	ReadPartial    = "partial"
+	ReadUnreadable = "unreadable"
+	ReadStub       = "stub"
+)
+
+// ColumnEqual says whether two rows have the same value in a column.
+func (t TableOf[R]) ColumnEqual(a, b *R, c Column) bool {
+	return reflect.ValueOf(a).Elem().FieldByIndex(c.index).Equal(reflect.ValueOf(b).Elem().FieldByIndex(c.index))
+}
+
+// CopyColumn sets a column of one row to another row's value.
+func (t TableOf[R]) CopyColumn(to, from *R, c Column) {
+	reflect.ValueOf(to).Elem().FieldByIndex(c.index).Set(reflect.ValueOf(from).Elem().FieldByIndex(c.index))
+}
+
+// Tracked are the columns whose changes make a version: all but the key, the
+// frame, and those that are named as untracked, raw and _run_id among them.
+func (t *Table) Tracked(untracked ...string) []Column {
+	not := map[string]bool{"raw": true, "_run_id": true}
+	for _, n := range untracked {
+		not[n] = true
+	}
+	var tracked []Column
+	for _, c := range t.Columns {
+		if !c.Key && !not[c.Name] && (c.FieldID < 101 || c.FieldID > 110) {
+			tracked = append(tracked, c)
+		}
+	}
+	return tracked
+}

@@ -1,0 +1,39 @@
+package schema
+
+// SourceRule is one version of one rule of a campaign about a source. A rule that
+// ends gets a version with is_deleted.
+type SourceRule struct {
+	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	CampaignID string `col:"campaign_id" id:"2" key:"true" doc:"Campaign that has the rule."`
+	SourceID   string `col:"source_id" id:"3" key:"true" doc:"Source that the rule is about."`
+	Rule       string `col:"rule" id:"4" key:"true" doc:"blocked, allowed or bid_override."`
+	Frame
+	Bid   Null[Money] `col:"bid" id:"5" precision:"12" doc:"US dollars per click, of a bid_override."`
+	RunID string      `col:"_run_id" id:"6" doc:"Run that last changed the row."`
+}
+
+// The values of SourceRule.Rule.
+const (
+	RuleBlocked = "blocked"
+	RuleAllowed = "allowed"
+	RuleBid     = "bid_override"
+)
+
+// SourceRuleHistory keeps every version of every source rule.
+var SourceRuleHistory = Define[SourceRule]("source_rule_history", ByAccount,
+	"Every rule of every campaign about a source: blocked, allowed, or a bid of its own, with when it held. Bids that could not be read are no change.")
+
+// SourceMode is one version of how a campaign chooses its sources.
+type SourceMode struct {
+	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	CampaignID string `col:"campaign_id" id:"2" key:"true" doc:"Campaign."`
+	Frame
+	SourceMode     Null[string]  `col:"source_mode" id:"3" doc:"block_list: buys everywhere except blocked sources; allow_list: only from allowed ones."`
+	BidsLastReadAt Null[Instant] `col:"bids_last_read_at" id:"4" doc:"When the bids per source could last be read. NULL: never. In Parquet: as of the last change of the file."`
+	Raw            Null[string]  `col:"raw" id:"5" doc:"The source settings' own JSON when this version was first read."`
+	RunID          string        `col:"_run_id" id:"6" doc:"Run that last changed the row."`
+}
+
+// SourceModeHistory keeps every version of every campaign's source mode.
+var SourceModeHistory = Define[SourceMode]("source_mode_history", ByAccount,
+	"How each campaign chooses its sources, with when that held, and when its bids could last be read.")
