@@ -1,0 +1,291 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The defaults of Options, and bounds that are not options.
+const (
+	defaultTimeout     = 60 * time.Second
+	defaultRetryBudget = 10 * time.Minute
+	defaultMaxBody     = 64 << 20
+	defaultUserAgent   = "spendsync"
+
+	maxErrorBody = 64 << 10
+)
+
+// Options say how a Client reaches one API.
+type Options struct {
+	// BaseURL is where the API lives. It may have a path, with or without a
+	// slash behind it. A user name, a query or a fragment in it is refused, and
+	// so is plain http to a host that is not this machine, unless AllowHTTP.
+	BaseURL string
+	// Authorize sets the Authorization header. It is never called at the same
+	// time as Reload.
+	Authorize func(*http.Request)
+	// Reload is called after a 401. It reads the credentials again and reports
+	// whether they changed; if so the request gets one more try. It may be nil.
+	Reload func() bool
+	// Timeout bounds one request from dialling to the last byte of the body.
+	Timeout time.Duration // 0: one minute
+	// RetryBudget bounds one read with its retries: no request of it begins
+	// later. It is also how long nothing may succeed before the service counts
+	// as down.
+	RetryBudget time.Duration // 0: ten minutes
+	// PerMinute is how many requests any 60 seconds may hold, retries included.
+	PerMinute int // 0: no limit
+	// MaxBody bounds a reply in decompressed bytes.
+	MaxBody   int64 // 0: 64 MiB
+	AllowHTTP bool
+	UserAgent string
+	Log       *slog.Logger // nil: silent
+	// Transport sends the requests. Nil is a transport of its own with timeouts
+	// on every step. That one honours HTTPS_PROXY and NO_PROXY, which many
+	// clusters need to get out at all, and never sends plain http through a
+	// proxy, which could read the credentials.
+	Transport http.RoundTripper
+}
+
+// Client asks one API with one set of credentials. It is safe for concurrent
+// use, and all of its requests share one limit and one view of the service: a
+// wait that one is told holds back all.
+type Client struct {
+	base      *url.URL
+	transport http.RoundTripper
+	timeout   time.Duration
+	budget    time.Duration
+	maxBody   int64
+	userAgent string
+	log       *slog.Logger
+	limit     *limiter
+	health    *health
+	keys      credentials
+
+	requests, retries, bytes, throttled atomic.Int64
+}
+
+// Stats counts what a client did so far.
+type Stats struct {
+	Requests  int64         // sent, retries included
+	Retries   int64         // sent again
+	Bytes     int64         // of replies, decompressed
+	Throttled time.Duration // waited because the service asked for it, added up over all reads
+}
+
+// NewClient checks the options and makes a client. It sends nothing. Its errors
+// are about the configuration and never show the URL's user, password or query.
+func NewClient(o Options) (*Client, error) {
+	base, err := baseURL(o.BaseURL, o.AllowHTTP)
+	if err != nil {
+		return nil, err
+	}
+	if o.Authorize == nil {
+		return nil, errors.New("no credentials: Authorize is required")
+	}
+	if o.Timeout < 0 || o.RetryBudget < 0 || o.PerMinute < 0 || o.MaxBody < 0 {
+		return nil, errors.New("a timeout, a budget or a limit is negative")
+	}
+	c := &Client{
+		base:      base,
+		timeout:   orDefault(o.Timeout, defaultTimeout),
+		budget:    orDefault(o.RetryBudget, defaultRetryBudget),
+		maxBody:   orDefault(o.MaxBody, defaultMaxBody),
+		userAgent: orDefault(o.UserAgent, defaultUserAgent),
+		log:       o.Log,
+		limit:     newLimiter(o.PerMinute),
+		keys:      credentials{authorize: o.Authorize, reload: o.Reload},
+	}
+	c.health = newHealth(c.budget)
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if o.Transport == nil {
+		o.Transport = newTransport(c.timeout)
+	}
+	// The transport is asked directly: an http.Client would follow redirects, and
+	// carry the credentials to wherever they point.
+	c.transport = o.Transport
+	return c, nil
+}
+
+// Stats is what the client did so far. It is safe to call at any time.
+func (c *Client) Stats() Stats {
+	return Stats{
+		Requests: c.requests.Load(), Retries: c.retries.Load(), Bytes: c.bytes.Load(),
+		Throttled: time.Duration(c.throttled.Load()),
+	}
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		// Not the cause: it quotes the URL, and with it a password.
+		return nil, errors.New("the base URL cannot be parsed")
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
+		return nil, errors.New("the base URL is not of the form https://host/path")
+	case u.User != nil:
+		return nil, fmt.Errorf("the base URL of %s holds a user name or password; they have settings of their own", u.Host)
+	case u.RawQuery != "" || u.ForceQuery || strings.Contains(raw, "#"):
+		return nil, fmt.Errorf("the base URL of %s has a query or a fragment", u.Host)
+	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+		return nil, fmt.Errorf("plain http to %s would show the credentials to everyone on the way; use https or allow http", u.Host)
+	}
+	return u, nil
+}
+
+func loopback(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback()
+	}
+	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
+}
+
+func newTransport(timeout time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy: func(r *http.Request) (*url.URL, error) {
+			if r.URL.Scheme != "https" {
+				return nil, nil
+			}
+			return http.ProxyFromEnvironment(r)
+		},
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  timeout,
+		MaxResponseHeaderBytes: 1 << 20,
+		IdleConnTimeout:        30 * time.Second,
+		MaxIdleConnsPerHost:    16,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// credentials are shared by concurrent requests, each of which may find them
+// refused.
+type credentials struct {
+	mu        sync.RWMutex
+	version   int
+	authorize func(*http.Request)
+	reload    func() bool
+}
+
+// sign puts the credentials on a request and says which version they are.
+func (k *credentials) sign(r *http.Request) int {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	k.authorize(r)
+	return k.version
+}
+
+// renew reports whether there are other credentials than those refused. When
+// several requests are refused at once, the first reads them again for all.
+func (k *credentials) renew(refused int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.version != refused {
+		return true
+	}
+	if k.reload == nil || !k.reload() {
+		return false
+	}
+	k.version++
+	return true
+}
+
+// question is one thing to read.
+type question struct {
+	what   string // for errors and logs: "spend 2026-03-08 page 3"
+	path   string // below the base URL
+	query  url.Values
+	accept func(body []byte) error // takes the body in; a *replyError where it cannot
+}
+
+// send sends one request and reads its whole reply. keys is the version of the
+// credentials that it carried.
+func (c *Client) send(ctx context.Context, q question) (body []byte, keys int, f *failure) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	u := c.base.JoinPath(q.path)
+	u.RawQuery = q.query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, 0, &failure{kind: ErrContract, reason: "the request cannot be built"}
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", c.userAgent)
+	keys = c.keys.sign(req)
+	c.requests.Add(1)
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, keys, c.transportFailure(req, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, keys, c.statusFailure(req, resp)
+	}
+	body, err = c.readBody(resp)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, keys, &failure{
+			kind: ErrContract, status: resp.StatusCode, requestID: requestID(resp.Header, nil),
+			reason: fmt.Sprintf("the reply is larger than the cap of %d bytes", c.maxBody),
+		}
+	case err != nil:
+		f := c.transportFailure(req, err)
+		f.status, f.requestID = resp.StatusCode, requestID(resp.Header, nil)
+		return nil, keys, f
+	}
+	if err := q.accept(body); err != nil {
+		return nil, keys, c.replyFailure(req, resp, body, err)
+	}
+	return body, keys, nil
+}
+
+var (
+	errTooLarge = errors.New("too large")
+	errCut      = errors.New("the body is shorter than its content-length")
+)
+
+// readBody is the whole decompressed body. The cap holds for decompressed
+// bytes, so a small bomb stays small.
+func (c *Client) readBody(resp *http.Response) ([]byte, error) {
+	var b bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= c.maxBody {
+		b.Grow(int(n) + bytes.MinRead)
+	}
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, c.maxBody+1))
+	c.bytes.Add(int64(b.Len()))
+	switch {
+	case int64(b.Len()) > c.maxBody:
+		return nil, errTooLarge
+	case err != nil:
+		return nil, err
+	case resp.ContentLength >= 0 && !resp.Uncompressed && int64(b.Len()) != resp.ContentLength:
+		// net/http sees this on real connections; other transports may not.
+		return nil, errCut
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,327 @@
+package extract
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/schema"
+)
+
+// Value is a JSON value as received, quotes and escapes included. It is nil
+// where the key was absent, which is not the same as null. It is a slice of its
+// page's Raw: copy what has to live longer.
+type Value []byte
+
+// Null reports whether the value is absent or null.
+func (v Value) Null() bool { return len(v) == 0 || string(v) == "null" }
+
+// appendText appends what a text says, so that two spellings of one text are
+// equal, and any other value as it is.
+func (v Value) appendText(dst []byte) []byte {
+	switch {
+	case v.Null():
+		return dst
+	case v[0] != '"':
+		return append(dst, v...)
+	case bytes.IndexByte(v, '\\') < 0:
+		return append(dst, v[1:len(v)-1]...)
+	}
+	dst, _ = jsontext.AppendUnquote(dst, v) // the decoder accepted it
+	return dst
+}
+
+// Bounds of one reply. The description allows 10,000 rows a page; ten times as
+// many are taken in, so that the memory a reply can claim is bounded.
+const (
+	maxPageRows    = 100_000
+	maxColumns     = 1000
+	maxUnknown     = 100 // keys recorded for one reply
+	maxUnknownName = 100 // bytes of a recorded key
+)
+
+// decodeAnswer reads a reply of the report: an object with columns, data and
+// pagination. It is strict where a mistake would change numbers: JSON that is
+// not valid or not UTF-8, an object that names a key twice, bytes behind the
+// end, a part that is missing or of another type are all refused with their
+// place. Keys that it does not know are recorded.
+//
+// field says where in the row the value of a key goes; nil for an unknown key.
+func decodeAnswer[T any](body []byte, field func(row *T, name []byte) *Value) (answer[T], error) {
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body}
+	a, err := answerOf(&d, field)
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return answer[T]{}, d.syntaxError(syntax)
+	}
+	if err != nil {
+		return answer[T]{}, err
+	}
+	a.unknown = d.unknown
+	return a, nil
+}
+
+func answerOf[T any](d *decoder, field func(*T, []byte) *Value) (a answer[T], err error) {
+	if len(bytes.TrimSpace(d.body)) == 0 {
+		return a, &replyError{reason: "the reply is empty", notJSON: true}
+	}
+	switch kind := d.PeekKind(); kind {
+	case '{':
+	case 'n':
+		if _, err := d.ReadToken(); err != nil {
+			return a, err
+		}
+		return a, &replyError{reason: "the reply is null", notJSON: true}
+	default:
+		if _, err := d.ReadValue(); err != nil {
+			return a, err
+		}
+		return a, contractf("the reply is of type %s, not an object", kindName(kind))
+	}
+	err = d.object(func(name []byte) (err error) {
+		switch string(name) {
+		case "columns":
+			a.columns, err = d.columns()
+		case "data":
+			a.items, err = rowsOf(d, field)
+		case "pagination":
+			a.pagination, err = d.pagination()
+		default:
+			return d.skip("", name)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return a, err
+	case len(bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")) > 0:
+		rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
+		return a, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
+	case a.columns == nil:
+		return a, contractf("the reply has no columns")
+	case a.items == nil:
+		return a, contractf("the reply has no data")
+	}
+	d.unnamedColumns(a.columns, func(name []byte) bool { var row T; return field(&row, name) != nil })
+	return a, nil
+}
+
+// rowsOf reads the rows. It allocates the slice of rows and nothing for a row.
+func rowsOf[T any](d *decoder, field func(*T, []byte) *Value) ([]T, error) {
+	// Each row has a brace. Texts may hold more, so this is an upper bound.
+	rest := d.UnreadBuffer()
+	rows := make([]T, 0, min(bytes.Count(rest, []byte{'{'}), len(rest)/20, maxPageRows))
+	err := d.array("data", func() error {
+		if len(rows) == maxPageRows {
+			return contractf("more than %d rows in one reply", maxPageRows)
+		}
+		if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+			return contractf("row %d is of type %s, not an object", len(rows)+1, kindName(kind))
+		}
+		rows = append(rows, *new(T))
+		row := &rows[len(rows)-1]
+		return d.object(func(name []byte) error {
+			at := field(row, name)
+			if at == nil {
+				return d.skip("data[].", name)
+			}
+			v, err := d.ReadValue()
+			if err != nil {
+				return err
+			}
+			// From the body by offset, for the decoder lends its values only.
+			end := int(d.InputOffset())
+			*at = d.body[end-len(v) : end : end]
+			return nil
+		})
+	})
+	return rows, err
+}
+
+// decoder is a jsontext.Decoder, which refuses invalid JSON, invalid UTF-8 and
+// duplicate keys, over a body in memory.
+type decoder struct {
+	*jsontext.Decoder
+	body    []byte
+	name    []byte // the latest key, where it had to be unescaped
+	unknown []UnknownKey
+	known   map[string]bool // paths in unknown
+}
+
+// object reads an object; member reads the value of each of its keys.
+func (d *decoder) object(member func(name []byte) error) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for {
+		switch d.PeekKind() {
+		case '"':
+		default: // the end, or a syntax error that the token brings up
+			_, err := d.ReadToken()
+			return err
+		}
+		quoted, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		name := []byte(quoted[1 : len(quoted)-1])
+		if bytes.IndexByte(name, '\\') >= 0 {
+			if d.name, err = jsontext.AppendUnquote(d.name[:0], quoted); err != nil {
+				return err
+			}
+			name = d.name
+		}
+		if err := member(name); err != nil {
+			return err
+		}
+	}
+}
+
+// array reads an array of that name; element reads each of its values.
+func (d *decoder) array(name string, element func() error) error {
+	if kind := d.PeekKind(); kind != '[' && kind != jsontext.KindInvalid {
+		return contractf("%s is of type %s, not an array", name, kindName(kind))
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for {
+		switch d.PeekKind() {
+		case ']', jsontext.KindInvalid:
+			_, err := d.ReadToken()
+			return err
+		}
+		if err := element(); err != nil {
+			return err
+		}
+	}
+}
+
+// columns reads the names of the columns returned.
+func (d *decoder) columns() ([]string, error) {
+	names := []string{}
+	err := d.array("columns", func() error {
+		t, err := d.ReadToken()
+		switch {
+		case err != nil:
+			return err
+		case t.Kind() != '"':
+			return contractf("column %d is of type %s, not a text", len(names)+1, kindName(t.Kind()))
+		case len(names) == maxColumns:
+			return contractf("more than %d columns", maxColumns)
+		case slices.Contains(names, t.String()):
+			return contractf("column %s is there twice", quote([]byte(t.String()), 60))
+		}
+		names = append(names, t.String())
+		return nil
+	})
+	return names, err
+}
+
+// pagination reads the four numbers, all of which have to be there.
+func (d *decoder) pagination() (*pagination, error) {
+	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		return nil, contractf("pagination is of type %s, not an object", kindName(kind))
+	}
+	p := pagination{page: -1, pageSize: -1, totalRows: -1, totalPages: -1}
+	err := d.object(func(name []byte) error {
+		var at *int64
+		switch string(name) {
+		case "page":
+			at = &p.page
+		case "page_size":
+			at = &p.pageSize
+		case "total_rows":
+			at = &p.totalRows
+		case "total_pages":
+			at = &p.totalPages
+		default:
+			return d.skip("pagination.", name)
+		}
+		v, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		n, err := schema.ParseCount(v)
+		if err != nil || n < 0 {
+			return contractf("pagination.%s is %s, not a whole number from 0", name, printable(Value(v), 60))
+		}
+		*at = n
+		return nil
+	})
+	if err == nil && min(p.page, p.pageSize, p.totalRows, p.totalPages) < 0 {
+		err = contractf("pagination lacks one of page, page_size, total_rows, total_pages")
+	}
+	return &p, err
+}
+
+// skip passes over the value of an unknown key and records the key.
+func (d *decoder) skip(prefix string, name []byte) error {
+	kind := d.PeekKind()
+	if !d.known[prefix+string(name)] {
+		d.record(prefix, name, kindName(kind))
+	}
+	return d.SkipValue()
+}
+
+func (d *decoder) record(prefix string, name []byte, typ string) {
+	if len(d.unknown) == maxUnknown {
+		return
+	}
+	if d.known == nil {
+		d.known = map[string]bool{}
+	}
+	path := prefix + string(name)
+	d.known[path] = true
+	if len(name) > maxUnknownName {
+		path = prefix + string(bytes.ToValidUTF8(name[:maxUnknownName], nil)) + "..."
+	}
+	d.unknown = append(d.unknown, UnknownKey{Path: path, Type: typ})
+}
+
+// unnamedColumns records the columns that no row has a key for, or that have
+// no rows.
+func (d *decoder) unnamedColumns(columns []string, known func([]byte) bool) {
+	for _, name := range columns {
+		if !known([]byte(name)) && !d.known["data[]."+name] {
+			d.record("data[].", []byte(name), "column")
+		}
+	}
+}
+
+// syntaxError says where the JSON ends to be JSON. A reply that is no JSON at
+// all is told from one that breaks a rule of its own.
+func (d *decoder) syntaxError(e *jsontext.SyntacticError) error {
+	if errors.Is(e, jsontext.ErrDuplicateName) {
+		return contractf("the key at %s is there twice", quote([]byte(e.JSONPointer), 100))
+	}
+	if !utf8.Valid(d.body) {
+		return contractf("the reply is not UTF-8, near byte %d", e.ByteOffset)
+	}
+	return &replyError{
+		reason:  fmt.Sprintf("the reply is not JSON: %s, near byte %d", printable(e.Err.Error(), 100), e.ByteOffset),
+		notJSON: true,
+	}
+}
+
+// kindName is the JSON type of a value, in words.
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "boolean"
+	case '"':
+		return "string"
+	case '0':
+		return "number"
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	}
+	return "invalid"
+}

@@ -1,0 +1,81 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrAuth says that the service refused the credentials (401, 403).
+	ErrAuth = errors.New("credentials refused")
+	// ErrUnavailable says that the service could not be reached or kept failing
+	// for as long as the retry budget lasts.
+	ErrUnavailable = errors.New("service unavailable")
+	// ErrContract says that the service answered, but not as it describes itself.
+	ErrContract = errors.New("outside the service's contract")
+	// ErrUnreachable says that the day asked for lies further back than the report
+	// reaches. It is an answer about that day, not a failure of the service.
+	ErrUnreachable = errors.New("beyond the reach of the report")
+)
+
+// ReadError says why one read of the service brought nothing.
+type ReadError struct {
+	What      string // what was read, such as "spend 2026-03-08 page 3"
+	Reason    string // the last thing that went wrong
+	Status    int    // of the last reply; 0 where none came
+	RequestID string // as the service gave it; often empty
+	Attempts  int    // requests sent for this read
+	Err       error  // ErrAuth, ErrUnavailable, ErrContract or ErrUnreachable
+}
+
+// Error names the read, its last reason, and what an operator can look up.
+func (e *ReadError) Error() string {
+	var b strings.Builder
+	b.WriteString(e.What + ": " + e.Reason)
+	if e.RequestID != "" && !strings.Contains(e.Reason, e.RequestID) {
+		fmt.Fprintf(&b, ", request id %s", e.RequestID)
+	}
+	if e.Attempts > 1 {
+		fmt.Fprintf(&b, ", %d attempts", e.Attempts)
+	}
+	return b.String() + ": " + e.Err.Error()
+}
+
+// Unwrap is the kind of the error.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// UnprovenError says that pages arrived but do not add up: rows moved while
+// they were read, or the service paged wrongly. Nothing of the walk may be
+// stored; it may be started again.
+type UnprovenError struct {
+	What   string // what was walked, such as "spend 2026-03-08"
+	Page   int    // the page on which it showed
+	Reason string // such as "total changed from 812 to 811"
+}
+
+// Error is the reason with its place.
+func (e *UnprovenError) Error() string {
+	return fmt.Sprintf("%s page %d: %s", e.What, e.Page, e.Reason)
+}
+
+// replyError says where a reply is not what the service describes.
+type replyError struct {
+	reason string
+	// notJSON: not a JSON document at all, as a proxy's error page or a cut body
+	// is. That may pass; a wrong shape does not.
+	notJSON bool
+}
+
+func (e *replyError) Error() string { return e.reason + ": " + ErrContract.Error() }
+func (e *replyError) Unwrap() error { return ErrContract }
+
+func contractf(format string, args ...any) error {
+	return &replyError{reason: fmt.Sprintf(format, args...)}
+}
+
+// reason is the text of an error without its kind, for where the kind is said
+// elsewhere.
+func reason(err error) string {
+	return strings.TrimSuffix(err.Error(), ": "+ErrContract.Error())
+}

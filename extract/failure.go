@@ -1,0 +1,223 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// failure is one request that did not bring what was asked for.
+type failure struct {
+	kind      error // what the read ends with when it is not tried again
+	reason    string
+	status    int
+	requestID string
+	retry     retry
+	down      bool          // the service looks unable to answer, and not only this question
+	hold      time.Duration // how long the service asks to wait
+	holdText  string        // the same as it was sent
+}
+
+// retry says whether a failed request may be sent again.
+type retry int
+
+const (
+	never       retry = iota
+	aFewTimes         // a reply that is no JSON: a proxy's page passes, a wrong address does not
+	whileBudget       // the service or the network fails
+)
+
+// transportFailure is a request without a whole reply.
+func (c *Client) transportFailure(req *http.Request, err error) *failure {
+	f := &failure{kind: ErrUnavailable, retry: whileBudget, down: true}
+	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	switch {
+	case badCertificate || noTLS:
+		f.retry = never // who answers is not who we want to talk to; asking again does not change that
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("no whole reply within %v", c.timeout)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errors.New("the reply was cut off")
+	case errors.Is(err, io.EOF):
+		err = errors.New("the connection was closed before the reply")
+	}
+	f.reason = redact(req, printable(err.Error(), 300))
+	return f
+}
+
+// statusFailure is a reply with another status than 200.
+func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure {
+	// An error while reading does not matter: the status has said enough.
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	c.bytes.Add(int64(len(body)))
+	code := resp.StatusCode
+	f := &failure{kind: ErrContract, status: code, requestID: requestID(resp.Header, body)}
+	f.reason = fmt.Sprintf("status %d", code)
+	if text := errorText(body); text != "" {
+		f.reason += ": " + redact(req, quote([]byte(text), 300))
+	}
+	switch {
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		f.kind = ErrAuth
+	case code == http.StatusRequestTimeout, code == http.StatusTooEarly,
+		code == http.StatusTooManyRequests, code >= 500:
+		f.kind, f.retry, f.down = ErrUnavailable, whileBudget, true
+		f.holdText = quote([]byte(resp.Header.Get("Retry-After")), 40)
+		f.hold = retryAfter(resp.Header, time.Now())
+	case code == http.StatusBadRequest && beyondReach.Match(body):
+		f.kind = ErrUnreachable
+	case code >= 300 && code < 400:
+		f.reason = fmt.Sprintf("status %d: redirects are not followed; this one leads to %s", code, redirectHost(resp))
+	}
+	return f
+}
+
+// beyondReach knows the 400 "start_date cannot be more than 32 days before
+// today", in other words too.
+var beyondReach = regexp.MustCompile(`(?i)\b32[ -]days?\b`)
+
+// redirectHost names where a redirect leads, and nothing of the URL that could
+// be secret.
+func redirectHost(resp *http.Response) string {
+	u, err := resp.Location()
+	if err != nil {
+		return "nowhere"
+	}
+	return "host " + quote([]byte(u.Host), 100) + " over " + quote([]byte(u.Scheme), 20)
+}
+
+// replyFailure is a reply with status 200 that cannot be taken in.
+func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byte, err error) *failure {
+	f := &failure{
+		kind: ErrContract, status: resp.StatusCode, requestID: requestID(resp.Header, nil),
+		reason: reason(err),
+	}
+	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
+		f.retry = aFewTimes // the service does answer, so it is not taken for down
+		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
+			f.reason += ", content-encoding " + quote([]byte(encoding), 40)
+		}
+		if len(body) > 0 {
+			f.reason += ": the reply begins " + quote(body, 200)
+		}
+	}
+	f.reason = redact(req, f.reason)
+	return f
+}
+
+// errorText is what the service says about an error: the message in a JSON
+// body, else the body. Nothing is required of it; the status alone decides.
+func errorText(body []byte) string {
+	for _, path := range [][]string{{"error", "message"}, {"error"}, {"message"}, {"detail"}} {
+		if text := lookUp(body, path...); text != "" {
+			return text
+		}
+	}
+	return string(bytes.TrimSpace(body))
+}
+
+var requestIDText = regexp.MustCompile(`(?i)request[ _-]?id["']?\s*[:=#]?\s*["']?([A-Za-z0-9][A-Za-z0-9_.-]{3,63})`)
+
+// requestID is the id under which the service's people find the request: from a
+// header, from the JSON of an error, or from its text.
+func requestID(h http.Header, body []byte) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "Service-Request-Id", "X-Amzn-Requestid", "Cf-Ray"} {
+		if m := requestIDText.FindStringSubmatch("request id " + h.Get(name)); m != nil {
+			return m[1]
+		}
+	}
+	if m := requestIDText.FindSubmatch(body); m != nil {
+		return string(m[1])
+	}
+	return ""
+}
+
+// lookUp is the text under a path of keys in a JSON object, or nothing.
+func lookUp(body []byte, path ...string) string {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
+	for _, want := range path {
+		if dec.PeekKind() != '{' {
+			return ""
+		}
+		_, _ = dec.ReadToken()
+		for {
+			name, err := dec.ReadToken()
+			if err != nil || name.Kind() != '"' {
+				return ""
+			}
+			if name.String() == want {
+				break
+			}
+			if dec.SkipValue() != nil {
+				return ""
+			}
+		}
+	}
+	text, err := dec.ReadToken()
+	if err != nil || text.Kind() != '"' {
+		return ""
+	}
+	return text.String()
+}
+
+// redact removes the request's credentials from a text of the service, in case
+// it repeats them.
+func redact(req *http.Request, text string) string {
+	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	secrets := []string{token}
+	if strings.EqualFold(scheme, "Basic") {
+		plain, _ := base64.StdEncoding.DecodeString(token)
+		_, password, _ := strings.Cut(string(plain), ":")
+		secrets = append(secrets, string(plain), password)
+	}
+	for _, s := range secrets {
+		if len(s) < 4 {
+			continue // too short to be told from other text
+		}
+		escaped := fmt.Sprintf("%q", s)
+		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s), escaped[1 : len(escaped)-1]} {
+			text = strings.ReplaceAll(text, form, "[redacted]")
+		}
+	}
+	return text
+}
+
+// quote makes a text of the service printable: on one line, escaped, and no
+// longer than about n bytes.
+func quote(b []byte, n int) string {
+	if len(b) <= n {
+		return fmt.Sprintf("%q", b)
+	}
+	return fmt.Sprintf("%q...", b[:n])
+}
+
+// printable makes a text that needs no quotes, such as a JSON value or a
+// sentence, fit on a line: escaped where it does not print, and no longer than
+// about n bytes.
+func printable[B []byte | Value | string](text B, n int) string {
+	var b strings.Builder
+	for _, r := range string(text[:min(n, len(text))]) {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	if len(text) > n {
+		b.WriteString("...")
+	}
+	return b.String()
+}

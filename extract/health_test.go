@@ -1,0 +1,209 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"spendsync/schema"
+)
+
+// The service is down for good: four workers and thirty days cost one budget
+// and a few single requests.
+func TestOutage_CostsOneBudget(t *testing.T) {
+	for name, f := range map[string]func(*http.Request) (*http.Response, error){
+		"refused": broken(errors.New("connect: connection refused")),
+		"busy":    status(503, "down for maintenance"),
+		"stalled": func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				c := newTestClient(t, roundTrip(f))
+				var wg sync.WaitGroup
+				days := make(chan int)
+				var mu sync.Mutex
+				var last error
+				for range 4 {
+					wg.Go(func() {
+						for i := range days {
+							_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3))
+							wantError(t, err, ErrUnavailable)
+							mu.Lock()
+							last = err
+							mu.Unlock()
+						}
+					})
+				}
+				for i := range 30 {
+					days <- i
+				}
+				close(days)
+				wg.Wait()
+				// The budget, the request then under way, and those that may try once.
+				if took := time.Since(start); took < 10*time.Minute || took > 10*time.Minute+2*time.Minute {
+					t.Errorf("took %v, want little more than the budget of 10m", took)
+				}
+				wantError(t, last, ErrUnavailable, "nothing has succeeded since 2000-01-01T00:00:0", "the last failure: ")
+			})
+		})
+	}
+}
+
+// Reads that wait when the service is taken for down end at that moment.
+func TestOutage_EndsWaitingReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(status(503, "")), func(o *Options) { o.PerMinute = 1 })
+		start := time.Now()
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+				wantError(t, err, ErrUnavailable, "nothing has succeeded")
+			})
+		}
+		wg.Wait()
+		// The limit lets the request that finds out through a minute late.
+		if took := time.Since(start); took > 11*time.Minute+5*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// One day fails for ever; the others, read one after the other, do not suffer.
+func TestOutage_IsNotOneBadDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := testDay
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("start_date") == bad.String() {
+				return answerWith(500, "")
+			}
+			return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+		}))
+		for i := range 5 {
+			day := testDay + schema.Date(i)
+			_, err := walk(t, c.Spend(t.Context(), day, 3))
+			if day == bad {
+				wantError(t, err, ErrUnavailable)
+			} else if err != nil {
+				t.Errorf("%v: %v", day, err)
+			}
+		}
+	})
+}
+
+// The same with others succeeding meanwhile: the bad day has its own budget.
+func TestOutage_IsNotOneBadDayAmongGoodOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("start_date") == testDay.String() {
+				return answerWith(500, "broken day")
+			}
+			return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+		}))
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := walk(t, c.Spend(ctx, testDay+1, 3)); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute)
+			}
+		})
+		start := time.Now()
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+		check(t, "took", time.Since(start), 10*time.Minute)
+		cancel()
+		wg.Wait()
+		wantError(t, err, ErrUnavailable, `status 500: "broken day"`, "for 10m0s")
+	})
+}
+
+func TestOutage_EndsWhenTheServiceAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := false
+		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			if up {
+				return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+			}
+			return answerWith(503, "")
+		}))
+		for range 8 {
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+			wantError(t, err, ErrUnavailable)
+		}
+		before := c.Stats().Requests
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+		wantError(t, err, ErrUnavailable)
+		check(t, "requests while down", c.Stats().Requests-before, 0)
+
+		up = true
+		time.Sleep(probeEvery)
+		for range 3 {
+			if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+				t.Error(err)
+			}
+		}
+		up = false
+		start := time.Now()
+		_, err = walk(t, c.Spend(t.Context(), testDay, 3))
+		wantError(t, err, ErrUnavailable)
+		check(t, "a new outage has a budget of its own", time.Since(start), 10*time.Minute)
+	})
+}
+
+// A slow request that was sent before others were answered says nothing about
+// the time before their answers.
+func TestHealth_CountsFromTheLatestAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHealth(time.Minute)
+		sent := time.Now()
+		time.Sleep(59 * time.Second)
+		h.answered()
+		time.Sleep(59 * time.Second)
+		if _, down := h.failed(sent, "slow"); down {
+			t.Error("down 59s after an answer")
+		}
+		time.Sleep(time.Second)
+		if _, down := h.failed(time.Now(), "busy"); !down {
+			t.Error("not down a minute after the latest answer")
+		}
+	})
+}
+
+// An old failure and a new one with a long silence between them are no outage.
+func TestHealth_ForgetsAfterASilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHealth(time.Minute)
+		h.failed(time.Now(), "busy")
+		time.Sleep(time.Hour)
+		if _, down := h.failed(time.Now(), "busy"); down {
+			t.Error("down after two failures an hour apart")
+		}
+	})
+}
+
+// A read that is under way while the service goes down and comes back again
+// waits like any other.
+func TestOutage_IsOverForReadsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHealth(time.Minute)
+		c := newTestClient(t, failing(2, func(*http.Request) (*http.Response, error) {
+			if !h.down { // during the first request
+				h.failed(time.Now().Add(-2*time.Minute), "outage")
+				h.failed(time.Now(), "outage")
+				h.answered()
+			}
+			return answerWith(503, "")
+		}))
+		c.health = h
+		if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package extract
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// limitWindow is the minute of the limit and a margin for clocks that run
+// unequally.
+const limitWindow = time.Minute + 250*time.Millisecond
+
+// limiter lets so many requests pass that no window of 60 seconds holds more
+// than the limit, on the service's clock too. A request counts from before it
+// is sent until a minute after its end, for it arrives somewhere in between: a
+// log of the sending times alone would let a slow request and those of the next
+// minute arrive together.
+//
+// It cannot see that net/http repeats a request by itself, which happens when
+// the server closed an idle connection before it answered anything.
+type limiter struct {
+	limit int
+	// turn is held by the one who waits for room; the others queue behind him in
+	// the order of their coming.
+	turn chan struct{}
+	// moved tells him that a request ended.
+	moved chan struct{}
+
+	mu    sync.Mutex
+	open  int         // requests not yet ended
+	ended []time.Time // ends that still count, oldest first
+}
+
+// newLimiter is nil, which limits nothing, for a limit of 0.
+func newLimiter(perMinute int) *limiter {
+	if perMinute == 0 {
+		return nil
+	}
+	return &limiter{limit: perMinute, turn: make(chan struct{}, 1), moved: make(chan struct{}, 1)}
+}
+
+// enter returns when there is room for one more request. Each enter without an
+// error is followed by one leave.
+func (l *limiter) enter(ctx context.Context, alarm <-chan struct{}) error {
+	if l == nil {
+		return nil
+	}
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-alarm:
+		return errDown
+	}
+	defer func() { <-l.turn }()
+	for {
+		room, ok := l.take(time.Now())
+		if ok {
+			return nil
+		}
+		var timer <-chan time.Time // nil while nobody knows when: all requests are still open
+		if !room.IsZero() {
+			timer = time.After(time.Until(room))
+		}
+		select {
+		case <-timer:
+		case <-l.moved:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-alarm:
+			return errDown
+		}
+	}
+}
+
+// take takes a place, or says when the next one comes free.
+func (l *limiter) take(now time.Time) (room time.Time, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := 0
+	for old < len(l.ended) && now.Sub(l.ended[old]) >= limitWindow {
+		old++
+	}
+	l.ended = append(l.ended[:0], l.ended[old:]...)
+	if l.open+len(l.ended) < l.limit {
+		l.open++
+		return time.Time{}, true
+	}
+	if len(l.ended) == 0 {
+		return time.Time{}, false
+	}
+	return l.ended[0].Add(limitWindow), false
+}
+
+// leave says that the request ended, or that it was not sent after all.
+func (l *limiter) leave(sent bool) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	l.open--
+	if sent {
+		l.ended = append(l.ended, time.Now())
+	}
+	l.mu.Unlock()
+	select {
+	case l.moved <- struct{}{}:
+	default: // he knows already
+	}
+}

@@ -1,0 +1,181 @@
+package extract
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// checkWindows asserts that no window of 60 seconds holds more requests than
+// the limit, and says how many the fullest holds.
+func checkWindows(t *testing.T, arrived []time.Time, limit int) (fullest int) {
+	t.Helper()
+	slices.SortFunc(arrived, time.Time.Compare)
+	for i := range arrived {
+		n := 0
+		for _, at := range arrived[i:] {
+			if at.Sub(arrived[i]) <= time.Minute {
+				n++
+			}
+		}
+		fullest = max(fullest, n)
+	}
+	if fullest > limit {
+		t.Errorf("a window of 60s holds %d requests, the limit is %d", fullest, limit)
+	}
+	return fullest
+}
+
+// Many workers, requests that take from nothing to a minute and arrive at any
+// moment of it, failures with retries: no window holds more than the limit.
+func TestLimiter_HoldsInEveryWindow(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 20
+		random := rand.New(rand.NewPCG(seed, 0))
+		var mu sync.Mutex
+		var arrived []time.Time
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			travel, work := time.Duration(0), time.Duration(random.IntN(300))*time.Millisecond
+			if random.IntN(10) == 0 { // a slow way or slow work
+				travel, work = time.Duration(random.IntN(20_000))*time.Millisecond, time.Duration(random.IntN(20_000))*time.Millisecond
+			}
+			fate := random.IntN(10)
+			mu.Unlock()
+			time.Sleep(travel)
+			mu.Lock()
+			arrived = append(arrived, time.Now())
+			mu.Unlock()
+			time.Sleep(work)
+			switch fate {
+			case 0:
+				return answerWith(500, "")
+			case 1:
+				return answerWith(429, "", "Retry-After", "3")
+			case 2:
+				return answerWith(200, "<html>")
+			}
+			return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+		}), func(o *Options) { o.PerMinute = limit })
+		var wg sync.WaitGroup
+		for range 30 {
+			wg.Go(func() {
+				for range 10 {
+					if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil && !isContract(err) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		start := time.Now()
+		wg.Wait()
+		fullest := checkWindows(t, arrived, limit)
+		if fullest < limit {
+			t.Errorf("the fullest window holds %d requests: the limit of %d is not used", fullest, limit)
+		}
+		check(t, "requests", int64(len(arrived)), c.Stats().Requests)
+		check(t, "retries were among them", c.Stats().Retries > 0, true)
+		// Requests that travel keep their place longer, so somewhat slower than the
+		// limit is right.
+		if ideal := time.Duration(len(arrived)/limit) * time.Minute; time.Since(start) > ideal*3/2 {
+			t.Errorf("took %v, the limit alone would take %v", time.Since(start), ideal)
+		}
+	})
+}
+
+func isContract(err error) bool {
+	e, ok := err.(*ReadError)
+	return ok && e.Err == ErrContract // three replies in a row that were no JSON
+}
+
+func TestLimiter_LetsABurstThroughAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, &report{}, func(o *Options) { o.PerMinute = 100 })
+		start := time.Now()
+		for i := range 101 {
+			if i == 100 {
+				check(t, "100 requests took", time.Since(start), 0)
+			}
+			if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(t, "101 requests took", time.Since(start), limitWindow)
+		check(t, "waiting for the limit is not throttling", c.Stats().Throttled, 0)
+	})
+}
+
+func TestLimiter_ServesInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1)
+		var order []int
+		var wg sync.WaitGroup
+		for i := range 5 {
+			wg.Go(func() {
+				if err := l.enter(t.Context(), nil); err != nil {
+					t.Error(err)
+				}
+				order = append(order, i)
+				l.leave(true)
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		check(t, "in order", slices.IsSorted(order), true)
+	})
+}
+
+// Who leaves the queue takes no place with him, and neither does a request that
+// was not sent after all.
+func TestLimiter_LosesNoPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1)
+		if err := l.enter(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if err := l.enter(ctx, nil); err == nil {
+					t.Error("entered past the limit")
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		wg.Wait()
+		start := time.Now()
+		wg.Go(func() {
+			if err := l.enter(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		l.leave(false)
+		wg.Wait()
+		check(t, "waited", time.Since(start), 0)
+	})
+}
+
+func TestLimiter_EndsWithTheAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(1)
+		_ = l.enter(t.Context(), nil)
+		alarm := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 2 { // one waits for room, one for his turn
+			wg.Go(func() { check(t, "error", l.enter(t.Context(), alarm), errDown) })
+		}
+		synctest.Wait()
+		close(alarm)
+		wg.Wait()
+	})
+}

@@ -1,0 +1,239 @@
+package extract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Page is one page of a walk, proven as far as the walk has come.
+type Page[T any] struct {
+	Number, Pages int    // this page, from 1, and how many there are
+	Total         int64  // rows on all pages
+	Items         []T    // values are slices of Raw
+	Raw           []byte // the reply's body as received, decompressed
+	ReceivedAt    time.Time
+	Unknown       []UnknownKey // keys that the description does not name, each once
+	Requests      int          // sent for this page, retries included
+}
+
+// UnknownKey is a key in a reply that the service's description does not name.
+type UnknownKey struct {
+	Path string // such as "data[].brand_new"
+	Type string // JSON type of its first value; "column" where only the list of columns has it
+}
+
+// paged is a question whose answer comes in pages.
+type paged[T any] struct {
+	what   string // "spend 2026-03-08"
+	path   string
+	query  url.Values // without page and page_size
+	size   int        // rows a page
+	decode func(body []byte) (answer[T], error)
+	// key appends what tells the row from all others, or says why the row does
+	// not belong into the answer.
+	key func(dst []byte, row *T) ([]byte, error)
+}
+
+// answer is one reply decoded, with nothing proven yet.
+type answer[T any] struct {
+	columns    []string
+	items      []T
+	pagination *pagination // nil: a service from before April 2026
+	unknown    []UnknownKey
+}
+
+// pagination is what a reply says of its place among the pages.
+type pagination struct{ page, pageSize, totalRows, totalPages int64 }
+
+// pages walks the pages of a question and proves that they add up. Nothing
+// follows an error.
+func pages[T any](ctx context.Context, c *Client, q paged[T]) iter.Seq2[Page[T], error] {
+	return func(yield func(Page[T], error) bool) {
+		p := newProof(q)
+		for n := 1; n <= p.pages; n++ {
+			page, err := readPage(ctx, c, q, p, n)
+			if !yield(page, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func readPage[T any](ctx context.Context, c *Client, q paged[T], p *proof[T], n int) (Page[T], error) {
+	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
+	for name, values := range q.query {
+		query[name] = values
+	}
+	var a answer[T]
+	r, err := c.read(ctx, question{
+		what: pageName(q.what, n), path: q.path, query: query,
+		accept: func(body []byte) (err error) {
+			a, err = q.decode(body)
+			return err
+		},
+	})
+	if err != nil {
+		return Page[T]{}, err
+	}
+	if err := p.add(n, &a); err != nil {
+		return Page[T]{}, err
+	}
+	return Page[T]{
+		Number: n, Pages: p.pages, Total: p.total, Items: a.items, Raw: r.body,
+		ReceivedAt: r.at, Unknown: a.unknown, Requests: r.requests,
+	}, nil
+}
+
+// maxRows is the longest answer that is walked. It bounds what a service that
+// makes up pages without end can cost.
+const maxRows = 100_000_000
+
+// proof follows a walk and refuses the first page that does not fit the pages
+// before it:
+//
+//   - every page says that it is the one asked for, and all name the same total,
+//     size and number of pages, which agree with each other;
+//   - every page but the last is full, and the last has what remains;
+//   - no row has the key of another, and all belong to what was asked.
+//
+// With these there are as many distinct keys as the total, so a row that the
+// service left out because it sent another one twice is noticed. It cannot see
+// one row added and one removed between two pages if both lie on pages not yet
+// read or already read, nor a value that changed.
+type proof[T any] struct {
+	q       paged[T]
+	pages   int
+	total   int64
+	size    int64 // as the service says; may be below the size asked for
+	keys    map[uint64]struct{}
+	seed    maphash.Seed
+	scratch []byte
+}
+
+func newProof[T any](q paged[T]) *proof[T] {
+	return &proof[T]{q: q, pages: 1, keys: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+}
+
+// add takes the next page in, or says why it does not fit.
+func (p *proof[T]) add(n int, a *answer[T]) error {
+	if err := p.place(n, a); err != nil {
+		return err
+	}
+	want := min(p.size, p.total-int64(n-1)*p.size)
+	if got := int64(len(a.items)); got != want {
+		return p.unproven(n, "%s where %d belong: %d in all, %d a page", count(got, "row"), want, p.total, p.size)
+	}
+	for i := range a.items {
+		key, err := p.q.key(p.scratch[:0], &a.items[i])
+		switch {
+		case errors.Is(err, ErrContract):
+			return p.contract(n, "row %d: %s", i+1, reason(err))
+		case err != nil:
+			return p.unproven(n, "row %d: %v", i+1, err)
+		}
+		// 64 bits with a seed of their own for each walk: among a million rows two
+		// keys fall together once in 30 million walks, and then the walk is begun
+		// again.
+		p.scratch = key
+		h := maphash.Bytes(p.seed, key)
+		if _, twice := p.keys[h]; twice {
+			return p.unproven(n, "row %d is there twice: %s", i+1, keyText(key))
+		}
+		p.keys[h] = struct{}{}
+	}
+	return nil
+}
+
+// place compares what the page says of the pages with what the others said.
+func (p *proof[T]) place(n int, a *answer[T]) error {
+	g := a.pagination
+	switch {
+	case g == nil && n == 1:
+		return p.whole(a)
+	case g == nil:
+		return p.unproven(n, "no pagination, which page 1 had")
+	case n == 1:
+		return p.begin(g)
+	case g.page != int64(n):
+		return p.unproven(n, "the reply is page %d", g.page)
+	case g.totalRows != p.total:
+		return p.unproven(n, "total changed from %d to %d", p.total, g.totalRows)
+	case g.pageSize != p.size:
+		return p.unproven(n, "page size changed from %d to %d", p.size, g.pageSize)
+	case g.totalPages != int64(p.pages):
+		return p.unproven(n, "number of pages changed from %d to %d", p.pages, g.totalPages)
+	}
+	return nil
+}
+
+// whole accepts a reply without pagination, as services before April 2026 sent
+// it, where it cannot be cut: the page would have had room for more.
+func (p *proof[T]) whole(a *answer[T]) error {
+	rows := len(a.items)
+	if rows >= p.q.size {
+		return p.contract(1, "no pagination, and %s fill the page: there may be more", count(int64(rows), "row"))
+	}
+	p.pages, p.total, p.size = 1, int64(rows), int64(p.q.size)
+	return nil
+}
+
+// begin takes the total and the size from page 1.
+func (p *proof[T]) begin(g *pagination) error {
+	switch {
+	case g.pageSize < 1 || g.pageSize > int64(p.q.size):
+		return p.contract(1, "page size %d, asked for %d", g.pageSize, p.q.size)
+	case g.totalRows > maxRows:
+		return p.contract(1, "%d rows, more than the cap of %d", g.totalRows, maxRows)
+	case g.page != 1:
+		return p.unproven(1, "the reply is page %d", g.page)
+	}
+	need := (g.totalRows + g.pageSize - 1) / g.pageSize
+	if g.totalPages != need && !(g.totalRows == 0 && g.totalPages == 1) {
+		return p.unproven(1, "%d pages for %s, %d a page", g.totalPages, count(g.totalRows, "row"), g.pageSize)
+	}
+	p.pages, p.total, p.size = max(1, int(need)), g.totalRows, g.pageSize
+	return nil
+}
+
+func (p *proof[T]) unproven(n int, format string, args ...any) error {
+	return &UnprovenError{What: p.q.what, Page: n, Reason: fmt.Sprintf(format, args...)}
+}
+
+func (p *proof[T]) contract(n int, format string, args ...any) error {
+	return &ReadError{
+		What: pageName(p.q.what, n), Reason: fmt.Sprintf(format, args...),
+		Status: http.StatusOK, Attempts: 1, Err: ErrContract,
+	}
+}
+
+func pageName(what string, n int) string { return what + " page " + strconv.Itoa(n) }
+
+// keyEnd stands behind each part of a key. It occurs in no UTF-8 text.
+const keyEnd = 0xff
+
+// keyText shows a key to people.
+func keyText(key []byte) string {
+	parts := bytes.Split(bytes.TrimSuffix(key, []byte{keyEnd}), []byte{keyEnd})
+	texts := make([]string, len(parts))
+	for i, part := range parts {
+		texts[i] = quote(part, 60)
+	}
+	return strings.Join(texts, " ")
+}
+
+// count names a number of things for people.
+func count(n int64, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}

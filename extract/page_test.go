@@ -1,0 +1,320 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestSpend_WalksAllPages(t *testing.T) {
+	s := &report{rows: lines(7)}
+	c := newTestClient(t, s, func(o *Options) { o.BaseURL = "https://report.test/api/" })
+	got, err := walk(t, c.Spend(t.Context(), testDay, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "sources", sources(got), "S1 S2 S3 S4 S5 S6 S7")
+	check(t, "pages", len(got), 3)
+	for i, p := range got {
+		check(t, "number", p.Number, i+1)
+		check(t, "pages", p.Pages, 3)
+		check(t, "total", p.Total, 7)
+		check(t, "requests", p.Requests, 1)
+		check(t, "received", p.ReceivedAt.IsZero(), false)
+		check(t, "raw is the reply", strings.HasPrefix(string(p.Raw), `{"columns":`), true)
+	}
+	check(t, "spend as received", string(got[0].Items[0].TotalSpend), "1.25")
+	check(t, "requests", c.Stats().Requests, 3)
+
+	r := s.asked[1]
+	check(t, "path", r.URL.Path, "/api/ads/spend-report")
+	q := r.URL.Query()
+	for name, want := range map[string]string{
+		"start_date": "2026-03-08", "end_date": "2026-03-08", "include_creatives": "true",
+		"columns": "date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions",
+		"page":    "2", "page_size": "3",
+	} {
+		check(t, name, q.Get(name), want)
+	}
+	check(t, "parameters", len(q), 6)
+}
+
+func TestSpend_AsksForTheLargestPageByDefault(t *testing.T) {
+	s := &report{rows: lines(1)}
+	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "page_size", s.asked[0].URL.Query().Get("page_size"), "10000")
+}
+
+// Every number of rows around the page borders is walked whole.
+func TestSpend_CountsPagesAtTheBorders(t *testing.T) {
+	for rows := range 14 {
+		got, err := walk(t, newTestClient(t, &report{rows: lines(rows)}).Spend(t.Context(), testDay, 4))
+		if err != nil {
+			t.Fatalf("%d rows: %v", rows, err)
+		}
+		check(t, fmt.Sprintf("%d rows: pages", rows), len(got), max(1, (rows+3)/4))
+		check(t, fmt.Sprintf("%d rows: ids", rows), len(strings.Fields(sources(got))), rows)
+	}
+}
+
+// scripted is a service that answers page n with the nth body.
+func scripted(bodies ...string) *report {
+	return &report{rows: lines(50), twist: func(page, _ int, _ string) string {
+		if page > len(bodies) {
+			return "asked for too many pages"
+		}
+		return bodies[page-1]
+	}}
+}
+
+func TestSpend_AcceptsWhatIsWhole(t *testing.T) {
+	for name, tc := range map[string]struct {
+		service *report
+		want    string
+	}{
+		"empty/no-pages":  {scripted(pageOf(nil, placed(1, 3, 0, 0))), ""},
+		"empty/one-page":  {scripted(pageOf(nil, placed(1, 3, 0, 1))), ""},
+		"empty/old":       {scripted(pageOf(nil, "")), ""},
+		"old/fewer":       {scripted(pageOf(lines(2), "")), "S1 S2"},
+		"size/clamped":    {scripted(pageOf(lines(3)[:2], placed(1, 2, 3, 2)), pageOf(lines(3)[2:], placed(2, 2, 3, 2))), "S1 S2 S3"},
+		"numbers/1.0":     {scripted(pageOf(lines(1), `"pagination":{"page":1.0,"page_size":3e0,"total_rows":1,"total_pages":1}`)), "S1"},
+		"date/absent":     {scripted(pageOf([]string{strings.Replace(line(1), `"date":"2026-03-08",`, ``, 1)}, placed(1, 3, 1, 1))), "S1"},
+		"date/null":       {scripted(pageOf([]string{strings.Replace(line(1), `"2026-03-08"`, `null`, 1)}, placed(1, 3, 1, 1))), "S1"},
+		"date/escaped":    {scripted(pageOf([]string{strings.Replace(line(1), `"2026-03-08"`, `"2026\u002d03-08"`, 1)}, placed(1, 3, 1, 1))), "S1"},
+		"order/data-last": {scripted(`{` + placed(1, 3, 1, 1) + `,"data":[` + line(1) + `],"columns":` + columnsJSON + `}`), "S1"},
+		"key/no-source-beside-another": {scripted(pageOf([]string{
+			line(1), strings.Replace(line(1), `"source_id":"S1",`, ``, 1)}, placed(1, 3, 2, 1))), "S1 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := walk(t, newTestClient(t, tc.service).Spend(t.Context(), testDay, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "sources", sources(got), tc.want)
+			check(t, "pages", got[0].Pages, len(got))
+		})
+	}
+}
+
+func TestSpend_RefusesPagesThatDoNotAddUp(t *testing.T) {
+	first := pageOf(lines(3), placed(1, 3, 8, 3))
+	second := pageOf(lines(6)[3:], placed(2, 3, 8, 3))
+	for name, tc := range map[string]struct {
+		pages []string
+		page  int
+		want  string
+	}{
+		"total/changed":      {[]string{first, pageOf(lines(6)[3:], placed(2, 3, 7, 3))}, 2, "total changed from 8 to 7"},
+		"total/changed-last": {[]string{first, second, pageOf(lines(9)[6:], placed(3, 3, 9, 3))}, 3, "total changed from 8 to 9"},
+		"size/changed":       {[]string{first, pageOf(lines(5)[3:], placed(2, 2, 8, 4))}, 2, "page size changed from 3 to 2"},
+		"pages/changed":      {[]string{first, pageOf(lines(6)[3:], placed(2, 3, 8, 4))}, 2, "number of pages changed from 3 to 4"},
+		"pages/too-many":     {[]string{pageOf(lines(3), placed(1, 3, 8, 4))}, 1, "4 pages for 8 rows, 3 a page"},
+		"pages/too-few":      {[]string{pageOf(lines(3), placed(1, 3, 8, 1))}, 1, "1 pages for 8 rows, 3 a page"},
+		"pages/none":         {[]string{pageOf(lines(3), placed(1, 3, 8, 0))}, 1, "0 pages for 8 rows"},
+		"page/other":         {[]string{first, pageOf(lines(3), placed(1, 3, 8, 3))}, 2, "the reply is page 1"},
+		"page/first-other":   {[]string{pageOf(lines(3), placed(2, 3, 8, 3))}, 1, "the reply is page 2"},
+		"page/unplaced":      {[]string{first, pageOf(lines(6)[3:], "")}, 2, "no pagination, which page 1 had"},
+		"rows/short-middle":  {[]string{first, pageOf(lines(5)[3:], placed(2, 3, 8, 3))}, 2, "2 rows where 3 belong"},
+		"rows/short-last":    {[]string{first, second, pageOf(lines(7)[6:], placed(3, 3, 8, 3))}, 3, "1 row where 2 belong"},
+		"rows/empty-last":    {[]string{first, second, pageOf(nil, placed(3, 3, 8, 3))}, 3, "0 rows where 2 belong"},
+		"rows/long-last":     {[]string{first, second, pageOf(lines(9)[6:], placed(3, 3, 8, 3))}, 3, "3 rows where 2 belong"},
+		"rows/empty-first":   {[]string{pageOf(nil, placed(1, 3, 8, 3))}, 1, "0 rows where 3 belong"},
+		"rows/some-of-none":  {[]string{pageOf(lines(1), placed(1, 3, 0, 0))}, 1, "1 row where 0 belong"},
+		"key/same-page":      {[]string{pageOf([]string{line(1), line(2), line(1)}, placed(1, 3, 3, 1))}, 1, `row 3 is there twice: "C1000001" "C1000001-001" "S1"`},
+		"key/next-page":      {[]string{first, pageOf([]string{line(3), line(4), line(5)}, placed(2, 3, 8, 3))}, 2, "row 1 is there twice"},
+		"key/other-numbers":  {[]string{pageOf([]string{line(1), strings.Replace(line(1), "1.25", "9", 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
+		"key/other-spelling": {[]string{pageOf([]string{line(1), strings.Replace(line(1), `"S1"`, `"\u00531"`, 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
+		"key/null-and-empty": {[]string{pageOf([]string{strings.Replace(line(1), `"S1"`, `null`, 1),
+			strings.Replace(line(1), `"S1"`, `""`, 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
+		"key/null-and-absent": {[]string{pageOf([]string{strings.Replace(line(1), `"S1"`, `null`, 1),
+			strings.Replace(line(1), `"source_id":"S1",`, ``, 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
+		"date/other":     {[]string{pageOf([]string{strings.Replace(line(1), "03-08", "03-09", 1)}, placed(1, 3, 1, 1))}, 1, `row 1: date "2026-03-09", not the day asked for`},
+		"date/with-time": {[]string{pageOf([]string{strings.Replace(line(1), "03-08", "03-08T00:00:00Z", 1)}, placed(1, 3, 1, 1))}, 1, "not the day asked for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := walk(t, newTestClient(t, scripted(tc.pages...)).Spend(t.Context(), testDay, 3))
+			unproven, ok := errors.AsType[*UnprovenError](err)
+			if !ok {
+				t.Fatalf("error %v after %d pages, want an UnprovenError", err, len(got))
+			}
+			check(t, "what", unproven.What, "spend 2026-03-08")
+			check(t, "page", unproven.Page, tc.page)
+			check(t, "pages before", len(got), tc.page-1)
+			if !strings.Contains(unproven.Reason, tc.want) {
+				t.Errorf("reason %q, want %q", unproven.Reason, tc.want)
+			}
+			check(t, "contract", errors.Is(err, ErrContract), false)
+		})
+	}
+}
+
+func TestSpend_SaysWherePagesStoppedAddingUp(t *testing.T) {
+	s := scripted(pageOf(lines(3), placed(1, 3, 8, 3)), pageOf(lines(6)[3:], placed(2, 3, 7, 3)))
+	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 3))
+	check(t, "error", err.Error(), "spend 2026-03-08 page 2: total changed from 8 to 7")
+}
+
+// A row appears or vanishes at every place while the pages are read. Whatever
+// the walk calls proven is the table as it was at some moment.
+func TestSpend_ProvesOnlySnapshots(t *testing.T) {
+	const size, n = 3, 8
+	before := lines(n)
+	for at := range n {
+		for turn := 2; turn <= 3; turn++ {
+			for _, change := range []string{"insert", "delete", "move", "replace"} {
+				after := append([]string{}, before...)
+				switch change {
+				case "insert":
+					after = append(append(append([]string{}, before[:at]...), line(99)), before[at:]...)
+				case "delete":
+					after = append(append([]string{}, before[:at]...), before[at+1:]...)
+				case "move": // the same rows in another order: omission = duplication
+					after = append(append(append([]string{}, before[:at]...), before[at+1:]...), before[at])
+				case "replace":
+					after[at] = line(99)
+				}
+				s := &report{rows: before}
+				s.twist = func(page, _ int, body string) string {
+					if page == turn-1 {
+						s.rows = after
+					}
+					return body
+				}
+				got, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, size))
+				if err != nil {
+					if _, ok := errors.AsType[*UnprovenError](err); !ok {
+						t.Fatalf("%s row %d before page %d: %v", change, at, turn, err)
+					}
+					continue
+				}
+				keys := map[string]bool{}
+				for _, id := range strings.Fields(sources(got)) {
+					keys[id] = true
+				}
+				check(t, fmt.Sprintf("%s row %d before page %d: distinct rows", change, at, turn), len(keys), n)
+			}
+		}
+	}
+}
+
+func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
+	row := func(old, new string) string {
+		return pageOf([]string{line(1), strings.Replace(line(2), old, new, 1)}, placed(1, 3, 2, 1))
+	}
+	paged := func(pagination string) string { return pageOf(lines(1), `"pagination":`+pagination) }
+	for name, tc := range map[string]struct{ body, want string }{
+		"old/full":             {pageOf(lines(3), ""), "no pagination, and 3 rows fill the page"},
+		"old/overfull":         {pageOf(lines(4), ""), "no pagination, and 4 rows fill the page"},
+		"object/empty":         {`{}`, "the reply has no columns"},
+		"object/array":         {`[]`, "of type array, not an object"},
+		"object/text":          {`"ok"`, "of type string, not an object"},
+		"columns/absent":       {`{"data":[]}`, "the reply has no columns"},
+		"columns/null":         {`{"columns":null,"data":[]}`, "columns is of type null, not an array"},
+		"columns/text":         {`{"columns":"date","data":[]}`, "columns is of type string"},
+		"columns/numbers":      {`{"columns":["date",1],"data":[]}`, "column 2 is of type number"},
+		"columns/twice":        {`{"columns":["date","date"],"data":[]}`, `column "date" is there twice`},
+		"columns/lacking":      {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"clicks",`, ``, 1), "the columns lack clicks"},
+		"columns/other-case":   {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"clicks"`, `"Clicks"`, 1), "the columns lack clicks"},
+		"data/absent":          {`{"columns":` + columnsJSON + `}`, "the reply has no data"},
+		"data/null":            {`{"columns":` + columnsJSON + `,"data":null}`, "data is of type null, not an array"},
+		"data/object":          {`{"columns":` + columnsJSON + `,"data":{}}`, "data is of type object, not an array"},
+		"row/array":            {pageOf([]string{line(1), `["2026-03-08"]`}, placed(1, 3, 2, 1)), "row 2 is of type array, not an object"},
+		"row/null":             {pageOf([]string{`null`}, placed(1, 3, 1, 1)), "row 1 is of type null"},
+		"row/duplicate-key":    {row(`"clicks":5`, `"clicks":5,"clicks":6`), `the key at "/data/1/clicks" is there twice`},
+		"row/escaped-twice":    {row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`), "is there twice"},
+		"row/not-utf8":         {row(`Spring`, "Spr\xff"), "the reply is not UTF-8"},
+		"row/lone-surrogate":   {row(`Spring`, `\ud800`), "the reply is not JSON: invalid surrogate pair"},
+		"row/nan":              {row(`1.25`, `NaN`), "the reply is not JSON"},
+		"row/leading-zero":     {row(`1.25`, `01.25`), "the reply is not JSON"},
+		"row/date-number":      {row(`"2026-03-08"`, `20260308`), "row 2: date 20260308 is not a text"},
+		"top/duplicate-key":    {`{"columns":[],"data":[],"data":[]}`, `the key at "/data" is there twice`},
+		"pagination/null":      {paged(`null`), "pagination is of type null, not an object"},
+		"pagination/array":     {paged(`[1,3,1,1]`), "pagination is of type array"},
+		"pagination/lacking":   {paged(`{"page":1,"page_size":3,"total_rows":1}`), "pagination lacks one of"},
+		"pagination/text":      {paged(`{"page":"1","page_size":3,"total_rows":1,"total_pages":1}`), `pagination.page is "1"`},
+		"pagination/fraction":  {paged(`{"page":1,"page_size":3,"total_rows":1.5,"total_pages":1}`), "pagination.total_rows"},
+		"pagination/negative":  {paged(`{"page":1,"page_size":3,"total_rows":-1,"total_pages":1}`), "pagination.total_rows"},
+		"pagination/null-part": {paged(`{"page":1,"page_size":3,"total_rows":null,"total_pages":1}`), "pagination.total_rows"},
+		"pagination/huge":      {paged(`{"page":1,"page_size":3,"total_rows":1e15,"total_pages":333333333333334}`), "more than the cap"},
+		"pagination/beyond":    {paged(`{"page":1,"page_size":3,"total_rows":1e30,"total_pages":1}`), "pagination.total_rows"},
+		"size/zero":            {paged(`{"page":1,"page_size":0,"total_rows":1,"total_pages":1}`), "page size 0, asked for 3"},
+		"size/larger":          {paged(`{"page":1,"page_size":5,"total_rows":1,"total_pages":1}`), "page size 5, asked for 3"},
+		"end/second-object":    {pageOf(lines(1), placed(1, 3, 1, 1)) + `{}`, `2 bytes after the end of the reply: "{}"`},
+		"end/garbage":          {pageOf(lines(1), placed(1, 3, 1, 1)) + "\n x", "1 byte after the end of the reply"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got, err := walk(t, newTestClient(t, scripted(tc.body)).Spend(t.Context(), testDay, 3))
+				wantError(t, err, ErrContract, "spend 2026-03-08 page 1: ", tc.want)
+				check(t, "pages", len(got), 0)
+				if _, ok := errors.AsType[*UnprovenError](err); ok {
+					t.Error("is also unproven")
+				}
+			})
+		})
+	}
+}
+
+func TestSpend_RefusesMoreRowsThanAPageMayHave(t *testing.T) {
+	body := pageOf([]string{strings.Repeat(`{},`, maxPageRows) + `{}`}, placed(1, 3, 1, 1))
+	_, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3))
+	wantError(t, err, ErrContract, "more than 100000 rows in one reply")
+}
+
+func TestSpend_RecordsUnknownKeys(t *testing.T) {
+	body := strings.Replace(pageOf([]string{
+		strings.Replace(line(1), `"clicks"`, `"brand_new":"x","clicks"`, 1),
+		strings.Replace(line(2), `"clicks"`, `"brand_new":7,"q\u0075ality":[1],"clicks"`, 1),
+	}, `"pagination":{"page":1,"page_size":3,"total_rows":2,"total_pages":1,"next":null},"notice":{"a":1}`),
+		`"conversions"]`, `"conversions","ctr","brand_new"]`, 1)
+	got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "unknown", fmt.Sprint(got[0].Unknown),
+		"[{data[].brand_new string} {data[].quality array} {pagination.next null} {notice object} {data[].ctr column}]")
+	check(t, "rows", len(got[0].Items), 2)
+}
+
+func TestSpend_BoundsUnknownKeys(t *testing.T) {
+	var b strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&b, `"k%d%s":0,`, i, strings.Repeat("é", 200))
+	}
+	body := pageOf([]string{"{" + b.String() + line(1)[1:]}, placed(1, 3, 1, 1))
+	got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "unknown", len(got[0].Unknown), maxUnknown)
+	check(t, "short", len(got[0].Unknown[0].Path) < 120, true)
+}
+
+func TestSpend_StopsWhenToldTo(t *testing.T) {
+	s := &report{rows: lines(9)}
+	for range newTestClient(t, s).Spend(t.Context(), testDay, 3) {
+		break
+	}
+	check(t, "requests", len(s.asked), 1)
+}
+
+func TestDecodeSpend_ReadsStoredReplies(t *testing.T) {
+	body := []byte(pageOf(lines(3), placed(2, 3, 8, 3)))
+	p, err := DecodeSpend(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "place", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "2 3 8 3")
+	check(t, "raw", string(p.Raw), string(body))
+	if p, err = DecodeSpend([]byte(pageOf(lines(2), ""))); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "place without pagination", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "1 1 2 2")
+	_, err = DecodeSpend([]byte(`{"columns":[],"data":[3]}`))
+	wantError(t, err, ErrContract, "row 1 is of type number")
+}

@@ -1,0 +1,239 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+const (
+	// firstWait and longestWait bound the wait before a request is sent again.
+	// Each wait is drawn from nothing up to the bound, so that clients which
+	// failed together do not come back together.
+	firstWait   = 500 * time.Millisecond
+	longestWait = 30 * time.Second
+
+	// fewRetries is how often a reply that is no JSON is asked for again.
+	fewRetries = 2
+
+	// maxHold is the longest wait that the service can ask for: past it, a number
+	// is a mistake, and waiting a day is giving up anyway.
+	maxHold = 24 * time.Hour
+)
+
+// reply is a body that was accepted, and what it took to get it.
+type reply struct {
+	body     []byte
+	at       time.Time
+	requests int
+}
+
+// read asks a question until it is answered, refused for good, or out of
+// budget. Its errors are *ReadError, or the context's error with the question's
+// name.
+func (c *Client) read(ctx context.Context, q question) (reply, error) {
+	r := reading{c: c, q: q, wait: newBackOff(), deadline: time.Now().Add(c.budget)}
+	var err error
+	if r.alarm, err = c.health.join(); err != nil {
+		return reply{}, r.downError(nil)
+	}
+	for {
+		if err := r.admit(ctx); err != nil {
+			return reply{}, err
+		}
+		sent := time.Now()
+		if r.attempts++; r.attempts > 1 {
+			c.retries.Add(1)
+		}
+		body, keys, f := c.send(ctx, q)
+		c.limit.leave(true)
+		if f == nil {
+			c.health.answered()
+			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", time.Since(sent))
+			return reply{body: body, at: time.Now(), requests: r.attempts}, nil
+		}
+		if ctx.Err() != nil {
+			return reply{}, r.ctxError(ctx)
+		}
+		down := false
+		if f.down {
+			r.alarm, down = c.health.failed(sent, f.reason)
+		} else {
+			c.health.answered()
+		}
+		if f.status == http.StatusUnauthorized && !r.renewed && c.keys.renew(keys) {
+			r.renewed = true
+			continue
+		}
+		if err := r.again(ctx, f, down); err != nil {
+			return reply{}, err
+		}
+	}
+}
+
+// reading is the state of one read.
+type reading struct {
+	c        *Client
+	q        question
+	alarm    <-chan struct{}
+	wait     *backoff.ExponentialBackOff
+	deadline time.Time // no request is sent after it
+	attempts int
+	oddities int  // replies that were no JSON
+	renewed  bool // the credentials were read again
+}
+
+// newBackOff draws each wait from the whole range (full jitter): the library
+// randomizes around an interval, so the interval is half of the bound.
+func newBackOff() *backoff.ExponentialBackOff {
+	b := &backoff.ExponentialBackOff{
+		InitialInterval: firstWait / 2, MaxInterval: longestWait / 2, Multiplier: 2, RandomizationFactor: 1,
+	}
+	b.Reset()
+	return b
+}
+
+// admit waits until a request may be sent: for the service, where it asked for
+// it, and for the limit per minute. Each admit without an error is followed by
+// one leave of the limiter.
+func (r *reading) admit(ctx context.Context) error {
+	for {
+		if err := r.heed(ctx); err != nil {
+			return err
+		}
+		queued := time.Now()
+		if err := r.c.limit.enter(ctx, r.alarm); err != nil {
+			return r.waitError(ctx, err)
+		}
+		// Queueing for our own limit is not the service's failure.
+		r.deadline = r.deadline.Add(time.Since(queued))
+		if !time.Now().Before(r.c.health.held()) {
+			return nil
+		}
+		r.c.limit.leave(false) // meanwhile another request was told to wait
+	}
+}
+
+// heed waits as long as the service asked any request of the client to wait, or
+// gives up where that is longer than the budget.
+func (r *reading) heed(ctx context.Context) error {
+	for {
+		held := r.c.health.held()
+		if !time.Now().Before(held) {
+			return nil
+		}
+		if held.After(r.deadline) {
+			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v left of the retry budget",
+				held.UTC().Format(time.RFC3339), left(r.deadline)))
+		}
+		start := time.Now()
+		err := r.sleep(ctx, held.Sub(start))
+		r.c.throttled.Add(int64(time.Since(start)))
+		if err != nil {
+			return r.waitError(ctx, err)
+		}
+	}
+}
+
+// again returns without an error when the failed request should be sent again.
+func (r *reading) again(ctx context.Context, f *failure, down bool) error {
+	if f.hold > 0 {
+		r.c.health.hold(f.hold)
+	}
+	if f.retry == aFewTimes {
+		r.oddities++
+	}
+	budget := left(r.deadline)
+	switch {
+	case f.retry == never, f.retry == aFewTimes && r.oddities > fewRetries:
+		return r.fail(f.kind, f, f.reason)
+	case down:
+		return r.downError(f)
+	case f.hold > budget:
+		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than the %v left of the retry budget",
+			f.reason, f.hold, f.holdText, budget))
+	case budget <= 0:
+		return r.fail(f.kind, f, fmt.Sprintf("%s, for %v", f.reason, r.c.budget))
+	}
+	wait := min(r.wait.NextBackOff(), left(r.deadline))
+	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait", max(wait, f.hold), "reason", f.reason)
+	if f.hold > 0 {
+		// The wait comes on top, so that not all return in the same instant.
+		if err := r.heed(ctx); err != nil {
+			return err
+		}
+	}
+	return r.waitError(ctx, r.sleep(ctx, min(wait, left(r.deadline))))
+}
+
+func left(deadline time.Time) time.Duration { return max(0, time.Until(deadline)) }
+
+// sleep waits, unless the context ends or the service is taken for down.
+func (r *reading) sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.alarm:
+		return errDown
+	}
+}
+
+// waitError says why a wait ended early.
+func (r *reading) waitError(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errDown):
+		return r.downError(nil)
+	}
+	return r.ctxError(ctx)
+}
+
+func (r *reading) ctxError(ctx context.Context) error {
+	return fmt.Errorf("%s: %w", r.q.what, ctx.Err())
+}
+
+func (r *reading) downError(f *failure) error {
+	return r.fail(ErrUnavailable, f, r.c.health.report())
+}
+
+func (r *reading) fail(kind error, f *failure, reason string) error {
+	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind}
+	if f != nil {
+		e.Status, e.RequestID = f.status, f.requestID
+	}
+	return e
+}
+
+// retryAfter is how long the reply asks to wait: seconds or a date (RFC 9110,
+// section 10.2.3). What is neither, negative or past asks for nothing. A date is
+// measured against the reply's own, for the clocks of two machines differ.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if text == "" {
+		return 0
+	}
+	if strings.Trim(text, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || seconds > int64(maxHold/time.Second) {
+			return maxHold
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = date
+	}
+	return min(max(0, at.Sub(now)), maxHold)
+}

@@ -1,0 +1,321 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// failing answers the first n requests with f and the others with one row.
+func failing(n int, f func(*http.Request) (*http.Response, error)) roundTrip {
+	var mu sync.Mutex
+	asked := 0
+	return func(r *http.Request) (*http.Response, error) {
+		mu.Lock()
+		asked++
+		fail := asked <= n
+		mu.Unlock()
+		if fail {
+			return f(r)
+		}
+		return answerWith(200, pageOf(lines(1), placed(1, 3, 1, 1)))
+	}
+}
+
+func status(code int, body string, headers ...string) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return answerWith(code, body, headers...) }
+}
+
+func broken(err error) func(*http.Request) (*http.Response, error) {
+	return func(*http.Request) (*http.Response, error) { return nil, err }
+}
+
+func TestRetry_SendsAgainWhatMayPass(t *testing.T) {
+	for name, f := range map[string]func(*http.Request) (*http.Response, error){
+		"network/reset":  broken(errors.New("read: connection reset by peer")),
+		"network/dns":    broken(errors.New("lookup report.test: no such host")),
+		"network/goaway": broken(errors.New("http2: server sent GOAWAY and closed the connection")),
+		"status/408":     status(408, ""),
+		"status/425":     status(425, ""),
+		"status/429":     status(429, ""),
+		"status/500":     status(500, "Internal server error, request id 4f3a-77"),
+		"status/502":     status(502, "<html>bad gateway</html>"),
+		"status/503":     status(503, ""),
+		"status/599":     status(599, ""),
+		"body/html":      status(200, "<html>maintenance</html>"),
+		"body/empty":     status(200, ""),
+		"body/blank":     status(200, " \n"),
+		"body/null":      status(200, "null"),
+		"body/prefix":    status(200, `{"columns":[`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				c := newTestClient(t, failing(2, f))
+				got, err := walk(t, c.Spend(t.Context(), testDay, 3))
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, "requests of the page", got[0].Requests, 3)
+				check(t, "requests", c.Stats().Requests, 3)
+				check(t, "retries", c.Stats().Retries, 2)
+				// 500 ms and 1 s at most, drawn from nothing.
+				if took := time.Since(start); took > 1500*time.Millisecond+2 {
+					t.Errorf("waited %v, more than 1.5s", took)
+				}
+			})
+		})
+	}
+}
+
+func TestRetry_NeverSendsAgainWhatWillNot(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		kind   error
+		parts  []string
+	}{
+		"400":            {400, "Invalid date format (expected YYYY-MM-DD)", ErrContract, []string{`status 400: "Invalid date format (expected YYYY-MM-DD)"`}},
+		"400/reach":      {400, "start_date cannot be more than 32 days before today", ErrUnreachable, []string{"32 days"}},
+		"400/reach-json": {400, `{"error":"start_date must be within the last 32 Days"}`, ErrUnreachable, []string{`status 400: "start_date must`}},
+		"400/132-days":   {400, "the range cannot exceed 132 days", ErrContract, nil},
+		"401":            {401, "Authentication required. Use Basic Auth or Bearer the service.", ErrAuth, []string{"status 401"}},
+		"403":            {403, "User account not confirmed. Please check your email.", ErrAuth, []string{"not confirmed"}},
+		"404":            {404, "<html>no</html>", ErrContract, []string{"status 404"}},
+		"405":            {405, "", ErrContract, []string{"page 1: status 405: outside"}},
+		"204":            {204, "", ErrContract, []string{"status 204"}},
+		"206":            {206, "{}", ErrContract, []string{"status 206"}},
+		"403/error-json": {403, `{"error":{"code":"forbidden","message":"read only","request_id":"req-0042"}}`, ErrAuth, []string{`"read only"`, "request id req-0042"}},
+		"400/odd-json":   {400, `{"error":{"message":7,"x":[`, ErrContract, []string{`status 400: "{\"error\"`}},
+		"400/controls":   {400, "a\r\nb\x1b[31m\x00\xff", ErrContract, []string{`\x1b`, `\xff`}},
+		"400/long":       {400, strings.Repeat("no ", 50_000), ErrContract, []string{`no no "...`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestClient(t, roundTrip(status(tc.status, tc.body)))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+			wantError(t, err, tc.kind, append(tc.parts, "spend 2026-03-08 page 1: ")...)
+			check(t, "requests", c.Stats().Requests, 1)
+			check(t, "bounded", len(err.Error()) < 500, true)
+			e, _ := errors.AsType[*ReadError](err)
+			check(t, "status", e.Status, tc.status)
+			for _, other := range []error{ErrAuth, ErrContract, ErrUnavailable, ErrUnreachable} {
+				check(t, other.Error(), errors.Is(err, other), other == tc.kind)
+			}
+		})
+	}
+}
+
+func TestRetry_ShowsWhatCameInsteadOfJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		page := "<html>\n<title>Sign in</title>" + strings.Repeat("x", 500)
+		c := newTestClient(t, roundTrip(status(200, page, "X-Request-Id", "edge-7731")))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+		wantError(t, err, ErrContract, "not JSON", `the reply begins "<html>\n<title>Sign in</title>xxx`, "request id edge-7731", "3 attempts")
+		check(t, "bounded", len(err.Error()) < 450, true)
+		check(t, "requests", c.Stats().Requests, 3)
+	})
+}
+
+func TestRetry_EndsWithItsBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		c := newTestClient(t, roundTrip(status(500, "Internal server error, request id 4f3a-77")), func(o *Options) {
+			o.RetryBudget = 5 * time.Minute
+		})
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+		wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1: ", "status 500", "Internal server error, request id 4f3a-77")
+		e, _ := errors.AsType[*ReadError](err)
+		check(t, "request id", e.RequestID, "4f3a-77")
+		check(t, "status", e.Status, 500)
+		check(t, "took", time.Since(start), 5*time.Minute)
+		// Waits of 15 s on average: some twenty, however they were drawn.
+		if n := c.Stats().Requests; n < 10 || n > 80 {
+			t.Errorf("%d requests in five minutes", n)
+		}
+		check(t, "attempts", int64(e.Attempts), c.Stats().Requests)
+	})
+}
+
+func TestRetry_DrawsWaitsFromTheWholeRange(t *testing.T) {
+	var low, high int
+	for range 400 {
+		b := newBackOff()
+		for i, bound := range []time.Duration{500, 1000, 2000, 4000, 8000, 16000, 30000, 30000} {
+			d := b.NextBackOff()
+			if d < 0 || d > bound*time.Millisecond+1 {
+				t.Fatalf("wait %d is %v, more than %v", i+1, d, bound*time.Millisecond)
+			}
+			if d < bound*time.Millisecond/4 {
+				low++
+			}
+			if d > bound*time.Millisecond*3/4 {
+				high++
+			}
+		}
+	}
+	if low < 600 || high < 600 { // 800 each of 3200
+		t.Errorf("%d waits in the lowest quarter, %d in the highest, of 3200", low, high)
+	}
+}
+
+func TestRetryAfter_IsRead(t *testing.T) {
+	now := time.Date(2026, 3, 8, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"":                               0,
+		"0":                              0,
+		"7":                              7 * time.Second,
+		" 120 ":                          2 * time.Minute,
+		"-5":                             0,
+		"1.5":                            0,
+		"soon":                           0,
+		"86401":                          maxHold,
+		"100000000000000000000":          maxHold,
+		"9223372036854775807":            maxHold,
+		"Sun, 08 Mar 2026 12:00:30 GMT":  30 * time.Second,
+		"Sun, 08 Mar 2026 11:00:00 GMT":  0,
+		"Sunday, 08-Mar-26 12:01:00 GMT": time.Minute,
+		"Sun Mar  8 12:02:00 2026":       2 * time.Minute,
+		"Tue, 08 Mar 2126 12:00:30 GMT":  maxHold,
+	} {
+		check(t, fmt.Sprintf("%q", text), retryAfter(http.Header{"Retry-After": {text}}, now), want)
+	}
+	skewed := http.Header{"Retry-After": {"Sun, 08 Mar 2026 12:00:30 GMT"}, "Date": {"Sun, 08 Mar 2026 12:00:10 GMT"}}
+	check(t, "by the reply's clock", retryAfter(skewed, now.Add(-time.Hour)), 20*time.Second)
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("10", "Sun, 08 Mar 2026 12:00:10 GMT")
+	f.Add("Sun, 08 Mar 2026 12:00:30 GMT", "")
+	f.Fuzz(func(t *testing.T, text, date string) {
+		d := retryAfter(http.Header{"Retry-After": {text}, "Date": {date}}, time.Unix(0, 0))
+		if d < 0 || d > maxHold {
+			t.Errorf("retryAfter(%q, %q) = %v", text, date, d)
+		}
+	})
+}
+
+func FuzzStatus(f *testing.F) {
+	f.Add(400, "start_date cannot be more than 32 days before today")
+	f.Add(500, `{"error":{"message":"x","request_id":"abcd"}}`)
+	f.Fuzz(func(t *testing.T, code int, body string) {
+		if code < 100 || code > 999 || code == 200 {
+			return
+		}
+		c := newTestClient(t, roundTrip(status(code, body)))
+		req, _ := http.NewRequest("GET", "https://report.test", nil)
+		resp, _ := answerWith(code, body)
+		f := c.statusFailure(req, resp)
+		if f.kind == nil || f.reason == "" || len(f.reason) > 2000 || strings.ContainsAny(f.reason, "\n\r\x00\x1b") {
+			t.Errorf("status %d %q: %+v", code, body, f)
+		}
+	})
+}
+
+func TestRetryAfter_IsAFloor(t *testing.T) {
+	for name, header := range map[string]string{"seconds": "40", "date": "Sat, 01 Jan 2000 00:00:40 GMT"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01 00:00:00
+				start := time.Now()
+				c := newTestClient(t, failing(1, status(429, "", "Retry-After", header)))
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took < 40*time.Second || took > 40*time.Second+500*time.Millisecond+2 {
+					t.Errorf("waited %v, want 40s and up to 500ms", took)
+				}
+				check(t, "throttled", c.Stats().Throttled, 40*time.Second)
+			})
+		})
+	}
+}
+
+func TestRetryAfter_HoldsBackEveryRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var sent []time.Duration
+		start := time.Now()
+		first := true
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, time.Since(start))
+			if first {
+				first = false
+				return answerWith(503, "", "Retry-After", "90")
+			}
+			return answerWith(200, pageOf(lines(1), placed(1, 3, 1, 1)))
+		}), func(o *Options) { o.PerMinute = 2 })
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * 10 * time.Second)
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		check(t, "requests", len(sent), 7)
+		for _, at := range sent[1:] {
+			if at < 90*time.Second {
+				t.Errorf("a request was sent after %v, asked to wait 90s", at)
+			}
+		}
+	})
+}
+
+// A request that already queues for the limit when the service asks to wait is
+// held back too.
+func TestRetryAfter_HoldsBackTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var sent []time.Duration
+		start := time.Now()
+		c := newTestClient(t, failing(1, func(*http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Second)
+			return answerWith(429, "", "Retry-After", "90")
+		}), func(o *Options) { o.PerMinute = 1 })
+		next := c.transport
+		c.transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			sent = append(sent, time.Since(start))
+			mu.Unlock()
+			return next.RoundTrip(r)
+		})
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		check(t, "requests", len(sent), 4)
+		for _, at := range sent[1:] {
+			if at < 95*time.Second {
+				t.Errorf("a request was sent after %v, asked to wait until 95s", at)
+			}
+		}
+	})
+}
+
+func TestRetryAfter_BeyondTheBudgetEndsTheRead(t *testing.T) {
+	for header, wait := range map[string]string{"3600": "1h0m0s", "100000000000000000000": "24h0m0s"} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			c := newTestClient(t, roundTrip(status(503, "busy", "Retry-After", header)))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+			wantError(t, err, ErrUnavailable, "status 503", "asks to wait "+wait, header, "10m0s left of the retry budget")
+			_, err = walk(t, c.Spend(t.Context(), testDay+1, 3))
+			wantError(t, err, ErrUnavailable, "spend 2026-03-09 page 1: ", "asked to wait until 2000-01-0")
+			check(t, "requests", c.Stats().Requests, 1)
+			check(t, "took", time.Since(start), 0)
+		})
+	}
+}

@@ -1,0 +1,271 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// MaxPageSize is the largest page that the report gives.
+const MaxPageSize = 10_000
+
+const reportPath = "ads/spend-report"
+
+// spendColumns are asked for by name: clicks never come by default, and the
+// texts of the creatives on every row would multiply the bytes.
+var spendColumns = []string{
+	"date", "campaign_id", "campaign_name", "creative_id", "source_id",
+	"total_spend", "clicks", "impressions", "conversions",
+}
+
+// SpendLine is one row of the report, each value as it was received.
+type SpendLine struct {
+	Date, CampaignID, CampaignName, CreativeID, SourceID Value
+	TotalSpend, Clicks, Impressions, Conversions         Value
+}
+
+func (l *SpendLine) field(name []byte) *Value {
+	switch string(name) {
+	case "date":
+		return &l.Date
+	case "campaign_id":
+		return &l.CampaignID
+	case "campaign_name":
+		return &l.CampaignName
+	case "creative_id":
+		return &l.CreativeID
+	case "source_id":
+		return &l.SourceID
+	case "total_spend":
+		return &l.TotalSpend
+	case "clicks":
+		return &l.Clicks
+	case "impressions":
+		return &l.Impressions
+	case "conversions":
+		return &l.Conversions
+	}
+	return nil
+}
+
+// Spend walks the report of one Chicago day, in pages of pageSize rows (0:
+// [MaxPageSize]). Range over it once: another range asks the service again.
+//
+// It ends without an error only if the pages add up: every page is there, all
+// name one total, no row is there twice, and every row is of the day. Otherwise
+// the last error is an [*UnprovenError], and nothing of the walk may be stored.
+// Nothing follows an error.
+func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int) iter.Seq2[Page[SpendLine], error] {
+	if pageSize <= 0 {
+		pageSize = MaxPageSize
+	}
+	asked := []byte(day.String())
+	return pages(ctx, c, paged[SpendLine]{
+		what: "spend " + day.String(), path: reportPath, query: reportQuery(day, day, spendColumns, true), size: pageSize,
+		decode: decodeSpend,
+		key: func(dst []byte, l *SpendLine) ([]byte, error) {
+			// Creatives without spend come without a date; in a window of one day
+			// theirs is known.
+			if !l.Date.Null() {
+				if l.Date[0] != '"' {
+					return dst, contractf("date %s is not a text", printable(l.Date, 60))
+				}
+				if dst = l.Date.appendText(dst); string(dst) != string(asked) {
+					return dst, fmt.Errorf("date %s, not the day asked for", quote(dst, 60))
+				}
+			}
+			dst = append(l.CampaignID.appendText(dst[:0]), keyEnd)
+			dst = append(l.CreativeID.appendText(dst), keyEnd)
+			return append(l.SourceID.appendText(dst), keyEnd), nil
+		},
+	})
+}
+
+// DecodeSpend reads one reply of the report as [Client.Spend] does, for replies
+// that were stored. The page's place and total are what the reply says, or page
+// 1 of 1 where it says nothing; nothing is proven. A reply that cannot be taken
+// in is refused with [ErrContract] and its place.
+func DecodeSpend(body []byte) (Page[SpendLine], error) {
+	a, err := decodeSpend(body)
+	if err != nil {
+		return Page[SpendLine]{}, err
+	}
+	p := Page[SpendLine]{Number: 1, Pages: 1, Total: int64(len(a.items)), Items: a.items, Raw: body, Unknown: a.unknown}
+	if g := a.pagination; g != nil {
+		p.Number, p.Pages, p.Total = int(g.page), max(1, int(g.totalPages)), g.totalRows
+	}
+	return p, nil
+}
+
+func decodeSpend(body []byte) (answer[SpendLine], error) {
+	a, err := decodeAnswer(body, (*SpendLine).field)
+	if err != nil {
+		return a, err
+	}
+	if lacking := without(spendColumns, a.columns); len(lacking) > 0 {
+		return a, contractf("the columns lack %s", strings.Join(lacking, ", "))
+	}
+	return a, nil
+}
+
+// without is what a list lacks of what was wanted.
+func without(wanted, list []string) (lacking []string) {
+	for _, name := range wanted {
+		if !slices.Contains(list, name) {
+			lacking = append(lacking, name)
+		}
+	}
+	return lacking
+}
+
+func reportQuery(from, to schema.Date, columns []string, creatives bool) url.Values {
+	q := url.Values{
+		"start_date": {from.String()}, "end_date": {to.String()},
+		"columns": {strings.Join(columns, ",")},
+	}
+	if creatives {
+		q.Set("include_creatives", "true")
+	}
+	return q
+}
+
+// Totals are the service's own sums per day, to hold the sums of the rows
+// against.
+type Totals struct {
+	Exists bool
+	Why    string // why there are none
+	// ByDay has every day that was asked for; one without a row has the total
+	// zero. It is nil where there are none.
+	ByDay map[schema.Date]Total
+}
+
+// Total is what the service says that one day amounts to.
+type Total struct {
+	Spend   schema.Money
+	Rounded bool // Spend had more than six decimals
+	Clicks  schema.Null[int64]
+}
+
+// totalColumns make the service group by the date alone, if it groups by the
+// dimensions that it is asked for. Its description does not say so.
+var totalColumns = []string{"date", "total_spend", "clicks"}
+
+// totalPageSize has room for a row a day over any range that the report reaches.
+const totalPageSize = 1000
+
+// ControlTotals asks for the service's own totals per day from one day to
+// another, both included. They exist only where the answer has one row per date;
+// any other answer says why there are none. A date outside of what was asked and
+// a number that is none are [ErrContract].
+func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
+	query := reportQuery(from, to, totalColumns, false)
+	query.Set("page", "1")
+	query.Set("page_size", fmt.Sprint(totalPageSize))
+	var a answer[SpendLine]
+	q := question{
+		what: fmt.Sprintf("control totals %s to %s", from, to), path: reportPath, query: query,
+		accept: func(body []byte) (err error) {
+			a, err = decodeAnswer(body, (*SpendLine).field)
+			return err
+		},
+	}
+	_, err := c.read(ctx, q)
+	if e, ok := errors.AsType[*ReadError](err); ok && e.Status == http.StatusBadRequest {
+		return Totals{Why: e.Reason}, nil
+	}
+	if err != nil {
+		return Totals{}, err
+	}
+	t, err := totalsOf(a, from, to)
+	if err != nil {
+		return Totals{}, &ReadError{What: q.what, Reason: reason(err), Status: http.StatusOK, Attempts: 1, Err: ErrContract}
+	}
+	return t, nil
+}
+
+// totalsOf makes totals of an answer with one row per date, and of no other.
+func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
+	none := func(format string, args ...any) (Totals, error) {
+		return Totals{Why: fmt.Sprintf(format, args...)}, nil
+	}
+	if lacking := without(totalColumns, a.columns); len(lacking) > 0 {
+		return none("the columns lack %s", strings.Join(lacking, ", "))
+	}
+	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
+	for i, l := range a.items {
+		if l.Date.Null() {
+			return none("row %d has no date", i+1)
+		}
+		day, err := schema.ParseDate(string(l.Date.appendText(nil)))
+		if err != nil || l.Date[0] != '"' {
+			return t, contractf("row %d: date %s is not a day", i+1, printable(l.Date, 60))
+		}
+		if day < from || day > to {
+			return t, contractf("row %d: date %s is outside of what was asked", i+1, day)
+		}
+		if _, twice := t.ByDay[day]; twice {
+			return none("more than one row for %s", day)
+		}
+		if l.TotalSpend.Null() {
+			return none("row %d has no total_spend", i+1)
+		}
+		total, err := totalOf(l)
+		if err != nil {
+			return t, contractf("row %d: %v", i+1, err)
+		}
+		t.ByDay[day] = total
+	}
+	rows := int64(len(a.items))
+	if g := a.pagination; g != nil && g.totalRows != rows || rows >= totalPageSize {
+		return none("%s on the first page are not all", count(rows, "row"))
+	}
+	if rows == 0 {
+		return none("the answer is empty")
+	}
+	for day := from; day <= to; day++ {
+		if _, ok := t.ByDay[day]; !ok {
+			t.ByDay[day] = Total{Clicks: schema.Some[int64](0)}
+		}
+	}
+	return t, nil
+}
+
+func totalOf(l SpendLine) (t Total, err error) {
+	if t.Spend, t.Rounded, err = schema.ParseMoney(l.TotalSpend); err != nil {
+		return t, fmt.Errorf("total_spend %w", err)
+	}
+	if l.Clicks.Null() {
+		return t, nil
+	}
+	n, err := schema.ParseCount(l.Clicks)
+	if err == nil && n < 0 {
+		err = fmt.Errorf("%d: %w", n, schema.ErrRange)
+	}
+	if err != nil {
+		return t, fmt.Errorf("clicks %w", err)
+	}
+	t.Clicks = schema.Some(n)
+	return t, nil
+}
+
+// Agrees reports whether the sums of a day's rows agree with the service's own:
+// clicks where both are known, and the spend to the millionth. Each value that
+// had to be rounded, among the rows or the total itself, may be off by half a
+// millionth.
+func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int) bool {
+	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
+		return false
+	}
+	if t.Rounded {
+		rounded++
+	}
+	off := t.Spend - spend
+	return 2*max(off, -off) <= schema.Money(rounded)
+}
