@@ -1,0 +1,97 @@
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// FuzzSpend: whatever the decoder lets through becomes rows that keep the rules
+// of the table, or a RowError.
+func FuzzSpend(f *testing.F) {
+	files, _ := filepath.Glob("../testdata/pages/spend/*.json")
+	for _, name := range files {
+		body, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		p, err := extract.DecodeSpend(body)
+		if err != nil {
+			return
+		}
+		rows, _, err := Spend(p, run, NewInterner())
+		if err != nil {
+			if _, ok := errors.AsType[*RowError](err); !ok || rows != nil {
+				t.Fatalf("%d rows, error %v", len(rows), err)
+			}
+			return
+		}
+		if len(rows) != len(p.Items) {
+			t.Fatalf("%d rows of %d", len(rows), len(p.Items))
+		}
+		for _, r := range rows {
+			ok := r.CampaignID != "" && r.ReportDate == day && r.Spend <= schema.MaxMoney && r.Spend >= -schema.MaxMoney &&
+				r.Clicks.V >= 0 && r.Impressions.V >= 0 && r.Conversions.V >= 0
+			for _, s := range []string{r.CampaignID, r.CreativeID, r.SourceID, r.CampaignName} {
+				ok = ok && utf8.ValidString(s) && !strings.ContainsRune(s, 0) && len(s) <= maxText
+			}
+			if !ok {
+				t.Fatalf("row %+v", r)
+			}
+		}
+	})
+}
+
+func BenchmarkSpend(b *testing.B) {
+	var data strings.Builder
+	const n = 10_000
+	for i := range n {
+		fmt.Fprintf(&data, `%s{"date":"2026-03-08","campaign_id":"C%07d","campaign_name":"Spring sale – retargeting US %d",`+
+			`"creative_id":"C%07d-%03d","source_id":"S%d","total_spend":%d.%02d,"clicks":%d,"impressions":%d,"conversions":%d}`,
+			map[bool]string{true: "", false: ","}[i == 0],
+			1000000+i/500, i/500, 1000000+i/500, i%500/50, 10000+i%5000, i%70, i%100, i%400, i*7%90000, i%9)
+	}
+	body := []byte(`{"columns":["date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks","impressions","conversions"],` +
+		`"data":[` + data.String() + `],"pagination":{"page":1,"page_size":10000,"total_rows":10000,"total_pages":1}}`)
+	intern := NewInterner() // one for the day, so all but its first page find their texts
+	for name, work := range map[string]func() error{
+		"decode+transform": func() error {
+			p, err := extract.DecodeSpend(body)
+			if err == nil {
+				_, _, err = Spend(p, run, intern)
+			}
+			return err
+		},
+		"decode+transform+record": func() error {
+			p, err := extract.DecodeSpend(body)
+			if err != nil {
+				return err
+			}
+			rows, _, err := Spend(p, run, intern)
+			for range Records(schema.SpendDaily, rows) {
+			}
+			return err
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := work(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/row")
+		})
+	}
+}

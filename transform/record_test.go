@@ -1,0 +1,76 @@
+package transform
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"spendsync/schema"
+)
+
+func manyRows(n int) []schema.Spend {
+	rows := make([]schema.Spend, n)
+	for i := range rows {
+		rows[i] = sampleRow()
+		rows[i].SourceID, rows[i].Spend = fmt.Sprint("S", i), schema.Money(i)
+		if i%3 == 0 {
+			rows[i].Clicks = schema.Null[int64]{}
+		}
+	}
+	return rows
+}
+
+func TestRecords_HoldAllRowsInOrder(t *testing.T) {
+	for _, n := range []int{0, 1, recordRows, recordRows + 1, 3 * recordRows} {
+		mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+		want := manyRows(n)
+		var got []schema.Spend
+		sizes := 0
+		for rec := range records(mem, schema.SpendDaily, want) {
+			if rec.NumRows() > recordRows {
+				t.Errorf("%d rows in one record", rec.NumRows())
+			}
+			rows, err := schema.SpendDaily.Rows(rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows { // the record's memory is gone after this body
+				r.SourceID = string([]byte(r.SourceID))
+				got = append(got, r)
+			}
+			sizes++
+		}
+		if sizes != (n+recordRows-1)/recordRows {
+			t.Errorf("%d rows make %d records", n, sizes)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d rows are not those that went in", n)
+		}
+		mem.AssertSize(t, 0)
+	}
+}
+
+func TestRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	for range records(mem, schema.SpendDaily, manyRows(2*recordRows)) {
+		break
+	}
+	mem.AssertSize(t, 0)
+}
+
+func TestRecords_CanBeRetained(t *testing.T) {
+	var kept []arrow.Record
+	for rec := range Records(schema.SpendDaily, manyRows(3)) {
+		rec.Retain()
+		kept = append(kept, rec)
+	}
+	for _, rec := range kept {
+		if rec.NumRows() != 3 || rec.Column(3) == nil {
+			t.Errorf("record of %d rows", rec.NumRows())
+		}
+		rec.Release()
+	}
+}

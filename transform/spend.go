@@ -1,0 +1,126 @@
+package transform
+
+import (
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// SpendContext is what rows of the report hold that the report does not say.
+type SpendContext struct {
+	Account, RunID string
+	Day            schema.Date // the day asked for
+	SeenAt         schema.Instant
+}
+
+// Spend makes rows of one page of a day's report, and says how many amounts had
+// more than six decimals and were rounded. It is pure, apart from what intern
+// remembers; the rows share nothing with the page.
+//
+// A creative without spend comes without a date, without a source, and with
+// only some of its counts: there the day is known, the source is empty, and an
+// absent count is NULL. On any other row an absent count is refused, for nobody
+// could tell it from 0. A null is the service's own NULL and stays one.
+// Spend itself is never absent. It may be negative, as credits are.
+func Spend(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int, err error) {
+	rows = make([]schema.Spend, len(p.Items))
+	r := spendReader{c: c, day: c.Day.String(), intern: intern}
+	for i := range p.Items {
+		if e := r.row(&rows[i], &p.Items[i]); e != nil {
+			e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
+			return nil, 0, e
+		}
+	}
+	return rows, r.rounded, nil
+}
+
+type spendReader struct {
+	c       SpendContext
+	day     string
+	intern  *Interner
+	rounded int
+}
+
+// row fills a row, or says which value it cannot take.
+func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
+	*to = schema.Spend{
+		AccountID: r.c.Account, ReportDate: r.c.Day,
+		FirstSeenAt: r.c.SeenAt, ChangedAt: r.c.SeenAt, RunID: r.c.RunID,
+	}
+	var err error
+	if day, err := r.intern.id(l.Date); err != nil {
+		return refused("date", l.Date, err)
+	} else if !l.Date.Null() && day != r.day {
+		return refused("date", l.Date, ErrOtherDay)
+	}
+	if to.CampaignID, err = r.intern.id(l.CampaignID); err != nil {
+		return refused("campaign_id", l.CampaignID, err)
+	}
+	if to.CampaignID == "" {
+		return refused("campaign_id", l.CampaignID, ErrMissing)
+	}
+	if to.CreativeID, err = r.intern.id(l.CreativeID); err != nil {
+		return refused("creative_id", l.CreativeID, err)
+	}
+	if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
+		return refused("source_id", l.SourceID, err)
+	}
+	if to.CampaignName, err = r.intern.text(l.CampaignName); err != nil {
+		return refused("campaign_name", l.CampaignName, err)
+	}
+	if to.Spend, err = r.money(l.TotalSpend); err != nil {
+		return refused("total_spend", l.TotalSpend, err)
+	}
+	idle := to.Spend == 0
+	if to.Clicks, err = count(l.Clicks, idle); err != nil {
+		return refused("clicks", l.Clicks, err)
+	}
+	if to.Impressions, err = count(l.Impressions, idle); err != nil {
+		return refused("impressions", l.Impressions, err)
+	}
+	if to.Conversions, err = count(l.Conversions, idle); err != nil {
+		return refused("conversions", l.Conversions, err)
+	}
+	return nil
+}
+
+func refused(column string, v extract.Value, err error) *RowError {
+	return &RowError{Column: column, Value: shown(v), Err: plain(err)}
+}
+
+func (r *spendReader) money(v extract.Value) (schema.Money, error) {
+	if v.Null() {
+		return 0, ErrMissing
+	}
+	if !number(v) {
+		return 0, schema.ErrNotNumber
+	}
+	m, rounded, err := schema.ParseMoney(v)
+	if rounded {
+		r.rounded++
+	}
+	return m, err
+}
+
+// count is a whole number from 0. Where it may be absent, that is NULL.
+func count(v extract.Value, mayBeAbsent bool) (schema.Null[int64], error) {
+	switch {
+	case len(v) == 0 && !mayBeAbsent:
+		return schema.Null[int64]{}, ErrMissing
+	case v.Null():
+		return schema.Null[int64]{}, nil
+	case !number(v):
+		return schema.Null[int64]{}, schema.ErrNotNumber
+	}
+	n, err := schema.ParseCount(v)
+	switch {
+	case err != nil:
+		return schema.Null[int64]{}, err
+	case n < 0:
+		return schema.Null[int64]{}, ErrNegative
+	}
+	return schema.Some(n), nil
+}
+
+// number tells numbers from other JSON values by their first byte, so that a
+// long text is refused as a text and not as a long number.
+func number(v extract.Value) bool { return v[0] == '-' || v[0] >= '0' && v[0] <= '9' }

@@ -1,0 +1,335 @@
+package transform
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var (
+	day    = schema.NewDate(2026, 3, 8)
+	seenAt = schema.Instant(1_773_000_000_000_000)
+	run    = SpendContext{Account: "acme", RunID: "01KRUN", Day: day, SeenAt: seenAt}
+)
+
+// sample is a row that has nothing odd.
+func sample() extract.SpendLine {
+	v := func(s string) extract.Value { return extract.Value(s) }
+	return extract.SpendLine{
+		Date: v(`"2026-03-08"`), CampaignID: v(`"C1000001"`), CampaignName: v(`"Spring"`),
+		CreativeID: v(`"C1000001-001"`), SourceID: v(`"S17"`),
+		TotalSpend: v(`1.25`), Clicks: v(`5`), Impressions: v(`100`), Conversions: v(`1`),
+	}
+}
+
+func sampleRow() schema.Spend {
+	return schema.Spend{
+		AccountID: "acme", ReportDate: day, CampaignID: "C1000001", CampaignName: "Spring",
+		CreativeID: "C1000001-001", SourceID: "S17", Spend: 1_250_000,
+		Clicks: schema.Some[int64](5), Impressions: schema.Some[int64](100), Conversions: schema.Some[int64](1),
+		FirstSeenAt: seenAt, ChangedAt: seenAt, RunID: "01KRUN",
+	}
+}
+
+// set changes one value of a row; nil makes it absent.
+func set(l *extract.SpendLine, column string, v extract.Value) {
+	*map[string]*extract.Value{
+		"date": &l.Date, "campaign_id": &l.CampaignID, "campaign_name": &l.CampaignName,
+		"creative_id": &l.CreativeID, "source_id": &l.SourceID, "total_spend": &l.TotalSpend,
+		"clicks": &l.Clicks, "impressions": &l.Impressions, "conversions": &l.Conversions,
+	}[column] = v
+}
+
+func page(items ...extract.SpendLine) extract.Page[extract.SpendLine] {
+	return extract.Page[extract.SpendLine]{Number: 3, Pages: 4, Items: items}
+}
+
+// text makes a JSON text.
+func text(s string) extract.Value {
+	b, _ := json.Marshal(s)
+	return b
+}
+
+func TestSpend_Golden(t *testing.T) {
+	files, err := filepath.Glob("../testdata/pages/spend/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("pages %v, error %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			body, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := extract.DecodeSpend(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, rounded, err := Spend(p, run, NewInterner())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			fmt.Fprintf(&got, "page %d of %d, %d rows in all, %d rounded\n", p.Number, p.Pages, p.Total, rounded)
+			for _, k := range p.Unknown {
+				fmt.Fprintf(&got, "unknown %s: %s\n", k.Path, k.Type)
+			}
+			enc := json.NewEncoder(&got)
+			enc.SetEscapeHTML(false)
+			for _, r := range rows {
+				if err := enc.Encode(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			golden := strings.TrimSuffix(file, ".json") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
+	null := schema.Null[int64]{}
+	for name, tc := range map[string]struct {
+		column, value string // empty value: absent
+		want          func(*schema.Spend)
+		rounded       int
+	}{
+		"sample":                {"clicks", "5", func(*schema.Spend) {}, 0},
+		"spend/exponent":        {"total_spend", "125e-2", func(*schema.Spend) {}, 0},
+		"spend/whole":           {"total_spend", "3", func(r *schema.Spend) { r.Spend = 3 * schema.Dollar }, 0},
+		"spend/float-noise":     {"total_spend", "12.300000000000001", func(r *schema.Spend) { r.Spend = 12_300_000 }, 1},
+		"spend/trailing-zeros":  {"total_spend", "1.2500000000", func(*schema.Spend) {}, 0},
+		"spend/half-to-even":    {"total_spend", "0.0000025", func(r *schema.Spend) { r.Spend = 2 }, 1},
+		"spend/credit":          {"total_spend", "-4.5", func(r *schema.Spend) { r.Spend = -4_500_000 }, 0},
+		"spend/zero":            {"total_spend", "0.00", func(r *schema.Spend) { r.Spend = 0 }, 0},
+		"spend/largest":         {"total_spend", "999999999999.999999", func(r *schema.Spend) { r.Spend = schema.MaxMoney }, 0},
+		"clicks/whole-float":    {"clicks", "1.0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](1) }, 0},
+		"clicks/exponent":       {"clicks", "1e2", func(r *schema.Spend) { r.Clicks = schema.Some[int64](100) }, 0},
+		"clicks/zero":           {"clicks", "0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](0) }, 0},
+		"clicks/minus-zero":     {"clicks", "-0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](0) }, 0},
+		"clicks/null":           {"clicks", "null", func(r *schema.Spend) { r.Clicks = null }, 0},
+		"impressions/null":      {"impressions", "null", func(r *schema.Spend) { r.Impressions = null }, 0},
+		"impressions/past-2^53": {"impressions", "9007199254740993", func(r *schema.Spend) { r.Impressions = schema.Some[int64](9007199254740993) }, 0},
+		"conversions/null":      {"conversions", "null", func(r *schema.Spend) { r.Conversions = null }, 0},
+		"date/absent":           {"date", "", func(*schema.Spend) {}, 0},
+		"date/null":             {"date", "null", func(*schema.Spend) {}, 0},
+		"date/escaped":          {"date", `"2026\u002d03-08"`, func(*schema.Spend) {}, 0},
+		"creative/absent":       {"creative_id", "", func(r *schema.Spend) { r.CreativeID = "" }, 0},
+		"creative/null":         {"creative_id", "null", func(r *schema.Spend) { r.CreativeID = "" }, 0},
+		"creative/empty":        {"creative_id", `""`, func(r *schema.Spend) { r.CreativeID = "" }, 0},
+		"source/absent":         {"source_id", "", func(r *schema.Spend) { r.SourceID = "" }, 0},
+		"source/null":           {"source_id", "null", func(r *schema.Spend) { r.SourceID = "" }, 0},
+		"source/path":           {"source_id", `"../x/a"`, func(r *schema.Spend) { r.SourceID = "../x/a" }, 0},
+		"source/escaped-slash":  {"source_id", `"a\/b"`, func(r *schema.Spend) { r.SourceID = "a/b" }, 0},
+		"source/blank":          {"source_id", `" "`, func(r *schema.Spend) { r.SourceID = " " }, 0},
+		"source/unicode":        {"source_id", `"S\u00e9"`, func(r *schema.Spend) { r.SourceID = "Sé" }, 0},
+		"source/longest":        {"source_id", `"` + strings.Repeat("s", 200) + `"`, func(r *schema.Spend) { r.SourceID = strings.Repeat("s", 200) }, 0},
+		"campaign/lower-case":   {"campaign_id", `"c1000001 "`, func(r *schema.Spend) { r.CampaignID = "c1000001 " }, 0},
+		"name/absent":           {"campaign_name", "", func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"name/null":             {"campaign_name", "null", func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"name/formula":          {"campaign_name", `"=HYPERLINK(\"x\")"`, func(r *schema.Spend) { r.CampaignName = `=HYPERLINK("x")` }, 0},
+		"name/html":             {"campaign_name", `"<script>'; DROP"`, func(r *schema.Spend) { r.CampaignName = `<script>'; DROP` }, 0},
+		"name/newline":          {"campaign_name", `"a\nb\u001b"`, func(r *schema.Spend) { r.CampaignName = "a\nb\x1b" }, 0},
+		"name/surrogates":       {"campaign_name", `"\ud83c\udf89"`, func(r *schema.Spend) { r.CampaignName = "🎉" }, 0},
+		"name/bidi":             {"campaign_name", "\"\u202ex\"", func(r *schema.Spend) { r.CampaignName = "\u202ex" }, 0},
+		"name/longest":          {"campaign_name", `"` + strings.Repeat("n", 10_000) + `"`, func(r *schema.Spend) { r.CampaignName = strings.Repeat("n", 10_000) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, want := sample(), sampleRow()
+			if set(&l, tc.column, extract.Value(tc.value)); tc.value == "" {
+				set(&l, tc.column, nil)
+			}
+			tc.want(&want)
+			rows, rounded, err := Spend(page(l), run, NewInterner())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]schema.Spend{want}, rows); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if rounded != tc.rounded {
+				t.Errorf("rounded = %d, want %d", rounded, tc.rounded)
+			}
+		})
+	}
+}
+
+func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		column, value string
+		want          error
+	}{
+		"spend/absent":           {"total_spend", "", ErrMissing},
+		"spend/null":             {"total_spend", "null", ErrMissing},
+		"spend/text":             {"total_spend", `"1.25"`, schema.ErrNotNumber},
+		"spend/nan":              {"total_spend", `"NaN"`, schema.ErrNotNumber},
+		"spend/infinity":         {"total_spend", `"Infinity"`, schema.ErrNotNumber},
+		"spend/1e400":            {"total_spend", `1e400`, schema.ErrRange},
+		"spend/too-large":        {"total_spend", `1000000000000`, schema.ErrRange},
+		"spend/boolean":          {"total_spend", `true`, schema.ErrNotNumber},
+		"spend/object":           {"total_spend", `{"usd":1}`, schema.ErrNotNumber},
+		"spend/array":            {"total_spend", `[1]`, schema.ErrNotNumber},
+		"spend/long-text":        {"total_spend", `"` + strings.Repeat("1", 300) + `"`, schema.ErrNotNumber},
+		"spend/long-number":      {"total_spend", strings.Repeat("1", 300), schema.ErrRange},
+		"clicks/absent":          {"clicks", "", ErrMissing},
+		"clicks/fraction":        {"clicks", "1.5", schema.ErrFraction},
+		"clicks/tiny":            {"clicks", "1e-400", schema.ErrFraction},
+		"clicks/negative":        {"clicks", "-1", ErrNegative},
+		"clicks/text":            {"clicks", `"5"`, schema.ErrNotNumber},
+		"clicks/boolean":         {"clicks", "false", schema.ErrNotNumber},
+		"clicks/huge":            {"clicks", "1e400", schema.ErrRange},
+		"clicks/past-int64":      {"clicks", "9223372036854775808", schema.ErrRange},
+		"impressions/absent":     {"impressions", "", ErrMissing},
+		"impressions/object":     {"impressions", "{}", schema.ErrNotNumber},
+		"conversions/absent":     {"conversions", "", ErrMissing},
+		"conversions/fraction":   {"conversions", "0.1", schema.ErrFraction},
+		"date/other":             {"date", `"2026-03-09"`, ErrOtherDay},
+		"date/time":              {"date", `"2026-03-08T00:00:00"`, ErrOtherDay},
+		"date/empty":             {"date", `""`, ErrOtherDay},
+		"date/number":            {"date", `20260308`, ErrNotText},
+		"campaign/absent":        {"campaign_id", "", ErrMissing},
+		"campaign/null":          {"campaign_id", "null", ErrMissing},
+		"campaign/empty":         {"campaign_id", `""`, ErrMissing},
+		"campaign/number":        {"campaign_id", `1000001`, ErrNotText},
+		"campaign/object":        {"campaign_id", `{"id":"C1"}`, ErrNotText},
+		"campaign/newline":       {"campaign_id", `"C1\n"`, ErrControl},
+		"campaign/nul":           {"campaign_id", `"C1\u0000"`, ErrControl},
+		"creative/number":        {"creative_id", `7`, ErrNotText},
+		"creative/delete":        {"creative_id", "\"C\x7f\"", ErrControl},
+		"source/long":            {"source_id", `"` + strings.Repeat("s", 201) + `"`, ErrTooLong},
+		"source/c1-control":      {"source_id", `"S\u0085"`, ErrControl},
+		"source/lone-surrogate":  {"source_id", `"S\ud800"`, ErrNotText},
+		"source/boolean":         {"source_id", `true`, ErrNotText},
+		"name/nul":               {"campaign_name", `"a\u0000b"`, ErrControl},
+		"name/long":              {"campaign_name", `"` + strings.Repeat("n", 10_001) + `"`, ErrTooLong},
+		"name/number":            {"campaign_name", `5`, ErrNotText},
+		"name/array":             {"campaign_name", `["x"]`, ErrNotText},
+		"name/long-but-unescape": {"campaign_name", `"` + strings.Repeat(`é`, 5_001) + `"`, ErrTooLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := sample()
+			if set(&l, tc.column, extract.Value(tc.value)); tc.value == "" {
+				set(&l, tc.column, nil)
+			}
+			rows, rounded, err := Spend(page(sample(), l, sample()), run, NewInterner())
+			if rows != nil || rounded != 0 {
+				t.Errorf("%d rows, %d rounded beside an error", len(rows), rounded)
+			}
+			e, ok := errors.AsType[*RowError](err)
+			if !ok {
+				t.Fatalf("error %v, want a RowError", err)
+			}
+			if !errors.Is(err, tc.want) || !errors.Is(err, extract.ErrContract) {
+				t.Errorf("error %v, want %v and ErrContract", err, tc.want)
+			}
+			place := fmt.Sprint(e.Table, e.Page, e.Row, e.Column)
+			if want := fmt.Sprint("spend_daily", 3, 2, tc.column); place != want {
+				t.Errorf("place %s, want %s", place, want)
+			}
+			if len(e.Value) > 60 || !strings.HasPrefix(tc.value, strings.TrimSuffix(e.Value, "...")) {
+				t.Errorf("value %q of %.80q", e.Value, tc.value)
+			}
+			if strings.ContainsAny(err.Error(), "\n\r\x00\x7f\x1b") || !utf8.ValidString(err.Error()) {
+				t.Errorf("error %q does not print", err)
+			}
+		})
+	}
+}
+
+// A creative that was not delivered has no clicks to speak of; a row with money
+// and no count is another matter.
+func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
+	l, want := sample(), sampleRow()
+	l.TotalSpend, l.Clicks, l.Impressions, l.Conversions = extract.Value("0"), nil, nil, nil
+	want.Spend, want.Clicks, want.Impressions, want.Conversions = 0, schema.Null[int64]{}, schema.Null[int64]{}, schema.Null[int64]{}
+	rows, _, err := Spend(page(l), run, NewInterner())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]schema.Spend{want}, rows); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	l.Conversions = extract.Value("0.5")
+	if _, _, err = Spend(page(l), run, NewInterner()); !errors.Is(err, schema.ErrFraction) {
+		t.Errorf("error %v, want %v", err, schema.ErrFraction)
+	}
+}
+
+func TestSpend_SaysWhatItRefused(t *testing.T) {
+	l := sample()
+	l.Clicks = extract.Value("1.5")
+	_, _, err := Spend(page(l), run, NewInterner())
+	if got, want := err.Error(), "spend_daily page 3 row 1: clicks 1.5: not a whole number"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+	l.Clicks = nil
+	_, _, err = Spend(page(l), run, NewInterner())
+	if got, want := err.Error(), "spend_daily page 3 row 1: clicks: missing"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+func TestSpend_MakesNoRowsOfNone(t *testing.T) {
+	rows, rounded, err := Spend(page(), run, NewInterner())
+	if len(rows) != 0 || rounded != 0 || err != nil {
+		t.Errorf("Spend = %v, %d, %v", rows, rounded, err)
+	}
+}
+
+// Rows of several pages share their texts, and outlive the pages.
+func TestSpend_SharesTexts(t *testing.T) {
+	intern := NewInterner()
+	var rows []schema.Spend
+	for range 2 {
+		body := []byte(`"Spring"`)
+		l := sample()
+		l.CampaignName = body
+		r, _, err := Spend(page(l), run, intern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, r...)
+		copy(body, `"Autumn"`)
+	}
+	if rows[0].CampaignName != "Spring" || unsafe.StringData(rows[0].CampaignName) != unsafe.StringData(rows[1].CampaignName) {
+		t.Errorf("names %q and %q are not one", rows[0].CampaignName, rows[1].CampaignName)
+	}
+}
+
+// An id and a name of the same bytes keep their own rules.
+func TestInterner_KeepsIDsAndTextsApart(t *testing.T) {
+	intern := NewInterner()
+	v := text("a\nb")
+	if _, err := intern.text(v); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := intern.id(v); !errors.Is(err, ErrControl) {
+		t.Errorf("error %v, want %v", err, ErrControl)
+	}
+}
