@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"spendsync/schema"
+)
+
+// TestDemo_ShowsTheWholeJob runs the demo as a newcomer does, and then the
+// commands that it names.
+func TestDemo_ShowsTheWholeJob(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "demo-data")
+	demo := func(env []string, args ...string) (int, string) {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), args, env, &out, &errOut)
+		return code, out.String() + errOut.String()
+	}
+	// A caller's own settings must not lead the demo to his real account.
+	code, text := demo([]string{"SPENDSYNC_REPORT_URL=https://real.example.com", "SPENDSYNC_ACCOUNT=real"}, "demo", "--dir", dir, "--rows-per-day", "300")
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, text)
+	}
+	for _, want := range []string{
+		"published generation 1: 33 days of 33 planned proven, 33 changed", "2 restatements", "Account demo", "complete, may be restated",
+		"What did each of the last days cost", "Which campaigns cost most", "duckdb -readonly",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the demo does not show %q:\n%s", want, text)
+		}
+	}
+	env := []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}
+	for _, command := range []string{"status", "plan", "verify", "tables", "version", "rebuild", "replay"} {
+		if code, text := demo(env, command); code != exitOK {
+			t.Errorf("%s: exit %d: %s", command, code, text)
+		}
+		if command == "rebuild" || command == "replay" {
+			continue
+		}
+		code, text := demo(env, command, "--json")
+		if code != exitOK || !json.Valid([]byte(text)) {
+			t.Errorf("%s --json: exit %d: %s", command, code, text)
+		}
+	}
+}
+
+func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"help", "config"}, nil, &out, &out); code != exitOK {
+		t.Fatalf("exit %d", code)
+	}
+	for _, v := range variables() {
+		if !strings.Contains(out.String(), envPrefix+v.name+"\n") {
+			t.Errorf("help config does not name %s", v.name)
+		}
+	}
+	if !strings.Contains(out.String(), "143") {
+		t.Error("help config does not list the exit codes")
+	}
+}
+
+func TestTables_OfOneTable(t *testing.T) {
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"tables", "ops.run", "--json"}, nil, &out, &out); code != exitOK {
+		t.Fatalf("exit %d: %s", code, out.String())
+	}
+	var docs []schema.TableDoc
+	if err := json.Unmarshal(out.Bytes(), &docs); err != nil || len(docs) != 1 || docs[0].Name != "ops.run" {
+		t.Errorf("tables = %v, %v", docs, err)
+	}
+}
+
+func TestStatus_OfNothing(t *testing.T) {
+	var out bytes.Buffer
+	env := []string{"SPENDSYNC_DATA_DIR=" + t.TempDir()}
+	if code := run(t.Context(), []string{"status"}, env, &out, &out); code != exitUsage || !strings.Contains(out.String(), "nothing is stored yet") {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// house says which packages of ours a package may import, and which of others it
+// must not know. It is a statement of policy: changing it is a design talk.
+var house = map[string]struct{ may, not []string }{
+	"schema":        {not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"}},
+	"extract":       {may: []string{"schema"}, not: []string{"github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker", "database/sql"}},
+	"extract/adsim": {},
+	"transform":     {may: []string{"schema", "extract"}, not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"}},
+	"load":          {may: []string{"schema"}, not: []string{"net/http"}},
+	"queries":       {not: []string{"database/sql", "github.com/marcboeker"}},
+	"cmd/spendsync": {may: []string{"schema", "extract", "extract/adsim", "transform", "load", "queries"}},
+	"cmd/adsim":     {may: []string{"extract/adsim"}},
+}
+
+// TestHouse_ImportsFollowThePolicy parses every file of the module, tests left
+// out, and holds its imports against the policy.
+func TestHouse_ImportsFollowThePolicy(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		rules, ok := house[pkg]
+		if !ok {
+			t.Errorf("%s: package %s has no place in the house", path, pkg)
+			return nil
+		}
+		seen[pkg] = true
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range f.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			if ours, ok := strings.CutPrefix(imported, "spendsync/"); ok && !slices.Contains(rules.may, ours) {
+				t.Errorf("%s imports %s: %s may import %v", path, ours, pkg, rules.may)
+			}
+			for _, not := range rules.not {
+				if imported == not || strings.HasPrefix(imported, not+"/") {
+					t.Errorf("%s imports %s, of which %s must not know", path, imported, pkg)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range house {
+		if !seen[pkg] {
+			t.Errorf("package %s of the policy is not there", pkg)
+		}
+	}
+}
+
+// TestHouse_TopLevelIsFixed holds the names that the user fixed.
+func TestHouse_TopLevelIsFixed(t *testing.T) {
+	allowed := []string{"cmd", "extract", "transform", "load", "schema", "queries", "testdata", "go.mod", "go.sum", "Dockerfile", "README.md",
+		"data", "demo-data"} // the last two are what our own commands make, and git ignores
+	entries, err := os.ReadDir(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(allowed, e.Name()) {
+			t.Errorf("%s stands at the top level", e.Name())
+		}
+	}
+}
+
+// TestHouse_UsesTheUsersPackages holds that the five packages that the user chose
+// are used for real, not only named.
+func TestHouse_UsesTheUsersPackages(t *testing.T) {
+	want := map[string]bool{
+		"github.com/apache/arrow/go/v17": false, "github.com/marcboeker/go-duckdb/v2": false, "github.com/parquet-go/parquet-go": false,
+		"github.com/sethvargo/go-envconfig": false, "golang.org/x/sync/errgroup": false,
+	}
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range f.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			for p := range want {
+				if imported == p || strings.HasPrefix(imported, p+"/") {
+					want[p] = true
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, used := range want {
+		if !used {
+			t.Errorf("%s is not used", p)
+		}
+	}
+}

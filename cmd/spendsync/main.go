@@ -1,0 +1,21 @@
+// Command spendsync copies the spend report and the settings of a push
+// advertising account into Parquet files and a DuckDB file, provably complete.
+//
+// Run "spendsync help" for the commands and "spendsync help config" for the
+// variables; the README tells how to operate it and how to read what it makes.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	// The first signal asks to stop: what is complete is still published. A
+	// second one has its usual effect at once; nothing published is harmed.
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}

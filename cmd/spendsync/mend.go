@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// mender is a run that publishes without asking the service anything.
+type mender struct {
+	app    *app
+	runID  string
+	start  time.Time
+	store  *load.Store
+	staged *load.Staged
+
+	replayed, changed, skipped int
+	failures                   []failure
+}
+
+func (m *mender) note(day schema.Date, err error) {
+	m.failures = append(m.failures, failure{"spend " + day.String(), err})
+	m.app.log.Error("the day could not be made again", "day", day.String(), "error", err)
+}
+
+// mend opens the store, does its work, and publishes a generation whose DuckDB
+// file is built from nothing.
+func (a *app) mend(ctx context.Context, command string, work func(*mender) error) error {
+	dir, err := a.cfg.dataDir()
+	if err != nil {
+		return err
+	}
+	store, err := load.Open(ctx, dir, a.cfg.Account, a.loadOptions())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if store.Manifest() == nil {
+		return fmt.Errorf("%s: %w", dir, load.ErrEmpty)
+	}
+	m := &mender{app: a, runID: ulid.Make().String(), start: a.now(), store: store}
+	if m.staged, err = store.Begin(m.runID); err != nil {
+		return err
+	}
+	defer m.staged.Discard()
+	if err := work(m); err != nil {
+		return err
+	}
+	var row schema.Run
+	published, err := m.staged.Publish(ctx, load.Publication{
+		Since: planReach(m.start), Fresh: true,
+		Run: func(o load.Outlook) schema.Run {
+			row = m.row(command, o)
+			return row
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := writeJSON(a.stdout, row); err != nil {
+			return err
+		}
+	}
+	if row.ExitCode != exitOK {
+		a.lastLine(slog.LevelError, row.Message.V, int(row.ExitCode), "generation", published.Generation)
+		return &outcome{code: int(row.ExitCode), happens: row.Message.V}
+	}
+	a.lastLine(slog.LevelInfo, row.Message.V, exitOK, "generation", published.Generation)
+	return nil
+}
+
+func (m *mender) row(command string, o load.Outlook) schema.Run {
+	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
+	if command == "replay" {
+		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d without replies", o.Generation, count(m.replayed, "day"), m.changed, m.skipped)
+	}
+	code := exitOK
+	var errs []error
+	for _, f := range m.failures {
+		errs = append(errs, f.err)
+		text += "; " + f.String()
+	}
+	if err := errors.Join(errs...); err != nil {
+		code = codeOf(err)
+	}
+	return schema.Run{
+		AccountID: m.app.cfg.Account, Command: command, StartedAt: schema.InstantOf(m.start), FinishedAt: schema.InstantOf(m.app.now()),
+		ExitCode: int64(code), Outcome: exitInfo(code).means, Published: true, Generation: o.Generation,
+		DaysChanged: int64(m.changed), Restatements: int64(o.Restatements), Version: version(), Message: schema.Some(text), RunID: m.runID,
+	}
+}

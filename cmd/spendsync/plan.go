@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// planOptions are the settings that a plan follows from.
+type planOptions struct {
+	YoungDays   int
+	RereadAfter time.Duration
+	PageSize    int
+}
+
+// plannedDay is one day to be read, with the reason.
+type plannedDay struct {
+	Day      schema.Date `json:"day"`
+	Reason   string      `json:"reason"`
+	Requests int         `json:"requests"`  // estimated from the rows of its last read
+	DaysLeft int64       `json:"days_left"` // in which it can still be read, today included
+	Proven   bool        `json:"proven"`    // whether it was proven complete before, after it was over
+}
+
+// keptDay is a day in reach that need not be read now.
+type keptDay struct {
+	Day    schema.Date    `json:"day"`
+	ReadAt schema.Instant `json:"last_read_at"`
+}
+
+// plan is what a run will do, and why.
+type plan struct {
+	Account  string        `json:"account"`
+	Today    schema.Date   `json:"today"`
+	Reach    schema.Date   `json:"reach_from"`
+	Read     []plannedDay  `json:"read"`     // oldest first
+	Keep     []keptDay     `json:"keep"`     // fresh enough
+	Gone     []schema.Date `json:"gone"`     // known not at all or in part, and out of reach
+	Requests int           `json:"requests"` // estimated, with the control total
+}
+
+// planDays says which days to read at the instant now. It is pure: everything
+// follows from the coverage and the clock, so a run that was missed heals itself.
+// A machine's own zone plays no part.
+func planDays(account string, now time.Time, known *load.Account, o planOptions) plan {
+	today := schema.DateOf(now)
+	p := plan{Account: account, Today: today, Reach: today - schema.ReachDays, Read: []plannedDay{}, Keep: []keptDay{}, Gone: []schema.Date{}}
+	for d := p.Reach; d <= today; d++ {
+		k := known.Days[d]
+		reason := readReason(d, today, now, k, o)
+		if reason == "" {
+			p.Keep = append(p.Keep, keptDay{d, k.LastReadAt})
+			continue
+		}
+		p.add(d, reason, k, o.PageSize)
+	}
+	for _, c := range known.Coverage(account, now) {
+		if c.DaysUntilUnreachable == 0 && (c.State == schema.StateLost || c.State == schema.StatePartial) {
+			p.Gone = append(p.Gone, c.ReportDate)
+		}
+	}
+	return p
+}
+
+// planRange is the plan of a backfill: every day asked for, whatever is known.
+func planRange(account string, now time.Time, known *load.Account, from, to schema.Date, o planOptions) (plan, error) {
+	p := planDays(account, now, &load.Account{Days: map[schema.Date]*load.Day{}, Since: schema.DateOf(now)}, o)
+	switch {
+	case from > to:
+		return p, usage("--from %s is after --to %s", from, to)
+	case from < p.Reach:
+		return p, usage("--from %s: the report reaches back to %s only; days before it can never be read again", from, p.Reach)
+	case to > p.Today:
+		return p, usage("--to %s: today in Chicago is %s", to, p.Today)
+	}
+	p.Read, p.Requests = nil, 0
+	for d := from; d <= to; d++ {
+		p.add(d, "asked for", known.Days[d], o.PageSize)
+	}
+	return p, nil
+}
+
+func (p *plan) add(d schema.Date, reason string, k *load.Day, pageSize int) {
+	n := 1
+	if k != nil {
+		n = max(1, (int(k.Sums.Rows)+pageSize-1)/pageSize)
+	}
+	if len(p.Read) == 0 {
+		p.Requests++ // the control total, once a run
+	}
+	p.Read = append(p.Read, plannedDay{
+		Day: d, Reason: reason, Requests: n, DaysLeft: schema.DaysUntilUnreachable(d, p.Today),
+		Proven: k != nil && k.WasOver(d),
+	})
+	p.Requests += n
+}
+
+// readReason says why a day must be read now; empty: it need not be.
+func readReason(d, today schema.Date, now time.Time, k *load.Day, o planOptions) string {
+	switch {
+	case k == nil:
+		return "never proven complete"
+	case !k.WasOver(d) && d < today:
+		return "last read before the day was over"
+	case int(today-d) < o.YoungDays:
+		return fmt.Sprintf("younger than %d days", o.YoungDays)
+	case !k.WasOver(d):
+		return "the day goes on"
+	}
+	if age := now.Sub(k.LastReadAt.Time()); age > o.RereadAfter {
+		return fmt.Sprintf("last read %s ago", roundAge(age))
+	}
+	return ""
+}
+
+// roundAge shows an age in the two units that matter.
+func roundAge(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours())/24)
+}

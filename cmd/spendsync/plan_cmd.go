@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/load"
+)
+
+func (a *app) planCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "plan", Short: "Show which days a sync would read now, why, and at what cost",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			known, err := a.knownAccount()
+			if err != nil {
+				return err
+			}
+			p := planDays(a.cfg.Account, a.now(), known, a.planOptions())
+			if a.json {
+				return writeJSON(a.stdout, p)
+			}
+			return a.printPlan(p)
+		},
+	}
+}
+
+// knownAccount is what is published of the account; nothing is as good as an
+// account of which nothing is known.
+func (a *app) knownAccount() (*load.Account, error) {
+	dir, err := a.cfg.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	m, err := load.ReadManifest(dir)
+	if errors.Is(err, load.ErrEmpty) || (err == nil && m.Accounts[a.cfg.Account] == nil) {
+		return load.NewAccount(planReach(a.now())), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.Accounts[a.cfg.Account], nil
+}
+
+func (a *app) printPlan(p plan) error {
+	fmt.Fprintf(a.stdout, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account, p.Today, p.Reach)
+	t := newTable(a.stdout, "day", "why", "requests", "can be read for")
+	for _, d := range p.Read {
+		t.row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), count(int(d.DaysLeft), "day"))
+	}
+	t.print()
+	fmt.Fprintf(a.stdout, "\n%s to read, about %s with the control total; %s fresh enough.\n",
+		count(len(p.Read), "day"), count(p.Requests, "request"), count(len(p.Keep), "day"))
+	if len(p.Gone) > 0 {
+		fmt.Fprintf(a.stdout, "Never to be read again, and not known in full: %s.\n", days(p.Gone))
+	}
+	return nil
+}

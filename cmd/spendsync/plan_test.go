@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+func at(s string) time.Time {
+	t, err := time.ParseInLocation("2006-01-02 15:04", s, schema.Chicago())
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func date(s string) schema.Date {
+	d, err := schema.ParseDate(s)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+var defaults = planOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 10000}
+
+// knownSince is an account whose every day up to last was read at an instant.
+func knownSince(from, last schema.Date, readAt time.Time) *load.Account {
+	a := load.NewAccount(from)
+	for d := from; d <= last; d++ {
+		a.Days[d] = &load.Day{FirstReadAt: schema.InstantOf(readAt), LastReadAt: schema.InstantOf(readAt), Reads: 1, Sums: load.Sums{Rows: 25000}}
+	}
+	return a
+}
+
+// show is the days to read as "day: reason" lines.
+func show(p plan) string {
+	var lines []string
+	for _, d := range p.Read {
+		lines = append(lines, fmt.Sprintf("%s: %s", d.Day, d.Reason))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestPlan_FirstRunReadsTheWholeReachOldestFirst(t *testing.T) {
+	p := planDays("acme", at("2026-11-21 12:00"), load.NewAccount(date("2026-10-20")), defaults)
+	if len(p.Read) != 33 || p.Read[0].Day != date("2026-10-20") || p.Read[32].Day != date("2026-11-21") {
+		t.Fatalf("%d days from %s", len(p.Read), p.Read[0].Day)
+	}
+	if !slices.IsSortedFunc(p.Read, func(a, b plannedDay) int { return int(a.Day - b.Day) }) {
+		t.Error("not oldest first")
+	}
+	if p.Requests != 34 {
+		t.Errorf("requests = %d, want 33 days and the control total", p.Requests)
+	}
+	if p.Read[0].DaysLeft != 1 || p.Read[32].DaysLeft != 33 {
+		t.Errorf("days left = %d and %d, want 1 and 33", p.Read[0].DaysLeft, p.Read[32].DaysLeft)
+	}
+}
+
+func TestPlan_Reasons(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	read := func(day, when string) func(*load.Account) {
+		return func(a *load.Account) { a.Days[date(day)].LastReadAt = schema.InstantOf(at(when)) }
+	}
+	for name, c := range map[string]struct {
+		edit func(*load.Account)
+		o    planOptions
+		want string
+	}{
+		"an hour later only the young days": {
+			want: "2026-11-19: younger than 3 days\n2026-11-20: younger than 3 days\n2026-11-21: younger than 3 days",
+		},
+		"a gap heals itself": {
+			edit: func(a *load.Account) { delete(a.Days, date("2026-11-02")) }, o: planOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			want: "2026-11-02: never proven complete\n2026-11-21: the day goes on",
+		},
+		"a day whose last read was before its end": {
+			edit: read("2026-11-10", "2026-11-10 23:59"), o: planOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
+			want: "2026-11-10: last read before the day was over\n2026-11-21: the day goes on",
+		},
+		"a read exactly at midnight counts": {
+			edit: read("2026-11-10", "2026-11-11 00:00"), o: planOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
+			want: "2026-11-21: the day goes on",
+		},
+		"a stale day": {
+			edit: read("2026-11-05", "2026-11-20 15:00"), o: planOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			want: "2026-11-05: last read 21h00m ago\n2026-11-21: the day goes on",
+		},
+		"exactly as old as allowed is fresh": {
+			edit: read("2026-11-05", "2026-11-20 16:00"), o: planOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			want: "2026-11-21: the day goes on",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := knownSince(date("2026-10-20"), date("2026-11-21"), now.Add(-time.Hour))
+			if c.edit != nil {
+				c.edit(a)
+			}
+			if c.o == (planOptions{}) {
+				c.o = defaults
+			}
+			if got := show(planDays("acme", now, a, c.o)); got != c.want {
+				t.Errorf("plan:\n%s\nwant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestPlan_CountsPages(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	p := planDays("acme", now, knownSince(date("2026-10-20"), date("2026-11-21"), now.Add(-time.Hour)), defaults)
+	if p.Read[0].Requests != 3 || p.Requests != 10 {
+		t.Errorf("requests = %d a day, %d in all; want 3 for 25,000 rows and 10 with the control total", p.Read[0].Requests, p.Requests)
+	}
+}
+
+// TestPlan_IgnoresTheMachinesZone plans at one instant on machines in several
+// zones, on both sides of Chicago's midnight.
+func TestPlan_IgnoresTheMachinesZone(t *testing.T) {
+	for _, zone := range []string{"UTC", "Asia/Tokyo", "Pacific/Kiritimati", "Pacific/Pago_Pago"} {
+		loc, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for when, want := range map[string]string{"2026-11-20 23:59": "2026-11-20", "2026-11-21 00:00": "2026-11-21"} {
+			p := planDays("acme", at(when).In(loc), load.NewAccount(date("2026-10-19")), defaults)
+			if p.Today != date(want) || p.Reach != date(want)-32 {
+				t.Errorf("%s in %s: today %s, reach %s", when, zone, p.Today, p.Reach)
+			}
+		}
+	}
+}
+
+// TestPlan_WalksOverClockChanges plans every hour around both clock changes: no
+// day is skipped and none is planned twice.
+func TestPlan_WalksOverClockChanges(t *testing.T) {
+	for _, start := range []string{"2026-03-07 12:00", "2026-10-31 12:00"} {
+		for h := range 48 {
+			now := at(start).Add(time.Duration(h) * time.Hour)
+			p := planDays("acme", now, load.NewAccount(schema.DateOf(now)-40), defaults)
+			for i, d := range p.Read {
+				if d.Day != p.Reach+schema.Date(i) {
+					t.Fatalf("%s: day %d is %s, want %s", now, i, d.Day, p.Reach+schema.Date(i))
+				}
+			}
+			if len(p.Read) != 33 {
+				t.Fatalf("%s: %d days", now, len(p.Read))
+			}
+		}
+	}
+}
+
+func TestPlan_NamesWhatIsGone(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	a := knownSince(date("2026-10-01"), date("2026-11-21"), now.Add(-time.Hour))
+	delete(a.Days, date("2026-10-05"))
+	a.Days[date("2026-10-07")].LastReadAt = schema.InstantOf(at("2026-10-07 18:00"))
+	p := planDays("acme", now, a, defaults)
+	if got := fmt.Sprint(p.Gone); got != "[2026-10-05 2026-10-07]" {
+		t.Errorf("gone = %s, want the lost day and the one last read before it was over", got)
+	}
+}
+
+func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
+	now := at("2026-11-21 12:00")
+	known := load.NewAccount(date("2026-10-20"))
+	p, err := planRange("acme", now, known, date("2026-10-20"), date("2026-11-21"), defaults)
+	if err != nil || len(p.Read) != 33 || p.Read[0].Reason != "asked for" {
+		t.Errorf("the whole reach: %d days, %v", len(p.Read), err)
+	}
+	for _, r := range [][2]string{{"2026-10-19", "2026-10-25"}, {"2026-11-01", "2026-11-22"}, {"2026-11-05", "2026-11-04"}} {
+		if _, err := planRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, errUsage) {
+			t.Errorf("%v: %v, want a usage error", r, err)
+		}
+	}
+}

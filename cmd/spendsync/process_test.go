@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// TestMain lets the test binary be spendsync itself, or a reader, in a process of
+// its own: for what only another process can show.
+func TestMain(m *testing.M) {
+	switch os.Getenv("TEST_PROCESS") {
+	case "spendsync":
+		main()
+	case "reader":
+		read(os.Args[1])
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+const readerQuestion = "SELECT count(*), sum(spend), sum(clicks), max(_run_id) FROM spend_daily"
+
+// read opens the warehouse once and answers every line on stdin with a scan.
+func read(path string) {
+	db := openDuckDB(path)
+	defer db.Close()
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var n, clicks int64
+		var spend any
+		var run string
+		if err := db.QueryRow("SELECT count(*), sum(spend)::VARCHAR, sum(clicks)::BIGINT, max(_run_id) FROM spend_daily").Scan(&n, &spend, &clicks, &run); err != nil {
+			fmt.Println("error:", err)
+			continue
+		}
+		fmt.Println(n, spend, clicks, run)
+	}
+}
+
+// reader is another process that holds the warehouse open, read-only.
+type reader struct {
+	t   *testing.T
+	in  io.Writer
+	out *bufio.Reader
+}
+
+func openReader(t *testing.T, dir string) *reader {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], dir+"/warehouse.duckdb")
+	cmd.Env = append(os.Environ(), "TEST_PROCESS=reader")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	return &reader{t, in, bufio.NewReader(out)}
+}
+
+// scan reads the whole table in the other process.
+func (r *reader) scan() string {
+	r.t.Helper()
+	fmt.Fprintln(r.in)
+	line, err := r.out.ReadString('\n')
+	if err != nil || strings.HasPrefix(line, "error") {
+		r.t.Fatalf("the reader: %s %v", line, err)
+	}
+	return line
+}
+
+// start runs a command of spendsync in a process of its own.
+func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync")
+	return cmd
+}
+
+// TestSync_KilledAtRandom kills a sync -9 at random moments, several times, while
+// the service restates days between; one clean run must end in the state of a
+// store that was never disturbed.
+func TestSync_KilledAtRandom(t *testing.T) {
+	kills := 6
+	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
+		kills = n
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := newWorld(t)
+	w.env["PAGE_SIZE"], w.env["REREAD_AFTER"] = "20", "0s"
+
+	w.must("sync")
+	begin := time.Now()
+	if out, err := w.start(t.Context(), "sync").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	whole := time.Since(begin)
+	died, inCommit, finished := 0, 0, 0
+	for i := range kills {
+		day := w.today() - 1 - schema.Date(r.IntN(30))
+		if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: i % 20}); err != nil {
+			t.Fatal(err)
+		}
+		cmd := w.start(t.Context(), "sync")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// A third of the kills waits for the publishing to begin and a third for the
+		// commit, for these are short.
+		switch i % 3 {
+		case 0:
+			time.Sleep(time.Duration(r.Int64N(int64(whole))))
+		case 1:
+			w.await(cmd.Process, "staging/*/warehouse.duckdb.staged")
+			time.Sleep(time.Duration(r.Int64N(int64(whole) / 5)))
+		case 2:
+			w.await(cmd.Process, "commit.json")
+			time.Sleep(time.Duration(r.Int64N(int64(2 * time.Millisecond))))
+		}
+		cmd.Process.Kill()
+		if cmd.Wait(); cmd.ProcessState.ExitCode() == -1 {
+			died++
+			if _, err := os.Stat(w.dir + "/commit.json"); err == nil {
+				inCommit++
+			}
+		} else {
+			finished++
+		}
+		// Whatever the moment, what is published opens.
+		if _, err := load.Query(t.Context(), w.dir, readerQuestion); err != nil {
+			t.Fatalf("after kill %d: %v", i, err)
+		}
+	}
+	t.Logf("%d runs killed, %d of them in the middle of a commit, %d finished before the kill", died, inCommit, finished)
+	if died == 0 {
+		t.Error("no run was killed")
+	}
+	w.must("sync")
+	w.checkTruth()
+	left, err := os.ReadDir(w.dir + "/staging")
+	if err != nil || len(left) != 0 {
+		t.Errorf("%d leftovers in staging, %v", len(left), err)
+	}
+}
+
+// await waits until a file of the store appears, or the run is over.
+func (w *world) await(p *os.Process, pattern string) {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		if found, _ := filepath.Glob(w.dir + "/" + pattern); len(found) > 0 {
+			return
+		}
+		if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid)); err == nil && strings.Contains(string(state), ") Z ") {
+			return
+		}
+	}
+}
+
+// TestSync_SecondRunExits9 runs two at once.
+func TestSync_SecondRunExits9(t *testing.T) {
+	w := newWorld(t)
+	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Times: 1})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := w.start(ctx, "sync")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for len(w.service.Requests()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	code, _, last := w.run("sync")
+	if code != exitLocked || !strings.Contains(last, "lock") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+	first.Process.Kill()
+	first.Wait()
+	// A lock dies with its process.
+	w.must("sync")
+	w.checkTruth()
+}

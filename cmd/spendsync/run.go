@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// app is what every command shares: where it writes, what it is told, the clock.
+type app struct {
+	stdout, stderr io.Writer
+	environ        []string
+	now            func() time.Time
+
+	cfg    *config
+	log    *slog.Logger
+	screen *screen
+	json   bool
+}
+
+// run runs one command and returns the exit code. It is the whole program: main
+// adds signals and nothing else.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
+	root := a.commands()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	return a.end(err)
+}
+
+// end says how it ended. The last line on stderr tells what happened, what is
+// safe and what to do.
+func (a *app) end(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code, told := codeOf(err), false
+	if o, ok := err.(*outcome); ok {
+		code, told = o.code, true
+	}
+	if !told {
+		a.lastLine(slog.LevelError, strings.TrimSpace(err.Error()), code)
+	}
+	return code
+}
+
+// lastLine is the line that a person reads at 3 a.m., and a machine always.
+func (a *app) lastLine(level slog.Level, happened string, code int, attrs ...any) {
+	e := exitInfo(code)
+	if a.log != nil && a.cfg != nil && a.cfg.jsonLogs(a.stderr) {
+		attrs = append(attrs, "exit_code", code, "means", e.means, "safe", e.safe, "do", e.do)
+		a.log.Log(context.Background(), level, happened, attrs...)
+		return
+	}
+	line := fmt.Sprintf("spendsync: %s", happened)
+	if code != exitOK {
+		line += fmt.Sprintf(" | safe: %s | do: %s (exit %d)", e.safe, e.do, code)
+	}
+	fmt.Fprintln(a.stderr, line)
+}
+
+// commands is the tree of commands.
+func (a *app) commands() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "spendsync",
+		Short: "Copies a push advertising account's spend report into Parquet and DuckDB, provably complete",
+		Long: "spendsync copies a push advertising account's spend report into Parquet and DuckDB, provably complete.\n" +
+			"The report reaches 32 days back; what is not copied in time is gone for good.",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("there is no command %q; see 'spendsync help'", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%s: %v; see '%s --help'", cmd.CommandPath(), err, cmd.CommandPath())
+	})
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		a.syncCommand(), a.planCommand(), a.backfillCommand(), a.statusCommand(), a.verifyCommand(),
+		a.rebuildCommand(), a.replayCommand(), a.tablesCommand(), a.demoCommand(), a.versionCommand(), a.configTopic(),
+	)
+	for _, c := range root.Commands() {
+		if c.Args == nil {
+			c.Args = noArguments
+		}
+	}
+	return root
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage("%s takes no argument %q; see '%s --help'", cmd.CommandPath(), args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+// setUp reads the configuration and starts the log.
+func (a *app) setUp(ctx context.Context) error {
+	var err error
+	if a.cfg, err = readConfig(ctx, a.environ); err != nil {
+		return err
+	}
+	a.screen = newScreen(a.stderr, a.environ)
+	a.log = a.cfg.logger(a.stderr, a.screen)
+	for _, name := range a.cfg.unknown {
+		a.log.Warn("this variable is not one of ours and has no effect", "variable", envPrefix+name)
+	}
+	return nil
+}
+
+// logger writes text for people on a terminal and JSON for machines elsewhere,
+// unless told.
+func (c *config) logger(w io.Writer, s *screen) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // checked with the configuration
+	o := &slog.HandlerOptions{Level: level}
+	if c.jsonLogs(w) {
+		return slog.New(slog.NewJSONHandler(s, o))
+	}
+	return slog.New(slog.NewTextHandler(s, o))
+}
+
+func (c *config) jsonLogs(w io.Writer) bool {
+	return c.LogFormat == "json" || (c.LogFormat == "" && !isTerminal(w))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// loadOptions are the settings of the store.
+func (a *app) loadOptions() load.Options {
+	memory, threads := a.cfg.resources()
+	return load.Options{
+		LockWait: a.cfg.LockWait, DuckDBMemory: memory, DuckDBThreads: threads, KeepRaw: a.cfg.KeepRaw,
+		Version: version(), Log: a.log, Now: a.now,
+	}
+}
+
+func (a *app) planOptions() planOptions {
+	return planOptions{YoungDays: a.cfg.YoungDays, RereadAfter: a.cfg.RereadAfter, PageSize: a.cfg.PageSize}
+}
+
+// version is the version of the binary: the linker sets it for a release, the
+// module or the commit tells it otherwise.
+func version() string {
+	if buildVersion != "" {
+		return buildVersion
+	}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return "devel-" + s.Value[:12]
+			}
+		}
+	}
+	return "devel"
+}
+
+// buildVersion is set with -ldflags "-X main.buildVersion=...".
+var buildVersion string
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.json {
+				return writeJSON(a.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
+			}
+			_, err := fmt.Fprintf(a.stdout, "spendsync %s (schema %d)\n", version(), schema.Version)
+			return err
+		},
+	}
+}
+
+// configTopic is "help config": every variable, and the exit codes.
+func (a *app) configTopic() *cobra.Command {
+	return &cobra.Command{
+		Use: "config", Short: "The variables and the exit codes", Long: configHelp(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(a.stdout, configHelp())
+			return err
+		},
+	}
+}
+
+func configHelp() string {
+	var b strings.Builder
+	b.WriteString("Variables (an empty one counts as unset):\n\n")
+	for _, v := range variables() {
+		fmt.Fprintf(&b, "  %s%s\n      %s", envPrefix, v.name, v.doc)
+		if v.fallback != "" {
+			fmt.Fprintf(&b, " (%s)", defaultText(v.fallback))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("\nExit codes:\n\n" + exitTable())
+	return b.String()
+}
+
+func defaultText(fallback string) string {
+	if strings.HasPrefix(fallback, "required") {
+		return fallback
+	}
+	return "default: " + fallback
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// screen is where logs and progress meet: bars only on a terminal, and log lines
+// above them.
+type screen struct {
+	out      io.Writer
+	terminal bool
+	color    bool
+
+	mu   sync.Mutex
+	bars *mpb.Progress
+}
+
+func newScreen(w io.Writer, environ []string) *screen {
+	noColor := slices.ContainsFunc(environ, func(kv string) bool { return len(kv) > 9 && kv[:9] == "NO_COLOR=" })
+	terminal := isTerminal(w)
+	return &screen{out: w, terminal: terminal, color: terminal && !noColor}
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bars != nil {
+		return s.bars.Write(p)
+	}
+	return s.out.Write(p)
+}
+
+// progress shows how far the reading is: days, rows, rows a second, time left.
+type progress struct {
+	screen *screen
+	bar    *mpb.Bar
+	bars   *mpb.Progress
+	n      atomic.Int64
+	start  time.Time
+}
+
+// progress starts a bar of so many days; off a terminal it shows nothing.
+func (s *screen) progress(days int) *progress {
+	p := &progress{screen: s, start: time.Now()}
+	if !s.terminal || days == 0 {
+		return p
+	}
+	p.bars = mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(40), mpb.WithRefreshRate(120*time.Millisecond))
+	p.bar = p.bars.AddBar(int64(days),
+		mpb.PrependDecorators(decor.CountersNoUnit("days %d/%d")),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			rows := p.n.Load()
+			rate := float64(rows) / max(time.Since(p.start).Seconds(), 0.001)
+			return fmt.Sprintf("%s rows, %s/s ", thousands(rows), thousands(int64(rate)))
+		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WC{}), decor.Name(" left")),
+		mpb.BarRemoveOnComplete(),
+	)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bars = p.bars
+	return p
+}
+
+func (p *progress) rows(n int) { p.n.Add(int64(n)) }
+
+func (p *progress) day() {
+	if p.bar != nil {
+		p.bar.Increment()
+	}
+}
+
+// done takes the bar away, however far it came.
+func (p *progress) done() {
+	if p.bar == nil {
+		return
+	}
+	p.bar.Abort(true)
+	p.bars.Wait()
+	p.screen.mu.Lock()
+	defer p.screen.mu.Unlock()
+	p.screen.bars = nil
+}
+
+// thousands groups digits for the eye: 1,234,567.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// writeJSON answers a program: one indented value and a newline.
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

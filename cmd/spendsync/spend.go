@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// maxReads is how often a day is read before it counts as unproven.
+const maxReads = 3
+
+// dayRead is one read of a day whose pages add up.
+type dayRead struct {
+	at      schema.Instant // when it began
+	rows    []schema.Spend // in key order
+	sums    load.Sums
+	hash    string
+	control string
+	pages   int
+	bytes   int64
+	rounded int
+	unknown []extract.UnknownKey
+}
+
+// copyDay reads one day, proves it and stages it, and notes how that went. The
+// error is for the caller to judge whether others may go on.
+func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
+	step := schema.Step{
+		AccountID: s.app.cfg.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
+		StartedAt: schema.InstantOf(s.app.now()), RunID: s.runID,
+	}
+	read, err := s.proveDay(ctx, d.Day, &step)
+	var diff load.DayDiff
+	changed := false
+	if err == nil {
+		changed, diff, err = s.stageDay(ctx, d.Day, read)
+	}
+	step.FinishedAt = schema.InstantOf(s.app.now())
+	if err != nil {
+		err = errors.Join(err, s.staged.DropRaw(d.Day))
+		step.Message = schema.Some(err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case errors.Is(err, extract.ErrUnreachable):
+		// An answer about the day, not a failure: what that means for the day shows
+		// in its coverage.
+		step.Outcome = "unreachable"
+		s.tally.unreachable++
+		s.app.log.Warn("the day has left the reach of the report", "day", step.Unit, "error", err)
+		err = nil
+	case err != nil:
+		step.Outcome = "failed"
+		s.tally.failures = append(s.tally.failures, failure{"spend " + step.Unit, err})
+		if ctx.Err() == nil {
+			s.app.log.Error("the day is not proven; what was published of it stands", "day", step.Unit, "attempts", step.Attempts, "error", err)
+		}
+	default:
+		step.Outcome = "unchanged"
+		s.tally.proven++
+		if changed {
+			step.Outcome = "stored"
+			s.tally.changed++
+		}
+		s.addRead(&step, read, diff)
+	}
+	s.steps = append(s.steps, step)
+	s.bar.day()
+	return err
+}
+
+// addRead adds a proven day to what the run tells.
+func (s *syncer) addRead(step *schema.Step, read *dayRead, diff load.DayDiff) {
+	step.Pages, step.Rows, step.Bytes, step.Rounded = int64(read.pages), read.sums.Rows, read.bytes, int64(read.rounded)
+	s.rows += read.sums.Rows
+	s.bytes += read.bytes
+	s.diff.Inserted += diff.Inserted
+	s.diff.Updated += diff.Updated
+	s.diff.Deleted += diff.Deleted
+	for _, u := range read.unknown {
+		s.seen = append(s.seen, schema.UnknownField{
+			AccountID: step.AccountID, Stream: step.Stream, Path: u.Path, SampleType: u.Type, FirstSeenAt: read.at, RunID: s.runID,
+		})
+	}
+	if read.rounded > 0 {
+		s.app.log.Info("amounts with more than six decimals were rounded half to even", "day", step.Unit, "values", read.rounded)
+	}
+	s.app.log.Debug("day proven", "day", step.Unit, "outcome", step.Outcome, "rows", step.Rows, "pages", step.Pages, "attempts", step.Attempts, "spend", read.sums.Spend.String(), "control", read.control)
+}
+
+// proveDay reads a day until one read adds up: three times at most. An answer
+// that would empty the day or much of it must come twice.
+func (s *syncer) proveDay(ctx context.Context, day schema.Date, step *schema.Step) (*dayRead, error) {
+	suspect := ""
+	for {
+		step.Attempts++
+		read, err := s.readDay(ctx, day, suspect != "")
+		var unproven *extract.UnprovenError
+		switch {
+		case errors.As(err, &unproven):
+			s.app.log.Warn("the pages do not add up", "day", day.String(), "attempt", step.Attempts, "of", maxReads, "error", err)
+		case err != nil:
+			return nil, err
+		case read.hash == suspect || !suspicious(s.store.Account().Days[day], read.sums):
+			return read, nil
+		default:
+			suspect = read.hash
+			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
+				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in a row agree",
+				read.sums.Rows, read.sums.Spend, s.store.Account().Days[day].Sums.Rows, s.store.Account().Days[day].Sums.Spend)}
+			s.app.log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
+				"day", day.String(), "rows", read.sums.Rows, "stored_rows", s.store.Account().Days[day].Sums.Rows)
+		}
+		if err := s.staged.DropRaw(day); err != nil {
+			return nil, err
+		}
+		if step.Attempts == maxReads {
+			return nil, err
+		}
+	}
+}
+
+// suspicious says whether an answer would take away much of what is stored: all
+// rows, or more than half of the rows or of the spend.
+func suspicious(known *load.Day, now load.Sums) bool {
+	if known == nil || known.Sums.Rows == 0 {
+		return false
+	}
+	was := known.Sums
+	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
+}
+
+// readDay reads all pages of a day once and proves them: by the pages themselves,
+// by unique keys, and by the service's own total where there is one.
+func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool) (*dayRead, error) {
+	read := &dayRead{at: schema.InstantOf(s.app.now())}
+	c := transform.SpendContext{Account: s.app.cfg.Account, RunID: s.runID, Day: day, SeenAt: read.at}
+	intern := transform.NewInterner()
+	for page, err := range s.report.Spend(ctx, day, s.app.cfg.PageSize) {
+		if err != nil {
+			return nil, err
+		}
+		rows, rounded, err := transform.Spend(page, c, intern)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.staged.PutRaw(day, page.Number, page.Raw, int64(len(rows))); err != nil {
+			return nil, err
+		}
+		if read.rows == nil {
+			// A total is only a claim so far: it reserves a page or two, no more.
+			read.rows = make([]schema.Spend, 0, min(page.Total, 1<<17))
+		}
+		read.rows = append(read.rows, rows...)
+		read.pages++
+		read.rounded += rounded
+		read.bytes += int64(len(page.Raw))
+		read.unknown = append(read.unknown, page.Unknown...)
+		s.bar.rows(len(rows))
+	}
+	var err error
+	if read.rows, err = load.SortDay(read.rows); err != nil {
+		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
+	}
+	if read.sums, err = load.SumDay(read.rows); err != nil {
+		return nil, fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
+	}
+	read.hash = load.HashDay(read.rows)
+	read.control, err = s.control(ctx, day, read, freshTotal)
+	return read, err
+}
+
+// control compares a day that is over with the service's own total of it. A
+// total that differs is asked for once more, for the day may have been restated
+// between the two questions.
+func (s *syncer) control(ctx context.Context, day schema.Date, read *dayRead, fresh bool) (string, error) {
+	if read.at.Time().Before(day.End()) {
+		return schema.ControlOpen, nil
+	}
+	totals, err := s.totals(ctx)
+	if err != nil {
+		return "", fmt.Errorf("the control total: %w", err)
+	}
+	if !totals.Exists {
+		return schema.ControlNone, nil
+	}
+	agrees := func(t extract.Totals) bool {
+		return t.ByDay[day].Agrees(read.sums.Spend, read.sums.Clicks, read.rounded)
+	}
+	if !fresh && agrees(totals) {
+		return schema.ControlMatched, nil
+	}
+	again, err := s.report.ControlTotals(ctx, day, day)
+	if err != nil {
+		return "", fmt.Errorf("the control total: %w", err)
+	}
+	if !again.Exists {
+		// Asked for one day alone, a day without rows has no total to show.
+		again.ByDay = map[schema.Date]extract.Total{day: {}}
+	}
+	if agrees(again) {
+		return schema.ControlMatched, nil
+	}
+	t := again.ByDay[day]
+	return "", &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
+		"the rows add up to %s US dollars and %d clicks, the service's own total is %s and %d", read.sums.Spend, read.sums.Clicks.V, t.Spend, t.Clicks.V)}
+}
+
+// stageDay lays the proven day over the stored one and stages the result. A day
+// whose content is as stored is not written again.
+func (s *syncer) stageDay(ctx context.Context, day schema.Date, read *dayRead) (changed bool, diff load.DayDiff, err error) {
+	p := load.ProvenDay{Day: day, ReadAt: read.at, Control: read.control, Hash: read.hash, Sums: read.sums}
+	known := s.store.Account().Days[day]
+	if known != nil && known.ContentHash == read.hash {
+		return false, diff, s.staged.PutDay(ctx, p)
+	}
+	stored, err := s.store.StoredDay(day)
+	if err != nil {
+		return false, diff, err
+	}
+	by := load.Reading{At: read.at, RunID: s.runID, WasOver: known != nil && known.WasOver(day)}
+	rows, changes, diff := load.MergeDay(stored, read.rows, by)
+	p.Records, p.Changes = transform.Records(schema.SpendDaily, rows), changes
+	return true, diff, s.staged.PutDay(ctx, p)
+}

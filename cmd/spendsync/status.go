@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// accountStatus is one account's part of the answer.
+type accountStatus struct {
+	Account     string                `json:"account"`
+	LastRun     *schema.Run           `json:"last_run"`
+	FreshestDay *schema.DayCoverage   `json:"newest_complete_day"`
+	States      map[string]int        `json:"states"`
+	AtRisk      []schema.Date         `json:"days_at_risk"`
+	Lost        []schema.Date         `json:"days_lost"`
+	Coverage    []schema.DayCoverage  `json:"coverage"`
+	Unknown     []schema.UnknownField `json:"unknown_fields"`
+}
+
+type storeStatus struct {
+	DataDir     string          `json:"data_dir"`
+	Generation  int64           `json:"generation"`
+	PublishedAt schema.Instant  `json:"published_at"`
+	Accounts    []accountStatus `json:"accounts"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	weeks := 7
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show coverage as a calendar, freshness, and days at risk",
+		Long: "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is asked of the service.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			st, err := a.status()
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.stdout, st)
+			}
+			a.printStatus(st, weeks)
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&weeks, "weeks", weeks, "weeks of the calendar to show; 0 shows all")
+	return cmd
+}
+
+func (a *app) status() (*storeStatus, error) {
+	dir, err := a.cfg.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	m, err := load.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt}
+	for _, name := range m.AccountNames() {
+		s := accountStatus{Account: name, States: map[string]int{}, Coverage: m.Accounts[name].Coverage(name, a.now()), Unknown: m.Accounts[name].Unknown}
+		for i, c := range s.Coverage {
+			s.States[c.State]++
+			if c.State == schema.StateComplete || c.State == schema.StateFinal {
+				s.FreshestDay = &s.Coverage[i]
+			}
+			if c.DaysUntilUnreachable == 0 && (c.State == schema.StateLost || c.State == schema.StatePartial) {
+				s.Lost = append(s.Lost, c.ReportDate)
+			}
+		}
+		for _, c := range atRisk(s.Coverage) {
+			s.AtRisk = append(s.AtRisk, c.ReportDate)
+		}
+		if s.LastRun, err = load.LastRun(dir, name); err != nil {
+			return nil, err
+		}
+		st.Accounts = append(st.Accounts, s)
+	}
+	return st, nil
+}
+
+// dayMarks are how a state looks: a sign that needs no colour, and a colour.
+var dayMarks = []struct {
+	state, sign, means string
+	color              text.Color
+}{
+	{schema.StateFinal, "■", "final: complete, beyond the reach", text.FgHiGreen},
+	{schema.StateComplete, "●", "complete, may be restated", text.FgGreen},
+	{schema.StateOpen, "◐", "open: the day goes on", text.FgCyan},
+	{schema.StatePartial, "◔", "partial: last read before it was over", text.FgYellow},
+	{schema.StateMissing, "○", "missing, still readable", text.FgHiYellow},
+	{schema.StateLost, "✗", "lost", text.FgRed},
+}
+
+func (a *app) printStatus(st *storeStatus, weeks int) {
+	w := a.stdout
+	color := isTerminal(w) && newScreen(w, a.environ).color
+	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation, roundAge(a.now().Sub(st.PublishedAt.Time())))
+	for _, s := range st.Accounts {
+		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
+		printCalendar(w, s.Coverage, weeks, color)
+		fmt.Fprintln(w)
+		for _, m := range dayMarks {
+			if n := s.States[m.state]; n > 0 {
+				fmt.Fprintf(w, "  %s %4d  %s\n", paint(m.sign, m.color, color), n, m.means)
+			}
+		}
+		fmt.Fprintln(w)
+		if s.FreshestDay != nil {
+			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate, roundAge(a.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
+		}
+		if s.LastRun != nil {
+			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n", roundAge(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+		}
+		if len(s.AtRisk) > 0 {
+			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n", days(s.AtRisk), riskDays)
+		}
+		if len(s.Lost) > 0 {
+			fmt.Fprintf(w, "  lost                 %s\n", days(s.Lost))
+		}
+		for _, u := range s.Unknown {
+			fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path, u.SampleType)
+		}
+	}
+}
+
+// printCalendar draws a week a line, Monday first.
+func printCalendar(w io.Writer, coverage []schema.DayCoverage, weeks int, color bool) {
+	if len(coverage) == 0 {
+		return
+	}
+	byDay := map[schema.Date]schema.DayCoverage{}
+	for _, c := range coverage {
+		byDay[c.ReportDate] = c
+	}
+	monday := func(d schema.Date) schema.Date { return d - schema.Date((d.Weekday()+6)%7) }
+	first, last := monday(coverage[0].ReportDate), coverage[len(coverage)-1].ReportDate
+	if weeks > 0 {
+		first = max(first, monday(last)-schema.Date(7*(weeks-1)))
+	}
+	fmt.Fprintf(w, "             %s\n", "Mo    Tu    We    Th    Fr    Sa    Su")
+	for m := first; m <= last; m += 7 {
+		var b strings.Builder
+		fmt.Fprintf(&b, "  %s  ", m.Start().Format("2006 Jan"))
+		for d := m; d < m+7; d++ {
+			c, ok := byDay[d]
+			if !ok {
+				b.WriteString("      ")
+				continue
+			}
+			for _, mark := range dayMarks {
+				if mark.state == c.State {
+					fmt.Fprintf(&b, "%2d %s  ", d.Start().Day(), paint(mark.sign, mark.color, color))
+				}
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+func paint(s string, c text.Color, color bool) string {
+	if !color {
+		return s
+	}
+	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
+}
+
+// planReach is the first day that the report can be asked for at an instant.
+func planReach(now time.Time) schema.Date { return schema.DateOf(now) - schema.ReachDays }

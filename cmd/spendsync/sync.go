@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+func (a *app) syncCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
+		Long: "Reads the days of the spend report that the plan names, proves each complete, and publishes them as one generation.\n" +
+			"Run it as often as you like: it reads young days every time and the others once in " + envPrefix + "REREAD_AFTER.\n\n" +
+			"Exit codes:\n\n" + exitTable(),
+		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			return a.sync(cmd.Context(), "sync", func(s *load.Store) (plan, error) {
+				return planDays(a.cfg.Account, a.now(), s.Account(), a.planOptions()), nil
+			})
+		},
+	}
+}
+
+func (a *app) backfillCommand() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use: "backfill --from DAY --to DAY", Short: "Read the days of a range again, whatever is known of them",
+		Example: "  spendsync backfill --from 2026-11-01 --to 2026-11-10",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			first, err := schema.ParseDate(from)
+			if err != nil {
+				return usage("--from: %v", err)
+			}
+			last, err := schema.ParseDate(to)
+			if err != nil {
+				return usage("--to: %v", err)
+			}
+			makePlan := func(known *load.Account) (plan, error) {
+				return planRange(a.cfg.Account, a.now(), known, first, last, a.planOptions())
+			}
+			// Refuse an impossible range before anything is opened or asked.
+			if _, err := makePlan(&load.Account{}); err != nil {
+				return err
+			}
+			return a.sync(cmd.Context(), "backfill", func(s *load.Store) (plan, error) { return makePlan(s.Account()) })
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "first Chicago day, YYYY-MM-DD")
+	cmd.Flags().StringVar(&to, "to", "", "last Chicago day, YYYY-MM-DD")
+	return cmd
+}
+
+// syncer is one run.
+type syncer struct {
+	app    *app
+	runID  string
+	cmd    string
+	start  time.Time
+	report *extract.Client
+	store  *load.Store
+	staged *load.Staged
+	plan   plan
+	totals func(context.Context) (extract.Totals, error)
+	bar    *progress
+
+	mu    sync.Mutex // guards what the days tell
+	tally tally
+	steps []schema.Step
+	seen  []schema.UnknownField
+	diff  load.DayDiff
+	rows  int64
+	bytes int64
+}
+
+// sync runs the order of steps: open the store, plan, read and prove the days,
+// publish what is proven, tell how it ended.
+func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Store) (plan, error)) error {
+	report, err := a.cfg.reportClient(a.log)
+	if err != nil {
+		return err
+	}
+	dir, err := a.cfg.dataDir()
+	if err != nil {
+		return err
+	}
+	store, err := load.Open(ctx, dir, a.cfg.Account, a.loadOptions())
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	p, err := makePlan(store)
+	if err != nil {
+		return err
+	}
+	s := &syncer{app: a, runID: ulid.Make().String(), cmd: command, start: a.now(), report: report, store: store, plan: p}
+	if s.staged, err = store.Begin(s.runID); err != nil {
+		return err
+	}
+	defer s.staged.Discard()
+	s.tally.planned = len(p.Read)
+	a.log.Info("run started", "run", s.runID, "command", command, "account", a.cfg.Account, "days", len(p.Read), "requests", p.Requests, "data_dir", dir)
+
+	s.bar = a.screen.progress(len(p.Read))
+	s.readDays(ctx)
+	s.bar.done()
+	return s.finish(ctx)
+}
+
+// readDays reads the planned days, several at a time, oldest first. What fails
+// is noted; other days go on unless that is pointless.
+func (s *syncer) readDays(ctx context.Context) {
+	var once sync.Once
+	var totals extract.Totals
+	var totalsErr error
+	s.totals = func(ctx context.Context) (extract.Totals, error) {
+		once.Do(func() {
+			from, to := s.plan.Read[0].Day, s.plan.Read[len(s.plan.Read)-1].Day
+			totals, totalsErr = s.report.ControlTotals(ctx, from, to)
+			if totalsErr == nil && !totals.Exists && from < to {
+				// The oldest day may have left the reach since the plan was made, and a
+				// range that begins there is refused whole.
+				totals, totalsErr = s.report.ControlTotals(ctx, from+1, to)
+			}
+			if totalsErr == nil && !totals.Exists {
+				s.app.log.Warn("the service gives no total per day; days are proven without it", "why", totals.Why)
+			}
+		})
+		return totals, totalsErr
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.app.cfg.ReportConcurrency)
+	for _, d := range s.plan.Read {
+		g.Go(func() error {
+			if err := gctx.Err(); err != nil {
+				return nil // told below: the day was not read
+			}
+			err := s.copyDay(gctx, d)
+			if err != nil && fatal(err) {
+				return err
+			}
+			return nil
+		})
+	}
+	fatalErr := g.Wait()
+	s.tally.stopped = ctx.Err() != nil
+	if fatalErr != nil || s.tally.stopped {
+		s.noteUnread(fatalErr)
+	}
+}
+
+// noteUnread names the days that were never begun because the run ended early.
+func (s *syncer) noteUnread(cause error) {
+	unread := 0
+	told := map[string]bool{}
+	for _, st := range s.steps {
+		told[st.Unit] = true
+	}
+	for _, d := range s.plan.Read {
+		if !told[d.Day.String()] {
+			unread++
+		}
+	}
+	if unread > 0 && cause != nil {
+		s.tally.failures = append(s.tally.failures, failure{fmt.Sprintf("%s not tried", count(unread, "more day")), cause})
+	}
+}
+
+// finish publishes what is proven and tells how the run ended.
+func (s *syncer) finish(ctx context.Context) error {
+	// A signal stops the reading, not the publishing of what is complete.
+	pctx := context.WithoutCancel(ctx)
+	for _, f := range s.tally.failures {
+		if errors.Is(f.err, load.ErrStorage) {
+			return s.fail(f.err)
+		}
+	}
+	if s.tally.nothing() {
+		var errs []error
+		for _, f := range s.tally.failures {
+			errs = append(errs, f.err)
+		}
+		return s.fail(errors.Join(errs...))
+	}
+	var out load.Outlook
+	var row schema.Run
+	_, err := s.staged.Publish(pctx, load.Publication{
+		Since: s.plan.Reach, Unknown: s.seen, Steps: s.steps,
+		Run: func(o load.Outlook) schema.Run {
+			out = o
+			row = s.runRow(s.tally.publishedCode(o), s.tally.sentence(0, o, true), true)
+			row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
+			return row
+		},
+	})
+	if err != nil {
+		return s.fail(err)
+	}
+	s.logAtRisk(out)
+	return s.tell(row)
+}
+
+// fail records a run that published nothing, and tells why.
+func (s *syncer) fail(cause error) error {
+	code := codeOf(cause)
+	if s.tally.nothing() {
+		code = s.tally.unpublishedCode()
+	}
+	if code == exitOK {
+		code = exitUnexpected
+	}
+	text := s.tally.sentence(code, load.Outlook{}, false)
+	if !s.tally.nothing() {
+		text = "nothing published: " + cause.Error()
+	}
+	row := s.runRow(code, text, false)
+	if m := s.store.Manifest(); m != nil {
+		row.Generation = m.Generation
+	}
+	if err := s.store.RecordFailure(row, s.steps); err != nil {
+		s.app.log.Warn("the failed run could not be written to the ledger", "error", err)
+	}
+	return s.tell(row)
+}
+
+// runRow is the run's line in the ledger.
+func (s *syncer) runRow(code int, text string, published bool) schema.Run {
+	st := s.report.Stats()
+	row := schema.Run{
+		AccountID: s.app.cfg.Account, Command: s.cmd, StartedAt: schema.InstantOf(s.start), FinishedAt: schema.InstantOf(s.app.now()),
+		ExitCode: int64(code), Outcome: exitInfo(code).means, Published: published,
+		DaysPlanned: int64(s.tally.planned), DaysProven: int64(s.tally.proven), DaysChanged: int64(s.tally.changed),
+		RowsRead: s.rows, RowsInserted: s.diff.Inserted, RowsUpdated: s.diff.Updated, RowsDeleted: s.diff.Deleted,
+		Requests: st.Requests, Retries: st.Retries, BytesRead: st.Bytes, ThrottledMs: st.Throttled.Milliseconds(),
+		Version: version(), RunID: s.runID,
+	}
+	row.Message = schema.Some(text)
+	return row
+}
+
+// tell logs the run's one summary line, last of all, and answers with it.
+func (s *syncer) tell(row schema.Run) error {
+	a := s.app
+	level := slog.LevelInfo
+	switch row.ExitCode {
+	case exitOK:
+	case exitPartial, exitStopped:
+		level = slog.LevelWarn
+	default:
+		level = slog.LevelError
+	}
+	if a.json {
+		if err := writeJSON(a.stdout, row); err != nil {
+			return err
+		}
+	}
+	a.lastLine(level, row.Message.V, int(row.ExitCode),
+		"run", row.RunID, "command", row.Command, "account", row.AccountID, "published", row.Published, "generation", row.Generation,
+		"elapsed_ms", a.now().Sub(s.start).Milliseconds(), "days_planned", row.DaysPlanned, "days_proven", row.DaysProven, "days_changed", row.DaysChanged,
+		"rows_read", row.RowsRead, "rows_inserted", row.RowsInserted, "rows_updated", row.RowsUpdated, "rows_deleted", row.RowsDeleted,
+		"restatements", row.Restatements, "requests", row.Requests, "retries", row.Retries, "bytes_read", row.BytesRead,
+		"throttled_ms", row.ThrottledMs, "failures", len(s.tally.failures), "version", row.Version)
+	if row.ExitCode == exitOK {
+		return nil
+	}
+	return &outcome{code: int(row.ExitCode), happens: row.Message.V}
+}
+
+func (s *syncer) logAtRisk(o load.Outlook) {
+	for _, d := range o.NewlyLost {
+		s.app.log.Error("a report day is lost: it left the reach before it was proven", "day", d.String())
+	}
+	for _, c := range atRisk(o.Coverage) {
+		s.app.log.Error("a report day leaves the reach soon and is not proven", "day", c.ReportDate.String(), "days_left", c.DaysUntilUnreachable, "state", c.State)
+	}
+}

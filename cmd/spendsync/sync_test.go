@@ -1,0 +1,387 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// world is a simulated service with a store beside it, driven by run as a user
+// drives the binary.
+type world struct {
+	t       *testing.T
+	service *adsim.Service
+	server  *httptest.Server
+	dir     string
+	env     map[string]string
+}
+
+// newWorld begins with a small account whose clock stands.
+func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
+	t.Helper()
+	cfg := adsim.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60}
+	for _, e := range edit {
+		e(&cfg)
+	}
+	w := &world{t: t, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data")}
+	w.service.SetNow(time.Now())
+	w.server = httptest.NewServer(w.service)
+	t.Cleanup(w.server.Close)
+	w.env = map[string]string{
+		"ADVERTISER_URL": w.server.URL + adsim.APIPrefix, "API_KEY": adsim.DefaultKey,
+		"REPORT_URL": w.server.URL + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser, "REPORT_PASSWORD": adsim.DefaultPassword,
+		"DATA_DIR": w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "error",
+		"RETRY_BUDGET": "300ms", "HTTP_TIMEOUT": "5s", "LOCK_WAIT": "5s", "DUCKDB_THREADS": "2", "DUCKDB_MEMORY": "512MiB",
+	}
+	return w
+}
+
+func (w *world) environ() []string {
+	var env []string
+	for k, v := range w.env {
+		env = append(env, envPrefix+k+"="+v)
+	}
+	return env
+}
+
+// run runs a command and returns its exit code, its answer and the last line of
+// stderr.
+func (w *world) run(args ...string) (code int, stdout, lastLine string) {
+	w.t.Helper()
+	return w.runCtx(w.t.Context(), args...)
+}
+
+func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, lastLine string) {
+	w.t.Helper()
+	var out, errOut bytes.Buffer
+	code = run(ctx, args, w.environ(), &out, &errOut)
+	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
+	if testing.Verbose() {
+		w.t.Logf("spendsync %s: exit %d\n%s", strings.Join(args, " "), code, errOut.String())
+	}
+	if strings.Contains(out.String()+errOut.String(), adsim.DefaultPassword) || strings.Contains(out.String()+errOut.String(), adsim.DefaultKey) {
+		w.t.Errorf("spendsync %s shows a secret:\n%s%s", strings.Join(args, " "), out.String(), errOut.String())
+	}
+	return code, out.String(), lines[len(lines)-1]
+}
+
+// must runs a command that has to succeed.
+func (w *world) must(args ...string) string {
+	w.t.Helper()
+	code, out, last := w.run(args...)
+	if code != exitOK {
+		w.t.Fatalf("spendsync %s: exit %d: %s", strings.Join(args, " "), code, last)
+	}
+	return out
+}
+
+// ask asks the published warehouse a question; cells are joined by bars.
+func (w *world) ask(q string) string {
+	w.t.Helper()
+	a, err := load.Query(w.t.Context(), w.dir, q)
+	if err != nil {
+		w.t.Fatalf("%s: %v", q, err)
+	}
+	var lines []string
+	for _, r := range a.Rows {
+		var cells []string
+		for _, c := range r {
+			if !c.Valid {
+				c.V = "NULL"
+			}
+			cells = append(cells, c.V)
+		}
+		lines = append(lines, strings.Join(cells, "|"))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// today is the service's day, from which the tests count back.
+func (w *world) today() schema.Date { return date(w.service.Today()) }
+
+// checkTruth compares every day in reach, row by row, with what the service says
+// a perfect copy holds, in DuckDB and in Parquet; and the store with itself.
+func (w *world) checkTruth() {
+	w.t.Helper()
+	w.must("verify")
+	m, err := load.ReadManifest(w.dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	inDuckDB := map[string]string{}
+	for _, line := range strings.Split(w.ask(`SELECT report_date, campaign_id, creative_id, source_id, campaign_name, spend, clicks, impressions, conversions FROM spend_daily`), "\n") {
+		if line != "" {
+			inDuckDB[strings.Join(strings.SplitN(line, "|", 5)[:4], "|")] = line
+		}
+	}
+	for d := w.today() - 32; d <= w.today(); d++ {
+		want := map[string]string{}
+		for l := range w.service.Truth(d.String()) {
+			spend := schema.Money(l.Spend)
+			key := fmt.Sprintf("%s|%s|%s|%s", d, l.CampaignID, l.CreativeID, l.SourceID)
+			want[key] = fmt.Sprintf("%s|%s|%d.%06d|%d|%d|%d", key, l.CampaignName, spend/schema.Dollar, spend%schema.Dollar, l.Clicks, l.Impressions, l.Conversions)
+		}
+		path := "parquet/spend_daily/account=acme/day=" + d.String() + "/data.parquet"
+		if m.Accounts["acme"].Files[path] == nil {
+			w.t.Errorf("%s is not published", path)
+			continue
+		}
+		rows, err := load.ReadRows(filepath.Join(w.dir, path), schema.SpendDaily)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if len(rows) != len(want) {
+			w.t.Errorf("%s: %d rows in Parquet, the service has %d", d, len(rows), len(want))
+		}
+		for _, r := range rows {
+			key := fmt.Sprintf("%s|%s|%s|%s", d, r.CampaignID, r.CreativeID, r.SourceID)
+			got := fmt.Sprintf("%s|%s|%d.%06d|%d|%d|%d", key, r.CampaignName, r.Spend/schema.Dollar, r.Spend%schema.Dollar, r.Clicks.V, r.Impressions.V, r.Conversions.V)
+			if got != want[key] {
+				w.t.Errorf("Parquet has  %s\nthe service %s", got, want[key])
+			}
+			if inDuckDB[key] != want[key] {
+				w.t.Errorf("DuckDB has   %s\nthe service %s", inDuckDB[key], want[key])
+			}
+			delete(inDuckDB, key)
+		}
+	}
+	for _, line := range inDuckDB {
+		if d := date(strings.SplitN(line, "|", 2)[0]); d >= w.today()-32 {
+			w.t.Errorf("DuckDB has a row that the service has not: %s", line)
+		}
+	}
+}
+
+// hashes are the files under some folders of the store, by their content.
+func (w *world) hashes(under ...string) map[string]string {
+	w.t.Helper()
+	out := map[string]string{}
+	for _, u := range under {
+		err := filepath.WalkDir(filepath.Join(w.dir, u), func(p string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			b, err := os.ReadFile(p)
+			out[p] = fmt.Sprintf("%x", sha256.Sum256(b))
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func (w *world) summary(stdout string) schema.Run {
+	w.t.Helper()
+	var r schema.Run
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		w.t.Fatalf("%v in %s", err, stdout)
+	}
+	return r
+}
+
+func TestSync_CopiesTheWholeReach(t *testing.T) {
+	for name, edit := range map[string]func(*adsim.Config){
+		"plain":              func(*adsim.Config) {},
+		"floats and escapes": func(c *adsim.Config) { c.FloatNoise, c.EscapeUnicode = true, true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, edit)
+			w.env["PAGE_SIZE"] = "25"
+			r := w.summary(w.must("sync", "--json"))
+			if r.DaysProven != 33 || r.DaysChanged != 33 || !r.Published || r.Generation != 1 {
+				t.Errorf("first sync: %+v", r)
+			}
+			w.checkTruth()
+			if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
+				t.Errorf("a first read wrote %s lines of spend_change", got)
+			}
+			if got := w.ask("SELECT state, control_total_state, count(*) FROM ops.day_coverage GROUP BY ALL ORDER BY 1"); got != "complete|matched|32\nopen|open|1" {
+				t.Errorf("coverage = %s", got)
+			}
+		})
+	}
+}
+
+func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	before, data := w.hashes("parquet", "raw"), w.ask("FROM spend_daily ORDER BY ALL")
+	w.env["REREAD_AFTER"] = "0s" // read all of it again
+	r := w.summary(w.must("sync", "--json"))
+	if r.DaysPlanned != 33 || r.DaysProven != 33 || r.DaysChanged != 0 {
+		t.Errorf("second sync: %+v", r)
+	}
+	after := w.hashes("parquet", "raw")
+	if len(before) < 66 || len(before) != len(after) {
+		t.Errorf("%d files before, %d after", len(before), len(after))
+	}
+	for path, h := range before {
+		if after[path] != h {
+			t.Errorf("%s changed", path)
+		}
+	}
+	if w.ask("FROM spend_daily ORDER BY ALL") != data {
+		t.Error("spend_daily changed")
+	}
+	if got := w.ask("SELECT count(*) FROM ops.run"); got != "2" {
+		t.Errorf("ops.run has %s runs", got)
+	}
+	delete(w.env, "REREAD_AFTER")
+	if r := w.summary(w.must("sync", "--json")); r.DaysPlanned != 3 {
+		t.Errorf("third sync planned %d days, want the 3 young ones", r.DaysPlanned)
+	}
+}
+
+func TestSync_ExplainsEveryRestatement(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	day := w.today() - 5
+	before := w.ask(fmt.Sprintf("SELECT sum(spend), sum(clicks), count(*) FROM spend_daily WHERE report_date = '%s'", day))
+	gone, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "delete", Row: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.Restate((day - 1).String(), adsim.Restatement{Kind: "insert", Row: 2}); err != nil {
+		t.Fatal(err)
+	}
+	w.env["REREAD_AFTER"] = "0s"
+	r := w.summary(w.must("sync", "--json"))
+	if r.DaysChanged != 2 || r.Restatements != 3 || r.RowsInserted != 1 || r.RowsUpdated != 1 || r.RowsDeleted != 1 {
+		t.Errorf("sync: %+v", r)
+	}
+	w.checkTruth()
+	if got, want := w.ask("SELECT source_id FROM spend_change WHERE op = 'delete'"), gone.SourceID; got != want {
+		t.Errorf("deleted source = %s, want %s", got, want)
+	}
+	// What was, plus what spend_change says, is what is.
+	if got := w.ask(fmt.Sprintf(`WITH c AS (SELECT coalesce(sum(new_spend), 0) - coalesce(sum(old_spend), 0) AS spend,
+			coalesce(sum(new_clicks), 0) - coalesce(sum(old_clicks), 0) AS clicks,
+			count(*) FILTER (WHERE op = 'insert') - count(*) FILTER (WHERE op = 'delete') AS rows
+		FROM spend_change WHERE report_date = '%[1]s')
+		SELECT sum(s.spend) - any_value(c.spend), sum(s.clicks) - any_value(c.clicks), count(*) - any_value(c.rows) FROM spend_daily s, c WHERE report_date = '%[1]s'`, day)); got != before {
+		t.Errorf("the new day less its changes = %s, was %s", got, before)
+	}
+}
+
+func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	day := w.today() - 4
+	w.env["REREAD_AFTER"] = "0s"
+	// Without a control total only the suspicion stands between a broken answer
+	// and the stored day.
+	noTotals := adsim.Fault{Kind: adsim.Status, Status: 400, Query: "columns=date,total_spend,clicks"}
+	w.service.Fail(noTotals)
+	// Once empty, then as before: nothing is lost.
+	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Query: "include_creatives=true", Day: day.String(), Times: 1})
+	w.must("sync")
+	w.checkTruth()
+	if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
+		t.Errorf("spend_change has %s lines", got)
+	}
+	w.service.ClearFaults()
+	// Really emptied: believed when it is said twice.
+	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "empty"}); err != nil {
+		t.Fatal(err)
+	}
+	w.must("sync")
+	w.checkTruth()
+	if got := w.ask(fmt.Sprintf("SELECT count(*) > 0 AND bool_and(op = 'delete') FROM spend_change WHERE report_date = '%s'", day)); got != "true" {
+		t.Errorf("the vanished rows are all in spend_change as delete: %s", got)
+	}
+}
+
+func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	r := openReader(t, w.dir)
+	before := r.scan()
+	if _, err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply", Percent: 200}); err != nil {
+		t.Fatal(err)
+	}
+	w.must("sync")
+	if after := r.scan(); after != before {
+		t.Errorf("the open reader saw %s, then %s", before, after)
+	}
+	if again := openReader(t, w.dir).scan(); again == before {
+		t.Error("a new reader sees the old generation")
+	}
+}
+
+func TestSync_StoppedBySignal(t *testing.T) {
+	w := newWorld(t)
+	w.env["REPORT_CONCURRENCY"] = "1"
+	ctx, cancel := context.WithCancel(t.Context())
+	// The tenth day stalls; then the signal comes.
+	w.service.Fail(adsim.Fault{Kind: "stall", Day: (w.today() - 23).String()})
+	go func() {
+		for len(w.service.Requests()) < 11 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	code, _, last := w.runCtx(ctx, "sync")
+	if code != exitStopped || !strings.Contains(last, "published generation 1") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+	if got := w.ask("SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "complete|9\nmissing|24" {
+		t.Errorf("coverage = %s", got)
+	}
+	w.service.ClearFaults()
+	w.must("sync")
+	w.checkTruth()
+}
+
+func TestReplay_MendsADamagedDay(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	path := filepath.Join(w.dir, "parquet/spend_daily/account=acme", "day="+(w.today()-3).String(), "data.parquet")
+	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, _ := w.run("verify"); code != exitDamaged || !strings.Contains(out, "spendsync replay") {
+		t.Errorf("verify: exit %d: %s", code, out)
+	}
+	if code, _, last := w.run("rebuild"); code != exitDamaged {
+		t.Errorf("rebuild from a damaged file: exit %d: %s", code, last)
+	}
+	w.must("replay")
+	w.checkTruth()
+}
+
+func TestRebuild_GivesTheSameContent(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	all := func() string {
+		return w.ask("FROM spend_daily ORDER BY ALL") + w.ask("FROM calendar ORDER BY ALL") + w.ask("SELECT * EXCLUDE days_until_unreachable FROM ops.day_coverage ORDER BY ALL") +
+			w.ask("FROM ops.step ORDER BY ALL")
+	}
+	before := all()
+	if err := os.Remove(filepath.Join(w.dir, "warehouse.duckdb")); err != nil {
+		t.Fatal(err)
+	}
+	w.must("rebuild")
+	if all() != before {
+		t.Error("the rebuilt warehouse has other content")
+	}
+	w.checkTruth()
+}

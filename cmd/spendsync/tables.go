@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/schema"
+)
+
+func (a *app) tablesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "tables [TABLE]", Short: "Print the data dictionary: every table and column, with its meaning",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tables := schema.Tables
+			if len(args) > 0 {
+				var err error
+				if tables, err = findTables(args); err != nil {
+					return err
+				}
+			}
+			if a.json {
+				return writeJSON(a.stdout, schema.Dictionary(tables))
+			}
+			_, err := fmt.Fprint(a.stdout, schema.DictionaryText(tables))
+			return err
+		},
+	}
+}
+
+func findTables(names []string) ([]*schema.Table, error) {
+	var found []*schema.Table
+	for _, name := range names {
+		ok := false
+		for _, t := range schema.Tables {
+			if t.Name == name || t.FullName() == name {
+				found, ok = append(found, t), true
+			}
+		}
+		if !ok {
+			return nil, usage("there is no table %q; 'spendsync tables' lists them", name)
+		}
+	}
+	return found, nil
+}
