@@ -115,6 +115,35 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 	}
 }
 
+func TestRun_TakesChangesOfSettings(t *testing.T) {
+	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-shape", "bare+nototals")
+	control := strings.TrimSuffix(api, adsim.APIPrefix) + "/_sim/"
+	order := func(body string) (id string) {
+		resp, err := http.Post(control+"change", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		var answer struct{ ID, Error string }
+		if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%s: %d %+v %v", body, resp.StatusCode, answer, err)
+		}
+		return answer.ID
+	}
+	id := order(`{"do":"create","set":{"name":"Fresh","default_bid":"0.450001"}}`)
+	order(`{"campaign":"` + id + `","set":{"status":"paused"}}`)
+	status, body := get(t, api+"/v1/campaigns/"+id, func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") })
+	if want := `{"id":"` + id + `","name":"Fresh","status":"paused","delivery_status":"paused","default_bid":0.450001,`; status != 200 || !strings.HasPrefix(string(body), want) {
+		t.Errorf("%d %s, want %s", status, body, want)
+	}
+	if _, body := get(t, control+"settings?campaign="+id, nil); !bytes.Contains(body, []byte(`"default_bid":"0.450001"`)) {
+		t.Errorf("got %s", body)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRun_ControlCanBeOff(t *testing.T) {
 	api, _, _, stop := start(t, "-control=false")
 	if status, _ := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil); status != 404 {

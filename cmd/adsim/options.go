@@ -52,7 +52,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
 	f.BoolVar(&c.FloatNoise, "float-noise", false, "write some amounts as services do that compute in floats")
 	f.BoolVar(&c.EscapeUnicode, "ascii", false, "write texts with \\u escapes")
-	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap, joined: data+longids", func(v string) (err error) {
+	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap +limitmap +nototals, joined: data+longids", func(v string) (err error) {
 		c.Shape, err = adsim.ParseShape(v)
 		return err
 	})

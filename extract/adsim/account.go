@@ -24,7 +24,20 @@ type account struct {
 
 	mu    sync.Mutex
 	built map[slotLife]*campaign
+
+	rolls     cache[rollKey, *roll]
+	usualOnce sync.Once
+	usual     uint64 // see usualTraffic
 }
+
+// roll is the campaigns that the advertiser API knows on a day, newest first.
+type roll struct {
+	list []*campaign
+	byID map[string]*campaign
+}
+
+// rollKey is what a roll depends on.
+type rollKey struct{ anchor, today day }
 
 // slot is a place in the account; its campaigns are its lives.
 type slot struct {
@@ -49,6 +62,7 @@ func newAccount(cfg Config, zone *time.Location) *account {
 		rowsPerDay:  cfg.RowsPerDay,
 		idScale:     1000,
 		built:       make(map[slotLife]*campaign),
+		rolls:       cache[rollKey, *roll]{most: 1 << 18, weigh: func(r *roll) int64 { return int64(len(r.list)) + 1 }},
 	}
 	a.sources = newSourceTable(a.seed, cfg.Sources)
 	a.slots = make([]slot, max(1, (cfg.Campaigns*2+2)/3))
@@ -118,7 +132,17 @@ func (a *account) existingOn(d day) []*campaign {
 // first day the service was asked on: as many campaigns as configured are there
 // then, all those that were alive of late among them; later ones are added and
 // none is ever taken away.
-func (a *account) listing(anchor, today day) []*campaign {
+func (a *account) listing(anchor, today day) *roll {
+	return a.rolls.get(rollKey{anchor, today}, func() *roll {
+		r := &roll{list: a.listed(anchor, today), byID: map[string]*campaign{}}
+		for _, c := range r.list {
+			r.byID[c.id] = c
+		}
+		return r
+	})
+}
+
+func (a *account) listed(anchor, today day) []*campaign {
 	const late = 40 // more than the report's reach
 	var list, older []*campaign
 	for i := range a.slots {

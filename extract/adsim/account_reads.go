@@ -7,7 +7,7 @@ import (
 
 // me answers GET /v1/me: whom the key acts for, and whether it can make changes.
 func (s *Service) me(c *call) reply {
-	return s.one("", func(o *object) {
+	return s.one(c, "", func(o *object) {
 		o.str("advertiser_id", s.cfg.AdvertiserID)
 		o.str("advertiser_name", s.cfg.AdvertiserName)
 		o.str("key_name", "reporting")
@@ -26,14 +26,26 @@ func (s *Service) limits(c *call) reply {
 		name string
 		most int64
 	}{{"campaign_create", 50}, {"campaign_update", 500}, {"creative_create", 200}, {"creative_update", 500}, {"source_update", 1000}, {"image_upload", 200}}
-	return s.one("", func(o *object) {
-		o.list("limits", len(kinds), func(i int) {
-			o.begin("")
-			o.str("kind", kinds[i].name)
+	return s.one(c, "", func(o *object) {
+		budget := func(i int) {
 			o.int("used", 0)
 			o.int("limit", kinds[i].most)
 			o.str("resets_at", resets)
 			o.end()
+		}
+		if s.cfg.Shape.LimitMap {
+			o.begin("limits")
+			for i, kind := range kinds {
+				o.begin(kind.name)
+				budget(i)
+			}
+			o.end()
+			return
+		}
+		o.list("limits", len(kinds), func(i int) {
+			o.begin("")
+			o.str("kind", kinds[i].name)
+			budget(i)
 		})
 	})
 }
@@ -74,7 +86,7 @@ func (s *Service) balance(c *call) reply {
 		status, message, left = "low", "The balance lasts less than two days. Add funds in the dashboard.", min(left, average*3/2)
 	}
 	left = left / 10_000 * 10_000
-	return s.one("", func(o *object) {
+	return s.one(c, "", func(o *object) {
 		o.money("available_balance", left)
 		o.str("currency", "USD")
 		o.str("payment_mode", "card")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -213,6 +214,7 @@ func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
 		{"/v1/campaigns?search=" + strings.Repeat("x", 101), 400, "validation_failed", "search"},
 		{"/v1/campaigns?page=2", 400, "validation_failed", "page"},
 		{"/v1/campaigns?limit=5&limit=6", 400, "validation_failed", "limit"},
+		{"/v1/campaigns/" + id + "/creatives?offset=10001", 400, "validation_failed", "offset"},
 		{"/v1/campaigns/" + id + "/creatives?status=rejected,nosuch", 400, "validation_failed", "status"},
 		{"/v1/me?x=1", 400, "validation_failed", "x"},
 		{"/v1/balance?fresh=maybe", 400, "validation_failed", "fresh"},
@@ -375,6 +377,34 @@ func TestAPI_Shapes(t *testing.T) {
 	}
 }
 
+func TestAPI_ShapesOfLimitsAndOfListsWithoutTotals(t *testing.T) {
+	for _, word := range []string{"named", "bare", "data", "items"} {
+		plain, err1 := ParseShape(word)
+		other, err2 := ParseShape(word + "+limitmap+nototals")
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		list, byKind := sim(Config{Shape: plain}), sim(Config{Shape: other})
+		kinds := unwrap(unwrap(fetchJSON(t, byKind, "/v1/limits"), "data"), "limits").(map[string]any)
+		for _, want := range objects(unwrap(unwrap(fetchJSON(t, list, "/v1/limits"), "data"), "limits")) {
+			got := asMap(kinds[str(want["kind"])])
+			if len(got) != 3 || got["limit"] != want["limit"] || got["used"] != want["used"] || got["resets_at"] != want["resets_at"] {
+				t.Errorf("%s: got %v, want %v", word, got, want)
+			}
+		}
+		id := list.CampaignIDs()[0]
+		for _, path := range []string{"/v1/campaigns?limit=7", "/v1/campaigns/" + id + "/creatives"} {
+			want, got := fetchJSON(t, list, path), fetchJSON(t, byKind, path)
+			for _, k := range []string{"total", "limit", "offset"} {
+				delete(asMap(want), k)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: got %v\nwant %v", word, got, want)
+			}
+		}
+	}
+}
+
 func TestAPI_LeavesOutWhatItCouldNotRead(t *testing.T) {
 	s := sim(Config{})
 	id := campaignsOf(t, s, "")[0]["id"].(string)
@@ -392,7 +422,7 @@ func TestAPI_LeavesOutWhatItCouldNotRead(t *testing.T) {
 // TestAPI_IsAsItsDescriptionSays checks every reply against openapi.json: the
 // paths, the types, the keys that must be there and those that may.
 func TestAPI_IsAsItsDescriptionSays(t *testing.T) {
-	for _, word := range []string{"named", "bare+longids", "data+bidmap", "items"} {
+	for _, word := range []string{"named", "bare+longids+limitmap", "data+bidmap", "items+nototals"} {
 		shape, err := ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
@@ -410,7 +440,7 @@ func TestAPI_IsAsItsDescriptionSays(t *testing.T) {
 			op := item.(map[string]any)["get"].(map[string]any)
 			response := resolve(doc, op["responses"].(map[string]any)["200"])
 			schema := response["content"].(map[string]any)["application/json"].(map[string]any)["schema"]
-			for _, c := range s.account.listing(st.anchor, st.today) {
+			for _, c := range s.account.listing(st.anchor, st.today).list {
 				p := strings.ReplaceAll(path, "{campaign_id}", c.id)
 				p = strings.ReplaceAll(p, "{creative_id}", c.creatives[0].id)
 				if status, _, body := callAPI(t, s, p); status == 404 && c.creatives[0].created > st.today {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -87,4 +88,36 @@ func BenchmarkControlTotal(b *testing.B) {
 		s.kept = newCaches(0)
 		s.group(&st, rq.question)
 	}
+}
+
+// BenchmarkBigAccount reads an account of 1000 campaigns with three creatives
+// each, as a snapshot of its settings does; 50 of them were changed.
+func BenchmarkBigAccount(b *testing.B) {
+	s := sim(Config{Campaigns: 1000, CreativesPerCampaign: 3, RateLimit: -1})
+	ids := s.CampaignIDs()
+	for i := range 50 {
+		change(b, s, Change{Campaign: ids[i*20], Set: map[string]any{"name": itoa(i)}, Force: true})
+	}
+	for _, c := range []struct{ name, path, query string }{
+		{"list", "/v1/campaigns", everyStatus}, {"campaign", "/v1/campaigns/%s", ""},
+		{"creatives", "/v1/campaigns/%s/creatives", "?limit=100"}, {"sources", "/v1/campaigns/%s/sources", ""},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				query := c.query
+				if c.name == "list" {
+					query += "&offset=" + itoa(i%10*100)
+				}
+				if status, _, body := callAPI(b, s, strings.Replace(c.path, "%s", ids[i%1000], 1)+query); status != 200 {
+					b.Fatal(status, string(body))
+				}
+				s.ResetRequests()
+			}
+		})
+	}
+	b.Run("change", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			change(b, s, Change{Campaign: ids[i%1000], Set: map[string]any{"name": itoa(i)}, Force: true})
+		}
+	})
 }

@@ -35,6 +35,7 @@ type campaign struct {
 	allowList        bool
 	overrides        uint64      // one source in so many has a bid of its own; 0: none
 	creatives        []*creative // by ID
+	newest           []*creative // the same, as the API lists them
 }
 
 // audience is who a campaign is shown to; zero values are not set.
@@ -71,10 +72,7 @@ func (a *account) buildCampaign(s *slot, life int) *campaign {
 	c.ends = h%3 == 0
 	c.rejected = s.period < 450 && h>>8%12 == 0
 	c.audience = buildAudience(chance(key, aboutSettings))
-	c.minBid = 100_000
-	if au := c.audience; au.minAge > 0 || au.maxAge > 0 || au.gender != "" || au.lessThan > 0 && au.lessThan <= 10080 {
-		c.minBid = 300_000
-	}
+	c.minBid = c.audience.minBid()
 	c.baseBid = max(c.minBid, int64(between(mix(key+8), 10, 110))*10_000)
 	if h>>16%5 < 2 {
 		c.targetCPA = int64(between(mix(key+9), 5, 80)) * 1_000_000
@@ -101,27 +99,9 @@ func (a *account) buildCampaign(s *slot, life int) *campaign {
 	}
 	slices.SortFunc(c.creatives, func(x, y *creative) int { return cmp.Compare(x.id, y.id) })
 	c.creatives = slices.CompactFunc(c.creatives, func(x, y *creative) bool { return x.id == y.id })
+	c.newest = slices.Clone(c.creatives)
+	slices.SortFunc(c.newest, newestCreativeFirst)
 	return c
-}
-
-// dailyLimit is a budget that the campaign keeps within on most days: half as much
-// again as the dearest of four days spread over its life.
-func (a *account) dailyLimit(c *campaign) int64 {
-	c.limitOnce.Do(func() {
-		most := int64(0)
-		for k := range day(4) {
-			d := c.starts + (c.over-c.starts)*k/4
-			settled := state{today: d, asOf: (d + 60).start(a.zone)}
-			spend := int64(0)
-			for r := range a.rows(&settled, d, scope{campaign: c.id, delivered: true}) {
-				spend += r.Spend
-			}
-			most = max(most, spend)
-		}
-		const step = 50_000_000
-		c.limit = min(max((most*3/2+step-1)/step*step, 100_000_000), 1_000_000_000_000)
-	})
-	return c.limit
 }
 
 func buildAudience(h uint64) audience {
@@ -154,6 +134,14 @@ func buildAudience(h uint64) audience {
 	}
 	au.unsupported = h>>16%9 == 0
 	return au
+}
+
+// minBid is the lowest bid that the audience allows.
+func (a *audience) minBid() int64 {
+	if a.minAge > 0 || a.maxAge > 0 || a.gender != "" || a.lessThan > 0 && a.lessThan <= 10080 {
+		return 300_000
+	}
+	return lowestBid
 }
 
 // bid is the default bid on a day; it changes with the month.
@@ -226,13 +214,8 @@ func (c *campaign) blocked(t *sourceTable, d day) []int32 {
 	return list
 }
 
-// newestCreatives lists the creatives as the API does.
-func (c *campaign) newestCreatives() []*creative {
-	list := slices.Clone(c.creatives)
-	slices.SortFunc(list, func(x, y *creative) int {
-		return cmp.Or(y.createdAt.Compare(x.createdAt), cmp.Compare(y.id, x.id))
-	})
-	return list
+func newestCreativeFirst(x, y *creative) int {
+	return cmp.Or(y.createdAt.Compare(x.createdAt), cmp.Compare(y.id, x.id))
 }
 
 func (c *campaign) creative(id string) *creative {
@@ -261,26 +244,31 @@ func (s *Service) listCampaigns(c *call) reply {
 		return s.invalid(field, message)
 	}
 	var list []*campaign
-	for _, cp := range s.account.listing(c.st.anchor, c.st.today) {
-		if slices.Contains(wanted, cp.status(c.st.today)) && (holds(cp.name, search) || holds(cp.id, search)) {
+	for _, cp := range s.campaigns(c.st) {
+		asked := c.st.changes.campaign(cp.id)
+		if asked.hidden != "" || !slices.Contains(wanted, or(asked.status, cp.status(c.st.today))) {
+			continue
+		}
+		if search == "" || holds(or(asked.name, cp.name), search) || holds(cp.id, search) {
 			list = append(list, cp)
 		}
 	}
-	return s.many("campaigns", w, len(list), func(o *object, i int) { s.campaignHead(o, c, list[i]) })
+	return s.many(c, "campaigns", w, len(list), func(o *object, i int) {
+		now := s.campaignNow(c.st, list[i])
+		s.campaignHead(o, c, list[i], &now)
+	})
 }
 
 func holds(s, part string) bool {
 	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
-// findCampaign finds a campaign of the account by its ID.
+// findCampaign finds a campaign that a read of its own finds.
 func (s *Service) findCampaign(c *call, id string) *campaign {
-	for _, cp := range s.account.listing(c.st.anchor, c.st.today) {
-		if cp.id == id {
-			return cp
-		}
+	if c.st.changes.campaign(id).hidden == Hide {
+		return nil
 	}
-	return nil
+	return s.campaign(c.st, id)
 }
 
 // getCampaign answers GET /v1/campaigns/{campaign_id}.
@@ -289,75 +277,29 @@ func (s *Service) getCampaign(c *call) reply {
 	if cp == nil {
 		return s.notFound("campaign")
 	}
-	return s.one("campaign", func(o *object) {
-		s.campaignHead(o, c, cp)
-		if cp.targetCPA > 0 {
-			o.money("target_cpa", cp.targetCPA)
-		} else {
-			o.raw("target_cpa", "null")
-		}
-		o.str("start_date", cp.starts.start(s.zone).UTC().Format(time.RFC3339))
-		end := ""
-		if cp.ends {
-			end = cp.over.start(s.zone).UTC().Format(time.RFC3339)
-		}
-		o.strOrNull("end_date", end)
-		o.str("source_targeting_mode", cp.mode())
-		cp.audience.write(o)
+	now := s.campaignNow(c.st, cp)
+	return s.one(c, "campaign", func(o *object) {
+		s.campaignHead(o, c, cp, &now)
+		o.moneyOrNull("target_cpa", now.targetCPA)
+		o.str("start_date", instant(now.start))
+		o.strOrNull("end_date", instant(now.end))
+		src := sourcesNow{allowList: or(c.st.changes.campaign(cp.id).allowList, cp.allowList)}
+		o.str("source_targeting_mode", src.mode())
+		now.audience.write(o)
 	})
 }
 
 // campaignHead writes what the list and the single read share.
-func (s *Service) campaignHead(o *object, c *call, cp *campaign) {
-	d := c.st.today
+func (s *Service) campaignHead(o *object, c *call, cp *campaign, now *campaignNow) {
 	o.str(s.cfg.Shape.idKey("campaign_id"), cp.id)
-	o.str("name", cp.name)
-	o.str("status", cp.status(d))
+	o.str("name", now.name)
+	o.str("status", now.status)
 	if !c.fault.is(Unreadable) {
-		o.str("delivery_status", s.deliveryStatus(c.st, cp))
+		o.str("delivery_status", now.delivery)
 	}
-	o.money("default_bid", cp.bid(d))
-	o.money("daily_spend_limit", s.account.dailyLimit(cp))
-	o.str("created_at", cp.createdAt.UTC().Format(time.RFC3339))
-}
-
-// deliveryStatus is what becomes of the campaign at this moment.
-func (s *Service) deliveryStatus(st *state, c *campaign) string {
-	d := st.today
-	if status := c.status(d); status != "active" {
-		return status
-	}
-	if d < c.starts {
-		return "scheduled"
-	}
-	running, refused := 0, 0
-	for _, cr := range c.creatives {
-		switch {
-		case !cr.existsOn(d):
-		case cr.status(d) == "active":
-			running++
-		case cr.status(d) == "rejected":
-			refused++
-		}
-	}
-	switch {
-	case running == 0 && refused > 0:
-		return "all_creatives_rejected"
-	case running == 0:
-		return "waiting_for_creatives"
-	case s.cfg.BalanceStatus == "depleted":
-		return "waiting_for_funds"
-	case chance(c.key, aboutDay, uint64(d))%6 == 0 && arrivedShare(d, st.asOf, s.zone) > 50_000:
-		return "daily_limit_reached"
-	}
-	return "active"
-}
-
-func (c *campaign) mode() string {
-	if c.allowList {
-		return "allow_list"
-	}
-	return "block_list"
+	o.money("default_bid", now.bid)
+	o.moneyOrNull("daily_spend_limit", now.limit)
+	o.str("created_at", instant(cp.createdAt))
 }
 
 // write appends the audience; what it does not restrict is left out.

@@ -51,4 +51,5 @@ const (
 	aboutNoise
 	aboutImage
 	aboutIcon
+	aboutMade
 )

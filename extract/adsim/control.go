@@ -18,6 +18,8 @@ import (
 //	POST   /_sim/fault      a [Fault], with "for" as "2s"
 //	DELETE /_sim/fault      takes all faults away
 //	POST   /_sim/restate    a [Restatement] with "day"; or {"kind":"freeze"}, {"kind":"thaw"}
+//	POST   /_sim/change     a [Change]; the answer is {"id":"C..."}, of what was changed or created
+//	GET    /_sim/settings   ?campaign=ID: its [Settings]; without: those of all campaigns, newest first. JSON lines
 //	GET    /_sim/truth      ?day=YYYY-MM-DD (without: all days of the reach); &sum=1 for one line a day. JSON lines
 //	GET    /_sim/sources    {"bad":[...],"good":[...]}
 //	GET    /_sim/requests   JSON lines
@@ -45,6 +47,10 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 		s.ClearFaults()
 	case "POST restate":
 		err = s.restateAs(w, body)
+	case "POST change":
+		err = s.changeAs(w, body)
+	case "GET settings":
+		err = s.writeSettings(w, r.URL.Query().Get("campaign"))
 	case "GET truth":
 		err = s.writeTruth(w, r.URL.Query().Get("day"), r.URL.Query().Get("sum") != "")
 	case "GET sources":
@@ -87,6 +93,7 @@ func writeControl(w http.ResponseWriter, body []byte) {
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
+	d.UseNumber() // an amount goes through no float
 	return d.Decode(into)
 }
 
@@ -174,6 +181,46 @@ func (s *Service) restateAs(w http.ResponseWriter, body []byte) error {
 	if line.Date != "" {
 		writeControl(w, appendLine(nil, line))
 	}
+	return nil
+}
+
+func (s *Service) changeAs(w http.ResponseWriter, body []byte) error {
+	var c Change
+	if err := decode(body, &c); err != nil {
+		return err
+	}
+	id, err := s.change(c)
+	if err != nil {
+		return err
+	}
+	o := object{}
+	o.begin("")
+	o.str("id", id)
+	o.end()
+	writeControl(w, o.dst)
+	return nil
+}
+
+// writeSettings writes the settings of a campaign or, without one, of all.
+func (s *Service) writeSettings(w http.ResponseWriter, campaignID string) error {
+	ids := []string{campaignID}
+	if campaignID == "" {
+		ids = s.CampaignIDs()
+	}
+	var out []byte
+	for _, id := range ids {
+		settings, err := s.Settings(id)
+		if err != nil {
+			return err
+		}
+		line, err := json.Marshal(settings)
+		if err != nil {
+			return err
+		}
+		out = append(append(out, line...), '\n')
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	_, _ = w.Write(out)
 	return nil
 }
 

@@ -133,12 +133,12 @@ func (s *Service) listCreatives(c *call) reply {
 		return s.invalid(field, message)
 	}
 	var list []*creative
-	for _, cr := range cp.newestCreatives() {
-		if cr.created <= c.st.today && slices.Contains(wanted, cr.status(c.st.today)) {
+	for _, cr := range s.creatives(c.st, cp) {
+		if c.st.changes.creative(cr.id).hidden == "" && slices.Contains(wanted, s.creativeStatus(c.st, cr)) {
 			list = append(list, cr)
 		}
 	}
-	return s.many("creatives", w, len(list), func(o *object, i int) { s.writeCreative(o, c.st, list[i]) })
+	return s.many(c, "creatives", w, len(list), func(o *object, i int) { s.writeCreative(o, c.st, list[i]) })
 }
 
 // getCreative answers GET /v1/creatives/{creative_id}.
@@ -146,28 +146,28 @@ func (s *Service) getCreative(c *call) reply {
 	id := c.path[1]
 	campaignID, _, _ := strings.Cut(id, "-")
 	if cp := s.findCampaign(c, campaignID); cp != nil {
-		if cr := cp.creative(id); cr != nil && cr.created <= c.st.today {
-			return s.one("creative", func(o *object) { s.writeCreative(o, c.st, cr) })
+		if cr := s.creative(c.st, cp, id); cr != nil && c.st.changes.creative(id).hidden != Hide {
+			return s.one(c, "creative", func(o *object) { s.writeCreative(o, c.st, cr) })
 		}
 	}
 	return s.notFound("creative")
 }
 
 func (s *Service) writeCreative(o *object, st *state, cr *creative) {
+	now := s.creativeNow(st, cr)
 	o.str(s.cfg.Shape.idKey("creative_id"), cr.id)
 	o.str("campaign_id", cr.campaign.id)
-	o.str("title", cr.title)
-	o.str("message", cr.message)
-	o.str("link", cr.link)
-	o.strOrNull("image_id", cr.imageID)
-	o.strOrNull("icon_id", cr.iconID)
-	o.strOrNull("button1", cr.button1)
-	o.strOrNull("button2", cr.button2)
-	status := cr.status(st.today)
-	o.str("status", status)
-	if status == "rejected" {
-		o.strings("rejection_reasons", []string{"misleading_claim", "low_quality_image"})
-		o.str("rejection_comment", "Please don't promise \"guaranteed\" results;\nsee the policy, section 4.")
+	o.strOrNull("title", now.title)
+	o.strOrNull("message", now.message)
+	o.strOrNull("link", now.link)
+	o.strOrNull("image_id", now.imageID)
+	o.strOrNull("icon_id", now.iconID)
+	o.strOrNull("button1", now.button1)
+	o.strOrNull("button2", now.button2)
+	o.str("status", now.status)
+	if now.status == "rejected" {
+		o.strings("rejection_reasons", now.reasons)
+		o.str("rejection_comment", now.comment)
 	}
-	o.str("created_at", cr.createdAt.UTC().Format(time.RFC3339))
+	o.str("created_at", instant(cr.createdAt))
 }

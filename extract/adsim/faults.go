@@ -33,7 +33,11 @@ const (
 	Trailing Kind = "trailing" // Value (a second object if empty) behind the body
 )
 
-// Kinds that change the rows or numbers of a page of the report.
+// Kinds that change the rows or numbers of a page of the report. All but OtherDay
+// do the same to the advertiser API: rows are the entries of a list there,
+// total_rows is total, and a key is one of the entry that Row names or, where one
+// object is read, of that object; "audience.country" is a key in a key. NoPagination
+// leaves total, limit and offset out. Other copies are as the first one.
 const (
 	Shift        Kind = "shift"        // Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
 	Total        Kind = "total"        // total_rows is off by Delta (0: 1)
@@ -47,8 +51,12 @@ const (
 	OtherDay     Kind = "otherday"     // Row has the date Value (empty: the day before)
 	NoPagination Kind = "nopagination" // the reply is of the time before April 2026
 	Top          Kind = "top"          // Column beside or above the rows is the JSON text Value: columns, data, pagination,
-	// page, page_size, total_rows, total_pages; any other name is a key more
+	// page, page_size, total_rows, total_pages (of the API: any key of the body); any other name is a key more
 )
+
+// Endless is the kind of a list of the advertiser API that never ends: every page
+// is full, of the first entries again and again, and total says that there are more.
+const Endless Kind = "endless"
 
 // Unreadable is the kind that leaves out of an advertiser API reply what the
 // service could not read: delivery_status is missing, bid_overrides is null.
@@ -57,18 +65,20 @@ const Unreadable Kind = "unreadable"
 // kinds lists them all.
 var kinds = []Kind{
 	Status, HTML, Empty, Null, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
-	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top, Unreadable,
+	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top, Endless, Unreadable,
 }
 
 // Fault says what goes wrong and when. The first fault that fits a request is the
 // one it meets. What fits:
 //
 //   - Path: "" for every path, else a pattern of [path.Match], with or without the
-//     mount: "/v1/campaigns/*/creatives".
+//     mount: "/v1/campaigns/*/creatives". A star is no slash: "/v1/campaigns/C*" is
+//     the single reads, without their creatives and sources.
 //   - Query: parameters that the request must have, as k=v&k2=v2. An empty value
 //     stands for a parameter that must not be there.
 //   - Day: requests of the report for this day alone.
-//   - Page and PageTo: pages Page to PageTo (0: Page alone, -1: and all after).
+//   - Page and PageTo: pages Page to PageTo (0: Page alone, -1: and all after). A
+//     list of the advertiser API has them too: the first limit entries are page 1.
 //   - AttemptFrom and AttemptTo: the how manieth request of the same path and
 //     query since the fault was set, from 1; To 0 is without end.
 //   - Times: so many requests in all; 0 is without end.
@@ -204,8 +214,18 @@ func (f *setFault) fits(p string, q url.Values) bool {
 	if f.Page == 0 {
 		return true
 	}
-	page, text := parsePositive(q, "page", 1, 1<<40)
-	return text == "" && page >= f.Page && (page <= max(f.Page, f.PageTo) || f.PageTo < 0)
+	page, ok := pageAsked(p, q)
+	return ok && page >= f.Page && (page <= max(f.Page, f.PageTo) || f.PageTo < 0)
+}
+
+// pageAsked is the page that a request asks for.
+func pageAsked(p string, q url.Values) (page int, ok bool) {
+	if !strings.HasPrefix(p, APIPrefix+"/") {
+		page, text := parsePositive(q, "page", 1, 1<<40)
+		return page, text == ""
+	}
+	w, field, _ := (&call{query: q}).window()
+	return w.offset/w.limit + 1, field == ""
 }
 
 // faultReply is the reply of the kinds that replace it.

@@ -378,7 +378,8 @@ func TestRequests_TellWhatWasAsked(t *testing.T) {
 func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 	s := sim(Config{RowsPerDay: 300, Prerender: true, RateLimit: -1})
 	var wait sync.WaitGroup
-	for worker := range 6 {
+	id := s.CampaignIDs()[0]
+	for worker := range 8 {
 		wait.Go(func() {
 			for i := range 5 {
 				switch worker {
@@ -397,6 +398,15 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 						break
 					}
 					callAPI(t, s, "/v1/balance")
+				case 4:
+					made := create(t, s, Change{Set: map[string]any{"name": itoa(i)}})
+					create(t, s, Change{Campaign: made})
+					change(t, s, Change{Campaign: id, Set: map[string]any{"name": itoa(i)}, Force: true})
+				case 5:
+					settingsOf(t, s, id)
+					callAPI(t, s, "/v1/campaigns/"+id)
+					callAPI(t, s, "/v1/campaigns/"+id+"/sources")
+					callAPI(t, s, "/v1/campaigns/"+id+"/creatives")
 				default:
 					ask(t, s, pageOf(i+1))
 					ask(t, s, oneDay(yesterday)+"&columns=source_id,total_spend")

@@ -167,6 +167,15 @@ func (o *object) strOrNull(name, v string) {
 	o.str(name, v)
 }
 
+// moneyOrNull appends null for an amount that is not set.
+func (o *object) moneyOrNull(name string, v int64) {
+	if v == 0 {
+		o.raw(name, "null")
+		return
+	}
+	o.money(name, v)
+}
+
 // begin opens an object inside o; end closes the innermost one.
 func (o *object) begin(name string) {
 	if name != "" {

@@ -188,7 +188,7 @@ func (s *Service) render(st *state, rq *reportRequest, f *Fault) []byte {
 	an := s.answer(st, rq.question)
 	from, to, total := f.window(min(rq.page-1, an.total/rq.size+1)*rq.size, rq.size, an.total)
 	buf := s.rowBufs.Get().(*[]row)
-	rows := f.rows(an.appendRows((*buf)[:0], from, to))
+	rows := hurtRows(f, an.appendRows((*buf)[:0], from, to), (*row).other)
 
 	dst := make([]byte, 0, 512+len(rows)*(40+24*len(rq.columns)))
 	dst = append(dst, `{"columns":`...)

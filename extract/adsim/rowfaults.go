@@ -40,8 +40,8 @@ func orOne(n int) int {
 	return n
 }
 
-// rows takes rows off the page or puts copies on it.
-func (f *Fault) rows(rows []row) []row {
+// hurtRows takes rows off the page or puts copies on it; other makes a copy differ.
+func hurtRows[T any](f *Fault, rows []T, other func(*T)) []T {
 	if f == nil || len(rows) == 0 {
 		return rows
 	}
@@ -53,11 +53,10 @@ func (f *Fault) rows(rows []row) []row {
 	case Duplicate:
 		copied := rows[at]
 		if f.Other {
-			copied.Spend += 1000
-			copied.Clicks++
+			other(&copied)
 		}
 		if !f.InPlace {
-			return slices.Insert(rows, at+1, slices.Repeat([]row{copied}, n)...)
+			return slices.Insert(rows, at+1, slices.Repeat([]T{copied}, n)...)
 		}
 		for k := range n {
 			if i := at + 1 + k; i < len(rows) {
@@ -70,9 +69,9 @@ func (f *Fault) rows(rows []row) []row {
 	return rows
 }
 
-// hitsRow says whether a row is written otherwise than it should be.
-func (f *Fault) hitsRow(i int) bool {
-	if f == nil || f.Row >= 0 && i != f.Row {
+// changesMembers says whether an object is written otherwise than it should be.
+func (f *Fault) changesMembers() bool {
+	if f == nil {
 		return false
 	}
 	switch f.Kind {
@@ -80,6 +79,11 @@ func (f *Fault) hitsRow(i int) bool {
 		return true
 	}
 	return false
+}
+
+// hitsRow says whether this row is.
+func (f *Fault) hitsRow(i int) bool {
+	return f.changesMembers() && (f.Row < 0 || i == f.Row)
 }
 
 // top is what stands in the place of a part beside the rows.
@@ -100,6 +104,14 @@ func (f *Fault) appendTop(dst []byte) []byte {
 		return dst
 	}
 	return f.appendMember(dst, f.Column)
+}
+
+// wrong is the value of another type.
+func (f *Fault) wrong() string {
+	if f.Value == "" {
+		return `"12.50"`
+	}
+	return f.Value
 }
 
 // appendMember appends a key with the fault's value.
@@ -128,11 +140,7 @@ func (w *rowWriter) appendHurtRow(dst []byte, r *row, f *Fault) []byte {
 		dst = append(dst, w.keys[i]...)
 		switch {
 		case mine && f.Kind == WrongType:
-			value := f.Value
-			if value == "" {
-				value = `"12.50"`
-			}
-			dst = append(dst, value...)
+			dst = append(dst, f.wrong()...)
 		case c == colDate && f.Kind == OtherDay:
 			date := f.Value
 			if date == "" {

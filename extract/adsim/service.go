@@ -106,6 +106,7 @@ type Service struct {
 	anchor   day // first day the service was asked on
 	version  uint64
 	overlays map[day]*overlay
+	changes  *changes
 	frozen   bool
 	frozenAt time.Time
 

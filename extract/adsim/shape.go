@@ -27,9 +27,16 @@ type Shape struct {
 	LongIDs bool
 	// BidMap writes bid_overrides as {"S1":0.25}, not as [{"source_id":"S1","bid":0.25}].
 	BidMap bool
+	// LimitMap writes the limits by their kind, as {"limits":{"campaign_create":{"used":0,..},..}},
+	// not as a list of objects with a kind.
+	LimitMap bool
+	// NoTotals leaves total, limit and offset out of lists: the end shows only in a
+	// page that is not full.
+	NoTotals bool
 }
 
-// ParseShape takes named, bare, data or items, and longids and bidmap, joined by +.
+// ParseShape takes named, bare, data or items, and longids, bidmap, limitmap and
+// nototals, joined by +.
 func ParseShape(s string) (Shape, error) {
 	var sh Shape
 	for word := range strings.SplitSeq(s, "+") {
@@ -46,6 +53,10 @@ func ParseShape(s string) (Shape, error) {
 			sh.LongIDs = true
 		case "bidmap":
 			sh.BidMap = true
+		case "limitmap":
+			sh.LimitMap = true
+		case "nototals":
+			sh.NoTotals = true
 		default:
 			return Shape{}, fmt.Errorf("shape: unknown word %q", word)
 		}
@@ -72,40 +83,39 @@ func (sh Shape) idKey(long string) string {
 }
 
 // one writes an object in its envelope.
-func (s *Service) one(singular string, members func(o *object)) reply {
+func (s *Service) one(c *call, singular string, members func(o *object)) reply {
 	o := &object{ascii: s.account.ascii}
-	o.begin("")
-	if key := s.cfg.Shape.oneKey(singular); key != "" {
-		o.begin(key)
-		members(o)
-		o.end()
-	} else {
-		members(o)
+	key := s.cfg.Shape.oneKey(singular)
+	if key != "" {
+		o.begin("")
+		o.key(key)
 	}
-	o.end()
-	return jsonReply(200, o.dst)
+	o.member(c.fault, c.fault.changesMembers(), members)
+	if key != "" {
+		o.end()
+	}
+	return jsonReply(200, c.fault.hurtTop(o.dst))
 }
 
-// many writes a part of a list in its envelope.
-func (s *Service) many(plural string, w window, total int, each func(o *object, i int)) reply {
-	o := &object{ascii: s.account.ascii}
-	from := min(w.offset, total)
-	to := min(from+w.limit, total)
-	entry := func(i int) {
-		o.begin("")
-		each(o, from+i)
-		o.end()
+// many writes a part of a list of n in its envelope.
+func (s *Service) many(c *call, plural string, w window, n int, each func(o *object, i int)) reply {
+	places, total := c.fault.entries(w, n)
+	o := &object{ascii: s.account.ascii, dst: make([]byte, 0, 128+len(places)*256)}
+	entry := func(k int) {
+		o.member(c.fault, c.fault.hitsRow(k), func(o *object) { each(o, places[k]) })
 	}
 	key := s.cfg.Shape.listKey(plural)
 	if key == "" {
-		o.list("", to-from, entry)
+		o.list("", len(places), entry)
 		return jsonReply(200, o.dst)
 	}
 	o.begin("")
-	o.list(key, to-from, entry)
-	o.int("total", int64(total))
-	o.int("limit", int64(w.limit))
-	o.int("offset", int64(w.offset))
+	o.list(key, len(places), entry)
+	if !s.cfg.Shape.NoTotals && !c.fault.is(NoPagination) {
+		o.int("total", int64(total))
+		o.int("limit", int64(w.limit))
+		o.int("offset", int64(w.offset))
+	}
 	o.end()
-	return jsonReply(200, o.dst)
+	return jsonReply(200, c.fault.hurtTop(o.dst))
 }

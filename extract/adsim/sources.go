@@ -180,41 +180,34 @@ func (s *Service) getSources(c *call) reply {
 	if cp == nil {
 		return s.notFound("campaign")
 	}
-	t := s.account.sources
-	return s.one("source_settings", func(o *object) {
+	now := s.sourcesNow(c.st, cp)
+	return s.one(c, "source_settings", func(o *object) {
 		o.str("campaign_id", cp.id)
-		o.str("mode", cp.mode())
-		if cp.allowList {
-			o.strings("allowed_source_ids", t.names(cp.allowed.src))
-			o.strings("blocked_source_ids", nil)
-		} else {
-			o.strings("allowed_source_ids", nil)
-			o.strings("blocked_source_ids", t.names(cp.blocked(t, c.st.today)))
-		}
+		o.str("mode", now.mode())
+		o.strings("allowed_source_ids", s.account.sources.names(now.allowed))
+		o.strings("blocked_source_ids", s.account.sources.names(now.blocked))
 		if c.fault.is(Unreadable) {
 			o.raw("bid_overrides", "null")
 			return
 		}
-		s.writeOverrides(o, cp, c.st.today)
+		s.writeOverrides(o, now.bids)
 	})
 }
 
-func (s *Service) writeOverrides(o *object, cp *campaign, d day) {
-	t := s.account.sources
-	list := cp.overridden(t)
-	bid := func(src int32) int64 { return cp.overrideBid(cp.bid(d), cp.sourceHash(src)) }
+func (s *Service) writeOverrides(o *object, bids []sourceBid) {
+	ids := s.account.sources.ids
 	if s.cfg.Shape.BidMap {
 		o.begin("bid_overrides")
-		for _, src := range list {
-			o.money(t.ids[src], bid(src))
+		for _, b := range bids {
+			o.money(ids[b.source], b.bid)
 		}
 		o.end()
 		return
 	}
-	o.list("bid_overrides", len(list), func(i int) {
+	o.list("bid_overrides", len(bids), func(i int) {
 		o.begin("")
-		o.str("source_id", t.ids[list[i]])
-		o.money("bid", bid(list[i]))
+		o.str("source_id", ids[bids[i].source])
+		o.money("bid", bids[i].bid)
 		o.end()
 	})
 }

@@ -30,6 +30,12 @@ type row struct {
 	Measures
 }
 
+// other makes a copy of a row differ from it.
+func (r *row) other() {
+	r.Spend += 1000
+	r.Clicks++
+}
+
 const noSource = int32(-1)
 
 // spendDay is the rows of one day as of one instant, in order. It holds a line a
@@ -124,24 +130,7 @@ func (a *account) fillEntries(sd *spendDay, sc scope) {
 	var all []entry
 	var weights []uint64
 	for _, c := range a.existingOn(d) {
-		delivers := c.deliversOn(d)
-		for _, cr := range c.creatives {
-			if !cr.existsOn(d) {
-				continue
-			}
-			e := entry{creative: cr}
-			w := uint64(0)
-			if delivers && cr.status(d) == "active" {
-				e.universe = c.universe(a.sources)
-				e.key = chance(cr.key, aboutRows, uint64(d))
-				e.bid = c.bid(d)
-				e.clickRate = c.clickRate * (70 + cr.key%61) / 100
-				e.convertRate = c.convertRate * (70 + cr.key>>8%61) / 100
-				w = c.weight * cr.weight * (80 + e.key%41)
-			}
-			all = append(all, e)
-			weights = append(weights, w)
-		}
+		all, weights = c.appendEntries(all, weights, a.sources, d)
 	}
 	a.shareRows(d, all, weights)
 	for _, e := range all {
@@ -159,6 +148,38 @@ func (a *account) fillEntries(sd *spendDay, sc scope) {
 	}
 }
 
+// appendEntries appends the campaign's creatives on a day and how much of the
+// day's traffic each draws; 0: it does not deliver.
+func (c *campaign) appendEntries(all []entry, weights []uint64, t *sourceTable, d day) ([]entry, []uint64) {
+	delivers := c.deliversOn(d)
+	for _, cr := range c.creatives {
+		if !cr.existsOn(d) {
+			continue
+		}
+		e := entry{creative: cr}
+		w := uint64(0)
+		if delivers && cr.status(d) == "active" {
+			e.universe = c.universe(t)
+			e.key = chance(cr.key, aboutRows, uint64(d))
+			e.bid = c.bid(d)
+			e.clickRate = c.clickRate * (70 + cr.key%61) / 100
+			e.convertRate = c.convertRate * (70 + cr.key>>8%61) / 100
+			w = c.weight * cr.weight * (80 + e.key%41)
+		}
+		all = append(all, e)
+		weights = append(weights, w)
+	}
+	return all, weights
+}
+
+// most is how many rows an entry can have: not every source has it on every day.
+func (e *entry) most() int { return max(1, len(e.universe.src)*3/4) }
+
+// rowsWanted is how many rows a day should have.
+func (a *account) rowsWanted(d day) uint64 {
+	return uint64(a.rowsPerDay) * weekdays[d.weekday()] / 100 * (93 + chance(a.seed, aboutDay, uint64(d))%15) / 100
+}
+
 // weekdays is the traffic by weekday from Sunday, in percent.
 var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
 
@@ -166,7 +187,7 @@ var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
 // would have more rows than three quarters of its sources gets no more than that,
 // and the rest goes to the others.
 func (a *account) shareRows(d day, all []entry, weights []uint64) {
-	want := uint64(a.rowsPerDay) * weekdays[d.weekday()] / 100 * (93 + chance(a.seed, aboutDay, uint64(d))%15) / 100
+	want := a.rowsWanted(d)
 	for _, w := range weights {
 		if w == 0 {
 			want -= min(want, 1) // its one row without a source
@@ -191,7 +212,7 @@ func (a *account) shareRows(d day, all []entry, weights []uint64) {
 			if below(mix(e.key+uint64(e.rows)), sum) < rem {
 				q++
 			}
-			top := max(1, len(e.universe.src)*3/4)
+			top := e.most()
 			n := min(e.rows+int(q), top)
 			n = max(n, 1)
 			rest -= min(rest, uint64(n-e.rows))

@@ -220,7 +220,7 @@ func TestAccount_BadAndGoodSources(t *testing.T) {
 func TestAccount_HasAwkwardNamesAndAllStatuses(t *testing.T) {
 	s := sim(Config{})
 	st := s.snapshot()
-	list := s.account.listing(st.anchor, st.today)
+	list := s.account.listing(st.anchor, st.today).list
 	if len(list) != 36 {
 		t.Errorf("%d campaigns, want 36", len(list))
 	}
@@ -269,9 +269,9 @@ func TestAccount_IsAliveAtAnyClock(t *testing.T) {
 func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
 	s := sim(Config{})
 	st := s.snapshot()
-	was := s.account.listing(st.anchor, st.today)
+	was := s.account.listing(st.anchor, st.today).list
 	for d := st.today; d < st.today+120; d++ {
-		now := s.account.listing(st.anchor, d)
+		now := s.account.listing(st.anchor, d).list
 		for _, c := range was {
 			if !slices.Contains(now, c) {
 				t.Fatalf("%v: %s is gone", d, c.id)

@@ -13,6 +13,7 @@ type state struct {
 	frozen   bool
 	frozenAt time.Time
 	overlays map[day]*overlay
+	changes  *changes // of the settings
 }
 
 // snapshot takes the state of this instant. The clock is asked once.
@@ -28,6 +29,6 @@ func (s *Service) stateAt(now time.Time) state {
 	}
 	return state{
 		now: now, asOf: asOf, today: today, anchor: s.anchor,
-		version: s.version, frozen: s.frozen, frozenAt: s.frozenAt, overlays: s.overlays,
+		version: s.version, frozen: s.frozen, frozenAt: s.frozenAt, overlays: s.overlays, changes: s.changes,
 	}
 }

@@ -1,0 +1,199 @@
+package adsim
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// bodyOf is the body of a read that succeeds.
+func bodyOf(t testing.TB, s *Service, path string) string {
+	t.Helper()
+	status, _, body := callAPI(t, s, path)
+	if status != 200 || !json.Valid(body) {
+		t.Fatalf("%s: %d %s", path, status, body)
+	}
+	return string(body)
+}
+
+func TestFault_UnreadableForOneCampaignAndSoManyAttempts(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id, other := running(t, s)[0], running(t, s)[1]
+	s.Fail(Fault{Kind: Unreadable, Path: "/v1/campaigns/" + id, AttemptTo: 2})
+	s.Fail(Fault{Kind: Unreadable, Path: "/v1/campaigns/" + id + "/sources", AttemptFrom: 2, AttemptTo: 2})
+	for attempt := 1; attempt <= 4; attempt++ {
+		one := bodyOf(t, s, "/v1/campaigns/"+id)
+		if missing := !strings.Contains(one, "delivery_status"); missing != (attempt <= 2) {
+			t.Errorf("attempt %d: %s", attempt, one)
+		}
+		src := bodyOf(t, s, "/v1/campaigns/"+id+"/sources")
+		if null := strings.Contains(src, `"bid_overrides":null`); null != (attempt == 2) {
+			t.Errorf("attempt %d: %s", attempt, head([]byte(src)))
+		}
+		if !strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other), "delivery_status") || strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other+"/sources"), `"bid_overrides":null`) {
+			t.Errorf("attempt %d: another campaign is unreadable", attempt)
+		}
+	}
+}
+
+func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
+	for _, word := range []string{"named", "bare", "data", "items"} {
+		shape, err := ParseShape(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sim(Config{RateLimit: -1, Shape: shape})
+		id := create(t, s, Change{Set: map[string]any{"name": `"},{`, "audience": map[string]any{"country": "US", "gender": "M"}},
+			Sources: &SourceChange{Bids: map[string]any{s.GoodSources()[0]: 1}}})
+		path := "/v1/campaigns/" + id
+		for _, c := range []struct {
+			path      string
+			fault     Fault
+			old, want string
+		}{
+			{path, Fault{Kind: MissingKey, Column: "default_bid"}, `"default_bid":0.5,`, ``},
+			{path, Fault{Kind: MissingKey, Column: "id"}, `"id":"` + id + `",`, ``},
+			{path, Fault{Kind: MissingKey, Column: "name"}, `"name":"\"},{",`, ``},
+			{path, Fault{Kind: MissingKey, Column: "audience"}, `,"audience":{"country":"US","gender":"M"}`, ``},
+			{path, Fault{Kind: MissingKey, Column: "audience.country"}, `"country":"US",`, ``},
+			{path, Fault{Kind: MissingKey, Column: "name.first"}, ``, ``},
+			{path, Fault{Kind: MissingKey, Column: "nothing"}, ``, ``},
+			{path, Fault{Kind: WrongType, Column: "default_bid"}, `"default_bid":0.5`, `"default_bid":"12.50"`},
+			{path, Fault{Kind: WrongType, Column: "audience", Value: "null"}, `{"country":"US","gender":"M"}`, `null`},
+			{path, Fault{Kind: WrongType, Column: "audience.gender", Value: "7"}, `"gender":"M"`, `"gender":7`},
+			{path, Fault{Kind: RepeatKey, Column: "status", Value: `"paused"`}, `"status":"active",`, `"status":"active","status":"paused",`},
+			{path, Fault{Kind: ExtraKey, Column: "day_parting", Value: "{}"}, `"audience":{"country":"US","gender":"M"}`, `"audience":{"country":"US","gender":"M"},"day_parting":{}`},
+			{path + "/sources", Fault{Kind: MissingKey, Column: "bid_overrides"}, `,"bid_overrides":[{"source_id":"` + s.GoodSources()[0] + `","bid":1}]`, ``},
+			{"/v1/me", Fault{Kind: MissingKey, Column: "advertiser_id"}, `"advertiser_id":"` + s.cfg.AdvertiserID + `",`, ``},
+			{"/v1/balance", Fault{Kind: WrongType, Column: "auto_funding.enabled", Value: "null"}, `"enabled":true`, `"enabled":null`},
+		} {
+			was := bodyOf(t, s, c.path)
+			c.fault.Path, c.fault.Times = c.path, 1
+			s.Fail(c.fault)
+			got := bodyOf(t, s, c.path)
+			if want := strings.Replace(was, c.old, c.want, 1); got != want || c.old != "" && got == was {
+				t.Errorf("%s %+v:\ngot  %s\nwant %s", word, c.fault, got, want)
+			}
+			s.ClearFaults()
+		}
+	}
+}
+
+// idsOn lists the IDs on a page of a list, and what it says how many there are.
+func idsOn(t testing.TB, s *Service, path string) (ids []string, total float64) {
+	t.Helper()
+	v := fetchJSON(t, s, path)
+	for _, e := range objects(unwrap(v, "campaigns", "creatives")) {
+		ids = append(ids, str(e["id"]))
+	}
+	total, _ = asMap(v)["total"].(float64)
+	return ids, total
+}
+
+func TestFault_ListsThatLie(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	all, _ := idsOn(t, s, "/v1/campaigns"+everyStatus)
+	page := func(f Fault) ([]string, float64) {
+		f.Path = "/v1/campaigns"
+		s.Fail(f)
+		defer s.ClearFaults()
+		return idsOn(t, s, "/v1/campaigns?status=active,paused,archived,rejected&limit=10&offset=10")
+	}
+	for _, c := range []struct {
+		name  string
+		fault Fault
+		ids   []string
+		total float64
+	}{
+		{"total", Fault{Kind: Total, Delta: 7}, all[10:20], 43},
+		{"shift", Fault{Kind: Shift, Rows: 2, Delta: 2}, all[8:18], 38},
+		{"shift/skip", Fault{Kind: Shift, Rows: -1}, all[11:21], 36},
+		{"truncate", Fault{Kind: Truncate, Rows: 13}, all[10:13], 13},
+		{"truncate/empty", Fault{Kind: Truncate}, nil, 0},
+		{"drop", Fault{Kind: Drop, Row: 1, Rows: 2}, append(all[10:11:11], all[13:20]...), 36},
+		{"duplicate", Fault{Kind: Duplicate, Row: 3}, slices.Insert(slices.Clone(all[10:20]), 4, all[13]), 36},
+		{"endless", Fault{Kind: Endless}, all[:10], 30},
+		{"another page", Fault{Kind: Truncate, Page: 1}, all[10:20], 36},
+		{"this page", Fault{Kind: Truncate, Page: 2, Rows: 12}, all[10:12], 12},
+	} {
+		ids, total := page(c.fault)
+		if !slices.Equal(ids, c.ids) || total != c.total {
+			t.Errorf("%s: got %v of %v, want %v of %v", c.name, ids, total, c.ids, c.total)
+		}
+	}
+	s.Fail(Fault{Kind: Top, Column: "total", Value: `"many"`, Path: "/v1/campaigns"})
+	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); !strings.Contains(got, `"total":"many","limit":1`) {
+		t.Errorf("got %s", got)
+	}
+	s.ClearFaults()
+	s.Fail(Fault{Kind: Top, Column: "warnings", Value: `[]`, Path: "/v1/campaigns"})
+	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); !strings.HasSuffix(got, `,"offset":0,"warnings":[]}`) {
+		t.Errorf("got %s", got)
+	}
+	s.ClearFaults()
+	s.Fail(Fault{Kind: MissingKey, Column: "status", Row: 1})
+	for i, c := range campaignsOf(t, s, "?limit=3") {
+		if _, has := c["status"]; has == (i == 1) {
+			t.Errorf("entry %d: %v", i, c)
+		}
+	}
+	s.ClearFaults()
+	s.Fail(Fault{Kind: NoPagination})
+	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); strings.Contains(got, `"total"`) || !strings.Contains(got, `"campaigns":[{`) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestFault_ACreativeListThatNeverEnds(t *testing.T) {
+	for _, word := range []string{"named", "bare"} {
+		shape, err := ParseShape(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sim(Config{RateLimit: -1, Shape: shape})
+		id := running(t, s)[0]
+		list := "/v1/campaigns/" + id + "/creatives"
+		s.Fail(Fault{Kind: Endless, Path: list})
+		first, _ := idsOn(t, s, list+"?limit=50")
+		for offset := 50; offset <= 10_000; offset += 1990 {
+			again, total := idsOn(t, s, list+"?limit=50&offset="+itoa(offset))
+			if len(again) != 50 || !slices.Equal(again, first) || word == "named" && total <= float64(offset+50) {
+				t.Fatalf("%s: offset %d: %d of %v", word, offset, len(again), total)
+			}
+		}
+		if status, _, _ := callAPI(t, s, list+"?offset=10001"); status != 400 {
+			t.Errorf("beyond the last offset: %d", status)
+		}
+		empty := create(t, s, Change{})
+		s.Fail(Fault{Kind: Endless, Path: "/v1/campaigns/" + empty + "/creatives"})
+		if ids, _ := idsOn(t, s, "/v1/campaigns/"+empty+"/creatives"); len(ids) > 0 {
+			t.Errorf("of no creative there are %v", ids)
+		}
+	}
+}
+
+func TestFault_AListThatFailsOnItsSecondPageAndACampaignThatIsNotFound(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id, other := running(t, s)[0], running(t, s)[1]
+	s.Fail(Fault{Kind: Status, Status: 500, Path: "/v1/campaigns", Page: 2})
+	s.Fail(Fault{Kind: Status, Status: 404, Path: "/v1/campaigns/" + id})
+	for path, want := range map[string]int{
+		"/v1/campaigns":                            200,
+		"/v1/campaigns?offset=24":                  200,
+		"/v1/campaigns?offset=25":                  500,
+		"/v1/campaigns?limit=10&offset=10":         500,
+		"/v1/campaigns?limit=10&offset=20":         200,
+		"/v1/campaigns?limit=x&offset=25":          400,
+		"/v1/campaigns/" + id:                      404,
+		"/v1/campaigns/" + id + "/sources":         200,
+		"/v1/campaigns/" + other:                   200,
+		"/v1/campaigns/" + id + "/creatives":       200,
+		"/v1/campaigns/" + other + "/creatives?x=": 400,
+	} {
+		status, _, body := callAPI(t, s, path)
+		if status != want || want == 404 && !strings.Contains(string(body), `"not_found"`) {
+			t.Errorf("%s: %d %s, want %d", path, status, head(body), want)
+		}
+	}
+}

@@ -1,0 +1,413 @@
+package adsim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Action is what becomes of an entity beside its fields.
+type Action string
+
+const (
+	Create Action = "create" // a campaign; with Campaign, a creative of it
+	Hide   Action = "hide"   // missing from listings, and 404 on its own, with all that belongs to it
+	Unlist Action = "unlist" // missing from listings only
+	Show   Action = "show"   // as if it had never been hidden
+)
+
+// Change names one campaign or one creative and what becomes of it. All of it
+// happens at one instant, or none of it. The fields of Set, under the API's names:
+//
+//	campaign  name, status, default_bid, daily_spend_limit (null: none), target_cpa
+//	          (null: none), start_date, end_date (null: none), audience (replaced
+//	          whole; as in life that ends unsupported_targeting), unsupported_targeting,
+//	          delivery_status (null: as it follows from the rest)
+//	creative  title, message, link, image_id, icon_id, button1, button2 (null: none),
+//	          status, rejection_reasons, rejection_comment (of a rejected one)
+//
+// Amounts are numbers or exact decimal text, of at most six decimals; instants are
+// RFC 3339. What is created has a plain value in each field that is not set:
+// a campaign is active, a creative pending_review.
+//
+// A field that was changed stays as it is whatever the clock says; the others go
+// on by themselves.
+type Change struct {
+	Campaign string         `json:"campaign"` // ID
+	Creative string         `json:"creative"` // ID
+	Do       Action         `json:"do"`
+	Set      map[string]any `json:"set"`
+	Sources  *SourceChange  `json:"sources"` // of the campaign
+	// Force does also what the service refuses anyone: to edit what is archived, to
+	// bid below what the audience demands, to use the list of another mode, to
+	// disallow the last source.
+	Force bool `json:"force"`
+}
+
+// SourceChange is what becomes of the sources of a campaign. Mode comes first, so
+// that a change may go over to an allow list and fill it. The list of the mode
+// that is left is kept, and there again when its mode is.
+type SourceChange struct {
+	Mode     string         `json:"mode"` // block_list or allow_list
+	Block    []string       `json:"block"`
+	Unblock  []string       `json:"unblock"`
+	Allow    []string       `json:"allow"`
+	Disallow []string       `json:"disallow"`
+	Bids     map[string]any `json:"bids"` // by source; null takes it away
+}
+
+// Change changes the settings from now on. It refuses what can't be: an ID that
+// there is not, a value out of bounds, to block what is blocked.
+func (s *Service) Change(c Change) error {
+	_, err := s.change(c)
+	return err
+}
+
+// Create makes a campaign or, with c.Campaign, a creative of it, and tells its ID.
+func (s *Service) Create(c Change) (id string, err error) {
+	c.Do = Create
+	return s.change(c)
+}
+
+// change tells the ID of what it has changed.
+func (s *Service) change(c Change) (id string, err error) {
+	st := s.snapshot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.changes = s.changes
+	e := &editor{Service: s, st: &st, next: s.changes.clone(), force: c.Force}
+	// What is read from the state is what the change has made of it.
+	st.changes = e.next
+	if id, err = e.apply(c); err != nil {
+		what := strings.Join(strings.Fields("change "+string(c.Do)+" "+cmp.Or(c.Creative, c.Campaign)), " ")
+		return "", fmt.Errorf("%s: %w", what, err)
+	}
+	s.changes = e.next
+	return id, nil
+}
+
+// editor works a change into what was asked before.
+type editor struct {
+	*Service
+	st    *state
+	next  *changes
+	force bool
+}
+
+func (e *editor) apply(c Change) (string, error) {
+	if c.Campaign != "" && c.Creative != "" {
+		return "", errors.New("names a campaign and a creative")
+	}
+	if c.Sources != nil && (c.Creative != "" || c.Do == Create && c.Campaign != "") {
+		return "", errors.New("a creative has no sources")
+	}
+	switch c.Do {
+	case "":
+		if len(c.Set) == 0 && c.Sources == nil {
+			return "", errors.New("nothing to change")
+		}
+	case Create:
+		if c.Creative != "" {
+			return "", errors.New("what is created has no ID yet")
+		}
+	case Hide, Unlist, Show:
+		if len(c.Set) > 0 || c.Sources != nil {
+			return "", errors.New("changes no field")
+		}
+	default:
+		return "", fmt.Errorf("unknown action %q", c.Do)
+	}
+	in, err := newFields(c.Set)
+	if err != nil {
+		return "", err
+	}
+	if c.Creative != "" {
+		return c.Creative, e.editCreative(c, in)
+	}
+	if c.Do == Create && c.Campaign == "" {
+		return e.createCampaign(c, in)
+	}
+	cp := e.campaign(e.st, c.Campaign)
+	if cp == nil {
+		return "", fmt.Errorf("no campaign %q", c.Campaign)
+	}
+	switch c.Do {
+	case Create:
+		return e.createCreative(cp, in)
+	case Hide, Unlist, Show:
+		e.ofCampaign(cp.id).hidden = hidden(c.Do)
+		return cp.id, nil
+	}
+	return cp.id, e.editCampaign(cp, c, in)
+}
+
+// hidden is what an action makes of an entity's being shown.
+func hidden(do Action) Action {
+	if do == Show {
+		return ""
+	}
+	return do
+}
+
+// ofCampaign is what is asked of a campaign, to be changed.
+func (e *editor) ofCampaign(id string) *campaignChanges {
+	of := *e.next.campaign(id)
+	of.blocked, of.allowed, of.bids = maps.Clone(of.blocked), maps.Clone(of.allowed), maps.Clone(of.bids)
+	e.next.campaigns[id] = &of
+	return &of
+}
+
+// ofCreative is what is asked of a creative, to be changed.
+func (e *editor) ofCreative(id string) *creativeChanges {
+	of := *e.next.creative(id)
+	e.next.creatives[id] = &of
+	return &of
+}
+
+// firstMade is the number of the first campaign that is created by a change. By
+// themselves they have smaller ones.
+const firstMade = 9_000_000_001
+
+func (e *editor) createCampaign(c Change, in *fields) (string, error) {
+	n := len(e.next.made)
+	cp := &campaign{
+		id:        "C" + strconv.Itoa(firstMade+n),
+		key:       chance(e.account.seed, aboutMade, uint64(n)),
+		createdAt: e.st.now.Truncate(time.Second),
+		created:   never, // by itself it blocks nothing
+		archived:  never,
+	}
+	e.next.made = append([]*campaign{cp}, e.next.made...)
+	of := e.ofCampaign(cp.id)
+	of.base = cp
+	name, status := "Campaign "+strconv.Itoa(n+1), "active"
+	bid, limit := int64(500_000), int64(100_000_000)
+	of.name, of.status, of.bid, of.limit, of.start = &name, &status, &bid, &limit, &cp.createdAt
+	e.setCampaign(cp, of, in)
+	if err := in.end(); err != nil {
+		return "", err
+	}
+	if err := e.checkBid(cp, of); err != nil {
+		return "", err
+	}
+	return cp.id, e.changeSources(cp, c.Sources)
+}
+
+func (e *editor) editCampaign(cp *campaign, c Change, in *fields) error {
+	if err := e.editable(cp); err != nil {
+		return err
+	}
+	of := e.ofCampaign(cp.id)
+	bids := in.has("default_bid") || in.has("audience")
+	e.setCampaign(cp, of, in)
+	if err := in.end(); err != nil {
+		return err
+	}
+	if bids {
+		if err := e.checkBid(cp, of); err != nil {
+			return err
+		}
+	}
+	return e.changeSources(cp, c.Sources)
+}
+
+// editable refuses what is archived: that is permanent.
+func (e *editor) editable(cp *campaign) error {
+	if or(e.next.campaign(cp.id).status, cp.status(e.st.today)) == "archived" && !e.force {
+		return fmt.Errorf("campaign %s is archived", cp.id)
+	}
+	return nil
+}
+
+// setCampaign takes the fields of a campaign.
+func (e *editor) setCampaign(cp *campaign, of *campaignChanges, in *fields) {
+	in.text("name", &of.name, words(1, 100))
+	in.text("status", &of.status, oneOf(campaignStatuses...))
+	in.textOrNull("delivery_status", &of.delivery, oneOf(deliveryStatuses...))
+	in.amount("default_bid", &of.bid, lowestBid, highestBid)
+	in.amountOrNull("daily_spend_limit", &of.limit, 100_000_000, 1_000_000_000_000)
+	in.amountOrNull("target_cpa", &of.targetCPA, 1_000_000, 10_000_000_000)
+	in.instant("start_date", &of.start)
+	in.instantOrNull("end_date", &of.end)
+	in.audience("audience", cp.audience, &of.audience)
+}
+
+// checkBid refuses a default bid below what the audience demands.
+func (e *editor) checkBid(cp *campaign, of *campaignChanges) error {
+	au := or(of.audience, cp.audience)
+	if bid := or(of.bid, cp.bid(e.st.today)); bid < au.minBid() && !e.force {
+		return fmt.Errorf("default_bid %s: this audience demands %s", exact(bid), exact(au.minBid()))
+	}
+	return nil
+}
+
+// changeSources changes modes, lists and bids of a campaign.
+func (e *editor) changeSources(cp *campaign, c *SourceChange) error {
+	if c == nil {
+		return nil
+	}
+	of := e.ofCampaign(cp.id)
+	if c.Mode != "" {
+		if c.Mode != allowList && c.Mode != blockList {
+			return fmt.Errorf("mode %q: expected %s or %s", c.Mode, blockList, allowList)
+		}
+		allow := c.Mode == allowList
+		of.allowList = &allow
+	}
+	allow := or(of.allowList, cp.allowList)
+	for _, part := range []struct {
+		verb, done string
+		ids        []string
+		now        func(*state, *campaign) []int32
+		into       *map[int32]bool
+		on, allow  bool
+	}{
+		{"block", "blocked", c.Block, e.blockedNow, &of.blocked, true, false},
+		{"unblock", "blocked", c.Unblock, e.blockedNow, &of.blocked, false, false},
+		{"allow", "allowed", c.Allow, e.allowedNow, &of.allowed, true, true},
+		{"disallow", "allowed", c.Disallow, e.allowedNow, &of.allowed, false, true},
+	} {
+		if len(part.ids) > 0 && part.allow != allow && !e.force {
+			return fmt.Errorf("%s: the campaign has %s", part.verb, [...]string{"a block list", "an allow list"}[btoi(allow)])
+		}
+		for _, id := range part.ids {
+			src, ok := e.account.sources.index(id)
+			if !ok {
+				return fmt.Errorf("%s: no source %q", part.verb, id)
+			}
+			if _, there := slices.BinarySearch(part.now(e.st, cp), src); there == part.on {
+				return fmt.Errorf("%s: %s is %s %s", part.verb, id, [...]string{"not", "already"}[btoi(there)], part.done)
+			}
+			if *part.into == nil {
+				*part.into = map[int32]bool{}
+			}
+			(*part.into)[src] = part.on
+		}
+	}
+	if allow && len(e.allowedNow(e.st, cp)) == 0 && !e.force {
+		return errors.New("an allow list needs a source")
+	}
+	return e.changeBids(cp, of, c.Bids)
+}
+
+// changeBids sets bids of sources, and takes away those that are null.
+func (e *editor) changeBids(cp *campaign, of *campaignChanges, bids map[string]any) error {
+	in, err := newFields(bids)
+	if err != nil {
+		return fmt.Errorf("bids: %w", err)
+	}
+	now := e.sourcesNow(e.st, cp).bids
+	for _, id := range slices.Sorted(maps.Keys(bids)) {
+		src, ok := e.account.sources.index(id)
+		if !ok {
+			return fmt.Errorf("bids: no source %q", id)
+		}
+		var bid *int64
+		in.amountOrNull(id, &bid, lowestBid, highestBid)
+		if in.err != nil {
+			return fmt.Errorf("bids: %w", in.err)
+		}
+		if *bid == 0 && !slices.ContainsFunc(now, func(b sourceBid) bool { return b.source == src }) {
+			return fmt.Errorf("bids: %s has none of its own", id)
+		}
+		if of.bids == nil {
+			of.bids = map[int32]int64{}
+		}
+		of.bids[src] = *bid
+	}
+	return nil
+}
+
+func (e *editor) createCreative(cp *campaign, in *fields) (string, error) {
+	if err := e.editable(cp); err != nil {
+		return "", err
+	}
+	of := e.ofCampaign(cp.id)
+	number := of.lastNumber
+	for _, cr := range cp.creatives {
+		_, digits, _ := strings.Cut(cr.id, "-")
+		n, _ := strconv.Atoi(digits) // it was printed as one
+		number = max(number, n)
+	}
+	if of.lastNumber = number + 1; of.lastNumber > 999_999 {
+		return "", errors.New("there is no number left for a creative")
+	}
+	cr := &creative{
+		campaign:  cp,
+		id:        fmt.Sprintf("%s-%03d", cp.id, of.lastNumber),
+		createdAt: e.st.now.Truncate(time.Second),
+		archived:  never,
+		title:     "Creative " + strconv.Itoa(of.lastNumber),
+		message:   "Tap to see more.",
+		link:      "https://offers.example/" + cp.id,
+	}
+	cr.key = chance(cp.key, aboutMade, uint64(of.lastNumber))
+	cr.iconID = hex24(chance(cr.key, aboutIcon))
+	of.made = append([]*creative{cr}, of.made...)
+	cf := e.ofCreative(cr.id)
+	cf.base = cr
+	status := "pending_review"
+	cf.status = &status
+	return cr.id, e.setCreative(cr, cf, in)
+}
+
+func (e *editor) editCreative(c Change, in *fields) error {
+	campaignID, _, _ := strings.Cut(c.Creative, "-")
+	cp := e.campaign(e.st, campaignID)
+	var cr *creative
+	if cp != nil {
+		cr = e.creative(e.st, cp, c.Creative)
+	}
+	if cr == nil {
+		return fmt.Errorf("no creative %q", c.Creative)
+	}
+	of := e.ofCreative(cr.id)
+	if c.Do != "" {
+		of.hidden = hidden(c.Do)
+		return nil
+	}
+	if err := e.editable(cp); err != nil {
+		return err
+	}
+	if e.creativeStatus(e.st, cr) == "archived" && !e.force {
+		return fmt.Errorf("creative %s is archived", cr.id)
+	}
+	return e.setCreative(cr, of, in)
+}
+
+// setCreative takes the fields of a creative. What only a draft may lack is
+// missing nowhere else.
+func (e *editor) setCreative(cr *creative, of *creativeChanges, in *fields) error {
+	in.text("status", &of.status, oneOf(creativeStatuses...))
+	needed := in.text
+	if e.creativeStatus(e.st, cr) == "draft" {
+		needed = in.textOrNull
+	}
+	needed("title", &of.title, length(1, 100))
+	needed("message", &of.message, length(1, 200))
+	needed("link", &of.link, isLink)
+	needed("icon_id", &of.iconID, isImageID)
+	in.textOrNull("image_id", &of.imageID, isImageID)
+	in.textOrNull("button1", &of.button1, words(1, 25))
+	in.textOrNull("button2", &of.button2, words(1, 25))
+	if in.has("rejection_reasons") || in.has("rejection_comment") {
+		if status := e.creativeStatus(e.st, cr); status != "rejected" {
+			return fmt.Errorf("a creative that is %s has no rejection", status)
+		}
+	}
+	in.texts("rejection_reasons", &of.rejectionReasons)
+	in.text("rejection_comment", &of.rejectionComment, nil)
+	if err := in.end(); err != nil {
+		return err
+	}
+	now := e.creativeNow(e.st, cr)
+	if now.status != "draft" && (now.title == "" || now.message == "" || now.link == "" || now.iconID == "") {
+		return errors.New("only a draft may lack title, message, link or icon_id")
+	}
+	return nil
+}

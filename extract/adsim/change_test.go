@@ -1,0 +1,541 @@
+package adsim
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// running finds campaigns that are active, newest first.
+func running(t testing.TB, s *Service) []string {
+	t.Helper()
+	var ids []string
+	for _, id := range s.CampaignIDs() {
+		if settingsOf(t, s, id).Status == "active" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func settingsOf(t testing.TB, s *Service, id string) Settings {
+	t.Helper()
+	out, err := s.Settings(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func change(t testing.TB, s *Service, c Change) {
+	t.Helper()
+	if err := s.Change(c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func create(t testing.TB, s *Service, c Change) string {
+	t.Helper()
+	id, err := s.Create(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// flat is settings by name, those of the audience with a dot.
+func flat(t testing.TB, v any) map[string]string {
+	t.Helper()
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(must(json.Marshal(v)), &m); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for k, raw := range m {
+		if k == "audience" {
+			for name, v := range flat(t, raw) {
+				out["audience."+name] = v
+			}
+			continue
+		}
+		out[k] = strings.Trim(string(raw), `"`)
+	}
+	return out
+}
+
+// differing is what of two settings is not the same, with what it is in the second.
+func differing(t testing.TB, was, is any) map[string]string {
+	t.Helper()
+	a, out := flat(t, was), flat(t, is)
+	maps.DeleteFunc(out, func(k, v string) bool { return a[k] == v })
+	return out
+}
+
+func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  map[string]any
+		want map[string]string
+	}{
+		{"name", map[string]any{"name": "Winter \"1\" <&> ❄"}, map[string]string{"name": `Winter \"1\" \u003c\u0026\u003e ❄`}},
+		{"status/paused", map[string]any{"status": "paused"}, map[string]string{"status": "paused", "delivery_status": "paused"}},
+		{"status/archived", map[string]any{"status": "archived"}, map[string]string{"status": "archived", "delivery_status": "archived"}},
+		{"default_bid/text", map[string]any{"default_bid": "1.234567"}, map[string]string{"default_bid": "1.234567"}},
+		{"default_bid/number", map[string]any{"default_bid": json.Number("24.99")}, map[string]string{"default_bid": "24.990000"}},
+		{"default_bid/float", map[string]any{"default_bid": 2.3}, map[string]string{"default_bid": "2.300000"}},
+		{"daily_spend_limit", map[string]any{"daily_spend_limit": 1_000_000}, map[string]string{"daily_spend_limit": "1000000.000000"}},
+		{"daily_spend_limit/none", map[string]any{"daily_spend_limit": nil}, map[string]string{"daily_spend_limit": ""}},
+		{"target_cpa", map[string]any{"target_cpa": "77.7"}, map[string]string{"target_cpa": "77.700000"}},
+		{"start_date", map[string]any{"start_date": "2027-01-02T03:04:05.5+01:00"}, map[string]string{"start_date": "2027-01-02T02:04:05.5Z", "delivery_status": "scheduled"}},
+		{"end_date", map[string]any{"end_date": time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC)}, map[string]string{"end_date": "2028-02-29T00:00:00Z"}},
+		{"delivery_status", map[string]any{"delivery_status": "waiting_for_funds"}, map[string]string{"delivery_status": "waiting_for_funds"}},
+		{"several", map[string]any{"name": "Both", "default_bid": "3"}, map[string]string{"name": "Both", "default_bid": "3.000000"}},
+		{"the same", map[string]any{"status": "active"}, map[string]string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := sim(Config{RateLimit: -1})
+			id, other := running(t, s)[0], running(t, s)[1]
+			change(t, s, Change{Campaign: id, Set: map[string]any{"target_cpa": nil, "delivery_status": nil}})
+			was, wasOther := settingsOf(t, s, id), settingsOf(t, s, other)
+			change(t, s, Change{Campaign: id, Set: c.set})
+			if got := differing(t, was, settingsOf(t, s, id)); !maps.Equal(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+			if got := differing(t, wasOther, settingsOf(t, s, other)); len(got) > 0 {
+				t.Errorf("another campaign: %v", got)
+			}
+			asServed(t, s, id)
+		})
+	}
+}
+
+func TestChange_ReplacesTheWholeAudience(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := running(t, s)[0]
+	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": 1, "unsupported_targeting": true}})
+	if !settingsOf(t, s, id).Audience.UnsupportedTargeting {
+		t.Error("the flag is not set")
+	}
+	for _, c := range []struct {
+		json string
+		want Audience
+	}{
+		{`{"country":"US","states":["NY","CA"],"platforms":["MOBILE"],"subscribed_more_than_minutes_ago":5,"subscribed_less_than_minutes_ago":10080,"min_age":13,"max_age":120,"gender":"M"}`,
+			Audience{"US", []string{"NY", "CA"}, []string{"MOBILE"}, 5, 10080, 13, 120, "M", false}},
+		{`{"gender":"F"}`, Audience{Gender: "F"}},
+		{`{}`, Audience{}},
+	} {
+		change(t, s, Change{Campaign: id, Set: map[string]any{"audience": json.RawMessage(c.json)}})
+		if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %+v", c.json, got)
+		}
+		asServed(t, s, id)
+	}
+	change(t, s, Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"}, "unsupported_targeting": true}})
+	if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got, Audience{Country: "DE", UnsupportedTargeting: true}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := running(t, s)[0]
+	creative := func(creativeID string) CreativeSettings {
+		list := settingsOf(t, s, id).Creatives
+		return list[slices.IndexFunc(list, func(c CreativeSettings) bool { return c.CreativeID == creativeID })]
+	}
+	cr := settingsOf(t, s, id).Creatives[len(settingsOf(t, s, id).Creatives)-1].CreativeID
+	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two", "image_id": strings.Repeat("a", 24)}})
+	for _, c := range []struct {
+		set  map[string]any
+		want map[string]string
+	}{
+		{map[string]any{"title": "T"}, map[string]string{"title": "T"}},
+		{map[string]any{"message": "M ✓"}, map[string]string{"message": "M ✓"}},
+		{map[string]any{"link": "http://x"}, map[string]string{"link": "http://x"}},
+		{map[string]any{"image_id": nil}, map[string]string{"image_id": ""}},
+		{map[string]any{"icon_id": strings.Repeat("0f", 12)}, map[string]string{"icon_id": strings.Repeat("0f", 12)}},
+		{map[string]any{"button1": nil, "button2": "2"}, map[string]string{"button1": "", "button2": "2"}},
+		{map[string]any{"status": "rejected", "rejection_reasons": []string{"b", "a"}, "rejection_comment": "No."},
+			map[string]string{"status": "rejected", "rejection_reasons": `["b","a"]`, "rejection_comment": "No."}},
+		{map[string]any{"rejection_comment": ""}, map[string]string{"rejection_comment": ""}},
+		{map[string]any{"status": "paused"}, map[string]string{"status": "paused", "rejection_reasons": "null"}},
+	} {
+		was := creative(cr)
+		change(t, s, Change{Creative: cr, Set: c.set})
+		if got := differing(t, was, creative(cr)); !maps.Equal(got, c.want) {
+			t.Errorf("%v: got %v, want %v", c.set, got, c.want)
+		}
+		asServed(t, s, id)
+	}
+	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "archived"}})
+	if len(objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?status=archived&limit=100"), "creatives"))) == 0 {
+		t.Error("the archived creative is not among the archived")
+	}
+}
+
+func TestChange_OfSources(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := create(t, s, Change{})
+	good, bad := s.GoodSources(), s.BadSources()
+	for _, c := range []struct {
+		change SourceChange
+		want   map[string]string
+	}{
+		{SourceChange{Block: []string{bad[1], bad[0]}}, map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[0], bad[1])}},
+		{SourceChange{Unblock: bad[:1], Block: bad[2:3]}, map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
+		{SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}}, map[string]string{"bid_overrides": bidsText(good[0], "0.750000", good[1], "0.100000")}},
+		{SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}}, map[string]string{"bid_overrides": bidsText(good[1], "25.000000")}},
+		{SourceChange{Mode: "allow_list", Allow: good[:2]}, map[string]string{"source_targeting_mode": "allow_list", "blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
+		{SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
+		{SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list", "allowed_source_ids": "[]", "blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
+		{SourceChange{Unblock: bad[1:3]}, map[string]string{"blocked_source_ids": "[]"}},
+	} {
+		was := settingsOf(t, s, id)
+		change(t, s, Change{Campaign: id, Sources: &c.change})
+		if got := differing(t, was, settingsOf(t, s, id)); !maps.Equal(got, c.want) {
+			t.Errorf("%+v: got %v, want %v", c.change, got, c.want)
+		}
+		asServed(t, s, id)
+	}
+}
+
+func bidsText(pairs ...string) string {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return string(must(json.Marshal(m)))
+}
+
+func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	modes := map[string]bool{}
+	for _, id := range running(t, s) {
+		was := settingsOf(t, s, id)
+		modes[was.SourceMode] = true
+		c := SourceChange{Bids: map[string]any{}}
+		want := maps.Clone(was.Bids)
+		for src := range was.Bids {
+			c.Bids[src] = nil
+			delete(want, src)
+			break
+		}
+		if was.SourceMode == "allow_list" {
+			c.Disallow = was.Allowed[:1]
+		} else {
+			c.Unblock = was.Blocked[:min(1, len(was.Blocked))]
+		}
+		change(t, s, Change{Campaign: id, Sources: &c})
+		is := settingsOf(t, s, id)
+		if !maps.Equal(is.Bids, want) || !slices.Equal(is.Allowed, was.Allowed[len(c.Disallow):]) || !slices.Equal(is.Blocked, was.Blocked[len(c.Unblock):]) {
+			t.Errorf("%s: was %+v, is %+v", id, was, is)
+		}
+		if is.DefaultBid != was.DefaultBid || !reflect.DeepEqual(is.Creatives, was.Creatives) {
+			t.Errorf("%s: something else changed", id)
+		}
+		asServed(t, s, id)
+		// The default bid of a campaign is not that of its sources.
+		change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "9"}})
+		if got := settingsOf(t, s, id); !maps.Equal(got.Bids, want) {
+			t.Errorf("%s: bids moved with the default bid", id)
+		}
+	}
+	if len(modes) != 2 {
+		t.Errorf("only %v", modes)
+	}
+}
+
+func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	before := s.CampaignIDs()
+	first := create(t, s, Change{Set: map[string]any{"name": "First"}})
+	second := create(t, s, Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2", "audience": map[string]any{"country": "JP"}},
+		Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
+	if got := s.CampaignIDs(); !slices.Equal(got, append([]string{second, first}, before...)) {
+		t.Errorf("got %v", got[:3])
+	}
+	list := campaignsOf(t, s, everyStatus)
+	if list[0]["id"] != second || list[1]["id"] != first || len(list) != len(before)+2 {
+		t.Errorf("listed: %v, %v of %d", list[0], list[1], len(list))
+	}
+	want := Settings{CampaignID: first, Name: "First", Status: "active", DeliveryStatus: "waiting_for_creatives", DefaultBid: "0.500000", DailySpendLimit: "100.000000",
+		StartDate: "2026-11-21T20:00:00Z", CreatedAt: "2026-11-21T20:00:00Z", SourceMode: "block_list", Allowed: []string{}, Blocked: []string{}, Bids: map[string]string{}}
+	if got := settingsOf(t, s, first); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	asServed(t, s, first)
+	asServed(t, s, second)
+	if got := campaignsOf(t, s, "?search=SECOND"); len(got) != 1 {
+		t.Errorf("search finds %d", len(got))
+	}
+	s.Advance(90 * 24 * time.Hour)
+	if got := s.CampaignIDs(); slices.Index(got, first) != slices.Index(got, second)+1 || slices.Index(got, second) == 0 {
+		t.Errorf("90 days later they are at %d and %d", slices.Index(got, first), slices.Index(got, second))
+	}
+	asServed(t, s, first)
+}
+
+func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	for _, id := range append(running(t, s), create(t, s, Change{})) {
+		before := settingsOf(t, s, id).Creatives
+		draft := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil, "icon_id": nil}})
+		second := create(t, s, Change{Campaign: id, Set: map[string]any{"title": "Second"}})
+		now := settingsOf(t, s, id).Creatives
+		if len(now) != len(before)+2 || now[0].CreativeID != second || now[1].CreativeID != draft || now[0].Title != "Second" || now[0].Status != "pending_review" {
+			t.Fatalf("got %+v", now)
+		}
+		if now[1].Title != "" || now[1].IconID != "" || now[1].Message == "" {
+			t.Errorf("the draft is %+v", now[1])
+		}
+		if err := s.Change(Change{Creative: draft, Set: map[string]any{"status": "pending_review"}}); err == nil {
+			t.Error("a creative without a title is in review")
+		}
+		change(t, s, Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now", "icon_id": strings.Repeat("1", 24)}})
+		asServed(t, s, id)
+	}
+}
+
+func TestChange_HidesAndShows(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	for _, id := range []string{running(t, s)[0], create(t, s, Change{Set: map[string]any{"name": "Made"}})} {
+		listed := func() (yes bool) {
+			return slices.ContainsFunc(campaignsOf(t, s, everyStatus), func(c map[string]any) bool { return c["id"] == id })
+		}
+		cr := create(t, s, Change{Campaign: id})
+		was := settingsOf(t, s, id)
+		reads := []string{"/v1/campaigns/" + id, "/v1/campaigns/" + id + "/creatives", "/v1/campaigns/" + id + "/sources", "/v1/creatives/" + cr}
+		for _, c := range []struct {
+			do     Action
+			listed bool
+			status int
+		}{{Hide, false, 404}, {Show, true, 200}, {Unlist, false, 200}, {Hide, false, 404}, {Show, true, 200}} {
+			change(t, s, Change{Campaign: id, Do: c.do})
+			if listed() != c.listed {
+				t.Errorf("%s: listed is %v", c.do, listed())
+			}
+			for _, path := range reads {
+				if status, _, body := callAPI(t, s, path); status != c.status {
+					t.Errorf("%s: %s is %d %s", c.do, path, status, body)
+				}
+			}
+			if got := settingsOf(t, s, id); got.Hidden != hidden(c.do) || got.Name != was.Name {
+				t.Errorf("%s: %+v", c.do, got)
+			}
+		}
+		if got := settingsOf(t, s, id); !reflect.DeepEqual(got, was) {
+			t.Errorf("shown again: %v", differing(t, was, got))
+		}
+		for do, status := range map[Action]int{Hide: 404, Unlist: 200} {
+			change(t, s, Change{Creative: cr, Do: do})
+			if got, _, _ := callAPI(t, s, "/v1/creatives/"+cr); got != status {
+				t.Errorf("%s: %d", do, got)
+			}
+			_, _, body := callAPI(t, s, "/v1/campaigns/"+id+"/creatives?limit=100")
+			if strings.Contains(string(body), cr) {
+				t.Errorf("%s: listed", do)
+			}
+		}
+	}
+}
+
+func TestChange_RefusesWhatCannotBe(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := create(t, s, Change{})
+	cr := create(t, s, Change{Campaign: id})
+	allow := create(t, s, Change{Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
+	archived := create(t, s, Change{Set: map[string]any{"status": "archived"}})
+	oldCreative := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}})
+	src := s.GoodSources()[1]
+	set := func(name string, v any) Change { return Change{Campaign: id, Set: map[string]any{name: v}} }
+	ofCreative := func(name string, v any) Change { return Change{Creative: cr, Set: map[string]any{name: v}} }
+	sources := func(c SourceChange) Change { return Change{Campaign: id, Sources: &c} }
+	audience := func(json string) Change { return set("audience", rawJSON(json)) }
+	var before []Settings
+	for _, id := range s.CampaignIDs() {
+		before = append(before, settingsOf(t, s, id))
+	}
+	for _, c := range []struct {
+		change Change
+		want   string
+	}{
+		{Change{}, `change: nothing to change`},
+		{Change{Campaign: id, Do: Create, Set: map[string]any{"titel": "x"}}, `change create ` + id + `: no field "titel"`},
+		{Change{Campaign: id}, `change ` + id + `: nothing to change`},
+		{Change{Campaign: id, Creative: cr, Set: map[string]any{"name": "x"}}, `a campaign and a creative`},
+		{Change{Set: map[string]any{"name": "x"}}, `no campaign ""`},
+		{Change{Campaign: "C1234567", Set: map[string]any{"name": "x"}}, `no campaign "C1234567"`},
+		{Change{Creative: id + "-999", Do: Hide}, `no creative "` + id + `-999"`},
+		{Change{Creative: "C1234567-001", Do: Hide}, `no creative "C1234567-001"`},
+		{Change{Creative: cr, Do: Create}, `has no ID yet`},
+		{Change{Campaign: "C1234567", Do: Create}, `no campaign "C1234567"`},
+		{Change{Campaign: id, Do: "delete"}, `unknown action "delete"`},
+		{Change{Campaign: id, Do: Hide, Set: map[string]any{"name": "x"}}, `changes no field`},
+		{Change{Creative: cr, Sources: &SourceChange{}}, `no sources`},
+		{set("nam", "x"), `no field "nam"`},
+		{set("title", "x"), `no field "title"`},
+		{set("name", ""), `name "": expected`},
+		{set("name", " \t"), `more than blanks`},
+		{set("name", strings.Repeat("é", 101)), `expected 1 to 100 characters`},
+		{set("name", nil), `name null: expected a text`},
+		{set("name", 7), `name 7: expected a text`},
+		{set("name", make(chan int)), `name: json`},
+		{set("status", "pending_review"), `expected one of active, paused, archived, rejected`},
+		{set("delivery_status", "delivering"), `expected one of active, waiting`},
+		{set("default_bid", "0.099999"), `default_bid "0.099999": expected 0.100000 to 25.000000`},
+		{set("default_bid", "25.000001"), `expected`},
+		{set("default_bid", "1.0000001"), `at most six places`},
+		{set("default_bid", "1e0"), `decimal`},
+		{set("default_bid", "-1"), `decimal`},
+		{set("default_bid", nil), `decimal`},
+		{set("default_bid", true), `decimal`},
+		{set("daily_spend_limit", 99), `expected 100.000000 to 1000000.000000`},
+		{set("target_cpa", "0.5"), `expected 1.000000 to 10000.000000`},
+		{set("start_date", nil), `RFC 3339`},
+		{set("end_date", "2026-12-24"), `RFC 3339`},
+		{set("unsupported_targeting", "yes"), `true or false`},
+		{audience(`null`), `expected an object`},
+		{audience(`[]`), `audience []`},
+		{audience(`{"city":"NYC"}`), `unknown field "city"`},
+		{audience(`{"country":"XX"}`), `country: expected one of US`},
+		{audience(`{"states":["NY","NY"]}`), `states`},
+		{audience(`{"states":["PR"]}`), `states`},
+		{audience(`{"platforms":[]}`), `platforms`},
+		{audience(`{"platforms":["mobile"]}`), `platforms`},
+		{audience(`{"min_age":12}`), `min_age: expected 13 to 120`},
+		{audience(`{"max_age":25.5}`), `max_age`},
+		{audience(`{"subscribed_more_than_minutes_ago":0}`), `expected 1 to 5256000`},
+		{audience(`{"gender":"X"}`), `expected M or F`},
+		{Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}}, `default_bid 0.290000: this audience demands 0.300000`},
+		{Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived + ` is archived`},
+		{Change{Campaign: archived, Sources: &SourceChange{Block: []string{src}}}, `is archived`},
+		{Change{Campaign: archived, Do: Create}, `is archived`},
+		{Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative + ` is archived`},
+		{ofCreative("title", strings.Repeat("x", 101)), `expected 1 to 100 characters`},
+		{ofCreative("title", nil), `title null`},
+		{ofCreative("message", strings.Repeat("x", 201)), `expected 1 to 200 characters`},
+		{ofCreative("link", "ftp://x"), `http://`},
+		{ofCreative("link", "https://"+strings.Repeat("x", 2000)), `2000 characters`},
+		{ofCreative("image_id", "ABCDEF"), `24 lowercase`},
+		{ofCreative("icon_id", nil), `icon_id null`},
+		{ofCreative("button1", strings.Repeat("x", 26)), `expected 1 to 25 characters`},
+		{ofCreative("button2", " "), `blanks`},
+		{ofCreative("status", "live"), `expected one of active`},
+		{ofCreative("rejection_reasons", []string{"x"}), `pending_review has no rejection`},
+		{ofCreative("name", "x"), `no field "name"`},
+		{sources(SourceChange{Mode: "all"}), `mode "all": expected block_list or allow_list`},
+		{sources(SourceChange{Mode: "allow_list"}), `an allow list needs a source`},
+		{sources(SourceChange{Block: []string{"S0"}}), `block: no source "S0"`},
+		{sources(SourceChange{Block: []string{src, src}}), `block: ` + src + ` is already blocked`},
+		{sources(SourceChange{Unblock: []string{src}}), `unblock: ` + src + ` is not blocked`},
+		{sources(SourceChange{Allow: []string{src}}), `allow: the campaign has a block list`},
+		{Change{Campaign: allow, Sources: &SourceChange{Block: []string{src}}}, `block: the campaign has an allow list`},
+		{Change{Campaign: allow, Sources: &SourceChange{Disallow: s.GoodSources()[:1]}}, `an allow list needs a source`},
+		{sources(SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
+		{sources(SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src + ` 26: expected 0.100000 to 25.000000`},
+		{sources(SourceChange{Bids: map[string]any{src: nil}}), `bids: ` + src + ` has none of its own`},
+		// The name is fine, and yet it does not change.
+		{Change{Campaign: id, Set: map[string]any{"name": "x"}, Sources: &SourceChange{Block: []string{"S0"}}}, `no source`},
+	} {
+		err := s.Change(c.change)
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "change") {
+			t.Errorf("%+v: got %v, want %s", c.change, err, c.want)
+		}
+	}
+	for i, id := range s.CampaignIDs() {
+		if got := settingsOf(t, s, id); !reflect.DeepEqual(got, before[i]) {
+			t.Errorf("%s: %v", id, differing(t, before[i], got))
+		}
+	}
+}
+
+func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
+
+func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
+	s := sim(Config{})
+	id := create(t, s, Change{Set: map[string]any{"status": "archived"}})
+	cr := create(t, s, Change{Campaign: id, Force: true})
+	for _, c := range []Change{
+		{Campaign: id, Set: map[string]any{"name": "Risen", "audience": map[string]any{"gender": "F"}, "default_bid": "0.1"}},
+		{Campaign: id, Sources: &SourceChange{Allow: s.GoodSources()[:1]}},
+		{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Disallow: s.GoodSources()[:1]}},
+		{Creative: cr, Set: map[string]any{"title": "T"}},
+	} {
+		c.Force = true
+		change(t, s, c)
+	}
+	got := settingsOf(t, s, id)
+	if got.Name != "Risen" || got.DefaultBid != "0.100000" || got.SourceMode != "allow_list" || len(got.Allowed) > 0 || got.Creatives[0].Title != "T" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestChange_HoldsWhateverTheClockSays(t *testing.T) {
+	s, plain := sim(Config{}), sim(Config{})
+	id := running(t, s)[0]
+	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "7", "status": "active"}})
+	moved := false
+	for range 20 {
+		s.Advance(30 * 24 * time.Hour)
+		plain.Advance(30 * 24 * time.Hour)
+		got, byItself := settingsOf(t, s, id), settingsOf(t, plain, id)
+		if got.DefaultBid != "7.000000" || got.Status != "active" {
+			t.Errorf("%s: %s %s", s.Today(), got.DefaultBid, got.Status)
+		}
+		moved = moved || byItself.Status != "active"
+		if !slices.Equal(got.Blocked, byItself.Blocked) {
+			t.Errorf("%s: the block list stands still", s.Today())
+		}
+	}
+	if !moved {
+		t.Error("by itself the campaign would be active for ever")
+	}
+}
+
+func TestChange_LeavesTheReportAlone(t *testing.T) {
+	s := sim(Config{})
+	lines := truth(s, yesterday)
+	_, _, page := ask(t, s, oneDay(yesterday)+"&include_creatives=true")
+	l := lines[len(lines)/2]
+	change(t, s, Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused", "default_bid": "5"}, Force: true})
+	change(t, s, Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
+	change(t, s, Change{Campaign: l.CampaignID, Do: Hide})
+	create(t, s, Change{})
+	if !slices.Equal(truth(s, yesterday), lines) {
+		t.Error("the truth has changed")
+	}
+	if _, _, now := ask(t, s, oneDay(yesterday)+"&include_creatives=true"); string(now) != string(page) {
+		t.Error("the report has changed")
+	}
+}
+
+func TestChange_IsTheSameWhateverCameBetween(t *testing.T) {
+	var all [2][]Settings
+	for i := range all {
+		s := sim(Config{RateLimit: -1})
+		ids := running(t, s)
+		for k := range 5 {
+			change(t, s, Change{Campaign: ids[k], Set: map[string]any{"name": "N" + strconv.Itoa(k)}})
+			if i == 1 {
+				callAPI(t, s, "/v1/campaigns"+everyStatus)
+				_ = s.Change(Change{Campaign: ids[k], Set: map[string]any{"name": ""}})
+				_, _ = s.Create(Change{Set: map[string]any{"name": ""}})
+			}
+			id := create(t, s, Change{})
+			create(t, s, Change{Campaign: id})
+		}
+		for _, id := range s.CampaignIDs() {
+			all[i] = append(all[i], settingsOf(t, s, id))
+		}
+	}
+	if !reflect.DeepEqual(all[0], all[1]) {
+		t.Error("the settings differ")
+	}
+}

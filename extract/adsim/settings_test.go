@@ -1,0 +1,222 @@
+package adsim
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asServed checks the settings of a campaign against what the API says of it.
+func asServed(t testing.TB, s *Service, id string) {
+	t.Helper()
+	want := settingsOf(t, s, id)
+	if got := served(t, s, id); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %+v\nwant %+v", id, got, want)
+	}
+}
+
+// served puts settings together from single reads, in any shape.
+func served(t testing.TB, s *Service, id string) Settings {
+	t.Helper()
+	m := objectAt(t, s, "/v1/campaigns/"+id, "campaign", "data")
+	src := objectAt(t, s, "/v1/campaigns/"+id+"/sources", "source_settings", "data")
+	audience := m["audience"].(map[string]any)
+	out := Settings{
+		CampaignID: str(either(m, "id", "campaign_id")), Name: str(m["name"]), Status: str(m["status"]), DeliveryStatus: str(m["delivery_status"]),
+		DefaultBid: amount(t, m["default_bid"]), DailySpendLimit: amount(t, m["daily_spend_limit"]), TargetCPA: amount(t, m["target_cpa"]),
+		StartDate: str(m["start_date"]), EndDate: str(m["end_date"]), CreatedAt: str(m["created_at"]),
+		Audience: Audience{
+			Country: str(audience["country"]), States: strs(audience["states"]), Platforms: strs(audience["platforms"]),
+			SubscribedMoreThan: count(t, audience["subscribed_more_than_minutes_ago"]), SubscribedLessThan: count(t, audience["subscribed_less_than_minutes_ago"]),
+			MinAge: count(t, audience["min_age"]), MaxAge: count(t, audience["max_age"]),
+			Gender: str(audience["gender"]), UnsupportedTargeting: audience["unsupported_targeting"] == true,
+		},
+		SourceMode: str(src["mode"]), Allowed: append([]string{}, strs(src["allowed_source_ids"])...), Blocked: append([]string{}, strs(src["blocked_source_ids"])...),
+		Bids: map[string]string{},
+	}
+	if m["source_targeting_mode"] != src["mode"] {
+		t.Errorf("%s: %v, and %v in the sources", id, m["source_targeting_mode"], src["mode"])
+	}
+	switch bids := src["bid_overrides"].(type) {
+	case map[string]any:
+		for k, v := range bids {
+			out.Bids[k] = amount(t, v)
+		}
+	case []any:
+		for _, b := range bids {
+			out.Bids[str(b.(map[string]any)["source_id"])] = amount(t, b.(map[string]any)["bid"])
+		}
+	}
+	const all = "status=active,paused,pending_review,rejected,draft,archived&limit=100"
+	_, _, body := callAPI(t, s, "/v1/campaigns/"+id+"/creatives?"+all)
+	for _, e := range unwrap(precise(t, body), "creatives", "data", "items").([]any) {
+		c := e.(map[string]any)
+		out.Creatives = append(out.Creatives, CreativeSettings{
+			CreativeID: str(either(c, "id", "creative_id")), CampaignID: str(c["campaign_id"]),
+			Title: str(c["title"]), Message: str(c["message"]), Link: str(c["link"]), ImageID: str(c["image_id"]), IconID: str(c["icon_id"]),
+			Button1: str(c["button1"]), Button2: str(c["button2"]), Status: str(c["status"]),
+			RejectionReasons: strs(c["rejection_reasons"]), RejectionComment: str(c["rejection_comment"]), CreatedAt: str(c["created_at"]),
+		})
+	}
+	return out
+}
+
+func objectAt(t testing.TB, s *Service, path string, envelopes ...string) map[string]any {
+	t.Helper()
+	status, _, body := callAPI(t, s, path)
+	if status != 200 {
+		t.Fatalf("%s: %d %s", path, status, body)
+	}
+	return unwrap(precise(t, body), envelopes...).(map[string]any)
+}
+
+// precise decodes without a float.
+func precise(t testing.TB, body []byte) any {
+	t.Helper()
+	var v any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v in %s", err, head(body))
+	}
+	return v
+}
+
+// either is the member under the one key or the other.
+func either(m map[string]any, one, other string) any {
+	if v, has := m[one]; has {
+		return v
+	}
+	return m[other]
+}
+
+func str(v any) string { s, _ := v.(string); return s }
+
+func strs(v any) []string {
+	var out []string
+	for _, e := range list(v) {
+		out = append(out, str(e))
+	}
+	return out
+}
+
+func amount(t testing.TB, v any) string {
+	t.Helper()
+	if v == nil {
+		return ""
+	}
+	return string(appendFixed(nil, millionths(t, string(v.(json.Number)))))
+}
+
+func count(t testing.TB, v any) int {
+	t.Helper()
+	if v == nil {
+		return 0
+	}
+	n, err := v.(json.Number).Int64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(n)
+}
+
+func TestSettings_AreTheSameInAllShapes(t *testing.T) {
+	var first []Settings
+	for _, envelope := range []string{"named", "bare", "data", "items"} {
+		for _, ids := range []string{"", "+longids"} {
+			for _, bids := range []string{"", "+bidmap"} {
+				shape, err := ParseShape(envelope + ids + bids)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := sim(Config{RateLimit: -1, Campaigns: 9, Shape: shape})
+				var all []Settings
+				for _, id := range s.CampaignIDs() {
+					asServed(t, s, id)
+					all = append(all, settingsOf(t, s, id))
+				}
+				if first == nil {
+					first = all
+				}
+				if !reflect.DeepEqual(all, first) {
+					t.Errorf("%s%s%s: another account", envelope, ids, bids)
+				}
+			}
+		}
+	}
+}
+
+func TestSettings_OfACampaignThatThereIsNot(t *testing.T) {
+	if _, err := sim(Config{}).Settings("C1234567"); err == nil || !strings.Contains(err.Error(), "C1234567") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestControl_ChangesSettingsAndTellsThem(t *testing.T) {
+	s := sim(Config{Control: true})
+	id := running(t, s)[0]
+	status, got := order(t, s, "POST", "change", `{"campaign":"`+id+`","set":{"name":"Über","default_bid":0.450001,"target_cpa":null,"end_date":null},"sources":{"bids":{"`+s.GoodSources()[0]+`":"0.33"}}}`)
+	if status != 200 || got[0]["id"] != id {
+		t.Fatalf("%d %v", status, got)
+	}
+	_, got = order(t, s, "POST", "change", `{"do":"create","campaign":"`+id+`","set":{"title":"Fresh"}}`)
+	creative := str(got[0]["id"])
+	_, got = order(t, s, "POST", "change", `{"do":"create"}`)
+	made := str(got[0]["id"])
+	order(t, s, "POST", "change", `{"creative":"`+creative+`","set":{"status":"active"}}`)
+	order(t, s, "POST", "change", `{"campaign":"`+made+`","do":"unlist"}`)
+
+	_, got = order(t, s, "GET", "settings?campaign="+id, "")
+	if m := got[0]; m["name"] != "Über" || m["default_bid"] != "0.450001" || m["target_cpa"] != "" || asMap(m["bid_overrides"])[s.GoodSources()[0]] != "0.330000" ||
+		asMap(list(m["creatives"])[0])["status"] != "active" {
+		t.Errorf("got %v", m)
+	}
+	_, got = order(t, s, "GET", "settings", "")
+	if len(got) != 37 || got[0]["campaign_id"] != made || got[0]["hidden"] != "unlist" {
+		t.Errorf("%d settings, %v", len(got), got[0])
+	}
+	for _, body := range []string{`{"campaign":"` + id + `","set":{"default_bid":"1e-1"}}`, `{"campaign":"` + id + `","sett":{}}`, `{}`, ``} {
+		if status, got := order(t, s, "POST", "change", body); status != 400 || str(got[0]["error"]) == "" {
+			t.Errorf("%s: %d %v", body, status, got)
+		}
+	}
+	if status, _ := order(t, s, "GET", "settings?campaign=C1234567", ""); status != 400 {
+		t.Errorf("got %d", status)
+	}
+}
+
+func TestDailyLimit_IsKeptOnMostDays(t *testing.T) {
+	for _, campaigns := range []int{36, 400} {
+		s := sim(Config{Campaigns: campaigns, CreativesPerCampaign: 3, RowsPerDay: 2500})
+		st := s.snapshot()
+		all, over := 0, 0
+		for d := st.today - 8; d < st.today; d++ {
+			spent := map[*campaign]int64{}
+			for r := range s.account.rows(&st, d, scope{delivered: true}) {
+				spent[r.campaign] += r.Spend
+			}
+			for c, v := range spent {
+				all++
+				if v > s.account.dailyLimit(c) {
+					over++
+				}
+			}
+		}
+		if over > all/8 {
+			t.Errorf("%d campaigns: above the limit on %d of %d days", campaigns, over, all)
+		}
+	}
+}
+
+func TestAPI_NewestCreativesFirst(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	for _, id := range s.CampaignIDs() {
+		list := settingsOf(t, s, id).Creatives
+		if !slices.IsSortedFunc(list, func(x, y CreativeSettings) int { return strings.Compare(y.CreatedAt, x.CreatedAt) }) {
+			t.Errorf("%s: %+v", id, list)
+		}
+	}
+}
