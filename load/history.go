@@ -1,0 +1,465 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// Versioned is a pointer to a row that embeds a [schema.Frame].
+type Versioned[R any] interface {
+	*R
+	FramePtr() *schema.Frame
+}
+
+// Seen is one thing as one run read it.
+type Seen[R any] struct {
+	// Row has the key and every field that could be read, canonical: decimals to
+	// scale, lists sorted. Whatever its frame says is ignored.
+	Row R
+	// Unread names the columns that could not be read: they take the last known
+	// value before anything is compared, whatever Row has there.
+	Unread []string
+}
+
+// Absence is what is known of a stored thing that a run did not see.
+type Absence int
+
+const (
+	// Unknown: it was not asked for, or its listing did not end. Nothing is learnt.
+	Unknown Absence = iota
+	// Gone: a complete listing lacked it.
+	Gone
+)
+
+// Observation is what one run saw of a table.
+type Observation[R any] struct {
+	// What was read was so at some moment from Since, when the reading began, to
+	// At, when it had ended: so a version counts from At and a confirmation from
+	// Since, and the true change always lies in (changed_after, valid_from]. A
+	// Since of zero is At.
+	Since, At schema.Instant
+	RunID     string
+	Seen      []Seen[R] // one for each thing that was read
+	Stubs     []R       // keys of things that only the report knows; known ones are passed over
+	// Refreshed are untracked columns whose newest value is written into the
+	// current version as soon as it differs. The other untracked columns are as
+	// they were when their version was last written.
+	Refreshed []schema.Column
+	// Absence judges a stored thing that was not seen. A deleted one that is Gone
+	// is confirmed to be so still: its return then lies after that. Nil: Unknown.
+	Absence func(row *R) Absence
+	// Patience is how many complete absences in a row make a thing deleted.
+	Patience int
+}
+
+// since is the instant from which what was read counts as confirmed.
+func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
+
+func (o *Observation[R]) check(m Memory) error {
+	switch {
+	case o.since() > o.At:
+		return fmt.Errorf("the reading began at %s, after its end at %s", o.Since, o.At)
+	case o.At < m.ObservedAt:
+		return fmt.Errorf("the clock went back: it is %s, and settings were already seen at %s", o.At, m.ObservedAt)
+	case o.Absence != nil && o.Patience < 1:
+		return fmt.Errorf("a patience of %d absences", o.Patience)
+	}
+	return nil
+}
+
+// History is a table's versions with what has to be remembered beside them.
+type History[R any] struct {
+	Rows   []R // sorted by key, then version
+	Memory Memory
+}
+
+// HistoryStats counts what an observation did, in things. Changed says that the
+// rows are no longer those from before, and so that their file must be written.
+type HistoryStats struct {
+	Changed   bool
+	FirstSeen int64 // new things that were read, if only in part
+	Stubs     int64 // new things that only the report knows
+	Filled    int64 // current versions completed in place by a first reading
+	Refreshed int64 // current versions that got a newer value of an untracked column
+	Versions  int64 // new versions with other values
+	Deleted   int64 // new versions that say that the thing is gone
+	Restored  int64 // new versions of things that had been gone
+	Confirmed int64 // read in full
+	Unread    int64 // seen, with at least one tracked field that could not be read
+	Missing   int64 // absent from a complete listing, and not deleted yet
+}
+
+// Advance lays what one run saw over a table's history. Every setting that
+// changed gets one new version; what could not be read is no change, and what is
+// missing is not deleted before Patience complete listings lacked it. The same
+// observation again changes nothing.
+//
+// tracked are the columns whose changes make a version. The history given is not
+// written to; where nothing changed, the same rows are returned, and only the
+// memory has moved on. A history that does not hold together is refused, as are
+// an observation from before the last one, a thing seen twice, and a second
+// content of the instant that was observed last.
+func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h History[R], o Observation[R]) (next History[R], st HistoryStats, err error) {
+	a, err := newAdvance[R, P](t, tracked, h, o)
+	if err == nil {
+		err = a.observe()
+	}
+	if err != nil {
+		return h, HistoryStats{}, fmt.Errorf("%s: %w", t.FullName(), err)
+	}
+	next = History[R]{Rows: h.Rows, Memory: remember[R, P](a.things, o.At)}
+	if a.stats.Changed {
+		next.Rows = a.rows()
+	}
+	return next, a.stats, nil
+}
+
+// thing is one key with its versions and what is remembered of it.
+type thing[R any] struct {
+	key     []string // the parts of the key, in the order of the columns
+	text    string   // the key as one text
+	stored  []R      // its versions before this run, oldest first; never written to
+	closed  *R       // the newest of them as a new version closes it, else nil
+	current *R       // the newest version now: the newest stored one, or a row of our own
+
+	confirmed schema.Instant // Memory.Confirmed
+	missed    int            // Memory.Missed
+	never     []string       // tracked columns that have never been readable, sorted
+	seen      bool           // in this run
+}
+
+// advance is one observation being laid over a history.
+type advance[R any, P Versioned[R]] struct {
+	Observation[R]
+	table   schema.TableOf[R]
+	tracked []schema.Column          // sorted by name
+	names   []string                 // of the tracked columns
+	fields  map[string]schema.Column // that can be unread; made when one is
+	id      identity[R]
+	replay  bool // the instant has been observed before
+
+	things []*thing[R]
+	byKey  map[string]*thing[R]
+	stats  HistoryStats
+}
+
+func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h History[R], o Observation[R]) (*advance[R, P], error) {
+	if err := o.check(h.Memory); err != nil {
+		return nil, err
+	}
+	id := identityOf(t)
+	things, err := checkedThings[R, P](t, id, h)
+	if err != nil {
+		return nil, err
+	}
+	a := &advance[R, P]{
+		Observation: o, table: t, id: id,
+		replay: o.At == h.Memory.ObservedAt,
+		things: things, byKey: make(map[string]*thing[R], len(things)),
+	}
+	a.tracked = slices.SortedFunc(slices.Values(tracked), func(a, b schema.Column) int { return cmp.Compare(a.Name, b.Name) })
+	for _, c := range a.tracked {
+		a.names = append(a.names, c.Name)
+	}
+	for _, th := range things {
+		a.byKey[th.text] = th
+		if s := P(th.current).FramePtr().ReadState; s == schema.ReadStub || s == schema.ReadUnreadable {
+			th.never = a.names
+		}
+	}
+	return a, nil
+}
+
+func (a *advance[R, P]) observe() error {
+	for i := range a.Seen {
+		if err := a.see(&a.Seen[i]); err != nil {
+			return err
+		}
+	}
+	for i := range a.Stubs {
+		a.stub(&a.Stubs[i])
+	}
+	for _, th := range a.things {
+		if err := a.miss(th); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// thing is the thing of a row's key, made if it is new: then it has no version,
+// and nothing of it has ever been readable.
+func (a *advance[R, P]) thing(row *R) *thing[R] {
+	key := a.id.parts(row)
+	text := keyText(key)
+	th := a.byKey[text]
+	if th == nil {
+		th = &thing[R]{key: key, text: text, never: a.names}
+		a.byKey[text] = th
+		a.things = append(a.things, th)
+	}
+	return th
+}
+
+// see takes in a thing that was seen. That it was seen is known even if none of
+// its fields could be read.
+func (a *advance[R, P]) see(s *Seen[R]) error {
+	th := a.thing(&s.Row)
+	if th.seen {
+		return fmt.Errorf("%q: seen twice in one run", th.text)
+	}
+	th.seen, th.missed = true, 0
+	unread, err := a.unread(s)
+	if err != nil {
+		return fmt.Errorf("%q: %w", th.text, err)
+	}
+	row := s.Row
+	a.carry(&row, th.current, unread)
+	r := a.compare(th, &row, unread)
+	if r.full {
+		a.stats.Confirmed++
+	} else {
+		a.stats.Unread++
+	}
+	confirmed := th.confirmed
+	if r.confirms {
+		confirmed = max(confirmed, a.since())
+	}
+	switch {
+	case th.current == nil:
+		a.stats.FirstSeen++
+		a.first(th, row, r.never, schema.FirstSeen, a.state(r.never))
+	case P(th.current).FramePtr().IsDeleted:
+		a.stats.Restored++
+		if !r.confirms {
+			// That it was gone was confirmed until now; what is carried over was
+			// last read before that.
+			confirmed = P(&th.stored[len(th.stored)-2]).FramePtr().LastConfirmedAt
+		}
+		return a.open(th, row, r.never, schema.Restored, r.changed, confirmed)
+	case len(r.changed) > 0:
+		a.stats.Versions++
+		return a.open(th, row, r.never, schema.Changed, r.changed, confirmed)
+	default:
+		th.confirmed = confirmed
+		a.keep(th, row, r, unread)
+	}
+	return nil
+}
+
+// unread are the columns that could not be read. An unknown name is refused: a
+// misspelt one would make of an unreadable field a readable NULL.
+func (a *advance[R, P]) unread(s *Seen[R]) (map[string]bool, error) {
+	if len(s.Unread) == 0 {
+		return nil, nil
+	}
+	if a.fields == nil {
+		a.fields = fieldsOf(a.table.Table)
+	}
+	unread := make(map[string]bool, len(s.Unread))
+	for _, name := range s.Unread {
+		if _, ok := a.fields[name]; !ok {
+			return nil, fmt.Errorf("%q is no column that can be unread", name)
+		}
+		unread[name] = true
+	}
+	return unread, nil
+}
+
+// fieldsOf are the columns that hold what was read.
+func fieldsOf(t *schema.Table) map[string]schema.Column {
+	fields := map[string]schema.Column{}
+	for _, c := range t.Tracked() {
+		fields[c.Name] = c
+	}
+	for _, c := range t.Columns {
+		if c.Name == "raw" {
+			fields[c.Name] = c
+		}
+	}
+	return fields
+}
+
+// carry gives unread columns their last known value, or NULL where there is none.
+func (a *advance[R, P]) carry(row, known *R, unread map[string]bool) {
+	if known == nil {
+		known = new(R)
+	}
+	for name := range unread {
+		a.table.CopyColumn(row, known, a.fields[name])
+	}
+}
+
+// reading is what one reading of a thing tells, against what was known.
+type reading struct {
+	changed  []string // tracked columns known before and different now, sorted
+	never    []string // tracked columns still never readable, sorted
+	filled   bool     // a tracked column was readable for the first time
+	full     bool     // every tracked column was readable
+	confirms bool     // the whole version is confirmed by it
+}
+
+func (a *advance[R, P]) compare(th *thing[R], row *R, unread map[string]bool) reading {
+	r := reading{full: true}
+	for _, c := range a.tracked {
+		never := len(th.never) > 0 && slices.Contains(th.never, c.Name)
+		switch {
+		case unread[c.Name]:
+			r.full = false
+			if never {
+				r.never = append(r.never, c.Name)
+			}
+		case never:
+			r.filled = true
+		case !a.table.ColumnEqual(row, th.current, c):
+			r.changed = append(r.changed, c.Name)
+		}
+	}
+	// Where nothing was known before, all that is known now has just been read.
+	r.confirms = r.full || (r.filled && len(th.never) == len(a.tracked))
+	return r
+}
+
+// state is the read state of a version, given what has never been readable.
+func (a *advance[R, P]) state(never []string) string {
+	switch len(never) {
+	case 0:
+		return schema.ReadOK
+	case len(a.tracked):
+		return schema.ReadUnreadable
+	}
+	return schema.ReadPartial
+}
+
+// first writes the first version of a thing.
+func (a *advance[R, P]) first(th *thing[R], row R, never []string, why, state string) {
+	th.confirmed = a.since()
+	a.write(th, row, never, schema.Frame{
+		VersionNo: 1, ValidFrom: a.At, ValidTo: schema.Forever, IsCurrent: true,
+		ChangeType: why, ReadState: state,
+	})
+}
+
+// open closes the current version at this instant and writes the next one.
+func (a *advance[R, P]) open(th *thing[R], row R, never []string, why string, changed []string, confirmed schema.Instant) error {
+	if a.replay {
+		return fmt.Errorf("%q: %s was observed before, with another content", th.text, a.At)
+	}
+	closed := *th.current
+	was := P(&closed).FramePtr()
+	was.ValidTo, was.IsCurrent, was.LastConfirmedAt = a.At, false, th.confirmed
+	*a.id.runID(&closed) = a.RunID
+	th.closed, th.confirmed = &closed, confirmed
+	is := schema.Frame{
+		VersionNo: was.VersionNo + 1, ValidFrom: a.At, ValidTo: schema.Forever, IsCurrent: true,
+		IsDeleted: why == schema.Deleted, ChangedAfter: schema.Some(was.LastConfirmedAt),
+		ChangeType: why, ReadState: a.state(never),
+	}
+	if len(changed) > 0 {
+		is.ChangedColumns = schema.Some(strings.Join(changed, ","))
+	}
+	a.write(th, row, never, is)
+	return nil
+}
+
+// keep leaves a thing at its version, which is written again only to complete
+// it, or for a newer value of a column that makes no version.
+func (a *advance[R, P]) keep(th *thing[R], row R, r reading, unread map[string]bool) {
+	is := *P(th.current).FramePtr()
+	switch {
+	case r.filled || is.ReadState == schema.ReadStub:
+		a.stats.Filled++
+		is.ReadState = a.state(r.never)
+		if r.filled && is.VersionNo == 1 {
+			// A later version still says how it came about.
+			is.ChangeType = schema.FirstRead
+		}
+		a.write(th, row, r.never, is)
+	case a.refreshes(&row, th.current, unread):
+		a.stats.Refreshed++
+		newest := row
+		row = *th.current
+		for _, c := range a.Refreshed {
+			a.table.CopyColumn(&row, &newest, c)
+		}
+		a.write(th, row, th.never, is)
+	}
+}
+
+// refreshes says whether a column that makes no version has a newer value.
+func (a *advance[R, P]) refreshes(row, known *R, unread map[string]bool) bool {
+	return slices.ContainsFunc(a.Refreshed, func(c schema.Column) bool {
+		return !unread[c.Name] && !a.table.ColumnEqual(row, known, c)
+	})
+}
+
+// write makes the row the thing's current version.
+func (a *advance[R, P]) write(th *thing[R], row R, never []string, is schema.Frame) {
+	is.LastConfirmedAt = th.confirmed
+	*P(&row).FramePtr() = is
+	*a.id.runID(&row) = a.RunID
+	th.current, th.never = &row, never
+	a.stats.Changed = true
+}
+
+// stub takes in a thing that only the report knows. One that is known otherwise
+// teaches nothing.
+func (a *advance[R, P]) stub(key *R) {
+	th := a.thing(key)
+	if th.current != nil {
+		return
+	}
+	row := *key
+	for _, c := range a.tracked {
+		a.table.CopyColumn(&row, new(R), c)
+	}
+	a.stats.Stubs++
+	a.first(th, row, a.names, schema.Stub, schema.ReadStub)
+}
+
+// miss judges a thing that was not seen. A stub was in no listing before, so its
+// absence from one says nothing.
+func (a *advance[R, P]) miss(th *thing[R]) error {
+	is := P(th.current).FramePtr()
+	if th.seen || is.ReadState == schema.ReadStub || a.Absence == nil {
+		return nil
+	}
+	row := *th.current
+	if a.Absence(&row) == Unknown {
+		return nil
+	}
+	switch {
+	case is.IsDeleted:
+		th.confirmed = max(th.confirmed, a.since())
+	case a.replay:
+		// This absence has been counted.
+	case th.missed+1 < a.Patience:
+		th.missed++
+		a.stats.Missing++
+	default:
+		th.missed = 0
+		a.stats.Deleted++
+		return a.open(th, *th.current, th.never, schema.Deleted, nil, max(th.confirmed, a.since()))
+	}
+	return nil
+}
+
+// rows are all versions, in order.
+func (a *advance[R, P]) rows() []R {
+	slices.SortFunc(a.things, func(a, b *thing[R]) int { return slices.Compare(a.key, b.key) })
+	var rows []R
+	for _, th := range a.things {
+		if n := len(th.stored); n > 0 {
+			rows = append(rows, th.stored[:n-1]...)
+		}
+		if th.closed != nil {
+			rows = append(rows, *th.closed)
+		}
+		rows = append(rows, *th.current)
+	}
+	return rows
+}

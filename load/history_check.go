@@ -1,0 +1,171 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"spendsync/schema"
+)
+
+// CheckHistory verifies that a history holds together. Every key's versions are
+// numbered from 1 without a gap, their times join without overlap, and the
+// newest alone is current and open. What a version says of the one before it is
+// so, and the memory speaks only of what is there. The error, an [ErrDamaged],
+// names the first key that is not so.
+func CheckHistory[R any, P Versioned[R]](t schema.TableOf[R], h History[R]) error {
+	if _, err := checkedThings[R, P](t, identityOf(t), h); err != nil {
+		return fmt.Errorf("%s: %w", t.FullName(), err)
+	}
+	return nil
+}
+
+// checkedThings are the things of a history that holds together, in order.
+func checkedThings[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h History[R]) ([]*thing[R], error) {
+	things, err := thingsOf(id, h.Rows)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, ErrDamaged)
+	}
+	known, columns := make(map[string]bool, len(things)), map[string]schema.Column{}
+	if len(h.Memory.Never) > 0 {
+		columns = fieldsOf(t.Table)
+	}
+	for _, th := range things {
+		known[th.text] = true
+		th.confirmed = h.Memory.Confirmed(th.text)
+		th.missed, th.never = h.Memory.Missed[th.text], h.Memory.Never[th.text]
+		if err := checkThing[R, P](t, columns, th, h.Memory.ObservedAt); err != nil {
+			return nil, fmt.Errorf("%q: %w: %w", th.text, err, ErrDamaged)
+		}
+	}
+	if err := h.Memory.checkKeys(known); err != nil {
+		return nil, fmt.Errorf("%w: %w", err, ErrDamaged)
+	}
+	return things, nil
+}
+
+// thingsOf cuts rows into things; rows of one key lie together.
+func thingsOf[R any](id identity[R], rows []R) ([]*thing[R], error) {
+	var things []*thing[R]
+	for i, from := 1, 0; i <= len(rows); i++ {
+		if a, b := *id.account(&rows[0]), *id.account(&rows[i-1]); a != b {
+			return nil, fmt.Errorf("rows of account %q and of %q", a, b)
+		}
+		if i < len(rows) && id.sameThing(&rows[from], &rows[i]) {
+			continue
+		}
+		th := &thing[R]{key: id.parts(&rows[from]), stored: rows[from:i:i], current: &rows[i-1]}
+		th.text = keyText(th.key)
+		if n := len(things); n > 0 && slices.Compare(things[n-1].key, th.key) > 0 {
+			return nil, fmt.Errorf("%q: it lies after %q", th.text, things[n-1].text)
+		}
+		things, from = append(things, th), i
+	}
+	return things, nil
+}
+
+func checkThing[R any, P Versioned[R]](t schema.TableOf[R], columns map[string]schema.Column, th *thing[R], observed schema.Instant) error {
+	var before *schema.Frame
+	for i := range th.stored {
+		f := P(&th.stored[i]).FramePtr()
+		if err := checkVersion(before, f, int64(i+1), i == len(th.stored)-1); err != nil {
+			return fmt.Errorf("version %d: %w", i+1, err)
+		}
+		before = f
+	}
+	for _, name := range th.never {
+		c, ok := columns[name]
+		if !ok {
+			return fmt.Errorf("%q has never been read, and is no column that could be", name)
+		}
+		if !t.ColumnEqual(th.current, new(R), c) {
+			return fmt.Errorf("%s has never been read, and has a value", name)
+		}
+	}
+	return checkRemembered(th, before, observed)
+}
+
+// checkRemembered checks what is remembered of a thing against its current
+// version's frame.
+func checkRemembered[R any](th *thing[R], f *schema.Frame, observed schema.Instant) error {
+	switch {
+	case f.ValidFrom > observed:
+		return fmt.Errorf("it was seen at %s, but the last observation was at %s", f.ValidFrom, observed)
+	case th.confirmed < f.LastConfirmedAt || th.confirmed > observed:
+		return fmt.Errorf("it is remembered to be confirmed at %s, its row says %s and the last observation was at %s", th.confirmed, f.LastConfirmedAt, observed)
+	case (f.ReadState == schema.ReadPartial) != (len(th.never) > 0):
+		return fmt.Errorf("its read state is %s, with %d columns that have never been read", f.ReadState, len(th.never))
+	case th.missed < 0 || (th.missed > 0 && (f.IsDeleted || f.ReadState == schema.ReadStub)):
+		return fmt.Errorf("it counts %d absences", th.missed)
+	}
+	return nil
+}
+
+// checkVersion checks a version against the one before it, which is nil for the
+// first.
+func checkVersion(before, f *schema.Frame, no int64, newest bool) error {
+	switch {
+	case f.VersionNo != no:
+		return fmt.Errorf("its number is %d", f.VersionNo)
+	case f.ValidFrom >= f.ValidTo:
+		return fmt.Errorf("it holds from %s to %s", f.ValidFrom, f.ValidTo)
+	case f.IsCurrent != newest || (f.ValidTo == schema.Forever) != newest:
+		return fmt.Errorf("it ends at %s, is_current %t", f.ValidTo, f.IsCurrent)
+	case f.LastConfirmedAt >= f.ValidTo:
+		return fmt.Errorf("it was confirmed at %s, after its end at %s", f.LastConfirmedAt, f.ValidTo)
+	case before != nil && f.ValidFrom != before.ValidTo:
+		return fmt.Errorf("it begins at %s, and the one before ends at %s", f.ValidFrom, before.ValidTo)
+	case before != nil && f.ChangedAfter != schema.Some(before.LastConfirmedAt):
+		return fmt.Errorf("it changed after %v, and the one before was last confirmed at %s", f.ChangedAfter, before.LastConfirmedAt)
+	case before == nil && f.ChangedAfter.Valid:
+		return errors.New("it changed after something, and there is nothing before it")
+	}
+	return checkKind(before, f)
+}
+
+// checkKind checks that the kind of change fits what was before.
+func checkKind(before, f *schema.Frame) error {
+	var ok bool
+	switch f.ChangeType {
+	case schema.FirstSeen, schema.FirstRead, schema.Stub:
+		ok = before == nil && !f.ChangedColumns.Valid
+	case schema.Changed:
+		ok = before != nil && !before.IsDeleted && f.ChangedColumns.V != ""
+	case schema.Deleted:
+		ok = before != nil && !before.IsDeleted && !f.ChangedColumns.Valid
+	case schema.Restored:
+		ok = before != nil && before.IsDeleted
+	}
+	if !ok || f.IsDeleted != (f.ChangeType == schema.Deleted) {
+		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit what was before", f.ChangeType, f.IsDeleted, f.ChangedColumns.V)
+	}
+	switch f.ReadState {
+	case schema.ReadOK, schema.ReadPartial, schema.ReadUnreadable:
+		return nil
+	case schema.ReadStub:
+		if f.ChangeType == schema.Stub {
+			return nil
+		}
+	}
+	return fmt.Errorf("read state %q of change type %q", f.ReadState, f.ChangeType)
+}
+
+// checkKeys refuses a memory of things that the rows do not have.
+func (m Memory) checkKeys(known map[string]bool) error {
+	for key := range m.Excepted {
+		if !known[key] {
+			return fmt.Errorf("%q: a confirmation is remembered of it, but it has no row", key)
+		}
+	}
+	for key := range m.Missed {
+		if !known[key] {
+			return fmt.Errorf("%q: absences are remembered of it, but it has no row", key)
+		}
+	}
+	for key := range m.Never {
+		if !known[key] {
+			return fmt.Errorf("%q: unread columns are remembered of it, but it has no row", key)
+		}
+	}
+	return nil
+}

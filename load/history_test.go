@@ -1,0 +1,733 @@
+package load
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spendsync/schema"
+)
+
+// hour is the n-th hour of these tests.
+func hour(n int) schema.Instant { return schema.Instant(n) * 3600_000000 }
+
+// hourText is the hour of an instant.
+func hourText(i schema.Instant) string {
+	if i == schema.Forever {
+		return "-"
+	}
+	return fmt.Sprint(int64(i / hour(1)))
+}
+
+// book is a history under test. Every run is followed by the checks that hold
+// whatever happens.
+type book[R comparable, P Versioned[R]] struct {
+	t       *testing.T
+	table   schema.TableOf[R]
+	tracked []schema.Column
+	values  func(*R) string // for show
+	h       History[R]
+	st      HistoryStats
+}
+
+func (b *book[R, P]) run(o Observation[R]) {
+	b.t.Helper()
+	next, st, err := Advance[R, P](b.table, b.tracked, b.h, o)
+	if err != nil {
+		b.t.Fatalf("hour %s: %v", hourText(o.At), err)
+	}
+	if err := checkAdvance[R, P](b.table, b.h, next, st); err != nil {
+		b.t.Fatalf("hour %s: %v", hourText(o.At), err)
+	}
+	if err := checkMemoryText(next.Memory); err != nil {
+		b.t.Fatalf("hour %s: %v", hourText(o.At), err)
+	}
+	again, st2, err := Advance[R, P](b.table, b.tracked, next, o)
+	if err != nil || st2.Changed {
+		b.t.Fatalf("hour %s, replayed: changed %t, %v", hourText(o.At), st2.Changed, err)
+	}
+	if d := cmp.Diff(next, again); d != "" {
+		b.t.Fatalf("hour %s, replayed (-first +again):\n%s", hourText(o.At), d)
+	}
+	b.h, b.st = next, st
+}
+
+// refused advances and expects an error that holds the texts.
+func (b *book[R, P]) refused(o Observation[R], texts ...string) error {
+	b.t.Helper()
+	next, st, err := Advance[R, P](b.table, b.tracked, b.h, o)
+	if err == nil {
+		b.t.Fatalf("accepted; want an error with %q", texts)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			b.t.Errorf("error %q lacks %q", err, text)
+		}
+	}
+	if d := cmp.Diff(b.h, next); d != "" || st != (HistoryStats{}) {
+		b.t.Errorf("refused, and yet %+v:\n%s", st, d)
+	}
+	return err
+}
+
+// checkAdvance checks what holds for any advance: the history holds together,
+// rows are the same if it says so, and what was stored is still there but for
+// the closing and the completing of current rows.
+func checkAdvance[R comparable, P Versioned[R]](t schema.TableOf[R], before, after History[R], st HistoryStats) error {
+	if err := CheckHistory[R, P](t, after); err != nil {
+		return err
+	}
+	if same := slices.Equal(before.Rows, after.Rows); same == st.Changed {
+		return fmt.Errorf("rows the same: %t, Changed: %t", same, st.Changed)
+	}
+	key, now := KeyTextOf(t), map[string]R{}
+	id := func(r *R) string { return key(r) + " version " + strconv.FormatInt(P(r).FramePtr().VersionNo, 10) }
+	for i := range after.Rows {
+		now[id(&after.Rows[i])] = after.Rows[i]
+	}
+	for i := range before.Rows {
+		was := before.Rows[i]
+		is, ok := now[id(&was)]
+		switch f := P(&was).FramePtr(); {
+		case !ok:
+			return fmt.Errorf("%s is lost", id(&was))
+		case P(&is).FramePtr().ValidFrom != f.ValidFrom:
+			return fmt.Errorf("%s began at another time", id(&was))
+		case !f.IsCurrent && is != was:
+			return fmt.Errorf("%s was closed and has changed", id(&was))
+		}
+	}
+	return nil
+}
+
+// checkMemoryText checks that the memory comes back from the manifest as it went.
+func checkMemoryText(m Memory) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	var back Memory
+	if err := json.Unmarshal(b, &back); err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(m, back) {
+		return fmt.Errorf("the memory as JSON (-was +is):\n%s", cmp.Diff(m, back))
+	}
+	return nil
+}
+
+// show is the history, a version a line:
+//
+//	c1 v2 [3,-) changed(name) after 2, confirmed 3, ok: B 1.00
+func (b *book[R, P]) show() []string {
+	key := KeyTextOf(b.table)
+	var lines []string
+	for i := range b.h.Rows {
+		r := &b.h.Rows[i]
+		f := P(r).FramePtr()
+		s := fmt.Sprintf("%s v%d [%s,%s) %s", key(r), f.VersionNo, hourText(f.ValidFrom), hourText(f.ValidTo), f.ChangeType)
+		if f.ChangedColumns.Valid {
+			s += "(" + f.ChangedColumns.V + ")"
+		}
+		if f.ChangedAfter.Valid {
+			s += " after " + hourText(f.ChangedAfter.V)
+		}
+		confirmed := hourText(f.LastConfirmedAt)
+		if f.IsCurrent {
+			confirmed = hourText(b.h.Memory.Confirmed(key(r)))
+		}
+		lines = append(lines, s+fmt.Sprintf(", confirmed %s, %s: %s", confirmed, f.ReadState, b.values(r)))
+	}
+	return lines
+}
+
+func (b *book[R, P]) want(lines ...string) {
+	b.t.Helper()
+	if d := cmp.Diff(lines, b.show()); d != "" {
+		b.t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func textOr(n schema.Null[string]) string {
+	if !n.Valid {
+		return "NULL"
+	}
+	return n.V
+}
+
+func moneyOr(n schema.Null[schema.Money]) string {
+	if !n.Valid {
+		return "NULL"
+	}
+	return n.V.String()
+}
+
+// campaigns is a book of campaigns in which only name and default_bid are shown.
+func campaigns(t *testing.T) *book[schema.Campaign, *schema.Campaign] {
+	return &book[schema.Campaign, *schema.Campaign]{
+		t: t, table: schema.CampaignHistory, tracked: schema.CampaignHistory.Tracked(),
+		values: func(r *schema.Campaign) string { return textOr(r.Name) + " " + moneyOr(r.DefaultBid) },
+	}
+}
+
+// campaign is a campaign as read in full.
+func campaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
+	return Seen[schema.Campaign]{Row: schema.Campaign{
+		AccountID: "acme", CampaignID: id, Name: schema.Some(name), DefaultBid: schema.Some(bid * 1_000000),
+		Raw: schema.Some(fmt.Sprintf("{%s %d}", name, bid)),
+	}}
+}
+
+// without is a thing as read without some columns. What the row has there must
+// not matter, so it is left.
+func without[R any](s Seen[R], columns ...string) Seen[R] {
+	s.Unread = append(slices.Clip(s.Unread), columns...)
+	return s
+}
+
+// unreadable is a thing of which no tracked column could be read.
+func unreadable[R any](t schema.TableOf[R], s Seen[R]) Seen[R] {
+	for _, c := range t.Tracked() {
+		s.Unread = append(s.Unread, c.Name)
+	}
+	return s
+}
+
+func blindCampaign(id string) Seen[schema.Campaign] {
+	return unreadable(schema.CampaignHistory, campaign(id, "left over", 9))
+}
+
+// listed is a run whose listing ended: what it did not see is gone.
+func listed[R any](n int, seen ...Seen[R]) Observation[R] {
+	o := broken(n, seen...)
+	o.Absence = func(*R) Absence { return Gone }
+	return o
+}
+
+// broken is a run whose listing did not end.
+func broken[R any](n int, seen ...Seen[R]) Observation[R] {
+	return Observation[R]{
+		At: hour(n), RunID: fmt.Sprint("run-", n), Seen: seen, Patience: 2,
+		Absence: func(*R) Absence { return Unknown },
+	}
+}
+
+// reported is a run that saw campaigns in the report alone.
+func reported(n int, ids ...string) Observation[schema.Campaign] {
+	o := broken[schema.Campaign](n)
+	for _, id := range ids {
+		o.Stubs = append(o.Stubs, schema.Campaign{AccountID: "acme", CampaignID: id})
+	}
+	return o
+}
+
+func TestHistory_Campaigns(t *testing.T) {
+	type runs = []Observation[schema.Campaign]
+	null := func(s Seen[schema.Campaign]) Seen[schema.Campaign] {
+		s.Row.DefaultBid = schema.Null[schema.Money]{}
+		return s
+	}
+	for _, c := range []struct {
+		name string
+		runs runs
+		want []string
+	}{
+		{"first sight/in full", runs{listed(1, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"first sight/in part", runs{listed(1, without(campaign("c1", "A", 1), "default_bid"))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, partial: A NULL"}},
+		{"first sight/unreadable", runs{listed(1, blindCampaign("c1"))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, unreadable: NULL NULL"}},
+		{"first sight/of several is in key order", runs{listed(1, campaign("c2", "B", 2), campaign("c1", "A", 1)), listed(2, campaign("c10", "C", 3), campaign("c1", "A", 1), campaign("c2", "B", 2))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00",
+			"c10 v1 [2,-) first_seen, confirmed 2, ok: C 3.00",
+			"c2 v1 [1,-) first_seen, confirmed 2, ok: B 2.00"}},
+
+		{"same/confirms", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
+		{"same/in part confirms nothing", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 9), "default_bid"))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"same/unreadable confirms nothing", runs{listed(1, campaign("c1", "A", 1)), listed(2, blindCampaign("c1"))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"same/unread raw confirms", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 1), "raw"))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
+
+		{"change/of one column", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1)), listed(3, campaign("c1", "B", 1))}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 2, ok: A 1.00",
+			"c1 v2 [3,-) changed(name) after 2, confirmed 3, ok: B 1.00"}},
+		{"change/of two is one version", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "B", 2))}, []string{
+			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [2,-) changed(default_bid,name) after 1, confirmed 2, ok: B 2.00"}},
+		{"change/to NULL and back", runs{listed(1, campaign("c1", "A", 1)), listed(2, null(campaign("c1", "A", 1))), listed(3, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [2,3) changed(default_bid) after 1, confirmed 2, ok: A NULL",
+			"c1 v3 [3,-) changed(default_bid) after 2, confirmed 3, ok: A 1.00"}},
+		{"change/of another column while one is unread", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "B", 9), "default_bid"))}, []string{
+			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [2,-) changed(name) after 1, confirmed 1, ok: B 1.00"}},
+		{"change/of what was carried unread lies after its own last reading", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "B", 9), "default_bid")), listed(3, campaign("c1", "B", 2))}, []string{
+			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [2,3) changed(name) after 1, confirmed 1, ok: B 1.00",
+			"c1 v3 [3,-) changed(default_bid) after 1, confirmed 3, ok: B 2.00"}},
+
+		{"unread/for a while and back the same", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")), listed(4, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 4, ok: A 1.00"}},
+		{"unread/for a while and back with another value", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")), listed(4, campaign("c1", "A", 2))}, []string{
+			"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [4,-) changed(default_bid) after 1, confirmed 4, ok: A 2.00"}},
+
+		{"first read/of what was unreadable", runs{listed(1, blindCampaign("c1")), listed(2, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
+		{"first read/in part", runs{listed(1, blindCampaign("c1")), listed(2, without(campaign("c1", "A", 1), "default_bid"))}, []string{
+			"c1 v1 [1,-) first_read, confirmed 2, partial: A NULL"}},
+		{"first read/of a column", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
+		{"first read/of a NULL", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, null(campaign("c1", "A", 1)))}, []string{
+			"c1 v1 [1,-) first_read, confirmed 2, ok: A NULL"}},
+		{"first read/of one column while another is unread confirms nothing", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, without(campaign("c1", "A", 1), "name"))}, []string{
+			"c1 v1 [1,-) first_read, confirmed 1, ok: A 1.00"}},
+		{"first read/beside a change is in the new version, and not among its changes", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, campaign("c1", "B", 1))}, []string{
+			"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
+			"c1 v2 [2,-) changed(name) after 1, confirmed 2, ok: B 1.00"}},
+		{"first read/after a change still says what changed", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, without(campaign("c1", "B", 1), "default_bid")), listed(3, campaign("c1", "B", 1))}, []string{
+			"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
+			"c1 v2 [2,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
+
+		{"absent/once", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2)}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"absent/once and back", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed(3, campaign("c1", "A", 1)), listed[schema.Campaign](4)}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 3, ok: A 1.00"}},
+		{"absent/once and back unreadable", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed(3, blindCampaign("c1")), listed[schema.Campaign](4)}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"absent/twice", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3)}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
+		{"absent/from broken listings", runs{listed(1, campaign("c1", "A", 1)), broken[schema.Campaign](2), broken[schema.Campaign](3), broken[schema.Campaign](4)}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"absent/twice with a broken listing between", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), broken[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
+			"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [4,-) deleted after 1, confirmed 4, ok: A 1.00"}},
+		{"absent/for long is one version", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed[schema.Campaign](4), listed[schema.Campaign](5)}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [3,-) deleted after 1, confirmed 5, ok: A 1.00"}},
+		{"absent/unreadable all along", runs{listed(1, blindCampaign("c1")), listed[schema.Campaign](2), listed[schema.Campaign](3)}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, unreadable: NULL NULL",
+			"c1 v2 [3,-) deleted after 1, confirmed 3, unreadable: NULL NULL"}},
+
+		{"return/the same", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed[schema.Campaign](4), listed(5, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [3,5) deleted after 1, confirmed 4, ok: A 1.00",
+			"c1 v3 [5,-) restored after 4, confirmed 5, ok: A 1.00"}},
+		{"return/otherwise", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, campaign("c1", "B", 1))}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
+			"c1 v3 [4,-) restored(name) after 3, confirmed 4, ok: B 1.00"}},
+		{"return/unreadable, and then a change", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, blindCampaign("c1")), listed(5, campaign("c1", "A", 2))}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
+			"c1 v3 [4,5) restored after 3, confirmed 1, ok: A 1.00",
+			"c1 v4 [5,-) changed(default_bid) after 1, confirmed 5, ok: A 2.00"}},
+		{"return/with a column read for the first time", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, partial: A NULL",
+			"c1 v2 [3,4) deleted after 1, confirmed 3, partial: A NULL",
+			"c1 v3 [4,-) restored after 3, confirmed 4, ok: A 1.00"}},
+
+		{"stub/of a new thing", runs{reported(1, "c1", "c1")}, []string{
+			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
+		{"stub/again", runs{reported(1, "c1"), reported(2, "c1")}, []string{
+			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
+		{"stub/of a known thing", runs{listed(1, campaign("c1", "A", 1)), reported(2, "c1")}, []string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"stub/is in no listing", runs{reported(1, "c1"), listed[schema.Campaign](2), listed[schema.Campaign](3)}, []string{
+			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
+		{"stub/read later", runs{reported(1, "c1"), listed(2, campaign("c1", "A", 1))}, []string{
+			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
+		{"stub/listed and unreadable can go", runs{reported(1, "c1"), listed(2, blindCampaign("c1")), listed[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
+			"c1 v1 [1,4) stub, confirmed 1, unreadable: NULL NULL",
+			"c1 v2 [4,-) deleted after 1, confirmed 4, unreadable: NULL NULL"}},
+		{"stub/of a deleted thing", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), reported(4, "c1")}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
+
+		{"nothing seen", runs{listed(1, campaign("c1", "A", 1)), {At: hour(2), RunID: "run-2"}, listed(3, campaign("c1", "B", 1))}, []string{
+			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [3,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := campaigns(t)
+			for _, o := range c.runs {
+				b.run(o)
+			}
+			b.want(c.want...)
+		})
+	}
+}
+
+// TestHistory_RawAndRun: raw is not tracked; a version has it from the read that
+// wrote it, and the run is the one that last changed the row.
+func TestHistory_RawAndRun(t *testing.T) {
+	b := campaigns(t)
+	b.values = func(r *schema.Campaign) string { return textOr(r.Name) + " " + textOr(r.Raw) + " " + r.RunID }
+	other := campaign("c1", "A", 1)
+	other.Row.Raw = schema.Some("{A 1, reordered}")
+	b.run(listed(1, campaign("c1", "A", 1)))
+	b.run(listed(2, other))
+	b.want("c1 v1 [1,-) first_seen, confirmed 2, ok: A {A 1} run-1")
+	b.run(listed(3, campaign("c1", "B", 1)))
+	b.run(listed(4, without(campaign("c1", "C", 1), "raw")))
+	b.run(listed[schema.Campaign](5))
+	b.run(listed[schema.Campaign](6))
+	b.want(
+		"c1 v1 [1,3) first_seen, confirmed 2, ok: A {A 1} run-3",
+		"c1 v2 [3,4) changed(name) after 2, confirmed 3, ok: B {B 1} run-4",
+		"c1 v3 [4,6) changed(name) after 3, confirmed 4, ok: C {B 1} run-6",
+		"c1 v4 [6,-) deleted after 4, confirmed 6, ok: C {B 1} run-6",
+	)
+}
+
+// TestHistory_UnchangedRowsStayAsTheyWere: a run that finds nothing new leaves
+// the rows, and so their file, alone; the memory knows the confirmation.
+func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
+	b := campaigns(t)
+	b.run(listed(1, campaign("c1", "A", 1), campaign("c2", "B", 2)))
+	rows := b.h.Rows
+	b.run(listed(2, campaign("c2", "B", 2), campaign("c1", "A", 1)))
+	if &rows[0] != &b.h.Rows[0] || b.h.Rows[0].LastConfirmedAt != hour(1) {
+		t.Errorf("the rows were made anew, confirmed at %s", b.h.Rows[0].LastConfirmedAt)
+	}
+	if want := (HistoryStats{Confirmed: 2}); b.st != want {
+		t.Errorf("got %+v, want %+v", b.st, want)
+	}
+	if want := (Memory{ObservedAt: hour(2), ConfirmedAt: hour(2)}); !cmp.Equal(b.h.Memory, want) {
+		t.Errorf("got %+v, want %+v", b.h.Memory, want)
+	}
+}
+
+// TestHistory_MemoryNamesTheExceptions: one instant for most, and what was not
+// read in full by name, however many runs fail in a row.
+func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
+	b := campaigns(t)
+	all := []Seen[schema.Campaign]{campaign("c1", "A", 1), campaign("c2", "B", 2), campaign("c3", "C", 3), campaign("c4", "D", 4)}
+	b.run(listed(1, all...))
+	b.run(listed(2, all[0], all[1], without(all[2], "gender")))
+	want := Memory{
+		ObservedAt: hour(2), ConfirmedAt: hour(2),
+		Excepted: map[string]schema.Instant{"c3": hour(1), "c4": hour(1)},
+		Missed:   map[string]int{"c4": 1},
+	}
+	if d := cmp.Diff(want, b.h.Memory); d != "" {
+		t.Errorf("one unread, one missing (-want +got):\n%s", d)
+	}
+	b.run(broken[schema.Campaign](3))
+	want.ObservedAt = hour(3)
+	if d := cmp.Diff(want, b.h.Memory); d != "" {
+		t.Errorf("a run that saw nothing (-want +got):\n%s", d)
+	}
+	b.run(listed(4, without(all[0], "gender"), campaign("c2", "B", 2), all[2], all[3], without(campaign("c5", "E", 5), "gender", "country")))
+	want = Memory{
+		ObservedAt: hour(4), ConfirmedAt: hour(4),
+		Excepted: map[string]schema.Instant{"c1": hour(2)},
+		Never:    map[string][]string{"c5": {"country", "gender"}},
+	}
+	if d := cmp.Diff(want, b.h.Memory); d != "" {
+		t.Errorf("all but one (-want +got):\n%s", d)
+	}
+}
+
+// TestHistory_LongReading: what is read may have been so at any moment of the
+// reading, so a version counts from its end and a confirmation from its beginning.
+func TestHistory_LongReading(t *testing.T) {
+	b := campaigns(t)
+	for _, r := range []struct {
+		from, to int
+		name     string
+	}{{1, 2, "A"}, {3, 5, "A"}, {6, 8, "B"}} {
+		o := listed(r.to, campaign("c1", r.name, 1))
+		o.Since = hour(r.from)
+		b.run(o)
+	}
+	b.want(
+		"c1 v1 [2,8) first_seen, confirmed 3, ok: A 1.00",
+		"c1 v2 [8,-) changed(name) after 3, confirmed 6, ok: B 1.00",
+	)
+	o := listed(9, campaign("c1", "B", 1))
+	o.Since = hour(10)
+	b.refused(o, hour(9).String(), hour(10).String())
+}
+
+func TestHistory_Replays(t *testing.T) {
+	b := campaigns(t)
+	b.run(listed(1, campaign("c1", "A", 1), campaign("c2", "B", 2)))
+	b.run(listed(3, campaign("c1", "A", 1)))
+	// book.run has replayed each of these already: c2 is missed once, not twice.
+	if got := b.h.Memory.Missed["c2"]; got != 1 {
+		t.Errorf("missed %d times", got)
+	}
+	b.refused(listed(2, campaign("c1", "A", 1)), "clock", hour(2).String(), hour(3).String())
+	b.refused(listed(3, campaign("c1", "Z", 1)), `"c1"`, hour(3).String(), "another content")
+	b.run(listed(3, campaign("c1", "A", 1), campaign("c3", "C", 3)))
+	b.want(
+		"c1 v1 [1,-) first_seen, confirmed 3, ok: A 1.00",
+		"c2 v1 [1,-) first_seen, confirmed 1, ok: B 2.00",
+		"c3 v1 [3,-) first_seen, confirmed 3, ok: C 3.00",
+	)
+}
+
+func TestHistory_RefusesWhatItCannotJudge(t *testing.T) {
+	b := campaigns(t)
+	b.run(listed(1, campaign("c1", "A", 1)))
+	b.refused(listed(2, campaign("c1", "A", 1), campaign("c1", "A", 1)), "campaign_history", `"c1"`, "twice")
+	b.refused(listed(2, without(campaign("c1", "A", 1), "nmae")), `"c1"`, `"nmae"`)
+	b.refused(listed(2, without(campaign("c1", "A", 1), "campaign_id")), `"campaign_id"`)
+	b.refused(listed(2, without(campaign("c1", "A", 1), "valid_from")), `"valid_from"`)
+	o := listed[schema.Campaign](2)
+	o.Patience = 0
+	b.refused(o, "patience of 0")
+	b.h.Memory = Memory{}
+	if err := b.refused(listed(2, campaign("c1", "A", 1)), `"c1"`); !errors.Is(err, ErrDamaged) {
+		t.Errorf("rows without their memory: %v", err)
+	}
+}
+
+// TestHistory_DoesNotWriteToWhatItIsGiven: the history before stays usable.
+func TestHistory_DoesNotWriteToWhatItIsGiven(t *testing.T) {
+	b := campaigns(t)
+	b.run(listed(1, campaign("c1", "A", 1), without(campaign("c2", "B", 2), "name"), campaign("c3", "C", 3)))
+	b.run(listed(2, campaign("c1", "A", 1), without(campaign("c2", "B", 2), "name")))
+	before := b.h
+	rows, memory := slices.Clone(before.Rows), fmt.Sprint(before.Memory)
+	b.run(Observation[schema.Campaign]{
+		At: hour(3), RunID: "run-3", Patience: 2, Seen: []Seen[schema.Campaign]{campaign("c1", "Z", 1), campaign("c2", "B", 2)},
+		Absence: func(r *schema.Campaign) Absence { r.Name = schema.Some("scribbled"); return Gone },
+	})
+	if !slices.Equal(rows, before.Rows) || memory != fmt.Sprint(before.Memory) {
+		t.Error("the history given was written to")
+	}
+	if got := b.h.Rows[len(b.h.Rows)-1]; !got.IsDeleted || got.Name.V != "C" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestHistory_CountsWhatItDid(t *testing.T) {
+	b := campaigns(t)
+	o := listed(1, campaign("same", "A", 1), campaign("changes", "A", 1), campaign("goes", "A", 1), campaign("misses", "A", 1),
+		campaign("returns", "A", 1), blindCampaign("fills"), campaign("hides", "A", 1))
+	b.run(o)
+	if want := (HistoryStats{Changed: true, FirstSeen: 7, Confirmed: 6, Unread: 1}); b.st != want {
+		t.Errorf("got %+v, want %+v", b.st, want)
+	}
+	seen := []Seen[schema.Campaign]{o.Seen[0], o.Seen[1], o.Seen[3], o.Seen[5], o.Seen[6]}
+	b.run(listed(2, append(seen, o.Seen[2])...))
+	b.run(listed(3, append(seen, o.Seen[2])...))
+	b.run(listed(4, seen...))
+	o = listed(5, campaign("same", "A", 1), campaign("changes", "B", 1), campaign("returns", "A", 1), campaign("fills", "A", 1), blindCampaign("hides"))
+	o.Stubs = []schema.Campaign{{AccountID: "acme", CampaignID: "rumoured"}, {AccountID: "acme", CampaignID: "same"}}
+	b.run(o)
+	want := HistoryStats{Changed: true, Stubs: 1, Filled: 1, Versions: 1, Deleted: 1, Restored: 1, Confirmed: 4, Unread: 1, Missing: 1}
+	if b.st != want {
+		t.Errorf("got %+v, want %+v", b.st, want)
+	}
+}
+
+// TestHistory_NewColumnIsAFill: a field that the service gains is no change of
+// any setting.
+func TestHistory_NewColumnIsAFill(t *testing.T) {
+	b := campaigns(t)
+	b.values = func(r *schema.Campaign) string { return textOr(r.Name) + " " + textOr(r.Gender) }
+	old := slices.DeleteFunc(slices.Clone(b.tracked), func(c schema.Column) bool { return c.Name == "gender" })
+	b.tracked, old = old, b.tracked
+	b.run(listed(1, campaign("c1", "A", 1), campaign("c2", "B", 1), blindCampaign("c3")))
+	b.run(listed(2, campaign("c1", "AA", 1), campaign("c2", "B", 1)))
+	b.run(reported(3, "c4"))
+
+	b.tracked = old
+	before := slices.Clone(b.h.Rows)
+	grown, err := AddColumn(b.table, b.h, "gender")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(before, b.h.Rows) {
+		t.Error("the history given was written to")
+	}
+	if err := CheckHistory(b.table, grown); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := AddColumn(b.table, grown, "gender"); err != nil || !cmp.Equal(grown, again) {
+		t.Errorf("added twice: %v\n%s", err, cmp.Diff(grown, again))
+	}
+	b.h = grown
+	b.want(
+		"c1 v1 [1,2) first_seen, confirmed 1, ok: A NULL",
+		"c1 v2 [2,-) changed(name) after 1, confirmed 2, partial: AA NULL",
+		"c2 v1 [1,-) first_seen, confirmed 2, partial: B NULL",
+		"c3 v1 [1,-) first_seen, confirmed 1, unreadable: NULL NULL",
+		"c4 v1 [3,-) stub, confirmed 3, stub: NULL NULL",
+	)
+	withGender := func(s Seen[schema.Campaign]) Seen[schema.Campaign] {
+		s.Row.Gender = schema.Some("F")
+		return s
+	}
+	b.run(listed(4, withGender(campaign("c1", "AA", 1)), withGender(campaign("c2", "BB", 1)), withGender(campaign("c3", "C", 1))))
+	b.want(
+		"c1 v1 [1,2) first_seen, confirmed 1, ok: A NULL",
+		"c1 v2 [2,-) changed(name) after 1, confirmed 4, ok: AA F",
+		"c2 v1 [1,4) first_seen, confirmed 2, partial: B NULL",
+		"c2 v2 [4,-) changed(name) after 2, confirmed 4, ok: BB F",
+		"c3 v1 [1,-) first_read, confirmed 4, ok: C F",
+		"c4 v1 [3,-) stub, confirmed 3, stub: NULL NULL",
+	)
+	if _, err := AddColumn(b.table, b.h, "valid_from"); err == nil || !strings.Contains(err.Error(), "valid_from") {
+		t.Errorf("a column of the frame: %v", err)
+	}
+}
+
+// rules is a book of source rules. A campaign's rules are read whole, so one
+// absence ends a rule; where its bids could not be read, nothing is known of them.
+func rules(t *testing.T) *book[schema.SourceRule, *schema.SourceRule] {
+	return &book[schema.SourceRule, *schema.SourceRule]{
+		t: t, table: schema.SourceRuleHistory, tracked: schema.SourceRuleHistory.Tracked(),
+		values: func(r *schema.SourceRule) string { return moneyOr(r.Bid) },
+	}
+}
+
+func blocked(campaign, source string) Seen[schema.SourceRule] {
+	return Seen[schema.SourceRule]{Row: schema.SourceRule{AccountID: "acme", CampaignID: campaign, SourceID: source, Rule: schema.RuleBlocked}}
+}
+
+func bid(campaign, source string, bid schema.Money) Seen[schema.SourceRule] {
+	return Seen[schema.SourceRule]{Row: schema.SourceRule{
+		AccountID: "acme", CampaignID: campaign, SourceID: source, Rule: schema.RuleBid, Bid: schema.Some(bid * 1_000000),
+	}}
+}
+
+// rulesRead is a run that read the rules of campaign c1, with its bids or without.
+func rulesRead(n int, bids bool, seen ...Seen[schema.SourceRule]) Observation[schema.SourceRule] {
+	o := listed(n, seen...)
+	o.Patience = 1
+	o.Absence = func(r *schema.SourceRule) Absence {
+		if r.CampaignID != "c1" || (r.Rule == schema.RuleBid && !bids) {
+			return Unknown
+		}
+		return Gone
+	}
+	return o
+}
+
+func TestHistory_SourceRules(t *testing.T) {
+	b := rules(t)
+	b.run(rulesRead(1, true, blocked("c1", "s/1"), bid("c1", "s2", 1), bid("c2", "s2", 7)))
+	b.run(rulesRead(2, false, blocked("c1", "s/1")))                    // the bids could not be read
+	b.run(rulesRead(3, true, blocked("c1", "s/1"), bid("c1", "s2", 1))) // and are back the same
+	b.run(rulesRead(4, true, bid("c1", "s2", 2)))                       // unblocked, and another bid
+	b.run(rulesRead(5, true, bid("c1", "s2", 2)))
+	b.run(rulesRead(6, true, blocked("c1", "s/1"))) // blocked again, the bid ended
+	b.run(rulesRead(7, false, blocked("c1", "s/1")))
+	b.want(
+		"c1/s~11/blocked v1 [1,4) first_seen, confirmed 3, ok: NULL",
+		"c1/s~11/blocked v2 [4,6) deleted after 3, confirmed 5, ok: NULL",
+		"c1/s~11/blocked v3 [6,-) restored after 5, confirmed 7, ok: NULL",
+		"c1/s2/bid_override v1 [1,4) first_seen, confirmed 3, ok: 1.00",
+		"c1/s2/bid_override v2 [4,6) changed(bid) after 3, confirmed 5, ok: 2.00",
+		"c1/s2/bid_override v3 [6,-) deleted after 5, confirmed 6, ok: 2.00",
+		"c2/s2/bid_override v1 [1,-) first_seen, confirmed 1, ok: 7.00",
+	)
+}
+
+// TestHistory_KeyTexts: no two keys share a text, and rows are in the order of
+// the keys' parts, not of their texts.
+func TestHistory_KeyTexts(t *testing.T) {
+	b := rules(t)
+	b.run(rulesRead(1, true, blocked("a/b", "c"), blocked("a", "b/c"), blocked("a~1b", "c"), blocked("a!", "z"), blocked("", "a")))
+	b.want(
+		"/a/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
+		"a/b~1c/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
+		"a!/z/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
+		"a~1b/c/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
+		"a~01b/c/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
+	)
+}
+
+func TestHistory_Delivery(t *testing.T) {
+	b := &book[schema.Delivery, *schema.Delivery]{
+		t: t, table: schema.DeliveryHistory, tracked: schema.DeliveryHistory.Tracked(),
+		values: func(r *schema.Delivery) string { return textOr(r.DeliveryStatus) },
+	}
+	status := func(s string) Seen[schema.Delivery] {
+		return Seen[schema.Delivery]{Row: schema.Delivery{AccountID: "acme", CampaignID: "c1", DeliveryStatus: schema.Some(s)}}
+	}
+	unread := without(status("left over"), "delivery_status")
+	b.run(listed(1, unread))
+	b.run(listed(2, status("live")))
+	b.run(listed(3, unread))
+	b.run(listed(4, status("live")))
+	b.run(listed(5, status("daily limit reached")))
+	b.run(listed(6, status("live")))
+	b.want(
+		"c1 v1 [1,5) first_read, confirmed 4, ok: live",
+		"c1 v2 [5,6) changed(delivery_status) after 4, confirmed 5, ok: daily limit reached",
+		"c1 v3 [6,-) changed(delivery_status) after 5, confirmed 6, ok: live",
+	)
+}
+
+// TestHistory_RefreshedColumns: an image's address is the newest known. It makes
+// no version, and where the report does not tell it, the known one stays.
+func TestHistory_RefreshedColumns(t *testing.T) {
+	table := schema.CreativeHistory
+	b := &book[schema.Creative, *schema.Creative]{
+		t: t, table: table, tracked: table.Tracked("image_url", "icon_url"),
+		values: func(r *schema.Creative) string { return textOr(r.Title) + " " + textOr(r.ImageURL) + " " + r.RunID },
+	}
+	all := table.Tracked()
+	refreshed := slices.DeleteFunc(all, func(c schema.Column) bool { return c.Name != "image_url" && c.Name != "icon_url" })
+	see := func(n int, title, image string) {
+		s := Seen[schema.Creative]{Row: schema.Creative{AccountID: "acme", CreativeID: "k1", Title: schema.Some(title), ImageURL: schema.Some(image)}}
+		if image == "" {
+			s = without(s, "image_url", "icon_url")
+		}
+		o := listed(n, s)
+		o.Refreshed = refreshed
+		b.run(o)
+	}
+	see(1, "A", "")
+	see(2, "A", "img1")
+	b.want("k1 v1 [1,-) first_seen, confirmed 2, ok: A img1 run-2")
+	if want := (HistoryStats{Changed: true, Refreshed: 1, Confirmed: 1}); b.st != want {
+		t.Errorf("got %+v, want %+v", b.st, want)
+	}
+	see(3, "A", "img1")
+	see(4, "A", "")
+	b.want("k1 v1 [1,-) first_seen, confirmed 4, ok: A img1 run-2")
+	see(5, "B", "")
+	see(6, "B", "img2")
+	b.want(
+		"k1 v1 [1,5) first_seen, confirmed 4, ok: A img1 run-5",
+		"k1 v2 [5,-) changed(title) after 4, confirmed 6, ok: B img2 run-6",
+	)
+}
+
+// BenchmarkAdvance_NothingChanged is the usual run: 5,000 campaigns as before.
+func BenchmarkAdvance_NothingChanged(b *testing.B) {
+	var seen []Seen[schema.Campaign]
+	for i := range 5000 {
+		seen = append(seen, campaign(fmt.Sprintf("c%05d", i), "some name", 1))
+	}
+	tracked := schema.CampaignHistory.Tracked()
+	h, _, err := Advance(schema.CampaignHistory, tracked, History[schema.Campaign]{}, listed(1, seen...))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		_, st, err := Advance(schema.CampaignHistory, tracked, h, listed(2, seen...))
+		if err != nil || st.Changed {
+			b.Fatal(st, err)
+		}
+	}
+}
