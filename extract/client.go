@@ -74,6 +74,7 @@ type Client struct {
 	limit     *limiter
 	health    *health
 	keys      credentials
+	notice    keyNotice
 
 	requests, retries, bytes, throttled atomic.Int64
 }
@@ -243,6 +244,7 @@ func (c *Client) send(ctx context.Context, q question) (body []byte, keys int, f
 		return nil, keys, c.transportFailure(req, err)
 	}
 	defer resp.Body.Close()
+	c.notice.note(resp.Header)
 	if resp.StatusCode != http.StatusOK {
 		return nil, keys, c.statusFailure(req, resp)
 	}

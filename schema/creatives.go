@@ -5,7 +5,7 @@ type Creative struct {
 	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
 	CreativeID string `col:"creative_id" id:"2" key:"true" doc:"Creative."`
 	Frame
-	CampaignID       Null[string] `col:"campaign_id" id:"3" doc:"Campaign that it belongs to."`
+	CampaignID       Null[string] `col:"campaign_id" id:"3" doc:"Campaign that it belongs to; never changes."`
 	Title            Null[string] `col:"title" id:"4" doc:"Title; may hold dynamic text."`
 	Message          Null[string] `col:"message" id:"5" doc:"Message; may hold dynamic text."`
 	Link             Null[string] `col:"link" id:"6" doc:"Where a click leads; may hold tracking macros."`

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -18,8 +19,11 @@ func QuoteText(text string) string {
 // SQLName is the table's quoted name with its schema.
 func (t *Table) SQLName() string { return Quote(t.Schema) + "." + Quote(t.Name) }
 
-// SQLColumns is the list of the table's quoted columns, in their order.
-func (t *Table) SQLColumns() string { return sqlList(t.ColumnNames()) }
+// SQLColumns is the list of the table's quoted columns, in their order, without
+// the named ones.
+func (t *Table) SQLColumns(without ...string) string {
+	return sqlList(slices.DeleteFunc(t.ColumnNames(), func(n string) bool { return slices.Contains(without, n) }))
+}
 
 // SQLKey is the list of the quoted key columns.
 func (t *Table) SQLKey() string { return sqlList(t.KeyNames()) }

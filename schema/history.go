@@ -1,18 +1,21 @@
 package schema
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Frame is what every version of a setting carries. Versions are half-open,
 // [valid_from, valid_to), and times are when we saw something, for nobody tells
 // us when it happened: the change itself lies in (changed_after, valid_from].
 type Frame struct {
 	VersionNo       int64         `col:"version_no" id:"101" key:"true" doc:"Version of this thing, counted from 1."`
-	ValidFrom       Instant       `col:"valid_from" id:"102" doc:"When this version was first seen."`
+	ValidFrom       Instant       `col:"valid_from" id:"102" doc:"When this version was first seen: the end of the reading that saw it."`
 	ValidTo         Instant       `col:"valid_to" id:"103" doc:"When the next version was first seen; 9999-12-31 for the newest. Not part of the version's time."`
 	IsCurrent       bool          `col:"is_current" id:"104" doc:"Whether this is the newest version."`
-	IsDeleted       bool          `col:"is_deleted" id:"105" doc:"Whether this version says that the thing is gone: absent from two complete listings in a row."`
+	IsDeleted       bool          `col:"is_deleted" id:"105" doc:"Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one."`
 	ChangedAfter    Null[Instant] `col:"changed_after" id:"106" doc:"When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before."`
-	LastConfirmedAt Instant       `col:"last_confirmed_at" id:"107" doc:"When this version was last read in full and found the same. In Parquet: as of the last change of the file."`
+	LastConfirmedAt Instant       `col:"last_confirmed_at" id:"107" doc:"All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file."`
 	ChangeType      string        `col:"change_type" id:"108" doc:"first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone."`
 	ChangedColumns  Null[string]  `col:"changed_columns" id:"109" doc:"Columns that differ from the version before, sorted, comma-joined."`
 	ReadState       string        `col:"read_state" id:"110" doc:"ok; partial: some fields have never been readable; unreadable: none has; stub: never read."`
@@ -22,7 +25,7 @@ type Frame struct {
 func (f *Frame) FramePtr() *Frame { return f }
 
 // Forever is the valid_to of the newest version: 9999-12-31 00:00 UTC.
-const Forever Instant = 253370764800_000000
+const Forever Instant = 253402214400_000000
 
 // The values of Frame.ChangeType.
 const (
@@ -66,4 +69,24 @@ func (t *Table) Tracked(untracked ...string) []Column {
 		}
 	}
 	return tracked
+}
+
+// TrackedNames are the names of the tracked columns.
+func (t *Table) TrackedNames(untracked ...string) []string {
+	var names []string
+	for _, c := range t.Tracked(untracked...) {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// ColumnsNamed are the columns of those names.
+func (t *Table) ColumnsNamed(names ...string) []Column {
+	var columns []Column
+	for _, c := range t.Columns {
+		if slices.Contains(names, c.Name) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }

@@ -2,29 +2,32 @@ package schema
 
 // Run is one run of spendsync that wrote to the store, or tried to.
 type Run struct {
-	AccountID    string       `col:"account_id" id:"1" key:"true" json:"account_id" doc:"Short name of the account in this warehouse."`
-	Command      string       `col:"command" id:"2" json:"command" doc:"Command that ran: sync, backfill, replay, rebuild."`
-	StartedAt    Instant      `col:"started_at" id:"3" json:"started_at" doc:"When the run began."`
-	FinishedAt   Instant      `col:"finished_at" id:"4" json:"finished_at" doc:"When the run had read everything it could; publishing follows."`
-	ExitCode     int64        `col:"exit_code" id:"5" json:"exit_code" doc:"Exit code, as listed in the README."`
-	Outcome      string       `col:"outcome" id:"6" json:"outcome" doc:"What the exit code means, in one line."`
-	Generation   int64        `col:"generation" id:"7" json:"generation" doc:"Generation that the run published, or that it left in place."`
-	Published    bool         `col:"published" id:"8" json:"published" doc:"Whether the run published a generation."`
-	DaysPlanned  int64        `col:"days_planned" id:"9" json:"days_planned" doc:"Report days to be read."`
-	DaysProven   int64        `col:"days_proven" id:"10" json:"days_proven" doc:"Report days proven complete."`
-	DaysChanged  int64        `col:"days_changed" id:"11" json:"days_changed" doc:"Report days whose content was new or different."`
-	RowsRead     int64        `col:"rows_read" id:"12" json:"rows_read" doc:"Rows of the proven days."`
-	RowsInserted int64        `col:"rows_inserted" id:"13" json:"rows_inserted" doc:"Rows that were not stored before."`
-	RowsUpdated  int64        `col:"rows_updated" id:"14" json:"rows_updated" doc:"Stored rows with other values."`
-	RowsDeleted  int64        `col:"rows_deleted" id:"15" json:"rows_deleted" doc:"Stored rows that the service no longer reports."`
-	Restatements int64        `col:"restatements" id:"16" json:"restatements" doc:"Lines added to spend_change."`
-	Requests     int64        `col:"requests" id:"17" json:"requests" doc:"HTTP requests sent, retries included."`
-	Retries      int64        `col:"retries" id:"18" json:"retries" doc:"HTTP requests that repeated one."`
-	BytesRead    int64        `col:"bytes_read" id:"19" json:"bytes_read" doc:"Bytes of the replies, decompressed."`
-	ThrottledMs  int64        `col:"throttled_ms" id:"20" json:"throttled_ms" doc:"Milliseconds that requests waited because the service asked for it."`
-	Version      string       `col:"version" id:"21" json:"version" doc:"Version of spendsync."`
-	Message      Null[string] `col:"message" id:"22" json:"message" doc:"What went wrong, where something did."`
-	RunID        string       `col:"_run_id" id:"23" key:"true" json:"_run_id" doc:"Identity of the run; sorts by time."`
+	AccountID        string       `col:"account_id" id:"1" key:"true" json:"account_id" doc:"Short name of the account in this warehouse."`
+	Command          string       `col:"command" id:"2" json:"command" doc:"Command that ran: sync, backfill, replay, rebuild."`
+	StartedAt        Instant      `col:"started_at" id:"3" json:"started_at" doc:"When the run began."`
+	FinishedAt       Instant      `col:"finished_at" id:"4" json:"finished_at" doc:"When the run had read everything it could; publishing follows."`
+	ExitCode         int64        `col:"exit_code" id:"5" json:"exit_code" doc:"Exit code, as listed in the README."`
+	Outcome          string       `col:"outcome" id:"6" json:"outcome" doc:"What the exit code means, in one line."`
+	Generation       int64        `col:"generation" id:"7" json:"generation" doc:"Generation that the run published, or that it left in place."`
+	Published        bool         `col:"published" id:"8" json:"published" doc:"Whether the run published a generation."`
+	DaysPlanned      int64        `col:"days_planned" id:"9" json:"days_planned" doc:"Report days to be read."`
+	DaysProven       int64        `col:"days_proven" id:"10" json:"days_proven" doc:"Report days proven complete."`
+	DaysChanged      int64        `col:"days_changed" id:"11" json:"days_changed" doc:"Report days whose content was new or different."`
+	RowsRead         int64        `col:"rows_read" id:"12" json:"rows_read" doc:"Rows of the proven days."`
+	RowsInserted     int64        `col:"rows_inserted" id:"13" json:"rows_inserted" doc:"Rows that were not stored before."`
+	RowsUpdated      int64        `col:"rows_updated" id:"14" json:"rows_updated" doc:"Stored rows with other values."`
+	RowsDeleted      int64        `col:"rows_deleted" id:"15" json:"rows_deleted" doc:"Stored rows that the service no longer reports."`
+	Restatements     int64        `col:"restatements" id:"16" json:"restatements" doc:"Lines added to spend_change."`
+	Requests         int64        `col:"requests" id:"17" json:"requests" doc:"HTTP requests sent, retries included."`
+	Retries          int64        `col:"retries" id:"18" json:"retries" doc:"HTTP requests that repeated one."`
+	BytesRead        int64        `col:"bytes_read" id:"19" json:"bytes_read" doc:"Bytes of the replies, decompressed."`
+	ThrottledMs      int64        `col:"throttled_ms" id:"20" json:"throttled_ms" doc:"Milliseconds that requests waited because the service asked for it."`
+	Version          string       `col:"version" id:"21" json:"version" doc:"Version of spendsync."`
+	Message          Null[string] `col:"message" id:"22" json:"message" doc:"What went wrong, where something did."`
+	SettingsVersions int64        `col:"settings_versions" id:"24" json:"settings_versions" doc:"Versions of settings that the run added."`
+	CampaignsRead    int64        `col:"campaigns_read" id:"25" json:"campaigns_read" doc:"Campaigns whose settings were read."`
+	CampaignsSkipped int64        `col:"campaigns_skipped" id:"26" json:"campaigns_skipped" doc:"Archived campaigns that had been read whole and were left out."`
+	RunID            string       `col:"_run_id" id:"23" key:"true" json:"_run_id" doc:"Identity of the run; sorts by time."`
 }
 
 // Step is one unit of work of a run: one day of the report.
@@ -56,7 +59,7 @@ type DayCoverage struct {
 	Rows                 int64         `col:"rows" id:"7" json:"rows" doc:"Rows stored for the day."`
 	Spend                Null[Money]   `col:"spend" id:"8" json:"spend" doc:"US dollars stored for the day. NULL: unknown."`
 	Clicks               Null[int64]   `col:"clicks" id:"9" json:"clicks" doc:"Clicks stored for the day. NULL: unknown."`
-	ControlTotalState    string        `col:"control_total_state" id:"10" json:"control_total_state" doc:"matched: the service's own total of the day agrees; none: the service gives no total per day; open: the day was not over; unread: no proven read."`
+	ControlTotalState    string        `col:"control_total_state" id:"10" json:"control_total_state" doc:"matched: the service's own total of the day agrees; none: the service gives no total per day; open: the day was not over; unknown: the service could not be asked for it; unread: no proven read."`
 	ContentHash          Null[string]  `col:"content_hash" id:"11" json:"content_hash" doc:"SHA-256 of the day's rows as read, in key order."`
 	DaysUntilUnreachable int64         `col:"days_until_unreachable" id:"12" json:"days_until_unreachable" doc:"Days left in which the report can be asked for this day, today included; 0: no more. Counted when the generation was published."`
 	RunID                Null[string]  `col:"_run_id" id:"13" json:"_run_id" doc:"Run of the last proven read."`
@@ -77,6 +80,7 @@ const (
 	ControlMatched = "matched"
 	ControlNone    = "none"
 	ControlOpen    = "open"
+	ControlUnknown = "unknown"
 	ControlUnread  = "unread"
 )
 
@@ -126,7 +130,9 @@ var (
 
 // Tables are all tables, in the order in which the dictionary shows them.
 var Tables = []*Table{
-	SpendDaily.Table, SpendChanges.Table, Calendar.Table,
+	SpendDaily.Table, SpendChanges.Table,
+	CampaignHistory.Table, DeliveryHistory.Table, CreativeHistory.Table, SourceRuleHistory.Table, SourceModeHistory.Table,
+	AccountSnapshots.Table, AccountLimits.Table, Calendar.Table,
 	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, Files.Table,
 }
 

@@ -64,6 +64,276 @@ COMMENT ON COLUMN "main"."spend_change"."old_conversions" IS 'Conversions before
 COMMENT ON COLUMN "main"."spend_change"."new_conversions" IS 'Conversions after.';
 COMMENT ON COLUMN "main"."spend_change"."_run_id" IS 'Run that saw the change.';
 
+CREATE TABLE IF NOT EXISTS "main"."campaign_history" (
+  "account_id" VARCHAR NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "version_no" BIGINT NOT NULL,
+  "valid_from" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "valid_to" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "is_current" BOOLEAN NOT NULL,
+  "is_deleted" BOOLEAN NOT NULL,
+  "changed_after" TIMESTAMP WITH TIME ZONE,
+  "last_confirmed_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "change_type" VARCHAR NOT NULL,
+  "changed_columns" VARCHAR,
+  "read_state" VARCHAR NOT NULL,
+  "name" VARCHAR,
+  "status" VARCHAR,
+  "default_bid" DECIMAL(12,6),
+  "daily_spend_limit" DECIMAL(18,6),
+  "target_cpa" DECIMAL(18,6),
+  "start_at" TIMESTAMP WITH TIME ZONE,
+  "end_at" TIMESTAMP WITH TIME ZONE,
+  "country" VARCHAR,
+  "states" VARCHAR,
+  "platforms" VARCHAR,
+  "subscribed_more_than_minutes_ago" BIGINT,
+  "subscribed_less_than_minutes_ago" BIGINT,
+  "min_age" BIGINT,
+  "max_age" BIGINT,
+  "gender" VARCHAR,
+  "source_mode" VARCHAR,
+  "unsupported_targeting" BOOLEAN,
+  "raw" VARCHAR,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."campaign_history" IS 'Every version of every campaign''s settings that we saw. The service shows settings as they are now and forgets.';
+COMMENT ON COLUMN "main"."campaign_history"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."campaign_history"."campaign_id" IS 'Campaign.';
+COMMENT ON COLUMN "main"."campaign_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."campaign_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
+COMMENT ON COLUMN "main"."campaign_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
+COMMENT ON COLUMN "main"."campaign_history"."is_current" IS 'Whether this is the newest version.';
+COMMENT ON COLUMN "main"."campaign_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."campaign_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
+COMMENT ON COLUMN "main"."campaign_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."campaign_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."campaign_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."campaign_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
+COMMENT ON COLUMN "main"."campaign_history"."name" IS 'Name.';
+COMMENT ON COLUMN "main"."campaign_history"."status" IS 'active, paused, archived or rejected.';
+COMMENT ON COLUMN "main"."campaign_history"."default_bid" IS 'US dollars per click.';
+COMMENT ON COLUMN "main"."campaign_history"."daily_spend_limit" IS 'US dollars per day. NULL: no limit.';
+COMMENT ON COLUMN "main"."campaign_history"."target_cpa" IS 'US dollars per conversion. NULL: source optimization is off.';
+COMMENT ON COLUMN "main"."campaign_history"."start_at" IS 'When delivery may start.';
+COMMENT ON COLUMN "main"."campaign_history"."end_at" IS 'When delivery stops. NULL: never.';
+COMMENT ON COLUMN "main"."campaign_history"."country" IS 'Audience: country. NULL: everywhere.';
+COMMENT ON COLUMN "main"."campaign_history"."states" IS 'Audience: US states, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."campaign_history"."platforms" IS 'Audience: platforms, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."campaign_history"."subscribed_more_than_minutes_ago" IS 'Audience: subscribed more than so many minutes ago.';
+COMMENT ON COLUMN "main"."campaign_history"."subscribed_less_than_minutes_ago" IS 'Audience: subscribed less than so many minutes ago.';
+COMMENT ON COLUMN "main"."campaign_history"."min_age" IS 'Audience: youngest, in years.';
+COMMENT ON COLUMN "main"."campaign_history"."max_age" IS 'Audience: oldest, in years.';
+COMMENT ON COLUMN "main"."campaign_history"."gender" IS 'Audience: M or F. NULL: both.';
+COMMENT ON COLUMN "main"."campaign_history"."source_mode" IS 'block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.';
+COMMENT ON COLUMN "main"."campaign_history"."unsupported_targeting" IS 'Whether the audience has exclusion rules that only the dashboard shows.';
+COMMENT ON COLUMN "main"."campaign_history"."raw" IS 'The campaign''s own JSON when this version was first read.';
+COMMENT ON COLUMN "main"."campaign_history"."_run_id" IS 'Run that last changed the row.';
+
+CREATE TABLE IF NOT EXISTS "main"."campaign_delivery_history" (
+  "account_id" VARCHAR NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "version_no" BIGINT NOT NULL,
+  "valid_from" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "valid_to" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "is_current" BOOLEAN NOT NULL,
+  "is_deleted" BOOLEAN NOT NULL,
+  "changed_after" TIMESTAMP WITH TIME ZONE,
+  "last_confirmed_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "change_type" VARCHAR NOT NULL,
+  "changed_columns" VARCHAR,
+  "read_state" VARCHAR NOT NULL,
+  "delivery_status" VARCHAR,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."campaign_delivery_history" IS 'Every delivery status of every campaign that we saw. A status that could not be read is no change.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."campaign_id" IS 'Campaign.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."is_current" IS 'Whether this is the newest version.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."delivery_status" IS 'Why the campaign delivers or does not, in the service''s words.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."_run_id" IS 'Run that last changed the row.';
+
+CREATE TABLE IF NOT EXISTS "main"."creative_history" (
+  "account_id" VARCHAR NOT NULL,
+  "creative_id" VARCHAR NOT NULL,
+  "version_no" BIGINT NOT NULL,
+  "valid_from" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "valid_to" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "is_current" BOOLEAN NOT NULL,
+  "is_deleted" BOOLEAN NOT NULL,
+  "changed_after" TIMESTAMP WITH TIME ZONE,
+  "last_confirmed_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "change_type" VARCHAR NOT NULL,
+  "changed_columns" VARCHAR,
+  "read_state" VARCHAR NOT NULL,
+  "campaign_id" VARCHAR,
+  "title" VARCHAR,
+  "message" VARCHAR,
+  "link" VARCHAR,
+  "image_id" VARCHAR,
+  "icon_id" VARCHAR,
+  "button1" VARCHAR,
+  "button2" VARCHAR,
+  "status" VARCHAR,
+  "rejection_reasons" VARCHAR,
+  "rejection_comment" VARCHAR,
+  "image_url" VARCHAR,
+  "icon_url" VARCHAR,
+  "raw" VARCHAR,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."creative_history" IS 'Every version of every creative that we saw, with its review.';
+COMMENT ON COLUMN "main"."creative_history"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."creative_history"."creative_id" IS 'Creative.';
+COMMENT ON COLUMN "main"."creative_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."creative_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
+COMMENT ON COLUMN "main"."creative_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
+COMMENT ON COLUMN "main"."creative_history"."is_current" IS 'Whether this is the newest version.';
+COMMENT ON COLUMN "main"."creative_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."creative_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
+COMMENT ON COLUMN "main"."creative_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."creative_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."creative_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."creative_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
+COMMENT ON COLUMN "main"."creative_history"."campaign_id" IS 'Campaign that it belongs to; never changes.';
+COMMENT ON COLUMN "main"."creative_history"."title" IS 'Title; may hold dynamic text.';
+COMMENT ON COLUMN "main"."creative_history"."message" IS 'Message; may hold dynamic text.';
+COMMENT ON COLUMN "main"."creative_history"."link" IS 'Where a click leads; may hold tracking macros.';
+COMMENT ON COLUMN "main"."creative_history"."image_id" IS 'Large image. NULL: none.';
+COMMENT ON COLUMN "main"."creative_history"."icon_id" IS 'Icon.';
+COMMENT ON COLUMN "main"."creative_history"."button1" IS 'Text of the first button. NULL: none.';
+COMMENT ON COLUMN "main"."creative_history"."button2" IS 'Text of the second button. NULL: none.';
+COMMENT ON COLUMN "main"."creative_history"."status" IS 'active, paused, pending_review, rejected, draft or archived.';
+COMMENT ON COLUMN "main"."creative_history"."rejection_reasons" IS 'Why it was rejected, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."creative_history"."rejection_comment" IS 'The reviewer''s comment.';
+COMMENT ON COLUMN "main"."creative_history"."image_url" IS 'Address of the image, from the report. The newest known; not versioned.';
+COMMENT ON COLUMN "main"."creative_history"."icon_url" IS 'Address of the icon, from the report. The newest known; not versioned.';
+COMMENT ON COLUMN "main"."creative_history"."raw" IS 'The creative''s own JSON when this version was first read.';
+COMMENT ON COLUMN "main"."creative_history"."_run_id" IS 'Run that last changed the row.';
+
+CREATE TABLE IF NOT EXISTS "main"."source_rule_history" (
+  "account_id" VARCHAR NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "source_id" VARCHAR NOT NULL,
+  "rule" VARCHAR NOT NULL,
+  "version_no" BIGINT NOT NULL,
+  "valid_from" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "valid_to" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "is_current" BOOLEAN NOT NULL,
+  "is_deleted" BOOLEAN NOT NULL,
+  "changed_after" TIMESTAMP WITH TIME ZONE,
+  "last_confirmed_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "change_type" VARCHAR NOT NULL,
+  "changed_columns" VARCHAR,
+  "read_state" VARCHAR NOT NULL,
+  "bid" DECIMAL(12,6),
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."source_rule_history" IS 'Every rule of every campaign about a source: blocked, allowed, or a bid of its own, with when it held. Bids that could not be read are no change.';
+COMMENT ON COLUMN "main"."source_rule_history"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."source_rule_history"."campaign_id" IS 'Campaign that has the rule.';
+COMMENT ON COLUMN "main"."source_rule_history"."source_id" IS 'Source that the rule is about.';
+COMMENT ON COLUMN "main"."source_rule_history"."rule" IS 'blocked, allowed or bid_override.';
+COMMENT ON COLUMN "main"."source_rule_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."source_rule_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
+COMMENT ON COLUMN "main"."source_rule_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
+COMMENT ON COLUMN "main"."source_rule_history"."is_current" IS 'Whether this is the newest version.';
+COMMENT ON COLUMN "main"."source_rule_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."source_rule_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
+COMMENT ON COLUMN "main"."source_rule_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_rule_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."source_rule_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."source_rule_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
+COMMENT ON COLUMN "main"."source_rule_history"."bid" IS 'US dollars per click, of a bid_override.';
+COMMENT ON COLUMN "main"."source_rule_history"."_run_id" IS 'Run that last changed the row.';
+
+CREATE TABLE IF NOT EXISTS "main"."source_mode_history" (
+  "account_id" VARCHAR NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "version_no" BIGINT NOT NULL,
+  "valid_from" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "valid_to" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "is_current" BOOLEAN NOT NULL,
+  "is_deleted" BOOLEAN NOT NULL,
+  "changed_after" TIMESTAMP WITH TIME ZONE,
+  "last_confirmed_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "change_type" VARCHAR NOT NULL,
+  "changed_columns" VARCHAR,
+  "read_state" VARCHAR NOT NULL,
+  "source_mode" VARCHAR,
+  "bids_last_read_at" TIMESTAMP WITH TIME ZONE,
+  "raw" VARCHAR,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."source_mode_history" IS 'How each campaign chooses its sources, with when that held, and when its bids could last be read.';
+COMMENT ON COLUMN "main"."source_mode_history"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."source_mode_history"."campaign_id" IS 'Campaign.';
+COMMENT ON COLUMN "main"."source_mode_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."source_mode_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
+COMMENT ON COLUMN "main"."source_mode_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
+COMMENT ON COLUMN "main"."source_mode_history"."is_current" IS 'Whether this is the newest version.';
+COMMENT ON COLUMN "main"."source_mode_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."source_mode_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
+COMMENT ON COLUMN "main"."source_mode_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_mode_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."source_mode_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."source_mode_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
+COMMENT ON COLUMN "main"."source_mode_history"."source_mode" IS 'block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.';
+COMMENT ON COLUMN "main"."source_mode_history"."bids_last_read_at" IS 'When the bids per source could last be read. NULL: never. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_mode_history"."raw" IS 'The source settings'' own JSON when this version was first read.';
+COMMENT ON COLUMN "main"."source_mode_history"."_run_id" IS 'Run that last changed the row.';
+
+CREATE TABLE IF NOT EXISTS "main"."account_snapshot" (
+  "account_id" VARCHAR NOT NULL,
+  "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "balance" DECIMAL(18,6),
+  "payment_mode" VARCHAR,
+  "average_daily_spend" DECIMAL(18,6),
+  "days_left" DECIMAL(18,6),
+  "balance_status" VARCHAR,
+  "message" VARCHAR,
+  "raw" VARCHAR,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."account_snapshot" IS 'The account''s balance and pace each time something in it was seen to differ.';
+COMMENT ON COLUMN "main"."account_snapshot"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."account_snapshot"."seen_at" IS 'When this was first seen; it held until the next row''s time.';
+COMMENT ON COLUMN "main"."account_snapshot"."balance" IS 'US dollars available. Never to be added up over time.';
+COMMENT ON COLUMN "main"."account_snapshot"."payment_mode" IS 'card or prepaid wire, in the service''s words.';
+COMMENT ON COLUMN "main"."account_snapshot"."average_daily_spend" IS 'US dollars a day over the last 7 days, as the service has it.';
+COMMENT ON COLUMN "main"."account_snapshot"."days_left" IS 'Days that the balance lasts at that pace, as the service has it.';
+COMMENT ON COLUMN "main"."account_snapshot"."balance_status" IS 'low or depleted when funds are needed.';
+COMMENT ON COLUMN "main"."account_snapshot"."message" IS 'What to do, in the service''s words.';
+COMMENT ON COLUMN "main"."account_snapshot"."raw" IS 'The three replies (me, limits, balance) as one JSON object.';
+COMMENT ON COLUMN "main"."account_snapshot"."_run_id" IS 'Run that added the row.';
+
+CREATE TABLE IF NOT EXISTS "main"."account_limit" (
+  "account_id" VARCHAR NOT NULL,
+  "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "kind" VARCHAR NOT NULL,
+  "used" BIGINT,
+  "allowed" BIGINT,
+  "resets_at" TIMESTAMP WITH TIME ZONE,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."account_limit" IS 'The daily change budgets of the API key''s account each time one was seen to differ.';
+COMMENT ON COLUMN "main"."account_limit"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."account_limit"."seen_at" IS 'When this was first seen.';
+COMMENT ON COLUMN "main"."account_limit"."kind" IS 'Kind of change that has the budget, in the service''s words.';
+COMMENT ON COLUMN "main"."account_limit"."used" IS 'Changes made since the reset.';
+COMMENT ON COLUMN "main"."account_limit"."allowed" IS 'Changes allowed a day. NULL: not limited or not told.';
+COMMENT ON COLUMN "main"."account_limit"."resets_at" IS 'When the count begins anew.';
+COMMENT ON COLUMN "main"."account_limit"."_run_id" IS 'Run that added the row.';
+
 CREATE TABLE IF NOT EXISTS "main"."calendar" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
@@ -113,7 +383,7 @@ COMMENT ON COLUMN "ops"."day_coverage"."reads" IS 'Proven reads.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows" IS 'Rows stored for the day.';
 COMMENT ON COLUMN "ops"."day_coverage"."spend" IS 'US dollars stored for the day. NULL: unknown.';
 COMMENT ON COLUMN "ops"."day_coverage"."clicks" IS 'Clicks stored for the day. NULL: unknown.';
-COMMENT ON COLUMN "ops"."day_coverage"."control_total_state" IS 'matched: the service''s own total of the day agrees; none: the service gives no total per day; open: the day was not over; unread: no proven read.';
+COMMENT ON COLUMN "ops"."day_coverage"."control_total_state" IS 'matched: the service''s own total of the day agrees; none: the service gives no total per day; open: the day was not over; unknown: the service could not be asked for it; unread: no proven read.';
 COMMENT ON COLUMN "ops"."day_coverage"."content_hash" IS 'SHA-256 of the day''s rows as read, in key order.';
 COMMENT ON COLUMN "ops"."day_coverage"."days_until_unreachable" IS 'Days left in which the report can be asked for this day, today included; 0: no more. Counted when the generation was published.';
 COMMENT ON COLUMN "ops"."day_coverage"."_run_id" IS 'Run of the last proven read.';
@@ -141,6 +411,9 @@ CREATE TABLE IF NOT EXISTS "ops"."run" (
   "throttled_ms" BIGINT NOT NULL,
   "version" VARCHAR NOT NULL,
   "message" VARCHAR,
+  "settings_versions" BIGINT NOT NULL,
+  "campaigns_read" BIGINT NOT NULL,
+  "campaigns_skipped" BIGINT NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
 COMMENT ON TABLE "ops"."run" IS 'Every run: what it read, what it changed, how it ended.';
@@ -166,6 +439,9 @@ COMMENT ON COLUMN "ops"."run"."bytes_read" IS 'Bytes of the replies, decompresse
 COMMENT ON COLUMN "ops"."run"."throttled_ms" IS 'Milliseconds that requests waited because the service asked for it.';
 COMMENT ON COLUMN "ops"."run"."version" IS 'Version of spendsync.';
 COMMENT ON COLUMN "ops"."run"."message" IS 'What went wrong, where something did.';
+COMMENT ON COLUMN "ops"."run"."settings_versions" IS 'Versions of settings that the run added.';
+COMMENT ON COLUMN "ops"."run"."campaigns_read" IS 'Campaigns whose settings were read.';
+COMMENT ON COLUMN "ops"."run"."campaigns_skipped" IS 'Archived campaigns that had been read whole and were left out.';
 COMMENT ON COLUMN "ops"."run"."_run_id" IS 'Identity of the run; sorts by time.';
 
 CREATE TABLE IF NOT EXISTS "ops"."step" (

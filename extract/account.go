@@ -1,0 +1,139 @@
+package extract
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Me reads whom the API key acts for, and what it may do. Should the reply repeat
+// the key, it is redacted.
+func (c *Client) Me(ctx context.Context) (Entity, error) {
+	return c.entity(ctx, "key info", "v1/me", func(doc Value) (Entity, error) {
+		r := &http.Request{Header: http.Header{}}
+		c.keys.sign(r)
+		return aboutAccount(Value(redact(r, string(doc))), "key info", "me", "key_info")
+	})
+}
+
+// Limits reads how much of the day's change budgets is used.
+func (c *Client) Limits(ctx context.Context) (Entity, error) {
+	return c.entity(ctx, "limits", "v1/limits", func(doc Value) (Entity, error) {
+		return aboutAccount(doc, "limits")
+	})
+}
+
+// Balance reads the account's balance, which the service refreshes at most every
+// ten minutes.
+func (c *Client) Balance(ctx context.Context) (Entity, error) {
+	return c.entity(ctx, "balance", "v1/balance", func(doc Value) (Entity, error) {
+		return aboutAccount(doc, "balance", "balance")
+	})
+}
+
+// aboutAccount takes a reply about the account out of its envelope: data, or one of
+// its own names where nothing else stands beside it that could belong to it.
+func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
+	for range maxWrappers {
+		fields, _ := doc.Object()
+		inner := fields["data"]
+		for _, name := range names {
+			if alone(fields, name) {
+				inner = fields[name]
+			}
+		}
+		if inner.Null() || inner[0] != '{' && inner[0] != '[' {
+			break
+		}
+		doc = inner
+	}
+	if _, ok := doc.Array(); ok && what == "limits" {
+		return Entity{Raw: doc, Fields: map[string]Value{"limits": doc}}, nil
+	}
+	fields, ok := doc.Object()
+	if !ok {
+		return Entity{}, contractf("no %s: a value of type %s, not an object", what, kindOf(doc))
+	}
+	return Entity{Raw: doc, Fields: fields}, nil
+}
+
+// alone reports whether a member is an object and the only one but for what the
+// service may add to any reply.
+func alone(fields map[string]Value, name string) bool {
+	if _, ok := fields[name].Object(); !ok {
+		return false
+	}
+	for other := range fields {
+		switch other {
+		case name, "account_notice", "key_expiry_warning", "request_id", "meta":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// keyNotice is what the newest reply that said anything said of the key's end.
+type keyNotice struct {
+	mu      sync.Mutex
+	told    bool
+	expires time.Time
+	warning string
+}
+
+// maxWarning bounds the text of a warning, in bytes.
+const maxWarning = 300
+
+// note reads the headers of a reply. They are told by how their names end, for the
+// beginning is the service's own name.
+func (n *keyNotice) note(h http.Header) {
+	expires, warning := "", ""
+	for name, values := range h {
+		switch name = strings.ToLower(name); {
+		case len(values) == 0:
+		case strings.HasSuffix(name, "api-key-expires-at"):
+			expires = values[0]
+		case strings.HasSuffix(name, "api-key-expiry-warning"):
+			warning = values[0]
+		}
+	}
+	if expires == "" && warning == "" {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	// Every reply to a good key tells the end, so one without a warning takes an
+	// older warning back: the key was renewed.
+	n.told, n.warning = true, printable(warning, maxWarning)
+	if t, ok := parseExpiry(expires); ok {
+		n.expires = t
+	}
+}
+
+// KeyNotice is when the API key expires and the service's warning of it, as the
+// newest reply told them: warning is empty while there is none, and expiresAt is
+// zero while the service has told no time that can be read. It is not ok before any
+// reply spoke of either.
+func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
+	c.notice.mu.Lock()
+	defer c.notice.mu.Unlock()
+	return c.notice.expires, c.notice.warning, c.notice.told
+}
+
+// parseExpiry reads the forms of ISO 8601 that services use. A time without a zone
+// is UTC; a day alone ends the key as it begins.
+func parseExpiry(text string) (time.Time, bool) {
+	text = strings.ToUpper(strings.TrimSpace(text))
+	for _, layout := range []string{
+		time.RFC3339, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
+		"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 Z07:00", "2006-01-02 15:04:05", time.DateOnly,
+		"20060102T150405Z0700", "20060102T150405",
+	} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,126 @@
+package extract
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAccount_IsTakenOutOfItsEnvelope(t *testing.T) {
+	type read = func(*Client) (Entity, error)
+	me := func(c *Client) (Entity, error) { return c.Me(t.Context()) }
+	limits := func(c *Client) (Entity, error) { return c.Limits(t.Context()) }
+	balance := func(c *Client) (Entity, error) { return c.Balance(t.Context()) }
+	for name, tc := range map[string]struct {
+		read       read
+		body, want string // the raw JSON, or a part of the error
+	}{
+		"me/bare":            {me, `{ "advertiser_id": 17 }`, `{"advertiser_id":17}`},
+		"me/data":            {me, `{"data":{"advertiser_id":17},"ok":true}`, `{"advertiser_id":17}`},
+		"me/name":            {me, `{"me":{"advertiser_id":17},"account_notice":"x"}`, `{"advertiser_id":17}`},
+		"me/data/name":       {me, `{"data":{"key_info":{"advertiser_id":17}}}`, `{"advertiser_id":17}`},
+		"me/name-with-more":  {me, `{"me":{"id":1},"advertiser_id":17}`, `{"me":{"id":1},"advertiser_id":17}`},
+		"me/key-repeated":    {me, `{"advertiser_id":17,"key":"adv_open-sesame","x":"Bearer adv_open-sesame"}`, `{"advertiser_id":17,"key":"[redacted]","x":"Bearer [redacted]"}`},
+		"me/array":           {me, `[]`, "key info: no key info: a value of type array, not an object"},
+		"limits/bare":        {limits, `{"limits":[]}`, `{"limits":[]}`},
+		"limits/data":        {limits, `{"data":{"limits":[]}}`, `{"limits":[]}`},
+		"limits/array":       {limits, `[{"kind":"x"}]`, `[{"kind":"x"}]`},
+		"limits/data/array":  {limits, `{"data":[{"kind":"x"}]}`, `[{"kind":"x"}]`},
+		"limits/text":        {limits, `"none"`, "limits: no limits: a value of type string"},
+		"balance/bare":       {balance, `{"balance":5,"status":"ok"}`, `{"balance":5,"status":"ok"}`},
+		"balance/name":       {balance, `{"balance":{"available":5}}`, `{"available":5}`},
+		"balance/with-more":  {balance, `{"balance":{"available":5},"status":"ok"}`, `{"balance":{"available":5},"status":"ok"}`},
+		"balance/data":       {balance, `{"data":{"balance":{"available":5},"status":"ok"}}`, `{"balance":{"available":5},"status":"ok"}`},
+		"balance/data-array": {balance, `{"data":[]}`, "balance: no balance: a value of type array"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestClient(t, saying(tc.body), func(o *Options) {
+				o.Authorize = func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_open-sesame") }
+			})
+			e, err := tc.read(c)
+			if err != nil {
+				wantError(t, err, ErrContract, tc.want)
+				return
+			}
+			check(t, "raw", string(e.Raw), tc.want)
+			check(t, "id", e.ID, "")
+			if _, array := Value(e.Raw).Array(); array {
+				check(t, "limits", string(e.Fields["limits"]), tc.want)
+			}
+		})
+	}
+}
+
+func TestBalance_IsNotAskedForFresh(t *testing.T) {
+	c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		check(t, "asked", r.URL.RequestURI(), "/v1/balance")
+		return answerWith(200, `{"balance":5}`)
+	}))
+	if _, err := c.Balance(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKeyNotice_UnderstandsTheForms(t *testing.T) {
+	const at, warn = "Service-Api-Key-Expires-At", "Service-Api-Key-Expiry-Warning"
+	noon := time.Date(2026, time.March, 8, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		headers []string
+		expires time.Time
+		warning string
+		ok      bool
+	}{
+		"none":          {nil, time.Time{}, "", false},
+		"rfc3339":       {[]string{at, "2026-03-08T12:00:00Z"}, noon, "", true},
+		"fraction":      {[]string{at, "2026-03-08T12:00:00.000Z"}, noon, "", true},
+		"offset":        {[]string{at, "2026-03-08T06:00:00-06:00"}, noon, "", true},
+		"offset/basic":  {[]string{at, "2026-03-08T06:00:00-0600"}, noon, "", true},
+		"lower-case":    {[]string{at, " 2026-03-08t12:00:00z "}, noon, "", true},
+		"no-zone":       {[]string{at, "2026-03-08T12:00:00"}, noon, "", true},
+		"minutes":       {[]string{at, "2026-03-08T12:00Z"}, noon, "", true},
+		"blank":         {[]string{at, "2026-03-08 12:00:00"}, noon, "", true},
+		"basic":         {[]string{at, "20260308T120000Z"}, noon, "", true},
+		"day":           {[]string{at, "2026-03-08"}, noon.Add(-12 * time.Hour), "", true},
+		"nonsense":      {[]string{at, "soon"}, time.Time{}, "", true},
+		"warning":       {[]string{at, "2026-03-08T12:00:00Z", warn, "3 days left"}, noon, "3 days left", true},
+		"warning/alone": {[]string{warn, "3 days left"}, time.Time{}, "3 days left", true},
+		"warning/odd":   {[]string{warn, "a\x1b[31m" + strings.Repeat("b", 400)}, time.Time{}, `a\x1b[31m` + strings.Repeat("b", 294) + "...", true},
+		"other-prefix":  {[]string{"Acme-Api-Key-Expires-At", "2026-03-08T12:00:00Z"}, noon, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+				return answerWith(404, "{}", tc.headers...) // on any reply
+			}))
+			_, _ = c.Me(t.Context())
+			expires, warning, ok := c.KeyNotice()
+			check(t, "expires", expires, tc.expires)
+			check(t, "warning", warning, tc.warning)
+			check(t, "ok", ok, tc.ok)
+		})
+	}
+}
+
+// A key that was renewed is no longer warned of; a reply without a word on it
+// changes nothing.
+func TestKeyNotice_IsThatOfTheNewestReply(t *testing.T) {
+	replies := [][]string{
+		{"Service-Api-Key-Expires-At", "2026-03-08T12:00:00Z", "Service-Api-Key-Expiry-Warning", "soon"},
+		nil,
+		{"Service-Api-Key-Expires-At", "2027-03-08T12:00:00Z"},
+	}
+	n := 0
+	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		n++
+		return answerWith(200, "{}", replies[n-1]...)
+	}))
+	for i, want := range []string{"2026 soon", "2026 soon", "2027 "} {
+		if _, err := c.Balance(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		expires, warning, _ := c.KeyNotice()
+		if got := expires.Format("2006") + " " + warning; got != want {
+			t.Errorf("after reply %d: %q, want %q", i+1, got, want)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package extract
+
+import "context"
+
+const campaignsPath = "v1/campaigns"
+
+// campaignStatuses are asked for by name: by default the service hides archived
+// and rejected campaigns.
+func campaignStatuses() []string { return []string{"active", "paused", "archived", "rejected"} }
+
+func campaignResource() resource {
+	return resource{
+		name: "campaign", plural: "campaigns", wrappers: []string{"campaign", "data", "item"},
+		is: byID("campaign", IsCampaignID),
+	}
+}
+
+// Campaigns lists all campaigns, whatever their status. A listing that cannot be
+// proven to be whole says so and why; an error is one that ended the walk.
+func (c *Client) Campaigns(ctx context.Context) (Listing, error) {
+	l := lister{c: c, of: campaignResource(), what: "campaigns", path: campaignsPath, statuses: campaignStatuses()}
+	return l.list(ctx)
+}
+
+// Campaign reads one campaign. One that the account does not have is [ErrNotFound].
+func (c *Client) Campaign(ctx context.Context, id string) (Entity, error) {
+	if !IsCampaignID(id) {
+		return Entity{}, refuse("campaign", id)
+	}
+	e, err := c.entity(ctx, "campaign "+id, campaignsPath+"/"+id, func(doc Value) (Entity, error) {
+		e, err := campaignResource().one(doc)
+		if err == nil && e.ID != id {
+			err = contractf("the reply is about campaign %s", e.ID)
+		}
+		return e, err
+	})
+	return e, notFound(err)
+}

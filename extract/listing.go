@@ -1,0 +1,276 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrNotFound says that the account has nothing under an ID that was asked for,
+// or that its key may not see it (404).
+var ErrNotFound = errors.New("not found")
+
+// Listing is what a walk over a list brought, each ID once, newest first.
+type Listing struct {
+	Entities []Entity
+	// Complete says that everything is here that was there from the first page to
+	// the last. Only of a complete listing does absence say something.
+	Complete bool
+	Why      string // it is not complete
+	Requests int    // sent, retries included
+}
+
+// The bounds of a list, by the description, and of our patience with one.
+const (
+	listLimit = 100
+	maxOffset = 10_000
+
+	maxRestarts = 3 // for a list that moves
+	maxShort    = 1 // readings again, for a list that is shorter than its total
+)
+
+// lister reads one list to its end, and proves that nothing was left out.
+//
+// The list is newest first and is read by offset, so it shifts under the reader:
+// down when something is created, and then an entry comes again on the next page;
+// up when something goes, and then an entry is skipped, which is worse, for an
+// entry that is skipped twice counts as deleted. So each page begins with the last
+// entry of the page before: the offset advances by one less than a page. As long
+// as that entry is found again, anywhere on the page, all that stands behind it
+// was read; where it is not found the list is read anew. This costs one request in
+// a hundred. A second reading of everything would cost a hundred in a hundred,
+// and prove less: what is skipped twice looks like what is not there.
+//
+// The end is a page that is not full. It is proven by the total where one is told.
+// Where none is, a page of a round number of entries (10, 20, 25, ...) may be one
+// that the service keeps smaller than was asked; then the next page shows whether
+// anything follows.
+//
+// It cannot see an entry that changes its place in the order, or its status while
+// a list that is longer than the offsets reach is read status by status. For the
+// latter the total of the whole list stands guard, where it is told.
+type lister struct {
+	c        *Client
+	of       resource
+	what     string // "campaigns", for errors
+	path     string
+	statuses []string
+	prefix   string // of the IDs that belong into the list
+	requests int
+}
+
+// passage is one walk over a list, to its end or as far as it goes.
+type passage struct {
+	entities []Entity
+	seen     map[string]bool
+	total    int64 // as last told; -1: never
+	end      passageEnd
+	why      string
+}
+
+type passageEnd int
+
+const (
+	whole   passageEnd = iota // every page joins the one before, and the last is not full
+	shifted                   // a page does not join
+	short                     // fewer entries than the total
+	endless                   // no end within the offsets, or the same page again
+)
+
+// list reads the list whole, or status by status where it is too long for that.
+func (l *lister) list(ctx context.Context) (Listing, error) {
+	p, err := l.settled(ctx, l.statuses)
+	if err == nil && p.end == endless {
+		p, err = l.byStatus(ctx, p)
+	}
+	if err != nil {
+		return Listing{}, err
+	}
+	return Listing{Entities: p.entities, Complete: p.end == whole, Why: p.why, Requests: l.requests}, nil
+}
+
+// byStatus reads the list a status at a time, and adds what a walk over all of them
+// saw. It holds the sum against the total of the whole list, where that is told, and
+// reads once more where entries lack.
+func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
+	for reading := 0; ; reading++ {
+		whys := []string{}
+		for _, status := range l.statuses {
+			p, err := l.settled(ctx, []string{status})
+			if err != nil {
+				return p, err
+			}
+			all.add(p.entities)
+			if p.end != whole {
+				whys = append(whys, status+": "+p.why)
+			}
+		}
+		if all.total >= 0 {
+			// The total of now, not that of the walk that failed.
+			first, err := l.page(ctx, l.statuses, 0, &all)
+			if err != nil {
+				return all, err
+			}
+			all.add(first)
+		}
+		switch {
+		case len(whys) > 0:
+			all.end, all.why = endless, strings.Join(whys, "; ")
+			return all, nil
+		case int64(len(all.seen)) >= all.total:
+			all.end, all.why = whole, ""
+			return all, nil
+		case reading == maxShort:
+			all.end, all.why = short, all.lacks()
+			return all, nil
+		}
+	}
+}
+
+// settled walks until a walk ends well, or patience does. A walk that ends badly
+// still brings what all of them saw.
+func (l *lister) settled(ctx context.Context, statuses []string) (passage, error) {
+	restarts, shorts := 0, 0
+	var before passage
+	for {
+		p, err := l.walk(ctx, statuses)
+		if err != nil || p.end == whole {
+			return p, err
+		}
+		p.add(before.entities)
+		before = p
+		switch {
+		case p.end == shifted && restarts < maxRestarts:
+			restarts++
+		case p.end == short && shorts < maxShort:
+			shorts++
+		default:
+			return p, nil
+		}
+		l.c.log.Info("read the list again", "what", l.what, "statuses", strings.Join(statuses, ","), "reason", p.why)
+	}
+}
+
+// walk reads the pages of the list, once.
+func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
+	p := passage{seen: map[string]bool{}, total: -1}
+	last := "" // the entry that the next page begins with
+	for offset := 0; ; {
+		entries, err := l.page(ctx, statuses, offset, &p)
+		if err != nil {
+			return p, err
+		}
+		if last != "" && !slices.ContainsFunc(entries, func(e Entity) bool { return e.ID == last }) {
+			p.end, p.why = shifted, fmt.Sprintf("the list moved while it was read: at offset %d %s is not found again", offset, last)
+			return p, nil
+		}
+		known := len(p.seen)
+		p.add(entries)
+		n, news := len(entries), len(p.seen) > known
+		switch {
+		case n < listLimit && (!news || p.endsWith(n)):
+			return p.closed(), nil
+		case !news:
+			p.end, p.why = endless, fmt.Sprintf("at offset %d the same entries come again", offset)
+			return p, nil
+		case offset == maxOffset:
+			p.end, p.why = endless, fmt.Sprintf("there is more behind offset %d, the last that may be asked for", maxOffset)
+			return p, nil
+		}
+		last = entries[n-1].ID
+		offset = min(offset+n-1, maxOffset)
+	}
+}
+
+// page reads one page of the list and notes the total that it tells.
+func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (entries []Entity, err error) {
+	query := url.Values{
+		"status": {strings.Join(statuses, ",")},
+		"limit":  {strconv.Itoa(listLimit)}, "offset": {strconv.Itoa(offset)},
+	}
+	r, err := l.c.read(ctx, question{
+		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query,
+		accept: func(body []byte) (err error) {
+			var total int64
+			if entries, total, err = l.of.list(body); err != nil {
+				return err
+			}
+			if total >= 0 {
+				p.total = total
+			}
+			for i, e := range entries {
+				if !strings.HasPrefix(e.ID, l.prefix) {
+					return contractf("entry %d: %s does not belong into this list", i+1, e.ID)
+				}
+			}
+			return nil
+		},
+	})
+	l.requests += r.requests
+	return entries, err
+}
+
+// endsWith says whether a page of n entries, not a full one, is known to be the
+// last.
+func (p *passage) endsWith(n int) bool {
+	if p.total >= 0 {
+		return int64(len(p.seen)) >= p.total
+	}
+	return n < 10 || n%10 != 0 && n%25 != 0
+}
+
+// closed is the walk at the end of the list.
+func (p passage) closed() passage {
+	if int64(len(p.seen)) < p.total {
+		p.end, p.why = short, p.lacks()
+	}
+	return p
+}
+
+func (p *passage) lacks() string {
+	return fmt.Sprintf("%d of the %d that the service tells of", len(p.seen), p.total)
+}
+
+// add takes in those entries that are not known yet.
+func (p *passage) add(entries []Entity) {
+	for _, e := range entries {
+		if !p.seen[e.ID] {
+			p.seen[e.ID] = true
+			p.entities = append(p.entities, e)
+		}
+	}
+}
+
+// notFound makes [ErrNotFound] of a 404, for what may not be there. Elsewhere a 404
+// is about the address.
+func notFound(err error) error {
+	if e, ok := errors.AsType[*ReadError](err); ok && e.Status == http.StatusNotFound {
+		e.Err = ErrNotFound
+	}
+	return err
+}
+
+// entity asks for one thing; take takes it out of the reply.
+func (c *Client) entity(ctx context.Context, what, path string, take func(doc Value) (Entity, error)) (e Entity, err error) {
+	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) error {
+		doc, err := document(body)
+		if err == nil {
+			e, err = take(doc)
+		}
+		return err
+	}})
+	if err != nil {
+		return Entity{}, err
+	}
+	return e, nil
+}
+
+// refuse is the error for an ID that is none, before it becomes part of a path.
+func refuse(what, id string) error {
+	return &ReadError{What: what + " " + quote([]byte(id), 60), Reason: "this is not an ID of a " + what, Err: ErrContract}
+}

@@ -1,0 +1,423 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// catalogue is a service that lists campaigns, newest first.
+type catalogue struct {
+	ids    []string
+	status func(id string) string // nil: all are active
+	totals bool
+	atMost int                   // entries a page, whatever is asked for; 0: as asked
+	stuck  bool                  // the offset is ignored
+	before func(request int)     // called before each reply; requests count from 1
+	twist  func(string, *string) // may change a reply's body, by the query
+	asked  []string              // status and offset of each request
+}
+
+// numbered are n campaigns, newest first.
+func numbered(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("C%07d", 1_000_000+n-i)
+	}
+	return ids
+}
+
+func (s *catalogue) RoundTrip(r *http.Request) (*http.Response, error) {
+	q := r.URL.Query()
+	limit, err1 := strconv.Atoi(q.Get("limit"))
+	offset, err2 := strconv.Atoi(q.Get("offset"))
+	if err := errors.Join(err1, err2); err != nil || offset > 10_000 || limit != 100 {
+		return answerWith(400, `{"error":{"code":"validation_failed"}}`)
+	}
+	s.asked = append(s.asked, q.Get("status")+" "+q.Get("offset"))
+	if s.before != nil {
+		s.before(len(s.asked))
+	}
+	if s.atMost > 0 {
+		limit = s.atMost
+	}
+	if s.stuck {
+		offset = 0
+	}
+	statuses := q.Get("status") + ","
+	page, total := []string{}, 0
+	for _, id := range s.ids {
+		status := "active"
+		if s.status != nil {
+			status = s.status(id)
+		}
+		if !strings.Contains(statuses, status+",") {
+			continue
+		}
+		if total >= offset && total < offset+limit {
+			page = append(page, `{"id":"`+id+`"}`)
+		}
+		total++
+	}
+	body := "[" + strings.Join(page, ",") + "]"
+	if s.totals {
+		body = fmt.Sprintf(`{"campaigns":%s,"total":%d}`, body, total)
+	}
+	if s.twist != nil {
+		s.twist(q.Encode(), &body)
+	}
+	return answerWith(200, body)
+}
+
+func (s *catalogue) remove(id string) {
+	s.ids = slices.DeleteFunc(s.ids, func(x string) bool { return x == id })
+}
+
+func (s *catalogue) list(t *testing.T) Listing {
+	t.Helper()
+	l, err := newTestClient(t, s).Campaigns(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "requests", l.Requests, len(s.asked))
+	check(t, "a reason", l.Why != "", !l.Complete)
+	seen := map[string]bool{}
+	for _, id := range idsOf(l) {
+		if seen[id] {
+			t.Errorf("%s is there twice", id)
+		}
+		seen[id] = true
+	}
+	return l
+}
+
+func idsOf(l Listing) []string {
+	ids := []string{}
+	for _, e := range l.Entities {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+const everyStatus = "active,paused,archived,rejected"
+
+func TestCampaigns_ListsAllOfThem(t *testing.T) {
+	for n, requests := range map[int]int{0: 1, 1: 1, 7: 1, 99: 1, 100: 2, 101: 2, 198: 2, 199: 3, 200: 3, 1003: 11} {
+		for _, totals := range []bool{true, false} {
+			s := &catalogue{ids: numbered(n), totals: totals}
+			l := s.list(t)
+			check(t, fmt.Sprint(n, " complete"), l.Complete, true)
+			check(t, fmt.Sprint(n, " requests"), l.Requests, requests)
+			if !slices.Equal(idsOf(l), s.ids) {
+				t.Errorf("%d campaigns: %d listed", n, len(l.Entities))
+			}
+			check(t, "asked", s.asked[0], everyStatus+" 0")
+		}
+	}
+}
+
+// A page of 25 looks like the default of a service that does not heed the limit.
+func TestCampaigns_DoesNotTakeARoundNumberForTheEnd(t *testing.T) {
+	for _, n := range []int{10, 25, 50, 60} {
+		s := &catalogue{ids: numbered(n)}
+		l := s.list(t)
+		check(t, "complete", l.Complete, true)
+		check(t, "asked", strings.Join(s.asked, "; "), fmt.Sprintf("%s 0; %[1]s %d", everyStatus, n-1))
+		check(t, "campaigns", len(l.Entities), n)
+	}
+	for _, totals := range []bool{true, false} {
+		for _, atMost := range []int{25, 50} {
+			s := &catalogue{ids: numbered(137), atMost: atMost, totals: totals}
+			l := s.list(t)
+			check(t, "complete", l.Complete, true)
+			if !slices.Equal(idsOf(l), s.ids) {
+				t.Errorf("pages of %d: %d of 137 listed", atMost, len(l.Entities))
+			}
+		}
+	}
+}
+
+func TestCampaigns_IsNotMovedByWhatIsCreated(t *testing.T) {
+	for _, totals := range []bool{true, false} {
+		s := &catalogue{ids: numbered(250), totals: totals}
+		old := slices.Clone(s.ids)
+		s.before = func(request int) {
+			if request <= 3 {
+				s.ids = slices.Insert(s.ids, 0, fmt.Sprintf("C9000%03d", request))
+			}
+		}
+		l := s.list(t)
+		check(t, "complete", l.Complete, true)
+		for _, id := range old {
+			if !slices.Contains(idsOf(l), id) {
+				t.Errorf("%s is missing", id)
+			}
+		}
+		// The total shows that something is missing, and the second reading brings it.
+		check(t, "the created ones", len(l.Entities), map[bool]int{true: 253, false: 251}[totals])
+	}
+}
+
+// Something that goes makes the rest move up: without care one that stays is
+// skipped between two pages.
+func TestCampaigns_ReadsAgainWhatMovedUp(t *testing.T) {
+	s := &catalogue{ids: numbered(250)}
+	s.before = func(request int) {
+		if request == 2 {
+			s.remove(s.ids[40])
+		}
+	}
+	l := s.list(t)
+	check(t, "complete", l.Complete, true)
+	check(t, "asked", strings.ReplaceAll(strings.Join(s.asked, ";"), everyStatus+" ", ""), "0;99;0;99;198")
+	if !slices.Equal(idsOf(l), s.ids) {
+		t.Errorf("%d of %d listed", len(l.Entities), len(s.ids))
+	}
+}
+
+func TestCampaigns_GivesUpOnAListThatNeverRests(t *testing.T) {
+	s := &catalogue{ids: numbered(250)}
+	s.before = func(int) { s.remove(s.ids[0]) }
+	l := s.list(t)
+	check(t, "complete", l.Complete, false)
+	check(t, "requests", l.Requests, 8) // four readings that end on their second page
+	if !strings.HasPrefix(l.Why, "the list moved while it was read: at offset 99 C1000") {
+		t.Errorf("why %q", l.Why)
+	}
+	if len(l.Entities) < 99 {
+		t.Errorf("%d entities: what was seen is not handed out", len(l.Entities))
+	}
+}
+
+// However the list moves: a listing that calls itself complete has every campaign
+// that was there all the time.
+func TestCampaigns_NeverMissesOneThatStays(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	complete := 0
+	for range 300 {
+		s := &catalogue{ids: numbered(90 + rnd.IntN(300)), totals: rnd.IntN(2) == 0}
+		stays := slices.Clone(s.ids)
+		made, calm := 0, rnd.IntN(12)
+		s.before = func(request int) {
+			for request > 1 && request < 2+calm && rnd.IntN(2) == 0 {
+				if rnd.IntN(3) > 0 {
+					made++
+					s.ids = slices.Insert(s.ids, 0, fmt.Sprintf("C9%06d", made))
+					continue
+				}
+				gone := s.ids[rnd.IntN(len(s.ids))]
+				s.remove(gone)
+				stays = slices.DeleteFunc(stays, func(id string) bool { return id == gone })
+			}
+		}
+		l := s.list(t)
+		if !l.Complete {
+			continue
+		}
+		complete++
+		ids := map[string]bool{}
+		for _, id := range idsOf(l) {
+			ids[id] = true
+		}
+		for _, id := range stays {
+			if !ids[id] {
+				t.Fatalf("%s is missing from a complete listing of %d, asked %v", id, len(ids), s.asked)
+			}
+		}
+	}
+	if complete < 100 {
+		t.Errorf("%d of 300 listings were complete: too few to prove anything", complete)
+	}
+}
+
+func TestCampaigns_HoldsTheListAgainstItsTotal(t *testing.T) {
+	for name, tc := range map[string]struct {
+		wrong    func(request int) bool
+		complete bool
+		requests int
+	}{
+		"once":   {func(n int) bool { return n <= 2 }, true, 3},
+		"always": {func(int) bool { return true }, false, 4},
+	} {
+		s := &catalogue{ids: numbered(30), totals: true}
+		n := 0
+		s.twist = func(_ string, body *string) {
+			if n++; tc.wrong(n) {
+				*body = strings.Replace(*body, `"total":30`, `"total":31`, 1)
+			}
+		}
+		l := s.list(t)
+		check(t, name+" complete", l.Complete, tc.complete)
+		check(t, name+" requests", l.Requests, tc.requests)
+		check(t, name+" campaigns", len(l.Entities), 30)
+		if !tc.complete {
+			check(t, "why", l.Why, "30 of the 31 that the service tells of")
+		}
+	}
+	// A total below what is there is a list that moved, no reason to doubt it.
+	s := &catalogue{ids: numbered(30), totals: true, twist: func(_ string, body *string) {
+		*body = strings.Replace(*body, `"total":30`, `"total":12`, 1)
+	}}
+	check(t, "complete", s.list(t).Complete, true)
+}
+
+func TestCampaigns_SplitsALongListByStatus(t *testing.T) {
+	long := numbered(10_500)
+	byNumber := func(share int) func(string) string {
+		return func(id string) string {
+			n, _ := strconv.Atoi(id[1:])
+			if n%100 < share {
+				return "archived"
+			}
+			return []string{"active", "paused", "rejected"}[n%3]
+		}
+	}
+	t.Run("every status fits", func(t *testing.T) {
+		s := &catalogue{ids: long, status: byNumber(60), totals: true}
+		l := s.list(t)
+		check(t, "complete", l.Complete, true)
+		check(t, "campaigns", len(l.Entities), len(long))
+		if !slices.Contains(s.asked, "archived 0") || slices.ContainsFunc(s.asked, func(q string) bool { return strings.HasSuffix(q, " 10001") }) {
+			t.Errorf("asked %.300v", s.asked)
+		}
+	})
+	t.Run("one is too long", func(t *testing.T) {
+		s := &catalogue{ids: long, status: func(string) string { return "archived" }}
+		l := s.list(t)
+		check(t, "complete", l.Complete, false)
+		check(t, "why", l.Why, "archived: there is more behind offset 10000, the last that may be asked for")
+		check(t, "campaigns", len(l.Entities), 10_100)
+	})
+}
+
+// One that changes its status behind our back is missed by both lists.
+func TestCampaigns_HoldsTheSplitListAgainstTheTotalOfTheWhole(t *testing.T) {
+	for _, ever := range []bool{false, true} {
+		s := &catalogue{ids: numbered(10_200), totals: true}
+		hidden, reading := s.ids[10_150], 0 // beyond what the whole list shows
+		status := ""
+		s.before = func(int) {
+			now, _, _ := strings.Cut(s.asked[len(s.asked)-1], " ")
+			if now == "active" && status != "active" {
+				reading++
+			}
+			status = now
+		}
+		s.status = func(id string) string {
+			n, _ := strconv.Atoi(id[1:])
+			own := []string{"active", "paused", "archived"}[n%3]
+			if id == hidden && (ever || reading == 1) && status != everyStatus {
+				// Read as active it is paused, and the other way round.
+				own = map[string]string{"active": "paused"}[status]
+				if own == "" {
+					own = "active"
+				}
+			}
+			return own
+		}
+		l := s.list(t)
+		check(t, "complete", l.Complete, !ever)
+		check(t, "readings", reading, 2)
+		if ever {
+			check(t, "why", l.Why, "10199 of the 10200 that the service tells of")
+		}
+	}
+}
+
+func TestCampaigns_SeesThatTheSamePageComesAgain(t *testing.T) {
+	s := &catalogue{ids: numbered(150), stuck: true}
+	l := s.list(t)
+	check(t, "complete", l.Complete, false)
+	check(t, "why", l.Why, "active: at offset 99 the same entries come again")
+	check(t, "campaigns", len(l.Entities), 100)
+}
+
+func TestCampaigns_EndsWithAnErrorThatEndsTheWalk(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		want   error
+		says   string
+	}{
+		"forbidden":  {403, `{"error":{"code":"forbidden","message":"no"}}`, ErrAuth, "campaigns from 99: status 403"},
+		"no-such":    {404, `{"error":{"code":"not_found","message":"no"}}`, ErrContract, "campaigns from 99: status 404"},
+		"odd-entry":  {200, `[{"id":"C1"}]`, ErrContract, `campaigns from 99: entry 1: id "C1" is no campaign ID`},
+		"odd-object": {200, `{"rows":[]}`, ErrContract, `the keys are "rows"`},
+	} {
+		s := &catalogue{ids: numbered(150)}
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("offset") == "99" {
+				return answerWith(tc.status, tc.body)
+			}
+			return s.RoundTrip(r)
+		}))
+		l, err := c.Campaigns(t.Context())
+		wantError(t, err, tc.want, tc.says)
+		if errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: error %v: a list cannot be missing", name, err)
+		}
+		if l.Entities != nil || l.Complete || l.Requests != 0 {
+			t.Errorf("%s: listing %+v beside an error", name, l)
+		}
+	}
+}
+
+func TestCreatives_BelongToTheirCampaign(t *testing.T) {
+	var asked *http.Request
+	serve := func(status int, body string) *Client {
+		return newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked = r
+			return answerWith(status, body)
+		}))
+	}
+	l, err := serve(200, `{"creatives":[{"id":"C1000001-002","campaign_id":"C1000001"},{"creative_id":"C1000001-001"}]}`).Creatives(t.Context(), "C1000001")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "ids", strings.Join(idsOf(l), " "), "C1000001-002 C1000001-001")
+	check(t, "path", asked.URL.Path, "/v1/campaigns/C1000001/creatives")
+	check(t, "statuses", asked.URL.Query().Get("status"), "active,paused,pending_review,rejected,draft,archived")
+
+	_, err = serve(200, `[{"id":"C1000001-001"},{"id":"C1000002-001"}]`).Creatives(t.Context(), "C1000001")
+	wantError(t, err, ErrContract, "creatives of C1000001 from 0: entry 2: C1000002-001 does not belong into this list")
+}
+
+func TestClient_SaysWhatIsNotThere(t *testing.T) {
+	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		return answerWith(404, `{"error":{"code":"not_found","message":"There is no such campaign.","request_id":"req_17xx"}}`)
+	}))
+	_, err := c.Campaign(t.Context(), "C1000001")
+	wantError(t, err, ErrNotFound, `campaign C1000001: status 404: "There is no such campaign.", request id req_17xx: not found`)
+	if errors.Is(err, ErrContract) {
+		t.Errorf("error %v is one of the contract, too", err)
+	}
+	_, err = c.Creatives(t.Context(), "C1000001")
+	wantError(t, err, ErrNotFound, "creatives of C1000001 from 0: ")
+	_, err = c.Sources(t.Context(), "C1000001")
+	wantError(t, err, ErrNotFound, "source settings of C1000001: ")
+	_, err = c.Me(t.Context())
+	wantError(t, err, ErrContract, "key info: status 404")
+}
+
+// An ID of the report may be anything; it does not become part of a path.
+func TestClient_AsksForNothingUnderAnOddID(t *testing.T) {
+	c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		t.Errorf("asked %s", r.URL)
+		return answerWith(200, "{}")
+	}))
+	for _, id := range []string{"", "../me", "C1000001/x", "c1000001", "C1000001\n"} {
+		_, err1 := c.Campaign(t.Context(), id)
+		_, err2 := c.Creatives(t.Context(), id)
+		_, err3 := c.Sources(t.Context(), id)
+		for _, err := range []error{err1, err2, err3} {
+			wantError(t, err, ErrContract, fmt.Sprintf("campaign %q: this is not an ID of a campaign", id))
+		}
+	}
+}

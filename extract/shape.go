@@ -1,0 +1,332 @@
+// # Replies that the description does not show
+//
+// The description names the fields of the advertiser API and shows no reply. What
+// is taken in is therefore wider than any one service sends. These are all the
+// assumptions about it; package transform has those about the fields.
+//
+//   - JSON is strict, as it is for the report: valid, in UTF-8, one value, no key
+//     twice. An empty body and a bare null are no answer, and are asked for again.
+//   - A list is an array, or an object that has the array under data, under items
+//     or under the resource's plural (campaigns, creatives), directly or one level
+//     deeper ({"data": {"campaigns": [...]}}). Arrays under two of these keys are
+//     refused: which is the list would be a guess. So is a list that is null.
+//   - One thing is an object, or wrapped in objects under its singular, data or
+//     item, at most two of them. So may be each element of a list. The source
+//     settings may lie under source_settings, sources or settings.
+//   - An object is the thing itself when it has the thing's ID; source settings,
+//     when a key speaks of a mode, of sources, of blocked, of allowed or of bids.
+//     The replies about the account have no ID: data is unwrapped where it is an
+//     object, and so are me, key_info and balance where they stand alone or beside
+//     the notices of the service.
+//   - An ID is a text under <resource>_id or id, of the form that the description
+//     gives. Where both keys are there, one has to fit, and two that fit have to
+//     be equal. The ID of the thing that was asked for has to be the one asked for,
+//     and a creative's begins with its campaign's.
+//   - How many entries a list has in all may be told by total, total_count,
+//     total_rows, total_items or total_results, beside the array, one level above
+//     it, or within pagination, paging, meta or page_info there. Anything else, and
+//     a total that is no whole number, tells nothing. A total is only ever held
+//     against what was read (see [Listing]).
+//   - The limits may be an array; it is then taken for the field limits of an object.
+//
+// What fits none of this is [ErrContract], and names the keys that were seen.
+package extract
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/schema"
+)
+
+// Entity is one thing of the account as the service described it, taken out of
+// its envelope. Its values are JSON as received, without the blanks in between.
+type Entity struct {
+	ID     string           // empty for what has none
+	Raw    []byte           // its own JSON, all of it; nil for an entity that was not read
+	Fields map[string]Value // the members of the object; slices of Raw
+}
+
+// Object is the members of a JSON object, or false for any other value.
+func (v Value) Object() (fields map[string]Value, ok bool) {
+	if len(v) == 0 || v[0] != '{' {
+		return nil, false
+	}
+	fields = map[string]Value{}
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(v)), body: v}
+	err := d.object(func(name []byte) error {
+		key := string(name) // before the decoder moves on, for it lends the name only
+		value, err := d.valueHere()
+		fields[key] = value
+		return err
+	})
+	return fields, err == nil
+}
+
+// Array is the elements of a JSON array, or false for any other value.
+func (v Value) Array() (elements []Value, ok bool) {
+	if len(v) == 0 || v[0] != '[' {
+		return nil, false
+	}
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(v)), body: v}
+	err := d.array("", func() error {
+		value, err := d.valueHere()
+		elements = append(elements, value)
+		return err
+	})
+	return elements, err == nil
+}
+
+// valueHere reads the next value as a slice of the body, for the decoder lends
+// its values only.
+func (d *decoder) valueHere() (Value, error) {
+	v, err := d.ReadValue()
+	end := int(d.InputOffset())
+	return d.body[end-len(v) : end : end], err
+}
+
+// text is what a JSON text says, or false for any other value.
+func (v Value) text() (string, bool) {
+	if len(v) == 0 || v[0] != '"' {
+		return "", false
+	}
+	return string(v.appendText(nil)), true
+}
+
+// document reads a reply of one JSON value of any type but null, and takes the
+// blanks out of it.
+func document(body []byte) (Value, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, &replyError{reason: "the reply is empty", notJSON: true}
+	}
+	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body}
+	v, err := d.ReadValue()
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return nil, d.syntaxError(syntax)
+	}
+	rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
+	switch {
+	case err != nil: // the end, within a value
+		return nil, &replyError{reason: "the reply is not JSON: " + printable(err.Error(), 100), notJSON: true}
+	case v.Kind() == 'n':
+		return nil, &replyError{reason: "the reply is null", notJSON: true}
+	case len(rest) > 0:
+		return nil, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
+	}
+	doc := v.Clone()
+	if err := doc.Compact(); err != nil {
+		return nil, contractf("the reply cannot be taken in: %s", printable(err.Error(), 100))
+	}
+	return Value(doc), nil
+}
+
+// resource says how one kind of thing is told from what it is wrapped in.
+type resource struct {
+	name     string   // "campaign", for errors
+	plural   string   // of its lists
+	wrappers []string // keys that it may be wrapped in
+	// is says whether the object is the thing, and its ID. An error is that of an
+	// object which nearly is.
+	is func(fields map[string]Value) (id string, ok bool, err error)
+}
+
+// maxWrappers is how many objects one thing may be wrapped in.
+const maxWrappers = 2
+
+// one takes a thing out of its envelope.
+func (r resource) one(v Value) (Entity, error) {
+	return r.unwrap(v, maxWrappers)
+}
+
+func (r resource) unwrap(v Value, wrappers int) (Entity, error) {
+	fields, ok := v.Object()
+	if !ok {
+		return Entity{}, contractf("no %s: a value of type %s, not an object", r.name, kindOf(v))
+	}
+	id, ok, odd := r.is(fields)
+	if ok {
+		return Entity{ID: id, Raw: v, Fields: fields}, nil
+	}
+	for _, key := range r.wrappers {
+		if _, ok := fields[key].Object(); ok && wrappers > 0 {
+			return r.unwrap(fields[key], wrappers-1)
+		}
+	}
+	if odd != nil {
+		return Entity{}, odd
+	}
+	return Entity{}, contractf("no %s: looked for it bare and under %s; the keys are %s",
+		r.name, strings.Join(r.wrappers, ", "), Keys(fields))
+}
+
+// list takes the entries out of a reply, and the total where one is told; else
+// it is -1.
+func (r resource) list(body []byte) (entries []Entity, total int64, err error) {
+	doc, err := document(body)
+	if err != nil {
+		return nil, 0, err
+	}
+	values, around, err := r.array(doc)
+	if err != nil {
+		return nil, 0, err
+	}
+	entries = make([]Entity, len(values))
+	for i, v := range values {
+		if entries[i], err = r.one(v); err != nil {
+			return nil, 0, contractf("entry %d: %s", i+1, reason(err))
+		}
+	}
+	return entries, toldTotal(around), nil
+}
+
+// array finds the array of a list, and the objects around it, the innermost
+// first.
+func (r resource) array(v Value) (values []Value, around []map[string]Value, err error) {
+	if values, ok := v.Array(); ok {
+		return values, nil, nil
+	}
+	outer, ok := v.Object()
+	if !ok {
+		return nil, nil, contractf("no list of %s: a value of type %s", r.plural, kindOf(v))
+	}
+	found := map[string][]Value{} // by path
+	seen := outer
+	for _, key := range r.listKeys() {
+		if values, ok := outer[key].Array(); ok {
+			found[key], around = values, []map[string]Value{outer}
+		}
+	}
+	if len(found) == 0 {
+		seen = maps.Clone(outer)
+		for _, key := range r.listKeys() {
+			inner, _ := outer[key].Object()
+			for name, value := range inner {
+				path := key + "." + name
+				seen[path] = value
+				if values, ok := value.Array(); ok && slices.Contains(r.listKeys(), name) {
+					found[path], around = values, []map[string]Value{inner, outer}
+				}
+			}
+		}
+	}
+	switch len(found) {
+	case 1:
+		for _, values = range found {
+			return values, around, nil
+		}
+	case 0:
+		return nil, nil, contractf("no list of %s: looked for an array, bare or under %s, directly or one level deeper; the keys are %s",
+			r.plural, strings.Join(r.listKeys(), ", "), Keys(seen))
+	}
+	return nil, nil, contractf("which list is that of %s: there are %s", r.plural, strings.Join(slices.Sorted(maps.Keys(found)), ", "))
+}
+
+func (r resource) listKeys() []string { return []string{r.plural, "data", "items"} }
+
+// toldTotal is the total that stands beside a list, or -1.
+func toldTotal(around []map[string]Value) int64 {
+	for _, fields := range around {
+		places := []map[string]Value{fields}
+		for _, key := range []string{"pagination", "paging", "meta", "page_info"} {
+			inner, _ := fields[key].Object()
+			places = append(places, inner)
+		}
+		for _, place := range places {
+			for _, key := range []string{"total", "total_count", "total_rows", "total_items", "total_results"} {
+				if n, err := schema.ParseCount(place[key]); err == nil && n >= 0 {
+					return n
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// byID is the rule for things with an ID, which lies under one of the keys and is
+// told by its form.
+func byID(name string, valid func(string) bool) func(map[string]Value) (string, bool, error) {
+	keys := []string{name + "_id", "id"}
+	return func(fields map[string]Value) (id string, ok bool, err error) {
+		var odd []string
+		for _, key := range keys {
+			v, there := fields[key]
+			text, isText := v.text()
+			switch {
+			case !there:
+			case !isText || !valid(text):
+				odd = append(odd, key+" "+printable(v, 60))
+			case ok && text != id:
+				return "", false, contractf("%s_id %s and id %s are both IDs of a %s", name, id, text, name)
+			default:
+				id, ok = text, true
+			}
+		}
+		if !ok && odd != nil {
+			err = contractf("%s is no %s ID", strings.Join(odd, " or "), name)
+		}
+		return id, ok, err
+	}
+}
+
+// The bounds of what an error says of the keys that were seen.
+const (
+	maxKeysShown = 20
+	maxKeyShown  = 40
+)
+
+// Keys names the keys of an object in an error: sorted, escaped, and not too many.
+func Keys(fields map[string]Value) string {
+	if len(fields) == 0 {
+		return "none"
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	more := ""
+	if len(names) > maxKeysShown {
+		more = fmt.Sprintf(" and %d more", len(names)-maxKeysShown)
+		names = names[:maxKeysShown]
+	}
+	for i, name := range names {
+		names[i] = quote([]byte(name), maxKeyShown)
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// kindOf is the JSON type of a value, in words.
+func kindOf(v Value) string {
+	if len(v) == 0 {
+		return kindName(jsontext.KindInvalid)
+	}
+	return kindName(jsontext.Value(v).Kind())
+}
+
+// digits reports whether a text is so many digits.
+func digits(s string, least, most int) bool {
+	return len(s) >= least && len(s) <= most && strings.Trim(s, "0123456789") == ""
+}
+
+// IsCampaignID reports whether a text has the form of a campaign ID: the letter C
+// and 7 to 10 digits.
+func IsCampaignID(s string) bool {
+	number, ok := strings.CutPrefix(s, "C")
+	return ok && digits(number, 7, 10)
+}
+
+// IsCreativeID reports whether a text has the form of a creative ID: the ID of a
+// campaign, a hyphen, and 3 to 6 digits.
+func IsCreativeID(s string) bool {
+	campaign, number, ok := strings.Cut(s, "-")
+	return ok && IsCampaignID(campaign) && digits(number, 3, 6)
+}
+
+// IsSourceID reports whether a text has the form of a source ID: 1 to 40 letters,
+// digits, underscores and hyphens.
+func IsSourceID(s string) bool {
+	return len(s) >= 1 && len(s) <= 40 && strings.Trim(s,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}

@@ -1,0 +1,206 @@
+package extract
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// saying is a service with one answer.
+func saying(body string) roundTrip {
+	return func(*http.Request) (*http.Response, error) { return answerWith(200, body) }
+}
+
+func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
+	two := `[{"id":"C1000002"},{"id":"C1000001"}]`
+	for name, tc := range map[string]struct {
+		body  string
+		total int64
+	}{
+		"bare":                   {two, -1},
+		"bare/blanks":            {" [ {\"id\" : \"C1000002\"} ,\n{\"campaign_id\":\"C1000001\"}]\n", -1},
+		"name":                   {`{"campaigns":` + two + `}`, -1},
+		"data":                   {`{"data":` + two + `,"next":null}`, -1},
+		"items":                  {`{"items":` + two + `,"links":[1,2]}`, -1},
+		"data/name":              {`{"data":{"campaigns":` + two + `}}`, -1},
+		"data/items":             {`{"data":{"items":` + two + `,"total":2},"total":9}`, 2},
+		"name/data":              {`{"campaigns":{"data":` + two + `}}`, -1},
+		"name/long-ids":          {`{"campaigns":[{"campaign_id":"C1000002"},{"campaign_id":"C1000001"}]}`, -1},
+		"name/wrapped-entries":   {`{"campaigns":[{"campaign":{"id":"C1000002"}},{"data":{"campaign":{"id":"C1000001"}}}]}`, -1},
+		"name/other-lists":       {`{"campaigns":` + two + `,"warnings":[],"errors":[{}]}`, -1},
+		"name/escaped-key":       {`{"campaign\u0073":` + two + `}`, -1},
+		"ids/number-beside":      {`[{"id":17,"campaign_id":"C1000002"},{"id":18,"campaign_id":"C1000001"}]`, -1},
+		"ids/both":               {`[{"id":"C1000002","campaign_id":"C1000002"},{"id":"C1000001"}]`, -1},
+		"ids/escaped":            {`[{"id":"\u00431000002"},{"id":"C1000001"}]`, -1},
+		"total/beside":           {`{"campaigns":` + two + `,"total":7}`, 7},
+		"total/count":            {`{"data":` + two + `,"total_count":7.0}`, 7},
+		"total/pagination":       {`{"data":` + two + `,"pagination":{"total_rows":7}}`, 7},
+		"total/meta":             {`{"data":` + two + `,"meta":{"page":1,"total":7}}`, 7},
+		"total/outside":          {`{"data":{"campaigns":` + two + `},"meta":{"total_items":7}}`, 7},
+		"total/text":             {`{"data":` + two + `,"total":"7"}`, -1},
+		"total/negative":         {`{"data":` + two + `,"total":-1}`, -1},
+		"total/fraction":         {`{"data":` + two + `,"total":2.5}`, -1},
+		"total/null":             {`{"data":` + two + `,"total":null,"meta":null}`, -1},
+		"total/meta-is-no-place": {`{"data":` + two + `,"meta":[1]}`, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries, total, err := campaignResource().list([]byte(tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, e := range entries {
+				ids = append(ids, e.ID)
+			}
+			check(t, "ids", strings.Join(ids, " "), "C1000002 C1000001")
+			check(t, "total", total, tc.total)
+		})
+	}
+}
+
+func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
+	for name, tc := range map[string]struct{ body, want string }{
+		"other-key":       {`{"rows":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under campaigns, data, items, directly or one level deeper; the keys are "b\n", "rows"`},
+		"no-keys":         {`{}`, "the keys are none"},
+		"null":            {`{"campaigns":null}`, `the keys are "campaigns"`},
+		"too-deep":        {`{"data":{"data":{"items":[]}}}`, `the keys are "data", "data.data"`},
+		"number":          {`7`, "no list of campaigns: a value of type number"},
+		"text":            {`"campaigns"`, "a value of type string"},
+		"two-lists":       {`{"data":[],"items":[]}`, "which list is that of campaigns: there are data, items"},
+		"two-lists/inner": {`{"data":{"campaigns":[],"items":[]}}`, "there are data.campaigns, data.items"},
+		"entry/text":      {`["C1000001"]`, "entry 1: no campaign: a value of type string, not an object"},
+		"entry/null":      {`[{"id":"C1000001"},null]`, "entry 2: no campaign: a value of type null"},
+		"entry/no-id":     {`[{"name":"x","cid":"C1000001"}]`, `entry 1: no campaign: looked for it bare and under campaign, data, item; the keys are "cid", "name"`},
+		"entry/number":    {`[{"id":1000001}]`, "entry 1: id 1000001 is no campaign ID"},
+		"entry/lower":     {`[{"id":"c1000001"}]`, `entry 1: id "c1000001" is no campaign ID`},
+		"entry/short":     {`[{"id":"C100000"}]`, "is no campaign ID"},
+		"entry/long":      {`[{"id":"C10000000001"}]`, "is no campaign ID"},
+		"entry/blank":     {`[{"id":"C1000001 "}]`, "is no campaign ID"},
+		"entry/null-id":   {`[{"id":null}]`, "id null is no campaign ID"},
+		"entry/both-odd":  {`[{"id":"x","campaign_id":7}]`, `campaign_id 7 or id "x" is no campaign ID`},
+		"entry/two-ids":   {`[{"id":"C1000001","campaign_id":"C1000002"}]`, "campaign_id C1000002 and id C1000001 are both IDs of a campaign"},
+		"entry/creative":  {`[{"id":"C1000001-001"}]`, `id "C1000001-001" is no campaign ID`},
+		"twice":           {`{"campaigns":[],"campaigns":[]}`, `the key at "/campaigns" is there twice`},
+		"entry/twice":     {`[{"id":"C1000001","name":1,"name":2}]`, "is there twice"},
+		"behind":          {`[]]`, "1 byte after the end of the reply"},
+		"not-utf-8":       {"[{\"id\":\"C1000001\",\"name\":\"\xff\"}]", "not UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries, _, err := campaignResource().list([]byte(tc.body))
+			wantError(t, err, ErrContract, tc.want)
+			check(t, "entries", len(entries), 0)
+			if e, ok := errors.AsType[*replyError](err); !ok || e.notJSON {
+				t.Errorf("error %v counts as one that may pass", err)
+			}
+		})
+	}
+}
+
+// What is not JSON may be a proxy's page, and is asked for again.
+func TestDocument_KnowsWhatIsNoAnswer(t *testing.T) {
+	for name, body := range map[string]string{
+		"empty": "", "blank": " \n", "null": "null", "html": "<html>", "cut": `[{"id":"C1000001"`, "cut/text": `[{"id":"C1`,
+	} {
+		_, err := document([]byte(body))
+		if e, ok := errors.AsType[*replyError](err); !ok || !e.notJSON {
+			t.Errorf("%s: error %v, want one that may pass", name, err)
+		}
+	}
+}
+
+func TestKeys_AreFewAndPrintable(t *testing.T) {
+	fields := map[string]Value{"\x1b" + strings.Repeat("é", 100): nil}
+	for i := range 30 {
+		fields[fmt.Sprintf("k%02d", i)] = nil
+	}
+	got := Keys(fields)
+	if len(got) > 400 || !strings.HasSuffix(got, ` and 11 more`) || strings.Contains(got, "\x1b") {
+		t.Errorf("Keys = %s", got)
+	}
+}
+
+func TestCampaign_IsTakenOutOfItsEnvelope(t *testing.T) {
+	for name, tc := range map[string]struct{ body, raw, want string }{
+		"bare":              {`{"id":"C1000001","name":"x"}`, "", ""},
+		"name":              {`{"campaign":{"id":"C1000001","name":"x"}}`, "", ""},
+		"data":              {`{"data":{"id":"C1000001","name":"x"},"request_id":"r"}`, "", ""},
+		"data/name":         {`{"data":{"campaign":{"id":"C1000001","name":"x"}}}`, "", ""},
+		"data/id-beside":    {`{"id":"req_17","data":{"id":"C1000001","name":"x"}}`, "", ""},
+		"blanks":            {" { \"id\" : \"C1000001\",\n\t\"name\":\"x\" } ", "", ""},
+		"numbers-as-sent":   {`{"id":"C1000001","bid":1.50e0,"e":"\u00e9 "}`, `{"id":"C1000001","bid":1.50e0,"e":"\u00e9 "}`, ""},
+		"bare/data-inside":  {`{"id":"C1000001","data":{"id":"C1000002"}}`, `{"id":"C1000001","data":{"id":"C1000002"}}`, ""},
+		"other-campaign":    {`{"id":"C1000002"}`, "", "the reply is about campaign C1000002"},
+		"array":             {`[{"id":"C1000001"}]`, "", "no campaign: a value of type array, not an object"},
+		"unknown":           {`{"result":{"id":"C1000001"}}`, "", `the keys are "result"`},
+		"wrapped-too-often": {`{"data":{"item":{"campaign":{"id":"C1000001"}}}}`, "", `the keys are "campaign"`},
+		"no-id-inside":      {`{"data":{"name":"x"}}`, "", `the keys are "name"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestClient(t, saying(tc.body))
+			e, err := c.Campaign(t.Context(), "C1000001")
+			if tc.want != "" {
+				wantError(t, err, ErrContract, "campaign C1000001: ", tc.want)
+				check(t, "raw", string(e.Raw), "")
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.raw == "" {
+				tc.raw = `{"id":"C1000001","name":"x"}`
+				check(t, "name", string(e.Fields["name"]), `"x"`)
+			}
+			check(t, "raw", string(e.Raw), tc.raw)
+			check(t, "id", e.ID, "C1000001")
+		})
+	}
+}
+
+func TestSources_AreToldByTheirKeys(t *testing.T) {
+	const id = "C1000001"
+	for name, tc := range map[string]struct{ body, want string }{
+		"bare":            {`{"mode":"block_list","blocked":[]}`, ""},
+		"bare/one-list":   {`{"sources":["S1"],"kind":"x"}`, ""},
+		"bids-alone":      {`{"bid_overrides":null}`, ""},
+		"name":            {`{"source_settings":{"campaign_id":"C1000001","mode":"x"}}`, ""},
+		"sources":         {`{"sources":{"blocked":[],"bid_overrides":[]},"campaign_id":"C1000001"}`, ""},
+		"data/settings":   {`{"data":{"settings":{"allowed_sources":[]}}}`, ""},
+		"other-campaign":  {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign "C1000002"`},
+		"nothing":         {`{"campaign_id":"C1000001","websites":[]}`, `the keys are "campaign_id", "websites"`},
+		"empty":           {`{}`, "no source settings: looked for it bare and under source_settings, sources, settings, data; the keys are none"},
+		"array":           {`[]`, "a value of type array, not an object"},
+		"sources/nothing": {`{"sources":{"x":1}}`, `the keys are "x"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := newTestClient(t, saying(tc.body)).Sources(t.Context(), id)
+			if tc.want != "" {
+				wantError(t, err, ErrContract, "source settings of C1000001: ", tc.want)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "id", e.ID, id)
+		})
+	}
+}
+
+func TestIDs_HaveTheirForm(t *testing.T) {
+	for _, tc := range []struct {
+		valid   func(string) bool
+		yes, no string
+	}{
+		{IsCampaignID, "C1234567 C1234567890", "C123456 C12345678901 1234567 c1234567 C1234567- C123456x CC123456 C١٢٣٤٥٦٧"},
+		{IsCreativeID, "C1234567-123 C1234567-123456", "C1234567-12 C1234567-1234567 C1234567 -123 C1234567-123-456 C1234567-12x"},
+		{IsSourceID, "S1 a _ - " + strings.Repeat("s", 40), strings.Repeat("s", 41) + " S/1 S.1 é S\n"},
+	} {
+		for _, id := range strings.Split(tc.yes, " ") {
+			check(t, id, tc.valid(id), true)
+		}
+		for _, id := range append(strings.Split(tc.no, " "), "") {
+			check(t, id, tc.valid(id), false)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package extract
+
+import (
+	"context"
+	"strings"
+)
+
+// Sources reads the source settings of a campaign: its mode, its lists, its bids
+// per source. The entity has the campaign's ID. A campaign that the account does
+// not have is [ErrNotFound].
+func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error) {
+	if !IsCampaignID(campaignID) {
+		return Entity{}, refuse("campaign", campaignID)
+	}
+	settings := resource{
+		name: "source settings", wrappers: []string{"source_settings", "sources", "settings", "data"},
+		is: func(fields map[string]Value) (string, bool, error) {
+			for name, v := range fields {
+				if speaksOfSources(name, v) {
+					return campaignID, true, nil
+				}
+			}
+			return "", false, nil
+		},
+	}
+	e, err := c.entity(ctx, "source settings of "+campaignID, campaignsPath+"/"+campaignID+"/sources", func(doc Value) (Entity, error) {
+		e, err := settings.one(doc)
+		if about, ok := e.Fields["campaign_id"].text(); err == nil && ok && about != campaignID {
+			err = contractf("the reply is about campaign %s", quote([]byte(about), 60))
+		}
+		return e, err
+	})
+	return e, notFound(err)
+}
+
+// speaksOfSources reports whether a member tells that the object holds source
+// settings. Which of them, and in which form, is the business of package transform.
+func speaksOfSources(name string, v Value) bool {
+	if name == "sources" || name == "source_ids" {
+		_, list := v.Array() // an object is one that they are wrapped in
+		return list
+	}
+	for _, part := range []string{"mode", "blocked", "allowed", "bid"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}

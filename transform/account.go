@@ -1,0 +1,272 @@
+package transform
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// errTwice says that one kind of change has two budgets.
+var errTwice = errors.New("there twice")
+
+// Account makes a row of the balance and rows of the limits, as they were seen at
+// seenAt, and tells whose account the key acts on and whether it can make changes.
+// Limits and balance may be zero Entities, for what was not read; me may not.
+//
+// The description names the facts of the three replies and hardly a field, so each
+// is looked for under these keys, the first counts, and the raw column has all:
+//
+//   - The account: advertiser_id, account_id, advertiser_account_id, or advertiser,
+//     advertiser_account or account, which may be an object with one of these or an
+//     id. It is a text or a whole number, and may lie within key, api_key or
+//     key_info. A bare id could be the key's own and is not taken. Where none is
+//     found the reply is refused, and the error names its keys.
+//   - Whether the key can make changes: can_make_changes, can_write, can_change,
+//     writable or write, true or false; read_only, the reverse; scope, scopes or
+//     permissions, texts of which one speaks of write or all of read.
+//   - balance: available_balance, balance_available, available, balance,
+//     current_balance or amount; directly, or within balance, available_balance or
+//     funds. It may be negative.
+//   - average_daily_spend, avg_daily_spend, either with _7d or _last_7_days,
+//     daily_spend_average, average_spend. days_left, days_remaining,
+//     days_of_balance, estimated_days_left, balance_days_left. payment_mode,
+//     payment_method, payment_type, funding_mode. status, balance_status. message,
+//     balance_message, status_message.
+//   - The limits: a list under limits, daily_limits, change_limits, budgets, data or
+//     items, or a map there or of the whole reply. A limit has kind, type, name,
+//     action or change, or that is its key in the map; used, used_today, count or
+//     current; limit, allowed, max, maximum, budget or total; resets_at, reset_at,
+//     reset_time, resets or reset, or that of the whole reply. Where used is
+//     missing and remaining is there, it is the difference.
+//
+// What null and a missing key mean:
+//
+//	field                         null            missing
+//	balance, average_daily_spend  NULL            unread
+//	payment_mode, days_left       NULL            unread
+//	balance_status, message       NULL            NULL: there when funds are needed
+//	used, allowed, resets_at      NULL            NULL: not limited or not told
+//	can make changes              NULL            NULL, and can_write is unread
+//
+// Payment mode and status are in lower case; other texts are as they were sent. A
+// value of another type is a [FieldError], and so is a limit without any of the
+// numbers.
+func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c SettingsContext) (snap schema.AccountSnapshot, lims []schema.AccountLimit, accountRef string, canWrite schema.Null[bool], unread []string, err error) {
+	a := accountReader{findings: &findings{table: schema.AccountSnapshots.Name, intern: NewInterner()}, c: c, seenAt: seenAt}
+	accountRef = a.account(me)
+	snap = a.balance(balance)
+	canWrite = a.canWrite(me)
+	if limits.Raw != nil {
+		a.table = schema.AccountLimits.Name
+		lims = a.limits(limits)
+	}
+	if a.err != nil {
+		return schema.AccountSnapshot{}, nil, "", schema.Null[bool]{}, nil, a.err
+	}
+	snap.Raw = schema.Some(fmt.Sprintf(`{"me":%s,"limits":%s,"balance":%s}`, orNull(me), orNull(limits), orNull(balance)))
+	return snap, lims, accountRef, canWrite, a.unread, nil
+}
+
+func orNull(e extract.Entity) string { return cmp.Or(string(e.Raw), "null") }
+
+type accountReader struct {
+	*findings
+	c      SettingsContext
+	seenAt schema.Instant
+}
+
+// spread reads an entity whose values may lie within objects of these names. Those
+// within count first: beside them there may be others of the same name.
+func (a *accountReader) spread(e extract.Entity, names ...string) reader {
+	outer := maps.Clone(e.Fields)
+	r := reader{findings: a.findings}
+	for _, name := range names {
+		if inner, ok := outer[name].Object(); ok {
+			r.from = append(r.from, inner)
+			delete(outer, name) // it is no value itself
+		}
+	}
+	r.from = append(r.from, outer)
+	return r
+}
+
+func (a *accountReader) keyInfo(me extract.Entity) reader {
+	return a.spread(me, "key_info", "api_key", "key")
+}
+
+// account is the account that the key acts on.
+func (a *accountReader) account(me extract.Entity) string {
+	ids := []string{"advertiser_id", "account_id", "advertiser_account_id"}
+	owners := []string{"advertiser", "advertiser_account", "account"}
+	r := a.keyInfo(me)
+	for _, fields := range r.from {
+		for _, key := range slices.Concat(ids, owners) {
+			v, within := fields[key], reader{findings: a.findings}
+			if inner, ok := v.Object(); ok {
+				within.from = []map[string]extract.Value{inner}
+				v, _ = within.value("", append(ids, "id")...)
+			}
+			if v.Null() {
+				continue
+			}
+			id, err := a.accountID(v)
+			if err != nil {
+				a.refuse(key, v, err)
+			}
+			return id
+		}
+	}
+	a.refuse("account", nil, unknownKeys(me.Fields))
+	return ""
+}
+
+// accountID is a text, or a number that is written as one.
+func (a *accountReader) accountID(v extract.Value) (string, error) {
+	if strings.Trim(string(v), "0123456789") == "" {
+		return string(v), nil
+	}
+	id, err := a.intern.id(v)
+	if err == nil && id == "" {
+		err = ErrMissing
+	}
+	return id, err
+}
+
+// canWrite is whether the key can make changes.
+func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
+	r := a.keyInfo(me)
+	if can := read(r, optional, yesNo, "can_write", "can_make_changes", "can_write", "can_change", "writable", "write"); can.Valid {
+		return can
+	}
+	if only := read(r, optional, yesNo, "can_write", "read_only", "readonly"); only.Valid {
+		return schema.Some(!only.V)
+	}
+	v, _ := r.value("", "scope", "scopes", "permissions")
+	words := string(v)
+	if texts, ok := v.Array(); ok {
+		words = ""
+		for _, t := range texts {
+			words += " " + string(t)
+		}
+	}
+	switch words = strings.ToLower(words); {
+	case strings.Contains(words, "write"):
+		return schema.Some(true)
+	case strings.Contains(words, "read"):
+		return schema.Some(false)
+	}
+	a.miss("can_write")
+	return schema.Null[bool]{}
+}
+
+// balance is the account's money, without the raw replies.
+func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
+	r := a.spread(e, "balance", "available_balance", "funds")
+	said := optional
+	if e.Raw == nil {
+		said = needed // and never found
+	}
+	return schema.AccountSnapshot{
+		AccountID: a.c.Account, SeenAt: a.seenAt,
+		Balance: read(r, needed, money, "balance",
+			"available_balance", "balance_available", "available", "balance", "current_balance", "amount"),
+		PaymentMode: read(r, needed, r.lower, "payment_mode", "payment_mode", "payment_method", "payment_type", "funding_mode"),
+		AverageDailySpend: read(r, needed, money, "average_daily_spend",
+			"average_daily_spend", "average_daily_spend_7d", "average_daily_spend_last_7_days",
+			"avg_daily_spend", "avg_daily_spend_7d", "avg_daily_spend_last_7_days", "daily_spend_average", "average_spend"),
+		DaysLeft: read(r, needed, money, "days_left",
+			"days_left", "days_remaining", "days_of_balance", "estimated_days_left", "balance_days_left"),
+		BalanceStatus: read(r, said, r.lower, "balance_status", "status", "balance_status"),
+		Message:       read(r, said, r.text, "message", "message", "balance_message", "status_message"),
+		RunID:         a.c.RunID,
+	}
+}
+
+var (
+	limitListKeys = []string{"limits", "daily_limits", "change_limits", "budgets", "data", "items"}
+	limitKindKeys = []string{"kind", "type", "name", "action", "change"}
+	limitUsedKeys = []string{"used", "used_today", "count", "current"}
+	limitMostKeys = []string{"limit", "allowed", "max", "maximum", "budget", "total"}
+	limitEndsKeys = []string{"resets_at", "reset_at", "reset_time", "resets", "reset"}
+)
+
+// limits are the budgets, in the order of their kinds.
+func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
+	around := reader{findings: a.findings, from: []map[string]extract.Value{e.Fields}}
+	if v, ok := around.value("", limitListKeys...); ok {
+		if inner, ok := v.Object(); ok {
+			around.from = []map[string]extract.Value{inner, e.Fields}
+			if lims = a.limitMap(around, inner); len(lims) == 0 && len(inner) > 0 {
+				a.refuse("kind", nil, unknownKeys(inner))
+			}
+		} else if list, ok := v.Array(); ok {
+			lims = a.limitList(around, list)
+		} else {
+			a.refuse("kind", v, ErrForm)
+		}
+	} else if lims = a.limitMap(around, e.Fields); len(lims) == 0 {
+		a.refuse("kind", nil, unknownKeys(e.Fields))
+	}
+	slices.SortFunc(lims, func(x, y schema.AccountLimit) int { return cmp.Compare(x.LimitKind, y.LimitKind) })
+	for i := 1; i < len(lims); i++ {
+		if kind := lims[i].LimitKind; kind == lims[i-1].LimitKind {
+			a.refuse("kind", extract.Value(kind), errTwice)
+		}
+	}
+	return lims
+}
+
+// limitMap reads the members that are objects; others are about all of them.
+func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value) (lims []schema.AccountLimit) {
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
+		if fields, ok := byKind[kind].Object(); ok {
+			lims = append(lims, a.limit(around, kind, fields))
+		}
+	}
+	return lims
+}
+
+func (a *accountReader) limitList(around reader, list []extract.Value) []schema.AccountLimit {
+	lims := make([]schema.AccountLimit, len(list))
+	for i, v := range list {
+		fields, ok := v.Object()
+		if !ok {
+			a.refuse("kind", v, ErrForm)
+			return nil
+		}
+		r := reader{findings: a.findings, from: []map[string]extract.Value{fields}}
+		kind := read(r, optional, r.intern.id, "kind", limitKindKeys...)
+		if kind.V == "" {
+			a.refuse("kind", nil, unknownKeys(fields))
+		}
+		lims[i] = a.limit(around, kind.V, fields)
+	}
+	return lims
+}
+
+func (a *accountReader) limit(around reader, kind string, fields map[string]extract.Value) schema.AccountLimit {
+	r := reader{findings: a.findings, from: []map[string]extract.Value{fields}}
+	if !r.has(limitUsedKeys) && !r.has(limitMostKeys) {
+		a.refuse("kind "+kind, nil, unknownKeys(fields))
+	}
+	l := schema.AccountLimit{
+		AccountID: a.c.Account, SeenAt: a.seenAt, LimitKind: kind, RunID: a.c.RunID,
+		Used:    read(r, optional, whole, "used", limitUsedKeys...),
+		Allowed: read(r, optional, whole, "allowed", limitMostKeys...),
+	}
+	left := read(r, optional, whole, "used", "remaining", "left")
+	if !r.has(limitUsedKeys) && left.Valid && l.Allowed.Valid {
+		l.Used = schema.Some(max(0, l.Allowed.V-left.V))
+	}
+	if r.has(limitEndsKeys) {
+		around = r
+	}
+	l.ResetsAt = read(around, optional, r.instant, "resets_at", limitEndsKeys...)
+	return l
+}
