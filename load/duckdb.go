@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/marcboeker/go-duckdb/v2"
@@ -74,11 +75,15 @@ func duckErr(statement string, err error) error {
 	}
 	err = fmt.Errorf("duckdb: %s: %w", strings.Join(strings.Fields(statement), " "), err)
 	var de *duckdb.Error
-	if errors.As(err, &de) && de.Type == duckdb.ErrorTypeIO {
+	if errors.As(err, &de) && (de.Type == duckdb.ErrorTypeIO || diskTrouble.MatchString(de.Msg)) {
 		return fmt.Errorf("%w: %w", err, ErrStorage)
 	}
 	return err
 }
+
+// diskTrouble knows the file system's errors inside DuckDB's, which gives them
+// the kind of whatever it was doing: a full disk at COMMIT is a transaction error.
+var diskTrouble = regexp.MustCompile(`(?i)no space left|could not (write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
 
 // tableLoad is what happens to one table of the DuckDB file: rows go, then rows
 // come, from Parquet files only.
@@ -97,10 +102,17 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	statements := []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w", "BEGIN"}
-	if fresh {
-		statements = append(statements, "CREATE SCHEMA IF NOT EXISTS ops")
-		for _, t := range schema.Tables {
+	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w"}); err != nil {
+		return err
+	}
+	have, err := tablesOf(ctx, conn)
+	if err != nil {
+		return err
+	}
+	statements := []string{"BEGIN", "CREATE SCHEMA IF NOT EXISTS ops"}
+	for _, t := range schema.Tables {
+		// A file of an earlier version lacks the tables that came since.
+		if !have[t.FullName()] {
 			statements = append(statements, t.CreateSQL()...)
 		}
 	}
@@ -114,9 +126,7 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 		}
 	}
 	for _, v := range o.Views {
-		statements = append(statements,
-			"CREATE SCHEMA IF NOT EXISTS "+schema.Quote(v.Schema),
-			fmt.Sprintf("CREATE OR REPLACE VIEW %s.%s AS %s", schema.Quote(v.Schema), schema.Quote(v.Name), v.SQL))
+		statements = append(statements, v.createSQL()...)
 	}
 	statements = append(statements, "COMMIT", "CHECKPOINT w", "USE memory", "DETACH w")
 	if err := execAll(ctx, conn, statements); err != nil {
@@ -127,6 +137,37 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(path), ErrStorage)
 	}
 	return syncFile(path)
+}
+
+// tablesOf are the tables of the attached file, by their full names.
+func tablesOf(ctx context.Context, conn *sql.Conn) (map[string]bool, error) {
+	const q = "SELECT if(schema_name = 'main', '', schema_name || '.') || table_name FROM duckdb_tables() WHERE database_name = 'w'"
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	defer rows.Close()
+	have := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		have[name] = true
+	}
+	return have, rows.Err()
+}
+
+// createSQL makes the view, or the table macro.
+func (v View) createSQL() []string {
+	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
+	create := []string{"CREATE SCHEMA IF NOT EXISTS " + schema.Quote(v.Schema)}
+	if v.Parameters != "" {
+		return append(create, fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS TABLE %s", name, v.Parameters, v.SQL))
+	}
+	return append(create,
+		fmt.Sprintf("CREATE OR REPLACE VIEW %s AS %s", name, v.SQL),
+		fmt.Sprintf("COMMENT ON VIEW %s IS %s", name, schema.QuoteText(v.Doc)))
 }
 
 // readParquetSQL names the files outright: the values are in the files, never in

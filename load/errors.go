@@ -41,6 +41,7 @@ func damaged(path, mend, format string, args ...any) *Damage {
 const (
 	mendRebuild = "spendsync rebuild"
 	mendReplay  = "spendsync replay"
+	mendBackup  = "restore it from a backup"
 )
 
 // storage marks an error of the file system as one. Paths in it are our own

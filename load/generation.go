@@ -94,10 +94,6 @@ func (n *generation) carryForward(path string) (bool, error) {
 // that is not what was published is refused: DuckDB would read many damaged
 // files without an error.
 func (n *generation) allLoads() ([]tableLoad, error) {
-	staged := map[string]bool{}
-	for _, m := range n.moves {
-		staged[m.To] = true
-	}
 	files := map[string][]string{}
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
@@ -105,8 +101,16 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			if f.Kind != KindParquet {
 				continue
 			}
+			if h := framedTable(f.Table); h != nil {
+				private, err := h.confirm(n, name, a)
+				if err != nil {
+					return nil, err
+				}
+				files[f.Table] = append(files[f.Table], private...)
+				continue
+			}
 			full := filepath.Join(n.g.store.dir, path)
-			if staged[path] {
+			if n.isStaged(path) {
 				full = n.g.staged(path)
 			} else if d := checkBytes(n.g.store.dir, path, f); d != nil {
 				return nil, d
@@ -152,7 +156,8 @@ func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	add(stageOps(n.g, schema.Coverage, coverage, "true"))
 	add(stageOps(n.g, schema.Files, files, "true"))
 	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
-	add(stageOps(n.g, schema.Runs, ledger.runs, ""))
+	// A run that publishes twice has two lines; the later one counts.
+	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.runs), runsSQL(ledger.runs)))
 	add(stageOps(n.g, schema.Steps, ledger.steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.entities, ""))
 	return loads, errors.Join(errs...)
@@ -223,6 +228,33 @@ func (n *generation) ownLedgers(paths []string) ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// lastOfEachRun drops the lines that a run has replaced by a later one.
+func lastOfEachRun(runs []schema.Run) []schema.Run {
+	last := map[[2]string]int{}
+	for i, r := range runs {
+		last[[2]string{r.AccountID, r.RunID}] = i
+	}
+	var kept []schema.Run
+	for i, r := range runs {
+		if last[[2]string{r.AccountID, r.RunID}] == i {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// runsSQL is the condition for runs, by their identity.
+func runsSQL(runs []schema.Run) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, schema.QuoteText(r.RunID))
+	}
+	return schema.Quote("_run_id") + " IN (" + strings.Join(ids, ", ") + ")"
 }
 
 func fileRow(account, path string, f *FileInfo) schema.File {

@@ -136,9 +136,9 @@ type thing[R any] struct {
 type advance[R any, P Versioned[R]] struct {
 	Observation[R]
 	table   schema.TableOf[R]
-	tracked []schema.Column          // sorted by name
-	names   []string                 // of the tracked columns
-	fields  map[string]schema.Column // that can be unread; made when one is
+	tracked columns  // sorted by name
+	names   []string // of the tracked columns
+	fields  columns  // that can be unread; found when one is
 	id      identity[R]
 	replay  bool // the instant has been observed before
 
@@ -184,9 +184,7 @@ func (a *advance[R, P]) observe() error {
 		a.stub(&a.Stubs[i])
 	}
 	for _, th := range a.things {
-		if err := a.miss(th); err != nil {
-			return err
-		}
+		a.miss(th)
 	}
 	return nil
 }
@@ -229,110 +227,29 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	if r.confirms {
 		confirmed = max(confirmed, a.since())
 	}
+	deleted := th.current != nil && P(th.current).FramePtr().IsDeleted
 	switch {
 	case th.current == nil:
 		a.stats.FirstSeen++
 		a.first(th, row, r.never, schema.FirstSeen, a.state(r.never))
-	case P(th.current).FramePtr().IsDeleted:
+	case a.replay && (deleted || len(r.changed) > 0):
+		return fmt.Errorf("%q: %s was observed before, with another content", th.text, a.At)
+	case deleted:
 		a.stats.Restored++
 		if !r.confirms {
 			// That it was gone was confirmed until now; what is carried over was
 			// last read before that.
 			confirmed = P(&th.stored[len(th.stored)-2]).FramePtr().LastConfirmedAt
 		}
-		return a.open(th, row, r.never, schema.Restored, r.changed, confirmed)
+		a.open(th, row, r.never, schema.Restored, r.changed, confirmed)
 	case len(r.changed) > 0:
 		a.stats.Versions++
-		return a.open(th, row, r.never, schema.Changed, r.changed, confirmed)
+		a.open(th, row, r.never, schema.Changed, r.changed, confirmed)
 	default:
 		th.confirmed = confirmed
-		a.keep(th, row, r, unread)
+		a.keep(th, row, r)
 	}
 	return nil
-}
-
-// unread are the columns that could not be read. An unknown name is refused: a
-// misspelt one would make of an unreadable field a readable NULL.
-func (a *advance[R, P]) unread(s *Seen[R]) (map[string]bool, error) {
-	if len(s.Unread) == 0 {
-		return nil, nil
-	}
-	if a.fields == nil {
-		a.fields = fieldsOf(a.table.Table)
-	}
-	unread := make(map[string]bool, len(s.Unread))
-	for _, name := range s.Unread {
-		if _, ok := a.fields[name]; !ok {
-			return nil, fmt.Errorf("%q is no column that can be unread", name)
-		}
-		unread[name] = true
-	}
-	return unread, nil
-}
-
-// fieldsOf are the columns that hold what was read.
-func fieldsOf(t *schema.Table) map[string]schema.Column {
-	fields := map[string]schema.Column{}
-	for _, c := range t.Tracked() {
-		fields[c.Name] = c
-	}
-	for _, c := range t.Columns {
-		if c.Name == "raw" {
-			fields[c.Name] = c
-		}
-	}
-	return fields
-}
-
-// carry gives unread columns their last known value, or NULL where there is none.
-func (a *advance[R, P]) carry(row, known *R, unread map[string]bool) {
-	if known == nil {
-		known = new(R)
-	}
-	for name := range unread {
-		a.table.CopyColumn(row, known, a.fields[name])
-	}
-}
-
-// reading is what one reading of a thing tells, against what was known.
-type reading struct {
-	changed  []string // tracked columns known before and different now, sorted
-	never    []string // tracked columns still never readable, sorted
-	filled   bool     // a tracked column was readable for the first time
-	full     bool     // every tracked column was readable
-	confirms bool     // the whole version is confirmed by it
-}
-
-func (a *advance[R, P]) compare(th *thing[R], row *R, unread map[string]bool) reading {
-	r := reading{full: true}
-	for _, c := range a.tracked {
-		never := len(th.never) > 0 && slices.Contains(th.never, c.Name)
-		switch {
-		case unread[c.Name]:
-			r.full = false
-			if never {
-				r.never = append(r.never, c.Name)
-			}
-		case never:
-			r.filled = true
-		case !a.table.ColumnEqual(row, th.current, c):
-			r.changed = append(r.changed, c.Name)
-		}
-	}
-	// Where nothing was known before, all that is known now has just been read.
-	r.confirms = r.full || (r.filled && len(th.never) == len(a.tracked))
-	return r
-}
-
-// state is the read state of a version, given what has never been readable.
-func (a *advance[R, P]) state(never []string) string {
-	switch len(never) {
-	case 0:
-		return schema.ReadOK
-	case len(a.tracked):
-		return schema.ReadUnreadable
-	}
-	return schema.ReadPartial
 }
 
 // first writes the first version of a thing.
@@ -344,11 +261,9 @@ func (a *advance[R, P]) first(th *thing[R], row R, never []string, why, state st
 	})
 }
 
-// open closes the current version at this instant and writes the next one.
-func (a *advance[R, P]) open(th *thing[R], row R, never []string, why string, changed []string, confirmed schema.Instant) error {
-	if a.replay {
-		return fmt.Errorf("%q: %s was observed before, with another content", th.text, a.At)
-	}
+// open closes the current version at this instant and writes the next one. Both
+// rows are of this run: who follows changes by _run_id must see the closing too.
+func (a *advance[R, P]) open(th *thing[R], row R, never []string, why string, changed []string, confirmed schema.Instant) {
 	closed := *th.current
 	was := P(&closed).FramePtr()
 	was.ValidTo, was.IsCurrent, was.LastConfirmedAt = a.At, false, th.confirmed
@@ -363,12 +278,11 @@ func (a *advance[R, P]) open(th *thing[R], row R, never []string, why string, ch
 		is.ChangedColumns = schema.Some(strings.Join(changed, ","))
 	}
 	a.write(th, row, never, is)
-	return nil
 }
 
 // keep leaves a thing at its version, which is written again only to complete
 // it, or for a newer value of a column that makes no version.
-func (a *advance[R, P]) keep(th *thing[R], row R, r reading, unread map[string]bool) {
+func (a *advance[R, P]) keep(th *thing[R], row R, r reading) {
 	is := *P(th.current).FramePtr()
 	switch {
 	case r.filled || is.ReadState == schema.ReadStub:
@@ -379,7 +293,7 @@ func (a *advance[R, P]) keep(th *thing[R], row R, r reading, unread map[string]b
 			is.ChangeType = schema.FirstRead
 		}
 		a.write(th, row, r.never, is)
-	case a.refreshes(&row, th.current, unread):
+	case a.refreshes(&row, th.current):
 		a.stats.Refreshed++
 		newest := row
 		row = *th.current
@@ -391,9 +305,9 @@ func (a *advance[R, P]) keep(th *thing[R], row R, r reading, unread map[string]b
 }
 
 // refreshes says whether a column that makes no version has a newer value.
-func (a *advance[R, P]) refreshes(row, known *R, unread map[string]bool) bool {
+func (a *advance[R, P]) refreshes(row, known *R) bool {
 	return slices.ContainsFunc(a.Refreshed, func(c schema.Column) bool {
-		return !unread[c.Name] && !a.table.ColumnEqual(row, known, c)
+		return !a.table.ColumnEqual(row, known, c)
 	})
 }
 
@@ -414,23 +328,21 @@ func (a *advance[R, P]) stub(key *R) {
 		return
 	}
 	row := *key
-	for _, c := range a.tracked {
-		a.table.CopyColumn(&row, new(R), c)
-	}
+	a.carry(&row, nil, a.tracked)
 	a.stats.Stubs++
 	a.first(th, row, a.names, schema.Stub, schema.ReadStub)
 }
 
 // miss judges a thing that was not seen. A stub was in no listing before, so its
 // absence from one says nothing.
-func (a *advance[R, P]) miss(th *thing[R]) error {
+func (a *advance[R, P]) miss(th *thing[R]) {
 	is := P(th.current).FramePtr()
 	if th.seen || is.ReadState == schema.ReadStub || a.Absence == nil {
-		return nil
+		return
 	}
 	row := *th.current
 	if a.Absence(&row) == Unknown {
-		return nil
+		return
 	}
 	switch {
 	case is.IsDeleted:
@@ -443,9 +355,8 @@ func (a *advance[R, P]) miss(th *thing[R]) error {
 	default:
 		th.missed = 0
 		a.stats.Deleted++
-		return a.open(th, *th.current, th.never, schema.Deleted, nil, max(th.confirmed, a.since()))
+		a.open(th, *th.current, th.never, schema.Deleted, nil, max(th.confirmed, a.since()))
 	}
-	return nil
 }
 
 // rows are all versions, in order.

@@ -26,15 +26,16 @@ func checkedThings[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, ErrDamaged)
 	}
-	known, columns := make(map[string]bool, len(things)), map[string]schema.Column{}
+	known := make(map[string]bool, len(things))
+	var fields columns
 	if len(h.Memory.Never) > 0 {
-		columns = fieldsOf(t.Table)
+		fields = fieldsOf(t.Table)
 	}
 	for _, th := range things {
 		known[th.text] = true
 		th.confirmed = h.Memory.Confirmed(th.text)
 		th.missed, th.never = h.Memory.Missed[th.text], h.Memory.Never[th.text]
-		if err := checkThing[R, P](t, columns, th, h.Memory.ObservedAt); err != nil {
+		if err := checkThing[R, P](t, fields, th, h.Memory.ObservedAt); err != nil {
 			return nil, fmt.Errorf("%q: %w: %w", th.text, err, ErrDamaged)
 		}
 	}
@@ -64,7 +65,7 @@ func thingsOf[R any](id identity[R], rows []R) ([]*thing[R], error) {
 	return things, nil
 }
 
-func checkThing[R any, P Versioned[R]](t schema.TableOf[R], columns map[string]schema.Column, th *thing[R], observed schema.Instant) error {
+func checkThing[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th *thing[R], observed schema.Instant) error {
 	var before *schema.Frame
 	for i := range th.stored {
 		f := P(&th.stored[i]).FramePtr()
@@ -74,11 +75,11 @@ func checkThing[R any, P Versioned[R]](t schema.TableOf[R], columns map[string]s
 		before = f
 	}
 	for _, name := range th.never {
-		c, ok := columns[name]
-		if !ok {
+		i := fields.index(name)
+		if i < 0 {
 			return fmt.Errorf("%q has never been read, and is no column that could be", name)
 		}
-		if !t.ColumnEqual(th.current, new(R), c) {
+		if !t.ColumnEqual(th.current, new(R), fields[i]) {
 			return fmt.Errorf("%s has never been read, and has a value", name)
 		}
 	}

@@ -1,10 +1,8 @@
 package load
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,22 +101,6 @@ func checkAdvance[R comparable, P Versioned[R]](t schema.TableOf[R], before, aft
 		case !f.IsCurrent && is != was:
 			return fmt.Errorf("%s was closed and has changed", id(&was))
 		}
-	}
-	return nil
-}
-
-// checkMemoryText checks that the memory comes back from the manifest as it went.
-func checkMemoryText(m Memory) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	var back Memory
-	if err := json.Unmarshal(b, &back); err != nil {
-		return err
-	}
-	if !reflect.DeepEqual(m, back) {
-		return fmt.Errorf("the memory as JSON (-was +is):\n%s", cmp.Diff(m, back))
 	}
 	return nil
 }
@@ -392,55 +374,6 @@ func TestHistory_RawAndRun(t *testing.T) {
 	)
 }
 
-// TestHistory_UnchangedRowsStayAsTheyWere: a run that finds nothing new leaves
-// the rows, and so their file, alone; the memory knows the confirmation.
-func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
-	b := campaigns(t)
-	b.run(listed(1, campaign("c1", "A", 1), campaign("c2", "B", 2)))
-	rows := b.h.Rows
-	b.run(listed(2, campaign("c2", "B", 2), campaign("c1", "A", 1)))
-	if &rows[0] != &b.h.Rows[0] || b.h.Rows[0].LastConfirmedAt != hour(1) {
-		t.Errorf("the rows were made anew, confirmed at %s", b.h.Rows[0].LastConfirmedAt)
-	}
-	if want := (HistoryStats{Confirmed: 2}); b.st != want {
-		t.Errorf("got %+v, want %+v", b.st, want)
-	}
-	if want := (Memory{ObservedAt: hour(2), ConfirmedAt: hour(2)}); !cmp.Equal(b.h.Memory, want) {
-		t.Errorf("got %+v, want %+v", b.h.Memory, want)
-	}
-}
-
-// TestHistory_MemoryNamesTheExceptions: one instant for most, and what was not
-// read in full by name, however many runs fail in a row.
-func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
-	b := campaigns(t)
-	all := []Seen[schema.Campaign]{campaign("c1", "A", 1), campaign("c2", "B", 2), campaign("c3", "C", 3), campaign("c4", "D", 4)}
-	b.run(listed(1, all...))
-	b.run(listed(2, all[0], all[1], without(all[2], "gender")))
-	want := Memory{
-		ObservedAt: hour(2), ConfirmedAt: hour(2),
-		Excepted: map[string]schema.Instant{"c3": hour(1), "c4": hour(1)},
-		Missed:   map[string]int{"c4": 1},
-	}
-	if d := cmp.Diff(want, b.h.Memory); d != "" {
-		t.Errorf("one unread, one missing (-want +got):\n%s", d)
-	}
-	b.run(broken[schema.Campaign](3))
-	want.ObservedAt = hour(3)
-	if d := cmp.Diff(want, b.h.Memory); d != "" {
-		t.Errorf("a run that saw nothing (-want +got):\n%s", d)
-	}
-	b.run(listed(4, without(all[0], "gender"), campaign("c2", "B", 2), all[2], all[3], without(campaign("c5", "E", 5), "gender", "country")))
-	want = Memory{
-		ObservedAt: hour(4), ConfirmedAt: hour(4),
-		Excepted: map[string]schema.Instant{"c1": hour(2)},
-		Never:    map[string][]string{"c5": {"country", "gender"}},
-	}
-	if d := cmp.Diff(want, b.h.Memory); d != "" {
-		t.Errorf("all but one (-want +got):\n%s", d)
-	}
-}
-
 // TestHistory_LongReading: what is read may have been so at any moment of the
 // reading, so a version counts from its end and a confirmation from its beginning.
 func TestHistory_LongReading(t *testing.T) {
@@ -458,6 +391,12 @@ func TestHistory_LongReading(t *testing.T) {
 		"c1 v2 [8,-) changed(name) after 3, confirmed 6, ok: B 1.00",
 	)
 	o := listed(9, campaign("c1", "B", 1))
+	o.Since = hour(4) // began before the last one did: that has confirmed more
+	b.run(o)
+	b.want(
+		"c1 v1 [2,8) first_seen, confirmed 3, ok: A 1.00",
+		"c1 v2 [8,-) changed(name) after 3, confirmed 6, ok: B 1.00",
+	)
 	o.Since = hour(10)
 	b.refused(o, hour(9).String(), hour(10).String())
 }
@@ -536,58 +475,6 @@ func TestHistory_CountsWhatItDid(t *testing.T) {
 	}
 }
 
-// TestHistory_NewColumnIsAFill: a field that the service gains is no change of
-// any setting.
-func TestHistory_NewColumnIsAFill(t *testing.T) {
-	b := campaigns(t)
-	b.values = func(r *schema.Campaign) string { return textOr(r.Name) + " " + textOr(r.Gender) }
-	old := slices.DeleteFunc(slices.Clone(b.tracked), func(c schema.Column) bool { return c.Name == "gender" })
-	b.tracked, old = old, b.tracked
-	b.run(listed(1, campaign("c1", "A", 1), campaign("c2", "B", 1), blindCampaign("c3")))
-	b.run(listed(2, campaign("c1", "AA", 1), campaign("c2", "B", 1)))
-	b.run(reported(3, "c4"))
-
-	b.tracked = old
-	before := slices.Clone(b.h.Rows)
-	grown, err := AddColumn(b.table, b.h, "gender")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(before, b.h.Rows) {
-		t.Error("the history given was written to")
-	}
-	if err := CheckHistory(b.table, grown); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := AddColumn(b.table, grown, "gender"); err != nil || !cmp.Equal(grown, again) {
-		t.Errorf("added twice: %v\n%s", err, cmp.Diff(grown, again))
-	}
-	b.h = grown
-	b.want(
-		"c1 v1 [1,2) first_seen, confirmed 1, ok: A NULL",
-		"c1 v2 [2,-) changed(name) after 1, confirmed 2, partial: AA NULL",
-		"c2 v1 [1,-) first_seen, confirmed 2, partial: B NULL",
-		"c3 v1 [1,-) first_seen, confirmed 1, unreadable: NULL NULL",
-		"c4 v1 [3,-) stub, confirmed 3, stub: NULL NULL",
-	)
-	withGender := func(s Seen[schema.Campaign]) Seen[schema.Campaign] {
-		s.Row.Gender = schema.Some("F")
-		return s
-	}
-	b.run(listed(4, withGender(campaign("c1", "AA", 1)), withGender(campaign("c2", "BB", 1)), withGender(campaign("c3", "C", 1))))
-	b.want(
-		"c1 v1 [1,2) first_seen, confirmed 1, ok: A NULL",
-		"c1 v2 [2,-) changed(name) after 1, confirmed 4, ok: AA F",
-		"c2 v1 [1,4) first_seen, confirmed 2, partial: B NULL",
-		"c2 v2 [4,-) changed(name) after 2, confirmed 4, ok: BB F",
-		"c3 v1 [1,-) first_read, confirmed 4, ok: C F",
-		"c4 v1 [3,-) stub, confirmed 3, stub: NULL NULL",
-	)
-	if _, err := AddColumn(b.table, b.h, "valid_from"); err == nil || !strings.Contains(err.Error(), "valid_from") {
-		t.Errorf("a column of the frame: %v", err)
-	}
-}
-
 // rules is a book of source rules. A campaign's rules are read whole, so one
 // absence ends a rule; where its bids could not be read, nothing is known of them.
 func rules(t *testing.T) *book[schema.SourceRule, *schema.SourceRule] {
@@ -640,20 +527,6 @@ func TestHistory_SourceRules(t *testing.T) {
 	)
 }
 
-// TestHistory_KeyTexts: no two keys share a text, and rows are in the order of
-// the keys' parts, not of their texts.
-func TestHistory_KeyTexts(t *testing.T) {
-	b := rules(t)
-	b.run(rulesRead(1, true, blocked("a/b", "c"), blocked("a", "b/c"), blocked("a~1b", "c"), blocked("a!", "z"), blocked("", "a")))
-	b.want(
-		"/a/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
-		"a/b~1c/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
-		"a!/z/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
-		"a~1b/c/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
-		"a~01b/c/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
-	)
-}
-
 func TestHistory_Delivery(t *testing.T) {
 	b := &book[schema.Delivery, *schema.Delivery]{
 		t: t, table: schema.DeliveryHistory, tracked: schema.DeliveryHistory.Tracked(),
@@ -676,18 +549,33 @@ func TestHistory_Delivery(t *testing.T) {
 	)
 }
 
+// TestHistory_StubsHaveNoSettings: what the report tells of a thing is not what
+// its settings are, and so is not kept as such.
+func TestHistory_StubsHaveNoSettings(t *testing.T) {
+	b := campaigns(t)
+	b.values = func(r *schema.Campaign) string { return textOr(r.Name) + " " + textOr(r.Raw) + " " + r.RunID }
+	o := broken[schema.Campaign](1)
+	o.Stubs = []schema.Campaign{campaign("c1", "from the report", 1).Row}
+	b.run(o)
+	b.want("c1 v1 [1,-) stub, confirmed 1, stub: NULL {from the report 1} run-1")
+}
+
 // TestHistory_RefreshedColumns: an image's address is the newest known. It makes
 // no version, and where the report does not tell it, the known one stays.
 func TestHistory_RefreshedColumns(t *testing.T) {
 	table := schema.CreativeHistory
 	b := &book[schema.Creative, *schema.Creative]{
 		t: t, table: table, tracked: table.Tracked("image_url", "icon_url"),
-		values: func(r *schema.Creative) string { return textOr(r.Title) + " " + textOr(r.ImageURL) + " " + r.RunID },
+		values: func(r *schema.Creative) string {
+			return textOr(r.Title) + " " + textOr(r.ImageURL) + " " + textOr(r.Raw) + " " + r.RunID
+		},
 	}
 	all := table.Tracked()
 	refreshed := slices.DeleteFunc(all, func(c schema.Column) bool { return c.Name != "image_url" && c.Name != "icon_url" })
 	see := func(n int, title, image string) {
-		s := Seen[schema.Creative]{Row: schema.Creative{AccountID: "acme", CreativeID: "k1", Title: schema.Some(title), ImageURL: schema.Some(image)}}
+		s := Seen[schema.Creative]{Row: schema.Creative{
+			AccountID: "acme", CreativeID: "k1", Title: schema.Some(title), ImageURL: schema.Some(image), Raw: schema.Some(fmt.Sprint("raw-", n)),
+		}}
 		if image == "" {
 			s = without(s, "image_url", "icon_url")
 		}
@@ -697,37 +585,17 @@ func TestHistory_RefreshedColumns(t *testing.T) {
 	}
 	see(1, "A", "")
 	see(2, "A", "img1")
-	b.want("k1 v1 [1,-) first_seen, confirmed 2, ok: A img1 run-2")
+	b.want("k1 v1 [1,-) first_seen, confirmed 2, ok: A img1 raw-1 run-2")
 	if want := (HistoryStats{Changed: true, Refreshed: 1, Confirmed: 1}); b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
 	see(3, "A", "img1")
 	see(4, "A", "")
-	b.want("k1 v1 [1,-) first_seen, confirmed 4, ok: A img1 run-2")
+	b.want("k1 v1 [1,-) first_seen, confirmed 4, ok: A img1 raw-1 run-2")
 	see(5, "B", "")
 	see(6, "B", "img2")
 	b.want(
-		"k1 v1 [1,5) first_seen, confirmed 4, ok: A img1 run-5",
-		"k1 v2 [5,-) changed(title) after 4, confirmed 6, ok: B img2 run-6",
+		"k1 v1 [1,5) first_seen, confirmed 4, ok: A img1 raw-1 run-5",
+		"k1 v2 [5,-) changed(title) after 4, confirmed 6, ok: B img2 raw-5 run-6",
 	)
-}
-
-// BenchmarkAdvance_NothingChanged is the usual run: 5,000 campaigns as before.
-func BenchmarkAdvance_NothingChanged(b *testing.B) {
-	var seen []Seen[schema.Campaign]
-	for i := range 5000 {
-		seen = append(seen, campaign(fmt.Sprintf("c%05d", i), "some name", 1))
-	}
-	tracked := schema.CampaignHistory.Tracked()
-	h, _, err := Advance(schema.CampaignHistory, tracked, History[schema.Campaign]{}, listed(1, seen...))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		_, st, err := Advance(schema.CampaignHistory, tracked, h, listed(2, seen...))
-		if err != nil || st.Changed {
-			b.Fatal(st, err)
-		}
-	}
 }

@@ -57,6 +57,13 @@ type Account struct {
 	// Ledger is how many bytes of each ledger file this generation holds.
 	Ledger  map[string]int64      `json:"ledger"`
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
+	// Memory is what the tables of versions have to remember beside their rows.
+	Memory map[string]Memory `json:"memory,omitempty"`
+	// Pinned is the advertiser account that the API key acted on in the first run.
+	Pinned string `json:"pinned_account,omitempty"`
+	// Settled are the campaigns that are archived, which is for ever, and have
+	// been read whole since: they need not be read again.
+	Settled []string `json:"settled_campaigns,omitempty"`
 	// Mourned are the lost days that a run has already reported with its exit
 	// code. A day is lost once; the alarm rings once.
 	Mourned []schema.Date `json:"mourned_days,omitempty"`
@@ -155,6 +162,9 @@ func (a *Account) fill() {
 	}
 	if a.Files == nil {
 		a.Files = map[string]*FileInfo{}
+	}
+	if a.Memory == nil {
+		a.Memory = map[string]Memory{}
 	}
 	if a.Ledger == nil {
 		a.Ledger = map[string]int64{}

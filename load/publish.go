@@ -80,6 +80,9 @@ func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) 
 	if err := n.addCalendar(); err != nil {
 		return nil, err
 	}
+	if err := n.addTables(); err != nil {
+		return nil, err
+	}
 	n.addUnknown(p.Unknown)
 	if err := n.addLedger(p); err != nil {
 		return nil, err
@@ -129,6 +132,11 @@ func (g *Staged) newGeneration(p Publication) (*generation, error) {
 func (n *generation) put(path string, info *FileInfo) {
 	n.acc.Files[path] = info
 	n.moveStaged(path)
+}
+
+// isStaged says whether this run brings a new file for a published path.
+func (n *generation) isStaged(path string) bool {
+	return slices.ContainsFunc(n.moves, func(m move) bool { return m.To == path })
 }
 
 func (n *generation) moveStaged(path string) {

@@ -26,6 +26,9 @@ type Staged struct {
 	mu      sync.Mutex
 	days    map[schema.Date]*stagedDay
 	changes []schema.SpendChange
+	tables  map[string]*stagedTable // of the settings, by name
+	pinned  string
+	settled []string
 	zstd    *zstd.Encoder
 
 	// committing is set before the commit record may have reached its place: from
@@ -67,7 +70,7 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, zstd: enc}, nil
+	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{}, zstd: enc}, nil
 }
 
 // staged is where a published path is built. The staging area is one flat

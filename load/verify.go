@@ -154,6 +154,15 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	case schema.Calendar.Name:
 		rows, err := ReadRows(full, schema.Calendar)
 		return countRows(path, info, int64(len(rows)), err)
+	case schema.AccountSnapshots.Name:
+		rows, err := ReadRows(full, schema.AccountSnapshots)
+		return countRows(path, info, int64(len(rows)), err)
+	case schema.AccountLimits.Name:
+		rows, err := ReadRows(full, schema.AccountLimits)
+		return countRows(path, info, int64(len(rows)), err)
+	}
+	if h := framedTable(info.Table); h != nil {
+		return h.check(v.dir, path, a, info)
 	}
 	return damaged(path, "", "table %q is not known", info.Table)
 }
@@ -337,7 +346,11 @@ func (v *verifier) compareRows(ctx context.Context, path string) error {
 		if len(files) == 0 {
 			continue
 		}
-		sum := "SELECT coalesce(sum(hash(" + t.SQLColumns() + ")::HUGEINT), 0)::VARCHAR FROM "
+		columns := t.SQLColumns()
+		if h := framedTable(t.Name); h != nil {
+			columns = t.SQLColumns(h.unfollowed...)
+		}
+		sum := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM "
 		var stored, published string
 		q := sum + "w." + t.SQLName()
 		if err := conn.QueryRowContext(ctx, q).Scan(&stored); err != nil {

@@ -1,25 +1,26 @@
 package queries
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestAsks_OpenWithTheirQuestionAndTrap holds the form of every file.
-func TestAsks_OpenWithTheirQuestionAndTrap(t *testing.T) {
-	asks := Asks()
-	if len(asks) == 0 {
-		t.Fatal("no questions")
+// TestQueries_OpenWithTheirQuestionAndTrap holds the form of every file.
+func TestQueries_OpenWithTheirQuestionAndTrap(t *testing.T) {
+	all := slices.Concat(Asks(), Views(), Macros())
+	if len(Asks()) == 0 || len(Views()) == 0 || len(Macros()) == 0 {
+		t.Fatal("a folder is empty")
 	}
-	for _, a := range asks {
-		if !strings.HasSuffix(a.Question, "?") {
-			t.Errorf("%s: the first line asks nothing: %q", a.Name, a.Question)
+	for _, q := range all {
+		if !strings.HasSuffix(q.Question, "?") {
+			t.Errorf("%s: the first line asks nothing: %q", q.Name, q.Question)
 		}
-		if a.Trap == "" || !strings.HasSuffix(a.Trap, ".") {
-			t.Errorf("%s: the second line names no trap: %q", a.Name, a.Trap)
+		if q.Trap == "" || !strings.HasSuffix(q.Trap, ".") {
+			t.Errorf("%s: the second line names no trap: %q", q.Name, q.Trap)
 		}
-		if !strings.HasPrefix(a.SQL, "SELECT") && !strings.HasPrefix(a.SQL, "WITH") {
-			t.Errorf("%s: the SQL begins with %.20q", a.Name, a.SQL)
+		if !strings.HasPrefix(q.SQL, "SELECT") && !strings.HasPrefix(q.SQL, "WITH") {
+			t.Errorf("%s: the SQL begins with %.20q", q.Name, q.SQL)
 		}
 	}
 }

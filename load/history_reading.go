@@ -1,0 +1,94 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+
+	"spendsync/schema"
+)
+
+// columns are some columns of a table.
+type columns []schema.Column
+
+// has says whether a column of that name is among them.
+func (cs columns) has(name string) bool { return cs.index(name) >= 0 }
+
+func (cs columns) index(name string) int {
+	return slices.IndexFunc(cs, func(c schema.Column) bool { return c.Name == name })
+}
+
+// fieldsOf are the columns that hold what was read.
+func fieldsOf(t *schema.Table) columns {
+	fields := columns(t.Tracked())
+	if raw := columns(t.Columns).index("raw"); raw >= 0 {
+		fields = append(fields, t.Columns[raw])
+	}
+	return fields
+}
+
+// unread are the columns that could not be read. An unknown name is refused: a
+// misspelt one would make of an unreadable field a readable NULL.
+func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
+	if len(s.Unread) > 0 && a.fields == nil {
+		a.fields = fieldsOf(a.table.Table)
+	}
+	for _, name := range s.Unread {
+		i := a.fields.index(name)
+		if i < 0 {
+			return nil, fmt.Errorf("%q is no column that can be unread", name)
+		}
+		unread = append(unread, a.fields[i])
+	}
+	return unread, nil
+}
+
+// carry gives unread columns their last known value, or NULL where there is none.
+func (a *advance[R, P]) carry(row, known *R, unread columns) {
+	if known == nil {
+		known = new(R)
+	}
+	for _, c := range unread {
+		a.table.CopyColumn(row, known, c)
+	}
+}
+
+// reading is what one reading of a thing tells, against what was known.
+type reading struct {
+	changed  []string // tracked columns known before and different now, sorted
+	never    []string // tracked columns still never readable, sorted
+	filled   bool     // a tracked column was readable for the first time
+	full     bool     // every tracked column was readable
+	confirms bool     // the whole version is confirmed by it
+}
+
+func (a *advance[R, P]) compare(th *thing[R], row *R, unread columns) reading {
+	r := reading{full: true}
+	for _, c := range a.tracked {
+		never := len(th.never) > 0 && slices.Contains(th.never, c.Name)
+		switch {
+		case unread.has(c.Name):
+			r.full = false
+			if never {
+				r.never = append(r.never, c.Name)
+			}
+		case never:
+			r.filled = true
+		case !a.table.ColumnEqual(row, th.current, c):
+			r.changed = append(r.changed, c.Name)
+		}
+	}
+	// Where nothing was known before, all that is known now has just been read.
+	r.confirms = r.full || (r.filled && len(th.never) == len(a.tracked))
+	return r
+}
+
+// state is the read state of a version, given what has never been readable.
+func (a *advance[R, P]) state(never []string) string {
+	switch len(never) {
+	case 0:
+		return schema.ReadOK
+	case len(a.tracked):
+		return schema.ReadUnreadable
+	}
+	return schema.ReadPartial
+}

@@ -1,0 +1,198 @@
+package load
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"spendsync/schema"
+)
+
+// bidsRead is the memory of when each campaign's bids per source could last be
+// read, by campaign. It is no table: it fills one column of source_mode_history.
+const bidsRead = "source_bids"
+
+// stagedTable is a settings table on its way.
+type stagedTable struct {
+	info   *FileInfo // nil: the stored file stands
+	memory *Memory   // nil: nothing is remembered beside the rows
+}
+
+// StoredTable reads an account's rows of a table that has one file per account.
+func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
+	path := partPath(t.Table, s.account, 0)
+	info := s.Account().Files[path]
+	if info == nil {
+		return nil, nil
+	}
+	return readPublished(s.dir, path, info, t)
+}
+
+// StoredHistory reads an account's versions with what is remembered of them.
+func StoredHistory[R any](s *Store, t schema.TableOf[R]) (History[R], error) {
+	rows, err := StoredTable(s, t)
+	return History[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}, err
+}
+
+// PutTable stages all rows of an account's table. Equal rows give an equal file,
+// and then the stored one stands.
+func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
+	path := partPath(t.Table, g.store.account, 0)
+	info, err := g.putPart(path, t.Table, one(t, rows))
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.FullName(), err)
+	}
+	if old := g.store.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {
+		info = nil
+		if err := removeIfThere(g.staged(path)); err != nil {
+			return err
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tables[t.Name] = &stagedTable{info: info}
+	return nil
+}
+
+// PutHistory stages an account's versions with what is remembered of them.
+func PutHistory[R any](g *Staged, t schema.TableOf[R], h History[R]) error {
+	if err := PutTable(g, t, h.Rows); err != nil {
+		return err
+	}
+	g.tables[t.Name].memory = &h.Memory
+	return nil
+}
+
+// BidsRead is when each campaign's bids per source could last be read.
+func (s *Store) BidsRead() Memory { return s.Account().Memory[bidsRead] }
+
+// PutBidsRead stages when each campaign's bids could last be read.
+func (g *Staged) PutBidsRead(m Memory) {
+	g.tables[bidsRead] = &stagedTable{memory: &m}
+}
+
+// PutAccountState stages whose account the key acts on, and which campaigns are
+// archived and read whole.
+func (g *Staged) PutAccountState(pinned string, settled []string) {
+	g.pinned, g.settled = pinned, slices.Sorted(slices.Values(settled))
+}
+
+// addTables takes in the staged settings tables.
+func (n *generation) addTables() error {
+	s := n.g.store
+	if n.g.pinned != "" {
+		n.acc.Pinned, n.acc.Settled = n.g.pinned, n.g.settled
+	}
+	for name, st := range n.g.tables {
+		if st.memory != nil {
+			n.acc.Memory[name] = *st.memory
+		}
+	}
+	for _, t := range schema.Tables {
+		st := n.g.tables[t.Name]
+		if st == nil || t.Schema != "main" {
+			continue
+		}
+		path := partPath(t, s.account, 0)
+		if st.info != nil {
+			n.put(path, st.info)
+		}
+		load := tableLoad{table: t, drop: "account_id = " + schema.QuoteText(s.account)}
+		switch h := framedTable(t.Name); {
+		case h != nil:
+			private, err := h.confirm(n, s.account, n.acc)
+			if err != nil {
+				return err
+			}
+			load.files = private
+		case st.info == nil:
+			continue
+		default:
+			load.files = []string{n.g.staged(path)}
+		}
+		n.loads = append(n.loads, load)
+	}
+	return nil
+}
+
+// framed is a table of versions, whatever its rows are.
+type framed struct {
+	table *schema.Table
+	// confirm writes the account's versions as a private file for DuckDB, with the
+	// newest confirmations, which the published file does not follow: so it stays
+	// the same for as long as nothing changes.
+	confirm func(n *generation, account string, a *Account) ([]string, error)
+	// check reads the published versions and holds them together.
+	check func(dir, path string, a *Account, info *FileInfo) error
+	// unfollowed are the columns that differ between DuckDB and Parquet.
+	unfollowed []string
+}
+
+var framedTables = []framed{
+	framedOf(schema.CampaignHistory, nil),
+	framedOf(schema.DeliveryHistory, nil),
+	framedOf(schema.CreativeHistory, nil),
+	framedOf(schema.SourceRuleHistory, nil),
+	framedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *Account) {
+		if at := a.Memory[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
+			r.BidsLastReadAt = schema.Some(at)
+		}
+	}, "bids_last_read_at"),
+}
+
+func framedTable(name string) *framed {
+	for i := range framedTables {
+		if framedTables[i].table.Name == name {
+			return &framedTables[i]
+		}
+	}
+	return nil
+}
+
+func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Account), unfollowed ...string) framed {
+	f := framed{table: t.Table, unfollowed: append(unfollowed, "last_confirmed_at")}
+	f.confirm = func(n *generation, account string, a *Account) ([]string, error) {
+		path := partPath(t.Table, account, 0)
+		info := a.Files[path]
+		if info == nil {
+			return nil, nil
+		}
+		full := filepath.Join(n.g.store.dir, path)
+		if n.isStaged(path) {
+			full = n.g.staged(path)
+		} else if err := checkBytes(n.g.store.dir, path, info); err != nil {
+			return nil, err
+		}
+		rows, err := ReadRows(full, t)
+		if err != nil {
+			return nil, err
+		}
+		keyText, memory := KeyTextOf(t), a.Memory[t.Name]
+		for i := range rows {
+			if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
+				if at := memory.Confirmed(keyText(&rows[i])); at != 0 {
+					frame.LastConfirmedAt = at
+				}
+			}
+			if amend != nil {
+				amend(&rows[i], a)
+			}
+		}
+		private := "ops/" + t.Name + "/" + account
+		if _, err := n.g.putPart(private, t.Table, one(t, rows)); err != nil {
+			return nil, err
+		}
+		return []string{n.g.staged(private)}, nil
+	}
+	f.check = func(dir, path string, a *Account, info *FileInfo) error {
+		rows, err := ReadRows(filepath.Join(dir, path), t)
+		if err := countRows(path, info, int64(len(rows)), err); err != nil {
+			return err
+		}
+		if err := CheckHistory[R, P](t, History[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {
+			return damaged(path, mendBackup, "%v", err)
+		}
+		return nil
+	}
+	return f
+}

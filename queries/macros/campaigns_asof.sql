@@ -1,0 +1,7 @@
+-- What were the campaigns' settings at an instant?
+-- Trap: before the first read of a campaign its first known settings are given, marked is_assumed.
+-- Parameters: instant
+SELECT
+  h.*, h.valid_from > instant AS is_assumed
+FROM main.campaign_history AS h
+WHERE (h.valid_from <= instant AND h.valid_to > instant) OR (h.version_no = 1 AND h.valid_from > instant)

@@ -1,0 +1,6 @@
+-- How much money does each account have now?
+-- Trap: the service refreshes its balance every 10 minutes; seen_at is when this value was first seen.
+SELECT
+  a.account_id, a.seen_at, a.balance, a.payment_mode, a.average_daily_spend, a.days_left, a.balance_status, a.message
+FROM main.account_snapshot AS a
+QUALIFY row_number() OVER (PARTITION BY a.account_id ORDER BY a.seen_at DESC) = 1

@@ -1,0 +1,8 @@
+-- What are the creatives now?
+-- Trap: archived ones are listed too; filter on status.
+SELECT
+  c.account_id, c.creative_id, c.campaign_id, c.title, c.message, c.link, c.image_id, c.icon_id, c.button1, c.button2,
+  c.status, c.rejection_reasons, c.rejection_comment, c.image_url, c.icon_url,
+  c.version_no, c.valid_from, c.last_confirmed_at, c.read_state
+FROM main.creative_history AS c
+WHERE c.is_current AND NOT c.is_deleted
