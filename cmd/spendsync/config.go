@@ -210,6 +210,28 @@ func (c *config) reportClient(log *slog.Logger) (*extract.Client, error) {
 	return client, nil
 }
 
+// advertiserClient is the client of the advertiser API. All its requests share
+// one limit, for the service counts by key.
+func (c *config) advertiserClient(log *slog.Logger) (*extract.Client, error) {
+	k, err := c.credentials()
+	if err != nil {
+		return nil, err
+	}
+	auth := newAuthorization("Bearer " + string(k.apiKey))
+	client, err := extract.NewClient(extract.Options{
+		BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
+		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: "spendsync/" + version(), Log: log,
+		Reload: func() bool {
+			k, err := c.credentials()
+			return err == nil && auth.replace("Bearer "+string(k.apiKey))
+		},
+	})
+	if err != nil {
+		return nil, usage("%sADVERTISER_URL: %v", envPrefix, err)
+	}
+	return client, nil
+}
+
 func basic(k credentials) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.user+":"+string(k.reportPassword)))
 }

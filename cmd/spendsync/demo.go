@@ -35,7 +35,7 @@ func (a *app) demoCommand() *cobra.Command {
 }
 
 func (a *app) demo(ctx context.Context, dir string, rows int) error {
-	service := adsim.New(adsim.Config{RowsPerDay: rows})
+	service := adsim.New(adsim.Config{RowsPerDay: rows, RateLimit: -1})
 	url, stop, err := serve(service)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 	a.environ = append(withoutOurs(a.environ),
 		envPrefix+"ADVERTISER_URL="+url+adsim.APIPrefix, envPrefix+"API_KEY="+adsim.DefaultKey,
 		envPrefix+"REPORT_URL="+url+adsim.ReportPrefix, envPrefix+"REPORT_USER="+adsim.DefaultUser, envPrefix+"REPORT_PASSWORD="+adsim.DefaultPassword,
-		envPrefix+"DATA_DIR="+dir, envPrefix+"ACCOUNT=demo", envPrefix+"LOG_FORMAT=text", envPrefix+"LOG_LEVEL=warn")
+		envPrefix+"DATA_DIR="+dir, envPrefix+"ACCOUNT=demo", envPrefix+"LOG_FORMAT=text", envPrefix+"LOG_LEVEL=warn", envPrefix+"REQUESTS_PER_MINUTE=120")
 	if err := a.setUp(ctx); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func codeOf(err error) int {
 		return exitLocked
 	case errors.Is(err, load.ErrNewer):
 		return exitNewer
-	case errors.Is(err, extract.ErrAuth):
+	case errors.Is(err, extract.ErrAuth), errors.Is(err, errOtherAccount):
 		return exitAuth
 	case errors.Is(err, load.ErrDamaged):
 		return exitDamaged

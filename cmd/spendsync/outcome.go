@@ -82,6 +82,16 @@ func (t tally) publishedCode(o load.Outlook) int {
 	return exitOK
 }
 
+// settingsCode decides the exit code of a run whose settings could not be
+// published at all, for the given reason, while its report was.
+func (t tally) settingsCode(o load.Outlook, reason int) int {
+	switch reason {
+	case exitStorage, exitDamaged, exitLocked, exitAuth:
+		return reason
+	}
+	return t.publishedCode(o)
+}
+
 // atRisk are the days that are not known in full and leave the reach soon.
 func atRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	var days []schema.DayCoverage
@@ -94,8 +104,9 @@ func atRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	return days
 }
 
-// sentence tells how a run ended, naming what failed.
-func (t tally) sentence(code int, o load.Outlook, published bool) string {
+// sentence tells how a run ended, naming what failed. settings is what became of
+// them, if the run came so far.
+func (t tally) sentence(o load.Outlook, published bool, settings string) string {
 	var b strings.Builder
 	if published {
 		fmt.Fprintf(&b, "published generation %d: %s of %s planned proven, %d changed", o.Generation, count(t.proven, "day"), fmt.Sprint(t.planned), t.changed)
@@ -105,6 +116,7 @@ func (t tally) sentence(code int, o load.Outlook, published bool) string {
 	if o.Restatements > 0 {
 		fmt.Fprintf(&b, ", %s", count(o.Restatements, "restatement"))
 	}
+	b.WriteString(settings)
 	if len(o.NewlyLost) > 0 {
 		fmt.Fprintf(&b, "; lost for good: %s", days(o.NewlyLost))
 	}
@@ -123,7 +135,7 @@ func (t tally) sentence(code int, o load.Outlook, published bool) string {
 }
 
 func (f failure) String() string {
-	text := f.err.Error()
+	text := oneLine(f.err.Error())
 	if strings.HasPrefix(text, f.what) {
 		return text
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"spendsync/load"
+	"spendsync/queries"
 	"spendsync/schema"
 )
 
@@ -27,6 +29,7 @@ type app struct {
 	log    *slog.Logger
 	screen *screen
 	json   bool
+	full   bool // sync reads archived campaigns again
 }
 
 // run runs one command and returns the exit code. It is the whole program: main
@@ -52,7 +55,7 @@ func (a *app) end(err error) int {
 		code, told = o.code, true
 	}
 	if !told {
-		a.lastLine(slog.LevelError, strings.TrimSpace(err.Error()), code)
+		a.lastLine(slog.LevelError, oneLine(err.Error()), code)
 	}
 	return code
 }
@@ -71,6 +74,10 @@ func (a *app) lastLine(level slog.Level, happened string, code int, attrs ...any
 	}
 	fmt.Fprintln(a.stderr, line)
 }
+
+// oneLine joins what several errors say, or an engine with paragraphs, so that
+// the last line on stderr is the whole message.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // commands is the tree of commands.
 func (a *app) commands() *cobra.Command {
@@ -152,8 +159,17 @@ func (a *app) loadOptions() load.Options {
 	memory, threads := a.cfg.resources()
 	return load.Options{
 		LockWait: a.cfg.LockWait, DuckDBMemory: memory, DuckDBThreads: threads, KeepRaw: a.cfg.KeepRaw,
-		Version: version(), Log: a.log, Now: a.now,
+		Version: version(), Log: a.log, Now: a.now, Views: views(),
 	}
+}
+
+// views are the questions that every warehouse answers by name.
+func views() []load.View {
+	var all []load.View
+	for _, q := range slices.Concat(queries.Views(), queries.Macros()) {
+		all = append(all, load.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Parameters: q.Parameters})
+	}
+	return all
 }
 
 func (a *app) planOptions() planOptions {

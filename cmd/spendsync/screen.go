@@ -48,17 +48,20 @@ type progress struct {
 	start  time.Time
 }
 
-// progress starts a bar of so many days; off a terminal it shows nothing.
-func (s *screen) progress(days int) *progress {
+// progress starts a bar of so many things; off a terminal it shows nothing.
+func (s *screen) progress(things string, n int) *progress {
 	p := &progress{screen: s, start: time.Now()}
-	if !s.terminal || days == 0 {
+	if !s.terminal || n == 0 {
 		return p
 	}
 	p.bars = mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(40), mpb.WithRefreshRate(120*time.Millisecond))
-	p.bar = p.bars.AddBar(int64(days),
-		mpb.PrependDecorators(decor.CountersNoUnit("days %d/%d")),
+	p.bar = p.bars.AddBar(int64(n),
+		mpb.PrependDecorators(decor.CountersNoUnit(things+" %d/%d")),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 			rows := p.n.Load()
+			if rows == 0 {
+				return ""
+			}
 			rate := float64(rows) / max(time.Since(p.start).Seconds(), 0.001)
 			return fmt.Sprintf("%s rows, %s/s ", thousands(rows), thousands(int64(rate)))
 		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WC{}), decor.Name(" left")),
@@ -72,7 +75,8 @@ func (s *screen) progress(days int) *progress {
 
 func (p *progress) rows(n int) { p.n.Add(int64(n)) }
 
-func (p *progress) day() {
+// step counts one thing as done.
+func (p *progress) step() {
 	if p.bar != nil {
 		p.bar.Increment()
 	}

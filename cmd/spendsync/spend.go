@@ -71,7 +71,7 @@ func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
 		s.addRead(&step, read, diff)
 	}
 	s.steps = append(s.steps, step)
-	s.bar.day()
+	s.bar.step()
 	return err
 }
 
@@ -185,7 +185,7 @@ func (s *syncer) control(ctx context.Context, day schema.Date, read *dayRead, fr
 	}
 	totals, err := s.totals(ctx)
 	if err != nil {
-		return "", fmt.Errorf("the control total: %w", err)
+		return s.withoutTotals(ctx, day, err)
 	}
 	if !totals.Exists {
 		return schema.ControlNone, nil
@@ -210,6 +210,22 @@ func (s *syncer) control(ctx context.Context, day schema.Date, read *dayRead, fr
 	t := again.ByDay[day]
 	return "", &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
 		"the rows add up to %s US dollars and %d clicks, the service's own total is %s and %d", read.sums.Spend, read.sums.Clicks.V, t.Spend, t.Clicks.V)}
+}
+
+// withoutTotals decides about a day whose pages add up while the service's totals
+// cannot be asked for. A day that is stored stays as it is; one that is not is
+// better known without the total than not at all, and the run says so.
+func (s *syncer) withoutTotals(ctx context.Context, day schema.Date, err error) (string, error) {
+	err = fmt.Errorf("the control total: %w", err)
+	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || s.store.Account().Days[day] != nil {
+		return "", err
+	}
+	s.noTotals.Do(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tally.failures = append(s.tally.failures, failure{"control totals", err})
+	})
+	return schema.ControlUnknown, nil
 }
 
 // stageDay lays the proven day over the stored one and stages the result. A day

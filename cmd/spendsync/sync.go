@@ -18,9 +18,10 @@ import (
 )
 
 func (a *app) syncCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
 		Long: "Reads the days of the spend report that the plan names, proves each complete, and publishes them as one generation.\n" +
+			"Then reads the settings of the account, its campaigns, creatives and sources, and publishes their history as the next.\n" +
 			"Run it as often as you like: it reads young days every time and the others once in " + envPrefix + "REREAD_AFTER.\n\n" +
 			"Exit codes:\n\n" + exitTable(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
@@ -33,6 +34,8 @@ func (a *app) syncCommand() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&a.full, "full", false, "read archived campaigns again, too")
+	return cmd
 }
 
 func (a *app) backfillCommand() *cobra.Command {
@@ -74,11 +77,18 @@ type syncer struct {
 	cmd    string
 	start  time.Time
 	report *extract.Client
+	api    *extract.Client
 	store  *load.Store
-	staged *load.Staged
+	staged *load.Staged // of the report
 	plan   plan
 	totals func(context.Context) (extract.Totals, error)
 	bar    *progress
+
+	identity func() (identity, error) // whom the key acts for; waits for the answer
+	snapshot *snapshot                // nil until the settings are read
+	versions int64                    // of settings, written by this run
+	outlook  load.Outlook             // of the report's generation
+	noTotals sync.Once                // the failure to ask for totals is told once
 
 	mu    sync.Mutex // guards what the days tell
 	tally tally
@@ -96,6 +106,10 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	if err != nil {
 		return err
 	}
+	api, err := a.cfg.advertiserClient(a.log)
+	if err != nil {
+		return err
+	}
 	dir, err := a.cfg.dataDir()
 	if err != nil {
 		return err
@@ -109,7 +123,7 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	if err != nil {
 		return err
 	}
-	s := &syncer{app: a, runID: ulid.Make().String(), cmd: command, start: a.now(), report: report, store: store, plan: p}
+	s := &syncer{app: a, runID: ulid.Make().String(), cmd: command, start: a.now(), report: report, api: api, store: store, plan: p}
 	if s.staged, err = store.Begin(s.runID); err != nil {
 		return err
 	}
@@ -117,10 +131,21 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	s.tally.planned = len(p.Read)
 	a.log.Info("run started", "run", s.runID, "command", command, "account", a.cfg.Account, "days", len(p.Read), "requests", p.Requests, "data_dir", dir)
 
-	s.bar = a.screen.progress(len(p.Read))
+	s.identify(ctx)
+	s.bar = a.screen.progress("days", len(p.Read))
 	s.readDays(ctx)
 	s.bar.done()
-	return s.finish(ctx)
+	if err := s.refuseOtherAccount(ctx); err != nil {
+		return s.fail(err)
+	}
+	row, err := s.publishReport(ctx)
+	if err != nil {
+		return s.fail(err)
+	}
+	if command == "sync" && ctx.Err() == nil {
+		row = s.copySettings(ctx, row)
+	}
+	return s.tell(row)
 }
 
 // readDays reads the planned days, several at a time, oldest first. What fails
@@ -182,13 +207,12 @@ func (s *syncer) noteUnread(cause error) {
 	}
 }
 
-// finish publishes what is proven and tells how the run ended.
-func (s *syncer) finish(ctx context.Context) error {
-	// A signal stops the reading, not the publishing of what is complete.
-	pctx := context.WithoutCancel(ctx)
+// publishReport publishes the days that are proven. A day that fails keeps no
+// other back; a report of which no day is proven publishes nothing.
+func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) {
 	for _, f := range s.tally.failures {
 		if errors.Is(f.err, load.ErrStorage) {
-			return s.fail(f.err)
+			return row, f.err
 		}
 	}
 	if s.tally.nothing() {
@@ -196,24 +220,34 @@ func (s *syncer) finish(ctx context.Context) error {
 		for _, f := range s.tally.failures {
 			errs = append(errs, f.err)
 		}
-		return s.fail(errors.Join(errs...))
+		return row, errors.Join(errs...)
 	}
-	var out load.Outlook
-	var row schema.Run
-	_, err := s.staged.Publish(pctx, load.Publication{
+	if who, err := s.identity(); err == nil {
+		s.staged.PutAccountState(who.account, s.store.Account().Settled)
+	}
+	// A signal stops the reading, not the publishing of what is complete.
+	_, err = s.staged.Publish(context.WithoutCancel(ctx), load.Publication{
 		Since: s.plan.Reach, Unknown: s.seen, Steps: s.steps,
 		Run: func(o load.Outlook) schema.Run {
-			out = o
-			row = s.runRow(s.tally.publishedCode(o), s.tally.sentence(0, o, true), true)
-			row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
+			s.outlook = o
+			row = s.publishedRow(o)
 			return row
 		},
 	})
-	if err != nil {
-		return s.fail(err)
+	if err == nil {
+		s.logAtRisk(s.outlook)
 	}
-	s.logAtRisk(out)
-	return s.tell(row)
+	return row, err
+}
+
+// publishedRow is the run's line as things stand when a generation is published.
+func (s *syncer) publishedRow(o load.Outlook) schema.Run {
+	// The days that were lost and the restatements are the report's, also in the
+	// generation of the settings.
+	o.NewlyLost, o.Restatements = s.outlook.NewlyLost, s.outlook.Restatements
+	row := s.runRow(s.tally.publishedCode(o), s.tally.sentence(o, true, s.snapshot.sentence()), true)
+	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
+	return row
 }
 
 // fail records a run that published nothing, and tells why.
@@ -225,9 +259,9 @@ func (s *syncer) fail(cause error) error {
 	if code == exitOK {
 		code = exitUnexpected
 	}
-	text := s.tally.sentence(code, load.Outlook{}, false)
+	text := s.tally.sentence(load.Outlook{}, false, "")
 	if !s.tally.nothing() {
-		text = "nothing published: " + cause.Error()
+		text = "nothing published: " + oneLine(cause.Error())
 	}
 	row := s.runRow(code, text, false)
 	if m := s.store.Manifest(); m != nil {
@@ -241,17 +275,24 @@ func (s *syncer) fail(cause error) error {
 
 // runRow is the run's line in the ledger.
 func (s *syncer) runRow(code int, text string, published bool) schema.Run {
-	st := s.report.Stats()
+	st := addStats(s.report.Stats(), s.api.Stats())
 	row := schema.Run{
 		AccountID: s.app.cfg.Account, Command: s.cmd, StartedAt: schema.InstantOf(s.start), FinishedAt: schema.InstantOf(s.app.now()),
 		ExitCode: int64(code), Outcome: exitInfo(code).means, Published: published,
 		DaysPlanned: int64(s.tally.planned), DaysProven: int64(s.tally.proven), DaysChanged: int64(s.tally.changed),
 		RowsRead: s.rows, RowsInserted: s.diff.Inserted, RowsUpdated: s.diff.Updated, RowsDeleted: s.diff.Deleted,
 		Requests: st.Requests, Retries: st.Retries, BytesRead: st.Bytes, ThrottledMs: st.Throttled.Milliseconds(),
-		Version: version(), RunID: s.runID,
+		SettingsVersions: s.versions, Version: version(), RunID: s.runID,
+	}
+	if n := s.snapshot; n != nil {
+		row.CampaignsRead, row.CampaignsSkipped = int64(len(n.campaigns)), int64(n.skipped)
 	}
 	row.Message = schema.Some(text)
 	return row
+}
+
+func addStats(a, b extract.Stats) extract.Stats {
+	return extract.Stats{Requests: a.Requests + b.Requests, Retries: a.Retries + b.Retries, Bytes: a.Bytes + b.Bytes, Throttled: a.Throttled + b.Throttled}
 }
 
 // tell logs the run's one summary line, last of all, and answers with it.
@@ -274,7 +315,8 @@ func (s *syncer) tell(row schema.Run) error {
 		"run", row.RunID, "command", row.Command, "account", row.AccountID, "published", row.Published, "generation", row.Generation,
 		"elapsed_ms", a.now().Sub(s.start).Milliseconds(), "days_planned", row.DaysPlanned, "days_proven", row.DaysProven, "days_changed", row.DaysChanged,
 		"rows_read", row.RowsRead, "rows_inserted", row.RowsInserted, "rows_updated", row.RowsUpdated, "rows_deleted", row.RowsDeleted,
-		"restatements", row.Restatements, "requests", row.Requests, "retries", row.Retries, "bytes_read", row.BytesRead,
+		"restatements", row.Restatements, "settings_versions", row.SettingsVersions, "campaigns_read", row.CampaignsRead, "campaigns_skipped", row.CampaignsSkipped,
+		"requests", row.Requests, "retries", row.Retries, "bytes_read", row.BytesRead,
 		"throttled_ms", row.ThrottledMs, "failures", len(s.tally.failures), "version", row.Version)
 	if row.ExitCode == exitOK {
 		return nil

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// identity is whom the API key acts for.
+type identity struct {
+	account string // the service's own name of the advertiser account
+	me      extract.Entity
+}
+
+// identityWait is how long the report's numbers wait for the answer of whom the
+// key acts for, once they are ready.
+const identityWait = 15 * time.Second
+
+var (
+	errOtherAccount = errors.New("the key acts on another account")
+	errNoIdentity   = errors.New("the service has not said yet whom the key acts for")
+)
+
+// identify asks whom the key acts for while the report is being read.
+func (s *syncer) identify(ctx context.Context) {
+	done := make(chan struct{})
+	var who identity
+	var err error
+	go func() {
+		defer close(done)
+		if who.me, err = s.api.Me(ctx); err == nil {
+			who.account, err = transform.AccountRef(who.me)
+		}
+	}()
+	s.identity = func() (identity, error) {
+		select {
+		case <-done:
+			return who, err
+		case <-time.After(identityWait):
+			return identity{}, errNoIdentity
+		}
+	}
+}
+
+// refuseOtherAccount stops a run whose key acts on another account than the first
+// run's did: under one name two accounts would be mixed for ever. A key that
+// cannot be asked about does not hold the numbers back; the settings tell.
+func (s *syncer) refuseOtherAccount(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	pinned := s.store.Account().Pinned
+	who, err := s.identity()
+	if err != nil || pinned == "" || who.account == pinned {
+		return nil
+	}
+	return fmt.Errorf("%w: account %s in this warehouse is %q, the key acts on %q; use another %sACCOUNT or the right key",
+		errOtherAccount, s.app.cfg.Account, pinned, who.account, envPrefix)
+}
+
+// copySettings reads the settings and publishes their history as a generation of
+// its own. The numbers are published already; whatever fails here is named, and
+// the rest is stored.
+func (s *syncer) copySettings(ctx context.Context, report schema.Run) schema.Run {
+	n := &snapshot{
+		s: s, api: s.api, full: s.app.full, listed: map[string]bool{}, stubs: map[string]bool{}, known: map[string]bool{},
+		whole: map[string]bool{}, read: map[[2]string]bool{}, bids: map[string]bool{},
+	}
+	s.snapshot = n
+	row, err := n.run(ctx)
+	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
+	if err == nil {
+		return row
+	}
+	// The report's generation stands. The run's line says what became of the rest.
+	s.tally.failures = append(s.tally.failures, n.failures...)
+	s.tally.failures = append(s.tally.failures, failure{"settings", err})
+	row = s.publishedRow(s.outlook)
+	if code := codeOf(err); code != exitOK && !s.tally.stopped {
+		row.ExitCode, row.Outcome = int64(s.tally.settingsCode(s.outlook, code)), exitInfo(s.tally.settingsCode(s.outlook, code)).means
+	}
+	row.Generation = report.Generation
+	if err := s.store.RecordFailure(row, nil); err != nil {
+		s.app.log.Warn("the run's end could not be written to the ledger", "error", err)
+	}
+	return row
+}
+
+// run reads, lays over the history, and publishes.
+func (n *snapshot) run(ctx context.Context) (row schema.Run, err error) {
+	s := n.s
+	who, err := s.identity()
+	switch {
+	case err != nil:
+		n.fail("account", "me", "failed", err)
+		return row, fmt.Errorf("whom the key acts for: %w", err)
+	case s.store.Account().Pinned != "" && who.account != s.store.Account().Pinned:
+		return row, fmt.Errorf("%w: %q", errOtherAccount, who.account)
+	}
+	staged, err := s.store.Begin(s.runID)
+	if err != nil {
+		return row, err
+	}
+	defer staged.Discard()
+	var account sync.WaitGroup
+	var money *accountRead
+	account.Go(func() { money = n.readAccount(ctx, who) })
+	n.readSettings(ctx)
+	account.Wait()
+	if n.at == 0 {
+		n.at = schema.InstantOf(s.app.now())
+	}
+	if err := n.stage(staged); err != nil {
+		return row, err
+	}
+	if money != nil {
+		if err := n.stageAccount(staged, money); err != nil {
+			return row, err
+		}
+	}
+	staged.PutAccountState(who.account, n.settledCampaigns())
+	s.tally.failures = append(s.tally.failures, n.failures...)
+	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
+	_, err = staged.Publish(context.WithoutCancel(ctx), load.Publication{
+		Since: s.plan.Reach, Entities: n.entities,
+		Run: func(o load.Outlook) schema.Run {
+			row = s.publishedRow(o)
+			return row
+		},
+	})
+	n.failures = nil // they have been handed over
+	return row, err
+}
+
+// settledCampaigns are the archived campaigns that need not be read again: those
+// of before that are still so, and those read whole now.
+func (n *snapshot) settledCampaigns() []string {
+	if !n.listing.Complete {
+		// What is not listed is not known to be otherwise.
+		return append(n.settled, n.s.store.Account().Settled...)
+	}
+	return n.settled
+}
+
+// accountRead is the account's money and budgets as this run saw them.
+type accountRead struct {
+	snapshot schema.AccountSnapshot
+	limits   []schema.AccountLimit
+}
+
+// readAccount reads the balance and the change budgets.
+func (n *snapshot) readAccount(ctx context.Context, who identity) *accountRead {
+	limits, limitsErr := n.api.Limits(ctx)
+	if limitsErr != nil {
+		n.fail("account", "limits", "failed", limitsErr)
+	}
+	balance, balanceErr := n.api.Balance(ctx)
+	if balanceErr != nil {
+		n.fail("account", "balance", "failed", balanceErr)
+	}
+	if limitsErr != nil || balanceErr != nil {
+		return nil
+	}
+	snap, lims, _, _, unread, err := transform.Account(who.me, limits, balance, schema.InstantOf(n.s.app.now()), n.context())
+	if err != nil {
+		n.fail("account", "balance", "failed", err)
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.unread("account", "balance", unread)
+	return &accountRead{snap, lims}
+}
+
+// stageAccount adds what differs from the newest stored rows.
+func (n *snapshot) stageAccount(staged *load.Staged, a *accountRead) error {
+	snapshots, err := load.StoredTable(n.s.store, schema.AccountSnapshots)
+	if err != nil {
+		return err
+	}
+	same := func(x, y schema.AccountSnapshot) bool {
+		x.SeenAt, x.RunID, x.Raw, y.SeenAt, y.RunID, y.Raw = 0, "", schema.Null[string]{}, 0, "", schema.Null[string]{}
+		return x == y
+	}
+	if k := len(snapshots); k == 0 || !same(snapshots[k-1], a.snapshot) {
+		snapshots = append(snapshots, a.snapshot)
+	}
+	if err := load.PutTable(staged, schema.AccountSnapshots, snapshots); err != nil {
+		return err
+	}
+	limits, err := load.StoredTable(n.s.store, schema.AccountLimits)
+	if err != nil {
+		return err
+	}
+	newest := map[string]schema.AccountLimit{}
+	for _, l := range limits {
+		newest[l.LimitKind] = l
+	}
+	for _, l := range a.limits {
+		was, known := newest[l.LimitKind]
+		if !known || was.Used != l.Used || was.Allowed != l.Allowed || was.ResetsAt != l.ResetsAt {
+			limits = append(limits, l)
+		}
+	}
+	return load.PutTable(staged, schema.AccountLimits, limits)
+}
+
+// atLeast is how long so many requests take under the key's limit: the first
+// minute's worth goes at once.
+func (n *snapshot) atLeast(requests int) time.Duration {
+	minutes := max(0, requests-1) / n.s.app.cfg.RequestsPerMinute
+	return time.Duration(minutes) * time.Minute
+}
