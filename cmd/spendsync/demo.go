@@ -59,7 +59,10 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return err
 	}
 	yesterday := schema.DateOf(a.now()) - 1
-	fmt.Fprintf(out, "\nThe service restates %s: a row with more conversions, a row gone. Syncing again:\n", yesterday)
+	fmt.Fprintf(out, "\nThe service restates %s: a row with more conversions, a row gone. Somebody raises a bid. Syncing again:\n", yesterday)
+	if err := raiseBid(service); err != nil {
+		return err
+	}
 	for _, r := range []adsim.Restatement{{Kind: "change", Row: rows / 4}, {Kind: "delete", Row: rows / 2}} {
 		if _, err := service.Restate(yesterday.String(), r); err != nil {
 			return err
@@ -74,7 +77,7 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return err
 	}
 	a.printStatus(st, 7)
-	for _, name := range []string{"spend_by_day", "top_campaigns", "costly_sources", "what_changed"} {
+	for _, name := range []string{"spend_by_day", "top_campaigns", "costly_sources", "what_changed", "settings_changed"} {
 		if err := a.printAsk(ctx, dir, name); err != nil {
 			return err
 		}
@@ -91,6 +94,20 @@ Now open it:
 and look at it with: SPENDSYNC_DATA_DIR=%[3]s spendsync status | verify | plan | tables
 `, filepath.Join(full, "warehouse.duckdb"), filepath.Join(full, "parquet", "spend_daily", "*", "*", "data.parquet"), dir)
 	return nil
+}
+
+// raiseBid changes the newest active campaign as somebody at the dashboard might.
+func raiseBid(service *adsim.Service) error {
+	for _, id := range service.CampaignIDs() {
+		s, err := service.Settings(id)
+		if err != nil {
+			return err
+		}
+		if s.Status == "active" {
+			return service.Change(adsim.Change{Campaign: id, Set: map[string]any{"default_bid": "1.25"}, Force: true})
+		}
+	}
+	return errors.New("the simulated account has no active campaign")
 }
 
 // serve runs the simulated service on a free port of this machine.

@@ -139,6 +139,26 @@ func (n *snapshot) run(ctx context.Context) (row schema.Run, err error) {
 	return row, err
 }
 
+// keyNotice is how long before its end a key is warned of, as the service does.
+const keyNotice = 14 * 24 * time.Hour
+
+// warnOfKey tells of a key that ends soon: after that the settings stop, and
+// nobody would notice from the numbers.
+func (s *syncer) warnOfKey() (expires schema.Null[schema.Instant]) {
+	at, warning, ok := s.api.KeyNotice()
+	if !ok {
+		return expires
+	}
+	if !at.IsZero() {
+		expires = schema.Some(schema.InstantOf(at))
+	}
+	if warning != "" || (!at.IsZero() && at.Sub(s.app.now()) < keyNotice) {
+		s.app.log.Warn("the API key expires soon; renew it on the dashboard's API access page, the key itself stays the same",
+			"expires_at", expires.V.String(), "service_says", warning)
+	}
+	return expires
+}
+
 // settledCampaigns are the archived campaigns that need not be read again: those
 // of before that are still so, and those read whole now.
 func (n *snapshot) settledCampaigns() []string {

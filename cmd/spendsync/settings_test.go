@@ -78,9 +78,7 @@ func (w *world) checkSettings() {
 			continue
 		}
 		var rules, creatives []string
-		for _, a := range s.Allowed {
-			rules = append(rules, a)
-		}
+		rules = append(rules, s.Allowed...)
 		var bids []string
 		for src, bid := range s.Bids {
 			bids = append(bids, src+"="+bid)

@@ -311,13 +311,14 @@ func (s *syncer) tell(row schema.Run) error {
 			return err
 		}
 	}
+	expires := s.warnOfKey()
 	a.lastLine(level, row.Message.V, int(row.ExitCode),
 		"run", row.RunID, "command", row.Command, "account", row.AccountID, "published", row.Published, "generation", row.Generation,
 		"elapsed_ms", a.now().Sub(s.start).Milliseconds(), "days_planned", row.DaysPlanned, "days_proven", row.DaysProven, "days_changed", row.DaysChanged,
 		"rows_read", row.RowsRead, "rows_inserted", row.RowsInserted, "rows_updated", row.RowsUpdated, "rows_deleted", row.RowsDeleted,
 		"restatements", row.Restatements, "settings_versions", row.SettingsVersions, "campaigns_read", row.CampaignsRead, "campaigns_skipped", row.CampaignsSkipped,
 		"requests", row.Requests, "retries", row.Retries, "bytes_read", row.BytesRead,
-		"throttled_ms", row.ThrottledMs, "failures", len(s.tally.failures), "version", row.Version)
+		"throttled_ms", row.ThrottledMs, "failures", len(s.tally.failures), "key_expires_at", expires, "version", row.Version)
 	if row.ExitCode == exitOK {
 		return nil
 	}

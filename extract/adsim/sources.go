@@ -3,7 +3,6 @@ package adsim
 import (
 	"cmp"
 	"slices"
-	"sort"
 	"strconv"
 )
 
@@ -133,23 +132,6 @@ func (u *universe) pick(j, n int, h uint64) int32 {
 		}
 	}
 	return u.src[lo]
-}
-
-// run is which of n runs of neighbours a source belongs to.
-func (u *universe) run(src int32, n int) (j int, in bool) {
-	size := len(u.src)
-	i := sort.Search(size, func(i int) bool { return u.src[i] >= src })
-	if i == size {
-		return n, false
-	}
-	j = i * n / size
-	for (j+1)*size/n <= i {
-		j++
-	}
-	for j > 0 && j*size/n > i {
-		j--
-	}
-	return j, u.src[i] == src
 }
 
 // index finds a source by its ID.

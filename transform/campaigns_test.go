@@ -1,0 +1,417 @@
+package transform
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+var settings = SettingsContext{Account: "acme", RunID: "01KRUN"}
+
+// entity is what extract hands on of one thing.
+func entity(t testing.TB, id, body string) extract.Entity {
+	t.Helper()
+	fields, ok := extract.Value(body).Object()
+	if !ok {
+		t.Fatalf("no object: %s", body)
+	}
+	return extract.Entity{ID: id, Raw: []byte(body), Fields: fields}
+}
+
+// replying is a client of a service that has these files of testdata/pages for
+// replies, by path.
+func replying(t *testing.T, files map[string]string) *extract.Client {
+	t.Helper()
+	c, err := extract.NewClient(extract.Options{
+		BaseURL: "https://api.test", Authorize: func(*http.Request) {},
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			body, err := os.ReadFile(filepath.Join("../testdata/pages", files[r.URL.Path]))
+			if err != nil {
+				return &http.Response{StatusCode: 404, Body: http.NoBody, ContentLength: -1}, nil
+			}
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: -1}, nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// show prints the columns of a row that transform fills, one a line.
+func show(w io.Writer, row any) {
+	v := reflect.ValueOf(row)
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name := f.Tag.Get("col")
+		if name == "" { // the frame is the history's to fill
+			continue
+		}
+		value := v.Field(i)
+		if valid := value.FieldByName; value.Kind() == reflect.Struct {
+			if !valid("Valid").Bool() {
+				fmt.Fprintf(w, "  %s: NULL\n", name)
+				continue
+			}
+			value = valid("V")
+		}
+		if s, ok := value.Interface().(string); ok {
+			fmt.Fprintf(w, "  %s: %q\n", name, s)
+			continue
+		}
+		fmt.Fprintf(w, "  %s: %v\n", name, value.Interface())
+	}
+}
+
+// golden compares what was made of replies with a file beside them.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	file = filepath.Join("../testdata/pages", file)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", file, diff)
+	}
+}
+
+// cases are the names before the suffix of the files of a folder.
+func cases(t *testing.T, folder, suffix string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob("../testdata/pages/" + folder + "/*" + suffix)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("files %v, error %v", files, err)
+	}
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f), suffix))
+	}
+	return names
+}
+
+func TestCampaign_Golden(t *testing.T) {
+	const id = "C1000001"
+	for _, name := range cases(t, "campaigns", ".one.json") {
+		t.Run(name, func(t *testing.T) {
+			c := replying(t, map[string]string{
+				"/v1/campaigns":       "campaigns/" + name + ".list.json",
+				"/v1/campaigns/" + id: "campaigns/" + name + ".one.json",
+			})
+			listing, err := c.Campaigns(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(listing.Entities, func(e extract.Entity) bool { return e.ID == id })
+			detail, err := c.Campaign(t.Context(), id)
+			if err != nil || at < 0 {
+				t.Fatalf("listed at %d, error %v", at, err)
+			}
+			var got strings.Builder
+			row, unread, err := Campaign(listing.Entities[at], detail, settings)
+			fmt.Fprintf(&got, "campaign, unread %v, error %v\n", unread, err)
+			show(&got, row)
+			delivery, unread, err := Delivery(listing.Entities[at], detail, settings)
+			fmt.Fprintf(&got, "delivery, unread %v, error %v\n", unread, err)
+			show(&got, delivery)
+			golden(t, "campaigns/"+name+".golden", got.String())
+		})
+	}
+}
+
+// sampleCampaign has nothing odd.
+const sampleCampaign = `{"id":"C1000001","name":"Spring","status":"active","delivery_status":"scheduled","default_bid":0.45,` +
+	`"daily_spend_limit":250,"start_date":"2026-03-01T06:00:00Z","source_mode":"block_list","audience":{"country":"US"}}`
+
+func sampleCampaignRow() schema.Campaign {
+	start := schema.Instant(0)
+	_ = start.UnmarshalText([]byte("2026-03-01T06:00:00Z"))
+	return schema.Campaign{
+		AccountID: "acme", CampaignID: "C1000001", Name: schema.Some("Spring"), Status: schema.Some("active"),
+		DefaultBid: schema.Some[schema.Money](450_000), DailySpendLimit: schema.Some(250 * schema.Dollar), StartAt: schema.Some(start),
+		Country: schema.Some("US"), SourceMode: schema.Some("block_list"), UnsupportedTargeting: schema.Some(false), RunID: "01KRUN",
+	}
+}
+
+func instant(t *testing.T, s string) schema.Null[schema.Instant] {
+	t.Helper()
+	var i schema.Instant
+	if err := i.UnmarshalText([]byte(s)); err != nil {
+		t.Fatal(err)
+	}
+	return schema.Some(i)
+}
+
+// with is the sample with one member changed; an empty value takes it away.
+func with(t *testing.T, sample, key, value string) string {
+	t.Helper()
+	fields, ok := extract.Value(sample).Object()
+	if !ok {
+		t.Fatalf("no object: %s", sample)
+	}
+	fields[key] = extract.Value(value)
+	var members []string
+	for k, v := range fields {
+		if len(v) > 0 {
+			members = append(members, fmt.Sprintf("%q:%s", k, v))
+		}
+	}
+	slices.Sort(members)
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
+	null := schema.Null[string]{}
+	type row = *schema.Campaign
+	audience := func(r row) { r.Country = null } // of the sample
+	for name, tc := range map[string]struct {
+		key, value string
+		want       func(row)
+		unread     string
+	}{
+		"sample":                 {"x", `1`, func(row) {}, ""},
+		"name/untouched":         {"name", `" a\u0000\n "`, nil, ""}, // refused below: NUL
+		"name/blank":             {"name", `" É\n "`, func(r row) { r.Name = schema.Some(" É\n ") }, ""},
+		"name/null":              {"name", `null`, func(r row) { r.Name = null }, ""},
+		"name/missing":           {"name", ``, func(r row) { r.Name = null }, "name"},
+		"status/upper":           {"status", `"PAUSED"`, func(r row) { r.Status = schema.Some("paused") }, ""},
+		"status/new":             {"status", `"on_hold"`, func(r row) { r.Status = schema.Some("on_hold") }, ""},
+		"status/missing":         {"status", ``, func(r row) { r.Status = null }, "status"},
+		"bid/exponent":           {"default_bid", `4.5E-1`, func(row) {}, ""},
+		"bid/noise":              {"default_bid", `0.45000000000000001`, func(row) {}, ""},
+		"bid/largest":            {"default_bid", `999999.999999`, func(r row) { r.DefaultBid.V = 999_999_999_999 }, ""},
+		"bid/missing":            {"default_bid", ``, func(r row) { r.DefaultBid = schema.Null[schema.Money]{} }, "default_bid"},
+		"limit/null":             {"daily_spend_limit", `null`, func(r row) { r.DailySpendLimit = schema.Null[schema.Money]{} }, ""},
+		"limit/missing":          {"daily_spend_limit", ``, func(r row) { r.DailySpendLimit = schema.Null[schema.Money]{} }, "daily_spend_limit"},
+		"cpa/set":                {"target_cpa", `12.5`, func(r row) { r.TargetCPA = schema.Some[schema.Money](12_500_000) }, ""},
+		"cpa/null":               {"target_cpa", `null`, func(row) {}, ""},
+		"start/missing":          {"start_date", ``, func(r row) { r.StartAt = schema.Null[schema.Instant]{} }, "start_at"},
+		"start/day":              {"start_date", `"2026-03-08"`, func(r row) { r.StartAt = instant(t, "2026-03-08T06:00:00Z") }, ""},
+		"start/day-after-change": {"start_date", `"2026-03-09"`, func(r row) { r.StartAt = instant(t, "2026-03-09T05:00:00Z") }, ""},
+		"end/offset":             {"end_date", `"2026-04-01T00:00:00.25+02:00"`, func(r row) { r.EndAt = instant(t, "2026-03-31T22:00:00.25Z") }, ""},
+		"end/null":               {"end_date", `null`, func(row) {}, ""},
+		"audience/everyone":      {"audience", `{}`, audience, ""},
+		"audience/states":        {"audience", `{"states":["tx","CA","TX"]}`, func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
+		"audience/states-empty":  {"audience", `{"states":[]}`, audience, ""},
+		"audience/states-null":   {"audience", `{"states":null}`, audience, ""},
+		"audience/platforms":     {"audience", `{"platforms":["tablet","DESKTOP"]}`, func(r row) { audience(r); r.Platforms = schema.Some("DESKTOP,TABLET") }, ""},
+		"audience/ages":          {"audience", `{"min_age":13,"max_age":1.2e2}`, func(r row) { audience(r); r.MinAge, r.MaxAge = schema.Some[int64](13), schema.Some[int64](120) }, ""},
+		"audience/gender":        {"audience", `{"gender":"m"}`, func(r row) { audience(r); r.Gender = schema.Some("M") }, ""},
+		"audience/subscribed": {"audience", `{"subscribed_more_than_minutes_ago":1,"subscribed_less_than_minutes_ago":2}`, func(r row) {
+			audience(r)
+			r.SubscribedMoreThan, r.SubscribedLessThan = schema.Some[int64](1), schema.Some[int64](2)
+		}, ""},
+		"audience/exclusions":      {"audience", `{"unsupported_targeting":true}`, func(r row) { audience(r); r.UnsupportedTargeting.V = true }, ""},
+		"audience/more-keys":       {"audience", `{"excluded":{"x":1},"country":"US"}`, func(row) {}, ""},
+		"audience/null":            {"audience", `null`, func(r row) { audience(r); r.UnsupportedTargeting = schema.Null[bool]{} }, everyAudienceColumn + " unsupported_targeting"},
+		"audience/missing":         {"audience", ``, func(r row) { audience(r); r.UnsupportedTargeting = schema.Null[bool]{} }, everyAudienceColumn + " unsupported_targeting"},
+		"exclusions/beside":        {"unsupported_targeting", `true`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
+		"exclusions/beside-false":  {"unsupported_targeting", `false`, func(row) {}, ""},
+		"exclusions/beside-null":   {"unsupported_targeting", `null`, func(row) {}, ""},
+		"mode/null":                {"source_mode", `null`, func(r row) { r.SourceMode = null }, ""},
+		"mode/missing":             {"source_mode", ``, func(r row) { r.SourceMode = null }, "source_mode"},
+		"mode/spelled":             {"source_mode", `"Allow List"`, func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
+		"mode/new":                 {"source_mode", `"Smart"`, func(r row) { r.SourceMode = schema.Some("Smart") }, ""},
+		"mode/likelier-key-counts": {"source_targeting_mode", `"allowlist"`, func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
+	} {
+		if tc.want == nil {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			body := with(t, sampleCampaign, tc.key, tc.value)
+			want := sampleCampaignRow()
+			want.Raw = schema.Some(body)
+			tc.want(&want)
+			row, unread, err := Campaign(extract.Entity{}, entity(t, "C1000001", body), settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, row); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if got := strings.Join(unread, " "); got != tc.unread {
+				t.Errorf("unread %q, want %q", got, tc.unread)
+			}
+			listed, _, err := Campaign(entity(t, "C1000001", body), extract.Entity{}, settings)
+			if err != nil || listed != row {
+				t.Errorf("listed alone it is %+v, error %v", listed, err)
+			}
+		})
+	}
+}
+
+const everyAudienceColumn = "country states platforms subscribed_more_than_minutes_ago subscribed_less_than_minutes_ago min_age max_age gender"
+
+func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		key, value, column string
+		want               error
+	}{
+		"name/number":            {"name", `5`, "name", ErrNotText},
+		"name/nul":               {"name", `"a\u0000"`, "name", ErrControl},
+		"name/long":              {"name", `"` + strings.Repeat("n", 10_001) + `"`, "name", ErrTooLong},
+		"status/true":            {"status", `true`, "status", ErrNotText},
+		"bid/text":               {"default_bid", `"0.45"`, "default_bid", schema.ErrNotNumber},
+		"bid/negative":           {"default_bid", `-0.45`, "default_bid", ErrNegative},
+		"bid/too-large":          {"default_bid", `1000000`, "default_bid", schema.ErrRange},
+		"bid/object":             {"default_bid", `{"usd":1}`, "default_bid", schema.ErrNotNumber},
+		"limit/huge":             {"daily_spend_limit", `1e400`, "daily_spend_limit", schema.ErrRange},
+		"cpa/text":               {"target_cpa", `""`, "target_cpa", schema.ErrNotNumber},
+		"start/no-zone":          {"start_date", `"2026-03-08T00:00:00"`, "start_at", ErrNotTime},
+		"start/number":           {"start_date", `1773000000`, "start_at", ErrNotText},
+		"end/words":              {"end_date", `"never"`, "end_at", ErrNotTime},
+		"end/impossible":         {"end_date", `"2026-02-30"`, "end_at", ErrNotTime},
+		"audience/list":          {"audience", `[]`, "audience", ErrForm},
+		"audience/country":       {"audience", `{"country":["US"]}`, "country", ErrNotText},
+		"audience/states":        {"audience", `{"states":"CA"}`, "states", ErrNotList},
+		"audience/states-number": {"audience", `{"states":[1]}`, "states", ErrNotList},
+		"audience/states-null":   {"audience", `{"states":[null]}`, "states", ErrNotList},
+		"audience/states-comma":  {"audience", `{"states":["CA,TX"]}`, "states", ErrForm},
+		"audience/age":           {"audience", `{"min_age":25.5}`, "min_age", schema.ErrFraction},
+		"audience/age-text":      {"audience", `{"max_age":"64"}`, "max_age", schema.ErrNotNumber},
+		"audience/minutes":       {"audience", `{"subscribed_less_than_minutes_ago":-1}`, "subscribed_less_than_minutes_ago", ErrNegative},
+		"audience/exclusions":    {"audience", `{"unsupported_targeting":"yes"}`, "unsupported_targeting", ErrNotFlag},
+		"mode/list":              {"source_mode", `["block_list"]`, "source_mode", ErrNotText},
+		"delivery/number":        {"delivery_status", `1`, "delivery_status", ErrNotText},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := entity(t, "C1000001", with(t, sampleCampaign, tc.key, tc.value))
+			row, unread, err := Campaign(extract.Entity{}, e, settings)
+			table := "campaign_history"
+			if tc.key == "delivery_status" {
+				_, unread, err = Delivery(e, extract.Entity{}, settings)
+				table, row = "campaign_delivery_history", schema.Campaign{}
+			}
+			if row != (schema.Campaign{}) || unread != nil {
+				t.Errorf("row %+v, unread %v beside an error", row, unread)
+			}
+			wantFieldError(t, err, tc.want, table, "C1000001", tc.column)
+		})
+	}
+}
+
+// wantFieldError requires a FieldError with its place and its reason.
+func wantFieldError(t *testing.T, err, want error, table, id, column string) {
+	t.Helper()
+	e, ok := errors.AsType[*FieldError](err)
+	if !ok {
+		t.Fatalf("error %v, want a FieldError", err)
+	}
+	if !errors.Is(err, want) || !errors.Is(err, extract.ErrContract) {
+		t.Errorf("error %v, want %v and ErrContract", err, want)
+	}
+	if got, want := e.Table+" "+e.ID+" "+e.Column, table+" "+id+" "+column; got != want {
+		t.Errorf("place %q, want %q", got, want)
+	}
+	if len(e.Value) > 60 || len(err.Error()) > 400 {
+		t.Errorf("an error of %d bytes: %.500s", len(err.Error()), err)
+	}
+	if strings.ContainsAny(err.Error(), "\n\r\x00\x7f\x1b") || !utf8.ValidString(err.Error()) {
+		t.Errorf("error %q does not print", err)
+	}
+}
+
+func TestCampaign_SaysWhatItRefused(t *testing.T) {
+	e := entity(t, "C1000001", with(t, sampleCampaign, "default_bid", `"0.45\u001b"`))
+	_, _, err := Campaign(e, e, settings)
+	if got, want := err.Error(), `campaign_history C1000001: default_bid "0.45\u001b": not a number`; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+// The single read came later; what it does not name stands as it was listed.
+func TestCampaign_PrefersTheSingleRead(t *testing.T) {
+	listed := entity(t, "C1000001", `{"id":"C1000001","name":"old","status":"active","default_bid":0.5,"target_cpa":5,"audience":{"country":"CA"}}`)
+	detail := entity(t, "C1000001", `{"id":"C1000001","name":"new","target_cpa":null,"audience":{}}`)
+	row, unread, err := Campaign(listed, detail, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row.Name.V != "new" || row.TargetCPA.Valid || row.Country.Valid {
+		t.Errorf("row %+v is not that of the single read", row)
+	}
+	if row.Status.V != "active" || row.DefaultBid.V != 500_000 || row.Raw.V != string(detail.Raw) {
+		t.Errorf("row %+v lacks what was listed", row)
+	}
+	if got := strings.Join(unread, " "); got != "daily_spend_limit start_at source_mode" {
+		t.Errorf("unread %s", got)
+	}
+}
+
+func TestCampaign_RefusesTwoCampaignsAsOne(t *testing.T) {
+	a, b := entity(t, "C1000001", `{}`), entity(t, "C1000002", `{}`)
+	_, _, err := Campaign(a, b, settings)
+	wantFieldError(t, err, ErrOther, "campaign_history", "C1000002", "campaign_id")
+	_, _, err = Delivery(extract.Entity{}, extract.Entity{}, settings)
+	wantFieldError(t, err, ErrMissing, "campaign_delivery_history", "", "campaign_id")
+}
+
+func TestDelivery_IsKnownWhereEitherReadTellsIt(t *testing.T) {
+	none := extract.Entity{}
+	told := func(v string) extract.Entity {
+		return entity(t, "C1000001", `{"id":"C1000001","delivery_status":`+v+`}`)
+	}
+	silent := entity(t, "C1000001", `{"id":"C1000001"}`)
+	for name, tc := range map[string]struct {
+		listed, detail extract.Entity
+		want           string
+	}{
+		"both":          {told(`"paused"`), told(`"Scheduled"`), "scheduled"},
+		"listed-alone":  {told(`"paused"`), none, "paused"},
+		"detail-silent": {told(`"paused"`), silent, "paused"},
+		"detail-null":   {told(`"paused"`), told(`null`), "paused"},
+		"listed-null":   {told(`null`), told(`"paused"`), "paused"},
+		"both-silent":   {silent, silent, ""},
+		"both-null":     {told(`null`), told(`null`), ""},
+		"new":           {none, told(`"in_review"`), "in_review"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			row, unread, err := Delivery(tc.listed, tc.detail, settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := schema.Delivery{AccountID: "acme", CampaignID: "C1000001", RunID: "01KRUN"}
+			if tc.want != "" {
+				want.DeliveryStatus = schema.Some(tc.want)
+			}
+			if row != want {
+				t.Errorf("row %+v, want %+v", row, want)
+			}
+			if slices.Equal(unread, []string{"delivery_status"}) != (tc.want == "") {
+				t.Errorf("unread %v", unread)
+			}
+		})
+	}
+}
+
+func TestArchived_IsToldByTheStatus(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"status":"archived"}`: true, `{"status":"ARCHIVED"}`: true, `{"status":"active"}`: false, `{"status":null}`: false, `{}`: false,
+	} {
+		if got := Archived(entity(t, "C1000001", body)); got != want {
+			t.Errorf("%s: %v", body, got)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package transform
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+func TestCreative_Golden(t *testing.T) {
+	for _, name := range cases(t, "creatives", ".json") {
+		t.Run(name, func(t *testing.T) {
+			c := replying(t, map[string]string{"/v1/campaigns/C1000001/creatives": "creatives/" + name + ".json"})
+			listing, err := c.Creatives(t.Context(), "C1000001")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			fmt.Fprintf(&got, "complete %v\n", listing.Complete)
+			for _, e := range listing.Entities {
+				row, unread, err := Creative(e, "C1000001", settings)
+				fmt.Fprintf(&got, "creative, unread %v, error %v\n", unread, err)
+				show(&got, row)
+			}
+			golden(t, "creatives/"+name+".golden", got.String())
+		})
+	}
+}
+
+const sampleCreative = `{"id":"C1000001-001","campaign_id":"C1000001","title":"t","message":"m","link":"l","icon_id":"i","status":"active"}`
+
+func TestCreative_KnowsWhatAMissingKeyMeans(t *testing.T) {
+	text := schema.Some[string]
+	sample := schema.Creative{
+		AccountID: "acme", CreativeID: "C1000001-001", CampaignID: text("C1000001"), Title: text("t"), Message: text("m"),
+		Link: text("l"), IconID: text("i"), Status: text("active"), RunID: "01KRUN",
+	}
+	for name, tc := range map[string]struct {
+		body   string
+		want   func(*schema.Creative)
+		unread string
+	}{
+		"sample":            {sampleCreative, func(*schema.Creative) {}, ""},
+		"title/missing":     {with(t, sampleCreative, "title", ""), func(c *schema.Creative) { c.Title.Valid, c.Title.V = false, "" }, "title"},
+		"title/null":        {with(t, sampleCreative, "title", "null"), func(c *schema.Creative) { c.Title = schema.Null[string]{} }, ""},
+		"title/empty":       {with(t, sampleCreative, "title", `""`), func(c *schema.Creative) { c.Title.V = "" }, ""},
+		"campaign/missing":  {with(t, sampleCreative, "campaign_id", ""), func(*schema.Creative) {}, ""},
+		"status/missing":    {with(t, sampleCreative, "status", ""), func(c *schema.Creative) { c.Status = schema.Null[string]{} }, "status"},
+		"image/set":         {with(t, sampleCreative, "image_id", `"x"`), func(c *schema.Creative) { c.ImageID = text("x") }, ""},
+		"button/set":        {with(t, sampleCreative, "button1", `"Click Here"`), func(c *schema.Creative) { c.Button1 = text("Click Here") }, ""},
+		"button/null":       {with(t, sampleCreative, "button2", `null`), func(*schema.Creative) {}, ""},
+		"reasons/sorted":    {with(t, sampleCreative, "rejection_reasons", `["b","a","b"]`), func(c *schema.Creative) { c.RejectionReasons = text("a,b") }, ""},
+		"reasons/empty":     {with(t, sampleCreative, "rejection_reasons", `[]`), func(*schema.Creative) {}, ""},
+		"reasons/objects":   {with(t, sampleCreative, "rejection_reasons", `[{"reason":"b"},{"code":"a","text":"x"}]`), func(c *schema.Creative) { c.RejectionReasons = text("a,b") }, ""},
+		"reasons/one-text":  {with(t, sampleCreative, "rejection_reasons", `"a, or b"`), func(c *schema.Creative) { c.RejectionReasons = text("a, or b") }, ""},
+		"comment/untouched": {with(t, sampleCreative, "rejection_comment", `" a\n"`), func(c *schema.Creative) { c.RejectionComment = text(" a\n") }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := sample
+			want.Raw = text(tc.body)
+			tc.want(&want)
+			row, unread, err := Creative(entity(t, "C1000001-001", tc.body), "C1000001", settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, row); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if got := strings.Join(unread, " "); got != tc.unread {
+				t.Errorf("unread %q, want %q", got, tc.unread)
+			}
+		})
+	}
+}
+
+func TestCreative_RefusesValuesWithTheirPlace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		key, value string
+		want       error
+	}{
+		"title/number":     {"title", `5`, ErrNotText},
+		"link/object":      {"link", `{}`, ErrNotText},
+		"status/list":      {"status", `["active"]`, ErrNotText},
+		"reasons/number":   {"rejection_reasons", `[1]`, ErrNotList},
+		"reasons/null":     {"rejection_reasons", `[null]`, ErrNotList},
+		"reasons/unknown":  {"rejection_reasons", `[{"why\u001b":1}]`, ErrForm},
+		"reasons/true":     {"rejection_reasons", `true`, ErrNotText},
+		"campaign_id/else": {"campaign_id", `"C1000002"`, ErrOther},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := Creative(entity(t, "C1000001-001", with(t, sampleCreative, tc.key, tc.value)), "C1000001", settings)
+			wantFieldError(t, err, tc.want, "creative_history", "C1000001-001", tc.key)
+			if tc.want == ErrForm && !strings.Contains(err.Error(), `the keys "why\x1b"`) {
+				t.Errorf("error %v does not name the keys", err)
+			}
+		})
+	}
+	_, _, err := Creative(extract.Entity{}, "C1000001", settings)
+	wantFieldError(t, err, ErrMissing, "creative_history", "", "creative_id")
+}

@@ -1,0 +1,158 @@
+package transform
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// told is a SourceRead in few words: the mode, what was read, and the rules.
+func told(s SourceRead) string {
+	parts := []string{"NULL"}
+	if s.Mode.SourceMode.Valid {
+		parts[0] = s.Mode.SourceMode.V
+	}
+	if len(s.ModeUnread) > 0 {
+		parts[0] = "unread"
+	}
+	for _, kind := range []struct {
+		name string
+		read bool
+	}{{schema.RuleAllowed, s.AllowedRead}, {schema.RuleBid, s.BidsRead}, {schema.RuleBlocked, s.BlockedRead}} {
+		if kind.read {
+			parts = append(parts, kind.name+":")
+		}
+		for _, r := range s.Rules {
+			if r.Rule != kind.name {
+				continue
+			}
+			if part := r.SourceID; r.Bid.Valid {
+				parts = append(parts, part+"="+r.Bid.V.String())
+			} else {
+				parts = append(parts, part)
+			}
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func TestSources_Golden(t *testing.T) {
+	for _, name := range cases(t, "sources", ".json") {
+		t.Run(name, func(t *testing.T) {
+			c := replying(t, map[string]string{"/v1/campaigns/C1000001/sources": "sources/" + name + ".json"})
+			e, err := c.Sources(t.Context(), "C1000001")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got strings.Builder
+			s, err := Sources(e, "C1000001", settings)
+			fmt.Fprintf(&got, "mode, unread %v, error %v\n", s.ModeUnread, err)
+			show(&got, s.Mode)
+			fmt.Fprintf(&got, "read: blocked %v, allowed %v, bids %v\n", s.BlockedRead, s.AllowedRead, s.BidsRead)
+			for _, r := range s.Rules {
+				got.WriteString("rule\n")
+				show(&got, r)
+			}
+			golden(t, "sources/"+name+".golden", got.String())
+		})
+	}
+}
+
+func TestSources_TakesEveryForm(t *testing.T) {
+	for name, tc := range map[string]struct{ body, want string }{
+		"mode/block":            {`{"mode":"block"}`, "block_list"},
+		"mode/blocklist":        {`{"source_mode":"BLOCKLIST"}`, "block_list"},
+		"mode/allow-list":       {`{"source_targeting_mode":"allow-list"}`, "allow_list"},
+		"mode/allow":            {`{"list_mode":"Allow"}`, "allow_list"},
+		"mode/new":              {`{"mode":"Smart List"}`, "Smart List"},
+		"mode/null":             {`{"mode":null}`, "NULL"},
+		"mode/missing":          {`{"blocked":[]}`, "unread blocked:"},
+		"mode/under-sources":    {`{"campaign_id":"C1000001","sources":{"mode":"block","blocked":["S1"]}}`, "block_list allowed: blocked: S1"},
+		"lists/both":            {`{"mode":"block","blocked_source_ids":["S2","S1","S2"],"allowed_source_ids":["S3"]}`, "block_list allowed: S3 blocked: S1 S2"},
+		"lists/objects":         {`{"mode":"allow","allowed_sources":[{"source_id":"S1","id":7},{"id":"S2"}],"blocked_sources":[]}`, "allow_list allowed: S1 S2 blocked:"},
+		"lists/own-alone":       {`{"mode":"block","blocked":["S1"]}`, "block_list allowed: blocked: S1"},
+		"lists/other-null":      {`{"mode":"allow","allowed":["S1"],"blocked":null}`, "allow_list allowed: S1 blocked:"},
+		"lists/own-null":        {`{"mode":"block","blocked":null,"allowed":[]}`, "block_list allowed:"},
+		"lists/own-missing":     {`{"mode":"allow","blocked":[]}`, "allow_list blocked:"},
+		"lists/mode-new":        {`{"mode":"smart","blocked":["S1"]}`, "smart blocked: S1"},
+		"one-list/block":        {`{"mode":"block","sources":["S1"]}`, "block_list allowed: blocked: S1"},
+		"one-list/allow":        {`{"mode":"allow","source_ids":[{"id":"S1"}]}`, "allow_list allowed: S1 blocked:"},
+		"one-list/named-counts": {`{"mode":"allow","allowed":["S2"],"sources":["S1"]}`, "allow_list allowed: S2 blocked:"},
+		"bids/null":             {`{"mode":"block","bid_overrides":null}`, "block_list"},
+		"bids/missing":          {`{"mode":"block"}`, "block_list"},
+		"bids/none":             {`{"mode":"block","bid_overrides":[]}`, "block_list bid_override:"},
+		"bids/none-map":         {`{"mode":"block","bid_overrides":{}}`, "block_list bid_override:"},
+		"bids/list":             {`{"bid_overrides":[{"source_id":"S2","bid":0.5},{"id":"S1","amount":1e-1},{"id":"S3","value":25}]}`, "unread bid_override: S1=0.10 S2=0.50 S3=25.00"},
+		"bids/list-null":        {`{"bid_overrides":[{"source_id":"S2","bid":null}]}`, "unread bid_override: S2"},
+		"bids/map":              {`{"source_bids":{"S2":0.5,"S1":0.123456,"S3":null}}`, "unread bid_override: S1=0.123456 S2=0.50 S3"},
+		"bids/map-of-objects":   {`{"bids":{"S2":{"bid":0.5},"S1":{"value":1,"source_id":"S1"}}}`, "unread bid_override: S1=1.00 S2=0.50"},
+		"bids/same-twice":       {`{"bids":[{"id":"S1","bid":0.5},{"id":"S1","bid":0.50}]}`, "unread bid_override: S1=0.50"},
+		"bids/noise":            {`{"bids":{"S1":0.30000000000000004}}`, "unread bid_override: S1=0.30"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Sources(entity(t, "C1000001", tc.body), "C1000001", settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := told(s); got != tc.want {
+				t.Errorf("told %q, want %q", got, tc.want)
+			}
+			if s.Mode.CampaignID != "C1000001" || s.Mode.AccountID != "acme" || s.Mode.RunID != "01KRUN" || s.Mode.Raw.V != tc.body {
+				t.Errorf("mode %+v", s.Mode)
+			}
+			for _, r := range s.Rules {
+				if r.CampaignID != "C1000001" || r.AccountID != "acme" || r.RunID != "01KRUN" {
+					t.Errorf("rule %+v", r)
+				}
+			}
+		})
+	}
+}
+
+func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
+	const modes, rules = "source_mode_history", "source_rule_history"
+	for name, tc := range map[string]struct {
+		body, table, column string
+		want                error
+		says                string
+	}{
+		"nothing":            {`{"websites":[],"x":1}`, modes, "source_mode", ErrForm, `an object with the keys "websites", "x": a form`},
+		"empty":              {`{}`, modes, "source_mode", ErrForm, "the keys none"},
+		"mode/number":        {`{"mode":1}`, modes, "source_mode", ErrNotText, "source_mode 1"},
+		"other-campaign":     {`{"campaign_id":"C1000002","mode":"block"}`, modes, "campaign_id", ErrOther, "C1000002"},
+		"list/text":          {`{"blocked":"S1"}`, rules, "blocked", ErrForm, `"S1"`},
+		"list/number":        {`{"blocked":[17]}`, rules, "blocked", ErrNotText, "17"},
+		"list/null-entry":    {`{"allowed":[null]}`, rules, "allowed", ErrForm, `"" is not the ID of a source`},
+		"list/odd-id":        {`{"allowed":["S 1"]}`, rules, "allowed", ErrForm, `"S 1" is not the ID of a source`},
+		"list/unknown":       {`{"allowed":[{"site":"S1","on":true}]}`, rules, "allowed", ErrForm, `the keys "on", "site"`},
+		"one-list/no-mode":   {`{"sources":["S1"]}`, rules, "rule", ErrForm, "without a known mode"},
+		"one-list/new-mode":  {`{"sources":["S1"],"mode":"smart"}`, rules, "rule", ErrForm, "without a known mode"},
+		"bids/text":          {`{"bid_overrides":"none"}`, rules, "bid_override", ErrForm, `"none"`},
+		"bids/number":        {`{"bid_overrides":0}`, rules, "bid_override", ErrForm, ""},
+		"bids/price-text":    {`{"bid_overrides":{"S1":"0.5"}}`, rules, "bid_override", schema.ErrNotNumber, `"0.5"`},
+		"bids/negative":      {`{"bid_overrides":{"S1":-0.5}}`, rules, "bid_override", ErrNegative, "-0.5"},
+		"bids/too-large":     {`{"bid_overrides":{"S1":1000000}}`, rules, "bid_override", schema.ErrRange, "1000000"},
+		"bids/map-key":       {`{"bid_overrides":{"S 1":0.5}}`, rules, "bid_override", ErrForm, `"S 1" is not the ID of a source`},
+		"bids/map-unknown":   {`{"bid_overrides":{"S1":{"usd":1}}}`, rules, "bid_override", ErrForm, `the keys "usd"`},
+		"bids/list-unknown":  {`{"bid_overrides":[{"source_id":"S1","usd":1}]}`, rules, "bid_override", ErrForm, `the keys "source_id", "usd"`},
+		"bids/list-no-id":    {`{"bid_overrides":[{"bid":1}]}`, rules, "bid_override", ErrForm, `the keys "bid"`},
+		"bids/list-of-texts": {`{"bid_overrides":["S1"]}`, rules, "bid_override", schema.ErrNotNumber, "S1"},
+		"bids/two-bids":      {`{"bid_overrides":[{"id":"S1","bid":1},{"id":"S1","bid":2}]}`, rules, "bid_override", errTwoBids, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Sources(entity(t, "C1000001", tc.body), "C1000001", settings)
+			wantFieldError(t, err, tc.want, tc.table, "C1000001", tc.column)
+			if !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("error %q does not say %q", err, tc.says)
+			}
+			if s.Rules != nil || s.BidsRead || s.BlockedRead || s.AllowedRead {
+				t.Errorf("read %+v beside an error", s)
+			}
+		})
+	}
+	_, err := Sources(extract.Entity{}, "C1000001", settings)
+	wantFieldError(t, err, ErrMissing, "source_mode_history", "", "campaign_id")
+}
