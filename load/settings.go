@@ -71,17 +71,25 @@ func (g *Staged) PutBidsRead(m Memory) {
 	g.tables[bidsRead] = &stagedTable{memory: &m}
 }
 
-// PutAccountState stages whose account the key acts on, and which campaigns are
-// archived and read whole.
-func (g *Staged) PutAccountState(pinned string, settled []string) {
-	g.pinned, g.settled = pinned, slices.Sorted(slices.Values(settled))
+// PinAccount stages whose account the key acts on; empty: it stays as it is.
+func (g *Staged) PinAccount(account string) { g.pinned = account }
+
+// PutSettled stages which campaigns are archived and have been read whole.
+func (g *Staged) PutSettled(campaigns []string) {
+	g.settled = slices.Compact(slices.Sorted(slices.Values(campaigns)))
+	if g.settled == nil {
+		g.settled = []string{}
+	}
 }
 
 // addTables takes in the staged settings tables.
 func (n *generation) addTables() error {
 	s := n.g.store
 	if n.g.pinned != "" {
-		n.acc.Pinned, n.acc.Settled = n.g.pinned, n.g.settled
+		n.acc.Pinned = n.g.pinned
+	}
+	if n.g.settled != nil {
+		n.acc.Settled = n.g.settled
 	}
 	for name, st := range n.g.tables {
 		if st.memory != nil {

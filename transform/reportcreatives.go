@@ -5,10 +5,12 @@ import (
 	"spendsync/schema"
 )
 
-// ReportCreative is what the report knows of a creative and the advertiser API
-// does not tell: the addresses of its images, and that it exists.
+// ReportCreative is what the report knows of a creative: the addresses of its
+// images, which the advertiser API does not tell, and for a creative that the API
+// does not list, all that there is to know.
 type ReportCreative struct {
 	CampaignID, CreativeID string // the creative's is empty where the report names none
+	Title, Message, Status schema.Null[string]
 	ImageURL, IconURL      schema.Null[string]
 }
 
@@ -33,18 +35,24 @@ func ReportCreatives(p extract.Page[extract.CreativeLine]) ([]ReportCreative, er
 		if to.CreativeID, err = intern.id(from.CreativeID); err != nil {
 			return nil, refuse("creative_id", from.CreativeID, err)
 		}
-		if to.ImageURL, err = address(intern, from.ImageURL); err != nil {
-			return nil, refuse("creative_image_url", from.ImageURL, err)
-		}
-		if to.IconURL, err = address(intern, from.IconURL); err != nil {
-			return nil, refuse("creative_icon_url", from.IconURL, err)
+		for _, f := range []struct {
+			column string
+			from   extract.Value
+			to     *schema.Null[string]
+		}{
+			{"creative_title", from.Title, &to.Title}, {"creative_message", from.Message, &to.Message}, {"creative_status", from.Status, &to.Status},
+			{"creative_image_url", from.ImageURL, &to.ImageURL}, {"creative_icon_url", from.IconURL, &to.IconURL},
+		} {
+			if *f.to, err = filled(intern, f.from); err != nil {
+				return nil, refuse(f.column, f.from, err)
+			}
 		}
 	}
 	return lines, nil
 }
 
-// address is a text; one that is absent, null or empty is none.
-func address(intern *Interner, v extract.Value) (schema.Null[string], error) {
+// filled is a text; one that is absent, null or empty is none.
+func filled(intern *Interner, v extract.Value) (schema.Null[string], error) {
 	s, err := intern.text(v)
 	if err != nil || s == "" {
 		return schema.Null[string]{}, err

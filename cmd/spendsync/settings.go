@@ -98,9 +98,12 @@ func (n *snapshot) run(ctx context.Context) (row schema.Run, err error) {
 	s := n.s
 	who, err := s.identity()
 	switch {
-	case err != nil:
+	case errors.Is(err, extract.ErrAuth):
 		n.fail("account", "me", "failed", err)
 		return row, fmt.Errorf("whom the key acts for: %w", err)
+	case err != nil:
+		// The account stays as it is pinned; the settings have no history but ours.
+		n.fail("account", "me", "failed", err)
 	case s.store.Account().Pinned != "" && who.account != s.store.Account().Pinned:
 		return row, fmt.Errorf("%w: %q", errOtherAccount, who.account)
 	}
@@ -125,7 +128,8 @@ func (n *snapshot) run(ctx context.Context) (row schema.Run, err error) {
 			return row, err
 		}
 	}
-	staged.PutAccountState(who.account, n.settledCampaigns())
+	staged.PinAccount(who.account)
+	staged.PutSettled(n.settledCampaigns())
 	s.tally.failures = append(s.tally.failures, n.failures...)
 	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
 	_, err = staged.Publish(context.WithoutCancel(ctx), load.Publication{

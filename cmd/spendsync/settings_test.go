@@ -377,6 +377,16 @@ func TestSettings_StubsForWhatOnlyTheReportKnows(t *testing.T) {
 	if got := w.ask("SELECT count(*) FROM spend_daily s LEFT JOIN creative c USING (account_id, creative_id) WHERE c.creative_id IS NULL AND s.creative_id <> ''"); got != "0" {
 		t.Errorf("%s rows of spend without a creative", got)
 	}
+	if got := w.ask("SELECT count(*) > 0 AND count(*) = count(status) FROM creative WHERE read_state = 'stub' AND campaign_id = '" + c + "'"); got != "true" {
+		t.Errorf("the hidden campaign's creatives have what the report tells: %s", got)
+	}
+	before := w.hashes("parquet")
+	w.must("sync")
+	for path, h := range w.hashes("parquet") {
+		if before[path] != h {
+			t.Errorf("%s changed", path)
+		}
+	}
 	w.change(adsim.Change{Campaign: c, Do: adsim.Show})
 	w.must("sync")
 	if got := w.ask("SELECT version_no, change_type, read_state FROM campaign_history WHERE campaign_id = '" + c + "'"); got != "1|first_read|ok" {

@@ -351,7 +351,33 @@ func advance[R any, P load.Versioned[R]](n *snapshot, staged *load.Staged, t sch
 	n.s.app.log.Debug("settings laid over their history", "table", t.Name, "first_seen", st.FirstSeen, "stubs", st.Stubs, "versions", st.Versions,
 		"deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled, "confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
 	n.s.versions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
+	if creatives, ok := any(next.Rows).([]schema.Creative); ok {
+		n.describeStubs(creatives)
+	}
 	return load.PutHistory(staged, t, next)
+}
+
+// describeStubs gives creatives that only the report knows the texts that it has.
+// They are no reading of the creative, so they make no version either.
+func (n *snapshot) describeStubs(rows []schema.Creative) {
+	lines := map[string]*transform.ReportCreative{}
+	for i := range n.lines {
+		lines[n.lines[i].CreativeID] = &n.lines[i]
+	}
+	for i := range rows {
+		r := &rows[i]
+		l := lines[r.CreativeID]
+		if l == nil || r.ReadState != schema.ReadStub {
+			continue
+		}
+		for to, from := range map[*schema.Null[string]]schema.Null[string]{
+			&r.Title: l.Title, &r.Message: l.Message, &r.Status: l.Status, &r.ImageURL: l.ImageURL, &r.IconURL: l.IconURL,
+		} {
+			if from.Valid {
+				*to = from
+			}
+		}
+	}
 }
 
 // bidsRead moves on when each campaign's bids could last be read.

@@ -223,7 +223,7 @@ func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) 
 		return row, errors.Join(errs...)
 	}
 	if who, err := s.identity(); err == nil {
-		s.staged.PutAccountState(who.account, s.store.Account().Settled)
+		s.staged.PinAccount(who.account)
 	}
 	// A signal stops the reading, not the publishing of what is complete.
 	_, err = s.staged.Publish(context.WithoutCancel(ctx), load.Publication{

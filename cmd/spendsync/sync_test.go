@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -339,9 +340,11 @@ func TestSync_StoppedBySignal(t *testing.T) {
 	w.env["REPORT_CONCURRENCY"] = "1"
 	ctx, cancel := context.WithCancel(t.Context())
 	// The tenth day stalls; then the signal comes.
-	w.service.Fail(adsim.Fault{Kind: "stall", Day: (w.today() - 23).String()})
+	stalled := (w.today() - 23).String()
+	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Day: stalled})
 	go func() {
-		for len(w.service.Requests()) < 11 && ctx.Err() == nil {
+		reached := func(r adsim.Request) bool { return strings.Contains(r.Query, "start_date="+stalled) }
+		for !slices.ContainsFunc(w.service.Requests(), reached) && ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		cancel()
