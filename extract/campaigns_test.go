@@ -138,7 +138,7 @@ func TestCampaigns_MeetsEveryFault(t *testing.T) {
 		for times, want := range map[int]string{1: tc.once, 0: tc.ever} {
 			t.Run(fmt.Sprintf("%s/times-%d", name, times), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := newAdvertiser(adsim.Config{Campaigns: 140, CreativesPerCampaign: 1})
+					s := newAdvertiser(adsim.Config{Campaigns: 110, CreativesPerCampaign: 1})
 					f := tc.fault
 					// The second page of a walk, which begins with entry 100.
 					f.Path, f.Query, f.Times = "/v1/campaigns", "offset=99", times

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -203,4 +204,36 @@ func TestIDs_HaveTheirForm(t *testing.T) {
 			check(t, id, tc.valid(id), false)
 		}
 	}
+}
+
+// FuzzList: a reply gives entries that are whole JSON with an ID each, or an error.
+func FuzzList(f *testing.F) {
+	for _, body := range []string{
+		`{"campaigns":[{"id":"C1000001","x":[1,{}]}],"total":1}`, ` [ {"campaign_id":"C1000001"} ] `, `{"data":{"items":[{"campaign":{"id":"C1000001"}}]}}`,
+		`{"items":[],"meta":{"total":0}}`, `[{"id":1}]`, `{"data":[],"items":[]}`, `[`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		entries, total, err := campaignResource().list(body)
+		if err != nil {
+			if !errors.Is(err, ErrContract) || entries != nil {
+				t.Errorf("%d entries, error %v", len(entries), err)
+			}
+			return
+		}
+		if total < -1 {
+			t.Errorf("total %d", total)
+		}
+		for _, e := range entries {
+			if !IsCampaignID(e.ID) || !json.Valid(e.Raw) {
+				t.Errorf("entry %q: %s", e.ID, e.Raw)
+			}
+			for name, v := range e.Fields {
+				if !json.Valid(v) {
+					t.Errorf("%s of %s: %s", name, e.ID, v)
+				}
+			}
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"spendsync/extract"
 	"spendsync/schema"
@@ -193,6 +194,7 @@ var (
 	limitKindKeys = []string{"kind", "type", "name", "action", "change"}
 	limitUsedKeys = []string{"used", "used_today", "count", "current"}
 	limitMostKeys = []string{"limit", "allowed", "max", "maximum", "budget", "total"}
+	limitLeftKeys = []string{"remaining", "left"}
 	limitEndsKeys = []string{"resets_at", "reset_at", "reset_time", "resets", "reset"}
 )
 
@@ -252,15 +254,18 @@ func (a *accountReader) limitList(around reader, list []extract.Value) []schema.
 
 func (a *accountReader) limit(around reader, kind string, fields map[string]extract.Value) schema.AccountLimit {
 	r := reader{findings: a.findings, from: []map[string]extract.Value{fields}}
-	if !r.has(limitUsedKeys) && !r.has(limitMostKeys) {
-		a.refuse("kind "+kind, nil, unknownKeys(fields))
+	if len(kind) > maxID || strings.ContainsFunc(kind, unicode.IsControl) {
+		a.refuse("kind", extract.Value(kind), ErrControl)
+	}
+	if !r.has(limitUsedKeys) && !r.has(limitMostKeys) && !r.has(limitLeftKeys) {
+		a.refuse("kind", extract.Value(kind), unknownKeys(fields))
 	}
 	l := schema.AccountLimit{
 		AccountID: a.c.Account, SeenAt: a.seenAt, LimitKind: kind, RunID: a.c.RunID,
 		Used:    read(r, optional, whole, "used", limitUsedKeys...),
 		Allowed: read(r, optional, whole, "allowed", limitMostKeys...),
 	}
-	left := read(r, optional, whole, "used", "remaining", "left")
+	left := read(r, optional, whole, "used", limitLeftKeys...)
 	if !r.has(limitUsedKeys) && left.Valid && l.Allowed.Valid {
 		l.Used = schema.Some(max(0, l.Allowed.V-left.V))
 	}

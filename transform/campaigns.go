@@ -71,12 +71,13 @@ func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContrac
 //	daily_spend_limit                NULL: no limit       unread
 //	start_date                       NULL                 unread: it has a default
 //	source mode                      NULL                 unread: the description promises it
-//	target_cpa                       NULL: off            NULL: optional
-//	end_date                         NULL: never          NULL: optional
+//	target_cpa                       NULL: off            NULL; unread without the single read
+//	end_date                         NULL: never          NULL; unread without the single read
 //	audience                         all of it unread     all of it unread
 //	a field of a present audience    NULL: not restricted NULL: an empty one is everyone
 //	unsupported_targeting            as missing           false; unread without an audience
 //
+// Without the single read nobody knows whether a list leaves out what is set.
 // unsupported_targeting counts wherever it is true, beside the audience or within
 // it. The source mode lies under source_targeting_mode, source_mode, sources_mode
 // or targeting_mode.
@@ -95,15 +96,19 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	if err != nil {
 		return schema.Campaign{}, nil, err
 	}
+	settable := optional
+	if detail.Raw == nil {
+		settable = needed
+	}
 	row = schema.Campaign{
 		AccountID: c.Account, CampaignID: r.id,
 		Name:            read(r, needed, r.text, "name"),
 		Status:          read(r, needed, r.lower, "status"),
 		DefaultBid:      read(r, needed, bid, "default_bid"),
 		DailySpendLimit: read(r, needed, amount, "daily_spend_limit"),
-		TargetCPA:       read(r, optional, amount, "target_cpa"),
+		TargetCPA:       read(r, settable, amount, "target_cpa"),
 		StartAt:         read(r, needed, r.instant, "start_at", "start_date"),
-		EndAt:           read(r, optional, r.instant, "end_at", "end_date"),
+		EndAt:           read(r, settable, r.instant, "end_at", "end_date"),
 	}
 	audience, known := r.within("audience")
 	restriction := optional

@@ -14,6 +14,7 @@ import (
 // TestSync_FullDisk fills the volume at several points of a sync: each time the
 // run says so with exit 7, what was published stands, and with room it goes on.
 func TestSync_FullDisk(t *testing.T) {
+	skipShort(t)
 	if os.Getuid() != 0 {
 		t.Skip("mounting a small volume takes root; .ci/run has it")
 	}

@@ -99,6 +99,7 @@ func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 // the service restates days between; one clean run must end in the state of a
 // store that was never disturbed.
 func TestSync_KilledAtRandom(t *testing.T) {
+	skipShort(t)
 	kills := 6
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
 		kills = n

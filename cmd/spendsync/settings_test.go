@@ -341,6 +341,7 @@ func TestSettings_AsOfAnInstant(t *testing.T) {
 }
 
 func TestSettings_ShapesGiveTheSameTables(t *testing.T) {
+	skipShort(t)
 	t.Parallel()
 	var want string
 	for i, shape := range []string{"bare", "data", "items+longids", "named+longids+bidmap+limitmap+nototals"} {

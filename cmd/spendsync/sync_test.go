@@ -58,6 +58,15 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
+// skipShort leaves out what takes long and shows the race detector nothing that
+// other tests do not.
+func skipShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out with -short")
+	}
+}
+
 func (w *world) environ() []string {
 	var env []string
 	for k, v := range w.env {
