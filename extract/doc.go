@@ -21,7 +21,7 @@
 //   - A read ends: by its answer, by an error, or with its context.
 //
 // Errors are told apart with [errors.Is] and [errors.As]: [ErrAuth],
-// [ErrUnavailable], [ErrContract], [ErrUnreachable] and [UnprovenError].
+// [ErrUnavailable], [ErrContract], [ErrUnreachable], [ErrNotFound] and [UnprovenError].
 // A context that ends is the context's error.
 //
 // The package stores nothing and knows nothing of Arrow, Parquet or DuckDB.

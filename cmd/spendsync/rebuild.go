@@ -8,10 +8,23 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"github.com/spf13/cobra"
 
 	"spendsync/load"
 	"spendsync/schema"
 )
+
+func (a *app) rebuildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			return a.mend(cmd.Context(), "rebuild", func(*mender) error { return nil })
+		},
+	}
+}
 
 // mender is a run that publishes without asking the service anything.
 type mender struct {

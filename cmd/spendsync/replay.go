@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+func (a *app) replayCommand() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use: "replay", Short: "Make days again from their stored replies",
+		Long: "Reads the stored replies of the account's days again, as the service sent them, and stores what differs from what is published.\n" +
+			"It mends a damaged Parquet file of a day, and a mistake of an earlier version's parser. Nothing is asked of the service.",
+		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			first, last := schema.Date(-1<<31), schema.Date(1<<31-1)
+			var err error
+			if from != "" {
+				if first, err = schema.ParseDate(from); err != nil {
+					return usage("--from: %v", err)
+				}
+			}
+			if to != "" {
+				if last, err = schema.ParseDate(to); err != nil {
+					return usage("--to: %v", err)
+				}
+			}
+			return a.mend(cmd.Context(), "replay", func(m *mender) error { return m.replay(cmd.Context(), first, last) })
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "first Chicago day, YYYY-MM-DD (default: the first stored)")
+	cmd.Flags().StringVar(&to, "to", "", "last Chicago day, YYYY-MM-DD (default: the last stored)")
+	return cmd
+}
+
+var errNoReplies = errors.New("no replies are kept of this day")
+
+// storedDay is the published rows of a day, or none if its file is damaged: then
+// the replies are all there is.
+func (m *mender) storedDay(day schema.Date) (rows []schema.Spend, damaged bool, err error) {
+	rows, err = m.store.StoredDay(day)
+	if errors.Is(err, load.ErrDamaged) {
+		m.app.log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(), "error", err)
+		return nil, true, nil
+	}
+	return rows, false, err
+}
+
+// replay makes the days of a range again.
+func (m *mender) replay(ctx context.Context, first, last schema.Date) error {
+	known := m.store.Account()
+	for _, day := range known.DayList() {
+		if day < first || day > last {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := m.replayDay(ctx, day, known.Days[day]); err != nil {
+			m.note(day, err)
+		}
+	}
+	return nil
+}
+
+func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day) error {
+	stored, damaged, err := m.storedDay(day)
+	if err != nil {
+		return err
+	}
+	pages, err := m.store.RawPages(day)
+	if err != nil {
+		return err
+	}
+	if len(pages) == 0 {
+		if damaged {
+			return fmt.Errorf("the stored file is damaged, and %w: %w", errNoReplies, load.ErrDamaged)
+		}
+		m.skipped++
+		return nil
+	}
+	c := transform.SpendContext{Account: m.app.cfg.Account, RunID: m.runID, Day: day, SeenAt: schema.InstantOf(m.start)}
+	if damaged {
+		// Nobody knows any more when each row was first seen: not after this.
+		c.SeenAt = known.LastReadAt
+	}
+	rows, err := rowsOf(c, pages)
+	if err == nil {
+		rows, err = load.SortDay(rows)
+	}
+	if err != nil {
+		return fmt.Errorf("its replies: %w", err)
+	}
+	hash := load.HashDay(rows)
+	m.replayed++
+	if hash == known.ContentHash && !damaged {
+		return nil
+	}
+	sums, err := load.SumDay(rows)
+	if err != nil {
+		return err
+	}
+	by := load.Reading{At: c.SeenAt, RunID: m.runID, WasOver: known.WasOver(day) && !damaged}
+	merged, changes, _ := load.MergeDay(stored, rows, by)
+	m.changed++
+	return m.staged.PutDay(ctx, load.ProvenDay{
+		Day: day, Hash: hash, Sums: sums, Replayed: true,
+		Records: transform.Records(schema.SpendDaily, merged), Changes: changes,
+	})
+}
+
+// rowsOfReplies makes the rows of a day again from its stored replies.
+func rowsOfReplies(account string, day schema.Date, pages [][]byte) ([]schema.Spend, error) {
+	return rowsOf(transform.SpendContext{Account: account, Day: day}, pages)
+}
+
+func rowsOf(c transform.SpendContext, pages [][]byte) ([]schema.Spend, error) {
+	intern := transform.NewInterner()
+	var rows []schema.Spend
+	for i, body := range pages {
+		page, err := extract.DecodeSpend(body)
+		if err != nil {
+			return nil, fmt.Errorf("page %d: %w", i+1, err)
+		}
+		more, _, err := transform.Spend(page, c, intern)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
