@@ -45,10 +45,11 @@ type run struct {
 	account string
 	at      time.Time
 	opts    Options
+	outlook *Outlook // told by the last publication
 }
 
 func newRun(t *testing.T, dir string) run {
-	return run{t: t, dir: dir, account: "acme", at: now, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second}}
+	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second}}
 }
 
 var runs int
@@ -102,6 +103,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 		Since: schema.DateOf(r.at) - schema.ReachDays,
 		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen, FinishedAt: seen, Outcome: "stored", RunID: id}},
 		Run: func(o Outlook) schema.Run {
+			*r.outlook = o
 			return schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen, Generation: o.Generation, Published: true, RunID: id}
 		},
 	})
@@ -304,6 +306,30 @@ func TestPublish_AnOpenDayIsNotRestated(t *testing.T) {
 	r.mustSync(map[schema.Date][]schema.Spend{today: {}})
 	if got := query(t, dir, "SELECT op, old_spend FROM spend_change"); got != "delete|2.000000" {
 		t.Errorf("spend_change = %s, want delete|2.000000", got)
+	}
+}
+
+// TestPublish_MournsALostDayOnce lets days leave the reach unread: the first run
+// that finds them says so, and only that one; they stay lost in the coverage.
+func TestPublish_MournsALostDayOnce(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	r.mustSync(twoDays())
+	r.at = r.at.AddDate(0, 0, 36)
+	today := schema.DateOf(r.at)
+	only := map[schema.Date][]schema.Spend{today: {spendRow(today, "S1", 1)}}
+	r.mustSync(only)
+	// In reach then and never read: 33 days up to the first run's, less the two that
+	// it stored, and three more that came and went.
+	if got := len(r.outlook.NewlyLost); got != 34 {
+		t.Errorf("%d days newly lost, want 34: %v", got, r.outlook.NewlyLost)
+	}
+	r.at = r.at.Add(time.Minute)
+	r.mustSync(only)
+	if got := r.outlook.NewlyLost; len(got) != 0 {
+		t.Errorf("a second run mourns %v again", got)
+	}
+	if got := query(t, r.dir, "SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "final|2\nlost|34\nmissing|32\nopen|1" {
+		t.Errorf("coverage = %s", got)
 	}
 }
 
