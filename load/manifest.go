@@ -107,6 +107,15 @@ type FileInfo struct {
 	RunID  string      `json:"run_id"`
 }
 
+// mend is what makes a damaged file whole again: the replies hold the report, and
+// nothing but the report.
+func (f *FileInfo) mend() string {
+	if f.Table == schema.SpendDaily.Name {
+		return mendReplay
+	}
+	return mendBackup
+}
+
 // ReadManifest reads the published generation of a data directory. It takes no
 // lock: the manifest is replaced whole, by a rename.
 func ReadManifest(dir string) (*Manifest, error) {

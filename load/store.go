@@ -221,10 +221,7 @@ func readPublished[R any](dir, path string, info *FileInfo, t schema.TableOf[R])
 
 // checkBytes compares a file with what was published.
 func checkBytes(dir, path string, info *FileInfo) error {
-	mend := mendReplay
-	if info.Kind == KindRaw {
-		mend = ""
-	}
+	mend := info.mend()
 	sha, size, err := hashFile(filepath.Join(dir, path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

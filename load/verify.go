@@ -169,10 +169,10 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 
 func countRows(path string, info *FileInfo, rows int64, err error) error {
 	if err != nil {
-		return damaged(path, mendReplay, "%v", err)
+		return damaged(path, info.mend(), "%v", err)
 	}
 	if rows != info.Rows {
-		return damaged(path, mendReplay, "it has %d rows, and had %d when it was published", rows, info.Rows)
+		return damaged(path, info.mend(), "it has %d rows, and had %d when it was published", rows, info.Rows)
 	}
 	return nil
 }
