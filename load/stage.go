@@ -168,19 +168,6 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 	return &FileInfo{Kind: KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}, nil
 }
 
-// Proven are the days that would be published now.
-func (g *Staged) Proven() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := 0
-	for _, d := range g.days {
-		if d.proven != nil {
-			n++
-		}
-	}
-	return n
-}
-
 // Discard removes the staging area. Once a commit has begun it leaves it alone:
 // what is still there then is needed to roll the commit forward.
 func (g *Staged) Discard() error {

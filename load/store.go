@@ -54,15 +54,15 @@ type Store struct {
 	base    *Manifest    // the generation this run started from; nil: none yet
 }
 
-// accountName is what an account may be called: it is part of paths and SQL.
-var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
+// AccountName is what an account may be called: it is part of paths and SQL.
+var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // Open takes the account's lock, or fails at once with [ErrLocked] if another
 // run of the account holds it. It then finishes what a dead run has committed,
 // removes what it has not, and reads the published generation.
 func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
-	if !accountName.MatchString(account) {
-		return nil, fmt.Errorf("account %.60q does not match %s", account, accountName)
+	if !AccountName.MatchString(account) {
+		return nil, fmt.Errorf("account %.60q does not match %s", account, AccountName)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -25,9 +25,6 @@ func (t *Table) SQLColumns(without ...string) string {
 	return sqlList(slices.DeleteFunc(t.ColumnNames(), func(n string) bool { return slices.Contains(without, n) }))
 }
 
-// SQLKey is the list of the quoted key columns.
-func (t *Table) SQLKey() string { return sqlList(t.KeyNames()) }
-
 func sqlList(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {

@@ -19,6 +19,7 @@ import (
 	"github.com/sethvargo/go-envconfig"
 
 	"spendsync/extract"
+	"spendsync/load"
 )
 
 const envPrefix = "SPENDSYNC_"
@@ -95,14 +96,12 @@ func configError(err error) string {
 	return text
 }
 
-var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
-
 // check refuses values that no command could work with.
 func (c *config) check() error {
 	oneOf := func(v string, allowed ...string) bool { return slices.Contains(allowed, v) }
 	switch {
-	case !accountName.MatchString(c.Account):
-		return usage("%sACCOUNT=%q does not match %s", envPrefix, c.Account, accountName)
+	case !load.AccountName.MatchString(c.Account):
+		return usage("%sACCOUNT=%q does not match %s", envPrefix, c.Account, load.AccountName)
 	case strings.ContainsRune(c.DataDir, 0):
 		return usage("%sDATA_DIR holds a NUL", envPrefix)
 	case c.YoungDays < 0 || c.YoungDays > 33:

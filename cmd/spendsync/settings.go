@@ -58,7 +58,12 @@ func (s *syncer) refuseOtherAccount(ctx context.Context) error {
 	}
 	pinned := s.store.Account().Pinned
 	who, err := s.identity()
-	if err != nil || pinned == "" || who.account == pinned {
+	if err != nil {
+		return nil
+	}
+	if pinned == "" || who.account == pinned {
+		// Pinned here, where the answer is known: asking again would wait again.
+		s.staged.PinAccount(who.account)
 		return nil
 	}
 	return fmt.Errorf("%w: account %s in this warehouse is %q, the key acts on %q; use another %sACCOUNT or the right key",
@@ -84,7 +89,8 @@ func (s *syncer) copySettings(ctx context.Context, report schema.Run) schema.Run
 	s.tally.failures = append(s.tally.failures, failure{"settings", err})
 	row = s.publishedRow(s.outlook)
 	if code := codeOf(err); code != exitOK && !s.tally.stopped {
-		row.ExitCode, row.Outcome = int64(s.tally.settingsCode(s.outlook, code)), exitInfo(s.tally.settingsCode(s.outlook, code)).means
+		code = s.tally.settingsCode(s.outlook, code)
+		row.ExitCode, row.Outcome = int64(code), exitInfo(code).means
 	}
 	row.Generation = report.Generation
 	if err := s.store.RecordFailure(row, nil); err != nil {

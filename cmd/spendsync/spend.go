@@ -79,7 +79,6 @@ func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
 func (s *syncer) addRead(step *schema.Step, read *dayRead, diff load.DayDiff) {
 	step.Pages, step.Rows, step.Bytes, step.Rounded = int64(read.pages), read.sums.Rows, read.bytes, int64(read.rounded)
 	s.rows += read.sums.Rows
-	s.bytes += read.bytes
 	s.diff.Inserted += diff.Inserted
 	s.diff.Updated += diff.Updated
 	s.diff.Deleted += diff.Deleted

@@ -96,7 +96,6 @@ type syncer struct {
 	seen  []schema.UnknownField
 	diff  load.DayDiff
 	rows  int64
-	bytes int64
 }
 
 // sync runs the order of steps: open the store, plan, read and prove the days,
@@ -221,9 +220,6 @@ func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) 
 			errs = append(errs, f.err)
 		}
 		return row, errors.Join(errs...)
-	}
-	if who, err := s.identity(); err == nil {
-		s.staged.PinAccount(who.account)
 	}
 	// A signal stops the reading, not the publishing of what is complete.
 	_, err = s.staged.Publish(context.WithoutCancel(ctx), load.Publication{
