@@ -128,8 +128,14 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	for _, v := range o.Views {
 		statements = append(statements, v.createSQL()...)
 	}
-	statements = append(statements, "COMMIT", "CHECKPOINT w", "USE memory", "DETACH w")
 	if err := execAll(ctx, conn, statements); err != nil {
+		return err
+	}
+	comments, err := columnComments(ctx, conn, o.Views)
+	if err != nil {
+		return err
+	}
+	if err := execAll(ctx, conn, append(comments, "COMMIT", "CHECKPOINT w", "USE memory", "DETACH w")); err != nil {
 		return err
 	}
 	// Closing proves nothing, an absent log does.
@@ -168,6 +174,32 @@ func (v View) createSQL() []string {
 	return append(create,
 		fmt.Sprintf("CREATE OR REPLACE VIEW %s AS %s", name, v.SQL),
 		fmt.Sprintf("COMMENT ON VIEW %s IS %s", name, schema.QuoteText(v.Doc)))
+}
+
+// columnComments comment every column of the views that there is something to
+// say about.
+func columnComments(ctx context.Context, conn *sql.Conn, views []View) ([]string, error) {
+	docs := map[[2]string]map[string]string{}
+	for _, v := range views {
+		docs[[2]string{v.Schema, v.Name}] = v.Columns
+	}
+	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT v.internal"
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	defer rows.Close()
+	var statements []string
+	for rows.Next() {
+		var in, view, column string
+		if err := rows.Scan(&in, &view, &column); err != nil {
+			return nil, err
+		}
+		if doc := docs[[2]string{in, view}][column]; doc != "" {
+			statements = append(statements, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view), schema.Quote(column), schema.QuoteText(doc)))
+		}
+	}
+	return statements, rows.Err()
 }
 
 // readParquetSQL names the files outright: the values are in the files, never in

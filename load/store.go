@@ -40,8 +40,9 @@ type Options struct {
 // parameters.
 type View struct {
 	Schema, Name, SQL string
-	Doc               string // the comment on a view
-	Parameters        string // of a macro, comma-joined
+	Doc               string            // the comment on a view
+	Columns           map[string]string // comments on columns; a view need not have all of them
+	Parameters        string            // of a macro, comma-joined
 }
 
 // Store is the data directory, held by one run of one account: nobody else

@@ -1,6 +1,29 @@
 // Package queries holds the questions: SQL files, embedded. It knows SQL and the
 // names of tables, and no Go type of this module.
 //
-// A file in asks/ is one ready question about a warehouse. Its first comment line
-// is the question, its second the trap of the answer.
+//	views/main/   settings as they are now
+//	views/mart/   one question each, the files named as the views
+//	macros/       questions about an instant or a span: table macros
+//	asks/         ready questions for `spendsync query`, with parameters
+//	thresholds.csv  the numbers that answers turn on: the view mart.threshold
+//	columns.csv     what columns mean that have one meaning everywhere
+//
+// A file opens with comment lines: the question, then the trap of its answer, then
+// what it needs of
+//
+//	-- Column NAME: what it means.          (over columns.csv; see below)
+//	-- Parameters: a, b                     (of a table macro)
+//	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
+//
+// Every column of a view has a comment in the warehouse: the file's line, else that
+// of columns.csv, else the column's meaning in the tables of the dictionary.
+//
+// To hold in every view: sums before ratios, NULLIF under every division, the count
+// beside every rate; AS before every alias; no cast of an instant to a date and no
+// arithmetic of instants with intervals, for both follow the zone of whoever reads
+// (main.calendar has the Chicago bounds; epoch() gives seconds); full names such as
+// main.spend_daily, and no macro in a view, for a reader may attach the file under
+// another name; numbers to decide by from mart.threshold. A view that depends on the moment says now().
+//
+// Its tests are cases in testdata/queries: tables in, answer out.
 package queries

@@ -2,14 +2,18 @@ package queries
 
 import (
 	"embed"
+	"encoding/csv"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-//go:embed asks/*.sql views/*/*.sql macros/*.sql
+//go:embed asks/*.sql views/*/*.sql macros/*.sql thresholds.csv columns.csv
 var files embed.FS
 
 // Query is one question in SQL.
@@ -17,19 +21,35 @@ type Query struct {
 	Schema     string // of a view; "main" for macros
 	Name       string // the file's name
 	Question   string
-	Trap       string // how the answer is easily misread
-	Parameters string // of a macro, comma-joined
+	Trap       string            // how the answer is easily misread
+	Parameters string            // of a macro, comma-joined
+	Params     []Param           // of a ready question
+	Columns    map[string]string // what columns mean, where the file or the glossary says it
 	SQL        string
+}
+
+// Param is a parameter of a ready question; the SQL names it with a dollar sign.
+type Param struct{ Name, Default, Doc string }
+
+// Threshold is a number that answers turn on.
+type Threshold struct {
+	Name, Value   string
+	Unit, Meaning string
 }
 
 // Asks are the ready questions, by name.
 func Asks() []Query { return read("asks", "") }
 
-// Views are the views that every warehouse has, main before mart.
-func Views() []Query { return slices.Concat(read("views/main", "main"), read("views/mart", "mart")) }
-
-// Macros are the table macros that every warehouse has.
-func Macros() []Query { return read("macros", "main") }
+// Views are the views and table macros that every warehouse has, each after
+// those that it asks. The values replace those of [Thresholds]; a name that is
+// not among them, or a value that is no number, is an error.
+func Views(values map[string]string) ([]Query, error) {
+	t, err := thresholdView(values)
+	if err != nil {
+		return nil, err
+	}
+	return inOrder(slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"), []Query{t})), nil
+}
 
 // Find is the ready question of that name.
 func Find(name string) (Query, error) {
@@ -41,12 +61,93 @@ func Find(name string) (Query, error) {
 	return Query{}, fmt.Errorf("there is no question %q", name)
 }
 
+// Thresholds are the numbers that answers turn on, as they are by default.
+func Thresholds() []Threshold {
+	var all []Threshold
+	for _, r := range readCSV("thresholds.csv") {
+		all = append(all, Threshold{Name: r[0], Value: r[1], Unit: r[2], Meaning: r[3]})
+	}
+	return all
+}
+
+// thresholdView is the view mart.threshold.
+func thresholdView(values map[string]string) (Query, error) {
+	known := map[string]bool{}
+	var rows []string
+	for _, t := range Thresholds() {
+		known[t.Name] = true
+		v := t.Value
+		if set, ok := values[t.Name]; ok {
+			if !number.MatchString(set) {
+				return Query{}, fmt.Errorf("threshold %s=%q is no number such as %s", t.Name, set, t.Value)
+			}
+			v = set
+		}
+		rows = append(rows, fmt.Sprintf("(%s, %s, %s, %s)", quote(t.Name), v, quote(t.Unit), quote(t.Meaning)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !known[name] {
+			return Query{}, fmt.Errorf("there is no threshold %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+	}
+	return Query{
+		Schema: "mart", Name: "threshold",
+		Question: "Which numbers do the answers in mart turn on?",
+		Trap:     "they are the publishing run's; another run may be configured otherwise.",
+		Columns: map[string]string{
+			"name": "Name of the threshold, as in SPENDSYNC_THRESHOLDS.", "value": "The number in force.",
+			"unit": "What the number counts.", "meaning": "What turns on it.",
+		},
+		SQL: "SELECT t.name, t.value::DOUBLE AS value, t.unit, t.meaning\nFROM (VALUES\n  " + strings.Join(rows, ",\n  ") + "\n) AS t(name, value, unit, meaning)",
+	}, nil
+}
+
+var number = regexp.MustCompile(`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`)
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+
+// reference is how a file names a view of ours.
+var reference = regexp.MustCompile(`\b(main|mart)\.([a-z_0-9]+)`)
+
+// inOrder puts each view after those that it asks, else by schema and name.
+func inOrder(all []Query) []Query {
+	byName := map[string]*Query{}
+	for i, q := range all {
+		if q.Parameters == "" {
+			byName[q.Schema+"."+q.Name] = &all[i]
+		}
+	}
+	var ordered []Query
+	done := map[*Query]bool{}
+	var visit func(q *Query)
+	visit = func(q *Query) {
+		if done[q] {
+			return
+		}
+		done[q] = true
+		for _, m := range reference.FindAllString(q.SQL, -1) {
+			if other := byName[m]; other != nil {
+				visit(other)
+			}
+		}
+		ordered = append(ordered, *q)
+	}
+	for i := range all {
+		visit(&all[i])
+	}
+	return ordered
+}
+
 // read reads the files of a folder. They are embedded, so an error is a
 // programmer's mistake that the first test shows.
 func read(dir, schema string) []Query {
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {
 		panic(err)
+	}
+	glossary := map[string]string{}
+	for _, r := range readCSV("columns.csv") {
+		glossary[r[0]] = r[1]
 	}
 	var all []Query
 	for _, e := range entries {
@@ -56,24 +157,56 @@ func read(dir, schema string) []Query {
 		}
 		q := parse(string(b))
 		q.Schema, q.Name = schema, strings.TrimSuffix(e.Name(), ".sql")
+		for name, doc := range glossary {
+			if q.Columns[name] == "" {
+				q.Columns[name] = doc
+			}
+		}
 		all = append(all, q)
 	}
 	return all
 }
 
-// parse takes the comment lines at the top of a file: the question, its trap, and
-// a macro's parameters.
-func parse(text string) (q Query) {
+// readCSV reads an embedded table without its heading.
+func readCSV(name string) [][]string {
+	b, err := files.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(b))).ReadAll()
+	if err != nil {
+		panic(err)
+	}
+	return rows[1:]
+}
+
+// The comment lines at the top of a file that are neither question nor trap.
+var (
+	columnLine = regexp.MustCompile(`^Column ([a-z_0-9]+): (.+)$`)
+	paramLine  = regexp.MustCompile(`^Parameter ([a-z_0-9]+): ("[^"]*"|[^,]*), (.+)$`)
+)
+
+// parse takes the comment lines at the top of a file: the question, its trap, a
+// macro's parameters, the parameters of a ready question and what columns mean.
+func parse(text string) Query {
+	q := Query{Columns: map[string]string{}}
 	for strings.HasPrefix(text, "--") {
 		line, rest, _ := strings.Cut(text, "\n")
 		line, text = strings.TrimSpace(strings.TrimPrefix(line, "--")), rest
-		switch {
-		case strings.HasPrefix(line, "Trap:"):
-			q.Trap = strings.TrimSpace(strings.TrimPrefix(line, "Trap:"))
-		case strings.HasPrefix(line, "Parameters:"):
-			q.Parameters = strings.TrimSpace(strings.TrimPrefix(line, "Parameters:"))
-		default:
-			q.Question = line
+		if trap, ok := strings.CutPrefix(line, "Trap: "); ok {
+			q.Trap = trap
+		} else if names, ok := strings.CutPrefix(line, "Parameters: "); ok {
+			q.Parameters = names
+		} else if m := columnLine.FindStringSubmatch(line); m != nil {
+			q.Columns[m[1]] = m[2]
+		} else if m := paramLine.FindStringSubmatch(line); m != nil {
+			value := m[2]
+			if unquoted, err := strconv.Unquote(value); err == nil {
+				value = unquoted
+			}
+			q.Params = append(q.Params, Param{m[1], value, m[3]})
+		} else {
+			q.Question += line
 		}
 	}
 	q.SQL = strings.TrimSuffix(strings.TrimSpace(text), ";")

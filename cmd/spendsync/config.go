@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,6 +21,7 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/queries"
 )
 
 const envPrefix = "SPENDSYNC_"
@@ -53,6 +55,8 @@ type config struct {
 	DuckDBMemory  string        `env:"DUCKDB_MEMORY" doc:"DuckDB's memory limit, such as 512MiB" from:"half of the cgroup's limit"`
 	DuckDBThreads int           `env:"DUCKDB_THREADS" doc:"DuckDB's threads" from:"the cgroup's processors"`
 
+	Thresholds map[string]string `env:"THRESHOLDS, separator==" doc:"other values for mart.threshold, such as block_spend_in_targets=2,balance_stop=0"`
+
 	LogFormat string `env:"LOG_FORMAT" doc:"text or json" from:"text on a terminal, else json"`
 	LogLevel  string `env:"LOG_LEVEL, default=info" doc:"debug, info, warn or error"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false" doc:"allow plain http to a host that is not loopback"`
@@ -60,6 +64,8 @@ type config struct {
 	// unknown are variables with our prefix that nobody reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
 	unknown []string
+
+	transport http.RoundTripper // to both interfaces; nil: the network
 }
 
 // secret is a value that never shows: not in a log, an error, a file.
@@ -129,6 +135,9 @@ func (c *config) check() error {
 	case !oneOf(c.LogLevel, "debug", "info", "warn", "error"):
 		return usage("%sLOG_LEVEL=%q is none of debug, info, warn, error", envPrefix, c.LogLevel)
 	}
+	if _, err := queries.Views(c.Thresholds); err != nil {
+		return usage("%sTHRESHOLDS: %v", envPrefix, err)
+	}
 	return nil
 }
 
@@ -197,7 +206,7 @@ func (c *config) reportClient(log *slog.Logger) (*extract.Client, error) {
 	auth := newAuthorization(basic(k))
 	client, err := extract.NewClient(extract.Options{
 		BaseURL: c.ReportURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
-		AllowHTTP: c.AllowHTTP, UserAgent: "spendsync/" + version(), Log: log,
+		AllowHTTP: c.AllowHTTP, UserAgent: "spendsync/" + version(), Log: log, Transport: c.transport,
 		Reload: func() bool {
 			k, err := c.credentials()
 			return err == nil && auth.replace(basic(k))
@@ -219,7 +228,7 @@ func (c *config) advertiserClient(log *slog.Logger) (*extract.Client, error) {
 	auth := newAuthorization("Bearer " + string(k.apiKey))
 	client, err := extract.NewClient(extract.Options{
 		BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
-		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: "spendsync/" + version(), Log: log,
+		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: "spendsync/" + version(), Log: log, Transport: c.transport,
 		Reload: func() bool {
 			k, err := c.credentials()
 			return err == nil && auth.replace("Bearer "+string(k.apiKey))

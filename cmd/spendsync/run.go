@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"net/http"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type app struct {
 	stdout, stderr io.Writer
 	environ        []string
 	now            func() time.Time
+	transport      http.RoundTripper // to both interfaces; nil: the network
 
 	cfg    *config
 	log    *slog.Logger
@@ -36,10 +38,14 @@ type app struct {
 // adds signals and nothing else.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
+	return a.run(ctx, args)
+}
+
+func (a *app) run(ctx context.Context, args []string) int {
 	root := a.commands()
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	return a.end(err)
 }
@@ -125,6 +131,7 @@ func (a *app) setUp(ctx context.Context) error {
 	if a.cfg, err = readConfig(ctx, a.environ); err != nil {
 		return err
 	}
+	a.cfg.transport = a.transport
 	a.screen = newScreen(a.stderr, a.environ)
 	a.log = a.cfg.logger(a.stderr, a.screen)
 	for _, name := range a.cfg.unknown {
@@ -159,17 +166,40 @@ func (a *app) loadOptions() load.Options {
 	memory, threads := a.cfg.resources()
 	return load.Options{
 		LockWait: a.cfg.LockWait, DuckDBMemory: memory, DuckDBThreads: threads, KeepRaw: a.cfg.KeepRaw,
-		Version: version(), Log: a.log, Now: a.now, Views: views(),
+		Version: version(), Log: a.log, Now: a.now, Views: a.views(),
 	}
 }
 
 // views are the questions that every warehouse answers by name.
-func views() []load.View {
+func (a *app) views() []load.View {
+	asked, err := queries.Views(a.cfg.Thresholds)
+	if err != nil {
+		panic(err) // the configuration was checked
+	}
+	docs := columnDocs()
 	var all []load.View
-	for _, q := range slices.Concat(queries.Views(), queries.Macros()) {
-		all = append(all, load.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Parameters: q.Parameters})
+	for _, q := range asked {
+		columns := maps.Clone(docs)
+		maps.Copy(columns, q.Columns)
+		all = append(all, load.View{
+			Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Columns: columns, Parameters: q.Parameters,
+		})
 	}
 	return all
+}
+
+// columnDocs are what the dictionary says of columns, by name; the first table
+// that has a column is its home.
+func columnDocs() map[string]string {
+	docs := map[string]string{}
+	for _, t := range schema.Tables {
+		for _, c := range t.Columns {
+			if docs[c.Name] == "" {
+				docs[c.Name] = c.Doc
+			}
+		}
+	}
+	return docs
 }
 
 func (a *app) planOptions() planOptions {
