@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,7 +45,13 @@ func (n *generation) addWarehouse(ctx context.Context, fresh bool) error {
 	if err := s.opts.crash("build warehouse"); err != nil {
 		return err
 	}
-	if err := buildWarehouse(ctx, path, fresh, append(loads, ops...), s.opts); err != nil {
+	last := func(conn *sql.Conn) ([]tableLoad, error) {
+		if err := n.addMarts(ctx, conn, n.rewrite); err != nil {
+			return nil, err
+		}
+		return n.fileLoads()
+	}
+	if err := buildWarehouse(ctx, path, fresh, append(loads, ops...), s.opts, last); err != nil {
 		return err
 	}
 	if err := checkWarehouse(ctx, path, check, s.opts); err != nil {
@@ -101,6 +108,9 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			if f.Kind != KindParquet {
 				continue
 			}
+			if martNamed(f.Table) != nil {
+				continue // made from the views
+			}
 			if h := framedTable(f.Table); h != nil {
 				private, err := h.confirm(n, name, a)
 				if err != nil {
@@ -134,16 +144,12 @@ func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	s := n.g.store
 	now := s.opts.Now()
 	var coverage []schema.DayCoverage
-	var files []schema.File
 	var unknown []schema.UnknownField
 	var ledger ledgerRows
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
 		coverage = append(coverage, a.Coverage(name, now)...)
 		unknown = append(unknown, a.Unknown...)
-		for path, f := range a.Files {
-			files = append(files, fileRow(name, path, f))
-		}
 		if fresh || name == s.account {
 			if err := n.readLedgers(name, a, fresh, &ledger); err != nil {
 				return nil, err
@@ -154,13 +160,24 @@ func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	var errs []error
 	add := func(l tableLoad, err error) { loads, errs = append(loads, l), append(errs, err) }
 	add(stageOps(n.g, schema.Coverage, coverage, "true"))
-	add(stageOps(n.g, schema.Files, files, "true"))
 	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
 	// A run that publishes twice has two lines; the later one counts.
 	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.runs), runsSQL(ledger.runs)))
 	add(stageOps(n.g, schema.Steps, ledger.steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.entities, ""))
 	return loads, errors.Join(errs...)
+}
+
+// fileLoads make ops.file, once no file is missing.
+func (n *generation) fileLoads() ([]tableLoad, error) {
+	var files []schema.File
+	for _, name := range n.next.AccountNames() {
+		for path, f := range n.next.Accounts[name].Files {
+			files = append(files, fileRow(name, path, f))
+		}
+	}
+	l, err := stageOps(n.g, schema.Files, files, "true")
+	return []tableLoad{l}, err
 }
 
 // readLedgers collects the lines that the DuckDB file does not hold yet, and

@@ -34,6 +34,8 @@ type Manifest struct {
 	Version       string              `json:"version"`
 	Warehouse     Warehouse           `json:"warehouse"`
 	Accounts      map[string]*Account `json:"accounts"`
+	// MartsOf tells apart the views that the marts were written with.
+	MartsOf string `json:"marts_of,omitempty"`
 }
 
 // Warehouse is the DuckDB file of the generation.
@@ -112,6 +114,9 @@ type FileInfo struct {
 func (f *FileInfo) mend() string {
 	if f.Table == schema.SpendDaily.Name {
 		return mendReplay
+	}
+	if martNamed(f.Table) != nil {
+		return mendRebuild
 	}
 	return mendBackup
 }

@@ -61,6 +61,7 @@ type generation struct {
 	removes []string
 	loads   []tableLoad // of the tables of main, for a file that is carried forward
 	changed map[schema.Date]bool
+	rewrite bool // write all marts anew, whatever is published of them
 }
 
 func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) {
@@ -87,6 +88,7 @@ func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) 
 	if err := n.addLedger(p); err != nil {
 		return nil, err
 	}
+	n.rewrite = p.Fresh
 	if err := n.addWarehouse(ctx, p.Fresh); err != nil {
 		return nil, err
 	}

@@ -55,11 +55,24 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 }
 
 // PutHistory stages an account's versions with what is remembered of them.
-func PutHistory[R any](g *Staged, t schema.TableOf[R], h History[R]) error {
+func PutHistory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History[R]) error {
 	if err := PutTable(g, t, h.Rows); err != nil {
 		return err
 	}
-	g.tables[t.Name].memory = &h.Memory
+	staged := g.tables[t.Name]
+	staged.memory = &h.Memory
+	if staged.info == nil {
+		return nil
+	}
+	old, err := StoredTable(g.store, t)
+	if err != nil {
+		return err
+	}
+	for id, day := range learnedCampaigns[R, P](t, old, h.Rows) {
+		if known, ok := g.learned[id]; !ok || day < known {
+			g.learned[id] = day
+		}
+	}
 	return nil
 }
 

@@ -27,6 +27,7 @@ type Staged struct {
 	days    map[schema.Date]*stagedDay
 	changes []schema.SpendChange
 	tables  map[string]*stagedTable // of the settings, by name
+	learned map[string]schema.Date  // campaigns whose past became known, with its first day
 	pinned  string
 	settled []string
 	zstd    *zstd.Encoder
@@ -70,7 +71,7 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{}, zstd: enc}, nil
+	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{}, learned: map[string]schema.Date{}, zstd: enc}, nil
 }
 
 // staged is where a published path is built. The staging area is one flat

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -163,6 +164,14 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	}
 	if h := framedTable(info.Table); h != nil {
 		return h.check(v.dir, path, a, info)
+	}
+	if m := martNamed(info.Table); m != nil {
+		rec, err := readRecord(full, m.Table)
+		if err != nil {
+			return countRows(path, info, 0, err)
+		}
+		defer rec.Release()
+		return countRows(path, info, rec.NumRows(), nil)
 	}
 	return damaged(path, "", "table %q is not known", info.Table)
 }
@@ -331,38 +340,61 @@ func (v *verifier) compareRows(ctx context.Context, path string) error {
 		return err
 	}
 	defer stop()
-	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)"}); err != nil {
+	// A view finds its tables only in the database that is in use.
+	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}); err != nil {
 		return err
 	}
 	for _, t := range schema.Tables {
-		var files []string
-		for _, a := range v.manifest.Accounts {
-			for p, f := range a.Files {
-				if f.Kind == KindParquet && f.Table == t.Name {
-					files = append(files, filepath.Join(v.dir, p))
-				}
-			}
-		}
-		if len(files) == 0 {
-			continue
-		}
+		files := v.parquetFiles(t)
 		columns := t.SQLColumns()
 		if h := framedTable(t.Name); h != nil {
 			columns = t.SQLColumns(h.unfollowed...)
 		}
-		sum := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM "
-		var stored, published string
-		q := sum + "w." + t.SQLName()
-		if err := conn.QueryRowContext(ctx, q).Scan(&stored); err != nil {
-			return duckErr(q, err)
+		same, err := sameRows(ctx, conn, columns, "w."+t.SQLName(), files)
+		if err != nil {
+			return err
 		}
-		q = sum + readParquetSQL(files)
-		if err := conn.QueryRowContext(ctx, q).Scan(&published); err != nil {
-			return duckErr(q, err)
-		}
-		if stored != published {
+		if !same {
 			return damaged(warehouseName, mendRebuild, "%s holds other rows than its Parquet files", t.FullName())
 		}
 	}
+	for _, m := range schema.Marts {
+		files := v.parquetFiles(m.Table)
+		same, err := sameRows(ctx, conn, m.SQLColumns(), "(SELECT "+martColumns(m)+" FROM w.mart."+schema.Quote(m.View)+")", files)
+		if err != nil {
+			return err
+		}
+		if !same {
+			return damaged("parquet/"+m.Name, mendRebuild, "its files hold other rows than the view mart.%s", m.View)
+		}
+	}
 	return nil
+}
+
+// parquetFiles are the files of a table or mart, of all accounts.
+func (v *verifier) parquetFiles(t *schema.Table) (files []string) {
+	for _, a := range v.manifest.Accounts {
+		for p, f := range a.Files {
+			if f.Kind == KindParquet && f.Table == t.Name {
+				files = append(files, filepath.Join(v.dir, p))
+			}
+		}
+	}
+	return files
+}
+
+// sameRows compares the rows of a table or view with those of Parquet files. A
+// table without files is taken as the same: its rows were counted.
+func sameRows(ctx context.Context, conn *sql.Conn, columns, from string, files []string) (bool, error) {
+	if len(files) == 0 {
+		return true, nil
+	}
+	sum := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM "
+	var stored, published string
+	for q, into := range map[string]*string{sum + from: &stored, sum + readParquetSQL(files): &published} {
+		if err := conn.QueryRowContext(ctx, q).Scan(into); err != nil {
+			return false, duckErr(q, err)
+		}
+	}
+	return stored == published, nil
 }

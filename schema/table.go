@@ -45,10 +45,11 @@ type Partition string
 
 // The partitions.
 const (
-	ByDay     Partition = "day"  // one file per account and report day
-	BySeen    Partition = "seen" // one file per account and Chicago day of seeing
-	ByAccount Partition = ""     // one file per account
-	InMemory  Partition = "-"    // schema ops: made from manifest and ledger, no file of its own
+	ByDay     Partition = "day"   // one file per account and report day
+	BySeen    Partition = "seen"  // one file per account and Chicago day of seeing
+	ByMonth   Partition = "month" // one file per account and month of the report day
+	ByAccount Partition = ""      // one file per account
+	InMemory  Partition = "-"     // schema ops: made from manifest and ledger, no file of its own
 )
 
 // Table is the one definition of a table. It is read off a row struct by

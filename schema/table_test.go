@@ -37,8 +37,8 @@ func TestTables_Golden(t *testing.T) {
 		ddl.WriteString(strings.Join(table.CreateSQL(), ";\n") + ";\n\n")
 	}
 	golden(t, "tables.sql", ddl.String())
-	golden(t, "tables.txt", DictionaryText(Tables))
-	b, err := json.MarshalIndent(Dictionary(Tables), "", " ")
+	golden(t, "tables.txt", DictionaryText(Documented()))
+	b, err := json.MarshalIndent(Dictionary(Documented()), "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -354,7 +354,7 @@ func advance[R any, P load.Versioned[R]](n *snapshot, staged *load.Staged, t sch
 	if creatives, ok := any(next.Rows).([]schema.Creative); ok {
 		n.describeStubs(creatives)
 	}
-	return load.PutHistory(staged, t, next)
+	return load.PutHistory[R, P](staged, t, next)
 }
 
 // describeStubs gives creatives that only the report knows the texts that it has.

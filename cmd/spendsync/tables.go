@@ -13,7 +13,7 @@ func (a *app) tablesCommand() *cobra.Command {
 		Use: "tables [TABLE]", Short: "Print the data dictionary: every table and column, with its meaning",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tables := schema.Tables
+			tables := schema.Documented()
 			if len(args) > 0 {
 				var err error
 				if tables, err = findTables(args); err != nil {
@@ -33,7 +33,7 @@ func findTables(names []string) ([]*schema.Table, error) {
 	var found []*schema.Table
 	for _, name := range names {
 		ok := false
-		for _, t := range schema.Tables {
+		for _, t := range schema.Documented() {
 			if t.Name == name || t.FullName() == name {
 				found, ok = append(found, t), true
 			}

@@ -1,0 +1,266 @@
+package load
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/decimal128"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"spendsync/schema"
+)
+
+// martNamed is the mart of that table name, nil if there is none.
+func martNamed(table string) *schema.Mart {
+	for i := range schema.Marts {
+		if schema.Marts[i].Name == table {
+			return &schema.Marts[i]
+		}
+	}
+	return nil
+}
+
+// addMarts writes anew the marts that can have changed, of all accounts: what is
+// final, and whether, follows the day of publishing. conn has the new warehouse,
+// with its views.
+func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) error {
+	definition := n.g.store.opts.martDefinition()
+	fresh = fresh || n.next.MartsOf != definition
+	n.next.MartsOf = definition
+	for _, m := range schema.Marts {
+		if !n.g.store.opts.hasView(m.View) {
+			continue
+		}
+		for _, account := range n.next.AccountNames() {
+			parts, err := n.martParts(ctx, conn, m, account, fresh)
+			if err != nil {
+				return err
+			}
+			for _, part := range parts {
+				if err := n.addMart(ctx, conn, m, account, part, fresh); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (o Options) hasView(name string) bool {
+	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
+}
+
+// martDefinition tells apart the views that marts were written with: a new
+// release, or another threshold, gives other rows.
+func (o Options) martDefinition() string {
+	h := sha256.New()
+	for _, v := range o.Views {
+		fmt.Fprintf(h, "%s.%s %s\n", v.Schema, v.Name, v.SQL)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// martParts are the parts of a mart to write: the months from the first day that
+// can differ, or the one file of a mart that is not cut.
+func (n *generation) martParts(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, fresh bool) ([]schema.Date, error) {
+	if m.Partition == schema.ByAccount {
+		return []schema.Date{0}, nil
+	}
+	from, err := n.firstAltered(ctx, conn, account, fresh)
+	if err != nil {
+		return nil, err
+	}
+	var months []schema.Date
+	last := schema.DateOf(n.g.store.opts.Now())
+	for month := from.Month(); month <= last; month = (month + 31).Month() {
+		months = append(months, month)
+	}
+	return months, nil
+}
+
+// firstAltered is the first day of an account whose rows in a mart may differ
+// from those that were published: one that was read or whose state has moved on,
+// or a day of a campaign whose past became known.
+func (n *generation) firstAltered(ctx context.Context, conn *sql.Conn, account string, fresh bool) (schema.Date, error) {
+	a := n.next.Accounts[account]
+	first := a.Since
+	for d := range a.Days {
+		first = min(first, d)
+	}
+	if fresh || n.base == nil || n.base.Accounts[account] == nil {
+		return first, nil
+	}
+	from := schema.DateOf(n.base.PublishedAt.Time()) - schema.ReachDays - 1
+	if account == n.g.store.account {
+		for d := range n.changed {
+			from = min(from, d)
+		}
+		var ids []string
+		for id, seen := range n.g.learned {
+			from = min(from, seen)
+			ids = append(ids, schema.QuoteText(id))
+		}
+		if len(ids) > 0 {
+			q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM main.spend_daily WHERE account_id = %s AND campaign_id IN (%s)",
+				schema.QuoteText(account), strings.Join(ids, ", "))
+			var spent sql.Null[int64]
+			if err := conn.QueryRowContext(ctx, q).Scan(&spent); err != nil {
+				return 0, duckErr(q, err)
+			}
+			if spent.Valid {
+				from = min(from, schema.Date(spent.V))
+			}
+		}
+	}
+	return max(from, first), nil
+}
+
+// addMart writes one part. One with the same content as the published one stays.
+func (n *generation) addMart(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, part schema.Date, fresh bool) error {
+	path := partPath(m.Table, account, part)
+	rec, err := martRecord(ctx, conn, m, martCondition(m, account, part))
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.FullName(), err)
+	}
+	defer rec.Release()
+	acc := n.next.Accounts[account]
+	old := acc.Files[path]
+	if rec.NumRows() == 0 && old == nil {
+		return nil
+	}
+	info, err := n.g.putPart(path, m.Table, slices.Values([]arrow.Record{rec}))
+	if err != nil {
+		return err
+	}
+	info.Day = part
+	if old != nil && old.SHA256 == info.SHA256 && !fresh {
+		return removeIfThere(n.g.staged(path))
+	}
+	acc.Files[path] = info
+	n.moveStaged(path)
+	return nil
+}
+
+func martCondition(m schema.Mart, account string, part schema.Date) string {
+	c := "account_id = " + schema.QuoteText(account)
+	if m.Partition == schema.ByMonth {
+		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", part, (part + 31).Month())
+	}
+	return c
+}
+
+// martColumns are the mart's columns as its view gives them, in the types of the
+// table: ratios, which a view gives as floats, are rounded to six decimals.
+func martColumns(m schema.Mart) string {
+	var list []string
+	for _, c := range m.Columns {
+		list = append(list, fmt.Sprintf("CAST(%[1]s AS %[2]s) AS %[1]s", schema.Quote(c.Name), c.DuckDB()))
+	}
+	return strings.Join(list, ", ")
+}
+
+// martRecord asks the view and gives its rows, in the order of the key.
+func martRecord(ctx context.Context, conn *sql.Conn, m schema.Mart, where string) (arrow.Record, error) {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, m.Arrow)
+	defer b.Release()
+	var wanted []string
+	puts := make([]func(any), len(m.Columns))
+	for i, c := range m.Columns {
+		expression, put := martCell(c, b.Field(i))
+		wanted, puts[i] = append(wanted, expression), put
+	}
+	q := fmt.Sprintf("SELECT %s FROM (SELECT %s FROM mart.%s WHERE %s) AS rows ORDER BY %s",
+		strings.Join(wanted, ", "), martColumns(m), schema.Quote(m.View), where, strings.Join(m.KeyNames(), ", "))
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	defer rows.Close()
+	cells, into := make([]any, len(puts)), make([]any, len(puts))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		for i, v := range cells {
+			switch {
+			case v != nil:
+				puts[i](v)
+			case m.Columns[i].Nullable:
+				b.Field(i).AppendNull()
+			default:
+				return nil, fmt.Errorf("the view mart.%s gives a NULL in %s", m.View, m.Columns[i].Name)
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, duckErr(q, err)
+	}
+	return b.NewRecord(), nil
+}
+
+// martCell says how a column is asked for, so that its values come as texts,
+// whole numbers and flags only, and how such a value is put into its array.
+func martCell(c schema.Column, b array.Builder) (expression string, put func(any)) {
+	name := schema.Quote(c.Name)
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		return name, func(v any) { b.Append(v.(string)) }
+	case *array.Int64Builder:
+		return name, func(v any) { b.Append(v.(int64)) }
+	case *array.BooleanBuilder:
+		return name, func(v any) { b.Append(v.(bool)) }
+	case *array.Decimal128Builder:
+		return fmt.Sprintf("CAST(%s * 1000000 AS BIGINT)", name), func(v any) { b.Append(decimal128.FromI64(v.(int64))) }
+	case *array.Date32Builder:
+		return fmt.Sprintf("CAST(%s - DATE '1970-01-01' AS BIGINT)", name), func(v any) { b.Append(arrow.Date32(v.(int64))) }
+	case *array.TimestampBuilder:
+		return fmt.Sprintf("epoch_us(%s)", name), func(v any) { b.Append(arrow.Timestamp(v.(int64))) }
+	}
+	panic(fmt.Sprintf("load: no cell for %s", b.Type()))
+}
+
+// learnedCampaigns are the campaigns of which something is known now about a time
+// that was published before: one that is new, or whose version was filled. The
+// first day that a version tells of stands beside each.
+func learnedCampaigns[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[string]schema.Date {
+	if !slices.Equal(t.KeyNames(), []string{"account_id", "campaign_id", "version_no"}) {
+		return nil
+	}
+	columns := t.ColumnsNamed(append(t.TrackedNames(), "version_no", "is_deleted", "changed_after", "change_type", "read_state")...)
+	type version struct {
+		campaign string
+		no       int64
+	}
+	id := identityOf(t)
+	before := map[version]*R{}
+	for i := range old {
+		before[version{id.parts(&old[i])[0], P(&old[i]).FramePtr().VersionNo}] = &old[i]
+	}
+	learned := map[string]schema.Date{}
+	for i := range now {
+		frame := P(&now[i]).FramePtr()
+		campaign := id.parts(&now[i])[0]
+		was := before[version{campaign, frame.VersionNo}]
+		if was == nil && frame.VersionNo > 1 {
+			continue // it begins now
+		}
+		if was != nil && !slices.ContainsFunc(columns, func(c schema.Column) bool { return !t.ColumnEqual(was, &now[i], c) }) {
+			continue
+		}
+		day := schema.DateOf(frame.ValidFrom.Time())
+		if known, ok := learned[campaign]; !ok || day < known {
+			learned[campaign] = day
+		}
+	}
+	return learned
+}

@@ -1,0 +1,186 @@
+package load
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/schema"
+)
+
+// flatView is a view with the columns of a mart: those that are given, and what
+// fits the column's type for the rest.
+func flatView(m schema.Mart, from string, given map[string]string) View {
+	var list []string
+	for _, c := range m.Columns {
+		e := "NULL"
+		switch v, ok := given[c.Name]; {
+		case ok:
+			e = v
+		case c.Nullable:
+		case c.DuckDB() == "VARCHAR":
+			e = "'x'"
+		case c.DuckDB() == "BOOLEAN":
+			e = "false"
+		case c.DuckDB() == "DATE":
+			e = "DATE '2026-11-01'"
+		default:
+			e = "0"
+		}
+		list = append(list, e+" AS "+c.Name)
+	}
+	return View{Schema: "mart", Name: m.View, SQL: "SELECT " + strings.Join(list, ", ") + " FROM " + from}
+}
+
+// martViews are small stand-ins for the questions, which load does not know.
+func martViews() []View {
+	days := flatView(schema.Marts[0], "main.spend_daily AS s LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.version_no = 1 GROUP BY ALL",
+		map[string]string{
+			"account_id": "s.account_id", "report_date": "s.report_date", "campaign_id": "s.campaign_id", "campaign_name": "h.name",
+			"spend": "sum(s.spend)", "clicks": "sum(s.clicks)",
+		})
+	sources := flatView(schema.Marts[1], "main.spend_daily AS s WHERE s.source_id <> '' GROUP BY ALL", map[string]string{
+		"account_id": "s.account_id", "campaign_id": "s.campaign_id", "source_id": "s.source_id", "spend": "sum(s.spend)",
+		"cpc": "sum(s.spend)::DOUBLE / nullif(sum(s.clicks), 0)",
+	})
+	return []View{days, sources}
+}
+
+const martDay = "parquet/mart_campaign_day/account=acme/month=2026-11-01/data.parquet"
+
+func martRows(t *testing.T, dir, path string) []schema.CampaignDay {
+	t.Helper()
+	rows, err := ReadRows(filepath.Join(dir, path), schema.CampaignDays)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestMarts_AreTheViewsByMonth(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	r.opts.Views = martViews()
+	october := schema.NewDate(2026, 10, 25)
+	days := twoDays()
+	days[october] = []schema.Spend{spendRow(october, "S1", 7)}
+	m := r.mustSync(days)
+	if got := martRows(t, r.dir, martDay); len(got) != 2 || got[1].Spend.V != 12_340_001 || got[1].ReportDate != day || got[1].CampaignName.Valid {
+		t.Errorf("November = %+v", got)
+	}
+	if got := martRows(t, r.dir, "parquet/mart_campaign_day/account=acme/month=2026-10-01/data.parquet"); len(got) != 1 || got[0].Spend.V != 7 {
+		t.Errorf("October = %+v", got)
+	}
+	sources, err := ReadRows(filepath.Join(r.dir, "parquet/mart_source_30d/account=acme/data.parquet"), schema.Source30ds)
+	if err != nil || len(sources) != 2 || sources[0].SourceID != "S1" || sources[0].CPC.V != 815_556 { // (12.34 - 5 + 0.000007) / 9
+		t.Errorf("sources = %+v, %v", sources, err)
+	}
+	if m.Accounts["acme"].Files[martDay] == nil || m.MartsOf == "" {
+		t.Error("the manifest does not name the mart")
+	}
+	if got := query(t, r.dir, "SELECT count(*) FROM ops.file WHERE table_name LIKE 'mart_%'"); got != "3" {
+		t.Errorf("ops.file has %s marts", got)
+	}
+	before := fileHashes(t, r.dir, "parquet")
+	r.mustSync(days)
+	for path, h := range fileHashes(t, r.dir, "parquet") {
+		if before[path] != h {
+			t.Errorf("%s changed", path)
+		}
+	}
+}
+
+// TestMarts_FollowWhatBecameKnownOfThePast has a campaign whose settings arrive
+// long after its days: months that no run reads any more are written again.
+func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	r.opts.Views = martViews()
+	r.mustSync(twoDays())
+	r.at = now.AddDate(0, 4, 0)
+	r.mustSync(nil)
+	s, err := Open(t.Context(), r.dir, "acme", r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	at := schema.InstantOf(r.at)
+	for _, name := range []string{"Known at last", "Filled"} {
+		g, err := s.Begin("late" + name[:5])
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := schema.Campaign{AccountID: "acme", CampaignID: "C1234567", Frame: schema.Frame{
+			VersionNo: 1, ValidFrom: at, ValidTo: schema.Forever, IsCurrent: true, LastConfirmedAt: at, ChangeType: schema.FirstSeen, ReadState: schema.ReadOK,
+		}, Name: schema.Some(name), RunID: "late"}
+		if err := PutHistory[schema.Campaign, *schema.Campaign](g, schema.CampaignHistory, History[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.Publish(t.Context(), Publication{Run: func(o Outlook) schema.Run {
+			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at, RunID: "late" + name[:5]}
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != name {
+			t.Errorf("the campaign's name in November = %+v, want %s", got[0].CampaignName, name)
+		}
+	}
+}
+
+func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	r.opts.Views = martViews()
+	r.mustSync(twoDays())
+	r.at = now.AddDate(0, 4, 0)
+	r.opts.Views[0].SQL = strings.Replace(r.opts.Views[0].SQL, "h.name AS", "'renamed' AS", 1)
+	r.mustSync(nil)
+	if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != "renamed" {
+		t.Errorf("the mart of the new view = %+v", got[0])
+	}
+}
+
+// TestMarts_DamageIsNamed has a mart that is damaged on disk, and one that no
+// longer says what its view says.
+func TestMarts_DamageIsNamed(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	r.opts.Views = martViews()
+	r.mustSync(twoDays())
+	full := filepath.Join(r.dir, martDay)
+	whole, err := os.ReadFile(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(full, whole[:len(whole)-9], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	report, err := Verify(t.Context(), r.dir, Options{LockWait: time.Second}, nil)
+	if err != nil || len(report.Damages) != 1 || report.Damages[0].Path != martDay || report.Damages[0].Mend != mendRebuild {
+		t.Errorf("verify = %+v, %v", report, err)
+	}
+	s, err := Open(t.Context(), r.dir, "acme", r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	g, err := s.Begin("rebuild1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Publish(t.Context(), Publication{Fresh: true, Run: func(Outlook) schema.Run { return schema.Run{AccountID: "acme", RunID: "rebuild1"} }}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(full); err != nil || !slices.Equal(b, whole) {
+		t.Error("rebuild did not mend the mart", err)
+	}
+	checkStore(t, r.dir)
+}
+
+func TestMarts_RefuseANullThatTheTableForbids(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	r.opts.Views = martViews()
+	r.opts.Views[0].SQL = strings.Replace(r.opts.Views[0].SQL, "s.campaign_id AS", "NULL AS", 1)
+	if _, err := r.sync(twoDays()); err == nil || !strings.Contains(err.Error(), "mart.campaign_day gives a NULL in campaign_id") {
+		t.Errorf("sync = %v", err)
+	}
+}
