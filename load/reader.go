@@ -2,9 +2,19 @@ package load
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/marcboeker/go-duckdb/v2"
+	"github.com/oklog/ulid/v2"
 
 	"spendsync/schema"
 )
@@ -15,51 +25,310 @@ type Answer struct {
 	Rows    [][]schema.Null[string]
 }
 
-// Query asks the published DuckDB file one question. The file is opened
-// read-only, and the question reaches nothing else.
+// Query asks the published DuckDB file one question, as [Ask] does, and holds
+// the whole answer in memory.
 func Query(ctx context.Context, dir, question string) (a Answer, err error) {
-	dir, err = filepath.Abs(dir)
-	if err != nil {
-		return a, storage(err)
-	}
-	path := filepath.Join(dir, warehouseName)
-	if !exists(path) {
-		return a, fmt.Errorf("%s: %w", dir, ErrEmpty)
-	}
-	conn, stop, err := openEngine(ctx, Options{keepOrder: true}, dir, filepath.Join(dir, "staging", "query.tmp"))
+	r, err := Ask(ctx, dir, Question{SQL: question}, Options{})
 	if err != nil {
 		return a, err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	if err := execAll(ctx, conn, []string{
-		"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w",
-	}); err != nil {
-		return a, err
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for _, c := range r.Columns {
+		a.Columns = append(a.Columns, c.Name)
 	}
-	rows, err := conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+question+"\n)")
-	if err != nil {
-		return a, duckErr(question, err)
-	}
-	defer rows.Close()
-	if a.Columns, err = rows.Columns(); err != nil {
-		return a, err
-	}
-	for rows.Next() {
-		row := make([]schema.Null[string], len(a.Columns))
-		cells := make([]any, len(row))
-		texts := make([]*string, len(row))
-		for i := range cells {
-			cells[i] = &texts[i]
-		}
-		if err := rows.Scan(cells...); err != nil {
+	for row, err := range r.Rows(ctx) {
+		if err != nil {
 			return a, err
-		}
-		for i, s := range texts {
-			if s != nil {
-				row[i] = schema.Some(*s)
-			}
 		}
 		a.Rows = append(a.Rows, row)
 	}
-	return a, rows.Err()
+	return a, nil
+}
+
+// Question is one statement that reads.
+type Question struct {
+	SQL string
+	// Params are the values of $name in the SQL, given as text: the SQL casts
+	// them, as in $days::INTEGER. With none, the SQL has no parameters.
+	Params map[string]string
+}
+
+// Column is a column of an answer. Names are unique within an answer.
+type Column struct {
+	Name string
+	Type string // in DuckDB's words, such as DECIMAL(18,6) or TIMESTAMP WITH TIME ZONE
+}
+
+// Nested says that a value has values inside: a list, a struct, a map. Its text
+// is JSON.
+func (c Column) Nested() bool {
+	return strings.HasSuffix(c.Type, "]") || strings.HasPrefix(c.Type, "STRUCT(") || strings.HasPrefix(c.Type, "MAP(") || strings.HasPrefix(c.Type, "UNION(")
+}
+
+// Result is an answer that the engine holds: in its memory up to the limit, and
+// beyond that in a folder of its own below [os.TempDir].
+type Result struct {
+	Columns []Column
+	Count   int64 // rows
+
+	conn    *sql.Conn
+	stop    func() error
+	tempDir string
+}
+
+// QuestionError is what is wrong with a question, in the engine's words.
+type QuestionError struct {
+	Message string
+	Excerpt string // the place in the question, two lines with a mark; may be empty
+}
+
+func (e *QuestionError) Error() string { return e.Message }
+
+// errNotOne is the answer to what is not a question.
+var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE): the warehouse is read-only and takes one at a time"}
+
+// Ask asks the published DuckDB file one question. The file is opened read-only,
+// the configuration is locked, and the question reaches nothing else: no other
+// file, no network, no extension. What is wrong with the question itself is a
+// [*QuestionError]. The result must be closed.
+func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err error) {
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, storage(err)
+	}
+	path := filepath.Join(dir, warehouseName)
+	if !exists(path) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+	}
+	// The engine makes the folder when it needs it, if ever.
+	r = &Result{tempDir: filepath.Join(os.TempDir(), "spendsync-query-"+ulid.Make().String())}
+	o.keepOrder, o.attach = true, path
+	if r.conn, r.stop, err = openEngine(ctx, o, r.tempDir, r.tempDir); err != nil {
+		return nil, openErr(err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+			r = nil
+		}
+	}()
+	if err := r.check(q); err != nil {
+		return r, err
+	}
+	return r, r.answer(ctx, q)
+}
+
+// openErr tells why the published file does not open.
+func openErr(err error) error {
+	switch text := err.Error(); {
+	case !errors.Is(err, ErrStorage) || strings.Contains(text, "Permission denied"):
+		return err
+	case strings.Contains(text, "Could not set lock"):
+		return fmt.Errorf("%s: somebody has it open for writing (%v): %w", warehouseName, err, ErrLocked)
+	}
+	return damaged(warehouseName, mendRebuild, "it does not open: %v", err)
+}
+
+// Close gives back what the answer holds.
+func (r *Result) Close() error {
+	return errors.Join(r.stop(), storage(os.RemoveAll(r.tempDir)))
+}
+
+// check reads the question without answering it: it must be one SELECT. The
+// engine's complaints then speak of the question as it was asked.
+func (r *Result) check(q Question) error {
+	return r.conn.Raw(func(c any) error {
+		// Prepare, unlike PrepareContext, refuses several statements, and runs none.
+		s, err := c.(*duckdb.Conn).Prepare(q.SQL)
+		if err != nil {
+			if de := (*duckdb.Error)(nil); !errors.As(err, &de) {
+				return errNotOne
+			}
+			return questionErr(err, true)
+		}
+		defer s.Close()
+		kind, err := s.(*duckdb.Stmt).StatementType()
+		if err != nil || kind != duckdb.STATEMENT_TYPE_SELECT {
+			return errNotOne
+		}
+		if n := s.NumInput(); n > 0 && len(q.Params) == 0 {
+			name, _ := s.(*duckdb.Stmt).ParamName(1)
+			return &QuestionError{Message: fmt.Sprintf("the parameter $%s has no value", name)}
+		}
+		return nil
+	})
+}
+
+// answer lets the engine work the answer out and keep it in a temporary table,
+// which it can move to disk: the driver would hold all of it in memory.
+func (r *Result) answer(ctx context.Context, q Question) error {
+	// query() takes the question as a value, so that no bracket or comment in it can
+	// end anything but itself. It knows no parameters; SQL that has them is ours.
+	from, args := "query("+schema.QuoteText(q.SQL)+")", []any(nil)
+	if len(q.Params) > 0 {
+		from = "(\n" + q.SQL + "\n)"
+		for name, value := range q.Params {
+			args = append(args, sql.Named(name, value))
+		}
+	}
+	if _, err := r.conn.ExecContext(ctx, "CREATE TEMP TABLE answer AS FROM "+from, args...); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("the query was stopped: %w", ctx.Err())
+		}
+		return questionErr(err, false)
+	}
+	if err := r.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
+		return duckErr("count the answer", err)
+	}
+	rows, err := r.conn.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE temp.answer)")
+	if err != nil {
+		return duckErr("describe the answer", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c Column
+		if err := rows.Scan(&c.Name, &c.Type); err != nil {
+			return err
+		}
+		r.Columns = append(r.Columns, c)
+	}
+	return rows.Err()
+}
+
+// excerpt is the end of an error of DuckDB's: a line of the SQL and a mark below.
+var excerpt = regexp.MustCompile(`(?s)\n\nLINE \d+: .*$`)
+
+// questionErr tells what is wrong with a question from what is wrong here.
+func questionErr(err error, asAsked bool) error {
+	var de *duckdb.Error
+	if !errors.As(err, &de) || de.Type == duckdb.ErrorTypeFatal || de.Type == duckdb.ErrorTypeInternal {
+		return fmt.Errorf("duckdb: %w", err)
+	}
+	if de.Type == duckdb.ErrorTypeIO || diskTrouble.MatchString(de.Msg) {
+		return fmt.Errorf("duckdb: %w: %w", err, ErrStorage)
+	}
+	q := &QuestionError{Message: excerpt.ReplaceAllString(de.Msg, "")}
+	// Later the excerpt would be of the statement that the question was put in.
+	if asAsked {
+		q.Excerpt = strings.TrimPrefix(excerpt.FindString(de.Msg), "\n\n")
+	} else if strings.HasSuffix(q.Message, "Expected a single SELECT statement") {
+		return errNotOne // PRAGMA passes for a SELECT until here
+	}
+	return q
+}
+
+// rowsPerPage is how many rows of an answer are in memory at a time.
+const rowsPerPage = 5 * 2048
+
+// Rows walks the answer in its order, a page of it in memory. Nothing follows an
+// error. Values are DuckDB's texts, of nested values JSON.
+func (r *Result) Rows(ctx context.Context) iter.Seq2[[]schema.Null[string], error] {
+	return func(yield func([]schema.Null[string], error) bool) {
+		for from := int64(0); from < r.Count; from += rowsPerPage {
+			page, err := r.page(ctx, from)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, row := range page {
+				if !yield(row, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// page reads some rows. A table just made counts its rows from 0 in their order.
+func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[string], err error) {
+	texts := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		texts[i] = c.textSQL()
+	}
+	q := fmt.Sprintf("SELECT %s FROM temp.answer WHERE rowid >= %d AND rowid < %d ORDER BY rowid", strings.Join(texts, ", "), from, from+rowsPerPage)
+	// The driver's own rows: database/sql would double the time.
+	err = r.conn.Raw(func(c any) error {
+		rows, err := c.(driver.QueryerContext).QueryContext(ctx, q, nil)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		values := make([]driver.Value, len(texts))
+		for {
+			if err := rows.Next(values); errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			row := make([]schema.Null[string], len(values))
+			for i, v := range values {
+				row[i].V, row[i].Valid = v.(string)
+			}
+			page = append(page, row)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("the query was stopped: %w", ctx.Err())
+	}
+	if err != nil {
+		return nil, duckErr("read the answer", err)
+	}
+	return page, nil
+}
+
+// decimals are those within a type. The engine writes narrow ones into JSON by
+// way of a float, and wide ones digit by digit.
+var decimals = regexp.MustCompile(`DECIMAL\(\d+,(\d+)\)`)
+
+// textSQL is the value as text.
+func (c Column) textSQL() string {
+	name := schema.Quote(c.Name)
+	if !c.Nested() {
+		return name + "::VARCHAR"
+	}
+	if decimals.MatchString(c.Type) && !strings.Contains(c.Type, "ENUM(") {
+		name += "::" + decimals.ReplaceAllString(c.Type, "DECIMAL(38,$1)")
+	}
+	return "to_json(" + name + ")::VARCHAR"
+}
+
+// WriteParquet writes the answer as one Parquet file, zstd, with its columns'
+// types. What Parquet cannot hold exactly is a decimal or a text.
+func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
+	if err := os.MkdirAll(r.tempDir, 0o700); err != nil {
+		return storage(err)
+	}
+	path := filepath.Join(r.tempDir, "answer.parquet")
+	columns := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		columns[i] = c.parquetSQL() + " AS " + schema.Quote(c.Name)
+	}
+	// The engine writes into its own folder only; from there we carry it on.
+	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (FORMAT parquet, COMPRESSION zstd)", strings.Join(columns, ", "), schema.QuoteText(path))
+	if _, err := r.conn.ExecContext(ctx, q); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("the query was stopped: %w", ctx.Err())
+		}
+		return questionErr(err, false)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return storage(err)
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}
+
+// parquetSQL is the column as Parquet holds it without loss. DuckDB would write
+// a HUGEINT, which every sum of counts is, as a float.
+func (c Column) parquetSQL() string {
+	inexact := strings.Contains(c.Type, "HUGEINT") || strings.Contains(c.Type, "INTERVAL") || strings.Contains(c.Type, "BIGNUM")
+	switch {
+	case c.Type == "HUGEINT", c.Type == "UHUGEINT":
+		return schema.Quote(c.Name) + "::DECIMAL(38,0)"
+	case inexact, strings.Contains(c.Type, "UNION("), c.Type == "BIT", strings.HasPrefix(c.Type, "TIME WITH"):
+		return c.textSQL()
+	}
+	return schema.Quote(c.Name)
 }

@@ -30,6 +30,7 @@ type Options struct {
 
 	dir       string // the data directory: all that DuckDB may reach
 	keepOrder bool   // answers keep the order they were asked in
+	attach    string // a file to open read-only before the doors close
 
 	// crash is called before every named step of publishing; an error ends the
 	// run there, as if the process had died: nothing is cleaned up.
