@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/marcboeker/go-duckdb/v2"
@@ -107,11 +108,14 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 	return statements
 }
 
-// buildWarehouse brings the DuckDB file at path to a new state, in one transaction, and
-// closes it with everything in the file and nothing in a log. An empty path is
-// built from nothing.
-// last is asked at the end what else is to come, when the views can answer.
-func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, o Options, last func(*sql.Conn) ([]tableLoad, error)) (err error) {
+// buildWarehouse brings the DuckDB file at path to a new state and closes it with
+// everything in the file and nothing in a log. An empty path is built from
+// nothing. The rows come in one transaction, then the views are made; last is
+// asked what else is to come, when the views can answer.
+//
+// A view that cannot be made is left out, and told of: the numbers are safe
+// without it.
+func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, o Options, last func(*sql.Conn, []error) ([]tableLoad, error)) (err error) {
 	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
 	if err != nil {
 		return err
@@ -124,7 +128,7 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	if err != nil {
 		return err
 	}
-	statements := []string{"BEGIN", "CREATE SCHEMA IF NOT EXISTS ops"}
+	statements := []string{"CREATE SCHEMA IF NOT EXISTS ops"}
 	for _, t := range schema.Tables {
 		// A file of an earlier version lacks the tables that came since.
 		if !have[t.FullName()] {
@@ -134,24 +138,25 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	for _, l := range loads {
 		statements = append(statements, l.statements(fresh)...)
 	}
-	for _, v := range o.Views {
-		statements = append(statements, v.createSQL()...)
-	}
-	if err := execAll(ctx, conn, statements); err != nil {
+	if err := execTogether(ctx, conn, statements); err != nil {
 		return err
 	}
-	comments, err := columnComments(ctx, conn, o.Views)
+	troubles, err := makeViews(ctx, conn, o.Views)
 	if err != nil {
 		return err
 	}
-	more, err := last(conn)
+	more, err := last(conn, troubles)
 	if err != nil {
 		return err
 	}
+	statements = nil
 	for _, l := range more {
-		comments = append(comments, l.statements(fresh)...)
+		statements = append(statements, l.statements(fresh)...)
 	}
-	if err := execAll(ctx, conn, append(comments, "COMMIT", "CHECKPOINT w", "USE memory", "DETACH w")); err != nil {
+	if err := execTogether(ctx, conn, statements); err != nil {
+		return err
+	}
+	if err := execAll(ctx, conn, []string{"CHECKPOINT w", "USE memory", "DETACH w"}); err != nil {
 		return err
 	}
 	// Closing proves nothing, an absent log does.
@@ -159,6 +164,44 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(path), ErrStorage)
 	}
 	return syncFile(path)
+}
+
+// execTogether runs statements in one transaction, which is undone at the first
+// error.
+func execTogether(ctx context.Context, conn *sql.Conn, statements []string) error {
+	if err := execAll(ctx, conn, slices.Concat([]string{"BEGIN"}, statements, []string{"COMMIT"})); err != nil {
+		// After a failed COMMIT there may be nothing to undo.
+		_, _ = conn.ExecContext(ctx, "ROLLBACK")
+		return err
+	}
+	return nil
+}
+
+// makeViews makes the views anew, all at once or, where one fails, each by
+// itself. The troubles are those of views; an error is the storage's.
+func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []error, err error) {
+	var statements []string
+	for _, v := range views {
+		statements = append(statements, v.createSQL()...)
+	}
+	if err := execTogether(ctx, conn, statements); err != nil {
+		for _, v := range views {
+			if err := execTogether(ctx, conn, v.createSQL()); err != nil {
+				if ctx.Err() != nil || errors.Is(err, ErrStorage) {
+					return nil, err
+				}
+				troubles = append(troubles, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema, v.Name, err))
+				if err := execAll(ctx, conn, v.dropSQL()); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	comments, err := columnComments(ctx, conn, views)
+	if err != nil {
+		return nil, err
+	}
+	return troubles, execTogether(ctx, conn, comments)
 }
 
 // tablesOf are the tables of the attached file, by their full names.
@@ -190,6 +233,14 @@ func (v View) createSQL() []string {
 	return append(create,
 		fmt.Sprintf("CREATE OR REPLACE VIEW %s AS %s", name, v.SQL),
 		fmt.Sprintf("COMMENT ON VIEW %s IS %s", name, schema.QuoteText(v.Doc)))
+}
+
+// dropSQL removes what an earlier version left under the name.
+func (v View) dropSQL() []string {
+	if v.Parameters != "" {
+		return []string{"DROP MACRO TABLE IF EXISTS " + schema.Quote(v.Schema) + "." + schema.Quote(v.Name)}
+	}
+	return []string{"DROP VIEW IF EXISTS " + schema.Quote(v.Schema) + "." + schema.Quote(v.Name)}
 }
 
 // columnComments comment every column of the views that there is something to

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -91,7 +92,7 @@ func hashFile(path string) (sha string, size int64, err error) {
 // copyStaged copies a file and returns the hash of what it read, so that the
 // caller learns in the same pass whether the source was what it should be. It
 // does not sync: the copy is a draft that will be written to.
-func copyStaged(from, to string) (sha string, size int64, err error) {
+func copyStaged(ctx context.Context, from, to string) (sha string, size int64, err error) {
 	src, err := os.Open(from)
 	if err != nil {
 		return "", 0, storage(err)
@@ -101,7 +102,7 @@ func copyStaged(from, to string) (sha string, size int64, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	if _, err := io.CopyBuffer(dst, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+	if _, err := io.CopyBuffer(dst, stoppable{ctx, src}, make([]byte, 1<<20)); err != nil {
 		dst.Abort()
 		return "", 0, storage(err)
 	}
@@ -109,6 +110,19 @@ func copyStaged(from, to string) (sha string, size int64, err error) {
 		return "", 0, storage(err)
 	}
 	return hex.EncodeToString(dst.hash.Sum(nil)), dst.size, nil
+}
+
+// stoppable is a file that cannot be read any more once the context has ended.
+type stoppable struct {
+	ctx  context.Context
+	file io.Reader
+}
+
+func (s stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.file.Read(p)
 }
 
 // syncFile makes a file's content durable after somebody else wrote it.

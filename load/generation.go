@@ -17,19 +17,16 @@ import (
 // addWarehouse builds the DuckDB file of the generation, verifies it, and adds it
 // to the manifest. It carries the published file forward where that is what was
 // published, and builds one from nothing where it is not, or where fresh is set.
-func (n *generation) addWarehouse(ctx context.Context, fresh bool) error {
+func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	s := n.g.store
 	path := n.g.staged(warehouseName)
+	fresh := p.Fresh
 	if !fresh {
-		carried, err := n.carryForward(path)
+		carried, err := n.carryForward(ctx, path)
 		if err != nil {
 			return err
 		}
 		fresh = !carried
-	}
-	ops, err := n.opsLoads(fresh)
-	if err != nil {
-		return err
 	}
 	loads := n.loads
 	check := warehouseCheck{manifest: n.next, changed: map[string]map[schema.Date]bool{s.account: n.changed}}
@@ -37,6 +34,7 @@ func (n *generation) addWarehouse(ctx context.Context, fresh bool) error {
 		if err := removeIfThere(path); err != nil {
 			return err
 		}
+		var err error
 		if loads, err = n.allLoads(); err != nil {
 			return err
 		}
@@ -45,13 +43,21 @@ func (n *generation) addWarehouse(ctx context.Context, fresh bool) error {
 	if err := s.opts.crash("build warehouse"); err != nil {
 		return err
 	}
-	last := func(conn *sql.Conn) ([]tableLoad, error) {
-		if err := n.addMarts(ctx, conn, n.rewrite); err != nil {
+	coverage, err := n.coverageLoad()
+	if err != nil {
+		return err
+	}
+	last := func(conn *sql.Conn, troubles []error) ([]tableLoad, error) {
+		more, err := n.addMarts(ctx, conn, p.Fresh)
+		if err != nil {
 			return nil, err
 		}
-		return n.fileLoads()
+		if err := n.addLedger(p, append(troubles, more...)); err != nil {
+			return nil, err
+		}
+		return n.opsLoads(fresh)
 	}
-	if err := buildWarehouse(ctx, path, fresh, append(loads, ops...), s.opts, last); err != nil {
+	if err := buildWarehouse(ctx, path, fresh, append(loads, coverage), s.opts, last); err != nil {
 		return err
 	}
 	if err := checkWarehouse(ctx, path, check, s.opts); err != nil {
@@ -76,7 +82,7 @@ func (n *generation) addWarehouse(ctx context.Context, fresh bool) error {
 // carryForward copies the published DuckDB file into the staging area. It
 // reports false where there is none to build on: no file, one that is not what
 // was published, one of an older schema, or one that has grown too much.
-func (n *generation) carryForward(path string) (bool, error) {
+func (n *generation) carryForward(ctx context.Context, path string) (bool, error) {
 	s := n.g.store
 	if n.base == nil {
 		return false, nil
@@ -86,7 +92,7 @@ func (n *generation) carryForward(path string) (bool, error) {
 		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes", n.base.Warehouse.Bytes)
 		return false, nil
 	}
-	sha, _, err := copyStaged(published, path)
+	sha, _, err := copyStaged(ctx, published, path)
 	if err != nil || sha != n.base.Warehouse.SHA256 {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return false, err
@@ -137,18 +143,28 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 	return loads, nil
 }
 
-// opsLoads make schema ops from the manifest and the ledger. Small tables are
+// coverageLoad makes ops.day_coverage, which the views ask, of all accounts.
+func (n *generation) coverageLoad() (tableLoad, error) {
+	var coverage []schema.DayCoverage
+	for _, name := range n.next.AccountNames() {
+		coverage = append(coverage, n.next.Accounts[name].Coverage(name, n.g.store.opts.Now())...)
+	}
+	return stageOps(n.g, schema.Coverage, coverage, "true")
+}
+
+// opsLoads make the rest of schema ops from the manifest and the ledger. Small tables are
 // replaced; runs, steps and unreadable entities are appended, or all read again
 // for a fresh file.
 func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	s := n.g.store
-	now := s.opts.Now()
-	var coverage []schema.DayCoverage
+	var files []schema.File
 	var unknown []schema.UnknownField
 	var ledger ledgerRows
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
-		coverage = append(coverage, a.Coverage(name, now)...)
+		for path, f := range a.Files {
+			files = append(files, fileRow(name, path, f))
+		}
 		unknown = append(unknown, a.Unknown...)
 		if fresh || name == s.account {
 			if err := n.readLedgers(name, a, fresh, &ledger); err != nil {
@@ -159,25 +175,13 @@ func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	var loads []tableLoad
 	var errs []error
 	add := func(l tableLoad, err error) { loads, errs = append(loads, l), append(errs, err) }
-	add(stageOps(n.g, schema.Coverage, coverage, "true"))
+	add(stageOps(n.g, schema.Files, files, "true"))
 	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
 	// A run that publishes twice has two lines; the later one counts.
 	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.runs), runsSQL(ledger.runs)))
 	add(stageOps(n.g, schema.Steps, ledger.steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.entities, ""))
 	return loads, errors.Join(errs...)
-}
-
-// fileLoads make ops.file, once no file is missing.
-func (n *generation) fileLoads() ([]tableLoad, error) {
-	var files []schema.File
-	for _, name := range n.next.AccountNames() {
-		for path, f := range n.next.Accounts[name].Files {
-			files = append(files, fileRow(name, path, f))
-		}
-	}
-	l, err := stageOps(n.g, schema.Files, files, "true")
-	return []tableLoad{l}, err
 }
 
 // readLedgers collects the lines that the DuckDB file does not hold yet, and

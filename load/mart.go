@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,8 +30,9 @@ func martNamed(table string) *schema.Mart {
 
 // addMarts writes anew the marts that can have changed, of all accounts: what is
 // final, and whether, follows the day of publishing. conn has the new warehouse,
-// with its views.
-func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) error {
+// with its views. The troubles are of marts whose view could not answer: their
+// files stay as they are.
+func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (troubles []error, err error) {
 	definition := n.g.store.opts.martDefinition()
 	fresh = fresh || n.next.MartsOf != definition
 	n.next.MartsOf = definition
@@ -39,15 +41,29 @@ func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) e
 			continue
 		}
 		for _, account := range n.next.AccountNames() {
-			parts, err := n.martParts(ctx, conn, m, account, fresh)
+			err := n.addMartOf(ctx, conn, m, account, fresh)
+			if ctx.Err() != nil || errors.Is(err, ErrStorage) {
+				return nil, err
+			}
 			if err != nil {
-				return err
+				// The next run is to write it whole.
+				n.next.MartsOf = ""
+				troubles = append(troubles, fmt.Errorf("%s of account %s is as it was before: %w", m.FullName(), account, err))
 			}
-			for _, part := range parts {
-				if err := n.addMart(ctx, conn, m, account, part, fresh); err != nil {
-					return err
-				}
-			}
+		}
+	}
+	return troubles, nil
+}
+
+// addMartOf writes the parts of an account's mart that can have changed.
+func (n *generation) addMartOf(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, fresh bool) error {
+	parts, err := n.martParts(ctx, conn, m, account, fresh)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := n.addMart(ctx, conn, m, account, part, fresh); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -127,7 +143,7 @@ func (n *generation) addMart(ctx context.Context, conn *sql.Conn, m schema.Mart,
 	path := partPath(m.Table, account, part)
 	rec, err := martRecord(ctx, conn, m, martCondition(m, account, part))
 	if err != nil {
-		return fmt.Errorf("%s: %w", m.FullName(), err)
+		return err
 	}
 	defer rec.Release()
 	acc := n.next.Accounts[account]

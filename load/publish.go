@@ -19,6 +19,9 @@ type Outlook struct {
 	// NewlyLost are days that can never be known in full, and that no run has
 	// reported before this one.
 	NewlyLost []schema.Date
+	// Troubles are views and marts that could not be made: what is stored is whole
+	// without them.
+	Troubles []error
 	// Restatements is how many lines spend_change gains.
 	Restatements int
 }
@@ -61,7 +64,6 @@ type generation struct {
 	removes []string
 	loads   []tableLoad // of the tables of main, for a file that is carried forward
 	changed map[schema.Date]bool
-	rewrite bool // write all marts anew, whatever is published of them
 }
 
 func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) {
@@ -85,11 +87,7 @@ func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) 
 		return nil, err
 	}
 	n.addUnknown(p.Unknown)
-	if err := n.addLedger(p); err != nil {
-		return nil, err
-	}
-	n.rewrite = p.Fresh
-	if err := n.addWarehouse(ctx, p.Fresh); err != nil {
+	if err := n.addWarehouse(ctx, p); err != nil {
 		return nil, err
 	}
 	if err := n.commit(ctx); err != nil {
@@ -272,12 +270,12 @@ func (n *generation) addUnknown(seen []schema.UnknownField) {
 
 // addLedger writes the run and its steps. The ledger file is replaced by a longer
 // one with the generation, so that it never speaks of what was not published.
-func (n *generation) addLedger(p Publication) error {
+func (n *generation) addLedger(p Publication, troubles []error) error {
 	s := n.g.store
 	now := s.opts.Now()
 	o := Outlook{
 		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, now),
-		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: len(n.g.changes),
+		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: len(n.g.changes), Troubles: troubles,
 	}
 	n.acc.Mourned = append(n.acc.Mourned, o.NewlyLost...)
 	run := p.Run(o)

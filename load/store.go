@@ -176,7 +176,7 @@ func lockStore(ctx context.Context, dir string, wait time.Duration) (unlock func
 	case locked:
 		return func() error { return storage(l.Close()) }, nil
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("waiting for the store's lock in %s: %w", dir, ctx.Err())
 	case wctx.Err() != nil:
 		return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, ErrLocked)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,6 +83,15 @@ func (t tally) publishedCode(o load.Outlook) int {
 	return exitOK
 }
 
+// addTroubles takes in the views that a publication could not make, once each.
+func (t *tally) addTroubles(troubles []error) {
+	for _, err := range troubles {
+		if !slices.ContainsFunc(t.failures, func(f failure) bool { return f.err.Error() == err.Error() }) {
+			t.failures = append(t.failures, failure{"views", err})
+		}
+	}
+}
+
 // settingsCode decides the exit code of a run whose settings could not be
 // published at all, for the given reason, while its report was.
 func (t tally) settingsCode(o load.Outlook, reason int) int {
@@ -108,6 +118,9 @@ func atRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 // them, if the run came so far.
 func (t tally) sentence(o load.Outlook, published bool, settings string) string {
 	var b strings.Builder
+	if t.stopped {
+		b.WriteString("stopped by a signal: ")
+	}
 	if published {
 		fmt.Fprintf(&b, "published generation %d: %s of %s planned proven, %d changed", o.Generation, count(t.proven, "day"), fmt.Sprint(t.planned), t.changed)
 	} else {
@@ -124,14 +137,23 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more", c.ReportDate, count(int(c.DaysUntilUnreachable), "day"))
 	}
 	const shown = 2 // the others are in the log and in ops.step
-	for i, f := range t.failures {
+	failures := t.named()
+	for i, f := range failures {
 		if i == shown {
-			fmt.Fprintf(&b, "; and %d more", len(t.failures)-i)
+			fmt.Fprintf(&b, "; and %d more", len(failures)-i)
 			break
 		}
 		fmt.Fprintf(&b, "; %s", f)
 	}
 	return b.String()
+}
+
+// named are the failures worth telling: what a signal broke off is none.
+func (t tally) named() []failure {
+	if !t.stopped {
+		return t.failures
+	}
+	return slices.DeleteFunc(slices.Clone(t.failures), func(f failure) bool { return errors.Is(f.err, context.Canceled) })
 }
 
 func (f failure) String() string {

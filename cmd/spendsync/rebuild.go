@@ -97,6 +97,10 @@ func (m *mender) row(command string, o load.Outlook) schema.Run {
 	}
 	code := exitOK
 	var errs []error
+	for _, err := range o.Troubles {
+		code = exitPartial
+		text += "; " + failure{"views", err}.String()
+	}
 	for _, f := range m.failures {
 		errs = append(errs, f.err)
 		text += "; " + f.String()

@@ -82,7 +82,9 @@ type syncer struct {
 	staged *load.Staged // of the report
 	plan   plan
 	totals func(context.Context) (extract.Totals, error)
-	bar    *progress
+	// publishing outlasts a signal for as long as a signal leaves to publish.
+	publishing context.Context
+	bar        *progress
 
 	identity func() (identity, error) // whom the key acts for; waits for the answer
 	snapshot *snapshot                // nil until the settings are read
@@ -122,7 +124,9 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	if err != nil {
 		return err
 	}
-	s := &syncer{app: a, runID: ulid.Make().String(), cmd: command, start: a.now(), report: report, api: api, store: store, plan: p}
+	pctx, cancel := a.publishing(ctx)
+	defer cancel()
+	s := &syncer{app: a, runID: ulid.Make().String(), cmd: command, start: a.now(), report: report, api: api, store: store, plan: p, publishing: pctx}
 	if s.staged, err = store.Begin(s.runID); err != nil {
 		return err
 	}
@@ -137,11 +141,15 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	if err := s.refuseOtherAccount(ctx); err != nil {
 		return s.fail(err)
 	}
-	row, err := s.publishReport(ctx)
+	row, err := s.publishReport()
 	if err != nil {
 		return s.fail(err)
 	}
-	if command == "sync" && ctx.Err() == nil {
+	switch {
+	case command != "sync" || s.tally.stopped:
+	case ctx.Err() != nil:
+		row = s.withoutSettings()
+	default:
 		row = s.copySettings(ctx, row)
 	}
 	return s.tell(row)
@@ -189,6 +197,17 @@ func (s *syncer) readDays(ctx context.Context) {
 	}
 }
 
+// withoutSettings is the end of a run that a signal reached while its report was
+// being published: its line in the ledger was written before.
+func (s *syncer) withoutSettings() schema.Run {
+	s.tally.stopped = true
+	row := s.publishedRow(s.outlook)
+	if err := s.store.RecordFailure(row, nil); err != nil {
+		s.app.log.Warn("the run's end could not be written to the ledger", "error", err)
+	}
+	return row
+}
+
 // noteUnread names the days that were never begun because the run ended early.
 func (s *syncer) noteUnread(cause error) {
 	unread := 0
@@ -208,7 +227,7 @@ func (s *syncer) noteUnread(cause error) {
 
 // publishReport publishes the days that are proven. A day that fails keeps no
 // other back; a report of which no day is proven publishes nothing.
-func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) {
+func (s *syncer) publishReport() (row schema.Run, err error) {
 	for _, f := range s.tally.failures {
 		if errors.Is(f.err, load.ErrStorage) {
 			return row, f.err
@@ -221,8 +240,8 @@ func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) 
 		}
 		return row, errors.Join(errs...)
 	}
-	// A signal stops the reading, not the publishing of what is complete.
-	_, err = s.staged.Publish(context.WithoutCancel(ctx), load.Publication{
+	// A signal stops the reading, not at once the publishing of what is complete.
+	_, err = s.staged.Publish(s.publishing, load.Publication{
 		Since: s.plan.Reach, Unknown: s.seen, Steps: s.steps,
 		Run: func(o load.Outlook) schema.Run {
 			s.outlook = o
@@ -241,6 +260,7 @@ func (s *syncer) publishedRow(o load.Outlook) schema.Run {
 	// The days that were lost and the restatements are the report's, also in the
 	// generation of the settings.
 	o.NewlyLost, o.Restatements = s.outlook.NewlyLost, s.outlook.Restatements
+	s.tally.addTroubles(o.Troubles)
 	row := s.runRow(s.tally.publishedCode(o), s.tally.sentence(o, true, s.snapshot.sentence()), true)
 	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
 	return row
@@ -258,6 +278,9 @@ func (s *syncer) fail(cause error) error {
 	text := s.tally.sentence(load.Outlook{}, false, "")
 	if !s.tally.nothing() {
 		text = "nothing published: " + oneLine(cause.Error())
+	}
+	if code == exitStopped {
+		text = "stopped by a signal before anything was published: " + placeOf(cause)
 	}
 	row := s.runRow(code, text, false)
 	if m := s.store.Manifest(); m != nil {
