@@ -52,8 +52,16 @@ const (
 //
 // field says where in the row the value of a key goes; nil for an unknown key.
 func decodeAnswer[T any](body []byte, field func(row *T, name []byte) *Value) (answer[T], error) {
+	if a, err := decodeByTemplate(body, field); err == nil {
+		return a, nil
+	}
+	return decodeStrictly(body, field)
+}
+
+// decodeStrictly is decodeAnswer, token by token.
+func decodeStrictly[T any](body []byte, field func(row *T, name []byte) *Value) (answer[T], error) {
 	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body}
-	a, err := answerOf(&d, field)
+	a, err := answerOf(&d, field, func(d *decoder) ([]T, error) { return rowsOf(d, field) })
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return answer[T]{}, d.syntaxError(syntax)
 	}
@@ -64,7 +72,8 @@ func decodeAnswer[T any](body []byte, field func(row *T, name []byte) *Value) (a
 	return a, nil
 }
 
-func answerOf[T any](d *decoder, field func(*T, []byte) *Value) (a answer[T], err error) {
+// answerOf reads the reply, its rows by the given function.
+func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decoder) ([]T, error)) (a answer[T], err error) {
 	if len(bytes.TrimSpace(d.body)) == 0 {
 		return a, &replyError{reason: "the reply is empty", notJSON: true}
 	}
@@ -86,7 +95,7 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value) (a answer[T], er
 		case "columns":
 			a.columns, err = d.columns()
 		case "data":
-			a.items, err = rowsOf(d, field)
+			a.items, err = rows(d)
 		case "pagination":
 			a.pagination, err = d.pagination()
 		default:
