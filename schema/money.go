@@ -56,6 +56,9 @@ func ParseCount(text []byte) (int64, error) {
 // parseScaled is the number times 10^scale, rounded half to even, and whether
 // rounding lost anything. It holds at most 18 digits.
 func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
+	if v, ok := parsePlain(text, scale); ok {
+		return v, false, nil
+	}
 	if len(text) > maxNumberText {
 		return 0, false, fmt.Errorf("a number of %d digits: %w", len(text), ErrRange)
 	}
@@ -149,6 +152,42 @@ func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
 		v = -v
 	}
 	return v, inexact, nil
+}
+
+// parsePlain is parseScaled for what nearly every number looks like: a few
+// digits, no exponent, nothing to round.
+func parsePlain(text []byte, scale int) (v int64, ok bool) {
+	i, negative := 0, false
+	if len(text) > 0 && text[0] == '-' {
+		i, negative = 1, true
+	}
+	whole := i
+	for ; i < len(text) && isDigit(text[i]); i++ {
+		v = 10*v + int64(text[i]-'0')
+	}
+	if digits := i - whole; digits == 0 || digits > 12 || digits > 1 && text[whole] == '0' {
+		return 0, false
+	}
+	if i < len(text) {
+		fraction := i + 1
+		if text[i] != '.' || len(text) == fraction || len(text)-fraction > scale {
+			return 0, false
+		}
+		for i = fraction; i < len(text); i++ {
+			if !isDigit(text[i]) {
+				return 0, false
+			}
+			v = 10*v + int64(text[i]-'0')
+		}
+		scale -= len(text) - fraction
+	}
+	for range scale {
+		v *= 10
+	}
+	if negative {
+		v = -v
+	}
+	return v, true
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -38,6 +38,26 @@ type spendReader struct {
 	day     string
 	intern  *Interner
 	rounded int
+	// Most rows say in these columns what the row before says.
+	date, campaign, creative, name again
+}
+
+// again is a text as it was received last, and what it says.
+type again struct {
+	raw  extract.Value
+	text string
+}
+
+// or is the text if it comes as it did last, else what read makes of it.
+func (a *again) or(read func(extract.Value) (string, error), v extract.Value) (string, error) {
+	if a.raw != nil && string(a.raw) == string(v) {
+		return a.text, nil
+	}
+	s, err := read(v)
+	if err == nil {
+		a.raw, a.text = v, s
+	}
+	return s, err
 }
 
 // row fills a row, or says which value it cannot take.
@@ -47,24 +67,24 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 		FirstSeenAt: r.c.SeenAt, ChangedAt: r.c.SeenAt, RunID: r.c.RunID,
 	}
 	var err error
-	if day, err := r.intern.id(l.Date); err != nil {
+	if day, err := r.date.or(r.intern.id, l.Date); err != nil {
 		return refused("date", l.Date, err)
 	} else if !l.Date.Null() && day != r.day {
 		return refused("date", l.Date, ErrOtherDay)
 	}
-	if to.CampaignID, err = r.intern.id(l.CampaignID); err != nil {
+	if to.CampaignID, err = r.campaign.or(r.intern.id, l.CampaignID); err != nil {
 		return refused("campaign_id", l.CampaignID, err)
 	}
 	if to.CampaignID == "" {
 		return refused("campaign_id", l.CampaignID, ErrMissing)
 	}
-	if to.CreativeID, err = r.intern.id(l.CreativeID); err != nil {
+	if to.CreativeID, err = r.creative.or(r.intern.id, l.CreativeID); err != nil {
 		return refused("creative_id", l.CreativeID, err)
 	}
 	if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
 		return refused("source_id", l.SourceID, err)
 	}
-	if to.CampaignName, err = r.intern.text(l.CampaignName); err != nil {
+	if to.CampaignName, err = r.name.or(r.intern.text, l.CampaignName); err != nil {
 		return refused("campaign_name", l.CampaignName, err)
 	}
 	if to.Spend, err = r.money(l.TotalSpend); err != nil {
