@@ -194,9 +194,7 @@ func newWarehouse(t *testing.T) *warehouse {
 	t.Cleanup(func() { w.Close(); connector.Close() })
 	w.exec(t, "CREATE SCHEMA ops; CREATE SCHEMA mart")
 	for _, table := range schema.Tables {
-		if table.Partition != schema.InMemory {
-			w.exec(t, strings.Join(table.CreateSQL(), ";\n"))
-		}
+		w.exec(t, strings.Join(table.CreateSQL(), ";\n"))
 	}
 	var days []string
 	for _, d := range schema.CalendarDays("acme", "r1", 2025, 2027) {

@@ -1,15 +1,15 @@
--- Which settings of campaigns and creatives changed lately, and between which two reads?
--- Trap: a change happened after changed_after and not after seen_at; several between two reads show as one.
-WITH changed AS (
-  SELECT account_id, 'campaign' AS kind, campaign_id AS id, change_type, changed_columns, changed_after, valid_from, version_no FROM campaign_history
-  UNION ALL
-  SELECT account_id, 'creative' AS kind, creative_id AS id, change_type, changed_columns, changed_after, valid_from, version_no FROM creative_history
-)
+-- What changed in the settings, from what to what, and did it help?
+-- Trap: before and after is no proof; a look sees several changes as one; and a CPA of few days after is too high, for conversions still arrive.
+-- Parameter days: 14, days to look back from now.
+-- Parameter rows: 30, changes to show, the newest first.
 SELECT
-  c.kind, c.id, c.change_type, c.changed_columns,
-  date_trunc('second', c.changed_after) AS changed_after,
-  date_trunc('second', c.valid_from) AS seen_at
-FROM changed AS c
-WHERE c.version_no > 1
-ORDER BY c.valid_from DESC, c.id
-LIMIT 10
+  c.account_id, c.seen_at, c.not_before, c.kind, c.campaign_id, c.campaign_name, c.creative_id, c.source_id, c.rule,
+  c.change_type, c.field, c.old_value, c.new_value,
+  i.days_before, i.cpa_before::DECIMAL(18,2) AS cpa_before, i.days_after, i.cpa_after::DECIMAL(18,2) AS cpa_after,
+  i.spend_per_day_change::DECIMAL(18,3) AS spend_per_day_change, i.other_changes
+FROM mart.change_log AS c
+LEFT JOIN mart.change_impact AS i
+  ON c.kind = 'campaign' AND i.account_id = c.account_id AND i.campaign_id = c.campaign_id AND i.version_no = c.version_no
+WHERE c.kind <> 'delivery' AND epoch(c.seen_at) > epoch(now()) - 86400 * $days::INTEGER
+ORDER BY c.seen_at DESC, c.account_id, c.kind, c.campaign_id, c.creative_id, c.source_id, c.rule, c.field
+LIMIT $rows::BIGINT

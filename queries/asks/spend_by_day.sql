@@ -1,14 +1,26 @@
 -- What did each of the last days cost, and what did it bring?
--- Trap: a day that is not covered is NULL, not 0; today is not over.
+-- Trap: a day that is not covered is NULL, not 0; an open day is not over; conversions of young days still arrive.
+-- Parameter days: 8, days to show, today included.
+WITH day AS (
+  SELECT c.account_id, c.report_date, c.state, c.state IN ('open', 'complete', 'final') AS is_covered
+  FROM ops.day_coverage AS c
+  QUALIFY row_number() OVER (PARTITION BY c.account_id ORDER BY c.report_date DESC) <= $days::INTEGER
+),
+summed AS (
+  SELECT
+    s.account_id, s.report_date, sum(s.spend) AS spend,
+    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks) END AS clicks,
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions
+  FROM main.spend_daily AS s
+  GROUP BY s.account_id, s.report_date
+)
 SELECT
-  c.report_date,
-  c.state,
-  CASE WHEN c.state IN ('open', 'complete', 'final') THEN coalesce(sum(s.spend), 0) END AS spend,
-  CASE WHEN c.state IN ('open', 'complete', 'final') THEN coalesce(sum(s.clicks), 0) END AS clicks,
-  CASE WHEN c.state IN ('open', 'complete', 'final') THEN coalesce(sum(s.conversions), 0) END AS conversions,
-  round(sum(s.spend)::DOUBLE / nullif(sum(s.clicks), 0), 3) AS cpc
-FROM ops.day_coverage AS c
-LEFT JOIN spend_daily AS s ON s.account_id = c.account_id AND s.report_date = c.report_date
-GROUP BY c.account_id, c.report_date, c.state
-ORDER BY c.account_id, c.report_date DESC
-LIMIT 8
+  d.account_id, d.report_date, d.state,
+  CASE WHEN s.account_id IS NOT NULL THEN s.spend WHEN d.is_covered THEN 0 END AS spend,
+  CASE WHEN s.account_id IS NOT NULL THEN s.clicks WHEN d.is_covered THEN 0 END AS clicks,
+  CASE WHEN s.account_id IS NOT NULL THEN s.conversions WHEN d.is_covered THEN 0 END AS conversions,
+  (s.spend::DOUBLE / nullif(s.clicks, 0))::DECIMAL(18,3) AS cpc,
+  (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa
+FROM day AS d
+LEFT JOIN summed AS s ON s.account_id = d.account_id AND s.report_date = d.report_date
+ORDER BY d.account_id, d.report_date DESC

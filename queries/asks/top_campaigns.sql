@@ -1,18 +1,33 @@
--- Which campaigns cost most in the last 7 finished days?
--- Trap: a campaign's newest name is shown; conversions of young days still arrive.
-WITH finished AS (
-  SELECT account_id, report_date FROM ops.day_coverage WHERE state IN ('complete', 'final')
-  QUALIFY row_number() OVER (PARTITION BY account_id ORDER BY report_date DESC) <= 7
+-- Which campaigns cost most in the last finished days?
+-- Trap: days that are not known whole are left out (days_known); a campaign's newest name is shown; conversions of young days still arrive.
+-- Parameter days: 7, days to look back from the last one that is known whole.
+-- Parameter rows: 10, campaigns to show.
+WITH known AS (
+  SELECT c.account_id, c.report_date
+  FROM ops.day_coverage AS c
+  WHERE c.state IN ('complete', 'final')
+  QUALIFY c.report_date > max(c.report_date) OVER (PARTITION BY c.account_id) - $days::INTEGER
+),
+span AS (
+  SELECT k.account_id, count(*) AS days_known
+  FROM known AS k
+  GROUP BY k.account_id
+),
+summed AS (
+  SELECT
+    s.account_id, s.campaign_id, arg_max(s.campaign_name, s.report_date) AS campaign_name, sum(s.spend) AS spend,
+    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks) END AS clicks,
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions
+  FROM main.spend_daily AS s
+  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  GROUP BY s.account_id, s.campaign_id
 )
 SELECT
-  s.campaign_id,
-  arg_max(s.campaign_name, s.report_date) AS campaign_name,
-  sum(s.spend) AS spend,
-  sum(s.clicks) AS clicks,
-  sum(s.conversions) AS conversions,
-  round(sum(s.spend)::DOUBLE / nullif(sum(s.conversions), 0), 2) AS cpa
-FROM spend_daily AS s
-JOIN finished AS f ON f.account_id = s.account_id AND f.report_date = s.report_date
-GROUP BY s.account_id, s.campaign_id
-ORDER BY sum(s.spend) DESC, s.campaign_id
-LIMIT 6
+  s.account_id, s.campaign_id, s.campaign_name, d.days_known, s.spend, s.clicks, s.conversions,
+  (s.spend::DOUBLE / nullif(s.clicks, 0))::DECIMAL(18,3) AS cpc,
+  (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa
+FROM summed AS s
+JOIN span AS d ON d.account_id = s.account_id
+WHERE s.spend > 0
+ORDER BY s.spend DESC, s.account_id, s.campaign_id
+LIMIT $rows::BIGINT

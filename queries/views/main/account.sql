@@ -1,5 +1,7 @@
 -- How much money does each account have now?
 -- Trap: the service refreshes its balance every 10 minutes; seen_at is when this value was first seen.
+-- Column seen_at: When these values were first seen.
+-- Column message: What to do, in the service's words.
 SELECT
   a.account_id, a.seen_at, a.balance, a.payment_mode, a.average_daily_spend, a.days_left, a.balance_status, a.message
 FROM main.account_snapshot AS a

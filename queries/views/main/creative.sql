@@ -1,5 +1,6 @@
 -- What are the creatives now?
 -- Trap: archived ones are listed too; filter on status.
+-- Column status: active, paused, pending_review, rejected, draft or archived.
 SELECT
   c.account_id, c.creative_id, c.campaign_id, c.title, c.message, c.link, c.image_id, c.icon_id, c.button1, c.button2,
   c.status, c.rejection_reasons, c.rejection_comment, c.image_url, c.icon_url,

@@ -1,0 +1,118 @@
+-- How does what a click costs at each source compare with the bid, and which bid holds there now?
+-- Trap: bids are those at the end of each day with clicks, weighted by the clicks; with a target CPA the service moves bids by itself (is_optimized), so a difference need not be an error. Where bid_state is not read, all bids are the last known ones, and cpc_to_bid is NULL: show them grey.
+-- Column mean_bid: US dollars per click that were bid over the window: the bid at the end of each day, of the source or else the campaign, weighted by the day's clicks. Before the first look at a campaign its first known bids count. NULL: no clicks, or no bid ever readable.
+-- Column cpc_to_bid: cpc by mean_bid. 1: clicks cost what was bid. NULL: no clicks, no bid known, or bids not to be relied on (bid_state).
+-- Column bid_now: US dollars per click that are bid at this source now, as last readable.
+-- Column bid_origin: Whose bid bid_now is: source, set for this source; campaign, the campaign's default. NULL: no bid known.
+-- Column bid_state: read: the bids per source were readable lately; stale: they were last read longer ago than threshold bids_stale_hours; unread: never, so a source may have a bid of its own that nobody here knows. With the last two the row's bids are to be shown grey.
+-- Column bids_last_read_at: When the campaign's bids per source could last be read. NULL: never.
+-- Column is_optimized: Whether the campaign has a target CPA now, with which the service moves bids by itself. NULL: never readable.
+-- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
+-- Column cpc_at_target: US dollars per click at which the conversion rate gives exactly target_cpa: cvr times target_cpa. Above it clicks cost more than they bring. NULL: rate or target unknown.
+WITH level AS (
+  SELECT
+    max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
+    max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS stale_hours
+  FROM mart.threshold AS t
+),
+whole AS (
+  SELECT c.account_id, c.report_date, max(c.report_date) OVER (PARTITION BY c.account_id) AS window_to
+  FROM ops.day_coverage AS c
+  WHERE c.state IN ('complete', 'final')
+),
+known AS (
+  SELECT w.account_id, w.report_date, w.window_to, w.window_to - (l.days::INTEGER - 1) AS window_from, k.ends_at
+  FROM whole AS w
+  CROSS JOIN level AS l
+  JOIN main.calendar AS k ON k.account_id = w.account_id AND k.report_date = w.report_date
+  WHERE w.report_date > w.window_to - l.days::INTEGER
+),
+span AS (
+  SELECT k.account_id, k.window_from, k.window_to, count(*) AS days_known
+  FROM known AS k
+  GROUP BY k.account_id, k.window_from, k.window_to
+),
+spend AS (
+  SELECT
+    s.account_id, s.campaign_id, s.source_id, k.ends_at,
+    sum(s.spend) AS spend, sum(s.clicks) AS clicks, sum(s.conversions) AS conversions
+  FROM main.spend_daily AS s
+  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  -- The window once more, as a constant: what lies before it is not even read.
+  WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
+  GROUP BY s.account_id, s.campaign_id, s.source_id, k.ends_at
+),
+default_bid AS (
+  SELECT
+    h.account_id, h.campaign_id, h.default_bid, h.valid_to,
+    CASE WHEN h.version_no = 1 THEN to_timestamp(0) ELSE h.valid_from END AS counts_from
+  FROM main.campaign_history AS h
+),
+looked AS (
+  SELECT m.account_id, m.campaign_id, min(m.valid_from) AS first_look_at
+  FROM main.source_mode_history AS m
+  GROUP BY m.account_id, m.campaign_id
+),
+source_bid AS (
+  -- A bid that the first look at the campaign's sources found is taken to have held before.
+  SELECT
+    r.account_id, r.campaign_id, r.source_id,
+    r.bid, r.valid_to,
+    CASE WHEN r.version_no = 1 AND coalesce(r.valid_from <= l.first_look_at, true) THEN to_timestamp(0) ELSE r.valid_from END AS counts_from
+  FROM main.source_rule_history AS r
+  LEFT JOIN looked AS l ON l.account_id = r.account_id AND l.campaign_id = r.campaign_id
+  WHERE r.rule = 'bid_override' AND NOT r.is_deleted
+),
+defaulted AS (
+  SELECT s.*, b.default_bid
+  FROM spend AS s
+  LEFT JOIN default_bid AS b
+    ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.counts_from < s.ends_at AND b.valid_to >= s.ends_at
+),
+bidden AS (
+  SELECT s.*, coalesce(b.bid, s.default_bid)::DOUBLE AS bid
+  FROM defaulted AS s
+  LEFT JOIN source_bid AS b
+    ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.source_id = s.source_id
+    AND b.counts_from < s.ends_at AND b.valid_to >= s.ends_at
+),
+summed AS (
+  SELECT
+    b.account_id, b.campaign_id, b.source_id,
+    sum(b.spend)::DECIMAL(18,6) AS spend, sum(b.clicks)::BIGINT AS clicks, sum(b.conversions)::BIGINT AS conversions,
+    sum(b.clicks * b.bid) / nullif(sum(b.clicks) FILTER (WHERE b.bid IS NOT NULL), 0)::DOUBLE AS mean_bid
+  FROM bidden AS b
+  GROUP BY b.account_id, b.campaign_id, b.source_id
+),
+judged AS (
+  SELECT
+    s.*, c.name AS campaign_name, c.target_cpa, c.default_bid, o.bid AS own_bid, m.bids_last_read_at,
+    CASE WHEN c.is_deleted THEN 'deleted' ELSE c.status END AS campaign_status,
+    CASE WHEN c.target_cpa IS NOT NULL THEN true WHEN c.read_state = 'ok' THEN false END AS is_optimized,
+    CASE
+      WHEN m.bids_last_read_at IS NULL THEN 'unread'
+      WHEN epoch(now()) - epoch(m.bids_last_read_at) > l.stale_hours * 3600 THEN 'stale'
+      ELSE 'read'
+    END AS bid_state
+  FROM summed AS s
+  CROSS JOIN level AS l
+  LEFT JOIN main.campaign_history AS c ON c.account_id = s.account_id AND c.campaign_id = s.campaign_id AND c.is_current
+  LEFT JOIN main.source_mode_history AS m ON m.account_id = s.account_id AND m.campaign_id = s.campaign_id AND m.is_current
+  LEFT JOIN main.source_rule_history AS o
+    ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
+    AND o.rule = 'bid_override' AND o.is_current AND NOT o.is_deleted
+)
+SELECT
+  j.account_id, j.campaign_id, j.campaign_name, j.campaign_status, j.source_id,
+  p.window_from, p.window_to, p.days_known,
+  j.spend, j.clicks, j.conversions,
+  j.spend::DOUBLE / nullif(j.clicks, 0) AS cpc,
+  j.mean_bid,
+  CASE WHEN j.bid_state = 'read' THEN j.spend::DOUBLE / nullif(j.clicks, 0) / nullif(j.mean_bid, 0) END AS cpc_to_bid,
+  coalesce(j.own_bid, j.default_bid) AS bid_now,
+  CASE WHEN j.own_bid IS NOT NULL THEN 'source' WHEN j.default_bid IS NOT NULL THEN 'campaign' END AS bid_origin,
+  j.bid_state, j.bids_last_read_at, j.is_optimized, j.target_cpa,
+  j.conversions::DOUBLE / nullif(j.clicks, 0) AS cvr,
+  j.conversions::DOUBLE / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target
+FROM judged AS j
+JOIN span AS p ON p.account_id = j.account_id

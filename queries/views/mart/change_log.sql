@@ -1,0 +1,114 @@
+-- What changed in the settings of campaigns, creatives and sources, from what to what, and when?
+-- Trap: we see settings only when we look: the change lies after not_before and not after seen_at, and several between two looks are one. What the first look found is no change and is left out.
+-- Column seen_at: When the change was first seen.
+-- Column not_before: When the value before was last confirmed: the change came later. NULL: nothing was known before.
+-- Column kind: campaign, delivery, creative, source_rule or source_mode. Delivery flips by itself, and often.
+-- Column campaign_name: Name of the campaign now. NULL: never readable.
+-- Column creative_id: Creative that changed. NULL: another kind of thing did.
+-- Column source_id: Source that the rule is about. NULL: another kind of thing changed.
+-- Column rule: blocked, allowed or bid_override, of a source_rule.
+-- Column change_type: first_seen: it is new; changed; deleted: it is gone, or the rule was lifted; restored: it is back; stub or first_read: new, and known at first from the report alone.
+-- Column field: Name of the setting that changed: one row for each. NULL: the thing as a whole came or went.
+-- Column old_value: Value before, as text; money in US dollars, instants in UTC. NULL: not set, or not known.
+-- Column new_value: Value after, in the same way. NULL: not set any more.
+WITH campaign AS (
+  SELECT
+    h.account_id, h.campaign_id, h.version_no, h.valid_from, h.changed_after, h.change_type, h.changed_columns,
+    h.valid_from = min(h.valid_from) OVER (PARTITION BY h.account_id) AS is_first_look,
+    MAP {
+      'name': h.name, 'status': h.status, 'default_bid': h.default_bid::VARCHAR, 'daily_spend_limit': h.daily_spend_limit::VARCHAR,
+      'target_cpa': h.target_cpa::VARCHAR, 'start_at': strftime(make_timestamp(epoch_us(h.start_at)), '%Y-%m-%dT%H:%M:%SZ'),
+      'end_at': strftime(make_timestamp(epoch_us(h.end_at)), '%Y-%m-%dT%H:%M:%SZ'), 'country': h.country, 'states': h.states,
+      'platforms': h.platforms, 'subscribed_more_than_minutes_ago': h.subscribed_more_than_minutes_ago::VARCHAR,
+      'subscribed_less_than_minutes_ago': h.subscribed_less_than_minutes_ago::VARCHAR, 'min_age': h.min_age::VARCHAR,
+      'max_age': h.max_age::VARCHAR, 'gender': h.gender, 'source_mode': h.source_mode,
+      'unsupported_targeting': h.unsupported_targeting::VARCHAR
+    } AS has
+  FROM main.campaign_history AS h
+),
+creative AS (
+  SELECT
+    h.account_id, h.campaign_id, h.creative_id, h.version_no, h.valid_from, h.changed_after, h.change_type, h.changed_columns,
+    h.valid_from = min(h.valid_from) OVER (PARTITION BY h.account_id) AS is_first_look,
+    MAP {
+      'campaign_id': h.campaign_id, 'title': h.title, 'message': h.message, 'link': h.link, 'image_id': h.image_id,
+      'icon_id': h.icon_id, 'button1': h.button1, 'button2': h.button2, 'status': h.status,
+      'rejection_reasons': h.rejection_reasons, 'rejection_comment': h.rejection_comment
+    } AS has
+  FROM main.creative_history AS h
+),
+looked AS (
+  SELECT m.account_id, m.campaign_id, min(m.valid_from) AS first_look_at
+  FROM main.source_mode_history AS m
+  GROUP BY m.account_id, m.campaign_id
+),
+source_rule AS (
+  SELECT
+    r.*,
+    coalesce(r.valid_from <= l.first_look_at, false) AS is_first_look,
+    lag(CASE WHEN NOT r.is_deleted THEN r.bid::VARCHAR END) OVER (
+      PARTITION BY r.account_id, r.campaign_id, r.source_id, r.rule ORDER BY r.version_no) AS old_bid
+  FROM main.source_rule_history AS r
+  LEFT JOIN looked AS l ON l.account_id = r.account_id AND l.campaign_id = r.campaign_id
+),
+versioned AS (
+  SELECT
+    c.account_id, 'campaign' AS kind, c.campaign_id, NULL::VARCHAR AS creative_id, c.version_no,
+    c.valid_from, c.changed_after, c.change_type, c.changed_columns, c.is_first_look, c.has,
+    lag(c.has) OVER (PARTITION BY c.account_id, c.campaign_id ORDER BY c.version_no) AS had
+  FROM campaign AS c
+  UNION ALL
+  SELECT
+    c.account_id, 'creative' AS kind, c.campaign_id, c.creative_id, c.version_no,
+    c.valid_from, c.changed_after, c.change_type, c.changed_columns, c.is_first_look, c.has,
+    lag(c.has) OVER (PARTITION BY c.account_id, c.creative_id ORDER BY c.version_no) AS had
+  FROM creative AS c
+),
+by_field AS (
+  SELECT b.*, unnest(string_split(coalesce(b.changed_columns, ''), ',')) AS field
+  FROM versioned AS b
+  WHERE NOT (b.version_no = 1 AND b.is_first_look)
+),
+change AS (
+  SELECT
+    b.account_id, b.valid_from AS seen_at, b.changed_after AS not_before, b.kind, b.campaign_id, b.creative_id,
+    NULL::VARCHAR AS source_id, NULL::VARCHAR AS rule, b.change_type, nullif(b.field, '') AS field,
+    map_extract(b.had, b.field)[1] AS old_value, map_extract(b.has, b.field)[1] AS new_value, b.version_no
+  FROM by_field AS b
+  UNION ALL
+  SELECT
+    d.account_id, d.valid_from AS seen_at, d.changed_after AS not_before, 'delivery' AS kind, d.campaign_id, NULL AS creative_id,
+    NULL AS source_id, NULL AS rule, d.change_type,
+    CASE WHEN d.changed_columns IS NOT NULL THEN 'delivery_status' END AS field,
+    CASE WHEN d.changed_columns IS NOT NULL THEN
+      lag(d.delivery_status) OVER (PARTITION BY d.account_id, d.campaign_id ORDER BY d.version_no)
+    END AS old_value,
+    CASE WHEN d.changed_columns IS NOT NULL THEN d.delivery_status END AS new_value, d.version_no
+  FROM main.campaign_delivery_history AS d
+  QUALIFY d.version_no > 1
+  UNION ALL
+  SELECT
+    m.account_id, m.valid_from AS seen_at, m.changed_after AS not_before, 'source_mode' AS kind, m.campaign_id, NULL AS creative_id,
+    NULL AS source_id, NULL AS rule, m.change_type,
+    CASE WHEN m.changed_columns IS NOT NULL THEN 'source_mode' END AS field,
+    CASE WHEN m.changed_columns IS NOT NULL THEN
+      lag(m.source_mode) OVER (PARTITION BY m.account_id, m.campaign_id ORDER BY m.version_no)
+    END AS old_value,
+    CASE WHEN m.changed_columns IS NOT NULL THEN m.source_mode END AS new_value, m.version_no
+  FROM main.source_mode_history AS m
+  QUALIFY m.version_no > 1
+  UNION ALL
+  SELECT
+    r.account_id, r.valid_from AS seen_at, r.changed_after AS not_before, 'source_rule' AS kind, r.campaign_id, NULL AS creative_id,
+    r.source_id, r.rule, r.change_type,
+    CASE WHEN r.rule = 'bid_override' THEN 'bid' END AS field,
+    CASE WHEN r.rule = 'bid_override' THEN r.old_bid END AS old_value,
+    CASE WHEN r.rule = 'bid_override' AND NOT r.is_deleted THEN r.bid::VARCHAR END AS new_value, r.version_no
+  FROM source_rule AS r
+  WHERE NOT (r.version_no = 1 AND r.is_first_look)
+)
+SELECT
+  c.account_id, c.seen_at, c.not_before, c.kind, c.campaign_id, n.name AS campaign_name, c.creative_id, c.source_id, c.rule,
+  c.change_type, c.field, c.old_value, c.new_value, c.version_no
+FROM change AS c
+LEFT JOIN main.campaign_history AS n ON n.account_id = c.account_id AND n.campaign_id = c.campaign_id AND n.is_current

@@ -1,0 +1,110 @@
+-- Which creatives have lost their CTR and should be replaced?
+-- Trap: the peak is the best of many weeks, so part of every fall is chance; and young creatives start on the most willing subscribers.
+-- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
+-- Column first_shown_on: First Chicago day with impressions within fatigue_days; it may have been shown before.
+-- Column age_days: Days from first_shown_on to recent_to, both included.
+-- Column recent_to: Last day of the recent window of recent_days: the last one that is known whole.
+-- Column impressions_recent: Impressions in the recent window, of its days that are known whole.
+-- Column clicks_recent: Clicks in the recent window, of its days that are known whole.
+-- Column ctr_recent: Clicks per impression in the recent window. NULL without impressions.
+-- Column peak_to: Day that ends the earlier stretch of recent_days with the highest CTR, of those with fatigue_min_impressions. NULL: there is none.
+-- Column impressions_peak: Impressions in the stretch that ends on peak_to. NULL: there is none.
+-- Column ctr_peak: Clicks per impression in the stretch that ends on peak_to. NULL: there is none.
+-- Column decline: Fall of the CTR from the peak to the recent window as a share of the peak; negative: it rose. NULL: nothing to compare.
+-- Column z_score: The same fall in standard deviations of chance (two proportions, pooled). NULL: nothing to compare.
+-- Column fatigue: too_little_data: fewer impressions than fatigue_min_impressions in either window, or no earlier one; steady; fatiguing, exhausted: it fell by fatigue_decline, exhausted_decline or more, and by fatigue_min_z or more.
+WITH lengths AS (
+  SELECT
+    max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent,
+    max(t.value) FILTER (WHERE t.name = 'fatigue_days')::INTEGER AS total,
+    max(t.value) FILTER (WHERE t.name = 'fatigue_min_impressions') AS enough,
+    max(t.value) FILTER (WHERE t.name = 'fatigue_decline') AS fatiguing,
+    max(t.value) FILTER (WHERE t.name = 'exhausted_decline') AS exhausted,
+    max(t.value) FILTER (WHERE t.name = 'fatigue_min_z') AS min_z
+  FROM mart.threshold AS t
+),
+spans AS (
+  SELECT c.account_id, max(c.report_date) AS recent_to, max(c.report_date) - (SELECT l.total FROM lengths AS l) AS before
+  FROM ops.day_coverage AS c
+  WHERE c.state IN ('complete', 'final')
+  GROUP BY c.account_id
+),
+known AS (
+  SELECT c.account_id, c.report_date, s.recent_to
+  FROM ops.day_coverage AS c
+  JOIN spans AS s ON s.account_id = c.account_id AND c.report_date > s.before
+  WHERE c.state IN ('complete', 'final')
+),
+shown AS (
+  SELECT
+    s.account_id, s.campaign_id, s.creative_id, s.report_date, any_value(k.recent_to) AS recent_to,
+    sum(s.clicks) AS clicks, sum(s.impressions) AS impressions
+  FROM main.spend_daily AS s
+  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  WHERE s.creative_id <> '' AND s.clicks IS NOT NULL AND s.impressions > 0
+  GROUP BY s.account_id, s.campaign_id, s.creative_id, s.report_date
+),
+-- Every day on which a creative was shown ends a window that reaches back recent_days.
+windows AS (
+  SELECT
+    s.account_id, s.campaign_id, s.creative_id, s.report_date, s.recent_to,
+    sum(s.clicks) OVER reaching_back AS clicks, sum(s.impressions) OVER reaching_back AS impressions
+  FROM shown AS s
+  CROSS JOIN lengths AS l
+  WHERE s.report_date <= s.recent_to - l.recent
+  WINDOW reaching_back AS (
+    PARTITION BY s.account_id, s.campaign_id, s.creative_id
+    ORDER BY s.report_date - DATE '2000-01-01' RANGE BETWEEN l.recent - 1 PRECEDING AND CURRENT ROW
+  )
+),
+peaks AS (
+  SELECT
+    w.account_id, w.campaign_id, w.creative_id, w.report_date AS peak_to, w.clicks::BIGINT AS clicks, w.impressions::BIGINT AS impressions,
+    w.clicks::DOUBLE / w.impressions AS ctr
+  FROM windows AS w
+  CROSS JOIN lengths AS l
+  WHERE w.impressions >= l.enough
+  QUALIFY row_number() OVER (PARTITION BY w.account_id, w.campaign_id, w.creative_id ORDER BY w.clicks::DOUBLE / w.impressions DESC, w.report_date DESC) = 1
+),
+recent AS (
+  SELECT
+    s.account_id, s.campaign_id, s.creative_id, any_value(s.recent_to) AS recent_to, min(s.report_date) AS first_shown_on,
+    coalesce(sum(s.impressions) FILTER (WHERE s.report_date > s.recent_to - l.recent), 0)::BIGINT AS impressions,
+    coalesce(sum(s.clicks) FILTER (WHERE s.report_date > s.recent_to - l.recent), 0)::BIGINT AS clicks
+  FROM shown AS s
+  CROSS JOIN lengths AS l
+  GROUP BY s.account_id, s.campaign_id, s.creative_id
+),
+compared AS (
+  SELECT
+    r.account_id, r.campaign_id, r.creative_id, r.first_shown_on, r.recent_to,
+    r.impressions AS impressions_recent, r.clicks AS clicks_recent,
+    r.clicks::DOUBLE / nullif(r.impressions, 0) AS ctr_recent,
+    p.peak_to, p.impressions AS impressions_peak, p.ctr AS ctr_peak,
+    (p.clicks + r.clicks)::DOUBLE / nullif(p.impressions + r.impressions, 0) AS ctr_pooled
+  FROM recent AS r
+  LEFT JOIN peaks AS p ON p.account_id = r.account_id AND p.campaign_id = r.campaign_id AND p.creative_id = r.creative_id
+),
+measured AS (
+  SELECT
+    c.*,
+    1 - c.ctr_recent / nullif(c.ctr_peak, 0) AS decline,
+    (c.ctr_peak - c.ctr_recent)
+      / nullif(sqrt(c.ctr_pooled * (1 - c.ctr_pooled) * (1.0 / nullif(c.impressions_peak, 0) + 1.0 / nullif(c.impressions_recent, 0))), 0) AS z_score
+  FROM compared AS c
+)
+SELECT
+  m.account_id, m.campaign_id, h.name AS campaign_name, m.creative_id, k.title,
+  CASE WHEN k.is_deleted THEN 'deleted' ELSE k.status END AS status,
+  m.first_shown_on, m.recent_to - m.first_shown_on + 1 AS age_days, m.recent_to,
+  m.impressions_recent, m.clicks_recent, m.ctr_recent, m.peak_to, m.impressions_peak, m.ctr_peak, m.decline, m.z_score,
+  CASE
+    WHEN m.impressions_recent < l.enough OR m.ctr_peak IS NULL THEN 'too_little_data'
+    WHEN m.decline >= l.exhausted AND m.z_score >= l.min_z THEN 'exhausted'
+    WHEN m.decline >= l.fatiguing AND m.z_score >= l.min_z THEN 'fatiguing'
+    ELSE 'steady'
+  END AS fatigue
+FROM measured AS m
+LEFT JOIN main.creative_history AS k ON k.account_id = m.account_id AND k.creative_id = m.creative_id AND k.is_current
+LEFT JOIN main.campaign_history AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
+CROSS JOIN lengths AS l

@@ -1,0 +1,58 @@
+-- What did each creative bring over the performance window, and is it better or worse than its campaign beyond chance?
+-- Trap: creatives of a campaign ran on different days and sources, so the better one may have had the better places.
+-- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
+-- Column cpa_vs_campaign: better: even its worst-case CPA is below the campaign's; worse: even its best-case CPA is above; unclear: chance may explain the difference. NULL: conversions unknown, or the campaign has none.
+WITH measured AS (
+  SELECT
+    s.account_id, s.campaign_id, s.creative_id,
+    any_value(w.window_from) AS window_from, any_value(w.window_to) AS window_to, any_value(w.days_known) AS days_known,
+    arg_max(s.campaign_name, s.report_date) AS reported_name,
+    sum(s.spend)::DECIMAL(18, 6) AS spend,
+    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
+    CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions
+  FROM main.spend_daily AS s
+  JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
+  GROUP BY s.account_id, s.campaign_id, s.creative_id
+),
+with_campaign AS (
+  SELECT
+    m.*,
+    sum(m.spend) OVER of_campaign AS campaign_spend,
+    (sum(m.spend) FILTER (WHERE m.conversions IS NOT NULL) OVER of_campaign)::DOUBLE
+      / nullif(sum(m.conversions) OVER of_campaign, 0) AS campaign_cpa
+  FROM measured AS m
+  WINDOW of_campaign AS (PARTITION BY m.account_id, m.campaign_id)
+),
+-- Byar's bounds on a Poisson count, as in source_performance.
+bounded AS (
+  SELECT
+    c.*,
+    nullif(c.spend, 0)::DOUBLE / ((c.conversions + 1) * pow(1 - 1 / (9.0 * (c.conversions + 1)) + z.value / (3 * sqrt(c.conversions + 1)), 3)) AS cpa_best_case,
+    CASE WHEN c.conversions > 0 THEN
+      nullif(c.spend, 0)::DOUBLE / nullif(c.conversions * pow(greatest(0, 1 - 1 / (9.0 * c.conversions) - z.value / (3 * sqrt(c.conversions))), 3), 0)
+    END AS cpa_worst_case
+  FROM with_campaign AS c
+  CROSS JOIN (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bound_z') AS z
+)
+SELECT
+  b.account_id, b.campaign_id, coalesce(h.name, b.reported_name) AS campaign_name, b.creative_id, k.title, k.message, k.image_url,
+  CASE WHEN k.is_deleted THEN 'deleted' ELSE k.status END AS status,
+  b.window_from, b.window_to, b.days_known, b.spend, b.clicks, b.impressions, b.conversions,
+  b.spend::DOUBLE / nullif(b.clicks, 0) AS cpc,
+  b.clicks::DOUBLE / nullif(b.impressions, 0) AS ctr,
+  b.conversions::DOUBLE / nullif(b.clicks, 0) AS cvr,
+  b.spend::DOUBLE / nullif(b.conversions, 0) AS cpa,
+  b.cpa_best_case, b.cpa_worst_case,
+  (b.spend::DOUBLE + b.campaign_cpa) / (b.conversions + 1) AS cpa_shrunk,
+  b.campaign_cpa,
+  b.spend::DOUBLE / nullif(b.campaign_spend, 0)::DOUBLE AS share_of_campaign,
+  CASE
+    WHEN b.conversions IS NULL OR b.campaign_cpa IS NULL THEN NULL
+    WHEN b.cpa_worst_case < b.campaign_cpa THEN 'better'
+    WHEN b.cpa_best_case > b.campaign_cpa THEN 'worse'
+    ELSE 'unclear'
+  END AS cpa_vs_campaign
+FROM bounded AS b
+LEFT JOIN main.creative_history AS k ON k.account_id = b.account_id AND k.creative_id = b.creative_id AND k.is_current
+LEFT JOIN main.campaign_history AS h ON h.account_id = b.account_id AND h.campaign_id = b.campaign_id AND h.is_current

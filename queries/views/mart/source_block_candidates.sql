@@ -1,0 +1,28 @@
+-- Which sources should be blocked, because chance alone does not explain how little they bring?
+-- Trap: held against many sources, a few are named by bad luck; and conversions that were not told make no candidate.
+-- Column verdict: no_conversions: none for block_spend_in_targets targets of spend; too_costly: even its best-case CPA is above judged_cpa, or block_times_campaign times that where judged_cpa is the campaign's own.
+-- Column action: block: put it on the block list; disallow: take it off the allow list.
+WITH judged AS (
+  SELECT
+    p.*,
+    CASE
+      WHEN p.conversions = 0 AND p.spend_in_targets >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_spend_in_targets')
+        THEN 'no_conversions'
+      WHEN p.conversions > 0 AND p.cpa_best_case > p.judged_cpa
+        * CASE WHEN p.target_origin = 'target_cpa' THEN 1 ELSE (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_times_campaign') END
+        THEN 'too_costly'
+    END AS verdict
+  FROM mart.source_performance AS p
+  WHERE p.source_id <> '' AND p.spend > 0
+)
+SELECT
+  j.account_id, j.campaign_id, j.campaign_name, j.campaign_status, j.source_id, j.verdict,
+  CASE WHEN j.source_mode = 'allow_list' THEN 'disallow' ELSE 'block' END AS action,
+  j.window_from, j.window_to, j.days_known, j.spend, j.clicks, j.conversions, j.cpc, j.cvr, j.cpa, j.cpa_best_case,
+  j.judged_cpa, j.target_origin, j.spend_in_targets, j.share_of_campaign,
+  (j.spend::DOUBLE - j.conversions * j.judged_cpa)::DECIMAL(18, 6) AS excess_spend,
+  j.cvr * j.judged_cpa AS break_even_cpc
+FROM judged AS j
+WHERE j.verdict IS NOT NULL
+  AND coalesce(j.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected')
+  AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END

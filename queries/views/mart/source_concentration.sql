@@ -1,0 +1,36 @@
+-- How much of each account's spend hangs on how few sources?
+-- Trap: a large share is no fault of a source; it says what its loss would cost.
+-- Column campaigns_with_spend: Campaigns that spent on the source within the window.
+-- Column spend_rank: 1 is the source with the largest spend of the account.
+-- Column share_of_account: Share of the account's spend over the window, 0 to 1.
+-- Column cumulative_share: Share of the account's spend of this source and all larger ones, 0 to 1.
+-- Column is_core: Whether it is one of the fewest sources that together make concentration_share of the spend.
+-- Column sources_with_spend: Sources with spend in the account over the window.
+WITH totals AS (
+  SELECT
+    p.account_id, p.source_id, p.window_from, p.window_to, p.days_known,
+    count(*) FILTER (WHERE p.spend > 0) AS campaigns_with_spend,
+    sum(p.spend)::DECIMAL(18, 6) AS spend,
+    CASE WHEN count(p.conversions) = count(*) THEN sum(p.conversions)::BIGINT END AS conversions
+  FROM mart.source_performance AS p
+  GROUP BY ALL
+  HAVING sum(p.spend) > 0
+),
+ranked AS (
+  SELECT
+    t.*,
+    row_number() OVER by_spend AS spend_rank,
+    sum(t.spend) OVER by_spend AS running_spend,
+    sum(t.spend) OVER (PARTITION BY t.account_id) AS account_spend,
+    count(*) OVER (PARTITION BY t.account_id) AS sources_with_spend
+  FROM totals AS t
+  WINDOW by_spend AS (PARTITION BY t.account_id ORDER BY t.spend DESC, t.source_id ROWS UNBOUNDED PRECEDING)
+)
+SELECT
+  r.account_id, r.spend_rank, r.source_id, r.window_from, r.window_to, r.days_known, r.campaigns_with_spend, r.spend, r.conversions,
+  r.spend::DOUBLE / nullif(r.conversions, 0) AS cpa,
+  r.spend::DOUBLE / r.account_spend::DOUBLE AS share_of_account,
+  r.running_spend::DOUBLE / r.account_spend::DOUBLE AS cumulative_share,
+  (r.running_spend - r.spend)::DOUBLE < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'concentration_share') * r.account_spend::DOUBLE AS is_core,
+  r.sources_with_spend
+FROM ranked AS r

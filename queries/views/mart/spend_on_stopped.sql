@@ -1,0 +1,149 @@
+-- Which money went to something that had been stopped for the whole Chicago day?
+-- Trap: clicks that were on their way when something stopped are billed later and are no leak (is_leak says which are); a stop counts from when we saw it, which is later than it was. Every amount stands once, under the widest stop: campaign, then creative, then source.
+-- Column kind: What had been stopped: campaign, creative or source.
+-- Column reason: campaign: paused, archived, rejected, deleted, ended (past its end) or not_started; creative: paused, archived, rejected or deleted; source: blocked, or not_allowed where the campaign buys from an allow list.
+-- Column campaign_name: Name of the campaign now. NULL: never readable.
+-- Column creative_id: Creative that had been stopped. NULL: a campaign or a source had been.
+-- Column source_id: Source that had been stopped. NULL: a campaign or a creative had been.
+-- Column stopped_since: Since when we saw it stopped without a break, or the campaign's own end where that is later than when we first saw that setting.
+-- Column hours_stopped: Hours from then to the beginning of the day.
+-- Column is_leak: Whether that is at least threshold stopped_grace_hours, so that no late click explains it.
+-- Column spend: US dollars spent on the day in spite of the stop.
+-- Column coverage_state: How well the day is known: open, complete, final or partial, as in ops.day_coverage.
+WITH span AS (
+  SELECT c.account_id, c.report_date, c.state, k.starts_at, k.ends_at
+  FROM ops.day_coverage AS c
+  JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
+  WHERE c.state IN ('open', 'complete', 'final', 'partial')
+  QUALIFY c.report_date > max(c.report_date) OVER (PARTITION BY c.account_id)
+    - (SELECT t.value::INTEGER FROM mart.threshold AS t WHERE t.name = 'performance_days')
+),
+spent AS (
+  SELECT
+    s.account_id, s.report_date, s.campaign_id, s.creative_id, s.source_id, s.spend, s.clicks,
+    d.state, d.starts_at, d.ends_at
+  FROM main.spend_daily AS s
+  JOIN span AS d ON d.account_id = s.account_id AND d.report_date = s.report_date
+  WHERE s.spend > 0 AND s.report_date >= (SELECT min(d.report_date) FROM span AS d)
+),
+campaign_flagged AS (
+  SELECT
+    h.account_id, h.campaign_id, h.version_no, h.valid_from, h.valid_to, h.start_at, h.end_at,
+    CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END AS reason,
+    sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
+      OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS lives
+  FROM main.campaign_history AS h
+),
+campaign_stop AS (
+  SELECT
+    f.account_id, f.campaign_id, f.reason, f.valid_from, f.valid_to,
+    min(f.valid_from) FILTER (WHERE f.reason IS NOT NULL) OVER (PARTITION BY f.account_id, f.campaign_id, f.lives) AS since
+  FROM campaign_flagged AS f
+  QUALIFY f.reason IS NOT NULL
+  UNION ALL
+  SELECT f.account_id, f.campaign_id, 'ended' AS reason, f.valid_from, f.valid_to, greatest(f.valid_from, f.end_at) AS since
+  FROM campaign_flagged AS f
+  WHERE f.reason IS NULL AND f.end_at < f.valid_to
+  UNION ALL
+  SELECT f.account_id, f.campaign_id, 'not_started' AS reason, f.valid_from, least(f.valid_to, f.start_at) AS valid_to, f.valid_from AS since
+  FROM campaign_flagged AS f
+  WHERE f.reason IS NULL AND f.start_at > f.valid_from
+),
+creative_flagged AS (
+  SELECT
+    h.account_id, h.creative_id, h.version_no, h.valid_from, h.valid_to,
+    CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END AS reason,
+    sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
+      OVER (PARTITION BY h.account_id, h.creative_id ORDER BY h.version_no) AS lives
+  FROM main.creative_history AS h
+),
+creative_stop AS (
+  SELECT
+    f.account_id, f.creative_id, f.reason, f.valid_from, f.valid_to,
+    min(f.valid_from) FILTER (WHERE f.reason IS NOT NULL) OVER (PARTITION BY f.account_id, f.creative_id, f.lives) AS since
+  FROM creative_flagged AS f
+  QUALIFY f.reason IS NOT NULL
+),
+mode AS (
+  SELECT m.account_id, m.campaign_id, m.source_mode, m.valid_from, m.valid_to
+  FROM main.source_mode_history AS m
+  WHERE NOT m.is_deleted
+),
+blocked AS (
+  SELECT
+    r.account_id, r.campaign_id, r.source_id,
+    greatest(r.valid_from, m.valid_from) AS since, least(r.valid_to, m.valid_to) AS until
+  FROM main.source_rule_history AS r
+  JOIN mode AS m
+    ON m.account_id = r.account_id AND m.campaign_id = r.campaign_id AND m.source_mode = 'block_list'
+    AND m.valid_from < r.valid_to AND m.valid_to > r.valid_from
+  WHERE r.rule = 'blocked' AND NOT r.is_deleted
+),
+allowed AS (
+  SELECT r.account_id, r.campaign_id, r.source_id, r.valid_from, r.valid_to
+  FROM main.source_rule_history AS r
+  WHERE r.rule = 'allowed' AND NOT r.is_deleted
+),
+outside AS (
+  -- Nothing allowed the source at any time of the day.
+  SELECT s.*, m.valid_from AS since
+  FROM spent AS s
+  JOIN mode AS m
+    ON m.account_id = s.account_id AND m.campaign_id = s.campaign_id AND m.source_mode = 'allow_list'
+    AND m.valid_from <= s.starts_at AND m.valid_to >= s.ends_at
+  WHERE s.source_id <> '' AND NOT EXISTS (
+    SELECT 1 AS one FROM allowed AS a
+    WHERE a.account_id = s.account_id AND a.campaign_id = s.campaign_id AND a.source_id = s.source_id
+      AND a.valid_from < s.ends_at AND a.valid_to > s.starts_at)
+),
+flagged AS (
+  SELECT s.*, 1 AS rank, 'campaign' AS kind, p.reason, p.since
+  FROM spent AS s
+  JOIN campaign_stop AS p
+    ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id
+    AND p.since <= s.starts_at AND p.valid_from < s.ends_at AND p.valid_to >= s.ends_at
+  UNION ALL
+  SELECT s.*, 2 AS rank, 'creative' AS kind, p.reason, p.since
+  FROM spent AS s
+  JOIN creative_stop AS p
+    ON p.account_id = s.account_id AND p.creative_id = s.creative_id
+    AND p.since <= s.starts_at AND p.valid_from < s.ends_at AND p.valid_to >= s.ends_at
+  WHERE s.creative_id <> ''
+  UNION ALL
+  SELECT s.*, 3 AS rank, 'source' AS kind, 'blocked' AS reason, p.since
+  FROM spent AS s
+  JOIN blocked AS p
+    ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id AND p.source_id = s.source_id
+    AND p.since <= s.starts_at AND p.until >= s.ends_at
+  UNION ALL
+  SELECT
+    s.* EXCLUDE (since), 3 AS rank, 'source' AS kind, 'not_allowed' AS reason,
+    greatest(min(s.since), max(a.valid_to)) AS since
+  FROM outside AS s
+  LEFT JOIN allowed AS a
+    ON a.account_id = s.account_id AND a.campaign_id = s.campaign_id AND a.source_id = s.source_id AND a.valid_to <= s.starts_at
+  GROUP BY ALL
+),
+counted AS (
+  SELECT f.*
+  FROM flagged AS f
+  QUALIFY row_number() OVER (
+    PARTITION BY f.account_id, f.report_date, f.campaign_id, f.creative_id, f.source_id ORDER BY f.rank, f.since, f.reason) = 1
+),
+summed AS (
+  SELECT
+    c.account_id, c.report_date, c.state, c.starts_at, c.kind, c.reason, c.since, c.campaign_id,
+    CASE WHEN c.kind = 'creative' THEN c.creative_id END AS creative_id,
+    CASE WHEN c.kind = 'source' THEN c.source_id END AS source_id,
+    sum(c.spend)::DECIMAL(18,6) AS spend, sum(c.clicks)::BIGINT AS clicks
+  FROM counted AS c
+  GROUP BY ALL
+)
+SELECT
+  s.account_id, s.report_date, s.kind, s.reason, s.campaign_id, n.name AS campaign_name, s.creative_id, s.source_id,
+  s.since AS stopped_since,
+  (epoch(s.starts_at) - epoch(s.since)) / 3600 AS hours_stopped,
+  epoch(s.starts_at) - epoch(s.since) >= 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'stopped_grace_hours') AS is_leak,
+  s.spend, s.clicks, s.state AS coverage_state
+FROM summed AS s
+LEFT JOIN main.campaign_history AS n ON n.account_id = s.account_id AND n.campaign_id = s.campaign_id AND n.is_current
