@@ -12,6 +12,7 @@ import (
 // and after any date, so that the account is alive at any clock and a day's rows
 // depend on nothing but the seed and the day.
 type account struct {
+	index       int // among the accounts of the service
 	seed        uint64
 	zone        *time.Location
 	ascii       bool
@@ -54,6 +55,7 @@ var beginning = civil(2000, time.January, 1)
 
 func newAccount(cfg Config, zone *time.Location) *account {
 	a := &account{
+		index:       cfg.index,
 		seed:        mix(cfg.Seed),
 		zone:        zone,
 		ascii:       cfg.EscapeUnicode,

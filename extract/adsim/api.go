@@ -1,6 +1,7 @@
 package adsim
 
 import (
+	"bytes"
 	"math"
 	"net/http"
 	"net/url"
@@ -12,97 +13,149 @@ import (
 	"unicode/utf8"
 )
 
-// call is an accepted request of the advertiser API.
+// call is an accepted request of the advertiser API, from REST or MCP.
 type call struct {
 	st    *state
+	key   *apiKey
+	op    *operation
 	query url.Values
 	path  []string // below /v1/
+	raw   []byte   // the body as it came
+	body  body
 	fault *Fault
 }
 
-// operation answers a call. A problem with the query is a validation error.
-type operation struct {
-	params []string
-	answer func(*Service, *call) reply
+// serveAPI checks the key and lets its account answer.
+func (s *Service) serveAPI(st *state, r *http.Request, f *Fault) reply {
+	switch r.URL.Path {
+	case APIPrefix + "/v1/api-keys":
+		return s.serveAPIKeys(st, r)
+	case mcpPath:
+		return s.serveMCP(st, r, f)
+	}
+	own, key := s.accountOf(r.Header.Get("Authorization"), st.now)
+	if own == nil {
+		return s.unauthorized()
+	}
+	if own != s {
+		at := own.stateAt(st.now)
+		st = &at
+	}
+	rep := own.serveKey(&call{st: st, key: key, query: r.URL.Query(), fault: f}, r)
+	key.tell(rep.header, st.now)
+	return rep
 }
 
-// serveAPI checks the key, counts the request, and finds the operation.
-func (s *Service) serveAPI(st *state, r *http.Request, f *Fault) reply {
-	expires := s.keyExpiresAt(st)
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") || !same(strings.TrimSpace(key), s.cfg.APIKey) || !st.now.Before(expires) {
-		rep := s.apiError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", "")
-		rep.header.Set("Www-Authenticate", "Bearer")
-		return rep
-	}
-	rep := s.serveKey(st, r, f)
-	rep.header.Set("Service-Api-Key-Expires-At", expires.UTC().Format(time.RFC3339))
-	if left := expires.Sub(st.now); left <= 14*24*time.Hour {
-		days := int(math.Ceil(left.Hours() / 24))
-		rep.header.Set("Service-Api-Key-Expiry-Warning", "The API key expires in "+strconv.Itoa(days)+" days. Renew it on the API access page.")
-	}
+func (s *Service) unauthorized() reply {
+	rep := s.apiError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", "")
+	rep.header.Set("Www-Authenticate", "Bearer")
 	return rep
 }
 
 // serveKey answers a request whose key is right.
-func (s *Service) serveKey(st *state, r *http.Request, f *Fault) reply {
-	if wait := s.limiter.take(st.now, s.cfg.RateLimit); wait > 0 {
-		rep := s.apiError(http.StatusTooManyRequests, "rate_limited", "More than "+strconv.Itoa(s.cfg.RateLimit)+" requests per minute.", "")
-		rep.header.Set("Retry-After", strconv.Itoa(wait))
-		return rep
+func (s *Service) serveKey(c *call, r *http.Request) reply {
+	allow := s.route(c, r.Method, r.URL.Path)
+	if c.op != nil && c.op.body != nil {
+		raw, err := readBody(r)
+		if err != nil {
+			return s.refuse(invalidField("", "the body can't be read: %v", err))
+		}
+		c.raw = raw
 	}
-	path, _ := strings.CutPrefix(r.URL.Path, APIPrefix+"/v1/")
-	c := &call{st: st, query: r.URL.Query(), path: strings.Split(path, "/"), fault: f}
-	op, ok := s.operation(r.URL.Path, c)
-	if !ok {
+	if p := s.throttle(c); p != nil {
+		return s.refuse(p)
+	}
+	switch {
+	case allow == nil:
 		return s.apiError(http.StatusNotFound, "not_found", "There is no such path.", "")
-	}
-	if r.Method != http.MethodGet {
+	case c.op == nil:
 		rep := s.apiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", "")
-		rep.header.Set("Allow", http.MethodGet)
+		rep.header.Set("Allow", strings.Join(allow, ", "))
 		return rep
 	}
-	for name, values := range c.query {
-		if !slices.Contains(op.params, name) {
-			return s.invalid(name, "unknown parameter")
-		}
-		if len(values) > 1 {
-			return s.invalid(name, "given more than once")
-		}
-	}
-	return op.answer(s, c)
+	return s.perform(c)
 }
 
-// operation finds what a path stands for.
-func (s *Service) operation(path string, c *call) (operation, bool) {
-	if !strings.HasPrefix(path, APIPrefix+"/v1/") {
-		return operation{}, false
+// perform answers a call whose operation is known and that was not too much.
+func (s *Service) perform(c *call) reply {
+	if p := s.admit(c); p != nil {
+		return s.refuse(p)
 	}
-	shape := slices.Clone(c.path)
-	if len(shape) > 1 {
-		shape[1] = "*"
+	if c.fault.is(Upstream) && c.op.write && !c.fault.Other {
+		return s.refuse(upstreamProblem)
 	}
-	switch strings.Join(shape, "/") {
-	case "me":
-		return operation{answer: (*Service).me}, true
-	case "limits":
-		return operation{answer: (*Service).limits}, true
-	case "balance":
-		return operation{params: []string{"fresh"}, answer: (*Service).balance}, true
-	case "openapi.json":
-		return operation{answer: (*Service).openAPI}, true
-	case "campaigns":
-		return operation{params: []string{"status", "search", "limit", "offset"}, answer: (*Service).listCampaigns}, true
-	case "campaigns/*":
-		return operation{answer: (*Service).getCampaign}, true
-	case "campaigns/*/creatives":
-		return operation{params: []string{"status", "limit", "offset"}, answer: (*Service).listCreatives}, true
-	case "campaigns/*/sources":
-		return operation{answer: (*Service).getSources}, true
-	case "creatives/*":
-		return operation{answer: (*Service).getCreative}, true
+	rep := c.op.answer(s, c)
+	if c.fault.is(Upstream) && rep.status < 300 {
+		return s.refuse(upstreamProblem)
 	}
-	return operation{}, false
+	return rep
+}
+
+var upstreamProblem = &problem{status: http.StatusBadGateway, code: "upstream_error", message: "A backend step failed. The change may nevertheless have gone through."}
+
+// throttle counts a call against the minute. Pausing is never limited.
+func (s *Service) throttle(c *call) *problem {
+	if c.pauses() {
+		return nil
+	}
+	if wait := c.key.limiter.take(c.st.now, s.cfg.RateLimit); wait > 0 {
+		return tooMany(wait, "More than %d requests per minute.", s.cfg.RateLimit)
+	}
+	return nil
+}
+
+// admit checks all that does not depend on what is asked for: the scope, the
+// parameters, the form of the body.
+func (s *Service) admit(c *call) *problem {
+	if c.fault.is(Unavailable) && !c.pauses() {
+		wait, err := strconv.Atoi(c.fault.RetryAfter)
+		if err != nil {
+			wait = 30
+		}
+		return &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "Temporarily unavailable. Pausing still works.", wait: wait}
+	}
+	if c.op.write && c.key.scope != scopeWrite {
+		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}
+	}
+	for _, name := range sortedKeys(c.query) {
+		if !slices.ContainsFunc(c.op.params, func(p param) bool { return p.name == name }) {
+			return invalidField(name, "unknown parameter")
+		}
+		if len(c.query[name]) > 1 {
+			return invalidField(name, "given more than once")
+		}
+	}
+	return c.takeBody()
+}
+
+// takeBody parses the body and checks its form.
+func (c *call) takeBody() *problem {
+	if c.op.body == nil || c.body != nil {
+		return nil
+	}
+	if c.op.bodyOptional && len(bytes.TrimSpace(c.raw)) == 0 {
+		c.body = body{}
+		return nil
+	}
+	b, err := parseBody(c.raw)
+	if err != nil {
+		return invalidField("", "%v", err)
+	}
+	if found := c.op.body.check(nil, "", map[string]any(b)); len(found) > 0 {
+		return invalidFields(found)
+	}
+	c.body = b
+	return nil
+}
+
+// pauses says whether the call pauses a campaign or a creative: that is never
+// limited, and works while nothing else does.
+func (c *call) pauses() bool {
+	if c.op == nil || c.op.name != "set_campaign_status" && c.op.name != "set_creative_status" {
+		return false
+	}
+	b, err := parseBody(c.raw)
+	return err == nil && b.text("status") == "paused"
 }
 
 // apiError is the advertiser API's error body. details is JSON, or "" for none.
@@ -122,19 +175,10 @@ func (s *Service) apiError(status int, code, message, details string) reply {
 }
 
 func (s *Service) invalid(field, message string) reply {
-	o := object{}
-	o.list("", 1, func(int) {
-		o.begin("")
-		o.str("field", field)
-		o.str("message", message)
-		o.end()
-	})
-	return s.apiError(http.StatusBadRequest, "validation_failed", "Invalid "+field+": "+message+".", string(o.dst))
+	return s.refuse(invalidField(field, "%s", message))
 }
 
-func (s *Service) notFound(what string) reply {
-	return s.apiError(http.StatusNotFound, "not_found", "There is no such "+what+" in this account.", "")
-}
+func (s *Service) notFound(what string) reply { return s.refuse(noSuch(what)) }
 
 // codeOf is the code that goes with a status.
 func codeOf(status int) string {
@@ -157,15 +201,6 @@ func codeOf(status int) string {
 		return "unavailable"
 	}
 	return "internal_error"
-}
-
-// keyExpiresAt is when the key ends.
-func (s *Service) keyExpiresAt(st *state) time.Time {
-	if !s.cfg.KeyExpiresAt.IsZero() {
-		return s.cfg.KeyExpiresAt
-	}
-	y, m, _ := st.now.UTC().Date()
-	return time.Date(y, m+3, 1, 0, 0, 0, 0, time.UTC)
 }
 
 // limiter is a window of 60 seconds that slides with the service's clock.

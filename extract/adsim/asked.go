@@ -12,6 +12,10 @@ type changes struct {
 	made      []*campaign // created, newest first
 	campaigns map[string]*campaignChanges
 	creatives map[string]*creativeChanges
+	history   map[string][]version // of campaigns that were changed through the API, oldest first
+	balance   []balanceMark        // oldest first
+	marks     []dayMark
+	seq       uint64
 }
 
 // campaignChanges is what was asked of one campaign. A nil field is as it is by
@@ -31,6 +35,8 @@ type campaignChanges struct {
 	bids         map[int32]int64 // none: 0
 	made         []*creative     // created, newest first
 	lastNumber   int             // of the last created creative
+	optimized    map[int32]bool  // left to source optimization
+	pausedUntil  time.Time       // when the last pause has finished
 }
 
 type creativeChanges struct {
@@ -42,6 +48,7 @@ type creativeChanges struct {
 	status               *string
 	rejectionReasons     *[]string
 	rejectionComment     *string
+	pending              *content // a version of a running one that is in review, or was refused
 }
 
 var (
@@ -71,9 +78,11 @@ func (ch *changes) creative(id string) *creativeChanges {
 
 // clone is a copy of which everything that is replaced whole may be replaced.
 func (ch *changes) clone() *changes {
-	next := &changes{campaigns: map[string]*campaignChanges{}, creatives: map[string]*creativeChanges{}}
+	next := &changes{campaigns: map[string]*campaignChanges{}, creatives: map[string]*creativeChanges{}, history: map[string][]version{}}
 	if ch != nil {
 		next.made = slices.Clone(ch.made)
+		next.marks, next.seq, next.balance = ch.marks, ch.seq, ch.balance
+		maps.Copy(next.history, ch.history)
 		maps.Copy(next.campaigns, ch.campaigns)
 		maps.Copy(next.creatives, ch.creatives)
 	}

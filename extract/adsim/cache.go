@@ -64,10 +64,11 @@ type dayKey struct {
 	overlay  *overlay
 	frozen   bool
 	frozenAt int64
+	mark     uint64
 }
 
 func (st *state) dayKey(d day, sc scope) dayKey {
-	return dayKey{d, sc, st.asOf.Unix(), st.today, st.overlays[d], st.frozen, st.frozenAt.Unix()}
+	return dayKey{d, sc, st.asOf.Unix(), st.today, st.overlays[d], st.frozen, st.frozenAt.Unix(), st.changes.markOf(d)}
 }
 
 // groupKey is what the rows of a question depend on.
@@ -76,10 +77,11 @@ type groupKey struct {
 	asOf     int64
 	today    day
 	version  uint64
+	mark     uint64
 }
 
 func (st *state) groupKey(q question) groupKey {
-	return groupKey{q, st.asOf.Unix(), st.today, st.version}
+	return groupKey{q, st.asOf.Unix(), st.today, st.version, st.changes.markOf(min(q.to, st.today))}
 }
 
 // pageKey is what the bytes of a page depend on.
@@ -87,6 +89,7 @@ type pageKey struct {
 	groupKey
 	columns    string
 	page, size int
+	names      uint64 // the last change of anything that the report shows
 }
 
 func newCaches(pageBytes int64) *caches {

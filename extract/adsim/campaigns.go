@@ -53,7 +53,10 @@ func (a *account) buildCampaign(s *slot, life int) *campaign {
 	h := mix(key)
 	born := s.birth(life)
 	number := int64(born-civil(1990, time.January, 1))*a.idScale + int64(s.index)
-	if s.key%4 == 0 && number < 1e9 {
+	switch {
+	case a.index > 0:
+		number += 2_500_000_000 + int64(a.index)*50_000_000 // no ID is in two accounts
+	case s.key%4 == 0 && number < 1e9:
 		number += 1e9
 	}
 	c := &campaign{
@@ -277,6 +280,12 @@ func (s *Service) getCampaign(c *call) reply {
 	if cp == nil {
 		return s.notFound("campaign")
 	}
+	return s.oneCampaign(c, cp, nil)
+}
+
+// oneCampaign is a reply of one campaign with its settings, and of a clone with
+// the creatives that it got.
+func (s *Service) oneCampaign(c *call, cp *campaign, copied []string) reply {
 	now := s.campaignNow(c.st, cp)
 	return s.one(c, "campaign", func(o *object) {
 		s.campaignHead(o, c, cp, &now)
@@ -286,6 +295,9 @@ func (s *Service) getCampaign(c *call) reply {
 		src := sourcesNow{allowList: or(c.st.changes.campaign(cp.id).allowList, cp.allowList)}
 		o.str("source_targeting_mode", src.mode())
 		now.audience.write(o)
+		if c.op.name == "clone_campaign" {
+			o.strings("cloned_creative_ids", copied)
+		}
 	})
 }
 

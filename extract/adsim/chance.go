@@ -52,4 +52,9 @@ const (
 	aboutImage
 	aboutIcon
 	aboutMade
+	aboutKey
+	aboutUpload
+	aboutReview
+	aboutLag
+	aboutSubscriber
 )

@@ -76,27 +76,31 @@ func (s *Service) Create(c Change) (id string, err error) {
 
 // change tells the ID of what it has changed.
 func (s *Service) change(c Change) (id string, err error) {
-	st := s.snapshot()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st.changes = s.changes
-	e := &editor{Service: s, st: &st, next: s.changes.clone(), force: c.Force}
-	// What is read from the state is what the change has made of it.
-	st.changes = e.next
+	now := s.clock.now()
+	s.settle(now)
+	st := s.stateLocked(now)
+	e := s.editorOf(&st)
+	e.force = c.Force
 	if id, err = e.apply(c); err != nil {
 		what := strings.Join(strings.Fields("change "+string(c.Do)+" "+cmp.Or(c.Creative, c.Campaign)), " ")
 		return "", fmt.Errorf("%s: %w", what, err)
 	}
-	s.changes = e.next
+	e.commit()
+	s.record(journalLine{Op: "change", At: now, Change: &c})
 	return id, nil
 }
 
 // editor works a change into what was asked before.
 type editor struct {
 	*Service
-	st    *state
-	next  *changes
-	force bool
+	st        *state
+	next      *changes
+	force     bool
+	api       bool            // asked for through the API
+	touched   map[string]bool // campaigns
+	submitted []review
 }
 
 func (e *editor) apply(c Change) (string, error) {
@@ -157,7 +161,8 @@ func hidden(do Action) Action {
 // ofCampaign is what is asked of a campaign, to be changed.
 func (e *editor) ofCampaign(id string) *campaignChanges {
 	of := *e.next.campaign(id)
-	of.blocked, of.allowed, of.bids = maps.Clone(of.blocked), maps.Clone(of.allowed), maps.Clone(of.bids)
+	of.blocked, of.allowed, of.bids, of.optimized = maps.Clone(of.blocked), maps.Clone(of.allowed), maps.Clone(of.bids), maps.Clone(of.optimized)
+	e.touched[id] = true
 	e.next.campaigns[id] = &of
 	return &of
 }
@@ -165,27 +170,19 @@ func (e *editor) ofCampaign(id string) *campaignChanges {
 // ofCreative is what is asked of a creative, to be changed.
 func (e *editor) ofCreative(id string) *creativeChanges {
 	of := *e.next.creative(id)
+	campaignID, _, _ := strings.Cut(id, "-")
+	e.touched[campaignID] = true
 	e.next.creatives[id] = &of
 	return &of
 }
 
 // firstMade is the number of the first campaign that is created by a change. By
 // themselves they have smaller ones.
-const firstMade = 9_000_000_001
+const firstMade = 9_000_000_001 // of the first account
 
 func (e *editor) createCampaign(c Change, in *fields) (string, error) {
-	n := len(e.next.made)
-	cp := &campaign{
-		id:        "C" + strconv.Itoa(firstMade+n),
-		key:       chance(e.account.seed, aboutMade, uint64(n)),
-		createdAt: e.st.now.Truncate(time.Second),
-		created:   never, // by itself it blocks nothing
-		archived:  never,
-	}
-	e.next.made = append([]*campaign{cp}, e.next.made...)
-	of := e.ofCampaign(cp.id)
-	of.base = cp
-	name, status := "Campaign "+strconv.Itoa(n+1), "active"
+	cp, of := e.newCampaign()
+	name, status := "Campaign "+strconv.Itoa(len(e.next.made)), "active"
 	bid, limit := int64(500_000), int64(100_000_000)
 	of.name, of.status, of.bid, of.limit, of.start = &name, &status, &bid, &limit, &cp.createdAt
 	e.setCampaign(cp, of, in)
@@ -196,6 +193,26 @@ func (e *editor) createCampaign(c Change, in *fields) (string, error) {
 		return "", err
 	}
 	return cp.id, e.changeSources(cp, c.Sources)
+}
+
+// newCampaign adds a campaign of which nothing is set yet.
+func (e *editor) newCampaign() (*campaign, *campaignChanges) {
+	n := len(e.next.made)
+	cp := &campaign{
+		id:        "C" + strconv.Itoa(e.cfg.firstMade+n),
+		key:       chance(e.account.seed, aboutMade, uint64(n)),
+		createdAt: e.st.now.Truncate(time.Second),
+		created:   never, // by itself it blocks nothing
+		archived:  never,
+	}
+	cp.idJSON = appendString(nil, cp.id, e.account.ascii)
+	cp.weight = 20 + below(mix(cp.key+3), 30)
+	cp.clickRate = 200 + below(mix(cp.key+4), 1500)
+	cp.convertRate = 650 + below(mix(cp.key+5), 4600)
+	e.next.made = append([]*campaign{cp}, e.next.made...)
+	of := e.ofCampaign(cp.id)
+	of.base = cp
+	return cp, of
 }
 
 func (e *editor) editCampaign(cp *campaign, c Change, in *fields) error {
@@ -327,6 +344,22 @@ func (e *editor) createCreative(cp *campaign, in *fields) (string, error) {
 	if err := e.editable(cp); err != nil {
 		return "", err
 	}
+	cr, cf, err := e.newCreative(cp)
+	if err != nil {
+		return "", err
+	}
+	number := e.next.campaign(cp.id).lastNumber
+	cr.title = "Creative " + strconv.Itoa(number)
+	cr.message = "Tap to see more."
+	cr.link = "https://offers.example/" + cp.id
+	cr.iconID = hex24(chance(cr.key, aboutIcon))
+	status := "pending_review"
+	cf.status = &status
+	return cr.id, e.setCreative(cr, cf, in)
+}
+
+// newCreative adds a creative of which nothing is set yet.
+func (e *editor) newCreative(cp *campaign) (*creative, *creativeChanges, error) {
 	of := e.ofCampaign(cp.id)
 	number := of.lastNumber
 	for _, cr := range cp.creatives {
@@ -335,25 +368,22 @@ func (e *editor) createCreative(cp *campaign, in *fields) (string, error) {
 		number = max(number, n)
 	}
 	if of.lastNumber = number + 1; of.lastNumber > 999_999 {
-		return "", errors.New("there is no number left for a creative")
+		return nil, nil, errors.New("there is no number left for a creative")
 	}
 	cr := &creative{
 		campaign:  cp,
 		id:        fmt.Sprintf("%s-%03d", cp.id, of.lastNumber),
 		createdAt: e.st.now.Truncate(time.Second),
 		archived:  never,
-		title:     "Creative " + strconv.Itoa(of.lastNumber),
-		message:   "Tap to see more.",
-		link:      "https://offers.example/" + cp.id,
 	}
+	cr.number = of.lastNumber
+	cr.idJSON = appendString(nil, cr.id, e.account.ascii)
 	cr.key = chance(cp.key, aboutMade, uint64(of.lastNumber))
-	cr.iconID = hex24(chance(cr.key, aboutIcon))
+	cr.weight = 1 + below(mix(cr.key+1), 8)
 	of.made = append([]*creative{cr}, of.made...)
 	cf := e.ofCreative(cr.id)
 	cf.base = cr
-	status := "pending_review"
-	cf.status = &status
-	return cr.id, e.setCreative(cr, cf, in)
+	return cr, cf, nil
 }
 
 func (e *editor) editCreative(c Change, in *fields) error {

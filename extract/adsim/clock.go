@@ -6,13 +6,16 @@ import (
 	_ "time/tzdata" // Chicago must exist on machines that have no zone files.
 )
 
-// A clock is real time, real time shifted, or an instant that stands still.
+// A clock is real time, real time shifted or made faster, or an instant that
+// stands still.
 type clock struct {
 	mu       sync.Mutex
 	base     func() time.Time
 	shift    time.Duration
 	standing bool
 	at       time.Time
+	from     time.Time // of base, when it was at
+	speed    float64   // seconds a second; 0 is plain time
 }
 
 func (c *clock) now() time.Time {
@@ -20,6 +23,9 @@ func (c *clock) now() time.Time {
 	defer c.mu.Unlock()
 	if c.standing {
 		return c.at
+	}
+	if c.speed != 0 {
+		return c.at.Add(time.Duration(float64(c.base().Sub(c.from)) * c.speed))
 	}
 	return c.base().Add(c.shift)
 }
@@ -33,17 +39,37 @@ func (c *clock) stand(t time.Time) {
 func (c *clock) run(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.standing, c.shift = false, t.Sub(c.base())
+	c.standing, c.speed, c.shift = false, 0, t.Sub(c.base())
+}
+
+func (c *clock) hurry(t time.Time, speed float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standing, c.speed, c.at, c.from = false, speed, t, c.base()
 }
 
 func (c *clock) advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.standing {
+	if c.standing || c.speed != 0 {
 		c.at = c.at.Add(d)
 	} else {
 		c.shift += d
 	}
+}
+
+// entry is how the clock is set.
+func (c *clock) entry() clockEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return clockEntry{Standing: c.standing, At: c.at, From: c.from, Speed: c.speed, Shift: c.shift}
+}
+
+// restore sets the clock as it was.
+func (c *clock) restore(e clockEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standing, c.at, c.from, c.speed, c.shift = e.Standing, e.At, e.From, e.Speed, e.Shift
 }
 
 func (c *clock) stands() bool {
@@ -57,13 +83,22 @@ func (s *Service) Now() time.Time { return s.clock.now() }
 
 // SetNow sets the service's clock to t. It stands still there until it is set or
 // advanced again, so that a test sees the same numbers however long it takes.
-func (s *Service) SetNow(t time.Time) { s.clock.stand(t) }
+func (s *Service) SetNow(t time.Time) { s.clock.stand(t); s.recordClock() }
 
 // RunFrom sets the service's clock to t and lets it run on from there.
-func (s *Service) RunFrom(t time.Time) { s.clock.run(t) }
+func (s *Service) RunFrom(t time.Time) { s.clock.run(t); s.recordClock() }
+
+// RunFast sets the service's clock to t and lets it run from there, speed seconds
+// a second.
+func (s *Service) RunFast(t time.Time, speed float64) { s.clock.hurry(t, speed); s.recordClock() }
 
 // Advance moves the service's clock by d; it runs on or stands still as before.
-func (s *Service) Advance(d time.Duration) { s.clock.advance(d) }
+func (s *Service) Advance(d time.Duration) { s.clock.advance(d); s.recordClock() }
+
+func (s *Service) recordClock() {
+	e := s.clock.entry()
+	s.record(journalLine{Op: "clock", Clock: &e})
+}
 
 // Today is the Chicago day of the service's clock, as YYYY-MM-DD. The report
 // reaches from 32 days before it to this day.

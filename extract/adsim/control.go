@@ -14,16 +14,26 @@ import (
 // another process:
 //
 //	GET    /_sim/clock      {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
-//	POST   /_sim/clock      {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" true or false stops it or lets it run
+//	POST   /_sim/clock      {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" true or false stops it or lets it run, "speed":3600 lets it run an hour a second
 //	POST   /_sim/fault      a [Fault], with "for" as "2s"
 //	DELETE /_sim/fault      takes all faults away
 //	POST   /_sim/restate    a [Restatement] with "day"; or {"kind":"freeze"}, {"kind":"thaw"}
 //	POST   /_sim/change     a [Change]; the answer is {"id":"C..."}, of what was changed or created
+//	POST   /_sim/review     a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
+//	POST   /_sim/balance    {"status":"depleted"}: see [Service.SetBalance]
+//	GET    /_sim/outbox     what was sent, a [Notification] a line; DELETE empties it
+//	GET    /_sim/broadcasts what became of the broadcasts, a [Broadcast] a line
+//	GET    /_sim/subscribers a [Subscriber] a line; POST adds one
+//	POST   /_sim/reset      everything is as at the start, but the clock: see [Service.Reset]
+//	POST   /_sim/key        {"key":ID or text,"do":"revoke"} or {"key":..,"until":"2027-01-01T00:00:00Z"}
 //	GET    /_sim/settings   ?campaign=ID: its [Settings]; without: those of all campaigns, newest first. JSON lines
 //	GET    /_sim/truth      ?day=YYYY-MM-DD (without: all days of the reach); &sum=1 for one line a day. JSON lines
 //	GET    /_sim/sources    {"bad":[...],"good":[...]}
 //	GET    /_sim/requests   JSON lines
 //	DELETE /_sim/requests   empties the log
+//
+// With ?account=1 an order is for the first of Config.Accounts, and so on; faults,
+// the log and the reset are of the service as a whole.
 //
 // An order that is not understood is 400 with {"error": text}.
 const controlPrefix = "/_sim/"
@@ -33,6 +43,14 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		controlError(w, http.StatusBadRequest, err)
 		return
+	}
+	if n := r.URL.Query().Get("account"); n != "" {
+		i, err := strconv.Atoi(n)
+		if err != nil || i < 0 || i >= len(s.accounts) {
+			controlError(w, http.StatusBadRequest, fmt.Errorf("no account %q", n))
+			return
+		}
+		s = s.accounts[i]
 	}
 	switch r.Method + " " + r.URL.Path[len(controlPrefix):] {
 	case "GET clock":
@@ -49,6 +67,30 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 		err = s.restateAs(w, body)
 	case "POST change":
 		err = s.changeAs(w, body)
+	case "POST review":
+		var v Verdict
+		if err = decode(body, &v); err == nil {
+			err = s.Review(v)
+		}
+	case "POST balance":
+		err = s.balanceAs(body)
+	case "GET outbox":
+		err = writeLines(w, s.Outbox())
+	case "DELETE outbox":
+		s.ResetOutbox()
+	case "GET broadcasts":
+		err = writeLines(w, s.Broadcasts())
+	case "GET subscribers":
+		err = writeLines(w, s.Subscribers())
+	case "POST subscribers":
+		var sub Subscriber
+		if err = decode(body, &sub); err == nil {
+			err = s.Subscribe(sub)
+		}
+	case "POST key":
+		err = s.keyAs(body)
+	case "POST reset":
+		err = s.Reset()
 	case "GET settings":
 		err = s.writeSettings(w, r.URL.Query().Get("campaign"))
 	case "GET truth":
@@ -109,9 +151,10 @@ func (s *Service) writeClock(w http.ResponseWriter) {
 
 func (s *Service) setClock(body []byte) error {
 	var in struct {
-		Now      string `json:"now"`
-		Advance  string `json:"advance"`
-		Standing *bool  `json:"standing"`
+		Now      string   `json:"now"`
+		Advance  string   `json:"advance"`
+		Standing *bool    `json:"standing"`
+		Speed    *float64 `json:"speed"`
 	}
 	if err := decode(body, &in); err != nil {
 		return err
@@ -131,6 +174,13 @@ func (s *Service) setClock(body []byte) error {
 		}
 		to = to.Add(d)
 	}
+	if in.Speed != nil {
+		if *in.Speed <= 0 || *in.Speed > 1e6 {
+			return fmt.Errorf("speed %v: expected more than 0 and at most 1000000", *in.Speed)
+		}
+		s.RunFast(to, *in.Speed)
+		return nil
+	}
 	standing := s.clock.stands()
 	if in.Standing != nil {
 		standing = *in.Standing
@@ -141,6 +191,34 @@ func (s *Service) setClock(body []byte) error {
 		s.RunFrom(to)
 	}
 	return nil
+}
+
+func (s *Service) balanceAs(body []byte) error {
+	var in struct {
+		Status string `json:"status"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	return s.SetBalance(in.Status)
+}
+
+func (s *Service) keyAs(body []byte) error {
+	var in struct {
+		Key   string    `json:"key"`
+		Do    string    `json:"do"`
+		Until time.Time `json:"until"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	switch {
+	case in.Do == "revoke":
+		return s.RevokeKey(in.Key)
+	case in.Do == "" && !in.Until.IsZero():
+		return s.RenewKey(in.Key, in.Until)
+	}
+	return fmt.Errorf("key: expected revoke, or until")
 }
 
 func (s *Service) setFault(body []byte) error {
@@ -224,6 +302,21 @@ func (s *Service) writeSettings(w http.ResponseWriter, campaignID string) error 
 	return nil
 }
 
+// writeLines writes a list, a line of JSON each.
+func writeLines[T any](w http.ResponseWriter, list []T) error {
+	var out []byte
+	for _, v := range list {
+		line, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		out = append(append(out, line...), '\n')
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	_, _ = w.Write(out)
+	return nil
+}
+
 // writeTruth writes a day, or all days of the reach, a line of JSON each row or,
 // with sum, each day.
 func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error {
@@ -251,7 +344,7 @@ func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error
 			continue
 		}
 		for r := range s.account.rows(&st, d, scope{}) {
-			out = append(appendLine(out, s.account.line(d, r)), '\n')
+			out = append(appendLine(out, s.account.line(&st, d, r)), '\n')
 			if len(out) > 1<<16 {
 				if _, err := w.Write(out); err != nil {
 					return nil // nobody is listening

@@ -63,6 +63,27 @@ func TestControl_SetsTheClock(t *testing.T) {
 	}
 }
 
+func TestClock_RunsFast(t *testing.T) {
+	base := noon
+	s := New(Config{Now: func() time.Time { return base }, Control: true})
+	if status, got := order(t, s, "POST", "clock", `{"now":"2026-11-21T00:00:00Z","speed":3600}`); status != 200 {
+		t.Fatalf("%d %v", status, got)
+	}
+	base = base.Add(2 * time.Second)
+	s.Advance(time.Minute)
+	if want := time.Date(2026, 11, 21, 2, 1, 0, 0, time.UTC); !s.Now().Equal(want) {
+		t.Errorf("it is %v, want %v", s.Now(), want)
+	}
+	order(t, s, "POST", "clock", `{"standing":false}`)
+	base = base.Add(time.Second)
+	if want := time.Date(2026, 11, 21, 2, 1, 1, 0, time.UTC); !s.Now().Equal(want) {
+		t.Errorf("at its plain pace it is %v, want %v", s.Now(), want)
+	}
+	if status, _ := order(t, s, "POST", "clock", `{"speed":-1}`); status != 400 {
+		t.Errorf("a clock runs backwards: %d", status)
+	}
+}
+
 func TestControl_SetsFaultsAndTellsRequests(t *testing.T) {
 	s := sim(Config{Control: true})
 	if status, got := order(t, s, "POST", "fault", `{"kind":"status","status":503,"path":"/ads/spend-report","page":2,"times":1,"for":"2s"}`); status != 200 {

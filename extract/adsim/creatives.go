@@ -21,6 +21,7 @@ type creative struct {
 	reviewed                              day // first day after the review
 	archived                              day
 	draft, rejected                       bool
+	number                                int // of one that was created, else 0
 	weight                                uint64
 }
 
@@ -170,4 +171,26 @@ func (s *Service) writeCreative(o *object, st *state, cr *creative) {
 		o.str("rejection_comment", now.comment)
 	}
 	o.str("created_at", instant(cr.createdAt))
+	if v := st.changes.creative(cr.id).pending; v != nil {
+		v.write(o)
+	}
+}
+
+// write appends the version of a creative that runs in its old one meanwhile.
+func (ct *content) write(o *object) {
+	o.begin("pending_version")
+	o.str("title", ct.title)
+	o.str("message", ct.message)
+	o.str("link", ct.link)
+	o.strOrNull("image_id", ct.imageID)
+	o.strOrNull("icon_id", ct.iconID)
+	o.strOrNull("button1", ct.button1)
+	o.strOrNull("button2", ct.button2)
+	o.str("status", [...]string{"pending_review", "rejected"}[btoi(ct.rejected)])
+	if ct.rejected {
+		o.strings("rejection_reasons", ct.reasons)
+		o.str("rejection_comment", ct.comment)
+	}
+	o.str("submitted_at", instant(ct.submitted))
+	o.end()
 }

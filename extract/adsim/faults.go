@@ -62,10 +62,19 @@ const Endless Kind = "endless"
 // service could not read: delivery_status is missing, bid_overrides is null.
 const Unreadable Kind = "unreadable"
 
+// Unavailable is the kind that answers 503 unavailable on the advertiser API, with
+// RetryAfter seconds (30): pausing still works. Upstream is 502 upstream_error on a
+// write; with Other the change goes through all the same.
+const (
+	Unavailable Kind = "unavailable"
+	Upstream    Kind = "upstream"
+)
+
 // kinds lists them all.
 var kinds = []Kind{
 	Status, HTML, Empty, Null, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
 	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top, Endless, Unreadable,
+	Unavailable, Upstream,
 }
 
 // Fault says what goes wrong and when. The first fault that fits a request is the

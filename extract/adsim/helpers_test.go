@@ -39,7 +39,12 @@ func ask(t testing.TB, s *Service, query string) (int, http.Header, []byte) {
 
 func do(t testing.TB, s *Service, method, target string, edit func(*http.Request)) (int, http.Header, []byte) {
 	t.Helper()
-	req, err := http.NewRequest(method, target, nil)
+	return doWith(t, s, method, target, "", edit)
+}
+
+func doWith(t testing.TB, s *Service, method, target, sent string, edit func(*http.Request)) (int, http.Header, []byte) {
+	t.Helper()
+	req, err := http.NewRequest(method, target, strings.NewReader(sent))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +60,7 @@ func do(t testing.TB, s *Service, method, target string, edit func(*http.Request
 	if err != nil {
 		t.Fatal(err)
 	}
+	asDescribed(t, s, req, sent, resp, body)
 	return resp.StatusCode, resp.Header, body
 }
 
@@ -199,4 +205,20 @@ func values(s string) url.Values {
 		panic(err)
 	}
 	return q
+}
+
+// basicCall asks for a key as a user of the dashboard.
+func basicCall(t testing.TB, s *Service, user, password, sent string) answerOf {
+	t.Helper()
+	status, h, raw := doWith(t, s, "POST", "http://sim"+APIPrefix+"/v1/api-keys", sent, func(r *http.Request) {
+		if user != "" {
+			r.SetBasicAuth(user, password)
+		}
+		r.Header.Set("Content-Type", "application/json")
+	})
+	a := answerOf{status: status, header: h}
+	if err := json.Unmarshal(raw, &a.body); err != nil {
+		t.Fatalf("%v in %s", err, head(raw))
+	}
+	return a
 }

@@ -117,8 +117,13 @@ func (s *Service) deliveryStatus(st *state, c *campaign, now *campaignNow) strin
 		return "all_creatives_rejected"
 	case running == 0:
 		return "waiting_for_creatives"
-	case s.cfg.BalanceStatus == "depleted":
+	case st.balanceAt(st.now) == "depleted":
 		return "waiting_for_funds"
+	case st.changes != nil && st.changes.history[c.id] != nil:
+		if s.account.limitReached(st, c) {
+			return "daily_limit_reached"
+		}
+		return "active"
 	case chance(c.key, aboutDay, uint64(st.today))%6 == 0 && arrivedShare(st.today, st.asOf, s.zone) > 50_000:
 		return "daily_limit_reached"
 	}

@@ -2,44 +2,55 @@ package adsim
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 )
 
-// openapi.json describes what is served, but for what depends on the Shape: a
-// text that begins with @ stands for that.
+// openapi.json describes what the bodies of replies look like, but for what depends
+// on the Shape: a text that begins with @ stands for that. The paths come from the
+// operations themselves.
 //
 //go:embed openapi.json
 var openAPITemplate string
 
-// openAPI is the description of what is served in this shape.
-func (sh Shape) openAPI() string {
+// components are the template's, in this shape.
+func (sh Shape) components() string {
 	text := strings.NewReplacer(
 		"@campaign_id", sh.idKey("campaign_id"),
 		"@creative_id", sh.idKey("creative_id"),
+		"@image_id", sh.idKey("image_id"),
 		`"@bid_overrides"`, sh.bidSchema(),
 		`"@limits"`, sh.limitSchema(),
 	).Replace(openAPITemplate)
-	body := regexp.MustCompile(`"@(one|list):(\w*):(\w+)"`)
+	body := regexp.MustCompile(`"@(one|list|plain):(\w*):(\w+)"`)
 	return body.ReplaceAllStringFunc(text, func(m string) string {
 		part := body.FindStringSubmatch(m)
-		schema := fmt.Sprintf(`{"$ref":"#/components/schemas/%s"}`, part[3])
-		if part[1] == "one" {
-			if key := sh.oneKey(part[2]); key != "" {
-				return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, schema)
-			}
-			return schema
-		}
-		list := fmt.Sprintf(`{"type":"array","items":%s}`, schema)
-		if key := sh.listKey(part[2]); key != "" && sh.NoTotals {
-			return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, list)
-		} else if key != "" {
-			return fmt.Sprintf(`{"type":"object","required":["%s","total","limit","offset"],"properties":{"%[1]s":%s,"total":{"type":"integer"},"limit":{"type":"integer"},"offset":{"type":"integer"}}}`, key, list)
-		}
-		return list
+		return sh.bodySchema(part[1], part[2], fmt.Sprintf(`{"$ref":"#/components/schemas/%s"}`, part[3]))
 	})
+}
+
+// bodySchema is the schema of a body: one object, a list, or a list without totals.
+func (sh Shape) bodySchema(form, name, of string) string {
+	if form == "one" {
+		if key := sh.oneKey(name); key != "" {
+			return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, of)
+		}
+		return of
+	}
+	list := fmt.Sprintf(`{"type":"array","items":%s}`, of)
+	switch key := sh.listKey(name); {
+	case key == "":
+		return list
+	case sh.NoTotals || form == "plain":
+		return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, list)
+	default:
+		return fmt.Sprintf(`{"type":"object","required":["%s","total","limit","offset"],"properties":{"%[1]s":%s,"total":{"type":"integer"},"limit":{"type":"integer"},"offset":{"type":"integer"}}}`, key, list)
+	}
 }
 
 func (sh Shape) bidSchema() string {
@@ -57,7 +68,72 @@ func (sh Shape) limitSchema() string {
 	return `{"type":"array","items":{"type":"object","required":["kind","used","limit","resets_at"],"properties":{"kind":{"type":"string"},` + budget + `}}}`
 }
 
+// descriptions keeps the description of each shape: it is the same for all accounts.
+var descriptions sync.Map
+
+// description is openapi.json.
+func (s *Service) description() []byte {
+	if text, ok := descriptions.Load(s.cfg.Shape); ok {
+		return text.([]byte)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal([]byte(s.cfg.Shape.components()), &doc); err != nil {
+		panic(fmt.Sprintf("openapi.json: %v", err)) // it is part of this package
+	}
+	paths := map[string]map[string]any{}
+	for _, op := range append([]*operation{createKey}, s.operations...) {
+		if paths[op.path] == nil {
+			paths[op.path] = map[string]any{}
+		}
+		paths[op.path][strings.ToLower(op.method)] = op.describe()
+	}
+	doc["paths"] = paths
+	text, err := json.Marshal(doc)
+	if err != nil {
+		panic(fmt.Sprintf("openapi.json: %v", err))
+	}
+	descriptions.Store(s.cfg.Shape, text)
+	return text
+}
+
+// describe is the operation as OpenAPI has it.
+func (op *operation) describe() map[string]any {
+	out := map[string]any{"operationId": op.name, "summary": op.summary, "responses": op.responses()}
+	var params []any
+	if name := op.inPath(); name != "" {
+		params = append(params, map[string]any{"name": name, "in": "path", "required": true, "schema": idSchema(name)})
+	}
+	for _, p := range op.params {
+		of := map[string]any{"name": p.name, "in": "query", "schema": p.schema}
+		if p.schema.Type == "array" {
+			of["style"], of["explode"] = "form", false
+		}
+		params = append(params, of)
+	}
+	if params != nil {
+		out["parameters"] = params
+	}
+	if op.body != nil {
+		out["requestBody"] = map[string]any{"required": !op.bodyOptional, "content": map[string]any{"application/json": map[string]any{"schema": op.body}}}
+	}
+	if op == createKey {
+		out["security"] = []any{map[string]any{"dashboard": []any{}}}
+	}
+	return out
+}
+
+// responses are what an operation may be answered with.
+func (op *operation) responses() map[string]any {
+	ref := func(name string) map[string]any { return map[string]any{"$ref": "#/components/responses/" + name} }
+	out := map[string]any{strconv.Itoa(op.status): ref(op.reply)}
+	for _, status := range []int{400, 401, 403, 404, 409, 500, 502} {
+		out[strconv.Itoa(status)] = ref("Error")
+	}
+	out["429"], out["503"] = ref("Wait"), ref("Wait")
+	return out
+}
+
 // openAPI answers GET /v1/openapi.json.
 func (s *Service) openAPI(*call) reply {
-	return jsonReply(http.StatusOK, []byte(s.cfg.Shape.openAPI()))
+	return jsonReply(http.StatusOK, s.description())
 }

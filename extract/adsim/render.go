@@ -80,6 +80,8 @@ type rowWriter struct {
 	columns []column
 	keys    [][]byte // `,"date":`
 	fixed   int      // so many leading columns are the same for all rows of a creative and day
+	service *Service
+	st      *state
 	sources *sourceTable
 	today   day
 	noise   bool
@@ -93,8 +95,9 @@ type rowWriter struct {
 	dates          map[day][]byte
 }
 
-func newRowWriter(columns []column, sources *sourceTable, today day, noise bool, zero ZeroSpend) *rowWriter {
-	w := &rowWriter{columns: columns, sources: sources, today: today, noise: noise, zero: zero, dates: map[day][]byte{}}
+func newRowWriter(columns []column, s *Service, st *state) *rowWriter {
+	w := &rowWriter{columns: columns, service: s, st: st, sources: s.account.sources, today: st.today,
+		noise: s.cfg.FloatNoise, zero: s.cfg.ZeroSpend, dates: map[day][]byte{}}
 	for _, c := range columns {
 		w.keys = append(w.keys, []byte(`,"`+columnNames[c]+`":`))
 	}
@@ -138,6 +141,9 @@ func (w *rowWriter) asksSource() bool { return slices.Contains(w.columns, colSou
 
 // appendColumn appends the value of one column.
 func (w *rowWriter) appendColumn(dst []byte, c column, r *row) []byte {
+	if c != colCreativeID && c >= colCampaignName && c <= colCreativeStatus && w.st.follows(r) {
+		return w.appendFollowed(dst, c, r)
+	}
 	switch c {
 	case colDate:
 		d := w.dates[r.day]
@@ -203,4 +209,30 @@ func (w *rowWriter) noiseOf(r *row) uint64 {
 		key ^= r.creative.key
 	}
 	return chance(key, aboutNoise, uint64(uint32(r.source)))
+}
+
+// appendFollowed appends a name, text or status of a campaign that was changed
+// through the API: as it is now.
+func (w *rowWriter) appendFollowed(dst []byte, c column, r *row) []byte {
+	ascii := w.service.account.ascii
+	if c == colCampaignName {
+		return appendString(dst, or(w.st.changes.campaign(r.campaign.id).name, r.campaign.name), ascii)
+	}
+	now := w.service.creativeNow(w.st, r.creative)
+	switch c {
+	case colCreativeTitle:
+		return appendString(dst, now.title, ascii)
+	case colCreativeMessage:
+		return appendString(dst, now.message, ascii)
+	case colCreativeImageURL:
+		return append(dst, imageURL(now.imageID)...)
+	case colCreativeIconURL:
+		return append(dst, imageURL(now.iconID)...)
+	}
+	return appendString(dst, now.status, ascii)
+}
+
+// follows says whether the row is of a campaign that follows its settings.
+func (st *state) follows(r *row) bool {
+	return st.changes != nil && r.campaign != nil && st.changes.history[r.campaign.id] != nil
 }

@@ -41,11 +41,22 @@ func (s *Service) serveReport(st *state, r *http.Request, f *Fault) reply {
 		return rep
 	}
 	user, password, ok := r.BasicAuth()
+	own := s.userOf(user, password)
 	switch {
 	case !ok:
 		return s.reportUnauthorized(textNoAuth)
-	case !same(user, s.cfg.ReportUser) || !same(password, s.cfg.ReportPassword):
+	case own == nil:
 		return s.reportUnauthorized(textWrongAuth)
+	case own != s:
+		at := own.stateAt(st.now)
+		return own.report(&at, r, f)
+	}
+	return s.report(st, r, f)
+}
+
+// report answers the user of this account.
+func (s *Service) report(st *state, r *http.Request, f *Fault) reply {
+	switch {
 	case s.cfg.ReportAccess == ReportUnconfirmed:
 		return s.reportError(http.StatusForbidden, textUnconfirmed)
 	case s.cfg.ReportAccess == ReportNoAdvertiser:
@@ -170,7 +181,7 @@ func (s *Service) page(st *state, rq *reportRequest, f *Fault) []byte {
 	if !s.cfg.Prerender || f.changesRows() {
 		return s.render(st, rq, f)
 	}
-	key := pageKey{st.groupKey(rq.question), string(columnBytes(rq.columns)), rq.page, rq.size}
+	key := pageKey{st.groupKey(rq.question), string(columnBytes(rq.columns)), rq.page, rq.size, st.changes.last()}
 	return s.kept.pages.get(key, func() []byte { return s.render(st, rq, nil) })
 }
 
@@ -206,7 +217,7 @@ func (s *Service) render(st *state, rq *reportRequest, f *Fault) []byte {
 	if v, ok := f.top("data"); ok {
 		dst = append(dst, v...)
 	} else {
-		w := newRowWriter(rq.columns, s.account.sources, st.today, s.cfg.FloatNoise, s.cfg.ZeroSpend)
+		w := newRowWriter(rq.columns, s, st)
 		dst = append(dst, '[')
 		for i := range rows {
 			if i > 0 {

@@ -121,10 +121,11 @@ func (s *Service) Restate(date string, change Restatement) (Line, error) {
 	}
 	s.overlays = overlays
 	s.version++
+	s.record(journalLine{Op: "restate", At: st.now, Name: date, Restatement: &change})
 	if touched.creative == nil {
 		return Line{}, nil
 	}
-	return s.account.line(d, &touched), nil
+	return s.account.line(&st, d, &touched), nil
 }
 
 // FreezeRestatements stops (or lets go on) what happens to closed days by itself:
@@ -136,6 +137,7 @@ func (s *Service) FreezeRestatements(on bool) {
 	defer s.mu.Unlock()
 	s.frozen, s.frozenAt = on, now
 	s.version++
+	s.record(journalLine{Op: [...]string{"thaw", "freeze"}[btoi(on)], At: now})
 }
 
 func (o *overlay) multiply(a *account, change Restatement) error {

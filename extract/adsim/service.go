@@ -2,8 +2,10 @@ package adsim
 
 import (
 	"crypto/subtle"
+	"crypto/tls"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +25,7 @@ const (
 	DefaultUser     = "analyst@example.com"
 	DefaultPassword = "sim-password"
 	DefaultKey      = "adv_sim_key"
+	DefaultWriteKey = "adv_sim_write_key"
 )
 
 // Config says what account is simulated and how it answers. The zero value of a
@@ -54,14 +57,47 @@ type Config struct {
 	ReportUser, ReportPassword string
 	// ReportAccess makes the account of these credentials one that is refused.
 	ReportAccess ReportAccess
-	// APIKey is the Bearer key of the advertiser API.
+	// APIKey is the Bearer key of the advertiser API. It can only read.
 	APIKey string
+	// WriteKey is a second key of the same account, which may change things.
+	WriteKey string
+	// Keys are more keys of the account.
+	Keys []Key
 	// KeyExpiresAt is when the key ends; by default it is the first of a month, two
 	// to three months from the clock.
 	KeyExpiresAt time.Time
 	// RateLimit is the requests a key may make in any 60 seconds of the clock: 120 by
 	// default, without limit if negative.
 	RateLimit int
+
+	// ChangeBudgets is how many changes of a kind may be made a UTC day, where it is
+	// not the usual number.
+	ChangeBudgets map[string]int
+	// ChangeTakes is how long a change of a campaign or creative, or a create, is in
+	// progress: another is refused meanwhile. Without, it is over at once.
+	ChangeTakes time.Duration
+	// PauseTakes is how long a pause takes to finish, 5 seconds by default.
+	PauseTakes time.Duration
+	// ReviewTakes is how long a review takes. By default that is up to a day,
+	// depending on the creative; if negative, until [Service.Review].
+	ReviewTakes time.Duration
+	// PushToken is what the authorization header of the push sending APIs holds.
+	PushToken string
+	// Websites are the account's, two by default, and Subscribers is how many
+	// subscribers each has: 40 by default, none if negative.
+	Websites    []string
+	Subscribers int
+
+	// FetchTLS and FetchAddress are for tests that serve an image_url or an external payload themselves: the
+	// certificates to believe, and which addresses may be asked. Without, only public
+	// addresses may.
+	FetchTLS     *tls.Config
+	FetchAddress func(netip.Addr) bool
+
+	// Accounts are more accounts of the same service, with users and keys of their
+	// own; by default their seeds and names go on from this one's. Of a Config here,
+	// what concerns the service as a whole is ignored.
+	Accounts []Config
 
 	// AdvertiserID and AdvertiserName are whom the key acts for.
 	AdvertiserID, AdvertiserName string
@@ -84,6 +120,9 @@ type Config struct {
 	PrerenderBytes int64
 	// Control serves what tests do to the service under /_sim/, without credentials.
 	Control bool
+
+	index     int // of the account
+	firstMade int // number of the first campaign that is created
 }
 
 // ReportAccess is why the report refuses an account whose password is right.
@@ -99,8 +138,12 @@ const (
 type Service struct {
 	cfg     Config
 	zone    *time.Location
-	clock   clock
+	clock   *clock
 	account *account
+	// accounts are all accounts of the service, this one first; only the first one is
+	// served, and hands on what concerns another.
+	accounts   []*Service
+	operations []*operation
 
 	mu       sync.Mutex
 	anchor   day // first day the service was asked on
@@ -109,21 +152,79 @@ type Service struct {
 	changes  *changes
 	frozen   bool
 	frozenAt time.Time
+	keys     []*apiKey
+	budgets  *budgets
+	busy     map[string]time.Time
+	reviews  []review
+	images   map[string]*image
+	uploads  int
+	push     pushState
 
 	kept     *caches
 	rowBufs  sync.Pool
 	faults   faultList
 	log      requestLog
-	limiter  limiter
+	journal  *journal      // of all accounts
 	requests atomic.Uint64 // numbers request IDs
 }
 
-// New makes a service for the account that cfg describes.
+// New makes a service for the accounts that cfg describes.
 func New(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	s := newAccountOf(cfg, &clock{base: cfg.Now})
+	s.accounts, s.journal = []*Service{s}, &journal{}
+	for i, more := range s.cfg.Accounts {
+		own := newAccountOf(s.cfg.next(more, i+1), s.clock)
+		own.accounts, own.journal = []*Service{own}, s.journal
+		s.accounts = append(s.accounts, own)
+	}
+	return s
+}
+
+// next is the Config of the i-th more account.
+func (cfg *Config) next(more Config, i int) Config {
+	n := strconv.Itoa(i + 1)
+	setDefault(&more.Seed, cfg.Seed+uint64(i))
+	setDefault(&more.ReportUser, "analyst"+n+"@example.com")
+	setDefault(&more.APIKey, DefaultKey+n)
+	setDefault(&more.WriteKey, DefaultWriteKey+n)
+	setDefault(&more.PushToken, DefaultPushToken+n)
+	setDefault(&more.AdvertiserName, "Second Account "+n)
+	setDefault(&more.RateLimit, cfg.RateLimit)
+	setDefault(&more.Refresh, cfg.Refresh)
+	more.Shape, more.FetchTLS, more.FetchAddress = cfg.Shape, cfg.FetchTLS, cfg.FetchAddress
+	more.Campaigns = min(more.Campaigns, 1000) // its IDs have a range of their own
+	more.index = i
+	return more
+}
+
+// newAccountOf makes the service of one account.
+func newAccountOf(cfg Config, c *clock) *Service {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
 		panic(err) // time/tzdata is linked in
 	}
+	cfg.setDefaults()
+	s := &Service{
+		cfg:     cfg,
+		zone:    zone,
+		clock:   c,
+		account: newAccount(cfg, zone),
+		frozen:  cfg.FreezeRestatements,
+		kept:    newCaches(cfg.PrerenderBytes),
+		keys:    configuredKeys(&cfg),
+		busy:    map[string]time.Time{},
+		images:  map[string]*image{},
+	}
+	s.push.subscribers = seededSubscribers(&cfg, s.account.seed)
+	s.operations = operations()
+	s.rowBufs.New = func() any { return new([]row) }
+	return s
+}
+
+func (cfg *Config) setDefaults() {
 	setDefault(&cfg.Seed, 1)
 	setDefault(&cfg.Campaigns, 36)
 	setDefault(&cfg.CreativesPerCampaign, 8)
@@ -133,7 +234,14 @@ func New(cfg Config) *Service {
 	setDefault(&cfg.ReportUser, DefaultUser)
 	setDefault(&cfg.ReportPassword, DefaultPassword)
 	setDefault(&cfg.APIKey, DefaultKey)
+	setDefault(&cfg.WriteKey, DefaultWriteKey)
+	setDefault(&cfg.PushToken, DefaultPushToken)
+	setDefault(&cfg.Subscribers, 40)
+	if cfg.Websites == nil {
+		cfg.Websites = []string{"https://news.example", "https://deals.example"}
+	}
 	setDefault(&cfg.RateLimit, 120)
+	setDefault(&cfg.PauseTakes, 5*time.Second)
 	setDefault(&cfg.AdvertiserID, "A"+strconv.FormatUint(100000+below(mix(cfg.Seed), 900000), 10))
 	setDefault(&cfg.AdvertiserName, "Acme Performance \"North\" GmbH & Söhne")
 	setDefault(&cfg.PrerenderBytes, 1<<30)
@@ -141,20 +249,13 @@ func New(cfg Config) *Service {
 	cfg.Campaigns = min(max(cfg.Campaigns, 1), 100_000)
 	cfg.CreativesPerCampaign = min(max(cfg.CreativesPerCampaign, 1), 1500)
 	cfg.RowsPerDay, cfg.Sources = max(cfg.RowsPerDay, 1), max(cfg.Sources, 1)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	s := &Service{
-		cfg:     cfg,
-		zone:    zone,
-		clock:   clock{base: cfg.Now},
-		account: newAccount(cfg, zone),
-		frozen:  cfg.FreezeRestatements,
-		kept:    newCaches(cfg.PrerenderBytes),
-	}
-	s.rowBufs.New = func() any { return new([]row) }
-	return s
+	cfg.firstMade = firstMade + cfg.index*1_000_000
 }
+
+// Account is one of the accounts by its place: 0 is the one of the Config itself,
+// 1 the first of Config.Accounts. It shares the clock of the service; what is done
+// to the service as a whole (faults, the log) is done to the first.
+func (s *Service) Account(i int) *Service { return s.accounts[i] }
 
 func setDefault[T comparable](field *T, v T) {
 	var zero T
@@ -190,10 +291,14 @@ func (s *Service) reply(st *state, r *http.Request, f *Fault) reply {
 		}
 	}
 	switch path := r.URL.Path; {
+	case path == "/" && r.Method == http.MethodGet:
+		return s.serveIndex(st, r)
 	case path == ReportPrefix+"/ads/spend-report":
 		return s.serveReport(st, r, f)
 	case strings.HasPrefix(path, APIPrefix+"/"):
 		return s.serveAPI(st, r, f)
+	case strings.HasPrefix(path, PushPrefix+"/"):
+		return s.servePush(st, r)
 	}
 	return s.reportError(http.StatusNotFound, "Not found")
 }

@@ -119,3 +119,21 @@ func (s *Service) many(c *call, plural string, w window, n int, each func(o *obj
 	o.end()
 	return jsonReply(200, c.fault.hurtTop(o.dst))
 }
+
+// plainList writes a whole list in its envelope, without totals.
+func (s *Service) plainList(c *call, plural string, n int, each func(o *object, i int)) reply {
+	o := &object{ascii: s.account.ascii}
+	key := s.cfg.Shape.listKey(plural)
+	if key != "" {
+		o.begin("")
+	}
+	o.list(key, n, func(i int) {
+		o.begin("")
+		each(o, i)
+		o.end()
+	})
+	if key != "" {
+		o.end()
+	}
+	return jsonReply(200, c.fault.hurtTop(o.dst))
+}

@@ -2,6 +2,7 @@ package adsim
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -173,6 +174,9 @@ func (s *Service) getSources(c *call) reply {
 			return
 		}
 		s.writeOverrides(o, now.bids)
+		if of := c.st.changes.campaign(cp.id).optimized; len(of) > 0 {
+			o.strings("optimized_source_ids", s.account.sources.names(slices.Sorted(maps.Keys(of))))
+		}
 	})
 }
 

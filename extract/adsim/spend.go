@@ -70,6 +70,8 @@ type entry struct {
 	bid         int64
 	clickRate   uint64
 	convertRate uint64
+	follows     bool  // its campaign follows its settings:
+	list        []row // its rows are these, not computed
 }
 
 // piece is a run of computed rows, or one inserted row.
@@ -118,26 +120,23 @@ func (a *account) spendDay(st *state, d day, sc scope) *spendDay {
 	if over != nil && over.emptied {
 		sd.starts = []int{0}
 	} else {
-		a.fillEntries(sd, sc)
+		a.fillEntries(st, sd, sc)
 	}
 	sd.layPieces(sc)
 	return sd
 }
 
 // fillEntries lists the creatives of a day and shares the day's rows out.
-func (a *account) fillEntries(sd *spendDay, sc scope) {
-	d := sd.day
-	var all []entry
-	var weights []uint64
-	for _, c := range a.existingOn(d) {
-		all, weights = c.appendEntries(all, weights, a.sources, d)
-	}
-	a.shareRows(d, all, weights)
+func (a *account) fillEntries(st *state, sd *spendDay, sc scope) {
+	all, traffic := a.byItself(sd.day)
+	all = a.followEntries(st, sd, sc, all, traffic)
 	for _, e := range all {
 		if !sc.holds(e.creative) {
 			continue
 		}
-		e.seen = sd.seenOf(&e)
+		if e.seen = len(e.list); !e.follows {
+			e.seen = sd.seenOf(&e)
+		}
 		if e.seen > 0 || !sc.delivered {
 			sd.entries = append(sd.entries, e)
 		}
@@ -146,6 +145,20 @@ func (a *account) fillEntries(sd *spendDay, sc scope) {
 	for i := range sd.entries {
 		sd.starts[i+1] = sd.starts[i] + max(1, sd.entries[i].seen)
 	}
+}
+
+// byItself is the creatives of a day as they are by themselves, and what they draw
+// of the traffic all together.
+func (a *account) byItself(d day) (all []entry, traffic uint64) {
+	var weights []uint64
+	for _, c := range a.existingOn(d) {
+		all, weights = c.appendEntries(all, weights, a.sources, d)
+	}
+	for _, w := range weights {
+		traffic += w
+	}
+	a.shareRows(d, all, weights)
+	return all, traffic
 }
 
 // appendEntries appends the campaign's creatives on a day and how much of the
@@ -271,6 +284,8 @@ func (sd *spendDay) appendBase(dst []row, from, to int) []row {
 		switch {
 		case e.seen == 0:
 			dst = append(dst, row{day: sd.day, source: noSource, campaign: e.creative.campaign, creative: e.creative})
+		case e.follows:
+			dst = append(dst, e.list[first:last]...)
 		case sd.filled == 64:
 			for j := first; j < last; j++ {
 				dst = append(dst, row{day: sd.day, campaign: e.creative.campaign, creative: e.creative})
@@ -308,28 +323,44 @@ func (sd *spendDay) compute(r *row, e *entry, j int) {
 	r.source = src
 	h = mix(h)
 
-	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
-	impressions := 1 + 30*uint64(sd.sources.visitors[src])*noise>>16
-	clicks := (impressions*e.clickRate + h>>20&0xffff) >> 16
+	impressions, clicks := sd.whole(e, src, h)
 	shown, clicked := impressions, clicks
 	if sd.share < 1<<16 {
 		shown = max(1, impressions*uint64(sd.share)>>16)
 		clicked = min(shown, (clicks*uint64(sd.share)+h>>44&0xffff)>>16)
 	}
-	price := e.price(src)
-	if h>>54 == 0 && clicks >= 2 && sd.known >= sd.began+86400*int64(2+h>>36&3) {
-		clicked -= min(clicked, 1+clicks/4)
-	}
 	r.Impressions = int64(shown)
-	r.Clicks = int64(clicked)
-	r.Spend = r.Clicks * price
-	if clicks > 0 && sd.sources.worth[src] > 0 {
-		full := (clicks*e.convertRate*uint64(sd.sources.worth[src])>>8 + h>>38&0xffff) >> 16
-		r.Conversions = min(sd.converted(h, int64(min(full, clicks))), r.Clicks)
-	}
+	r.Clicks = int64(clicked) - min(int64(clicked), sd.credit(h, clicks))
+	r.Spend = r.Clicks * e.price(src)
+	r.Conversions = sd.conversions(e, src, h, clicks, r.Clicks)
 	if sd.edits != nil || sd.scales != nil {
 		sd.restate(r)
 	}
+}
+
+// whole is what a row has when the day is over.
+func (sd *spendDay) whole(e *entry, src int32, h uint64) (impressions, clicks uint64) {
+	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
+	impressions = 1 + 30*uint64(sd.sources.visitors[src])*noise>>16
+	return impressions, (impressions*e.clickRate + h>>20&0xffff) >> 16
+}
+
+// credit is how many clicks are taken back by now.
+func (sd *spendDay) credit(h, clicks uint64) int64 {
+	if h>>54 == 0 && clicks >= 2 && sd.known >= sd.began+86400*int64(2+h>>36&3) {
+		return int64(1 + clicks/4)
+	}
+	return 0
+}
+
+// conversions is how many have arrived, of the day's clicks and not more than were
+// clicked by now.
+func (sd *spendDay) conversions(e *entry, src int32, h, clicks uint64, clicked int64) int64 {
+	if clicks == 0 || sd.sources.worth[src] == 0 {
+		return 0
+	}
+	full := (clicks*e.convertRate*uint64(sd.sources.worth[src])>>8 + h>>38&0xffff) >> 16
+	return min(sd.converted(h, int64(min(full, clicks))), clicked)
 }
 
 // price is what a click costs on a source: mostly below the campaign's bid, and
@@ -341,6 +372,11 @@ func (e *entry) price(src int32) int64 {
 	if c.overrides > 0 && h%c.overrides == 1 {
 		bid = c.overrideBid(bid, h)
 	}
+	return priceOf(bid, h)
+}
+
+// priceOf is what a click costs at a bid, by the hash of campaign and source.
+func priceOf(bid int64, h uint64) int64 {
 	p := bid * int64(60+h>>32%41) / 100
 	if h>>48&7 != 0 {
 		p -= p % 100

@@ -27,13 +27,16 @@ type Sum struct {
 // printed.
 func (m Measures) Exact() string { return string(appendFixed(nil, m.Spend)) }
 
-func (a *account) line(d day, r *row) Line {
+func (a *account) line(st *state, d day, r *row) Line {
 	l := Line{
 		Date:         d.String(),
 		CampaignID:   r.campaign.id,
 		CampaignName: r.campaign.name,
 		CreativeID:   r.creative.id,
 		Measures:     r.Measures,
+	}
+	if st.follows(r) {
+		l.CampaignName = or(st.changes.campaign(r.campaign.id).name, r.campaign.name)
 	}
 	if r.source != noSource {
 		l.SourceID = a.sources.ids[r.source]
@@ -52,7 +55,7 @@ func (s *Service) Truth(date string) iter.Seq[Line] {
 			return
 		}
 		for r := range s.account.rows(&st, d, scope{}) {
-			if !yield(s.account.line(d, r)) {
+			if !yield(s.account.line(&st, d, r)) {
 				return
 			}
 		}

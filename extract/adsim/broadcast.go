@@ -1,0 +1,314 @@
+package adsim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// badPayload is the description's text for what is not valid JSON.
+const badPayload = "Invalid request payload JSON format"
+
+// payload is what a subscriber sees.
+type payload struct {
+	Title   string `json:"title"`
+	Message string `json:"message"`
+	Link    string `json:"link"`
+	Icon    string `json:"icon"`
+}
+
+// campaignRequest is the body of the broadcast API.
+type campaignRequest struct {
+	payload
+	Website        string          `json:"website"`
+	Schedule       json.RawMessage `json:"schedule"`
+	External       string          `json:"external"`
+	ExternalErrors bool            `json:"externalerrors"`
+	Delay          float64         `json:"ndelay"`
+	Segment        []rule          `json:"segment"`
+	Sub            *subRequest     `json:"subwaterfall"`
+}
+
+// subRequest is the sub-campaign, with the names that the description gives it.
+type subRequest struct {
+	Interval       *float64 `json:"interval"`
+	Enabled        *bool    `json:"enabled"`
+	Title          string   `json:"title"`
+	Message        string   `json:"Message"`
+	Link           string   `json:"destinationLink"`
+	Icon           string   `json:"extIcon"`
+	External       string   `json:"externalpush"`
+	ExternalErrors bool     `json:"externalpusherrors"`
+	Segment        []rule   `json:"qsegment"`
+}
+
+// broadcast is one that waits for its time.
+type broadcast struct {
+	id, kind, website string
+	payload
+	due            time.Time
+	external       string
+	externalErrors bool
+	delay          time.Duration
+	segment        []rule
+	sub            *subRequest
+}
+
+// Broadcast is what became of a broadcast, or of its follow-up.
+type Broadcast struct {
+	ID         string    `json:"id"`
+	Kind       string    `json:"kind"` // broadcast or sub
+	Website    string    `json:"website"`
+	At         time.Time `json:"at"` // when it was, or will be, sent
+	Sent       bool      `json:"sent"`
+	Recipients int       `json:"recipients"`
+	Error      string    `json:"error,omitempty"` // of its external payload
+}
+
+// Broadcasts lists what became of the broadcasts, those sent first, then those that
+// are scheduled.
+func (s *Service) Broadcasts() []Broadcast {
+	s.sendDue()
+	s.push.mu.Lock()
+	defer s.push.mu.Unlock()
+	out := slices.Clone(s.push.broadcasts)
+	for _, b := range s.push.pending {
+		out = append(out, Broadcast{ID: b.id, Kind: b.kind, Website: b.website, At: b.due})
+	}
+	return out
+}
+
+// sendMany answers the broadcast API.
+func (s *Service) sendMany(now time.Time, r *http.Request) reply {
+	raw, err := readBody(r)
+	var in campaignRequest
+	if err != nil || !json.Valid(raw) {
+		return pushError(http.StatusBadRequest, badPayload)
+	}
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return pushError(http.StatusBadRequest, "Invalid request payload input: "+err.Error())
+	}
+	due, err := in.check(now)
+	switch {
+	case err != nil:
+		return pushError(http.StatusBadRequest, "Invalid request payload input: "+err.Error())
+	case !slices.Contains(s.cfg.Websites, in.Website):
+		return pushError(http.StatusUnauthorized, "invalid token")
+	}
+	s.push.mu.Lock()
+	id := s.accept(in, due)
+	s.record(journalLine{Op: "push_broadcast", At: now, Body: raw})
+	s.push.mu.Unlock()
+	s.sendDue()
+	return pushTaken(id)
+}
+
+// accept puts a broadcast among those that wait; s.push.mu is held.
+func (s *Service) accept(in campaignRequest, due time.Time) string {
+	s.push.numbers++
+	id := "push_" + strconv.Itoa(s.push.numbers)
+	s.push.pending = append(s.push.pending, &broadcast{
+		id: id, kind: "broadcast", website: in.Website, payload: in.payload, due: due, external: in.External, externalErrors: in.ExternalErrors,
+		delay: time.Duration(in.Delay * float64(time.Minute)), segment: in.Segment, sub: in.Sub,
+	})
+	return id
+}
+
+// check refuses a body that lacks something, and tells when it is due.
+func (in *campaignRequest) check(now time.Time) (due time.Time, err error) {
+	due = now
+	switch {
+	case in.Website == "" || in.Title == "" || in.Message == "" || in.Link == "":
+		return due, errors.New("website, title, message and link are required")
+	case !isWebURL(in.Link) || in.Icon != "" && !isWebURL(in.Icon):
+		return due, errors.New("link and icon must be URLs")
+	case in.External != "" && !isWebURL(in.External):
+		return due, errors.New("external must be a URL")
+	case in.Delay < 0:
+		return due, fmt.Errorf("ndelay %v is negative", in.Delay)
+	}
+	for i := range in.Segment {
+		if err := in.Segment[i].check(); err != nil {
+			return due, fmt.Errorf("segment[%d]: %w", i, err)
+		}
+	}
+	if len(in.Schedule) > 0 && string(in.Schedule) != "null" {
+		at, err := scheduleOf(in.Schedule)
+		if err != nil {
+			return due, err
+		}
+		if at.After(now) {
+			due = at
+		}
+	}
+	if in.Sub != nil {
+		if err := in.Sub.check(); err != nil {
+			return due, fmt.Errorf("subwaterfall: %w", err)
+		}
+	}
+	return due, nil
+}
+
+func (in *subRequest) check() error {
+	switch {
+	case in.Interval == nil || in.Enabled == nil || in.Title == "" || in.Message == "" || in.Link == "":
+		return errors.New("interval, enabled, title, Message and destinationLink are required")
+	case *in.Interval < 0:
+		return fmt.Errorf("interval %v is negative", *in.Interval)
+	case !isWebURL(in.Link) || in.Icon != "" && !isWebURL(in.Icon) || in.External != "" && !isWebURL(in.External):
+		return errors.New("destinationLink, extIcon and externalpush must be URLs")
+	}
+	for i := range in.Segment {
+		if err := in.Segment[i].check(); err != nil {
+			return fmt.Errorf("qsegment[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// followUp is the sub-campaign of a broadcast that was sent: to those of its segment
+// that the sub-campaign's own rules keep.
+func (b *broadcast) followUp() *broadcast {
+	sub := b.sub
+	if sub == nil || !*sub.Enabled {
+		return nil
+	}
+	return &broadcast{
+		id: b.id, kind: "sub", website: b.website, payload: payload{sub.Title, sub.Message, sub.Link, sub.Icon},
+		due: b.due.Add(time.Duration(*sub.Interval * float64(time.Minute))), external: sub.External, externalErrors: sub.ExternalErrors,
+		delay: b.delay, segment: slices.Concat(b.segment, sub.Segment),
+	}
+}
+
+// sendDue sends what is due, in the order of its time.
+func (s *Service) sendDue() {
+	now := s.clock.now()
+	s.push.mu.Lock()
+	defer s.push.mu.Unlock()
+	for {
+		at := -1
+		for i, b := range s.push.pending {
+			if !b.due.After(now) && (at < 0 || b.due.Before(s.push.pending[at].due)) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return
+		}
+		out := s.outcomeOf(s.push.pending[at])
+		s.sendNow(at, out)
+		s.record(journalLine{Op: "push_delivered", At: now, Outcome: &out})
+	}
+}
+
+// outcome is what a broadcast was when it was sent.
+type outcome struct {
+	ID      string  `json:"id"`
+	Kind    string  `json:"kind"`
+	Payload payload `json:"payload"`
+	Error   string  `json:"error,omitempty"` // of the external payload
+}
+
+// outcomeOf retrieves the external payload, where there is one.
+func (s *Service) outcomeOf(b *broadcast) outcome {
+	out := outcome{ID: b.id, Kind: b.kind, Payload: b.payload}
+	if b.external == "" {
+		return out
+	}
+	got, err := s.retrieve(b.external, b.payload)
+	if err != nil {
+		out.Error = err.Error()
+		return out
+	}
+	out.Payload = got
+	return out
+}
+
+// sendNow sends the broadcast at a place of those that wait, to all of its segment.
+// A payload that can't be retrieved stops it, unless it is to be sent as it is then.
+func (s *Service) sendNow(at int, out outcome) {
+	b := s.push.pending[at]
+	s.push.pending = slices.Delete(s.push.pending, at, at+1)
+	told := Broadcast{ID: b.id, Kind: b.kind, Website: b.website, At: b.due, Error: out.Error, Sent: out.Error == "" || b.externalErrors}
+	if told.Sent {
+		told.Recipients = s.deliver(b, out.Payload)
+		if next := b.followUp(); next != nil {
+			s.push.pending = append(s.push.pending, next)
+		}
+	}
+	s.push.broadcasts = append(s.push.broadcasts, told)
+}
+
+// redoPush does what a line of the journal says of notifications.
+func (s *Service) redoPush(line journalLine) error {
+	switch line.Op {
+	case "push_subscribe":
+		return s.Subscribe(*line.Subscriber)
+	case "push_empty":
+		s.ResetOutbox()
+		return nil
+	}
+	s.push.mu.Lock()
+	defer s.push.mu.Unlock()
+	switch line.Op {
+	case "push_sent":
+		s.push.outbox = append(s.push.outbox, *line.Sent)
+		s.push.numbers++
+		return nil
+	case "push_broadcast":
+		var in campaignRequest
+		if err := json.Unmarshal(line.Body, &in); err != nil {
+			return err
+		}
+		due, err := in.check(line.At)
+		if err == nil {
+			s.accept(in, due)
+		}
+		return err
+	case "push_delivered":
+		for at, b := range s.push.pending {
+			if b.id == line.Outcome.ID && b.kind == line.Outcome.Kind {
+				s.sendNow(at, *line.Outcome)
+				return nil
+			}
+		}
+		return fmt.Errorf("%s does not wait", line.Outcome.ID)
+	}
+	return errors.New("there is no such thing to do")
+}
+
+// deliver puts a notification into the outbox for everyone who is meant.
+func (s *Service) deliver(b *broadcast, what payload) (n int) {
+	for i := range s.push.subscribers {
+		sub := &s.push.subscribers[i]
+		if sub.Website != b.website || sub.SubscribedAt.After(b.due.Add(-b.delay)) ||
+			slices.ContainsFunc(b.segment, func(r rule) bool { return !r.matches(sub, b.due) }) {
+			continue
+		}
+		s.push.outbox = append(s.push.outbox, Notification{At: b.due, Kind: b.kind, Campaign: b.id, Website: b.website, PSID: sub.PSID, CSID: sub.CSID,
+			Title: what.Title, Message: what.Message, Link: what.Link, Icon: what.Icon})
+		n++
+	}
+	return n
+}
+
+// retrieve gets the payload of an external address: a JSON object with any of title,
+// message, link and icon.
+func (s *Service) retrieve(from string, what payload) (payload, error) {
+	raw, err := s.fetch(context.Background(), from, 64<<10, "http", "https")
+	if err != nil {
+		return what, err
+	}
+	if err := json.Unmarshal(raw, &what); err != nil {
+		return what, errors.New("the external payload is no JSON object of texts")
+	}
+	if what.Title == "" || what.Message == "" || !isWebURL(what.Link) || what.Icon != "" && !isWebURL(what.Icon) {
+		return what, errors.New("the external payload has no title, message or link")
+	}
+	return what, nil
+}

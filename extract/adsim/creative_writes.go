@@ -1,0 +1,299 @@
+package adsim
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// content is what is reviewed of a creative.
+type content struct {
+	title, message, link, imageID, iconID, button1, button2 string
+
+	// Of a version of a creative that runs: when it was submitted, and what the
+	// review had against it.
+	submitted time.Time
+	rejected  bool
+	reasons   []string
+	comment   string
+}
+
+func contentOf(now creativeNow) content {
+	return content{title: now.title, message: now.message, link: now.link, imageID: now.imageID, iconID: now.iconID, button1: now.button1, button2: now.button2}
+}
+
+// set puts the content in the place of what a creative has.
+func (ct content) set(of *creativeChanges) {
+	of.title, of.message, of.link = &ct.title, &ct.message, &ct.link
+	of.imageID, of.iconID, of.button1, of.button2 = &ct.imageID, &ct.iconID, &ct.button1, &ct.button2
+}
+
+// take is the content with the fields that are sent.
+func (ct content) take(b body) content {
+	for name, into := range map[string]*string{
+		"title": &ct.title, "message": &ct.message, "link": &ct.link, "image_id": &ct.imageID, "icon_id": &ct.iconID, "button1": &ct.button1, "button2": &ct.button2,
+	} {
+		if b.has(name) {
+			*into = b.text(name) // null clears
+		}
+	}
+	return ct
+}
+
+// missing lists what a creative needs before it is reviewed, and has not.
+func (ct content) missing(at string) (found []detail) {
+	for _, f := range []struct{ name, v string }{{"title", ct.title}, {"message", ct.message}, {"link", ct.link}, {"icon_id", ct.iconID}} {
+		if f.v == "" {
+			found = append(found, detail{at + f.name, "is required to submit for review"})
+		}
+	}
+	return found
+}
+
+// fieldText is what of a creative's texts is put in when it is sent.
+var (
+	dynamicData = `\{\{=data\.[A-Za-z_][A-Za-z0-9_]*`
+	dynamicText = regexp.MustCompile(dynamicData + `(\s*\|\|\s*(data\.[A-Za-z_][A-Za-z0-9_]*|'[^'{}]*'))*\}\}|\{\{#def\.date\('[^'{}]*'\)\}\}`)
+	dynamicLink = regexp.MustCompile(dynamicData + `\}\}`)
+)
+
+// checkTexts refuses dynamic text of another form than the description's.
+func checkTexts(found []detail, at string, b body) []detail {
+	for name, allowed := range map[string]*regexp.Regexp{"title": dynamicText, "message": dynamicText, "link": dynamicLink} {
+		rest := allowed.ReplaceAllString(b.text(name), "")
+		if strings.Contains(rest, "{{") || strings.Contains(rest, "}}") {
+			found = append(found, detail{at + name, "unknown dynamic text; allowed are {{=data.FIELD}}, {{=data.FIELD||'Fallback'}} and {{#def.date('FORMAT')}}"})
+		}
+	}
+	return found
+}
+
+// checkImages refuses IDs of images that the account has not, or of the wrong kind.
+func (e *editor) checkImages(at string, b body) *problem {
+	for name, kind := range map[string]string{"image_id": kindImage, "icon_id": kindIcon} {
+		id := b.text(name)
+		if id == "" {
+			continue
+		}
+		switch has := e.imageKind(id); has {
+		case kind:
+		case "":
+			return &problem{status: 404, code: "not_found", message: "There is no such image in this account.", details: []detail{{at + name, "no image " + id}}}
+		default:
+			return invalidField(at+name, "%s was uploaded with the kind %s", id, has)
+		}
+	}
+	return nil
+}
+
+// creativeOf is a creative of the account, for a write, that is not archived and
+// not of an archived campaign.
+func (e *editor) creativeOf(id string) (*creative, *problem) {
+	campaignID, _, _ := strings.Cut(id, "-")
+	cp, p := e.campaignOf(campaignID)
+	if p != nil {
+		return nil, noSuch("creative")
+	}
+	cr := e.creative(e.st, cp, id)
+	if cr == nil || e.next.creative(id).hidden == Hide {
+		return nil, noSuch("creative")
+	}
+	return cr, nil
+}
+
+func (e *editor) editableCreative(id string) (*creative, *problem) {
+	cr, p := e.creativeOf(id)
+	if p != nil {
+		return nil, p
+	}
+	if _, p := e.editableCampaign(cr.campaign.id); p != nil {
+		return nil, p
+	}
+	if e.creativeStatus(e.st, cr) == "archived" {
+		return nil, conflict("Creative %s is archived, which is permanent.", id)
+	}
+	return cr, nil
+}
+
+// addCreative makes a creative with its content, as a draft or for review.
+func (e *editor) addCreative(cp *campaign, ct content, draft bool) (*creative, *problem) {
+	cr, of, err := e.newCreative(cp)
+	if err != nil {
+		return nil, conflict("Campaign %s: %v.", cp.id, err)
+	}
+	ct.set(of)
+	status := "draft"
+	if !draft {
+		status = "pending_review"
+		e.submit(cr, false)
+	}
+	of.status = &status
+	return cr, nil
+}
+
+// createCreatives answers POST /v1/campaigns/{campaign_id}/creatives.
+func (s *Service) createCreatives(c *call) reply {
+	list, _ := c.body["creatives"].([]any)
+	draft := c.body.flag("draft", false)
+	w := write{busy: []string{creating}, cost: map[string]int{creativeCreate: len(list)}}
+	var made []*creative
+	p := s.edit(c, w, func(e *editor) *problem {
+		cp, p := e.editableCampaign(c.path[1])
+		if p != nil {
+			return p
+		}
+		var found []detail
+		var contents []content
+		for i, v := range list {
+			b, at := body(v.(map[string]any)), fmt.Sprintf("creatives[%d].", i)
+			if p := e.checkImages(at, b); p != nil {
+				return p
+			}
+			ct := content{button1: "Click Here"}.take(b)
+			found = checkTexts(found, at, b)
+			if !draft {
+				found = append(found, ct.missing(at)...)
+			}
+			contents = append(contents, ct)
+		}
+		if len(found) > 0 {
+			return invalidFields(found)
+		}
+		for _, ct := range contents {
+			cr, p := e.addCreative(cp, ct, draft)
+			if p != nil {
+				return p
+			}
+			made = append(made, cr)
+		}
+		return nil
+	})
+	if p != nil {
+		return s.refuse(p)
+	}
+	return s.created(s.plainList(c, "creatives", len(made), func(o *object, i int) { s.writeCreative(o, c.st, made[i]) }))
+}
+
+// updateCreative answers PATCH /v1/creatives/{creative_id}.
+func (s *Service) updateCreative(c *call) reply {
+	id := c.path[1]
+	w := write{busy: []string{id}, cost: map[string]int{creativeUpdate: 1}}
+	p := s.edit(c, w, func(e *editor) *problem {
+		cr, p := e.editableCreative(id)
+		if p != nil {
+			return p
+		}
+		if p := e.checkImages("", c.body); p != nil {
+			return p
+		}
+		if found := checkTexts(nil, "", c.body); len(found) > 0 {
+			return invalidFields(found)
+		}
+		return e.changeCreative(cr, c.body)
+	})
+	if p != nil {
+		return s.refuse(p)
+	}
+	return s.getCreative(c)
+}
+
+// changeCreative changes a creative by its state: in place, or as a new version.
+func (e *editor) changeCreative(cr *creative, b body) *problem {
+	status := e.creativeStatus(e.st, cr)
+	if b.has("submit_for_review") && status != "draft" {
+		return conflict("Creative %s is no draft: it is %s.", cr.id, status)
+	}
+	of := e.ofCreative(cr.id)
+	ct := contentOf(e.creativeNow(e.st, cr)).take(b)
+	if status == "active" || status == "paused" {
+		if of.pending != nil && !of.pending.rejected {
+			ct = of.pending.take(b) // it goes on from the version that waits
+		}
+		if found := ct.missing(""); len(found) > 0 {
+			return invalidFields(found)
+		}
+		ct.submitted, ct.rejected = e.st.now, false
+		of.pending = &ct
+		e.submit(cr, true)
+		return nil
+	}
+	missing := ct.missing("")
+	if status == "draft" && (!b.flag("submit_for_review", true) || len(missing) > 0 && !b.has("submit_for_review")) {
+		ct.set(of)
+		return nil
+	}
+	if len(missing) > 0 {
+		return invalidFields(missing)
+	}
+	ct.set(of)
+	pending := "pending_review"
+	of.status, of.rejectionReasons, of.rejectionComment = &pending, nil, nil
+	e.submit(cr, false)
+	return nil
+}
+
+// setCreativeStatus answers POST /v1/creatives/{creative_id}/status.
+func (s *Service) setCreativeStatus(c *call) reply {
+	id, status := c.path[1], c.body.text("status")
+	w := write{busy: []string{id}, cost: map[string]int{creativeUpdate: 1}, free: status == "paused"}
+	p := s.edit(c, w, func(e *editor) *problem {
+		cr, p := e.creativeOf(id)
+		if p != nil {
+			return p
+		}
+		was := e.creativeStatus(e.st, cr)
+		if was == status {
+			return nil
+		}
+		if cr, p = e.editableCreative(id); p != nil {
+			return p
+		}
+		if status != "archived" && was != "active" && was != "paused" {
+			return conflict("Creative %s is %s; only a review can make it active.", id, was)
+		}
+		e.ofCreative(cr.id).status = &status
+		return nil
+	})
+	if p != nil {
+		return s.refuse(p)
+	}
+	return s.getCreative(c)
+}
+
+// cloneCreative answers POST /v1/creatives/{creative_id}/clone.
+func (s *Service) cloneCreative(c *call) reply {
+	w := write{busy: []string{creating}, cost: map[string]int{creativeCreate: 1}}
+	var made *creative
+	p := s.edit(c, w, func(e *editor) *problem {
+		cr, p := e.creativeOf(c.path[1])
+		if p != nil {
+			return p
+		}
+		target := cr.campaign.id
+		if c.body.has("campaign_id") {
+			target = c.body.text("campaign_id")
+		}
+		cp, p := e.editableCampaign(target)
+		if p != nil {
+			return p
+		}
+		if p := e.checkImages("", c.body); p != nil {
+			return p
+		}
+		ct, draft := contentOf(e.creativeNow(e.st, cr)).take(c.body), c.body.flag("draft", false)
+		found := checkTexts(nil, "", c.body)
+		if !draft {
+			found = append(found, ct.missing("")...)
+		}
+		if len(found) > 0 {
+			return invalidFields(found)
+		}
+		made, p = e.addCreative(cp, ct, draft)
+		return p
+	})
+	if p != nil {
+		return s.refuse(p)
+	}
+	return s.created(s.one(c, "creative", func(o *object) { s.writeCreative(o, c.st, made) }))
+}

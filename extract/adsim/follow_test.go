@@ -1,0 +1,405 @@
+package adsim
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// of keeps the lines of a campaign; without leaves them out.
+func of(all []Line, id string) []Line {
+	return slices.DeleteFunc(slices.Clone(all), func(l Line) bool { return l.CampaignID != id })
+}
+
+func without(all []Line, id string) []Line {
+	return slices.DeleteFunc(slices.Clone(all), func(l Line) bool { return l.CampaignID == id })
+}
+
+func spend(all []Line) int64 { return total(all).Spend }
+
+// delivering finds a campaign that delivers today, with a limit that it can't reach,
+// and that goes on for some days.
+func delivering(t testing.TB, s *Service) string {
+	t.Helper()
+	st := s.snapshot()
+	for _, id := range running(t, s) {
+		c := s.campaign(&st, id)
+		if len(of(truth(s, s.Today()), id)) > 12 && !c.allowList && !slices.ContainsFunc([]day{0, 1, 2, 3}, func(d day) bool { return !c.deliversOn(st.today + d) }) {
+			change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": 1_000_000}})
+			return id
+		}
+	}
+	t.Fatal("no campaign delivers")
+	return ""
+}
+
+// twins are two services of one account; the test writes to the first.
+func twins(t testing.TB) (s, plain *Service, id string) {
+	s, plain = sim(Config{RateLimit: -1, RowsPerDay: 3000}), sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	return s, plain, delivering(t, s)
+}
+
+func later(d time.Duration, all ...*Service) {
+	for _, s := range all {
+		s.Advance(d)
+	}
+}
+
+func TestFollow_SettingsThatChangeNothingLeaveTheNumbers(t *testing.T) {
+	s, plain, id := twins(t)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"Renamed"}`)
+	for range 12 {
+		today := s.Today()
+		got, want := truth(s, today), truth(plain, today)
+		for i, l := range got {
+			if l.CampaignID == id {
+				if l.CampaignName != "Renamed" {
+					t.Fatalf("the line is still of %s", l.CampaignName)
+				}
+				got[i].CampaignName = want[i].CampaignName
+			}
+		}
+		diff(t, got, want)
+		later(5*time.Hour+7*time.Minute, s, plain)
+	}
+	diff(t, without(truth(s, yesterday), id), without(truth(plain, yesterday), id))
+	if got, want := spend(truth(s, yesterday)), spend(truth(plain, yesterday)); got != want {
+		t.Errorf("a day before the change: %d, was %d", got, want)
+	}
+}
+
+func TestFollow_APauseStopsTheSpending(t *testing.T) {
+	s, plain, id := twins(t)
+	today := s.Today()
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
+	at := of(truth(s, today), id)
+	later(time.Hour, s, plain)
+	paused := of(truth(s, today), id)
+	if spend(paused) < spend(at) || spend(paused) > spend(at)+spend(at)/20 {
+		t.Errorf("paused: %d, an hour later %d", spend(at), spend(paused))
+	}
+	later(3*time.Hour, s, plain)
+	if got := of(truth(s, today), id); spend(got) != spend(paused) || total(got).Clicks != total(paused).Clicks {
+		t.Errorf("paused at %d, hours later %d", spend(paused), spend(got))
+	}
+	diff(t, without(truth(s, today), id), without(truth(plain, today), id))
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`)
+	later(4*time.Hour, s, plain)
+	again := spend(of(truth(s, today), id))
+	if whole := spend(of(truth(plain, today), id)); again <= spend(paused) || again >= whole {
+		t.Errorf("active again: %d, paused at %d, without a pause %d", again, spend(paused), whole)
+	}
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"archived"}`)
+	later(24*time.Hour, s, plain)
+	later(24*time.Hour, s, plain)
+	if got := spend(of(truth(s, s.Today()), id)); got != 0 {
+		t.Errorf("archived, and spends %d", got)
+	}
+}
+
+func TestFollow_ClosedDaysStayAndOpenOnesGrow(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 3000, FreezeRestatements: true})
+	id := delivering(t, s)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":0.5}`)
+	today := s.Today()
+	was := map[string]Line{}
+	for range 12 {
+		now := map[string]Line{}
+		for _, l := range of(truth(s, today), id) {
+			now[l.CreativeID+l.SourceID] = l
+		}
+		for k, l := range was {
+			if n := now[k]; l.SourceID != "" && (n.Spend < l.Spend || n.Clicks < l.Clicks || n.Impressions < l.Impressions) {
+				t.Fatalf("%v shrank to %v", l, n)
+			}
+		}
+		was = now
+		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`)
+		s.Advance(47 * time.Minute)
+	}
+	closed := truth(s, yesterday)
+	s.Advance(48 * time.Hour)
+	first := truth(s, today)
+	for _, body := range []string{`{"default_bid":0.3}`, `{"audience":{"gender":"F","country":"NL"}}`} {
+		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, body)
+	}
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
+	diff(t, truth(s, yesterday), closed)
+	diff(t, truth(s, today), first)
+}
+
+func TestFollow_BidsMovePricesAndVolume(t *testing.T) {
+	s, plain, id := twins(t)
+	bid := millionths(t, settingsOf(t, s, id).DefaultBid)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":`+string(appendMillionths(nil, 2*bid))+`}`)
+	later(30*time.Hour, s, plain)
+	day := s.Today()
+	got, want := total(of(truth(s, day), id)), total(of(truth(plain, day), id))
+	if got.Clicks < want.Clicks*14/10 || got.Spend < want.Spend*3 || got.Spend > want.Spend*5 {
+		t.Errorf("with twice the bid: %+v, else %+v", got, want)
+	}
+	src := ""
+	for _, l := range of(truth(s, day), id) {
+		if l.SourceID != "" && l.Clicks > 3 {
+			src = l.SourceID
+			break
+		}
+	}
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", idsBody([]string{src}, `,"bid":`+string(appendMillionths(nil, bid/2))))
+	later(48*time.Hour, s, plain)
+	for _, l := range of(truth(s, s.Today()), id) {
+		if l.SourceID == src && l.Clicks > 0 && l.Spend > l.Clicks*(bid/2) {
+			t.Errorf("%v costs more than its bid", l)
+		}
+	}
+}
+
+func TestFollow_BlockedSourcesAreNotBought(t *testing.T) {
+	s, plain, id := twins(t)
+	today := s.Today()
+	var quick, slow []string
+	for _, l := range of(truth(s, today), id) {
+		src, _ := s.account.sources.index(l.SourceID)
+		switch {
+		case l.SourceID == "" || slices.Contains(quick, l.SourceID) || slices.Contains(slow, l.SourceID):
+		case s.account.slow(src) && len(slow) < 3:
+			slow = append(slow, l.SourceID)
+		case !s.account.slow(src) && len(quick) < 6:
+			quick = append(quick, l.SourceID)
+		}
+	}
+	got := mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(slices.Concat(quick, slow), ""))
+	if !slices.Equal(strs(got["not_enforced_source_ids"]), slow) || len(slow) == 0 {
+		t.Errorf("not enforced yet: %v, want %v", got, slow)
+	}
+	bySource := func(s *Service, day string) map[string]int64 {
+		m := map[string]int64{}
+		for _, l := range of(truth(s, day), id) {
+			m[l.SourceID] += l.Clicks
+		}
+		return m
+	}
+	before := bySource(s, today)
+	later(5*time.Hour, s, plain)
+	after, free := bySource(s, today), bySource(plain, today)
+	for _, src := range quick {
+		if after[src] > before[src]+1 {
+			t.Errorf("%s is blocked and went from %d to %d", src, before[src], after[src])
+		}
+	}
+	rest := maps.Clone(after)
+	for _, src := range slices.Concat(quick, slow) {
+		delete(rest, src)
+	}
+	for src, n := range rest {
+		if n != free[src] {
+			t.Errorf("%s is not blocked and has %d, else %d", src, n, free[src])
+		}
+	}
+	later(24*time.Hour, s, plain)
+	for _, src := range slices.Concat(quick, slow) {
+		if _, there := bySource(s, s.Today())[src]; there {
+			t.Errorf("%s is there the next day", src)
+		}
+	}
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/unblock", idsBody(slices.Concat(quick, slow), ""))
+	later(24*time.Hour, s, plain)
+	if got, want := bySource(s, s.Today()), bySource(plain, s.Today()); !maps.Equal(got, want) {
+		t.Errorf("unblocked: got %v, want %v", got, want)
+	}
+}
+
+func TestFollow_AllowListsAreAllThatIsBought(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	id := newCampaign(t, s)
+	live := s.account.sources.names(s.account.sources.live.src)
+	change(t, s, Change{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Allow: live[:40]}})
+	approve(t, s, newCreative(t, s, id))
+	s.Advance(24 * time.Hour)
+	check := func(allowed []string) {
+		t.Helper()
+		rows := of(truth(s, s.Today()), id)
+		if total(rows).Clicks == 0 {
+			t.Error("nothing is bought")
+		}
+		for _, l := range rows {
+			if l.SourceID != "" && !slices.Contains(allowed, l.SourceID) {
+				t.Errorf("%s is bought", l.SourceID)
+			}
+		}
+	}
+	check(live[:40])
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/allow", idsBody(live[40:60], ""))
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/disallow", idsBody(live[:30], ""))
+	s.Advance(4 * time.Hour)
+	check(live[:60])
+	s.Advance(24 * time.Hour)
+	check(live[30:60])
+}
+
+func TestFollow_AudiencesMoveTheVolume(t *testing.T) {
+	s, plain, id := twins(t)
+	for _, s := range []*Service{s, plain} {
+		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{}}`)
+	}
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"NL","gender":"M"},"default_bid":`+string(appendMillionths(nil, max(300_000, millionths(t, settingsOf(t, s, id).DefaultBid))))+`}`)
+	later(30*time.Hour, s, plain)
+	got, want := total(of(truth(s, s.Today()), id)), total(of(truth(plain, s.Today()), id))
+	if got.Impressions > want.Impressions/2 {
+		t.Errorf("half of the Netherlands is %+v, before %+v", got, want)
+	}
+}
+
+func TestFollow_CreatedCampaignsDeliver(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 3000, ReviewTakes: 2 * time.Hour})
+	quiet := truth(s, s.Today())
+	id := newCampaign(t, s)
+	cr := newCreative(t, s, id)
+	s.Advance(time.Hour)
+	if got := of(truth(s, s.Today()), id); spend(got) != 0 || len(got) != 1 || got[0].CreativeID != cr {
+		t.Errorf("in review it has %v", got)
+	}
+	s.Advance(3 * time.Hour)
+	rows := of(truth(s, s.Today()), id)
+	if spend(rows) == 0 || settingsOf(t, s, id).DeliveryStatus != "active" {
+		t.Fatalf("approved it has %v and is %s", rows, settingsOf(t, s, id).DeliveryStatus)
+	}
+	diff(t, of(lines(t, allPages(t, s, finest(s.Today()))), id), rows)
+	page := report(t, s, oneDay(s.Today())+"&include_creatives=true&campaign_id="+id+"&columns=campaign_name,creative_title,creative_icon_url,creative_status,total_spend")
+	if len(page.Data) != 1 || text(t, page.Data[0]["campaign_name"]) != "Fresh" || text(t, page.Data[0]["creative_title"]) != "T" || text(t, page.Data[0]["creative_status"]) != "active" ||
+		millionths(t, string(page.Data[0]["total_spend"])) != spend(rows) {
+		t.Errorf("the report says %v, want %d", page.Data, spend(rows))
+	}
+	// A new version shows once it is approved.
+	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"Second"}`)
+	s.Advance(2 * time.Hour)
+	page = report(t, s, oneDay(s.Today())+"&include_creatives=true&creative_id="+cr+"&columns=creative_title")
+	if text(t, page.Data[0]["creative_title"]) != "Second" {
+		t.Errorf("got %s", page.Data[0]["creative_title"])
+	}
+	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"paused"}`)
+	s.Advance(24 * time.Hour)
+	s.Advance(24 * time.Hour)
+	if got := of(truth(s, s.Today()), id); spend(got) != 0 || len(got) != 1 || got[0].SourceID != "" {
+		t.Errorf("with its creative paused: %v", got)
+	}
+	if len(of(quiet, id)) > 0 || len(of(truth(s, yesterday), id)) > 0 {
+		t.Error("it is there before it was created")
+	}
+}
+
+func TestFollow_LimitsEndTheDay(t *testing.T) {
+	s, plain, id := twins(t)
+	later(24*time.Hour, s, plain)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"daily_spend_limit":100,"default_bid":`+string(appendMillionths(nil, 2*millionths(t, settingsOf(t, s, id).DefaultBid)))+`}`)
+	later(24*time.Hour, s, plain)
+	later(24*time.Hour, s, plain)
+	day := s.Today()
+	whole := spend(of(truth(plain, day), id))
+	if whole < 60_000_000 {
+		t.Skipf("the campaign spends only %d", whole)
+	}
+	got := spend(of(truth(s, day), id))
+	if got > 105_000_000 || got < 95_000_000 {
+		t.Errorf("spent %d of a limit of 100", got)
+	}
+	if st := settingsOf(t, s, id).DeliveryStatus; st != "daily_limit_reached" {
+		t.Errorf("it is %s", st)
+	}
+	later(3*time.Hour, s)
+	if later := spend(of(truth(s, day), id)); later != got {
+		t.Errorf("after the limit it went from %d to %d", got, later)
+	}
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"daily_spend_limit":200}`)
+	if st := settingsOf(t, s, id).DeliveryStatus; st != "active" {
+		t.Errorf("with a higher limit it is %s", st)
+	}
+	later(4*time.Hour, s)
+	if more := spend(of(truth(s, day), id)); more <= got {
+		t.Errorf("with a higher limit it still has %d", more)
+	}
+	later(5*time.Hour, s) // past midnight in Chicago
+	if st := settingsOf(t, s, id).DeliveryStatus; s.Today() == day || st != "active" {
+		t.Errorf("the next day, %s, it is %s", s.Today(), st)
+	}
+}
+
+func TestFollow_WithoutFundsNothingIsSpent(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 3000, Control: true})
+	id := delivering(t, s)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`)
+	if status, got := order(t, s, "POST", "balance", `{"status":"depleted"}`); status != 200 {
+		t.Fatalf("%d %v", status, got)
+	}
+	b := callWith(t, s, DefaultKey, "GET", "/v1/balance?fresh=true", "").body
+	if b["status"] != "depleted" || b["message"] == "" || settingsOf(t, s, id).DeliveryStatus != "waiting_for_funds" {
+		t.Errorf("got %v, %s", b, settingsOf(t, s, id).DeliveryStatus)
+	}
+	s.Advance(16 * time.Minute)
+	was := spend(of(truth(s, s.Today()), id))
+	s.Advance(4 * time.Hour)
+	if got := spend(of(truth(s, s.Today()), id)); got != was {
+		t.Errorf("spent %d without funds, before %d", got, was)
+	}
+	if s.SetBalance("rich") == nil {
+		t.Error("rich is a status")
+	}
+	if err := s.SetBalance("ok"); err != nil {
+		t.Fatal(err)
+	}
+	s.Advance(2 * time.Hour)
+	if got := spend(of(truth(s, s.Today()), id)); got <= was {
+		t.Errorf("with funds again: %d", got)
+	}
+}
+
+func TestFollow_RowsCanBeRestated(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	id := newCampaign(t, s)
+	approve(t, s, newCreative(t, s, id))
+	s.Advance(24 * time.Hour)
+	day := s.Today()
+	rows := of(truth(s, day), id)
+	l := rows[len(rows)/2]
+	if _, err := s.Restate(day, Restatement{Kind: "change", CreativeID: l.CreativeID, SourceID: l.SourceID, Measures: &Measures{Spend: 7, Clicks: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Restate(day, Restatement{Kind: "delete", CreativeID: rows[0].CreativeID, SourceID: rows[0].SourceID}); err != nil {
+		t.Fatal(err)
+	}
+	got := of(truth(s, day), id)
+	if len(got) != len(rows)-1 || !slices.ContainsFunc(got, func(g Line) bool { return g.SourceID == l.SourceID && g.Spend == 7 }) {
+		t.Errorf("%d rows, before %d", len(got), len(rows))
+	}
+	diff(t, of(lines(t, allPages(t, s, finest(day))), id), got)
+}
+
+func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {
+	run := func(nosy bool) (out []Line, settings string) {
+		s := sim(Config{RateLimit: -1, RowsPerDay: 1500})
+		id := newCampaign(t, s)
+		newCreative(t, s, id)
+		for i := range 30 {
+			s.Advance(7 * time.Hour)
+			if nosy {
+				truth(s, s.Today())
+				settingsOf(t, s, id)
+			}
+			if i%5 == 0 {
+				mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"`+itoa(i)+`"}`)
+			}
+		}
+		for d := range 8 {
+			out = append(out, truth(s, (s.snapshot().today-day(d)).String())...)
+		}
+		return out, string(must(json.Marshal(settingsOf(t, s, id))))
+	}
+	quiet, a := run(false)
+	nosy, b := run(true)
+	diff(t, nosy, quiet)
+	if a != b {
+		t.Errorf("%s\nand %s", a, b)
+	}
+}

@@ -1,0 +1,190 @@
+package adsim
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	img "image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// The kinds of images.
+const (
+	kindIcon  = "icon"
+	kindImage = "image"
+)
+
+const (
+	mostImageBytes = 700 * 1024
+	mostSide       = 8192 // pixels; a small file can hold a very large image
+)
+
+// image is one that was uploaded.
+type image struct {
+	id, kind, contentType string
+	width, height, size   int
+}
+
+var uploadBody = objectOf([]string{"kind"}, map[string]*schema{
+	"kind":         enumOf(kindImage, kindIcon),
+	"image_url":    {Type: "string", MaxLength: 2000, Pattern: `^https://\S`, Description: "Public https URL, downloaded once."},
+	"data_base64":  {Type: "string", MinLength: 8, MaxLength: 960_000, Description: "Standard base64, without data: in front."},
+	"content_type": enumOf("image/png", "image/jpeg", "image/gif").about("With data_base64."),
+})
+
+// uploadImage answers POST /v1/images.
+func (s *Service) uploadImage(c *call) reply {
+	// A URL is not fetched for somebody who can't keep the image.
+	cost := map[string]int{imageUpload: 1}
+	s.mu.Lock()
+	p := s.overBudget(s.budgets, c.st.now, cost)
+	s.mu.Unlock()
+	if p != nil {
+		return s.refuse(p)
+	}
+	up, p := s.imageOf(c.body)
+	if p != nil {
+		return s.refuse(p)
+	}
+	if p := s.keepImage(c, up, cost); p != nil {
+		return s.refuse(p)
+	}
+	return s.created(s.one(c, "image", func(o *object) {
+		o.str(s.cfg.Shape.idKey("image_id"), up.id)
+		o.str("kind", up.kind)
+		o.str("content_type", up.contentType)
+		o.int("width", int64(up.width))
+		o.int("height", int64(up.height))
+		o.int("size_bytes", int64(up.size))
+	}))
+}
+
+// keepImage gives the image its ID and keeps it.
+func (s *Service) keepImage(c *call, up *image, cost map[string]int) *problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.now()
+	if p := s.overBudget(s.budgets, now, cost); p != nil {
+		return p
+	}
+	s.budgets = s.budgets.with(now, cost)
+	s.addImage(up)
+	s.record(journalLine{Op: "image", At: now, Image: &imageEntry{up.kind, up.contentType, up.width, up.height, up.size}})
+	*c.st = s.stateLocked(now)
+	return nil
+}
+
+func (s *Service) addImage(up *image) {
+	s.uploads++
+	up.id = hex24(chance(s.account.seed, aboutUpload, uint64(s.uploads)))
+	s.images[up.id] = up
+}
+
+// imageOf reads the image of a body, or says what is wrong with it.
+func (s *Service) imageOf(b body) (*image, *problem) {
+	field, data := "data_base64", []byte(nil)
+	switch {
+	case b.has("image_url") == b.has("data_base64"):
+		return nil, invalidField("image_url", "expected either image_url or data_base64")
+	case b.has("image_url") && b.has("content_type"):
+		return nil, invalidField("content_type", "goes with data_base64; of a URL the type is read from the file")
+	case b.has("image_url"):
+		field = "image_url"
+		var err error
+		if data, err = s.fetch(context.Background(), b.text("image_url"), mostImageBytes, "https"); err != nil {
+			return nil, invalidField(field, "%v", err)
+		}
+	case !b.has("content_type"):
+		return nil, invalidField("content_type", "is required with data_base64")
+	default:
+		var err error
+		if data, err = base64.StdEncoding.Strict().DecodeString(b.text("data_base64")); err != nil {
+			return nil, invalidField(field, "expected standard base64")
+		}
+	}
+	up, err := decodeImage(data)
+	if err != nil {
+		return nil, invalidField(field, "%v", err)
+	}
+	if want := b.text("content_type"); want != "" && want != up.contentType {
+		return nil, invalidField("content_type", "the file is %s", up.contentType)
+	}
+	up.kind = b.text("kind")
+	return up, up.checkShape(field)
+}
+
+// checkShape refuses what is neither 1:1 nor 2:1, by kind.
+func (up *image) checkShape(field string) *problem {
+	switch {
+	case up.kind == kindIcon && up.width != up.height:
+		return invalidField(field, "an icon is square; this is %dx%d", up.width, up.height)
+	case up.kind == kindImage && up.width != 2*up.height:
+		return invalidField(field, "a large image is twice as wide as high; this is %dx%d", up.width, up.height)
+	}
+	return nil
+}
+
+// decodeImage decodes all of a PNG, JPEG or GIF. The type is what the file is, not
+// what somebody says.
+func decodeImage(data []byte) (*image, error) {
+	if len(data) > mostImageBytes {
+		return nil, fmt.Errorf("the image has %d bytes, at most %d are allowed", len(data), mostImageBytes)
+	}
+	up := &image{contentType: http.DetectContentType(data), size: len(data)}
+	readers := map[string]struct {
+		config func([]byte) (img.Config, error)
+		whole  func([]byte) error
+	}{
+		"image/png":  {configOf(png.DecodeConfig), wholeOf(png.Decode)},
+		"image/jpeg": {configOf(jpeg.DecodeConfig), wholeOf(jpeg.Decode)},
+		"image/gif":  {configOf(gif.DecodeConfig), wholeOf(gif.DecodeAll)},
+	}
+	reader, known := readers[up.contentType]
+	if !known {
+		return nil, fmt.Errorf("expected a PNG, JPEG or GIF, this is %s", strings.TrimSuffix(up.contentType, "; charset=utf-8"))
+	}
+	config, err := reader.config(data)
+	if err != nil {
+		return nil, fmt.Errorf("the %s can't be read: %w", up.contentType, err)
+	}
+	up.width, up.height = config.Width, config.Height
+	if up.width > mostSide || up.height > mostSide || up.width < 1 || up.height < 1 {
+		return nil, fmt.Errorf("the image is %dx%d, at most %dx%[3]d are allowed", up.width, up.height, mostSide)
+	}
+	if err := reader.whole(data); err != nil {
+		return nil, fmt.Errorf("the %s can't be read: %w", up.contentType, err)
+	}
+	return up, nil
+}
+
+func configOf(decode func(io.Reader) (img.Config, error)) func([]byte) (img.Config, error) {
+	return func(data []byte) (img.Config, error) { return decode(bytes.NewReader(data)) }
+}
+
+func wholeOf[T any](decode func(io.Reader) (T, error)) func([]byte) error {
+	return func(data []byte) error { _, err := decode(bytes.NewReader(data)); return err }
+}
+
+// imageKind is the kind of an image of the account, "" for one that there is not.
+func (e *editor) imageKind(id string) string {
+	if up := e.images[id]; up != nil {
+		return up.kind
+	}
+	for _, cp := range e.campaigns(e.st) {
+		for _, cr := range e.creatives(e.st, cp) {
+			switch now := e.creativeNow(e.st, cr); id {
+			case now.iconID:
+				return kindIcon
+			case now.imageID:
+				return kindImage
+			}
+		}
+	}
+	return ""
+}

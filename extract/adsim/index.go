@@ -1,0 +1,76 @@
+package adsim
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"net/http"
+	"time"
+)
+
+//go:embed index.html
+var indexText string
+
+var indexPage = template.Must(template.New("index").Parse(indexText))
+
+// indexAccount is what the index says of an account.
+type indexAccount struct {
+	Number                      int
+	ID, Name, User, Balance     string
+	Keys                        []indexKey
+	Campaigns, Active, Changed  int
+	Waiting, Images, Scheduled  int
+	Subscribers, Sent           int
+	Websites, AwaitingCreatives []string
+}
+
+type indexKey struct{ Name, Scope, Expires string }
+
+// serveIndex answers GET /: what is running.
+func (s *Service) serveIndex(st *state, r *http.Request) reply {
+	var accounts []indexAccount
+	for i, own := range s.accounts {
+		accounts = append(accounts, own.describe(i))
+	}
+	s.journal.mu.Lock()
+	file := s.journal.path
+	s.journal.mu.Unlock()
+	var page bytes.Buffer
+	err := indexPage.Execute(&page, map[string]any{
+		"Base": baseOf(r), "API": APIPrefix, "Report": ReportPrefix, "Push": PushPrefix, "Control": s.cfg.Control,
+		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.clock.stands(), "State": file, "Accounts": accounts,
+	})
+	if err != nil {
+		return s.reportError(http.StatusInternalServerError, err.Error())
+	}
+	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, body: page.Bytes()}
+}
+
+// describe tells of the account, without its secrets.
+func (s *Service) describe(number int) indexAccount {
+	st := s.snapshot()
+	a := indexAccount{Number: number, ID: s.cfg.AdvertiserID, Name: s.cfg.AdvertiserName, User: s.cfg.ReportUser, Websites: s.cfg.Websites,
+		Balance: s.balanceOf(&st, false).status, AwaitingCreatives: s.Waiting()}
+	for _, cp := range s.campaigns(&st) {
+		a.Campaigns++
+		if or(st.changes.campaign(cp.id).status, cp.status(st.today)) == "active" {
+			a.Active++
+		}
+	}
+	if st.changes != nil {
+		a.Changed = len(st.changes.history)
+	}
+	a.Waiting = len(a.AwaitingCreatives)
+	s.mu.Lock()
+	a.Images = len(s.images)
+	for _, k := range s.keys {
+		if k.works(st.now) {
+			a.Keys = append(a.Keys, indexKey{k.name, k.scope, k.expiresAt(st.now).UTC().Format(time.DateOnly)})
+		}
+	}
+	s.mu.Unlock()
+	s.push.mu.Lock()
+	defer s.push.mu.Unlock()
+	a.Subscribers, a.Sent, a.Scheduled = len(s.push.subscribers), len(s.push.outbox), len(s.push.pending)
+	return a
+}

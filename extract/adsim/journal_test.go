@@ -1,0 +1,213 @@
+package adsim
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// all is everything that an account is, to be compared.
+type all struct {
+	Settings   []Settings
+	Rows       []Line
+	Outbox     []Notification
+	Broadcasts []Broadcast
+	Waiting    []string
+	Limits     []map[string]any
+	Now        time.Time
+}
+
+func allOf(t testing.TB, s *Service) (a all) {
+	t.Helper()
+	for _, own := range s.accounts {
+		for _, id := range own.CampaignIDs() {
+			a.Settings = append(a.Settings, settingsOf(t, own, id))
+		}
+		a.Rows = append(a.Rows, truth(own, own.Today())...)
+		a.Outbox = append(a.Outbox, own.Outbox()...)
+		a.Broadcasts = append(a.Broadcasts, own.Broadcasts()...)
+		a.Waiting = append(a.Waiting, own.Waiting()...)
+	}
+	a.Limits, a.Now = limitsOf(t, s), s.Now()
+	return a
+}
+
+func sameAll(t testing.TB, what string, got, want all) {
+	t.Helper()
+	for i, f := range reflect.VisibleFields(reflect.TypeFor[all]()) {
+		if g, w := reflect.ValueOf(got).Field(i).Interface(), reflect.ValueOf(want).Field(i).Interface(); !reflect.DeepEqual(g, w) {
+			got, want := string(must(json.Marshal(g))), string(must(json.Marshal(w)))
+			at := 0
+			for at < min(len(got), len(want)) && got[at] == want[at] {
+				at++
+			}
+			from := max(0, at-60)
+			t.Errorf("%s: %s: got ...%s\nwant ...%s", what, f.Name, got[from:min(len(got), at+60)], want[from:min(len(want), at+60)])
+		}
+	}
+}
+
+// live does a little of everything that is kept.
+func live(t testing.TB, s *Service) {
+	t.Helper()
+	id := newCampaign(t, s)
+	cr := newCreative(t, s, id)
+	s.Advance(10 * time.Hour)
+	waiting := newCreative(t, s, id)
+	approve(t, s, waiting)
+	mustTell(t, s, "PATCH", "/v1/creatives/"+waiting, `{"title":"Version"}`)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"Kept","default_bid":0.9}`)
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(s.GoodSources()[:3], ""))
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Copy"}`)
+	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", "")
+	tell(t, s, "POST", "/v1/campaigns", `{}`) // refused: not kept
+	change(t, s, Change{Campaign: running(t, s)[1], Set: map[string]any{"name": "By control", "default_bid": "0.700001"}})
+	if _, err := s.Restate(s.Today(), Restatement{Kind: "multiply", Percent: 50}); err != nil {
+		t.Fatal(err)
+	}
+	basicCall(t, s, DefaultUser, DefaultPassword, `{"name":"kept","scope":"write"}`)
+	if err := s.SetBalance("low"); err != nil {
+		t.Fatal(err)
+	}
+	broadcastTo(t, s, `,"schedule":"2026-11-23T00:00:00Z"`)
+	broadcastTo(t, s, `,"subwaterfall":{"interval":60,"enabled":true,"title":"x","Message":"y","destinationLink":"https://y.example"}`)
+	callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign)
+	s.Outbox()
+	s.Advance(3 * time.Hour)
+}
+
+func TestState_IsTheSameAfterARestart(t *testing.T) {
+	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Accounts: []Config{{RowsPerDay: 300, Campaigns: 3}}}
+	path := filepath.Join(t.TempDir(), "state")
+	open := func() *Service {
+		s := New(cfg)
+		s.SetNow(noon)
+		if err := s.KeepState(path); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := open()
+	live(t, s)
+	want := allOf(t, s)
+	if err := s.CloseState(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil || strings.Contains(string(raw), DefaultWriteKey) || strings.Contains(string(raw), "adv_") {
+		t.Errorf("the file holds a key, or can't be read: %v", err)
+	}
+	// A line that was cut short by a crash is dropped.
+	if err := os.WriteFile(path, append(raw, `{"op":"upd`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s = open()
+		sameAll(t, "after a restart", allOf(t, s), want)
+		if me := callWith(t, s, s.keys[2].Secret, "GET", "/v1/me", ""); me.body["key_name"] != "kept" {
+			t.Errorf("the key is gone: %v", me.body)
+		}
+		s.Advance(24 * time.Hour)
+		s.Outbox()
+		want = allOf(t, s)
+		if err := s.CloseState(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestState_RefusesWhatIsNotItsOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	s := sim(Config{})
+	if err := s.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CloseState(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sim(Config{Seed: 2}).KeepState(path); err == nil || !strings.Contains(err.Error(), "seed 1") {
+		t.Errorf("another account's state: %v", err)
+	}
+	raw, _ := os.ReadFile(path)
+	for _, line := range []string{"nonsense\n", `{"op":"nosuch"}` + "\n", `{"op":"clock","account":5}` + "\n", `{"op":"update_campaign","at":"2026-11-21T20:00:00Z","path":["campaigns","C1234567"],"body":{"name":"x"}}` + "\n"} {
+		if err := os.WriteFile(path, append(slices.Clip(raw), line...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := sim(Config{}).KeepState(path); err == nil || !strings.Contains(err.Error(), "line 2") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if err := sim(Config{}).KeepState(t.TempDir()); err == nil {
+		t.Error("a folder is a state")
+	}
+}
+
+func TestReset_IsTheStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	cfg := Config{RateLimit: -1, RowsPerDay: 600, Control: true, Accounts: []Config{{RowsPerDay: 300}}}
+	s, fresh := sim(cfg), sim(cfg)
+	if err := s.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	live(t, s)
+	s.Fail(Fault{Kind: Null})
+	s.SetNow(noon)
+	if status, got := order(t, s, "POST", "reset", ""); status != 200 {
+		t.Fatalf("%d %v", status, got)
+	}
+	sameAll(t, "at once", allOf(t, s), allOf(t, fresh))
+	// What comes after it is not what came before it.
+	live(t, s)
+	live(t, fresh)
+	want := allOf(t, fresh)
+	sameAll(t, "another life", allOf(t, s), want)
+	if err := s.CloseState(); err != nil {
+		t.Fatal(err)
+	}
+	again := sim(cfg)
+	if err := again.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	sameAll(t, "from the file", allOf(t, again), want)
+}
+
+func TestIndex_SaysWhatIsRunning(t *testing.T) {
+	s := sim(Config{Accounts: []Config{{AdvertiserName: "<b>Second</b>"}}, RateLimit: -1})
+	cr := newCreative(t, s, newCampaign(t, s))
+	status, h, body := do(t, s, "GET", "http://sim/", nil)
+	page := string(body)
+	for _, want := range []string{"http://sim/api", "http://sim/report", "http://sim/push", "/api/mcp", "2026-11-21T20:00:00Z", cr, "management (write", "analyst2@example.com", "&lt;b&gt;Second", "State is not kept", "https://news.example"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/html") || strings.Contains(page, "adv_") || strings.Contains(page, DefaultPassword) || strings.Contains(page, DefaultPushToken) {
+		t.Errorf("%d %v: %s", status, h, page)
+	}
+}
+
+func TestControl_KeysAndAccounts(t *testing.T) {
+	s := sim(Config{Control: true, Accounts: []Config{{}}})
+	if status, _ := order(t, s, "POST", "key", `{"key":"key_1","do":"revoke"}`); status != 200 || callWith(t, s, DefaultKey, "GET", "/v1/me", "").status != 401 {
+		t.Errorf("%d", status)
+	}
+	if status, _ := order(t, s, "POST", "key?account=1", `{"key":"key_1","until":"2026-11-22T20:00:00Z"}`); status != 200 {
+		t.Errorf("%d", status)
+	}
+	if h := callWith(t, s, DefaultKey+"2", "GET", "/v1/me", "").header; !strings.Contains(h.Get("Service-Api-Key-Expiry-Warning"), "1 days") {
+		t.Errorf("%v", h)
+	}
+	for _, path := range []string{"clock?account=2", "clock?account=x"} {
+		if status, _ := order(t, s, "GET", path, ""); status != 400 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status, _ := order(t, s, "POST", "key", `{"key":"key_1"}`); status != 400 {
+		t.Errorf("%d", status)
+	}
+}

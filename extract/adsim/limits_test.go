@@ -1,0 +1,247 @@
+package adsim
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func limitsOf(t testing.TB, s *Service) []map[string]any {
+	t.Helper()
+	return objects(tell(t, s, "GET", "/v1/limits", "").body["limits"])
+}
+
+func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
+	s := sim(Config{RateLimit: -1, ReviewTakes: -1, ChangeBudgets: map[string]int{campaignCreate: 2, campaignUpdate: 1, creativeCreate: 2, creativeUpdate: 1, sourceUpdate: 3, imageUpload: 1}})
+	id := newCampaign(t, s)
+	icon := iconID(t, s)
+	cr := objects(tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+icon+`"}]}`).body["creatives"])[0]["id"].(string)
+	approve(t, s, cr)
+	good := s.GoodSources()
+	newCampaign(t, s)
+	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", `{"draft":true}`)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`)
+	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"x"}`)
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(good[:2], ""))
+	over := map[string]func() answerOf{
+		"create":  func() answerOf { return tell(t, s, "POST", "/v1/campaigns", plainCampaign) },
+		"clone":   func() answerOf { return tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x"}`) },
+		"update":  func() answerOf { return tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"y"}`) },
+		"archive": func() answerOf { return tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"archived"}`) },
+		"creatives": func() answerOf {
+			return tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"draft":true,"creatives":[{"title":"x"}]}`)
+		},
+		"clone creative":  func() answerOf { return tell(t, s, "POST", "/v1/creatives/"+cr+"/clone", ``) },
+		"update creative": func() answerOf { return tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"x"}`) },
+		"bids": func() answerOf {
+			return tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", idsBody(good[:2], `,"bid":0.5`))
+		},
+		"image": func() answerOf { return tell(t, s, "POST", "/v1/images", upload("icon", pngOf(10, 10), "image/png")) },
+	}
+	for what, f := range over {
+		a := f()
+		refusedAs(t, what, a, 429, "rate_limited", "")
+		if a.header.Get("Retry-After") != "14400" { // noon is 20:00 UTC
+			t.Errorf("%s: wait %s", what, a.header.Get("Retry-After"))
+		}
+	}
+	// Pausing is never limited.
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
+	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"paused"}`)
+	for _, b := range limitsOf(t, s) {
+		want := float64(s.budgetOf(str(b["kind"])))
+		if b["kind"] == sourceUpdate {
+			want = 2
+		}
+		if b["used"] != want || b["resets_at"] != "2026-11-22T00:00:00Z" {
+			t.Errorf("got %v, want %v used", b, want)
+		}
+	}
+	s.Advance(4*time.Hour - 1)
+	if a := over["update"](); a.status != 429 || a.header.Get("Retry-After") != "1" {
+		t.Errorf("a moment early: %d", a.status)
+	}
+	s.Advance(1)
+	for _, b := range limitsOf(t, s) {
+		if b["used"] != 0.0 || b["resets_at"] != "2026-11-23T00:00:00Z" {
+			t.Errorf("the next day: %v", b)
+		}
+	}
+	for _, what := range []string{"create", "update", "creatives", "update creative", "bids", "image"} {
+		if a := over[what](); a.status/100 != 2 {
+			t.Errorf("%s the next day: %d %v", what, a.status, a.body)
+		}
+	}
+}
+
+func TestBudget_IsNotUsedByWhatIsRefused(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	tell(t, s, "POST", "/v1/campaigns", `{}`)
+	tell(t, s, "PATCH", "/v1/campaigns/C1234567", `{"name":"x"}`)
+	tell(t, s, "POST", "/v1/images", `{"kind":"icon"}`)
+	for _, b := range limitsOf(t, s) {
+		if b["used"] != 0.0 {
+			t.Errorf("got %v", b)
+		}
+	}
+}
+
+func TestWrite_OneChangeAtATime(t *testing.T) {
+	s := sim(Config{RateLimit: -1, ReviewTakes: -1})
+	id, other := newCampaign(t, s), newCampaign(t, s)
+	cr := newCreative(t, s, id)
+	approve(t, s, cr)
+	s.cfg.ChangeTakes = 3 * time.Second
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`)
+	a := tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"y"}`)
+	refusedAs(t, "the same campaign", a, 429, "rate_limited", "")
+	if a.header.Get("Retry-After") != "3" {
+		t.Errorf("wait %s", a.header.Get("Retry-After"))
+	}
+	refusedAs(t, "its sources", tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(s.GoodSources()[:1], "")), 429, "rate_limited", "")
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+other, `{"name":"y"}`)
+	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"x"}`)
+	refusedAs(t, "the same creative", tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"y"}`), 429, "rate_limited", "")
+	newCampaign(t, s)
+	refusedAs(t, "another create", tell(t, s, "POST", "/v1/campaigns", plainCampaign), 429, "rate_limited", "")
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`) // never limited
+	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"paused"}`)
+	s.Advance(3 * time.Second)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"y"}`)
+	newCampaign(t, s)
+}
+
+func TestRateLimit_IsPerKeyAndNotForPausing(t *testing.T) {
+	s := sim(Config{RateLimit: 5})
+	id := newCampaign(t, s)
+	for range 4 {
+		tell(t, s, "GET", "/v1/me", "")
+	}
+	refusedAs(t, "one more", tell(t, s, "GET", "/v1/me", ""), 429, "rate_limited", "")
+	if a := callWith(t, s, DefaultKey, "GET", "/v1/me", ""); a.status != 200 {
+		t.Errorf("the other key: %d", a.status)
+	}
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
+	refusedAs(t, "activating", tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`), 429, "rate_limited", "")
+}
+
+func TestUnavailable_PausingStillWorks(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := newCampaign(t, s)
+	s.Fail(Fault{Kind: Unavailable, RetryAfter: "7"})
+	for _, a := range []answerOf{tell(t, s, "GET", "/v1/me", ""), tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`), tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`)} {
+		refusedAs(t, "unavailable", a, 503, "unavailable", "")
+		if a.header.Get("Retry-After") != "7" {
+			t.Errorf("wait %s", a.header.Get("Retry-After"))
+		}
+	}
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
+}
+
+func TestUpstreamError_MayHaveGoneThrough(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := newCampaign(t, s)
+	for name, through := range map[string]bool{"Yes": true, "No": false} {
+		s.Fail(Fault{Kind: Upstream, Other: through})
+		refusedAs(t, name, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"`+name+`"}`), 502, "upstream_error", "")
+		s.ClearFaults()
+		if got := settingsOf(t, s, id).Name == name; got != through {
+			t.Errorf("%s: changed is %v", name, got)
+		}
+	}
+	s.Fail(Fault{Kind: Status, Status: 500})
+	refusedAs(t, "unexpected", tell(t, s, "GET", "/v1/me", ""), 500, "internal_error", "")
+}
+
+func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
+	s := sim(Config{RateLimit: -1, Accounts: []Config{{}, {APIKey: "adv_third", ReportUser: "third@example.com", ReportPassword: "p"}}})
+	second := s.Account(1)
+	id, theirs := newCampaign(t, s), str(callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).one()["id"])
+	if id == theirs || theirs == "" {
+		t.Fatalf("%q and %q", id, theirs)
+	}
+	if _, err := s.Settings(theirs); err == nil {
+		t.Error("one account has the other's campaign")
+	}
+	cr := settingsOf(t, second, running(t, second)[1]).Creatives[0].CreativeID
+	for _, op := range s.operations {
+		if op.inPath() == "" {
+			continue
+		}
+		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", theirs), "{creative_id}", cr)
+		body := map[string]string{"update_campaign": `{"name":"x"}`, "set_campaign_status": `{"status":"paused"}`, "clone_campaign": `{"name":"x"}`, "create_creatives": `{"draft":true,"creatives":[{"title":"x"}]}`,
+			"update_creative": `{"title":"x"}`, "set_creative_status": `{"status":"paused"}`, "clone_creative": `{}`, "set_source_bids": idsBody(s.GoodSources()[:1], `,"bid":0.5`)}[op.name]
+		if body == "" && op.body != nil {
+			body = idsBody(s.GoodSources()[:1], "")
+		}
+		refusedAs(t, op.name, tell(t, s, op.method, path, body), 404, "not_found", "")
+	}
+	seen := map[string]bool{}
+	for i := range 3 {
+		for _, id := range s.Account(i).CampaignIDs() {
+			if seen[id] {
+				t.Errorf("%s is in two accounts", id)
+			}
+			seen[id] = true
+		}
+	}
+	ids := map[any]bool{}
+	for _, key := range []string{DefaultKey, DefaultKey + "2", "adv_third"} {
+		ids[callWith(t, s, key, "GET", "/v1/me", "").body["advertiser_id"]] = true
+	}
+	if len(ids) != 3 {
+		t.Errorf("advertisers %v", ids)
+	}
+}
+
+func TestAPIKeys_AreCreatedWithBasic(t *testing.T) {
+	s := sim(Config{RateLimit: -1, Accounts: []Config{{ReportUser: "second@example.com", ReportPassword: "two"}}})
+	post := func(user, password, body string) answerOf {
+		return basicCall(t, s, user, password, body)
+	}
+	a := post(DefaultUser, DefaultPassword, `{"name":"My reader","scope":"read"}`)
+	secret := str(a.one()["api_key"])
+	if a.status != 201 || !strings.HasPrefix(secret, "adv_") || a.one()["scope"] != "read" || a.one()["name"] != "My reader" {
+		t.Fatalf("%d %v", a.status, a.body)
+	}
+	me := callWith(t, s, secret, "GET", "/v1/me", "")
+	if me.status != 200 || me.body["key_name"] != "My reader" || me.header.Get("Service-Api-Key-Expires-At") != "2027-02-19T20:00:00Z" {
+		t.Errorf("%d %v %v", me.status, me.body, me.header)
+	}
+	refusedAs(t, "a read key", callWith(t, s, secret, "POST", "/v1/campaigns", plainCampaign), 403, "forbidden", "")
+	b := post("second@example.com", "two", `{"name":"w","scope":"write"}`)
+	if got := callWith(t, s, str(b.one()["api_key"]), "POST", "/v1/campaigns", plainCampaign); got.status != 201 || got.id() == "" {
+		t.Errorf("%d %v", got.status, got.body)
+	}
+	if got := callWith(t, s, str(b.one()["api_key"]), "GET", "/v1/me", "").body["advertiser_id"]; got != s.Account(1).cfg.AdvertiserID {
+		t.Errorf("the second user's key acts on %v", got)
+	}
+	refusedAs(t, "wrong password", post(DefaultUser, "x", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
+	refusedAs(t, "no password", post("", "", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
+	for body, field := range map[string]string{`{"scope":"read"}`: "name", `{"name":"x"}`: "scope", `{"name":"x","scope":"admin"}`: "scope", `{"name":" ","scope":"read"}`: "name", `{"name":"x","scope":"read","x":1}`: "x"} {
+		refusedAs(t, body, post(DefaultUser, DefaultPassword, body), 400, "validation_failed", field)
+	}
+	if a := tell(t, s, "GET", "/v1/api-keys", ""); a.status != 405 {
+		t.Errorf("GET: %d", a.status)
+	}
+	// It ends, is renewed with the same text, and is revoked.
+	s.Advance(80 * 24 * time.Hour)
+	if got := callWith(t, s, secret, "GET", "/v1/me", ""); !strings.Contains(got.header.Get("Service-Api-Key-Expiry-Warning"), "10 days") {
+		t.Errorf("%v", got.header)
+	}
+	s.Advance(10 * 24 * time.Hour)
+	refusedAs(t, "expired", callWith(t, s, secret, "GET", "/v1/me", ""), 401, "unauthorized", "")
+	if err := s.RenewKey(secret, s.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := callWith(t, s, secret, "GET", "/v1/me", ""); got.status != 200 {
+		t.Errorf("renewed: %d", got.status)
+	}
+	if err := s.RevokeKey(secret); err != nil {
+		t.Fatal(err)
+	}
+	refusedAs(t, "revoked", callWith(t, s, secret, "GET", "/v1/me", ""), 401, "unauthorized", "")
+	if s.RevokeKey("nonsense") == nil {
+		t.Error("a key that there is not is revoked")
+	}
+}

@@ -1,0 +1,194 @@
+package adsim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+)
+
+// routersOf are the validators, one a shape.
+var (
+	routersMu sync.Mutex
+	routersOf = map[Shape]routers.Router{}
+)
+
+func routerOf(t testing.TB, s *Service) routers.Router {
+	t.Helper()
+	routersMu.Lock()
+	defer routersMu.Unlock()
+	if r := routersOf[s.cfg.Shape]; r != nil {
+		return r
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(s.description())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := gorillamux.NewRouter(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	routersOf[s.cfg.Shape] = r
+	return r
+}
+
+// checked counts what was checked, so that a test can see that something was.
+var checked sync.Map
+
+// asDescribed holds a request of the advertiser API, and its reply, against
+// openapi.json. What a fault has touched is not as described.
+func asDescribed(t testing.TB, s *Service, req *http.Request, sent string, resp *http.Response, body []byte) {
+	t.Helper()
+	s.faults.mu.Lock()
+	faults := len(s.faults.list)
+	s.faults.mu.Unlock()
+	if !strings.HasPrefix(req.URL.Path, APIPrefix+"/v1/") || faults > 0 {
+		return
+	}
+	again := req.Clone(context.Background())
+	again.Body = io.NopCloser(strings.NewReader(sent))
+	again.RequestURI = req.URL.RequestURI()
+	route, params, err := routerOf(t, s).FindRoute(again)
+	if err != nil {
+		if resp.StatusCode != 404 && resp.StatusCode != 405 && resp.StatusCode != 401 && resp.StatusCode != 429 {
+			t.Errorf("%s %s: openapi.json: %v, and the answer is %d", req.Method, req.URL.Path, err, resp.StatusCode)
+		}
+		return
+	}
+	// The same reply a thousand times over tells no more than a few.
+	key := route.Operation.OperationID + resp.Status
+	n, _ := checked.LoadOrStore(key, new(int))
+	routersMu.Lock()
+	*n.(*int)++
+	often := *n.(*int) > 25
+	routersMu.Unlock()
+	if often {
+		return
+	}
+	in := &openapi3filter.RequestValidationInput{Request: again, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}}
+	if resp.StatusCode < 300 {
+		if err := openapi3filter.ValidateRequest(context.Background(), in); err != nil {
+			t.Errorf("%s %s was taken, and yet: %v", req.Method, req.URL.Path, err)
+		}
+	}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Options: in.Options}
+	out.SetBodyBytes(bytes.Clone(body))
+	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
+		t.Errorf("%s %s: %d: %v", req.Method, req.URL.Path, resp.StatusCode, err)
+	}
+}
+
+func TestOpenAPI_IsValidInEveryShape(t *testing.T) {
+	for _, word := range []string{"named", "bare", "data", "items", "named+longids+bidmap+limitmap+nototals", "data+longids"} {
+		shape, err := ParseShape(word)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sim(Config{Shape: shape})
+		routerOf(t, s)
+		status, _, body := callAPI(t, s, "/v1/openapi.json")
+		if status != 200 || !bytes.Contains(body, []byte(`"openapi":"3.1.0"`)) || !bytes.Contains(body, []byte(`"version":"1.0.0"`)) {
+			t.Errorf("%s: %d %s", word, status, head(body))
+		}
+	}
+}
+
+// describedOperations are the rows of the description's table.
+var describedOperations = strings.Fields(`GET /v1/me GET /v1/limits GET /v1/balance GET /v1/campaigns POST /v1/campaigns GET /v1/campaigns/{campaign_id}
+	PATCH /v1/campaigns/{campaign_id} POST /v1/campaigns/{campaign_id}/status POST /v1/campaigns/{campaign_id}/clone GET /v1/campaigns/{campaign_id}/creatives
+	POST /v1/campaigns/{campaign_id}/creatives GET /v1/creatives/{creative_id} PATCH /v1/creatives/{creative_id} POST /v1/creatives/{creative_id}/status
+	POST /v1/creatives/{creative_id}/clone POST /v1/images GET /v1/campaigns/{campaign_id}/sources POST /v1/campaigns/{campaign_id}/sources/bids
+	POST /v1/campaigns/{campaign_id}/sources/block POST /v1/campaigns/{campaign_id}/sources/unblock POST /v1/campaigns/{campaign_id}/sources/allow
+	POST /v1/campaigns/{campaign_id}/sources/disallow POST /v1/api-keys GET /v1/openapi.json`)
+
+func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
+	s := sim(Config{})
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string `json:"operationId"`
+			RequestBody *struct {
+				Content map[string]struct {
+					Schema struct {
+						Additional *bool `json:"additionalProperties"`
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(s.description(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			got = append(got, strings.ToUpper(method)+" "+path)
+			if op.RequestBody != nil {
+				if closed := op.RequestBody.Content["application/json"].Schema.Additional; closed == nil || *closed {
+					t.Errorf("%s takes unknown fields", op.OperationID)
+				}
+			}
+		}
+	}
+	var want []string
+	for i := 0; i < len(describedOperations); i += 2 {
+		want = append(want, describedOperations[i]+" "+describedOperations[i+1])
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// TestOpenAPI_RefusesWhatTheServiceRefuses holds the description's schemas against
+// the bounds that the service is tested with.
+func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	router := routerOf(t, s)
+	valid := func(method, path, body string) error {
+		req, err := http.NewRequest(method, "http://sim"+APIPrefix+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		route, params, err := router.FindRoute(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return openapi3filter.ValidateRequest(context.Background(), &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route,
+			Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}})
+	}
+	// What no schema can say, only the service refuses.
+	together := regexp.MustCompile(`min_age":21|ago":6,|\{\{|2027-02-30|}}`)
+	for _, c := range fieldBounds {
+		if err := valid("PATCH", "/v1/campaigns/C1234567", `{"`+c.field+`":`+c.good+`}`); err != nil {
+			t.Errorf("%s %s: %v", c.field, c.good, err)
+		}
+		if err := valid("PATCH", "/v1/campaigns/C1234567", `{"`+c.field+`":`+c.bad+`}`); err == nil && !together.MatchString(c.bad) {
+			t.Errorf("%s %s is valid", c.field, c.bad)
+		}
+	}
+	for _, c := range creativeBounds {
+		if err := valid("PATCH", "/v1/creatives/C1234567-001", `{"`+c.field+`":`+c.bad+`}`); err == nil && !together.MatchString(c.bad) {
+			t.Errorf("%s %s is valid", c.field, c.bad)
+		}
+	}
+	if valid("PATCH", "/v1/campaigns/C1234567", `{}`) == nil || valid("PATCH", "/v1/campaigns/C1234567", `{"colour":1}`) == nil {
+		t.Error("no field, or an unknown one, is valid")
+	}
+}

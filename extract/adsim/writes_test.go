@@ -1,0 +1,349 @@
+package adsim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// answerOf is a reply of the advertiser API, taken apart.
+type answerOf struct {
+	status int
+	header http.Header
+	body   map[string]any
+}
+
+func (a answerOf) code() string { return str(asMap(a.body["error"])["code"]) }
+
+// field is the field that the first detail of an error names.
+func (a answerOf) field() string {
+	details := list(asMap(a.body["error"])["details"])
+	if len(details) == 0 {
+		return ""
+	}
+	return str(asMap(details[0])["field"])
+}
+
+func (a answerOf) message() string { return str(asMap(a.body["error"])["message"]) }
+
+// one is the object of the reply in its envelope.
+func (a answerOf) one() map[string]any {
+	for _, k := range []string{"campaign", "creative", "source_change", "image", "data", "api_key"} {
+		if m := asMap(a.body[k]); m != nil {
+			return m
+		}
+	}
+	return a.body
+}
+
+func (a answerOf) id() string { return str(either(a.one(), "id", "campaign_id")) }
+
+// callWith calls the API with a key.
+func callWith(t testing.TB, s *Service, key, method, path, sent string) answerOf {
+	t.Helper()
+	status, h, raw := doWith(t, s, method, "http://sim"+APIPrefix+path, sent, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+key)
+		if sent != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+	})
+	a := answerOf{status: status, header: h}
+	if len(raw) > 0 && raw[0] == '{' {
+		if err := json.Unmarshal(raw, &a.body); err != nil {
+			t.Fatalf("%s %s: %v in %s", method, path, err, head(raw))
+		}
+	}
+	return a
+}
+
+// tell calls the API with the key that may write.
+func tell(t testing.TB, s *Service, method, path, sent string) answerOf {
+	t.Helper()
+	return callWith(t, s, s.cfg.WriteKey, method, path, sent)
+}
+
+// must200 is tell for what must go well.
+func mustTell(t testing.TB, s *Service, method, path, sent string) map[string]any {
+	t.Helper()
+	a := tell(t, s, method, path, sent)
+	if a.status/100 != 2 {
+		t.Fatalf("%s %s %s: %d %v", method, path, sent, a.status, a.body)
+	}
+	return a.one()
+}
+
+// refusedAs checks an error body: status, code, and the field it names.
+func refusedAs(t testing.TB, what string, a answerOf, status int, code, field string) {
+	t.Helper()
+	if a.status != status || a.code() != code || a.field() != field || a.message() == "" || !strings.HasPrefix(str(asMap(a.body["error"])["request_id"]), "req_") {
+		t.Errorf("%s: got %d %v, want %d %s %q", what, a.status, a.body, status, code, field)
+	}
+}
+
+const (
+	plainCampaign = `{"name":"Fresh","audience":{},"default_bid":0.5,"daily_spend_limit":200}`
+	anyText       = `"title":"T","message":"M","link":"https://x.example/?s=<<source_id>>"`
+)
+
+// newCampaign makes a campaign through the API and gives its ID.
+func newCampaign(t testing.TB, s *Service) string {
+	t.Helper()
+	return str(mustTell(t, s, "POST", "/v1/campaigns", plainCampaign)["id"])
+}
+
+// iconID uploads an icon and gives its ID.
+func iconID(t testing.TB, s *Service) string {
+	t.Helper()
+	return str(mustTell(t, s, "POST", "/v1/images", upload("icon", pngOf(300, 300), "image/png"))["id"])
+}
+
+// newCreative makes a creative in review through the API and gives its ID.
+func newCreative(t testing.TB, s *Service, campaignID string) string {
+	t.Helper()
+	a := tell(t, s, "POST", "/v1/campaigns/"+campaignID+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+iconID(t, s)+`"}]}`)
+	if a.status != 201 {
+		t.Fatalf("creative: %d %v", a.status, a.body)
+	}
+	return str(asMap(list(a.body["creatives"])[0])["id"])
+}
+
+func approve(t testing.TB, s *Service, creativeID string) {
+	t.Helper()
+	if err := s.Review(Verdict{Creative: creativeID, Approve: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWrite_NeedsAKeyThatMayWrite(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := newCampaign(t, s)
+	for _, op := range s.operations {
+		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", id), "{creative_id}", id+"-001")
+		a := callWith(t, s, DefaultKey, op.method, path, "{}")
+		if op.write {
+			refusedAs(t, op.name, a, 403, "forbidden", "")
+		} else if a.status == 403 {
+			t.Errorf("%s: a read key is refused", op.name)
+		}
+		if a.header.Get("Service-Api-Key-Expires-At") == "" {
+			t.Errorf("%s: no expiry header", op.name)
+		}
+		refusedAs(t, op.name, callWith(t, s, "adv_nonsense", op.method, path, "{}"), 401, "unauthorized", "")
+	}
+	if me := callWith(t, s, DefaultWriteKey, "GET", "/v1/me", "").body; me["scope"] != "write" || me["can_make_changes"] != true {
+		t.Errorf("the write key is %v", me)
+	}
+}
+
+func TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	for body, field := range map[string]string{
+		"": "", "{": "", "[]": "", "null": "", `"x"`: "", `{"name":"a","name":"b"}`: "", plainCampaign + "x": "", "{\"name\":\"\xff\"}": "",
+		strings.Repeat(" ", mostBody+1): "", `{"x":1}`: "name",
+		strings.Replace(plainCampaign, "{", `{"colour":"red",`, 1): "colour",
+	} {
+		refusedAs(t, body[:min(len(body), 60)], tell(t, s, "POST", "/v1/campaigns", body), 400, "validation_failed", field)
+	}
+	before := len(s.CampaignIDs())
+	if before != 36 {
+		t.Errorf("%d campaigns", before)
+	}
+	// Every operation with a body refuses a field that it does not name, wherever the field is.
+	id := newCampaign(t, s)
+	for _, op := range s.operations {
+		if op.body == nil {
+			continue
+		}
+		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", id), "{creative_id}", id+"-001")
+		a := tell(t, s, op.method, path, `{"no_such_field":1}`)
+		if a.status != 400 || a.code() != "validation_failed" || !strings.Contains(fmt.Sprint(a.body), "no_such_field") {
+			t.Errorf("%s: %d %v", op.name, a.status, a.body)
+		}
+	}
+	refusedAs(t, "in the audience", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"city":"NYC"}}`), 400, "validation_failed", "audience.city")
+	refusedAs(t, "in a creative", tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{"title":"x","colour":1}]}`), 400, "validation_failed", "creatives[0].colour")
+}
+
+// fieldBounds are values at and beyond the bounds of a campaign's fields.
+var fieldBounds = []struct{ field, good, bad string }{
+	{"name", `"x"`, `""`}, {"name", `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("é", 101) + `"`}, {"name", `" x"`, `" \t"`}, {"name", `"7"`, `7`},
+	{"default_bid", `0.1`, `0.0999`}, {"default_bid", `1`, `25.01`}, {"default_bid", `1e0`, `"0.5"`}, {"default_bid", `0.6`, `null`},
+	{"daily_spend_limit", `100`, `99.99`}, {"daily_spend_limit", `200`, `1000000.01`}, {"daily_spend_limit", `150.5`, `null`},
+	{"target_cpa", `1`, `0.99`}, {"target_cpa", `null`, `10000.01`}, {"target_cpa", `2`, `"2"`},
+	{"start_date", `"2026-11-22T00:00:00Z"`, `"2026-11-22"`}, {"start_date", `"2026-11-22T00:00:00+01:00"`, `null`},
+	{"end_date", `"2027-11-22T00:00:00Z"`, `"2027-02-30T00:00:00Z"`}, {"end_date", `null`, `7`},
+	{"audience", `{}`, `null`}, {"audience", `{"country":"NL"}`, `{"country":"XX"}`}, {"audience", `{"country":"US","states":["NY","CA"]}`, `{"states":["NY","NY"]}`},
+	{"audience", `{"states":["` + strings.Join(usStates, `","`) + `"]}`, `{"states":["PR"]}`},
+	{"audience", `{"platforms":["DESKTOP","MOBILE","TABLET","OTHER"]}`, `{"platforms":[]}`}, {"audience", `{"platforms":["OTHER"]}`, `{"platforms":["OTHER","OTHER"]}`},
+	{"audience", `{"subscribed_more_than_minutes_ago":1}`, `{"subscribed_more_than_minutes_ago":0}`},
+	{"audience", `{"subscribed_more_than_minutes_ago":5256000}`, `{"subscribed_more_than_minutes_ago":5256001}`},
+	{"audience", `{"subscribed_less_than_minutes_ago":10081}`, `{"subscribed_less_than_minutes_ago":1.5}`},
+	{"audience", `{"min_age":13,"max_age":120}`, `{"min_age":12}`}, {"audience", `{"max_age":20}`, `{"max_age":121}`}, {"audience", `{"gender":"M"}`, `{"gender":"m"}`},
+	{"audience", `{"min_age":20,"max_age":20}`, `{"min_age":21,"max_age":20}`},
+	{"audience", `{"subscribed_more_than_minutes_ago":5,"subscribed_less_than_minutes_ago":6}`, `{"subscribed_more_than_minutes_ago":6,"subscribed_less_than_minutes_ago":6}`},
+}
+
+func TestWrite_HoldsCampaignsToTheBoundsOfTheirFields(t *testing.T) {
+	s := sim(Config{RateLimit: -1, ChangeBudgets: map[string]int{campaignCreate: 1000, campaignUpdate: 1000}})
+	for _, c := range fieldBounds {
+		id := newCampaign(t, s)
+		good := tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"`+c.field+`":`+c.good+`}`)
+		if good.status != 200 {
+			t.Errorf("%s %s: %d %v", c.field, c.good, good.status, good.body)
+		}
+		bad := tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"`+c.field+`":`+c.bad+`}`)
+		if bad.status != 400 || bad.code() != "validation_failed" || !strings.HasPrefix(bad.field(), c.field) {
+			t.Errorf("%s %s: %d %v", c.field, c.bad, bad.status, bad.body)
+		}
+		create := map[string]json.RawMessage{"name": rawJSON(`"x"`), "audience": rawJSON(`{}`), "default_bid": rawJSON(`0.5`), "daily_spend_limit": rawJSON(`100`)}
+		create[c.field] = rawJSON(c.bad)
+		if a := tell(t, s, "POST", "/v1/campaigns", string(must(json.Marshal(create)))); a.status != 400 {
+			t.Errorf("create with %s %s: %d", c.field, c.bad, a.status)
+		}
+		asServed(t, s, id)
+	}
+}
+
+func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	a := tell(t, s, "POST", "/v1/campaigns", plainCampaign)
+	got := settingsOf(t, s, a.id())
+	if a.status != 201 || got.Status != "active" || got.DeliveryStatus != "waiting_for_creatives" || got.StartDate != "2026-11-21T20:00:00Z" || got.EndDate != "" ||
+		got.TargetCPA != "" || got.DefaultBid != "0.500000" || got.DailySpendLimit != "200.000000" || got.Name != "Fresh" || got.SourceMode != "block_list" {
+		t.Errorf("%d %+v", a.status, got)
+	}
+	asServed(t, s, a.id())
+	a = tell(t, s, "POST", "/v1/campaigns", `{"name":"Full","audience":{"country":"US","states":["NY"],"platforms":["MOBILE"],"min_age":25,"gender":"F"},"default_bid":0.3,
+		"daily_spend_limit":1000000,"target_cpa":12.5,"start_date":"2026-12-01T00:00:00-06:00","end_date":"2026-12-24T00:00:00Z","status":"paused"}`)
+	got = settingsOf(t, s, a.id())
+	if a.status != 201 || got.Status != "paused" || got.TargetCPA != "12.500000" || got.StartDate != "2026-12-01T06:00:00Z" || got.Audience.MinAge != 25 || got.Audience.States[0] != "NY" {
+		t.Errorf("%d %v %+v", a.status, a.body, got)
+	}
+	asServed(t, s, a.id())
+	if first := campaignsOf(t, s, "")[0]["id"]; first != a.id() {
+		t.Errorf("the newest is %v", first)
+	}
+	for _, missing := range []string{"name", "audience", "default_bid", "daily_spend_limit"} {
+		var m map[string]any
+		_ = json.Unmarshal([]byte(plainCampaign), &m)
+		delete(m, missing)
+		refusedAs(t, missing, tell(t, s, "POST", "/v1/campaigns", string(must(json.Marshal(m)))), 400, "validation_failed", missing)
+	}
+	for _, status := range []string{"archived", "rejected"} {
+		refusedAs(t, status, tell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{", `{"status":"`+status+`",`, 1)), 400, "validation_failed", "status")
+	}
+}
+
+func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := running(t, s)[0]
+	change(t, s, Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1, "target_cpa": 10, "end_date": "2027-01-01T00:00:00Z"}})
+	was := settingsOf(t, s, id)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"Winter"}`)
+	if got := differing(t, was, settingsOf(t, s, id)); len(got) != 1 || got["name"] != "Winter" {
+		t.Errorf("got %v", got)
+	}
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"end_date":null,"target_cpa":null}`)
+	if got := settingsOf(t, s, id); got.EndDate != "" || got.TargetCPA != "" || !got.Audience.UnsupportedTargeting {
+		t.Errorf("got %+v", got)
+	}
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"DE"}}`)
+	if got := settingsOf(t, s, id).Audience; got.Country != "DE" || got.UnsupportedTargeting || got.Platforms != nil || got.MinAge != 0 {
+		t.Errorf("the audience is not replaced: %+v", got)
+	}
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{}}`)
+	if got := settingsOf(t, s, id).Audience; got.Country != "" {
+		t.Errorf("an empty audience is %+v", got)
+	}
+	refusedAs(t, "nothing", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{}`), 400, "validation_failed", "")
+	refusedAs(t, "status", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"status":"paused"}`), 400, "validation_failed", "status")
+	refusedAs(t, "end before start", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"end_date":"2000-01-01T00:00:00Z"}`), 400, "validation_failed", "end_date")
+}
+
+func TestUpdateCampaign_AmountsCanAtMostDouble(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := newCampaign(t, s)
+	path := "/v1/campaigns/" + id
+	mustTell(t, s, "PATCH", path, `{"target_cpa":7}`) // from none: any
+	for field, values := range map[string][3]string{"default_bid": {"1.01", "1", "0.1"}, "daily_spend_limit": {"400.01", "400", "100"}, "target_cpa": {"14.01", "14", "1"}} {
+		refusedAs(t, field, tell(t, s, "PATCH", path, `{"`+field+`":`+values[0]+`}`), 400, "validation_failed", field)
+		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[1]+`}`)
+		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[2]+`}`)
+	}
+	change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
+	mustTell(t, s, "PATCH", path, `{"daily_spend_limit":900000}`)
+	asServed(t, s, id)
+}
+
+func TestUpdateCampaign_BidFollowsTheAudience(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	for _, au := range []string{`{"min_age":18}`, `{"max_age":60}`, `{"gender":"M"}`, `{"subscribed_less_than_minutes_ago":10080}`} {
+		low := strings.Replace(strings.Replace(plainCampaign, "0.5", "0.29", 1), "{}", au, 1)
+		refusedAs(t, au, tell(t, s, "POST", "/v1/campaigns", low), 400, "validation_failed", "default_bid")
+		id := tell(t, s, "POST", "/v1/campaigns", strings.Replace(low, "0.29", "0.3", 1)).id()
+		refusedAs(t, au, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":0.29}`), 400, "validation_failed", "default_bid")
+		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"subscribed_less_than_minutes_ago":10081},"default_bid":0.29}`)
+		refusedAs(t, au, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":`+au+`}`), 400, "validation_failed", "default_bid")
+		src := s.GoodSources()[0]
+		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":`+au+`,"default_bid":0.3}`)
+		refusedAs(t, au, tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+src+`"],"bid":0.29}`), 400, "validation_failed", "bid")
+	}
+}
+
+func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := newCampaign(t, s)
+	path := "/v1/campaigns/" + id + "/status"
+	set := func(status string) answerOf { return tell(t, s, "POST", path, `{"status":"`+status+`"}`) }
+	for _, c := range []struct {
+		from, to string
+		code     string
+	}{
+		{"active", "active", ""}, {"active", "paused", ""}, {"paused", "paused", ""}, {"paused", "active", ""}, {"active", "archived", ""}, {"paused", "archived", ""},
+		{"rejected", "paused", ""}, {"rejected", "archived", ""}, {"rejected", "active", "conflict"}, {"archived", "active", "conflict"}, {"archived", "paused", "conflict"}, {"archived", "archived", ""},
+	} {
+		change(t, s, Change{Campaign: id, Set: map[string]any{"status": c.from}, Force: true})
+		s.Advance(cfgPause)
+		a := set(c.to)
+		if c.code != "" {
+			refusedAs(t, c.from+" to "+c.to, a, 409, c.code, "")
+			continue
+		}
+		if a.status != 200 || a.one()["status"] != c.to || settingsOf(t, s, id).Status != c.to {
+			t.Errorf("%s to %s: %d %v", c.from, c.to, a.status, a.body)
+		}
+	}
+	refusedAs(t, "rejected", set("rejected"), 400, "validation_failed", "status")
+	change(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}, Force: true})
+	good := s.GoodSources()[0]
+	for what, a := range map[string]answerOf{
+		"update":    tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`),
+		"creatives": tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"draft":true,"creatives":[{"title":"x"}]}`),
+		"block":     tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", `{"source_ids":["`+good+`"]}`),
+		"bids":      tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+good+`"],"bid":0.5}`),
+	} {
+		refusedAs(t, "archived: "+what, a, 409, "conflict", "")
+	}
+	if a := tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Again"}`); a.status != 201 {
+		t.Errorf("an archived campaign can't be cloned: %d %v", a.status, a.body)
+	}
+}
+
+func TestPause_TakesSecondsToFinish(t *testing.T) {
+	s := sim(Config{RateLimit: -1})
+	id := newCampaign(t, s)
+	set := func(status string) answerOf {
+		return tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"`+status+`"}`)
+	}
+	set("paused")
+	refusedAs(t, "at once", set("active"), 409, "conflict", "")
+	s.Advance(cfgPause - 1)
+	set("paused") // again: the first pause goes on, no new one begins
+	refusedAs(t, "a moment early", set("active"), 409, "conflict", "")
+	s.Advance(1)
+	if a := set("active"); a.status != 200 {
+		t.Errorf("after it: %d %v", a.status, a.body)
+	}
+}
