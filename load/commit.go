@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,10 +15,14 @@ import (
 // it names is committed and its files are on their way to their places.
 const commitName = "commit.json"
 
+// commitFormat is the version of the record. The first had no checksum.
+const commitFormat = 2
+
 // commitRecord is all that is needed to finish a commit. Paths are below the data
 // directory.
 type commitRecord struct {
 	Format     int      `json:"format"`
+	Checksum   string   `json:"checksum,omitempty"`
 	RunID      string   `json:"run_id"`
 	Base       int64    `json:"base_generation"`
 	Generation int64    `json:"generation"`
@@ -40,59 +43,79 @@ func (g *Staged) commit(r commitRecord) error {
 	if err := s.opts.crash("sync staging"); err != nil {
 		return err
 	}
-	if err := syncDir(g.dir); err != nil {
+	disk := s.opts.disk
+	if err := disk.syncDir(g.dir); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Join(s.dir, "staging")); err != nil {
+	if err := disk.syncDir(filepath.Join(s.dir, "staging")); err != nil {
 		return err
 	}
+	r.Format, r.Checksum = commitFormat, unsealed
 	b, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
+	seal(b)
 	draft := filepath.Join(g.dir, commitName+stagedSuffix)
-	if _, _, err := writeStaged(draft, b); err != nil {
+	if _, _, err := disk.writeStaged(draft, b); err != nil {
 		return err
 	}
 	if err := s.opts.crash("commit record"); err != nil {
 		return err
 	}
+	if err := g.fence(r); err != nil {
+		return err
+	}
 	// Whether or not the rename reports success, it may have happened.
 	g.committing = true
-	if err := os.Rename(draft, filepath.Join(s.dir, commitName)); err != nil {
+	if err := disk.Rename(draft, filepath.Join(s.dir, commitName)); err != nil {
 		return storage(err)
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := disk.syncDir(s.dir); err != nil {
 		return err
 	}
 	// From here on the run is committed: whatever happens, the next start rolls
 	// forward by the same code.
-	return rollForwardStep(s.dir, s.opts.Log, s.opts.crash)
+	return rollForwardStep(s.dir, s.opts)
+}
+
+// fence looks once more, at the last moment, whether the generation that this one
+// is built on is still the published one. With the lock held it is; on a volume
+// that does not honour locks, two runs may have come this far.
+func (g *Staged) fence(r commitRecord) error {
+	s := g.store
+	other, err := s.opts.disk.exists(filepath.Join(s.dir, commitName))
+	if err != nil {
+		return err
+	}
+	published := int64(0)
+	m, err := s.opts.disk.readManifest(s.dir)
+	if err != nil && !errors.Is(err, ErrEmpty) {
+		return err
+	}
+	if err == nil {
+		published = m.Generation
+	}
+	if other || published != r.Base {
+		return fmt.Errorf("somebody else published while generation %d was built on %d (is flock honoured on this volume?): %w", r.Generation, r.Base, ErrLocked)
+	}
+	return nil
 }
 
 // rollForward finishes the commit that commit.json records, if there is one. It
 // may be interrupted and repeated at any point. The store's lock is held.
-func rollForward(dir string, log *slog.Logger) error {
-	return rollForwardStep(dir, log, func(string) error { return nil })
+func rollForward(dir string, o Options) error {
+	o.crash = func(string) error { return nil }
+	return rollForwardStep(dir, o)
 }
 
-func rollForwardStep(dir string, log *slog.Logger, crash func(string) error) error {
-	record := filepath.Join(dir, commitName)
-	b, err := os.ReadFile(record)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return storage(err)
-	}
-	var r commitRecord
-	if err := json.Unmarshal(b, &r); err != nil || r.Format != 1 {
-		return damaged(commitName, "", "format %d is not readable: %v", r.Format, err)
-	}
-	if err := r.check(); err != nil {
+func rollForwardStep(dir string, o Options) error {
+	disk := o.disk
+	r, err := disk.readCommit(dir)
+	if r == nil || err != nil {
 		return err
 	}
-	if err := asideForeignWAL(dir, log); err != nil {
+	if err := disk.asideForeignWAL(dir, o.Log); err != nil {
 		return err
 	}
 	touched := map[string]bool{}
@@ -100,106 +123,154 @@ func rollForwardStep(dir string, log *slog.Logger, crash func(string) error) err
 		if i == len(r.Moves)-1 {
 			// The manifest comes last: before it names the new files, their names
 			// must survive a power cut.
-			if err := syncDirs(touched); err != nil {
+			if err := disk.syncNames(dir, touched); err != nil {
 				return err
 			}
 		}
-		if err := crash("move " + m.To); err != nil {
+		if err := o.crash("move " + m.To); err != nil {
 			return err
 		}
-		to := filepath.Join(dir, m.To)
-		if err := m.do(dir, to); err != nil {
+		if err := disk.move(dir, m); err != nil {
 			return err
 		}
-		touched[filepath.Dir(to)] = true
+		touched[filepath.Dir(filepath.Join(dir, m.To))] = true
 	}
-	if err := crash("manifest moved"); err != nil {
+	if err := o.crash("manifest moved"); err != nil {
 		return err
 	}
-	if err := syncDir(dir); err != nil {
+	if err := disk.syncDir(dir); err != nil {
 		return err
 	}
+	if r.Base == 0 {
+		// The first generation: the data directory itself may be new.
+		if err := disk.syncAbove(dir); err != nil {
+			return err
+		}
+	}
+	removed := map[string]bool{}
 	for _, path := range r.Removes {
-		if err := removeIfThere(filepath.Join(dir, path)); err != nil {
+		full := filepath.Join(dir, path)
+		if err := disk.removeIfThere(full); err != nil {
 			return err
 		}
+		removed[filepath.Dir(full)] = true
 	}
-	if err := crash("remove commit record"); err != nil {
+	if err := disk.syncNames(dir, removed); err != nil {
 		return err
 	}
-	if err := removeIfThere(record); err != nil {
+	if err := o.crash("remove commit record"); err != nil {
 		return err
 	}
-	if err := syncDir(dir); err != nil {
+	if err := disk.removeIfThere(filepath.Join(dir, commitName)); err != nil {
 		return err
 	}
-	if err := crash("remove staging"); err != nil {
+	if err := disk.syncDir(dir); err != nil {
 		return err
 	}
-	return storage(os.RemoveAll(filepath.Join(dir, r.Staging)))
+	if err := o.crash("remove staging"); err != nil {
+		return err
+	}
+	return disk.removeTree(filepath.Join(dir, r.Staging))
 }
 
-// do moves one file to its place, or finds that it is there already.
-func (m move) do(dir, to string) error {
-	if err := makeDirs(dir, filepath.Dir(to)); err != nil {
+// readCommit reads the record of a commit under way; nil if there is none. It
+// refuses one that does not belong to the published generation: somebody has put
+// back an older or a newer part of the store.
+func (d disk) readCommit(dir string) (*commitRecord, error) {
+	b, err := d.readFile(filepath.Join(dir, commitName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := checkSeal(b)
+	if err != nil {
+		return nil, damaged(commitName, mendBackup, "%v", err)
+	}
+	var r commitRecord
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, damaged(commitName, mendBackup, "it is not readable: %v", err)
+	}
+	if r.Format > commitFormat {
+		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", commitName, r.Format, commitFormat, ErrNewer)
+	}
+	if r.Format < 1 || r.Format > 1 && !sealed {
+		return nil, damaged(commitName, mendBackup, "it lacks its format or its checksum")
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	m, err := d.readManifest(dir)
+	switch {
+	case errors.Is(err, ErrEmpty), errors.Is(err, ErrDamaged):
+		// The commit brings a whole one.
+		return &r, nil
+	case err != nil:
+		return nil, err
+	case m.Generation != r.Base && m.Generation != r.Generation:
+		return nil, damaged(commitName, mendBackup, "it leads from generation %d to %d, and generation %d is published", r.Base, r.Generation, m.Generation)
+	}
+	return &r, nil
+}
+
+// move moves one file to its place, or finds that it is there already.
+func (d disk) move(dir string, m move) error {
+	to := filepath.Join(dir, m.To)
+	if err := d.makeDirs(filepath.Dir(to)); err != nil {
 		return err
 	}
-	err := os.Rename(filepath.Join(dir, m.From), to)
-	if errors.Is(err, fs.ErrNotExist) && exists(to) {
-		// An earlier start got this far before it died.
-		return nil
+	err := d.Rename(filepath.Join(dir, m.From), to)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return storage(err)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return damaged(m.To, "restore the data directory from a backup", "a committed file is neither at %s nor in its place", m.From)
+	there, err := d.exists(to)
+	if err != nil {
+		return err
 	}
-	return storage(err)
+	if !there {
+		return damaged(m.To, mendBackup, "a committed file is neither at %s nor in its place", m.From)
+	}
+	// An earlier start got this far before it died.
+	return nil
 }
 
 // check refuses a record that would reach outside the store: somebody else wrote
 // it, or it is damaged.
 func (r *commitRecord) check() error {
 	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != manifestName {
-		return damaged(commitName, "", "it does not end with the manifest")
+		return damaged(commitName, mendBackup, "it does not end with the manifest")
 	}
 	paths := append([]string{r.Staging}, r.Removes...)
 	for _, m := range r.Moves {
 		paths = append(paths, m.From, m.To)
 		if !strings.HasPrefix(m.From, r.Staging+"/") {
-			return damaged(commitName, "", "%q is not in the staging area", m.From)
+			return damaged(commitName, mendBackup, "%q is not in the staging area", m.From)
 		}
 	}
 	for _, p := range paths {
 		if !filepath.IsLocal(p) || p == "." {
-			return damaged(commitName, "", "%q leads out of the store", p)
+			return damaged(commitName, mendBackup, "%q leads out of the store", p)
 		}
 	}
 	if !strings.HasPrefix(r.Staging, "staging/") {
-		return damaged(commitName, "", "%q is no staging area", r.Staging)
-	}
-	return nil
-}
-
-func syncDirs(dirs map[string]bool) error {
-	for d := range dirs {
-		if err := syncDir(d); err != nil {
-			return err
-		}
+		return damaged(commitName, mendBackup, "%q is no staging area", r.Staging)
 	}
 	return nil
 }
 
 // asideForeignWAL moves away a write-ahead log that somebody left who opened the
 // published file for writing: DuckDB would replay it into the next generation.
-func asideForeignWAL(dir string, log *slog.Logger) error {
+func (d disk) asideForeignWAL(dir string, log *slog.Logger) error {
 	wal := filepath.Join(dir, warehouseName+".wal")
-	if !exists(wal) {
-		return nil
+	if there, err := d.exists(wal); !there || err != nil {
+		return err
 	}
 	aside := fmt.Sprintf("%s.aside-%s", wal, time.Now().UTC().Format("20060102T150405.000000000"))
 	log.Warn("somebody opened warehouse.duckdb for writing and left a write-ahead log; it is moved aside and not replayed",
 		"from", filepath.Base(wal), "to", filepath.Base(aside))
-	if err := os.Rename(wal, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := d.Rename(wal, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return storage(err)
 	}
-	return syncDir(dir)
+	return d.syncDir(dir)
 }

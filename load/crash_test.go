@@ -101,15 +101,15 @@ func TestRollForward_CanDieItself(t *testing.T) {
 	if _, err := r.sync(map[schema.Date][]schema.Spend{day: {spendRow(day, "S5", 5)}}); !errors.Is(err, errCrash) {
 		t.Fatalf("sync = %v, want the crash", err)
 	}
-	log := Options{}.filled().Log
 	for survived := 0; ; survived++ {
 		n := 0
-		err := rollForwardStep(r.dir, log, func(string) error {
+		o := Options{crash: func(string) error {
 			if n++; n > survived {
 				return errCrash
 			}
 			return nil
-		})
+		}}
+		err := rollForwardStep(r.dir, o.filled())
 		if err == nil {
 			if survived < 5 {
 				t.Errorf("the recovery got through after %d steps; were they counted?", survived)

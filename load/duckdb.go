@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -110,12 +108,12 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 
 // buildWarehouse brings the DuckDB file at path to a new state and closes it with
 // everything in the file and nothing in a log. An empty path is built from
-// nothing. The rows come in one transaction, then the views are made; last is
-// asked what else is to come, when the views can answer.
+// nothing. The rows come in one transaction, then the views are made, unless the
+// file has them (nil); last is asked what else is to come, when they can answer.
 //
 // A view that cannot be made is left out, and told of: the numbers are safe
 // without it.
-func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, o Options, last func(*sql.Conn, []error) ([]tableLoad, error)) (err error) {
+func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, views []View, o Options, last func(*sql.Conn, []error) ([]tableLoad, error)) (err error) {
 	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
 	if err != nil {
 		return err
@@ -141,9 +139,11 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	if err := execTogether(ctx, conn, statements); err != nil {
 		return err
 	}
-	troubles, err := makeViews(ctx, conn, o.Views)
-	if err != nil {
-		return err
+	var troubles []error
+	if views != nil {
+		if troubles, err = makeViews(ctx, conn, views); err != nil {
+			return err
+		}
 	}
 	more, err := last(conn, troubles)
 	if err != nil {
@@ -160,10 +160,14 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 		return err
 	}
 	// Closing proves nothing, an absent log does.
-	if _, err := os.Lstat(path + ".wal"); !errors.Is(err, fs.ErrNotExist) {
+	left, err := o.disk.exists(path + ".wal")
+	if err != nil {
+		return err
+	}
+	if left {
 		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(path), ErrStorage)
 	}
-	return syncFile(path)
+	return o.disk.syncFile(path)
 }
 
 // execTogether runs statements in one transaction, which is undone at the first
@@ -178,9 +182,17 @@ func execTogether(ctx context.Context, conn *sql.Conn, statements []string) erro
 }
 
 // makeViews makes the views anew, all at once or, where one fails, each by
-// itself. The troubles are those of views; an error is the storage's.
+// itself, in place of those that an earlier release had. The troubles are those of
+// views; an error is the storage's.
 func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []error, err error) {
-	var statements []string
+	statements, err := dropsOf(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	if err := execTogether(ctx, conn, statements); err != nil {
+		return nil, err
+	}
+	statements = nil
 	for _, v := range views {
 		statements = append(statements, v.createSQL()...)
 	}
@@ -191,9 +203,6 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []er
 					return nil, err
 				}
 				troubles = append(troubles, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema, v.Name, err))
-				if err := execAll(ctx, conn, v.dropSQL()); err != nil {
-					return nil, err
-				}
 			}
 		}
 	}
@@ -235,12 +244,23 @@ func (v View) createSQL() []string {
 		fmt.Sprintf("COMMENT ON VIEW %s IS %s", name, schema.QuoteText(v.Doc)))
 }
 
-// dropSQL removes what an earlier version left under the name.
-func (v View) dropSQL() []string {
-	if v.Parameters != "" {
-		return []string{"DROP MACRO TABLE IF EXISTS " + schema.Quote(v.Schema) + "." + schema.Quote(v.Name)}
+// dropsOf remove every view and table macro of the attached file.
+func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err error) {
+	const q = `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE database_name = 'w' AND NOT internal
+		UNION ALL SELECT DISTINCT 'DROP MACRO TABLE ' || format('"{}"."{}"', schema_name, function_name) FROM duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal`
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
 	}
-	return []string{"DROP VIEW IF EXISTS " + schema.Quote(v.Schema) + "." + schema.Quote(v.Name)}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		statements = append(statements, s)
+	}
+	return statements, rows.Err()
 }
 
 // columnComments comment every column of the views that there is something to

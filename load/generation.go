@@ -31,7 +31,7 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	loads := n.loads
 	check := warehouseCheck{manifest: n.next, changed: map[string]map[schema.Date]bool{s.account: n.changed}}
 	if fresh {
-		if err := removeIfThere(path); err != nil {
+		if err := s.opts.disk.removeIfThere(path); err != nil {
 			return err
 		}
 		var err error
@@ -47,27 +47,37 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	if err != nil {
 		return err
 	}
+	definition := s.opts.viewsDefinition()
+	n.newViews = n.next.Views != definition
+	n.next.Views = definition
+	views := s.opts.Views
+	if !fresh && !n.newViews {
+		views = nil // the file has them
+	}
 	last := func(conn *sql.Conn, troubles []error) ([]tableLoad, error) {
 		more, err := n.addMarts(ctx, conn, p.Fresh)
 		if err != nil {
 			return nil, err
 		}
-		if err := n.addLedger(p, append(troubles, more...)); err != nil {
+		if troubles = append(troubles, more...); len(troubles) > 0 {
+			n.next.Views = "" // the next run tries again
+		}
+		if err := n.addLedger(p, troubles); err != nil {
 			return nil, err
 		}
 		return n.opsLoads(fresh)
 	}
-	if err := buildWarehouse(ctx, path, fresh, append(loads, coverage), s.opts, last); err != nil {
+	if err := buildWarehouse(ctx, path, fresh, append(loads, coverage), views, s.opts, last); err != nil {
 		return err
 	}
 	if err := checkWarehouse(ctx, path, check, s.opts); err != nil {
 		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
 	}
-	sha, size, err := hashFile(path)
+	sha, size, err := s.opts.disk.hashFile(path)
 	if err != nil {
 		return err
 	}
-	if err := os.Chmod(path, 0o444); err != nil {
+	if err := s.opts.disk.Chmod(path, 0o444); err != nil {
 		return storage(err)
 	}
 	w := &n.next.Warehouse
@@ -92,7 +102,7 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes", n.base.Warehouse.Bytes)
 		return false, nil
 	}
-	sha, _, err := copyStaged(ctx, published, path)
+	sha, _, err := s.opts.disk.copyStaged(ctx, published, path)
 	if err != nil || sha != n.base.Warehouse.SHA256 {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return false, err
@@ -128,7 +138,7 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			full := filepath.Join(n.g.store.dir, path)
 			if n.isStaged(path) {
 				full = n.g.staged(path)
-			} else if d := checkBytes(n.g.store.dir, path, f); d != nil {
+			} else if d := n.g.store.opts.disk.checkBytes(n.g.store.dir, path, f); d != nil {
 				return nil, d
 			}
 			files[f.Table] = append(files[f.Table], full)
@@ -199,20 +209,17 @@ func (n *generation) readLedgers(account string, a *Account, fresh bool, into *l
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		dir, rel := s.dir, path
-		if staged := n.g.staged(path); exists(staged) {
-			dir, rel = filepath.Dir(staged), filepath.Base(staged)
-		}
-		b, err := readLedger(dir, rel, 0)
+		dir, rel := n.whereIs(path)
+		b, err := s.opts.disk.readLedger(dir, rel)
 		if err != nil {
 			return err
 		}
 		from, end := a.Ledger[path], int64(len(b))
-		if end < from {
-			return damaged(path, "restore it from a backup", "it has %d bytes, and had %d when it was published", end, from)
+		if err := checkLedger(path, b, from, a.LedgerSHA256[path]); err != nil {
+			return err
 		}
 		if own {
-			a.Ledger[path] = end
+			a.Ledger[path], a.LedgerSHA256[path] = end, hashLedger(b)
 		} else {
 			end = from
 		}
@@ -234,12 +241,12 @@ func (n *generation) readLedgers(account string, a *Account, fresh bool, into *l
 // this run has staged.
 func (n *generation) ownLedgers(paths []string) ([]string, error) {
 	s := n.g.store
-	found, err := ledgerFiles(s.dir, s.account)
+	found, err := s.opts.disk.ledgerFiles(s.dir, s.account)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range n.moves {
-		if strings.HasPrefix(m.To, "ledger/") {
+		if strings.HasPrefix(m.To, "ledger/account="+s.account+"/") {
 			found = append(found, m.To)
 		}
 	}

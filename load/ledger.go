@@ -2,11 +2,12 @@ package load
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func decodeLedger(path string, b []byte) (rows ledgerRows, err error) {
 		}
 		var l ledgerLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return rows, damaged(path, "", "line %d is not readable: %v", n+1, err)
+			return rows, damaged(path, mendRebuild, "line %d is not readable: %v", n+1, err)
 		}
 		switch {
 		case l.Run != nil:
@@ -80,20 +81,32 @@ func decodeLedger(path string, b []byte) (rows ledgerRows, err error) {
 	return rows, nil
 }
 
-// readLedger reads an account's ledger file from an offset to its end; none is
-// an empty one.
-func readLedger(dir, path string, from int64) ([]byte, error) {
-	b, err := os.ReadFile(filepath.Join(dir, path))
-	if errors.Is(err, fs.ErrNotExist) && from == 0 {
+// readLedger reads a ledger file; none is an empty one.
+func (d disk) readLedger(dir, path string) ([]byte, error) {
+	b, err := d.readFile(filepath.Join(dir, path))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, storage(err)
+	return b, err
+}
+
+// checkLedger compares the part of a ledger file that is published with what it
+// was. A store of the first format knows its length only, and sha is empty.
+func checkLedger(path string, b []byte, published int64, sha string) error {
+	switch {
+	case len(b) == 0 && published > 0:
+		return damaged(path, mendRebuild, "it is missing or empty, and had %d bytes when it was published", published)
+	case int64(len(b)) < published:
+		return damaged(path, mendRebuild, "it has %d bytes, and had %d when it was published", len(b), published)
+	case sha != "" && hashLedger(b[:published]) != sha:
+		return damaged(path, mendRebuild, "its bytes are not those that were published")
 	}
-	if int64(len(b)) < from {
-		return nil, damaged(path, "", "it has %d bytes, and had %d when it was published", len(b), from)
-	}
-	return b[from:], nil
+	return nil
+}
+
+func hashLedger(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 // RecordFailure adds a run that published nothing to the ledger. The next
@@ -103,29 +116,37 @@ func (s *Store) RecordFailure(run schema.Run, steps []schema.Step) error {
 	if err != nil {
 		return err
 	}
+	// A run that has come as far as its commit is told of by the ledger that comes
+	// with it, as published: that is what it will be.
+	if r, err := s.opts.disk.readCommit(s.dir); err != nil || r != nil && r.RunID == run.RunID {
+		return err
+	}
+	if m, err := s.opts.disk.readManifest(s.dir); err == nil && m.RunID == run.RunID {
+		return nil
+	}
 	path := ledgerPath(s.account, run.FinishedAt.Time())
-	old, err := readLedger(s.dir, path, 0)
+	old, err := s.opts.disk.readLedger(s.dir, path)
 	if err != nil {
 		return err
 	}
 	draft := filepath.Join(s.dir, "staging", s.account+"."+run.RunID+".ledger"+stagedSuffix)
-	if _, _, err := writeStaged(draft, slices.Concat(old, lines)); err != nil {
+	if _, _, err := s.opts.disk.writeStaged(draft, slices.Concat(old, lines)); err != nil {
 		return err
 	}
 	to := filepath.Join(s.dir, path)
-	if err := makeDirs(s.dir, filepath.Dir(to)); err != nil {
+	if err := s.opts.disk.makeDirs(filepath.Dir(to)); err != nil {
 		return err
 	}
-	if err := os.Rename(draft, to); err != nil {
+	if err := s.opts.disk.Rename(draft, to); err != nil {
 		return storage(err)
 	}
-	return syncDir(filepath.Dir(to))
+	return s.opts.disk.syncNames(s.dir, map[string]bool{filepath.Dir(to): true})
 }
 
 // ledgerFiles are the account's ledger files, from the oldest on.
-func ledgerFiles(dir, account string) ([]string, error) {
+func (d disk) ledgerFiles(dir, account string) ([]string, error) {
 	folder := "ledger/account=" + account
-	entries, err := os.ReadDir(filepath.Join(dir, folder))
+	entries, err := d.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, storage(err)
 	}
@@ -138,14 +159,20 @@ func ledgerFiles(dir, account string) ([]string, error) {
 	return files, nil
 }
 
-// LastRun is the last run that the account's ledger tells of, published or not.
+// LastRun is the last run that the account's ledger tells of, published or not;
+// nil if it tells of none.
 func LastRun(dir, account string) (*schema.Run, error) {
-	files, err := ledgerFiles(dir, account)
+	return LastRunThat(dir, account, func(*schema.Run) bool { return true })
+}
+
+// LastRunThat is the last run of the account's ledger that is as asked for, or nil.
+func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {
+	files, err := theDisk.ledgerFiles(dir, account)
 	if err != nil {
 		return nil, err
 	}
 	for _, rel := range slices.Backward(files) {
-		b, err := readLedger(dir, rel, 0)
+		b, err := theDisk.readLedger(dir, rel)
 		if err != nil {
 			return nil, err
 		}
@@ -153,8 +180,10 @@ func LastRun(dir, account string) (*schema.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n := len(rows.runs); n > 0 {
-			return &rows.runs[n-1], nil
+		for i := range slices.Backward(rows.runs) {
+			if isSo(&rows.runs[i]) {
+				return &rows.runs[i], nil
+			}
 		}
 	}
 	return nil, nil

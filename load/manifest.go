@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -15,8 +14,9 @@ import (
 	"spendsync/schema"
 )
 
-// manifestFormat is the version of manifest.json itself.
-const manifestFormat = 1
+// manifestFormat is the version of manifest.json itself. The first had no
+// checksums of itself and of the ledger.
+const manifestFormat = 2
 
 const (
 	manifestName  = "manifest.json"
@@ -27,6 +27,7 @@ const (
 // and everything that the next run starts from.
 type Manifest struct {
 	Format        int                 `json:"format"`
+	Checksum      string              `json:"checksum,omitempty"` // of the manifest itself, see checkSeal
 	SchemaVersion int                 `json:"schema_version"`
 	Generation    int64               `json:"generation"`
 	PublishedAt   schema.Instant      `json:"published_at"`
@@ -34,8 +35,9 @@ type Manifest struct {
 	Version       string              `json:"version"`
 	Warehouse     Warehouse           `json:"warehouse"`
 	Accounts      map[string]*Account `json:"accounts"`
-	// MartsOf tells apart the views that the marts were written with.
-	MartsOf string `json:"marts_of,omitempty"`
+	// Views tells apart the views that the DuckDB file has and the marts were written
+	// with; empty where one failed.
+	Views string `json:"views,omitempty"`
 }
 
 // Warehouse is the DuckDB file of the generation.
@@ -56,8 +58,11 @@ type Account struct {
 	Since schema.Date          `json:"since"`
 	Days  map[schema.Date]*Day `json:"days"`
 	Files map[string]*FileInfo `json:"files"` // by path below the data directory
-	// Ledger is how many bytes of each ledger file this generation holds.
-	Ledger  map[string]int64      `json:"ledger"`
+	// Ledger is how many bytes of each ledger file this generation holds, and
+	// LedgerSHA256 the hash of these.
+	Ledger       map[string]int64  `json:"ledger"`
+	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
+
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory is what the tables of versions have to remember beside their rows.
 	Memory map[string]Memory `json:"memory,omitempty"`
@@ -123,8 +128,10 @@ func (f *FileInfo) mend() string {
 
 // ReadManifest reads the published generation of a data directory. It takes no
 // lock: the manifest is replaced whole, by a rename.
-func ReadManifest(dir string) (*Manifest, error) {
-	b, err := os.ReadFile(filepath.Join(dir, manifestName))
+func ReadManifest(dir string) (*Manifest, error) { return theDisk.readManifest(dir) }
+
+func (d disk) readManifest(dir string) (*Manifest, error) {
+	b, err := d.readFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
 	}
@@ -135,6 +142,10 @@ func ReadManifest(dir string) (*Manifest, error) {
 }
 
 func decodeManifest(b []byte) (*Manifest, error) {
+	sealed, err := checkSeal(b)
+	if err != nil {
+		return nil, damaged(manifestName, mendBackup, "%v", err)
+	}
 	// The versions first: a newer manifest may differ in everything else.
 	var head struct {
 		Format        int    `json:"format"`
@@ -142,7 +153,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		Version       string `json:"version"`
 	}
 	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, damaged(manifestName, "", "it is not readable: %v", err)
+		return nil, damaged(manifestName, mendBackup, "it is not readable: %v", err)
 	}
 	if head.Format > manifestFormat || head.SchemaVersion > schema.Version {
 		return nil, fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
@@ -152,14 +163,17 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(m); err != nil {
-		return nil, damaged(manifestName, "", "it is not readable: %v", err)
+		return nil, damaged(manifestName, mendBackup, "it is not readable: %v", err)
+	}
+	if m.Format > 1 && !sealed {
+		return nil, damaged(manifestName, mendBackup, "it lacks its checksum")
 	}
 	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
-		return nil, damaged(manifestName, "", "it lacks its format, schema or generation")
+		return nil, damaged(manifestName, mendBackup, "it lacks its format, schema or generation")
 	}
 	for name, a := range m.Accounts {
 		if a == nil {
-			return nil, damaged(manifestName, "", "account %q is null", name)
+			return nil, damaged(manifestName, mendBackup, "account %q is null", name)
 		}
 		a.fill()
 	}
@@ -183,6 +197,9 @@ func (a *Account) fill() {
 	if a.Ledger == nil {
 		a.Ledger = map[string]int64{}
 	}
+	if a.LedgerSHA256 == nil {
+		a.LedgerSHA256 = map[string]string{}
+	}
 }
 
 // account is the account's part, made if it is new.
@@ -196,7 +213,36 @@ func (m *Manifest) account(name string) *Account {
 	return a
 }
 
-func (m *Manifest) encode() ([]byte, error) { return json.MarshalIndent(m, "", " ") }
+// encode gives the manifest its checksum. What is written is always of the
+// newest format.
+func (m *Manifest) encode() ([]byte, error) {
+	m.Format, m.Checksum = manifestFormat, unsealed
+	b, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	m.Checksum = seal(b)
+	return b, nil
+}
+
+// clone is a copy to build the next generation on: what is changed in it leaves
+// the original as it is. Files and memories are never changed, only replaced.
+func (m *Manifest) clone() *Manifest {
+	next := *m
+	next.Accounts = map[string]*Account{}
+	for name, a := range m.Accounts {
+		c := *a
+		c.Days = map[schema.Date]*Day{}
+		for d, day := range a.Days {
+			copied := *day
+			c.Days[d] = &copied
+		}
+		c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger), maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
+		c.Unknown, c.Settled, c.Mourned = slices.Clone(a.Unknown), slices.Clone(a.Settled), slices.Clone(a.Mourned)
+		next.Accounts[name] = &c
+	}
+	return &next
+}
 
 // AccountNames are the accounts in the store, sorted.
 func (m *Manifest) AccountNames() []string {

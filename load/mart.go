@@ -33,9 +33,7 @@ func martNamed(table string) *schema.Mart {
 // with its views. The troubles are of marts whose view could not answer: their
 // files stay as they are.
 func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (troubles []error, err error) {
-	definition := n.g.store.opts.martDefinition()
-	fresh = fresh || n.next.MartsOf != definition
-	n.next.MartsOf = definition
+	fresh = fresh || n.newViews
 	for _, m := range schema.Marts {
 		if !n.g.store.opts.hasView(m.View) {
 			continue
@@ -46,8 +44,6 @@ func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (
 				return nil, err
 			}
 			if err != nil {
-				// The next run is to write it whole.
-				n.next.MartsOf = ""
 				troubles = append(troubles, fmt.Errorf("%s of account %s is as it was before: %w", m.FullName(), account, err))
 			}
 		}
@@ -73,12 +69,12 @@ func (o Options) hasView(name string) bool {
 	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
 }
 
-// martDefinition tells apart the views that marts were written with: a new
-// release, or another threshold, gives other rows.
-func (o Options) martDefinition() string {
+// viewsDefinition tells apart the views of two releases, or of two sets of
+// thresholds: they give other rows.
+func (o Options) viewsDefinition() string {
 	h := sha256.New()
 	for _, v := range o.Views {
-		fmt.Fprintf(h, "%s.%s %s\n", v.Schema, v.Name, v.SQL)
+		fmt.Fprintf(h, "%q %q %q %q\n", v.createSQL(), v.Doc, v.Parameters, fmt.Sprint(v.Columns))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -157,7 +153,7 @@ func (n *generation) addMart(ctx context.Context, conn *sql.Conn, m schema.Mart,
 	}
 	info.Day = part
 	if old != nil && old.SHA256 == info.SHA256 && !fresh {
-		return removeIfThere(n.g.staged(path))
+		return n.g.store.opts.disk.removeIfThere(n.g.staged(path))
 	}
 	acc.Files[path] = info
 	n.moveStaged(path)
@@ -184,16 +180,21 @@ func martColumns(m schema.Mart) string {
 
 // martRecord asks the view and gives its rows, in the order of the key.
 func martRecord(ctx context.Context, conn *sql.Conn, m schema.Mart, where string) (arrow.Record, error) {
-	b := array.NewRecordBuilder(memory.DefaultAllocator, m.Arrow)
+	return tableRecord(ctx, conn, m.Table, fmt.Sprintf("SELECT %s FROM mart.%s", martColumns(m), schema.Quote(m.View)), where)
+}
+
+// tableRecord asks for rows of a table, by a question that gives its columns and a
+// condition on them, and puts them in the order of the key.
+func tableRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) (arrow.Record, error) {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, t.Arrow)
 	defer b.Release()
 	var wanted []string
-	puts := make([]func(any), len(m.Columns))
-	for i, c := range m.Columns {
+	puts := make([]func(any), len(t.Columns))
+	for i, c := range t.Columns {
 		expression, put := martCell(c, b.Field(i))
 		wanted, puts[i] = append(wanted, expression), put
 	}
-	q := fmt.Sprintf("SELECT %s FROM (SELECT %s FROM mart.%s WHERE %s) AS rows ORDER BY %s",
-		strings.Join(wanted, ", "), martColumns(m), schema.Quote(m.View), where, strings.Join(m.KeyNames(), ", "))
+	q := fmt.Sprintf("SELECT %s FROM (%s WHERE %s) AS rows ORDER BY %s", strings.Join(wanted, ", "), question, where, strings.Join(t.KeyNames(), ", "))
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)
@@ -211,10 +212,10 @@ func martRecord(ctx context.Context, conn *sql.Conn, m schema.Mart, where string
 			switch {
 			case v != nil:
 				puts[i](v)
-			case m.Columns[i].Nullable:
+			case t.Columns[i].Nullable:
 				b.Field(i).AppendNull()
 			default:
-				return nil, fmt.Errorf("the view mart.%s gives a NULL in %s", m.View, m.Columns[i].Name)
+				return nil, fmt.Errorf("%s gives a NULL in %s", question[strings.LastIndexByte(question, ' ')+1:], t.Columns[i].Name)
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	if err != nil || len(sources) != 2 || sources[0].SourceID != "S1" || sources[0].CPC.V != 815_556 { // (12.34 - 5 + 0.000007) / 9
 		t.Errorf("sources = %+v, %v", sources, err)
 	}
-	if m.Accounts["acme"].Files[martDay] == nil || m.MartsOf == "" {
+	if m.Accounts["acme"].Files[martDay] == nil || m.Views == "" {
 		t.Error("the manifest does not name the mart")
 	}
 	if got := query(t, r.dir, "SELECT count(*) FROM ops.file WHERE table_name LIKE 'mart_%'"); got != "3" {
@@ -130,13 +130,17 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 
 func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.Views = martViews()
+	r.opts.Views = append(martViews(), View{Schema: "mart", Name: "gone", SQL: "SELECT 1 AS one"}, View{Schema: "main", Name: "gone_too", SQL: "SELECT a AS one", Parameters: "a"})
 	r.mustSync(twoDays())
 	r.at = now.AddDate(0, 4, 0)
+	r.opts.Views = martViews()
 	r.opts.Views[0].SQL = strings.Replace(r.opts.Views[0].SQL, "h.name AS", "'renamed' AS", 1)
 	r.mustSync(nil)
 	if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != "renamed" {
 		t.Errorf("the mart of the new view = %+v", got[0])
+	}
+	if got := query(t, r.dir, "SELECT count(*) FROM duckdb_functions() WHERE function_name = 'gone_too'") + query(t, r.dir, "SELECT count(*) FROM duckdb_views() WHERE view_name = 'gone'"); got != "00" {
+		t.Errorf("%s views of the release before", got)
 	}
 }
 
@@ -188,7 +192,7 @@ func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	for _, err := range r.outlook.Troubles {
 		texts = append(texts, err.Error())
 	}
-	if len(texts) != 2 || !strings.Contains(texts[0], "mart.broken could not be made") || !strings.Contains(texts[1], "mart.campaign_day gives a NULL in campaign_id") {
+	if len(texts) != 2 || !strings.Contains(texts[0], "mart.broken could not be made") || !strings.Contains(texts[1], "gives a NULL in campaign_id") {
 		t.Errorf("troubles = %q", texts)
 	}
 	if m.Accounts["acme"].Files[martDay] != nil || len(m.Accounts["acme"].Days) != 2 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 	"unsafe"
 
@@ -63,6 +62,25 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 	return rows, storage(w.Close())
 }
 
+// recordRows is how many rows at a time the days of the report are written by:
+// package transform cuts them so.
+const recordRows = 16_384
+
+// batchesOf cuts a record as a day's rows are cut when they are written, so that
+// the same rows give the same row groups.
+func batchesOf(rec arrow.Record) iter.Seq[arrow.Record] {
+	return func(yield func(arrow.Record) bool) {
+		for from := int64(0); from == 0 || from < rec.NumRows(); from += recordRows {
+			part := rec.NewSlice(from, min(from+recordRows, rec.NumRows()))
+			more := yield(part)
+			part.Release()
+			if !more {
+				return
+			}
+		}
+	}
+}
+
 // writeColumn copies an Arrow column into a Parquet column, by batches.
 func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable bool, values []parquet.Value) error {
 	value, err := parquetValues(a)
@@ -114,7 +132,11 @@ func parquetValues(a arrow.Array) (func(int) parquet.Value, error) {
 
 // ReadRows reads all rows of a table's Parquet file.
 func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
-	rec, err := readRecord(path, t.Table)
+	return readRows(theDisk, path, t)
+}
+
+func readRows[R any](d disk, path string, t schema.TableOf[R]) ([]R, error) {
+	rec, err := d.readRecord(path, t.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -124,17 +146,40 @@ func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
 }
 
 // readRecord reads a Parquet file of ours back into one Arrow record.
-func readRecord(path string, t *schema.Table) (arrow.Record, error) {
-	f, err := os.Open(path)
+func (d disk) readRecord(path string, t *schema.Table) (arrow.Record, error) {
+	opened, err := d.open(path)
 	if err != nil {
 		return nil, storage(err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	defer opened.Close()
+	info, err := opened.Stat()
 	if err != nil {
 		return nil, storage(err)
 	}
-	p, err := parquet.OpenFile(f, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f := &watchedFile{file: opened}
+	rec, err := parseRecord(f, path, info.Size(), t)
+	if err != nil && f.err != nil {
+		return nil, storage(f.err)
+	}
+	return rec, err
+}
+
+// watchedFile keeps the disk's own error: what could not be read is not damaged.
+type watchedFile struct {
+	file
+	err error
+}
+
+func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.file.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.err = err
+	}
+	return n, err
+}
+
+func parseRecord(f io.ReaderAt, path string, size int64, t *schema.Table) (arrow.Record, error) {
+	p, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, fmt.Errorf("%s is no Parquet file: %v: %w", path, err, ErrDamaged)
 	}

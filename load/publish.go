@@ -22,6 +22,8 @@ type Outlook struct {
 	// Troubles are views and marts that could not be made: what is stored is whole
 	// without them.
 	Troubles []error
+	// Restored are damaged files that a [Publication] with Fresh brings back.
+	Restored []string
 	// Restatements is how many lines spend_change gains.
 	Restatements int
 }
@@ -33,7 +35,7 @@ type Publication struct {
 	Steps    []schema.Step              //
 	Entities []schema.EntityRead        //
 	Run      func(o Outlook) schema.Run // the run's line, once the outcome is clear
-	Fresh    bool                       // build the DuckDB file from nothing
+	Fresh    bool                       // build the DuckDB file from nothing, and bring back what is damaged
 }
 
 // Publish makes what is staged the next generation, all or none. It returns
@@ -47,7 +49,14 @@ func (g *Staged) Publish(ctx context.Context, p Publication) (*Manifest, error) 
 		return nil, err
 	}
 	m, err := g.publish(ctx, p)
-	if err := errors.Join(err, unlock()); err != nil {
+	if err != nil && g.committing {
+		err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
+	}
+	if unlockErr := unlock(); unlockErr != nil {
+		// What is published is published; the lock dies with the process.
+		s.opts.Log.Warn("the store's lock could not be given back", "error", unlockErr)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.base = m
@@ -64,17 +73,25 @@ type generation struct {
 	removes []string
 	loads   []tableLoad // of the tables of main, for a file that is carried forward
 	changed map[schema.Date]bool
+
+	newViews bool     // whether the views are other than those of the base
+	restored []string // damaged files that this generation brings back
 }
 
 func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) {
 	s := g.store
 	// Somebody who died while he published left his commit to the next.
-	if err := rollForward(s.dir, s.opts.Log); err != nil {
+	if err := rollForward(s.dir, s.opts); err != nil {
 		return nil, err
 	}
 	n, err := g.newGeneration(p)
 	if err != nil {
 		return nil, err
+	}
+	if p.Fresh {
+		if err := n.restore(ctx); err != nil {
+			return nil, err
+		}
 	}
 	n.addDays()
 	if err := n.addChanges(); err != nil {
@@ -102,16 +119,14 @@ func (g *Staged) newGeneration(p Publication) (*generation, error) {
 	s := g.store
 	n := &generation{g: g, changed: map[schema.Date]bool{}}
 	var err error
-	n.base, err = ReadManifest(s.dir)
+	n.base, err = s.opts.disk.readManifest(s.dir)
 	switch {
 	case errors.Is(err, ErrEmpty):
 		n.next = newManifest()
 	case err != nil:
 		return nil, err
 	default:
-		if n.next, err = ReadManifest(s.dir); err != nil {
-			return nil, err
-		}
+		n.next = n.base.clone()
 	}
 	if s.base != nil && (n.base == nil || n.base.Generation < s.base.Generation) {
 		return nil, damaged(manifestName, "restore the newest backup",
@@ -134,12 +149,29 @@ func (n *generation) put(path string, info *FileInfo) {
 	n.moveStaged(path)
 }
 
+// whereIs is the folder and the name of a file of the generation.
+func (n *generation) whereIs(path string) (dir, name string) {
+	if n.isStaged(path) {
+		return n.g.dir, filepath.Base(n.g.staged(path))
+	}
+	return n.g.store.dir, path
+}
+
+// readPart reads a file of the generation.
+func readPart[R any](n *generation, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
+	dir, name := n.whereIs(path)
+	return readPublished(n.g.store.opts.disk, dir, name, info, t)
+}
+
 // isStaged says whether this run brings a new file for a published path.
 func (n *generation) isStaged(path string) bool {
 	return slices.ContainsFunc(n.moves, func(m move) bool { return m.To == path })
 }
 
 func (n *generation) moveStaged(path string) {
+	if n.isStaged(path) {
+		return // written again
+	}
 	from, _ := filepath.Rel(n.g.store.dir, n.g.staged(path))
 	n.moves = append(n.moves, move{From: from, To: path})
 }
@@ -201,7 +233,7 @@ func (n *generation) addChanges() error {
 		path := partPath(t.Table, s.account, seen)
 		rows := bySeen[seen]
 		if info := n.acc.Files[path]; info != nil {
-			old, err := readPublished(s.dir, path, info, t)
+			old, err := readPart(n, path, info, t)
 			if err != nil {
 				return err
 			}
@@ -214,8 +246,7 @@ func (n *generation) addChanges() error {
 		}
 		info.Day = seen
 		n.put(path, info)
-		n.loads = append(n.loads, tableLoad{t.Table, fmt.Sprintf("account_id = %s AND seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)",
-			schema.QuoteText(s.account), schema.InstantOf(seen.Start()), schema.InstantOf(seen.End())), []string{n.g.staged(path)}})
+		n.loads = append(n.loads, tableLoad{t.Table, partCondition(t.Table, s.account, seen), []string{n.g.staged(path)}})
 	}
 	return nil
 }
@@ -232,7 +263,7 @@ func (n *generation) addCalendar() error {
 	var have []schema.CalendarDay
 	if info := n.acc.Files[path]; info != nil {
 		var err error
-		if have, err = readPublished(s.dir, path, info, t); err != nil {
+		if have, err = readPart(n, path, info, t); err != nil {
 			return err
 		}
 	}
@@ -275,7 +306,7 @@ func (n *generation) addLedger(p Publication, troubles []error) error {
 	now := s.opts.Now()
 	o := Outlook{
 		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, now),
-		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: len(n.g.changes), Troubles: troubles,
+		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: len(n.g.changes), Troubles: troubles, Restored: n.restored,
 	}
 	n.acc.Mourned = append(n.acc.Mourned, o.NewlyLost...)
 	run := p.Run(o)
@@ -284,11 +315,12 @@ func (n *generation) addLedger(p Publication, troubles []error) error {
 		return err
 	}
 	path := ledgerPath(s.account, now)
-	old, err := readLedger(s.dir, path, 0)
+	dir, rel := n.whereIs(path)
+	old, err := s.opts.disk.readLedger(dir, rel)
 	if err != nil {
 		return err
 	}
-	if _, _, err := writeStaged(n.g.staged(path), slices.Concat(old, lines)); err != nil {
+	if _, _, err := n.g.store.opts.disk.writeStaged(n.g.staged(path), slices.Concat(old, lines)); err != nil {
 		return err
 	}
 	n.moveStaged(path)
@@ -301,7 +333,7 @@ func (n *generation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := writeStaged(n.g.staged(manifestName), b); err != nil {
+	if _, _, err := n.g.store.opts.disk.writeStaged(n.g.staged(manifestName), b); err != nil {
 		return err
 	}
 	n.moveStaged(manifestName)
@@ -313,7 +345,7 @@ func (n *generation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := commitRecord{Format: 1, RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves, Removes: n.removes}
+	r := commitRecord{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves, Removes: n.removes}
 	if n.base != nil {
 		r.Base = n.base.Generation
 	}

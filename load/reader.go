@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -112,7 +113,7 @@ func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err
 			r = nil
 		}
 	}()
-	if err := r.check(q); err != nil {
+	if err := r.check(ctx, q); err != nil {
 		return r, err
 	}
 	return r, r.answer(ctx, q)
@@ -134,29 +135,81 @@ func (r *Result) Close() error {
 	return errors.Join(r.stop(), storage(os.RemoveAll(r.tempDir)))
 }
 
-// check reads the question without answering it: it must be one SELECT. The
-// engine's complaints then speak of the question as it was asked.
-func (r *Result) check(q Question) error {
+// check reads the question without answering it: it must be one SELECT, and call
+// nothing that reaches beyond the warehouse.
+func (r *Result) check(ctx context.Context, q Question) error {
+	var text string
+	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", q.SQL).Scan(&text); err != nil {
+		return stopped(ctx, fmt.Errorf("duckdb: parse the question: %w", err))
+	}
+	var parsed struct {
+		Error      bool   `json:"error"`
+		Kind       string `json:"error_type"`
+		Statements []any  `json:"statements"`
+	}
+	if err := json.Unmarshal([]byte(text), &parsed); err != nil {
+		return fmt.Errorf("duckdb: the question as parsed: %w", err)
+	}
+	if parsed.Kind == "not implemented" || (!parsed.Error && len(parsed.Statements) != 1) {
+		return errNotOne
+	}
+	if f := outside(parsed.Statements); f != "" {
+		return &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse and nothing else", f)}
+	}
+	return r.prepare(q)
+}
+
+// outsiders are the functions that reach files or memory, change the engine, or
+// take SQL as a text, in which the others could hide. The engine refuses most of
+// what they could do; some it lets pass, and some end the process.
+var outsiders = regexp.MustCompile(`^(read_.*|parquet_.*|glob|sniff_csv|query|json_execute_serialized_sql|arrow_scan.*|` +
+	`enable_logging|disable_logging|truncate_duckdb_logs|write_log|checkpoint|force_checkpoint|which_secret|duckdb_secrets)$`)
+
+// outside is the first such function that a parsed statement calls; empty: none.
+func outside(node any) string {
+	switch n := node.(type) {
+	case []any:
+		for _, child := range n {
+			if f := outside(child); f != "" {
+				return f
+			}
+		}
+	case map[string]any:
+		if f, ok := n["function_name"].(string); ok && outsiders.MatchString(strings.ToLower(f)) {
+			return f
+		}
+		for _, child := range n {
+			if f := outside(child); f != "" {
+				return f
+			}
+		}
+	}
+	return ""
+}
+
+// prepare lets the engine say what is wrong with the question, as it was asked.
+func (r *Result) prepare(q Question) error {
 	return r.conn.Raw(func(c any) error {
 		// Prepare, unlike PrepareContext, refuses several statements, and runs none.
 		s, err := c.(*duckdb.Conn).Prepare(q.SQL)
 		if err != nil {
-			if de := (*duckdb.Error)(nil); !errors.As(err, &de) {
-				return errNotOne
-			}
 			return questionErr(err, true)
 		}
 		defer s.Close()
-		kind, err := s.(*duckdb.Stmt).StatementType()
-		if err != nil || kind != duckdb.STATEMENT_TYPE_SELECT {
-			return errNotOne
-		}
 		if n := s.NumInput(); n > 0 && len(q.Params) == 0 {
-			name, _ := s.(*duckdb.Stmt).ParamName(1)
-			return &QuestionError{Message: fmt.Sprintf("the parameter $%s has no value", name)}
+			name, err := s.(*duckdb.Stmt).ParamName(1)
+			return errors.Join(err, &QuestionError{Message: fmt.Sprintf("the parameter $%s has no value", name)})
 		}
 		return nil
 	})
+}
+
+// stopped says that a query was stopped, where that is the reason of its error.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("the query was stopped: %w", ctx.Err())
+	}
+	return err
 }
 
 // answer lets the engine work the answer out and keep it in a temporary table,
@@ -172,10 +225,7 @@ func (r *Result) answer(ctx context.Context, q Question) error {
 		}
 	}
 	if _, err := r.conn.ExecContext(ctx, "CREATE TEMP TABLE answer AS FROM "+from, args...); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("the query was stopped: %w", ctx.Err())
-		}
-		return questionErr(err, false)
+		return stopped(ctx, questionErr(err, false))
 	}
 	if err := r.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
 		return duckErr("count the answer", err)
@@ -211,8 +261,6 @@ func questionErr(err error, asAsked bool) error {
 	// Later the excerpt would be of the statement that the question was put in.
 	if asAsked {
 		q.Excerpt = strings.TrimPrefix(excerpt.FindString(de.Msg), "\n\n")
-	} else if strings.HasSuffix(q.Message, "Expected a single SELECT statement") {
-		return errNotOne // PRAGMA passes for a SELECT until here
 	}
 	return q
 }
@@ -241,6 +289,9 @@ func (r *Result) Rows(ctx context.Context) iter.Seq2[[]schema.Null[string], erro
 
 // page reads some rows. A table just made counts its rows from 0 in their order.
 func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[string], err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, stopped(ctx, err)
+	}
 	texts := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
 		texts[i] = c.textSQL()
@@ -267,11 +318,8 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 			page = append(page, row)
 		}
 	})
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("the query was stopped: %w", ctx.Err())
-	}
 	if err != nil {
-		return nil, duckErr("read the answer", err)
+		return nil, stopped(ctx, duckErr("read the answer", err))
 	}
 	return page, nil
 }
@@ -306,10 +354,7 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 	// The engine writes into its own folder only; from there we carry it on.
 	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (FORMAT parquet, COMPRESSION zstd)", strings.Join(columns, ", "), schema.QuoteText(path))
 	if _, err := r.conn.ExecContext(ctx, q); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("the query was stopped: %w", ctx.Err())
-		}
-		return questionErr(err, false)
+		return stopped(ctx, questionErr(err, false))
 	}
 	f, err := os.Open(path)
 	if err != nil {

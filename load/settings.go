@@ -25,7 +25,7 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	if info == nil {
 		return nil, nil
 	}
-	return readPublished(s.dir, path, info, t)
+	return readPublished(s.opts.disk, s.dir, path, info, t)
 }
 
 // StoredHistory reads an account's versions with what is remembered of them.
@@ -44,7 +44,7 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 	}
 	if old := g.store.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {
 		info = nil
-		if err := removeIfThere(g.staged(path)); err != nil {
+		if err := g.store.opts.disk.removeIfThere(g.staged(path)); err != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ type framed struct {
 	// the same for as long as nothing changes.
 	confirm func(n *generation, account string, a *Account) ([]string, error)
 	// check reads the published versions and holds them together.
-	check func(dir, path string, a *Account, info *FileInfo) error
+	check func(d disk, dir, path string, a *Account, info *FileInfo) error
 	// unfollowed are the columns that differ between DuckDB and Parquet.
 	unfollowed []string
 }
@@ -181,10 +181,10 @@ func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Accoun
 		full := filepath.Join(n.g.store.dir, path)
 		if n.isStaged(path) {
 			full = n.g.staged(path)
-		} else if err := checkBytes(n.g.store.dir, path, info); err != nil {
+		} else if err := n.g.store.opts.disk.checkBytes(n.g.store.dir, path, info); err != nil {
 			return nil, err
 		}
-		rows, err := ReadRows(full, t)
+		rows, err := readRows(n.g.store.opts.disk, full, t)
 		if err != nil {
 			return nil, err
 		}
@@ -205,8 +205,8 @@ func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Accoun
 		}
 		return []string{n.g.staged(private)}, nil
 	}
-	f.check = func(dir, path string, a *Account, info *FileInfo) error {
-		rows, err := ReadRows(filepath.Join(dir, path), t)
+	f.check = func(d disk, dir, path string, a *Account, info *FileInfo) error {
+		rows, err := readRows(d, filepath.Join(dir, path), t)
 		if err := countRows(path, info, int64(len(rows)), err); err != nil {
 			return err
 		}

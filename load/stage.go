@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -64,7 +63,7 @@ type ProvenDay struct {
 // Begin opens a staging area of the run's own.
 func (s *Store) Begin(runID string) (*Staged, error) {
 	dir := filepath.Join(s.dir, "staging", s.account+"."+runID)
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := s.opts.disk.Mkdir(dir); err != nil {
 		return nil, storage(err)
 	}
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
@@ -99,7 +98,7 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64) error 
 	packed := g.zstd.EncodeAll(body, nil)
 	g.mu.Unlock()
 	path := rawPath(g.store.account, d, page)
-	sha, size, err := writeStaged(g.staged(path), packed)
+	sha, size, err := g.store.opts.disk.writeStaged(g.staged(path), packed)
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
@@ -112,7 +111,7 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64) error 
 func (g *Staged) DropRaw(d schema.Date) error {
 	day := g.day(d)
 	for path := range day.raw {
-		if err := removeIfThere(g.staged(path)); err != nil {
+		if err := g.store.opts.disk.removeIfThere(g.staged(path)); err != nil {
 			return err
 		}
 	}
@@ -153,7 +152,7 @@ func (g *Staged) PutDay(ctx context.Context, p ProvenDay) error {
 
 // putPart stages one Parquet file.
 func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*FileInfo, error) {
-	f, err := createStaged(g.staged(path))
+	f, err := g.store.opts.disk.createStaged(g.staged(path))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +175,7 @@ func (g *Staged) Discard() error {
 	if g.committing {
 		return nil
 	}
-	return storage(os.RemoveAll(g.dir))
+	return g.store.opts.disk.removeTree(g.dir)
 }
 
 // one makes a sequence of a single record of all rows, released after its use.

@@ -1,18 +1,17 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"spendsync/schema"
 )
@@ -31,6 +30,9 @@ type Options struct {
 	dir       string // the data directory: all that DuckDB may reach
 	keepOrder bool   // answers keep the order they were asked in
 	attach    string // a file to open read-only before the doors close
+
+	// disk is the file system; zero: the operating system's.
+	disk disk
 
 	// crash is called before every named step of publishing; an error ends the
 	// run there, as if the process had died: nothing is cleaned up.
@@ -52,8 +54,8 @@ type Store struct {
 	dir     string
 	account string
 	opts    Options
-	lock    *flock.Flock // the account's
-	base    *Manifest    // the generation this run started from; nil: none yet
+	lock    io.Closer // the account's
+	base    *Manifest // the generation this run started from; nil: none yet
 }
 
 // AccountName is what an account may be called: it is part of paths and SQL.
@@ -72,24 +74,50 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	}
 	s := &Store{dir: dir, account: account, opts: o.filled()}
 	s.opts.dir = dir
+	disk := s.opts.disk
 	for _, d := range []string{"", "locks", "staging"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
-			return nil, storage(err)
+		if err := disk.makeDirs(filepath.Join(dir, d)); err != nil {
+			return nil, err
 		}
 	}
-	s.lock = flock.New(filepath.Join(dir, "locks", "account="+account+".lock"))
-	locked, err := s.lock.TryLock()
-	if err != nil {
+	if s.lock, err = disk.Lock(filepath.Join(dir, "locks", "account="+account+".lock")); err != nil {
 		return nil, storage(err)
 	}
-	if !locked {
+	if s.lock == nil {
 		return nil, fmt.Errorf("account %s in %s: %w", account, dir, ErrLocked)
 	}
-	if err := s.recover(ctx); err != nil {
-		s.Close()
-		return nil, err
+	err = s.checkDevices()
+	if err == nil {
+		err = s.recover(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// checkDevices refuses a store in which the staging area is on another file
+// system than the files: a rename could not move them, and a commit that has
+// begun could never end.
+func (s *Store) checkDevices() error {
+	staging, err := s.opts.disk.device(filepath.Join(s.dir, "staging"))
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"", "parquet", "raw", "ledger"} {
+		dev, err := s.opts.disk.device(filepath.Join(s.dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if dev != staging {
+			return fmt.Errorf("%s and its folder %s are on different file systems; the store needs one: %w",
+				s.dir, cmp.Or(name, "staging"), ErrStorage)
+		}
+	}
+	return nil
 }
 
 func (o Options) filled() Options {
@@ -98,6 +126,9 @@ func (o Options) filled() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.disk.fileSystem == nil {
+		o.disk = theDisk
 	}
 	if o.crash == nil {
 		o.crash = func(string) error { return nil }
@@ -122,14 +153,18 @@ func (s *Store) Account() *Account {
 
 // recover brings the folder into the state of one generation.
 func (s *Store) recover(ctx context.Context) error {
-	if exists(filepath.Join(s.dir, commitName)) {
+	committing, err := s.opts.disk.exists(filepath.Join(s.dir, commitName))
+	if err != nil {
+		return err
+	}
+	if committing {
 		// Another account's run may be committing right now; then its lock makes
 		// us wait and the record is gone when we get it.
 		unlock, err := s.lockStore(ctx)
 		if err != nil {
 			return err
 		}
-		err = rollForward(s.dir, s.opts.Log)
+		err = rollForward(s.dir, s.opts)
 		if err = errors.Join(err, unlock()); err != nil {
 			return err
 		}
@@ -137,7 +172,7 @@ func (s *Store) recover(ctx context.Context) error {
 	if err := s.dropDeadStaging(); err != nil {
 		return err
 	}
-	m, err := ReadManifest(s.dir)
+	m, err := s.opts.disk.readManifest(s.dir)
 	if errors.Is(err, ErrEmpty) {
 		return s.refuseOrphans()
 	}
@@ -153,7 +188,11 @@ func (s *Store) recover(ctx context.Context) error {
 // would forget it.
 func (s *Store) refuseOrphans() error {
 	for _, name := range []string{warehouseName, "parquet"} {
-		if exists(filepath.Join(s.dir, name)) {
+		there, err := s.opts.disk.exists(filepath.Join(s.dir, name))
+		if err != nil {
+			return err
+		}
+		if there {
 			return damaged(manifestName, "restore manifest.json from a backup, or choose another SPENDSYNC_DATA_DIR",
 				"it is missing, but %s is there", name)
 		}
@@ -164,38 +203,46 @@ func (s *Store) refuseOrphans() error {
 // lockStore waits for the lock under which the DuckDB file is built and the
 // commit is made. It is shared by all accounts.
 func (s *Store) lockStore(ctx context.Context) (unlock func() error, err error) {
-	return lockStore(ctx, s.dir, s.opts.LockWait)
+	return s.opts.disk.lockStore(ctx, s.dir, s.opts.LockWait)
 }
 
-func lockStore(ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
-	l := flock.New(filepath.Join(dir, "locks", "store.lock"))
-	wctx, cancel := context.WithTimeout(ctx, max(wait, time.Millisecond))
-	defer cancel()
-	locked, err := l.TryLockContext(wctx, 50*time.Millisecond)
-	switch {
-	case locked:
-		return func() error { return storage(l.Close()) }, nil
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("waiting for the store's lock in %s: %w", dir, ctx.Err())
-	case wctx.Err() != nil:
-		return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, ErrLocked)
+// lockPoll is how often a lock that somebody else holds is tried again.
+const lockPoll = 50 * time.Millisecond
+
+func (d disk) lockStore(ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
+	for end := time.Now().Add(wait); ; {
+		l, err := d.Lock(filepath.Join(dir, "locks", "store.lock"))
+		if err != nil {
+			return nil, storage(err)
+		}
+		if l != nil {
+			return func() error { return storage(l.Close()) }, nil
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, ErrLocked)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for the store's lock in %s: %w", dir, ctx.Err())
+		case <-time.After(min(left, lockPoll)):
+		}
 	}
-	return nil, storage(err)
 }
 
 // dropDeadStaging removes what earlier runs of this account left. None of them
 // is alive: we hold the account's lock.
 func (s *Store) dropDeadStaging() error {
 	root := filepath.Join(s.dir, "staging")
-	entries, err := os.ReadDir(root)
+	entries, err := s.opts.disk.ReadDir(root)
 	if err != nil {
 		return storage(err)
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), s.account+".") {
 			s.opts.Log.Info("removing what a dead run left", "staging", e.Name())
-			if err := os.RemoveAll(filepath.Join(root, e.Name())); err != nil {
-				return storage(err)
+			if err := s.opts.disk.removeTree(filepath.Join(root, e.Name())); err != nil {
+				return err
 			}
 		}
 	}
@@ -210,21 +257,21 @@ func (s *Store) StoredDay(day schema.Date) ([]schema.Spend, error) {
 	if info == nil {
 		return nil, nil
 	}
-	return readPublished(s.dir, path, info, schema.SpendDaily)
+	return readPublished(s.opts.disk, s.dir, path, info, schema.SpendDaily)
 }
 
 // readPublished reads a published Parquet file after checking its bytes.
-func readPublished[R any](dir, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
-	if d := checkBytes(dir, path, info); d != nil {
-		return nil, d
+func readPublished[R any](disk disk, dir, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
+	if err := disk.checkBytes(dir, path, info); err != nil {
+		return nil, err
 	}
-	return ReadRows(filepath.Join(dir, path), t)
+	return readRows(disk, filepath.Join(dir, path), t)
 }
 
 // checkBytes compares a file with what was published.
-func checkBytes(dir, path string, info *FileInfo) error {
+func (d disk) checkBytes(dir, path string, info *FileInfo) error {
 	mend := info.mend()
-	sha, size, err := hashFile(filepath.Join(dir, path))
+	sha, size, err := d.hashFile(filepath.Join(dir, path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return damaged(path, mend, "it is missing")

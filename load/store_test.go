@@ -404,15 +404,27 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	}
 }
 
+// editManifest replaces a text in the manifest and seals it again.
+func editManifest(t *testing.T, dir, old, with string) {
+	t.Helper()
+	path := filepath.Join(dir, manifestName)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), old) {
+		t.Fatalf("the manifest has no %s", old)
+	}
+	b = []byte(strings.Replace(string(b), old, with, 1))
+	copy(findSeal(b), unsealed)
+	seal(b)
+	spoiled(t, path, b)
+}
+
 func TestOpen_RefusesANewerStore(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
-	path := filepath.Join(dir, manifestName)
-	b, _ := os.ReadFile(path)
-	b = []byte(strings.Replace(string(b), `"schema_version": 1`, `"schema_version": 99`, 1))
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	editManifest(t, dir, `"schema_version": 1`, `"schema_version": 99`)
 	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrNewer) {
 		t.Errorf("Open = %v, want ErrNewer", err)
 	}

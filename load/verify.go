@@ -1,12 +1,12 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,18 +43,18 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 	}
 	o = o.filled()
 	o.dir = dir
-	if !exists(dir) {
-		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+	if there, err := o.disk.exists(dir); !there || err != nil {
+		return nil, cmp.Or(err, fmt.Errorf("%s: %w", dir, ErrEmpty))
 	}
-	unlock, err := lockStore(ctx, dir, o.LockWait)
+	unlock, err := o.disk.lockStore(ctx, dir, o.LockWait)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := rollForward(dir, o.Log); err != nil {
+	if err := rollForward(dir, o); err != nil {
 		return nil, err
 	}
-	m, err := ReadManifest(dir)
+	m, err := o.disk.readManifest(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +68,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 	if err := v.warehouse(ctx); err != nil {
 		return nil, err
 	}
+	v.nameMends()
 	slices.SortFunc(v.report.Damages, func(a, b *Damage) int { return strings.Compare(a.Path, b.Path) })
 	return &v.report, nil
 }
@@ -77,9 +78,27 @@ type verifier struct {
 	opts     Options
 	manifest *Manifest
 	raw      ReadRaw
+	whole    bool // the DuckDB file has the bytes that were published
 
 	mu     sync.Mutex
 	report Report
+}
+
+// nameMends says of each damaged file what mends it, as things stand: the DuckDB
+// file gives back any Parquet file if it is whole itself, the replies a day.
+func (v *verifier) nameMends() {
+	for _, d := range v.report.Damages {
+		for _, a := range v.manifest.Accounts {
+			info := a.Files[d.Path]
+			switch {
+			case info == nil || info.Kind != KindParquet || d.Mend == mendRebuild:
+			case v.whole:
+				d.Mend = mendRebuild
+			case info.Table == schema.SpendDaily.Name && len(a.RawPages(info.Day)) == 0:
+				d.Mend = mendBackup
+			}
+		}
+	}
 }
 
 // found notes a damage; another error is passed on.
@@ -90,7 +109,10 @@ func (v *verifier) found(err error) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.report.Damages = append(v.report.Damages, d)
+	same := func(o *Damage) bool { return o.Path == d.Path && o.What == d.What }
+	if !slices.ContainsFunc(v.report.Damages, same) { // a reply is met by itself and with its day
+		v.report.Damages = append(v.report.Damages, d)
+	}
 	return nil
 }
 
@@ -117,14 +139,7 @@ func (v *verifier) files(ctx context.Context) error {
 			}
 		}
 		for path, size := range a.Ledger {
-			b, err := readLedger(v.dir, path, size)
-			if err == nil {
-				_, err = decodeLedger(path, b)
-			}
-			if errors.Is(err, fs.ErrNotExist) {
-				err = damaged(path, "", "it is missing")
-			}
-			if err := v.found(err); err != nil {
+			if err := v.found(v.ledger(a, path, size)); err != nil {
 				return err
 			}
 		}
@@ -132,8 +147,22 @@ func (v *verifier) files(ctx context.Context) error {
 	return g.Wait()
 }
 
+// ledger checks the published part of a ledger file, and that the rest of it,
+// which failed runs have added since, can be read.
+func (v *verifier) ledger(a *Account, path string, size int64) error {
+	b, err := v.opts.disk.readLedger(v.dir, path)
+	if err != nil {
+		return err
+	}
+	if err := checkLedger(path, b, size, a.LedgerSHA256[path]); err != nil {
+		return err
+	}
+	_, err = decodeLedger(path, b)
+	return err
+}
+
 func (v *verifier) file(account string, a *Account, path string, info *FileInfo) error {
-	if err := checkBytes(v.dir, path, info); err != nil {
+	if err := v.opts.disk.checkBytes(v.dir, path, info); err != nil {
 		return err
 	}
 	v.mu.Lock()
@@ -150,23 +179,23 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	case schema.SpendDaily.Name:
 		return v.day(account, a, path, info)
 	case schema.SpendChanges.Name:
-		rows, err := ReadRows(full, schema.SpendChanges)
+		rows, err := readRows(v.opts.disk, full, schema.SpendChanges)
 		return countRows(path, info, int64(len(rows)), err)
 	case schema.Calendar.Name:
-		rows, err := ReadRows(full, schema.Calendar)
+		rows, err := readRows(v.opts.disk, full, schema.Calendar)
 		return countRows(path, info, int64(len(rows)), err)
 	case schema.AccountSnapshots.Name:
-		rows, err := ReadRows(full, schema.AccountSnapshots)
+		rows, err := readRows(v.opts.disk, full, schema.AccountSnapshots)
 		return countRows(path, info, int64(len(rows)), err)
 	case schema.AccountLimits.Name:
-		rows, err := ReadRows(full, schema.AccountLimits)
+		rows, err := readRows(v.opts.disk, full, schema.AccountLimits)
 		return countRows(path, info, int64(len(rows)), err)
 	}
 	if h := framedTable(info.Table); h != nil {
-		return h.check(v.dir, path, a, info)
+		return h.check(v.opts.disk, v.dir, path, a, info)
 	}
 	if m := martNamed(info.Table); m != nil {
-		rec, err := readRecord(full, m.Table)
+		rec, err := v.opts.disk.readRecord(full, m.Table)
 		if err != nil {
 			return countRows(path, info, 0, err)
 		}
@@ -177,6 +206,9 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 }
 
 func countRows(path string, info *FileInfo, rows int64, err error) error {
+	if errors.Is(err, ErrStorage) {
+		return err // it could not be read: that is no damage
+	}
 	if err != nil {
 		return damaged(path, info.mend(), "%v", err)
 	}
@@ -189,7 +221,7 @@ func countRows(path string, info *FileInfo, rows int64, err error) error {
 // day checks the rows of a day: theirs, unique, as many, of the same sums and
 // the same content as when they were proven, and the same as in the replies.
 func (v *verifier) day(account string, a *Account, path string, info *FileInfo) error {
-	rows, err := ReadRows(filepath.Join(v.dir, path), schema.SpendDaily)
+	rows, err := readRows(v.opts.disk, filepath.Join(v.dir, path), schema.SpendDaily)
 	if err := countRows(path, info, int64(len(rows)), err); err != nil {
 		return err
 	}
@@ -209,7 +241,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	if v.raw == nil || len(pages) == 0 {
 		return nil
 	}
-	bodies, err := readRawPages(v.dir, a, pages)
+	bodies, err := readRawPages(v.opts.disk, v.dir, a, pages)
 	if err != nil {
 		return err
 	}
@@ -251,7 +283,7 @@ func sameDay(rows []schema.Spend, known *Day) error {
 const maxRawPage = 1 << 30
 
 // readRawPages unpacks stored replies, in order, after checking their bytes.
-func readRawPages(dir string, a *Account, pages []string) ([][]byte, error) {
+func readRawPages(disk disk, dir string, a *Account, pages []string) ([][]byte, error) {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRawPage))
 	if err != nil {
 		return nil, err
@@ -259,12 +291,12 @@ func readRawPages(dir string, a *Account, pages []string) ([][]byte, error) {
 	defer dec.Close()
 	bodies := make([][]byte, len(pages))
 	for i, path := range pages {
-		if err := checkBytes(dir, path, a.Files[path]); err != nil {
+		if err := disk.checkBytes(dir, path, a.Files[path]); err != nil {
 			return nil, err
 		}
-		packed, err := os.ReadFile(filepath.Join(dir, path))
+		packed, err := disk.readFile(filepath.Join(dir, path))
 		if err != nil {
-			return nil, storage(err)
+			return nil, err
 		}
 		if bodies[i], err = dec.DecodeAll(packed, nil); err != nil {
 			return nil, damaged(path, "", "it does not unpack: %v", err)
@@ -276,30 +308,41 @@ func readRawPages(dir string, a *Account, pages []string) ([][]byte, error) {
 // RawPages are the stored replies of a day, unpacked; none where none are kept.
 func (s *Store) RawPages(day schema.Date) ([][]byte, error) {
 	a := s.Account()
-	return readRawPages(s.dir, a, a.RawPages(day))
+	return readRawPages(s.opts.disk, s.dir, a, a.RawPages(day))
 }
 
 // orphans looks for files that a reader who globs would read although they are
 // not published.
 func (v *verifier) orphans() error {
-	return filepath.WalkDir(filepath.Join(v.dir, "parquet"), func(full string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			return err
+	published := map[string]bool{}
+	for _, a := range v.manifest.Accounts {
+		for path := range a.Files {
+			published[path] = true
 		}
-		path, err := filepath.Rel(v.dir, full)
+	}
+	return v.orphansIn("parquet", published)
+}
+
+func (v *verifier) orphansIn(folder string, published map[string]bool) error {
+	entries, err := v.opts.disk.ReadDir(filepath.Join(v.dir, folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return storage(err)
+	}
+	for _, e := range entries {
+		path := folder + "/" + e.Name()
+		switch {
+		case e.IsDir():
+			err = v.orphansIn(path, published)
+		case !published[path]:
+			err = v.found(damaged(path, "move it out of the data directory", "the manifest does not name it"))
+		default:
+			err = nil
+		}
 		if err != nil {
 			return err
 		}
-		for _, a := range v.manifest.Accounts {
-			if a.Files[path] != nil {
-				return nil
-			}
-		}
-		return v.found(damaged(path, "move it out of the data directory", "the manifest does not name it"))
-	})
+	}
+	return nil
 }
 
 // warehouse checks the DuckDB file: its bytes, its counts and sums, and that it
@@ -307,7 +350,7 @@ func (v *verifier) orphans() error {
 func (v *verifier) warehouse(ctx context.Context) error {
 	w := v.manifest.Warehouse
 	path := filepath.Join(v.dir, warehouseName)
-	sha, size, err := hashFile(path)
+	sha, size, err := v.opts.disk.hashFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return v.found(damaged(warehouseName, mendRebuild, "it is missing"))
@@ -316,7 +359,11 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	case size != w.Bytes || sha != w.SHA256:
 		return v.found(damaged(warehouseName, mendRebuild, "its bytes are not those that were published"))
 	}
-	if exists(path + ".wal") {
+	v.whole = true
+	if wal, err := v.opts.disk.exists(path + ".wal"); wal || err != nil {
+		if err != nil {
+			return err
+		}
 		err := v.found(damaged(warehouseName+".wal", "the next sync moves it aside", "somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
 		if err != nil {
 			return err

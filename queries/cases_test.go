@@ -70,8 +70,8 @@ func (w *warehouse) runCase(t *testing.T, dir, name string, compared map[string]
 	}
 	want := texts(expected[1:])
 	slices.Sort(want)
-	w.fill(t, c)
 	defer w.exec(t, "ROLLBACK")
+	w.fill(t, c)
 	for _, zone := range []string{"Pacific/Auckland", "America/Chicago"} {
 		w.exec(t, "SET TimeZone = '"+zone+"'")
 		got := w.ask(t, c.question(t, name), c.arguments(name), expected[0])
@@ -394,8 +394,8 @@ func readTable(t *testing.T, path string) [][]cell {
 // everyColumnIsCompared holds that no column of a view in mart, and no ready
 // question, is without a case.
 func (w *warehouse) everyColumnIsCompared(t *testing.T, compared map[string]map[string]bool) {
-	w.fill(t, &testCase{now: noon})
 	defer w.exec(t, "ROLLBACK")
+	w.fill(t, &testCase{now: noon})
 	views, err := queries.Views(nil)
 	if err != nil {
 		t.Fatal(err)

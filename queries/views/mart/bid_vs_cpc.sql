@@ -35,7 +35,7 @@ span AS (
 spend AS (
   SELECT
     s.account_id, s.campaign_id, s.source_id, k.ends_at,
-    sum(s.spend) AS spend, sum(s.clicks) AS clicks, sum(s.conversions) AS conversions
+    sum(s.spend) AS spend, sum(s.clicks)::BIGINT AS clicks, sum(s.conversions) AS conversions
   FROM main.spend_daily AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   -- The window once more, as a constant: what lies before it is not even read.
@@ -70,7 +70,7 @@ defaulted AS (
     ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.counts_from < s.ends_at AND b.valid_to >= s.ends_at
 ),
 bidden AS (
-  SELECT s.*, coalesce(b.bid, s.default_bid)::DOUBLE AS bid
+  SELECT s.*, coalesce(b.bid, s.default_bid) AS bid
   FROM defaulted AS s
   LEFT JOIN source_bid AS b
     ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.source_id = s.source_id
@@ -80,7 +80,8 @@ summed AS (
   SELECT
     b.account_id, b.campaign_id, b.source_id,
     sum(b.spend)::DECIMAL(18,6) AS spend, sum(b.clicks)::BIGINT AS clicks, sum(b.conversions)::BIGINT AS conversions,
-    sum(b.clicks * b.bid) / nullif(sum(b.clicks) FILTER (WHERE b.bid IS NOT NULL), 0)::DOUBLE AS mean_bid
+    -- Added up exactly: a sum of floats would follow the order of the rows.
+    sum(b.clicks * b.bid)::DOUBLE / nullif(sum(b.clicks) FILTER (WHERE b.bid IS NOT NULL), 0)::DOUBLE AS mean_bid
   FROM bidden AS b
   GROUP BY b.account_id, b.campaign_id, b.source_id
 ),

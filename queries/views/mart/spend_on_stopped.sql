@@ -1,5 +1,6 @@
 -- Which money went to something that had been stopped for the whole Chicago day?
 -- Trap: clicks that were on their way when something stopped are billed later and are no leak (is_leak says which are); a stop counts from when we saw it, which is later than it was. Every amount stands once, under the widest stop: campaign, then creative, then source.
+-- Column report_date: Chicago calendar day, of the last ones that are known at all (threshold performance_days).
 -- Column kind: What had been stopped: campaign, creative or source.
 -- Column reason: campaign: paused, archived, rejected, deleted, ended (past its end) or not_started; creative: paused, archived, rejected or deleted; source: blocked, or not_allowed where the campaign buys from an allow list.
 -- Column campaign_name: Name of the campaign now. NULL: never readable.

@@ -1,0 +1,416 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"spendsync/schema"
+)
+
+// damageStride is how many bytes lie between two places that are damaged: each
+// file has some hundred in the usual run. SPENDSYNC_TEST_DAMAGE_STRIDE=1 is every
+// byte.
+func damageStride(size, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_DAMAGE_STRIDE")); err == nil && n > 0 {
+		return n
+	}
+	if testing.Short() {
+		usual /= 4
+	}
+	return max(1, size/usual)
+}
+
+// spoiled puts other bytes in place of a file, which may be linked from other
+// stores.
+func spoiled(t testing.TB, path string, b []byte) {
+	t.Helper()
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rawOf makes a day's rows again from the replies of a scene, which say no more
+// than which day they are: the stored rows stand for what the service said.
+func rawOf(after string) ReadRaw {
+	return func(account string, d schema.Date, pages [][]byte) ([]schema.Spend, error) {
+		rows, err := ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+		if err == nil && string(pages[0]) != "reply "+HashDay(rows) {
+			err = fmt.Errorf("the reply is %q", pages[0])
+		}
+		return rows, err
+	}
+}
+
+// TestDamage_VerifyNamesTheFile cuts every kind of file at its bytes, and flips
+// bits in it: verify names that file, and what mends it.
+func TestDamage_VerifyNamesTheFile(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
+	files := map[string]string{ // what mends it
+		manifestName: mendBackup, warehouseName: mendRebuild, ledger: mendRebuild,
+		rawPath("acme", day, 1): mendBackup,
+	}
+	tables := map[string]bool{}
+	for path, info := range st.is.Accounts["acme"].Files {
+		if info.Kind == KindParquet && !tables[info.Table] {
+			tables[info.Table], files[path] = true, mendRebuild
+		}
+	}
+	if len(tables) < 7 {
+		t.Fatalf("only the tables %v are damaged", tables)
+	}
+	for path, mend := range files {
+		t.Run(strings.ReplaceAll(path, "/", "~"), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(quickDir(t), "data")
+			copyStore(t, st.after, dir)
+			full := filepath.Join(dir, path)
+			good, err := os.ReadFile(full)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := rand.New(rand.NewPCG(1, uint64(len(good))))
+			usual := 12
+			if path == manifestName {
+				usual = 120
+			}
+			n := 0
+			for at := 0; at < len(good); at += damageStride(len(good), usual) {
+				bit := byte(1) << r.IntN(8)
+				flipped := append([]byte(nil), good...)
+				flipped[at] ^= bit
+				for what, bad := range map[string][]byte{fmt.Sprintf("cut to %d bytes", at): good[:at], fmt.Sprintf("bit %08b flipped at %d", bit, at): flipped} {
+					spoiled(t, full, bad)
+					n++
+					checkDamage(t, st, dir, path, mend, what)
+				}
+			}
+			spoiled(t, full, good)
+			checkScene(t, dir)
+			t.Logf("%d damages of %d bytes", n, len(good))
+		})
+	}
+}
+
+func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
+	t.Helper()
+	report, err := Verify(context.Background(), dir, sceneOptions(disk{lazyFiles{}}), rawOf(st.after))
+	var d *Damage
+	switch {
+	case errors.As(err, &d): // nothing can be said without a manifest
+	case err != nil:
+		t.Errorf("%s %s: %v", path, what, err)
+		return
+	case len(report.Damages) == 0:
+		t.Errorf("%s %s: no damage is found", path, what)
+		return
+	default:
+		d = report.Damages[0]
+		if len(report.Damages) > 1 {
+			t.Errorf("%s %s: %d damages, the second %v", path, what, len(report.Damages), report.Damages[1])
+		}
+	}
+	if d.Path != path || d.Mend != mend {
+		t.Errorf("%s %s: told as %s (%s), mended by %q; want %q", path, what, d.Path, d.What, d.Mend, mend)
+	}
+}
+
+// rebuild publishes as the command of that name does.
+func rebuild(t testing.TB, dir string) (Outlook, error) {
+	t.Helper()
+	o := sceneOptions(disk{lazyFiles{}})
+	second := sceneSecond()
+	second.id, second.days = "rebuild", nil
+	var told Outlook
+	p := second.publication()
+	p.Fresh, p.Steps = true, nil
+	row := p.Run
+	p.Run = func(o Outlook) schema.Run { told = o; return row(o) }
+	o.Now = sceneSecond().now
+	s, err := Open(context.Background(), dir, "acme", o)
+	if err != nil {
+		return told, err
+	}
+	defer s.Close()
+	g, err := s.Begin("rebuild")
+	if err != nil {
+		return told, err
+	}
+	_, err = g.Publish(context.Background(), p)
+	return told, errors.Join(err, g.Discard())
+}
+
+// TestDamage_RebuildMends damages every Parquet file at once, or one at a time: the
+// DuckDB file gives each of them back, byte for byte.
+func TestDamage_RebuildMends(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	var parquet []string
+	for path, info := range st.is.Accounts["acme"].Files {
+		if info.Kind == KindParquet {
+			parquet = append(parquet, path)
+		}
+	}
+	slices.Sort(parquet)
+	cases := map[string][]string{"all at once": parquet}
+	for _, path := range parquet {
+		if everyFault != "" {
+			cases[path] = []string{path}
+		}
+	}
+	for name, paths := range cases {
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, st.after, dir)
+		for i, path := range paths {
+			if i%2 == 0 {
+				spoiled(t, filepath.Join(dir, path), []byte("PAR1 no more"))
+			} else if err := os.Remove(filepath.Join(dir, path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told, err := rebuild(t, dir)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		checkScene(t, dir)
+		// DuckDB knows when each campaign was last confirmed, the file did not.
+		but := func(content string) string {
+			return strings.Join(slices.DeleteFunc(strings.Split(content, "\n"), func(line string) bool { return strings.Contains(line, "campaign_history") }), "\n")
+		}
+		if got := whole(t, dir); but(got) != but(st.want) {
+			t.Errorf("%s: rebuilt as\n%s\nwant\n%s", name, got, st.want)
+		}
+		for _, path := range paths {
+			if !strings.Contains(path, "mart_") && !slices.Contains(told.Restored, path) {
+				t.Errorf("%s: %s is not told to be restored: %v", name, path, told.Restored)
+			}
+		}
+	}
+}
+
+// TestDamage_RebuildKeepsWhatDuckDBKnowsBetter lets a run confirm the settings
+// after their file was written: the restored file is another one, which knows the
+// later confirmation, and the next run goes on from it.
+func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, st.after, dir)
+	third := sceneSecond()
+	third.id, third.at = "run3", third.at.Add(3600e9)
+	if err := third.do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); err != nil {
+		t.Fatal(err)
+	}
+	path := partPath(schema.CampaignHistory.Table, "acme", 0)
+	before := query(t, dir, "SELECT * FROM campaign_history ORDER BY ALL")
+	spoiled(t, filepath.Join(dir, path), nil)
+	if told, err := rebuild(t, dir); err != nil || !slices.Equal(told.Restored, []string{path}) {
+		t.Fatalf("rebuild = %v, %v", told.Restored, err)
+	}
+	checkScene(t, dir)
+	if got := query(t, dir, "SELECT * FROM campaign_history ORDER BY ALL"); got != before {
+		t.Errorf("campaign_history =\n%s\nwant\n%s", got, before)
+	}
+	fourth := sceneSecond()
+	fourth.id, fourth.at = "run4", third.at.Add(3600e9)
+	fourth.campaigns[1] = sceneCampaign("C2", "Gone soon", 9)
+	if err := fourth.do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); err != nil {
+		t.Fatal(err)
+	}
+	checkScene(t, dir)
+	if got := query(t, dir, "SELECT default_bid, version_no FROM campaign_history WHERE campaign_id = 'C2' ORDER BY ALL"); got != "2.000000|1\n9.000000|2" {
+		t.Errorf("versions of C2 = %s", got)
+	}
+}
+
+// TestDamage_RebuildSaysWhatItCannotMend has nothing whole to restore from: no file
+// of the store may change, and each file is named.
+func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	for name, spoil := range map[string]func(path string) error{
+		"DuckDB is gone": os.Remove,
+		"DuckDB is damaged": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			b[len(b)/2] ^= 1
+			return errors.Join(os.Remove(path), os.WriteFile(path, b, 0o644))
+		},
+	} {
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, st.after, dir)
+		if err := spoil(filepath.Join(dir, warehouseName)); err != nil {
+			t.Fatal(err)
+		}
+		calendar, spend := partPath(schema.Calendar.Table, "acme", 0), partPath(schema.SpendDaily.Table, "acme", day)
+		for _, path := range []string{calendar, spend} {
+			spoiled(t, filepath.Join(dir, path), []byte("x"))
+		}
+		_, err := rebuild(t, dir)
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), calendar) || !strings.Contains(err.Error(), spend) {
+			t.Errorf("%s: rebuild = %v, want both files named", name, err)
+		}
+		if m, err := ReadManifest(dir); err != nil || m.Generation != st.is.Generation {
+			t.Errorf("%s: published %+v, %v", name, m, err)
+		}
+		report, err := Verify(t.Context(), dir, sceneOptions(disk{lazyFiles{}}), nil)
+		if err != nil || len(report.Damages) != 3 {
+			t.Fatalf("%s: verify = %+v, %v", name, report, err)
+		}
+		for _, d := range report.Damages {
+			want := map[string]string{calendar: mendBackup, spend: mendReplay, warehouseName: mendRebuild}[d.Path]
+			if d.Mend != want {
+				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Mend, want)
+			}
+		}
+	}
+}
+
+// TestDamage_RebuildTakesNoOtherRows has a DuckDB file that is whole and holds other
+// rows than the damaged file had: they are not taken.
+func TestDamage_RebuildTakesNoOtherRows(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, st.after, dir)
+	path := filepath.Join(dir, warehouseName)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoiled(t, path, b)
+	db, err := sql.Open("duckdb", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE spend_daily SET spend = spend + 1; CHECKPOINT"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	sha, size, err := theDisk.hashFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	editManifest(t, dir, st.is.Warehouse.SHA256, sha)
+	editManifest(t, dir, fmt.Sprintf(`"bytes": %d,`, st.is.Warehouse.Bytes), fmt.Sprintf(`"bytes": %d,`, size))
+	spend := partPath(schema.SpendDaily.Table, "acme", day)
+	spoiled(t, filepath.Join(dir, spend), []byte("x"))
+	if _, err := rebuild(t, dir); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), spend) {
+		t.Errorf("rebuild = %v, want it refused for %s", err, spend)
+	}
+}
+
+// TestDamage_RebuildMendsALedger writes a ledger again from DuckDB; without that, it
+// keeps the lines that can be read.
+func TestDamage_RebuildMendsALedger(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
+	for name, c := range map[string]struct {
+		spoil  func(b []byte) []byte
+		duckdb bool
+		runs   string
+	}{
+		"a bit":                   {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, true, "rebuild\nrun1\nrun2"},
+		"cut":                     {func(b []byte) []byte { return b[:len(b)-100] }, true, "rebuild\nrun1\nrun2"},
+		"gone":                    {func([]byte) []byte { return nil }, true, "rebuild\nrun1\nrun2"},
+		"cut, and DuckDB is gone": {func(b []byte) []byte { return b[:len(b)-100] }, false, "rebuild\nrun1"},
+	} {
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, st.after, dir)
+		b, err := os.ReadFile(filepath.Join(dir, ledger))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.duckdb {
+			// A failed run that no generation holds yet.
+			b = append(b, `{"step":{"account_id":"acme","_run_id":"late"}}`+"\n"...)
+		} else if err := os.Remove(filepath.Join(dir, warehouseName)); err != nil {
+			t.Fatal(err)
+		}
+		spoiled(t, filepath.Join(dir, ledger), c.spoil(append([]byte(nil), b...)))
+		if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: a run = %v, want ErrDamaged", name, err)
+		}
+		told, err := rebuild(t, dir)
+		if err != nil || !slices.Contains(told.Restored, ledger) {
+			t.Errorf("%s: rebuild = %v, %v", name, told.Restored, err)
+			continue
+		}
+		checkScene(t, dir)
+		if got := query(t, dir, "SELECT _run_id FROM ops.run WHERE published ORDER BY 1"); got != c.runs {
+			t.Errorf("%s: runs = %s, want %s", name, got, c.runs)
+		}
+	}
+}
+
+// TestDamage_ACommitRecord refuses a record that is not what was written, or that
+// belongs to another generation, and names it.
+func TestDamage_ACommitRecord(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	crashed := func() string {
+		dir, _ := p.copy(t)
+		if err := p.commit(dir, Options{crash: func(step string) error {
+			if strings.HasPrefix(step, "move ") {
+				return errCrash
+			}
+			return nil
+		}}); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dir := crashed()
+	path := filepath.Join(dir, commitName)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string) {
+		t.Helper()
+		_, err := Open(t.Context(), dir, "acme", sceneOptions(disk{lazyFiles{}}))
+		if err == nil || !strings.Contains(err.Error(), commitName) || !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			t.Errorf("%s: Open = %v, want the record refused", what, err)
+		}
+	}
+	for at := 0; at < len(good); at += damageStride(len(good), 60) {
+		bad := append([]byte(nil), good...)
+		bad[at] ^= 1 << (at % 8)
+		spoiled(t, path, bad)
+		refused(fmt.Sprintf("bit flipped at %d", at))
+		spoiled(t, path, good[:at])
+		refused(fmt.Sprintf("cut to %d", at))
+	}
+	// Somebody puts back an older manifest, or a newer one.
+	spoiled(t, path, good)
+	editManifest(t, dir, `"generation": 1,`, `"generation": 7,`)
+	refused("generation 7 is published")
+	editManifest(t, dir, `"generation": 7,`, `"generation": 1,`)
+	s, err := Open(t.Context(), dir, "acme", sceneOptions(disk{lazyFiles{}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if got := whole(t, dir); got != st.want {
+		t.Errorf("rolled forward to\n%s", got)
+	}
+}

@@ -1,0 +1,519 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"spendsync/schema"
+)
+
+// faultFiles are real files of which one call fails, or every call from one on.
+type faultFiles struct {
+	mu    sync.Mutex
+	calls int      // made so far
+	trace []string // what they were, where wanted
+	open  map[io.Closer]string
+
+	at     int // the call that fails, from 1; 0: none
+	after  bool
+	always bool
+	errno  syscall.Errno
+	struck string // the call that failed first
+}
+
+// strike counts a call, and says whether it fails.
+func (d *faultFiles) strike(what, path string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls++
+	d.trace = append(d.trace, what+" "+filepath.Base(path))
+	if d.at == 0 || d.calls < d.at || d.calls > d.at && !d.always {
+		return nil
+	}
+	if d.struck == "" {
+		d.struck = what + " " + path
+	}
+	return &fs.PathError{Op: what, Path: path, Err: d.errno}
+}
+
+// call makes a call that fails as it is to: with its effect or without.
+func (d *faultFiles) call(what, path string, do func() error) error {
+	fault := d.strike(what, path)
+	if fault == nil {
+		return do()
+	}
+	if d.after {
+		_ = do()
+	}
+	return fault
+}
+
+func (d *faultFiles) keep(c io.Closer, path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
+		d.open = map[io.Closer]string{}
+	}
+	d.open[c] = path
+}
+
+func (d *faultFiles) drop(c io.Closer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, c)
+}
+
+// die closes what the run has left open, as the end of its process does, and says
+// what that was.
+func (d *faultFiles) die() (left []string) {
+	for c, path := range d.open {
+		left = append(left, path)
+		c.Close()
+	}
+	d.open = nil
+	return left
+}
+
+func (d *faultFiles) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
+	var f file
+	err := d.call("open", path, func() (err error) {
+		f, err = realFiles{}.OpenFile(path, flag, perm)
+		return err
+	})
+	if err != nil {
+		if f != nil {
+			f.Close()
+		}
+		return nil, err
+	}
+	d.keep(f, path)
+	return &faultFile{d, f, path}, nil
+}
+
+func (d *faultFiles) Mkdir(path string) error {
+	return d.call("mkdir", path, func() error { return realFiles{}.Mkdir(path) })
+}
+
+func (d *faultFiles) Rename(from, to string) error {
+	return d.call("rename", to, func() error { return realFiles{}.Rename(from, to) })
+}
+
+func (d *faultFiles) Remove(path string) error {
+	return d.call("remove", path, func() error { return realFiles{}.Remove(path) })
+}
+
+func (d *faultFiles) Chmod(path string, mode fs.FileMode) error {
+	// The file may be linked from other stores of these tests: it keeps its mode.
+	return d.call("chmod", path, func() error { return nil })
+}
+
+func (d *faultFiles) ReadDir(path string) (entries []fs.DirEntry, err error) {
+	err = d.call("readdir", path, func() (err error) {
+		entries, err = realFiles{}.ReadDir(path)
+		return err
+	})
+	return entries, err
+}
+
+func (d *faultFiles) Lstat(path string) (info fs.FileInfo, err error) {
+	err = d.call("stat", path, func() (err error) {
+		info, err = realFiles{}.Lstat(path)
+		return err
+	})
+	return info, err
+}
+
+func (d *faultFiles) Lock(path string) (io.Closer, error) {
+	if err := d.strike("lock", path); err != nil {
+		return nil, err
+	}
+	l, err := realFiles{}.Lock(path)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	d.keep(l, path)
+	return &faultLock{d, l, path}, nil
+}
+
+type faultLock struct {
+	disk *faultFiles
+	l    io.Closer
+	path string
+}
+
+func (l *faultLock) Close() error {
+	return l.disk.call("unlock", l.path, func() error {
+		l.disk.drop(l.l)
+		return l.l.Close()
+	})
+}
+
+type faultFile struct {
+	disk *faultFiles
+	f    file
+	path string
+}
+
+func (f *faultFile) Read(p []byte) (n int, err error) {
+	err = f.disk.call("read", f.path, func() (err error) {
+		n, err = f.f.Read(p)
+		return err
+	})
+	return n, err
+}
+
+func (f *faultFile) ReadAt(p []byte, off int64) (n int, err error) {
+	err = f.disk.call("readat", f.path, func() (err error) {
+		n, err = f.f.ReadAt(p, off)
+		return err
+	})
+	return n, err
+}
+
+// Write fails with its effect half: what a full disk does.
+func (f *faultFile) Write(p []byte) (n int, err error) {
+	fault := f.disk.strike("write", f.path)
+	switch {
+	case fault == nil:
+		return f.f.Write(p)
+	case f.disk.after:
+		n, _ = f.f.Write(p[:len(p)/2])
+	}
+	return n, fault
+}
+
+func (f *faultFile) Sync() error {
+	return f.disk.call("sync", f.path, func() error { return nil })
+}
+
+func (f *faultFile) Stat() (info fs.FileInfo, err error) {
+	err = f.disk.call("fstat", f.path, func() (err error) {
+		info, err = f.f.Stat()
+		return err
+	})
+	return info, err
+}
+
+// Close gives the file back whatever it reports, as the system does.
+func (f *faultFile) Close() error {
+	f.disk.drop(f.f)
+	err := f.f.Close()
+	if fault := f.disk.strike("close", f.path); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// manner is how a call fails.
+type manner struct {
+	after, always bool
+	errno         syscall.Errno
+}
+
+func (m manner) String() string {
+	text := "without effect"
+	if m.after {
+		text = "with its effect"
+	}
+	if m.always {
+		text += " and all after it"
+	}
+	return text + ": " + m.errno.Error()
+}
+
+// manners are all the ways for a call to fail.
+func manners() (all []manner) {
+	for _, errno := range []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EROFS} {
+		for _, after := range []bool{false, true} {
+			for _, always := range []bool{false, true} {
+				all = append(all, manner{after, always, errno})
+			}
+		}
+	}
+	return all
+}
+
+// everyFault says how thorough the enumerations are. "call" is every call, in a
+// manner that moves on from call to call; "manner" is every call in every manner;
+// else it is some calls.
+var everyFault = os.Getenv("SPENDSYNC_TEST_EVERY_FAULT")
+
+func strideOf(usual int) int {
+	switch {
+	case everyFault != "":
+		return 1
+	case testing.Short():
+		return usual*5 + 1
+	}
+	return usual
+}
+
+// mannersOf are the manners to try on the k-th call.
+func mannersOf(k int) []manner {
+	all := manners()
+	if everyFault == "manner" {
+		return all
+	}
+	return []manner{all[k*5%len(all)]}
+}
+
+func (m manner) disk(at int) *faultFiles {
+	return &faultFiles{at: at, after: m.after, always: m.always, errno: m.errno}
+}
+
+// enumerate tries a piece of work with every call failing. prepare gives a store
+// to work on; work runs on it; then the store must be settled. It returns how many
+// cases there were and how many of the faults the work got over.
+func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare func(t testing.TB) (dir string, isNew *Manifest), work func(dir string, o Options) error) {
+	t.Helper()
+	dir, _ := prepare(t)
+	dry := &faultFiles{}
+	if err := work(dir, sceneOptions(disk{dry})); err != nil {
+		t.Fatalf("%s, undisturbed: %v", name, err)
+	}
+	if left := dry.die(); len(left) > 0 {
+		t.Errorf("%s leaves %d files open: %v", name, len(left), left)
+	}
+	cases, survived, after := 0, 0, 0
+	stride = strideOf(stride)
+	for k := stride; k <= dry.calls; k += stride {
+		for _, m := range mannersOf(k / stride) {
+			cases++
+			dir, isNew := prepare(t)
+			d := m.disk(k)
+			err := work(dir, sceneOptions(disk{d}))
+			left := d.die()
+			where := fmt.Sprintf("%s, call %d (%s) fails %s", name, k, strings.TrimPrefix(d.struck, dir+"/"), m)
+			failed := t.Failed()
+			if len(left) > 0 && !strings.HasPrefix(d.struck, "unlock") && !m.always {
+				t.Errorf("left open: %v", left)
+			}
+			if d.struck == "" {
+				t.Error("the call was not reached")
+			}
+			if err != nil && (!errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged)) {
+				t.Errorf("%v is not a storage error", err)
+			}
+			if err == nil {
+				survived++
+			}
+			if isNew == nil {
+				isNew = st.committedIn(dir)
+			}
+			st.readersSee(t, dir, isNew)
+			if content := st.settled(t, dir); content == st.want {
+				after++
+			} else if err == nil {
+				t.Error("it was told to be published and is not")
+			}
+			if t.Failed() && !failed {
+				t.Logf("^ %s: %v", where, err)
+			}
+			os.RemoveAll(dir)
+		}
+	}
+	t.Logf("%s: %d calls, %d faults; %d did not matter, %d ended with the new generation", name, dry.calls, cases, survived, after)
+}
+
+// committedIn is the generation that the disturbed run has made: published, or on
+// its way. Where there is none it is the old one.
+func (st *sceneStores) committedIn(dir string) *Manifest {
+	if m, err := ReadManifest(dir); err == nil && m.Generation != st.was.Generation {
+		return m
+	}
+	if r, err := theDisk.readCommit(dir); err == nil && r != nil {
+		for _, mv := range r.Moves {
+			if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifestName {
+				if m, err := decodeManifest(b); err == nil {
+					return m
+				}
+			}
+		}
+	}
+	return st.was
+}
+
+// TestFaults_AnyCallOfARun fails every call of a whole run, from the opening of
+// the store to its closing. Without a commit record it ends where it began; the
+// calls of the commit itself are tried more thoroughly below.
+func TestFaults_AnyCallOfARun(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	enumerate(t, st, "a run", 13,
+		func(t testing.TB) (string, *Manifest) {
+			dir := filepath.Join(quickDir(t), "data")
+			copyStore(t, st.before, dir)
+			return dir, nil
+		},
+		func(dir string, o Options) error { return sceneSecond().do(t.Context(), dir, o) })
+}
+
+// preparedCommit is a store in which a run is about to commit, and one in which
+// its record is in its place.
+type preparedCommit struct {
+	dir    string // before the record is written
+	record commitRecord
+	is     *Manifest
+}
+
+func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
+	t.Helper()
+	p := &preparedCommit{dir: filepath.Join(quickDir(t), "prepared")}
+	copyStore(t, st.before, p.dir)
+	o := sceneOptions(disk{lazyFiles{}})
+	o.crash = func(step string) error {
+		if step == "commit record" {
+			return errCrash
+		}
+		return nil
+	}
+	if err := sceneSecond().do(t.Context(), p.dir, o); !errors.Is(err, errCrash) {
+		t.Fatalf("run = %v, want the crash", err)
+	}
+	draft := filepath.Join(p.dir, "staging", "acme.run2", commitName+stagedSuffix)
+	if err := os.Rename(draft, filepath.Join(p.dir, commitName)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := theDisk.readCommit(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.record, p.is = *r, st.committedIn(p.dir)
+	if err := os.Remove(filepath.Join(p.dir, commitName)); err != nil {
+		t.Fatal(err)
+	}
+	if p.is.Generation != st.was.Generation+1 {
+		t.Fatalf("generation %d is prepared", p.is.Generation)
+	}
+	return p
+}
+
+func (p *preparedCommit) copy(t testing.TB) (string, *Manifest) {
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, p.dir, dir)
+	return dir, p.is
+}
+
+// commit does what the run was about to do.
+func (p *preparedCommit) commit(dir string, o Options) error {
+	o = o.filled()
+	s := &Store{dir: dir, account: "acme", opts: o}
+	g := &Staged{store: s, runID: "run2", dir: filepath.Join(dir, "staging", "acme.run2")}
+	err := g.commit(p.record)
+	if !g.committing {
+		err = errors.Join(err, o.disk.removeTree(g.dir))
+	}
+	return err
+}
+
+// TestFaults_AnyCallOfACommit fails every call from the record on.
+func TestFaults_AnyCallOfACommit(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	enumerate(t, st, "a commit", 1, p.copy, p.commit)
+}
+
+// TestFaults_AnyCallOfARecovery fails every call of the start that ends somebody
+// else's commit: one of which nothing has moved, and one half way.
+func TestFaults_AnyCallOfARecovery(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	open := func(dir string, o Options) error {
+		s, err := Open(t.Context(), dir, "acme", o)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	}
+	for _, moved := range []int{0, len(p.record.Moves) / 2, len(p.record.Moves)} {
+		enumerate(t, st, fmt.Sprintf("a recovery after %d moves", moved), 2, func(t testing.TB) (string, *Manifest) {
+			dir, is := p.copy(t)
+			o := Options{}
+			moves := 0
+			o.crash = func(step string) error {
+				if strings.HasPrefix(step, "move ") || step == "manifest moved" {
+					if moves++; moves > moved {
+						return errCrash
+					}
+				}
+				return nil
+			}
+			if err := p.commit(dir, o); !errors.Is(err, errCrash) {
+				t.Fatalf("commit = %v, want the crash", err)
+			}
+			return dir, is
+		}, open)
+	}
+}
+
+// TestFaults_AnyCallOfTheNextRun fails every call of the run that finds a commit
+// half way: it ends it and then publishes its own.
+func TestFaults_AnyCallOfTheNextRun(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	enumerate(t, st, "the next run", 37, func(t testing.TB) (string, *Manifest) {
+		dir, _ := p.copy(t)
+		o := Options{crash: func(step string) error {
+			if strings.HasPrefix(step, "move parquet/spend_daily") {
+				return errCrash
+			}
+			return nil
+		}}
+		if err := p.commit(dir, o); !errors.Is(err, errCrash) {
+			t.Fatalf("commit = %v, want the crash", err)
+		}
+		return dir, nil
+	}, func(dir string, o Options) error {
+		again := sceneSecond()
+		again.id = "run3"
+		return again.do(t.Context(), dir, o)
+	})
+}
+
+// TestFaults_VerifyTellsTheDiskFromDamage fails every call of a verification: what
+// could not be read is the disk's trouble, never a damage.
+func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	verify := func(d *faultFiles) (*Report, error) {
+		return Verify(t.Context(), st.after, sceneOptions(disk{d}), func(account string, d schema.Date, _ [][]byte) ([]schema.Spend, error) {
+			rows, err := ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+			return rows, err
+		})
+	}
+	dry := &faultFiles{}
+	if r, err := verify(dry); err != nil || len(r.Damages) > 0 {
+		t.Fatalf("undisturbed: %+v, %v", r, err)
+	}
+	stride := strideOf(7)
+	for k := 1; k <= dry.calls; k += stride {
+		for _, m := range mannersOf(k) {
+			d := m.disk(k)
+			r, err := verify(d)
+			left := d.die()
+			if err == nil && (d.struck == "" || strings.HasPrefix(d.struck, "close") || strings.HasPrefix(d.struck, "unlock")) {
+				continue // files are read at the same time: the count may differ a little
+			}
+			if err == nil && m.after && len(r.Damages) == 0 {
+				continue // all was read before the call failed
+			}
+			if !errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged) {
+				t.Errorf("call %d (%s) fails %s: %+v, %v", k, d.struck, m, r, err)
+			}
+			if len(left) > 0 && !m.always && !strings.HasPrefix(d.struck, "unlock") {
+				t.Errorf("call %d (%s) fails %s: left open: %v", k, d.struck, m, left)
+			}
+		}
+	}
+}

@@ -1,0 +1,590 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// frailFiles are real files, with a second memory of what of them would survive a
+// loss of power: the content that was synced, under the names that were synced.
+// Everything else may be there afterwards, wholly or in part, or not.
+//
+// The rules are POSIX's at their worst: a sync of a file says nothing of its name,
+// a sync of a folder nothing of the folder's own name, names may become durable in
+// any order, a file that was not synced may be empty, torn or zeros. Only a rename
+// is one step: the file is never gone from both names.
+type frailFiles struct {
+	lazyFiles
+	root   string // all paths are below it, and it is durable
+	top    *frailNode
+	calls  int
+	each   func(what, path string) // after every call that changes something
+	dieAt  int                     // the call before which the process dies; 0: never
+	isDead bool
+}
+
+// frailNode is a file or a folder.
+type frailNode struct {
+	dir     bool
+	content []byte
+	synced  []byte                // of a file: what survives
+	names   map[string]*frailNode // of a folder: now
+	durable map[string]*frailNode // of a folder: what survives
+	steps   []nameStep            // since the folder was synced
+}
+
+// nameStep is a name that came (node is set) or went in a folder. The two halves
+// of a rename between folders know each other.
+type nameStep struct {
+	name string
+	node *frailNode
+	came *nameStep // of a name that went by a rename: where it came
+	in   *frailNode
+}
+
+func newFrailFolder() *frailNode {
+	return &frailNode{dir: true, names: map[string]*frailNode{}, durable: map[string]*frailNode{}}
+}
+
+// newFrailFiles takes everything that is below root as durable.
+func newFrailFiles(t testing.TB, root string) *frailFiles {
+	d := &frailFiles{root: root, top: newFrailFolder()}
+	err := filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || p == root || strings.HasSuffix(p, ".lock") {
+			return err
+		}
+		n := newFrailFolder()
+		if !e.IsDir() {
+			b, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			n = &frailNode{content: b, synced: b}
+		}
+		folder, name := d.parent(p)
+		folder.names[name], folder.durable[name] = n, n
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// node finds a file or folder, nil if it is not known.
+func (d *frailFiles) node(path string) *frailNode {
+	rel, err := filepath.Rel(d.root, path)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return nil
+	}
+	n := d.top
+	for _, part := range strings.Split(rel, "/") {
+		if part != "." && n != nil {
+			n = n.names[part]
+		}
+	}
+	return n
+}
+
+func (d *frailFiles) parent(path string) (*frailNode, string) {
+	return d.node(filepath.Dir(path)), filepath.Base(path)
+}
+
+func (n *frailNode) add(name string, child *frailNode) *nameStep {
+	n.names[name] = child
+	step := &nameStep{name: name, node: child, in: n}
+	n.steps = append(n.steps, *step)
+	return step
+}
+
+func (n *frailNode) drop(name string, came *nameStep) {
+	delete(n.names, name)
+	n.steps = append(n.steps, nameStep{name: name, came: came, in: n})
+}
+
+// do counts a call that changes something and makes it, unless the process is
+// dead by then.
+func (d *frailFiles) do(what, path string, change func() error) error {
+	if strings.HasSuffix(path, ".lock") {
+		return change()
+	}
+	if d.calls++; d.isDead || d.calls == d.dieAt {
+		d.isDead = true
+		return errCrash
+	}
+	if err := change(); err != nil {
+		return err
+	}
+	if d.each != nil {
+		d.each(what, path)
+	}
+	return nil
+}
+
+func (d *frailFiles) OpenFile(path string, flag int, perm fs.FileMode) (f file, err error) {
+	if flag&os.O_CREATE == 0 {
+		if f, err = d.lazyFiles.OpenFile(path, flag, perm); err != nil {
+			return nil, err
+		}
+		return &frailFile{d, f, path, d.node(path)}, nil
+	}
+	err = d.do("create", path, func() error {
+		if f, err = d.lazyFiles.OpenFile(path, flag, perm); err != nil {
+			return err
+		}
+		folder, name := d.parent(path)
+		folder.add(name, &frailNode{})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &frailFile{d, f, path, d.node(path)}, nil
+}
+
+func (d *frailFiles) Mkdir(path string) error {
+	return d.do("mkdir", path, func() error {
+		if err := d.lazyFiles.Mkdir(path); err != nil {
+			return err
+		}
+		folder, name := d.parent(path)
+		folder.add(name, newFrailFolder())
+		return nil
+	})
+}
+
+func (d *frailFiles) Rename(from, to string) error {
+	return d.do("rename", to, func() error {
+		if err := d.lazyFiles.Rename(from, to); err != nil {
+			return err
+		}
+		source, name := d.parent(from)
+		target, as := d.parent(to)
+		moved := d.seen(from, source, name)
+		source.drop(name, target.add(as, moved))
+		return nil
+	})
+}
+
+// seen is the node of a file of ours, or of one that DuckDB has made meanwhile.
+func (d *frailFiles) seen(path string, folder *frailNode, name string) *frailNode {
+	n := folder.names[name]
+	if n == nil {
+		n = &frailNode{}
+		folder.add(name, n)
+	}
+	return n
+}
+
+func (d *frailFiles) Remove(path string) error {
+	return d.do("remove", path, func() error {
+		if err := d.lazyFiles.Remove(path); err != nil {
+			return err
+		}
+		if folder, name := d.parent(path); folder != nil && folder.names[name] != nil {
+			folder.drop(name, nil)
+		}
+		return nil
+	})
+}
+
+func (d *frailFiles) Chmod(string, fs.FileMode) error { return nil }
+
+type frailFile struct {
+	d    *frailFiles
+	file file
+	path string
+	n    *frailNode
+}
+
+func (f *frailFile) Read(p []byte) (int, error)               { return f.file.Read(p) }
+func (f *frailFile) ReadAt(p []byte, off int64) (int, error)  { return f.file.ReadAt(p, off) }
+func (f *frailFile) Stat() (fs.FileInfo, error)               { return f.file.Stat() }
+func (f *frailFile) Close() error                             { return f.file.Close() }
+func (d *frailFiles) Lstat(p string) (fs.FileInfo, error)     { return d.lazyFiles.Lstat(p) }
+func (d *frailFiles) ReadDir(p string) ([]fs.DirEntry, error) { return d.lazyFiles.ReadDir(p) }
+func (d *frailFiles) Lock(path string) (c io.Closer, e error) { return d.lazyFiles.Lock(path) }
+func (f *frailFile) Write(p []byte) (n int, err error) {
+	err = f.d.do("write", f.path, func() error {
+		n, err = f.file.Write(p)
+		f.n.content = append(f.n.content[:len(f.n.content):len(f.n.content)], p[:n]...)
+		return err
+	})
+	return n, err
+}
+
+func (f *frailFile) Sync() error {
+	if rel, err := filepath.Rel(f.d.root, f.path); err != nil || strings.HasPrefix(rel, "..") {
+		return nil // of a folder that is durable
+	}
+	return f.d.do("sync", f.path, func() error {
+		if f.n == nil { // DuckDB has made it
+			folder, name := f.d.parent(f.path)
+			f.n = f.d.seen(f.path, folder, name)
+		}
+		if f.n.dir {
+			f.n.durable, f.n.steps = maps.Clone(f.n.names), nil
+			return nil
+		}
+		// DuckDB writes past us: what is in the file now is what is synced.
+		b, err := os.ReadFile(f.path)
+		f.n.content, f.n.synced = b, b
+		return err
+	})
+}
+
+// A survivor decides what is there after the power is back.
+type survivor struct {
+	name  string
+	step  func(nameStep) bool             // whether a name that was not synced came or went
+	bytes func(synced, now []byte) []byte // of a file that was not synced since it was written
+}
+
+// survivors are the worst there can be, and one at random.
+func survivors(r *rand.Rand) []survivor {
+	half := func(nameStep) bool { return r.IntN(2) == 0 }
+	torn := func(synced, now []byte) []byte {
+		switch r.IntN(4) {
+		case 0:
+			return synced
+		case 1:
+			return now
+		case 2:
+			return now[:r.IntN(len(now)+1)]
+		}
+		b := bytes.Clone(now)
+		for i := r.IntN(len(b) + 1); i < len(b); i++ {
+			b[i] = 0
+		}
+		return b
+	}
+	return []survivor{
+		{"only what was synced", func(nameStep) bool { return false }, func(synced, _ []byte) []byte { return synced }},
+		{"all names, no content", func(nameStep) bool { return true }, func(synced, now []byte) []byte {
+			if len(synced) > 0 {
+				return synced
+			}
+			return make([]byte, len(now))
+		}},
+		{"some names, torn content", half, torn},
+	}
+}
+
+// afterPowerLoss writes what survives into a new folder.
+func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
+	t.Helper()
+	came := map[[2]any]bool{} // what came by a rename, by folder and name
+	names := map[*frailNode]map[string]*frailNode{}
+	var folders func(n *frailNode)
+	known := map[*frailNode]bool{}
+	folders = func(n *frailNode) {
+		if known[n] || !n.dir {
+			return
+		}
+		known[n] = true
+		is := maps.Clone(n.durable)
+		for _, step := range n.steps {
+			if step.node != nil && s.step(step) {
+				is[step.name] = step.node
+				came[[2]any{n, step.name}] = true
+			}
+		}
+		names[n] = is
+		for _, from := range []map[string]*frailNode{n.durable, n.names} {
+			for _, child := range from {
+				folders(child)
+			}
+		}
+	}
+	folders(d.top)
+	// What went comes second: by a rename it went only if it has come elsewhere, in
+	// a folder that is there.
+	there := map[*frailNode]bool{}
+	var reach func(n *frailNode)
+	reach = func(n *frailNode) {
+		there[n] = true
+		for _, child := range names[n] {
+			if child.dir {
+				reach(child)
+			}
+		}
+	}
+	reach(d.top)
+	for n, is := range names {
+		for _, step := range n.steps {
+			if step.node != nil {
+				continue
+			}
+			if c := step.came; c != nil && (!there[c.in] || !came[[2]any{c.in, c.name}] && c.in.durable[c.name] != c.node) {
+				continue
+			}
+			if s.step(step) && !(n.names[step.name] != nil && is[step.name] == n.names[step.name]) {
+				delete(is, step.name)
+			}
+		}
+	}
+	var write func(n *frailNode, path string)
+	write = func(n *frailNode, path string) {
+		var err error
+		if n.dir {
+			err = os.MkdirAll(path, 0o755)
+			for _, name := range slices.Sorted(maps.Keys(names[n])) {
+				write(names[n][name], filepath.Join(path, name))
+			}
+		} else {
+			b := n.content
+			if !bytes.Equal(n.synced, n.content) {
+				b = s.bytes(n.synced, n.content)
+			}
+			err = os.WriteFile(path, b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(d.top, to)
+}
+
+// powerLosses tries each survivor after every call that changes something: the
+// next start finds the old or the new generation whole, and the new one for sure
+// once the run was told so.
+func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every int, told *bool) (tried *int) {
+	t.Helper()
+	tried = new(int)
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 1))
+	rel, err := filepath.Rel(d.root, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.each = func(what, path string) {
+		if d.calls%every != 0 && !strings.Contains(path, commitName) {
+			return
+		}
+		for _, s := range survivors(r) {
+			*tried++
+			root := filepath.Join(quickDir(t), "disk")
+			failed := t.Failed()
+			d.afterPowerLoss(t, s, root)
+			content := st.settled(t, filepath.Join(root, rel))
+			if *told && content != st.want {
+				t.Errorf("what was told to be published is gone")
+			}
+			if t.Failed() && !failed {
+				t.Logf("^ power lost after call %d (%s %s), %s survives (seed %d)", d.calls, what, path, s.name, seed)
+			}
+			os.RemoveAll(filepath.Dir(root))
+		}
+	}
+	return tried
+}
+
+func powerStride(usual int) int {
+	if everyFault != "" {
+		return 1
+	}
+	if testing.Short() {
+		return usual * 5
+	}
+	return usual
+}
+
+// TestPowerLoss_DuringARun loses the power at every moment of a publication.
+func TestPowerLoss_DuringARun(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	root := quickDir(t)
+	dir := filepath.Join(root, "data")
+	copyStore(t, st.before, dir)
+	d := newFrailFiles(t, root)
+	told := false
+	tried := powerLosses(t, st, d, dir, powerStride(3), &told)
+	if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{d})); err != nil {
+		t.Fatal(err)
+	}
+	told = true
+	d.each("the end of", dir+"/"+commitName)
+	t.Logf("%d calls, %d losses of power", d.calls, *tried)
+}
+
+// TestPowerLoss_DuringARecovery kills a run within its commit, and loses the power
+// at every moment of the start that ends it: what the dead run has done in the
+// folders may not be durable, whatever the recovery sees there.
+func TestPowerLoss_DuringARecovery(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	root := quickDir(t)
+	copyStore(t, p.dir, filepath.Join(root, "data"))
+	dry := newFrailFiles(t, root)
+	if err := p.commit(filepath.Join(root, "data"), Options{disk: disk{dry}}); err != nil {
+		t.Fatal(err)
+	}
+	losses, kills := 0, 0
+	for at := 1; at <= dry.calls; at += powerStride(7) {
+		kills++
+		root := quickDir(t)
+		dir := filepath.Join(root, "data")
+		copyStore(t, p.dir, dir)
+		d := newFrailFiles(t, root)
+		d.dieAt = at
+		if err := p.commit(dir, Options{disk: disk{d}}); !errors.Is(err, errCrash) {
+			t.Fatalf("commit = %v, want the crash", err)
+		}
+		d.dieAt, d.isDead = 0, false
+		told := false
+		tried := powerLosses(t, st, d, dir, powerStride(9), &told)
+		failed := t.Failed()
+		s, err := Open(t.Context(), dir, "acme", sceneOptions(disk{d}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := s.Manifest(); m.Generation == p.is.Generation {
+			told = true
+			d.each("the end of", dir+"/"+commitName)
+		}
+		s.Close()
+		losses += *tried
+		if t.Failed() && !failed {
+			t.Logf("^ the run was killed at call %d of its commit", at)
+		}
+	}
+	t.Logf("%d kills, %d losses of power", kills, losses)
+}
+
+// TestPowerLoss_DuringTheFirstRun begins without a data directory: its own name,
+// too, must be durable before the run says that it has published.
+func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
+	t.Parallel()
+	root := quickDir(t)
+	dir := filepath.Join(root, "on", "a", "volume")
+	d := newFrailFiles(t, root)
+	r := rand.New(rand.NewPCG(rand.Uint64(), 1))
+	told, tried := false, 0
+	check := func(what, path string) {
+		for _, s := range survivors(r) {
+			tried++
+			to := filepath.Join(quickDir(t), "disk")
+			d.afterPowerLoss(t, s, to)
+			after := filepath.Join(to, "on", "a", "volume")
+			st, err := Open(t.Context(), after, "acme", sceneOptions(disk{lazyFiles{}}))
+			if err != nil {
+				t.Fatalf("power lost after call %d (%s %s), %s survives: %v", d.calls, what, path, s.name, err)
+			}
+			if m := st.Manifest(); m != nil {
+				whole(t, after)
+			} else if told {
+				t.Errorf("%s survives: what was told to be published is gone", s.name)
+			}
+			st.Close()
+			os.RemoveAll(filepath.Dir(to))
+		}
+	}
+	every := powerStride(3)
+	d.each = func(what, path string) {
+		if d.calls%every == 0 || strings.Contains(path, commitName) {
+			check(what, path)
+		}
+	}
+	if err := sceneFirst().do(t.Context(), dir, sceneOptions(disk{d})); err != nil {
+		t.Fatal(err)
+	}
+	told = true
+	check("the end of", dir)
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d calls, %d losses of power", d.calls, tried)
+}
+
+// TestPowerLoss_FindsMissingSyncs holds the harness to its purpose: without the
+// syncs of folders, and without those of files, it must find losses.
+func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	for name, forget := range map[string]func(path string, dir bool) bool{
+		"no folder is synced":             func(_ string, dir bool) bool { return dir },
+		"the manifest's is not synced":    func(path string, dir bool) bool { return dir && filepath.Base(path) == "data" },
+		"new folders are not synced":      func(path string, dir bool) bool { return dir && strings.HasSuffix(path, "account=acme") },
+		"the commit record is not synced": func(path string, dir bool) bool { return !dir && strings.Contains(path, commitName) },
+	} {
+		root := quickDir(t)
+		dir := filepath.Join(root, "data")
+		copyStore(t, p.dir, dir)
+		d := newFrailFiles(t, root)
+		lost := 0
+		r := rand.New(rand.NewPCG(1, 1))
+		look := func() {
+			for range 3 {
+				for _, s := range survivors(r) {
+					to := filepath.Join(quickDir(t), "disk")
+					d.afterPowerLoss(t, s, to)
+					after := filepath.Join(to, "data")
+					quiet := &quietTB{TB: t}
+					st, err := Open(t.Context(), after, "acme", sceneOptions(disk{lazyFiles{}}))
+					if err != nil {
+						lost++
+						continue
+					}
+					if whole(quiet, after) != contentOf(t, p.is) || quiet.failed {
+						lost++
+					}
+					st.Close()
+					os.RemoveAll(filepath.Dir(to))
+				}
+			}
+		}
+		d.each = func(what, path string) {
+			if what == "rename" && strings.HasSuffix(path, manifestName) {
+				look()
+			}
+		}
+		if err := p.commit(dir, Options{disk: disk{&forgetful{d, forget}}}); err != nil {
+			t.Fatal(err)
+		}
+		look()
+		if lost == 0 {
+			t.Errorf("%s: no loss was found", name)
+		}
+	}
+}
+
+// forgetful leaves out some syncs.
+type forgetful struct {
+	*frailFiles
+	forget func(path string, dir bool) bool
+}
+
+func (d *forgetful) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
+	f, err := d.frailFiles.OpenFile(path, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if d.forget(path, info.IsDir()) {
+		return lazyFile{f}, nil
+	}
+	return f, nil
+}
+
+// quietTB notes a failure without failing.
+type quietTB struct {
+	testing.TB
+	failed bool
+}
+
+func (q *quietTB) Errorf(string, ...any) { q.failed = true }
+func (q *quietTB) Error(...any)          { q.failed = true }

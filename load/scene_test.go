@@ -1,0 +1,405 @@
+package load
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"spendsync/schema"
+)
+
+// A scene is one publication in which everything that a store has changes, so
+// that a test can disturb it at any moment: a restated day, a new day, the replies
+// of both, versions of settings, limits, the flat marts, the ledger.
+
+// quickDir is a folder of the test's own, in memory where there is such a place:
+// these tests make thousands of stores, and none of them needs a disk.
+func quickDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "spendsync-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// lazyFiles are real files without their syncs: what a process sees is the same.
+type lazyFiles struct{ realFiles }
+
+func (lazyFiles) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
+	f, err := realFiles{}.OpenFile(path, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return lazyFile{f}, nil
+}
+
+type lazyFile struct{ file }
+
+func (lazyFile) Sync() error { return nil }
+
+// sceneRun is one run of the scene's account.
+type sceneRun struct {
+	id        string
+	at        time.Time
+	days      map[schema.Date][]schema.Spend
+	campaigns []Seen[schema.Campaign]
+	used      int64 // of a change budget
+}
+
+// sceneFirst is the run before the disturbed one, and sceneSecond that one.
+func sceneFirst() sceneRun {
+	return sceneRun{id: "run1", at: now, used: 1, days: twoDays(), campaigns: []Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 1), sceneCampaign("C2", "Gone soon", 2)}}
+}
+
+func sceneSecond() sceneRun {
+	return sceneRun{
+		id: "run2", at: now.Add(24 * time.Hour), used: 2,
+		days: map[schema.Date][]schema.Spend{
+			day:     {spendRow(day, "S1", 13_000_000), spendRow(day, "S4", 4_000_000)},
+			day - 2: {spendRow(day-2, "S1", 1)},
+		},
+		campaigns: []Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 3), sceneCampaign("C2", "Gone soon", 2)},
+	}
+}
+
+func sceneCampaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
+	return Seen[schema.Campaign]{Row: schema.Campaign{AccountID: "acme", CampaignID: id, Name: schema.Some(name), DefaultBid: schema.Some(bid * schema.Dollar)}}
+}
+
+func sceneOptions(d disk) Options {
+	return Options{KeepRaw: true, DuckDBThreads: 1, DuckDBMemory: "256MiB", Views: martViews(), disk: d}
+}
+
+// do makes the run as the command does: a failure is told of in the ledger.
+func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
+	o.Now = func() time.Time { return r.at }
+	s, err := Open(ctx, dir, "acme", o)
+	if err != nil {
+		return err
+	}
+	g, err := s.Begin(r.id)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	if err = r.stage(ctx, s, g); err == nil {
+		_, err = g.Publish(ctx, r.publication())
+	}
+	if err != nil && !errors.Is(err, errCrash) {
+		failed := schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(r.at), ExitCode: 7, RunID: r.id}
+		_ = s.RecordFailure(failed, nil) // the command only logs that
+	}
+	if errors.Is(err, errCrash) {
+		g.zstd.Close()
+		return errors.Join(err, s.Close())
+	}
+	return errors.Join(err, g.Discard(), s.Close())
+}
+
+func (r sceneRun) publication() Publication {
+	at := schema.InstantOf(r.at)
+	return Publication{
+		Since: schema.DateOf(r.at) - schema.ReachDays,
+		Steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "x", StartedAt: at, FinishedAt: at, Outcome: "stored", RunID: r.id}},
+		Run: func(o Outlook) schema.Run {
+			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at, Generation: o.Generation, Published: true, RunID: r.id}
+		},
+	}
+}
+
+func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
+	seen := schema.InstantOf(r.at)
+	for _, d := range slices.Sorted(maps.Keys(r.days)) {
+		read, err := SortDay(append([]schema.Spend(nil), r.days[d]...))
+		if err != nil {
+			return err
+		}
+		for i := range read {
+			read[i].FirstSeenAt, read[i].ChangedAt, read[i].RunID = seen, seen, r.id
+		}
+		sums, err := SumDay(read)
+		if err != nil {
+			return err
+		}
+		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: HashDay(read), Sums: sums}
+		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), sums.Rows); err != nil {
+			return err
+		}
+		known := s.Account().Days[d]
+		if known == nil || known.ContentHash != p.Hash {
+			stored, err := s.StoredDay(d)
+			if err != nil {
+				return err
+			}
+			rows, changes, _ := MergeDay(stored, read, Reading{At: seen, RunID: r.id, WasOver: known != nil && known.WasOver(d)})
+			p.Records, p.Changes = records(rows), changes
+		}
+		if err := g.PutDay(ctx, p); err != nil {
+			return err
+		}
+	}
+	h, err := StoredHistory(s, schema.CampaignHistory)
+	if err != nil {
+		return err
+	}
+	if h, _, err = Advance[schema.Campaign](schema.CampaignHistory, schema.CampaignHistory.Tracked(), h, Observation[schema.Campaign]{
+		At: seen, RunID: r.id, Seen: r.campaigns, Absence: func(*schema.Campaign) Absence { return Gone }, Patience: 2,
+	}); err != nil {
+		return err
+	}
+	if err := PutHistory(g, schema.CampaignHistory, h); err != nil {
+		return err
+	}
+	limit := schema.AccountLimit{AccountID: "acme", SeenAt: seen, LimitKind: "changes", Used: schema.Some(r.used), RunID: r.id}
+	limits, err := StoredTable(s, schema.AccountLimits)
+	if err != nil {
+		return err
+	}
+	if n := len(limits); n == 0 || limits[n-1].Used != limit.Used {
+		limits = append(limits, limit)
+	}
+	return PutTable(g, schema.AccountLimits, limits)
+}
+
+// sceneStores are the scene's store before and after the second run, made once.
+type sceneStores struct {
+	before, after string
+	was, is       *Manifest
+	want          string // contentOf the store after
+	tried         sync.Map
+}
+
+var sceneOnce struct {
+	sync.Mutex
+	stores *sceneStores
+}
+
+// scene makes the stores that the disturbed ones are compared with. They are
+// removed with the last test, by the system.
+func scene(t *testing.T) *sceneStores {
+	t.Helper()
+	sceneOnce.Lock()
+	defer sceneOnce.Unlock()
+	if sceneOnce.stores != nil {
+		return sceneOnce.stores
+	}
+	root, err := os.MkdirTemp("/dev/shm", "spendsync-scene-")
+	if err != nil {
+		if root, err = os.MkdirTemp("", "spendsync-scene-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sceneRoot = root
+	st := &sceneStores{before: filepath.Join(root, "before"), after: filepath.Join(root, "after")}
+	o := sceneOptions(disk{lazyFiles{}})
+	if err := sceneFirst().do(t.Context(), st.before, o); err != nil {
+		t.Fatal(err)
+	}
+	copyStore(t, st.before, st.after)
+	if err := sceneSecond().do(t.Context(), st.after, o); err != nil {
+		t.Fatal(err)
+	}
+	for dir, m := range map[string]**Manifest{st.before: &st.was, st.after: &st.is} {
+		checkScene(t, dir)
+		if *m, err = ReadManifest(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.want = contentOf(t, st.is)
+	if contentOf(t, st.was) == st.want || len(st.is.Accounts["acme"].Files) < 12 {
+		t.Fatalf("the scene does not change enough:\n%s", st.want)
+	}
+	sceneOnce.stores = st
+	return st
+}
+
+var sceneRoot string
+
+// TestMain removes what the scenes share.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if sceneRoot != "" {
+		os.RemoveAll(sceneRoot)
+	}
+	os.Exit(code)
+}
+
+// copyStore copies a store by linking its files: nothing in a store is written in
+// place.
+func copyStore(t testing.TB, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		if strings.HasSuffix(rel, ".lock") {
+			return nil // a lock belongs to the file, under whatever name
+		}
+		return os.Link(p, filepath.Join(to, rel))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkScene opens everything that the store has.
+func checkScene(t testing.TB, dir string) {
+	t.Helper()
+	report, err := Verify(context.Background(), dir, sceneOptions(disk{lazyFiles{}}), nil)
+	if err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+	for _, d := range report.Damages {
+		t.Errorf("verify: %v", d)
+	}
+}
+
+// contentOf is what a generation holds, whoever published it: its files and days.
+func contentOf(t testing.TB, m *Manifest) string {
+	t.Helper()
+	var b strings.Builder
+	a := m.Accounts["acme"]
+	for _, d := range slices.Sorted(maps.Keys(a.Days)) {
+		fmt.Fprintf(&b, "%s %s %+v\n", d, a.Days[d].ContentHash, a.Days[d].Sums)
+	}
+	for _, path := range slices.Sorted(maps.Keys(a.Files)) {
+		fmt.Fprintf(&b, "%s %d %s\n", path, a.Files[path].Rows, a.Files[path].SHA256)
+	}
+	return b.String()
+}
+
+// whole compares every published file on disk with the manifest, and says what
+// the generation is. The ledger is left out: failed runs add to it.
+func whole(t testing.TB, dir string) string {
+	t.Helper()
+	m, err := ReadManifest(dir)
+	if errors.Is(err, ErrEmpty) {
+		return "nothing"
+	}
+	if err != nil {
+		t.Errorf("manifest: %v", err)
+		return "no manifest"
+	}
+	for path, info := range m.Accounts["acme"].Files {
+		if err := theDisk.checkBytes(dir, path, info); err != nil {
+			t.Errorf("generation %d: %v", m.Generation, err)
+		}
+	}
+	if sha, _, err := theDisk.hashFile(filepath.Join(dir, warehouseName)); err != nil || sha != m.Warehouse.SHA256 {
+		t.Errorf("generation %d: warehouse.duckdb is not what the manifest says (%v)", m.Generation, err)
+	}
+	for path, n := range m.Accounts["acme"].Ledger {
+		b, err := theDisk.readLedger(dir, path)
+		if err == nil {
+			err = checkLedger(path, b, n, m.Accounts["acme"].LedgerSHA256[path])
+		}
+		if err == nil {
+			_, err = decodeLedger(path, b)
+		}
+		if err != nil {
+			t.Errorf("generation %d: %v", m.Generation, err)
+		}
+	}
+	return contentOf(t, m)
+}
+
+// readersSee checks a store in the middle of whatever happened to it: the DuckDB
+// file, and every Parquet file and reply, is a whole one of the old or of the new
+// generation, and so is the manifest.
+func (st *sceneStores) readersSee(t testing.TB, dir string, isNew *Manifest) {
+	t.Helper()
+	m, err := ReadManifest(dir)
+	if err != nil || (m.Generation != st.was.Generation && m.Generation != isNew.Generation) {
+		t.Errorf("a reader finds the manifest %+v, %v", m, err)
+		return
+	}
+	is := func(path string) string {
+		sha, _, err := theDisk.hashFile(filepath.Join(dir, path))
+		if errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return sha
+	}
+	if sha := is(warehouseName); sha != st.was.Warehouse.SHA256 && sha != isNew.Warehouse.SHA256 {
+		t.Error("a reader finds a warehouse.duckdb that is neither the old nor the new one")
+	}
+	was, now := st.was.Accounts["acme"].Files, isNew.Accounts["acme"].Files
+	for _, path := range append(slices.Sorted(maps.Keys(was)), slices.Sorted(maps.Keys(now))...) {
+		sha, ok := is(path), false
+		for _, info := range []*FileInfo{was[path], now[path]} {
+			ok = ok || info == nil && sha == "" || info != nil && sha == info.SHA256
+		}
+		if !ok {
+			t.Errorf("a reader finds %s neither as it was nor as it is to be", path)
+		}
+	}
+}
+
+// settled ends what was disturbed: the store is opened, is whole, holds the old
+// or the new generation, and one clean run brings it into the state of a store
+// that was never disturbed. States that were seen before are not tried again.
+func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
+	t.Helper()
+	ctx := context.Background()
+	o := sceneOptions(disk{lazyFiles{}})
+	o.Now = func() time.Time { return sceneSecond().at }
+	s, err := Open(ctx, dir, "acme", o)
+	if err != nil {
+		t.Errorf("the next start: %v", err)
+		return ""
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if there := exists(filepath.Join(dir, commitName)); there {
+		t.Error("the commit record is still there")
+	}
+	if left, _ := os.ReadDir(filepath.Join(dir, "staging")); len(left) > 0 {
+		t.Errorf("%d leftovers in staging", len(left))
+	}
+	content = whole(t, dir)
+	if content != contentOf(t, st.was) && content != st.want {
+		t.Errorf("neither the old nor the new generation:\n%s", content)
+	}
+	if !st.first(content) {
+		return content
+	}
+	checkScene(t, dir)
+	if err := sceneSecond().do(ctx, dir, o); err != nil {
+		t.Errorf("the next run: %v", err)
+	}
+	if got := whole(t, dir); got != st.want {
+		t.Errorf("after the next run:\n%s\nwant\n%s", got, st.want)
+	}
+	checkScene(t, dir)
+	return content
+}
+
+// first says whether a state has not been tried before.
+func (st *sceneStores) first(state string) bool {
+	_, was := st.tried.LoadOrStore(sha256.Sum256([]byte(state)), true)
+	return !was
+}
+
+func (r sceneRun) now() time.Time { return r.at }

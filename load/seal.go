@@ -1,0 +1,54 @@
+package load
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// A sealed JSON text has its own SHA-256 in its second field, "checksum": of the
+// text with zeros for the digits of the hash. So every bit of it is covered. That
+// rule is the same in every format, so that an older binary can tell damage from
+// what is only newer than itself.
+
+// unsealed stands in a text for the hash that it is to get.
+var unsealed = strings.Repeat("0", sha256.Size*2)
+
+// sealPlace is where the hash stands: it is looked for at the beginning only.
+var sealPlace = regexp.MustCompile(`"checksum": ?"([0-9a-f]{64})"`)
+
+const sealWithin = 128
+
+func findSeal(text []byte) []byte {
+	at := sealPlace.FindSubmatchIndex(text[:min(len(text), sealWithin)])
+	if at == nil {
+		return nil
+	}
+	return text[at[2]:at[3]]
+}
+
+// seal writes the hash into a text that has zeros in its place, and returns it.
+func seal(text []byte) string {
+	sum := sha256.Sum256(text)
+	hash := hex.EncodeToString(sum[:])
+	copy(findSeal(text), hash)
+	return hash
+}
+
+// checkSeal says whether a text is what was sealed. One that has no checksum in
+// its place is not sealed: whether it may be so is for its format to say.
+func checkSeal(text []byte) (sealed bool, err error) {
+	if findSeal(text) == nil {
+		return false, nil
+	}
+	plain := append([]byte(nil), text...)
+	hash := findSeal(plain)
+	said := string(hash)
+	copy(hash, unsealed)
+	if sum := sha256.Sum256(plain); hex.EncodeToString(sum[:]) != said {
+		return true, errors.New("its bytes are not those that were written: the checksum differs")
+	}
+	return true, nil
+}
