@@ -71,7 +71,7 @@ func (w *warehouse) runCase(t *testing.T, dir, name string, compared map[string]
 	want := texts(expected[1:])
 	slices.Sort(want)
 	defer w.exec(t, "ROLLBACK")
-	w.fill(t, c)
+	w.fill(t, c, c.question(t, name))
 	for _, zone := range []string{"Pacific/Auckland", "America/Chicago"} {
 		w.exec(t, "SET TimeZone = '"+zone+"'")
 		got := w.ask(t, c.question(t, name), c.arguments(name), expected[0])
@@ -206,14 +206,30 @@ func newWarehouse(t *testing.T) *warehouse {
 }
 
 // fill begins a transaction with the case's rows and the views at its moment.
-func (w *warehouse) fill(t *testing.T, c *testCase) {
+//
+// Of the views only those are made that the question needs; all take their time.
+func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	t.Helper()
 	w.exec(t, "BEGIN")
 	views, err := queries.Views(c.thresholds)
 	if err != nil {
 		t.Fatal(err)
 	}
+	needed := map[string]bool{}
+	for _, name := range reference.FindAllString(question, -1) {
+		needed[name] = true
+	}
+	for _, v := range slices.Backward(views) { // each stands after those that it asks
+		if needed[v.Schema+"."+v.Name] {
+			for _, name := range reference.FindAllString(v.SQL, -1) {
+				needed[name] = true
+			}
+		}
+	}
 	for _, v := range views {
+		if question != "" && !needed[v.Schema+"."+v.Name] {
+			continue
+		}
 		kind, body := "VIEW", "AS "
 		if v.Parameters != "" {
 			kind, body = "MACRO", "("+v.Parameters+") AS TABLE "
@@ -227,6 +243,9 @@ func (w *warehouse) fill(t *testing.T, c *testCase) {
 		table.insert(t, w)
 	}
 }
+
+// reference is how a question names a table or view.
+var reference = regexp.MustCompile(`\b(main|mart)\.[a-z_0-9]+`)
 
 func (w *warehouse) exec(t *testing.T, statement string) {
 	t.Helper()
@@ -395,7 +414,7 @@ func readTable(t *testing.T, path string) [][]cell {
 // question, is without a case.
 func (w *warehouse) everyColumnIsCompared(t *testing.T, compared map[string]map[string]bool) {
 	defer w.exec(t, "ROLLBACK")
-	w.fill(t, &testCase{now: noon})
+	w.fill(t, &testCase{now: noon}, "")
 	views, err := queries.Views(nil)
 	if err != nil {
 		t.Fatal(err)

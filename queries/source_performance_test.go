@@ -11,8 +11,8 @@ import (
 func TestSourcePerformance_TheMacroAnswersAsTheView(t *testing.T) {
 	w := newWarehouse(t)
 	c := readCase(t, filepath.Join("..", "testdata", "queries", "source_performance", "known_days_of_two_accounts"))
-	w.fill(t, c)
 	defer w.exec(t, "ROLLBACK")
+	w.fill(t, c, "mart.source_performance, main.source_performance")
 	columns := cells(w.columnsOf(t, "mart.source_performance")...)
 	view := w.ask(t, "SELECT * FROM mart.source_performance", nil, columns)
 	macro := w.ask(t, "SELECT * FROM main.source_performance(DATE '2026-10-21', DATE '2026-11-19')", nil, columns)
