@@ -5,6 +5,9 @@
 // to paste into a shell. What the service does and may be made to do is told in
 // the package documentation of spendsync/extract/adsim; "adsim -h" lists the flags.
 //
+// With -state it goes on where it was stopped; GET / shows what is running, and POST
+// /_sim/reset begins anew.
+//
 // It stops on SIGINT and SIGTERM, and gives requests in flight two seconds.
 package main
 
@@ -51,16 +54,38 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	o.decideControl(listener.Addr())
 	service := adsim.New(o.config)
-	if !o.now.IsZero() {
-		service.RunFrom(o.now)
+	if o.state != "" {
+		if err := service.KeepState(o.state); err != nil {
+			return errors.Join(err, listener.Close())
+		}
 	}
-	if o.frozen {
-		service.SetNow(service.Now())
+	o.setClock(service)
+	base := "http://" + reachable(listener.Addr())
+	if err := announce(stdout, o, base); err != nil {
+		return errors.Join(err, listener.Close(), service.CloseState())
 	}
+	fmt.Fprintf(stderr, "adsim: %s/ says what is running; stop with Ctrl-C\n", base)
+	return errors.Join(serve(ctx, service, listener), service.CloseState())
+}
 
-	if err := announce(stdout, o, "http://"+reachable(listener.Addr())); err != nil {
-		return errors.Join(err, listener.Close())
+// setClock sets the clock as the command line says; else it is that of the state.
+func (o *options) setClock(service *adsim.Service) {
+	from := o.now
+	if from.IsZero() {
+		from = service.Now()
 	}
+	switch {
+	case o.frozen:
+		service.SetNow(from)
+	case o.speed != 1:
+		service.RunFast(from, o.speed)
+	case !o.now.IsZero():
+		service.RunFrom(from)
+	}
+}
+
+// serve serves until ctx ends.
+func serve(ctx context.Context, service *adsim.Service, listener net.Listener) error {
 
 	server := &http.Server{
 		Handler:           service,

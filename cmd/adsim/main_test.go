@@ -144,6 +144,77 @@ func TestRun_TakesChangesOfSettings(t *testing.T) {
 	}
 }
 
+// write posts to the API with the key that may write, and gives the campaign's ID.
+func write(t *testing.T, url, key, body string) string {
+	t.Helper()
+	req, err := http.NewRequest("POST", url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct{ Campaign struct{ ID string } }
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil || resp.StatusCode != 201 {
+		t.Fatalf("%s: %d %v", url, resp.StatusCode, err)
+	}
+	return answer.Campaign.ID
+}
+
+func TestRun_GoesOnWhereItWasStopped(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	args := []string{"-state", state, "-accounts", "2", "-rows-per-day", "300", "-campaigns", "6", "-now", "2026-11-21T20:00:00Z", "-frozen"}
+	api, _, _, stop := start(t, args...)
+	const body = `{"name":"Kept","audience":{},"default_bid":0.5,"daily_spend_limit":100}`
+	id, second := write(t, api+"/v1/campaigns", "adv_sim_write_key", body), write(t, api+"/v1/campaigns", "adv_sim_write_key2", body)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	api, _, _, stop = start(t, args[:8]...) // without the clock: that is kept too
+	for key, id := range map[string]string{"adv_sim_key": id, "adv_sim_key2": second} {
+		if status, body := get(t, api+"/v1/campaigns/"+id, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }); status != 200 || !bytes.Contains(body, []byte(`"name":"Kept"`)) {
+			t.Errorf("%s: %d %s", id, status, body)
+		}
+	}
+	base := strings.TrimSuffix(api, adsim.APIPrefix)
+	if _, body := get(t, base+"/_sim/clock", nil); !bytes.Contains(body, []byte("2026-11-21T20:00:00Z")) {
+		t.Errorf("the clock is %s", body)
+	}
+	if status, body := get(t, base+"/", nil); status != 200 || !bytes.Contains(body, []byte("adsim is running")) || !bytes.Contains(body, []byte("analyst2@example.com")) {
+		t.Errorf("%d %s", status, body)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-state", state, "-seed", "2"}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "seed 1") {
+		t.Errorf("another account's state: %v", err)
+	}
+}
+
+func TestRun_RunsFast(t *testing.T) {
+	api, _, _, stop := start(t, "-now", "2026-11-21T20:00:00Z", "-speed", "1000000")
+	from := time.Now()
+	for {
+		var clock struct{ Now time.Time }
+		_, body := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil)
+		if err := json.Unmarshal(body, &clock); err != nil {
+			t.Fatalf("%s, %v", body, err)
+		}
+		if clock.Now.Sub(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)) > time.Hour {
+			break
+		}
+		if time.Since(from) > 5*time.Second {
+			t.Fatalf("it is only %v", clock.Now)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRun_ControlCanBeOff(t *testing.T) {
 	api, _, _, stop := start(t, "-control=false")
 	if status, _ := get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil); status != 404 {
@@ -179,7 +250,7 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 }
 
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}} {
+	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
 			t.Errorf("%v: got %v, said %q", args, err, stderr.String())

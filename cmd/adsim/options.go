@@ -24,6 +24,8 @@ type options struct {
 	control    bool
 	controlSet bool
 	urlFile    string
+	state      string
+	speed      float64
 	config     adsim.Config
 }
 
@@ -48,6 +50,12 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return err
 	})
 	f.BoolVar(&o.frozen, "frozen", false, "the clock stands still")
+	f.Float64Var(&o.speed, "speed", 1, "seconds of the clock a second")
+	f.StringVar(&o.state, "state", "", "keep everything that is done in this file, and go on from what it holds")
+	accounts := f.Int("accounts", 1, "accounts; the second has the user analyst2@example.com, the key adv_sim_key2 and so on")
+	f.DurationVar(&c.ReviewTakes, "review", 0, "how long a review takes; by default up to a day, if negative until it is ordered")
+	f.DurationVar(&c.PauseTakes, "pause", 0, "how long a pause takes to finish (default 5s)")
+	f.DurationVar(&c.ChangeTakes, "change", 0, "how long a change is in progress, so that another of the same campaign is refused")
 	f.BoolVar(&c.FreezeRestatements, "freeze-restatements", false, "closed days do not change by themselves")
 	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
 	f.BoolVar(&c.FloatNoise, "float-noise", false, "write some amounts as services do that compute in floats")
@@ -63,7 +71,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	limit := f.Int("rate-limit", 120, "API requests a minute; 0 is without limit")
 	f.StringVar(&c.ReportUser, "user", adsim.DefaultUser, "user of the report")
 	f.StringVar(&c.ReportPassword, "password", adsim.DefaultPassword, "password of the report")
-	f.StringVar(&c.APIKey, "key", adsim.DefaultKey, "API key")
+	f.StringVar(&c.APIKey, "key", adsim.DefaultKey, "API key that can only read")
+	f.StringVar(&c.WriteKey, "write-key", adsim.DefaultWriteKey, "API key that can make changes")
+	f.StringVar(&c.PushToken, "push-token", adsim.DefaultPushToken, "token of the push sending APIs")
 	f.StringVar(&o.urlFile, "url-file", "", "write the API's and the report's base URL to this file, a line each, once listening")
 	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a loopback address)")
 	if err := f.Parse(args); err != nil {
@@ -75,6 +85,14 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		fmt.Fprintf(stderr, "adsim: unexpected argument %q\n", f.Arg(0))
 		return nil, errUsage
+	}
+	if *accounts < 1 || *accounts > 50 || o.speed <= 0 || o.speed > 1e6 {
+		fmt.Fprintln(stderr, "adsim: -accounts is 1 to 50, -speed more than 0 and at most 1000000")
+		return nil, errUsage
+	}
+	c.Accounts = make([]adsim.Config, *accounts-1)
+	for i := range c.Accounts { // as large as the first
+		c.Accounts[i] = adsim.Config{Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay, Sources: c.Sources}
 	}
 	f.Visit(func(set *flag.Flag) { o.controlSet = o.controlSet || set.Name == "control" })
 	if c.RateLimit = *limit; *limit == 0 {

@@ -57,4 +57,5 @@ const (
 	aboutReview
 	aboutLag
 	aboutSubscriber
+	aboutSignIn
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 )
@@ -26,6 +27,7 @@ import (
 //	GET    /_sim/subscribers a [Subscriber] a line; POST adds one
 //	POST   /_sim/reset      everything is as at the start, but the clock: see [Service.Reset]
 //	POST   /_sim/key        {"key":ID or text,"do":"revoke"} or {"key":..,"until":"2027-01-01T00:00:00Z"}
+//	DELETE /_sim/sign-ins   ends all OAuth sign-ins on MCP
 //	GET    /_sim/settings   ?campaign=ID: its [Settings]; without: those of all campaigns, newest first. JSON lines
 //	GET    /_sim/truth      ?day=YYYY-MM-DD (without: all days of the reach); &sum=1 for one line a day. JSON lines
 //	GET    /_sim/sources    {"bad":[...],"good":[...]}
@@ -52,67 +54,80 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 		}
 		s = s.accounts[i]
 	}
-	switch r.Method + " " + r.URL.Path[len(controlPrefix):] {
-	case "GET clock":
-		s.writeClock(w)
-	case "POST clock":
-		if err = s.setClock(body); err == nil {
-			s.writeClock(w)
-		}
-	case "POST fault":
-		err = s.setFault(body)
-	case "DELETE fault":
-		s.ClearFaults()
-	case "POST restate":
-		err = s.restateAs(w, body)
-	case "POST change":
-		err = s.changeAs(w, body)
-	case "POST review":
-		var v Verdict
-		if err = decode(body, &v); err == nil {
-			err = s.Review(v)
-		}
-	case "POST balance":
-		err = s.balanceAs(body)
-	case "GET outbox":
-		err = writeLines(w, s.Outbox())
-	case "DELETE outbox":
-		s.ResetOutbox()
-	case "GET broadcasts":
-		err = writeLines(w, s.Broadcasts())
-	case "GET subscribers":
-		err = writeLines(w, s.Subscribers())
-	case "POST subscribers":
-		var sub Subscriber
-		if err = decode(body, &sub); err == nil {
-			err = s.Subscribe(sub)
-		}
-	case "POST key":
-		err = s.keyAs(body)
-	case "POST reset":
-		err = s.Reset()
-	case "GET settings":
-		err = s.writeSettings(w, r.URL.Query().Get("campaign"))
-	case "GET truth":
-		err = s.writeTruth(w, r.URL.Query().Get("day"), r.URL.Query().Get("sum") != "")
-	case "GET sources":
-		o := object{}
-		o.begin("")
-		o.strings("bad", s.BadSources())
-		o.strings("good", s.GoodSources())
-		o.end()
-		writeControl(w, o.dst)
-	case "GET requests":
-		s.writeRequests(w)
-	case "DELETE requests":
-		s.ResetRequests()
-	default:
+	do := orders[r.Method+" "+r.URL.Path[len(controlPrefix):]]
+	if do == nil {
 		controlError(w, http.StatusNotFound, fmt.Errorf("no %s %s", r.Method, r.URL.Path))
 		return
 	}
-	if err != nil {
+	if err := do(s, w, r.URL.Query(), body); err != nil {
 		controlError(w, http.StatusBadRequest, err)
 	}
+}
+
+// orders are what the control does, by method and path. One that has nothing to say
+// writes nothing.
+var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, body []byte) error{
+	"GET clock":    func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.writeClock(w); return nil },
+	"POST clock":   func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.clockAs(w, body) },
+	"POST fault":   func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.setFault(body) },
+	"DELETE fault": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ClearFaults(); return nil },
+	"POST restate": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.restateAs(w, body) },
+	"POST change":  func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.changeAs(w, body) },
+	"POST review": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return ordered(body, s.Review)
+	},
+	"POST balance":    func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.balanceAs(body) },
+	"POST key":        func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.keyAs(body) },
+	"POST reset":      func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.Reset() },
+	"DELETE sign-ins": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.EndSignIns(); return nil },
+	"GET outbox": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
+		return writeLines(w, s.Outbox())
+	},
+	"DELETE outbox": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ResetOutbox(); return nil },
+	"GET broadcasts": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
+		return writeLines(w, s.Broadcasts())
+	},
+	"GET subscribers": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
+		return writeLines(w, s.Subscribers())
+	},
+	"POST subscribers": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return ordered(body, s.Subscribe)
+	},
+	"GET settings": func(s *Service, w http.ResponseWriter, q url.Values, _ []byte) error {
+		return s.writeSettings(w, q.Get("campaign"))
+	},
+	"GET truth": func(s *Service, w http.ResponseWriter, q url.Values, _ []byte) error {
+		return s.writeTruth(w, q.Get("day"), q.Get("sum") != "")
+	},
+	"GET sources":     func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.tellSources(w); return nil },
+	"GET requests":    func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.writeRequests(w); return nil },
+	"DELETE requests": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ResetRequests(); return nil },
+}
+
+// ordered gives what a body holds to do.
+func ordered[T any](body []byte, do func(T) error) error {
+	var v T
+	if err := decode(body, &v); err != nil {
+		return err
+	}
+	return do(v)
+}
+
+func (s *Service) tellSources(w http.ResponseWriter) {
+	o := object{}
+	o.begin("")
+	o.strings("bad", s.BadSources())
+	o.strings("good", s.GoodSources())
+	o.end()
+	writeControl(w, o.dst)
+}
+
+func (s *Service) clockAs(w http.ResponseWriter, body []byte) error {
+	if err := s.setClock(body); err != nil {
+		return err
+	}
+	s.writeClock(w)
+	return nil
 }
 
 func controlError(w http.ResponseWriter, status int, err error) {

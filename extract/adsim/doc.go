@@ -1,13 +1,16 @@
 // Package adsim is the advertising service, simulated in-process: an
-// [net/http.Handler] that answers the spend report and the reads of the
-// advertiser API as the service's description says, for one made-up account.
+// [net/http.Handler] that answers the advertiser API (over REST and MCP), the spend
+// report and the push sending APIs as the service's description says, for one
+// made-up account or several.
 //
 // # What it owns
 //
 // The account, its numbers, the clock they depend on, and everything a test may
 // want to do to them: faults on the wire ([Service.Fail]), restated days
-// ([Service.Restate]), changed settings ([Service.Change]), a settable clock
-// ([Service.SetNow]), the log of what was asked ([Service.Requests]) and what a
+// ([Service.Restate]), changed settings ([Service.Change]), reviews
+// ([Service.Review]), an empty balance ([Service.SetBalance]), a settable clock
+// ([Service.SetNow], [Service.RunFast]), the log of what was asked
+// ([Service.Requests]), what was sent to subscribers ([Service.Outbox]) and what a
 // perfect copy holds ([Service.Truth], [Service.Settings]).
 //
 // # What it promises
@@ -17,7 +20,10 @@
 //     the order of requests, the machine or the time the process was started.
 //   - Settings follow from the seed, the Chicago day of the clock and the changes
 //     asked for, in their order. On one day nothing of them moves by itself but
-//     delivery_status.
+//     delivery_status and what was submitted for review.
+//   - Who never writes finds an account that no write has touched: what is written
+//     moves the spending of the campaign that it is written to, from then on, and
+//     nothing else.
 //   - Two replies to the same question in the same state are the same bytes.
 //     (Only the request_id of an error body tells two refusals apart.)
 //   - Rows have one total order: date, campaign, creative, source. A page is
@@ -30,20 +36,40 @@
 //
 // It imports nothing of this module and spells its JSON by hand, so that a
 // mistake of the client can't be mirrored here. It changes nothing on a GET. It
-// opens no connection, writes no file and logs no credentials. Writes, MCP and the
-// push APIs are not here yet: their paths answer 404 or 405.
+// connects to nothing but an image_url or an external payload that it is given, and
+// of those only to public addresses. It writes no file but that of
+// [Service.KeepState], and no key or password anywhere.
 //
 // # Where to find it
 //
-// The spend report lies under [ReportPrefix] and the advertiser API under
-// [APIPrefix], so with a server at http://127.0.0.1:8080 the two base URLs are
-// http://127.0.0.1:8080/report and http://127.0.0.1:8080/api. With
+// The spend report lies under [ReportPrefix], the advertiser API under [APIPrefix]
+// and the push sending APIs under [PushPrefix], so with a server at
+// http://127.0.0.1:8080 the base URLs are http://127.0.0.1:8080/report, /api and
+// /push; MCP is at /api/mcp. GET / is a page that says what is running. With
 // [Service.Transport] the host may be anything.
+//
+// An account has a user of the dashboard, a key that can read ([DefaultKey]), one
+// that can write ([DefaultWriteKey]) and a push token ([DefaultPushToken]); the
+// second account's have a 2 at their end, and its user is analyst2@example.com.
+//
+// # Spending follows what is written
+//
+// A campaign that was changed through the API spends by its settings from then on,
+// however they change after that. What it would spend by itself is what it is given:
+// it gets the part of the day's traffic during which it is active (or its pause is
+// finishing), within its dates, funded, and below its daily limit; of each source,
+// while that is bought; for each creative, while that is active. Twice the bid draws
+// about twice the traffic (a sixteenth to four times) at twice the price; an
+// audience draws by its share of the subscribers, four times what it was at most.
+// The limit is of the Chicago day, and delivery may go past it by the clicks of a
+// second. Changes of sources reach one source in six after ten minutes: those are
+// the not_enforced_source_ids. Days before the change keep their numbers, and the
+// report shows the campaign's and creatives' names and texts as they are now.
 //
 // # Settings that change on command
 //
-// The API's writes are not here yet; until then settings change by [Service.Change],
-// or by POST /_sim/change with the same JSON where Config.Control is on:
+// What nobody can do through the API is done by [Service.Change], or by POST
+// /_sim/change with the same JSON where Config.Control is on:
 //
 //	{"campaign":"C13463005","set":{"name":"Winter","default_bid":"0.45","target_cpa":null}}
 //	{"campaign":"C13463005","set":{"audience":{"country":"US","states":["NY"]}}}
@@ -57,15 +83,15 @@
 // The answer is {"id":ID}, of what was changed or created. A change happens whole
 // or not at all, at one instant: a request sees all of it or nothing.
 //
-//   - The report does not know of changes: neither its numbers nor its names, texts
-//     and statuses follow them, and what was created has no rows. (A later version
-//     lets spending follow the settings.)
+//   - The report does not know of such changes: neither its numbers nor its names,
+//     texts and statuses follow them, and what was created has no rows; unless the
+//     campaign was changed through the API before or is so later.
 //   - A changed field stays as it was set whatever the clock says, also when that is
 //     set back; the other fields go on by themselves.
 //   - Values are held to the description's bounds, and what it calls permanent or
 //     refused is refused, unless Change.Force is on. How far one change may go
 //     (doubling, three times the default bid) is a rule of the API's writes, not
-//     of what may be: it is not checked.
+//     of what may be: it is not checked. No review, budget or pause is in the way.
 //   - A new audience ends unsupported_targeting, as the description says, unless the
 //     same change sets it. The flag is shown within the audience.
 //   - delivery_status follows from status, dates, creatives and funds until it is set.
@@ -88,7 +114,7 @@
 //
 // and with any of them
 //
-//	longids      "campaign_id" or "creative_id" in the place of "id"
+//	longids      "campaign_id", "creative_id" or "image_id" in the place of "id"
 //	bidmap       "bid_overrides":{"S1":0.25}, not [{"source_id":"S1","bid":0.25}]
 //	limitmap     "limits":{"campaign_create":{"used":0,..}}, not [{"kind":"campaign_create","used":0,..}]
 //	nototals     lists without total, limit and offset
@@ -130,8 +156,9 @@
 // Advertiser API:
 //
 //   - Statuses: validation_failed 400, unauthorized 401, forbidden 403, not_found
-//     404, rate_limited 429, internal_error 500, unavailable 503. A known path with
-//     another method is 405 with the code not_found.
+//     404, conflict 409, rate_limited 429, internal_error 500, upstream_error 502,
+//     unavailable 503. A known path with another method is 405 with the code
+//     not_found.
 //   - An unknown query parameter, one given twice and an empty status list are
 //     refused (400); details is a list of {field, message}.
 //   - Only accepted requests count against the 120 a minute; a refused key is not
@@ -152,6 +179,79 @@
 //   - A campaign is created in the evening before the Chicago day it is first seen
 //     on. Newest first is by creation, then by ID.
 //   - Service-Api-Key-Expiry-Warning is a sentence with the days left.
+//
+// Writes of the advertiser API:
+//
+//   - The order of checks: key (401), requests a minute (429), path (404), method
+//     (405), scope (403), form of the body (400), another change in progress (429),
+//     whether the ID is there (404), what may be (409, 400), the day's budget (429).
+//     A refused write takes nothing of the budget.
+//   - Codes: a value out of bounds, doubling, a bid below the audience's or above
+//     three times the default, an unknown field: validation_failed. What the state
+//     forbids (archived, the last allowed source, optimize without target_cpa, the
+//     list of the other mode, a pause that is finishing): conflict. An image ID that
+//     there is not: not_found. A source that there is not: validation_failed.
+//   - Bodies: at most 1 MiB of UTF-8, no key twice, whatever the Content-Type. Amounts
+//     are rounded to six decimals.
+//   - The kinds of change with a budget and their amounts: see usualBudgets. A
+//     status other than paused counts as an update, clone_campaign as a create and
+//     its creatives each, every source of a call counts. A dry run takes nothing.
+//   - Pausing is limited by nothing: no budget, no change in progress, no minute.
+//   - A change is in progress for Config.ChangeTakes, by default no time at all.
+//   - Writes answer with what was written, as a read of it does; create_creatives
+//     with a list without totals, clone_campaign with cloned_creative_ids, sources
+//     with changed_source_ids and unchanged_source_ids (nothing is wrong with
+//     blocking what is blocked).
+//   - A rejected campaign can be paused and archived, not activated; once paused it
+//     can be activated as any other. Campaigns become rejected only by [Service.Change].
+//     Archiving what is archived changes nothing. An archived campaign can be cloned,
+//     and its creatives too.
+//   - end_date is after start_date; min_age is at most max_age; more than so many
+//     minutes ago is less than less than so many. States without the country US are
+//     taken.
+//   - A draft stays one with submit_for_review false, and without it as long as it
+//     lacks something; else it is submitted. A creative that is no draft refuses
+//     submit_for_review (409).
+//   - The version of a running creative is shown as pending_version; a rejected one
+//     stays there with its reasons. A second change goes on from the first.
+//   - A creative that is a draft, pending or rejected can't be paused (409).
+//   - A clone of a campaign has bids and optimization of sources too.
+//   - set_source_bids takes either bid or optimize; optimize false ends it, and a bid
+//     does too. Optimized sources are listed as optimized_source_ids and bought at
+//     50 to 150 percent of the default bid.
+//   - 700 KB are 716800 bytes. Shapes are exact. At most 8192 pixels a side. An
+//     image_url is not followed where it redirects; all addresses of its host must be
+//     public.
+//   - A review takes one to 22 hours by the creative, or Config.ReviewTakes. It
+//     rejects what promises too much (see forbidden) and approves the rest.
+//   - POST /v1/api-keys takes the scopes read and write, answers {"api_key":{"id",
+//     "name","scope","api_key","expires_at"}}, and the key lasts 90 days. Keys begin
+//     with adv_.
+//
+// MCP:
+//
+//   - tools/call counts against the minute, other messages don't. status is a list of
+//     texts in the place of a comma-separated one. A bare list comes as {"items":[..]}.
+//   - An ID of the wrong form is validation_failed, where REST says not_found.
+//   - OAuth is an authorization code with PKCE (S256) and dynamic registration of
+//     clients, under /api/oauth/; a sign-in lasts until [Service.EndSignIns].
+//
+// Push sending:
+//
+//   - The token stands in the authorization header, with or without Bearer.
+//   - Success is {"statusCode":200,"message":"request received","id":ID}.
+//   - All errors have the form of the broadcast's: 400 with a text for what is missing
+//     or wrong, 404 for an unknown subscriber, 405. Unknown fields are ignored. The
+//     order: token, JSON, fields, website.
+//   - psid is taken before csid. A plain form is taken beside multipart.
+//   - schedule in the past is now. Times without a zone are UTC; "same day" and "same
+//     hour" are in UTC, and compare with the clock where the value is now or empty.
+//   - Who lacks the variable is only different, != and not exists. Numbers compare as
+//     numbers, dates as dates.
+//   - An external payload is a JSON object with any of title, message, link and icon,
+//     got by GET when the broadcast is sent: with the next request for what was sent.
+//   - The follow-up goes to those of the broadcast's segment that qsegment keeps, and
+//     not at all if the broadcast was not sent.
 //
 // Everywhere: the Date header tells the service's clock.
 package adsim

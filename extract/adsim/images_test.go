@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 func picture(w, h int) img.Image {
@@ -162,5 +163,21 @@ func TestUploadImage_AsksOnlyPublicAddresses(t *testing.T) {
 		if got := publicAddress(netip.MustParseAddr(addr)); got != want {
 			t.Errorf("%s: public is %v", addr, got)
 		}
+	}
+}
+
+func TestUploadImage_GivesUpInTime(t *testing.T) {
+	gone := make(chan struct{})
+	server, cfg := imageHost(t, func(_ http.ResponseWriter, r *http.Request) { <-gone })
+	defer close(gone)
+	s := sim(cfg)
+	if s.fetchTime != fetchTime || fetchTime != 10*time.Second {
+		t.Errorf("it waits %v", s.fetchTime)
+	}
+	s.fetchTime = 50 * time.Millisecond
+	a := tell(t, s, "POST", "/v1/images", `{"kind":"icon","image_url":"`+server.URL+`/a.png"}`)
+	refusedAs(t, "too slow", a, 400, "validation_failed", "image_url")
+	if !strings.Contains(a.message(), "too long") {
+		t.Errorf("got %s", a.message())
 	}
 }

@@ -212,5 +212,3 @@ func baseOf(r *http.Request) string {
 
 // protectedResource is in front of the path that it tells of.
 const protectedResource = "/.well-known/oauth-protected-resource"
-
-func (s *Service) signedIn(string) (*Service, *apiKey) { return nil, nil }

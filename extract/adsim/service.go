@@ -145,26 +145,28 @@ type Service struct {
 	accounts   []*Service
 	operations []*operation
 
-	mu       sync.Mutex
-	anchor   day // first day the service was asked on
-	version  uint64
-	overlays map[day]*overlay
-	changes  *changes
-	frozen   bool
-	frozenAt time.Time
-	keys     []*apiKey
-	budgets  *budgets
-	busy     map[string]time.Time
-	reviews  []review
-	images   map[string]*image
-	uploads  int
-	push     pushState
+	mu        sync.Mutex
+	anchor    day // first day the service was asked on
+	version   uint64
+	overlays  map[day]*overlay
+	changes   *changes
+	frozen    bool
+	frozenAt  time.Time
+	keys      []*apiKey
+	budgets   *budgets
+	busy      map[string]time.Time
+	reviews   []review
+	images    map[string]*image
+	uploads   int
+	fetchTime time.Duration
+	push      pushState
 
 	kept     *caches
 	rowBufs  sync.Pool
 	faults   faultList
 	log      requestLog
-	journal  *journal      // of all accounts
+	journal  *journal // of all accounts
+	oauth    signIns
 	requests atomic.Uint64 // numbers request IDs
 }
 
@@ -195,6 +197,9 @@ func (cfg *Config) next(more Config, i int) Config {
 	setDefault(&more.RateLimit, cfg.RateLimit)
 	setDefault(&more.Refresh, cfg.Refresh)
 	more.Shape, more.FetchTLS, more.FetchAddress = cfg.Shape, cfg.FetchTLS, cfg.FetchAddress
+	setDefault(&more.ReviewTakes, cfg.ReviewTakes)
+	setDefault(&more.PauseTakes, cfg.PauseTakes)
+	setDefault(&more.ChangeTakes, cfg.ChangeTakes)
 	more.Campaigns = min(more.Campaigns, 1000) // its IDs have a range of their own
 	more.index = i
 	return more
@@ -208,15 +213,16 @@ func newAccountOf(cfg Config, c *clock) *Service {
 	}
 	cfg.setDefaults()
 	s := &Service{
-		cfg:     cfg,
-		zone:    zone,
-		clock:   c,
-		account: newAccount(cfg, zone),
-		frozen:  cfg.FreezeRestatements,
-		kept:    newCaches(cfg.PrerenderBytes),
-		keys:    configuredKeys(&cfg),
-		busy:    map[string]time.Time{},
-		images:  map[string]*image{},
+		cfg:       cfg,
+		zone:      zone,
+		clock:     c,
+		account:   newAccount(cfg, zone),
+		frozen:    cfg.FreezeRestatements,
+		kept:      newCaches(cfg.PrerenderBytes),
+		keys:      configuredKeys(&cfg),
+		busy:      map[string]time.Time{},
+		images:    map[string]*image{},
+		fetchTime: fetchTime,
 	}
 	s.push.subscribers = seededSubscribers(&cfg, s.account.seed)
 	s.operations = operations()
@@ -289,6 +295,9 @@ func (s *Service) reply(st *state, r *http.Request, f *Fault) reply {
 		if rep, whole := s.faultReply(st, r, f); whole {
 			return rep
 		}
+	}
+	if rep, is := s.serveOAuth(r); is {
+		return rep
 	}
 	switch path := r.URL.Path; {
 	case path == "/" && r.Method == http.MethodGet:

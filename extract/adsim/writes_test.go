@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // answerOf is a reply of the advertiser API, taken apart.
@@ -346,4 +348,32 @@ func TestPause_TakesSecondsToFinish(t *testing.T) {
 	if a := set("active"); a.status != 200 {
 		t.Errorf("after it: %d %v", a.status, a.body)
 	}
+}
+
+func TestWrite_MayBeDoneByManyAtOnce(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: time.Minute, ChangeBudgets: map[string]int{campaignCreate: 1000, campaignUpdate: 1000, sourceUpdate: 1000}})
+	id := newCampaign(t, s)
+	newCreative(t, s, id)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for k := range 6 {
+				tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"`+itoa(i*10+k)+`"}`)
+				tell(t, s, "POST", "/v1/campaigns", plainCampaign)
+				tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(s.GoodSources()[k:k+1], ""))
+				ask(t, s, finest(s.Today()))
+				settingsOf(t, s, id)
+				s.Advance(time.Minute)
+				s.Outbox()
+			}
+		})
+	}
+	all.Wait()
+	if n := len(s.CampaignIDs()); n != 36+1+48 {
+		t.Errorf("%d campaigns", n)
+	}
+	if got := settingsOf(t, s, id); len(got.Blocked) != 6 {
+		t.Errorf("blocked %v", got.Blocked)
+	}
+	diff(t, lines(t, allPages(t, s, finest(s.Today()))), truth(s, s.Today()))
 }

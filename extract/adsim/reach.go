@@ -1,0 +1,42 @@
+package adsim
+
+// countryReach is how many of a thousand subscribers are in a country.
+var countryReach = map[string]uint64{"US": 560, "CA": 60, "DE": 60, "AU": 40, "GB": 80, "SG": 10, "AE": 10, "FR": 50, "IT": 40, "JP": 50, "IL": 10, "IE": 10, "HK": 10, "NL": 10}
+
+var platformReach = map[string]uint64{"DESKTOP": 42, "MOBILE": 46, "TABLET": 9, "OTHER": 3}
+
+// reach is how many of the subscribers an audience has, in 1048576ths, and 1 at least.
+func (a *audience) reach() uint64 {
+	r := uint64(1 << 20)
+	if a.country != "" {
+		r = r * countryReach[a.country] / 1000
+	}
+	if a.country == "US" && len(a.states) > 0 {
+		r = r * uint64(len(a.states)) / 50
+	}
+	if len(a.platforms) > 0 {
+		sum := uint64(0)
+		for _, p := range a.platforms {
+			sum += platformReach[p]
+		}
+		r = r * sum / 100
+	}
+	const minutes = 5_256_000
+	if a.moreThan > 0 {
+		r = r * uint64(minutes-a.moreThan+minutes/50) / (minutes + minutes/50)
+	}
+	if a.lessThan > 0 {
+		r = r * uint64(a.lessThan+minutes/50) / (minutes + minutes/50)
+	}
+	if a.minAge > 0 || a.maxAge > 0 {
+		oldest := 120
+		if a.maxAge > 0 {
+			oldest = a.maxAge
+		}
+		r = r * uint64(max(1, oldest-max(a.minAge, 13)+1)) / 108
+	}
+	if a.gender != "" {
+		r /= 2
+	}
+	return max(1, r)
+}
