@@ -12,9 +12,7 @@ import (
 // the key, it is redacted.
 func (c *Client) Me(ctx context.Context) (Entity, error) {
 	return c.entity(ctx, "key info", "v1/me", func(doc Value) (Entity, error) {
-		r := &http.Request{Header: http.Header{}}
-		c.keys.sign(r)
-		return aboutAccount(Value(redact(r, string(doc))), "key info", "me", "key_info")
+		return aboutAccount(Value(c.keys.secrets().hide(string(doc))), "key info", "me", "key_info")
 	})
 }
 
@@ -88,7 +86,7 @@ const maxWarning = 300
 
 // note reads the headers of a reply. They are told by how their names end, for the
 // beginning is the service's own name.
-func (n *keyNotice) note(h http.Header) {
+func (n *keyNotice) note(h http.Header, hidden func() secrets) {
 	expires, warning := "", ""
 	for name, values := range h {
 		switch name = strings.ToLower(name); {
@@ -101,6 +99,9 @@ func (n *keyNotice) note(h http.Header) {
 	}
 	if expires == "" && warning == "" {
 		return
+	}
+	if warning != "" {
+		warning = hidden().hide(warning)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

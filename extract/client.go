@@ -75,6 +75,7 @@ type Client struct {
 	health    *health
 	keys      credentials
 	notice    keyNotice
+	clock     serviceClock
 
 	requests, retries, bytes, throttled atomic.Int64
 }
@@ -121,6 +122,14 @@ func NewClient(o Options) (*Client, error) {
 	// carry the credentials to wherever they point.
 	c.transport = o.Transport
 	return c, nil
+}
+
+// Close ends the connections that are kept for further requests. Requests under
+// way go on.
+func (c *Client) Close() {
+	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
 }
 
 // Stats is what the client did so far. It is safe to call at any time.
@@ -201,6 +210,13 @@ func (k *credentials) sign(r *http.Request) int {
 	return k.version
 }
 
+// secrets are what must not be shown of the credentials of now.
+func (k *credentials) secrets() secrets {
+	r := &http.Request{Header: http.Header{}}
+	k.sign(r)
+	return secretsOf(r)
+}
+
 // renew reports whether there are other credentials than those refused. When
 // several requests are refused at once, the first reads them again for all.
 func (k *credentials) renew(refused int) bool {
@@ -238,32 +254,42 @@ func (c *Client) send(ctx context.Context, q question) (body []byte, keys int, f
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.userAgent)
 	keys = c.keys.sign(req)
+	if body, f = c.exchange(req, q); f != nil {
+		f.hide(secretsOf(req))
+	}
+	return body, keys, f
+}
+
+// exchange sends a request and takes its reply in. The failure may show what the
+// reply repeated of the credentials.
+func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failure) {
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, keys, c.transportFailure(req, err)
+		return nil, c.transportFailure(req, err)
 	}
 	defer resp.Body.Close()
-	c.notice.note(resp.Header)
+	c.notice.note(resp.Header, func() secrets { return secretsOf(req) })
+	c.clock.note(resp.Header, time.Now())
 	if resp.StatusCode != http.StatusOK {
-		return nil, keys, c.statusFailure(req, resp)
+		return nil, c.statusFailure(req, resp)
 	}
 	body, err = c.readBody(resp)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, keys, &failure{
-			kind: ErrContract, status: resp.StatusCode, requestID: requestID(resp.Header, nil),
+		return nil, &failure{
+			kind: ErrContract, status: resp.StatusCode, requestID: requestID(secretsOf(req), resp.Header, nil),
 			reason: fmt.Sprintf("the reply is larger than the cap of %d bytes", c.maxBody),
 		}
 	case err != nil:
 		f := c.transportFailure(req, err)
-		f.status, f.requestID = resp.StatusCode, requestID(resp.Header, nil)
-		return nil, keys, f
+		f.status, f.requestID = resp.StatusCode, requestID(secretsOf(req), resp.Header, nil)
+		return nil, f
 	}
 	if err := q.accept(body); err != nil {
-		return nil, keys, c.replyFailure(req, resp, body, err)
+		return nil, c.replyFailure(req, resp, body, q.accept, err)
 	}
-	return body, keys, nil
+	return body, nil
 }
 
 var (

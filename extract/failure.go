@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,6 +26,12 @@ type failure struct {
 	down      bool          // the service looks unable to answer, and not only this question
 	hold      time.Duration // how long the service asks to wait
 	holdText  string        // the same as it was sent
+}
+
+// hide removes the credentials from what the failure shows, in case the service
+// repeats them.
+func (f *failure) hide(s secrets) {
+	f.reason, f.requestID, f.holdText = s.hide(f.reason), s.hide(f.requestID), s.hide(f.holdText)
 }
 
 // retry says whether a failed request may be sent again.
@@ -54,7 +58,7 @@ func (c *Client) transportFailure(req *http.Request, err error) *failure {
 	case errors.Is(err, io.EOF):
 		err = errors.New("the connection was closed before the reply")
 	}
-	f.reason = redact(req, printable(err.Error(), 300))
+	f.reason = printable(secretsOf(req).hide(err.Error()), 300)
 	return f
 }
 
@@ -63,11 +67,13 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	// An error while reading does not matter: the status has said enough.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	c.bytes.Add(int64(len(body)))
-	code := resp.StatusCode
-	f := &failure{kind: ErrContract, status: code, requestID: requestID(resp.Header, body)}
+	code, hidden := resp.StatusCode, secretsOf(req)
+	// Before anything is cut out of it.
+	body = []byte(hidden.hide(string(body)))
+	f := &failure{kind: ErrContract, status: code, requestID: requestID(hidden, resp.Header, body)}
 	f.reason = fmt.Sprintf("status %d", code)
 	if text := errorText(body); text != "" {
-		f.reason += ": " + redact(req, quote([]byte(text), 300))
+		f.reason += ": " + quote([]byte(hidden.hide(text)), 300)
 	}
 	switch {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
@@ -75,12 +81,12 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly,
 		code == http.StatusTooManyRequests, code >= 500:
 		f.kind, f.retry, f.down = ErrUnavailable, whileBudget, true
-		f.holdText = quote([]byte(resp.Header.Get("Retry-After")), 40)
+		f.holdText = quote([]byte(hidden.hide(resp.Header.Get("Retry-After"))), 40)
 		f.hold = retryAfter(resp.Header, time.Now())
-	case code == http.StatusBadRequest && beyondReach.Match(body):
+	case code == http.StatusBadRequest && strings.HasSuffix(req.URL.Path, "/"+reportPath) && beyondReach.Match(body):
 		f.kind = ErrUnreachable
 	case code >= 300 && code < 400:
-		f.reason = fmt.Sprintf("status %d: redirects are not followed; this one leads to %s", code, redirectHost(resp))
+		f.reason = fmt.Sprintf("status %d: redirects are not followed; this one leads to %s", code, redirectHost(hidden, resp))
 	}
 	return f
 }
@@ -91,30 +97,37 @@ var beyondReach = regexp.MustCompile(`(?i)\b32[ -]days?\b`)
 
 // redirectHost names where a redirect leads, and nothing of the URL that could
 // be secret.
-func redirectHost(resp *http.Response) string {
+func redirectHost(hidden secrets, resp *http.Response) string {
 	u, err := resp.Location()
 	if err != nil {
 		return "nowhere"
 	}
-	return "host " + quote([]byte(u.Host), 100) + " over " + quote([]byte(u.Scheme), 20)
+	return "host " + quote([]byte(hidden.hide(u.Host)), 100) + " over " + quote([]byte(u.Scheme), 20)
 }
 
 // replyFailure is a reply with status 200 that cannot be taken in.
-func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byte, err error) *failure {
+func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byte, accept func([]byte) error, err error) *failure {
+	hidden := secretsOf(req)
+	if clean := hidden.hide(string(body)); clean != string(body) {
+		// The error quotes the reply, and may have cut it within a secret.
+		body = []byte(clean)
+		if err = accept(body); err == nil {
+			err = contractf("the reply repeats the credentials")
+		}
+	}
 	f := &failure{
-		kind: ErrContract, status: resp.StatusCode, requestID: requestID(resp.Header, nil),
+		kind: ErrContract, status: resp.StatusCode, requestID: requestID(hidden, resp.Header, nil),
 		reason: reason(err),
 	}
 	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
 		f.retry = aFewTimes // the service does answer, so it is not taken for down
 		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
-			f.reason += ", content-encoding " + quote([]byte(encoding), 40)
+			f.reason += ", content-encoding " + quote([]byte(hidden.hide(encoding)), 40)
 		}
 		if len(body) > 0 {
-			f.reason += ": the reply begins " + quote(body, 200)
+			f.reason += ": the reply begins " + quote(hidden.beginning(body), 200)
 		}
 	}
-	f.reason = redact(req, f.reason)
 	return f
 }
 
@@ -133,9 +146,9 @@ var requestIDText = regexp.MustCompile(`(?i)request[ _-]?id["']?\s*[:=#]?\s*["']
 
 // requestID is the id under which the service's people find the request: from a
 // header, from the JSON of an error, or from its text.
-func requestID(h http.Header, body []byte) string {
+func requestID(hidden secrets, h http.Header, body []byte) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "Service-Request-Id", "X-Amzn-Requestid", "Cf-Ray"} {
-		if m := requestIDText.FindStringSubmatch("request id " + h.Get(name)); m != nil {
+		if m := requestIDText.FindStringSubmatch("request id " + hidden.hide(h.Get(name))); m != nil {
 			return m[1]
 		}
 	}
@@ -171,28 +184,6 @@ func lookUp(body []byte, path ...string) string {
 		return ""
 	}
 	return text.String()
-}
-
-// redact removes the request's credentials from a text of the service, in case
-// it repeats them.
-func redact(req *http.Request, text string) string {
-	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
-	secrets := []string{token}
-	if strings.EqualFold(scheme, "Basic") {
-		plain, _ := base64.StdEncoding.DecodeString(token)
-		_, password, _ := strings.Cut(string(plain), ":")
-		secrets = append(secrets, string(plain), password)
-	}
-	for _, s := range secrets {
-		if len(s) < 4 {
-			continue // too short to be told from other text
-		}
-		escaped := fmt.Sprintf("%q", s)
-		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s), escaped[1 : len(escaped)-1]} {
-			text = strings.ReplaceAll(text, form, "[redacted]")
-		}
-	}
-	return text
 }
 
 // quote makes a text of the service printable: on one line, escaped, and no

@@ -85,7 +85,13 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], p *proof[T], n 
 		return Page[T]{}, err
 	}
 	if err := p.add(n, &a); err != nil {
-		return Page[T]{}, err
+		return Page[T]{}, c.hideIn(err)
+	}
+	if len(a.unknown) > 0 {
+		hidden := c.keys.secrets()
+		for i := range a.unknown {
+			a.unknown[i].Path = hidden.hide(a.unknown[i].Path)
+		}
 	}
 	return Page[T]{
 		Number: n, Pages: p.pages, Total: p.total, Items: a.items, Raw: r.body,
@@ -93,9 +99,12 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], p *proof[T], n 
 	}, nil
 }
 
-// maxRows is the longest answer that is walked. It bounds what a service that
-// makes up pages without end can cost.
-const maxRows = 100_000_000
+// maxRows and maxPages are the longest answer that is walked. They bound what a
+// service that makes up pages without end can cost.
+const (
+	maxRows  = 100_000_000
+	maxPages = 100_000
+)
 
 // proof follows a walk and refuses the first page that does not fit the pages
 // before it:
@@ -199,6 +208,9 @@ func (p *proof[T]) begin(g *pagination) error {
 	need := (g.totalRows + g.pageSize - 1) / g.pageSize
 	if g.totalPages != need && !(g.totalRows == 0 && g.totalPages == 1) {
 		return p.unproven(1, "%d pages for %s, %d a page", g.totalPages, count(g.totalRows, "row"), g.pageSize)
+	}
+	if need > maxPages {
+		return p.contract(1, "%d pages of %s, more than the cap of %d pages", need, count(g.pageSize, "row"), maxPages)
 	}
 	p.pages, p.total, p.size = max(1, int(need)), g.totalRows, g.pageSize
 	return nil

@@ -141,6 +141,9 @@ func reportQuery(from, to schema.Date, columns []string, creatives bool) url.Val
 type Totals struct {
 	Exists bool
 	Why    string // why there are none
+	// BeyondReach says that there are none because the first day lies further back than
+	// the report reaches.
+	BeyondReach bool
 	// ByDay has every day that was asked for; one without a row has the total
 	// zero. It is nil where there are none.
 	ByDay map[schema.Date]Total
@@ -178,14 +181,14 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	}
 	_, err := c.read(ctx, q)
 	if e, ok := errors.AsType[*ReadError](err); ok && e.Status == http.StatusBadRequest {
-		return Totals{Why: e.Reason}, nil
+		return Totals{Why: e.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
 	}
 	if err != nil {
 		return Totals{}, err
 	}
 	t, err := totalsOf(a, from, to)
 	if err != nil {
-		return Totals{}, &ReadError{What: q.what, Reason: reason(err), Status: http.StatusOK, Attempts: 1, Err: ErrContract}
+		return Totals{}, c.hideIn(&ReadError{What: q.what, Reason: reason(err), Status: http.StatusOK, Attempts: 1, Err: ErrContract})
 	}
 	return t, nil
 }
