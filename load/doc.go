@@ -5,10 +5,18 @@
 //
 //   - A published file always opens and is whole. Everything is built under
 //     staging/, verified, and committed all or none: [Staged.Publish].
+//   - A set of Parquet files that belong together is what manifest.json names: read
+//     the manifest, then the files, then look again. The set is of one generation if
+//     there is no commit.json and the manifest still has the same generation. Who
+//     reads the DuckDB file needs no such rule.
 //   - After any kill or fault, the next [Open] finishes what was committed and
 //     drops what was not. There is no third state.
 //   - The DuckDB file is made from the Parquet files and from nothing else, so it
-//     can be deleted at any time: [Store.Rebuild] makes it again.
+//     can be deleted at any time: a [Publication] with Fresh makes it again. It gives
+//     them back in turn: a damaged Parquet file is restored from it where the bytes
+//     prove equal.
+//   - Every byte that is published is covered by a SHA-256: the files' in the
+//     manifest, the manifest's and the commit record's in themselves.
 //   - History never shrinks, and a day is replaced whole or not at all.
 //   - One writer at a time publishes, and only over the generation it has seen.
 //

@@ -226,8 +226,13 @@ func scene(t *testing.T) *sceneStores {
 
 var sceneRoot string
 
-// TestMain removes what the scenes share.
+// TestMain removes what the scenes share. It lets the test binary be a reader in a
+// process of its own.
 func TestMain(m *testing.M) {
+	if os.Getenv("TEST_PROCESS") == "reader" {
+		readUntilTold(os.Args[1])
+		return
+	}
 	code := m.Run()
 	if sceneRoot != "" {
 		os.RemoveAll(sceneRoot)

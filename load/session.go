@@ -1,0 +1,76 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/oklog/ulid/v2"
+
+	"spendsync/schema"
+)
+
+// Session asks the published DuckDB file one question after the other. All answers
+// are of one generation: that of the file as it was when the session began. The
+// file is opened as by [Ask]; the questions are ours and not checked before.
+type Session struct {
+	conn    *sql.Conn
+	stop    func() error
+	tempDir string
+}
+
+// OpenSession opens the published DuckDB file read-only. The session must be closed.
+func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, storage(err)
+	}
+	path := filepath.Join(dir, warehouseName)
+	if !exists(path) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+	}
+	s := &Session{tempDir: filepath.Join(os.TempDir(), "spendsync-session-"+ulid.Make().String())}
+	o.keepOrder, o.attach = true, path
+	if s.conn, s.stop, err = openEngine(ctx, o, s.tempDir, s.tempDir); err != nil {
+		return nil, openErr(err)
+	}
+	return s, nil
+}
+
+// Close ends the session.
+func (s *Session) Close() error {
+	return errors.Join(s.stop(), storage(os.RemoveAll(s.tempDir)))
+}
+
+// Query answers one question, all of it in memory.
+func (s *Session) Query(ctx context.Context, question string) (a Answer, err error) {
+	rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+question+"\n)")
+	if err != nil {
+		return a, stopped(ctx, duckErr(question, err))
+	}
+	defer rows.Close()
+	if a.Columns, err = rows.Columns(); err != nil {
+		return a, err
+	}
+	for rows.Next() {
+		row := make([]schema.Null[string], len(a.Columns))
+		cells := make([]any, len(row))
+		texts := make([]*string, len(row))
+		for i := range cells {
+			cells[i] = &texts[i]
+		}
+		if err := rows.Scan(cells...); err != nil {
+			return a, err
+		}
+		for i, t := range texts {
+			if t != nil {
+				row[i] = schema.Some(*t)
+			}
+		}
+		a.Rows = append(a.Rows, row)
+	}
+	return a, stopped(ctx, rows.Err())
+}
