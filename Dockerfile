@@ -1,20 +1,29 @@
-# syntax=docker/dockerfile:1
-# Build: docker build --build-arg VERSION=1.0.0 -t spendsync .
-FROM golang:1.26-bookworm AS build
+# Build: docker build --build-arg VERSION=1.0.0 --build-arg REVISION=$(git rev-parse HEAD) -t spendsync:1.0.0 .
+#
+# Everything comes from this one image, pinned by its version, and from the modules
+# that go.sum pins by their content. Who wants more appends the digest of the
+# architecture: golang:1.26.8-bookworm@sha256:...
+FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN go mod download
+RUN go mod download && go mod verify
 COPY . .
 ARG VERSION=devel
-# cgo links DuckDB, which needs the C++ runtime of the image below.
-RUN CGO_ENABLED=1 go build -trimpath -ldflags "-s -w -X main.buildVersion=${VERSION}" -o /out/spendsync ./cmd/spendsync
+RUN cmd/spendsync/deploy/image.sh "$VERSION" /out
 
-# A glibc image with libstdc++ and CA certificates, no shell, user 65532.
-# Chicago's zone data is inside the binary.
-FROM gcr.io/distroless/cc-debian12:nonroot
-COPY --from=build /out/spendsync /usr/local/bin/spendsync
+# The binary, the libraries that it names, CA certificates and a user: no shell, no
+# package manager. It runs with a read-only root; it writes to /data alone, and what
+# a query cannot hold in memory to /tmp.
+FROM scratch
+COPY --from=build /out/ /
+ARG VERSION=devel REVISION=unknown
+LABEL org.opencontainers.image.title="spendsync" \
+      org.opencontainers.image.description="Copies a push advertising account's spend report into Parquet and DuckDB, provably complete" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.base.name="docker.io/library/golang:1.26.8-bookworm"
 USER 65532:65532
-ENV SPENDSYNC_DATA_DIR=/data
+ENV SPENDSYNC_DATA_DIR=/data SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 VOLUME /data
 ENTRYPOINT ["/usr/local/bin/spendsync"]
 CMD ["sync"]

@@ -14,9 +14,9 @@ import (
 	"spendsync/schema"
 )
 
-// manifestFormat is the version of manifest.json itself. The first had no
+// ManifestFormat is the version of manifest.json itself. The first had no
 // checksums of itself and of the ledger.
-const manifestFormat = 2
+const ManifestFormat = 2
 
 const (
 	manifestName  = "manifest.json"
@@ -38,6 +38,8 @@ type Manifest struct {
 	// Views tells apart the views that the DuckDB file has and the marts were written
 	// with; empty where one failed.
 	Views string `json:"views,omitempty"`
+	// MartsOf is what Views was in the first format; it is read past.
+	MartsOf string `json:"marts_of,omitempty"`
 }
 
 // Warehouse is the DuckDB file of the generation.
@@ -155,9 +157,9 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	if err := json.Unmarshal(b, &head); err != nil {
 		return nil, damaged(manifestName, mendBackup, "it is not readable: %v", err)
 	}
-	if head.Format > manifestFormat || head.SchemaVersion > schema.Version {
+	if head.Format > ManifestFormat || head.SchemaVersion > schema.Version {
 		return nil, fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
-			manifestName, head.Format, head.SchemaVersion, head.Version, manifestFormat, schema.Version, ErrNewer)
+			manifestName, head.Format, head.SchemaVersion, head.Version, ManifestFormat, schema.Version, ErrNewer)
 	}
 	m := newManifest()
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -165,6 +167,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	if err := d.Decode(m); err != nil {
 		return nil, damaged(manifestName, mendBackup, "it is not readable: %v", err)
 	}
+	m.MartsOf = ""
 	if m.Format > 1 && !sealed {
 		return nil, damaged(manifestName, mendBackup, "it lacks its checksum")
 	}
@@ -181,7 +184,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 }
 
 func newManifest() *Manifest {
-	return &Manifest{Format: manifestFormat, SchemaVersion: schema.Version, Accounts: map[string]*Account{}}
+	return &Manifest{Format: ManifestFormat, SchemaVersion: schema.Version, Accounts: map[string]*Account{}}
 }
 
 func (a *Account) fill() {
@@ -216,7 +219,7 @@ func (m *Manifest) account(name string) *Account {
 // encode gives the manifest its checksum. What is written is always of the
 // newest format.
 func (m *Manifest) encode() ([]byte, error) {
-	m.Format, m.Checksum = manifestFormat, unsealed
+	m.Format, m.Checksum = ManifestFormat, unsealed
 	b, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		return nil, err

@@ -52,10 +52,14 @@ type config struct {
 
 	KeepRaw       bool          `env:"KEEP_RAW, default=true" doc:"keep the replies behind the stored days"`
 	LockWait      time.Duration `env:"LOCK_WAIT, default=5m" doc:"how long to wait for the store's lock"`
+	StopGrace     time.Duration `env:"STOP_GRACE, default=8s" doc:"how long after a signal what is complete may still be published"`
 	DuckDBMemory  string        `env:"DUCKDB_MEMORY" doc:"DuckDB's memory limit, such as 512MiB" from:"half of the cgroup's limit"`
 	DuckDBThreads int           `env:"DUCKDB_THREADS" doc:"DuckDB's threads" from:"the cgroup's processors"`
 
 	Thresholds map[string]string `env:"THRESHOLDS, separator==" doc:"other values for mart.threshold, such as block_spend_in_targets=2,balance_stop=0"`
+
+	MetricsFile string `env:"METRICS_FILE" doc:"file for Prometheus' textfile collector, written at the end of every run; one an account" from:"none"`
+	Pushgateway secret `env:"PUSHGATEWAY_URL" doc:"Prometheus Pushgateway that every run tells its end; may hold user:password@" from:"none"`
 
 	LogFormat string `env:"LOG_FORMAT" doc:"text or json" from:"text on a terminal, else json"`
 	LogLevel  string `env:"LOG_LEVEL, default=info" doc:"debug, info, warn or error"`
@@ -79,17 +83,23 @@ func (secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 // readConfig reads and checks the variables. An empty variable is an unset one:
 // that is what a manifest means that lists it without a value.
 func readConfig(ctx context.Context, environ []string) (*config, error) {
+	env := ourVariables(environ)
+	c := &config{unknown: unknownVariables(env)}
+	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c, Lookuper: envconfig.MapLookuper(env)}); err != nil {
+		return nil, usage("%s", configError(err))
+	}
+	return c, c.check()
+}
+
+// ourVariables are the variables with our prefix, without it.
+func ourVariables(environ []string) map[string]string {
 	env := map[string]string{}
 	for _, kv := range environ {
 		if k, v, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(k, envPrefix) && v != "" {
 			env[strings.TrimPrefix(k, envPrefix)] = v
 		}
 	}
-	c := &config{unknown: unknownVariables(env)}
-	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c, Lookuper: envconfig.MapLookuper(env)}); err != nil {
-		return nil, usage("%s", configError(err))
-	}
-	return c, c.check()
+	return env
 }
 
 // configError names the variable as the user knows it.
@@ -126,6 +136,8 @@ func (c *config) check() error {
 		return usage("%sRETRY_BUDGET=%s is negative", envPrefix, c.RetryBudget)
 	case c.LockWait < 0:
 		return usage("%sLOCK_WAIT=%s is negative", envPrefix, c.LockWait)
+	case c.StopGrace < 0:
+		return usage("%sSTOP_GRACE=%s is negative", envPrefix, c.StopGrace)
 	case c.DuckDBThreads < 0:
 		return usage("%sDUCKDB_THREADS=%d is negative", envPrefix, c.DuckDBThreads)
 	case c.DuckDBMemory != "" && !duckMemory.MatchString(c.DuckDBMemory):
@@ -138,17 +150,17 @@ func (c *config) check() error {
 	if _, err := queries.Views(c.Thresholds); err != nil {
 		return usage("%sTHRESHOLDS: %v", envPrefix, err)
 	}
-	return nil
+	return c.checkMetrics()
 }
 
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
 
 // credentials are what the two interfaces ask for, read from their variables or
-// files.
+// files. Its fields are exported so that fmt asks them how to print.
 type credentials struct {
-	apiKey         secret
-	user           string
-	reportPassword secret
+	APIKey         secret
+	User           string
+	ReportPassword secret
 }
 
 // credentials reads the secrets. Files are read each time, so that a rotated
@@ -161,14 +173,14 @@ func (c *config) credentials() (k credentials, err error) {
 			return k, usage("%s%s is not set; see 'spendsync help config'", envPrefix, v.name)
 		}
 	}
-	k.user = c.ReportUser
-	if strings.ContainsRune(k.user, ':') {
+	k.User = c.ReportUser
+	if strings.ContainsRune(k.User, ':') {
 		return k, usage("%sREPORT_USER has a colon, which HTTP Basic cannot carry", envPrefix)
 	}
-	if k.apiKey, err = readSecret("API_KEY", c.APIKey, c.APIKeyFile); err != nil {
+	if k.APIKey, err = readSecret("API_KEY", c.APIKey, c.APIKeyFile); err != nil {
 		return k, err
 	}
-	k.reportPassword, err = readSecret("REPORT_PASSWORD", c.ReportPass, c.ReportPassF)
+	k.ReportPassword, err = readSecret("REPORT_PASSWORD", c.ReportPass, c.ReportPassF)
 	return k, err
 }
 
@@ -225,13 +237,13 @@ func (c *config) advertiserClient(log *slog.Logger) (*extract.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	auth := newAuthorization("Bearer " + string(k.apiKey))
+	auth := newAuthorization("Bearer " + string(k.APIKey))
 	client, err := extract.NewClient(extract.Options{
 		BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
 		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: "spendsync/" + version(), Log: log, Transport: c.transport,
 		Reload: func() bool {
 			k, err := c.credentials()
-			return err == nil && auth.replace("Bearer "+string(k.apiKey))
+			return err == nil && auth.replace("Bearer "+string(k.APIKey))
 		},
 	})
 	if err != nil {
@@ -241,7 +253,7 @@ func (c *config) advertiserClient(log *slog.Logger) (*extract.Client, error) {
 }
 
 func basic(k credentials) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.user+":"+string(k.reportPassword)))
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(k.User+":"+string(k.ReportPassword)))
 }
 
 // resources fills in what follows from the machine: half of the memory that the
@@ -274,6 +286,7 @@ func variables() []variable {
 			continue
 		}
 		name, fallback, _ := strings.Cut(f.Tag.Get("env"), ", default=")
+		name, _, _ = strings.Cut(name, ",")
 		switch {
 		case f.Tag.Get("required") == "true":
 			fallback = "required"

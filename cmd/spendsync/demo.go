@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 
 	"spendsync/extract/adsim"
 	"spendsync/load"
-	"spendsync/queries"
 	"spendsync/schema"
 )
 
@@ -25,6 +22,7 @@ func (a *app) demoCommand() *cobra.Command {
 	dir, rows := "demo-data", 2500
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
+		Example: "  spendsync demo\n  spendsync demo --dir /tmp/demo --rows-per-day 20000",
 		Long: "Starts the simulated service in this process, syncs its account into ./demo-data, lets the service restate some days,\n" +
 			"syncs again, and asks the warehouse a few questions. The sync is the same as ever; only its address is another.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), dir, rows) },
@@ -50,6 +48,9 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 	}
 	out := a.stdout
 	sync := func() error {
+		if err := a.setUp(ctx); err != nil { // a run of its own
+			return err
+		}
 		return a.sync(ctx, "sync", func(s *load.Store) (plan, error) {
 			return planDays(a.cfg.Account, a.now(), s.Account(), a.planOptions()), nil
 		})
@@ -77,8 +78,8 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return err
 	}
 	a.printStatus(st, 7)
-	for _, name := range []string{"spend_by_day", "top_campaigns", "costly_sources", "what_changed", "settings_changed"} {
-		if err := a.printAsk(ctx, dir, name); err != nil {
+	for _, ask := range [][]string{{"spend_by_day"}, {"top_campaigns", "rows=5"}, {"sources_to_block", "rows=5"}, {"restated"}, {"settings_changed"}} {
+		if err := a.printAsk(ctx, dir, ask[0], ask[1:]...); err != nil {
 			return err
 		}
 	}
@@ -91,7 +92,7 @@ Now open it:
   duckdb -readonly %[1]s
   python3 -c "import duckdb; print(duckdb.connect('%[1]s', read_only=True).sql('FROM spend_daily LIMIT 5'))"
   duckdb -c "SELECT report_date, sum(spend) FROM read_parquet('%[2]s') GROUP BY 1 ORDER BY 1"
-and look at it with: SPENDSYNC_DATA_DIR=%[3]s spendsync status | verify | plan | tables
+and look at it with: SPENDSYNC_DATA_DIR=%[3]s spendsync query | status | verify | plan | tables
 `, filepath.Join(full, "warehouse.duckdb"), filepath.Join(full, "parquet", "spend_daily", "*", "*", "data.parquet"), dir)
 	return nil
 }
@@ -137,42 +138,20 @@ func withoutOurs(environ []string) []string {
 }
 
 // printAsk asks the warehouse a ready question and shows the answer.
-func (a *app) printAsk(ctx context.Context, dir, name string) error {
-	ask, err := queries.Find(name)
+func (a *app) printAsk(ctx context.Context, dir, name string, params ...string) (err error) {
+	q, err := a.question([]string{name}, queryFlags{params: params}, nil)
 	if err != nil {
 		return err
 	}
-	answer, err := load.Query(ctx, dir, ask.SQL)
+	result, err := load.Ask(ctx, dir, q.Question, a.loadOptions())
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "\n%s\n\n", ask.Question)
-	t := newTable(a.stdout, answer.Columns...)
-	t.alignRight(numberColumns(answer)...)
-	for _, r := range answer.Rows {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			if cells[i] = "-"; c.Valid {
-				cells[i] = c.V
-			}
-		}
-		t.row(cells...)
+	defer func() { err = errors.Join(err, result.Close()) }()
+	fmt.Fprintln(a.stdout)
+	n := queryAnswer{result: result, question: q}
+	if isTerminal(a.stdout) {
+		n.width = terminalWidth(a.stdout)
 	}
-	t.print()
-	return nil
-}
-
-// numberColumns are the columns, counted from 1, that hold nothing but numbers.
-func numberColumns(a load.Answer) []int {
-	var numbers []int
-	for i := range a.Columns {
-		isNumber := func(r []schema.Null[string]) bool {
-			_, err := strconv.ParseFloat(r[i].V, 64)
-			return err == nil || !r[i].Valid
-		}
-		if !slices.ContainsFunc(a.Rows, func(r []schema.Null[string]) bool { return !isNumber(r) }) {
-			numbers = append(numbers, i+1)
-		}
-	}
-	return numbers
+	return n.write(ctx, a.stdout, "table")
 }

@@ -51,7 +51,7 @@ var exitCodes = []exitCode{
 	{exitLocked, "another run holds the lock", "no", "that run goes on", "wait for it; the lock dies with its process"},
 	{exitNewer, "the warehouse is newer than this binary", "no", "nothing was written", "use the newer version of spendsync"},
 	{exitDayAtRisk, "published, but a report day is lost or leaves the reach within 3 days unproven", "no, page someone", "what is published is proven", "find out today why the day cannot be read: after it leaves the 32-day reach it is gone"},
-	{exitStopped, "stopped by a signal; what was complete is published", "yes", "what was complete is published", "run it again"},
+	{exitStopped, "stopped by a signal; what was complete is published", "yes", "what is published is whole, and what is not is read again by the next run", "run it again"},
 }
 
 func exitInfo(code int) exitCode {

@@ -17,5 +17,7 @@ func main() {
 	// second one has its usual effect at once; nothing published is harmed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	a := newApp(os.Environ(), os.Stdout, os.Stderr)
+	a.giveUp = os.Exit
+	os.Exit(a.run(ctx, os.Args[1:]))
 }

@@ -24,6 +24,14 @@ type outcome struct {
 
 func (o *outcome) Error() string { return o.happens }
 
+// exitOf is the exit code of a command that ended so.
+func exitOf(err error) int {
+	if o, ok := err.(*outcome); ok {
+		return o.code
+	}
+	return codeOf(err)
+}
+
 // failure is one thing that a run could not read.
 type failure struct {
 	what string // "spend 2026-11-20", "control totals"

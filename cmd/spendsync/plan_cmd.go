@@ -12,6 +12,7 @@ import (
 func (a *app) planCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "plan", Short: "Show which days a sync would read now, why, and at what cost",
+		Example: "  spendsync plan\n  spendsync plan --json | jq .requests",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err

@@ -95,66 +95,105 @@ func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestSync_KilledAtRandom kills a sync -9 at random moments, several times, while
-// the service restates days between; one clean run must end in the state of a
-// store that was never disturbed.
+// killed counts at which moments runs were killed.
+type killed struct{ starting, staging, committing, ended, finished int }
+
+func (k *killed) String() string {
+	all := max(1, k.starting+k.staging+k.committing+k.ended)
+	return fmt.Sprintf("%d killed before the first staged file, %d between it and the commit record, %d between the record and the last rename (%d%% between the first staged file and the last rename), %d after it; %d finished before the kill",
+		k.starting, k.staging, k.committing, (k.staging+k.committing)*100/all, k.ended, k.finished)
+}
+
+// note sees where a dead run has come to.
+func (k *killed) note(w *world, before int64, died bool) {
+	staged, _ := filepath.Glob(w.dir + "/staging/*/*")
+	_, err := os.Stat(w.dir + "/commit.json")
+	m, _ := load.ReadManifest(w.dir)
+	switch {
+	case !died:
+		k.finished++
+	case m != nil && m.Generation > before:
+		k.ended++
+	case err == nil:
+		k.committing++
+	case len(staged) > 0:
+		k.staging++
+	default:
+		k.starting++
+	}
+}
+
+// TestSync_KilledAtRandom kills runs -9 at random moments, several times, while the
+// service restates days between; one clean run must end in the state of a store
+// that was never disturbed. SPENDSYNC_TEST_KILLS says how often.
 func TestSync_KilledAtRandom(t *testing.T) {
 	skipShort(t)
-	kills := 6
+	kills := 9
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
 		kills = n
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
-	w := newWorld(t)
-	w.env["PAGE_SIZE"], w.env["REREAD_AFTER"] = "20", "0s"
-
+	// The run is short, so that there can be many: few rows, and mostly a backfill of
+	// few days without the settings.
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 3, 2, 20, 20 })
+	w.env["REREAD_AFTER"] = "0s"
 	w.must("sync")
+	few := []string{"backfill", "--from", (w.today() - 3).String(), "--to", (w.today() - 1).String()}
 	begin := time.Now()
-	if out, err := w.start(t.Context(), "sync").CombinedOutput(); err != nil {
+	if out, err := w.start(t.Context(), few...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	whole := time.Since(begin)
-	died, inCommit, finished := 0, 0, 0
+	count := &killed{}
 	for i := range kills {
-		day := w.today() - 1 - schema.Date(r.IntN(30))
-		if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: i % 20}); err != nil {
+		day := w.today() - 1 - schema.Date(r.IntN(3))
+		if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: i % 10}); err != nil {
 			t.Fatal(err)
 		}
-		cmd := w.start(t.Context(), "sync")
+		args := few
+		if i%20 == 7 {
+			args = []string{"sync"}
+		}
+		before, err := load.ReadManifest(w.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := w.start(t.Context(), args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// A third of the kills waits for the publishing to begin and a third for the
-		// commit, for these are short.
-		switch i % 3 {
+		// A fifth of the kills comes at any moment; two fifths wait for the first
+		// staged file, and two for the commit, which are short.
+		switch i % 5 {
 		case 0:
 			time.Sleep(time.Duration(r.Int64N(int64(whole))))
-		case 1:
-			w.await(cmd.Process, "staging/*/warehouse.duckdb.staged")
-			time.Sleep(time.Duration(r.Int64N(int64(whole) / 5)))
-		case 2:
+		case 1, 2:
+			w.await(cmd.Process, "staging/*/*")
+			time.Sleep(time.Duration(r.Int64N(int64(whole) / 2)))
+		case 3:
 			w.await(cmd.Process, "commit.json")
 			time.Sleep(time.Duration(r.Int64N(int64(2 * time.Millisecond))))
+		case 4:
+			w.await(cmd.Process, "staging/*/manifest.json.staged")
+			time.Sleep(time.Duration(r.Int64N(int64(4 * time.Millisecond))))
 		}
 		cmd.Process.Kill()
-		if cmd.Wait(); cmd.ProcessState.ExitCode() == -1 {
-			died++
-			if _, err := os.Stat(w.dir + "/commit.json"); err == nil {
-				inCommit++
-			}
-		} else {
-			finished++
-		}
+		cmd.Wait()
+		count.note(w, before.Generation, cmd.ProcessState.ExitCode() == -1)
 		// Whatever the moment, what is published opens.
 		if _, err := load.Query(t.Context(), w.dir, readerQuestion); err != nil {
 			t.Fatalf("after kill %d: %v", i, err)
 		}
+		if i%50 == 49 {
+			w.must("verify")
+			t.Logf("%d: %s", i+1, count)
+		}
 	}
-	t.Logf("%d runs killed, %d of them in the middle of a commit, %d finished before the kill", died, inCommit, finished)
-	if died == 0 {
-		t.Error("no run was killed")
+	t.Log(count)
+	if died := kills - count.finished; died == 0 || kills >= 100 && (count.staging+count.committing)*3 < died {
+		t.Error("too few runs were killed between the first staged file and the last rename")
 	}
 	w.must("sync")
 	w.checkTruth()
@@ -166,7 +205,7 @@ func TestSync_KilledAtRandom(t *testing.T) {
 
 // await waits until a file of the store appears, or the run is over.
 func (w *world) await(p *os.Process, pattern string) {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
 		if found, _ := filepath.Glob(w.dir + "/" + pattern); len(found) > 0 {
 			return
 		}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
 	"spendsync/load"
@@ -17,6 +17,10 @@ import (
 func (a *app) rebuildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
+		Long: "Builds the DuckDB file from nothing but the Parquet files and the ledger.\n" +
+			"A Parquet file or ledger that is damaged is first restored from the old DuckDB file, if that one is whole: it is taken\n" +
+			"only if it proves to be what was published. What cannot be restored is named, and nothing is published then.",
+		Example: "  spendsync rebuild",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
@@ -46,6 +50,7 @@ func (m *mender) note(day schema.Date, err error) {
 // mend opens the store, does its work, and publishes a generation whose DuckDB
 // file is built from nothing.
 func (a *app) mend(ctx context.Context, command string, work func(*mender) error) error {
+	ignoreBrokenPipe() // the data does not depend on who reads the log
 	dir, err := a.cfg.dataDir()
 	if err != nil {
 		return err
@@ -58,7 +63,7 @@ func (a *app) mend(ctx context.Context, command string, work func(*mender) error
 	if store.Manifest() == nil {
 		return fmt.Errorf("%s: %w", dir, load.ErrEmpty)
 	}
-	m := &mender{app: a, runID: ulid.Make().String(), start: a.now(), store: store}
+	m := &mender{app: a, runID: a.runID, start: a.now(), store: store}
 	if m.staged, err = store.Begin(m.runID); err != nil {
 		return err
 	}
@@ -94,6 +99,9 @@ func (m *mender) row(command string, o load.Outlook) schema.Run {
 	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
 	if command == "replay" {
 		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d without replies", o.Generation, count(m.replayed, "day"), m.changed, m.skipped)
+	}
+	if n := len(o.Restored); n > 0 {
+		text += fmt.Sprintf("; %s restored: %s", count(n, "damaged file"), strings.Join(o.Restored[:min(n, 5)], ", "))
 	}
 	code := exitOK
 	var errs []error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -26,26 +28,33 @@ type app struct {
 	environ        []string
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
+	giveUp         func(code int)    // ends the process; nil: nobody but run itself ends a command
 
 	cfg    *config
 	log    *slog.Logger
 	screen *screen
 	json   bool
 	full   bool // sync reads archived campaigns again
+
+	command     string // as it was called
+	runID       string // of the run that goes on, and on every line of its log
+	metricsTold bool   // of that run
+	trace       tracing
 }
 
 // run runs one command and returns the exit code. It is the whole program: main
 // adds signals and nothing else.
 func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
-	return a.run(ctx, args)
+	return newApp(environ, stdout, stderr).run(ctx, args)
+}
+
+func newApp(environ []string, stdout, stderr io.Writer) *app {
+	return &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
 	root := a.commands()
 	root.SetArgs(args)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	return a.end(err)
 }
@@ -56,9 +65,10 @@ func (a *app) end(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	code, told := codeOf(err), false
-	if o, ok := err.(*outcome); ok {
-		code, told = o.code, true
+	code := exitOf(err)
+	_, told := err.(*outcome)
+	if code == exitStopped && !told {
+		err = errors.New("stopped by a signal: " + placeOf(err))
 	}
 	if !told {
 		a.lastLine(slog.LevelError, oneLine(err.Error()), code)
@@ -105,17 +115,38 @@ func (a *app) commands() *cobra.Command {
 		return usage("%s: %v; see '%s --help'", cmd.CommandPath(), err, cmd.CommandPath())
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		a.syncCommand(), a.planCommand(), a.backfillCommand(), a.statusCommand(), a.verifyCommand(),
-		a.rebuildCommand(), a.replayCommand(), a.tablesCommand(), a.demoCommand(), a.versionCommand(), a.configTopic(),
+		a.syncCommand(), a.planCommand(), a.backfillCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(),
+		a.rebuildCommand(), a.replayCommand(), a.tablesCommand(), a.demoCommand(), a.queryCommand(), a.reportCommand(), a.cronjobCommand(), a.manCommand(), a.versionCommand(), a.configTopic(),
 	)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
 			c.Args = noArguments
 		}
 	}
+	root.SetOut(a.stdout) // before the library makes commands that write there
+	root.SetErr(a.stderr)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	addExamples(root)
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.command = cmd.Name() }
 	return root
+}
+
+// addExamples gives examples to the commands that come from the library.
+func addExamples(root *cobra.Command) {
+	root.Example = "  spendsync demo\n  spendsync check\n  spendsync sync\n  spendsync query last_week"
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Example = "  spendsync help sync\n  spendsync help config"
+		case "completion":
+			c.Example = "  source <(spendsync completion bash)"
+			for _, shell := range c.Commands() {
+				shell.Example = "  spendsync completion " + shell.Name()
+			}
+		}
+	}
 }
 
 func noArguments(cmd *cobra.Command, args []string) error {
@@ -134,9 +165,14 @@ func (a *app) setUp(ctx context.Context) error {
 	a.cfg.transport = a.transport
 	a.screen = newScreen(a.stderr, a.environ)
 	a.log = a.cfg.logger(a.stderr, a.screen)
+	a.runID = ulid.Make().String()
+	if a.cfg.jsonLogs(a.stderr) {
+		a.log = a.log.With("run", a.runID, "command", a.command, "account", a.cfg.Account)
+	}
 	for _, name := range a.cfg.unknown {
 		a.log.Warn("this variable is not one of ours and has no effect", "variable", envPrefix+name)
 	}
+	a.endAfterSignal(ctx)
 	return nil
 }
 
@@ -226,22 +262,30 @@ func version() string {
 var buildVersion string
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	sbom := false
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version",
+		Example: "  spendsync version --json\n  spendsync version --sbom | jq -r '.components[].purl'",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.json {
+			switch {
+			case sbom:
+				return writeSBOM(a.stdout)
+			case a.json:
 				return writeJSON(a.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
 			}
 			_, err := fmt.Fprintf(a.stdout, "spendsync %s (schema %d)\n", version(), schema.Version)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&sbom, "sbom", false, "print what this binary is made of, as CycloneDX in JSON")
+	return cmd
 }
 
 // configTopic is "help config": every variable, and the exit codes.
 func (a *app) configTopic() *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "The variables and the exit codes", Long: configHelp(),
+		Example: "  spendsync help config",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(a.stdout, configHelp())
 			return err
@@ -259,6 +303,8 @@ func configHelp() string {
 		}
 		b.WriteByte('\n')
 	}
+	b.WriteString("\nMetrics (" + envPrefix + "METRICS_FILE, " + envPrefix + "PUSHGATEWAY_URL):\n\n" + metricsHelp())
+	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by http/protobuf.\n")
 	b.WriteString("\nExit codes:\n\n" + exitTable())
 	return b.String()
 }

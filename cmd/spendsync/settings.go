@@ -73,13 +73,13 @@ func (s *syncer) refuseOtherAccount(ctx context.Context) error {
 // copySettings reads the settings and publishes their history as a generation of
 // its own. The numbers are published already; whatever fails here is named, and
 // the rest is stored.
-func (s *syncer) copySettings(ctx context.Context, report schema.Run) schema.Run {
+func (s *syncer) copySettings(ctx, publishing context.Context, report schema.Run) schema.Run {
 	n := &snapshot{
 		s: s, api: s.api, full: s.app.full, listed: map[string]bool{}, stubs: map[string]bool{}, known: map[string]bool{},
 		whole: map[string]bool{}, read: map[[2]string]bool{}, bids: map[string]bool{},
 	}
 	s.snapshot = n
-	row, err := n.run(ctx)
+	row, err := n.run(ctx, publishing)
 	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
 	if err == nil {
 		return row
@@ -100,7 +100,7 @@ func (s *syncer) copySettings(ctx context.Context, report schema.Run) schema.Run
 }
 
 // run reads, lays over the history, and publishes.
-func (n *snapshot) run(ctx context.Context) (row schema.Run, err error) {
+func (n *snapshot) run(ctx, publishing context.Context) (row schema.Run, err error) {
 	s := n.s
 	who, err := s.identity()
 	switch {
@@ -120,13 +120,15 @@ func (n *snapshot) run(ctx context.Context) (row schema.Run, err error) {
 	defer staged.Discard()
 	var account sync.WaitGroup
 	var money *accountRead
-	account.Go(func() { money = n.readAccount(ctx, who) })
-	n.readSettings(ctx)
+	account.Go(func() {
+		_ = s.app.traced(ctx, "read account", func(ctx context.Context) error { money = n.readAccount(ctx, who); return nil })
+	})
+	_ = s.app.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
 	account.Wait()
 	if n.at == 0 {
 		n.at = schema.InstantOf(s.app.now())
 	}
-	if err := n.stage(staged); err != nil {
+	if err := s.app.traced(ctx, "stage settings", func(context.Context) error { return n.stage(staged) }); err != nil {
 		return row, err
 	}
 	if money != nil {
@@ -138,12 +140,15 @@ func (n *snapshot) run(ctx context.Context) (row schema.Run, err error) {
 	staged.PutSettled(n.settledCampaigns())
 	s.tally.failures = append(s.tally.failures, n.failures...)
 	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
-	_, err = staged.Publish(context.WithoutCancel(ctx), load.Publication{
-		Since: s.plan.Reach, Entities: n.entities,
-		Run: func(o load.Outlook) schema.Run {
-			row = s.publishedRow(o)
-			return row
-		},
+	err = s.app.traced(publishing, "publish settings", func(ctx context.Context) error {
+		_, err := staged.Publish(ctx, load.Publication{
+			Since: s.plan.Reach, Entities: n.entities,
+			Run: func(o load.Outlook) schema.Run {
+				row = s.publishedRow(o)
+				return row
+			},
+		})
+		return err
 	})
 	n.failures = nil // they have been handed over
 	return row, err

@@ -243,18 +243,32 @@ func (n *snapshot) readSources(ctx context.Context, campaign string) (read trans
 // readReportCreatives asks the report for the creatives of the whole reach: for
 // the addresses of their images, and for those that only the report knows.
 func (n *snapshot) readReportCreatives(ctx context.Context) {
-	for page, err := range n.s.report.ReportCreatives(ctx, n.s.plan.Reach, n.s.plan.Today, n.s.app.cfg.PageSize) {
-		if err == nil {
-			var lines []transform.ReportCreative
-			lines, err = transform.ReportCreatives(page)
-			n.lines = append(n.lines, lines...)
-		}
-		if err != nil {
-			n.lines = nil
-			n.fail("listing", "creatives of the report", "failed", err)
-			return
-		}
+	from := n.s.plan.Reach
+	err := n.readReportCreativesSince(ctx, from)
+	for errors.Is(err, extract.ErrUnreachable) && from < n.s.plan.Reach+2 {
+		// The first day has left the reach since the plan was made.
+		from++
+		err = n.readReportCreativesSince(ctx, from)
 	}
+	if err != nil {
+		n.lines = nil
+		n.fail("listing", "creatives of the report", "failed", err)
+	}
+}
+
+func (n *snapshot) readReportCreativesSince(ctx context.Context, from schema.Date) error {
+	n.lines = nil
+	for page, err := range n.s.report.ReportCreatives(ctx, from, n.s.plan.Today, n.s.app.cfg.PageSize) {
+		if err != nil {
+			return err
+		}
+		lines, err := transform.ReportCreatives(page)
+		if err != nil {
+			return err
+		}
+		n.lines = append(n.lines, lines...)
+	}
+	return nil
 }
 
 // stage lays what was seen over the stored history.

@@ -199,6 +199,10 @@ func (s *syncer) control(ctx context.Context, day schema.Date, read *dayRead, fr
 	if err != nil {
 		return "", fmt.Errorf("the control total: %w", err)
 	}
+	if again.BeyondReach {
+		// The pages were read just before the day left the reach, and never can be again.
+		return s.withoutTotals(ctx, day, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
+	}
 	if !again.Exists {
 		// Asked for one day alone, a day without rows has no total to show.
 		again.ByDay = map[schema.Date]extract.Total{day: {}}

@@ -36,7 +36,8 @@ func (a *app) statusCommand() *cobra.Command {
 	weeks := 7
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show coverage as a calendar, freshness, and days at risk",
-		Long: "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is asked of the service.",
+		Example: "  spendsync status\n  spendsync status --weeks 0\n  spendsync status --json | jq '.accounts[].days_at_risk'",
+		Long:    "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is asked of the service.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err

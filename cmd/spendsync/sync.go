@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -26,11 +25,13 @@ func (a *app) syncCommand() *cobra.Command {
 			"Exit codes:\n\n" + exitTable(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			return a.sync(cmd.Context(), "sync", func(s *load.Store) (plan, error) {
-				return planDays(a.cfg.Account, a.now(), s.Account(), a.planOptions()), nil
+			return a.asRun(cmd.Context(), func() error {
+				if err := a.setUp(cmd.Context()); err != nil {
+					return err
+				}
+				return a.sync(cmd.Context(), "sync", func(s *load.Store) (plan, error) {
+					return planDays(a.cfg.Account, a.now(), s.Account(), a.planOptions()), nil
+				})
 			})
 		},
 	}
@@ -44,25 +45,27 @@ func (a *app) backfillCommand() *cobra.Command {
 		Use: "backfill --from DAY --to DAY", Short: "Read the days of a range again, whatever is known of them",
 		Example: "  spendsync backfill --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.setUp(cmd.Context()); err != nil {
-				return err
-			}
-			first, err := schema.ParseDate(from)
-			if err != nil {
-				return usage("--from: %v", err)
-			}
-			last, err := schema.ParseDate(to)
-			if err != nil {
-				return usage("--to: %v", err)
-			}
-			makePlan := func(known *load.Account) (plan, error) {
-				return planRange(a.cfg.Account, a.now(), known, first, last, a.planOptions())
-			}
-			// Refuse an impossible range before anything is opened or asked.
-			if _, err := makePlan(&load.Account{}); err != nil {
-				return err
-			}
-			return a.sync(cmd.Context(), "backfill", func(s *load.Store) (plan, error) { return makePlan(s.Account()) })
+			return a.asRun(cmd.Context(), func() error {
+				if err := a.setUp(cmd.Context()); err != nil {
+					return err
+				}
+				first, err := schema.ParseDate(from)
+				if err != nil {
+					return usage("--from: %v", err)
+				}
+				last, err := schema.ParseDate(to)
+				if err != nil {
+					return usage("--to: %v", err)
+				}
+				makePlan := func(known *load.Account) (plan, error) {
+					return planRange(a.cfg.Account, a.now(), known, first, last, a.planOptions())
+				}
+				// Refuse an impossible range before anything is opened or asked.
+				if _, err := makePlan(&load.Account{}); err != nil {
+					return err
+				}
+				return a.sync(cmd.Context(), "backfill", func(s *load.Store) (plan, error) { return makePlan(s.Account()) })
+			})
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first Chicago day, YYYY-MM-DD")
@@ -82,9 +85,7 @@ type syncer struct {
 	staged *load.Staged // of the report
 	plan   plan
 	totals func(context.Context) (extract.Totals, error)
-	// publishing outlasts a signal for as long as a signal leaves to publish.
-	publishing context.Context
-	bar        *progress
+	bar    *progress
 
 	identity func() (identity, error) // whom the key acts for; waits for the answer
 	snapshot *snapshot                // nil until the settings are read
@@ -102,7 +103,8 @@ type syncer struct {
 
 // sync runs the order of steps: open the store, plan, read and prove the days,
 // publish what is proven, tell how it ended.
-func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Store) (plan, error)) error {
+func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Store) (plan, error)) (ended error) {
+	ignoreBrokenPipe() // the data does not depend on who reads the log
 	report, err := a.cfg.reportClient(a.log)
 	if err != nil {
 		return err
@@ -111,6 +113,8 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	if err != nil {
 		return err
 	}
+	defer report.Close()
+	defer api.Close()
 	dir, err := a.cfg.dataDir()
 	if err != nil {
 		return err
@@ -124,35 +128,45 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	if err != nil {
 		return err
 	}
-	pctx, cancel := a.publishing(ctx)
-	defer cancel()
-	s := &syncer{app: a, runID: ulid.Make().String(), cmd: command, start: a.now(), report: report, api: api, store: store, plan: p, publishing: pctx}
+	ctx = a.startTrace(ctx, command, a.runID)
+	defer func() { a.endTrace(ctx, exitOf(ended)) }()
+	publishing, release := a.publishing(ctx)
+	defer release()
+	s := &syncer{app: a, runID: a.runID, cmd: command, start: a.now(), report: report, api: api, store: store, plan: p}
 	if s.staged, err = store.Begin(s.runID); err != nil {
 		return err
 	}
 	defer s.staged.Discard()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // nothing that the run began goes on after it
 	s.tally.planned = len(p.Read)
-	a.log.Info("run started", "run", s.runID, "command", command, "account", a.cfg.Account, "days", len(p.Read), "requests", p.Requests, "data_dir", dir)
+	a.log.Info("run started", "days", len(p.Read), "requests", p.Requests, "data_dir", dir)
 
 	s.identify(ctx)
 	s.bar = a.screen.progress("days", len(p.Read))
 	s.readDays(ctx)
 	s.bar.done()
 	if err := s.refuseOtherAccount(ctx); err != nil {
-		return s.fail(err)
+		return s.fail(ctx, err)
 	}
-	row, err := s.publishReport()
-	if err != nil {
-		return s.fail(err)
+	if err := s.refuseClockAhead(); err != nil {
+		return s.fail(ctx, err)
+	}
+	var row schema.Run
+	if err := a.traced(publishing, "publish report", func(ctx context.Context) (err error) {
+		row, err = s.publishReport(ctx)
+		return err
+	}); err != nil {
+		return s.fail(ctx, err)
 	}
 	switch {
 	case command != "sync" || s.tally.stopped:
 	case ctx.Err() != nil:
 		row = s.withoutSettings()
 	default:
-		row = s.copySettings(ctx, row)
+		row = s.copySettings(ctx, publishing, row)
 	}
-	return s.tell(row)
+	return s.tell(ctx, row)
 }
 
 // readDays reads the planned days, several at a time, oldest first. What fails
@@ -183,7 +197,7 @@ func (s *syncer) readDays(ctx context.Context) {
 			if err := gctx.Err(); err != nil {
 				return nil // told below: the day was not read
 			}
-			err := s.copyDay(gctx, d)
+			err := s.copyDayTraced(gctx, d)
 			if err != nil && fatal(err) {
 				return err
 			}
@@ -227,7 +241,7 @@ func (s *syncer) noteUnread(cause error) {
 
 // publishReport publishes the days that are proven. A day that fails keeps no
 // other back; a report of which no day is proven publishes nothing.
-func (s *syncer) publishReport() (row schema.Run, err error) {
+func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) {
 	for _, f := range s.tally.failures {
 		if errors.Is(f.err, load.ErrStorage) {
 			return row, f.err
@@ -241,7 +255,7 @@ func (s *syncer) publishReport() (row schema.Run, err error) {
 		return row, errors.Join(errs...)
 	}
 	// A signal stops the reading, not at once the publishing of what is complete.
-	_, err = s.staged.Publish(s.publishing, load.Publication{
+	_, err = s.staged.Publish(ctx, load.Publication{
 		Since: s.plan.Reach, Unknown: s.seen, Steps: s.steps,
 		Run: func(o load.Outlook) schema.Run {
 			s.outlook = o
@@ -267,7 +281,7 @@ func (s *syncer) publishedRow(o load.Outlook) schema.Run {
 }
 
 // fail records a run that published nothing, and tells why.
-func (s *syncer) fail(cause error) error {
+func (s *syncer) fail(ctx context.Context, cause error) error {
 	code := codeOf(cause)
 	if s.tally.nothing() {
 		code = s.tally.unpublishedCode()
@@ -279,7 +293,7 @@ func (s *syncer) fail(cause error) error {
 	if !s.tally.nothing() {
 		text = "nothing published: " + oneLine(cause.Error())
 	}
-	if code == exitStopped {
+	if code == exitStopped && !s.tally.nothing() {
 		text = "stopped by a signal before anything was published: " + placeOf(cause)
 	}
 	row := s.runRow(code, text, false)
@@ -289,7 +303,7 @@ func (s *syncer) fail(cause error) error {
 	if err := s.store.RecordFailure(row, s.steps); err != nil {
 		s.app.log.Warn("the failed run could not be written to the ledger", "error", err)
 	}
-	return s.tell(row)
+	return s.tell(ctx, row)
 }
 
 // runRow is the run's line in the ledger.
@@ -315,7 +329,7 @@ func addStats(a, b extract.Stats) extract.Stats {
 }
 
 // tell logs the run's one summary line, last of all, and answers with it.
-func (s *syncer) tell(row schema.Run) error {
+func (s *syncer) tell(ctx context.Context, row schema.Run) error {
 	a := s.app
 	level := slog.LevelInfo
 	switch row.ExitCode {
@@ -331,13 +345,9 @@ func (s *syncer) tell(row schema.Run) error {
 		}
 	}
 	expires := s.warnOfKey()
-	a.lastLine(level, row.Message.V, int(row.ExitCode),
-		"run", row.RunID, "command", row.Command, "account", row.AccountID, "published", row.Published, "generation", row.Generation,
-		"elapsed_ms", a.now().Sub(s.start).Milliseconds(), "days_planned", row.DaysPlanned, "days_proven", row.DaysProven, "days_changed", row.DaysChanged,
-		"rows_read", row.RowsRead, "rows_inserted", row.RowsInserted, "rows_updated", row.RowsUpdated, "rows_deleted", row.RowsDeleted,
-		"restatements", row.Restatements, "settings_versions", row.SettingsVersions, "campaigns_read", row.CampaignsRead, "campaigns_skipped", row.CampaignsSkipped,
-		"requests", row.Requests, "retries", row.Retries, "bytes_read", row.BytesRead,
-		"throttled_ms", row.ThrottledMs, "failures", len(s.tally.failures), "key_expires_at", expires, "version", row.Version)
+	a.endTrace(ctx, int(row.ExitCode))
+	a.tellMetrics(ctx, &runFacts{start: s.start, code: int(row.ExitCode), failures: len(s.tally.failures), run: row, expires: expires})
+	a.lastLine(level, row.Message.V, int(row.ExitCode), s.summary(row, expires)...)
 	if row.ExitCode == exitOK {
 		return nil
 	}

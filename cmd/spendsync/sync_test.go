@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -29,6 +30,9 @@ type world struct {
 	server  *httptest.Server
 	dir     string
 	env     map[string]string
+
+	transport http.RoundTripper // nil: the network
+	now       func() time.Time
 }
 
 // newWorld begins with a small account whose clock stands. Worlds share nothing,
@@ -45,7 +49,7 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	for _, e := range edit {
 		e(&cfg)
 	}
-	w := &world{t: t, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data")}
+	w := &world{t: t, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"), now: time.Now}
 	w.service.SetNow(time.Now())
 	w.server = httptest.NewServer(w.service)
 	t.Cleanup(w.server.Close)
@@ -53,7 +57,7 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 		"ADVERTISER_URL": w.server.URL + adsim.APIPrefix, "API_KEY": adsim.DefaultKey,
 		"REPORT_URL": w.server.URL + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser, "REPORT_PASSWORD": adsim.DefaultPassword,
 		"DATA_DIR": w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "error",
-		"RETRY_BUDGET": "300ms", "HTTP_TIMEOUT": "5s", "LOCK_WAIT": "5s", "DUCKDB_THREADS": "2", "DUCKDB_MEMORY": "512MiB",
+		"RETRY_BUDGET": "300ms", "HTTP_TIMEOUT": "5s", "LOCK_WAIT": "5s", "STOP_GRACE": aMinute, "DUCKDB_THREADS": "2", "DUCKDB_MEMORY": "512MiB",
 	}
 	return w
 }
@@ -85,7 +89,8 @@ func (w *world) run(args ...string) (code int, stdout, lastLine string) {
 func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, lastLine string) {
 	w.t.Helper()
 	var out, errOut bytes.Buffer
-	code = run(ctx, args, w.environ(), &out, &errOut)
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport}
+	code = a.run(ctx, args)
 	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
 	if testing.Verbose() {
 		w.t.Logf("spendsync %s: exit %d\n%s", strings.Join(args, " "), code, errOut.String())
@@ -375,6 +380,10 @@ func TestReplay_MendsADamagedDay(t *testing.T) {
 	w.must("sync")
 	path := filepath.Join(w.dir, "parquet/spend_daily/account=acme", "day="+(w.today()-3).String(), "data.parquet")
 	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// Nor is there a DuckDB file to restore it from.
+	if err := os.Remove(filepath.Join(w.dir, "warehouse.duckdb")); err != nil {
 		t.Fatal(err)
 	}
 	if code, out, _ := w.run("verify"); code != exitDamaged || !strings.Contains(out, "spendsync replay") {

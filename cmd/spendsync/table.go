@@ -34,13 +34,4 @@ func (t textTable) row(cells ...string) {
 	t.w.AppendRow(row)
 }
 
-// alignRight sets columns of numbers flush right; columns count from 1.
-func (t textTable) alignRight(columns ...int) {
-	var c []table.ColumnConfig
-	for _, n := range columns {
-		c = append(c, table.ColumnConfig{Number: n, Align: text.AlignRight, AlignHeader: text.AlignRight})
-	}
-	t.w.SetColumnConfigs(c)
-}
-
 func (t textTable) print() { t.w.Render() }

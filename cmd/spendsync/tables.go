@@ -11,7 +11,8 @@ import (
 func (a *app) tablesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "tables [TABLE]", Short: "Print the data dictionary: every table and column, with its meaning",
-		Args: cobra.ArbitraryArgs,
+		Example: "  spendsync tables\n  spendsync tables spend_daily",
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tables := schema.Documented()
 			if len(args) > 0 {

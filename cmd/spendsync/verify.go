@@ -11,6 +11,7 @@ import (
 func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify", Short: "Check every stored byte, row and sum: replies, Parquet, DuckDB",
+		Example: "  spendsync verify\n  spendsync verify --json | jq .damages",
 		Long: "Checks every published file against the manifest, every day against its sums, its hash and its stored replies,\n" +
 			"and the DuckDB file against the Parquet files, row by row. Exit 8 names what is damaged and what mends it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {

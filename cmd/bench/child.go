@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/marcboeker/go-duckdb/v2"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// childVariable makes the binary one of the processes that are measured.
+const childVariable = "SPENDSYNC_BENCH_CHILD"
+
+func runChild(name string, args []string) error {
+	switch name {
+	case "download":
+		return downloadPages(args[0], args[1], args[2])
+	case "decode":
+		return decodePages(args[0])
+	case "duckdb":
+		return loadWithDuckDB(args[0], args[1])
+	}
+	return fmt.Errorf("no child %q", name)
+}
+
+// reportColumns are those that spendsync asks for.
+const reportColumns = "date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions"
+
+// eachPage asks for every page of every day, one after the other.
+func eachPage(ctx context.Context, report, authorization string, page func(name string, body []byte) error) error {
+	today := schema.DateOf(time.Now())
+	var body bytes.Buffer
+	for d := today - schema.ReachDays; d <= today; d++ {
+		for n := 1; ; n++ {
+			q := url.Values{
+				"start_date": {d.String()}, "end_date": {d.String()}, "columns": {reportColumns},
+				"include_creatives": {"true"}, "page_size": {"10000"}, "page": {fmt.Sprint(n)},
+			}
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, report+"/ads/spend-report?"+q.Encode(), nil)
+			if err != nil {
+				return err
+			}
+			req.Header.Set("Authorization", authorization)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return err
+			}
+			body.Reset()
+			_, err = io.Copy(&body, resp.Body)
+			resp.Body.Close()
+			if err != nil {
+				return err
+			}
+			if resp.StatusCode != http.StatusOK {
+				return fmt.Errorf("%s page %d: %s", d, n, resp.Status)
+			}
+			if err := page(fmt.Sprintf("%s-%04d.json", d, n), body.Bytes()); err != nil {
+				return err
+			}
+			p, err := extract.DecodeSpend(body.Bytes())
+			if err != nil {
+				return err
+			}
+			if n >= p.Pages {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// downloadPages stores every page as it comes. (It looks into each page for the
+// number of pages, as any client would have to.)
+func downloadPages(report, authorization, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return eachPage(context.Background(), report, authorization, func(name string, body []byte) error {
+		return os.WriteFile(filepath.Join(dir, name), body, 0o644)
+	})
+}
+
+// decodePages reads the pages with spendsync's decoder and does nothing with them.
+func decodePages(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		body, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		if _, err := extract.DecodeSpend(body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadWithDuckDB does with DuckDB alone what comes closest to a first load: its
+// JSON reader, a table, Parquet by day with zstd. Nothing is proven, and money
+// goes through floats.
+func loadWithDuckDB(pages, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	connector, err := duckdb.NewConnector(filepath.Join(dir, "alone.duckdb"), nil)
+	if err != nil {
+		return err
+	}
+	defer connector.Close()
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	glob := schema.QuoteText(filepath.Join(pages, "*.json"))
+	for _, statement := range []string{
+		"SET preserve_insertion_order = false",
+		`CREATE TABLE spend (report_date DATE, campaign_id VARCHAR, campaign_name VARCHAR, creative_id VARCHAR, source_id VARCHAR,
+			spend DECIMAL(18,6), clicks BIGINT, impressions BIGINT, conversions BIGINT)`,
+		`INSERT INTO spend SELECT d.date, d.campaign_id, d.campaign_name, d.creative_id, d.source_id, d.total_spend, d.clicks, d.impressions, d.conversions
+			FROM (SELECT unnest(data) AS d FROM read_json(` + glob + `, maximum_object_size = 100000000, columns = {data:
+				'STRUCT(date DATE, campaign_id VARCHAR, campaign_name VARCHAR, creative_id VARCHAR, source_id VARCHAR, total_spend DECIMAL(18,6), clicks BIGINT, impressions BIGINT, conversions BIGINT)[]'}))`,
+		"COPY spend TO " + schema.QuoteText(filepath.Join(dir, "parquet")) + " (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (report_date))",
+		"CHECKPOINT",
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"spendsync/load"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// benchHistory reads three days into an empty warehouse and into one that holds
+// a long history, by turns.
+func benchHistory(ctx context.Context, bin binaries, o options) error {
+	s, err := startService(ctx, bin, o)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	perDay := o.rows / days
+	kept := filepath.Join(o.dir, "history")
+	fmt.Fprintf(os.Stderr, "storing %d days of %d rows before the report's reach\n", o.history/perDay, perDay)
+	if err := makeHistory(ctx, kept, o.history/perDay, perDay); err != nil {
+		return err
+	}
+	today := schema.DateOf(time.Now())
+	var results table
+	for turn := range o.runs {
+		fmt.Fprintf(os.Stderr, "turn %d of %d\n", turn+1, o.runs)
+		for _, name := range []string{intoEmpty, intoHistory} {
+			store := filepath.Join(o.dir, "store")
+			if err := os.RemoveAll(store); err != nil {
+				return err
+			}
+			if name == intoHistory {
+				if err := os.CopyFS(store, os.DirFS(kept)); err != nil {
+					return err
+				}
+			}
+			cmd := exec.CommandContext(ctx, bin.spendsync, "backfill", "--from", (today - 3).String(), "--to", (today - 1).String())
+			cmd.Env = append(append(os.Environ(), s.env...), "SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
+			m, err := measure(cmd)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			results.add(name, m)
+		}
+	}
+	results.print(os.Stdout, fmt.Sprintf("three days of %d rows, %d rows of history, %d turns", perDay, o.history/perDay*perDay, o.runs))
+	return nil
+}
+
+// makeHistory stores days that the report does not reach any more, with the
+// product's own loader.
+func makeHistory(ctx context.Context, dir string, n, perDay int) error {
+	first := schema.DateOf(time.Now()) - schema.ReachDays - 2 - schema.Date(n)
+	at := (first + schema.Date(n)).Start()
+	store, err := load.Open(ctx, dir, "default", load.Options{LockWait: time.Minute, Version: "bench", Now: func() time.Time { return at }})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	const run = "00000000000000000000000000"
+	staged, err := store.Begin(run)
+	if err != nil {
+		return err
+	}
+	defer staged.Discard()
+	for i := range n {
+		rows, err := load.SortDay(historyDay(first+schema.Date(i), perDay, schema.InstantOf(at), run))
+		if err != nil {
+			return err
+		}
+		sums, err := load.SumDay(rows)
+		if err != nil {
+			return err
+		}
+		err = staged.PutDay(ctx, load.ProvenDay{
+			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: load.HashDay(rows), Sums: sums, Records: records(rows),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err = staged.Publish(ctx, load.Publication{Since: first, Run: func(o load.Outlook) schema.Run {
+		return schema.Run{AccountID: "default", Command: "sync", StartedAt: schema.InstantOf(at), FinishedAt: schema.InstantOf(at), Generation: o.Generation, Published: true, Version: "bench", RunID: run}
+	}})
+	return err
+}
+
+func records(rows []schema.Spend) iter.Seq[arrow.Record] {
+	return transform.Records(schema.SpendDaily, rows)
+}
+
+// historyDay is a day with the shape of a real one: few campaigns, some
+// creatives, many sources.
+func historyDay(day schema.Date, n int, at schema.Instant, run string) []schema.Spend {
+	rows := make([]schema.Spend, n)
+	for i := range rows {
+		campaign, source := i%20, i/20%2000
+		rows[i] = schema.Spend{
+			AccountID: "default", ReportDate: day, CampaignID: fmt.Sprintf("C%07d", campaign), CampaignName: fmt.Sprintf("Campaign %d", campaign),
+			CreativeID: fmt.Sprintf("C%07d-%03d", campaign, i/40_000), SourceID: fmt.Sprintf("S%d", source), Spend: schema.Money(i%997) * 1234,
+			Clicks: schema.Some(int64(i % 7)), Impressions: schema.Some(int64(i % 1009)), Conversions: schema.Some(int64(i % 3)),
+			FirstSeenAt: at, ChangedAt: at, RunID: run,
+		}
+	}
+	return rows
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"spendsync/load"
+)
+
+// What a generation needs beside what is stored: the DuckDB file is copied and
+// grows, and DuckDB may put aside what does not fit into its memory.
+const (
+	spaceTimes = 2
+	spaceLeast = 256 << 20
+)
+
+// volume checks the data directory: rights, one file system, room, locks. It
+// changes nothing, not even the time of last access of a file.
+func (c *checker) volume() {
+	dir, err := c.app.cfg.dataDir()
+	if err != nil {
+		return // told already
+	}
+	at, err := existing(dir)
+	if err != nil {
+		c.fail(exitUsage, "data directory", "choose another "+envPrefix+"DATA_DIR", "%v", err)
+		return
+	}
+	if !c.writable(dir, at) {
+		return
+	}
+	c.oneFileSystem(dir, at)
+	c.space(dir, at)
+	c.locks(dir)
+}
+
+// existing is the folder itself, or the nearest above it that is there.
+func existing(dir string) (string, error) {
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && info.IsDir():
+			return dir, nil
+		case err == nil:
+			return "", &os.PathError{Op: "open", Path: dir, Err: unix.ENOTDIR}
+		case !errors.Is(err, os.ErrNotExist):
+			return "", err
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// folders are those of the store that a run writes into.
+func folders(dir string) []string {
+	all := []string{dir}
+	for _, name := range []string{"staging", "locks", "parquet", "raw", "ledger"} {
+		if path := filepath.Join(dir, name); isThere(path) {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// writable asks the system whether we may write, by access(2).
+func (c *checker) writable(dir, at string) bool {
+	const name = "data directory"
+	look := []string{at}
+	if at == dir {
+		look = folders(dir)
+	}
+	for _, path := range look {
+		if err := unix.Access(path, unix.W_OK|unix.X_OK|unix.R_OK); err != nil {
+			c.fail(exitUsage, name, "give user "+uidText()+" the right to write there (in a pod: fsGroup), and mount it read-write", "%s: %v", path, err)
+			return false
+		}
+	}
+	if at != dir {
+		c.ok(name, "%s is not there yet; %s can be written to", dir, at)
+	} else {
+		c.ok(name, "%s can be written to", dir)
+	}
+	return true
+}
+
+// oneFileSystem looks whether what is staged can be renamed to its place, and
+// whether the file system is one whose locks and renames can be relied on.
+func (c *checker) oneFileSystem(dir, at string) {
+	const name = "file system"
+	if kind := remoteFileSystem(at); kind != "" {
+		c.warn(name, "use a local volume: the locks and the renames of others cannot be relied on", "%s is on %s", at, kind)
+		return
+	}
+	if at != dir {
+		return
+	}
+	root, err := deviceOf(dir)
+	if err != nil {
+		c.fail(exitUsage, name, "mend the volume", "%v", err)
+		return
+	}
+	for _, path := range folders(dir) {
+		if dev, err := deviceOf(path); err != nil || dev != root {
+			c.fail(exitUsage, name, "put the whole data directory on one file system: a run renames files from staging to their places", "%s is on another file system than %s", path, dir)
+			return
+		}
+	}
+	c.ok(name, "one for all of the data directory")
+}
+
+func deviceOf(path string) (uint64, error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return uint64(st.Dev), nil
+}
+
+// space compares the room on the volume with what the next generation needs.
+func (c *checker) space(dir, at string) {
+	const name = "space"
+	var fs unix.Statfs_t
+	if err := unix.Statfs(at, &fs); err != nil {
+		c.fail(exitUsage, name, "mend the volume", "%s: %v", at, err)
+		return
+	}
+	free := uint64(fs.Bavail) * uint64(fs.Bsize)
+	need := uint64(spaceLeast)
+	if m, err := load.ReadManifest(dir); err == nil {
+		need += spaceTimes * uint64(m.Warehouse.Bytes)
+	}
+	switch do := "make the volume larger"; {
+	case free < need:
+		c.fail(exitUsage, name, do, "%s free, a generation may need %s", bytesText(free), bytesText(need))
+	case fs.Files > 0 && fs.Ffree < 1000:
+		c.fail(exitUsage, name, do, "%d inodes free; a first sync makes some hundred files", fs.Ffree)
+	case free < 2*need:
+		c.warn(name, do, "%s free, a generation may need %s", bytesText(free), bytesText(need))
+	default:
+		c.ok(name, "%s free, a generation needs at most %s", bytesText(free), bytesText(need))
+	}
+}
+
+// locks tells who holds the locks of the account and of the store.
+func (c *checker) locks(dir string) {
+	const name = "lock"
+	for _, l := range []struct{ file, whose string }{
+		{"account=" + c.app.cfg.Account + ".lock", "account " + c.app.cfg.Account}, {"store.lock", "the store"},
+	} {
+		path := filepath.Join(dir, "locks", l.file)
+		if held, owner := lockHeld(path); held {
+			c.warn(name, "wait for it; a lock dies with its process", "a run goes on: the lock of %s is held by %s", l.whose, owner)
+			return
+		}
+	}
+	c.ok(name, "no run of %s goes on", c.app.cfg.Account)
+}
+
+// lockHeld says whether somebody holds a lock, and who. The system tells of its own
+// processes without taking the lock; of those in other containers it takes a look
+// that is over at once.
+func lockHeld(path string) (held bool, owner string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, ""
+	}
+	defer f.Close()
+	if owner := lockOwner(f); owner != "" {
+		return true, owner
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
+		return true, "a process in another container"
+	}
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // closing does it, too
+	return false, ""
+}

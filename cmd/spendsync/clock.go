@@ -1,0 +1,30 @@
+package main
+
+import (
+	"time"
+)
+
+// How far this machine's clock and the service's may differ. Behind, a clock does no
+// harm: days are only read again.
+const (
+	clockWarning = 5 * time.Minute
+	maxAhead     = time.Hour
+)
+
+// refuseClockAhead stops a run whose clock is ahead of the service's: it would take a
+// day for over that goes on, and one for lost that can still be read.
+func (s *syncer) refuseClockAhead() error {
+	theirs, ok := s.report.ServiceTime()
+	if !ok {
+		return nil
+	}
+	ours := s.app.now()
+	switch ahead := ours.Sub(theirs).Round(time.Second); {
+	case ahead > maxAhead:
+		return usage("this machine's clock is %v ahead of the service's, %s against %s: correct it, or days would count as over that go on",
+			ahead, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339))
+	case ahead.Abs() > clockWarning:
+		s.app.log.Warn("this machine's clock and the service's differ", "ahead", ahead.String(), "ours", ours.UTC(), "theirs", theirs.UTC())
+	}
+	return nil
+}

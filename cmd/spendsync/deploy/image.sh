@@ -1,0 +1,54 @@
+#!/bin/sh
+# Builds what the image holds into a folder: image.sh VERSION FOLDER, at the root of
+# the module, on Debian with Go, g++ and ca-certificates. The Dockerfile runs it; what
+# it makes can be run in a chroot as well. The same commit, version and machine image
+# give the same bytes.
+set -eu
+version=$1 root=$2
+export CGO_ENABLED=1 GOFLAGS="-trimpath -mod=readonly -buildvcs=false" LC_ALL=C
+umask 022
+mkdir -p "$root/usr/local/bin" "$root/usr/share/doc/spendsync" "$root/etc/ssl/certs" "$root/var/lib/dpkg/status.d" "$root/data" "$root/tmp"
+
+# cgo links DuckDB, which needs the C++ runtime. Chicago's zone data is in the binary.
+go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/spendsync" ./cmd/spendsync
+
+# The shared libraries that it names, and their loader, from this Debian; for
+# scanners and lawyers also which packages they are of.
+packages=ca-certificates
+for lib in $(ldd "$root/usr/local/bin/spendsync" | grep -o '/[^ ]*'); do
+  mkdir -p "$root$(dirname "$lib")"
+  cp -L "$lib" "$root$lib"
+  packages="$packages $(dpkg-query -S "$lib" "$(readlink -f "$lib")" "/usr$lib" 2>/dev/null | head -n 1 | cut -d: -f1)"
+done
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+for package in $(echo "$packages" | tr ' ' '\n' | sort -u); do
+  dpkg-query -s "$package" > "$root/var/lib/dpkg/status.d/$package"
+  mkdir -p "$root/usr/share/doc/$package"
+  cp -L "/usr/share/doc/$package/copyright" "$root/usr/share/doc/$package/"
+done
+cp -L /etc/os-release "$root/etc/"
+
+# Nobody but the user that it runs as, and that one cannot log in.
+echo 'nonroot:x:65532:65532:spendsync:/tmp:/nonexistent' > "$root/etc/passwd"
+echo 'nonroot:x:65532:' > "$root/etc/group"
+echo 'hosts: files dns' > "$root/etc/nsswitch.conf"
+chown 65532:65532 "$root/data"
+chmod 1777 "$root/tmp"
+
+# What it is made of, and under which licences.
+"$root/usr/local/bin/spendsync" version --sbom > "$root/usr/share/doc/spendsync/sbom.cdx.json"
+go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/spendsync | sort -u |
+  while read -r module dir; do
+    found=$(find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' \))
+    mkdir -p "$root/usr/share/doc/spendsync/licenses/$module"
+    if [ -z "$found" ]; then
+      # A module below the root of its repository may leave its licence there.
+      echo "no licence file; see the repository of $module" > "$root/usr/share/doc/spendsync/licenses/$module/MISSING"
+      continue
+    fi
+    for file in $found; do cp "$file" "$root/usr/share/doc/spendsync/licenses/$module/"; done
+  done
+cp "$(go env GOROOT)/LICENSE" "$root/usr/share/doc/spendsync/licenses/go.txt"
+
+# Times do not tell two builds apart.
+find "$root" -exec touch -h -d @0 {} +

@@ -1,0 +1,501 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/robfig/cron/v3"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// manifests are decoded Kubernetes objects, by kind.
+type manifests struct {
+	jobs     []*batch.CronJob
+	configs  []*core.ConfigMap
+	claims   []*core.PersistentVolumeClaim
+	secrets  []*core.Secret
+	accounts []*core.ServiceAccount
+	policies []*networking.NetworkPolicy
+}
+
+// decode takes in a stream of manifests, by the cluster's own types: a field that
+// they do not have is an error, and so is a key twice.
+func decodeManifests(t *testing.T, from string, stream []byte) *manifests {
+	t.Helper()
+	m := &manifests{}
+	for _, doc := range regexp.MustCompile(`(?m)^---\n`).Split(string(stream), -1) {
+		var head struct{ APIVersion, Kind string }
+		if err := yaml.Unmarshal([]byte(doc), &head); err != nil {
+			t.Fatalf("%s: %v", from, err)
+		}
+		var err error
+		switch head.APIVersion + " " + head.Kind {
+		case "batch/v1 CronJob":
+			m.jobs, err = decodeInto(m.jobs, doc)
+		case "v1 ConfigMap":
+			m.configs, err = decodeInto(m.configs, doc)
+		case "v1 PersistentVolumeClaim":
+			m.claims, err = decodeInto(m.claims, doc)
+		case "v1 Secret":
+			m.secrets, err = decodeInto(m.secrets, doc)
+		case "v1 ServiceAccount":
+			m.accounts, err = decodeInto(m.accounts, doc)
+		case "networking.k8s.io/v1 NetworkPolicy":
+			m.policies, err = decodeInto(m.policies, doc)
+		default:
+			t.Errorf("%s: nothing is known of %s %s", from, head.APIVersion, head.Kind)
+		}
+		if err != nil {
+			t.Errorf("%s: %s: %v", from, head.Kind, err)
+		}
+	}
+	return m
+}
+
+func decodeInto[T any](list []*T, doc string) ([]*T, error) {
+	v := new(T)
+	err := yaml.UnmarshalStrict([]byte(doc), v)
+	return append(list, v), err
+}
+
+// checkJob holds a CronJob to the binary and to the rules of the house.
+func checkJob(t *testing.T, from string, j *batch.CronJob) {
+	t.Helper()
+	if _, err := cron.ParseStandard(j.Spec.Schedule); err != nil {
+		t.Errorf("%s: schedule %q: %v", from, j.Spec.Schedule, err)
+	}
+	if j.Spec.TimeZone == nil || *j.Spec.TimeZone != "America/Chicago" || j.Spec.ConcurrencyPolicy != batch.ForbidConcurrent || j.Spec.StartingDeadlineSeconds == nil {
+		t.Errorf("%s: zone, concurrency or deadline: %+v", from, j.Spec)
+	}
+	job := j.Spec.JobTemplate.Spec
+	if job.ActiveDeadlineSeconds == nil || job.BackoffLimit == nil || job.PodFailurePolicy == nil {
+		t.Fatalf("%s: no deadline, no limit of tries or no policy: %+v", from, job)
+	}
+	checkPolicy(t, from, job.PodFailurePolicy)
+	pod := job.Template.Spec
+	if pod.RestartPolicy != core.RestartPolicyNever || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken ||
+		pod.TerminationGracePeriodSeconds == nil || *pod.TerminationGracePeriodSeconds <= 10 {
+		t.Errorf("%s: restart policy, token or grace: %+v", from, pod)
+	}
+	s := pod.SecurityContext
+	if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || *s.RunAsUser != 65532 || *s.FSGroup != 65532 || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
+		t.Errorf("%s: security of the pod: %+v", from, s)
+	}
+	c := pod.Containers[0]
+	if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem || !slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
+		t.Errorf("%s: security of the container: %+v", from, x)
+	}
+	if c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().Value() < littleMemory {
+		t.Errorf("%s: resources: %+v", from, c.Resources)
+	}
+	if c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {
+		t.Errorf("%s: a job has no probes", from)
+	}
+	checkCommand(t, from, c.Args)
+	checkMounts(t, from, pod)
+}
+
+// checkPolicy: every code that another try does not help with fails the job, and no
+// other.
+func checkPolicy(t *testing.T, from string, p *batch.PodFailurePolicy) {
+	t.Helper()
+	var want, got []int32
+	for _, e := range exitCodes {
+		if e.code != exitOK && e.retry != "yes" {
+			want = append(want, int32(e.code))
+		}
+	}
+	for _, r := range p.Rules {
+		if r.OnExitCodes == nil {
+			continue
+		}
+		if r.Action != batch.PodFailurePolicyActionFailJob || r.OnExitCodes.Operator != batch.PodFailurePolicyOnExitCodesOpIn {
+			t.Errorf("%s: %+v", from, r)
+		}
+		got = append(got, r.OnExitCodes.Values...)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: the job fails at once after %v, want %v", from, got, want)
+	}
+}
+
+// checkCommand: the binary has the command and its flags.
+func checkCommand(t *testing.T, from string, args []string) {
+	t.Helper()
+	root := newApp(nil, nil, nil).commands()
+	cmd, rest, err := root.Find(args)
+	if err != nil || cmd == root {
+		t.Errorf("%s: there is no command %v: %v", from, args, err)
+		return
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Errorf("%s: %v: %v", from, args, err)
+	}
+}
+
+// checkMounts: every mount has its volume, and every file that a variable names
+// lies in a mounted Secret.
+func checkMounts(t *testing.T, from string, pod core.PodSpec) {
+	t.Helper()
+	c := pod.Containers[0]
+	at := map[string]core.Volume{}
+	for _, m := range c.VolumeMounts {
+		i := slices.IndexFunc(pod.Volumes, func(v core.Volume) bool { return v.Name == m.Name })
+		if i < 0 {
+			t.Errorf("%s: no volume %s", from, m.Name)
+			continue
+		}
+		at[m.MountPath] = pod.Volumes[i]
+	}
+	files := 0
+	for _, e := range c.Env {
+		checkVariable(t, from, e.Name)
+		if strings.HasSuffix(e.Name, "_FILE") {
+			files++
+			v := at[filepath.Dir(e.Value)]
+			if v.Secret == nil || *v.Secret.DefaultMode != 0o440 {
+				t.Errorf("%s: %s=%s is not in a mounted Secret, readable by its group", from, e.Name, e.Value)
+			}
+		}
+		if e.Name == envPrefix+"DATA_DIR" && at[e.Value].PersistentVolumeClaim == nil {
+			t.Errorf("%s: %s is not on a volume of its own", from, e.Value)
+		}
+	}
+	if files != 2 {
+		t.Errorf("%s: %d secrets are mounted, want 2", from, files)
+	}
+}
+
+func checkVariable(t *testing.T, from, name string) {
+	t.Helper()
+	known := func(v variable) bool { return envPrefix+v.name == name }
+	if strings.HasPrefix(name, "OTEL_") {
+		return
+	}
+	if !slices.ContainsFunc(variables(), known) {
+		t.Errorf("%s: the binary knows no variable %s", from, name)
+	}
+}
+
+// check holds all objects to the binary.
+func (m *manifests) check(t *testing.T, from string) {
+	t.Helper()
+	for _, j := range m.jobs {
+		checkJob(t, from, j)
+	}
+	for _, c := range m.configs {
+		for name, value := range c.Data {
+			checkVariable(t, from, name)
+			if strings.Contains(name, "PASSWORD") || name == envPrefix+"API_KEY" || value == "" {
+				t.Errorf("%s: %s in a ConfigMap", from, name)
+			}
+		}
+	}
+	for _, a := range m.accounts {
+		if a.AutomountServiceAccountToken == nil || *a.AutomountServiceAccountToken {
+			t.Errorf("%s: the service account has a token", from)
+		}
+	}
+	for _, p := range m.policies {
+		if len(p.Spec.Ingress) > 0 || !slices.Contains(p.Spec.PolicyTypes, networking.PolicyTypeIngress) {
+			t.Errorf("%s: somebody may call: %+v", from, p.Spec)
+		}
+	}
+	for _, s := range m.secrets {
+		for _, key := range []string{"api-key", "report-password"} {
+			if s.StringData[key] == "" {
+				t.Errorf("%s: no %s", from, key)
+			}
+		}
+	}
+}
+
+// comments that set a variable, such as "# SPENDSYNC_X: value".
+var offeredVariable = regexp.MustCompile(`(?m)^\s*# (SPENDSYNC_[A-Z_]+):`)
+
+func TestDeploy_EveryManifestIsStrict(t *testing.T) {
+	n := 0
+	err := filepath.WalkDir("deploy", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".yaml") || strings.Contains(path, "monitoring") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		n++
+		if filepath.Base(path) == "kustomization.yaml" {
+			var k types.Kustomization
+			if err := yaml.UnmarshalStrict(b, &k); err != nil || len(k.Resources) == 0 {
+				t.Errorf("%s: %v, %d resources", path, err, len(k.Resources))
+			}
+			return nil
+		}
+		decodeManifests(t, path, b).check(t, path)
+		for _, m := range offeredVariable.FindAllStringSubmatch(string(b), -1) {
+			checkVariable(t, path, m[1])
+		}
+		return nil
+	})
+	if err != nil || n < 15 {
+		t.Errorf("%d manifests, %v", n, err)
+	}
+}
+
+// kustomize builds a folder as kubectl apply -k does.
+func kustomize(t *testing.T, dir string) []byte {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	b, err := built.AsYaml()
+	if err != nil {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	return b
+}
+
+func TestDeploy_BaseAndOverlays(t *testing.T) {
+	for dir, want := range map[string]struct {
+		jobs []string // name, schedule, command, config, secret, claim
+		mode core.PersistentVolumeAccessMode
+	}{
+		"deploy/base": {[]string{"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data"}, core.ReadWriteOncePod},
+		"deploy/overlays/hourly-and-nightly": {[]string{
+			"spendsync|10 0-2,4-23 * * *|sync|spendsync|spendsync|spendsync-data",
+			"spendsync-nightly|10 3 * * *|sync --full|spendsync|spendsync|spendsync-data",
+		}, core.ReadWriteOncePod},
+		"deploy/overlays/accounts": {[]string{
+			"spendsync-acme|10 * * * *|sync|spendsync-acme|spendsync-acme|spendsync-data",
+			"spendsync-globex|40 * * * *|sync|spendsync-globex|spendsync-globex|spendsync-data",
+		}, core.ReadWriteOnce},
+	} {
+		t.Run(dir, func(t *testing.T) {
+			m := decodeManifests(t, dir, kustomize(t, dir))
+			m.check(t, dir)
+			var got []string
+			for _, j := range m.jobs {
+				pod := j.Spec.JobTemplate.Spec.Template.Spec
+				claim, secret := "", ""
+				for _, v := range pod.Volumes {
+					if v.PersistentVolumeClaim != nil {
+						claim = v.PersistentVolumeClaim.ClaimName
+					}
+					if v.Secret != nil {
+						secret = v.Secret.SecretName
+					}
+				}
+				c := pod.Containers[0]
+				config := c.EnvFrom[0].ConfigMapRef.Name
+				got = append(got, strings.Join([]string{j.Name, j.Spec.Schedule, strings.Join(c.Args, " "), config, secret, claim}, "|"))
+				if !slices.ContainsFunc(m.configs, func(c *core.ConfigMap) bool { return c.Name == config }) ||
+					!slices.ContainsFunc(m.claims, func(c *core.PersistentVolumeClaim) bool { return c.Name == claim }) ||
+					!slices.ContainsFunc(m.accounts, func(a *core.ServiceAccount) bool { return a.Name == pod.ServiceAccountName }) {
+					t.Errorf("%s names what is not there", j.Name)
+				}
+				if shared := want.mode == core.ReadWriteOnce; shared != (pod.Affinity != nil) {
+					t.Errorf("%s: affinity %+v", j.Name, pod.Affinity)
+				}
+				for _, p := range m.policies {
+					for k, v := range p.Spec.PodSelector.MatchLabels {
+						if j.Spec.JobTemplate.Spec.Template.Labels[k] != v {
+							t.Errorf("%s is not under the network policy", j.Name)
+						}
+					}
+				}
+			}
+			slices.Sort(got)
+			slices.Sort(want.jobs)
+			if !slices.Equal(got, want.jobs) {
+				t.Errorf("jobs\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want.jobs, "\n"))
+			}
+			if len(m.claims) != 1 || len(m.policies) != 1 || m.claims[0].Spec.AccessModes[0] != want.mode {
+				t.Errorf("claims %+v, %d policies", m.claims, len(m.policies))
+			}
+		})
+	}
+}
+
+func TestCronjob_PrintsTheBase(t *testing.T) {
+	var out, errOut bytes.Buffer
+	print := func(args ...string) *manifests {
+		out.Reset()
+		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exitOK {
+			t.Fatalf("exit %d: %s", code, errOut.String())
+		}
+		m := decodeManifests(t, "cronjob", out.Bytes())
+		m.check(t, "cronjob")
+		return m
+	}
+	// With no flag it is the base, but for the image.
+	plain := decodeManifests(t, "cronjob", bytes.ReplaceAll(func() []byte { print(); return out.Bytes() }(), []byte("spendsync:"+version()), []byte("spendsync:1.0.0")))
+	base := decodeManifests(t, "base", kustomize(t, "deploy/base"))
+	a, _ := json.Marshal([]any{plain.jobs, plain.configs, plain.claims, plain.accounts, plain.policies})
+	b, _ := json.Marshal([]any{base.jobs, base.configs, base.claims, base.accounts, base.policies})
+	if !bytes.Equal(a, b) {
+		t.Errorf("cronjob prints\n%s\nthe base is\n%s", a, b)
+	}
+
+	m := print("--image", "registry.example.com:5000/ads/spendsync:1.2.3", "--account", "42", "--schedule", "*/30 * * * *", "--namespace", "ads",
+		"--storage", "50Gi", "--storage-class", "fast", "--secret", "push-ads", "--advertiser-url", "https://a.example.com", "--report-url", "https://r.example.com", "--report-user", "me@example.com")
+	pod := m.jobs[0].Spec.JobTemplate.Spec.Template.Spec
+	got := []string{pod.Containers[0].Image, m.configs[0].Data["SPENDSYNC_ACCOUNT"], m.jobs[0].Spec.Schedule, m.jobs[0].Namespace, m.configs[0].Namespace, m.claims[0].Namespace,
+		m.claims[0].Spec.Resources.Requests.Storage().String(), *m.claims[0].Spec.StorageClassName, pod.Volumes[1].Secret.SecretName,
+		m.configs[0].Data["SPENDSYNC_ADVERTISER_URL"], m.configs[0].Data["SPENDSYNC_REPORT_URL"], m.configs[0].Data["SPENDSYNC_REPORT_USER"]}
+	want := []string{"registry.example.com:5000/ads/spendsync:1.2.3", "42", "*/30 * * * *", "ads", "ads", "ads", "50Gi", "fast", "push-ads",
+		"https://a.example.com", "https://r.example.com", "me@example.com"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	for _, args := range [][]string{{"--schedule", "hourly"}, {"--schedule", "TZ=UTC 1 * * * *"}, {"--account", "A B"}, {"--storage", "much"}, {"--namespace", "Ads"}, {"--image", "x y"}} {
+		errOut.Reset()
+		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), args[0]) {
+			t.Errorf("%v: exit %d: %s", args, code, errOut.String())
+		}
+	}
+}
+
+// alertRules is alerts.yaml.
+type alertRules struct {
+	Groups []struct {
+		Name  string `json:"name"`
+		Rules []struct {
+			Alert       string            `json:"alert"`
+			Expr        string            `json:"expr"`
+			For         string            `json:"for"`
+			Labels      map[string]string `json:"labels"`
+			Annotations map[string]string `json:"annotations"`
+		} `json:"rules"`
+	} `json:"groups"`
+}
+
+// checkQuery parses a query and holds the metrics and labels that it names to those
+// that there are.
+func checkQuery(t *testing.T, from, query string) {
+	t.Helper()
+	expr, err := parser.ParseExpr(query)
+	if err != nil {
+		t.Errorf("%s: %v", from, err)
+		return
+	}
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		s, ok := n.(*parser.VectorSelector)
+		if !ok {
+			return nil
+		}
+		i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == s.Name })
+		if i < 0 {
+			t.Errorf("%s: there is no metric %s", from, s.Name)
+			return nil
+		}
+		for _, l := range s.LabelMatchers {
+			if !slices.Contains([]string{"__name__", "account", metrics[i].label}, l.Name) {
+				t.Errorf("%s: %s has no label %s", from, s.Name, l.Name)
+			}
+		}
+		return nil
+	})
+}
+
+func TestDeploy_AlertsNameWhatThereIs(t *testing.T) {
+	b, err := os.ReadFile("deploy/monitoring/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules alertRules
+	if err := yaml.UnmarshalStrict(b, &rules); err != nil {
+		t.Fatal(err)
+	}
+	tests, err := os.ReadFile("deploy/monitoring/alerts_test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules.Groups[0].Rules {
+		checkQuery(t, r.Alert, r.Expr)
+		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || !slices.Contains([]string{"page", "warning", "info"}, r.Labels["severity"]) {
+			t.Errorf("%s: %+v", r.Alert, r)
+		}
+		// That it fires is promtool's to test, in .ci/run; that a test expects it is ours.
+		if !regexp.MustCompile(`alertname: ` + r.Alert + `\n\s+exp_alerts:`).Match(tests) {
+			t.Errorf("no test in alerts_test.yaml lets %s fire", r.Alert)
+		}
+		for _, code := range regexp.MustCompile(`exit_code == (\d+)`).FindAllStringSubmatch(r.Expr, -1) {
+			n, _ := strconv.Atoi(code[1])
+			if e := exitInfo(n); e.code != n || e.retry != "no" {
+				t.Errorf("%s: exit %d is %q, retry %q", r.Alert, n, e.means, e.retry)
+			}
+		}
+		for _, name := range regexp.MustCompile(envPrefix+`[A-Z_]+`).FindAllString(r.Annotations["description"], -1) {
+			checkVariable(t, r.Alert, name)
+		}
+	}
+	if n := len(rules.Groups[0].Rules); n < 8 {
+		t.Errorf("%d alerts", n)
+	}
+}
+
+func TestDeploy_DashboardNamesWhatThereIs(t *testing.T) {
+	b, err := os.ReadFile("deploy/monitoring/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type box struct{ X, Y, W, H int }
+	var board struct {
+		UID, Title string
+		Panels     []struct {
+			ID      int
+			Title   string
+			GridPos box
+			Targets []struct{ Expr string }
+		}
+		Templating struct {
+			List []struct{ Name, Query string }
+		}
+	}
+	if err := json.Unmarshal(b, &board); err != nil {
+		t.Fatal(err)
+	}
+	shown, ids := map[string]bool{}, map[int]bool{}
+	for i, p := range board.Panels {
+		if p.Title == "" || len(p.Targets) == 0 || ids[p.ID] {
+			t.Errorf("panel %d: %+v", p.ID, p)
+		}
+		ids[p.ID] = true
+		for _, q := range board.Panels[:i] {
+			if a, b := p.GridPos, q.GridPos; a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
+				t.Errorf("%s lies over %s", p.Title, q.Title)
+			}
+		}
+		for _, target := range p.Targets {
+			checkQuery(t, fmt.Sprintf("panel %q", p.Title), target.Expr)
+			for _, m := range metrics {
+				shown[m.name] = shown[m.name] || strings.Contains(target.Expr, m.name+"{")
+			}
+		}
+	}
+	for _, name := range []string{"spendsync_coverage", "spendsync_balance_dollars", "spendsync_last_run_requests", "spendsync_last_run_throttled_seconds", "spendsync_api_key_expiry_timestamp_seconds"} {
+		if !shown[name] {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+	if i := slices.IndexFunc(board.Templating.List, func(v struct{ Name, Query string }) bool { return v.Name == "account" }); i < 0 || !strings.Contains(board.Templating.List[i].Query, metrics[1].name) {
+		t.Errorf("variables: %+v", board.Templating.List)
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// pageFault is a fault of one page of a day, with what becomes of the run.
+type pageFault struct {
+	id, name string
+	fault    adsim.Fault
+	code     int    // when the fault stays
+	says     string // a part of the last line then
+	passes   bool   // asking again mends it, so once it costs nothing
+	from     int    // the first page that it strikes; 0: page 1
+}
+
+// paid marks a fault that strikes a row with spend.
+const paid = 1000
+
+// pageFaults are the rows of the catalogue that strike the pages of the report.
+var pageFaults = []pageFault{
+	{"A1", "cut/length", adsim.Fault{Kind: adsim.Cut}, exitUnreached, "the reply was cut off", true, 0},
+	{"A1", "cut/chunked", adsim.Fault{Kind: adsim.Cut, Chunked: true, After: 100}, exitUnreached, "the reply was cut off", true, 0},
+	{"A2", "second object", adsim.Fault{Kind: adsim.Trailing}, exitContract, "after the end of the reply", false, 0},
+	{"A2", "a byte more", adsim.Fault{Kind: adsim.Trailing, Value: "]"}, exitContract, "1 byte after the end of the reply", false, 0},
+	{"A3", "html", adsim.Fault{Kind: adsim.HTML}, exitContract, "Be right back", true, 0},
+	{"A3", "html/502", adsim.Fault{Kind: adsim.HTML, Status: 502}, exitUnreached, "status 502", true, 0},
+	{"A4", "null", adsim.Fault{Kind: adsim.Null}, exitContract, "the reply is null", true, 0},
+	{"A4", "empty", adsim.Fault{Kind: adsim.Empty}, exitContract, "the reply is empty", true, 0},
+	{"A4", "empty object", adsim.Fault{Kind: adsim.Body, Value: "{}"}, exitContract, "no columns", false, 0},
+	{"A4", "array", adsim.Fault{Kind: adsim.Body, Value: "[]"}, exitContract, "type array, not an object", false, 0},
+	{"A4", "no data", adsim.Fault{Kind: adsim.Top, Column: "data", Value: "null"}, exitContract, "data is of type null", false, 0},
+	{"A5", "a row came before", adsim.Fault{Kind: adsim.Shift, Rows: 1}, exitContract, "spend 2026-03-08", true, 2},
+	{"A5", "a row went before", adsim.Fault{Kind: adsim.Shift, Rows: -1}, exitContract, "spend 2026-03-08", true, 2},
+	{"A6", "total/more", adsim.Fault{Kind: adsim.Total, Delta: 20}, exitContract, "total", true, 0},
+	{"A6", "total/less", adsim.Fault{Kind: adsim.Total, Delta: -20}, exitContract, "spend 2026-03-08", true, 0},
+	{"A7", "a row left out", adsim.Fault{Kind: adsim.Drop, Row: 3}, exitContract, "belong: ", true, 0},
+	{"A7", "one out, one twice", adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true}, exitContract, "is there twice", true, 0},
+	{"A8", "the same row twice", adsim.Fault{Kind: adsim.Duplicate, Row: 3}, exitContract, "belong: ", true, 0},
+	{"A9", "one key, two measures", adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true, Other: true}, exitContract, "is there twice", true, 0},
+	{"A10", "no pagination", adsim.Fault{Kind: adsim.NoPagination}, exitContract, "no pagination", false, 0},
+	{"A11", "the same page for ever", adsim.Fault{Kind: adsim.Top, Column: "page", Value: "1"}, exitContract, "the reply is page 1", true, 2},
+	{"A11", "pages without end", adsim.Fault{Kind: adsim.Top, Column: "total_pages", Value: "999999999"}, exitContract, "page", true, 0},
+	{"A12", "no rows", adsim.Fault{Kind: adsim.Top, Column: "data", Value: "[]"}, exitContract, "0 rows where", true, 0},
+	{"A14", "rows as arrays", adsim.Fault{Kind: adsim.Top, Column: "data", Value: `[["2026-03-08"]]`}, exitContract, "row 1 is of type array", false, 0},
+	{"A14", "a column missing", adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date","campaign_id"]`}, exitContract, "the columns lack campaign_name", false, 0},
+	{"A14", "a column twice", adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date","date"]`}, exitContract, `column "date" is there twice`, false, 0},
+	{"A15", "a key twice", adsim.Fault{Kind: adsim.RepeatKey, Row: paid, Column: "clicks", Value: "1"}, exitContract, "is there twice", false, 0},
+	{"A15", "another case", adsim.Fault{Kind: adsim.Body, Value: `{"Columns":[],"Data":[],"Pagination":{}}`}, exitContract, "no columns", false, 0},
+	{"A16", "spend null", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "total_spend", Value: "null"}, exitContract, "total_spend null: missing", false, 0},
+	{"A16", "spend absent", adsim.Fault{Kind: adsim.MissingKey, Row: paid, Column: "total_spend"}, exitContract, "total_spend: missing", false, 0},
+	{"A16", "clicks absent", adsim.Fault{Kind: adsim.MissingKey, Row: paid, Column: "clicks"}, exitContract, "clicks: missing", false, 0},
+	{"A16", "campaign null", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "campaign_id", Value: "null"}, exitContract, "campaign_id null: missing", false, 0},
+	{"A17", "clicks negative", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "clicks", Value: "-1"}, exitContract, "clicks -1: negative", false, 0},
+	{"A17", "spend negative", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "total_spend", Value: "-1.5"}, exitContract, "the service's own total is", true, 0},
+	{"A18", "1e400", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "total_spend", Value: "1e400"}, exitContract, "total_spend 1e400", false, 0},
+	{"A18", "19 digits", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "total_spend", Value: "1234567890123456789.5"}, exitContract, "total_spend 1234567890123456789.5", false, 0},
+	{"A18", "more than int64", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "clicks", Value: "9223372036854775808"}, exitContract, "clicks 9223372036854775808", false, 0},
+	{"A19", "NaN text", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "total_spend", Value: `"NaN"`}, exitContract, `total_spend "NaN": not a number`, false, 0},
+	{"A19", "Infinity", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "total_spend", Value: "Infinity"}, exitContract, "the reply is not JSON", true, 0},
+	{"A20", "a text for a number", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "total_spend", Value: `"12.50"`}, exitContract, `total_spend "12.50": not a number`, false, 0},
+	{"A20", "half a click", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "clicks", Value: "1.5"}, exitContract, "clicks 1.5", false, 0},
+	{"A20", "a number for a text", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "source_id", Value: "7"}, exitContract, "source_id 7: not a text", false, 0},
+	{"A22", "not UTF-8", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "campaign_name", Value: "\"\xff\""}, exitContract, "not UTF-8", false, 0},
+	{"A22", "a lone surrogate", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "campaign_name", Value: `"\ud800"`}, exitContract, "not JSON", true, 0},
+	{"A22", "NUL", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "campaign_name", Value: `"a\u0000b"`}, exitContract, "control character", false, 0},
+	{"A22", "a megabyte", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "campaign_name", Value: `"` + strings.Repeat("x", 1<<20) + `"`}, exitContract, "too long", false, 0},
+	{"A25", "401", adsim.Fault{Kind: adsim.Status, Status: 401}, exitAuth, "Incorrect username or password", false, 0},
+	{"A26", "403", adsim.Fault{Kind: adsim.Status, Status: 403}, exitAuth, "status 403", false, 0},
+	{"A27", "429", adsim.Fault{Kind: adsim.Status, Status: 429}, exitUnreached, "status 429", true, 0},
+	{"A27", "429/seconds", adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "40"}, exitUnreached, "status 429", true, 0},
+	{"A27", "429/date", adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "+40s"}, exitUnreached, "status 429", true, 0},
+	{"A27", "429/for ever", adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "99999999999999999999"}, exitUnreached, "asks to wait 24h0m0s", false, 0},
+	{"A28", "500", adsim.Fault{Kind: adsim.Status, Status: 500}, exitUnreached, "request ID: req_", true, 0},
+	{"A28", "503", adsim.Fault{Kind: adsim.Status, Status: 503, RetryAfter: "3"}, exitUnreached, "status 503", true, 0},
+	{"A30", "headers never come", adsim.Fault{Kind: adsim.Hang}, exitUnreached, "no whole reply within 100ms", true, 0},
+	{"A30", "the body stalls", adsim.Fault{Kind: adsim.Stall, After: 64}, exitUnreached, "no whole reply within 100ms", true, 0},
+	{"A30", "a byte a second", adsim.Fault{Kind: adsim.Slow, For: time.Second}, exitUnreached, "no whole reply within 100ms", true, 0},
+	{"A31", "redirect", adsim.Fault{Kind: adsim.Status, Status: 302, Location: "https://evil.test/"}, exitContract, `leads to host "evil.test"`, false, 0},
+	{"A31", "redirect/plain", adsim.Fault{Kind: adsim.Status, Status: 307, Location: "http://report.test/"}, exitContract, `over "http"`, false, 0},
+	{"A36", "another day", adsim.Fault{Kind: adsim.OtherDay, Row: paid}, exitContract, "not the day asked for", true, 0},
+	{"A40", "reset", adsim.Fault{Kind: adsim.Reset}, exitUnreached, "connection reset", true, 0},
+	{"A40", "reset/mid-body", adsim.Fault{Kind: adsim.Reset, After: 300}, exitUnreached, "connection reset", true, 0},
+	{"A41", "an id with a line break", adsim.Fault{Kind: adsim.WrongType, Row: paid, Column: "source_id", Value: `"a\nb"`}, exitContract, "control character", false, 0},
+	{"A44", "an error without form", adsim.Fault{Kind: adsim.Body, Status: 500, Value: "\x00\x1b[31m\xff{]"}, exitUnreached, "status 500", true, 0},
+	{"A44", "a long error", adsim.Fault{Kind: adsim.Body, Status: 418, Value: strings.Repeat("teapot ", 1<<18)}, exitContract, "status 418", false, 0},
+}
+
+// stands are the places where a fault of a page strikes, and when.
+var stands = []struct {
+	page int
+	when string // "ever", or "later": from the second request on
+}{{1, "ever"}, {2, "ever"}, {3, "ever"}, {2, "later"}}
+
+// TestFault_OnAPageOfTheReport lets every fault stay on the first, the middle and the
+// last page of a stored day: the run ends with its code, says what is wrong in its
+// last line, and not a byte of what is published changes.
+func TestFault_OnAPageOfTheReport(t *testing.T) {
+	from := syncedStore(t)
+	for part := range 2 {
+		t.Run(fmt.Sprint(part), func(t *testing.T) {
+			t.Parallel()
+			w := inProcess(t, from)
+			day := date("2026-03-08")
+			sum, err := w.service.TruthSum(day.String())
+			if err != nil || sum.Rows <= 50 || sum.Rows > 60 {
+				t.Fatalf("%d rows do not make three pages, %v", sum.Rows, err)
+			}
+			was := w.published()
+			for i, row := range pageFaults {
+				if i%2 == part {
+					w.strike(row, day, was)
+				}
+			}
+			if w.service.ClearFaults(); part == 0 {
+				w.must("sync")
+				w.checkTruth()
+			}
+		})
+	}
+}
+
+// strike lets a fault stay at each of its places.
+func (w *world) strike(row pageFault, day schema.Date, was map[string]string) {
+	w.t.Helper()
+	for _, at := range stands {
+		once := at.when == "later" && row.passes // asking again is what its runs do anyway
+		if at.page < row.from || once || testing.Short() && at != stands[1] {
+			continue
+		}
+		name := fmt.Sprintf("%s %s, page %d, %s", row.id, row.name, at.page, at.when)
+		f := row.fault
+		f.Day, f.Page, f.Query = day.String(), at.page, "include_creatives=true"
+		if f.Row == paid {
+			f.Row = w.paidRow(day, at.page, 20)
+		}
+		w.env["HTTP_TIMEOUT"], w.env["RETRY_BUDGET"] = "5s", "20ms"
+		if row.id == "A30" {
+			w.env["HTTP_TIMEOUT"] = "100ms"
+		}
+		w.service.ClearFaults()
+		if at.when == "later" {
+			w.env["RETRY_BUDGET"] = "400ms"
+			w.service.Fail(adsim.Fault{Kind: adsim.HTML, Day: f.Day, Page: f.Page, Query: f.Query, Times: 1})
+		}
+		w.service.Fail(f)
+		code, _, last := w.runLogged("backfill", "--from", day.String(), "--to", day.String())
+		if code != row.code {
+			w.t.Errorf("%s: exit %d, want %d: %.300s", name, code, row.code, last)
+		}
+		for _, part := range []string{row.says, "spend 2026-03-08", "nothing published", exitInfo(row.code).do} {
+			if !strings.Contains(last, part) {
+				w.t.Errorf("%s: the last line lacks %q: %.300s", name, part, last)
+			}
+		}
+		if len(last) > 2000 || strings.ContainsAny(last, "\x00\x1b") {
+			w.t.Errorf("%s: the last line is no line for people: %q", name, last)
+		}
+	}
+	w.wantUnchanged(row.id+" "+row.name, was, w.published())
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// allCommands walks the tree of commands.
+func allCommands(c *cobra.Command, do func(*cobra.Command)) {
+	do(c)
+	for _, sub := range c.Commands() {
+		allCommands(sub, do)
+	}
+}
+
+func TestHelp_EveryCommandHasExamples(t *testing.T) {
+	n := 0
+	root := newApp(nil, nil, nil).commands()
+	allCommands(root, func(c *cobra.Command) {
+		n++
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s: short %q, example %q", c.CommandPath(), c.Short, c.Example)
+		}
+		for line := range strings.Lines(c.Example) {
+			if !strings.HasPrefix(line, "  ") {
+				t.Errorf("%s: an example that is not indented: %q", c.CommandPath(), line)
+			}
+			checkExample(t, root, c.CommandPath(), strings.TrimSpace(line))
+		}
+	})
+	if n < 20 {
+		t.Errorf("%d commands", n)
+	}
+}
+
+// checkExample: what an example calls is there, with its flags.
+func checkExample(t *testing.T, root *cobra.Command, from, line string) {
+	t.Helper()
+	call, ok := strings.CutPrefix(strings.TrimPrefix(line, "source <("), "spendsync ")
+	if !ok {
+		return // the second line of a call
+	}
+	name := strings.Fields(call)[0]
+	cmd, _, err := root.Find([]string{strings.Trim(name, ")")})
+	if err != nil || cmd == root {
+		t.Errorf("%s: %s: there is no such command", from, line)
+		return
+	}
+	call, _, _ = strings.Cut(call, " | ")
+	for _, word := range strings.Fields(call) {
+		if flag, ok := strings.CutPrefix(word, "--"); ok && flag != "" {
+			flag, _, _ = strings.Cut(flag, "=")
+			if cmd.Flag(flag) == nil && root.PersistentFlags().Lookup(flag) == nil {
+				t.Errorf("%s: %s: there is no flag --%s", from, line, flag)
+			}
+		}
+	}
+}
+
+func TestMan_OfEveryCommand(t *testing.T) {
+	man := func(args ...string) (int, string, string) {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), append([]string{"man"}, args...), nil, &out, &errOut)
+		return code, out.String(), errOut.String()
+	}
+	code, page, errOut := man("sync")
+	if code != exitOK || !strings.Contains(page, `.TH "SPENDSYNC-SYNC" "1"`) || !strings.Contains(page, "archived campaigns") {
+		t.Errorf("exit %d: %s%s", code, page, errOut)
+	}
+	if _, again, _ := man("sync"); again != page {
+		t.Error("the same page differs when it is printed again")
+	}
+	if code, _, errOut = man("synk"); code != exitUsage || !strings.Contains(errOut, "synk") {
+		t.Errorf("exit %d: %s", code, errOut)
+	}
+	dir := t.TempDir()
+	if code, _, errOut = man("--dir", dir); code != exitOK {
+		t.Fatalf("exit %d: %s", code, errOut)
+	}
+	allCommands(newApp(nil, nil, nil).commands(), func(c *cobra.Command) {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+		if _, err := os.Stat(dir + "/" + name); err != nil && c.Name() != "help" {
+			t.Errorf("no page of %s", c.CommandPath())
+		}
+	})
+}
+
+func TestCompletion_OfEveryShell(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), []string{"completion", shell}, nil, &out, &errOut); code != exitOK || !strings.Contains(out.String(), "spendsync") {
+			t.Errorf("%s: exit %d: %s", shell, code, errOut.String())
+		}
+	}
+	// What the shell asks for when a person types.
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"__complete", "ver"}, nil, &out, &errOut); code != exitOK || !strings.Contains(out.String(), "verify\t") || !strings.Contains(out.String(), "version\t") {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+}

@@ -1,0 +1,384 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/push"
+	"github.com/prometheus/common/expfmt"
+
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// metric is one gauge of the last run. All are gauges: a run is a process of its
+// own, and a count that begins anew with each is no counter.
+type metric struct {
+	name, help string
+	label      string // beside the account; empty: none
+	// values are by the label's value, which is empty where there is no label. None
+	// at all is what nobody knows.
+	values func(f *runFacts) map[string]float64
+}
+
+// metrics are all that a run tells Prometheus, in base units.
+var metrics = []metric{
+	{"spendsync_build_info", "1, with the version of the binary that ran.", "version", func(f *runFacts) map[string]float64 {
+		return map[string]float64{version(): 1}
+	}},
+	{"spendsync_last_run_timestamp_seconds", "When the last run of sync or backfill ended.", "", func(f *runFacts) map[string]float64 {
+		return one(seconds(f.end))
+	}},
+	{"spendsync_last_success_timestamp_seconds", "When the last run ended that published everything planned (exit 0).", "", func(f *runFacts) map[string]float64 {
+		return onlyIf(f.success != 0, seconds(f.success.Time()))
+	}},
+	{"spendsync_last_run_duration_seconds", "How long the last run took.", "", func(f *runFacts) map[string]float64 {
+		return one(f.end.Sub(f.start).Seconds())
+	}},
+	{"spendsync_last_run_exit_code", "Exit code of the last run.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.code))
+	}},
+	{"spendsync_last_run_published", "1 if the last run published a generation, else 0.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(len(onlyIf(f.run.Published, 1))))
+	}},
+	{"spendsync_last_run_failures", "Things that the last run could not read.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.failures))
+	}},
+	{"spendsync_last_run_steps", "Report days that the last run planned, proved complete, and found changed.", "outcome", func(f *runFacts) map[string]float64 {
+		return map[string]float64{"planned": float64(f.run.DaysPlanned), "proven": float64(f.run.DaysProven), "changed": float64(f.run.DaysChanged)}
+	}},
+	{"spendsync_last_run_rows", "Rows of the report that the last run proved.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.run.RowsRead))
+	}},
+	{"spendsync_last_run_restated_rows", "Rows of finished days that the last run found different from before.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.run.Restatements))
+	}},
+	{"spendsync_last_run_settings_versions", "Versions of settings that the last run added.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.run.SettingsVersions))
+	}},
+	{"spendsync_last_run_requests", "HTTP requests that the last run sent, retries included.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.run.Requests))
+	}},
+	{"spendsync_last_run_retries", "HTTP requests of the last run that repeated one.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.run.Retries))
+	}},
+	{"spendsync_last_run_throttled_seconds", "Time that requests of the last run waited because the service asked for it, added up.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.run.ThrottledMs) / 1000)
+	}},
+	{"spendsync_last_run_read_bytes", "Bytes of the replies to the last run, decompressed.", "", func(f *runFacts) map[string]float64 {
+		return one(float64(f.run.BytesRead))
+	}},
+	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.", "state", func(f *runFacts) map[string]float64 {
+		days := map[string]float64{}
+		for _, m := range dayMarks {
+			days[m.state] = 0
+		}
+		for _, c := range f.coverage {
+			days[c.State]++
+		}
+		return onlyMap(f.coverage != nil, days)
+	}},
+	{"spendsync_oldest_unproven_day_lost_timestamp_seconds", "When the oldest day that is not proven complete leaves the reach of the report and is lost; today counts as not proven.", "", func(f *runFacts) map[string]float64 {
+		for _, c := range f.coverage {
+			if c.DaysUntilUnreachable > 0 && slices.Contains([]string{schema.StateMissing, schema.StatePartial, schema.StateOpen}, c.State) {
+				return one(seconds((c.ReportDate + schema.ReachDays).End()))
+			}
+		}
+		return nil
+	}},
+	{"spendsync_published_timestamp_seconds", "When the published generation of the warehouse was made, by whichever account.", "", func(f *runFacts) map[string]float64 {
+		return f.ofManifest(func(m *load.Manifest) float64 { return seconds(m.PublishedAt.Time()) })
+	}},
+	{"spendsync_generation", "Number of the published generation of the warehouse.", "", func(f *runFacts) map[string]float64 {
+		return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Generation) })
+	}},
+	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "", func(f *runFacts) map[string]float64 {
+		var rows int64
+		for _, c := range f.coverage {
+			rows += c.Rows
+		}
+		return onlyIf(f.coverage != nil, float64(rows))
+	}},
+	{"spendsync_warehouse_bytes", "Size of warehouse.duckdb, which all accounts share.", "", func(f *runFacts) map[string]float64 {
+		return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Warehouse.Bytes) })
+	}},
+	{"spendsync_balance_dollars", "US dollars that the advertiser account has left, as last seen.", "", func(f *runFacts) map[string]float64 {
+		return onlyIf(f.money.Balance.Valid, dollars(f.money.Balance.V))
+	}},
+	{"spendsync_balance_runway_seconds", "How long the balance lasts at the pace of the last 7 days, as the service last said.", "", func(f *runFacts) map[string]float64 {
+		return onlyIf(f.money.DaysLeft.Valid, dollars(f.money.DaysLeft.V)*24*60*60)
+	}},
+	{"spendsync_api_key_expiry_timestamp_seconds", "When the API key expires.", "", func(f *runFacts) map[string]float64 {
+		return onlyIf(f.expires.Valid, seconds(f.expires.V.Time()))
+	}},
+}
+
+func one(v float64) map[string]float64 { return map[string]float64{"": v} }
+
+func onlyIf(known bool, v float64) map[string]float64 { return onlyMap(known, one(v)) }
+
+func onlyMap(known bool, m map[string]float64) map[string]float64 {
+	if !known {
+		return nil
+	}
+	return m
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// dollars is for a gauge alone, which is a float whatever it shows.
+func dollars(m schema.Money) float64 { return float64(m) / float64(schema.Dollar) }
+
+// runFacts is what the metrics of a run are made from.
+type runFacts struct {
+	start, end time.Time
+	code       int
+	failures   int
+	run        schema.Run // what the run did; little of it where it ended early
+	expires    schema.Null[schema.Instant]
+
+	// Of the store, as far as it can be read.
+	manifest *load.Manifest
+	coverage []schema.DayCoverage
+	success  schema.Instant
+	money    schema.AccountSnapshot
+}
+
+func (f *runFacts) ofManifest(v func(*load.Manifest) float64) map[string]float64 {
+	if f.manifest == nil {
+		return nil
+	}
+	return one(v(f.manifest))
+}
+
+// Describe makes the facts a collector of Prometheus.
+func (f *runFacts) Describe(ch chan<- *prometheus.Desc) {
+	for _, m := range metrics {
+		ch <- m.desc()
+	}
+}
+
+// Collect tells what is known.
+func (f *runFacts) Collect(ch chan<- prometheus.Metric) {
+	for _, m := range metrics {
+		for label, v := range m.values(f) {
+			var labels []string
+			if m.label != "" {
+				labels = []string{label}
+			}
+			ch <- prometheus.MustNewConstMetric(m.desc(), prometheus.GaugeValue, v, labels...)
+		}
+	}
+}
+
+func (m metric) desc() *prometheus.Desc {
+	var labels []string
+	if m.label != "" {
+		labels = []string{m.label}
+	}
+	return prometheus.NewDesc(m.name, m.help, labels, nil)
+}
+
+// metricsTo is where the metrics go. It is known even where the configuration is
+// not: a run that fails for a wrong variable must be seen, too.
+type metricsTo struct {
+	account, dir string
+	file         string
+	gateway      secret
+}
+
+func (a *app) metricsTo() metricsTo {
+	if c := a.cfg; c != nil {
+		return metricsTo{c.Account, c.DataDir, c.MetricsFile, c.Pushgateway}
+	}
+	env := ourVariables(a.environ)
+	to := metricsTo{env["ACCOUNT"], env["DATA_DIR"], env["METRICS_FILE"], secret(env["PUSHGATEWAY_URL"])}
+	if to.account == "" {
+		to.account = "default"
+	}
+	if to.dir == "" {
+		to.dir = "data"
+	}
+	return to
+}
+
+// asRun runs a command whose end Prometheus is told of, however it ends.
+func (a *app) asRun(ctx context.Context, do func() error) error {
+	start := a.now()
+	a.metricsTold = false
+	err := do()
+	if !a.metricsTold {
+		a.tellMetrics(ctx, &runFacts{start: start, code: exitOf(err)})
+	}
+	return err
+}
+
+// tellMetrics writes and pushes the metrics of a run that has ended. What goes
+// wrong is a warning: the run's own end does not depend on who watches it.
+func (a *app) tellMetrics(ctx context.Context, f *runFacts) {
+	a.metricsTold = true
+	to := a.metricsTo()
+	if to.file == "" && to.gateway == "" {
+		return
+	}
+	log := a.log
+	if log == nil {
+		log = slog.New(slog.NewJSONHandler(a.stderr, nil))
+	}
+	f.end = a.now()
+	if err := f.readStore(to.dir, to.account); err != nil {
+		log.Warn("the metrics lack what the store could tell", "error", err)
+	}
+	if to.file != "" {
+		if err := writeMetrics(to.file, to.account, f); err != nil {
+			log.Warn("the metrics could not be written", "file", to.file, "error", err)
+		}
+	}
+	if to.gateway != "" {
+		ctx, cancel := a.lastCall(ctx)
+		defer cancel()
+		if err := pushMetrics(ctx, to, f); err != nil {
+			log.Warn("the metrics could not be pushed", "error", err)
+		}
+	}
+}
+
+// readStore adds what the store knows. It takes no lock.
+func (f *runFacts) readStore(dir, account string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil || !load.AccountName.MatchString(account) {
+		return err
+	}
+	m, err := load.ReadManifest(dir)
+	if errors.Is(err, load.ErrEmpty) {
+		// Nothing is known yet: the whole reach is at stake.
+		f.coverage = load.NewAccount(planReach(f.end)).Coverage(account, f.end)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.manifest = m
+	known := m.Accounts[account]
+	if known == nil {
+		known = load.NewAccount(planReach(f.end))
+	}
+	f.coverage = known.Coverage(account, f.end)
+	run, err := load.LastRunThat(dir, account, func(r *schema.Run) bool { return r.ExitCode == exitOK && r.Command == "sync" })
+	if run != nil {
+		f.success = run.FinishedAt
+	}
+	money, moneyErr := lastMoney(dir, account, known)
+	f.money = money
+	return errors.Join(err, moneyErr)
+}
+
+// lastMoney is the account's money as it was last seen to differ.
+func lastMoney(dir, account string, known *load.Account) (last schema.AccountSnapshot, err error) {
+	path := "parquet/" + schema.AccountSnapshots.Name + "/account=" + account + "/data.parquet"
+	if known.Files[path] == nil {
+		return last, nil
+	}
+	rows, err := load.ReadRows(filepath.Join(dir, path), schema.AccountSnapshots)
+	if err != nil || len(rows) == 0 {
+		return last, err
+	}
+	return rows[len(rows)-1], nil
+}
+
+// writeMetrics writes a file for a textfile collector: aside, then renamed, so that
+// nobody reads half of it.
+func writeMetrics(path, account string, f *runFacts) error {
+	reg := prometheus.NewRegistry()
+	if err := prometheus.WrapRegistererWith(prometheus.Labels{"account": account}, reg).Register(f); err != nil {
+		return err
+	}
+	return prometheus.WriteToTextfile(path, reg)
+}
+
+// pushMetrics adds the metrics to the Pushgateway, in a group of the job and the
+// account. What this run does not know stays there as an earlier one told it.
+func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
+	u, err := gatewayURL(to.gateway)
+	if err != nil {
+		return err
+	}
+	reg := prometheus.NewRegistry()
+	if err := reg.Register(f); err != nil {
+		return err
+	}
+	user := u.User
+	u.User = nil // it would show in errors
+	p := push.New(u.String(), "spendsync").Grouping("account", to.account).Gatherer(reg).
+		Format(expfmt.NewFormat(expfmt.TypeTextPlain)).
+		Client(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
+	if user != nil {
+		password, _ := user.Password()
+		p = p.BasicAuth(user.Username(), password)
+	}
+	if err := p.AddContext(ctx); err != nil {
+		return errors.New(oneLine(err.Error()))
+	}
+	return nil
+}
+
+// gatewayURL reads PUSHGATEWAY_URL. Its errors show nothing of it: it may hold a
+// password.
+func gatewayURL(raw secret) (*url.URL, error) {
+	u, err := url.Parse(string(raw))
+	switch {
+	case err != nil:
+		return nil, usage("%sPUSHGATEWAY_URL cannot be parsed", envPrefix)
+	case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+		return nil, usage("%sPUSHGATEWAY_URL is not of the form http://host:port", envPrefix)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, usage("%sPUSHGATEWAY_URL has a query or a fragment", envPrefix)
+	}
+	return u, nil
+}
+
+// checkMetrics refuses places that no metrics could go to.
+func (c *config) checkMetrics() error {
+	if strings.ContainsRune(c.MetricsFile, 0) {
+		return usage("%sMETRICS_FILE holds a NUL", envPrefix)
+	}
+	if c.Pushgateway == "" {
+		return nil
+	}
+	u, err := gatewayURL(c.Pushgateway)
+	if err != nil {
+		return err
+	}
+	if u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !isLoopback(u.Hostname()) {
+		return usage("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or allow http", envPrefix, u.Host)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// metricsHelp lists the metrics, for people.
+func metricsHelp() string {
+	var b strings.Builder
+	for _, m := range metrics {
+		labels := "account"
+		if m.label != "" {
+			labels += ", " + m.label
+		}
+		fmt.Fprintf(&b, "  %s{%s}\n      %s\n", m.name, labels, m.help)
+	}
+	return b.String()
+}

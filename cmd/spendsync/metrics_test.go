@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// readMetrics parses a file of metrics into its samples: name{labels} to value.
+func readMetrics(t *testing.T, path string) map[string]float64 {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.Metric {
+			var labels []string
+			for _, l := range m.Label {
+				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
+			}
+			samples[name+"{"+strings.Join(labels, ",")+"}"] = m.Gauge.GetValue()
+		}
+	}
+	return samples
+}
+
+// small is an account of which a sync is short.
+func small(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 }
+
+func TestMetrics_TellOfEveryRun(t *testing.T) {
+	w := newWorld(t, func(c *adsim.Config) { c.BalanceStatus = "low" })
+	file := filepath.Join(t.TempDir(), "spendsync.prom")
+	w.env["METRICS_FILE"] = file
+
+	run := w.summary(w.must("sync", "--json"))
+	got := readMetrics(t, file)
+	end := w.today() + 33 // today is the oldest day that is not complete
+	for sample, want := range map[string]float64{
+		`spendsync_last_run_exit_code{account="acme"}`:                         0,
+		`spendsync_last_run_published{account="acme"}`:                         1,
+		`spendsync_last_run_requests{account="acme"}`:                          float64(run.Requests),
+		`spendsync_last_run_rows{account="acme"}`:                              float64(run.RowsRead),
+		`spendsync_last_run_read_bytes{account="acme"}`:                        float64(run.BytesRead),
+		`spendsync_last_run_steps{account="acme",outcome="proven"}`:            33,
+		`spendsync_coverage{account="acme",state="complete"}`:                  32,
+		`spendsync_coverage{account="acme",state="open"}`:                      1,
+		`spendsync_coverage{account="acme",state="missing"}`:                   0,
+		`spendsync_stored_rows{account="acme"}`:                                float64(run.RowsRead),
+		`spendsync_generation{account="acme"}`:                                 2,
+		`spendsync_last_success_timestamp_seconds{account="acme"}`:             seconds(run.FinishedAt.Time()),
+		`spendsync_oldest_unproven_day_lost_timestamp_seconds{account="acme"}`: seconds(end.Start()),
+	} {
+		if v, ok := got[sample]; !ok || v != want {
+			t.Errorf("%s = %v (there: %t), want %v", sample, v, ok, want)
+		}
+	}
+	var balance float64
+	fmt.Sscan(w.ask("SELECT balance FROM account"), &balance)
+	if v := got[`spendsync_balance_dollars{account="acme"}`]; v != balance || v == 0 {
+		t.Errorf("balance = %v, want %v", v, balance)
+	}
+	for _, name := range []string{"spendsync_balance_runway_seconds", "spendsync_api_key_expiry_timestamp_seconds", "spendsync_warehouse_bytes", "spendsync_last_run_duration_seconds", "spendsync_last_run_timestamp_seconds"} {
+		if got[name+`{account="acme"}`] <= 0 {
+			t.Errorf("%s = %v", name, got[name+`{account="acme"}`])
+		}
+	}
+
+	success := got[`spendsync_last_success_timestamp_seconds{account="acme"}`]
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503})
+	if code, _, last := w.run("sync"); code != exitUnreached {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	got = readMetrics(t, file)
+	if got[`spendsync_last_run_exit_code{account="acme"}`] != exitUnreached || got[`spendsync_last_run_retries{account="acme"}`] == 0 ||
+		got[`spendsync_last_success_timestamp_seconds{account="acme"}`] != success || got[`spendsync_coverage{account="acme",state="complete"}`] != 32 {
+		t.Errorf("after a run that failed: %v", got)
+	}
+
+	// Not even the configuration is right.
+	w.env["PAGE_SIZE"] = "many"
+	if code, _, last := w.run("sync"); code != exitUsage {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	if got = readMetrics(t, file); got[`spendsync_last_run_exit_code{account="acme"}`] != exitUsage || got[`spendsync_generation{account="acme"}`] != 2 {
+		t.Errorf("after a wrong variable: %v", got)
+	}
+	left, err := filepath.Glob(filepath.Dir(file) + "/*")
+	if err != nil || len(left) != 1 {
+		t.Errorf("beside the metrics: %v, %v", left, err)
+	}
+}
+
+func TestMetrics_AreNamedByConvention(t *testing.T) {
+	now := time.Now()
+	f := &runFacts{
+		start: now, end: now, success: 1, expires: schema.Some(schema.InstantOf(now)), manifest: &load.Manifest{},
+		coverage: load.NewAccount(planReach(now)).Coverage("acme", now),
+		money:    schema.AccountSnapshot{Balance: schema.Some(schema.Money(1)), DaysLeft: schema.Some(schema.Money(1))},
+	}
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(f)
+	if n, err := testutil.GatherAndCount(reg); err != nil || n < len(metrics) {
+		t.Errorf("%d samples of %d metrics, %v", n, len(metrics), err)
+	}
+	problems, err := testutil.GatherAndLint(reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// gateway is a Pushgateway that keeps what it is told.
+type gateway struct {
+	status             int
+	method, path, body string
+	user, password     string
+}
+
+func (g *gateway) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	b, _ := io.ReadAll(r.Body)
+	g.method, g.path, g.body = r.Method, r.URL.Path, string(b)
+	g.user, g.password, _ = r.BasicAuth()
+	rw.WriteHeader(g.status)
+	fmt.Fprint(rw, "the gateway is out of order")
+}
+
+func TestMetrics_ArePushed(t *testing.T) {
+	w := newWorld(t, small)
+	g := &gateway{status: http.StatusOK}
+	server := httptest.NewServer(g)
+	defer server.Close()
+	w.env["PUSHGATEWAY_URL"] = strings.Replace(server.URL, "http://", "http://pusher:s3cr3t-of-the-gateway@", 1) + "/prefix/"
+	w.must("sync")
+	if g.method != http.MethodPost || g.path != "/prefix/metrics/job/spendsync/account/acme" || g.user != "pusher" || g.password != "s3cr3t-of-the-gateway" {
+		t.Errorf("%s %s by %s:%s", g.method, g.path, g.user, g.password)
+	}
+	if !strings.Contains(g.body, "spendsync_last_run_exit_code 0\n") || !strings.Contains(g.body, `spendsync_coverage{state="complete"} 32`) {
+		t.Errorf("pushed: %s", g.body)
+	}
+
+	// A gateway that fails is a warning, and its password stays unsaid.
+	g.status = http.StatusInternalServerError
+	err := pushMetrics(t.Context(), metricsTo{account: "acme", gateway: secret(w.env["PUSHGATEWAY_URL"])}, &runFacts{})
+	if err == nil || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "s3cr3t") {
+		t.Errorf("a gateway that answers 500: %v", err)
+	}
+	server.Close()
+	w.env["LOG_LEVEL"] = "warn"
+	code, stderr := w.stderr("sync")
+	if code != exitOK || !strings.Contains(stderr, "could not be pushed") || strings.Contains(stderr, "s3cr3t") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	for url, says := range map[string]string{
+		"ftp://pusher:s3cr3t@gateway": "http://host:port", "http://pusher:s3cr3t@gateway.example.com": "password", "http://pusher:s3cr3t@[gateway": "cannot be parsed",
+	} {
+		w.env["PUSHGATEWAY_URL"] = url
+		if code, stderr = w.stderr("sync"); code != exitUsage || !strings.Contains(stderr, says) || strings.Contains(stderr, "s3cr3t") {
+			t.Errorf("%s: exit %d: %s", url, code, stderr)
+		}
+	}
+}
+
+// stderr runs a command and returns all that it says beside its answer.
+func (w *world) stderr(args ...string) (code int, text string) {
+	w.t.Helper()
+	var errOut strings.Builder
+	code = run(w.t.Context(), args, w.environ(), io.Discard, &errOut)
+	return code, errOut.String()
+}

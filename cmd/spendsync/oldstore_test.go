@@ -1,0 +1,217 @@
+package main
+
+import (
+	"archive/tar"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+
+	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// The stores that released versions have written lie in testdata/stores, packed,
+// each under the version of its schema and of its manifest. The newest is made by
+//
+//	go test ./cmd/spendsync -run TestOldStores_AreKept -update-stores
+//
+// which writes the store of this version, if there is none yet. The others are never
+// made again: they are what users have.
+var updateStores = flag.Bool("update-stores", false, "write the store of this version to testdata/stores")
+
+const storesDir = "../../testdata/stores"
+
+// oldNow is when a kept store was made: its days are in reach at this moment only.
+// oldAccount is the service's account behind it.
+var oldNow = time.Date(2026, time.November, 21, 18, 0, 0, 0, time.UTC)
+
+func oldAccount(c *adsim.Config) {
+	c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 2, 20, 20
+}
+
+// TestOldStores_AreKept holds that the store of this version is kept: v1 is that of
+// schema 1 with the first manifest, v1-2 with the second.
+func TestOldStores_AreKept(t *testing.T) {
+	path := filepath.Join(storesDir, fmt.Sprintf("v%d-%d.tar.zst", schema.Version, load.ManifestFormat))
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	if !*updateStores {
+		t.Fatalf("%s is missing: run this test with -update-stores", path)
+	}
+	w := newWorld(t, oldAccount)
+	w.now = func() time.Time { return oldNow }
+	w.service.SetNow(oldNow)
+	w.must("sync")
+	// A restatement, so that there is one.
+	if _, err := w.service.Restate((w.today() - 5).String(), adsim.Restatement{Kind: "change", Row: 0}); err != nil {
+		t.Fatal(err)
+	}
+	w.env["REREAD_AFTER"] = "0s"
+	w.must("sync")
+	if err := packStore(w.dir, path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// packStore packs what is published of a store.
+func packStore(dir, path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	z, err := zstd.NewWriter(f, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	if err != nil {
+		return err
+	}
+	w := tar.NewWriter(z)
+	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(dir, p)
+		if err != nil || e.IsDir() || strings.HasPrefix(rel, "locks/") || strings.HasPrefix(rel, "staging/") {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		if err := w.WriteHeader(&tar.Header{Name: rel, Mode: 0o644, Size: int64(len(b))}); err != nil {
+			return err
+		}
+		_, err = w.Write(b)
+		return err
+	})
+	for _, c := range []io.Closer{w, z, f} {
+		if cerr := c.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
+
+func unpackStore(t *testing.T, path, dir string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, filepath.FromSlash(h.Name))
+		if h.FileInfo().IsDir() {
+			continue
+		}
+		b, err := io.ReadAll(r)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(to), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(to, b, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOldStores_OpenMigrateAndVerify lets this version find each kept store: it
+// verifies as it is, answers, is synced, and then is of this version and holds what
+// it held.
+func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
+	stores, err := filepath.Glob(storesDir + "/*.tar.zst")
+	if err != nil || len(stores) == 0 {
+		t.Fatalf("no stores: %v", err)
+	}
+	for _, path := range stores {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			w := newWorld(t, oldAccount)
+			unpackStore(t, path, w.dir)
+			was, err := load.ReadManifest(w.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := was.PublishedAt.Time().Add(time.Minute)
+			w.now = func() time.Time { return at }
+			w.service.SetNow(at)
+			w.must("verify")
+			spend := w.ask("SELECT * EXCLUDE (campaign_name) FROM spend_daily ORDER BY ALL")
+			changes := w.ask("FROM spend_change ORDER BY ALL")
+			versions := w.ask("SELECT count(*) FROM campaign_history")
+			runs := w.ask("SELECT count(*) FROM ops.run")
+			// Nothing is read of the service but what costs least, so that what was
+			// stored is what is looked at.
+			w.env["YOUNG_DAYS"] = "1"
+			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: w.today().String()})
+			if code, _, last := w.run("sync"); code != exitPartial && code != exitOK && code != exitUnreached {
+				t.Errorf("sync: exit %d: %s", code, last)
+			}
+			w.must("rebuild")
+			w.must("verify")
+			is, err := load.ReadManifest(w.dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is.SchemaVersion != schema.Version || is.Format < was.Format || is.Checksum == "" || is.Generation <= was.Generation {
+				t.Errorf("migrated to schema %d, manifest %d, generation %d", is.SchemaVersion, is.Format, is.Generation)
+			}
+			for a := range was.Accounts[w.env["ACCOUNT"]].Days {
+				if is.Accounts[w.env["ACCOUNT"]].Days[a] == nil {
+					t.Errorf("%s is forgotten", a)
+				}
+			}
+			if got := w.ask("SELECT * EXCLUDE (campaign_name) FROM spend_daily ORDER BY ALL"); got != spend {
+				t.Error("spend_daily is not what it was")
+			}
+			if got := w.ask("FROM spend_change ORDER BY ALL"); got != changes || !strings.Contains(got, "update") {
+				t.Errorf("spend_change is\n%s\nand was\n%s", got, changes)
+			}
+			if got := w.ask("SELECT count(*) FROM campaign_history"); got != versions {
+				t.Errorf("%s versions of campaigns, there were %s", got, versions)
+			}
+			if got := w.ask("SELECT count(*) FROM ops.run"); got <= runs {
+				t.Errorf("%s runs, there were %s", got, runs)
+			}
+		})
+	}
+}
+
+// TestOldStores_NewerIsRefused finds a store of a version to come: of a format that
+// this one does not know, and sealed as ours.
+func TestOldStores_NewerIsRefused(t *testing.T) {
+	w := newWorld(t, oldAccount)
+	unpackStore(t, filepath.Join(storesDir, "v1.tar.zst"), w.dir)
+	before := w.hashes("")
+	for _, edit := range [][2]string{{`"schema_version": 1`, `"schema_version": 2`}, {`"format": 1`, `"format": 99`}} {
+		w.spoil("manifest.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), edit[0], edit[1], 1)) })
+		for _, command := range []string{"sync", "verify", "rebuild", "replay", "status"} {
+			if code, _, last := w.run(command); code != exitNewer || !strings.Contains(last, "newer version") {
+				t.Errorf("%s of a store with %s: exit %d: %s", command, edit[1], code, last)
+			}
+		}
+	}
+	for path, h := range w.hashes("") {
+		if before[path] != h && !strings.HasSuffix(path, "manifest.json") && !strings.Contains(path, "/locks/") {
+			t.Errorf("%s changed", path)
+		}
+	}
+}

@@ -1,0 +1,323 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"spendsync/schema"
+)
+
+// Report is all that a page shows.
+type Report struct {
+	Accounts   []Account
+	Thresholds []Threshold
+	Version    string // of the binary that drew it
+	Schema     int    // version of the warehouse's tables
+}
+
+// Threshold is a number that answers turn on.
+type Threshold struct {
+	Name, Unit, Meaning string
+	Value               Number
+}
+
+// Number is a number of an answer: its digits as the warehouse gave them, and the
+// same for drawing. The zero value is unknown, which is not 0.
+type Number struct {
+	Text  string
+	V     float64
+	Known bool
+}
+
+// ParseNumber takes a number as an answer spells it. What is no number is unknown.
+// A ratio is cut to 12 digits: the engine adds in no fixed order, and the last
+// digits of a double are the order's. Amounts have six decimals at most and keep
+// every digit.
+func ParseNumber(s schema.Null[string]) Number {
+	if !s.Valid {
+		return Number{}
+	}
+	v, err := strconv.ParseFloat(s.V, 64)
+	if err != nil || v != v || v-v != 0 {
+		return Number{}
+	}
+	n := Number{Text: s.V, V: v, Known: true}
+	if _, decimals, _ := strings.Cut(s.V, "."); len(decimals) > 6 || strings.ContainsAny(s.V, "eE") {
+		n.Text = strconv.FormatFloat(v, 'g', 12, 64)
+		n.V, _ = strconv.ParseFloat(n.Text, 64)
+	}
+	return n
+}
+
+// N is a number that a program made.
+func N(v float64) Number {
+	return Number{Text: strconv.FormatFloat(v, 'f', -1, 64), V: v, Known: true}
+}
+
+// Account is one account's part of the page. A section without rows says why.
+type Account struct {
+	Name     string
+	Fresh    Freshness
+	Headline Headline
+	Coverage Coverage
+	Spend    Spend
+	Pacing   Pacing
+	Sources  Sources
+	Fatigue  Fatigue
+	Bids     Bids
+	Runway   Runway
+	Restated Restated
+	Timeline Timeline
+	Health   Health
+}
+
+// Freshness says as of when the numbers hold.
+type Freshness struct {
+	AsOf      time.Time // the newest proven read of the report; zero: none
+	LastWhole schema.Null[schema.Date]
+	RunID     string
+	Version   string // of the binary that published
+}
+
+// Headline is the strip on top.
+type Headline struct {
+	Spend, MeanSpend       Number // of the last whole day; of the days of the recent window
+	MeanDays               int    // whole days behind the mean
+	CPA, AllowedCPA        Number // of the recent window, of campaigns with a target; what their targets allow
+	CPAConversions         Number
+	DaysLeft, Balance      Number
+	StopBalance            Number
+	Gaps, Lost             int // days missing or partial; days lost
+	SourcesToBlock, Excess Number
+	WindowDays             Number // length of the window of the sources
+}
+
+// Coverage is how well each day is known, oldest first, without a hole.
+type Coverage struct {
+	Days    []Day
+	Earlier int // days before the first one shown
+	Why     string
+}
+
+// Day is one day of the calendar.
+type Day struct {
+	Date   schema.Date
+	State  string
+	Spend  Number
+	Rows   Number
+	ReadAt time.Time // zero: never
+	Left   Number    // days in which it can still be asked for
+	Do     string
+}
+
+// Spend is what the days cost.
+type Spend struct {
+	Campaigns []Named // largest first
+	Rest      int     // campaigns that share the last part
+	Days      []SpendDay
+	Why       string
+}
+
+// Named is something of the account with the name that it goes by.
+type Named struct{ ID, Name string }
+
+// SpendDay is one column: a part for each of the campaigns and one for the rest.
+type SpendDay struct {
+	Date                          schema.Date
+	State                         string
+	Parts                         []Number
+	Total                         Number
+	Limit                         Number // sum of the limits; unknown while a spending campaign has none
+	Unlimited                     Number // campaigns that spent and had no limit
+	Assumed                       bool   // a limit was first seen after the day
+	Bids, Limits, Statuses, Other int    // changes of settings first seen that day
+}
+
+// Pacing is how far the day's spend has come against the limits.
+type Pacing struct {
+	Rows []Pace
+	More int
+	Why  string
+}
+
+// Pace is one campaign's day.
+type Pace struct {
+	Campaign                                       Named
+	Date                                           schema.Date
+	Spend, Limit, Used, Elapsed, Projected, ToLast Number
+	State                                          string
+}
+
+// Sources are what sources cost and bring, those to act on first.
+type Sources struct {
+	Rows      []Source
+	More      int
+	From, To  schema.Date // the window
+	Block     Number      // candidates in all
+	Scale     Number
+	Excess    Number
+	MoreBlock int // candidates that are not among the rows
+	Why       string
+}
+
+// Source is one source of a campaign over the window.
+type Source struct {
+	Campaign                               Named
+	Source                                 string
+	Spend, Clicks, Conversions             Number
+	CPA, Best, Worst, Target, Excess, Rule Number
+	TargetOrigin                           string
+	Verdict                                string // block, scale or nothing
+}
+
+// Fatigue are creatives whose CTR falls, the worst first.
+type Fatigue struct {
+	Rows []Tired
+	More int
+	Why  string
+}
+
+// Tired is one creative with its CTR over time.
+type Tired struct {
+	Campaign, Creative                             Named
+	State                                          string
+	Age, CTR, Peak, Decline, Z, Impressions, Spend Number
+	Days                                           []Point // recent CTR by day, oldest first
+}
+
+// Point is a value of a day.
+type Point struct {
+	Date  schema.Date
+	Value Number
+}
+
+// Bids are bids against what a click cost.
+type Bids struct {
+	Rows   []Bid
+	More   int
+	Enough Number // conversions from which a rate says something
+	Why    string
+}
+
+// Bid is what was bid at one source of a campaign, and what its clicks cost.
+type Bid struct {
+	Campaign                   Named
+	Source                     string
+	Origin                     string // whose bid holds now: source or campaign
+	Bid, Now                   Number // mean over the window, weighted by clicks; now
+	CPC, Ratio, BreakEven      Number
+	Clicks, Conversions, Spend Number
+	Stale                      bool
+	ReadAt                     time.Time
+}
+
+// Runway is how long the money lasts.
+type Runway struct {
+	AsOf                                    time.Time
+	Balance, Stop, Warning                  Number
+	Mean, Full                              Number // US dollars a day: own recent mean; all limits used up
+	MeanDays                                Number // whole days behind the mean
+	DaysAtMean, DaysAtFull, ServiceDaysLeft Number
+	StopsOn                                 schema.Null[schema.Date]
+	Unlimited                               Number
+	Why                                     string
+}
+
+// Restated is what the service changed of finished days.
+type Restated struct {
+	Ages    []string // headings of the columns: days since the day
+	Days    []RestatedDay
+	Changed int // days that were ever seen to change
+	Why     string
+	// SettledAge is the age in days from which numbers hold still; FirstAge is the
+	// youngest that is known, with the shares of the final numbers that are there
+	// then, from so many days that were followed.
+	SettledAge, FirstAge, FirstSpend, FirstConversions, Followed Number
+	Share                                                        Number // of the final numbers that counts as settled
+}
+
+// RestatedDay is one row of the heat map: a cell for each age.
+type RestatedDay struct {
+	Date  schema.Date
+	Cells []RestatedCell
+}
+
+// RestatedCell is what was seen to change at an age: as a share of what there was
+// before, and in US dollars, conversions and rows.
+type RestatedCell struct {
+	Seen                                bool // a change was seen
+	Unknown                             bool // not that old yet, or nobody looked at that age
+	Spend, Conversions                  Number
+	SpendDelta, ConversionsDelta, Lines Number
+}
+
+// Timeline is who changed what, a lane for each campaign.
+type Timeline struct {
+	From, To schema.Date
+	Lanes    []Lane
+	More     int // campaigns with changes that have no lane
+	Changes  []Change
+	MoreRows int
+	Why      string
+}
+
+// Lane is one campaign's line.
+type Lane struct {
+	Campaign Named
+	Spans    []Span
+	Marks    []Mark
+}
+
+// Mark is what was seen changed of a campaign at one look.
+type Mark struct {
+	SeenAt                    time.Time
+	Bid, Limit, Status, Other bool
+	Changes                   int
+}
+
+// Span is a stretch of days in one state. To is the last of them.
+type Span struct {
+	From, To schema.Date
+	Status   string // empty: unknown
+	Assumed  bool   // the settings were first seen later
+}
+
+// Change is one change of settings.
+type Change struct {
+	SeenAt    time.Time
+	NotBefore time.Time // zero: unknown
+	Campaign  Named
+	Entity    string
+	EntityID  string
+	Kind      string // of the change: changed, first_seen, ...
+	Columns   string
+	Text      string // old and new values, where they are told
+}
+
+// Health is how the sync does.
+type Health struct {
+	Runs   []Run // oldest first
+	More   int
+	Checks []Check
+	Passed int
+	Why    string
+}
+
+// Run is one run of the sync.
+type Run struct {
+	ID, Command, Outcome, Message                             string
+	Started                                                   time.Time
+	Seconds                                                   Number
+	ExitCode                                                  int
+	Planned, Proven, Changed, Restated, Requests, Retries, Ms Number
+}
+
+// Check is one check of the data.
+type Check struct {
+	Name, Severity, Do string
+	Passed             bool
+	Known              bool
+	Value, Threshold   Number
+	Unit               string
+}

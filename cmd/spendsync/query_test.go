@@ -1,0 +1,415 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"spendsync/load"
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// TestQuery asks one published warehouse, which no question changes.
+func TestQuery(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	for name, test := range map[string]func(*testing.T, *world){
+		"AnswersEveryQuestionThatItLists": queryAnswersEveryQuestionThatItLists,
+		"AsksAgree":                       queryAsksAgree,
+		"RefusesAndSaysWhy":               queryRefusesAndSaysWhy,
+		"FormatsKeepEveryValue":           queryFormatsKeepEveryValue,
+		"TerminalsAreNotCommanded":        queryTerminalsAreNotCommanded,
+		"ShowsLongAnswersInBlocks":        queryShowsLongAnswersInBlocks,
+		"WritesFilesWhole":                queryWritesFilesWhole,
+		"AsAProcess":                      queryAsAProcess,
+		"StoppedBySignal":                 queryStoppedBySignal,
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := *w
+			own.t = t
+			test(t, &own)
+		})
+	}
+}
+
+func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
+	var list listing
+	if err := json.Unmarshal([]byte(w.must("query", "--json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Asks) < 10 || len(list.Views) < 10 || len(list.Macros) == 0 {
+		t.Fatalf("%d asks, %d views, %d macros", len(list.Asks), len(list.Views), len(list.Macros))
+	}
+	shown := w.must("query")
+	macroArguments := map[string]string{"instant": "2026-03-08 12:00:00+00", "from_date": (w.today() - 20).String(), "to_date": w.today().String()}
+	for _, q := range slices.Concat(list.Asks, list.Views, list.Macros) {
+		if !strings.Contains(shown, q.Name) || !strings.Contains(shown, q.Question) || q.Trap == "" {
+			t.Errorf("the list for people lacks %s: %s", q.Name, q.Question)
+		}
+		if strings.HasPrefix(q.Name, "mart.") && q.Name != "mart.source_performance" {
+			continue // they are asked by the ready questions, and in package queries
+		}
+		args := []string{"query", q.Name}
+		for _, p := range q.Parameters {
+			if p.Default == nil {
+				args = append(args, "--param", p.Name+"="+macroArguments[p.Name])
+			} else if p.Meaning == "" || !strings.Contains(shown, "--param "+p.Name+"="+*p.Default) {
+				t.Errorf("%s: the parameter %s is not explained", q.Name, p.Name)
+			}
+		}
+		if head, _, ok := strings.Cut(w.must(args...), "\n"); !ok || head == "" {
+			t.Errorf("%s: no heading", q.Name)
+		}
+	}
+	// A view answers to its name without the schema, an ask to other parameters.
+	if w.must("query", "mart.source_performance") != w.must("query", "source_performance") {
+		t.Error("source_performance is not mart.source_performance")
+	}
+	if lines := strings.Count(w.must("query", "spend_by_day", "--param", "days=3"), "\n"); lines != 4 {
+		t.Errorf("%d lines for 3 days and a heading", lines)
+	}
+}
+
+// queryAsksAgree compares ready questions with each other and with the table.
+func queryAsksAgree(t *testing.T, w *world) {
+	var days []struct {
+		Day   string      `json:"report_date"`
+		Spend json.Number `json:"spend"`
+	}
+	if err := json.Unmarshal([]byte(w.must("query", "spend_by_day", "--json", "--param", "days=33")), &days); err != nil || len(days) != 33 {
+		t.Fatal(len(days), err)
+	}
+	for _, d := range days {
+		if got := w.ask("SELECT sum(spend) FROM spend_daily WHERE report_date = '" + d.Day + "'"); got != d.Spend.String() {
+			t.Errorf("%s: %s in the answer, %s in the table", d.Day, d.Spend, got)
+		}
+	}
+	week := fmt.Sprintf("SELECT sum(spend) FROM spend_daily WHERE report_date BETWEEN '%s' AND '%s'", w.today()-7, w.today()-1)
+	want := w.ask(week)
+	total, err := csv.NewReader(strings.NewReader(w.must("query", "last_week"))).ReadAll()
+	if err != nil || total[1][2] != "all campaigns" || total[1][5] != want {
+		t.Errorf("last_week = %v, %v, want %s", total[1], err, want)
+	}
+	var campaigns []struct {
+		Spend json.Number `json:"spend"`
+	}
+	if err := json.Unmarshal([]byte(w.must("query", "top_campaigns", "--json", "--param", "rows=1000")), &campaigns); err != nil {
+		t.Fatal(err)
+	}
+	var sum schema.Money
+	for _, c := range campaigns {
+		var m schema.Money
+		if err := m.UnmarshalText([]byte(c.Spend)); err != nil {
+			t.Fatal(err)
+		}
+		sum += m
+	}
+	if got := fmt.Sprintf("%d.%06d", sum/schema.Dollar, sum%schema.Dollar); got != want {
+		t.Errorf("top_campaigns adds up to %s, want %s", got, want)
+	}
+}
+
+func queryRefusesAndSaysWhy(t *testing.T, w *world) {
+	notThere := filepath.Join(w.dir, "..", "nowhere", "x.csv")
+	before := w.hashes("")
+	for _, c := range []struct {
+		args string // separated by bars
+		says []string
+	}{
+		{"query|nonsense", []string{`no question "nonsense"`, "top_campaigns", "mart.source_performance"}},
+		{"query|spend_daily", []string{`-c "FROM spend_daily"`}},
+		{"query|top_campaigns|spend_by_day", []string{"one NAME or -c SQL"}},
+		{"query|top_campaigns|-c|SELECT 1", []string{"one NAME or -c SQL"}},
+		{"query|SELECT 1", []string{`"SELECT 1"`}},
+		{"query|--format|csv", []string{"which question"}},
+		{"query|-c|", []string{"no SQL"}},
+		{"query|-c|SELECT 1|--param|a=1", []string{"a=1", "no parameters"}},
+		{"query|top_campaigns|--param|weeks=1", []string{"weeks", "days, rows"}},
+		{"query|top_campaigns|--param|days=soon", []string{"days=soon", "whole number", "7"}},
+		{"query|top_campaigns|--param|days=-1", []string{"days=-1"}},
+		{"query|top_campaigns|--param|days=1|--param|days=2", []string{"days", "twice"}},
+		{"query|top_campaigns|--param|days", []string{"days", "name=value"}},
+		{"query|sources_to_block|--param|min_spend=much", []string{"min_spend=much"}},
+		{"query|mart.source_performance|--param|days=1", []string{"no parameters"}},
+		{"query|campaigns_asof", []string{"--param instant="}},
+		{"query|campaigns_asof|--param|instant=yesterday", []string{"yesterday"}},
+		{"query|-c|SELECT 1|--format|xml", []string{"xml", "markdown"}},
+		{"query|-c|SELECT 1|--json|--format|csv", []string{"which one counts"}},
+		{"query|-c|SELECT 1|--raw|--format|json", []string{"--raw"}},
+		{"query|-c|SELECT 1|--out|" + notThere, []string{notThere}},
+		{"query|-c|SELECT 1|--out|" + w.dir + "/x.csv", []string{w.dir, "own files"}},
+		{"query|-c|SELECT 1|--out|" + w.dir + "/parquet/x.csv", []string{"own files"}},
+		{"query|-c|SELECT 1|--out|/dev/null", []string{"/dev/null", "stdout"}},
+		{"query|-c|SELEC 1", []string{"Parser Error", `"SELEC"`}},
+		{"query|-c|SELECT nope FROM spend_daily", []string{"nope", "Candidate"}},
+		{"query|-c|SELECT 'a\x1b[31m'::INTEGER", []string{`a\x1b[31m`}},
+		{"query|-c|DELETE FROM spend_daily", []string{"read-only"}},
+		{"query|-c|SELECT 1; SELECT 2", []string{"one at a time"}},
+		{"query|-c|FROM read_csv('/etc/passwd')", []string{"read_csv"}},
+		{"query|-c|FROM '/etc/passwd.csv'", []string{"/etc/passwd.csv"}},
+	} {
+		code, out, last := w.run(strings.Split(c.args, "|")...)
+		if code != exitUsage || out != "" {
+			t.Errorf("%s: exit %d, %q: %s", c.args, code, out, last)
+		}
+		for _, s := range c.says {
+			if !strings.Contains(last, s) {
+				t.Errorf("%s: the last line lacks %q: %s", c.args, s, last)
+			}
+		}
+		if strings.Contains(last, "\x1b") {
+			t.Errorf("%s: the last line commands the terminal", c.args)
+		}
+	}
+	if diff := cmp.Diff(before, w.hashes("")); diff != "" {
+		t.Errorf("the store changed:\n%s", diff)
+	}
+	w.must("verify")
+}
+
+func TestQuery_OfNothingSaysToSync(t *testing.T) {
+	w := newWorld(t)
+	if code, _, last := w.run("query", "top_campaigns"); code != exitUsage || !strings.Contains(last, "spendsync sync") || !strings.Contains(last, w.dir) {
+		t.Errorf("exit %d: %s", code, last)
+	}
+	if _, err := os.Stat(w.dir); err == nil {
+		t.Error("asking made the folder")
+	}
+	w.must("query") // the list needs no store
+}
+
+// hostile has one row of what breaks careless formats, and one of nothing.
+const hostile = `SELECT * FROM (VALUES
+	('=HYPERLINK("http://evil","x")', '<script>alert(1)</script>', 'a,b|c' || chr(10) || 'd"e', chr(27) || '[31mred' || chr(8238) || 'evil' || chr(155), '', 9007199254740993, 12345678901234567890.123456::DECIMAL(38,6), -0.5::DECIMAL(2,2), 0.1::DOUBLE, 'nan'::DOUBLE, TIMESTAMPTZ '2026-03-08 01:59:59.5-06', DATE '2026-03-08', true, ['é', NULL]),
+	(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+) AS t(formula, html, punctuation, terminal, empty, big, money, less, fraction, nan, moment, day, flag, list)`
+
+func queryFormatsKeepEveryValue(t *testing.T, w *world) {
+	for format, want := range map[string]string{
+		"csv": "formula,html,punctuation,terminal,empty,big,money,less,fraction,nan,moment,day,flag,list\n" +
+			`"'=HYPERLINK(""http://evil"",""x"")",<script>alert(1)</script>,"a,b|c` + "\n" + `d""e",` + "\x1b[31mred\u202eevil\u009b" +
+			`,"",9007199254740993,12345678901234567890.123456,-0.50,0.1,nan,2026-03-08T07:59:59.5Z,2026-03-08,true,"[""é"",null]"` + "\n" +
+			",,,,,,,,,,,,,\n",
+		"json": "[\n" +
+			`{"formula":"=HYPERLINK(\"http://evil\",\"x\")","html":"<script>alert(1)</script>","punctuation":"a,b|c\nd\"e","terminal":"\u001b[31mred\u202eevil\u009b","empty":"",` +
+			`"big":9007199254740993,"money":12345678901234567890.123456,"less":-0.50,"fraction":0.1,"nan":"nan","moment":"2026-03-08T07:59:59.5Z","day":"2026-03-08","flag":true,"list":["é",null]},` + "\n" +
+			`{"formula":null,"html":null,"punctuation":null,"terminal":null,"empty":null,"big":null,"money":null,"less":null,"fraction":null,"nan":null,"moment":null,"day":null,"flag":null,"list":null}` + "\n]\n",
+		"markdown": "| formula | html | punctuation | terminal | empty | big | money | less | fraction | nan | moment | day | flag | list |\n" +
+			"| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- | --- |\n" +
+			`| =HYPERLINK("http://evil","x") | &lt;script&gt;alert(1)&lt;/script&gt; | a,b\|c<br>d"e | \x1b\[31mred\u202eevil\x9b |  | 9007199254740993 | 12345678901234567890.123456 | -0.50 | 0.1 | nan | 2026-03-08T07:59:59.5Z | 2026-03-08 | true | \["é",null\] |` + "\n" +
+			"|" + strings.Repeat("  |", 14) + "\n",
+	} {
+		if diff := cmp.Diff(want, w.must("query", "-c", hostile, "--format", format)); diff != "" {
+			t.Errorf("%s: %s", format, diff)
+		}
+	}
+	if raw := w.must("query", "-c", hostile, "--raw"); !strings.Contains(raw, "\n\"=HYPERLINK(") {
+		t.Errorf("--raw: %s", raw)
+	}
+	// Every format takes an answer without rows, and one of a NULL alone.
+	for format, want := range map[string]string{"csv": "a\n", "json": "[]\n", "markdown": "| a |\n| ---: |\n", "table": "a  \n───\n"} {
+		if diff := cmp.Diff(want, w.must("query", "-c", "SELECT 1 AS a WHERE false", "--format", format)); diff != "" {
+			t.Errorf("%s without rows: %s", format, diff)
+		}
+	}
+	if got := w.must("query", "-c", "SELECT NULL AS a"); got != "a\n\"\"\n" {
+		t.Errorf("a NULL alone = %q", got)
+	}
+}
+
+// queryTerminalsAreNotCommanded writes each format as to a terminal.
+func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
+	r, err := load.Ask(t.Context(), w.dir, load.Question{SQL: hostile + ` UNION ALL SELECT * FROM (VALUES (chr(27), chr(127), chr(8237), chr(8297), chr(13) || 'over', 1, 1, 0, 1, 1, TIMESTAMPTZ '2026-01-01', DATE '2026-01-01', true, [chr(27) || chr(8238)]))`}, load.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for _, format := range answerFormats[:4] {
+		for _, width := range []int{40, 400} {
+			var b bytes.Buffer
+			if err := (queryAnswer{result: r, terminal: true, width: width}).write(t.Context(), &b, format); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range b.String() {
+				if c != '\n' && unseen(c) {
+					t.Errorf("%s lets %U through", format, c)
+				}
+			}
+			if format == "json" && !json.Valid(b.Bytes()) {
+				t.Errorf("no JSON: %s", b.String())
+			}
+		}
+	}
+}
+
+func TestHarmless_KeepsFormulasFromRunning(t *testing.T) {
+	for text, want := range map[string]string{
+		"=1+1": "'=1+1", "+1+1": "'+1+1", "-1+1": "'-1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
+		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "-": "'-", "=": "'=", "-1 day": "'-1 day", "-1,5": "'-1,5",
+		"-1": "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": "", "a=1": "a=1", "'=1": "'=1", " =1": " =1", "1-1": "1-1", "é": "é",
+	} {
+		if got := harmless(text); got != want {
+			t.Errorf("harmless(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTable_FitsItsWidth(t *testing.T) {
+	layout := func(width int) (tableLayout, [][]string) {
+		return tableLayout{names: []string{"campaign_name", "spend", "conversions"}, forms: []valueForm{formText, formNumber, formNumber}, width: width},
+			[][]string{{"a campaign with a long name", "123456.789000", "1"}, {"短い 👩‍👩‍👧‍👦", "-1.5", "22"}, {"NULL", "NULL", "NULL"}}
+	}
+	for _, width := range []int{0, 100, 60, 45, 41} {
+		var b bytes.Buffer
+		w := bufio.NewWriter(&b)
+		l, rows := layout(width)
+		l.write(w, rows, 0)
+		w.Flush()
+		for line := range strings.Lines(b.String()) {
+			if n := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")); width > 0 && n > width {
+				t.Errorf("width %d: a line of %d\n%s", width, n, b.String())
+			}
+		}
+		if l.records || !strings.Contains(b.String(), " 123456.789000 ") || !strings.Contains(b.String(), " 22 ") {
+			t.Errorf("width %d: a number is cut\n%s", width, b.String())
+		}
+		if whole := strings.Contains(b.String(), "a campaign with a long name"); whole != (width == 0 || width >= 60) {
+			t.Errorf("width %d\n%s", width, b.String())
+		}
+	}
+	var b bytes.Buffer
+	w := bufio.NewWriter(&b)
+	l, rows := layout(30)
+	l.write(w, rows[:1], 0)
+	l.write(w, rows[1:2], 1)
+	w.Flush()
+	want := "── 1 ─────────────────────────\ncampaign_name  a campaign with a long name\nspend          123456.789000\nconversions    1\n" +
+		"── 2 ─────────────────────────\ncampaign_name  短い 👩‍👩‍👧‍👦\nspend          -1.5\nconversions    22\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// queryShowsLongAnswersInBlocks wants one heading and every row.
+func queryShowsLongAnswersInBlocks(t *testing.T, w *world) {
+	n := 2*rowsPerBlock + 3
+	out := w.must("query", "-c", fmt.Sprintf("SELECT i AS number FROM range(%d) AS r(i) ORDER BY i", n), "--format", "table")
+	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(lines) != n+2 || strings.Count(out, "number") != 1 || strings.TrimSpace(lines[n+1]) != fmt.Sprint(n-1) || strings.TrimSpace(lines[1002]) != "1000" {
+		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+}
+
+func queryWritesFilesWhole(t *testing.T, w *world) {
+	dir := t.TempDir()
+	for name, begins := range map[string]string{"a.csv": "n,h\n", "a.json": "[\n{", "a.md": "| n |", "a.parquet": "PAR1", "a.txt": "n,h\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("what was there"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := w.must("query", "-c", "SELECT 1 AS n, sum(i) AS h FROM range(10) AS r(i)", "--out", path); out != "" {
+			t.Errorf("%s: stdout has %q", name, out)
+		}
+		if b, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(b), begins) {
+			t.Errorf("%s begins with %.20q, %v", name, b, err)
+		}
+	}
+	// What fails leaves what was there, and nothing beside it.
+	path := filepath.Join(dir, "a.csv")
+	broken := errors.New("broken")
+	if err := writeWhole(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err, broken) {
+		t.Errorf("writeWhole = %v", err)
+	}
+	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "n,h") {
+		t.Errorf("a failed write left %q", b)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 5 {
+		t.Errorf("%v in the folder", entries)
+	}
+	// Parquet goes to a pipe too.
+	if out := w.must("query", "-c", "SELECT 1 AS n", "--format", "parquet"); !strings.HasPrefix(out, "PAR1") || !strings.HasSuffix(out, "PAR1") {
+		t.Errorf("%d bytes of Parquet", len(out))
+	}
+}
+
+// queryAsAProcess uses what only a process has: stdin and pipes.
+func queryAsAProcess(t *testing.T, w *world) {
+	cmd := w.start(t.Context(), "query", "-c", "-", "--json")
+	cmd.Stdin = strings.NewReader("\ufeffSELECT 'é' AS a;\n-- the end\n")
+	if out, err := cmd.Output(); err != nil || string(out) != "[\n{\"a\":\"é\"}\n]\n" {
+		t.Errorf("from stdin: %s, %v", out, err)
+	}
+	cmd = w.start(t.Context(), "query", "-c", "-")
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "no SQL") {
+		t.Errorf("from an empty stdin: %s, %v", out, err)
+	}
+	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
+		cmd = w.start(t.Context(), "query", "-c", "SELECT 1")
+		cmd.Stdout = full
+		if cmd.Run(); cmd.ProcessState.ExitCode() != exitStorage {
+			t.Errorf("a full disk: exit %d", cmd.ProcessState.ExitCode())
+		}
+		full.Close()
+	}
+	// Who has read enough closes the pipe, as head does.
+	for _, format := range []string{"csv", "json", "markdown", "table", "parquet"} {
+		cmd := w.start(t.Context(), "query", "-c", "SELECT i, hash(i) AS h FROM range(200000) AS r(i)", "--format", format)
+		var errOut bytes.Buffer
+		cmd.Stderr = &errOut
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 4)); err != nil {
+			t.Fatal(err)
+		}
+		out.Close()
+		if err := cmd.Wait(); err != nil || errOut.Len() > 0 {
+			t.Errorf("%s: %v, stderr %q", format, err, errOut.String())
+		}
+	}
+}
+
+func queryStoppedBySignal(t *testing.T, w *world) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer time.AfterFunc(300*time.Millisecond, cancel).Stop()
+	// It would take years.
+	code, out, last := w.runCtx(ctx, "query", "-c", "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), range(10000000000) AS b(i)")
+	if code != exitStopped || out != "" || !strings.Contains(last, "stopped") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+}
+
+// TestParamKind_FollowsTheDefault holds that each default fits its own kind.
+func TestParamKind_FollowsTheDefault(t *testing.T) {
+	for value, kind := range map[string]string{"7": "a whole number from 0", "-1": "a number", "0.5": "a number", "2026-03-08": "a day", "": "a text", "x": "a text"} {
+		if got := paramKind(value); got.name != kind {
+			t.Errorf("paramKind(%q) = %s, want %s", value, got.name, kind)
+		}
+	}
+	for _, q := range queries.Asks() {
+		for _, p := range q.Params {
+			if !strings.Contains(q.SQL, "$"+p.Name) || !strings.HasSuffix(p.Doc, ".") {
+				t.Errorf("%s: the SQL does not use $%s, or it is not explained: %q", q.Name, p.Name, p.Doc)
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/spendsync/page"
+	"spendsync/schema"
+)
+
+// reportFlags are what the caller of report chose.
+type reportFlags struct {
+	out     string
+	account string
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	f := reportFlags{out: "spendsync-report.html"}
+	cmd := &cobra.Command{
+		Use: "report", Short: "Write one HTML file to look at: spend, sources, creatives, bids, money left, gaps",
+		Long: `Writes what the warehouse knows as one HTML file with a sentence for each question that says what to do.
+
+The file needs nothing but itself: no network, no script. It is light or dark as its reader's screen, prints on A4, and
+is readable on a phone. Its numbers are those of the views in schema mart, as of the last read of the report; the same
+warehouse gives the same file. The DuckDB file is opened read-only and nothing is asked of the service.`,
+		Example: `  spendsync report
+  spendsync report --account acme --out acme.html
+  spendsync report --out - | mail -a "Content-Type: text/html" -s "Ad spend" team@example.com`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			return a.report(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.out, "out", f.out, "file to write; it appears when it is whole; - is stdout")
+	cmd.Flags().StringVar(&f.account, "account", "", "one account of the warehouse (default: all, one after the other)")
+	return cmd
+}
+
+func (a *app) report(ctx context.Context, f reportFlags) error {
+	dir, err := a.cfg.dataDir()
+	if err != nil {
+		return err
+	}
+	toStdout := f.out == "-"
+	switch {
+	case f.out == "":
+		return usage("--out: a file, or - for stdout")
+	case toStdout && a.json:
+		return usage("--json and --out -: which one is to be on stdout?")
+	case !toStdout:
+		if err := checkOut(f.out, dir); err != nil {
+			return err
+		}
+	}
+	r, err := readReport(ctx, dir, f.account, a.loadOptions())
+	if err != nil {
+		return err
+	}
+	if toStdout {
+		ignoreBrokenPipe()
+		// Whoever reads it may have read enough.
+		if err := page.Write(a.stdout, r); !errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+		return nil
+	}
+	var written counted
+	if err := writeWhole(f.out, func(w io.Writer) error {
+		written.Writer = w
+		return page.Write(&written, r)
+	}); err != nil {
+		return err
+	}
+	return a.tellReport(f.out, written.n, r)
+}
+
+// counted counts the bytes that go through.
+type counted struct {
+	io.Writer
+	n int64
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// tellReport says where the report is and as of when it holds.
+func (a *app) tellReport(out string, size int64, r page.Report) error {
+	full, err := filepath.Abs(out)
+	if err != nil {
+		return errors.Join(err, errUsage)
+	}
+	type part struct {
+		Account      string                   `json:"account"`
+		AsOf         schema.Instant           `json:"as_of"`
+		LastWholeDay schema.Null[schema.Date] `json:"last_whole_day"`
+	}
+	var parts []part
+	for _, acc := range r.Accounts {
+		parts = append(parts, part{acc.Name, schema.InstantOf(acc.Fresh.AsOf), acc.Fresh.LastWhole})
+	}
+	if a.json {
+		return writeJSON(a.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s: %s KB, %s\n", full, thousands(size/1000), accountsText(r))
+	return err
+}
+
+func accountsText(r page.Report) string {
+	if len(r.Accounts) != 1 {
+		return fmt.Sprintf("%d accounts", len(r.Accounts))
+	}
+	acc := r.Accounts[0]
+	return fmt.Sprintf("account %s as of %s", acc.Name, acc.Fresh.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04 MST"))
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"spendsync/cmd/spendsync/page"
+	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// reportTables are the numbers of a written report: table, key of the row, and the
+// digits of its cells in order, NULL where the page says unknown.
+func reportTables(t *testing.T, html string) map[string]map[string][]string {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(regexp.MustCompile(`<meta ([^>]*)>`).ReplaceAllString(html, "<meta $1/>")))
+	all := map[string]map[string][]string{}
+	table, key := "", ""
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := tok.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		attr := func(name string) string {
+			i := slices.IndexFunc(e.Attr, func(a xml.Attr) bool { return a.Name.Local == name })
+			if i < 0 {
+				return ""
+			}
+			return e.Attr[i].Value
+		}
+		switch {
+		case e.Name.Local == "table":
+			table, key = attr("data-table"), ""
+			if all[table] == nil {
+				all[table] = map[string][]string{}
+			}
+		case e.Name.Local == "tr":
+			key = attr("data-key")
+			if _, ok := all[table][key]; key != "" && !ok {
+				all[table][key] = nil
+			}
+		case table != "" && key != "" && e.Name.Local == "data":
+			all[table][key] = append(all[table][key], attr("value"))
+		case table != "" && key != "" && e.Name.Local == "td" && attr("class") == "n u":
+			all[table][key] = append(all[table][key], "NULL")
+		}
+	}
+}
+
+// asOnPage spells the numbers of an answer as a page does: ratios to 12 digits.
+func asOnPage(cells string) string {
+	all := strings.Split(cells, "|")
+	for i, c := range all {
+		if n := page.ParseNumber(schema.Some(c)); n.Known {
+			all[i] = n.Text
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+func (w *world) report(args ...string) string {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "report.html")
+	w.must(append([]string{"report", "--out", file}, args...)...)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestReport_NumbersAreThoseOfTheQueries reads the numbers off the page and asks
+// the warehouse for each of them.
+func TestReport_NumbersAreThoseOfTheQueries(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	yesterday := (w.today() - 1).String()
+	for _, r := range []adsim.Restatement{{Kind: "change", Row: 3}, {Kind: "delete", Row: 7}} {
+		if _, err := w.service.Restate(yesterday, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := raiseBid(w.service); err != nil {
+		t.Fatal(err)
+	}
+	w.must("sync")
+	html := w.report()
+	tables := reportTables(t, html)
+	for _, c := range []struct {
+		table string
+		least int
+		ask   string // key, then the cells in the page's order
+	}{
+		{"coverage", 33, "SELECT report_date, spend, rows, days_until_unreachable FROM ops.day_coverage"},
+		{"thresholds", 20, "SELECT name, value FROM mart.threshold"},
+		{"sources", 40, `SELECT p.campaign_id || ' ' || p.source_id, p.spend, p.clicks, p.conversions, p.cpa, p.cpa_best_case, p.cpa_worst_case, p.judged_cpa, b.excess_spend
+FROM mart.source_performance AS p LEFT JOIN mart.source_block_candidates AS b USING (account_id, campaign_id, source_id)`},
+		{"bids", 40, `SELECT campaign_id || ' ' || source_id, bid_now, mean_bid, cpc, cpc_to_bid, cpc_at_target, clicks, conversions, spend FROM mart.bid_vs_cpc`},
+		{"pacing", 1, `SELECT campaign_id, spend, daily_spend_limit, utilization, day_elapsed, projected_spend FROM mart.daily_pacing
+WHERE report_date = (SELECT max(report_date) FROM mart.daily_pacing WHERE spend > 0 AND pacing_state NOT IN ('too_early', 'unknown', 'no_limit'))`},
+		{"runway", 8, `WITH r AS (FROM mart.budget_runway) SELECT 'balance', balance::VARCHAR FROM r UNION ALL SELECT 'stop', balance_stop::VARCHAR FROM r UNION ALL SELECT 'mean', mean_daily_spend::VARCHAR FROM r
+UNION ALL SELECT 'days_mean', days_until_stop::VARCHAR FROM r UNION ALL SELECT 'full', full_limits_spend::VARCHAR FROM r UNION ALL SELECT 'days_full', days_at_full_limits::VARCHAR FROM r
+UNION ALL SELECT 'unlimited', campaigns_without_limit::VARCHAR FROM r UNION ALL SELECT 'days_service', api_days_left::VARCHAR FROM r`},
+		{"runs", 1, `SELECT _run_id, (epoch_us(finished_at) - epoch_us(started_at)) / 1e6, days_planned, days_proven, days_changed, restatements, requests, retries FROM ops.run`},
+		{"checks", 15, "SELECT check_name, value, threshold FROM mart.data_quality WHERE unit <> 'hours'"},
+	} {
+		want := map[string]string{}
+		for line := range strings.Lines(w.ask(c.ask)) {
+			key, cells, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "|")
+			want[key] = asOnPage(cells)
+		}
+		if len(tables[c.table]) < c.least {
+			t.Errorf("%s: the page has %d rows, want %d at least", c.table, len(tables[c.table]), c.least)
+		}
+		for key, cells := range tables[c.table] {
+			if got := strings.Join(cells, "|"); got != want[key] {
+				t.Errorf("%s, %s: the page has %s, the warehouse %s", c.table, key, got, want[key])
+			}
+		}
+	}
+	if got, want := strings.Join(tables["restated"][yesterday], "|"), w.ask("SELECT spend_change, conversions_change FROM mart.restatements"); got != want {
+		t.Errorf("restated: the page has %s, the warehouse %s", got, want)
+	}
+	if got, want := len(tables["changes"]), w.ask("SELECT count(DISTINCT seen_at) FROM mart.change_log WHERE kind <> 'delivery'"); fmt.Sprint(got) != want || got == 0 {
+		t.Errorf("the page has changes of %d looks, the warehouse of %s", got, want)
+	}
+	for key, cells := range tables["spend"] {
+		ask := fmt.Sprintf("SELECT sum(spend) FROM mart.campaign_day WHERE report_date = '%s'", key)
+		if got, want := cells[0], w.ask(ask); got != want {
+			t.Errorf("spend of %s: the page has %s, the warehouse %s", key, got, want)
+		}
+	}
+	if len(tables["spend"]) != 33 {
+		t.Errorf("the page has %d days of spend, want 33", len(tables["spend"]))
+	}
+	// The same store answers what else there is to ask of a page.
+	w.checkParts()
+	if w.report() != html {
+		t.Error("the same warehouse gave another page")
+	}
+	if code, out, last := w.run("report", "--out", "-"); code != exitOK || out != html {
+		t.Errorf("to stdout: exit %d, %d bytes instead of %d, %s", code, len(out), len(html), last)
+	}
+	if len(html) > 1_000_000 {
+		t.Errorf("the page has %d bytes", len(html))
+	}
+	file := filepath.Join(t.TempDir(), "r.html")
+	if out := w.must("report", "--out", file); !strings.Contains(out, file) || !strings.Contains(out, "account acme as of ") {
+		t.Errorf("report says %q", out)
+	}
+	if out := w.must("report", "--json", "--out", file); !strings.Contains(out, `"last_whole_day"`) || !strings.Contains(out, `"bytes"`) {
+		t.Errorf("report --json says %q", out)
+	}
+}
+
+// checkParts holds that the campaigns with a colour and the rest are the whole day.
+func (w *world) checkParts() {
+	w.t.Helper()
+	r, err := readReport(w.t.Context(), w.dir, "", load.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, d := range r.Accounts[0].Spend.Days {
+		sum := 0.0
+		for _, p := range d.Parts {
+			sum += p.V
+		}
+		if off := sum - d.Total.V; off > 1e-6 || off < -1e-6 {
+			w.t.Errorf("%s: its parts differ from it by %g", d.Date, off)
+		}
+	}
+	if h := r.Accounts[0].Headline; h.Spend.Text != w.ask("SELECT spend FROM ops.day_coverage WHERE state = 'complete' ORDER BY report_date DESC LIMIT 1") {
+		w.t.Errorf("the last whole day cost %s on the page", h.Spend.Text)
+	}
+}
+
+func TestReport_ShowsEveryAccountOrTheOneAskedFor(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	w.env["ACCOUNT"] = "beta"
+	w.must("sync")
+	if got := regexp.MustCompile(`<h1>[^\n]*</h1>`).FindAllString(w.report(), -1); len(got) != 2 || !strings.Contains(got[0], "acme") || !strings.Contains(got[1], "beta") {
+		t.Errorf("headings %q", got)
+	}
+	if got := strings.Count(w.report("--account", "beta"), "<h1>"); got != 1 {
+		t.Errorf("%d headings for one account", got)
+	}
+}
+
+func TestReport_RefusesWhatItCannotDo(t *testing.T) {
+	w := newWorld(t)
+	refused := func(want string, args ...string) {
+		t.Helper()
+		code, out, last := w.run(append([]string{"report"}, args...)...)
+		if code != exitUsage || out != "" || !strings.Contains(last, want) {
+			t.Errorf("report %v: exit %d, %q, want %d with %q", args, code, last, exitUsage, want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "r.html")
+	refused("sync", "--out", file) // nothing is published yet
+	w.must("sync")
+	refused("the warehouse has acme", "--account", "nobody", "--out", file)
+	refused("spendsync's own files", "--out", filepath.Join(w.dir, "r.html"))
+	refused("which one", "--json", "--out", "-")
+	db, err := sql.Open("duckdb", filepath.Join(w.dir, "warehouse.duckdb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("DROP VIEW mart.wasted_spend"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused("lacks mart.wasted_spend: run 'spendsync rebuild'", "--out", file)
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a refused report left a file")
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"spendsync/extract/adsim"
+	"spendsync/load"
+)
+
+// stopped is a process of spendsync that got a SIGTERM.
+type stopped struct {
+	cmd    *exec.Cmd
+	stderr bytes.Buffer
+}
+
+// stopAt starts a command in a process of its own and sends it a SIGTERM when at
+// returns. It answers with the exit code and the last line, and fails the test if
+// the process takes longer to end than a signal leaves it.
+func (w *world) stopAt(at func(p *os.Process), args ...string) (code int, last string) {
+	w.t.Helper()
+	s := stopped{cmd: w.start(w.t.Context(), args...)}
+	s.cmd.Stderr = &s.stderr
+	if err := s.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	at(s.cmd.Process)
+	begin := time.Now()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		w.t.Fatal(err)
+	}
+	s.cmd.Wait()
+	if took := time.Since(begin); took > 10*time.Second && w.env["STOP_GRACE"] != aMinute {
+		w.t.Errorf("%s after the signal it ended", took)
+	}
+	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
+	code = s.cmd.ProcessState.ExitCode()
+	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() && status.Signal() == syscall.SIGTERM {
+		code = exitStopped // before the command had begun; a container's code is the same
+	}
+	return code, lines[len(lines)-1]
+}
+
+// aMinute is a grace for tests in which a busy machine must not decide whether a
+// run still publishes.
+const aMinute = "60s"
+
+// awaitRequest waits until the service was asked something whose path and query hold a text.
+func (w *world) awaitRequest(text string) func(*os.Process) {
+	return func(*os.Process) {
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			for _, r := range w.service.Requests() {
+				if strings.Contains(r.Path+"?"+r.Query, text) {
+					return
+				}
+			}
+		}
+		w.t.Errorf("the service was never asked %s", text)
+	}
+}
+
+// TestSync_StoppedAtEachStep sends a SIGTERM in every state that a run can wait
+// in. It ends in time, publishes what is complete, and the next run ends as if
+// nothing had been.
+func TestSync_StoppedAtEachStep(t *testing.T) {
+	for name, c := range map[string]struct {
+		env       map[string]string
+		fault     func(w *world) adsim.Fault
+		at        func(w *world) func(*os.Process)
+		holdLock  bool
+		published string // how many days are complete afterwards; empty: nobody can say
+		says      string
+	}{
+		"reading": {
+			env: map[string]string{"REPORT_CONCURRENCY": "1"},
+			fault: func(w *world) adsim.Fault {
+				return adsim.Fault{Kind: adsim.Stall, Day: (w.today() - 23).String()}
+			},
+			at: func(w *world) func(*os.Process) { return w.awaitFault }, published: "9",
+			says: "stopped by a signal: published generation 1",
+		},
+		"throttled": {
+			env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
+			fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "300"} },
+			at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
+			says: "stopped by a signal: nothing published",
+		},
+		"in back-off": {
+			env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
+			fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 503} },
+			at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
+			says: "stopped by a signal: nothing published",
+		},
+		"reading settings": {
+			env: map[string]string{"REQUESTS_PER_MINUTE": "3"},
+			at:  func(w *world) func(*os.Process) { return w.awaitRequest("/v1/campaigns") }, published: "32",
+			says: "stopped by a signal: published generation 2",
+		},
+		"waiting for the store's lock": {
+			env: map[string]string{"STOP_GRACE": "300ms", "LOCK_WAIT": "5m"}, holdLock: true, published: "0",
+			// Some days are proven by then, and that is all that it takes.
+			at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
+			says: "stopped by a signal before anything was published: waiting for the store's lock",
+		},
+		"building the DuckDB file": {
+			at: func(w *world) func(*os.Process) {
+				return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
+			}, published: "32",
+			says: "published generation",
+		},
+		"building, without a grace": {
+			env: map[string]string{"STOP_GRACE": "1ns"},
+			at: func(w *world) func(*os.Process) {
+				return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
+			},
+			says: "stopped by a signal before anything was published: ",
+		},
+		"in the commit": {
+			at: func(w *world) func(*os.Process) {
+				return func(p *os.Process) { w.await(p, "commit.json") }
+			}, published: "32",
+			says: "published generation",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 })
+			for k, v := range c.env {
+				w.env[k] = v
+			}
+			if c.fault != nil {
+				w.service.Fail(c.fault(w))
+			}
+			if c.holdLock {
+				if err := os.MkdirAll(filepath.Join(w.dir, "locks"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				lock := flock.New(filepath.Join(w.dir, "locks", "store.lock"))
+				if err := lock.Lock(); err != nil {
+					t.Fatal(err)
+				}
+				defer lock.Close()
+			}
+			code, last := w.stopAt(c.at(w), "sync")
+			if code != exitStopped || !strings.Contains(last, c.says) || strings.Contains(last, "context canceled") {
+				t.Errorf("exit %d, want %d and %q: %s", code, exitStopped, c.says, last)
+			}
+			if c.published == "0" {
+				if _, err := load.ReadManifest(w.dir); !errors.Is(err, load.ErrEmpty) {
+					t.Errorf("something is published, or the manifest is damaged: %v", err)
+				}
+			} else if c.published != "" {
+				if got := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state = 'complete'"); got != c.published {
+					t.Errorf("%s days are complete, want %s", got, c.published)
+				}
+			}
+			if c.holdLock {
+				return // the lock is the test's until its end
+			}
+			w.service.ClearFaults()
+			delete(w.env, "REQUESTS_PER_MINUTE")
+			w.must("sync")
+			w.checkTruth()
+		})
+	}
+}
+
+// awaitFault waits until a fault has struck.
+func (w *world) awaitFault(*os.Process) {
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		for _, r := range w.service.Requests() {
+			if r.Fault != "" {
+				return
+			}
+		}
+	}
+	w.t.Error("no fault has struck")
+}
+
+// TestSync_StoppedAtRandom sends a SIGTERM at random moments of a sync.
+func TestSync_StoppedAtRandom(t *testing.T) {
+	skipShort(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 })
+	w.env["PAGE_SIZE"], w.env["REREAD_AFTER"] = "5", "0s"
+	begin := time.Now()
+	if out, err := w.start(t.Context(), "sync").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	whole := time.Since(begin)
+	codes := map[int]int{}
+	for range 4 {
+		code, last := w.stopAt(func(*os.Process) { time.Sleep(time.Duration(r.Int64N(int64(whole)))) }, "sync")
+		codes[code]++
+		if code != exitStopped && code != exitOK {
+			t.Errorf("exit %d: %s", code, last)
+		}
+	}
+	t.Logf("exit codes: %v", codes)
+	if codes[exitStopped] == 0 {
+		t.Error("no run was stopped")
+	}
+	w.must("sync")
+	w.checkTruth()
+}
+
+// TestSync_StoppedWhileHungUp holds a command up where nothing can be interrupted:
+// the process ends all the same.
+func TestSync_StoppedWhileHungUp(t *testing.T) {
+	w := newWorld(t)
+	pipe := filepath.Join(t.TempDir(), "key")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	delete(w.env, "API_KEY")
+	w.env["API_KEY_FILE"], w.env["STOP_GRACE"] = pipe, "10ms"
+	code, last := w.stopAt(func(*os.Process) { time.Sleep(500 * time.Millisecond) }, "sync")
+	if code != exitStopped || !strings.Contains(last, "stopped by a signal") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+}

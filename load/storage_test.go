@@ -1,0 +1,381 @@
+package load
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"spendsync/schema"
+)
+
+// TestPublish_CancelledAnywhere ends the context at every step of a publication: the
+// run is told of it and the old generation stands, or the commit had begun and the
+// new one does.
+func TestPublish_CancelledAnywhere(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	var steps []string
+	for i := 0; i <= len(steps); i++ {
+		if i%strideOf(3) != 0 {
+			continue
+		}
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, st.before, dir)
+		ctx, cancel := context.WithCancel(t.Context())
+		o := sceneOptions(disk{lazyFiles{}})
+		n := 0
+		o.crash = func(step string) error {
+			if n++; n == i {
+				cancel()
+			}
+			if i == 0 {
+				steps = append(steps, step)
+			}
+			return nil
+		}
+		err := sceneSecond().do(ctx, dir, o)
+		cancel()
+		content := st.settled(t, dir)
+		switch {
+		case err == nil && content != st.want:
+			t.Errorf("step %d: told to be published, and is not", i)
+		case err != nil && (!errors.Is(err, context.Canceled) || content == st.want):
+			t.Errorf("step %d (%s): %v, published: %v", i, steps[i-1], err, content == st.want)
+		}
+	}
+	if len(steps) < 10 {
+		t.Errorf("only the steps %v", steps)
+	}
+}
+
+// lawlessFiles are files on a volume that does not honour locks.
+type lawlessFiles struct{ lazyFiles }
+
+func (lawlessFiles) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+
+// TestPublish_IsFencedWithoutLocks lets two runs publish at the same time where no
+// lock holds them apart: the second finds that the generation it is built on is no
+// longer the published one.
+func TestPublish_IsFencedWithoutLocks(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, st.before, dir)
+	o := sceneOptions(disk{lawlessFiles{}})
+	late, other := sceneSecond(), sceneSecond()
+	late.id = "late"
+	var otherErr error
+	o.crash = func(step string) error {
+		if step == "commit record" { // the run's last moment before it commits
+			// The other's start removes what it takes for a dead run's; it must not.
+			keep := filepath.Join(filepath.Dir(dir), "kept")
+			if err := os.Rename(filepath.Join(dir, "staging", "acme.late"), keep); err != nil {
+				return err
+			}
+			otherErr = other.do(t.Context(), dir, sceneOptions(disk{lawlessFiles{}}))
+			return os.Rename(keep, filepath.Join(dir, "staging", "acme.late"))
+		}
+		return nil
+	}
+	if err := late.do(t.Context(), dir, o); !errors.Is(err, ErrLocked) || otherErr != nil {
+		t.Errorf("the late run = %v, want ErrLocked; the other = %v", err, otherErr)
+	}
+	m, err := ReadManifest(dir)
+	if err != nil || m.RunID != "run2" || m.Generation != 2 {
+		t.Errorf("published is %+v, %v", m, err)
+	}
+	if content := st.settled(t, dir); content != st.want {
+		t.Errorf("the store holds\n%s", content)
+	}
+}
+
+// TestPublish_HealsALogWithoutItsFile has a write-ahead log whose DuckDB file is
+// gone: DuckDB would delete it or replay it, we keep it aside.
+func TestPublish_HealsALogWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, st.before, dir)
+	if err := os.Remove(filepath.Join(dir, warehouseName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, warehouseName+".wal"), []byte("not ours"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); err != nil {
+		t.Fatal(err)
+	}
+	checkScene(t, dir)
+	if got := whole(t, dir); got != st.want {
+		t.Errorf("the store holds\n%s", got)
+	}
+	aside, err := filepath.Glob(filepath.Join(dir, warehouseName+".wal.aside-*"))
+	if err != nil || len(aside) != 1 {
+		t.Errorf("aside: %v, %v", aside, err)
+	}
+}
+
+// TestStaging_HasNoNameThatReadersGlob looks at every name under which a file is
+// made: a reader who globs meets only what was renamed into its place.
+func TestStaging_HasNoNameThatReadersGlob(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, st.before, dir)
+	d := &namesMade{}
+	if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{d})); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.names) < 12 {
+		t.Errorf("only %v were made", d.names)
+	}
+	for _, name := range d.names {
+		if !strings.HasSuffix(name, stagedSuffix) {
+			t.Errorf("%s is made under a name that somebody may read", name)
+		}
+	}
+}
+
+type namesMade struct {
+	lazyFiles
+	names []string
+}
+
+func (d *namesMade) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
+	if flag&os.O_CREATE != 0 {
+		d.names = append(d.names, path)
+	}
+	return d.lazyFiles.OpenFile(path, flag, perm)
+}
+
+func TestOpen_RefusesAnAccountThatIsNoName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	for _, account := range []string{"", ".", "..", "a/b", "../a", "A", "a.b", "a b", "-a", "ä", "a\x00", strings.Repeat("a", 41), "a'; DROP TABLE x; --"} {
+		if s, err := Open(t.Context(), dir, account, Options{}); err == nil {
+			s.Close()
+			t.Errorf("%q is taken for an account", account)
+		}
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a folder was made for a refused account")
+	}
+}
+
+// TestSQL_NeverWritesFiles holds that DuckDB writes its own file and no other: the
+// Parquet files of the store are written by us, whole, aside.
+func TestSQL_NeverWritesFiles(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") || name == "reader.go" { // answers are written to where the asker says
+			continue
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"PARTITION_BY", "OVERWRITE", "COPY (", "EXPORT DATABASE", "INSERT OR REPLACE", "ON CONFLICT", "PRIMARY KEY"} {
+			if strings.Contains(string(b), `"`+word) || strings.Contains(string(b), " "+word) {
+				t.Errorf("%s has %s in its SQL", name, word)
+			}
+		}
+	}
+}
+
+// unpackOldStore unpacks a store that an earlier version has written.
+func unpackOldStore(t *testing.T, name, dir string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("../testdata/stores", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.FileInfo().IsDir() {
+			continue
+		}
+		b, err := io.ReadAll(r)
+		to := filepath.Join(dir, h.Name)
+		if err == nil {
+			err = errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o644))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMigration_DiesAnywhere ends the run that finds a store of the first version at
+// its steps: the store is of the old version or of the new one, whole, and the next
+// run brings it to the new one.
+func TestMigration_DiesAnywhere(t *testing.T) {
+	t.Parallel()
+	old := filepath.Join(quickDir(t), "old")
+	unpackOldStore(t, "v1.tar.zst", old)
+	was, err := ReadManifest(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if was.Format != 1 {
+		t.Fatalf("the old store has format %d", was.Format)
+	}
+	stride := 6
+	if everyFault != "" {
+		stride = 1
+	}
+	died := true
+	for i := 0; died; i += stride {
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, old, dir)
+		o := sceneOptions(disk{lazyFiles{}})
+		n := 0
+		o.crash = func(string) error {
+			if n++; n > i {
+				return errCrash
+			}
+			return nil
+		}
+		err := sceneSecond().do(t.Context(), dir, o)
+		if died = errors.Is(err, errCrash); !died && err != nil {
+			t.Fatal(err)
+		}
+		o.crash = nil
+		s, err := Open(t.Context(), dir, "acme", o)
+		if err != nil {
+			t.Fatalf("after %d steps: %v", i, err)
+		}
+		is := s.Manifest()
+		s.Close()
+		whole(t, dir)
+		if is.Generation == was.Generation && !reflect.DeepEqual(is, was) {
+			t.Errorf("after %d steps: the old generation is another", i)
+		}
+		if err := sceneSecond().do(t.Context(), dir, o); err != nil {
+			t.Fatal(err)
+		}
+		checkScene(t, dir)
+		m, err := ReadManifest(dir)
+		if err != nil || m.Format != ManifestFormat || len(m.Accounts["acme"].LedgerSHA256) == 0 {
+			t.Errorf("after %d steps and a run: format %d, %v", i, m.Format, err)
+		}
+		for d, k := range was.Accounts["acme"].Days {
+			if now := m.Accounts["acme"].Days[d]; now == nil || now.ContentHash != k.ContentHash && d != day && d != day-1 && d != day-2 {
+				t.Errorf("%s is not what it was", d)
+			}
+		}
+	}
+}
+
+// otherDevice is a volume on which one folder is a file system of its own.
+type otherDevice struct {
+	lazyFiles
+	at string
+}
+
+func (d otherDevice) Lstat(path string) (fs.FileInfo, error) {
+	info, err := d.lazyFiles.Lstat(path)
+	if err != nil || filepath.Base(path) != d.at {
+		return info, err
+	}
+	st := *info.Sys().(*syscall.Stat_t)
+	st.Dev++
+	return onDevice{info, &st}, nil
+}
+
+type onDevice struct {
+	fs.FileInfo
+	st *syscall.Stat_t
+}
+
+func (i onDevice) Sys() any { return i.st }
+
+func TestOpen_RefusesAFolderOnAnotherFileSystem(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	for _, at := range []string{"parquet", "raw", "ledger", "staging"} {
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, st.before, dir)
+		s, err := Open(t.Context(), dir, "acme", sceneOptions(disk{otherDevice{at: at}}))
+		if err == nil {
+			s.Close()
+		}
+		if !errors.Is(err, ErrStorage) || !strings.Contains(fmt.Sprint(err), "file system") {
+			t.Errorf("%s elsewhere: Open = %v, want ErrStorage", at, err)
+		}
+	}
+}
+
+// TestRecordFailure_LeavesACommitAlone has a run fail within its commit: the ledger
+// that comes with the commit tells of it, and nothing contradicts that.
+func TestRecordFailure_LeavesACommitAlone(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	for k := 1; k < 200; k += 23 {
+		dir, _ := p.copy(t)
+		d := manner{errno: syscall.EIO}.disk(k)
+		o := sceneOptions(disk{d})
+		if err := p.commit(dir, o); err == nil {
+			continue
+		}
+		d.die()
+		s := &Store{dir: dir, account: "acme", opts: sceneOptions(disk{lazyFiles{}}).filled()}
+		began := st.committedIn(dir).Generation == p.is.Generation
+		run := schema.Run{AccountID: "acme", FinishedAt: schema.InstantOf(sceneSecond().at), ExitCode: 7, RunID: "run2"}
+		if err := s.RecordFailure(run, nil); err != nil {
+			t.Errorf("call %d: %v", k, err)
+		}
+		st.settled(t, dir)
+		last, err := LastRun(dir, "acme")
+		if err != nil || last.RunID != "run2" || last.Published != began {
+			t.Errorf("call %d (%s): the ledger says published %v, it is %v, %v", k, d.struck, last.Published, began, err)
+		}
+	}
+}
+
+func TestManifest_Clone(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	m, err := ReadManifest(st.after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := m.clone()
+	if !reflect.DeepEqual(m, c) {
+		t.Fatal("the copy differs")
+	}
+	a := c.Accounts["acme"]
+	a.Days[day].Reads++
+	a.Files["x"], a.Ledger["x"], a.LedgerSHA256["x"] = &FileInfo{}, 1, "x"
+	a.Mourned, a.Unknown = append(a.Mourned, day), append(a.Unknown, schema.UnknownField{})
+	a.Memory["x"] = Memory{}
+	c.account("other").Since = day
+	if again, err := ReadManifest(st.after); err != nil || !reflect.DeepEqual(m, again) {
+		t.Errorf("a change of the copy shows in the original (%v)", err)
+	}
+}
