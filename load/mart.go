@@ -237,7 +237,7 @@ func martCell(c schema.Column, b array.Builder) (expression string, put func(any
 	case *array.BooleanBuilder:
 		return name, func(v any) { b.Append(v.(bool)) }
 	case *array.Decimal128Builder:
-		return fmt.Sprintf("CAST(%s * 1000000 AS BIGINT)", name), func(v any) { b.Append(decimal128.FromI64(v.(int64))) }
+		return fmt.Sprintf("CAST(CAST(%s AS DECIMAL(38,6)) * 1000000 AS BIGINT)", name), func(v any) { b.Append(decimal128.FromI64(v.(int64))) }
 	case *array.Date32Builder:
 		return fmt.Sprintf("CAST(%s - DATE '1970-01-01' AS BIGINT)", name), func(v any) { b.Append(arrow.Date32(v.(int64))) }
 	case *array.TimestampBuilder:

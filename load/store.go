@@ -212,6 +212,12 @@ const lockPoll = 50 * time.Millisecond
 func (d disk) lockStore(ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := d.Lock(filepath.Join(dir, "locks", "store.lock"))
+		if errors.Is(err, fs.ErrNotExist) { // a store that was brought here without its locks
+			if err := d.makeDirs(filepath.Join(dir, "locks")); err != nil {
+				return nil, err
+			}
+			l, err = d.Lock(filepath.Join(dir, "locks", "store.lock"))
+		}
 		if err != nil {
 			return nil, storage(err)
 		}

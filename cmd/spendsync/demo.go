@@ -23,8 +23,9 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
 		Example: "  spendsync demo\n  spendsync demo --dir /tmp/demo --rows-per-day 20000",
-		Long: "Starts the simulated service in this process, syncs its account into ./demo-data, lets the service restate some days,\n" +
-			"syncs again, and asks the warehouse a few questions. The sync is the same as ever; only its address is another.",
+		Long: "Starts the simulated service in this process and syncs its account into ./demo-data as it was nine days ago, an hour later,\n" +
+			"when people had changed settings, and now, when the service has restated days. Then it asks the warehouse a few questions.\n" +
+			"The sync is the same as ever; only its address and its clock are others.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), dir, rows) },
 	}
 	cmd.Flags().StringVar(&dir, "dir", dir, "folder to sync into")
@@ -47,7 +48,10 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return err
 	}
 	out := a.stdout
-	sync := func() error {
+	today := a.now()
+	sync := func(at time.Time) error {
+		service.SetNow(at)
+		a.now = func() time.Time { return at }
 		if err := a.setUp(ctx); err != nil { // a run of its own
 			return err
 		}
@@ -55,21 +59,30 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 			return planDays(a.cfg.Account, a.now(), s.Account(), a.planOptions()), nil
 		})
 	}
-	fmt.Fprintf(out, "A simulated account at %s; its report reaches back to %s. Syncing into %s:\n", url, planReach(a.now()), dir)
-	if err := sync(); err != nil {
+	then := today.AddDate(0, 0, -9)
+	fmt.Fprintf(out, "A simulated account at %s. Syncing into %s as if it were %s:\n", url, dir, then.Format("Monday, 2 January"))
+	if err := sync(then); err != nil {
 		return err
 	}
-	yesterday := schema.DateOf(a.now()) - 1
-	fmt.Fprintf(out, "\nThe service restates %s: a row with more conversions, a row gone. Somebody raises a bid. Syncing again:\n", yesterday)
-	if err := raiseBid(service); err != nil {
+	fmt.Fprintln(out, "\nSomebody changes a bid, a limit, pauses a campaign and sends creatives to review. Syncing an hour later:")
+	reviewed, err := meddle(service)
+	if err != nil {
 		return err
 	}
-	for _, r := range []adsim.Restatement{{Kind: "change", Row: rows / 4}, {Kind: "delete", Row: rows / 2}} {
-		if _, err := service.Restate(yesterday.String(), r); err != nil {
+	if err := sync(then.Add(time.Hour)); err != nil {
+		return err
+	}
+	yesterday := schema.DateOf(today) - 1
+	fmt.Fprintf(out, "\nNine days pass; the reviews are decided, and the service restates %s and %s. Syncing now:\n", yesterday-11, yesterday-10)
+	if err := decide(service, reviewed); err != nil {
+		return err
+	}
+	for day, r := range map[schema.Date]adsim.Restatement{yesterday - 11: {Kind: "multiply", Percent: 104}, yesterday - 10: {Kind: "delete", Row: rows / 2}} {
+		if _, err := service.Restate(day.String(), r); err != nil {
 			return err
 		}
 	}
-	if err := sync(); err != nil {
+	if err := sync(today); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
@@ -97,18 +110,47 @@ and look at it with: SPENDSYNC_DATA_DIR=%[3]s spendsync query | status | verify 
 	return nil
 }
 
-// raiseBid changes the newest active campaign as somebody at the dashboard might.
-func raiseBid(service *adsim.Service) error {
+// meddle changes settings as people at the dashboard do. The simulated spend goes
+// on as if they had not, so that there is something to be found out. It returns
+// the creatives that wait for review.
+func meddle(service *adsim.Service) (reviewed []string, err error) {
+	sets := []map[string]any{{"default_bid": "1.25"}, {"daily_spend_limit": "500"}, {"status": "paused"}}
+	var changes []adsim.Change
 	for _, id := range service.CampaignIDs() {
 		s, err := service.Settings(id)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if s.Status == "active" {
-			return service.Change(adsim.Change{Campaign: id, Set: map[string]any{"default_bid": "1.25"}, Force: true})
+		if s.Status != "active" || len(changes) == len(sets) {
+			continue
+		}
+		changes = append(changes, adsim.Change{Campaign: id, Set: sets[len(changes)], Force: true})
+		for _, c := range s.Creatives {
+			if c.Status == "active" && len(reviewed) < len(changes) {
+				reviewed = append(reviewed, c.CreativeID)
+			}
 		}
 	}
-	return errors.New("the simulated account has no active campaign")
+	for _, id := range reviewed {
+		changes = append(changes, adsim.Change{Creative: id, Set: map[string]any{"status": "pending_review"}, Force: true})
+	}
+	for _, c := range changes {
+		if err := service.Change(c); err != nil {
+			return nil, err
+		}
+	}
+	return reviewed, nil
+}
+
+// decide ends the reviews, one this way and the next that way.
+func decide(service *adsim.Service, reviewed []string) error {
+	for i, id := range reviewed {
+		status := []string{"active", "rejected"}[i%2]
+		if err := service.Change(adsim.Change{Creative: id, Set: map[string]any{"status": status}, Force: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // serve runs the simulated service on a free port of this machine.

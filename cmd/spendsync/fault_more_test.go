@@ -168,6 +168,10 @@ func TestFault_HostileTexts(t *testing.T) {
 	t.Parallel()
 	w := inProcess(t, syncedStore(t))
 	day := date("2026-03-08")
+	// And a row of two millions: the marts carry larger sums than most accounts have.
+	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: 5, Measures: &adsim.Measures{Spend: 2e12, Clicks: 1e6, Impressions: 1e8}}); err != nil {
+		t.Fatal(err)
+	}
 	var mu sync.Mutex
 	said := map[string]bool{}
 	w.transport = onTheWay(func(r *http.Request) (*http.Response, error) {

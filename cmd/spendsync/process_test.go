@@ -137,7 +137,7 @@ func TestSync_KilledAtRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	// The run is short, so that there can be many: few rows, and mostly a backfill of
 	// few days without the settings.
-	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 3, 2, 20, 20 })
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3, 30, 40 })
 	w.env["REREAD_AFTER"] = "0s"
 	w.must("sync")
 	few := []string{"backfill", "--from", (w.today() - 3).String(), "--to", (w.today() - 1).String()}
@@ -149,9 +149,7 @@ func TestSync_KilledAtRandom(t *testing.T) {
 	count := &killed{}
 	for i := range kills {
 		day := w.today() - 1 - schema.Date(r.IntN(3))
-		if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: i % 10}); err != nil {
-			t.Fatal(err)
-		}
+		w.restate(day)
 		args := few
 		if i%20 == 7 {
 			args = []string{"sync"}
@@ -201,6 +199,18 @@ func TestSync_KilledAtRandom(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Errorf("%d leftovers in staging, %v", len(left), err)
 	}
+}
+
+// restate lets the service say something else of a day.
+func (w *world) restate(day schema.Date) {
+	w.t.Helper()
+	for _, change := range []adsim.Restatement{{Kind: "insert"}, {Kind: "multiply", Percent: 103}} {
+		// A day may have no row that spent anything.
+		if _, err := w.service.Restate(day.String(), change); err == nil {
+			return
+		}
+	}
+	w.t.Fatalf("%s cannot be restated", day)
 }
 
 // await waits until a file of the store appears, or the run is over.

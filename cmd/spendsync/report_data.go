@@ -290,7 +290,7 @@ func spendDay(r reportRow, top int, hasRest bool, changes map[schema.Date]dayCha
 }
 
 func (q *asker) pacing(id string) page.Pacing {
-	p := page.Pacing{Why: "No campaign has a daily limit, so there is no pace to hold spend against; set limits to see it here."}
+	p := page.Pacing{Why: "No campaign that spent has a daily limit that could be read, so there is no pace to hold spend against."}
 	rows := q.rows(`WITH day AS (
   SELECT max(p.report_date) AS report_date FROM mart.daily_pacing AS p
   WHERE p.account_id = %[1]s AND p.pacing_state NOT IN ('too_early', 'unknown', 'no_limit') AND p.spend > 0

@@ -97,7 +97,7 @@ func TestReport_NumbersAreThoseOfTheQueries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := raiseBid(w.service); err != nil {
+	if _, err := meddle(w.service); err != nil {
 		t.Fatal(err)
 	}
 	w.must("sync")

@@ -150,14 +150,12 @@ func TestSync_IOErrors(t *testing.T) {
 		for _, c := range []struct {
 			call  string
 			errno string
-			from  int
+			from  int // the n-th call of a thread
 		}{
 			{"fsync", "EIO", 1}, {"fsync", "ENOSPC", 9}, {"pwrite64", "EIO", 2}, {"pwrite64", "ENOSPC", 12},
 			{"renameat,rename,renameat2", "EIO", 1}, {"pread64", "EIO", 3}, {"ftruncate,fallocate", "ENOSPC", 1},
 		} {
-			if _, err := w.service.Restate((w.today() - 2).String(), adsim.Restatement{Kind: "change", Row: i % 5}); err != nil {
-				t.Fatal(err)
-			}
+			w.restate(w.today() - 2)
 			inject := fmt.Sprintf("inject=%s:error=%s:when=%d", c.call, c.errno, c.from+i*3)
 			code, stderr := w.asProcess(t.Context(), []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.call, "-e", inject}, "sync")
 			switch {
@@ -216,28 +214,32 @@ func TestSync_NobodyReadsStderr(t *testing.T) {
 }
 
 // TestSync_ManyAtOnce starts two and eight runs of one account at the same moment,
-// and then one of each of several accounts.
+// and one of each of several accounts.
 func TestSync_ManyAtOnce(t *testing.T) {
 	skipShort(t)
 	for _, n := range []int{2, 8} {
+		t.Run(fmt.Sprintf("%d of one account", n), func(t *testing.T) {
+			w := tinyWorld(t)
+			codes := w.together(n, func(int) string { return "acme" })
+			if codes[exitOK] == 0 || codes[exitOK]+codes[exitLocked] != n {
+				t.Errorf("%d runs of one account ended with %v, want 0 and 9", n, codes)
+			}
+			w.must("sync")
+			w.checkTruth()
+		})
+	}
+	t.Run("one of each of four accounts", func(t *testing.T) {
 		w := tinyWorld(t)
-		codes := w.together(n, func(int) string { return "acme" })
-		if codes[exitOK] == 0 || codes[exitOK]+codes[exitLocked] != n {
-			t.Errorf("%d runs of one account ended with %v, want 0 and 9", n, codes)
+		w.env["LOCK_WAIT"] = "2m"
+		accounts := []string{"acme", "a1", "a2", "a3"}
+		if codes := w.together(4, func(i int) string { return accounts[i] }); codes[exitOK] != 4 {
+			t.Errorf("4 accounts at once ended with %v", codes)
 		}
-		w.must("sync")
 		w.checkTruth()
-	}
-	w := tinyWorld(t)
-	w.env["LOCK_WAIT"] = "2m"
-	w.must("sync") // acme: what checkTruth looks at
-	if codes := w.together(5, func(i int) string { return fmt.Sprintf("a%d", i) }); codes[exitOK] != 5 {
-		t.Errorf("5 accounts at once ended with %v", codes)
-	}
-	w.checkTruth()
-	if got := w.ask("SELECT count(DISTINCT account_id), count(DISTINCT n) FROM (SELECT account_id, count(*) AS n FROM spend_daily GROUP BY 1)"); got != "6|1" {
-		t.Errorf("accounts and their numbers of rows = %s", got)
-	}
+		if got := w.ask("SELECT count(DISTINCT account_id), count(DISTINCT n) FROM (SELECT account_id, count(*) AS n FROM spend_daily GROUP BY 1)"); got != "4|1" {
+			t.Errorf("accounts and their numbers of rows = %s", got)
+		}
+	})
 }
 
 // together starts runs at the same moment and counts their exit codes.

@@ -130,7 +130,7 @@ func cpaTile(h Headline) tile {
 	t := tile{Label: "Cost per conversion", Value: price(h.CPA), Exact: h.CPA, Tone: "fine"}
 	switch {
 	case !h.CPA.Known:
-		t.Note = "no conversion in the last whole days of campaigns with a target"
+		t.Note = "no campaign with a known target had a conversion in the last whole days"
 	case h.AllowedCPA.Known:
 		t.Note = fmt.Sprintf("targets allow %s (%s conversions, campaigns with a target, last %s)", price(h.AllowedCPA), count(h.CPAConversions), plural(h.MeanDays, "whole day", "whole days"))
 		if h.CPA.V > h.AllowedCPA.V {
