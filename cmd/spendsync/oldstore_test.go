@@ -57,7 +57,13 @@ func TestOldStores_AreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.env["REREAD_AFTER"] = "0s"
+	later := oldNow.Add(time.Hour)
+	w.now = func() time.Time { return later }
+	w.service.SetNow(later)
 	w.must("sync")
+	if got := w.ask("SELECT count(*) FROM spend_change"); got != "1" {
+		t.Fatalf("the store has %s restatements", got)
+	}
 	if err := packStore(w.dir, path); err != nil {
 		t.Fatal(err)
 	}
