@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -39,6 +40,9 @@ func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (
 			continue
 		}
 		for _, account := range n.next.AccountNames() {
+			if !fresh && n.martsStand(account) {
+				continue
+			}
 			err := n.addMartOf(ctx, conn, m, account, fresh)
 			if ctx.Err() != nil || errors.Is(err, ErrStorage) {
 				return nil, err
@@ -49,6 +53,31 @@ func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (
 		}
 	}
 	return troubles, nil
+}
+
+// martsStand says that nothing has changed of what an account's marts are made of:
+// its days, its settings, and how well each day is known.
+func (n *generation) martsStand(account string) bool {
+	if n.base == nil || n.base.Accounts[account] == nil {
+		return false
+	}
+	if account == n.g.store.account {
+		if len(n.changed) > 0 {
+			return false
+		}
+		for _, t := range n.g.tables {
+			if t.info != nil {
+				return false
+			}
+		}
+	}
+	states := func(m *Manifest, at time.Time) (all []string) {
+		for _, c := range m.Accounts[account].Coverage(account, at) {
+			all = append(all, c.ReportDate.String()+c.State)
+		}
+		return all
+	}
+	return slices.Equal(states(n.base, n.base.PublishedAt.Time()), states(n.next, n.g.store.opts.Now()))
 }
 
 // addMartOf writes the parts of an account's mart that can have changed.

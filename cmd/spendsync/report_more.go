@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"spendsync/cmd/spendsync/page"
 	"spendsync/schema"
@@ -29,8 +30,8 @@ FROM mart.budget_runway AS r WHERE r.account_id = %s`, id)
 // of each.
 var restatedAges = [][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 14}, {15, 21}, {22, 32}}
 
-// restated asks for the differences seen at each age. A cell is unknown while the
-// day is younger than that, and where nobody looked at that age.
+// restated asks for the differences seen at each age. A cell is unknown where
+// nobody looked at that age, or not yet.
 func (q *asker) restated(id string) page.Restated {
 	v := page.Restated{Why: "No finished day has been seen to change yet. The first look at a day cannot show a change, so this fills as syncs go on."}
 	for _, a := range restatedAges {
@@ -44,13 +45,13 @@ func (q *asker) restated(id string) page.Restated {
 	if len(changed) == 0 {
 		return v
 	}
-	for _, r := range q.rows(`SELECT c.report_date, epoch_us(c.first_read_at) AS first_read_at, epoch_us(max(c.last_read_at) OVER ()) AS as_of
-FROM ops.day_coverage AS c WHERE c.account_id = %s AND c.state IN ('complete', 'final') ORDER BY c.report_date DESC LIMIT %d`, id, reportRestated) {
+	looked := q.looks(id)
+	for _, r := range q.rows("SELECT c.report_date FROM ops.day_coverage AS c WHERE c.account_id = %s AND c.state IN ('complete', 'final') ORDER BY c.report_date DESC LIMIT %d", id, reportRestated) {
 		d := page.RestatedDay{Date: r.date("report_date")}
-		firstAge, age := int(schema.DateOf(r.instant("first_read_at"))-d.Date), int(schema.DateOf(r.instant("as_of"))-d.Date)
-		for i, a := range restatedAges {
-			c, seen := changed[restatedKey{d.Date, i}]
-			c.Seen, c.Unknown = seen, !seen && (a[0] > age || a[1] < firstAge)
+		for i := range restatedAges {
+			k := restatedKey{d.Date, i}
+			c, seen := changed[k]
+			c.Seen, c.Unknown = seen, !seen && !looked[k]
 			d.Cells = append(d.Cells, c)
 		}
 		v.Days = append(v.Days, d)
@@ -68,6 +69,28 @@ FROM ops.day_coverage AS c WHERE c.account_id = %s AND c.state IN ('complete', '
 type restatedKey struct {
 	date schema.Date
 	age  int // place in restatedAges
+}
+
+// ageAt is the place in restatedAges of the age that a day had at an instant, or -1.
+func ageAt(day schema.Date, at time.Time) int {
+	age := int(schema.DateOf(at) - day)
+	return slices.IndexFunc(restatedAges, func(a [2]int) bool { return a[0] <= age && age <= a[1] })
+}
+
+// looks are the ages at which each day was read again: only then could a change be
+// seen. The first read of a day is none.
+func (q *asker) looks(id string) map[restatedKey]bool {
+	looked := map[restatedKey]bool{}
+	for _, r := range q.rows(`SELECT s.unit, epoch_us(s.started_at) AS read_at FROM ops.step AS s
+JOIN ops.day_coverage AS c ON c.account_id = s.account_id AND c.report_date::VARCHAR = s.unit
+WHERE s.account_id = %s AND s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged') AND c.state IN ('complete', 'final')
+QUALIFY row_number() OVER (PARTITION BY s.unit ORDER BY s.started_at, s._run_id) > 1`, id) {
+		day := r.date("unit")
+		if i := ageAt(day, r.instant("read_at")); i >= 0 {
+			looked[restatedKey{day, i}] = true
+		}
+	}
+	return looked
 }
 
 func (q *asker) restatements(id string) map[restatedKey]page.RestatedCell {

@@ -194,14 +194,19 @@ func TestSync_StoppedAtRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 })
 	w.env["PAGE_SIZE"], w.env["REREAD_AFTER"] = "5", "0s"
-	begin := time.Now()
 	if out, err := w.start(t.Context(), "sync").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	whole := time.Since(begin)
+	whole := len(w.service.Requests())
 	codes := map[int]int{}
 	for range 4 {
-		code, last := w.stopAt(func(*os.Process) { time.Sleep(time.Duration(r.Int64N(int64(whole)))) }, "sync")
+		// Somewhere between the first request and the last fifth of them.
+		after := len(w.service.Requests()) + 1 + r.IntN(whole*4/5)
+		code, last := w.stopAt(func(*os.Process) {
+			for deadline := time.Now().Add(20 * time.Second); len(w.service.Requests()) < after && time.Now().Before(deadline); {
+				time.Sleep(time.Millisecond)
+			}
+		}, "sync")
 		codes[code]++
 		if code != exitStopped && code != exitOK {
 			t.Errorf("exit %d: %s", code, last)
