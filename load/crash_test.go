@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,8 +33,10 @@ func TestPublish_DiesAnywhere(t *testing.T) {
 			query(t, dir, "SELECT report_date, state, rows, spend, content_hash FROM ops.day_coverage ORDER BY ALL"),
 		}, "\n--\n")
 	}
-	reference := newRun(t, t.TempDir())
-	reference.mustSync(twoDays())
+	before := filepath.Join(quickDir(t), "before")
+	newRun(t, before).mustSync(twoDays())
+	reference := newRun(t, filepath.Join(quickDir(t), "reference"))
+	copyStore(t, before, reference.dir)
 	reference.at = reference.at.Add(24 * time.Hour)
 	var steps []string
 	reference.opts.crash = func(step string) error { steps = append(steps, step); return nil }
@@ -45,12 +48,12 @@ func TestPublish_DiesAnywhere(t *testing.T) {
 	committed := slices.Index(steps, "commit record") + 1
 
 	for i, step := range steps {
-		if testing.Short() && i%5 != 0 {
+		if i%strideOf(2) != 0 && i != committed {
 			continue
 		}
 		t.Run(fmt.Sprintf("%02d %s", i, strings.ReplaceAll(step, "/", "~")), func(t *testing.T) {
-			r := newRun(t, t.TempDir())
-			r.mustSync(twoDays())
+			r := newRun(t, filepath.Join(quickDir(t), "data"))
+			copyStore(t, before, r.dir)
 			r.at = r.at.Add(24 * time.Hour)
 			n := 0
 			r.opts.crash = func(string) error {

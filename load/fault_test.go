@@ -347,7 +347,7 @@ func (st *sceneStores) committedIn(dir string) *Manifest {
 func TestFaults_AnyCallOfARun(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
-	enumerate(t, st, "a run", 13,
+	enumerate(t, st, "a run", 17,
 		func(t testing.TB) (string, *Manifest) {
 			dir := filepath.Join(quickDir(t), "data")
 			copyStore(t, st.before, dir)
@@ -462,7 +462,7 @@ func TestFaults_AnyCallOfTheNextRun(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)
-	enumerate(t, st, "the next run", 37, func(t testing.TB) (string, *Manifest) {
+	enumerate(t, st, "the next run", 61, func(t testing.TB) (string, *Manifest) {
 		dir, _ := p.copy(t)
 		o := Options{crash: func(step string) error {
 			if strings.HasPrefix(step, "move parquet/spend_daily") {

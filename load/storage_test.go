@@ -27,7 +27,7 @@ func TestPublish_CancelledAnywhere(t *testing.T) {
 	st := scene(t)
 	var steps []string
 	for i := 0; i <= len(steps); i++ {
-		if i%strideOf(3) != 0 {
+		if i%strideOf(5) != 0 {
 			continue
 		}
 		dir := filepath.Join(quickDir(t), "data")
@@ -244,10 +244,7 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 	if was.Format != 1 {
 		t.Fatalf("the old store has format %d", was.Format)
 	}
-	stride := 6
-	if everyFault != "" {
-		stride = 1
-	}
+	stride := strideOf(12)
 	died := true
 	for i := 0; died; i += stride {
 		dir := filepath.Join(quickDir(t), "data")
@@ -350,7 +347,11 @@ func TestRecordFailure_LeavesACommitAlone(t *testing.T) {
 		if err := s.RecordFailure(run, nil); err != nil {
 			t.Errorf("call %d: %v", k, err)
 		}
-		st.settled(t, dir)
+		next, err := Open(t.Context(), dir, "acme", s.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next.Close()
 		last, err := LastRun(dir, "acme")
 		if err != nil || last.RunID != "run2" || last.Published != began {
 			t.Errorf("call %d (%s): the ledger says published %v, it is %v, %v", k, d.struck, last.Published, began, err)

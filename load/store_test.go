@@ -49,7 +49,7 @@ type run struct {
 }
 
 func newRun(t *testing.T, dir string) run {
-	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second}}
+	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second, disk: disk{lazyFiles{}}}}
 }
 
 var runs int

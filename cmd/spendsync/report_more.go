@@ -78,17 +78,22 @@ func ageAt(day schema.Date, at time.Time) int {
 }
 
 // looks are the ages at which each day was read again: only then could a change be
-// seen. The first read of a day is none.
+// seen. The first read of a day that was over is none.
 func (q *asker) looks(id string) map[restatedKey]bool {
-	looked := map[restatedKey]bool{}
+	looked, whole := map[restatedKey]bool{}, map[schema.Date]bool{}
 	for _, r := range q.rows(`SELECT s.unit, epoch_us(s.started_at) AS read_at FROM ops.step AS s
 JOIN ops.day_coverage AS c ON c.account_id = s.account_id AND c.report_date::VARCHAR = s.unit
 WHERE s.account_id = %s AND s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged') AND c.state IN ('complete', 'final')
-QUALIFY row_number() OVER (PARTITION BY s.unit ORDER BY s.started_at, s._run_id) > 1`, id) {
+ORDER BY s.started_at, s._run_id`, id) {
 		day := r.date("unit")
-		if i := ageAt(day, r.instant("read_at")); i >= 0 {
+		i := ageAt(day, r.instant("read_at"))
+		if i < 0 {
+			continue // the day was going on
+		}
+		if whole[day] {
 			looked[restatedKey{day, i}] = true
 		}
+		whole[day] = true
 	}
 	return looked
 }
