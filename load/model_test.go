@@ -545,7 +545,7 @@ func (w *modelWorld) checkDuckDB() {
 // repeats.
 func TestModel_AnySequence(t *testing.T) {
 	t.Parallel()
-	sequences := 6
+	sequences := 2
 	if testing.Short() {
 		sequences = 1
 	}

@@ -122,3 +122,16 @@ func TestReplay_SaysWhatItCannot(t *testing.T) {
 		t.Error("a commit is left")
 	}
 }
+
+// TestRebuild_MakesNoAccount has an account that the warehouse does not know: it
+// would be there afterwards, with a reach of missing days.
+func TestRebuild_MakesNoAccount(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	w.env["ACCOUNT"] = "another"
+	for _, command := range []string{"rebuild", "replay"} {
+		if code, _, last := w.run(command); code != exitUsage || !strings.Contains(last, `no account "another"; set SPENDSYNC_ACCOUNT to acme`) {
+			t.Errorf("%s: exit %d: %s", command, code, last)
+		}
+	}
+}

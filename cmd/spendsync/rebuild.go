@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,9 @@ func (a *app) mend(ctx context.Context, command string, work func(*mender) error
 	defer store.Close()
 	if store.Manifest() == nil {
 		return fmt.Errorf("%s: %w", dir, load.ErrEmpty)
+	}
+	if stored := store.Manifest().AccountNames(); !slices.Contains(stored, a.cfg.Account) {
+		return usage("%s has no account %q; set %sACCOUNT to %s", dir, a.cfg.Account, envPrefix, strings.Join(stored, " or "))
 	}
 	m := &mender{app: a, runID: a.runID, start: a.now(), store: store}
 	if m.staged, err = store.Begin(m.runID); err != nil {

@@ -39,13 +39,12 @@ chmod 1777 "$root/tmp"
 "$root/usr/local/bin/spendsync" version --sbom > "$root/usr/share/doc/spendsync/sbom.cdx.json"
 go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/spendsync | sort -u |
   while read -r module dir; do
-    found=$(find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'notice*' \))
-    mkdir -p "$root/usr/share/doc/spendsync/licenses/$module"
+    found=$(find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'unlicen[cs]e*' -o -iname 'notice*' \))
     if [ -z "$found" ]; then
-      # A module below the root of its repository may leave its licence there.
-      echo "no licence file; see the repository of $module" > "$root/usr/share/doc/spendsync/licenses/$module/MISSING"
-      continue
+      echo "$module has no file of its licence" >&2
+      exit 1 # it ends the loop, and set -e the script
     fi
+    mkdir -p "$root/usr/share/doc/spendsync/licenses/$module"
     for file in $found; do cp "$file" "$root/usr/share/doc/spendsync/licenses/$module/"; done
   done
 cp "$(go env GOROOT)/LICENSE" "$root/usr/share/doc/spendsync/licenses/go.txt"
