@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -379,4 +381,49 @@ func TestManifest_Clone(t *testing.T) {
 	if again, err := ReadManifest(st.after); err != nil || !reflect.DeepEqual(m, again) {
 		t.Errorf("a change of the copy shows in the original (%v)", err)
 	}
+}
+
+// TestStore_LeavesNothingRunning counts goroutines and open files over the opening,
+// publishing, failing, verifying and closing of a store. It runs alone.
+func TestStore_LeavesNothingRunning(t *testing.T) {
+	st := scene(t)
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, st.before, dir)
+	before := runtime.NumGoroutine()
+	o := sceneOptions(disk{lazyFiles{}})
+	for range 2 {
+		if err := sceneSecond().do(t.Context(), dir, o); err != nil {
+			t.Fatal(err)
+		}
+		o.crash = func(step string) error {
+			if step == "commit record" {
+				return errCrash
+			}
+			return nil
+		}
+		if err := sceneSecond().do(t.Context(), dir, o); !errors.Is(err, errCrash) {
+			t.Fatal(err)
+		}
+		o.crash = nil
+		checkScene(t, dir)
+	}
+	var open []string
+	for range 100 { // the engine ends a little later
+		open = open[:0]
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, fd := range fds {
+			if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(to, dir) {
+				open = append(open, to)
+			}
+		}
+		if len(open) == 0 && runtime.NumGoroutine() <= before {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	stacks := make([]byte, 1<<16)
+	t.Errorf("open: %v; %d goroutines, there were %d:\n%s", open, runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }

@@ -139,9 +139,7 @@ func (v *verifier) files(ctx context.Context) error {
 			}
 		}
 		for path, size := range a.Ledger {
-			if err := v.found(v.ledger(a, path, size)); err != nil {
-				return err
-			}
+			g.Go(func() error { return v.found(v.ledger(a, path, size)) })
 		}
 	}
 	return g.Wait()
