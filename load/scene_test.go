@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,12 +27,24 @@ import (
 // these tests make thousands of stores, and none of them needs a disk.
 func quickDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "spendsync-test-")
+	if !roomInMemory() {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(inMemory, "spendsync-test-")
 	if err != nil {
 		return t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
+}
+
+const inMemory = "/dev/shm"
+
+// roomInMemory says whether there is a file system in memory with room for the stores
+// of all tests: a container often has a small one.
+func roomInMemory() bool {
+	var st syscall.Statfs_t
+	return syscall.Statfs(inMemory, &st) == nil && uint64(st.Bavail)*uint64(st.Bsize) > 1<<30
 }
 
 // lazyFiles are real files without their syncs: what a process sees is the same.
@@ -194,11 +207,13 @@ func scene(t *testing.T) *sceneStores {
 	if sceneOnce.stores != nil {
 		return sceneOnce.stores
 	}
-	root, err := os.MkdirTemp("/dev/shm", "spendsync-scene-")
+	in := ""
+	if roomInMemory() {
+		in = inMemory
+	}
+	root, err := os.MkdirTemp(in, "spendsync-scene-")
 	if err != nil {
-		if root, err = os.MkdirTemp("", "spendsync-scene-"); err != nil {
-			t.Fatal(err)
-		}
+		t.Fatal(err)
 	}
 	sceneRoot = root
 	st := &sceneStores{before: filepath.Join(root, "before"), after: filepath.Join(root, "after")}

@@ -111,6 +111,9 @@ func TestFault_RefusedInTheMiddle(t *testing.T) {
 		"rotated meanwhile": {17, true, exitDayAtRisk, "10 days of 10 planned proven"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "within a day" {
+				thorough(t)
+			}
 			t.Parallel()
 			w := later(t, func(c *adsim.Config) { c.ReportPassword = canaryPassword + "2" })
 			file := filepath.Join(t.TempDir(), "password")
@@ -305,7 +308,7 @@ func TestFault_LeavesNothingOpen(t *testing.T) {
 // with, each day that is stored is one that the service had, and one clean run ends in
 // the truth.
 func TestFault_RandomSyncs(t *testing.T) {
-	skipShort(t)
+	thorough(t)
 	runs := 1
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_FAULTS")); err == nil {
 		runs = max(runs, n/1000)

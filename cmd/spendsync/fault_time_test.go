@@ -62,6 +62,12 @@ func TestFault_MidnightAtAnyRequest(t *testing.T) {
 		"settings/second page":   {true, 0, asks("creative_title", "page=2&"), exitOK, "3 days of 3 planned proven", [2]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			switch name {
+			case "oldest day/first page", "oldest day/stored":
+				thorough(t)
+			case "oldest day/total", "settings/second page":
+				skipShort(t)
+			}
 			t.Parallel()
 			w := inProcess(t, from)
 			w.env["REPORT_CONCURRENCY"], w.env["PAGE_SIZE"] = "1", "10"
@@ -129,6 +135,9 @@ func TestFault_DaysOf23And25Hours(t *testing.T) {
 		"25 hours": time.Date(2026, time.November, 2, 5, 59, 59, 9e8, time.UTC),
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "23 hours" {
+				thorough(t)
+			}
 			t.Parallel()
 			w := inProcess(t, from)
 			w.service.SetNow(at)
@@ -174,6 +183,9 @@ func TestFault_ClocksThatDiffer(t *testing.T) {
 		"a day behind": {-24 * time.Hour, exitOK, "1 day of 1 planned proven", true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "a minute" || name == "a day behind" {
+				thorough(t)
+			}
 			t.Parallel()
 			w := inProcess(t, from)
 			w.now = func() time.Time { return w.service.Now().Add(tc.ahead).Truncate(time.Second) }
