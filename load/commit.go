@@ -50,6 +50,11 @@ func (g *Staged) commit(r commitRecord) error {
 	if err := disk.syncDir(filepath.Join(s.dir, "staging")); err != nil {
 		return err
 	}
+	// The first run made the folder of the staging areas: its name has to be there
+	// before a record that speaks of it.
+	if err := disk.syncDir(s.dir); err != nil {
+		return err
+	}
 	r.Format, r.Checksum = commitFormat, unsealed
 	b, err := json.Marshal(r)
 	if err != nil {
