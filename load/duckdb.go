@@ -114,60 +114,109 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 // A view that cannot be made is left out, and told of: the numbers are safe
 // without it.
 func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, views []View, o Options, last func(*sql.Conn, []error) ([]tableLoad, error)) (err error) {
-	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
+	if fresh && o.Blanks != nil {
+		made, err := o.Blanks.write(ctx, path, o)
+		if err != nil {
+			return err
+		}
+		if made {
+			views = nil
+		}
+	}
+	w, err := openWarehouse(ctx, path, o.dir, o)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w"}); err != nil {
+	defer func() { err = w.stop(err) }()
+	if err := w.makeTables(ctx); err != nil {
 		return err
 	}
-	have, err := tablesOf(ctx, conn)
+	if err := w.load(ctx, fresh, loads); err != nil {
+		return err
+	}
+	var troubles []error
+	if views != nil {
+		if troubles, err = makeViews(ctx, w.conn, views); err != nil {
+			return err
+		}
+	}
+	more, err := last(w.conn, troubles)
+	if err != nil {
+		return err
+	}
+	if err := w.load(ctx, fresh, more); err != nil {
+		return err
+	}
+	if err := w.finish(ctx); err != nil {
+		return err
+	}
+	return o.disk.syncFile(path)
+}
+
+// warehouse is a DuckDB file that is written to, attached as w.
+type warehouse struct {
+	path string
+	conn *sql.Conn
+	end  func() error
+	disk disk
+}
+
+// openWarehouse opens the file at path, or makes it. The engine reaches the files
+// below dir.
+func openWarehouse(ctx context.Context, path, dir string, o Options) (*warehouse, error) {
+	conn, end, err := openEngine(ctx, o, dir, path+".tmp")
+	if err != nil {
+		return nil, err
+	}
+	w := &warehouse{path: path, conn: conn, end: end, disk: o.disk}
+	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w"}); err != nil {
+		return nil, w.stop(err)
+	}
+	return w, nil
+}
+
+// stop ends the engine, whatever the outcome was.
+func (w *warehouse) stop(outcome error) error { return errors.Join(outcome, w.end()) }
+
+// makeTables makes the tables that the file lacks: one of an earlier version lacks
+// those that came since.
+func (w *warehouse) makeTables(ctx context.Context) error {
+	have, err := tablesOf(ctx, w.conn)
 	if err != nil {
 		return err
 	}
 	statements := []string{"CREATE SCHEMA IF NOT EXISTS ops"}
 	for _, t := range schema.Tables {
-		// A file of an earlier version lacks the tables that came since.
 		if !have[t.FullName()] {
 			statements = append(statements, t.CreateSQL()...)
 		}
 	}
+	return execTogether(ctx, w.conn, statements)
+}
+
+// load moves rows, in one transaction.
+func (w *warehouse) load(ctx context.Context, fresh bool, loads []tableLoad) error {
+	var statements []string
 	for _, l := range loads {
 		statements = append(statements, l.statements(fresh)...)
 	}
-	if err := execTogether(ctx, conn, statements); err != nil {
-		return err
-	}
-	var troubles []error
-	if views != nil {
-		if troubles, err = makeViews(ctx, conn, views); err != nil {
-			return err
-		}
-	}
-	more, err := last(conn, troubles)
-	if err != nil {
-		return err
-	}
-	statements = nil
-	for _, l := range more {
-		statements = append(statements, l.statements(fresh)...)
-	}
-	if err := execTogether(ctx, conn, statements); err != nil {
-		return err
-	}
-	if err := execAll(ctx, conn, []string{"CHECKPOINT w", "USE memory", "DETACH w"}); err != nil {
+	return execTogether(ctx, w.conn, statements)
+}
+
+// finish closes the file with nothing left in a log.
+func (w *warehouse) finish(ctx context.Context) error {
+	if err := execAll(ctx, w.conn, []string{"CHECKPOINT w", "USE memory", "DETACH w"}); err != nil {
 		return err
 	}
 	// Closing proves nothing, an absent log does.
-	left, err := o.disk.exists(path + ".wal")
+	left, err := w.disk.exists(w.path + ".wal")
 	if err != nil {
 		return err
 	}
 	if left {
-		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(path), ErrStorage)
+		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(w.path), ErrStorage)
 	}
-	return o.disk.syncFile(path)
+	return nil
 }
 
 // execTogether runs statements in one transaction, which is undone at the first

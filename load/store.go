@@ -22,7 +22,8 @@ type Options struct {
 	DuckDBMemory  string           // DuckDB's memory_limit, such as "512MiB"; empty: DuckDB's own choice
 	DuckDBThreads int              // 0: one per processor
 	KeepRaw       bool             // keep the replies behind the stored days
-	Views         []View           // made anew in every generation
+	Views         []View           // of the DuckDB file
+	Blanks        *Blanks          // of a process that makes many warehouses; nil: none
 	Version       string           // of the binary, for the manifest
 	Log           *slog.Logger     // nil: silent
 	Now           func() time.Time // for "today" only; nil: the clock

@@ -48,7 +48,11 @@ func Views(values map[string]string) ([]Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"), []Query{t})), nil
+	all := slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"), []Query{t})
+	for i := range all {
+		all[i].SQL = inline(all[i].SQL)
+	}
+	return inOrder(all), nil
 }
 
 // Find is the ready question of that name.

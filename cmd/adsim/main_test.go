@@ -47,7 +47,7 @@ func start(t *testing.T, args ...string) (api, report string, stdout *lockedBuff
 	go func() {
 		ended <- run(ctx, append([]string{"-addr", "127.0.0.1:0", "-url-file", file}, args...), stdout, io.Discard)
 	}()
-	for deadline := time.Now().Add(5 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		if urls, err := os.ReadFile(file); err == nil {
 			api, report, _ = strings.Cut(strings.TrimSpace(string(urls)), "\n")
 			break

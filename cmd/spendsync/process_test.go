@@ -215,7 +215,7 @@ func (w *world) restate(day schema.Date) {
 
 // await waits until a file of the store appears, or the run is over.
 func (w *world) await(p *os.Process, pattern string) {
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
+	for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
 		if found, _ := filepath.Glob(w.dir + "/" + pattern); len(found) > 0 {
 			return
 		}

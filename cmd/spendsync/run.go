@@ -29,6 +29,7 @@ type app struct {
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
 	giveUp         func(code int)    // ends the process; nil: nobody but run itself ends a command
+	blanks         *load.Blanks      // nil: every warehouse is made from nothing
 
 	cfg    *config
 	log    *slog.Logger
@@ -202,7 +203,7 @@ func (a *app) loadOptions() load.Options {
 	memory, threads := a.cfg.resources()
 	return load.Options{
 		LockWait: a.cfg.LockWait, DuckDBMemory: memory, DuckDBThreads: threads, KeepRaw: a.cfg.KeepRaw,
-		Version: version(), Log: a.log, Now: a.now, Views: a.views(),
+		Version: version(), Log: a.log, Now: a.now, Views: a.views(), Blanks: a.blanks,
 	}
 }
 

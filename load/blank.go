@@ -1,0 +1,71 @@
+package load
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Blanks remembers DuckDB files that have every table, view and comment and no
+// row. Making one takes longer than filling a small warehouse, since DuckDB copies
+// a whole view for each comment on a column of it. A process that makes many small
+// warehouses from nothing keeps one Blanks for all of them; the zero value is ready.
+type Blanks struct {
+	mu    sync.Mutex
+	files map[string][]byte // by what defines the views
+}
+
+// write puts a blank file at path and reports false where it cannot: with a view
+// that cannot be made, somebody must be told.
+func (b *Blanks) write(ctx context.Context, path string, o Options) (bool, error) {
+	file, err := b.file(ctx, o)
+	if err != nil || file == nil {
+		return false, err
+	}
+	return true, storage(os.WriteFile(path, file, 0o644))
+}
+
+func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := o.viewsDefinition()
+	if file := b.files[key]; file != nil {
+		return file, nil
+	}
+	dir, err := os.MkdirTemp("", "spendsync-blank-")
+	if err != nil {
+		return nil, storage(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, warehouseName)
+	troubles, err := makeBlank(ctx, path, o)
+	if err != nil || len(troubles) > 0 {
+		return nil, err
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return nil, storage(err)
+	}
+	if b.files == nil {
+		b.files = map[string][]byte{}
+	}
+	b.files[key] = file
+	return file, nil
+}
+
+// makeBlank makes the file. The troubles are those of views.
+func makeBlank(ctx context.Context, path string, o Options) (troubles []error, err error) {
+	w, err := openWarehouse(ctx, path, filepath.Dir(path), o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = w.stop(err) }()
+	if err := w.makeTables(ctx); err != nil {
+		return nil, err
+	}
+	if troubles, err = makeViews(ctx, w.conn, o.Views); err != nil {
+		return nil, err
+	}
+	return troubles, w.finish(ctx)
+}

@@ -1,0 +1,137 @@
+package queries
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// inline writes each WITH clause that is named only once in the place where it is
+// named. DuckDB 1.4 stores the clauses of a view again within each that follows, so
+// that a view of sixteen takes a hundred kilobytes, and every opening of the file
+// milliseconds to read it; as subqueries they take next to nothing. The rows are
+// the same: DuckDB itself runs a clause that is named once in its place.
+func inline(sql string) string {
+	clauses, rest := splitWith(sql)
+	for i := 0; i < len(clauses); {
+		if !writeInPlace(clauses[i], clauses[i+1:], &rest) {
+			i++
+			continue
+		}
+		clauses = slices.Delete(clauses, i, i+1)
+	}
+	if len(clauses) == 0 {
+		return rest
+	}
+	texts := make([]string, len(clauses))
+	for i, c := range clauses {
+		texts[i] = c.head + "(" + c.body + ")"
+	}
+	return "WITH " + strings.Join(texts, ",\n") + "\n" + rest
+}
+
+// clause is one of a WITH: head is all before the parenthesis, body what is in it.
+type clause struct{ name, head, body string }
+
+// plainHead is a clause that says nothing of its columns or of how it is run.
+var plainHead = regexp.MustCompile(`(?i)^\s*([a-z_0-9]+)\s+AS\s*$`)
+
+// splitWith takes apart a query that begins with WITH. One that does not, or that is
+// recursive, comes back whole.
+func splitWith(sql string) (clauses []*clause, rest string) {
+	tokens := tokensOf(sql)
+	if len(tokens) < 2 || !tokens[0].is("with") || tokens[1].is("recursive") {
+		return nil, sql
+	}
+	depth, from, open := 0, tokens[0].end, 0
+	for i, t := range tokens {
+		switch t.text {
+		case "(":
+			if depth++; depth == 1 {
+				open = t.start
+			}
+		case ")":
+			if depth--; depth > 0 {
+				continue
+			}
+			if i+1 < len(tokens) && tokens[i+1].is("as") {
+				continue // the names of a clause's columns
+			}
+			c := &clause{head: strings.TrimLeft(sql[from:open], " \n,"), body: sql[open+1 : t.start]}
+			if m := plainHead.FindStringSubmatch(withoutComments(c.head)); m != nil {
+				c.name = m[1]
+			}
+			clauses = append(clauses, c)
+			if i+1 == len(tokens) || tokens[i+1].text != "," {
+				return clauses, strings.TrimSpace(sql[t.end:])
+			}
+			from = tokens[i+1].end
+		}
+	}
+	return nil, sql
+}
+
+// writeInPlace puts the clause where it is named, if that is once and as a table.
+func writeInPlace(c *clause, later []*clause, rest *string) bool {
+	if c.name == "" {
+		return false
+	}
+	places := []*string{rest}
+	for _, l := range later {
+		places = append(places, &l.body)
+	}
+	var in *string
+	var at, after token
+	for _, p := range places {
+		tokens := tokensOf(*p)
+		for i, t := range tokens {
+			if !t.is(c.name) || i+1 < len(tokens) && tokens[i+1].text == "." || i > 0 && tokens[i-1].text == "." {
+				continue
+			}
+			if in != nil || i == 0 || !tokens[i-1].is("from") && !tokens[i-1].is("join") {
+				// Its alias is not itself: FROM x AS x.
+				if i > 0 && tokens[i-1].is("as") {
+					continue
+				}
+				return false
+			}
+			in, at, after = p, t, token{}
+			if i+1 < len(tokens) {
+				after = tokens[i+1]
+			}
+		}
+	}
+	if in == nil {
+		return false
+	}
+	alias := ""
+	if !after.is("as") {
+		alias = " AS " + c.name
+	}
+	*in = (*in)[:at.start] + "(" + c.body + ")" + alias + (*in)[at.end:]
+	return true
+}
+
+// token is a word, a text in quotes or a sign of a query, and where it is.
+type token struct {
+	text       string
+	start, end int
+}
+
+func (t token) is(word string) bool { return strings.EqualFold(t.text, word) }
+
+// lexeme is a comment, a text in quotes, a word or any other sign.
+var lexeme = regexp.MustCompile(`--[^\n]*|'(?:[^']|'')*'|"(?:[^"]|"")*"|[A-Za-z_][A-Za-z_0-9]*|[^\s]`)
+
+func tokensOf(sql string) (tokens []token) {
+	for _, m := range lexeme.FindAllStringIndex(sql, -1) {
+		if text := sql[m[0]:m[1]]; !strings.HasPrefix(text, "--") {
+			tokens = append(tokens, token{text, m[0], m[1]})
+		}
+	}
+	return tokens
+}
+
+var comment = regexp.MustCompile(`--[^\n]*`)
+
+func withoutComments(s string) string { return comment.ReplaceAllString(s, "") }
