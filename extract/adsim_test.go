@@ -90,7 +90,7 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 			c := adsimClient(t, s)
 			today := schema.DateOf(adsimNow)
 			for _, day := range []schema.Date{today - 32, testDay, today - 1, today} {
-				pages, err := walk(t, c.Spend(t.Context(), day, 250))
+				pages, err := walk(t, c.Spend(t.Context(), day, 250, nil))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +99,7 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 				}
 				compareRows(t, walked(t, pages), truth(s, day))
 			}
-			_, err := walk(t, c.Spend(t.Context(), today-33, 250))
+			_, err := walk(t, c.Spend(t.Context(), today-33, 250, nil))
 			wantError(t, err, ErrUnreachable, "spend 2026-02-08 page 1: ", "status 400")
 		})
 	}
@@ -195,7 +195,7 @@ func TestSpend_MeetsEveryFault(t *testing.T) {
 						if n := len(truth(s, testDay)); n <= 120 || n > 180 {
 							t.Fatalf("%d rows do not make three pages", n)
 						}
-						pages, err := walk(t, adsimClient(t, s).Spend(t.Context(), testDay, 60))
+						pages, err := walk(t, adsimClient(t, s).Spend(t.Context(), testDay, 60, nil))
 						switch want := want.(type) {
 						case nil:
 							if err != nil {
@@ -227,7 +227,7 @@ func TestSpend_NoticesShiftedRows(t *testing.T) {
 			for _, delta := range []int{0, rows} {
 				s := newAdsim(adsim.Config{})
 				s.Fail(adsim.Fault{Kind: adsim.Shift, Page: page, PageTo: -1, Rows: rows, Delta: delta})
-				pages, err := walk(t, adsimClient(t, s).Spend(t.Context(), testDay, 300))
+				pages, err := walk(t, adsimClient(t, s).Spend(t.Context(), testDay, 300, nil))
 				if err == nil {
 					compareRows(t, walked(t, pages), truth(s, testDay))
 					t.Logf("page %d, %d rows, total %+d: no harm done", page, rows, delta)

@@ -89,7 +89,7 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 			dst = append(l.CampaignID.appendText(dst), keyEnd)
 			return append(l.CreativeID.appendText(dst), keyEnd), nil
 		},
-	})
+	}, nil)
 }
 
 func decodeCreatives(body []byte) (answer[CreativeLine], error) {

@@ -64,7 +64,7 @@ func streams(s *adsim.Service) []stream {
 	three := []func(*adsim.Fault){onPage(1), onPage(2), onPage(3)}
 	return []stream{
 		{"pages", adsim.Fault{Day: testDay.String(), Query: "include_creatives=true"}, three, func(ctx context.Context, report, _ *Client) (string, error) {
-			return pagesText(report.Spend(ctx, testDay, 60), func(l SpendLine) string { return fmt.Sprintf("%s", l) })
+			return pagesText(report.Spend(ctx, testDay, 60, nil), func(l SpendLine) string { return fmt.Sprintf("%s", l) })
 		}},
 		{"totals", adsim.Fault{Query: "columns=date,total_spend,clicks"}, anywhere, func(ctx context.Context, report, _ *Client) (string, error) {
 			t, err := report.ControlTotals(ctx, testDay, testDay+1)

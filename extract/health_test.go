@@ -31,7 +31,7 @@ func TestOutage_CostsOneBudget(t *testing.T) {
 				for range 4 {
 					wg.Go(func() {
 						for i := range days {
-							_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3))
+							_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3, nil))
 							wantError(t, err, ErrUnavailable)
 							mu.Lock()
 							last = err
@@ -62,7 +62,7 @@ func TestOutage_EndsWaitingReads(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+				_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 				wantError(t, err, ErrUnavailable, "nothing has succeeded")
 			})
 		}
@@ -86,7 +86,7 @@ func TestOutage_IsNotOneBadDay(t *testing.T) {
 		}))
 		for i := range 5 {
 			day := testDay + schema.Date(i)
-			_, err := walk(t, c.Spend(t.Context(), day, 3))
+			_, err := walk(t, c.Spend(t.Context(), day, 3, nil))
 			if day == bad {
 				wantError(t, err, ErrUnavailable)
 			} else if err != nil {
@@ -109,14 +109,14 @@ func TestOutage_IsNotOneBadDayAmongGoodOnes(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := walk(t, c.Spend(ctx, testDay+1, 3)); err != nil && ctx.Err() == nil {
+				if _, err := walk(t, c.Spend(ctx, testDay+1, 3, nil)); err != nil && ctx.Err() == nil {
 					t.Error(err)
 				}
 				time.Sleep(time.Minute)
 			}
 		})
 		start := time.Now()
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 		check(t, "took", time.Since(start), 10*time.Minute)
 		cancel()
 		wg.Wait()
@@ -134,24 +134,24 @@ func TestOutage_EndsWhenTheServiceAnswers(t *testing.T) {
 			return answerWith(503, "")
 		}))
 		for range 8 {
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 			wantError(t, err, ErrUnavailable)
 		}
 		before := c.Stats().Requests
-		_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 		wantError(t, err, ErrUnavailable)
 		check(t, "requests while down", c.Stats().Requests-before, 0)
 
 		up = true
 		time.Sleep(probeEvery)
 		for range 3 {
-			if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+			if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
 				t.Error(err)
 			}
 		}
 		up = false
 		start := time.Now()
-		_, err = walk(t, c.Spend(t.Context(), testDay, 3))
+		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil))
 		wantError(t, err, ErrUnavailable)
 		check(t, "a new outage has a budget of its own", time.Since(start), 10*time.Minute)
 	})
@@ -202,7 +202,7 @@ func TestOutage_IsOverForReadsUnderWay(t *testing.T) {
 			return answerWith(503, "")
 		}))
 		c.health = h
-		if _, err := walk(t, c.Spend(t.Context(), testDay, 3)); err != nil {
+		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
 			t.Error(err)
 		}
 	})

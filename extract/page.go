@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -23,6 +24,34 @@ type Page[T any] struct {
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
 	Requests      int          // sent for this page, retries included
+	// Same says that every reply of the walk is, byte for byte, the one that is known.
+	// Such a page is the only one of its walk: it has the number of the last, no items,
+	// and neither total nor unknown keys, for nothing was decoded.
+	Same bool
+	// Fingerprint tells the reply from every other, see [Fingerprint].
+	Fingerprint string
+	Bytes       int64 // of the reply, or of all replies where they are the same
+}
+
+// Known is an answer that was walked and proven before.
+type Known struct {
+	Fingerprints []string                       // of the replies, in the order of their pages
+	Body         func(page int) ([]byte, error) // a reply as it was kept
+}
+
+// decoding is raised whenever the same reply may give other rows than before: a
+// reply that an older release has taken in is decoded anew then.
+const decoding = "1"
+
+// Fingerprint is the SHA-256 of a reply's body, and of the rules by which it is
+// decoded: equal fingerprints give equal rows.
+func Fingerprint(body []byte) string {
+	return fmt.Sprintf("%s:%x", decoding, sha256.Sum256(body))
+}
+
+// is says whether the body is the known reply of a page.
+func (k *Known) is(page int, fingerprint string) bool {
+	return k != nil && page <= len(k.Fingerprints) && k.Fingerprints[page-1] == fingerprint
 }
 
 // UnknownKey is a key in a reply that the service's description does not name.
@@ -55,37 +84,75 @@ type answer[T any] struct {
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
 // pages walks the pages of a question and proves that they add up. Nothing
-// follows an error.
-func pages[T any](ctx context.Context, c *Client, q paged[T]) iter.Seq2[Page[T], error] {
+// follows an error. As long as the replies are the known ones, nothing is decoded:
+// they add up as they did before.
+func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		p := newProof(q)
+		if known != nil && len(known.Fingerprints) > 0 {
+			p.pages = len(known.Fingerprints)
+		} else {
+			known = nil
+		}
+		var same int64 // bytes of replies that are the known ones
 		for n := 1; n <= p.pages; n++ {
-			page, err := readPage(ctx, c, q, p, n)
-			if !yield(page, err) || err != nil {
+			page, err := readPage(ctx, c, q, n, known)
+			if err != nil {
+				yield(page.Page, err)
 				return
 			}
+			if page.Same {
+				if same += page.Bytes; n == p.pages {
+					page.Bytes = same
+					yield(page.Page, nil)
+				}
+				continue
+			}
+			if !takeBefore(c, q, p, page, known, yield) || !pass(c, p, page, yield) {
+				return
+			}
+			known = nil
 		}
 	}
 }
 
-func readPage[T any](ctx context.Context, c *Client, q paged[T], p *proof[T], n int) (Page[T], error) {
-	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
-	for name, values := range q.query {
-		query[name] = values
+// takeBefore hands on the known replies of the pages before the first that differs,
+// as if none had been known.
+func takeBefore[T any](c *Client, q paged[T], p *proof[T], first undecided[T], known *Known, yield func(Page[T], error) bool) bool {
+	if known == nil {
+		return true
 	}
-	var a answer[T]
-	r, err := c.read(ctx, question{
-		what: pageName(q.what, n), path: q.path, query: query,
-		accept: func(body []byte) (err error) {
-			a, err = q.decode(body)
-			return err
-		},
-	})
-	if err != nil {
-		return Page[T]{}, err
+	for n := 1; n < first.Number; n++ {
+		page := undecided[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt, Fingerprint: known.Fingerprints[n-1]}}
+		body, err := known.Body(n)
+		if err == nil {
+			page.answer, err = q.decode(body)
+		}
+		if err != nil {
+			yield(Page[T]{}, p.unproven(n, "it is the known reply, which cannot be read any more: %v", err))
+			return false
+		}
+		if page.Raw, page.Bytes = body, int64(len(body)); !pass(c, p, page, yield) {
+			return false
+		}
 	}
-	if err := p.add(n, &a); err != nil {
-		return Page[T]{}, c.hideIn(err)
+	return true
+}
+
+// undecided is a page of which it is not decided yet whether it adds up with the
+// others.
+type undecided[T any] struct {
+	Page[T]
+	answer answer[T]
+}
+
+// pass proves a page as far as the walk has come and hands it on. It reports
+// whether the walk goes on.
+func pass[T any](c *Client, p *proof[T], page undecided[T], yield func(Page[T], error) bool) bool {
+	a := &page.answer
+	if err := p.add(page.Number, a); err != nil {
+		yield(Page[T]{}, c.hideIn(err))
+		return false
 	}
 	if len(a.unknown) > 0 {
 		hidden := c.keys.secrets()
@@ -93,10 +160,33 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], p *proof[T], n 
 			a.unknown[i].Path = hidden.hide(a.unknown[i].Path)
 		}
 	}
-	return Page[T]{
-		Number: n, Pages: p.pages, Total: p.total, Items: a.items, Raw: r.body,
-		ReceivedAt: r.at, Unknown: a.unknown, Requests: r.requests,
-	}, nil
+	page.Pages, page.Total, page.Items, page.Unknown = p.pages, p.total, a.items, a.unknown
+	return yield(page.Page, nil)
+}
+
+func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known) (page undecided[T], err error) {
+	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
+	for name, values := range q.query {
+		query[name] = values
+	}
+	r, err := c.read(ctx, question{
+		what: pageName(q.what, n), path: q.path, query: query,
+		accept: func(body []byte) (err error) {
+			page.Fingerprint = Fingerprint(body)
+			if page.Same = known.is(n, page.Fingerprint); !page.Same {
+				page.answer, err = q.decode(body)
+			}
+			return err
+		},
+	})
+	if err != nil {
+		return undecided[T]{}, err
+	}
+	page.Number, page.Raw, page.ReceivedAt, page.Requests, page.Bytes = n, r.body, r.at, r.requests, int64(len(r.body))
+	if page.Same {
+		page.Pages = len(known.Fingerprints)
+	}
+	return page, nil
 }
 
 // maxRows and maxPages are the longest answer that is walked. They bound what a

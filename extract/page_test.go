@@ -3,6 +3,7 @@ package extract
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,7 +12,7 @@ import (
 func TestSpend_WalksAllPages(t *testing.T) {
 	s := &report{rows: lines(7)}
 	c := newTestClient(t, s, func(o *Options) { o.BaseURL = "https://report.test/api/" })
-	got, err := walk(t, c.Spend(t.Context(), testDay, 3))
+	got, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestSpend_WalksAllPages(t *testing.T) {
 
 func TestSpend_AsksForTheLargestPageByDefault(t *testing.T) {
 	s := &report{rows: lines(1)}
-	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 0))
+	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 0, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestSpend_AsksForTheLargestPageByDefault(t *testing.T) {
 // Every number of rows around the page borders is walked whole.
 func TestSpend_CountsPagesAtTheBorders(t *testing.T) {
 	for rows := range 14 {
-		got, err := walk(t, newTestClient(t, &report{rows: lines(rows)}).Spend(t.Context(), testDay, 4))
+		got, err := walk(t, newTestClient(t, &report{rows: lines(rows)}).Spend(t.Context(), testDay, 4, nil))
 		if err != nil {
 			t.Fatalf("%d rows: %v", rows, err)
 		}
@@ -91,7 +92,7 @@ func TestSpend_AcceptsWhatIsWhole(t *testing.T) {
 			line(1), strings.Replace(line(1), `"source_id":"S1",`, ``, 1)}, placed(1, 3, 2, 1))), "S1 "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := walk(t, newTestClient(t, tc.service).Spend(t.Context(), testDay, 3))
+			got, err := walk(t, newTestClient(t, tc.service).Spend(t.Context(), testDay, 3, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +138,7 @@ func TestSpend_RefusesPagesThatDoNotAddUp(t *testing.T) {
 		"date/with-time": {[]string{pageOf([]string{strings.Replace(line(1), "03-08", "03-08T00:00:00Z", 1)}, placed(1, 3, 1, 1))}, 1, "not the day asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := walk(t, newTestClient(t, scripted(tc.pages...)).Spend(t.Context(), testDay, 3))
+			got, err := walk(t, newTestClient(t, scripted(tc.pages...)).Spend(t.Context(), testDay, 3, nil))
 			unproven, ok := errors.AsType[*UnprovenError](err)
 			if !ok {
 				t.Fatalf("error %v after %d pages, want an UnprovenError", err, len(got))
@@ -155,7 +156,7 @@ func TestSpend_RefusesPagesThatDoNotAddUp(t *testing.T) {
 
 func TestSpend_SaysWherePagesStoppedAddingUp(t *testing.T) {
 	s := scripted(pageOf(lines(3), placed(1, 3, 8, 3)), pageOf(lines(6)[3:], placed(2, 3, 7, 3)))
-	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 3))
+	_, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, 3, nil))
 	check(t, "error", err.Error(), "spend 2026-03-08 page 2: total changed from 8 to 7")
 }
 
@@ -185,7 +186,7 @@ func TestSpend_ProvesOnlySnapshots(t *testing.T) {
 					}
 					return body
 				}
-				got, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, size))
+				got, err := walk(t, newTestClient(t, s).Spend(t.Context(), testDay, size, nil))
 				if err != nil {
 					if _, ok := errors.AsType[*UnprovenError](err); !ok {
 						t.Fatalf("%s row %d before page %d: %v", change, at, turn, err)
@@ -249,7 +250,7 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got, err := walk(t, newTestClient(t, scripted(tc.body)).Spend(t.Context(), testDay, 3))
+				got, err := walk(t, newTestClient(t, scripted(tc.body)).Spend(t.Context(), testDay, 3, nil))
 				wantError(t, err, ErrContract, "spend 2026-03-08 page 1: ", tc.want)
 				check(t, "pages", len(got), 0)
 				if _, ok := errors.AsType[*UnprovenError](err); ok {
@@ -262,7 +263,7 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 
 func TestSpend_RefusesMoreRowsThanAPageMayHave(t *testing.T) {
 	body := pageOf([]string{strings.Repeat(`{},`, maxPageRows) + `{}`}, placed(1, 3, 1, 1))
-	_, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3))
+	_, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
 	wantError(t, err, ErrContract, "more than 100000 rows in one reply")
 }
 
@@ -272,7 +273,7 @@ func TestSpend_RecordsUnknownKeys(t *testing.T) {
 		strings.Replace(line(2), `"clicks"`, `"brand_new":7,"q\u0075ality":[1],"clicks"`, 1),
 	}, `"pagination":{"page":1,"page_size":3,"total_rows":2,"total_pages":1,"next":null},"notice":{"a":1}`),
 		`"conversions"]`, `"conversions","ctr","brand_new"]`, 1)
-	got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3))
+	got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func TestSpend_BoundsUnknownKeys(t *testing.T) {
 		fmt.Fprintf(&b, `"k%d%s":0,`, i, strings.Repeat("é", 200))
 	}
 	body := pageOf([]string{"{" + b.String() + line(1)[1:]}, placed(1, 3, 1, 1))
-	got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3))
+	got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +298,7 @@ func TestSpend_BoundsUnknownKeys(t *testing.T) {
 
 func TestSpend_StopsWhenToldTo(t *testing.T) {
 	s := &report{rows: lines(9)}
-	for range newTestClient(t, s).Spend(t.Context(), testDay, 3) {
+	for range newTestClient(t, s).Spend(t.Context(), testDay, 3, nil) {
 		break
 	}
 	check(t, "requests", len(s.asked), 1)
@@ -317,4 +318,86 @@ func TestDecodeSpend_ReadsStoredReplies(t *testing.T) {
 	check(t, "place without pagination", fmt.Sprint(p.Number, p.Pages, p.Total, len(p.Items)), "1 1 2 2")
 	_, err = DecodeSpend([]byte(`{"columns":[],"data":[3]}`))
 	wantError(t, err, ErrContract, "row 1 is of type number")
+}
+
+// TestSpend_KnownReplies: replies that are all the known ones give one page that
+// says so; with any other, the walk is as if nothing had been known.
+func TestSpend_KnownReplies(t *testing.T) {
+	s := &report{rows: lines(8)}
+	c := newTestClient(t, s)
+	first, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := func() *Known {
+		k := &Known{Body: func(page int) ([]byte, error) { return first[page-1].Raw, nil }}
+		for _, p := range first {
+			k.Fingerprints = append(k.Fingerprints, p.Fingerprint)
+		}
+		return k
+	}
+	var bytes int64
+	for _, p := range first {
+		bytes += p.Bytes
+	}
+	pages, err := walk(t, c.Spend(t.Context(), testDay, 3, known()))
+	if err != nil || len(pages) != 1 || !pages[0].Same || pages[0].Number != 3 || pages[0].Pages != 3 || pages[0].Items != nil || pages[0].Bytes != bytes {
+		t.Errorf("all are known: %+v, %v", pages, err)
+	}
+	for name, tc := range map[string]struct {
+		edit    func(k *Known)
+		restate int // row that changes, from 1
+		rows    []string
+		fails   string
+	}{
+		"the first differs":       {restate: 1},
+		"one within differs":      {restate: 5},
+		"the last differs":        {restate: 8},
+		"rows went":               {rows: lines(5)},
+		"rows came":               {rows: lines(11)},
+		"more were known":         {edit: func(k *Known) { k.Fingerprints = append(k.Fingerprints, "1:00") }, fails: "page 4"},
+		"none was known":          {edit: func(k *Known) { k.Fingerprints = nil }},
+		"decoded by other rules":  {edit: func(k *Known) { k.Fingerprints[1] = "0" + k.Fingerprints[1][1:] }},
+		"a kept one is gone":      {restate: 5, edit: func(k *Known) { k.Body = func(int) ([]byte, error) { return nil, errors.New("no such file") } }, fails: "page 1: it is the known reply, which cannot be read any more: no such file"},
+		"a kept one is no answer": {restate: 5, edit: func(k *Known) { k.Body = func(int) ([]byte, error) { return []byte("{"), nil } }, fails: "page 1: it is the known reply, which cannot be read any more"},
+		"kept ones do not fit":    {restate: 8, edit: func(k *Known) { k.Body = func(int) ([]byte, error) { return first[0].Raw, nil } }, fails: "the reply is page 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := slices.Clone(s.rows)
+			if tc.rows != nil {
+				rows = tc.rows
+			}
+			if tc.restate > 0 {
+				rows[tc.restate-1] = strings.Replace(rows[tc.restate-1], "1.25", "1.5", 1)
+			}
+			now := newTestClient(t, &report{rows: rows})
+			want, err := walk(t, now.Spend(t.Context(), testDay, 3, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := known()
+			if tc.edit != nil {
+				tc.edit(k)
+			}
+			got, err := walk(t, now.Spend(t.Context(), testDay, 3, k))
+			if tc.fails != "" {
+				if unproven, ok := errors.AsType[*UnprovenError](err); !ok || !strings.Contains(unproven.Error(), tc.fails) {
+					t.Errorf("error %v, want %s", err, tc.fails)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := func(pages []Page[SpendLine]) (all []string) {
+				for _, p := range pages {
+					all = append(all, fmt.Sprintf("%d of %d, %d in all, %v, %s", p.Number, p.Pages, p.Total, p.Same, p.Items), string(p.Raw))
+				}
+				return all
+			}
+			if !slices.Equal(text(got), text(want)) {
+				t.Errorf("pages\n%s\nwant\n%s", text(got), text(want))
+			}
+		})
+	}
 }

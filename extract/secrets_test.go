@@ -89,7 +89,7 @@ func TestSecrets_AreHiddenHoweverTheyAreRepeated(t *testing.T) {
 			for pad := 0; pad <= 320; pad += cmp.Or(steps[name], 321) {
 				synctest.Test(t, func(t *testing.T) {
 					c, log := canaryClient(t, roundTrip(func(*http.Request) (*http.Response, error) { return reply(strings.Repeat("x", pad)) }))
-					pages, err := walk(t, c.Spend(t.Context(), testDay, 3))
+					pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 					where := fmt.Sprintf("%s, %s, after %d bytes", name, form, pad)
 					for _, p := range pages {
 						wantNoCanary(t, where, fmt.Sprint(p.Unknown))
@@ -121,7 +121,7 @@ func TestSecrets_AreHiddenAtTheEndOfWhatIsLookedAt(t *testing.T) {
 // The password alone, the user alone: only one of them is a secret.
 func TestSecrets_TheUserIsNone(t *testing.T) {
 	c, _ := canaryClient(t, roundTrip(status(400, "no account of ann, not even with "+canary)))
-	_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 	wantError(t, err, ErrContract, "no account of ann, not even with [redacted]")
 }
 
@@ -185,7 +185,7 @@ func TestSpend_RefusesPagesWithoutEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(status(200, tc.page)))
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 			wantError(t, err, ErrContract, "spend 2026-03-08 page 1", tc.want)
 			check(t, "requests", c.Stats().Requests, 1)
 		})

@@ -61,8 +61,9 @@ func (l *SpendLine) field(name []byte) *Value {
 // It ends without an error only if the pages add up: every page is there, all
 // name one total, no row is there twice, and every row is of the day. Otherwise
 // the last error is an [*UnprovenError], and nothing of the walk may be stored.
-// Nothing follows an error.
-func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int) iter.Seq2[Page[SpendLine], error] {
+// Nothing follows an error. A day whose replies are all the known ones comes as one
+// page that says so; known may be nil.
+func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine], error] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
 	}
@@ -85,7 +86,7 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int) iter.
 			dst = append(l.CreativeID.appendText(dst), keyEnd)
 			return append(l.SourceID.appendText(dst), keyEnd), nil
 		},
-	})
+	}, known)
 }
 
 // DecodeSpend reads one reply of the report as [Client.Spend] does, for replies

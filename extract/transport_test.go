@@ -95,7 +95,7 @@ func TestClient_TrustsOnlyTheService(t *testing.T) {
 			transport.TLSClientConfig.RootCAs.AddCert(a.cert)
 			c := newTestClient(t, transport, func(o *Options) { o.BaseURL, o.RetryBudget = service.URL, time.Millisecond })
 			defer c.Close()
-			_, err := walk(t, c.Spend(t.Context(), testDay, 3))
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 			if tc.want == "" {
 				if err != nil || asked.Load() != 1 {
 					t.Errorf("%d requests, error %v", asked.Load(), err)
@@ -155,7 +155,7 @@ func TestClient_SurvivesAServerThatGoesAway(t *testing.T) {
 	transport.TLSClientConfig.RootCAs.AddCert(a.cert)
 	c := newTestClient(t, transport, func(o *Options) { o.BaseURL = service.URL })
 	defer c.Close()
-	pages, err := walk(t, c.Spend(t.Context(), testDay, 2))
+	pages, err := walk(t, c.Spend(t.Context(), testDay, 2, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

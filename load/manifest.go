@@ -86,7 +86,8 @@ type Day struct {
 	Control     string         `json:"control_total_state"`
 	ContentHash string         `json:"content_hash"`
 	Sums        Sums           `json:"sums"`
-	RunID       string         `json:"run_id"` // of the last proven read
+	Rounded     int            `json:"rounded,omitempty"` // amounts that had more than six decimals
+	RunID       string         `json:"run_id"`            // of the last proven read
 }
 
 // Sums are the exact totals of a day's rows. A sum is absent where a row of the
@@ -114,6 +115,8 @@ type FileInfo struct {
 	Bytes  int64       `json:"bytes"`
 	SHA256 string      `json:"sha256"`
 	RunID  string      `json:"run_id"`
+	// Fingerprint is what tells the reply from every other, as it came; empty: not known.
+	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
 // mend is what makes a damaged file whole again: the replies hold the report, and

@@ -191,11 +191,12 @@ func parseRecord(f io.ReaderAt, path string, size int64, t *schema.Table) (arrow
 		return nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(), ErrDamaged)
 	}
 	columns := make([]arrow.Array, len(t.Columns))
+	values := make([]parquet.Value, min(valuesPerBatch, max(1, p.NumRows())))
 	for i := range t.Columns {
 		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow.Field(i).Type)
 		b.Reserve(int(p.NumRows()))
 		for _, g := range p.RowGroups() {
-			if err := readColumn(b, g.ColumnChunks()[i]); err != nil {
+			if err := readColumn(b, g.ColumnChunks()[i], values); err != nil {
 				return nil, fmt.Errorf("%s column %s: %v: %w", path, t.Columns[i].Name, err, ErrDamaged)
 			}
 		}
@@ -208,15 +209,15 @@ func parseRecord(f io.ReaderAt, path string, size int64, t *schema.Table) (arrow
 	return array.NewRecord(t.Arrow, columns, p.NumRows()), nil
 }
 
-// readColumn appends the values of a Parquet column chunk to an Arrow builder.
-func readColumn(b array.Builder, chunk parquet.ColumnChunk) error {
+// readColumn appends the values of a Parquet column chunk to an Arrow builder, by
+// way of values.
+func readColumn(b array.Builder, chunk parquet.ColumnChunk, values []parquet.Value) error {
 	add, err := arrowAppender(b)
 	if err != nil {
 		return err
 	}
 	pages := chunk.Pages()
 	defer pages.Close()
-	values := make([]parquet.Value, valuesPerBatch)
 	for {
 		page, err := pages.ReadPage()
 		if errors.Is(err, io.EOF) {

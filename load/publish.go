@@ -192,7 +192,7 @@ func (n *generation) addDays() {
 			known = &Day{FirstReadAt: p.ReadAt}
 			n.acc.Days[d] = known
 		}
-		known.ContentHash, known.Sums = p.Hash, p.Sums
+		known.ContentHash, known.Sums, known.Rounded = p.Hash, p.Sums, p.Rounded
 		if !p.Replayed {
 			known.LastReadAt, known.Control, known.RunID = p.ReadAt, p.Control, n.g.runID
 			known.Reads++

@@ -146,7 +146,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 			return err
 		}
 		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: HashDay(read), Sums: sums}
-		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), sums.Rows); err != nil {
+		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), sums.Rows, ""); err != nil {
 			return err
 		}
 		known := s.Account().Days[d]

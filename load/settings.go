@@ -95,6 +95,14 @@ func (g *Staged) PutSettled(campaigns []string) {
 	}
 }
 
+// DropSettings forgets what is staged of the settings, so that the report can be
+// published without them. Whom the key acts for is known all the same.
+func (g *Staged) DropSettings() {
+	clear(g.tables)
+	clear(g.learned)
+	g.settled = nil
+}
+
 // addTables takes in the staged settings tables.
 func (n *generation) addTables() error {
 	s := n.g.store

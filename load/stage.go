@@ -52,6 +52,7 @@ type ProvenDay struct {
 	Control string         // control_total_state
 	Hash    string         // HashDay of its rows
 	Sums    Sums
+	Rounded int // amounts that had more than six decimals
 	// Records are the rows to store, in key order; nil: the day is as stored.
 	Records iter.Seq[arrow.Record]
 	Changes []schema.SpendChange
@@ -66,11 +67,7 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 	if err := s.opts.disk.Mkdir(dir); err != nil {
 		return nil, storage(err)
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
-	if err != nil {
-		return nil, err
-	}
-	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{}, learned: map[string]schema.Date{}, zstd: enc}, nil
+	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{}, learned: map[string]schema.Date{}}, nil
 }
 
 // staged is where a published path is built. The staging area is one flat
@@ -88,22 +85,37 @@ func (g *Staged) day(d schema.Date) *stagedDay {
 	return g.days[d]
 }
 
-// PutRaw keeps one reply of a day that is being read. It is published only with
-// its day.
-func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64) error {
+// PutRaw keeps one reply of a day that is being read, with what tells it from
+// every other. It is published only with its day.
+func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, fingerprint string) error {
 	if !g.store.opts.KeepRaw {
 		return nil
 	}
-	g.mu.Lock() // the encoder serves one at a time
-	packed := g.zstd.EncodeAll(body, nil)
-	g.mu.Unlock()
+	packed, err := g.pack(body)
+	if err != nil {
+		return err
+	}
 	path := rawPath(g.store.account, d, page)
 	sha, size, err := g.store.opts.disk.writeStaged(g.staged(path), packed)
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
-	g.day(d).raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}
+	g.day(d).raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID, Fingerprint: fingerprint}
 	return nil
+}
+
+// pack compresses a reply. The encoder takes memory, which a run that finds
+// nothing new never needs.
+func (g *Staged) pack(body []byte) ([]byte, error) {
+	g.mu.Lock() // the encoder serves one at a time
+	defer g.mu.Unlock()
+	if g.zstd == nil {
+		var err error
+		if g.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault)); err != nil {
+			return nil, err
+		}
+	}
+	return g.zstd.EncodeAll(body, nil), nil
 }
 
 // DropRaw forgets the replies of a day, whose reading starts again or whose
@@ -171,7 +183,9 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 // Discard removes the staging area. Once a commit has begun it leaves it alone:
 // what is still there then is needed to roll the commit forward.
 func (g *Staged) Discard() error {
-	g.zstd.Close()
+	if g.zstd != nil {
+		g.zstd.Close()
+	}
 	if g.committing {
 		return nil
 	}

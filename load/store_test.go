@@ -84,7 +84,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 		}
 		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: HashDay(read), Sums: sums}
 		known := s.Account().Days[d]
-		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), int64(len(read))); err != nil {
+		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), int64(len(read)), ""); err != nil {
 			return nil, err
 		}
 		if known == nil || known.ContentHash != p.Hash {

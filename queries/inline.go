@@ -83,6 +83,9 @@ func writeInPlace(c *clause, later []*clause, rest *string) bool {
 	var in *string
 	var at, after token
 	for _, p := range places {
+		if !strings.Contains(*p, c.name) {
+			continue
+		}
 		tokens := tokensOf(*p)
 		for i, t := range tokens {
 			if !t.is(c.name) || i+1 < len(tokens) && tokens[i+1].text == "." || i > 0 && tokens[i-1].text == "." {
@@ -120,16 +123,42 @@ type token struct {
 
 func (t token) is(word string) bool { return strings.EqualFold(t.text, word) }
 
-// lexeme is a comment, a text in quotes, a word or any other sign.
-var lexeme = regexp.MustCompile(`--[^\n]*|'(?:[^']|'')*'|"(?:[^"]|"")*"|[A-Za-z_][A-Za-z_0-9]*|[^\s]`)
-
+// tokensOf are the tokens of a query without its comments.
 func tokensOf(sql string) (tokens []token) {
-	for _, m := range lexeme.FindAllStringIndex(sql, -1) {
-		if text := sql[m[0]:m[1]]; !strings.HasPrefix(text, "--") {
-			tokens = append(tokens, token{text, m[0], m[1]})
+	for i := 0; i < len(sql); {
+		start := i
+		switch c := sql[i]; {
+		case c <= ' ':
+			i++
+			continue
+		case strings.HasPrefix(sql[i:], "--"):
+			i += lengthTo(sql[i:], '\n')
+			continue
+		case c == '\'' || c == '"':
+			// A doubled quote ends one text and begins another: the same to us.
+			i += 1 + lengthTo(sql[i+1:], c)
+		case isWord(c):
+			for i < len(sql) && isWord(sql[i]) {
+				i++
+			}
+		default:
+			i++
 		}
+		tokens = append(tokens, token{sql[start:i], start, i})
 	}
 	return tokens
+}
+
+// lengthTo is how far it is to the end of the first such character, or of the text.
+func lengthTo(s string, c byte) int {
+	if i := strings.IndexByte(s, c); i >= 0 {
+		return i + 1
+	}
+	return len(s)
+}
+
+func isWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 var comment = regexp.MustCompile(`--[^\n]*`)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed asks/*.sql views/*/*.sql macros/*.sql thresholds.csv columns.csv
@@ -48,12 +49,17 @@ func Views(values map[string]string) ([]Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"), []Query{t})
+	return inOrder(append(slices.Clone(stored()), t)), nil
+}
+
+// stored are the views and macros that have a file, as a warehouse stores them.
+var stored = sync.OnceValue(func() []Query {
+	all := slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"))
 	for i := range all {
 		all[i].SQL = inline(all[i].SQL)
 	}
-	return inOrder(all), nil
-}
+	return all
+})
 
 // Find is the ready question of that name.
 func Find(name string) (Query, error) {

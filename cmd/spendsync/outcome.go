@@ -42,6 +42,7 @@ type failure struct {
 // published.
 type tally struct {
 	planned, proven, changed, unreachable int
+	added                                 int // days that were not stored before
 	failures                              []failure
 	stopped                               bool // by a signal
 }

@@ -95,7 +95,7 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 		// Nobody knows any more when each row was first seen: not after this.
 		c.SeenAt = known.LastReadAt
 	}
-	rows, err := rowsOf(c, pages)
+	rows, rounded, err := rowsOf(c, pages)
 	if err == nil {
 		rows, err = load.SortDay(rows)
 	}
@@ -115,29 +115,29 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 	merged, changes, _ := load.MergeDay(stored, rows, by)
 	m.changed++
 	return m.staged.PutDay(ctx, load.ProvenDay{
-		Day: day, Hash: hash, Sums: sums, Replayed: true,
+		Day: day, Hash: hash, Sums: sums, Rounded: rounded, Replayed: true,
 		Records: transform.Records(schema.SpendDaily, merged), Changes: changes,
 	})
 }
 
 // rowsOfReplies makes the rows of a day again from its stored replies.
 func rowsOfReplies(account string, day schema.Date, pages [][]byte) ([]schema.Spend, error) {
-	return rowsOf(transform.SpendContext{Account: account, Day: day}, pages)
+	rows, _, err := rowsOf(transform.SpendContext{Account: account, Day: day}, pages)
+	return rows, err
 }
 
-func rowsOf(c transform.SpendContext, pages [][]byte) ([]schema.Spend, error) {
+func rowsOf(c transform.SpendContext, pages [][]byte) (rows []schema.Spend, rounded int, err error) {
 	intern := transform.NewInterner()
-	var rows []schema.Spend
 	for i, body := range pages {
 		page, err := extract.DecodeSpend(body)
 		if err != nil {
-			return nil, fmt.Errorf("page %d: %w", i+1, err)
+			return nil, 0, fmt.Errorf("page %d: %w", i+1, err)
 		}
-		more, _, err := transform.Spend(page, c, intern)
+		more, n, err := transform.Spend(page, c, intern)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		rows = append(rows, more...)
+		rows, rounded = append(rows, more...), rounded+n
 	}
-	return rows, nil
+	return rows, rounded, nil
 }

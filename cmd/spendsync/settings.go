@@ -70,10 +70,10 @@ func (s *syncer) refuseOtherAccount(ctx context.Context) error {
 		errOtherAccount, s.app.cfg.Account, pinned, who.account, envPrefix)
 }
 
-// copySettings reads the settings and publishes their history as a generation of
-// its own. The numbers are published already; whatever fails here is named, and
-// the rest is stored.
-func (s *syncer) copySettings(ctx, publishing context.Context, report schema.Run) schema.Run {
+// copySettings reads the settings and publishes their history, as a generation of
+// its own unless the report waits for it. Whatever fails here is named, and the
+// rest is stored. The error is of a run that has published nothing.
+func (s *syncer) copySettings(ctx, publishing context.Context, report schema.Run) (schema.Run, error) {
 	n := &snapshot{
 		s: s, api: s.api, full: s.app.full, listed: map[string]bool{}, stubs: map[string]bool{}, known: map[string]bool{},
 		whole: map[string]bool{}, read: map[[2]string]bool{}, bids: map[string]bool{},
@@ -82,11 +82,21 @@ func (s *syncer) copySettings(ctx, publishing context.Context, report schema.Run
 	row, err := n.run(ctx, publishing)
 	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
 	if err == nil {
-		return row
+		return row, nil
 	}
-	// The report's generation stands. The run's line says what became of the rest.
 	s.tally.failures = append(s.tally.failures, n.failures...)
 	s.tally.failures = append(s.tally.failures, failure{"settings", err})
+	if s.waits {
+		if n.publishing {
+			return row, err
+		}
+		s.staged.DropSettings()
+		var failed error
+		if report, failed = s.publishReport(publishing); failed != nil {
+			return row, failed
+		}
+	}
+	// The report's generation stands. The run's line says what became of the rest.
 	row = s.publishedRow(s.outlook)
 	if code := codeOf(err); code != exitOK && !s.tally.stopped {
 		code = s.tally.settingsCode(s.outlook, code)
@@ -96,7 +106,7 @@ func (s *syncer) copySettings(ctx, publishing context.Context, report schema.Run
 	if err := s.store.RecordFailure(row, nil); err != nil {
 		s.app.log.Warn("the run's end could not be written to the ledger", "error", err)
 	}
-	return row
+	return row, nil
 }
 
 // run reads, lays over the history, and publishes.
@@ -113,11 +123,13 @@ func (n *snapshot) run(ctx, publishing context.Context) (row schema.Run, err err
 	case s.store.Account().Pinned != "" && who.account != s.store.Account().Pinned:
 		return row, fmt.Errorf("%w: %q", errOtherAccount, who.account)
 	}
-	staged, err := s.store.Begin(s.runID)
-	if err != nil {
-		return row, err
+	staged := s.staged
+	if !s.waits {
+		if staged, err = s.store.Begin(s.runID); err != nil {
+			return row, err
+		}
+		defer staged.Discard()
 	}
-	defer staged.Discard()
 	var account sync.WaitGroup
 	var money *accountRead
 	account.Go(func() {
@@ -140,17 +152,28 @@ func (n *snapshot) run(ctx, publishing context.Context) (row schema.Run, err err
 	staged.PutSettled(n.settledCampaigns())
 	s.tally.failures = append(s.tally.failures, n.failures...)
 	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
-	err = s.app.traced(publishing, "publish settings", func(ctx context.Context) error {
-		_, err := staged.Publish(ctx, load.Publication{
-			Since: s.plan.Reach, Entities: n.entities,
-			Run: func(o load.Outlook) schema.Run {
-				row = s.publishedRow(o)
-				return row
-			},
-		})
+	n.publishing = true
+	err = s.app.traced(publishing, "publish settings", func(ctx context.Context) (err error) {
+		row, err = n.publish(ctx, staged)
 		return err
 	})
 	n.failures = nil // they have been handed over
+	return row, err
+}
+
+// publish makes a generation of the settings, and of the report if that has waited.
+func (n *snapshot) publish(ctx context.Context, staged *load.Staged) (row schema.Run, err error) {
+	s := n.s
+	if s.waits {
+		return s.publish(ctx, staged, n.entities)
+	}
+	_, err = staged.Publish(ctx, load.Publication{
+		Since: s.plan.Reach, Entities: n.entities,
+		Run: func(o load.Outlook) schema.Run {
+			row = s.publishedRow(o)
+			return row
+		},
+	})
 	return row, err
 }
 

@@ -27,6 +27,8 @@ type snapshot struct {
 	at    schema.Instant
 	full  bool // read archived campaigns again, too
 
+	publishing bool // all is read and laid over the history
+
 	listing extract.Listing
 	listed  map[string]bool
 	stubs   map[string]bool // campaigns of the report

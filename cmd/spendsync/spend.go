@@ -68,6 +68,9 @@ func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
 			step.Outcome = "stored"
 			s.tally.changed++
 		}
+		if s.store.Account().Days[d.Day] == nil {
+			s.tally.added++
+		}
 		s.addRead(&step, read, diff)
 	}
 	s.steps = append(s.steps, step)
@@ -99,7 +102,7 @@ func (s *syncer) proveDay(ctx context.Context, day schema.Date, step *schema.Ste
 	suspect := ""
 	for {
 		step.Attempts++
-		read, err := s.readDay(ctx, day, suspect != "")
+		read, err := s.readDay(ctx, day, suspect != "", s.known(day, step.Attempts))
 		var unproven *extract.UnprovenError
 		switch {
 		case errors.As(err, &unproven):
@@ -137,19 +140,23 @@ func suspicious(known *load.Day, now load.Sums) bool {
 
 // readDay reads all pages of a day once and proves them: by the pages themselves,
 // by unique keys, and by the service's own total where there is one.
-func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool) (*dayRead, error) {
+func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool, known *extract.Known) (*dayRead, error) {
 	read := &dayRead{at: schema.InstantOf(s.app.now())}
 	c := transform.SpendContext{Account: s.app.cfg.Account, RunID: s.runID, Day: day, SeenAt: read.at}
 	intern := transform.NewInterner()
-	for page, err := range s.report.Spend(ctx, day, s.app.cfg.PageSize) {
+	for page, err := range s.report.Spend(ctx, day, s.app.cfg.PageSize, known) {
 		if err != nil {
 			return nil, err
+		}
+		read.bytes += page.Bytes
+		if page.Same {
+			return s.readSame(ctx, read, day, page.Pages, freshTotal)
 		}
 		rows, rounded, err := transform.Spend(page, c, intern)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.staged.PutRaw(day, page.Number, page.Raw, int64(len(rows))); err != nil {
+		if err := s.staged.PutRaw(day, page.Number, page.Raw, int64(len(rows)), page.Fingerprint); err != nil {
 			return nil, err
 		}
 		if read.rows == nil {
@@ -159,7 +166,6 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool) 
 		read.rows = append(read.rows, rows...)
 		read.pages++
 		read.rounded += rounded
-		read.bytes += int64(len(page.Raw))
 		read.unknown = append(read.unknown, page.Unknown...)
 		s.bar.rows(len(rows))
 	}
@@ -171,6 +177,29 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool) 
 		return nil, fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
 	}
 	read.hash = load.HashDay(read.rows)
+	read.control, err = s.control(ctx, day, read, freshTotal)
+	return read, err
+}
+
+// known is what the store keeps of a day's replies: as long as the service answers
+// with the same bytes, nothing need be decoded to know that nothing has changed.
+// From the second attempt on nothing counts as known.
+func (s *syncer) known(day schema.Date, attempt int64) *extract.Known {
+	if attempt > 1 || s.store.Account().Days[day] == nil {
+		return nil
+	}
+	return &extract.Known{
+		Fingerprints: s.store.Fingerprints(day),
+		Body:         func(page int) ([]byte, error) { return s.store.RawPage(day, page) },
+	}
+}
+
+// readSame is a read of a day whose replies are the stored ones, which gave what is
+// stored. Only the service's own total is compared anew.
+func (s *syncer) readSame(ctx context.Context, read *dayRead, day schema.Date, pages int, freshTotal bool) (_ *dayRead, err error) {
+	known := s.store.Account().Days[day]
+	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
+	s.bar.rows(int(known.Sums.Rows))
 	read.control, err = s.control(ctx, day, read, freshTotal)
 	return read, err
 }
@@ -234,7 +263,7 @@ func (s *syncer) withoutTotals(ctx context.Context, day schema.Date, err error) 
 // stageDay lays the proven day over the stored one and stages the result. A day
 // whose content is as stored is not written again.
 func (s *syncer) stageDay(ctx context.Context, day schema.Date, read *dayRead) (changed bool, diff load.DayDiff, err error) {
-	p := load.ProvenDay{Day: day, ReadAt: read.at, Control: read.control, Hash: read.hash, Sums: read.sums}
+	p := load.ProvenDay{Day: day, ReadAt: read.at, Control: read.control, Hash: read.hash, Sums: read.sums, Rounded: read.rounded}
 	known := s.store.Account().Days[day]
 	if known != nil && known.ContentHash == read.hash {
 		return false, diff, s.staged.PutDay(ctx, p)

@@ -88,6 +88,7 @@ type syncer struct {
 	bar    *progress
 
 	identity func() (identity, error) // whom the key acts for; waits for the answer
+	waits    bool                     // the report's generation is that of the settings
 	snapshot *snapshot                // nil until the settings are read
 	versions int64                    // of settings, written by this run
 	outlook  load.Outlook             // of the report's generation
@@ -153,18 +154,20 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 		return s.fail(ctx, err)
 	}
 	var row schema.Run
-	if err := a.traced(publishing, "publish report", func(ctx context.Context) (err error) {
-		row, err = s.publishReport(ctx)
-		return err
-	}); err != nil {
-		return s.fail(ctx, err)
+	s.waits = command == "sync" && ctx.Err() == nil && s.nothingNew()
+	if !s.waits {
+		if row, err = s.publishReport(publishing); err != nil {
+			return s.fail(ctx, err)
+		}
 	}
 	switch {
 	case command != "sync" || s.tally.stopped:
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !s.waits:
 		row = s.withoutSettings()
 	default:
-		row = s.copySettings(ctx, publishing, row)
+		if row, err = s.copySettings(ctx, publishing, row); err != nil {
+			return s.fail(ctx, err)
+		}
 	}
 	return s.tell(ctx, row)
 }
@@ -239,9 +242,25 @@ func (s *syncer) noteUnread(cause error) {
 	}
 }
 
+// nothingNew says whether the report shows readers nothing that they do not have: no
+// day is new or has changed. Then no number is held back when the report's
+// generation and that of the settings are one.
+func (s *syncer) nothingNew() bool {
+	return s.store.Manifest() != nil && s.tally.changed == 0 && s.tally.added == 0 && len(s.tally.failures) == 0
+}
+
 // publishReport publishes the days that are proven. A day that fails keeps no
 // other back; a report of which no day is proven publishes nothing.
 func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) {
+	err = s.app.traced(ctx, "publish report", func(ctx context.Context) error {
+		row, err = s.publish(ctx, s.staged, nil)
+		return err
+	})
+	return row, err
+}
+
+// publish makes a generation of what is staged, with all that the run knows so far.
+func (s *syncer) publish(ctx context.Context, staged *load.Staged, entities []schema.EntityRead) (row schema.Run, err error) {
 	for _, f := range s.tally.failures {
 		if errors.Is(f.err, load.ErrStorage) {
 			return row, f.err
@@ -255,8 +274,8 @@ func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) 
 		return row, errors.Join(errs...)
 	}
 	// A signal stops the reading, not at once the publishing of what is complete.
-	_, err = s.staged.Publish(ctx, load.Publication{
-		Since: s.plan.Reach, Unknown: s.seen, Steps: s.steps,
+	_, err = staged.Publish(ctx, load.Publication{
+		Since: s.plan.Reach, Unknown: s.seen, Steps: s.steps, Entities: entities,
 		Run: func(o load.Outlook) schema.Run {
 			s.outlook = o
 			row = s.publishedRow(o)
