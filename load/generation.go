@@ -67,10 +67,14 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		}
 		return n.opsLoads(fresh)
 	}
-	if err := buildWarehouse(ctx, path, fresh, append(loads, coverage), views, s.opts, last); err != nil {
+	o := s.opts
+	if n.isSmall() {
+		o.DuckDBThreads = 1
+	}
+	if err := buildWarehouse(ctx, path, fresh, append(loads, coverage), views, o, last); err != nil {
 		return err
 	}
-	if err := checkWarehouse(ctx, path, check, s.opts); err != nil {
+	if err := checkWarehouse(ctx, path, check, o); err != nil {
 		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
 	}
 	sha, size, err := s.opts.disk.hashFile(path)
@@ -88,6 +92,13 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	n.moveStaged(warehouseName)
 	return nil
 }
+
+// smallRows is how many rows one processor goes through faster than several that
+// wait for each other.
+const smallRows = 100_000
+
+// isSmall says whether the generation has so few rows that one processor is best.
+func (n *generation) isSmall() bool { return n.next.rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It
 // reports false where there is none to build on: no file, one that is not what
