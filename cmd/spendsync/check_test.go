@@ -163,6 +163,9 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, last)
 			}
+			if l, told := lines["same account"]; told && lines["spend report"].State == checkFailed {
+				t.Errorf("a report that was not read is compared by: %+v", l)
+			}
 			if l := lines[c.check]; l.State != c.state || !strings.Contains(l.Found, c.says) {
 				t.Errorf("%s: %+v, want %s: %s", c.check, l, c.state, c.says)
 			}
