@@ -121,7 +121,7 @@ func (a *app) commands() *cobra.Command {
 	)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
-			c.Args = noArguments
+			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
 		}
 	}
 	root.SetOut(a.stdout) // before the library makes commands that write there
