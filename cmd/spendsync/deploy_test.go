@@ -180,6 +180,9 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 	if files != 2 {
 		t.Errorf("%s: %d secrets are mounted, want 2", from, files)
 	}
+	if tmp := at["/tmp"].EmptyDir; tmp == nil || tmp.SizeLimit == nil {
+		t.Errorf("%s: with a read-only root /tmp is a bounded folder of the pod: %+v", from, at["/tmp"])
+	}
 }
 
 func checkVariable(t *testing.T, from, name string) {
