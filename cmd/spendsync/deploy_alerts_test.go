@@ -173,7 +173,7 @@ func loadSeries(t *testing.T, text string, every time.Duration) storage.Series {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	if name := l.Get(labels.MetricName); !strings.HasPrefix(name, "spendsync_") {
+	if name := l.Get(model.MetricNameLabel); !strings.HasPrefix(name, "spendsync_") {
 		t.Errorf("%s is none of ours", name)
 	}
 	var samples []chunks.Sample
