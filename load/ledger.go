@@ -109,19 +109,21 @@ func hashLedger(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// RecordFailure adds a run that published nothing to the ledger. The next
+// RecordFailure adds the end of a run that published nothing to the ledger, or
+// nothing after the generation that it names: its last line counts. The next
 // published generation shows it in ops.run.
 func (s *Store) RecordFailure(run schema.Run, steps []schema.Step) error {
 	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: steps})
 	if err != nil {
 		return err
 	}
-	// A run that has come as far as its commit is told of by the ledger that comes
-	// with it, as published: that is what it will be.
+	// A generation that has come as far as its commit is told of by the ledger that
+	// comes with it, as published: that is what it will be. One that the run knows of
+	// is not in question: its report stands, and what came after failed.
 	if r, err := s.opts.disk.readCommit(s.dir); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
-	if m, err := s.opts.disk.readManifest(s.dir); err == nil && m.RunID == run.RunID {
+	if m, err := s.opts.disk.readManifest(s.dir); err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
 		return nil
 	}
 	path := ledgerPath(s.account, run.FinishedAt.Time())
@@ -166,11 +168,14 @@ func LastRun(dir, account string) (*schema.Run, error) {
 }
 
 // LastRunThat is the last run of the account's ledger that is as asked for, or nil.
+// A run is what the last of its lines says: the one of its report may say that all is
+// well, and that of its settings not.
 func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {
 	files, err := theDisk.ledgerFiles(dir, account)
 	if err != nil {
 		return nil, err
 	}
+	told := map[string]bool{}
 	for _, rel := range slices.Backward(files) {
 		b, err := theDisk.readLedger(dir, rel)
 		if err != nil {
@@ -181,9 +186,11 @@ func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run,
 			return nil, err
 		}
 		for i := range slices.Backward(rows.runs) {
-			if isSo(&rows.runs[i]) {
-				return &rows.runs[i], nil
+			run := &rows.runs[i]
+			if !told[run.RunID] && isSo(run) {
+				return run, nil
 			}
+			told[run.RunID] = true
 		}
 	}
 	return nil, nil

@@ -132,7 +132,17 @@ func openErr(err error) error {
 
 // Close gives back what the answer holds.
 func (r *Result) Close() error {
-	return errors.Join(r.stop(), storage(os.RemoveAll(r.tempDir)))
+	return errors.Join(r.stop(), removeScratch(r.tempDir))
+}
+
+// removeScratch removes the folder of an engine, which is there only if an answer
+// outgrew the memory. Where it is not, nothing is tried: a read-only root refuses to
+// remove even what does not exist.
+func removeScratch(dir string) error {
+	if !exists(dir) {
+		return nil
+	}
+	return storage(os.RemoveAll(dir))
 }
 
 // check reads the question without answering it: it must be one SELECT, and call

@@ -42,7 +42,7 @@ func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
 
 // Close ends the session.
 func (s *Session) Close() error {
-	return errors.Join(s.stop(), storage(os.RemoveAll(s.tempDir)))
+	return errors.Join(s.stop(), removeScratch(s.tempDir))
 }
 
 // Query answers one question, all of it in memory.

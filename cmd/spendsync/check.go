@@ -119,8 +119,10 @@ func (c *checker) all(ctx context.Context) {
 	if !configured {
 		return
 	}
-	campaigns := c.reportAnswers(ctx)
-	c.apiAnswers(ctx, known, campaigns)
+	campaigns, answered := c.reportAnswers(ctx)
+	if account := c.apiAnswers(ctx, known); account != "" && answered {
+		c.sameAccount(ctx, account, campaigns)
+	}
 	c.clock()
 	c.key()
 	c.description(ctx)
@@ -206,20 +208,21 @@ func (c *checker) store() *load.Account {
 	return m.Accounts[c.app.cfg.Account]
 }
 
-// reportAnswers asks the report, and answers with campaigns that it knows.
-func (c *checker) reportAnswers(ctx context.Context) (campaigns []string) {
+// reportAnswers asks the report, and answers with campaigns that it knows, which
+// may be none.
+func (c *checker) reportAnswers(ctx context.Context) (campaigns []string, answered bool) {
 	const name = "spend report"
 	today := schema.DateOf(c.now)
 	seen := map[string]bool{}
 	for page, err := range c.report.ReportCreatives(ctx, today-7, today, 1000) {
 		if err != nil {
 			c.failRead(name, err)
-			return nil
+			return nil, false
 		}
 		lines, err := transform.ReportCreatives(page)
 		if err != nil {
 			c.fail(exitUsage, name, "update spendsync: the report has changed", "%s", oneLine(err.Error()))
-			return nil
+			return nil, false
 		}
 		for _, l := range lines {
 			if !seen[l.CampaignID] && len(campaigns) < sampled {
@@ -230,22 +233,22 @@ func (c *checker) reportAnswers(ctx context.Context) (campaigns []string) {
 		break
 	}
 	c.ok(name, "%s may read it", c.app.cfg.ReportUser)
-	return campaigns
+	return campaigns, true
 }
 
-// apiAnswers asks the API whom the key acts for, and whether it knows the report's
-// campaigns.
-func (c *checker) apiAnswers(ctx context.Context, known *load.Account, campaigns []string) {
+// apiAnswers asks the API whom the key acts for. It answers with that account, or
+// with none if it is not the one of this warehouse.
+func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
 	const name = "advertiser API"
 	me, err := c.api.Me(ctx)
 	if err != nil {
 		c.failRead(name, err)
-		return
+		return ""
 	}
 	account, err := transform.AccountRef(me)
 	if err != nil {
 		c.fail(exitUsage, name, "check that the URL is the base of the advertiser API", "%s", oneLine(err.Error()))
-		return
+		return ""
 	}
 	if strings.Trim(string(me.Fields["scope"]), `"`) == "write" {
 		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may change things", account)
@@ -254,9 +257,9 @@ func (c *checker) apiAnswers(ctx context.Context, known *load.Account, campaigns
 	}
 	if known != nil && known.Pinned != "" && known.Pinned != account {
 		c.fail(exitAuth, "same account", "use another "+envPrefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.app.cfg.Account, known.Pinned, account)
-		return
+		return ""
 	}
-	c.sameAccount(ctx, account, campaigns)
+	return account
 }
 
 // sameAccount asks the API for some campaigns of the report. A key sees its own

@@ -38,6 +38,9 @@ the kustomize base of cmd/spendsync/deploy. The Secret is not among them; it is 
 
   kubectl create secret generic spendsync --from-file=api-key --from-file=report-password
 
+It is for one account a namespace: the names do not depend on the account, so that another one would replace it. Several
+accounts in one warehouse are the overlay deploy/overlays/accounts.
+
 Nothing is asked of the cluster, and no variable is read.`,
 		Example: `  spendsync cronjob --image registry.example.com/spendsync:1.0.0 | kubectl apply -f -
   spendsync cronjob --account acme --namespace ads --schedule "*/30 * * * *" --storage 50Gi --storage-class fast \

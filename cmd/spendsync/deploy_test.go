@@ -180,6 +180,9 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 	if files != 2 {
 		t.Errorf("%s: %d secrets are mounted, want 2", from, files)
 	}
+	if tmp := at["/tmp"].EmptyDir; tmp == nil || tmp.SizeLimit == nil {
+		t.Errorf("%s: with a read-only root /tmp is a bounded folder of the pod: %+v", from, at["/tmp"])
+	}
 }
 
 func checkVariable(t *testing.T, from, name string) {
@@ -432,7 +435,7 @@ func TestDeploy_AlertsNameWhatThereIs(t *testing.T) {
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || !slices.Contains([]string{"page", "warning", "info"}, r.Labels["severity"]) {
 			t.Errorf("%s: %+v", r.Alert, r)
 		}
-		// That it fires is promtool's to test, in .ci/run; that a test expects it is ours.
+		// That it fires is tested by deploy_alerts_test.go; here, that a test expects it.
 		if !regexp.MustCompile(`alertname: ` + r.Alert + `\n\s+exp_alerts:`).Match(tests) {
 			t.Errorf("no test in alerts_test.yaml lets %s fire", r.Alert)
 		}

@@ -16,6 +16,15 @@ func (a *app) manCommand() *cobra.Command {
 		Long:    "Prints a manual page in roff. With --dir the pages of all commands are written into a folder, for an image or a package.",
 		Example: "  spendsync man | man -l -\n  spendsync man sync | man -l -\n  spendsync man --dir /usr/local/share/man/man1",
 		Args:    cobra.ArbitraryArgs,
+
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+			if page, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range page.Commands() {
+					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			root.DisableAutoGenTag = true

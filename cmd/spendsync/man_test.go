@@ -97,8 +97,28 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 		}
 	}
 	// What the shell asks for when a person types.
-	var out, errOut bytes.Buffer
-	if code := run(t.Context(), []string{"__complete", "ver"}, nil, &out, &errOut); code != exitOK || !strings.Contains(out.String(), "verify\t") || !strings.Contains(out.String(), "version\t") {
-		t.Errorf("exit %d: %s", code, out.String())
+	for typed, want := range map[string][]string{
+		"ver":                 {"verify\t", "version\t"},
+		"query last":          {"last_week"},
+		"query --format mark": {"markdown"},
+		"tables ops.st":       {"ops.step"},
+		"man sy":              {"sync\t"},
+		"man completion zs":   {"zsh\t"},
+		"help stat":           {"status\t"},
+		"backfill --fr":       {"--from\t"},
+		"sync ":               nil, // no file names, where there are no arguments
+		"backfill ":           nil,
+	} {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), append([]string{"__complete"}, strings.Split(typed, " ")...), nil, &out, &errOut)
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%q: %q does not offer %q", typed, out.String(), w)
+			}
+		}
+		files := !strings.HasSuffix(out.String(), ":4\n") // ShellCompDirectiveNoFileComp
+		if code != exitOK || files {
+			t.Errorf("%q: exit %d, offers files: %t: %s", typed, code, files, out.String())
+		}
 	}
 }

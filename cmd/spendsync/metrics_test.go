@@ -113,6 +113,49 @@ func TestMetrics_TellOfEveryRun(t *testing.T) {
 	}
 }
 
+// TestMetrics_SuccessIsOfTheWholeRun lets only the settings fail, after the report is
+// published: with the key refused nothing of them is published any more, with one
+// campaign unreadable the rest is. Neither is a success, here or in the ledger.
+func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
+	w := newWorld(t, small)
+	file := filepath.Join(t.TempDir(), "spendsync.prom")
+	w.env["METRICS_FILE"] = file
+	w.must("sync")
+	const success = `spendsync_last_success_timestamp_seconds{account="acme"}`
+	first := readMetrics(t, file)[success]
+
+	key := w.env["API_KEY"]
+	w.env["API_KEY"] = "pushads_wrong"
+	if code, _, last := w.run("sync"); code != exitAuth {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	if got := readMetrics(t, file); got[success] != first || got[`spendsync_last_run_published{account="acme"}`] != 1 {
+		t.Errorf("after a refused key the last success moved from %f to %f", first, got[success])
+	}
+	if run, err := load.LastRun(w.dir, "acme"); err != nil || run.ExitCode != exitAuth || !run.Published {
+		t.Errorf("the ledger says %+v, %v", run, err)
+	}
+
+	w.env["API_KEY"] = key
+	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Path: "/v1/campaigns/*/creatives"})
+	if code, _, last := w.run("sync"); code != exitPartial {
+		t.Fatalf("exit %d: %s", code, last)
+	}
+	if got := readMetrics(t, file); got[success] != first {
+		t.Errorf("after creatives that cannot be read the last success moved from %f to %f", first, got[success])
+	}
+	if got := w.ask("SELECT string_agg(exit_code, ' ' ORDER BY started_at) FROM ops.run"); got != "0 3 4" {
+		t.Errorf("ops.run has the exit codes %s", got)
+	}
+
+	w.service.ClearFaults()
+	w.must("sync")
+	if got := readMetrics(t, file); got[success] <= first {
+		t.Errorf("after a whole run the last success is %f, before it was %f", got[success], first)
+	}
+	w.must("verify")
+}
+
 func TestMetrics_AreNamedByConvention(t *testing.T) {
 	now := time.Now()
 	f := &runFacts{

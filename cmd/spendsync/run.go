@@ -122,7 +122,7 @@ func (a *app) commands() *cobra.Command {
 	)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
-			c.Args = noArguments
+			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
 		}
 	}
 	root.SetOut(a.stdout) // before the library makes commands that write there
@@ -263,14 +263,18 @@ func version() string {
 var buildVersion string
 
 func (a *app) versionCommand() *cobra.Command {
-	sbom := false
+	var sbom, licenses bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version",
-		Example: "  spendsync version --json\n  spendsync version --sbom | jq -r '.components[].purl'",
+		Example: "  spendsync version --json\n  spendsync version --sbom | jq -r '.components[].purl'\n  spendsync version --licenses",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
+			case sbom && licenses:
+				return usage("--sbom or --licenses, not both")
 			case sbom:
 				return writeSBOM(a.stdout)
+			case licenses:
+				return writeLicenses(a.stdout)
 			case a.json:
 				return writeJSON(a.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
 			}
@@ -279,6 +283,7 @@ func (a *app) versionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&sbom, "sbom", false, "print what this binary is made of, as CycloneDX in JSON")
+	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the modules that this binary is made of, with their licences")
 	return cmd
 }
 

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+	_ "embed"
 	"errors"
+	"fmt"
 	"io"
 	"runtime/debug"
 	"strings"
@@ -9,20 +12,63 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
+// licenseList names the licence of every module that the binary may be made of, as an
+// SPDX expression. A test holds it to the files of the modules.
+//
+//go:embed licenses.txt
+var licenseList string
+
+// licenses are the expressions of licenseList by module.
+func licenses() map[string]string {
+	byModule := map[string]string{"std": "BSD-3-Clause"}
+	for line := range strings.Lines(licenseList) {
+		module, expression, _ := strings.Cut(strings.TrimSpace(line), " ")
+		byModule[module] = expression
+	}
+	return byModule
+}
+
+// licensed is an expression as a component of the bill carries it.
+func licensed(expression string) *cdx.Licenses {
+	if expression == "" {
+		return nil
+	}
+	return &cdx.Licenses{{Expression: expression}}
+}
+
+// writeLicenses writes what the binary is made of, a module a line.
+func writeLicenses(w io.Writer) error {
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return errNoModules
+	}
+	of := licenses()
+	var b strings.Builder
+	fmt.Fprintf(&b, "std %s %s\n", strings.TrimPrefix(build.GoVersion, "go"), of["std"])
+	for _, m := range build.Deps {
+		fmt.Fprintf(&b, "%s %s %s\n", m.Path, m.Version, cmp.Or(of[m.Path], "unknown"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+var errNoModules = errors.New("this binary was built without module information")
+
 // writeSBOM writes what the binary is made of, as CycloneDX in JSON: from what the
 // linker left in the binary itself, so that it cannot be of another build.
 func writeSBOM(w io.Writer) error {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
-		return errors.New("this binary was built without module information")
+		return errNoModules
 	}
+	of := licenses()
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
 		BOMRef: "spendsync", Type: cdx.ComponentTypeApplication, Name: "spendsync", Version: version(),
 	}}
 	toolchain := strings.TrimPrefix(build.GoVersion, "go")
 	components := []cdx.Component{{
-		BOMRef: "go", Type: cdx.ComponentTypeLibrary, Name: "std", Version: toolchain, PackageURL: "pkg:golang/std@" + toolchain,
+		BOMRef: "go", Type: cdx.ComponentTypeLibrary, Name: "std", Version: toolchain, PackageURL: "pkg:golang/std@" + toolchain, Licenses: licensed(of["std"]),
 	}}
 	refs := []string{"go"}
 	for _, m := range build.Deps {
@@ -31,7 +77,7 @@ func writeSBOM(w io.Writer) error {
 		}
 		url := "pkg:golang/" + m.Path + "@" + m.Version
 		components = append(components, cdx.Component{
-			BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: url,
+			BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: url, Licenses: licensed(of[m.Path]),
 			// The sum of go.sum; it is of the module's files, so it is no hash of one file.
 			Properties: &[]cdx.Property{{Name: "go:sum", Value: m.Sum}},
 		})

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -191,6 +193,38 @@ func (w *world) awaitFault(*os.Process) {
 }
 
 // TestSync_StoppedAtRandom sends a SIGTERM at random moments of a sync.
+func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
+	w := newWorld(t, small)
+	proven := 0
+	for n := 1; proven == 0; n++ { // it looks at the clock a few times before it reads
+		ctx, stop := context.WithCancel(t.Context())
+		looks := 0
+		var mu sync.Mutex
+		w.now = func() time.Time {
+			mu.Lock()
+			defer mu.Unlock()
+			if looks++; looks == n {
+				stop()
+			}
+			return time.Now()
+		}
+		code, _, last := w.runCtx(ctx, "sync")
+		stop()
+		if code != exitStopped || !strings.Contains(last, "stopped by a signal") {
+			t.Fatalf("stopped at look %d: exit %d: %s", n, code, last)
+		}
+		run, err := load.LastRun(w.dir, "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run != nil {
+			if proven = int(run.DaysProven); run.ExitCode != exitStopped {
+				t.Fatalf("stopped at look %d: the ledger says %+v", n, run)
+			}
+		}
+	}
+}
+
 func TestSync_StoppedAtRandom(t *testing.T) {
 	skipShort(t)
 	seed := rand.Uint64()

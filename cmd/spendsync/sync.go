@@ -271,6 +271,9 @@ func (s *syncer) publish(ctx context.Context, staged *load.Staged, entities []sc
 		for _, f := range s.tally.failures {
 			errs = append(errs, f.err)
 		}
+		if len(errs) == 0 { // a signal came before the first day was begun
+			return row, context.Canceled
+		}
 		return row, errors.Join(errs...)
 	}
 	// A signal stops the reading, not at once the publishing of what is complete.

@@ -13,6 +13,8 @@ func (a *app) tablesCommand() *cobra.Command {
 		Use: "tables [TABLE]", Short: "Print the data dictionary: every table and column, with its meaning",
 		Example: "  spendsync tables\n  spendsync tables spend_daily",
 		Args:    cobra.ArbitraryArgs,
+
+		ValidArgsFunction: cobra.FixedCompletions(tableNames(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tables := schema.Documented()
 			if len(args) > 0 {
@@ -28,6 +30,14 @@ func (a *app) tablesCommand() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// tableNames are what a shell offers after "tables".
+func tableNames() (names []string) {
+	for _, t := range schema.Documented() {
+		names = append(names, t.FullName())
+	}
+	return names
 }
 
 func findTables(names []string) ([]*schema.Table, error) {

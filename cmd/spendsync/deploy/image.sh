@@ -46,6 +46,8 @@ go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}
     fi
     mkdir -p "$root/usr/share/doc/spendsync/licenses/$module"
     for file in $found; do cp "$file" "$root/usr/share/doc/spendsync/licenses/$module/"; done
+    # Some only say there which licences lie in a folder beside.
+    if [ -d "$dir/licenses" ]; then cp "$dir"/licenses/* "$root/usr/share/doc/spendsync/licenses/$module/"; fi
   done
 cp "$(go env GOROOT)/LICENSE" "$root/usr/share/doc/spendsync/licenses/go.txt"
 

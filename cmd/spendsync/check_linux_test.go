@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestCheck_SeesAVolumeThatCannotBeWrittenTo mounts a small one read-only.
+func TestCheck_SeesAVolumeThatCannotBeWrittenTo(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small volume takes root; .ci/run has it")
+	}
+	w := newWorld(t, small)
+	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", w.dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("no small volume here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(w.dir, syscall.MNT_DETACH) })
+	code, lines, _ := w.check()
+	if l := lines["space"]; code != exitUsage || l.State != checkFailed || !strings.Contains(l.Found, "1.0 MiB free") {
+		t.Errorf("exit %d: %+v", code, l)
+	}
+	if err := syscall.Mount("tmpfs", w.dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	code, lines, _ = w.check()
+	if l := lines["data directory"]; code != exitUsage || l.State != checkFailed || !strings.Contains(l.Found, "read-only file system") {
+		t.Errorf("exit %d: %+v", code, l)
+	}
+}
