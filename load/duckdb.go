@@ -351,13 +351,17 @@ func readParquetSQL(files []string) string {
 // warehouseCheck is what a finished DuckDB file must show.
 type warehouseCheck struct {
 	manifest *Manifest
-	// changed are the days to check in full, by account; nil: every day.
+	// changed are the days to sum, by account; nil: every day.
 	changed map[string]map[schema.Date]bool
+	// keys says to look for a key that occurs twice on a day, too. A publication need
+	// not: the files that it loads were proven to have none, and no row is there that
+	// is not counted.
+	keys bool
 }
 
 // checkWarehouse opens the file again, read-only, and compares it with the
-// manifest: every day by its count, the changed ones by their exact sums and
-// unique keys, the other tables by their counts.
+// manifest: every day by its count, the changed ones by their exact sums, the
+// other tables by their counts.
 func checkWarehouse(ctx context.Context, path string, c warehouseCheck, o Options) (err error) {
 	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
 	if err != nil {
@@ -417,8 +421,7 @@ func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 	return nil
 }
 
-// checkDays compares every day's count, and the exact sums and the keys of the
-// changed ones.
+// checkDays compares every day's count, and the exact sums of the changed ones.
 func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 	type dayKey struct {
 		account string
@@ -454,11 +457,21 @@ func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 		return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, and no Parquet file", k.day, k.account, n)
 	}
 	for account, a := range c.manifest.Accounts {
+		days := map[schema.Date]bool{}
 		for _, d := range a.DayList() {
-			if c.changed != nil && !c.changed[account][d] {
-				continue
+			// The count has shown it where there are none.
+			if a.Days[d].Sums.Rows > 0 && (c.changed == nil || c.changed[account][d]) {
+				days[d] = true
 			}
-			if err := checkDay(ctx, conn, account, d, a.Days[d].Sums); err != nil {
+		}
+		if err := checkSums(ctx, conn, account, a, days); err != nil {
+			return err
+		}
+		if !c.keys {
+			continue
+		}
+		for d := range days {
+			if err := checkKeys(ctx, conn, account, d); err != nil {
 				return err
 			}
 		}
@@ -466,31 +479,56 @@ func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 	return nil
 }
 
-// checkDay compares a day's exact sums and looks for a key that occurs twice. It
-// asks for one day at a time, so that it needs memory for a day.
-func checkDay(ctx context.Context, conn *sql.Conn, account string, d schema.Date, want Sums) error {
-	if want.Rows == 0 {
-		return nil // the count has shown that there are none
+// checkSums compares the exact sums of days.
+func checkSums(ctx context.Context, conn *sql.Conn, account string, a *Account, days map[schema.Date]bool) error {
+	if len(days) == 0 {
+		return nil
 	}
-	t := schema.SpendDaily
 	// The sum travels as text: exact.
-	q := fmt.Sprintf(`SELECT sum(n)::BIGINT, sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT, max(n)::BIGINT
-		FROM (SELECT count(*) AS n, sum(spend) AS spend, sum(clicks) AS clicks, sum(impressions) AS impressions, sum(conversions) AS conversions
-			FROM %s WHERE account_id = %s AND report_date = DATE '%s' GROUP BY campaign_id, creative_id, source_id)`,
-		t.SQLName(), schema.QuoteText(account), d)
-	var got Sums
-	var spend string
+	q := fmt.Sprintf(`SELECT (report_date - DATE '1970-01-01')::BIGINT, count(*), sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
+		FROM %s WHERE %s GROUP BY report_date`, schema.SpendDaily.SQLName(), daysSQL(account, "report_date", days))
+	unsummed := func(err error) error {
+		return damaged(warehouseName, mendRebuild, "spend of account %s cannot be summed: %v", account, err)
+	}
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return unsummed(err)
+	}
+	defer rows.Close()
+	summed := 0
+	for ; rows.Next(); summed++ {
+		var d schema.Date
+		var got Sums
+		var spend string
+		var clicks, impressions, conversions sql.Null[int64]
+		if err := rows.Scan(&d, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {
+			return unsummed(err)
+		}
+		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
+			return unsummed(err)
+		}
+		got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions), schema.Null[int64](conversions)
+		if want := a.Days[d].Sums; got != want {
+			return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, got, want)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return unsummed(err)
+	}
+	if summed != len(days) {
+		return damaged(warehouseName, mendRebuild, "spend of account %s has rows on %d of %d days", account, summed, len(days))
+	}
+	return nil
+}
+
+// checkKeys looks for a key that occurs twice. It asks for one day at a time, so
+// that it needs memory for a day.
+func checkKeys(ctx context.Context, conn *sql.Conn, account string, d schema.Date) error {
+	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND report_date = DATE '%s'
+		GROUP BY campaign_id, creative_id, source_id)`, schema.SpendDaily.SQLName(), schema.QuoteText(account), d)
 	var most int64
-	var clicks, impressions, conversions sql.Null[int64]
-	if err := conn.QueryRowContext(ctx, q).Scan(&got.Rows, &spend, &clicks, &impressions, &conversions, &most); err != nil {
-		return damaged(warehouseName, mendRebuild, "spend %s of account %s cannot be summed: %v", d, account, err)
-	}
-	if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
-		return err
-	}
-	got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions), schema.Null[int64](conversions)
-	if got != want {
-		return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, got, want)
+	if err := conn.QueryRowContext(ctx, q).Scan(&most); err != nil {
+		return damaged(warehouseName, mendRebuild, "the keys of %s of account %s cannot be counted: %v", d, account, err)
 	}
 	if most > 1 {
 		return damaged(warehouseName, mendRebuild, "spend %s of account %s: a key occurs %d times", d, account, most)

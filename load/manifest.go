@@ -90,8 +90,8 @@ type Day struct {
 	RunID       string         `json:"run_id"`            // of the last proven read
 }
 
-// Sums are the exact totals of a day's rows. A sum is absent where a row of the
-// day has no value: a partial sum would look like a whole one.
+// Sums are the exact totals of a day's rows, as SQL's sum gives them: of the known
+// values, and absent where no row has one.
 type Sums struct {
 	Rows        int64              `json:"rows"`
 	Spend       schema.Money       `json:"spend"`

@@ -83,21 +83,21 @@ func batchesOf(rec arrow.Record) iter.Seq[arrow.Record] {
 
 // writeColumn copies an Arrow column into a Parquet column, by batches.
 func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable bool, values []parquet.Value) error {
-	value, err := parquetValues(a)
+	fill, err := parquetValues(a)
 	if err != nil {
 		return err
 	}
-	defined := 0
-	if nullable {
-		defined = 1
-	}
 	for from := 0; from < a.Len(); from += valuesPerBatch {
-		values = values[:0]
-		for i := from; i < min(from+valuesPerBatch, a.Len()); i++ {
-			if a.IsNull(i) {
-				values = append(values, parquet.NullValue().Level(0, 0, index))
-			} else {
-				values = append(values, value(i).Level(0, defined, index))
+		values = values[:min(valuesPerBatch, a.Len()-from)]
+		fill(values, from)
+		if nullable {
+			// Only a column that may be empty is asked how deep its values lie.
+			for i := range values {
+				if a.IsNull(from + i) {
+					values[i] = parquet.NullValue().Level(0, 0, index)
+				} else {
+					values[i] = values[i].Level(0, 1, index)
+				}
 			}
 		}
 		if _, err := w.WriteRowValues(values); err != nil {
@@ -107,27 +107,46 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 	return nil
 }
 
-// parquetValues is the one switch from Arrow to Parquet.
-func parquetValues(a arrow.Array) (func(int) parquet.Value, error) {
+// parquetValues is the one switch from Arrow to Parquet: what it gives fills
+// values with those of the array from an index on, whatever stands at the NULLs.
+func parquetValues(a arrow.Array) (func(values []parquet.Value, from int), error) {
 	switch a := a.(type) {
 	case *array.String:
-		return func(i int) parquet.Value {
-			// The writer copies the bytes; it does not keep or change them.
-			s := a.Value(i)
-			return parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
+		return func(values []parquet.Value, from int) {
+			for i := range values {
+				// The writer copies the bytes; it does not keep or change them.
+				s := a.Value(from + i)
+				values[i] = parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
+			}
 		}, nil
 	case *array.Int64:
-		return func(i int) parquet.Value { return parquet.Int64Value(a.Value(i)) }, nil
+		return fillFrom(a.Int64Values(), parquet.Int64Value), nil
 	case *array.Decimal128:
-		return func(i int) parquet.Value { return parquet.Int64Value(int64(a.Value(i).LowBits())) }, nil
+		return func(values []parquet.Value, from int) {
+			for i := range values {
+				values[i] = parquet.Int64Value(int64(a.Value(from + i).LowBits()))
+			}
+		}, nil
 	case *array.Date32:
-		return func(i int) parquet.Value { return parquet.Int32Value(int32(a.Value(i))) }, nil
+		return fillFrom(a.Date32Values(), func(d arrow.Date32) parquet.Value { return parquet.Int32Value(int32(d)) }), nil
 	case *array.Timestamp:
-		return func(i int) parquet.Value { return parquet.Int64Value(int64(a.Value(i))) }, nil
+		return fillFrom(a.TimestampValues(), func(t arrow.Timestamp) parquet.Value { return parquet.Int64Value(int64(t)) }), nil
 	case *array.Boolean:
-		return func(i int) parquet.Value { return parquet.BooleanValue(a.Value(i)) }, nil
+		return func(values []parquet.Value, from int) {
+			for i := range values {
+				values[i] = parquet.BooleanValue(a.Value(from + i))
+			}
+		}, nil
 	}
 	return nil, fmt.Errorf("no Parquet column from %s", a.DataType())
+}
+
+func fillFrom[T any](all []T, value func(T) parquet.Value) func([]parquet.Value, int) {
+	return func(values []parquet.Value, from int) {
+		for i, v := range all[from : from+len(values)] {
+			values[i] = value(v)
+		}
+	}
 }
 
 // ReadRows reads all rows of a table's Parquet file.

@@ -404,7 +404,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		// The comparison would only say the same again.
 		return nil
 	}
-	if err := checkWarehouse(ctx, path, warehouseCheck{manifest: v.manifest}, v.opts); err != nil {
+	if err := checkWarehouse(ctx, path, warehouseCheck{manifest: v.manifest, keys: true}, v.opts); err != nil {
 		return v.found(err)
 	}
 	return v.found(v.compareRows(ctx, path))

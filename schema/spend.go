@@ -9,7 +9,7 @@ type Spend struct {
 	ReportDate   Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day of the spend."`
 	CampaignID   string      `col:"campaign_id" id:"3" key:"true" doc:"Campaign that paid."`
 	CreativeID   string      `col:"creative_id" id:"4" key:"true" doc:"Creative shown. Empty text where the report names none."`
-	SourceID     string      `col:"source_id" id:"5" key:"true" doc:"Traffic source paid. Empty text where the report names none, as for creatives without spend."`
+	SourceID     string      `col:"source_id" id:"5" key:"true" encoding:"delta" doc:"Traffic source paid. Empty text where the report names none, as for creatives without spend."`
 	CampaignName string      `col:"campaign_name" id:"6" doc:"Name of the campaign as the report gave it when the row was last changed."`
 	Spend        Money       `col:"spend" id:"7" doc:"US dollars, exact."`
 	Clicks       Null[int64] `col:"clicks" id:"8" doc:"Click events. NULL: the report gave none; 0: there were none."`

@@ -25,8 +25,9 @@ type Column struct {
 	Key       bool
 	FieldID   int // in Parquet and Arrow; never reused, never changed
 
-	offset uintptr // of the field in the row struct
-	index  []int   // of the field in the row struct, for reflection
+	encoding string  // of its Parquet values; empty: a dictionary where the kind has one
+	offset   uintptr // of the field in the row struct
+	index    []int   // of the field in the row struct, for reflection
 }
 
 // DuckDB is the column's type in DuckDB's DDL.
@@ -102,8 +103,10 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 //
 //	Spend Money `col:"spend" id:"7" doc:"US dollars"`
 //
-// id is the Parquet field id, key:"true" makes the column part of the key, and
-// precision:"12" makes an amount a DECIMAL(12,6). An embedded struct gives its
+// id is the Parquet field id, key:"true" makes the column part of the key,
+// precision:"12" makes an amount a DECIMAL(12,6), and encoding:"delta" has Parquet
+// store a text by its length and bytes: half of what a dictionary takes where a
+// value hardly ever follows itself. An embedded struct gives its
 // fields in its place. A struct that is not a table panics, as
 // [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string) TableOf[R] {
@@ -169,6 +172,9 @@ func columnOf(f reflect.StructField, offset uintptr) (Column, error) {
 		c.Precision = int32(n)
 	}
 	c.Kind, c.Nullable, err = kindOf(f.Type)
+	if c.encoding = f.Tag.Get("encoding"); c.encoding != "" && (c.encoding != "delta" || c.Kind != Text) {
+		return c, fmt.Errorf("column %s: encoding %q", c.Name, c.encoding)
+	}
 	return c, err
 }
 
@@ -186,6 +192,9 @@ func (c Column) parquetField(goName string) reflect.StructField {
 	tag, storage := k.parquet, k.storage
 	if c.Kind == Amount {
 		tag = fmt.Sprintf(tag, c.Precision)
+	}
+	if c.encoding != "" {
+		tag = strings.Replace(tag, ",dict", ","+c.encoding, 1)
 	}
 	if c.Nullable {
 		// parquet-go's tag "string" does not take pointers; a *string is text anyway.
