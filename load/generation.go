@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -70,6 +71,10 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	o := s.opts
 	if n.isSmall() {
 		o.DuckDBThreads = 1
+	} else {
+		// What reading the days took goes back to the system before DuckDB takes its
+		// share: a pod's limit counts both.
+		debug.FreeOSMemory()
 	}
 	if err := buildWarehouse(ctx, path, fresh, append(loads, coverage), views, o, last); err != nil {
 		return err
