@@ -8,8 +8,9 @@
 // a slow minute of the machine hits all: a plain download of the pages, DuckDB
 // alone on them (read_json, INSERT, COPY TO parquet), the decoder alone, and
 // spendsync: the first load, the same again with every day read again and
-// unchanged, then with one creative of each day restated, and with nothing to do.
-// With -history it measures a daily sync into a warehouse of that many rows.
+// unchanged, then with one creative of each day restated, and with nothing to do;
+// then single stages: the DuckDB file from Parquet, the rows from stored replies,
+// the whole store verified. With -history it measures a daily sync into a warehouse of that many rows.
 //
 // It prints medians of CPU seconds, wall seconds and peak memory of each process,
 // and the ratios that the project aims at. Ratios are what counts: machines differ
@@ -57,7 +58,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	var o options
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.IntVar(&o.rows, "rows", 1_000_000, "rows of the report over all 33 days")
+	f.IntVar(&o.rows, "rows", 1_000_000, "rows of the report over all 33 days, about")
 	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
 	f.IntVar(&o.history, "history", 0, "rows of a warehouse into which three days are synced; 0: leave that out")
 	f.IntVar(&o.creatives, "creatives", 100, "creatives in the account; one of them is restated, so a share of 1/creatives of the rows")
@@ -117,7 +118,7 @@ func benchLoads(ctx context.Context, bin binaries, o options) error {
 			return err
 		}
 	}
-	results.print(os.Stdout, fmt.Sprintf("%d rows over %d days, %d turns", o.rows, days, o.runs))
+	results.print(os.Stdout, fmt.Sprintf("%d rows over %d days, %d turns", s.rows, days, o.runs))
 	return nil
 }
 
@@ -133,12 +134,13 @@ func oneTurn(ctx context.Context, bin binaries, o options, s *service, results *
 		cmd.Env = append(os.Environ(), childVariable+"="+name)
 		return cmd
 	}
-	sync := func(more ...string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, bin.spendsync, "sync")
+	spendsync := func(env []string, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, bin.spendsync, args...)
 		cmd.Env = append(append(os.Environ(), s.env...), "SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
-		cmd.Env = append(cmd.Env, more...)
+		cmd.Env = append(cmd.Env, env...)
 		return cmd
 	}
+	sync := func(env ...string) *exec.Cmd { return spendsync(env, "sync") }
 	again := "SPENDSYNC_REREAD_AFTER=0s"
 	steps := []struct {
 		name string
@@ -152,6 +154,9 @@ func oneTurn(ctx context.Context, bin binaries, o options, s *service, results *
 		{unchanged, sync(again), ""},
 		{restated, sync(again), ""},
 		{nothingToDo, sync("SPENDSYNC_YOUNG_DAYS=0"), ""},
+		{rebuildAlone, spendsync(nil, "rebuild"), ""},
+		{replayAlone, spendsync(nil, "replay"), ""},
+		{verifyAlone, spendsync(nil, "verify"), ""},
 	}
 	for _, step := range steps {
 		if step.name == restated {

@@ -15,15 +15,18 @@ import (
 
 // What is measured, in the order of the table.
 const (
-	download    = "download of the pages"
-	decodeOnly  = "decoding them"
-	duckdbAlone = "DuckDB alone"
-	firstLoad   = "first load"
-	unchanged   = "all read again, unchanged"
-	restated    = "all read again, some restated"
-	nothingToDo = "nothing to do"
-	intoEmpty   = "three days, empty warehouse"
-	intoHistory = "three days, long history"
+	download     = "download of the pages"
+	decodeOnly   = "decoding them"
+	duckdbAlone  = "DuckDB alone"
+	firstLoad    = "first load"
+	unchanged    = "all read again, unchanged"
+	restated     = "all read again, some restated"
+	nothingToDo  = "nothing to do"
+	rebuildAlone = "DuckDB file from Parquet (rebuild)"
+	replayAlone  = "rows from stored replies (replay)"
+	verifyAlone  = "all files verified (verify)"
+	intoEmpty    = "three days, empty warehouse"
+	intoHistory  = "three days, long history"
 )
 
 // measurement is what one process took.

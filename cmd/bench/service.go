@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"spendsync/extract"
 	"spendsync/schema"
 )
 
@@ -26,6 +27,7 @@ type service struct {
 	authorization string
 	control       string
 	creative      string // restated, by one per cent more each time
+	rows          int    // of the whole report
 }
 
 // startService starts adsim, which renders its pages before it answers, and asks
@@ -74,21 +76,27 @@ func (s *service) stop() {
 // warm asks for all pages once and picks the creative to restate.
 func (s *service) warm(ctx context.Context) error {
 	var first []byte
-	err := eachPage(ctx, s.report, s.authorization, func(_ string, body []byte) error {
+	err := eachPage(ctx, s.report, s.authorization, func(_ string, body []byte, rows int) error {
 		if first == nil {
 			first = bytes.Clone(body)
 		}
+		s.rows += rows
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	_, rest, ok := strings.Cut(string(first), `"creative_id":"`)
-	if !ok {
-		return fmt.Errorf("no creative in the first page")
+	page, err := extract.DecodeSpend(first)
+	if err != nil {
+		return err
 	}
-	s.creative, _, _ = strings.Cut(rest, `"`)
-	return nil
+	for _, l := range page.Items {
+		if spend, _, err := schema.ParseMoney(l.TotalSpend); err == nil && spend >= schema.Dollar {
+			s.creative = strings.Trim(string(l.CreativeID), `"`)
+			return nil
+		}
+	}
+	return fmt.Errorf("no creative on the first page has spent anything")
 }
 
 // restate changes one creative's numbers on every day.
@@ -111,5 +119,5 @@ func (s *service) restate(ctx context.Context) error {
 		}
 	}
 	// The service renders the changed pages now, not within a measurement.
-	return eachPage(ctx, s.report, s.authorization, func(string, []byte) error { return nil })
+	return eachPage(ctx, s.report, s.authorization, func(string, []byte, int) error { return nil })
 }
