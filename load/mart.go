@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (
 			continue
 		}
 		for _, account := range n.next.AccountNames() {
-			if !fresh && n.martsStand(account) {
+			if !fresh && n.martStands(m, account) {
 				continue
 			}
 			err := n.addMartOf(ctx, conn, m, account, fresh)
@@ -55,9 +56,9 @@ func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (
 	return troubles, nil
 }
 
-// martsStand says that nothing has changed of what an account's marts are made of:
-// its days, its settings, and how well each day is known.
-func (n *generation) martsStand(account string) bool {
+// martStands says that nothing has changed of what an account's mart is made of:
+// its days, the settings that its view asks, and how well each day is known.
+func (n *generation) martStands(m schema.Mart, account string) bool {
 	if n.base == nil || n.base.Accounts[account] == nil {
 		return false
 	}
@@ -65,8 +66,9 @@ func (n *generation) martsStand(account string) bool {
 		if len(n.changed) > 0 {
 			return false
 		}
-		for _, t := range n.g.tables {
-			if t.info != nil {
+		behind := n.g.store.opts.tablesBehind("mart." + m.View)
+		for name, t := range n.g.tables {
+			if t.info != nil && behind[name] {
 				return false
 			}
 		}
@@ -96,6 +98,33 @@ func (n *generation) addMartOf(ctx context.Context, conn *sql.Conn, m schema.Mar
 
 func (o Options) hasView(name string) bool {
 	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
+}
+
+// namedBy is how a view names what it asks.
+var namedBy = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
+
+// tablesBehind are the names of the tables that a view asks, by way of other views
+// too.
+func (o Options) tablesBehind(view string) map[string]bool {
+	tables, seen := map[string]bool{}, map[string]bool{}
+	var follow func(name string)
+	follow = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		_, table, _ := strings.Cut(name, ".")
+		tables[table] = true // a view's name among them does no harm
+		for _, v := range o.Views {
+			if v.Schema+"."+v.Name == name {
+				for _, next := range namedBy.FindAllString(v.SQL, -1) {
+					follow(next)
+				}
+			}
+		}
+	}
+	follow(view)
+	return tables
 }
 
 // viewsDefinition tells apart the views of two releases, or of two sets of

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -203,5 +204,18 @@ func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	r.mustSync(nil)
 	if len(r.outlook.Troubles) != 0 || len(martRows(t, r.dir, martDay)) != 2 {
 		t.Errorf("the next run left troubles %v", r.outlook.Troubles)
+	}
+}
+
+func TestTablesBehind_FollowsViews(t *testing.T) {
+	o := Options{Views: []View{
+		{Schema: "mart", Name: "day", SQL: "SELECT * FROM main.spend_daily AS s JOIN main.campaign AS c ON true JOIN ops.day_coverage AS d ON true"},
+		{Schema: "main", Name: "campaign", SQL: "SELECT * FROM main.campaign_history WHERE is_current"},
+		{Schema: "mart", Name: "other", SQL: "SELECT * FROM main.account_snapshot"},
+	}}
+	got := slices.Sorted(maps.Keys(o.tablesBehind("mart.day")))
+	want := []string{"campaign", "campaign_history", "day", "day_coverage", "spend_daily"}
+	if !slices.Equal(got, want) {
+		t.Errorf("tables behind mart.day: %q, want %q", got, want)
 	}
 }
