@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	historySequences = flag.Int("history.sequences", 20000, "random sequences to lay over a history")
+	historySequences = flag.Int("history.sequences", 6000, "random sequences to lay over a history")
 	historySeed      = flag.Uint64("history.seed", 0, "seed of the random sequences; 0: the clock")
 	historySequence  = flag.Int("history.sequence", -1, "run this one sequence alone")
 )
