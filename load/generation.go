@@ -69,7 +69,7 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		return n.opsLoads(fresh)
 	}
 	o := s.opts
-	if n.isSmall() {
+	if n.isSmall() || !fresh && len(n.changed) == 0 {
 		o.DuckDBThreads = 1
 	} else {
 		// What reading the days took goes back to the system before DuckDB takes its
@@ -102,7 +102,8 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 // wait for each other.
 const smallRows = 100_000
 
-// isSmall says whether the generation has so few rows that one processor is best.
+// isSmall says whether the generation has so few rows that one processor is best,
+// as it is where no day has changed.
 func (n *generation) isSmall() bool { return n.next.rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It
