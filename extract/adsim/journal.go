@@ -16,6 +16,12 @@ import (
 // journal is everything that was asked of the service and changed it, in a file, a
 // line of JSON each. Whoever does all of it again, at the same instants, has the
 // same service: numbers and texts follow from the seed.
+//
+// A line is handed to the system before the write is answered, so that what was
+// answered outlives the process, however that ends. It is not forced to the disk
+// before CloseState: what a power failure takes are the last lines, and the file is
+// good without them. After a line that could not be written no other is, for they
+// would tell of a service that the next start does not find.
 type journal struct {
 	mu      sync.Mutex
 	path    string
@@ -70,7 +76,10 @@ type clockEntry struct {
 // KeepState reads what a file holds of an earlier run, does it again, and adds to
 // the file from now on. The file is made where there is none. It must be called
 // before anything is asked of the service, and refuses the file of other accounts.
-// A last line that was not written whole is dropped.
+//
+// What was answered is kept when the process is killed, but a failing system may lose
+// the last of it. A last line that was not written whole is dropped. Where the file
+// can't be written any more it keeps what it has, and CloseState tells.
 func (s *Service) KeepState(path string) error {
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -99,7 +108,7 @@ func (s *Service) KeepState(path string) error {
 	return nil
 }
 
-// CloseState ends the file, and tells what went wrong with it.
+// CloseState forces the file to the disk, ends it, and tells what went wrong with it.
 func (s *Service) CloseState() error {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
@@ -134,7 +143,7 @@ func (s *Service) record(line journalLine) {
 	j := s.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.file == nil || j.again {
+	if j.file == nil || j.again || j.failure != nil {
 		return
 	}
 	line.Account = s.cfg.index
@@ -145,7 +154,7 @@ func (s *Service) record(line journalLine) {
 	if err == nil {
 		_, err = j.file.Write(append(raw, '\n'))
 	}
-	if err != nil && j.failure == nil {
+	if err != nil {
 		j.failure = fmt.Errorf("state %s: %w", j.path, err)
 	}
 }
@@ -289,6 +298,7 @@ func (s *Service) Reset() error {
 		if err = file.Truncate(0); err == nil {
 			_, err = file.Seek(0, 0)
 		}
+		s.journal.failure = err // what could not be written before does not matter any more
 	}
 	s.journal.mu.Unlock()
 	if file != nil && err == nil {

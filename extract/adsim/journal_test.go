@@ -121,6 +121,93 @@ func TestState_IsTheSameAfterARestart(t *testing.T) {
 	}
 }
 
+// TestState_DropsWhatWasNotWrittenWhole cuts the file within its last lines, as a
+// crash may do, and goes on from every one of them.
+func TestState_DropsWhatWasNotWrittenWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	cfg := Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
+	s := sim(cfg)
+	if err := s.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"first", "second", "third"} {
+		mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "Fresh", name, 1))
+	}
+	if err := s.CloseState(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(s *Service) (list []string) {
+		for _, id := range s.CampaignIDs() {
+			if name := settingsOf(t, s, id).Name; slices.Contains([]string{"first", "second", "third", "later"}, name) {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(string(whole), "\n"), "\n")
+	last := len(whole) - len(lines[len(lines)-1]) - 1
+	for at := last - len(lines[len(lines)-2]) + 1; at <= len(whole); at += 7 {
+		if err := os.WriteFile(path, whole[:at], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"second", "first"}[btoi(at < last):]
+		if at == len(whole) {
+			want = []string{"third", "second", "first"}
+		}
+		for range 2 {
+			s := sim(cfg)
+			if err := s.KeepState(path); err != nil {
+				t.Fatalf("cut at %d of %d: %v", at, len(whole), err)
+			}
+			if got := names(s); !slices.Equal(got, want) {
+				t.Fatalf("cut at %d of %d: it has %v, want %v", at, len(whole), got, want)
+			}
+			mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "Fresh", "later", 1))
+			want = append([]string{"later"}, want...)
+			if err := s.CloseState(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestState_KeepsWhatItHasWhenItCantWrite takes the file away from under it.
+func TestState_KeepsWhatItHasWhenItCantWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	cfg := Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
+	s := sim(cfg)
+	if err := s.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	kept := newCampaign(t, s)
+	writable := s.journal.file
+	var err error
+	if s.journal.file, err = os.Open(path); err != nil { // nothing can be written to it
+		t.Fatal(err)
+	}
+	lost := newCampaign(t, s)
+	if _, _, page := do(t, s, "GET", "http://sim/", nil); !strings.Contains(string(page), "no longer") {
+		t.Error("the index does not say so")
+	}
+	s.journal.file.Close()
+	s.journal.file = writable
+	newCampaign(t, s)
+	if err := s.CloseState(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("closed: %v", err)
+	}
+	again := sim(cfg)
+	if err := again.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	if ids := again.CampaignIDs(); !slices.Contains(ids, kept) || slices.Contains(ids, lost) {
+		t.Errorf("it has %v", ids)
+	}
+}
+
 func TestState_RefusesWhatIsNotItsOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
 	s := sim(Config{})
