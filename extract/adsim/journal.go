@@ -39,6 +39,8 @@ type journalLine struct {
 	Name  string    `json:"name,omitempty"`
 	Scope string    `json:"scope,omitempty"`
 	Until time.Time `json:"until,omitzero"`
+	// Amount is in millionths of a US dollar.
+	Amount int64 `json:"amount,omitempty"`
 
 	// A write of the API: the operation's name is Op.
 	Path  []string        `json:"path,omitempty"`
@@ -125,7 +127,11 @@ func (s *Service) fingerprint() string {
 	var parts []string
 	for _, own := range s.accounts {
 		c := own.cfg
-		parts = append(parts, fmt.Sprintf("seed %d, %d campaigns, %d creatives, %d rows, %d sources", c.Seed, c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay, c.Sources))
+		part := fmt.Sprintf("seed %d, %d campaigns, %d creatives, %d rows, %d sources", c.Seed, c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay, c.Sources)
+		if c.Prepaid > 0 {
+			part += ", prepaid " + exact(c.Prepaid)
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -234,6 +240,8 @@ func (s *Service) redo(line journalLine) error {
 		return s.Review(*line.Review)
 	case "balance":
 		return s.SetBalance(line.Name)
+	case "funds":
+		return s.AddFunds(line.Amount)
 	case "restate":
 		_, err := s.Restate(line.Name, *line.Restatement)
 		return err
@@ -317,7 +325,7 @@ func (s *Service) resetAccount() {
 	}
 	s.changes, s.reviews, s.budgets, s.busy = next, nil, nil, map[string]time.Time{}
 	s.images, s.uploads, s.keys = map[string]*image{}, 0, configuredKeys(&s.cfg)
-	s.overlays, s.frozen, s.anchor = nil, s.cfg.FreezeRestatements, 0
+	s.overlays, s.frozen, s.anchor, s.fundsChecked = nil, s.cfg.FreezeRestatements, 0, time.Time{}
 	s.version++
 	s.push.mu.Lock()
 	defer s.push.mu.Unlock()

@@ -20,6 +20,7 @@ type all struct {
 	Waiting    []string
 	Limits     []map[string]any
 	Now        time.Time
+	Balances   []any
 }
 
 func allOf(t testing.TB, s *Service) (a all) {
@@ -32,6 +33,7 @@ func allOf(t testing.TB, s *Service) (a all) {
 		a.Outbox = append(a.Outbox, own.Outbox()...)
 		a.Broadcasts = append(a.Broadcasts, own.Broadcasts()...)
 		a.Waiting = append(a.Waiting, own.Waiting()...)
+		a.Balances = append(a.Balances, callWith(t, s, own.cfg.APIKey, "GET", "/v1/balance?fresh=true", "").body)
 	}
 	a.Limits, a.Now = limitsOf(t, s), s.Now()
 	return a
@@ -78,11 +80,17 @@ func live(t testing.TB, s *Service) {
 	broadcastTo(t, s, `,"subwaterfall":{"interval":60,"enabled":true,"title":"x","Message":"y","destinationLink":"https://y.example"}`)
 	callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign)
 	s.Outbox()
-	s.Advance(3 * time.Hour)
+	s.Advance(time.Hour)
+	if second := s.Account(1); second.cfg.Prepaid > 0 {
+		if err := second.AddFunds(25_000_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Advance(2 * time.Hour)
 }
 
 func TestState_IsTheSameAfterARestart(t *testing.T) {
-	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Accounts: []Config{{RowsPerDay: 300, Campaigns: 3}}}
+	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Accounts: []Config{{RowsPerDay: 300, Campaigns: 3, Prepaid: 30_000_000}}}
 	path := filepath.Join(t.TempDir(), "state")
 	open := func() *Service {
 		s := New(cfg)
