@@ -224,6 +224,7 @@
 //   - The version of a running creative is shown as pending_version; a rejected one
 //     stays there with its reasons. A second change goes on from the first.
 //   - A creative that is a draft, pending or rejected can't be paused (409).
+//   - Campaigns have no active hours (day-parting): the API shows none.
 //   - A clone of a campaign has bids and optimization of sources too.
 //   - set_source_bids takes either bid or optimize; optimize false ends it, and a bid
 //     does too. Optimized sources are listed as optimized_source_ids and bought at
