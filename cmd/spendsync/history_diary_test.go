@@ -1,0 +1,233 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// diary is what the warehouse's history has to be: page by page, what there was
+// at each sync.
+type diary struct {
+	tables []*chapter
+	last   time.Time // of the last page
+}
+
+// chapter is one table of the diary.
+type chapter struct {
+	name     string
+	key      []string
+	columns  []string // whose changes make a version
+	patience int      // absences after which a thing is deleted
+	things   map[string]*diaryEntry
+}
+
+// diaryEntry is one thing with its versions.
+type diaryEntry struct {
+	campaign  string
+	versions  []diaryVersion
+	missed    int
+	confirmed time.Time
+}
+
+// diaryVersion is one version of a thing; of the newest, to is zero.
+type diaryVersion struct {
+	cells               []string
+	from, to, after     time.Time
+	confirmed           time.Time
+	deleted             bool
+	change, changedCols string
+}
+
+func newDiary() *diary {
+	return &diary{tables: []*chapter{
+		{name: "campaign_history", key: []string{"campaign_id"}, patience: 2, columns: strings.Fields(`name status default_bid daily_spend_limit target_cpa start_at end_at country states platforms
+			subscribed_more_than_minutes_ago subscribed_less_than_minutes_ago min_age max_age gender source_mode unsupported_targeting`)},
+		{name: "campaign_delivery_history", key: []string{"campaign_id"}, patience: 2, columns: []string{"delivery_status"}},
+		{name: "creative_history", key: []string{"creative_id"}, patience: 2, columns: strings.Fields("title message link image_id icon_id button1 button2 status rejection_reasons rejection_comment")},
+		{name: "source_mode_history", key: []string{"campaign_id"}, patience: 2, columns: []string{"source_mode"}},
+		{name: "source_rule_history", key: []string{"campaign_id", "source_id", "rule"}, patience: 1, columns: []string{"bid"}},
+	}}
+}
+
+// facts are what there is at a sync: by table and key, the cells.
+type facts map[string]map[string]fact
+
+type fact struct {
+	campaign string
+	cells    []string
+}
+
+func (f facts) add(table, campaign, key string, cells ...string) {
+	if f[table] == nil {
+		f[table] = map[string]fact{}
+	}
+	f[table][key] = fact{campaign, cells}
+}
+
+// write adds a page: what there was at an instant. asked says of a campaign
+// whether it was asked for, and listed whether it was in the listing.
+func (d *diary) write(at time.Time, f facts, asked, listed func(campaign string) bool) {
+	for _, c := range d.tables {
+		for key, is := range f[c.name] {
+			if asked(is.campaign) {
+				c.see(at, key, is)
+			}
+		}
+		for key, e := range c.things {
+			if _, is := f[c.name][key]; is && asked(e.campaign) {
+				continue
+			}
+			// What belongs to a campaign is known to be gone where that was asked.
+			if ofCampaign := c.name == "creative_history" || c.name == "source_rule_history"; ofCampaign && asked(e.campaign) || !ofCampaign && !listed(e.campaign) {
+				c.miss(at, e)
+			}
+		}
+	}
+	d.last = at
+}
+
+func (c *chapter) see(at time.Time, key string, is fact) {
+	if c.things == nil {
+		c.things = map[string]*diaryEntry{}
+	}
+	e := c.things[key]
+	if e == nil {
+		c.things[key] = &diaryEntry{campaign: is.campaign, confirmed: at, versions: []diaryVersion{{cells: is.cells, from: at, change: schema.FirstSeen}}}
+		return
+	}
+	now := &e.versions[len(e.versions)-1]
+	var changed []string
+	for i, cell := range is.cells {
+		if cell != now.cells[i] {
+			changed = append(changed, c.columns[i])
+		}
+	}
+	slices.Sort(changed)
+	e.missed = 0
+	switch {
+	case now.deleted:
+		e.open(at, diaryVersion{cells: is.cells, change: schema.Restored, changedCols: strings.Join(changed, ",")})
+	case changed != nil:
+		e.open(at, diaryVersion{cells: is.cells, change: schema.Changed, changedCols: strings.Join(changed, ",")})
+	}
+	e.confirmed = at
+}
+
+func (c *chapter) miss(at time.Time, e *diaryEntry) {
+	now := &e.versions[len(e.versions)-1]
+	if !now.deleted {
+		if e.missed++; e.missed < c.patience {
+			return
+		}
+		e.open(at, diaryVersion{cells: now.cells, change: schema.Deleted, deleted: true})
+	}
+	e.confirmed = at
+}
+
+// open begins a version.
+func (e *diaryEntry) open(at time.Time, v diaryVersion) {
+	was := &e.versions[len(e.versions)-1]
+	was.to, was.confirmed = at, e.confirmed
+	v.from, v.after = at, e.confirmed
+	e.versions = append(e.versions, v)
+	e.missed = 0
+}
+
+// has says whether one of the versions is so.
+func (c *chapter) has(so func(diaryVersion) bool) bool {
+	for _, e := range c.things {
+		if slices.ContainsFunc(e.versions, so) {
+			return true
+		}
+	}
+	return false
+}
+
+// rows are the versions of a table, spelled as the warehouse's question answers.
+func (c *chapter) rows() map[string]string {
+	out := map[string]string{}
+	for key, e := range c.things {
+		for i, v := range e.versions {
+			current := i == len(e.versions)-1
+			to, confirmed := micros(v.to), micros(v.confirmed)
+			if current {
+				to, confirmed = strconv.FormatInt(int64(schema.Forever), 10), micros(e.confirmed)
+			}
+			id := key + "|" + strconv.Itoa(i+1)
+			out[id] = strings.Join(slices.Concat([]string{micros(v.from), to, strconv.FormatBool(current), strconv.FormatBool(v.deleted), micros(v.after), confirmed, v.change, orNull(v.changedCols), schema.ReadOK}, v.cells), "|")
+		}
+	}
+	return out
+}
+
+// question asks the warehouse for what rows gives.
+func (c *chapter) question() string {
+	columns := slices.Clone(c.columns)
+	for i, name := range columns {
+		if name == "start_at" || name == "end_at" {
+			columns[i] = "epoch_us(" + name + ")"
+		}
+	}
+	return fmt.Sprintf(`SELECT concat_ws('|', %s, version_no), epoch_us(valid_from), epoch_us(valid_to), is_current, is_deleted, epoch_us(changed_after), epoch_us(last_confirmed_at),
+		change_type, changed_columns, read_state, %s FROM %s`, strings.Join(c.key, ", "), strings.Join(columns, ", "), c.name)
+}
+
+// check compares a table of the warehouse with the diary.
+func (c *chapter) check(t *testing.T, dir string) (versions int) {
+	t.Helper()
+	a, err := load.Query(t.Context(), dir, c.question())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, wrong := c.rows(), 0
+	tell := func(format string, values ...any) {
+		if wrong++; wrong <= 8 {
+			t.Errorf(format, values...)
+		}
+	}
+	for _, r := range a.Rows {
+		var cells []string
+		for _, cell := range r {
+			if !cell.Valid {
+				cell.V = "NULL"
+			}
+			cells = append(cells, cell.V)
+		}
+		key, got := cells[0], strings.Join(cells[1:], "|")
+		if w, is := want[key]; !is {
+			tell("%s %s is not in the diary: %s", c.name, key, got)
+		} else if w != got {
+			tell("%s %s\n  has        %s\n  diary says %s", c.name, key, got, w)
+		}
+		delete(want, key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		tell("%s %s is missing: %s", c.name, key, want[key])
+	}
+	if wrong > 8 {
+		t.Errorf("%s: %d versions differ", c.name, wrong)
+	}
+	return len(a.Rows)
+}
+
+func micros(t time.Time) string {
+	if t.IsZero() {
+		return "NULL"
+	}
+	return strconv.FormatInt(t.UnixMicro(), 10)
+}
+
+func orNull(s string) string {
+	if s == "" {
+		return "NULL"
+	}
+	return s
+}
