@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,6 +67,14 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	})
 	f.Func("zero-spend", "form of creatives without spend: null, empty, nosource or bare (default null)", func(v string) (err error) {
 		c.ZeroSpend, err = adsim.ParseZeroSpend(v)
+		return err
+	})
+	f.Func("prepaid", "dollars that the account begins with, which then pays by wire; by default a card pays", func(v string) error {
+		n, err := strconv.ParseInt(v, 10, 32)
+		if err == nil && n < 1 {
+			err = strconv.ErrRange
+		}
+		c.Prepaid = n * 1_000_000
 		return err
 	})
 	limit := f.Int("rate-limit", 120, "API requests a minute; 0 is without limit")

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +32,7 @@ var deeds = []struct {
 	{"pause a campaign", func(l *life) bool { return l.setStatus(l.pick(isActive), "paused") }},
 	{"start a paused campaign", func(l *life) bool { return l.setStatus(l.pick(isPaused), "active") }},
 	{"archive a campaign", func(l *life) bool {
-		if l.count(isOpen) < 5 {
+		if l.count(isOpen) < 5 || l.done["archive a campaign"] > 0 && l.rng.IntN(8) > 0 {
 			return false
 		}
 		return l.setStatus(l.pick(isOpen), "archived")
@@ -88,8 +87,8 @@ var deeds = []struct {
 		if !l.update(a, args{"name": l.name("Mistaken")}) {
 			return false
 		}
-		l.stayed++
-		return l.update(a, args{"name": was}) || l.stray("the name stays mistaken")
+		a.undone = l.update(a, args{"name": was})
+		return true
 	}},
 	{"pause and start again", func(l *life) bool {
 		a := l.pick(func(a *ad) bool { return isActive(a) && a.seen && !a.acted })
@@ -97,8 +96,8 @@ var deeds = []struct {
 			return false
 		}
 		l.wait(time.Minute)
-		l.stayed++
-		return l.setStatus(a, "active")
+		a.undone = l.setStatus(a, "active")
+		return true
 	}},
 	{"be refused", (*life).beRefused},
 	{usedUp, (*life).useUp},
@@ -203,8 +202,7 @@ var deeds = []struct {
 		}
 		return false
 	}},
-	{"the funds run out", func(l *life) bool { return l.funds && l.setFunds("depleted") }},
-	{"funds are added", func(l *life) bool { return !l.funds && l.deliverys["waiting_for_funds"] > 0 && l.setFunds("ok") }},
+	{wired, (*life).wire},
 }
 
 func isOpen(a *ad) bool   { return a.status != "archived" && !a.hidden }
@@ -260,24 +258,31 @@ func (l *life) name(what string) string {
 	return fmt.Sprintf("%s %d", what, l.number)
 }
 
-// try does an operation that a campaign's change budget may stand against.
+// try does an operation that the day's budget of changes may stand against.
 func (l *life) try(op string, in args) (map[string]any, bool) {
 	l.t.Helper()
 	answer, code := l.call(op, in)
 	switch {
 	case code == "":
 		return answer, true
-	case code == "rate_limited" && l.usedUp:
+	case code == "rate_limited":
+		l.isUsedUp()
 		return nil, false
 	}
 	l.t.Fatalf("%s: %s %v: refused with %v", l.service.Now(), op, in, answer)
 	return nil, false
 }
 
-func (l *life) stray(what string) bool {
+// isUsedUp holds that the day's changes of campaigns are used up.
+func (l *life) isUsedUp() {
 	l.t.Helper()
-	l.t.Fatalf("%s: %s", l.service.Now(), what)
-	return false
+	for _, m := range l.must("get_limits", args{})["limits"].([]any) {
+		if m := m.(map[string]any); m["kind"] == "campaign_update" && m["used"] == m["limit"] {
+			l.usedUp = true
+			return
+		}
+	}
+	l.t.Fatalf("%s: refused, and yet not all changes are used up", l.service.Now())
 }
 
 // agrees holds the service's answer about a campaign against what he knows.
@@ -474,299 +479,14 @@ func (l *life) useUp() bool {
 		case "":
 			a.name, a.acted = name, true
 		case "rate_limited":
-			l.usedUp = true
+			l.isUsedUp()
 			return true
 		default:
 			l.t.Fatalf("renaming: %v", answer)
 		}
 	}
-	return l.stray("100 changes are not too many")
-}
-
-// changeList puts sources on the list of a mode, or takes them off.
-func (l *life) changeList(mode, op string, on bool) bool {
-	listOf := func(a *ad) map[string]bool {
-		if mode == "allow_list" {
-			return a.allowed
-		}
-		return a.blocked
-	}
-	least := 0
-	if mode == "allow_list" {
-		least = 1 // the last allowed source stays
-	}
-	a := l.pick(func(a *ad) bool { return isOpen(a) && a.mode == mode && (on || len(listOf(a)) > least) })
-	if a == nil {
-		return false
-	}
-	list, ids := listOf(a), l.sources(1+l.rng.IntN(3))
-	if !on {
-		ids = slices.Sorted(maps.Keys(list))[:1]
-	}
-	l.must(op, args{"campaign_id": a.id, "source_ids": ids})
-	for _, id := range ids {
-		if on {
-			list[id] = true
-		} else {
-			delete(list, id)
-		}
-	}
-	a.acted = true
-	l.agreesOnSources(a)
-	return true
-}
-
-// sources draws some.
-func (l *life) sources(n int) (ids []string) {
-	all := slices.Concat(l.service.GoodSources(), l.service.BadSources())
-	for _, i := range l.rng.Perm(len(all))[:min(n, len(all))] {
-		ids = append(ids, all[i])
-	}
-	return ids
-}
-
-// tryBlock only asks what a block would do.
-func (l *life) tryBlock() bool {
-	a := l.pick(func(a *ad) bool { return isOpen(a) && a.mode == "block_list" })
-	if a == nil {
-		return false
-	}
-	l.must("block_sources", args{"campaign_id": a.id, "source_ids": l.sources(2), "dry_run": true})
-	l.agreesOnSources(a)
-	return true
-}
-
-// blockForNothing blocks what is not blocked, and takes that back.
-func (l *life) blockForNothing() bool {
-	a := l.pick(func(a *ad) bool { return isOpen(a) && a.mode == "block_list" && a.seen })
-	if a == nil {
-		return false
-	}
-	ids := slices.DeleteFunc(l.sources(3), func(id string) bool { return a.blocked[id] })
-	if len(ids) == 0 {
-		return false
-	}
-	l.must("block_sources", args{"campaign_id": a.id, "source_ids": ids})
-	l.wait(time.Minute)
-	l.must("unblock_sources", args{"campaign_id": a.id, "source_ids": ids})
-	a.acted = true
-	l.stayed++
-	l.agreesOnSources(a)
-	return true
-}
-
-func (l *life) bidForSources() bool {
-	a := l.pick(isOpen)
-	if a == nil {
-		return false
-	}
-	ids, bid := l.sources(1+l.rng.IntN(2)), min(max(a.bid*int64(5+l.rng.IntN(15))/10/10_000*10_000, 300_000), 25_000_000)
-	l.must("set_source_bids", args{"campaign_id": a.id, "source_ids": ids, "bid": inDollars(bid)})
-	for _, id := range ids {
-		a.bids[id] = bid
-	}
-	a.acted = true
-	l.agreesOnSources(a)
-	return true
-}
-
-// resetBid takes a source's own bid away, one way or the other.
-func (l *life) resetBid(a *ad, id string, how args) bool {
-	if a == nil {
-		return false
-	}
-	in := args{"campaign_id": a.id, "source_ids": []string{id}}
-	maps.Copy(in, how)
-	l.must("set_source_bids", in)
-	delete(a.bids, id)
-	a.acted = true
-	l.agreesOnSources(a)
-	return true
-}
-
-// wording writes a creative.
-func (l *life) wording(title string) wording {
-	n := l.rng.IntN(2)
-	return wording{title: l.name(title), message: "For {{=data.city||'you'}} | and \"more\"", link: "https://shop.example/?s=<<source_id>>", icon: l.icons[n], image: l.images[n], button1: "Click Here"}
-}
-
-// body is a creative as it is sent; what is not set is left out.
-func (x wording) body() args {
-	in := args{}
-	for name, v := range map[string]string{"title": x.title, "message": x.message, "link": x.link, "image_id": x.image, "icon_id": x.icon, "button2": x.button2} {
-		if v != "" {
-			in[name] = v
-		}
-	}
-	return in
-}
-
-func (l *life) add(draft bool, list ...wording) bool {
-	a := l.pick(func(a *ad) bool { return isOpen(a) && len(a.creatives) < 12 })
-	return a != nil && l.addTo(a, draft, list...)
-}
-
-func (l *life) addTo(a *ad, draft bool, list ...wording) bool {
-	var bodies []args
-	for _, x := range list {
-		bodies = append(bodies, x.body())
-	}
-	got := l.must("create_creatives", args{"campaign_id": a.id, "creatives": bodies, "draft": draft})
-	for i, m := range got["creatives"].([]any) {
-		p := &piece{of: a, text: list[i], status: "draft"}
-		if !draft {
-			p.status, p.due = "pending_review", l.service.Now().Add(reviewTakes)
-		}
-		l.madePiece(p, m.(map[string]any))
-	}
-	return true
-}
-
-// madePiece notes a creative that was created, and holds the answer against it.
-func (l *life) madePiece(p *piece, answer map[string]any) {
-	l.t.Helper()
-	p.id, p.of.acted = asText(answer["id"]), true
-	p.of.creatives = append(p.of.creatives, p)
-	l.agreesOn(p, answer)
-}
-
-func (l *life) agreesOn(p *piece, answer map[string]any) {
-	l.t.Helper()
-	var said piece
-	said.take(answer)
-	if got, want := said.cells(), p.cells(); said.id != p.id || !reflect.DeepEqual(got, want) {
-		l.t.Errorf("%s: of creative %s the service answers\n%q\nhe knows\n%q", l.service.Now(), p.id, got, want)
-	}
-}
-
-func (l *life) finishDraft() bool {
-	p := l.piece(func(p *piece) bool { return p.status == "draft" })
-	if p == nil {
-		return false
-	}
-	p.text = l.wording("Finished")
-	in := p.text.body()
-	in["creative_id"], in["submit_for_review"] = p.id, true
-	got := l.must("update_creative", in)
-	p.status, p.due, p.of.acted = "pending_review", l.service.Now().Add(reviewTakes), true
-	l.agreesOn(p, got)
-	return true
-}
-
-// edit gives a creative of a status another title: in place, or as a version.
-func (l *life) edit(status, title string) bool {
-	p := l.piece(func(p *piece) bool { return p.status == status })
-	if p == nil {
-		return false
-	}
-	got := l.must("update_creative", args{"creative_id": p.id, "title": title, "button2": "No"})
-	if status == "active" {
-		next := p.text
-		if p.next != nil {
-			next = *p.next
-		}
-		next.title, next.button2 = title, "No"
-		p.next = &next
-	} else {
-		p.text.title, p.text.button2 = title, "No"
-		p.status, p.reasons, p.comment = "pending_review", "", ""
-	}
-	p.due, p.of.acted = l.service.Now().Add(reviewTakes), true
-	l.agreesOn(p, got)
-	return true
-}
-
-func (l *life) setPiece(from, to string) bool {
-	p := l.piece(func(p *piece) bool {
-		return p.status == from || from == "any" && p.status != "archived" && len(p.of.creatives) > 3
-	})
-	if p == nil {
-		return false
-	}
-	got := l.must("set_creative_status", args{"creative_id": p.id, "status": to})
-	if p.status = to; to == "archived" {
-		p.reasons, p.comment, p.due, p.next = "", "", time.Time{}, nil
-	}
-	p.of.acted = true
-	l.agreesOn(p, got)
-	return true
-}
-
-func (l *life) clonePiece(elsewhere bool) bool {
-	p := l.piece(func(p *piece) bool { return p.status != "draft" && len(p.of.creatives) < 12 })
-	if p == nil {
-		return false
-	}
-	in, to, title := args{"creative_id": p.id}, p.of, p.text.title
-	if elsewhere {
-		to = l.pick(func(a *ad) bool { return isOpen(a) && a != p.of && len(a.creatives) < 12 })
-		if to == nil {
-			return false
-		}
-		title = l.name("Moved")
-		in["campaign_id"], in["title"] = to.id, title
-	}
-	c := &piece{of: to, text: p.text, status: "pending_review", due: l.service.Now().Add(reviewTakes)}
-	c.text.title = title
-	l.madePiece(c, l.must("clone_creative", in))
-	return true
-}
-
-// verdict does what the reviewer says.
-func (p *piece) verdict(v adsim.Verdict) {
-	slices.Sort(v.Reasons)
-	switch {
-	case p.next != nil:
-		if v.Approve {
-			p.text = *p.next
-		}
-		p.next = nil // a rejected one is not shown in the creative itself
-	case v.Approve:
-		p.status = "active"
-	default:
-		p.status, p.reasons, p.comment = "rejected", strings.Join(v.Reasons, ","), v.Comment
-	}
-	p.due, p.of.acted = time.Time{}, true
-}
-
-// review is the reviewer, who is told.
-func (l *life) review(v adsim.Verdict) bool {
-	p := l.piece(func(p *piece) bool { return !p.due.IsZero() })
-	if p == nil {
-		return false
-	}
-	v.Creative = p.id
-	if err := l.service.Review(v); err != nil {
-		l.t.Fatal(err)
-	}
-	v.Reasons = slices.Clone(v.Reasons)
-	p.verdict(v)
-	l.agreesOn(p, l.must("get_creative", args{"creative_id": p.id}))
-	return true
-}
-
-// reviewed is the reviewer who has taken his time: he minds what promises too much,
-// and says why in his own words.
-func (l *life) reviewed(p *piece) {
-	l.t.Helper()
-	said := p.text
-	if p.next != nil {
-		said = *p.next
-	}
-	v := adsim.Verdict{Approve: !strings.Contains(said.title, "Guaranteed") && !strings.Contains(said.title, "miracle")}
-	if !p.of.hidden && !p.hidden {
-		answer := l.must("get_creative", args{"creative_id": p.id})
-		if p.next == nil {
-			v.Reasons, v.Comment = asTexts(answer["rejection_reasons"]), asText(answer["rejection_comment"])
-		}
-		p.verdict(v)
-		l.agreesOn(p, answer)
-		return
-	}
-	if !v.Approve {
-		v.Reasons, v.Comment = []string{"misleading_claim"}, `Please leave out "guarantee".`
-	}
-	p.verdict(v)
+	l.t.Fatalf("%s: 100 changes are not too many", l.service.Now())
+	return false
 }
 
 // byDashboard is what nobody can do through the API.
@@ -775,22 +495,6 @@ func (l *life) byDashboard(a *ad, c adsim.Change) bool {
 	a.acted = true
 	l.change(c)
 	return true
-}
-
-func (l *life) toAllowList() bool {
-	a := l.pick(func(a *ad) bool { return isOpen(a) && a.mode == "block_list" && a.seen })
-	if a == nil || l.count(func(a *ad) bool { return a.mode == "allow_list" }) > 2 {
-		return false
-	}
-	a.mode = "allow_list"
-	var add []string
-	for _, id := range l.sources(3) {
-		if !a.allowed[id] {
-			add = append(add, id)
-			a.allowed[id] = true
-		}
-	}
-	return l.byDashboard(a, adsim.Change{Campaign: a.id, Sources: &adsim.SourceChange{Mode: a.mode, Allow: add}})
 }
 
 // deletedInDiary says whether two syncs have missed a thing.
@@ -804,17 +508,32 @@ func (l *life) deletedInDiary(table, key string) bool {
 	return false
 }
 
-// setFunds empties the account, or fills it.
-func (l *life) setFunds(status string) bool {
-	if err := l.service.SetBalance(status); err != nil {
-		l.t.Fatal(err)
+// wired is done when the funds have run out and two syncs have seen it.
+const wired = "wire funds"
+
+func (l *life) wire() bool {
+	if l.emptyFor < 2 {
+		return false
 	}
-	l.funds = status == "ok"
-	if got := l.must("get_balance", args{"fresh": true}); (got["status"] == "depleted") == l.funds {
-		l.t.Errorf("the balance is %v", got)
+	l.emptyFor = 0
+	if err := l.service.AddFunds(int64(200+l.rng.IntN(1200)) * 1_000_000); err != nil {
+		l.t.Fatal(err)
 	}
 	for _, a := range l.ads {
 		a.acted = true
 	}
 	return true
+}
+
+// askFunds asks whether there are any, as of now.
+func (l *life) askFunds() bool {
+	l.t.Helper()
+	b := l.must("get_balance", args{"fresh": true})
+	if left := amount(b["available_balance"]); b["payment_mode"] != "prepaid" || (b["status"] == "depleted") != (left == 0) {
+		l.t.Errorf("%s: the balance is %v", l.service.Now(), b)
+	}
+	if b["status"] == "depleted" {
+		l.emptyFor++
+	}
+	return b["status"] != "depleted"
 }

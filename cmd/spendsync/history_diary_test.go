@@ -141,6 +141,16 @@ func (e *diaryEntry) open(at time.Time, v diaryVersion) {
 	e.missed = 0
 }
 
+// has says whether one of the versions is so.
+func (c *chapter) has(so func(diaryVersion) bool) bool {
+	for _, e := range c.things {
+		if slices.ContainsFunc(e.versions, so) {
+			return true
+		}
+	}
+	return false
+}
+
 // rows are the versions of a table, spelled as the warehouse's question answers.
 func (c *chapter) rows() map[string]string {
 	out := map[string]string{}

@@ -28,7 +28,9 @@ type hands struct {
 
 // paths are the operations of the description that the hands use over REST.
 var paths = map[string]string{
+	"get_limits":          "GET /v1/limits",
 	"get_balance":         "GET /v1/balance",
+	"list_campaigns":      "GET /v1/campaigns",
 	"create_campaign":     "POST /v1/campaigns",
 	"get_campaign":        "GET /v1/campaigns/{campaign_id}",
 	"update_campaign":     "PATCH /v1/campaigns/{campaign_id}",

@@ -28,6 +28,8 @@ type ad struct {
 	settled          bool     // archived, and read whole since
 	delivery         string   // as answered, of one that is only looked at
 	acted            bool     // since the last sync
+	undone           bool     // something was changed and changed back since then
+	lastPage         string   // what the last sync saw of it
 	waits            bool     // nobody touches it until its creatives are rejected
 }
 

@@ -58,12 +58,16 @@ func (s *Service) balance(c *call) reply {
 	return s.one(c, "", func(o *object) {
 		o.money("available_balance", b.left)
 		o.str("currency", "USD")
-		o.str("payment_mode", "card")
-		o.begin("auto_funding")
-		o.bool("enabled", b.status == "ok")
-		o.money("threshold", 100_000_000)
-		o.money("amount", b.average*10/1_000_000*1_000_000)
-		o.end()
+		if s.cfg.Prepaid > 0 {
+			o.str("payment_mode", "prepaid")
+		} else {
+			o.str("payment_mode", "card")
+			o.begin("auto_funding")
+			o.bool("enabled", b.status == "ok")
+			o.money("threshold", cardThreshold)
+			o.money("amount", b.charge)
+			o.end()
+		}
 		o.money("average_daily_spend", b.average/10_000*10_000)
 		if b.average > 0 {
 			o.raw("days_left", strconv.FormatFloat(float64(b.left*10/b.average)/10, 'f', -1, 64))
@@ -80,11 +84,16 @@ func (s *Service) balance(c *call) reply {
 type balanceNow struct {
 	at              time.Time
 	left, average   int64
+	charge          int64 // of the card, when little is left
 	status, message string
 }
 
+// cardThreshold is what is left when the card is charged.
+const cardThreshold = 100_000_000
+
 // balanceOf works the balance out. The card is charged every Monday with what ten
-// days cost; since then the balance falls with the spend. It is as of the last ten
+// days cost, and when little is left; since then the balance falls with the spend. A
+// prepaid account has what was wired to it, and falls until it is empty. It is as of the last ten
 // minutes, unless a fresh one is asked for.
 func (s *Service) balanceOf(st *state, fresh bool) balanceNow {
 	at := *st
@@ -103,17 +112,32 @@ func (s *Service) balanceOf(st *state, fresh bool) balanceNow {
 	for d := at.today - 7; d < at.today; d++ {
 		b.average += spent[d] / 7
 	}
-	b.left = b.average * 10
-	for d := at.today - day(at.today.weekday()+6)%7; d <= at.today; d++ {
-		b.left -= spent[d]
+	b.charge = max(b.average*10/1_000_000*1_000_000, cardThreshold)
+	if s.cfg.Prepaid > 0 {
+		b.left = max(0, s.fundsLeft(&at, at.now))
+	} else {
+		b.left = b.average * 10
+		for d := at.today - day(at.today.weekday()+6)%7; d <= at.today; d++ {
+			b.left -= spent[d]
+		}
+		if short := cardThreshold - b.left; short > 0 {
+			b.left += (short + b.charge - 1) / b.charge * b.charge
+		}
+	}
+	how := "in the dashboard"
+	if s.cfg.Prepaid > 0 {
+		how = "by wire"
 	}
 	switch told := at.balanceAt(at.now); {
 	case told == "ok":
 		b.left = max(b.left, 3*b.average)
 	case told == "depleted" || b.left <= 0:
-		b.status, b.message, b.left = "depleted", "The account has no funds. Add funds in the dashboard; campaigns are waiting.", 0
+		b.status, b.message, b.left = "depleted", "The account has no funds. Add funds "+how+"; campaigns are waiting.", 0
 	case told == "low" || b.left < 2*b.average:
-		b.status, b.message, b.left = "low", "The balance lasts less than two days. Add funds in the dashboard.", min(b.left, b.average*3/2)
+		b.status, b.message = "low", "The balance lasts less than two days. Add funds "+how+"."
+		if told == "low" {
+			b.left = min(b.left, b.average*3/2)
+		}
 	}
 	b.left = b.left / 10_000 * 10_000
 	return b

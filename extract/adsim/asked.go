@@ -14,6 +14,7 @@ type changes struct {
 	creatives map[string]*creativeChanges
 	history   map[string][]version // of campaigns that were changed through the API, oldest first
 	balance   []balanceMark        // oldest first
+	deposits  []deposit            // of a prepaid account, oldest first
 	marks     []dayMark
 	seq       uint64
 }
@@ -81,7 +82,7 @@ func (ch *changes) clone() *changes {
 	next := &changes{campaigns: map[string]*campaignChanges{}, creatives: map[string]*creativeChanges{}, history: map[string][]version{}}
 	if ch != nil {
 		next.made = slices.Clone(ch.made)
-		next.marks, next.seq, next.balance = ch.marks, ch.seq, ch.balance
+		next.marks, next.seq, next.balance, next.deposits = ch.marks, ch.seq, ch.balance, ch.deposits
 		maps.Copy(next.history, ch.history)
 		maps.Copy(next.campaigns, ch.campaigns)
 		maps.Copy(next.creatives, ch.creatives)

@@ -53,6 +53,7 @@ type caches struct {
 	creatives cache[dayKey, []row]
 	groups    cache[groupKey, []row]
 	pages     cache[pageKey, []byte]
+	costs     cache[costKey, int64]
 }
 
 // dayKey is what the rows of a day depend on.
@@ -99,6 +100,7 @@ func newCaches(pageBytes int64) *caches {
 		days:      cache[dayKey, *spendDay]{most: 1 << 18, weigh: func(sd *spendDay) int64 { return int64(len(sd.entries)) + 1 }},
 		creatives: cache[dayKey, []row]{most: rows, weigh: count},
 		groups:    cache[groupKey, []row]{most: rows, weigh: count},
+		costs:     cache[costKey, int64]{most: 1 << 14, weigh: func(int64) int64 { return 1 }},
 		pages:     cache[pageKey, []byte]{most: pageBytes, weigh: func(b []byte) int64 { return int64(len(b)) + 1 }},
 	}
 }

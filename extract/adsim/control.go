@@ -22,6 +22,7 @@ import (
 //	POST   /_sim/change     a [Change]; the answer is {"id":"C..."}, of what was changed or created
 //	POST   /_sim/review     a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
 //	POST   /_sim/balance    {"status":"depleted"}: see [Service.SetBalance]
+//	POST   /_sim/funds      {"amount":"250.00"}: see [Service.AddFunds]
 //	GET    /_sim/outbox     what was sent, a [Notification] a line; DELETE empties it
 //	GET    /_sim/broadcasts what became of the broadcasts, a [Broadcast] a line
 //	GET    /_sim/subscribers a [Subscriber] a line; POST adds one
@@ -77,6 +78,7 @@ var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, bo
 		return ordered(body, s.Review)
 	},
 	"POST balance":    func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.balanceAs(body) },
+	"POST funds":      func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.fundsAs(body) },
 	"POST key":        func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.keyAs(body) },
 	"POST reset":      func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.Reset() },
 	"DELETE sign-ins": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.EndSignIns(); return nil },
@@ -216,6 +218,25 @@ func (s *Service) balanceAs(body []byte) error {
 		return err
 	}
 	return s.SetBalance(in.Status)
+}
+
+func (s *Service) fundsAs(body []byte) error {
+	var in struct {
+		Amount any `json:"amount"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	fields, err := newFields(map[string]any{"amount": in.Amount})
+	if err != nil {
+		return err
+	}
+	var amount *int64
+	fields.amount("amount", &amount, 1, maxFunds)
+	if err := fields.end(); err != nil {
+		return err
+	}
+	return s.AddFunds(*amount)
 }
 
 func (s *Service) keyAs(body []byte) error {

@@ -8,7 +8,8 @@
 // The account, its numbers, the clock they depend on, and everything a test may
 // want to do to them: faults on the wire ([Service.Fail]), restated days
 // ([Service.Restate]), changed settings ([Service.Change]), reviews
-// ([Service.Review]), an empty balance ([Service.SetBalance]), a settable clock
+// ([Service.Review]), an empty balance ([Service.SetBalance]) or a fuller one
+// ([Service.AddFunds]), a settable clock
 // ([Service.SetNow], [Service.RunFast]), the log of what was asked
 // ([Service.Requests]), what was sent to subscribers ([Service.Outbox]) and what a
 // perfect copy holds ([Service.Truth], [Service.Settings]).
@@ -170,7 +171,15 @@
 //     icon_id: they are null.
 //   - A campaign that is being delivered has delivery_status "active": the list of
 //     the description has no word for it.
-//   - The balance status is "ok" when it is neither low nor depleted.
+//   - The balance status is "ok" when it is neither low nor depleted, "low" when it
+//     lasts less than two days, "depleted" when nothing is left.
+//   - A card account (payment_mode "card") is charged every Monday with what ten days
+//     cost, and again when less than auto_funding.threshold is left: it never runs out
+//     by itself. A prepaid one (Config.Prepaid; payment_mode "prepaid", no
+//     auto_funding) begins with its funds on the Chicago day on which it is first
+//     asked, and every click lowers them. Its campaigns all follow their settings. Once
+//     in five minutes somebody looks; nothing is delivered from when nothing is left
+//     until [Service.AddFunds]. Credits and restatements move no funds.
 //   - As many campaigns as configured are listed on the day the service is first
 //     asked; of those archived long before, only the newest. None ever goes away
 //     by itself.
@@ -215,6 +224,7 @@
 //   - The version of a running creative is shown as pending_version; a rejected one
 //     stays there with its reasons. A second change goes on from the first.
 //   - A creative that is a draft, pending or rejected can't be paused (409).
+//   - Campaigns have no active hours (day-parting): the API shows none.
 //   - A clone of a campaign has bids and optimization of sources too.
 //   - set_source_bids takes either bid or optimize; optimize false ends it, and a bid
 //     does too. Optimized sources are listed as optimized_source_ids and bought at

@@ -87,14 +87,19 @@ func (e *editor) keepHistory(id string) {
 	for len(old) > 1 && !old[len(old)-1].at.Before(now) {
 		old = old[:len(old)-1]
 	}
-	v := version{at: now, campaign: e.campaign(e.st, id), of: e.next.campaign(id), creatives: map[string]*creativeChanges{}}
-	for cr, of := range e.next.creatives {
-		if strings.HasPrefix(cr, id+"-") {
+	e.next.history[id] = append(slices.Clip(old), e.next.versionOf(e.campaign(e.st, id), now))
+	e.next.noteDay(dayOf(now, e.zone))
+}
+
+// versionOf is what was asked of a campaign and its creatives until now.
+func (ch *changes) versionOf(cp *campaign, at time.Time) version {
+	v := version{at: at, campaign: cp, of: ch.campaign(cp.id), creatives: map[string]*creativeChanges{}}
+	for cr, of := range ch.creatives {
+		if strings.HasPrefix(cr, cp.id+"-") {
 			v.creatives[cr] = of
 		}
 	}
-	e.next.history[id] = append(slices.Clip(old), v)
-	e.next.noteDay(dayOf(now, e.zone))
+	return v
 }
 
 // version is what was asked of a campaign and its creatives from an instant on.

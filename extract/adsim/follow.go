@@ -164,9 +164,16 @@ func (f *followDay) spent() (sum int64) {
 func (f *followDay) applyLimits() {
 	whole := f.stretches
 	f.stretches = nil
+	before := int64(0) // spent in the stretches so far
 	for _, s := range whole {
+		if s.rules.limit > 0 && s.delivers && before >= s.rules.limit {
+			s.delivers = false
+		}
 		f.stretches = append(f.stretches, s)
-		if s.rules.limit == 0 || !s.delivers || f.spent() <= s.rules.limit {
+		if !s.delivers {
+			continue
+		}
+		if before = f.spent(); s.rules.limit == 0 || before <= s.rules.limit {
 			continue
 		}
 		last := len(f.stretches) - 1
@@ -180,6 +187,7 @@ func (f *followDay) applyLimits() {
 		rest := s
 		rest.from, rest.begin, rest.delivers = at, f.stretches[last].end, false
 		f.stretches = append(f.stretches, rest)
+		before = f.spent()
 	}
 }
 

@@ -12,12 +12,13 @@ type rules struct {
 	reach      uint64
 	allowList  bool
 	universe   *universe
+	running    map[*creative]bool // found so far
 }
 
 // rulesOf is what a version means on the day.
 func (f *followDay) rulesOf(v *version) *rules {
 	c := f.campaign
-	r := &rules{version: v, bid: c.bid(f.sd.day), reach: c.audience.reach(), allowList: c.allowList, universe: c.universe(f.sources)}
+	r := &rules{version: v, bid: c.bid(f.sd.day), reach: c.audience.reach(), allowList: c.allowList, universe: c.universe(f.sources), running: map[*creative]bool{}}
 	if v.byItself {
 		return r
 	}
@@ -81,12 +82,24 @@ func (f *followDay) delivers(st *state, v *version, t time.Time) bool {
 // isMade says whether the campaign was created through the API or by a change.
 func (c *campaign) isMade() bool { return c.created == never }
 
-// runs says whether a creative runs in a version.
+// runs says whether a creative runs in a version. One that is hidden does not, as
+// delivery_status has it too.
 func (f *followDay) runs(v *version, cr *creative) bool {
 	if v.byItself {
 		return cr.number == 0 && cr.existsOn(f.sd.day) && cr.status(f.sd.day) == "active"
 	}
-	return or(v.creative(cr.id).status, cr.status(f.sd.day)) == "active"
+	of := v.creative(cr.id)
+	return of.hidden != Hide && or(of.status, cr.status(f.sd.day)) == "active"
+}
+
+// isRunning is runs, found once for all sources.
+func (f *followDay) isRunning(r *rules, cr *creative) bool {
+	on, known := r.running[cr]
+	if !known {
+		on = f.runs(r.version, cr)
+		r.running[cr] = on
+	}
+	return on
 }
 
 // buys says whether a source is bought by the rules, and at what bid.
@@ -140,7 +153,7 @@ func (f *followDay) rulesOfBare() *rules {
 // draw is how much of the traffic a source gets during a stretch, in 256ths of what
 // it would by itself, and the bid.
 func (f *followDay) draw(s *stretch, cr *creative, src int32) (factor uint64, bid int64) {
-	if !s.delivers || !f.runs(s.rules.version, cr) {
+	if !s.delivers || !f.isRunning(s.rules, cr) {
 		return 0, 0
 	}
 	r := *s.rules

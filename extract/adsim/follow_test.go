@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -355,6 +356,28 @@ func TestFollow_WithoutFundsNothingIsSpent(t *testing.T) {
 	}
 }
 
+func TestFollow_HiddenCreativesAreNotDelivered(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	id := newCampaign(t, s)
+	cr := newCreative(t, s, id)
+	approve(t, s, cr)
+	s.Advance(time.Hour)
+	change(t, s, Change{Creative: cr, Do: Hide})
+	was := spend(of(truth(s, s.Today()), id))
+	if st := settingsOf(t, s, id).DeliveryStatus; was == 0 || st != "waiting_for_creatives" {
+		t.Fatalf("spent %d, and is %s", was, st)
+	}
+	s.Advance(3 * time.Hour)
+	if got := spend(of(truth(s, s.Today()), id)); got != was {
+		t.Errorf("hidden it went from %d to %d", was, got)
+	}
+	change(t, s, Change{Creative: cr, Do: Show})
+	s.Advance(time.Hour)
+	if got := spend(of(truth(s, s.Today()), id)); got <= was {
+		t.Errorf("shown again it still has %d", got)
+	}
+}
+
 func TestFollow_RowsCanBeRestated(t *testing.T) {
 	s := sim(Config{RateLimit: -1, RowsPerDay: 3000})
 	id := newCampaign(t, s)
@@ -402,4 +425,49 @@ func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {
 	if a != b {
 		t.Errorf("%s\nand %s", a, b)
 	}
+}
+
+// TestDeliveryStatus_TakesEachOfItsValues leads one campaign through all of them; the
+// daily limit has a test of its own.
+func TestDeliveryStatus_TakesEachOfItsValues(t *testing.T) {
+	s := sim(Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: -1})
+	id := str(mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{", `{"start_date":"2026-11-21T22:00:00Z",`, 1))["id"])
+	path := "/v1/campaigns/" + id
+	is := func(want string) {
+		t.Helper()
+		if got := mustTell(t, s, "GET", path, "")["delivery_status"]; got != want {
+			t.Errorf("it is %v, want %s", got, want)
+		}
+		if got := campaignsOf(t, s, everyStatus)[0]; got["id"] != id || got["delivery_status"] != want {
+			t.Errorf("the list says %v, want %s", got, want)
+		}
+	}
+	is("scheduled")
+	s.Advance(2 * time.Hour)
+	is("waiting_for_creatives")
+	bad := newCreative(t, s, id)
+	if err := s.Review(Verdict{Creative: bad, Reasons: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	is("all_creatives_rejected")
+	approve(t, s, newCreative(t, s, id))
+	is("active")
+	if err := s.SetBalance("depleted"); err != nil {
+		t.Fatal(err)
+	}
+	is("waiting_for_funds")
+	if err := s.SetBalance("ok"); err != nil {
+		t.Fatal(err)
+	}
+	mustTell(t, s, "PATCH", path, `{"end_date":"2026-11-21T23:00:00Z"}`)
+	s.Advance(time.Hour)
+	is("paused") // its end_date is over
+	mustTell(t, s, "PATCH", path, `{"end_date":null}`)
+	is("active")
+	mustTell(t, s, "POST", path+"/status", `{"status":"paused"}`)
+	is("paused")
+	change(t, s, Change{Campaign: id, Set: map[string]any{"status": "rejected"}})
+	is("rejected")
+	mustTell(t, s, "POST", path+"/status", `{"status":"archived"}`)
+	is("archived")
 }

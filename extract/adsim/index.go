@@ -33,12 +33,12 @@ func (s *Service) serveIndex(st *state, r *http.Request) reply {
 		accounts = append(accounts, own.describe(i))
 	}
 	s.journal.mu.Lock()
-	file := s.journal.path
+	file, lost := s.journal.path, s.journal.failure
 	s.journal.mu.Unlock()
 	var page bytes.Buffer
 	err := indexPage.Execute(&page, map[string]any{
 		"Base": baseOf(r), "API": APIPrefix, "Report": ReportPrefix, "Push": PushPrefix, "Control": s.cfg.Control,
-		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.clock.stands(), "State": file, "Accounts": accounts,
+		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.clock.stands(), "State": file, "Lost": lost, "Accounts": accounts,
 	})
 	if err != nil {
 		return s.reportError(http.StatusInternalServerError, err.Error())

@@ -16,6 +16,12 @@ import (
 // journal is everything that was asked of the service and changed it, in a file, a
 // line of JSON each. Whoever does all of it again, at the same instants, has the
 // same service: numbers and texts follow from the seed.
+//
+// A line is handed to the system before the write is answered, so that what was
+// answered outlives the process, however that ends. It is not forced to the disk
+// before CloseState: what a power failure takes are the last lines, and the file is
+// good without them. After a line that could not be written no other is, for they
+// would tell of a service that the next start does not find.
 type journal struct {
 	mu      sync.Mutex
 	path    string
@@ -33,6 +39,8 @@ type journalLine struct {
 	Name  string    `json:"name,omitempty"`
 	Scope string    `json:"scope,omitempty"`
 	Until time.Time `json:"until,omitzero"`
+	// Amount is in millionths of a US dollar.
+	Amount int64 `json:"amount,omitempty"`
 
 	// A write of the API: the operation's name is Op.
 	Path  []string        `json:"path,omitempty"`
@@ -70,7 +78,10 @@ type clockEntry struct {
 // KeepState reads what a file holds of an earlier run, does it again, and adds to
 // the file from now on. The file is made where there is none. It must be called
 // before anything is asked of the service, and refuses the file of other accounts.
-// A last line that was not written whole is dropped.
+//
+// What was answered is kept when the process is killed, but a failing system may lose
+// the last of it. A last line that was not written whole is dropped. Where the file
+// can't be written any more it keeps what it has, and CloseState tells.
 func (s *Service) KeepState(path string) error {
 	raw, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -99,7 +110,7 @@ func (s *Service) KeepState(path string) error {
 	return nil
 }
 
-// CloseState ends the file, and tells what went wrong with it.
+// CloseState forces the file to the disk, ends it, and tells what went wrong with it.
 func (s *Service) CloseState() error {
 	s.journal.mu.Lock()
 	defer s.journal.mu.Unlock()
@@ -116,7 +127,11 @@ func (s *Service) fingerprint() string {
 	var parts []string
 	for _, own := range s.accounts {
 		c := own.cfg
-		parts = append(parts, fmt.Sprintf("seed %d, %d campaigns, %d creatives, %d rows, %d sources", c.Seed, c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay, c.Sources))
+		part := fmt.Sprintf("seed %d, %d campaigns, %d creatives, %d rows, %d sources", c.Seed, c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay, c.Sources)
+		if c.Prepaid > 0 {
+			part += ", prepaid " + exact(c.Prepaid)
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -134,7 +149,7 @@ func (s *Service) record(line journalLine) {
 	j := s.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.file == nil || j.again {
+	if j.file == nil || j.again || j.failure != nil {
 		return
 	}
 	line.Account = s.cfg.index
@@ -145,7 +160,7 @@ func (s *Service) record(line journalLine) {
 	if err == nil {
 		_, err = j.file.Write(append(raw, '\n'))
 	}
-	if err != nil && j.failure == nil {
+	if err != nil {
 		j.failure = fmt.Errorf("state %s: %w", j.path, err)
 	}
 }
@@ -225,6 +240,8 @@ func (s *Service) redo(line journalLine) error {
 		return s.Review(*line.Review)
 	case "balance":
 		return s.SetBalance(line.Name)
+	case "funds":
+		return s.AddFunds(line.Amount)
 	case "restate":
 		_, err := s.Restate(line.Name, *line.Restatement)
 		return err
@@ -289,6 +306,7 @@ func (s *Service) Reset() error {
 		if err = file.Truncate(0); err == nil {
 			_, err = file.Seek(0, 0)
 		}
+		s.journal.failure = err // what could not be written before does not matter any more
 	}
 	s.journal.mu.Unlock()
 	if file != nil && err == nil {
@@ -307,7 +325,7 @@ func (s *Service) resetAccount() {
 	}
 	s.changes, s.reviews, s.budgets, s.busy = next, nil, nil, map[string]time.Time{}
 	s.images, s.uploads, s.keys = map[string]*image{}, 0, configuredKeys(&s.cfg)
-	s.overlays, s.frozen, s.anchor = nil, s.cfg.FreezeRestatements, 0
+	s.overlays, s.frozen, s.anchor, s.fundsChecked = nil, s.cfg.FreezeRestatements, 0, time.Time{}
 	s.version++
 	s.push.mu.Lock()
 	defer s.push.mu.Unlock()

@@ -20,6 +20,7 @@ type all struct {
 	Waiting    []string
 	Limits     []map[string]any
 	Now        time.Time
+	Balances   []any
 }
 
 func allOf(t testing.TB, s *Service) (a all) {
@@ -32,6 +33,7 @@ func allOf(t testing.TB, s *Service) (a all) {
 		a.Outbox = append(a.Outbox, own.Outbox()...)
 		a.Broadcasts = append(a.Broadcasts, own.Broadcasts()...)
 		a.Waiting = append(a.Waiting, own.Waiting()...)
+		a.Balances = append(a.Balances, callWith(t, s, own.cfg.APIKey, "GET", "/v1/balance?fresh=true", "").body)
 	}
 	a.Limits, a.Now = limitsOf(t, s), s.Now()
 	return a
@@ -78,11 +80,17 @@ func live(t testing.TB, s *Service) {
 	broadcastTo(t, s, `,"subwaterfall":{"interval":60,"enabled":true,"title":"x","Message":"y","destinationLink":"https://y.example"}`)
 	callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign)
 	s.Outbox()
-	s.Advance(3 * time.Hour)
+	s.Advance(time.Hour)
+	if second := s.Account(1); second.cfg.Prepaid > 0 {
+		if err := second.AddFunds(25_000_000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Advance(2 * time.Hour)
 }
 
 func TestState_IsTheSameAfterARestart(t *testing.T) {
-	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Accounts: []Config{{RowsPerDay: 300, Campaigns: 3}}}
+	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Accounts: []Config{{RowsPerDay: 300, Campaigns: 3, Prepaid: 30_000_000}}}
 	path := filepath.Join(t.TempDir(), "state")
 	open := func() *Service {
 		s := New(cfg)
@@ -118,6 +126,93 @@ func TestState_IsTheSameAfterARestart(t *testing.T) {
 		if err := s.CloseState(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestState_DropsWhatWasNotWrittenWhole cuts the file within its last lines, as a
+// crash may do, and goes on from every one of them.
+func TestState_DropsWhatWasNotWrittenWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	cfg := Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
+	s := sim(cfg)
+	if err := s.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"first", "second", "third"} {
+		mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "Fresh", name, 1))
+	}
+	if err := s.CloseState(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(s *Service) (list []string) {
+		for _, id := range s.CampaignIDs() {
+			if name := settingsOf(t, s, id).Name; slices.Contains([]string{"first", "second", "third", "later"}, name) {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(string(whole), "\n"), "\n")
+	last := len(whole) - len(lines[len(lines)-1]) - 1
+	for at := last - len(lines[len(lines)-2]) + 1; at <= len(whole); at += 7 {
+		if err := os.WriteFile(path, whole[:at], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"second", "first"}[btoi(at < last):]
+		if at == len(whole) {
+			want = []string{"third", "second", "first"}
+		}
+		for range 2 {
+			s := sim(cfg)
+			if err := s.KeepState(path); err != nil {
+				t.Fatalf("cut at %d of %d: %v", at, len(whole), err)
+			}
+			if got := names(s); !slices.Equal(got, want) {
+				t.Fatalf("cut at %d of %d: it has %v, want %v", at, len(whole), got, want)
+			}
+			mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "Fresh", "later", 1))
+			want = append([]string{"later"}, want...)
+			if err := s.CloseState(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestState_KeepsWhatItHasWhenItCantWrite takes the file away from under it.
+func TestState_KeepsWhatItHasWhenItCantWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	cfg := Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
+	s := sim(cfg)
+	if err := s.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	kept := newCampaign(t, s)
+	writable := s.journal.file
+	var err error
+	if s.journal.file, err = os.Open(path); err != nil { // nothing can be written to it
+		t.Fatal(err)
+	}
+	lost := newCampaign(t, s)
+	if _, _, page := do(t, s, "GET", "http://sim/", nil); !strings.Contains(string(page), "no longer") {
+		t.Error("the index does not say so")
+	}
+	s.journal.file.Close()
+	s.journal.file = writable
+	newCampaign(t, s)
+	if err := s.CloseState(); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("closed: %v", err)
+	}
+	again := sim(cfg)
+	if err := again.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	if ids := again.CampaignIDs(); !slices.Contains(ids, kept) || slices.Contains(ids, lost) {
+		t.Errorf("it has %v", ids)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"slices"
@@ -158,6 +159,17 @@ func TestBroadcast_RefusesAsDocumented(t *testing.T) {
 		`,"subwaterfall":{"interval":1,"enabled":true,"title":"x","message":"lower case","destinationLink":"y"}`,
 		`,"subwaterfall":{"interval":1,"enabled":true,"title":"x","Message":"y","destinationLink":"https://z.example","qsegment":[{}]}`} {
 		pushRefused(t, more, broadcastTo(t, s, more), 400, "Invalid request payload input")
+	}
+	sub := map[string]any{"interval": 1, "enabled": true, "title": "x", "Message": "y", "destinationLink": "https://z.example"}
+	for name := range sub {
+		rest := maps.Clone(sub)
+		delete(rest, name)
+		pushRefused(t, "subwaterfall without "+name, broadcastTo(t, s, `,"subwaterfall":`+string(must(json.Marshal(rest)))), 400, name)
+	}
+	for name, v := range map[string]any{"destinationLink": "x", "extIcon": "x", "externalpush": "x", "interval": -1, "enabled": "yes"} {
+		wrong := maps.Clone(sub)
+		wrong[name] = v
+		pushRefused(t, "subwaterfall with a wrong "+name, broadcastTo(t, s, `,"subwaterfall":`+string(must(json.Marshal(wrong)))), 400, "Invalid request payload input")
 	}
 	for _, field := range []string{"website", "title", "message", "link"} {
 		pushRefused(t, field, raw(DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, `"`+field+`"`, `"x"`, 1)), 400, "required")

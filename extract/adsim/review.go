@@ -62,7 +62,8 @@ func judge(ct content) (v Verdict) {
 	return v
 }
 
-// settle does what was due until now: reviews that are done. s.mu is held.
+// settle does what was due until now: reviews that are done, funds that ran out. s.mu
+// is held.
 func (s *Service) settle(now time.Time) {
 	for {
 		at := -1
@@ -72,9 +73,11 @@ func (s *Service) settle(now time.Time) {
 			}
 		}
 		if at < 0 {
+			s.settleFunds(now)
 			return
 		}
 		r := s.reviews[at]
+		s.settleFunds(r.due)
 		s.decide(r, r.due, nil)
 	}
 }

@@ -101,6 +101,9 @@ type Config struct {
 
 	// AdvertiserID and AdvertiserName are whom the key acts for.
 	AdvertiserID, AdvertiserName string
+	// Prepaid makes the account one that pays by wire, and is what it begins with, in
+	// millionths of a US dollar. Without, a card pays.
+	Prepaid int64
 	// BalanceStatus forces "low" or "depleted". By default it follows from the spend.
 	BalanceStatus string
 	// Shape is the form of the advertiser API's bodies.
@@ -145,21 +148,23 @@ type Service struct {
 	accounts   []*Service
 	operations []*operation
 
-	mu        sync.Mutex
-	anchor    day // first day the service was asked on
-	version   uint64
-	overlays  map[day]*overlay
-	changes   *changes
-	frozen    bool
-	frozenAt  time.Time
-	keys      []*apiKey
-	budgets   *budgets
-	busy      map[string]time.Time
-	reviews   []review
-	images    map[string]*image
-	uploads   int
-	fetchTime time.Duration
-	push      pushState
+	mu       sync.Mutex
+	anchor   day // first day the service was asked on
+	version  uint64
+	overlays map[day]*overlay
+	changes  *changes
+	frozen   bool
+	frozenAt time.Time
+	keys     []*apiKey
+	budgets  *budgets
+	busy     map[string]time.Time
+	// fundsChecked is until when a prepaid account was looked at.
+	fundsChecked time.Time
+	reviews      []review
+	images       map[string]*image
+	uploads      int
+	fetchTime    time.Duration
+	push         pushState
 
 	kept     *caches
 	rowBufs  sync.Pool

@@ -1,0 +1,121 @@
+package adsim
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// prepaid is a service of an account that pays by wire.
+func prepaid(dollars int64) *Service {
+	return sim(Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Control: true, Prepaid: dollars * 1_000_000})
+}
+
+func balanceOf(t testing.TB, s *Service) map[string]any {
+	t.Helper()
+	return callWith(t, s, DefaultKey, "GET", "/v1/balance?fresh=true", "").body
+}
+
+func TestFunds_FallWithEveryClickAndEndDelivery(t *testing.T) {
+	s := prepaid(400)
+	day := s.Today()
+	if b := balanceOf(t, s); b["payment_mode"] != "prepaid" || b["auto_funding"] != nil || b["status"] == "depleted" {
+		t.Fatalf("at the start: %v", b)
+	}
+	for left := 400.0; ; s.Advance(time.Hour) {
+		b := balanceOf(t, s)
+		now := b["available_balance"].(float64)
+		if now > left {
+			t.Fatalf("the balance went from %v to %v", left, now)
+		}
+		if left = now; b["status"] == "depleted" {
+			break
+		}
+		if spent := float64(spend(truth(s, s.Today())))/1e6 + now; s.Today() == day && (spent < 399.9 || spent > 400.1) {
+			t.Errorf("spent and left are %v of 400", spent)
+		}
+		if days := b["days_left"].(float64); days > now/b["average_daily_spend"].(float64)+0.1 {
+			t.Errorf("the balance lasts %v days: %v", days, b)
+		}
+	}
+	b := balanceOf(t, s)
+	if b["available_balance"] != 0.0 || b["days_left"] != 0.0 || b["message"] == "" {
+		t.Errorf("empty: %v", b)
+	}
+	was := map[string]int64{}
+	for _, d := range []string{day, s.Today()} {
+		was[d] = spend(truth(s, d))
+	}
+	if all := was[day]; s.Today() == day && (all < 400_000_000 || all > 420_000_000) {
+		t.Errorf("spent %d of 400 dollars", all)
+	}
+	s.Advance(3 * time.Hour)
+	for d, n := range was {
+		if got := spend(truth(s, d)); got != n {
+			t.Errorf("%s: without funds it went from %d to %d", d, n, got)
+		}
+	}
+	waiting := slices.ContainsFunc(s.CampaignIDs(), func(id string) bool { return settingsOf(t, s, id).DeliveryStatus == "waiting_for_funds" })
+	if !waiting {
+		t.Error("no campaign waits for funds")
+	}
+	if status, got := order(t, s, "POST", "funds", `{"amount":"250.50"}`); status != 200 {
+		t.Fatalf("%d %v", status, got)
+	}
+	if b := balanceOf(t, s); b["available_balance"].(float64) < 225 || b["available_balance"].(float64) > 250.5 || b["status"] == "depleted" {
+		t.Errorf("with funds again: %v", b)
+	}
+	now := s.Today()
+	before := spend(truth(s, now))
+	s.Advance(2 * time.Hour)
+	if got := spend(truth(s, now)); got <= before {
+		t.Errorf("with funds again it spends %d, before %d", got, before)
+	}
+}
+
+func TestFunds_AreTheSameWhateverIsAskedBetween(t *testing.T) {
+	run := func(nosy bool) (out []Line, left any) {
+		s := prepaid(900)
+		id := newCampaign(t, s)
+		approve(t, s, newCreative(t, s, id))
+		for i := range 12 {
+			s.Advance(11*time.Hour + 3*time.Minute)
+			if nosy {
+				balanceOf(t, s)
+				truth(s, s.Today())
+			}
+			if i == 6 {
+				if err := s.AddFunds(500_000_000); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for d := range 7 {
+			out = append(out, truth(s, (s.snapshot().today-day(d)).String())...)
+		}
+		return out, balanceOf(t, s)["available_balance"]
+	}
+	quiet, a := run(false)
+	nosy, b := run(true)
+	diff(t, nosy, quiet)
+	if a != b {
+		t.Errorf("left %v and %v", a, b)
+	}
+}
+
+func TestFunds_AreRefusedWhereACardPays(t *testing.T) {
+	if err := sim(Config{}).AddFunds(1); err == nil {
+		t.Error("a card account takes a wire")
+	}
+	s := prepaid(100)
+	for _, amount := range []int64{0, -5, maxFunds + 1} {
+		if err := s.AddFunds(amount); err == nil {
+			t.Errorf("%d is taken", amount)
+		}
+	}
+	for _, body := range []string{`{}`, `{"amount":"x"}`, `{"amount":-1}`} {
+		if status, _ := order(t, s, "POST", "funds", body); status != 400 {
+			t.Errorf("%s: %d", body, status)
+		}
+	}
+}
