@@ -181,9 +181,36 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		if a == nil {
 			return nil, damaged(manifestName, mendBackup, "account %q is null", name)
 		}
+		if err := a.check(name); err != nil {
+			return nil, err
+		}
 		a.fill()
 	}
 	return m, nil
+}
+
+// check refuses an account's part that names what cannot be in a store: the rest of
+// the package goes by it without a doubt.
+func (a *Account) check(name string) error {
+	if !AccountName.MatchString(name) {
+		return damaged(manifestName, mendBackup, "account %q is no name of one", name)
+	}
+	for d, day := range a.Days {
+		if day == nil {
+			return damaged(manifestName, mendBackup, "day %s of account %s is null", d, name)
+		}
+	}
+	for path, f := range a.Files {
+		if f == nil {
+			return damaged(manifestName, mendBackup, "file %q of account %s is null", path, name)
+		}
+	}
+	for _, path := range slices.Concat(slices.Collect(maps.Keys(a.Files)), slices.Collect(maps.Keys(a.Ledger))) {
+		if !filepath.IsLocal(path) || filepath.Clean(path) != path || path == "." {
+			return damaged(manifestName, mendBackup, "%q of account %s leads out of the store", path, name)
+		}
+	}
+	return nil
 }
 
 func newManifest() *Manifest {

@@ -1,0 +1,181 @@
+package load
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/schema"
+)
+
+// resealed gives a mutated text the checksum that it would have: else nothing but
+// the checksum would be tried.
+func resealed(text []byte) []byte {
+	text = bytes.Clone(text)
+	if hash := findSeal(text); hash != nil {
+		copy(hash, unsealed)
+		seal(text)
+	}
+	return text
+}
+
+// FuzzManifest: what is taken for a manifest can be worked with, leads nowhere out of
+// the store, and is the same when it is written and read again.
+func FuzzManifest(f *testing.F) {
+	whole := newManifest()
+	whole.Generation, whole.RunID, whole.Version = 7, "01M7ZQ7Q1CJQD27Z3YZZYE4RDW", "1.0.0"
+	day := schema.NewDate(2026, time.March, 8)
+	acme := whole.account("acme")
+	acme.Since, acme.Settled = day-32, []string{"C1"}
+	acme.Days[day] = &Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched, ContentHash: "ab", Rounded: 1,
+		Sums: Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
+	acme.Files[rawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd", Fingerprint: "1:ef"}
+	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
+	acme.Memory[schema.CampaignHistory.Name] = Memory{ConfirmedAt: 5}
+	sealed, err := whole.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed)
+	for _, text := range []string{
+		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": null}}`,
+		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"days": {"2026-03-08": null}}}}`,
+		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"files": {"a": null}}}}`,
+		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"files": {"../../etc/passwd": {"kind": "raw"}}}}}`,
+		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"../acme": {}}}`,
+	} {
+		f.Add([]byte(text))
+	}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := decodeManifest(resealed(b))
+		if err != nil {
+			return
+		}
+		_ = m.clone()
+		_ = m.rows()
+		for name, a := range m.Accounts {
+			if !AccountName.MatchString(name) {
+				t.Errorf("account %q", name)
+			}
+			for path := range a.Files {
+				if !filepath.IsLocal(path) {
+					t.Errorf("path %q", path)
+				}
+			}
+			for d := range a.Days {
+				_ = a.RawPages(d)
+			}
+			// A first day far in the past is a long list, and no harm.
+			if a.Since > schema.DateOf(now)-10_000 {
+				_ = a.Coverage(name, now)
+			}
+		}
+		text, err := m.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := decodeManifest(text)
+		if err != nil {
+			t.Fatalf("it is not read again: %v\n%s", err, text)
+		}
+		if !reflect.DeepEqual(again, m) {
+			t.Errorf("read again it is\n%+v\nand was\n%+v", again, m)
+		}
+	})
+}
+
+// FuzzCommitRecord: a commit record that is taken moves and removes nothing outside
+// of the store.
+func FuzzCommitRecord(f *testing.F) {
+	f.Add([]byte(`{"format": 1, "run_id": "R", "base": 1, "generation": 2, "staging": "staging/acme.R", "moves": [{"from": "staging/acme.R/m", "to": "manifest.json"}]}`))
+	f.Add([]byte(`{"format": 1, "staging": "staging/../..", "moves": [{"from": "staging/../../m", "to": "manifest.json"}]}`))
+	f.Add([]byte(`{"format": 1, "staging": "staging/a", "moves": [{"from": "staging/a/../../../m", "to": "manifest.json"}], "removes": ["/etc/passwd"]}`))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := os.WriteFile(filepath.Join(dir, commitName), resealed(b), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r, err := theDisk.readCommit(dir)
+		if err != nil {
+			return
+		}
+		paths := append([]string{r.Staging}, r.Removes...)
+		for _, m := range r.Moves {
+			paths = append(paths, m.From, m.To)
+		}
+		for _, p := range paths {
+			if full := filepath.Join(dir, p); !strings.HasPrefix(full, dir+"/") {
+				t.Errorf("%q is %s", p, full)
+			}
+		}
+	})
+}
+
+// FuzzLedger: what is read of a ledger is the same when it is written and read again.
+func FuzzLedger(f *testing.F) {
+	text, err := encodeLedger(ledgerRows{
+		runs:     []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4, Message: schema.Some("spend 2026-03-08: \u2028"), RunID: "R"}},
+		steps:    []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "2026-03-08", Outcome: "stored", RunID: "R"}},
+		entities: []schema.EntityRead{{AccountID: "acme", EntityType: "campaign", EntityID: "C1", ReadState: "failed", RunID: "R"}},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add(text[:len(text)-9])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		rows, err := decodeLedger("ledger/x", b)
+		if err != nil {
+			return
+		}
+		text, err := encodeLedger(rows)
+		if err != nil {
+			return // an instant beyond year 9999 has no text
+		}
+		again, err := decodeLedger("ledger/x", text)
+		if err != nil || !reflect.DeepEqual(again, rows) {
+			t.Errorf("%v: read again it is\n%+v\nand was\n%+v", err, again, rows)
+		}
+	})
+}
+
+// partition is how the path of a part names what is in it.
+var partition = regexp.MustCompile(`^(?:parquet/([a-z_0-9]+)|raw/spend_report)/account=([^/]+)/(?:day|seen|month)=([0-9-]+)/[^/]+$`)
+
+// FuzzPartition: a name that may be an account's gives paths within the store, one
+// for each account and day, also in the flat staging area.
+func FuzzPartition(f *testing.F) {
+	f.Add("acme", int32(20_000), 1)
+	f.Add("../acme", int32(0), 0)
+	f.Add("a=b", int32(-1), 10_000)
+	f.Add("a~b", int32(1), 1)
+	f.Add("ACME", int32(1), 1)
+	f.Fuzz(func(t *testing.T, account string, day int32, page int) {
+		if !AccountName.MatchString(account) {
+			return
+		}
+		d := schema.Date(day)
+		parsed, err := schema.ParseDate(d.String())
+		if err != nil || parsed != d {
+			return // no day that a report could have
+		}
+		for _, path := range []string{
+			partPath(schema.SpendDaily.Table, account, d), partPath(schema.SpendChanges.Table, account, d),
+			partPath(schema.CampaignDays.Table, account, d), rawPath(account, d, page),
+		} {
+			if !filepath.IsLocal(path) || filepath.Clean(path) != path || strings.Contains(path, "~") {
+				t.Errorf("path %q", path)
+			}
+			m := partition.FindStringSubmatch(path)
+			if m == nil || m[2] != account || m[3] != d.String() {
+				t.Errorf("path %q of account %q and day %s reads %q", path, account, d, m)
+			}
+		}
+	})
+}
