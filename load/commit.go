@@ -111,6 +111,15 @@ func (g *Staged) fence(r commitRecord) error {
 // may be interrupted and repeated at any point. The store's lock is held.
 func rollForward(dir string, o Options) error {
 	o.crash = func(string) error { return nil }
+	found, err := o.disk.exists(filepath.Join(dir, commitName))
+	if err != nil || !found {
+		return err
+	}
+	// Its writer may have died before the record's own name was safe. Were it lost
+	// with the power after some of the files had moved, nobody would know of the rest.
+	if err := o.disk.syncDir(dir); err != nil {
+		return err
+	}
 	return rollForwardStep(dir, o)
 }
 
