@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,6 +21,9 @@ import (
 // would give '?' and '%' a meaning. The engine reaches the files below dir and
 // nothing else: no other file, no network, no extension.
 func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn, func() error, error) {
+	if info, err := os.Stat(o.attach); err == nil && info.Size() < smallFile {
+		o.DuckDBThreads = 1
+	}
 	connector, err := duckdb.NewConnector("", nil)
 	if err != nil {
 		return nil, nil, err
@@ -59,6 +63,10 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 	}
 	return conn, stop, nil
 }
+
+// smallFile is how many bytes of a DuckDB file one processor answers from sooner than
+// several that wait for each other.
+const smallFile = 64 << 20
 
 // execAll runs statements in order and stops at the first error. Every error
 // counts: a COMMIT after a failed statement reports success and rolls back.

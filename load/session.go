@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/marcboeker/go-duckdb/v2"
 	"github.com/oklog/ulid/v2"
 
 	"spendsync/schema"
@@ -17,6 +18,8 @@ import (
 // are of one generation: that of the file as it was when the session began. The
 // file is opened as by [Ask]; the questions are ours and not checked before.
 type Session struct {
+	opts    Options
+	file    os.FileInfo // the DuckDB file that is open
 	conn    *sql.Conn
 	stop    func() error
 	tempDir string
@@ -34,10 +37,21 @@ func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
 	}
 	s := &Session{tempDir: filepath.Join(os.TempDir(), "spendsync-session-"+ulid.Make().String())}
 	o.keepOrder, o.attach = true, path
-	if s.conn, s.stop, err = openEngine(ctx, o, s.tempDir, s.tempDir); err != nil {
-		return nil, openErr(err)
+	s.opts = o
+	if err := s.open(ctx); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+func (s *Session) open(ctx context.Context) (err error) {
+	if s.file, err = os.Stat(s.opts.attach); err != nil {
+		return storage(err)
+	}
+	if s.conn, s.stop, err = openEngine(ctx, s.opts, s.tempDir, s.tempDir); err != nil {
+		return openErr(err)
+	}
+	return nil
 }
 
 // Close ends the session.
@@ -46,7 +60,29 @@ func (s *Session) Close() error {
 }
 
 // Query answers one question, all of it in memory.
-func (s *Session) Query(ctx context.Context, question string) (a Answer, err error) {
+//
+// DuckDB 1.4 can fail by chance where several processors share a window ("INTERNAL
+// Error: Attempted to access index 0 within vector of size 0"), and answers nothing
+// more after that. Such a question is asked once more, of one processor.
+func (s *Session) Query(ctx context.Context, question string) (Answer, error) {
+	a, err := s.query(ctx, question)
+	var broken *duckdb.Error
+	if !errors.As(err, &broken) || broken.Type != duckdb.ErrorTypeInternal || s.opts.DuckDBThreads == 1 {
+		return a, err
+	}
+	if now, err := os.Stat(s.opts.attach); err != nil || !os.SameFile(now, s.file) {
+		return a, broken // another generation: its answers would not go with those before
+	}
+	s.opts.DuckDBThreads = 1
+	_ = s.stop() // what it could say of its end, it has said
+	if err := s.open(ctx); err != nil {
+		s.stop = func() error { return nil }
+		return Answer{}, err
+	}
+	return s.query(ctx, question)
+}
+
+func (s *Session) query(ctx context.Context, question string) (a Answer, err error) {
 	rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+question+"\n)")
 	if err != nil {
 		return a, stopped(ctx, duckErr(question, err))

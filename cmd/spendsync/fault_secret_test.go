@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -103,7 +104,7 @@ func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 	t.Parallel()
 	w := inProcess(t, syncedStore(t))
 	w.env["LOG_FORMAT"], w.env["REPORT_CONCURRENCY"], w.env["HTTP_TIMEOUT"] = "json", "4", "5s"
-	n := 0
+	var asked atomic.Int64
 	w.transport = onTheWay(func(r *http.Request) (*http.Response, error) {
 		resp, err := w.service.Transport().RoundTrip(r)
 		if err != nil {
@@ -113,7 +114,8 @@ func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 		resp.Header.Set("Service-Api-Key-Expiry-Warning", "your key "+said)
 		resp.Header.Set("X-Request-Id", said)
 		path := strings.TrimPrefix(r.URL.Path, adsim.APIPrefix)
-		switch n++; {
+		n := int(asked.Add(1))
+		switch {
 		case path == "/v1/me":
 			body, _ := io.ReadAll(resp.Body)
 			return replyWith(resp, 200, strings.Replace(string(body), "{", `{"key_value":"`+canaryKey+`",`, 1)), nil
