@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -258,7 +259,13 @@ func basic(k credentials) string {
 
 // resources fills in what follows from the machine: half of the memory that the
 // process may use goes to DuckDB, and as many threads as it has processors.
+//
+// Under a limit on the cgroup's memory Go's heap is held to two fifths of it, unless
+// GOMEMLIMIT says otherwise: a process that grows as it likes is killed there.
 func (c *config) resources() (memory string, threads int) {
+	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(limit / 5 * 2))
+	}
 	memory, threads = c.DuckDBMemory, c.DuckDBThreads
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
