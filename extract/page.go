@@ -98,7 +98,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter
 		for n := 1; n <= p.pages; n++ {
 			page, err := readPage(ctx, c, q, n, known)
 			if err != nil {
-				yield(page.Page, err)
+				yield(Page[T]{}, err)
 				return
 			}
 			if page.Same {

@@ -263,7 +263,7 @@ func (r *commitRecord) check() error {
 		}
 	}
 	for _, p := range paths {
-		if !filepath.IsLocal(p) || p == "." {
+		if leadsOut(p) {
 			return damaged(commitName, mendBackup, "%q leads out of the store", p)
 		}
 	}
@@ -272,6 +272,9 @@ func (r *commitRecord) check() error {
 	}
 	return nil
 }
+
+// leadsOut says that a path in a record is not one of a file within the store.
+func leadsOut(path string) bool { return !filepath.IsLocal(path) || path == "." }
 
 // asideForeignWAL moves away a write-ahead log that somebody left who opened the
 // published file for writing: DuckDB would replay it into the next generation.

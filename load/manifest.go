@@ -206,7 +206,7 @@ func (a *Account) check(name string) error {
 		}
 	}
 	for _, path := range slices.Concat(slices.Collect(maps.Keys(a.Files)), slices.Collect(maps.Keys(a.Ledger))) {
-		if !filepath.IsLocal(path) || filepath.Clean(path) != path || path == "." {
+		if leadsOut(path) || filepath.Clean(path) != path {
 			return damaged(manifestName, mendBackup, "%q of account %s leads out of the store", path, name)
 		}
 	}

@@ -1,7 +1,6 @@
 package queries
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -31,10 +30,8 @@ func inline(sql string) string {
 }
 
 // clause is one of a WITH: head is all before the parenthesis, body what is in it.
+// One without a name stays where it is.
 type clause struct{ name, head, body string }
-
-// plainHead is a clause that says nothing of its columns or of how it is run.
-var plainHead = regexp.MustCompile(`(?i)^\s*([a-z_0-9]+)\s+AS\s*$`)
 
 // splitWith takes apart a query that begins with WITH. One that does not, or that is
 // recursive, comes back whole.
@@ -58,8 +55,9 @@ func splitWith(sql string) (clauses []*clause, rest string) {
 				continue // the names of a clause's columns
 			}
 			c := &clause{head: strings.TrimLeft(sql[from:open], " \n,"), body: sql[open+1 : t.start]}
-			if m := plainHead.FindStringSubmatch(withoutComments(c.head)); m != nil {
-				c.name = m[1]
+			// One that says more names its columns, or how it is run.
+			if head := tokensOf(c.head); len(head) == 2 && head[1].is("as") {
+				c.name = head[0].text
 			}
 			clauses = append(clauses, c)
 			if i+1 == len(tokens) || tokens[i+1].text != "," {
@@ -160,7 +158,3 @@ func lengthTo(s string, c byte) int {
 func isWord(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
-
-var comment = regexp.MustCompile(`--[^\n]*`)
-
-func withoutComments(s string) string { return comment.ReplaceAllString(s, "") }

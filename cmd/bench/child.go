@@ -37,7 +37,7 @@ func runChild(name string, args []string) error {
 const reportColumns = "date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions"
 
 // eachPage asks for every page of every day, one after the other.
-func eachPage(ctx context.Context, report, authorization string, page func(name string, body []byte, rows int) error) error {
+func eachPage(ctx context.Context, report, authorization string, page func(name string, p extract.Page[extract.SpendLine]) error) error {
 	today := schema.DateOf(time.Now())
 	var body bytes.Buffer
 	for d := today - schema.ReachDays; d <= today; d++ {
@@ -68,7 +68,7 @@ func eachPage(ctx context.Context, report, authorization string, page func(name 
 			if err != nil {
 				return err
 			}
-			if err := page(fmt.Sprintf("%s-%04d.json", d, n), body.Bytes(), len(p.Items)); err != nil {
+			if err := page(fmt.Sprintf("%s-%04d.json", d, n), p); err != nil {
 				return err
 			}
 			if n >= p.Pages {
@@ -85,8 +85,8 @@ func downloadPages(report, authorization, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return eachPage(context.Background(), report, authorization, func(name string, body []byte, _ int) error {
-		return os.WriteFile(filepath.Join(dir, name), body, 0o644)
+	return eachPage(context.Background(), report, authorization, func(name string, p extract.Page[extract.SpendLine]) error {
+		return os.WriteFile(filepath.Join(dir, name), p.Raw, 0o644)
 	})
 }
 

@@ -32,9 +32,7 @@ func benchHistory(ctx context.Context, bin binaries, o options) error {
 	}
 	today := schema.DateOf(time.Now())
 	backfill := func(store string, from, to schema.Date) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, bin.spendsync, "backfill", "--from", from.String(), "--to", to.String())
-		cmd.Env = append(append(os.Environ(), s.env...), "SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
-		return cmd
+		return s.spendsync(ctx, bin, store, "backfill", "--from", from.String(), "--to", to.String())
 	}
 	// The first run of the binary makes the views and all months of the flat tables.
 	if _, err := measure(backfill(kept, today-10, today-10)); err != nil {

@@ -10,7 +10,8 @@
 // spendsync: the first load, the same again with every day read again and
 // unchanged, then with one creative of each day restated, and with nothing to do;
 // then single stages: the DuckDB file from Parquet, the rows from stored replies,
-// the whole store verified. With -history it measures a daily sync into a warehouse of that many rows.
+// the whole store verified. With -history it measures a daily sync into a warehouse
+// of that many rows.
 //
 // It prints medians of CPU seconds, wall seconds and peak memory of each process,
 // and the ratios that the project aims at. Ratios are what counts: machines differ
@@ -134,13 +135,12 @@ func oneTurn(ctx context.Context, bin binaries, o options, s *service, results *
 		cmd.Env = append(os.Environ(), childVariable+"="+name)
 		return cmd
 	}
-	spendsync := func(env []string, args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, bin.spendsync, args...)
-		cmd.Env = append(append(os.Environ(), s.env...), "SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
+	spendsync := func(args ...string) *exec.Cmd { return s.spendsync(ctx, bin, store, args...) }
+	sync := func(env ...string) *exec.Cmd {
+		cmd := spendsync("sync")
 		cmd.Env = append(cmd.Env, env...)
 		return cmd
 	}
-	sync := func(env ...string) *exec.Cmd { return spendsync(env, "sync") }
 	again := "SPENDSYNC_REREAD_AFTER=0s"
 	steps := []struct {
 		name string
@@ -154,9 +154,9 @@ func oneTurn(ctx context.Context, bin binaries, o options, s *service, results *
 		{unchanged, sync(again), ""},
 		{restated, sync(again), ""},
 		{nothingToDo, sync("SPENDSYNC_YOUNG_DAYS=0"), ""},
-		{rebuildAlone, spendsync(nil, "rebuild"), ""},
-		{replayAlone, spendsync(nil, "replay"), ""},
-		{verifyAlone, spendsync(nil, "verify"), ""},
+		{rebuildAlone, spendsync("rebuild"), ""},
+		{replayAlone, spendsync("replay"), ""},
+		{verifyAlone, spendsync("verify"), ""},
 	}
 	for _, step := range steps {
 		if step.name == restated {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -68,6 +67,13 @@ func startService(ctx context.Context, bin binaries, o options) (*service, error
 	return s, s.warm(ctx)
 }
 
+// spendsync is a run of the binary on this service.
+func (s *service) spendsync(ctx context.Context, bin binaries, store string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, bin.spendsync, args...)
+	cmd.Env = append(append(os.Environ(), s.env...), "SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
+	return cmd
+}
+
 func (s *service) stop() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	_ = s.cmd.Wait()
@@ -75,28 +81,22 @@ func (s *service) stop() {
 
 // warm asks for all pages once and picks the creative to restate.
 func (s *service) warm(ctx context.Context) error {
-	var first []byte
-	err := eachPage(ctx, s.report, s.authorization, func(_ string, body []byte, rows int) error {
-		if first == nil {
-			first = bytes.Clone(body)
+	err := eachPage(ctx, s.report, s.authorization, func(_ string, page extract.Page[extract.SpendLine]) error {
+		s.rows += len(page.Items)
+		for _, l := range page.Items {
+			if s.creative != "" {
+				break
+			}
+			if spend, _, err := schema.ParseMoney(l.TotalSpend); err == nil && spend >= schema.Dollar {
+				s.creative = strings.Trim(string(l.CreativeID), `"`)
+			}
 		}
-		s.rows += rows
 		return nil
 	})
-	if err != nil {
-		return err
+	if err == nil && s.creative == "" {
+		err = fmt.Errorf("no creative has spent anything")
 	}
-	page, err := extract.DecodeSpend(first)
-	if err != nil {
-		return err
-	}
-	for _, l := range page.Items {
-		if spend, _, err := schema.ParseMoney(l.TotalSpend); err == nil && spend >= schema.Dollar {
-			s.creative = strings.Trim(string(l.CreativeID), `"`)
-			return nil
-		}
-	}
-	return fmt.Errorf("no creative on the first page has spent anything")
+	return err
 }
 
 // restate changes one creative's numbers on every day.
@@ -119,5 +119,5 @@ func (s *service) restate(ctx context.Context) error {
 		}
 	}
 	// The service renders the changed pages now, not within a measurement.
-	return eachPage(ctx, s.report, s.authorization, func(string, []byte, int) error { return nil })
+	return eachPage(ctx, s.report, s.authorization, func(string, extract.Page[extract.SpendLine]) error { return nil })
 }

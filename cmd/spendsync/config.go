@@ -259,13 +259,7 @@ func basic(k credentials) string {
 
 // resources fills in what follows from the machine: half of the memory that the
 // process may use goes to DuckDB, and as many threads as it has processors.
-//
-// Under a limit on the cgroup's memory Go's heap is held to two fifths of it, unless
-// GOMEMLIMIT says otherwise: a process that grows as it likes is killed there.
 func (c *config) resources() (memory string, threads int) {
-	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(limit / 5 * 2))
-	}
 	memory, threads = c.DuckDBMemory, c.DuckDBThreads
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -277,6 +271,15 @@ func (c *config) resources() (memory string, threads int) {
 		}
 	}
 	return memory, threads
+}
+
+// holdHeap holds Go's heap to two fifths of the memory that the cgroup may use, if
+// there is a limit and GOMEMLIMIT says nothing else: a process that grows as it likes
+// is killed there.
+func holdHeap() {
+	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(limit / 5 * 2))
+	}
 }
 
 // variable is one line of "help config".

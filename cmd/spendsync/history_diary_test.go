@@ -194,13 +194,7 @@ func (c *chapter) check(t *testing.T, dir string) (versions int) {
 		}
 	}
 	for _, r := range a.Rows {
-		var cells []string
-		for _, cell := range r {
-			if !cell.Valid {
-				cell.V = "NULL"
-			}
-			cells = append(cells, cell.V)
-		}
+		cells := cellsOf(r)
 		key, got := cells[0], strings.Join(cells[1:], "|")
 		if w, is := want[key]; !is {
 			tell("%s %s is not in the diary: %s", c.name, key, got)

@@ -163,6 +163,7 @@ func (a *app) setUp(ctx context.Context) error {
 	if a.cfg, err = readConfig(ctx, a.environ); err != nil {
 		return err
 	}
+	holdHeap()
 	a.cfg.transport = a.transport
 	a.screen = newScreen(a.stderr, a.environ)
 	a.log = a.cfg.logger(a.stderr, a.screen)

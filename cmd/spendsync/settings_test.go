@@ -257,6 +257,40 @@ func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
 	}
 }
 
+// TestSettings_AWrongKeyPublishesAReportThatWaited: a report with nothing new waits for
+// the settings, and is published without them where they cannot be read.
+func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	before, err := load.ReadManifest(w.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := w.ask("SELECT max(last_read_at) FROM ops.day_coverage")
+	versions := w.versions()
+	w.env["REREAD_AFTER"], w.env["API_KEY"] = "0s", "adv_wrong_key"
+	code, _, last := w.run("sync")
+	if code != exitAuth || !strings.Contains(last, "33 days of 33 planned proven, 0 changed") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+	after, err := load.ReadManifest(w.dir)
+	if err != nil || after.Generation != before.Generation+1 {
+		t.Errorf("generation %d, was %d: %v", after.Generation, before.Generation, err)
+	}
+	if got := w.ask("SELECT count(*) FROM ops.day_coverage WHERE last_read_at > '" + read + "'"); got != "33" {
+		t.Errorf("%s days are known to have been read again, want 33", got)
+	}
+	if got := w.versions(); got != versions {
+		t.Errorf("versions %s, were %s", got, versions)
+	}
+	w.env["API_KEY"] = adsim.DefaultKey
+	w.must("sync")
+	if m, err := load.ReadManifest(w.dir); err != nil || m.Generation != after.Generation+1 {
+		t.Errorf("report and settings with nothing new: generation %d after %d, want one more: %v", m.Generation, after.Generation, err)
+	}
+	w.checkTruth()
+}
+
 func TestSettings_RefusesAnotherAccount(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.AdvertiserID = "adv-one" })
 	w.must("sync")

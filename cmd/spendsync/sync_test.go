@@ -124,16 +124,20 @@ func (w *world) ask(q string) string {
 	}
 	var lines []string
 	for _, r := range a.Rows {
-		var cells []string
-		for _, c := range r {
-			if !c.Valid {
-				c.V = "NULL"
-			}
-			cells = append(cells, c.V)
-		}
-		lines = append(lines, strings.Join(cells, "|"))
+		lines = append(lines, strings.Join(cellsOf(r), "|"))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// cellsOf are the texts of a row.
+func cellsOf(row []schema.Null[string]) (cells []string) {
+	for _, c := range row {
+		if !c.Valid {
+			c.V = "NULL"
+		}
+		cells = append(cells, c.V)
+	}
+	return cells
 }
 
 // today is the service's day, from which the tests count back.

@@ -400,7 +400,7 @@ func TestFollow_RowsCanBeRestated(t *testing.T) {
 }
 
 func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {
-	run := func(nosy bool) (out []Line, settings string) {
+	sameWhateverIsAsked(t, 8, func(nosy bool) (*Service, any) {
 		s := sim(Config{RateLimit: -1, RowsPerDay: 1500})
 		id := newCampaign(t, s)
 		newCreative(t, s, id)
@@ -414,16 +414,26 @@ func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {
 				mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"`+itoa(i)+`"}`)
 			}
 		}
-		for d := range 8 {
+		return s, string(must(json.Marshal(settingsOf(t, s, id))))
+	})
+}
+
+// sameWhateverIsAsked lives twice, and asks much between in one of the lives: the
+// rows of the last days, and what is left, are the same.
+func sameWhateverIsAsked(t *testing.T, days int, live func(nosy bool) (s *Service, left any)) {
+	t.Helper()
+	run := func(nosy bool) (out []Line, left any) {
+		s, left := live(nosy)
+		for d := range days {
 			out = append(out, truth(s, (s.snapshot().today-day(d)).String())...)
 		}
-		return out, string(must(json.Marshal(settingsOf(t, s, id))))
+		return out, left
 	}
 	quiet, a := run(false)
 	nosy, b := run(true)
 	diff(t, nosy, quiet)
 	if a != b {
-		t.Errorf("%s\nand %s", a, b)
+		t.Errorf("left %v\nand %v", a, b)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestFunds_FallWithEveryClickAndEndDelivery(t *testing.T) {
 }
 
 func TestFunds_AreTheSameWhateverIsAskedBetween(t *testing.T) {
-	run := func(nosy bool) (out []Line, left any) {
+	sameWhateverIsAsked(t, 7, func(nosy bool) (*Service, any) {
 		s := prepaid(900)
 		id := newCampaign(t, s)
 		approve(t, s, newCreative(t, s, id))
@@ -90,17 +90,8 @@ func TestFunds_AreTheSameWhateverIsAskedBetween(t *testing.T) {
 				}
 			}
 		}
-		for d := range 7 {
-			out = append(out, truth(s, (s.snapshot().today-day(d)).String())...)
-		}
-		return out, balanceOf(t, s)["available_balance"]
-	}
-	quiet, a := run(false)
-	nosy, b := run(true)
-	diff(t, nosy, quiet)
-	if a != b {
-		t.Errorf("left %v and %v", a, b)
-	}
+		return s, balanceOf(t, s)["available_balance"]
+	})
 }
 
 func TestFunds_AreRefusedWhereACardPays(t *testing.T) {

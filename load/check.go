@@ -1,0 +1,198 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"spendsync/schema"
+)
+
+// warehouseCheck is what a finished DuckDB file must show.
+type warehouseCheck struct {
+	manifest *Manifest
+	// changed are the days to sum, by account; nil: every day.
+	changed map[string]map[schema.Date]bool
+	// keys says to look for a key that occurs twice on a day, too. A publication need
+	// not: the files that it loads were proven to have none, and no row is there that
+	// is not counted.
+	keys bool
+}
+
+// checkWarehouse opens the file again, read-only, and compares it with the
+// manifest: every day by its count, the changed ones by their exact sums, the
+// other tables by their counts.
+func checkWarehouse(ctx context.Context, path string, c warehouseCheck, o Options) (err error) {
+	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}); err != nil {
+		return damaged(warehouseName, mendRebuild, "it does not open: %v", err)
+	}
+	for _, check := range []func(context.Context, *sql.Conn, warehouseCheck) error{checkCounts, checkDays} {
+		if err := check(ctx, conn, c); err != nil {
+			return err
+		}
+	}
+	return execAll(ctx, conn, []string{"USE memory", "DETACH w"})
+}
+
+// checkCounts compares the rows of every table and account with the files that
+// the manifest names. History that got shorter shows here.
+func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
+	want := map[[2]string]int64{}
+	for name, a := range c.manifest.Accounts {
+		for _, f := range a.Files {
+			if f.Kind == KindParquet && f.Rows > 0 && martNamed(f.Table) == nil {
+				want[[2]string{f.Table, name}] += f.Rows
+			}
+		}
+	}
+	for _, t := range schema.Tables {
+		if t.Partition == schema.InMemory {
+			continue
+		}
+		rows, err := conn.QueryContext(ctx, "SELECT account_id, count(*) FROM "+t.SQLName()+" GROUP BY account_id")
+		if err != nil {
+			return damaged(warehouseName, mendRebuild, "%s cannot be counted: %v", t.FullName(), err)
+		}
+		for rows.Next() {
+			var account string
+			var n int64
+			if err := rows.Scan(&account, &n); err != nil {
+				return errors.Join(err, rows.Close())
+			}
+			key := [2]string{t.Name, account}
+			if want[key] != n {
+				rows.Close()
+				return damaged(warehouseName, mendRebuild, "%s of account %s has %d rows, its Parquet files have %d", t.FullName(), account, n, want[key])
+			}
+			delete(want, key)
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return damaged(warehouseName, mendRebuild, "%s cannot be counted: %v", t.FullName(), err)
+		}
+	}
+	for key, n := range want {
+		return damaged(warehouseName, mendRebuild, "%s of account %s has no rows, its Parquet files have %d", key[0], key[1], n)
+	}
+	return nil
+}
+
+// checkDays compares every day's count, and the exact sums of the changed ones.
+func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
+	type dayKey struct {
+		account string
+		day     schema.Date
+	}
+	seen := map[dayKey]int64{}
+	t := schema.SpendDaily.SQLName()
+	rows, err := conn.QueryContext(ctx, "SELECT account_id, (report_date - DATE '1970-01-01')::BIGINT, count(*) FROM "+t+" GROUP BY ALL")
+	if err != nil {
+		return damaged(warehouseName, mendRebuild, "spend_daily cannot be counted: %v", err)
+	}
+	for rows.Next() {
+		var k dayKey
+		var n int64
+		if err := rows.Scan(&k.account, &k.day, &n); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		seen[k] = n
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return damaged(warehouseName, mendRebuild, "spend_daily cannot be counted: %v", err)
+	}
+	for account, a := range c.manifest.Accounts {
+		for d, k := range a.Days {
+			key := dayKey{account, d}
+			if seen[key] != k.Sums.Rows {
+				return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, its Parquet file has %d", d, account, seen[key], k.Sums.Rows)
+			}
+			delete(seen, key)
+		}
+	}
+	for k, n := range seen {
+		return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, and no Parquet file", k.day, k.account, n)
+	}
+	for account, a := range c.manifest.Accounts {
+		days := map[schema.Date]bool{}
+		for _, d := range a.DayList() {
+			// The count has shown it where there are none.
+			if a.Days[d].Sums.Rows > 0 && (c.changed == nil || c.changed[account][d]) {
+				days[d] = true
+			}
+		}
+		if err := checkSums(ctx, conn, account, a, days); err != nil {
+			return err
+		}
+		if !c.keys {
+			continue
+		}
+		for d := range days {
+			if err := checkKeys(ctx, conn, account, d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkSums compares the exact sums of days.
+func checkSums(ctx context.Context, conn *sql.Conn, account string, a *Account, days map[schema.Date]bool) error {
+	if len(days) == 0 {
+		return nil
+	}
+	// The sum travels as text: exact.
+	q := fmt.Sprintf(`SELECT (report_date - DATE '1970-01-01')::BIGINT, count(*), sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
+		FROM %s WHERE %s GROUP BY report_date`, schema.SpendDaily.SQLName(), daysSQL(account, "report_date", days))
+	unsummed := func(err error) error {
+		return damaged(warehouseName, mendRebuild, "spend of account %s cannot be summed: %v", account, err)
+	}
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return unsummed(err)
+	}
+	defer rows.Close()
+	summed := 0
+	for ; rows.Next(); summed++ {
+		var d schema.Date
+		var got Sums
+		var spend string
+		var clicks, impressions, conversions sql.Null[int64]
+		if err := rows.Scan(&d, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {
+			return unsummed(err)
+		}
+		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
+			return unsummed(err)
+		}
+		got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions), schema.Null[int64](conversions)
+		if want := a.Days[d].Sums; got != want {
+			return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, got, want)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return unsummed(err)
+	}
+	if summed != len(days) {
+		return damaged(warehouseName, mendRebuild, "spend of account %s has rows on %d of %d days", account, summed, len(days))
+	}
+	return nil
+}
+
+// checkKeys looks for a key that occurs twice. It asks for one day at a time, so
+// that it needs memory for a day.
+func checkKeys(ctx context.Context, conn *sql.Conn, account string, d schema.Date) error {
+	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND report_date = DATE '%s'
+		GROUP BY campaign_id, creative_id, source_id)`, schema.SpendDaily.SQLName(), schema.QuoteText(account), d)
+	var most int64
+	if err := conn.QueryRowContext(ctx, q).Scan(&most); err != nil {
+		return damaged(warehouseName, mendRebuild, "the keys of %s of account %s cannot be counted: %v", d, account, err)
+	}
+	if most > 1 {
+		return damaged(warehouseName, mendRebuild, "spend %s of account %s: a key occurs %d times", d, account, most)
+	}
+	return nil
+}
