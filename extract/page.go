@@ -219,7 +219,7 @@ type proof[T any] struct {
 }
 
 func newProof[T any](q paged[T]) *proof[T] {
-	return &proof[T]{q: q, pages: 1, keys: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+	return &proof[T]{q: q, pages: 1, seed: maphash.MakeSeed()}
 }
 
 // add takes the next page in, or says why it does not fit.
@@ -230,6 +230,10 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 	want := min(p.size, p.total-int64(n-1)*p.size)
 	if got := int64(len(a.items)); got != want {
 		return p.unproven(n, "%s where %d belong: %d in all, %d a page", count(got, "row"), want, p.total, p.size)
+	}
+	if p.keys == nil {
+		// A total is only a claim so far: it reserves little.
+		p.keys = make(map[uint64]struct{}, min(p.total, 1<<17))
 	}
 	for i := range a.items {
 		key, err := p.q.key(p.scratch[:0], &a.items[i])
@@ -243,11 +247,10 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 		// keys fall together once in 30 million walks, and then the walk is begun
 		// again.
 		p.scratch = key
-		h := maphash.Bytes(p.seed, key)
-		if _, twice := p.keys[h]; twice {
+		before := len(p.keys)
+		if p.keys[maphash.Bytes(p.seed, key)] = struct{}{}; len(p.keys) == before {
 			return p.unproven(n, "row %d is there twice: %s", i+1, keyText(key))
 		}
-		p.keys[h] = struct{}{}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					rows, rounded, err := Spend(p, run, intern)
+					rows, rounded, err := AppendSpend(nil, p, run, intern)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -29,7 +29,7 @@ func FuzzSpend(f *testing.F) {
 		if err != nil {
 			return
 		}
-		rows, _, err := Spend(p, run, NewInterner())
+		rows, _, err := AppendSpend(nil, p, run, NewInterner())
 		if err != nil {
 			if _, ok := errors.AsType[*RowError](err); !ok || rows != nil {
 				t.Fatalf("%d rows, error %v", len(rows), err)
@@ -68,7 +68,7 @@ func BenchmarkSpend(b *testing.B) {
 		"decode+transform": func() error {
 			p, err := extract.DecodeSpend(body)
 			if err == nil {
-				_, _, err = Spend(p, run, intern)
+				_, _, err = AppendSpend(nil, p, run, intern)
 			}
 			return err
 		},
@@ -77,7 +77,7 @@ func BenchmarkSpend(b *testing.B) {
 			if err != nil {
 				return err
 			}
-			rows, _, err := Spend(p, run, intern)
+			rows, _, err := AppendSpend(nil, p, run, intern)
 			for range Records(schema.SpendDaily, rows) {
 			}
 			return err

@@ -80,7 +80,7 @@ func TestSpend_Golden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, rounded, err := Spend(p, run, NewInterner())
+			rows, rounded, err := AppendSpend(nil, p, run, NewInterner())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +166,7 @@ func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
 				set(&l, tc.column, nil)
 			}
 			tc.want(&want)
-			rows, rounded, err := Spend(page(l), run, NewInterner())
+			rows, rounded, err := AppendSpend(nil, page(l), run, NewInterner())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +237,7 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 			if set(&l, tc.column, extract.Value(tc.value)); tc.value == "" {
 				set(&l, tc.column, nil)
 			}
-			rows, rounded, err := Spend(page(sample(), l, sample()), run, NewInterner())
+			rows, rounded, err := AppendSpend(nil, page(sample(), l, sample()), run, NewInterner())
 			if rows != nil || rounded != 0 {
 				t.Errorf("%d rows, %d rounded beside an error", len(rows), rounded)
 			}
@@ -268,7 +268,7 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 	l, want := sample(), sampleRow()
 	l.TotalSpend, l.Clicks, l.Impressions, l.Conversions = extract.Value("0"), nil, nil, nil
 	want.Spend, want.Clicks, want.Impressions, want.Conversions = 0, schema.Null[int64]{}, schema.Null[int64]{}, schema.Null[int64]{}
-	rows, _, err := Spend(page(l), run, NewInterner())
+	rows, _, err := AppendSpend(nil, page(l), run, NewInterner())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	l.Conversions = extract.Value("0.5")
-	if _, _, err = Spend(page(l), run, NewInterner()); !errors.Is(err, schema.ErrFraction) {
+	if _, _, err = AppendSpend(nil, page(l), run, NewInterner()); !errors.Is(err, schema.ErrFraction) {
 		t.Errorf("error %v, want %v", err, schema.ErrFraction)
 	}
 }
@@ -284,19 +284,19 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 func TestSpend_SaysWhatItRefused(t *testing.T) {
 	l := sample()
 	l.Clicks = extract.Value("1.5")
-	_, _, err := Spend(page(l), run, NewInterner())
+	_, _, err := AppendSpend(nil, page(l), run, NewInterner())
 	if got, want := err.Error(), "spend_daily page 3 row 1: clicks 1.5: not a whole number"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
 	l.Clicks = nil
-	_, _, err = Spend(page(l), run, NewInterner())
+	_, _, err = AppendSpend(nil, page(l), run, NewInterner())
 	if got, want := err.Error(), "spend_daily page 3 row 1: clicks: missing"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
 }
 
 func TestSpend_MakesNoRowsOfNone(t *testing.T) {
-	rows, rounded, err := Spend(page(), run, NewInterner())
+	rows, rounded, err := AppendSpend(nil, page(), run, NewInterner())
 	if len(rows) != 0 || rounded != 0 || err != nil {
 		t.Errorf("Spend = %v, %d, %v", rows, rounded, err)
 	}
@@ -310,7 +310,7 @@ func TestSpend_SharesTexts(t *testing.T) {
 		body := []byte(`"Spring"`)
 		l := sample()
 		l.CampaignName = body
-		r, _, err := Spend(page(l), run, intern)
+		r, _, err := AppendSpend(nil, page(l), run, intern)
 		if err != nil {
 			t.Fatal(err)
 		}

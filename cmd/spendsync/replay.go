@@ -133,11 +133,11 @@ func rowsOf(c transform.SpendContext, pages [][]byte) (rows []schema.Spend, roun
 		if err != nil {
 			return nil, 0, fmt.Errorf("page %d: %w", i+1, err)
 		}
-		more, n, err := transform.Spend(page, c, intern)
-		if err != nil {
+		n := 0
+		if rows, n, err = transform.AppendSpend(rows, page, c, intern); err != nil {
 			return nil, 0, err
 		}
-		rows, rounded = append(rows, more...), rounded+n
+		rounded += n
 	}
 	return rows, rounded, nil
 }

@@ -143,7 +143,8 @@ func suspicious(known *load.Day, now load.Sums) bool {
 func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool, known *extract.Known) (*dayRead, error) {
 	read := &dayRead{at: schema.InstantOf(s.app.now())}
 	c := transform.SpendContext{Account: s.app.cfg.Account, RunID: s.runID, Day: day, SeenAt: read.at}
-	intern := transform.NewInterner()
+	intern := s.interners.Get().(*transform.Interner)
+	defer s.interners.Put(intern)
 	for page, err := range s.report.Spend(ctx, day, s.app.cfg.PageSize, known) {
 		if err != nil {
 			return nil, err
@@ -152,22 +153,22 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool, 
 		if page.Same {
 			return s.readSame(ctx, read, day, page.Pages, freshTotal)
 		}
-		rows, rounded, err := transform.Spend(page, c, intern)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.staged.PutRaw(day, page.Number, page.Raw, int64(len(rows)), page.Fingerprint); err != nil {
-			return nil, err
-		}
 		if read.rows == nil {
 			// A total is only a claim so far: it reserves a page or two, no more.
 			read.rows = make([]schema.Spend, 0, min(page.Total, 1<<17))
 		}
-		read.rows = append(read.rows, rows...)
+		before, rounded := len(read.rows), 0
+		if read.rows, rounded, err = transform.AppendSpend(read.rows, page, c, intern); err != nil {
+			return nil, err
+		}
+		rows := len(read.rows) - before
+		if err := s.staged.PutRaw(day, page.Number, page.Raw, int64(rows), page.Fingerprint); err != nil {
+			return nil, err
+		}
 		read.pages++
 		read.rounded += rounded
 		read.unknown = append(read.unknown, page.Unknown...)
-		s.bar.rows(len(rows))
+		s.bar.rows(rows)
 	}
 	var err error
 	if read.rows, err = load.SortDay(read.rows); err != nil {

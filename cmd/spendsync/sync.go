@@ -14,6 +14,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 func (a *app) syncCommand() *cobra.Command {
@@ -93,6 +94,8 @@ type syncer struct {
 	versions int64                    // of settings, written by this run
 	outlook  load.Outlook             // of the report's generation
 	noTotals sync.Once                // the failure to ask for totals is told once
+	// interners go from day to day, whose rows name the same campaigns and sources.
+	interners sync.Pool
 
 	mu    sync.Mutex // guards what the days tell
 	tally tally
@@ -134,6 +137,7 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	publishing, release := a.publishing(ctx)
 	defer release()
 	s := &syncer{app: a, runID: a.runID, cmd: command, start: a.now(), report: report, api: api, store: store, plan: p}
+	s.interners.New = func() any { return transform.NewInterner() }
 	if s.staged, err = store.Begin(s.runID); err != nil {
 		return err
 	}
