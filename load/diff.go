@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
 	"spendsync/schema"
 )
@@ -121,56 +123,118 @@ type Reading struct {
 	WasOver bool
 }
 
-// MergeDay lays a day as read over the day as stored; both are in key order.
-// The result is the day to store: rows whose values are the same stay as they
-// were, with the run that wrote them, and others keep the time they were first
-// seen. Where the day was over when it was last read, every difference in the
-// numbers is a restatement, and is returned as a line of spend_change.
-func MergeDay(stored, read []schema.Spend, by Reading) (rows []schema.Spend, changes []schema.SpendChange, d DayDiff) {
-	rows = make([]schema.Spend, 0, len(read))
-	note := func(op string, was, is *schema.Spend) {
-		if by.WasOver {
-			changes = append(changes, change(op, was, is, by))
+// Merged is a day as read, laid over the day as stored.
+type Merged struct {
+	// Rows are those to store: rows whose values are the same stay as they were, with
+	// the run that wrote them, and others keep the time they were first seen.
+	Rows []schema.Spend
+	// Changes are the restatements: where the day was over when it was last read, every
+	// difference in the numbers is one.
+	Changes []schema.SpendChange
+	Diff    DayDiff
+	// Stale have the keys of the stored rows that are no longer right: that are updated
+	// or gone. It is nil where they are many, or there was nothing stored.
+	Stale []schema.Spend
+}
+
+// fewStale is how large a part of a day's rows may be stale for them to be called
+// few: taking out and putting in so many rows costs less than all of them.
+const fewStale = 8
+
+// MergeDay lays a day as read over the day as stored; both are in key order. The
+// rows as read become those to store. After an error they are neither.
+func MergeDay(stored iter.Seq2[[]schema.Spend, error], read []schema.Spend, by Reading) (Merged, error) {
+	m := merger{Merged: Merged{Rows: read, Stale: []schema.Spend{}}, by: by}
+	for batch, err := range stored {
+		if err != nil {
+			return Merged{}, err
+		}
+		for i := range batch {
+			m.take(&batch[i])
 		}
 	}
-	i, j := 0, 0
-	for i < len(stored) || j < len(read) {
-		switch {
-		case j == len(read) || (i < len(stored) && compareKeys(&stored[i], &read[j]) < 0):
-			d.Deleted++
-			note(schema.OpDelete, &stored[i], nil)
-			i++
-		case i == len(stored) || compareKeys(&stored[i], &read[j]) > 0:
-			d.Inserted++
-			note(schema.OpInsert, nil, &read[j])
-			rows = append(rows, read[j])
-			j++
-		default:
-			was, is := &stored[i], &read[j]
-			row, same := *was, sameNumbers(was, is)
-			if !same {
-				note(schema.OpUpdate, was, is)
-			}
-			if !same || was.CampaignName != is.CampaignName {
-				d.Updated++
-				row = *is
-				row.FirstSeenAt = was.FirstSeenAt
-			}
-			rows = append(rows, row)
-			i, j = i+1, j+1
-		}
+	for ; m.next < len(read); m.next++ {
+		m.inserted()
 	}
-	return rows, changes, d
+	if m.met == 0 {
+		m.Stale = nil
+	}
+	return m.Merged, nil
+}
+
+// merger takes the stored rows in, one by one.
+type merger struct {
+	Merged
+	by   Reading
+	next int    // row as read that is to be compared
+	met  int    // rows as stored
+	run  string // the run of the last row that stays as it was
+}
+
+// take takes in the next row as stored, which is only lent.
+func (m *merger) take(was *schema.Spend) {
+	m.met++
+	for m.next < len(m.Rows) && compareKeys(was, &m.Rows[m.next]) > 0 {
+		m.inserted()
+		m.next++
+	}
+	if m.next == len(m.Rows) || compareKeys(was, &m.Rows[m.next]) < 0 {
+		m.Diff.Deleted++
+		gone := *was
+		for _, s := range []*string{&gone.AccountID, &gone.CampaignID, &gone.CreativeID, &gone.SourceID, &gone.CampaignName, &gone.RunID} {
+			*s = strings.Clone(*s)
+		}
+		m.note(schema.OpDelete, &gone, nil)
+		m.stale(&gone)
+		return
+	}
+	is := &m.Rows[m.next]
+	m.next++
+	same := sameNumbers(was, is)
+	if !same {
+		m.note(schema.OpUpdate, was, is)
+	}
+	is.FirstSeenAt = was.FirstSeenAt
+	if same && was.CampaignName == is.CampaignName {
+		if m.run != was.RunID {
+			m.run = strings.Clone(was.RunID)
+		}
+		is.ChangedAt, is.RunID = was.ChangedAt, m.run
+		return
+	}
+	m.Diff.Updated++
+	m.stale(is)
+}
+
+func (m *merger) inserted() {
+	m.Diff.Inserted++
+	m.note(schema.OpInsert, nil, &m.Rows[m.next])
+}
+
+func (m *merger) note(op string, was, is *schema.Spend) {
+	if m.by.WasOver {
+		m.Changes = append(m.Changes, change(op, was, is, m.by))
+	}
+}
+
+func (m *merger) stale(r *schema.Spend) {
+	if m.Stale == nil {
+		return
+	}
+	if m.Stale = append(m.Stale, *r); len(m.Stale)*fewStale > len(m.Rows) {
+		m.Stale = nil
+	}
 }
 
 func sameNumbers(a, b *schema.Spend) bool {
 	return a.Spend == b.Spend && a.Clicks == b.Clicks && a.Impressions == b.Impressions && a.Conversions == b.Conversions
 }
 
+// change is a line of spend_change. Its texts are those of is where there is one.
 func change(op string, was, is *schema.Spend, by Reading) schema.SpendChange {
-	key := was
+	key := is
 	if key == nil {
-		key = is
+		key = was
 	}
 	c := schema.SpendChange{
 		AccountID: key.AccountID, ReportDate: key.ReportDate, CampaignID: key.CampaignID,

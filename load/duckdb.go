@@ -102,16 +102,30 @@ var diskTrouble = regexp.MustCompile(`(?i)no space left|could not (write|read|sy
 type tableLoad struct {
 	table *schema.Table
 	drop  string   // condition on the rows that go; empty: none
+	stale []string // files; of the rows that go, only those whose keys are in them do
 	files []string // absolute paths
+	only  string   // condition on the rows that come; empty: all of the files
 }
 
 func (l tableLoad) statements(fresh bool) (statements []string) {
 	if l.drop != "" && !fresh {
-		statements = append(statements, "DELETE FROM "+l.table.SQLName()+" WHERE "+l.drop)
+		drop := "DELETE FROM " + l.table.SQLName() + " WHERE " + l.drop
+		if len(l.stale) > 0 {
+			var key []string
+			for _, name := range l.table.KeyNames() {
+				key = append(key, schema.Quote(name))
+			}
+			drop += fmt.Sprintf(" AND (%[1]s) IN (SELECT (%[1]s) FROM %[2]s)", strings.Join(key, ", "), readParquetSQL(l.stale))
+		}
+		statements = append(statements, drop)
 	}
 	if len(l.files) > 0 {
-		statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s",
-			l.table.SQLName(), l.table.SQLColumns(), readParquetSQL(l.files)))
+		only := l.only
+		if only != "" {
+			only = " WHERE " + only
+		}
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s%s",
+			l.table.SQLName(), l.table.SQLColumns(), readParquetSQL(l.files), only))
 	}
 	return statements
 }

@@ -1,17 +1,13 @@
 package load
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
-	"github.com/apache/arrow/go/v17/arrow/decimal128"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
@@ -147,139 +143,4 @@ func fillFrom[T any](all []T, value func(T) parquet.Value) func([]parquet.Value,
 			values[i] = value(v)
 		}
 	}
-}
-
-// ReadRows reads all rows of a table's Parquet file.
-func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
-	return readRows(theDisk, path, t)
-}
-
-func readRows[R any](d disk, path string, t schema.TableOf[R]) ([]R, error) {
-	rec, err := d.readRecord(path, t.Table)
-	if err != nil {
-		return nil, err
-	}
-	// The record lives in garbage-collected memory: the rows may keep its texts.
-	defer rec.Release()
-	return t.Rows(rec)
-}
-
-// readRecord reads a Parquet file of ours back into one Arrow record.
-func (d disk) readRecord(path string, t *schema.Table) (arrow.Record, error) {
-	opened, err := d.open(path)
-	if err != nil {
-		return nil, storage(err)
-	}
-	defer opened.Close()
-	info, err := opened.Stat()
-	if err != nil {
-		return nil, storage(err)
-	}
-	f := &watchedFile{file: opened}
-	rec, err := parseRecord(f, path, info.Size(), t)
-	if err != nil && f.err != nil {
-		return nil, storage(f.err)
-	}
-	return rec, err
-}
-
-// watchedFile keeps the disk's own error: what could not be read is not damaged.
-type watchedFile struct {
-	file
-	err error
-}
-
-func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.file.ReadAt(p, off)
-	if err != nil && !errors.Is(err, io.EOF) {
-		f.err = err
-	}
-	return n, err
-}
-
-func parseRecord(f io.ReaderAt, path string, size int64, t *schema.Table) (arrow.Record, error) {
-	p, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return nil, fmt.Errorf("%s is no Parquet file: %v: %w", path, err, ErrDamaged)
-	}
-	var names []string
-	for _, c := range p.Schema().Columns() {
-		names = append(names, c[len(c)-1])
-	}
-	if !slices.Equal(names, t.ColumnNames()) {
-		return nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(), ErrDamaged)
-	}
-	columns := make([]arrow.Array, len(t.Columns))
-	values := make([]parquet.Value, min(valuesPerBatch, max(1, p.NumRows())))
-	for i := range t.Columns {
-		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow.Field(i).Type)
-		b.Reserve(int(p.NumRows()))
-		for _, g := range p.RowGroups() {
-			if err := readColumn(b, g.ColumnChunks()[i], values); err != nil {
-				return nil, fmt.Errorf("%s column %s: %v: %w", path, t.Columns[i].Name, err, ErrDamaged)
-			}
-		}
-		columns[i] = b.NewArray()
-		b.Release()
-		if columns[i].Len() != int(p.NumRows()) {
-			return nil, fmt.Errorf("%s column %s: %d values for %d rows: %w", path, t.Columns[i].Name, columns[i].Len(), p.NumRows(), ErrDamaged)
-		}
-	}
-	return array.NewRecord(t.Arrow, columns, p.NumRows()), nil
-}
-
-// readColumn appends the values of a Parquet column chunk to an Arrow builder, by
-// way of values.
-func readColumn(b array.Builder, chunk parquet.ColumnChunk, values []parquet.Value) error {
-	add, err := arrowAppender(b)
-	if err != nil {
-		return err
-	}
-	pages := chunk.Pages()
-	defer pages.Close()
-	for {
-		page, err := pages.ReadPage()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for r := page.Values(); ; {
-			n, err := r.ReadValues(values)
-			for _, v := range values[:n] {
-				if v.IsNull() {
-					b.AppendNull()
-				} else {
-					add(v)
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return err
-			}
-		}
-		parquet.Release(page)
-	}
-}
-
-// arrowAppender is the one switch from Parquet to Arrow.
-func arrowAppender(b array.Builder) (func(parquet.Value), error) {
-	switch b := b.(type) {
-	case *array.StringBuilder:
-		return func(v parquet.Value) { b.BinaryBuilder.Append(v.ByteArray()) }, nil
-	case *array.Int64Builder:
-		return func(v parquet.Value) { b.Append(v.Int64()) }, nil
-	case *array.Decimal128Builder:
-		return func(v parquet.Value) { b.Append(decimal128.FromI64(v.Int64())) }, nil
-	case *array.Date32Builder:
-		return func(v parquet.Value) { b.Append(arrow.Date32(v.Int32())) }, nil
-	case *array.TimestampBuilder:
-		return func(v parquet.Value) { b.Append(arrow.Timestamp(v.Int64())) }, nil
-	case *array.BooleanBuilder:
-		return func(v parquet.Value) { b.Append(v.Boolean()) }, nil
-	}
-	return nil, fmt.Errorf("no Arrow builder for %s", b.Type())
 }

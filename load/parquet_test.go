@@ -68,7 +68,7 @@ func TestEveryKind_SurvivesTheWholeWay(t *testing.T) {
 	defer mem.AssertSize(t, 0)
 	want := everyRow()
 	rec := everyTable.Record(mem, want)
-	fromArrow, err := everyTable.Rows(rec)
+	fromArrow, err := everyTable.AppendRows(nil, rec)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -179,8 +179,10 @@ func (n *generation) moveStaged(path string) {
 // addDays takes in the proven days. What was staged of unproven ones is left
 // behind with the staging area.
 func (n *generation) addDays() {
-	var files []string
 	account := n.g.store.account
+	whole, few := map[schema.Date]bool{}, map[schema.Date]bool{}
+	all := tableLoad{table: schema.SpendDaily.Table}
+	some := tableLoad{table: schema.SpendDaily.Table, only: schema.Quote("_run_id") + " = " + schema.QuoteText(n.g.runID)}
 	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
 		day := n.g.days[d]
 		p := day.proven
@@ -201,7 +203,14 @@ func (n *generation) addDays() {
 			path := partPath(schema.SpendDaily.Table, account, d)
 			n.put(path, day.part)
 			n.changed[d] = true
-			files = append(files, n.g.staged(path))
+			if day.few {
+				few[d], some.files = true, append(some.files, n.g.staged(path))
+			} else {
+				whole[d], all.files = true, append(all.files, n.g.staged(path))
+			}
+			if day.stale != "" {
+				some.stale = append(some.stale, day.stale)
+			}
 		}
 		if day.part != nil && !p.Replayed {
 			// The old replies stand behind the old content: they go with it.
@@ -216,8 +225,15 @@ func (n *generation) addDays() {
 			n.put(path, day.raw[path])
 		}
 	}
-	if len(files) > 0 {
-		n.loads = append(n.loads, tableLoad{schema.SpendDaily.Table, daysSQL(account, "report_date", n.changed), files})
+	if len(whole) > 0 {
+		all.drop = daysSQL(account, "report_date", whole)
+		n.loads = append(n.loads, all)
+	}
+	if len(few) > 0 {
+		if len(some.stale) > 0 {
+			some.drop = daysSQL(account, "report_date", few)
+		}
+		n.loads = append(n.loads, some)
 	}
 }
 
@@ -246,7 +262,7 @@ func (n *generation) addChanges() error {
 		}
 		info.Day = seen
 		n.put(path, info)
-		n.loads = append(n.loads, tableLoad{t.Table, partCondition(t.Table, s.account, seen), []string{n.g.staged(path)}})
+		n.loads = append(n.loads, tableLoad{table: t.Table, drop: partCondition(t.Table, s.account, seen), files: []string{n.g.staged(path)}})
 	}
 	return nil
 }
@@ -286,7 +302,7 @@ func (n *generation) addCalendar() error {
 		return err
 	}
 	n.put(path, info)
-	n.loads = append(n.loads, tableLoad{t.Table, "account_id = " + schema.QuoteText(s.account), []string{n.g.staged(path)}})
+	n.loads = append(n.loads, tableLoad{table: t.Table, drop: "account_id = " + schema.QuoteText(s.account), files: []string{n.g.staged(path)}})
 	return nil
 }
 

@@ -312,7 +312,7 @@ func opsRows[R any](ctx context.Context, conn *sql.Conn, t schema.TableOf[R], ac
 		return nil, err
 	}
 	defer rec.Release()
-	return t.Rows(rec)
+	return t.AppendRows(nil, rec)
 }
 
 // encodeRuns writes runs as their ledger lines, each after its steps, oldest

@@ -151,12 +151,11 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		}
 		known := s.Account().Days[d]
 		if known == nil || known.ContentHash != p.Hash {
-			stored, err := s.StoredDay(d)
+			merged, err := MergeDay(s.StoredDay(d), read, Reading{At: seen, RunID: r.id, WasOver: known != nil && known.WasOver(d)})
 			if err != nil {
 				return err
 			}
-			rows, changes, _ := MergeDay(stored, read, Reading{At: seen, RunID: r.id, WasOver: known != nil && known.WasOver(d)})
-			p.Records, p.Changes = records(rows), changes
+			p.Records, p.Changes, p.Stale = records(merged.Rows), merged.Changes, merged.Stale
 		}
 		if err := g.PutDay(ctx, p); err != nil {
 			return err

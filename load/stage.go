@@ -42,6 +42,8 @@ type Staged struct {
 type stagedDay struct {
 	raw    map[string]*FileInfo // by published path
 	part   *FileInfo            // the Parquet file; nil: the stored one stands
+	few    bool                 // only a few rows are other than those that are stored
+	stale  string               // the private file with the keys of the stored rows that go; empty: none
 	proven *ProvenDay
 }
 
@@ -56,6 +58,9 @@ type ProvenDay struct {
 	// Records are the rows to store, in key order; nil: the day is as stored.
 	Records iter.Seq[arrow.Record]
 	Changes []schema.SpendChange
+	// Stale have the keys of the stored rows that go. Beside them all that is new are
+	// the rows of this run. It is nil where all stored rows go.
+	Stale []schema.Spend
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
@@ -151,15 +156,29 @@ func (g *Staged) PutDay(ctx context.Context, p ProvenDay) error {
 			return fmt.Errorf("spend %s: %d rows were written of %d: %w", p.Day, info.Rows, p.Sums.Rows, ErrDamaged)
 		}
 		info.Day, day.part = p.Day, info
+		if err := g.putStale(day, p); err != nil {
+			return fmt.Errorf("spend %s: %w", p.Day, err)
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.changes = append(g.changes, p.Changes...)
 	// The rows are on disk: a run holds the days that it is reading, not those that
 	// it has read.
-	p.Records, p.Changes = nil, nil
+	p.Records, p.Changes, p.Stale = nil, nil, nil
 	day.proven = &p
 	return ctx.Err()
+}
+
+// putStale notes which of the stored rows go, in a private file.
+func (g *Staged) putStale(day *stagedDay, p ProvenDay) error {
+	if day.few = p.Stale != nil; len(p.Stale) == 0 {
+		return nil
+	}
+	path := "stale/" + p.Day.String()
+	day.stale = g.staged(path)
+	_, err := g.putPart(path, schema.SpendDaily.Table, one(schema.SpendDaily, p.Stale))
+	return err
 }
 
 // putPart stages one Parquet file.

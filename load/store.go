@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"path/filepath"
 	"regexp"
@@ -256,15 +257,23 @@ func (s *Store) dropDeadStaging() error {
 	return nil
 }
 
-// StoredDay reads the rows of a day as they are published, in key order. It
-// refuses a file that is not what the manifest says.
-func (s *Store) StoredDay(day schema.Date) ([]schema.Spend, error) {
-	path := partPath(schema.SpendDaily.Table, s.account, day)
-	info := s.Account().Files[path]
-	if info == nil {
-		return nil, nil
+// StoredDay reads the rows of a day as they are published, in key order, some
+// thousand at a time. The slice is the loop body's alone; a row that is kept holds on
+// to the texts of all that came with it. It refuses a file that is not what the manifest says before it gives any row of it; nothing
+// follows an error.
+func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
+	return func(yield func([]schema.Spend, error) bool) {
+		path := partPath(schema.SpendDaily.Table, s.account, day)
+		info := s.Account().Files[path]
+		if info == nil {
+			return
+		}
+		if err := s.opts.disk.checkBytes(s.dir, path, info); err != nil {
+			yield(nil, err)
+			return
+		}
+		readBatches(s.opts.disk, filepath.Join(s.dir, path), schema.SpendDaily)(yield)
 	}
-	return readPublished(s.opts.disk, s.dir, path, info, schema.SpendDaily)
 }
 
 // readPublished reads a published Parquet file after checking its bytes.

@@ -88,12 +88,11 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 			return nil, err
 		}
 		if known == nil || known.ContentHash != p.Hash {
-			stored, err := s.StoredDay(d)
+			merged, err := MergeDay(s.StoredDay(d), read, Reading{At: seen, RunID: id, WasOver: known != nil && known.WasOver(d)})
 			if err != nil {
 				return nil, err
 			}
-			rows, changes, _ := MergeDay(stored, read, Reading{At: seen, RunID: id, WasOver: known != nil && known.WasOver(d)})
-			p.Records, p.Changes = records(rows), changes
+			p.Records, p.Changes, p.Stale = records(merged.Rows), merged.Changes, merged.Stale
 		}
 		if err := g.PutDay(ctx, p); err != nil {
 			return nil, err

@@ -171,35 +171,31 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	if info.Kind == KindRaw {
 		return nil // read with its day
 	}
-	full := filepath.Join(v.dir, path)
 	switch info.Table {
 	case schema.SpendDaily.Name:
 		return v.day(account, a, path, info)
-	case schema.SpendChanges.Name:
-		rows, err := readRows(v.opts.disk, full, schema.SpendChanges)
-		return countRows(path, info, int64(len(rows)), err)
-	case schema.Calendar.Name:
-		rows, err := readRows(v.opts.disk, full, schema.Calendar)
-		return countRows(path, info, int64(len(rows)), err)
-	case schema.AccountSnapshots.Name:
-		rows, err := readRows(v.opts.disk, full, schema.AccountSnapshots)
-		return countRows(path, info, int64(len(rows)), err)
-	case schema.AccountLimits.Name:
-		rows, err := readRows(v.opts.disk, full, schema.AccountLimits)
-		return countRows(path, info, int64(len(rows)), err)
+	case schema.SpendChanges.Name, schema.Calendar.Name, schema.AccountSnapshots.Name, schema.AccountLimits.Name:
+		return v.count(path, info, tableNamed(info.Table))
 	}
 	if h := framedTable(info.Table); h != nil {
 		return h.check(v.opts.disk, v.dir, path, a, info)
 	}
 	if m := martNamed(info.Table); m != nil {
-		rec, err := v.opts.disk.readRecord(full, m.Table)
+		return v.count(path, info, m.Table)
+	}
+	return damaged(path, "", "table %q is not known", info.Table)
+}
+
+// count reads a file to its end and compares how many rows it has.
+func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
+	n := int64(0)
+	for rec, err := range v.opts.disk.records(filepath.Join(v.dir, path), t, valuesPerBatch) {
 		if err != nil {
 			return countRows(path, info, 0, err)
 		}
-		defer rec.Release()
-		return countRows(path, info, rec.NumRows(), nil)
+		n += rec.NumRows()
 	}
-	return damaged(path, "", "table %q is not known", info.Table)
+	return countRows(path, info, n, nil)
 }
 
 func countRows(path string, info *FileInfo, rows int64, err error) error {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -59,14 +60,16 @@ func appendColumn[T comparable, R any](b array.Builder, c Column, rows []R, put 
 	}
 }
 
-// Rows is the record as rows of the table: the way back. Texts share the
-// record's memory, so the rows must not outlive it unless its allocator is
-// garbage collected, as [memory.DefaultAllocator] is.
-func (t TableOf[R]) Rows(rec arrow.Record) ([]R, error) {
+// AppendRows appends to dst the record as rows of the table: the way back. Texts
+// share the record's memory, so the rows must not outlive it unless its allocator
+// is garbage collected, as [memory.DefaultAllocator] is.
+func (t TableOf[R]) AppendRows(dst []R, rec arrow.Record) ([]R, error) {
 	if !rec.Schema().Equal(t.Arrow) {
-		return nil, fmt.Errorf("the record is not of table %s: %s", t.FullName(), rec.Schema())
+		return dst, fmt.Errorf("the record is not of table %s: %s", t.FullName(), rec.Schema())
 	}
-	rows := make([]R, rec.NumRows())
+	all := slices.Grow(dst, int(rec.NumRows()))[:len(dst)+int(rec.NumRows())]
+	rows := all[len(dst):]
+	clear(rows) // a NULL leaves its field as it is
 	for i, c := range t.Columns {
 		switch a := rec.Column(i).(type) {
 		case *array.String:
@@ -82,10 +85,10 @@ func (t TableOf[R]) Rows(rec arrow.Record) ([]R, error) {
 		case *array.Boolean:
 			fillColumn(a, c, rows, a.Value)
 		default:
-			return nil, fmt.Errorf("table %s column %s: no rows from %s", t.FullName(), c.Name, a.DataType())
+			return dst, fmt.Errorf("table %s column %s: no rows from %s", t.FullName(), c.Name, a.DataType())
 		}
 	}
-	return rows, nil
+	return all, nil
 }
 
 func fillColumn[T comparable, R any](a arrow.Array, c Column, rows []R, at func(int) T) {

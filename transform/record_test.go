@@ -33,7 +33,7 @@ func TestRecords_HoldAllRowsInOrder(t *testing.T) {
 			if rec.NumRows() > recordRows {
 				t.Errorf("%d rows in one record", rec.NumRows())
 			}
-			rows, err := schema.SpendDaily.Rows(rec)
+			rows, err := schema.SpendDaily.AppendRows(nil, rec)
 			if err != nil {
 				t.Fatal(err)
 			}

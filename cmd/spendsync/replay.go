@@ -46,15 +46,19 @@ func (a *app) replayCommand() *cobra.Command {
 
 var errNoReplies = errors.New("no replies are kept of this day")
 
-// storedDay is the published rows of a day, or none if its file is damaged: then
-// the replies are all there is.
-func (m *mender) storedDay(day schema.Date) (rows []schema.Spend, damaged bool, err error) {
-	rows, err = m.store.StoredDay(day)
-	if errors.Is(err, load.ErrDamaged) {
-		m.app.log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(), "error", err)
-		return nil, true, nil
+// isDamaged says whether the published rows of a day cannot be read: then the
+// replies are all there is.
+func (m *mender) isDamaged(day schema.Date) (bool, error) {
+	for _, err := range m.store.StoredDay(day) {
+		if errors.Is(err, load.ErrDamaged) {
+			m.app.log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(), "error", err)
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
 	}
-	return rows, false, err
+	return false, nil
 }
 
 // replay makes the days of a range again.
@@ -75,7 +79,7 @@ func (m *mender) replay(ctx context.Context, first, last schema.Date) error {
 }
 
 func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day) error {
-	stored, damaged, err := m.storedDay(day)
+	damaged, err := m.isDamaged(day)
 	if err != nil {
 		return err
 	}
@@ -112,11 +116,18 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 		return err
 	}
 	by := load.Reading{At: c.SeenAt, RunID: m.runID, WasOver: known.WasOver(day) && !damaged}
-	merged, changes, _ := load.MergeDay(stored, rows, by)
+	stored := m.store.StoredDay(day)
+	if damaged {
+		stored = func(func([]schema.Spend, error) bool) {}
+	}
+	merged, err := load.MergeDay(stored, rows, by)
+	if err != nil {
+		return err
+	}
 	m.changed++
 	return m.staged.PutDay(ctx, load.ProvenDay{
 		Day: day, Hash: hash, Sums: sums, Rounded: rounded, Replayed: true,
-		Records: transform.Records(schema.SpendDaily, merged), Changes: changes,
+		Records: transform.Records(schema.SpendDaily, merged.Rows), Changes: merged.Changes,
 	})
 }
 

@@ -269,12 +269,11 @@ func (s *syncer) stageDay(ctx context.Context, day schema.Date, read *dayRead) (
 	if known != nil && known.ContentHash == read.hash {
 		return false, diff, s.staged.PutDay(ctx, p)
 	}
-	stored, err := s.store.StoredDay(day)
+	by := load.Reading{At: read.at, RunID: s.runID, WasOver: known != nil && known.WasOver(day)}
+	merged, err := load.MergeDay(s.store.StoredDay(day), read.rows, by)
 	if err != nil {
 		return false, diff, err
 	}
-	by := load.Reading{At: read.at, RunID: s.runID, WasOver: known != nil && known.WasOver(day)}
-	rows, changes, diff := load.MergeDay(stored, read.rows, by)
-	p.Records, p.Changes = transform.Records(schema.SpendDaily, rows), changes
-	return true, diff, s.staged.PutDay(ctx, p)
+	p.Records, p.Changes, p.Stale = transform.Records(schema.SpendDaily, merged.Rows), merged.Changes, merged.Stale
+	return true, merged.Diff, s.staged.PutDay(ctx, p)
 }
