@@ -102,22 +102,24 @@ var diskTrouble = regexp.MustCompile(`(?i)no space left|could not (write|read|sy
 type tableLoad struct {
 	table *schema.Table
 	drop  string   // condition on the rows that go; empty: none
-	stale []string // files; of the rows that go, only those whose keys are in them do
+	stale []string // files with the keys of rows that go
 	files []string // absolute paths
 	only  string   // condition on the rows that come; empty: all of the files
 }
 
 func (l tableLoad) statements(fresh bool) (statements []string) {
 	if l.drop != "" && !fresh {
-		drop := "DELETE FROM " + l.table.SQLName() + " WHERE " + l.drop
-		if len(l.stale) > 0 {
-			var key []string
-			for _, name := range l.table.KeyNames() {
-				key = append(key, schema.Quote(name))
-			}
-			drop += fmt.Sprintf(" AND (%[1]s) IN (SELECT (%[1]s) FROM %[2]s)", strings.Join(key, ", "), readParquetSQL(l.stale))
+		statements = append(statements, "DELETE FROM "+l.table.SQLName()+" WHERE "+l.drop)
+	}
+	if len(l.stale) > 0 && !fresh {
+		// Nothing but the keys: with any other condition DuckDB takes the table for
+		// the smaller side and builds its hash table from it.
+		var same []string
+		for _, name := range l.table.KeyNames() {
+			same = append(same, fmt.Sprintf("t.%[1]s = stale.%[1]s", schema.Quote(name)))
 		}
-		statements = append(statements, drop)
+		statements = append(statements, fmt.Sprintf("DELETE FROM %s AS t USING %s AS stale WHERE %s",
+			l.table.SQLName(), readParquetSQL(l.stale), strings.Join(same, " AND ")))
 	}
 	if len(l.files) > 0 {
 		only := l.only

@@ -176,13 +176,18 @@ func (n *generation) moveStaged(path string) {
 	n.moves = append(n.moves, move{From: from, To: path})
 }
 
+// ownRows is the condition for the rows that this run has written.
+func (g *Staged) ownRows() string {
+	return schema.Quote("_run_id") + " = " + schema.QuoteText(g.runID)
+}
+
 // addDays takes in the proven days. What was staged of unproven ones is left
 // behind with the staging area.
 func (n *generation) addDays() {
 	account := n.g.store.account
-	whole, few := map[schema.Date]bool{}, map[schema.Date]bool{}
+	whole := map[schema.Date]bool{}
 	all := tableLoad{table: schema.SpendDaily.Table}
-	some := tableLoad{table: schema.SpendDaily.Table, only: schema.Quote("_run_id") + " = " + schema.QuoteText(n.g.runID)}
+	some := tableLoad{table: schema.SpendDaily.Table, only: n.g.ownRows()}
 	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
 		day := n.g.days[d]
 		p := day.proven
@@ -204,7 +209,7 @@ func (n *generation) addDays() {
 			n.put(path, day.part)
 			n.changed[d] = true
 			if day.few {
-				few[d], some.files = true, append(some.files, n.g.staged(path))
+				some.files = append(some.files, n.g.staged(path))
 			} else {
 				whole[d], all.files = true, append(all.files, n.g.staged(path))
 			}
@@ -229,10 +234,7 @@ func (n *generation) addDays() {
 		all.drop = daysSQL(account, "report_date", whole)
 		n.loads = append(n.loads, all)
 	}
-	if len(few) > 0 {
-		if len(some.stale) > 0 {
-			some.drop = daysSQL(account, "report_date", few)
-		}
+	if len(some.files) > 0 {
 		n.loads = append(n.loads, some)
 	}
 }
@@ -262,7 +264,9 @@ func (n *generation) addChanges() error {
 		}
 		info.Day = seen
 		n.put(path, info)
-		n.loads = append(n.loads, tableLoad{table: t.Table, drop: partCondition(t.Table, s.account, seen), files: []string{n.g.staged(path)}})
+		n.loads = append(n.loads, tableLoad{
+			table: t.Table, drop: partCondition(t.Table, s.account, seen) + " AND " + n.g.ownRows(), files: []string{n.g.staged(path)}, only: n.g.ownRows(),
+		})
 	}
 	return nil
 }
