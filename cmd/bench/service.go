@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,6 +20,17 @@ import (
 	"spendsync/schema"
 )
 
+// account is what the simulated service is about.
+type account struct{ campaigns, creatives, rowsPerDay, sources int } // creatives of each campaign
+
+// reportOf is an account whose report has so many rows, about. It has half as many
+// websites as rows a day: with fewer there is no room for the rows, as every
+// creative has one row of a website a day.
+func reportOf(rows, creatives int) account {
+	perCampaign, perDay := 10, rows/days
+	return account{campaigns: creatives / perCampaign, creatives: perCampaign, rowsPerDay: perDay, sources: max(200, perDay/2)}
+}
+
 // service is the simulated service in a process of its own.
 type service struct {
 	cmd           *exec.Cmd
@@ -31,11 +44,10 @@ type service struct {
 
 // startService starts adsim, which renders its pages before it answers, and asks
 // for every page once, so that nobody pays for the rendering.
-func startService(ctx context.Context, bin binaries, o options) (*service, error) {
-	perCampaign := 10
+func startService(ctx context.Context, bin binaries, a account) (*service, error) {
 	cmd := exec.CommandContext(ctx, bin.adsim, "-addr", "127.0.0.1:0", "-frozen", "-prerender", "-rate-limit", "-1",
-		"-campaigns", strconv.Itoa(max(1, o.creatives/perCampaign)), "-creatives", strconv.Itoa(perCampaign),
-		"-rows-per-day", strconv.Itoa(o.rows/days), "-sources", strconv.Itoa(max(200, o.rows/days/5)))
+		"-campaigns", strconv.Itoa(a.campaigns), "-creatives", strconv.Itoa(a.creatives),
+		"-rows-per-day", strconv.Itoa(a.rowsPerDay), "-sources", strconv.Itoa(a.sources))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -64,12 +76,17 @@ func startService(ctx context.Context, bin binaries, o options) (*service, error
 	s.report = values["SPENDSYNC_REPORT_URL"]
 	s.control = strings.TrimSuffix(s.report, "/report") + "/_sim"
 	s.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(values["SPENDSYNC_REPORT_USER"]+":"+values["SPENDSYNC_REPORT_PASSWORD"]))
-	return s, s.warm(ctx)
+	if err := s.warm(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
 }
 
-// spendsync is a run of the binary on this service.
-func (s *service) spendsync(ctx context.Context, bin binaries, store string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, bin.spendsync, args...)
+// spendsync is a run of the binary on this service, with as many requests a minute
+// as can be set.
+func (s *service) spendsync(ctx context.Context, binary, store string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(append(os.Environ(), s.env...), "SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
 	return cmd
 }
@@ -81,7 +98,7 @@ func (s *service) stop() {
 
 // warm asks for all pages once and picks the creative to restate.
 func (s *service) warm(ctx context.Context) error {
-	err := eachPage(ctx, s.report, s.authorization, func(_ string, page extract.Page[extract.SpendLine]) error {
+	return eachPage(ctx, s.report, s.authorization, func(_ string, page extract.Page[extract.SpendLine]) error {
 		s.rows += len(page.Items)
 		for _, l := range page.Items {
 			if s.creative != "" {
@@ -93,31 +110,53 @@ func (s *service) warm(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err == nil && s.creative == "" {
-		err = fmt.Errorf("no creative has spent anything")
-	}
-	return err
 }
 
 // restate changes one creative's numbers on every day.
 func (s *service) restate(ctx context.Context) error {
+	if s.creative == "" {
+		return fmt.Errorf("no creative has spent anything")
+	}
 	today := schema.DateOf(time.Now())
 	for d := today - schema.ReachDays; d < today; d++ {
-		body := fmt.Sprintf(`{"day":%q,"kind":"multiply","percent":101,"creative_id":%q}`, d, s.creative)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.control+"/restate", strings.NewReader(body))
-		if err != nil {
-			return err
-		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		text, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if resp.StatusCode >= 300 {
-			return fmt.Errorf("restating %s: %s %s", d, resp.Status, text)
+		restatement := map[string]any{"day": d.String(), "kind": "multiply", "percent": 101, "creative_id": s.creative}
+		if err := s.order(ctx, http.MethodPost, "/restate", restatement, nil); err != nil {
+			return fmt.Errorf("restating %s: %w", d, err)
 		}
 	}
 	// The service renders the changed pages now, not within a measurement.
 	return eachPage(ctx, s.report, s.authorization, func(string, extract.Page[extract.SpendLine]) error { return nil })
+}
+
+// order gives the service an order under its control and hands on the lines of the
+// answer.
+func (s *service) order(ctx context.Context, method, path string, body any, line func([]byte) error) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.control+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	switch {
+	case err != nil:
+		return err
+	case resp.StatusCode >= 300:
+		return fmt.Errorf("%s %s: %s %s", method, path, resp.Status, answer)
+	case line == nil:
+		return nil
+	}
+	for l := range bytes.Lines(answer) {
+		if err := line(l); err != nil {
+			return fmt.Errorf("%s %s: %w", method, path, err)
+		}
+	}
+	return nil
 }
