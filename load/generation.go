@@ -115,7 +115,7 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 		return false, nil
 	}
 	published := filepath.Join(s.dir, warehouseName)
-	if n.base.SchemaVersion != schema.Version || grownTooMuch(n.base) {
+	if n.base.SchemaVersion != schema.Version || grownTooMuch(n.base, n.dead) {
 		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes", n.base.Warehouse.Bytes)
 		return false, nil
 	}

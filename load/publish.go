@@ -73,6 +73,7 @@ type generation struct {
 	removes []string
 	loads   []tableLoad // of the tables of main, for a file that is carried forward
 	changed map[schema.Date]bool
+	dead    int64 // rows of the base's DuckDB file that others replace
 
 	newViews bool     // whether the views are other than those of the base
 	restored []string // damaged files that this generation brings back
@@ -199,6 +200,7 @@ func (n *generation) addDays() {
 			known = &Day{FirstReadAt: p.ReadAt}
 			n.acc.Days[d] = known
 		}
+		stored := known.Sums.Rows
 		known.ContentHash, known.Sums, known.Rounded = p.Hash, p.Sums, p.Rounded
 		if !p.Replayed {
 			known.LastReadAt, known.Control, known.RunID = p.ReadAt, p.Control, n.g.runID
@@ -212,6 +214,7 @@ func (n *generation) addDays() {
 				some.files = append(some.files, n.g.staged(path))
 			} else {
 				whole[d], all.files = true, append(all.files, n.g.staged(path))
+				n.dead += stored
 			}
 			if day.stale != "" {
 				some.stale = append(some.stale, day.stale)
@@ -391,12 +394,14 @@ const (
 	bloatFreeSize = 64 << 20
 )
 
-// grownTooMuch compares the published file with one built from nothing.
-func grownTooMuch(m *Manifest) bool {
+// grownTooMuch compares the published file with one built from nothing, once so many
+// of its rows are dead.
+func grownTooMuch(m *Manifest, dead int64) bool {
 	w := m.Warehouse
-	if w.Bytes < bloatFreeSize || w.BuiltRows == 0 {
+	if w.BuiltRows == 0 {
 		return false
 	}
-	fresh := float64(w.BuiltBytes) * float64(m.rows()) / float64(w.BuiltRows)
-	return float64(w.Bytes) > bloat*fresh
+	row := float64(w.BuiltBytes) / float64(w.BuiltRows)
+	will := float64(w.Bytes) + row*float64(dead)
+	return will >= bloatFreeSize && will > bloat*row*float64(m.rows())
 }

@@ -1,0 +1,29 @@
+package load
+
+import "testing"
+
+// TestGrownTooMuch lets the DuckDB file of a million rows, 100 bytes each when it was
+// built, grow by dead space: some is left behind, some is about to be.
+func TestGrownTooMuch(t *testing.T) {
+	const mb = 1_000_000
+	for name, c := range map[string]struct {
+		bytes, rows, dead int64
+		want              bool
+	}{
+		"as it was built":                     {100 * mb, mb, 0, false},
+		"nearly twice as large":               {170 * mb, mb, 0, false},
+		"twice as large":                      {190 * mb, mb, 0, true},
+		"twice as large, with twice the rows": {190 * mb, 2 * mb, 0, false},
+		"every row replaced":                  {100 * mb, mb, mb, true},
+		"half of the rows replaced":           {100 * mb, mb, mb / 2, false},
+		"half of the rows replaced again":     {150 * mb, mb, mb / 2, true},
+		"small, and all dead":                 {30 * mb, mb / 4, mb / 4, false},
+	} {
+		m := newManifest()
+		m.Accounts["acme"] = &Account{Files: map[string]*FileInfo{"x": {Kind: KindParquet, Rows: c.rows}}}
+		m.Warehouse.Bytes, m.Warehouse.BuiltBytes, m.Warehouse.BuiltRows = c.bytes, 100*mb, mb
+		if got := grownTooMuch(m, c.dead); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
