@@ -22,6 +22,9 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 		b.Reserve(len(rows))
 		switch b := b.(type) {
 		case *array.StringBuilder:
+			bytes := 0
+			appendColumn(nothing{}, c, rows, func(v string) { bytes += len(v) })
+			b.ReserveData(bytes)
 			appendColumn(b, c, rows, func(v string) { b.Append(v) })
 		case *array.Int64Builder:
 			appendColumn(b, c, rows, func(v int64) { b.UnsafeAppend(v) })
@@ -46,8 +49,13 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	return rec
 }
 
+// nothing takes the NULLs of a column that is only measured.
+type nothing struct{}
+
+func (nothing) AppendNull() {}
+
 // appendColumn walks one field of all rows. put must have room reserved.
-func appendColumn[T comparable, R any](b array.Builder, c Column, rows []R, put func(T)) {
+func appendColumn[T comparable, R any](b interface{ AppendNull() }, c Column, rows []R, put func(T)) {
 	for i := range rows {
 		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
 		if !c.Nullable {
