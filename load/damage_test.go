@@ -323,15 +323,17 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
+	lateEnd := `{"run":{"account_id":"acme","_run_id":"run2","exit_code":4,"published":true,"finished_at":"2027-01-01T00:00:00Z"}}` + "\n"
 	for name, c := range map[string]struct {
 		spoil  func(b []byte) []byte
 		duckdb bool
 		runs   string
+		end    string // exit code of the second run
 	}{
-		"a bit":                   {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, true, "rebuild\nrun1\nrun2"},
-		"cut":                     {func(b []byte) []byte { return b[:len(b)-100] }, true, "rebuild\nrun1\nrun2"},
-		"gone":                    {func([]byte) []byte { return nil }, true, "rebuild\nrun1\nrun2"},
-		"cut, and DuckDB is gone": {func(b []byte) []byte { return b[:len(b)-100] }, false, "rebuild\nrun1"},
+		"a bit":                   {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, true, "rebuild\nrun1\nrun2", "4"},
+		"cut":                     {func(b []byte) []byte { return b[:len(b)-len(lateEnd)-100] }, true, "rebuild\nrun1\nrun2", "0"},
+		"gone":                    {func([]byte) []byte { return nil }, true, "rebuild\nrun1\nrun2", "0"},
+		"cut, and DuckDB is gone": {func(b []byte) []byte { return b[:len(b)-100] }, false, "rebuild\nrun1", ""},
 	} {
 		dir := filepath.Join(quickDir(t), "data")
 		copyStore(t, st.after, dir)
@@ -342,6 +344,8 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 		if c.duckdb {
 			// A failed run that no generation holds yet.
 			b = append(b, `{"step":{"account_id":"acme","_run_id":"late"}}`+"\n"...)
+			// The second run went on after its generation, and failed.
+			b = append(b, lateEnd...)
 		} else if err := os.Remove(filepath.Join(dir, warehouseName)); err != nil {
 			t.Fatal(err)
 		}
@@ -357,6 +361,9 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 		checkScene(t, dir)
 		if got := query(t, dir, "SELECT _run_id FROM ops.run WHERE published ORDER BY 1"); got != c.runs {
 			t.Errorf("%s: runs = %s, want %s", name, got, c.runs)
+		}
+		if got := query(t, dir, "SELECT exit_code FROM ops.run WHERE _run_id = 'run2'"); got != c.end {
+			t.Errorf("%s: the second run ended with %q, want %q", name, got, c.end)
 		}
 	}
 }

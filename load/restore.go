@@ -243,9 +243,7 @@ func (n *generation) restoreLedger(ctx context.Context, conn *sql.Conn, d damage
 	if err != nil {
 		return err
 	}
-	for _, r := range known.runs {
-		told[r.RunID] = true
-	}
+	told.add(known.runs)
 	kept, unreadable := readableLines(old, told)
 	lines, err := encodeRuns(known)
 	if err != nil {
@@ -265,9 +263,9 @@ func (n *generation) restoreLedger(ctx context.Context, conn *sql.Conn, d damage
 
 // runsToldElsewhere are the runs of the account's other ledger files, as far as
 // these can be read.
-func (n *generation) runsToldElsewhere(d damagedFile) (map[string]bool, error) {
+func (n *generation) runsToldElsewhere(d damagedFile) (runsTold, error) {
 	s := n.g.store
-	told := map[string]bool{}
+	told := runsTold{}
 	for path := range n.next.Accounts[d.account].Ledger {
 		if path == d.Path {
 			continue
@@ -281,16 +279,32 @@ func (n *generation) runsToldElsewhere(d damagedFile) (map[string]bool, error) {
 		if err != nil {
 			continue // damaged too, and written again by itself
 		}
-		for _, r := range rows.runs {
-			told[r.RunID] = true
-		}
+		told.add(rows.runs)
 	}
 	return told, nil
 }
 
+// runsTold are the ends of the runs that some lines tell of. A run may have several
+// lines, of which the last counts.
+type runsTold map[string]schema.Instant
+
+func (t runsTold) add(runs []schema.Run) {
+	for _, r := range runs {
+		t[r.RunID] = max(t[r.RunID], r.FinishedAt)
+	}
+}
+
+func (t runsTold) has(runID string) bool {
+	_, ok := t[runID]
+	return ok
+}
+
+// hasEnd says whether they tell of the run up to the end that this line tells of.
+func (t runsTold) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID] >= r.FinishedAt }
+
 // ledgerOfDuckDB are the account's runs in DuckDB with what belongs to them, but
 // for some.
-func (n *generation) ledgerOfDuckDB(ctx context.Context, conn *sql.Conn, account string, but map[string]bool) (rows ledgerRows, err error) {
+func (n *generation) ledgerOfDuckDB(ctx context.Context, conn *sql.Conn, account string, but runsTold) (rows ledgerRows, err error) {
 	if rows.runs, err = opsRows(ctx, conn, schema.Runs, account); err != nil {
 		return rows, err
 	}
@@ -300,9 +314,9 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, conn *sql.Conn, account
 	if rows.entities, err = opsRows(ctx, conn, schema.EntityReads, account); err != nil {
 		return rows, err
 	}
-	rows.runs = slices.DeleteFunc(rows.runs, func(r schema.Run) bool { return but[r.RunID] })
-	rows.steps = slices.DeleteFunc(rows.steps, func(r schema.Step) bool { return but[r.RunID] })
-	rows.entities = slices.DeleteFunc(rows.entities, func(r schema.EntityRead) bool { return but[r.RunID] })
+	rows.runs = slices.DeleteFunc(rows.runs, but.hasEnd)
+	rows.steps = slices.DeleteFunc(rows.steps, func(r schema.Step) bool { return but.has(r.RunID) })
+	rows.entities = slices.DeleteFunc(rows.entities, func(r schema.EntityRead) bool { return but.has(r.RunID) })
 	return rows, nil
 }
 
@@ -341,17 +355,17 @@ func encodeRuns(rows ledgerRows) ([]byte, error) {
 	return lines, nil
 }
 
-// readableLines are the lines of a ledger file that can be read and do not tell of
-// the given runs, and how many cannot be read.
-func readableLines(b []byte, but map[string]bool) (kept []byte, unreadable int) {
+// readableLines are the lines of a ledger file that can be read and tell of other runs
+// than the given ones, or of a later end of one, and how many cannot be read.
+func readableLines(b []byte, but runsTold) (kept []byte, unreadable int) {
 	for line := range strings.Lines(string(b)) {
 		rows, err := decodeLedger("", []byte(line))
 		switch {
 		case err != nil:
 			unreadable++
-		case len(rows.runs) > 0 && !but[rows.runs[0].RunID],
-			len(rows.steps) > 0 && !but[rows.steps[0].RunID],
-			len(rows.entities) > 0 && !but[rows.entities[0].RunID]:
+		case len(rows.runs) > 0 && !but.hasEnd(rows.runs[0]),
+			len(rows.steps) > 0 && !but.has(rows.steps[0].RunID),
+			len(rows.entities) > 0 && !but.has(rows.entities[0].RunID):
 			kept = append(kept, strings.TrimSuffix(line, "\n")+"\n"...)
 		}
 	}
