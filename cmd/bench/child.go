@@ -33,6 +33,8 @@ func runChild(name string, args []string) error {
 		return decodePages(args[0], spellApart)
 	case "duckdb":
 		return loadWithDuckDB(args[0], args[1])
+	case "history":
+		return runHistory(args[0], args[1], args[2])
 	}
 	return fmt.Errorf("no child %q", name)
 }

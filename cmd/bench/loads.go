@@ -57,11 +57,7 @@ func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error 
 			return err
 		}
 	}
-	child := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, b.bin.self, args...)
-		cmd.Env = append(os.Environ(), childVariable+"="+name)
-		return cmd
-	}
+	child := func(name string, args ...string) *exec.Cmd { return b.child(ctx, name, args...) }
 	spendsync := func(args ...string) *exec.Cmd { return s.spendsync(ctx, b.bin.spendsync, store, args...) }
 	sync := func(env ...string) *exec.Cmd {
 		cmd := spendsync("sync")

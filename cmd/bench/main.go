@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -103,6 +104,13 @@ type bench struct {
 	options        options
 	bin            binaries
 	stdout, stderr io.Writer // the results, and what is going on
+}
+
+// child is this binary as one of the processes that are measured.
+func (b *bench) child(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, b.bin.self, args...)
+	cmd.Env = append(os.Environ(), childVariable+"="+name)
+	return cmd
 }
 
 func (b *bench) say(format string, args ...any) { fmt.Fprintf(b.stderr, format+"\n", args...) }

@@ -59,7 +59,7 @@ begun AS (
   ASOF JOIN main.calendar AS k ON k.account_id = s.account_id AND s.seen_at >= k.starts_at
   UNION ALL
   SELECT s.account_id, s.campaign_id, min(s.report_date) AS report_date
-  FROM spend AS s
+  FROM main.spend_daily AS s
   GROUP BY s.account_id, s.campaign_id
 ),
 campaign AS (
