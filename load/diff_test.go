@@ -161,7 +161,7 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	}
 	sync()
 	random := rand.New(rand.NewPCG(6, 11))
-	for range 8 {
+	for range 5 {
 		for d := range days {
 			for range []int{0, 1, 3, 30}[random.IntN(4)] {
 				switch i := random.IntN(len(days[d])); random.IntN(4) {
