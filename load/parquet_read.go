@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -23,11 +22,11 @@ func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
 }
 
 func readRows[R any](d disk, path string, t schema.TableOf[R]) (rows []R, err error) {
-	for rec, err := range d.records(path, t.Table, math.MaxInt) {
+	for rec, err := range d.records(path, t.Table) {
 		if err != nil {
 			return nil, err
 		}
-		// The record lives in garbage-collected memory: the rows may keep its texts.
+		// Records live in garbage-collected memory: the rows may keep their texts.
 		if rows, err = t.AppendRows(rows, rec); err != nil {
 			return nil, err
 		}
@@ -40,7 +39,7 @@ func readRows[R any](d disk, path string, t schema.TableOf[R]) (rows []R, err er
 func readBatches[R any](d disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		var rows []R
-		for rec, err := range d.records(path, t.Table, valuesPerBatch) {
+		for rec, err := range d.records(path, t.Table) {
 			if err == nil {
 				rows, err = t.AppendRows(rows[:0], rec)
 			}
@@ -55,9 +54,9 @@ func readBatches[R any](d disk, path string, t schema.TableOf[R]) iter.Seq2[[]R,
 	}
 }
 
-// records reads a Parquet file of ours back into Arrow records of at most n rows,
+// records reads a Parquet file of ours back into Arrow records of some thousand rows,
 // each the loop body's alone. Nothing follows an error.
-func (d disk) records(path string, t *schema.Table, n int) iter.Seq2[arrow.Record, error] {
+func (d disk) records(path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		opened, err := d.open(path)
 		if err != nil {
@@ -71,7 +70,7 @@ func (d disk) records(path string, t *schema.Table, n int) iter.Seq2[arrow.Recor
 			return
 		}
 		f := &watchedFile{file: opened}
-		for rec, err := range parseRecords(f, path, info.Size(), t, n) {
+		for rec, err := range parseRecords(f, path, info.Size(), t) {
 			if err != nil && f.err != nil {
 				err = storage(f.err)
 			}
@@ -96,7 +95,7 @@ func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table, n int) iter.Seq2[arrow.Record, error] {
+func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		p, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 		if err != nil {
@@ -118,7 +117,7 @@ func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table, n int
 		}
 		values := make([]parquet.Value, min(valuesPerBatch, max(1, p.NumRows())))
 		for left := p.NumRows(); left > 0; {
-			rows := min(left, int64(n))
+			rows := min(left, valuesPerBatch)
 			left -= rows
 			rec, err := nextRecord(columns, t, path, rows, values, left == 0)
 			if err != nil {

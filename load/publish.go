@@ -212,12 +212,12 @@ func (n *generation) addDays() {
 			n.changed[d] = true
 			if day.few {
 				some.files = append(some.files, n.g.staged(path))
+				if day.stale != "" {
+					some.stale = append(some.stale, day.stale)
+				}
 			} else {
 				whole[d], all.files = true, append(all.files, n.g.staged(path))
 				n.dead += stored
-			}
-			if day.stale != "" {
-				some.stale = append(some.stale, day.stale)
 			}
 		}
 		if day.part != nil && !p.Replayed {

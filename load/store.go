@@ -259,8 +259,8 @@ func (s *Store) dropDeadStaging() error {
 
 // StoredDay reads the rows of a day as they are published, in key order, some
 // thousand at a time. The slice is the loop body's alone; a row that is kept holds on
-// to the texts of all that came with it. It refuses a file that is not what the manifest says before it gives any row of it; nothing
-// follows an error.
+// to the texts of all that came with it. A file that is not what the manifest says is
+// refused before any row of it is given; nothing follows an error.
 func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
 		path := partPath(schema.SpendDaily.Table, s.account, day)

@@ -189,7 +189,7 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 // count reads a file to its end and compares how many rows it has.
 func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
 	n := int64(0)
-	for rec, err := range v.opts.disk.records(filepath.Join(v.dir, path), t, valuesPerBatch) {
+	for rec, err := range v.opts.disk.records(filepath.Join(v.dir, path), t) {
 		if err != nil {
 			return countRows(path, info, 0, err)
 		}

@@ -23,19 +23,19 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 		switch b := b.(type) {
 		case *array.StringBuilder:
 			bytes := 0
-			appendColumn(nothing{}, c, rows, func(v string) { bytes += len(v) })
+			appendColumn(c, rows, func() {}, func(v string) { bytes += len(v) })
 			b.ReserveData(bytes)
-			appendColumn(b, c, rows, func(v string) { b.Append(v) })
+			appendColumn(c, rows, b.AppendNull, func(v string) { b.Append(v) })
 		case *array.Int64Builder:
-			appendColumn(b, c, rows, func(v int64) { b.UnsafeAppend(v) })
+			appendColumn(c, rows, b.AppendNull, func(v int64) { b.UnsafeAppend(v) })
 		case *array.Decimal128Builder:
-			appendColumn(b, c, rows, func(v Money) { b.UnsafeAppend(decimal128.FromI64(int64(v))) })
+			appendColumn(c, rows, b.AppendNull, func(v Money) { b.UnsafeAppend(decimal128.FromI64(int64(v))) })
 		case *array.Date32Builder:
-			appendColumn(b, c, rows, func(v Date) { b.UnsafeAppend(arrow.Date32(v)) })
+			appendColumn(c, rows, b.AppendNull, func(v Date) { b.UnsafeAppend(arrow.Date32(v)) })
 		case *array.TimestampBuilder:
-			appendColumn(b, c, rows, func(v Instant) { b.UnsafeAppend(arrow.Timestamp(v)) })
+			appendColumn(c, rows, b.AppendNull, func(v Instant) { b.UnsafeAppend(arrow.Timestamp(v)) })
 		case *array.BooleanBuilder:
-			appendColumn(b, c, rows, func(v bool) { b.UnsafeAppend(v) })
+			appendColumn(c, rows, b.AppendNull, func(v bool) { b.UnsafeAppend(v) })
 		default:
 			panic(fmt.Sprintf("schema: no builder for %s", t.Arrow.Field(i).Type))
 		}
@@ -49,13 +49,8 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	return rec
 }
 
-// nothing takes the NULLs of a column that is only measured.
-type nothing struct{}
-
-func (nothing) AppendNull() {}
-
-// appendColumn walks one field of all rows. put must have room reserved.
-func appendColumn[T comparable, R any](b interface{ AppendNull() }, c Column, rows []R, put func(T)) {
+// appendColumn walks one field of all rows. null and put must have room reserved.
+func appendColumn[T comparable, R any](c Column, rows []R, null func(), put func(T)) {
 	for i := range rows {
 		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
 		if !c.Nullable {
@@ -63,7 +58,7 @@ func appendColumn[T comparable, R any](b interface{ AppendNull() }, c Column, ro
 		} else if n := (*Null[T])(field); n.Valid {
 			put(n.V)
 		} else {
-			b.AppendNull()
+			null()
 		}
 	}
 }

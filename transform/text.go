@@ -20,8 +20,7 @@ const (
 // received as, and remembers that it was checked. The million rows of a day
 // name a few hundred campaigns and a few thousand sources: with one Interner for
 // them they cost a pointer each, and one that goes from day to day need not learn
-// them again. It is not safe for concurrent use; the rows made
-// with it are.
+// them again. It is not safe for concurrent use; the rows made with it are.
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
-
-	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load"
 	"spendsync/schema"
@@ -119,7 +116,7 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 			return err
 		}
 		err = staged.PutDay(ctx, load.ProvenDay{
-			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: load.HashDay(rows), Sums: sums, Records: records(rows),
+			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: load.HashDay(rows), Sums: sums, Records: transform.Records(schema.SpendDaily, rows),
 		})
 		if err != nil {
 			return err
@@ -129,10 +126,6 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 		return schema.Run{AccountID: "default", Command: "sync", StartedAt: schema.InstantOf(at), FinishedAt: schema.InstantOf(at), Generation: o.Generation, Published: true, Version: "bench", RunID: run}
 	}})
 	return err
-}
-
-func records(rows []schema.Spend) iter.Seq[arrow.Record] {
-	return transform.Records(schema.SpendDaily, rows)
 }
 
 // historyDay is a day with the shape of a real one: few campaigns, some

@@ -34,7 +34,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"syscall"
 )
 
@@ -86,8 +85,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	printResults(stdout, growth(loads))
 	if o.history > 0 {
-		perDay := slices.Concat(sizes{usualRows}, o.rows)[len(o.rows)] / days
-		if err := b.history(ctx, perDay); err != nil {
+		rows := usualRows
+		if len(o.rows) > 0 {
+			rows = o.rows[len(o.rows)-1]
+		}
+		if err := b.history(ctx, rows/days); err != nil {
 			return fmt.Errorf("history: %w", err)
 		}
 	}

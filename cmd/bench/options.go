@@ -42,7 +42,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.Var(&o.campaigns, "campaigns", "sizes of an account, in campaigns, whose settings are read twice: 50,1000")
 	f.BoolVar(&o.waits, "waits", false, "with -campaigns: wait as the limit of 120 requests a minute has it; 1,000 campaigns then take over half an hour a turn")
 	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
-	f.IntVar(&o.creatives, "creatives", 100, "creatives in the account of -rows; one of them is restated, so a share of 1/creatives of the rows")
+	f.IntVar(&o.creatives, "creatives", 100, "creatives in the account of -rows; one of them is restated")
 	f.StringVar(&o.dir, "dir", "", "folder for what is measured (default: a temporary one, removed at the end)")
 	if err := f.Parse(args); err != nil {
 		return o, err
