@@ -332,6 +332,56 @@ func TestPublish_MournsALostDayOnce(t *testing.T) {
 	}
 }
 
+// TestPublish_WithoutTheSettingsThatSpoilIt: days that are staged beside settings which
+// cannot be published are published without them.
+func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
+	st, r := scene(t), sceneSecond()
+	dir := filepath.Join(quickDir(t), "store")
+	copyStore(t, st.before, dir)
+	o := sceneOptions(disk{lazyFiles{}})
+	o.Now = func() time.Time { return r.at }
+	s, err := Open(t.Context(), dir, "acme", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	g, err := s.Begin(r.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Discard()
+	if err := r.stage(t.Context(), s, g); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(g.staged(partPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Publish(t.Context(), r.publication()); err == nil {
+		t.Fatal("a file that is no Parquet was published")
+	}
+	if got := whole(t, dir); got != contentOf(t, st.was) {
+		t.Errorf("after the refusal the store has\n%s", got)
+	}
+	g.DropSettings()
+	m, err := g.Publish(t.Context(), r.publication())
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkScene(t, dir)
+	was, is, got := st.was.Accounts["acme"], st.is.Accounts["acme"], m.Accounts["acme"]
+	for d, want := range is.Days {
+		if k := got.Days[d]; k == nil || k.ContentHash != want.ContentHash || k.Sums != want.Sums {
+			t.Errorf("%s: %+v, want %+v", d, k, want)
+		}
+	}
+	for _, table := range []*schema.Table{schema.CampaignHistory.Table, schema.AccountLimits.Table} {
+		path := partPath(table, "acme", 0)
+		if got.Files[path].SHA256 != was.Files[path].SHA256 {
+			t.Errorf("%s is not as it was", path)
+		}
+	}
+}
+
 func TestOpen_RefusesASecondRun(t *testing.T) {
 	dir := t.TempDir()
 	first, err := Open(t.Context(), dir, "acme", Options{})

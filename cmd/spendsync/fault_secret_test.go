@@ -222,7 +222,7 @@ func TestSecret_TheCanaryIsHeard(t *testing.T) {
 	w := inProcess(t, nil)
 	w.env["ACCOUNT"] = "cAn4ry"
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks, settingsWait: w.settingsWait}
 	if a.run(context.Background(), []string{"sync"}); !strings.Contains(errOut.String(), "cAn4ry") {
 		t.Errorf("stderr: %s", errOut.String())
 	}

@@ -103,7 +103,7 @@ func later(t *testing.T, edit ...func(*adsim.Config)) *world {
 func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 	w.t.Helper()
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks, settingsWait: w.settingsWait}
 	code = a.run(w.t.Context(), args)
 	w.wantNoCanary(strings.Join(args, " "), out.String()+errOut.String())
 	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")

@@ -69,7 +69,7 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 	last := lines[len(lines)-1]
 	for key, want := range map[string]any{
 		"exit_code": 0.0, "level": "INFO", "command": "sync", "account": "acme", "days_proven": 33.0, "days_complete": 32.0, "days_missing": 0.0,
-		"generation": 2.0, "newest_complete_day": (w.today() - 1).String(), "failures": 0.0, "retries": 1.0,
+		"generation": 1.0, "newest_complete_day": (w.today() - 1).String(), "failures": 0.0, "retries": 1.0,
 	} {
 		if last[key] != want {
 			t.Errorf("%s = %v, want %v", key, last[key], want)

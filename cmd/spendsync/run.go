@@ -30,6 +30,7 @@ type app struct {
 	transport      http.RoundTripper // to both interfaces; nil: the network
 	giveUp         func(code int)    // ends the process; nil: nobody but run itself ends a command
 	blanks         *load.Blanks      // nil: every warehouse is made from nothing
+	settingsWait   time.Duration     // how long the report's numbers wait for the settings; 0: [settingsWait]
 
 	cfg    *config
 	log    *slog.Logger

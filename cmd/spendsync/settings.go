@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,29 +71,36 @@ func (s *syncer) refuseOtherAccount(ctx context.Context) error {
 		errOtherAccount, s.app.cfg.Account, pinned, who.account, envPrefix)
 }
 
-// copySettings reads the settings and publishes their history, as a generation of
-// its own unless the report waits for it. Whatever fails here is named, and the
+// settingsWait is how long the report's numbers, once they are ready, wait for the
+// settings: one generation costs little more than one of the report alone.
+const settingsWait = 5 * time.Second
+
+// copySettings reads the settings and publishes their history and the report, as one
+// generation unless the settings take long. Whatever fails here is named, and the
 // rest is stored. The error is of a run that has published nothing.
-func (s *syncer) copySettings(ctx, publishing context.Context, report schema.Run) (schema.Run, error) {
+func (s *syncer) copySettings(ctx, publishing context.Context) (schema.Run, error) {
 	n := &snapshot{
-		s: s, api: s.api, full: s.app.full, listed: map[string]bool{}, stubs: map[string]bool{}, known: map[string]bool{},
+		s: s, api: s.api, full: s.app.full, before: s.store.Account().Settled, slow: make(chan struct{}),
+		listed: map[string]bool{}, stubs: map[string]bool{}, known: map[string]bool{},
 		whole: map[string]bool{}, read: map[[2]string]bool{}, bids: map[string]bool{},
 	}
-	s.snapshot = n
 	row, err := n.run(ctx, publishing)
-	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
-	if err == nil {
-		return row, nil
+	if err == nil || n.unreported {
+		return row, err
 	}
+	s.snapshot = n
+	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
 	s.tally.failures = append(s.tally.failures, n.failures...)
 	s.tally.failures = append(s.tally.failures, failure{"settings", err})
-	if s.waits {
-		if n.publishing {
-			return row, err
+	if !s.reported {
+		switch codeOf(err) {
+		case exitStorage, exitLocked, exitStopped:
+			if n.publishing {
+				return row, err // so would the report by itself
+			}
 		}
 		s.staged.DropSettings()
-		var failed error
-		if report, failed = s.publishReport(publishing); failed != nil {
+		if row, failed := s.publishReport(publishing); failed != nil {
 			return row, failed
 		}
 	}
@@ -102,11 +110,15 @@ func (s *syncer) copySettings(ctx, publishing context.Context, report schema.Run
 		code = s.tally.settingsCode(s.outlook, code)
 		row.ExitCode, row.Outcome = int64(code), exitInfo(code).means
 	}
-	row.Generation = report.Generation
+	s.record(row)
+	return row, nil
+}
+
+// record writes the end of a run whose generation stands to the ledger.
+func (s *syncer) record(row schema.Run) {
 	if err := s.store.RecordFailure(row, nil); err != nil {
 		s.app.log.Warn("the run's end could not be written to the ledger", "error", err)
 	}
-	return row, nil
 }
 
 // run reads, lays over the history, and publishes.
@@ -123,48 +135,97 @@ func (n *snapshot) run(ctx, publishing context.Context) (row schema.Run, err err
 	case s.store.Account().Pinned != "" && who.account != s.store.Account().Pinned:
 		return row, fmt.Errorf("%w: %q", errOtherAccount, who.account)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	reading := make(chan struct{})
+	go func() {
+		defer close(reading)
+		n.readAll(ctx, who)
+	}()
+	if n.takesLong(reading) {
+		if row, err = s.publishReport(publishing); err != nil {
+			n.unreported = true
+			cancel()
+			<-reading
+			return row, err
+		}
+		s.reported = true
+		<-reading
+		if ctx.Err() != nil {
+			s.tally.stopped = true
+			row = s.publishedRow(s.outlook)
+			s.record(row)
+			return row, nil
+		}
+	}
+	s.snapshot = n
 	staged := s.staged
-	if !s.waits {
+	if s.reported {
 		if staged, err = s.store.Begin(s.runID); err != nil {
 			return row, err
 		}
 		defer staged.Discard()
 	}
-	var account sync.WaitGroup
-	var money *accountRead
-	account.Go(func() {
-		_ = s.app.traced(ctx, "read account", func(ctx context.Context) error { money = n.readAccount(ctx, who); return nil })
-	})
-	_ = s.app.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
-	account.Wait()
-	if n.at == 0 {
-		n.at = schema.InstantOf(s.app.now())
-	}
 	if err := s.app.traced(ctx, "stage settings", func(context.Context) error { return n.stage(staged) }); err != nil {
 		return row, err
 	}
-	if money != nil {
-		if err := n.stageAccount(staged, money); err != nil {
+	if n.money != nil {
+		if err := n.stageAccount(staged, n.money); err != nil {
 			return row, err
 		}
 	}
 	staged.PinAccount(who.account)
 	staged.PutSettled(n.settledCampaigns())
 	s.tally.failures = append(s.tally.failures, n.failures...)
+	n.failures = nil // they have been handed over
 	s.tally.stopped = s.tally.stopped || ctx.Err() != nil
 	n.publishing = true
-	err = s.app.traced(publishing, "publish settings", func(ctx context.Context) (err error) {
+	what := "publish"
+	if s.reported {
+		what = "publish settings"
+	}
+	err = s.app.traced(publishing, what, func(ctx context.Context) (err error) {
 		row, err = n.publish(ctx, staged)
 		return err
 	})
-	n.failures = nil // they have been handed over
 	return row, err
+}
+
+// takesLong waits for the settings, and gives up once they hold the report's numbers
+// back for too long, or are known to.
+func (n *snapshot) takesLong(reading <-chan struct{}) bool {
+	if n.s.nothingNew() {
+		<-reading
+		return false
+	}
+	enough := time.NewTimer(cmp.Or(n.s.app.settingsWait, settingsWait))
+	defer enough.Stop()
+	select {
+	case <-reading:
+		return false
+	case <-n.slow:
+	case <-enough.C:
+	}
+	return true
+}
+
+// readAll reads what there is to be read. What fails is noted.
+func (n *snapshot) readAll(ctx context.Context, who identity) {
+	var account sync.WaitGroup
+	account.Go(func() {
+		_ = n.s.app.traced(ctx, "read account", func(ctx context.Context) error { n.money = n.readAccount(ctx, who); return nil })
+	})
+	_ = n.s.app.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
+	account.Wait()
+	if n.at == 0 {
+		n.at = schema.InstantOf(n.s.app.now())
+	}
 }
 
 // publish makes a generation of the settings, and of the report if that has waited.
 func (n *snapshot) publish(ctx context.Context, staged *load.Staged) (row schema.Run, err error) {
 	s := n.s
-	if s.waits {
+	if !s.reported {
 		return s.publish(ctx, staged, n.entities)
 	}
 	_, err = staged.Publish(ctx, load.Publication{
@@ -202,7 +263,7 @@ func (s *syncer) warnOfKey() (expires schema.Null[schema.Instant]) {
 func (n *snapshot) settledCampaigns() []string {
 	if !n.listing.Complete {
 		// What is not listed is not known to be otherwise.
-		return append(n.settled, n.s.store.Account().Settled...)
+		return append(n.settled, n.before...)
 	}
 	return n.settled
 }

@@ -434,10 +434,27 @@ func TestSettings_StubsForWhatOnlyTheReportKnows(t *testing.T) {
 	}
 }
 
-// TestSettings_KilledInTheMiddle kills a run -9 while it reads the settings: the
-// report's generation stands, and the next run completes.
+// TestSettings_SlowOnesHoldNoNumberBack: settings that take long are a generation of
+// their own, after the report's.
+func TestSettings_SlowOnesHoldNoNumberBack(t *testing.T) {
+	w := newWorld(t)
+	w.settingsWait = 1
+	r := w.summary(w.must("sync", "--json"))
+	if r.Generation != 2 || r.CampaignsRead == 0 {
+		t.Errorf("generation %d, settings of %d campaigns", r.Generation, r.CampaignsRead)
+	}
+	if got := w.ask("SELECT exit_code, generation FROM ops.run"); got != "0|2" {
+		t.Errorf("the ledger has %s", got)
+	}
+	w.checkTruth()
+	w.checkSettings()
+}
+
+// TestSettings_KilledInTheMiddle kills a run -9 while it waits for settings that never
+// come: the report's generation stands, and the next run completes.
 func TestSettings_KilledInTheMiddle(t *testing.T) {
 	w := newWorld(t)
+	w.env["HTTP_TIMEOUT"] = "10m"
 	w.service.Fail(adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/*/sources"})
 	cmd := w.start(t.Context(), "sync")
 	if err := cmd.Start(); err != nil {
@@ -447,6 +464,10 @@ func TestSettings_KilledInTheMiddle(t *testing.T) {
 		return slices.ContainsFunc(w.service.Requests(), func(r adsim.Request) bool { return strings.HasSuffix(r.Path, "/sources") })
 	}
 	for !reached() {
+		time.Sleep(time.Millisecond)
+	}
+	published := func() bool { _, err := load.ReadManifest(w.dir); return err == nil }
+	for deadline := time.Now().Add(hang); !published() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	cmd.Process.Kill()

@@ -27,7 +27,11 @@ type snapshot struct {
 	at    schema.Instant
 	full  bool // read archived campaigns again, too
 
-	publishing bool // all is read and laid over the history
+	before     []string      // campaigns that were settled before this run
+	slow       chan struct{} // closed when the reading is known to take long
+	publishing bool          // all is read and laid over the history
+	unreported bool          // the report could not be published while this was read
+	money      *accountRead
 
 	listing extract.Listing
 	listed  map[string]bool
@@ -100,10 +104,9 @@ func (n *snapshot) readSettings(ctx context.Context) {
 		n.fail("listing", "campaigns", "incomplete", errors.New(n.listing.Why))
 	}
 	var due []extract.Entity
-	known := s.store.Account().Settled
 	for _, e := range n.listing.Entities {
 		n.listed[e.ID] = true
-		if _, settled := slices.BinarySearch(known, e.ID); settled && !n.full && transform.Archived(e) {
+		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.full && transform.Archived(e) {
 			n.skipped++
 			n.settled = append(n.settled, e.ID)
 			continue
@@ -112,6 +115,9 @@ func (n *snapshot) readSettings(ctx context.Context) {
 	}
 	s.app.log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.skipped,
 		"requests", 3*len(due), "requests_saved", 3*n.skipped, "at_least", n.atLeast(3*len(due)).String())
+	if n.atLeast(3*len(due)) > 0 {
+		close(n.slow)
+	}
 	bar := s.app.screen.progress("campaigns", len(due))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"spendsync/extract"
 	"spendsync/load"
@@ -13,6 +14,32 @@ import (
 
 // maxReads is how often a day is read before it counts as unproven.
 const maxReads = 3
+
+// desk is what a day is worked on with, and leaves behind for the next: the texts that
+// its rows name, as the next day's will, and the room that its rows took. Fresh memory
+// costs more than filling it.
+type desk struct {
+	intern *transform.Interner
+	rows   []schema.Spend
+}
+
+func (s *syncer) freeDesk() *desk {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.desks) - 1
+	if last < 0 {
+		return &desk{intern: transform.NewInterner()}
+	}
+	on := s.desks[last]
+	s.desks = s.desks[:last]
+	return on
+}
+
+func (s *syncer) leave(on *desk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.desks = append(s.desks, on)
+}
 
 // dayRead is one read of a day whose pages add up.
 type dayRead struct {
@@ -34,7 +61,9 @@ func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
 		AccountID: s.app.cfg.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(s.app.now()), RunID: s.runID,
 	}
-	read, err := s.proveDay(ctx, d.Day, &step)
+	on := s.freeDesk()
+	defer s.leave(on)
+	read, err := s.proveDay(ctx, d.Day, on, &step)
 	var diff load.DayDiff
 	changed := false
 	if err == nil {
@@ -98,11 +127,11 @@ func (s *syncer) addRead(step *schema.Step, read *dayRead, diff load.DayDiff) {
 
 // proveDay reads a day until one read adds up: three times at most. An answer
 // that would empty the day or much of it must come twice.
-func (s *syncer) proveDay(ctx context.Context, day schema.Date, step *schema.Step) (*dayRead, error) {
+func (s *syncer) proveDay(ctx context.Context, day schema.Date, on *desk, step *schema.Step) (*dayRead, error) {
 	suspect := ""
 	for {
 		step.Attempts++
-		read, err := s.readDay(ctx, day, suspect != "", s.known(day, step.Attempts))
+		read, err := s.readDay(ctx, day, on, suspect != "", s.known(day, step.Attempts))
 		var unproven *extract.UnprovenError
 		switch {
 		case errors.As(err, &unproven):
@@ -140,11 +169,11 @@ func suspicious(known *load.Day, now load.Sums) bool {
 
 // readDay reads all pages of a day once and proves them: by the pages themselves,
 // by unique keys, and by the service's own total where there is one.
-func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool, known *extract.Known) (*dayRead, error) {
+func (s *syncer) readDay(ctx context.Context, day schema.Date, on *desk, freshTotal bool, known *extract.Known) (*dayRead, error) {
 	read := &dayRead{at: schema.InstantOf(s.app.now())}
 	c := transform.SpendContext{Account: s.app.cfg.Account, RunID: s.runID, Day: day, SeenAt: read.at}
-	intern := s.interners.Get().(*transform.Interner)
-	defer s.interners.Put(intern)
+	read.rows = on.rows[:0]
+	defer func() { on.rows = read.rows[:0] }()
 	for page, err := range s.report.Spend(ctx, day, s.app.cfg.PageSize, known) {
 		if err != nil {
 			return nil, err
@@ -153,12 +182,12 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, freshTotal bool, 
 		if page.Same {
 			return s.readSame(ctx, read, day, page.Pages, freshTotal)
 		}
-		if read.rows == nil {
+		if len(read.rows) == 0 {
 			// A total is only a claim so far: it reserves a page or two, no more.
-			read.rows = make([]schema.Spend, 0, min(page.Total, 1<<17))
+			read.rows = slices.Grow(read.rows, int(min(page.Total, 1<<17)))
 		}
 		before, rounded := len(read.rows), 0
-		if read.rows, rounded, err = transform.AppendSpend(read.rows, page, c, intern); err != nil {
+		if read.rows, rounded, err = transform.AppendSpend(read.rows, page, c, on.intern); err != nil {
 			return nil, err
 		}
 		rows := len(read.rows) - before

@@ -14,14 +14,14 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
-	"spendsync/transform"
 )
 
 func (a *app) syncCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
-		Long: "Reads the days of the spend report that the plan names, proves each complete, and publishes them as one generation.\n" +
-			"Then reads the settings of the account, its campaigns, creatives and sources, and publishes their history as the next.\n" +
+		Long: "Reads the days of the spend report that the plan names and proves each complete, then reads the settings of the\n" +
+			"account, its campaigns, creatives and sources, and publishes all as one generation. Settings that take long hold no\n" +
+			"number back: the report is published first then, and they are the next generation.\n" +
 			"Run it as often as you like: it reads young days every time and the others once in " + envPrefix + "REREAD_AFTER.\n\n" +
 			"Exit codes:\n\n" + exitTable(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
@@ -89,15 +89,14 @@ type syncer struct {
 	bar    *progress
 
 	identity func() (identity, error) // whom the key acts for; waits for the answer
-	waits    bool                     // the report's generation is that of the settings
+	reported bool                     // the report is published, without the settings
 	snapshot *snapshot                // nil until the settings are read
 	versions int64                    // of settings, written by this run
 	outlook  load.Outlook             // of the report's generation
 	noTotals sync.Once                // the failure to ask for totals is told once
-	// interners go from day to day, whose rows name the same campaigns and sources.
-	interners sync.Pool
 
-	mu    sync.Mutex // guards what the days tell
+	mu    sync.Mutex // guards what the days tell and leave behind
+	desks []*desk    // that no day is worked on at
 	tally tally
 	steps []schema.Step
 	seen  []schema.UnknownField
@@ -137,7 +136,6 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	publishing, release := a.publishing(ctx)
 	defer release()
 	s := &syncer{app: a, runID: a.runID, cmd: command, start: a.now(), report: report, api: api, store: store, plan: p}
-	s.interners.New = func() any { return transform.NewInterner() }
 	if s.staged, err = store.Begin(s.runID); err != nil {
 		return err
 	}
@@ -157,21 +155,17 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	if err := s.refuseClockAhead(); err != nil {
 		return s.fail(ctx, err)
 	}
-	var row schema.Run
-	s.waits = command == "sync" && ctx.Err() == nil && s.nothingNew()
-	if !s.waits {
-		if row, err = s.publishReport(publishing); err != nil {
-			return s.fail(ctx, err)
-		}
+	if err := s.nothingToPublish(); err != nil {
+		return s.fail(ctx, err)
 	}
-	switch {
-	case command != "sync" || s.tally.stopped:
-	case ctx.Err() != nil && !s.waits:
-		row = s.withoutSettings()
-	default:
-		if row, err = s.copySettings(ctx, publishing, row); err != nil {
-			return s.fail(ctx, err)
-		}
+	var row schema.Run
+	if s.tally.stopped = s.tally.stopped || command == "sync" && ctx.Err() != nil; command != "sync" || s.tally.stopped {
+		row, err = s.publishReport(publishing)
+	} else {
+		row, err = s.copySettings(ctx, publishing)
+	}
+	if err != nil {
+		return s.fail(ctx, err)
 	}
 	return s.tell(ctx, row)
 }
@@ -212,21 +206,11 @@ func (s *syncer) readDays(ctx context.Context) {
 		})
 	}
 	fatalErr := g.Wait()
+	s.desks = nil // their memory is wanted elsewhere now
 	s.tally.stopped = ctx.Err() != nil
 	if fatalErr != nil || s.tally.stopped {
 		s.noteUnread(fatalErr)
 	}
-}
-
-// withoutSettings is the end of a run that a signal reached while its report was
-// being published: its line in the ledger was written before.
-func (s *syncer) withoutSettings() schema.Run {
-	s.tally.stopped = true
-	row := s.publishedRow(s.outlook)
-	if err := s.store.RecordFailure(row, nil); err != nil {
-		s.app.log.Warn("the run's end could not be written to the ledger", "error", err)
-	}
-	return row
 }
 
 // noteUnread names the days that were never begun because the run ended early.
@@ -247,8 +231,8 @@ func (s *syncer) noteUnread(cause error) {
 }
 
 // nothingNew says whether the report shows readers nothing that they do not have: no
-// day is new or has changed. Then no number is held back when the report's
-// generation and that of the settings are one.
+// day is new or has changed. Then it holds no number back, however long the settings
+// take.
 func (s *syncer) nothingNew() bool {
 	return s.store.Manifest() != nil && s.tally.changed == 0 && s.tally.added == 0 && len(s.tally.failures) == 0
 }
@@ -263,23 +247,27 @@ func (s *syncer) publishReport(ctx context.Context) (row schema.Run, err error) 
 	return row, err
 }
 
-// publish makes a generation of what is staged, with all that the run knows so far.
-func (s *syncer) publish(ctx context.Context, staged *load.Staged, entities []schema.EntityRead) (row schema.Run, err error) {
+// nothingToPublish says why a run publishes nothing: no day is proven, or the storage
+// has failed.
+func (s *syncer) nothingToPublish() error {
+	var errs []error
 	for _, f := range s.tally.failures {
 		if errors.Is(f.err, load.ErrStorage) {
-			return row, f.err
+			return f.err
 		}
+		errs = append(errs, f.err)
 	}
-	if s.tally.nothing() {
-		var errs []error
-		for _, f := range s.tally.failures {
-			errs = append(errs, f.err)
-		}
-		if len(errs) == 0 { // a signal came before the first day was begun
-			return row, context.Canceled
-		}
-		return row, errors.Join(errs...)
+	switch {
+	case !s.tally.nothing():
+		return nil
+	case len(errs) == 0: // a signal came before the first day was begun
+		return context.Canceled
 	}
+	return errors.Join(errs...)
+}
+
+// publish makes a generation of what is staged, with all that the run knows so far.
+func (s *syncer) publish(ctx context.Context, staged *load.Staged, entities []schema.EntityRead) (row schema.Run, err error) {
 	// A signal stops the reading, not at once the publishing of what is complete.
 	_, err = staged.Publish(ctx, load.Publication{
 		Since: s.plan.Reach, Unknown: s.seen, Steps: s.steps, Entities: entities,

@@ -81,7 +81,7 @@ func TestTrace_OfARun(t *testing.T) {
 			root = s
 		}
 	}
-	for name, want := range map[string]int{"sync": 1, "day": 33, "publish report": 1, "read account": 1, "read settings": 1, "stage settings": 1, "publish settings": 1} {
+	for name, want := range map[string]int{"sync": 1, "day": 33, "read account": 1, "read settings": 1, "stage settings": 1, "publish": 1} {
 		if names[name] != want {
 			t.Errorf("%d spans %q, want %d", names[name], name, want)
 		}
@@ -128,7 +128,7 @@ func TestTrace_NobodyListens(t *testing.T) {
 		t.Errorf("exit %d after %s: %s", code, time.Since(begin), stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	if !strings.HasPrefix(lines[len(lines)-1], "spendsync: published generation 2") {
+	if !strings.HasPrefix(lines[len(lines)-1], "spendsync: published generation 1") {
 		t.Errorf("the last line is %s", lines[len(lines)-1])
 	}
 }
