@@ -203,6 +203,45 @@ func TestDamage_RebuildMends(t *testing.T) {
 	}
 }
 
+// TestDamage_RebuildMendsAFileOfAnotherRelease: the file that comes back has other bytes
+// than the one that was lost, and its day's rows; with other rows it is not taken.
+func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	path := partPath(schema.SpendDaily.Table, "acme", day)
+	for name, c := range map[string]struct {
+		edit  func(m *Manifest)
+		taken bool
+	}{
+		"the day's rows": {func(m *Manifest) {}, true},
+		"other rows":     {func(m *Manifest) { m.Accounts["acme"].Days[day].ContentHash = strings.Repeat("0", 64) }, false},
+	} {
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, st.after, dir)
+		m, err := ReadManifest(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Accounts["acme"].Files[path].SHA256 = strings.Repeat("1", 64)
+		c.edit(m)
+		b, err := m.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoiled(t, filepath.Join(dir, manifestName), b)
+		spoiled(t, filepath.Join(dir, path), []byte("PAR1 no more"))
+		told, err := rebuild(t, dir)
+		if c.taken {
+			if err != nil || !slices.Equal(told.Restored, []string{path}) {
+				t.Errorf("%s: rebuild = %v, %v", name, told.Restored, err)
+			}
+			checkScene(t, dir)
+		} else if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: rebuild = %v, %v", name, told.Restored, err)
+		}
+	}
+}
+
 // TestDamage_RebuildKeepsWhatDuckDBKnowsBetter lets a run confirm the settings
 // after their file was written: the restored file is another one, which knows the
 // later confirmation, and the next run goes on from it.

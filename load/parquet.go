@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
+	parquetzstd "github.com/parquet-go/parquet-go/compress/zstd"
 
 	"spendsync/schema"
 )
@@ -17,6 +19,11 @@ import (
 // rowsPerGroup cuts files into row groups: a reader's unit of parallel work, and
 // the bound on what the writer holds in memory.
 const rowsPerGroup = 128 << 10
+
+// pageBytes is how much of a column of the report lies in one page, before
+// compression: the reach of its delta encoding and of zstd. Other tables hold a page
+// or two as it is.
+const pageBytes = 1 << 20
 
 // valuesPerBatch is how many values pass between Arrow and Parquet at a time.
 const valuesPerBatch = 4096
@@ -29,15 +36,22 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 	for _, k := range t.KeyNames() {
 		sorting = append(sorting, parquet.Ascending(k))
 	}
-	w := parquet.NewWriter(out, t.Parquet,
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+	options := []parquet.WriterOption{
+		t.Parquet,
+		parquet.Compression(&pageCodec{}),
 		parquet.CreatedBy("spendsync", "1", ""),
 		parquet.KeyValueMetadata("spendsync.table", t.FullName()),
 		parquet.KeyValueMetadata("spendsync.schema_version", fmt.Sprint(schema.Version)),
-		parquet.DataPageStatistics(true),
 		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
-		parquet.DictionaryMaxBytes(1<<20),
-	)
+		parquet.DictionaryMaxBytes(1 << 20),
+	}
+	if isLarge(t) {
+		// What a page says of itself, the file's index says of all of them.
+		options = append(options, parquet.PageBufferSize(pageBytes))
+	} else {
+		options = append(options, parquet.DataPageStatistics(true))
+	}
+	w := parquet.NewWriter(out, options...)
 	values := make([]parquet.Value, 0, valuesPerBatch)
 	inGroup := int64(0)
 	for rec := range recs {
@@ -57,6 +71,27 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 	}
 	return rows, storage(w.Close())
 }
+
+// isLarge says whether the rows of a table are by far the most.
+func isLarge(t *schema.Table) bool { return t.Partition == schema.ByDay }
+
+// pageCodec is parquet-go's zstd with one encoder for all files, whose window is no
+// wider than a page: theirs would take 16 MB for each file that is being written.
+type pageCodec struct{ parquetzstd.Codec }
+
+// Encode compresses a page.
+func (*pageCodec) Encode(dst, src []byte) ([]byte, error) {
+	e, err := pageEncoder()
+	if err != nil {
+		return nil, err
+	}
+	return e.EncodeAll(src, dst[:0]), nil
+}
+
+var pageEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(pageBytes),
+		zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false)) // a page has a checksum of its own
+})
 
 // recordRows is how many rows at a time the days of the report are written by:
 // package transform cuts them so.

@@ -159,11 +159,15 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 	return nil
 }
 
-// takeRestored judges a restored file that is not byte for byte the old one.
-// Versions of settings are taken if they hold together and are as many: DuckDB
-// follows when they were last confirmed, their file does not.
+// takeRestored judges a restored file that is not byte for byte the old one. A day of
+// the report is taken if its rows say what the service said: another release may have
+// written the old file. Versions of settings are taken if they hold together and are as
+// many: DuckDB follows when they were last confirmed, their file does not.
 func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo) error {
 	a := n.next.Accounts[d.account]
+	if t == schema.SpendDaily.Table {
+		return n.takeRestoredDay(d, a.Days[info.Day])
+	}
 	h, was := framedTable(t.Name), a.Files[d.Path]
 	if h == nil || info.Rows != was.Rows {
 		return damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb give another file", d.What)
@@ -171,6 +175,17 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 	staged := n.g.staged(d.Path)
 	if err := h.check(n.g.store.opts.disk, filepath.Dir(staged), filepath.Base(staged), a, info); err != nil {
 		return damaged(d.Path, d.Mend, "%s; the versions in warehouse.duckdb do not hold together: %v", d.What, err)
+	}
+	return nil
+}
+
+func (n *generation) takeRestoredDay(d damagedFile, known *Day) error {
+	rows, err := readRows(n.g.store.opts.disk, n.g.staged(d.Path), schema.SpendDaily)
+	if err != nil {
+		return err
+	}
+	if known == nil || HashDay(rows) != known.ContentHash {
+		return damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the service gave", d.What)
 	}
 	return nil
 }

@@ -3,8 +3,10 @@ package load
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -30,6 +32,7 @@ type Staged struct {
 	pinned  string
 	settled []string
 	zstd    *zstd.Encoder
+	writing chan struct{} // has room for as many files of the report as are written at the same time
 
 	// committing is set before the commit record may have reached its place: from
 	// then on the staged files may belong to the published generation, and only
@@ -72,7 +75,10 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 	if err := s.opts.disk.Mkdir(dir); err != nil {
 		return nil, storage(err)
 	}
-	return &Staged{store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{}, learned: map[string]schema.Date{}}, nil
+	return &Staged{
+		store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{},
+		learned: map[string]schema.Date{}, writing: make(chan struct{}, runtime.GOMAXPROCS(0)),
+	}, nil
 }
 
 // staged is where a published path is built. The staging area is one flat
@@ -189,7 +195,7 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 	if err != nil {
 		return nil, err
 	}
-	rows, err := writeParquet(f, t, recs)
+	rows, err := g.writeParquet(f, t, recs)
 	if err != nil {
 		f.Abort()
 		return nil, err
@@ -199,6 +205,17 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 		return nil, err
 	}
 	return &FileInfo{Kind: KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}, nil
+}
+
+// writeParquet writes one Parquet file. That takes processors and memory, and waits for
+// nothing: more large ones at the same time than there are processors would only take
+// more memory.
+func (g *Staged) writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
+	if isLarge(t) {
+		g.writing <- struct{}{}
+		defer func() { <-g.writing }()
+	}
+	return writeParquet(out, t, recs)
 }
 
 // Discard removes the staging area. Once a commit has begun it leaves it alone:

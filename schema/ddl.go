@@ -39,11 +39,14 @@ func sqlList(names []string) string {
 func (t *Table) CreateSQL() []string {
 	var cols []string
 	for _, c := range t.Columns {
-		null := " NOT NULL"
-		if c.Nullable {
-			null = ""
+		column := "  " + Quote(c.Name) + " " + c.DuckDB()
+		if !c.Nullable {
+			column += " NOT NULL"
 		}
-		cols = append(cols, "  "+Quote(c.Name)+" "+c.DuckDB()+null)
+		if c.compress != "" {
+			column += " USING COMPRESSION " + c.compress
+		}
+		cols = append(cols, column)
 	}
 	out := []string{
 		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (\n%s\n)", t.SQLName(), strings.Join(cols, ",\n")),

@@ -26,6 +26,7 @@ type Column struct {
 	FieldID   int // in Parquet and Arrow; never reused, never changed
 
 	encoding string  // of its Parquet values; empty: a dictionary where the kind has one
+	compress string  // how DuckDB stores it; empty: as it finds best each time
 	offset   uintptr // of the field in the row struct
 	index    []int   // of the field in the row struct, for reflection
 }
@@ -104,11 +105,14 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 //	Spend Money `col:"spend" id:"7" doc:"US dollars"`
 //
 // id is the Parquet field id, key:"true" makes the column part of the key,
-// precision:"12" makes an amount a DECIMAL(12,6), and encoding:"delta" has Parquet
-// store a text by its length and bytes: half of what a dictionary takes where a
-// value hardly ever follows itself. An embedded struct gives its
-// fields in its place. A struct that is not a table panics, as
-// [regexp.MustCompile] does, so that the first test shows it.
+// precision:"12" makes an amount a DECIMAL(12,6). encoding:"delta" has Parquet store a
+// text by what it has more than the one before: half of what a dictionary takes where a
+// value hardly ever follows itself. encoding:"plain" has it store numbers as they are:
+// zstd makes less of many different ones than of their places in a dictionary, whose
+// bits lie across its bytes. compress:"fsst" or compress:"dictionary" names DuckDB's
+// compression of a column, which saves it trying out all others on every row that
+// comes. An embedded struct gives its fields in its place. A struct that is not a table
+// panics, as [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string) TableOf[R] {
 	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition}
 	if s, rest, ok := strings.Cut(name, "."); ok {
@@ -172,8 +176,15 @@ func columnOf(f reflect.StructField, offset uintptr) (Column, error) {
 		c.Precision = int32(n)
 	}
 	c.Kind, c.Nullable, err = kindOf(f.Type)
-	if c.encoding = f.Tag.Get("encoding"); c.encoding != "" && (c.encoding != "delta" || c.Kind != Text) {
+	switch c.encoding = f.Tag.Get("encoding"); {
+	case c.encoding == "", c.encoding == "delta" && c.Kind == Text, c.encoding == "plain" && c.Kind == Count:
+	default:
 		return c, fmt.Errorf("column %s: encoding %q", c.Name, c.encoding)
+	}
+	switch c.compress = f.Tag.Get("compress"); c.compress {
+	case "", "dictionary", "fsst":
+	default:
+		return c, fmt.Errorf("column %s: compress %q", c.Name, c.compress)
 	}
 	return c, err
 }

@@ -83,7 +83,15 @@ func TestDefine_RefusesWhatIsNoTable(t *testing.T) {
 		X string `col:"x" id:"1" doc:"d"`
 		Y string `col:"y" id:"1" doc:"d"`
 	}
+	type badEncoding struct {
+		X Money `col:"x" id:"1" doc:"d" encoding:"plain"`
+	}
+	type badCompression struct {
+		X string `col:"x" id:"1" doc:"d" compress:"best"`
+	}
 	for name, define := range map[string]func(){
+		"encoding":      func() { Define[badEncoding]("t", ByAccount, "") },
+		"compress":      func() { Define[badCompression]("t", ByAccount, "") },
 		"a float":       func() { Define[badKind]("t", ByAccount, "") },
 		"no doc":        func() { Define[noDoc]("t", ByAccount, "") },
 		"a bad name":    func() { Define[badName]("t", ByAccount, "") },
