@@ -238,6 +238,9 @@ type question struct {
 	path   string // below the base URL
 	query  url.Values
 	accept func(body []byte) error // takes the body in; a *replyError where it cannot
+	// room is overwritten by the body, as far as it fits. What accept and its errors
+	// keep of the body is their own.
+	room []byte
 }
 
 // send sends one request and reads its whole reply. keys is the version of the
@@ -274,7 +277,7 @@ func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failur
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.statusFailure(req, resp)
 	}
-	body, err = c.readBody(resp)
+	body, err = c.readBody(resp, q.room)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, &failure{
@@ -297,13 +300,14 @@ var (
 	errCut      = errors.New("the body is shorter than its content-length")
 )
 
-// readBody is the whole decompressed body. The cap holds for decompressed
-// bytes, so a small bomb stays small.
-func (c *Client) readBody(resp *http.Response) ([]byte, error) {
-	var b bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= c.maxBody {
-		b.Grow(int(n) + bytes.MinRead)
+// readBody is the whole decompressed body, in room if it fits. The cap holds for
+// decompressed bytes, so a small bomb stays small.
+func (c *Client) readBody(resp *http.Response, room []byte) ([]byte, error) {
+	if n := resp.ContentLength; n > 0 && n <= c.maxBody && int64(cap(room)) < n+bytes.MinRead {
+		// The next page may be a little longer.
+		room = make([]byte, 0, n+n/16+bytes.MinRead)
 	}
+	b := bytes.NewBuffer(room[:0])
 	_, err := b.ReadFrom(io.LimitReader(resp.Body, c.maxBody+1))
 	c.bytes.Add(int64(b.Len()))
 	switch {

@@ -45,7 +45,7 @@ var creativeColumns = []string{
 }
 
 // CreativeLine is one creative as the report knows it, each value as it was
-// received.
+// received. It lives as long as its page.
 type CreativeLine struct {
 	CampaignID, CreativeID            Value
 	Title, Message, ImageURL, IconURL Value
@@ -76,7 +76,8 @@ func (l *CreativeLine) field(name []byte) *Value {
 // to another, both included, in pages of pageSize rows (0: [MaxPageSize]): their
 // texts, and the addresses of their images, which nothing else tells. Its client is
 // that of the report. The walk is proven as that of [Client.Spend] is, with one row
-// for each campaign and creative. Nothing follows an error.
+// for each campaign and creative. Nothing follows an error. A page is lent until the
+// next one is asked for, see [Page].
 func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine], error] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
@@ -92,8 +93,8 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 	}, nil)
 }
 
-func decodeCreatives(body []byte) (answer[CreativeLine], error) {
-	a, err := decodeAnswer(body, (*CreativeLine).field)
+func decodeCreatives(body []byte, room []CreativeLine) (answer[CreativeLine], error) {
+	a, err := decodeAnswer(body, room, (*CreativeLine).field)
 	if err != nil {
 		return a, err
 	}

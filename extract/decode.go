@@ -13,8 +13,8 @@ import (
 )
 
 // Value is a JSON value as received, quotes and escapes included. It is nil
-// where the key was absent, which is not the same as null. It is a slice of its
-// page's Raw: copy what has to live longer.
+// where the key was absent, which is not the same as null. It is a slice of the
+// Raw of its [Page], which is lent, or of its [Entity]: copy what has to live longer.
 type Value []byte
 
 // Null reports whether the value is absent or null.
@@ -50,18 +50,19 @@ const (
 // end, a part that is missing or of another type are all refused with their
 // place. Keys that it does not know are recorded.
 //
-// field says where in the row the value of a key goes; nil for an unknown key.
-func decodeAnswer[T any](body []byte, field func(row *T, name []byte) *Value) (answer[T], error) {
-	if a, err := decodeByTemplate(body, field); err == nil {
+// field says where in the row the value of a key goes; nil for an unknown key. The
+// rows are put into room as far as it goes, over whatever it holds.
+func decodeAnswer[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
+	if a, err := decodeByTemplate(body, room, field); err == nil {
 		return a, nil
 	}
-	return decodeStrictly(body, field)
+	return decodeStrictly(body, room, field)
 }
 
 // decodeStrictly is decodeAnswer, token by token.
-func decodeStrictly[T any](body []byte, field func(row *T, name []byte) *Value) (answer[T], error) {
+func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
 	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body}
-	a, err := answerOf(&d, field, func(d *decoder) ([]T, error) { return rowsOf(d, field) })
+	a, err := answerOf(&d, field, func(d *decoder) ([]T, error) { return rowsOf(d, room, field) })
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return answer[T]{}, d.syntaxError(syntax)
 	}
@@ -118,11 +119,15 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 	return a, nil
 }
 
-// rowsOf reads the rows. It allocates the slice of rows and nothing for a row.
-func rowsOf[T any](d *decoder, field func(*T, []byte) *Value) ([]T, error) {
+// rowsOf reads the rows. It allocates the slice of rows, where they find no room, and
+// nothing for a row.
+func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, error) {
 	// Each row has a brace. Texts may hold more, so this is an upper bound.
 	rest := d.UnreadBuffer()
-	rows := make([]T, 0, min(bytes.Count(rest, []byte{'{'}), len(rest)/20, maxPageRows))
+	rows := room[:0]
+	if n := min(bytes.Count(rest, []byte{'{'}), len(rest)/20, maxPageRows); rows == nil || cap(rows) < n {
+		rows = make([]T, 0, n)
+	}
 	err := d.array("data", func() error {
 		if len(rows) == maxPageRows {
 			return contractf("more than %d rows in one reply", maxPageRows)
@@ -130,7 +135,7 @@ func rowsOf[T any](d *decoder, field func(*T, []byte) *Value) ([]T, error) {
 		if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 			return contractf("row %d is of type %s, not an object", len(rows)+1, kindName(kind))
 		}
-		rows = append(rows, *new(T))
+		rows = append(rows, *new(T)) // over what the room may hold
 		row := &rows[len(rows)-1]
 		return d.object(func(name []byte) error {
 			at := field(row, name)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -118,7 +120,7 @@ func (s *report) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answerWith(200, body)
 }
 
-// walk drains a walk: the pages before the error, and the error. It fails the
+// walk drains a walk: copies of the pages before the error, and the error. It fails the
 // test when something follows an error.
 func walk[T any](t *testing.T, seq iter.Seq2[Page[T], error]) (pages []Page[T], failed error) {
 	t.Helper()
@@ -130,9 +132,21 @@ func walk[T any](t *testing.T, seq iter.Seq2[Page[T], error]) (pages []Page[T], 
 			failed = err
 			continue
 		}
-		pages = append(pages, p)
+		pages = append(pages, cloned(p))
 	}
 	return pages, failed
+}
+
+// cloned is a page that outlives its loan.
+func cloned[T any](p Page[T]) Page[T] {
+	p.Raw, p.Items = bytes.Clone(p.Raw), slices.Clone(p.Items)
+	for i := range p.Items {
+		row := reflect.ValueOf(&p.Items[i]).Elem()
+		for f := range row.NumField() {
+			row.Field(f).SetBytes(bytes.Clone(row.Field(f).Bytes()))
+		}
+	}
+	return p
 }
 
 // sources are the source ids of the rows, in order.

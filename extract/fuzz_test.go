@@ -3,6 +3,7 @@ package extract
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -42,6 +43,10 @@ func FuzzPages(f *testing.F) {
 			for i, p := range pages {
 				if p.Number != i+1 || p.Pages != len(pages) || !bytes.Equal(p.Raw, bodies[[]string{"1", "2"}[i]]) || !utf8.Valid(p.Raw) {
 					t.Errorf("page %d of %d among %d", p.Number, p.Pages, len(pages))
+				}
+				alone, err := DecodeSpend(bytes.Clone(p.Raw))
+				if err != nil || fmt.Sprintf("%q", alone.Items) != fmt.Sprintf("%q", p.Items) {
+					t.Errorf("page %d has %q, its reply %q, %v", p.Number, p.Items, alone.Items, err)
 				}
 				for _, l := range p.Items {
 					key := string(l.CampaignID.appendText(nil)) + "\xff" + string(l.CreativeID.appendText(nil)) + "\xff" + string(l.SourceID.appendText(nil))

@@ -15,7 +15,9 @@ import (
 	"time"
 )
 
-// Page is one page of a walk, proven as far as the walk has come.
+// Page is one page of a walk, proven as far as the walk has come. Its Items and its Raw
+// are lent: they are good until the next page is asked for, which is read into the same
+// memory. Copy what has to live longer, down to each [Value].
 type Page[T any] struct {
 	Number, Pages int    // this page, from 1, and how many there are
 	Total         int64  // rows on all pages
@@ -62,11 +64,12 @@ type UnknownKey struct {
 
 // paged is a question whose answer comes in pages.
 type paged[T any] struct {
-	what   string // "spend 2026-03-08"
-	path   string
-	query  url.Values // without page and page_size
-	size   int        // rows a page
-	decode func(body []byte) (answer[T], error)
+	what  string // "spend 2026-03-08"
+	path  string
+	query url.Values // without page and page_size
+	size  int        // rows a page
+	// decode puts the rows into room as far as it goes, over whatever it holds.
+	decode func(body []byte, room []T) (answer[T], error)
 	// key appends what tells the row from all others, or says why the row does
 	// not belong into the answer.
 	key func(dst []byte, row *T) ([]byte, error)
@@ -80,6 +83,12 @@ type answer[T any] struct {
 	unknown    []UnknownKey
 }
 
+// room is the memory that a walk reads each of its pages into.
+type room[T any] struct {
+	body  []byte
+	items []T
+}
+
 // pagination is what a reply says of its place among the pages.
 type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 
@@ -89,6 +98,7 @@ type pagination struct{ page, pageSize, totalRows, totalPages int64 }
 func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter.Seq2[Page[T], error] {
 	return func(yield func(Page[T], error) bool) {
 		p := newProof(q)
+		var r room[T]
 		if known != nil && len(known.Fingerprints) > 0 {
 			p.pages = len(known.Fingerprints)
 		} else {
@@ -96,7 +106,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter
 		}
 		var same int64 // bytes of replies that are the known ones
 		for n := 1; n <= p.pages; n++ {
-			page, err := readPage(ctx, c, q, n, known)
+			page, err := readPage(ctx, c, q, n, known, &r)
 			if err != nil {
 				yield(Page[T]{}, err)
 				return
@@ -122,16 +132,18 @@ func takeBefore[T any](c *Client, q paged[T], p *proof[T], first undecided[T], k
 	if known == nil {
 		return true
 	}
+	var items []T // the rows of the first that differs lie in the walk's room
 	for n := 1; n < first.Number; n++ {
 		page := undecided[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt, Fingerprint: known.Fingerprints[n-1]}}
 		body, err := known.Body(n)
 		if err == nil {
-			page.answer, err = q.decode(body)
+			page.answer, err = q.decode(body, items)
 		}
 		if err != nil {
 			yield(Page[T]{}, p.unproven(n, "it is the known reply, which cannot be read any more: %v", err))
 			return false
 		}
+		items = page.answer.items
 		if page.Raw, page.Bytes = body, int64(len(body)); !pass(c, p, page, yield) {
 			return false
 		}
@@ -164,17 +176,17 @@ func pass[T any](c *Client, p *proof[T], page undecided[T], yield func(Page[T], 
 	return yield(page.Page, nil)
 }
 
-func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known) (page undecided[T], err error) {
+func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page undecided[T], err error) {
 	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
 	for name, values := range q.query {
 		query[name] = values
 	}
 	r, err := c.read(ctx, question{
-		what: pageName(q.what, n), path: q.path, query: query,
+		what: pageName(q.what, n), path: q.path, query: query, room: to.body,
 		accept: func(body []byte) (err error) {
 			page.Fingerprint = Fingerprint(body)
 			if page.Same = known.is(n, page.Fingerprint); !page.Same {
-				page.answer, err = q.decode(body)
+				page.answer, err = q.decode(body, to.items)
 			}
 			return err
 		},
@@ -183,8 +195,11 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *K
 		return undecided[T]{}, err
 	}
 	page.Number, page.Raw, page.ReceivedAt, page.Requests, page.Bytes = n, r.body, r.at, r.requests, int64(len(r.body))
+	to.body = r.body
 	if page.Same {
 		page.Pages = len(known.Fingerprints)
+	} else {
+		to.items = page.answer.items
 	}
 	return page, nil
 }

@@ -25,7 +25,8 @@ var spendColumns = []string{
 	"total_spend", "clicks", "impressions", "conversions",
 }
 
-// SpendLine is one row of the report, each value as it was received.
+// SpendLine is one row of the report, each value as it was received. It lives as long
+// as its page.
 type SpendLine struct {
 	Date, CampaignID, CampaignName, CreativeID, SourceID Value
 	TotalSpend, Clicks, Impressions, Conversions         Value
@@ -63,6 +64,8 @@ func (l *SpendLine) field(name []byte) *Value {
 // the last error is an [*UnprovenError], and nothing of the walk may be stored.
 // Nothing follows an error. A day whose replies are all the known ones comes as one
 // page that says so; known may be nil.
+//
+// A page is lent until the next one is asked for, see [Page].
 func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine], error] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
@@ -92,9 +95,10 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 // DecodeSpend reads one reply of the report as [Client.Spend] does, for replies
 // that were stored. The page's place and total are what the reply says, or page
 // 1 of 1 where it says nothing; nothing is proven. A reply that cannot be taken
-// in is refused with [ErrContract] and its place.
+// in is refused with [ErrContract] and its place. The page is the caller's as long as
+// the body is.
 func DecodeSpend(body []byte) (Page[SpendLine], error) {
-	a, err := decodeSpend(body)
+	a, err := decodeSpend(body, nil)
 	if err != nil {
 		return Page[SpendLine]{}, err
 	}
@@ -105,8 +109,8 @@ func DecodeSpend(body []byte) (Page[SpendLine], error) {
 	return p, nil
 }
 
-func decodeSpend(body []byte) (answer[SpendLine], error) {
-	a, err := decodeAnswer(body, (*SpendLine).field)
+func decodeSpend(body []byte, room []SpendLine) (answer[SpendLine], error) {
+	a, err := decodeAnswer(body, room, (*SpendLine).field)
 	if err != nil {
 		return a, err
 	}
@@ -176,7 +180,7 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	q := question{
 		what: fmt.Sprintf("control totals %s to %s", from, to), path: reportPath, query: query,
 		accept: func(body []byte) (err error) {
-			a, err = decodeAnswer(body, (*SpendLine).field)
+			a, err = decodeAnswer(body, nil, (*SpendLine).field)
 			return err
 		},
 	}

@@ -40,13 +40,13 @@ type part struct {
 var errUnfit = errors.New("not by template")
 
 // decodeByTemplate reads a reply as [decodeStrictly] does, or gives [errUnfit].
-func decodeByTemplate[T any](body []byte, field func(*T, []byte) *Value) (answer[T], error) {
+func decodeByTemplate[T any](body []byte, room []T, field func(*T, []byte) *Value) (answer[T], error) {
 	const opening = `"data":[`
 	at := bytes.Index(body, []byte(opening))
 	if at < 0 {
 		return answer[T]{}, errUnfit
 	}
-	s := rowScanner[T]{body: body, at: at + len(opening), field: field}
+	s := rowScanner[T]{body: body, at: at + len(opening), field: field, items: room[:0]}
 	if err := s.rows(); err != nil {
 		return answer[T]{}, errUnfit
 	}
@@ -96,7 +96,9 @@ func (u unknownName) path() string { return u.prefix + string(u.name) }
 
 // rows reads the rows up to the bracket that ends them, which it passes.
 func (s *rowScanner[T]) rows() error {
-	s.items = []T{}
+	if s.items == nil {
+		s.items = []T{}
+	}
 	if s.space(); s.next() == ']' {
 		s.at++
 		return nil
@@ -106,14 +108,17 @@ func (s *rowScanner[T]) rows() error {
 			return errUnfit
 		}
 		begin := s.at
-		s.items = append(s.items, *new(T))
+		s.items = append(s.items, *new(T)) // over what the room may hold
 		if err := s.row(&s.items[len(s.items)-1]); err != nil {
 			return err
 		}
 		if len(s.items) == 1 {
-			// Room for as many as there will be if they are as long as the first.
+			// Room for as many as there will be if they are as long as the first, unless
+			// there is nearly so much already.
 			more := (len(s.body)-s.at)/(s.at-begin) + 1
-			s.items = append(make([]T, 0, min(1+more, maxPageRows)), s.items...)
+			if n := min(1+more, maxPageRows); cap(s.items) < n/2 {
+				s.items = append(make([]T, 0, n), s.items...)
+			}
 		}
 		s.space()
 		switch s.next() {

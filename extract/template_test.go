@@ -11,10 +11,35 @@ import (
 	"testing"
 )
 
-// sameAnswers says how two readings of one reply differ.
+// sameAnswers says how the readings of one reply differ: by template and strictly,
+// into new memory and over the rows of another reply.
 func sameAnswers(body []byte) error {
-	want, wantErr := decodeStrictly(body, (*SpendLine).field)
-	got, gotErr := decodeAnswer(body, (*SpendLine).field)
+	want, wantErr := decodeStrictly(body, nil, (*SpendLine).field)
+	for _, room := range []int{0, 2, 30} {
+		got, err := decodeAnswer(body, usedRoom(room), (*SpendLine).field)
+		if err := sameAnswer(got, err, want, wantErr); err != nil {
+			return fmt.Errorf("by template, over %d rows: %w", room, err)
+		}
+		got, err = decodeStrictly(body, usedRoom(room), (*SpendLine).field)
+		if err := sameAnswer(got, err, want, wantErr); err != nil {
+			return fmt.Errorf("strictly, over %d rows: %w", room, err)
+		}
+	}
+	return nil
+}
+
+// usedRoom is the memory of so many rows, with all values of an earlier page in it.
+func usedRoom(rows int) []SpendLine {
+	room := make([]SpendLine, rows)
+	for i := range room {
+		for _, column := range spendColumns {
+			*room[i].field([]byte(column)) = Value(`"stale"`)
+		}
+	}
+	return room
+}
+
+func sameAnswer(got answer[SpendLine], gotErr error, want answer[SpendLine], wantErr error) error {
 	if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 		return fmt.Errorf("error %v, want %v", gotErr, wantErr)
 	}
@@ -123,11 +148,11 @@ func TestDecodeByTemplate_IsTheStrictDecoder(t *testing.T) {
 func TestDecodeByTemplate_FitsThePagesOfTheService(t *testing.T) {
 	zero := `{"date":"2026-11-20","campaign_id":"C1","creative_id":"C1-001"}`
 	for _, body := range [][]byte{benchmarkPage(100), []byte(pageOf([]string{zero, zero}, placed(1, 2, 2, 1)))} {
-		if _, err := decodeByTemplate(body, (*SpendLine).field); err != nil {
+		if _, err := decodeByTemplate(body, nil, (*SpendLine).field); err != nil {
 			t.Errorf("%.200q: %v", body, err)
 		}
 	}
-	if _, err := decodeByTemplate([]byte(`{}`), (*SpendLine).field); !errors.Is(err, errUnfit) {
+	if _, err := decodeByTemplate([]byte(`{}`), nil, (*SpendLine).field); !errors.Is(err, errUnfit) {
 		t.Errorf("no data: %v", err)
 	}
 }
@@ -136,14 +161,14 @@ func TestDecodeByTemplate_FitsThePagesOfTheService(t *testing.T) {
 // measure both in one run.
 func TestTemplate_LeavesDataBehindASpaceToTheStrictDecoder(t *testing.T) {
 	body := benchmarkPage(3)
-	if _, err := decodeByTemplate(body, (*SpendLine).field); err != nil {
+	if _, err := decodeByTemplate(body, nil, (*SpendLine).field); err != nil {
 		t.Fatalf("as the service writes it: %v", err)
 	}
 	apart := bytes.Replace(body, []byte(`"data":[`), []byte(`"data": [`), 1)
-	if _, err := decodeByTemplate(apart, (*SpendLine).field); !errors.Is(err, errUnfit) {
+	if _, err := decodeByTemplate(apart, nil, (*SpendLine).field); !errors.Is(err, errUnfit) {
 		t.Errorf("got %v, want %v", err, errUnfit)
 	}
-	if a, err := decodeAnswer(apart, (*SpendLine).field); err != nil || len(a.items) != 3 {
+	if a, err := decodeAnswer(apart, nil, (*SpendLine).field); err != nil || len(a.items) != 3 {
 		t.Errorf("got %d rows, %v", len(a.items), err)
 	}
 }
@@ -154,7 +179,7 @@ func BenchmarkDecodeSpend_Strictly(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodeStrictly(body, (*SpendLine).field); err != nil {
+		if _, err := decodeStrictly(body, nil, (*SpendLine).field); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,7 +14,8 @@ type ReportCreative struct {
 	ImageURL, IconURL      schema.Null[string]
 }
 
-// ReportCreatives takes them from one page of the report. It is pure.
+// ReportCreatives takes them from one page of the report. It is pure; the lines share
+// nothing with the page.
 func ReportCreatives(p extract.Page[extract.CreativeLine]) ([]ReportCreative, error) {
 	lines := make([]ReportCreative, len(p.Items))
 	intern := NewInterner()
