@@ -228,7 +228,7 @@ type proof[T any] struct {
 	pages   int
 	total   int64
 	size    int64 // as the service says; may be below the size asked for
-	keys    map[uint64]struct{}
+	keys    hashSet
 	seed    maphash.Seed
 	scratch []byte
 }
@@ -246,9 +246,9 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 	if got := int64(len(a.items)); got != want {
 		return p.unproven(n, "%s where %d belong: %d in all, %d a page", count(got, "row"), want, p.total, p.size)
 	}
-	if p.keys == nil {
+	if p.keys.table == nil {
 		// A total is only a claim so far: it reserves little.
-		p.keys = make(map[uint64]struct{}, min(p.total, 1<<17))
+		p.keys = newHashSet(int(min(p.total, 1<<17)))
 	}
 	for i := range a.items {
 		key, err := p.q.key(p.scratch[:0], &a.items[i])
@@ -262,8 +262,7 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 		// keys fall together once in 30 million walks, and then the walk is begun
 		// again.
 		p.scratch = key
-		before := len(p.keys)
-		if p.keys[maphash.Bytes(p.seed, key)] = struct{}{}; len(p.keys) == before {
+		if !p.keys.add(maphash.Bytes(p.seed, key)) {
 			return p.unproven(n, "row %d is there twice: %s", i+1, keyText(key))
 		}
 	}
