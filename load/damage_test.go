@@ -45,8 +45,9 @@ func spoiled(t testing.TB, path string, b []byte) {
 // rawOf makes a day's rows again from the replies of a scene, which say no more
 // than which day they are: the stored rows stand for what the service said.
 func rawOf(after string) ReadRaw {
-	return func(account string, d schema.Date, pages [][]byte) ([]schema.Spend, error) {
-		rows, err := ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+	return func(account string, d schema.Date, pages [][]byte) (*schema.SpendRows, error) {
+		stored, err := ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+		rows := packed(stored)
 		if err == nil && string(pages[0]) != "reply "+HashDay(rows) {
 			err = fmt.Errorf("the reply is %q", pages[0])
 		}

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"spendsync/schema"
@@ -15,36 +14,16 @@ import (
 
 // SortDay puts the rows of one day into key order and refuses a key that occurs
 // twice: the last line of the proof, on the values as they will be stored.
-func SortDay(rows []schema.Spend) ([]schema.Spend, error) {
-	if !inKeyOrder(rows) {
-		// Rows are large: their order is sorted, then each is moved once.
-		order := make([]int32, len(rows))
-		for i := range order {
-			order[i] = int32(i)
-		}
-		slices.SortFunc(order, func(a, b int32) int { return compareKeys(&rows[a], &rows[b]) })
-		sorted := make([]schema.Spend, len(rows))
-		for i, from := range order {
-			sorted[i] = rows[from]
-		}
-		rows = sorted
-	}
-	for i := 1; i < len(rows); i++ {
-		if compareKeys(&rows[i-1], &rows[i]) == 0 {
-			r := rows[i]
-			return nil, fmt.Errorf("campaign %q creative %q source %q: two rows", r.CampaignID, r.CreativeID, r.SourceID)
+func SortDay(rows *schema.SpendRows) error {
+	rows.Sort()
+	for i := 1; i < rows.Len(); i++ {
+		if rows.Compare(i-1, i) == 0 {
+			var r schema.Spend
+			rows.Row(i, &r)
+			return fmt.Errorf("campaign %q creative %q source %q: two rows", r.CampaignID, r.CreativeID, r.SourceID)
 		}
 	}
-	return rows, nil
-}
-
-func inKeyOrder(rows []schema.Spend) bool {
-	for i := 1; i < len(rows); i++ {
-		if compareKeys(&rows[i-1], &rows[i]) > 0 {
-			return false
-		}
-	}
-	return true
+	return nil
 }
 
 // compareKeys orders rows of one account and day.
@@ -60,12 +39,10 @@ func compareKeys(a, b *schema.Spend) int {
 
 // HashDay is the SHA-256 of what the service says in the rows of a day, in key
 // order: equal hashes mean an unchanged day.
-func HashDay(rows []schema.Spend) string {
+func HashDay(rows *schema.SpendRows) string {
 	h := sha256.New()
-	var b []byte
-	for i := range rows {
-		r := &rows[i]
-		b = b[:0]
+	b := make([]byte, 0, hashedAtOnce+1000)
+	for _, r := range rows.All() {
 		for _, s := range [...]string{r.CampaignID, r.CreativeID, r.SourceID, r.CampaignName} {
 			b = binary.AppendUvarint(b, uint64(len(s)))
 			b = append(b, s...)
@@ -78,18 +55,24 @@ func HashDay(rows []schema.Spend) string {
 				b = append(b, 0)
 			}
 		}
-		h.Write(b)
+		if len(b) > hashedAtOnce {
+			h.Write(b)
+			b = b[:0]
+		}
 	}
+	h.Write(b)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// hashedAtOnce is how many bytes are hashed at a time.
+const hashedAtOnce = 32 << 10
+
 // SumDay adds up the rows of a day, exactly. Unknown values are left out, as
 // SQL's sum does; where no row has a value, the sum is unknown too.
-func SumDay(rows []schema.Spend) (Sums, error) {
-	s := Sums{Rows: int64(len(rows))}
+func SumDay(rows *schema.SpendRows) (Sums, error) {
+	s := Sums{Rows: int64(rows.Len())}
 	counts := [...]*schema.Null[int64]{&s.Clicks, &s.Impressions, &s.Conversions}
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows.All() {
 		var err error
 		if s.Spend, err = schema.AddMoney(s.Spend, r.Spend); err != nil {
 			return s, err
@@ -103,7 +86,7 @@ func SumDay(rows []schema.Spend) (Sums, error) {
 			}
 		}
 	}
-	if len(rows) == 0 {
+	if rows.Len() == 0 {
 		// A day without rows is known to have had nothing.
 		for _, n := range counts {
 			n.Valid = true
@@ -123,11 +106,8 @@ type Reading struct {
 	WasOver bool
 }
 
-// Merged is a day as read, laid over the day as stored.
+// Merged is what a day as read differs by from the day as stored.
 type Merged struct {
-	// Rows are those to store: rows whose values are the same stay as they were, with
-	// the run that wrote them, and others keep the time they were first seen.
-	Rows []schema.Spend
 	// Changes are the restatements: where the day was over when it was last read, every
 	// difference in the numbers is one.
 	Changes []schema.SpendChange
@@ -142,9 +122,12 @@ type Merged struct {
 const fewStale = 8
 
 // MergeDay lays a day as read over the day as stored; both are in key order. The
-// rows as read become those to store. After an error they are neither.
-func MergeDay(stored iter.Seq2[[]schema.Spend, error], read []schema.Spend, by Reading) (Merged, error) {
-	m := merger{Merged: Merged{Rows: read, Stale: []schema.Spend{}}, by: by}
+// rows as read become those to store: rows whose values are the same stay as they were,
+// with the run that wrote them, and others keep the time they were first seen. After an
+// error they are neither.
+func MergeDay(stored iter.Seq2[[]schema.Spend, error], read *schema.SpendRows, by Reading) (Merged, error) {
+	m := merger{Merged: Merged{Stale: []schema.Spend{}}, by: by, read: read, stamps: read.Restamp()}
+	m.turn(0)
 	for batch, err := range stored {
 		if err != nil {
 			return Merged{}, err
@@ -153,9 +136,10 @@ func MergeDay(stored iter.Seq2[[]schema.Spend, error], read []schema.Spend, by R
 			m.take(&batch[i])
 		}
 	}
-	for ; m.next < len(read); m.next++ {
+	for m.next < read.Len() {
 		m.inserted()
 	}
+	m.stamps.Done()
 	if m.met == 0 {
 		m.Stale = nil
 	}
@@ -165,20 +149,29 @@ func MergeDay(stored iter.Seq2[[]schema.Spend, error], read []schema.Spend, by R
 // merger takes the stored rows in, one by one.
 type merger struct {
 	Merged
-	by   Reading
-	next int    // row as read that is to be compared
-	met  int    // rows as stored
-	run  string // the run of the last row that stays as it was
+	by     Reading
+	read   *schema.SpendRows
+	stamps *schema.Restamp
+	next   int          // row as read that is to be compared
+	is     schema.Spend // that row; without a key behind the last
+	met    int          // rows as stored
+	run    string       // the run of the last row that stays as it was
+}
+
+// turn goes on to a row as read.
+func (m *merger) turn(i int) {
+	if m.next = i; i < m.read.Len() {
+		m.read.Row(i, &m.is)
+	}
 }
 
 // take takes in the next row as stored, which is only lent.
 func (m *merger) take(was *schema.Spend) {
 	m.met++
-	for m.next < len(m.Rows) && compareKeys(was, &m.Rows[m.next]) > 0 {
+	for m.next < m.read.Len() && compareKeys(was, &m.is) > 0 {
 		m.inserted()
-		m.next++
 	}
-	if m.next == len(m.Rows) || compareKeys(was, &m.Rows[m.next]) < 0 {
+	if m.next == m.read.Len() || compareKeys(was, &m.is) < 0 {
 		m.Diff.Deleted++
 		gone := *was
 		for _, s := range []*string{&gone.AccountID, &gone.CampaignID, &gone.CreativeID, &gone.SourceID, &gone.CampaignName, &gone.RunID} {
@@ -188,27 +181,31 @@ func (m *merger) take(was *schema.Spend) {
 		m.stale(&gone)
 		return
 	}
-	is := &m.Rows[m.next]
-	m.next++
-	same := sameNumbers(was, is)
+	stamp := schema.SpendStamp{FirstSeenAt: was.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID}
+	same := sameNumbers(was, &m.is)
 	if !same {
-		m.note(schema.OpUpdate, was, is)
+		m.note(schema.OpUpdate, was, &m.is)
 	}
-	is.FirstSeenAt = was.FirstSeenAt
-	if same && was.CampaignName == is.CampaignName {
+	if same && was.CampaignName == m.is.CampaignName {
 		if m.run != was.RunID {
 			m.run = strings.Clone(was.RunID)
 		}
-		is.ChangedAt, is.RunID = was.ChangedAt, m.run
-		return
+		stamp.ChangedAt, stamp.RunID = was.ChangedAt, m.run
+	} else {
+		m.Diff.Updated++
+		m.is.FirstSeenAt = was.FirstSeenAt
+		m.stale(&m.is)
 	}
-	m.Diff.Updated++
-	m.stale(is)
+	m.stamps.Next(m.next, stamp)
+	m.turn(m.next + 1)
 }
 
+// inserted takes in the row as read, which is not stored.
 func (m *merger) inserted() {
 	m.Diff.Inserted++
-	m.note(schema.OpInsert, nil, &m.Rows[m.next])
+	m.note(schema.OpInsert, nil, &m.is)
+	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.is.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID})
+	m.turn(m.next + 1)
 }
 
 func (m *merger) note(op string, was, is *schema.Spend) {
@@ -221,7 +218,7 @@ func (m *merger) stale(r *schema.Spend) {
 	if m.Stale == nil {
 		return
 	}
-	if m.Stale = append(m.Stale, *r); len(m.Stale)*fewStale > len(m.Rows) {
+	if m.Stale = append(m.Stale, *r); len(m.Stale)*fewStale > m.read.Len() {
 		m.Stale = nil
 	}
 }

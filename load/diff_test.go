@@ -99,12 +99,13 @@ func TestMergeDay(t *testing.T) {
 					}
 				}
 			}
-			m, err := MergeDay(asBatches(stored, size), slices.Clone(c.is), Reading{At: 30, RunID: "new", WasOver: true})
+			rows := packed(c.is)
+			m, err := MergeDay(asBatches(stored, size), rows, Reading{At: 30, RunID: "new", WasOver: true})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(m.Rows, want) {
-				t.Errorf("%s, by %d: rows =\n%v\nwant\n%v", name, size, m.Rows, want)
+			if got := unpacked(rows); !slices.Equal(got, want) {
+				t.Errorf("%s, by %d: rows =\n%v\nwant\n%v", name, size, got, want)
 			}
 			stale := "all"
 			if m.Stale != nil {
@@ -127,7 +128,7 @@ func TestMergeDay(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	_, err := MergeDay(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }, is(), Reading{})
+	_, err := MergeDay(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }, packed(is()), Reading{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
 	}
@@ -201,11 +202,12 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 		for i := range rows {
 			rows[i].RunID = "again"
 		}
-		m, err := MergeDay(s.StoredDay(d), rows, Reading{RunID: "again"})
+		read := packed(rows)
+		m, err := MergeDay(s.StoredDay(d), read, Reading{RunID: "again"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = g.PutDay(t.Context(), ProvenDay{Day: d, Sums: Sums{Rows: 41}, Records: records(m.Rows), Stale: m.Stale})
+		err = g.PutDay(t.Context(), ProvenDay{Day: d, Sums: Sums{Rows: 41}, Records: records(unpacked(read)), Stale: m.Stale})
 		if err != nil {
 			t.Fatal(err)
 		}

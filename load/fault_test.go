@@ -487,9 +487,9 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	verify := func(d *faultFiles) (*Report, error) {
-		return Verify(t.Context(), st.after, sceneOptions(disk{d}), func(account string, d schema.Date, _ [][]byte) ([]schema.Spend, error) {
+		return Verify(t.Context(), st.after, sceneOptions(disk{d}), func(account string, d schema.Date, _ [][]byte) (*schema.SpendRows, error) {
 			rows, err := ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
-			return rows, err
+			return packed(rows), err
 		})
 	}
 	dry := &faultFiles{}

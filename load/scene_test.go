@@ -134,12 +134,13 @@ func (r sceneRun) publication() Publication {
 func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	seen := schema.InstantOf(r.at)
 	for _, d := range slices.Sorted(maps.Keys(r.days)) {
-		read, err := SortDay(append([]schema.Spend(nil), r.days[d]...))
-		if err != nil {
-			return err
+		rows := slices.Clone(r.days[d])
+		for i := range rows {
+			rows[i].FirstSeenAt, rows[i].ChangedAt, rows[i].RunID = seen, seen, r.id
 		}
-		for i := range read {
-			read[i].FirstSeenAt, read[i].ChangedAt, read[i].RunID = seen, seen, r.id
+		read := packed(rows)
+		if err := SortDay(read); err != nil {
+			return err
 		}
 		sums, err := SumDay(read)
 		if err != nil {
@@ -155,7 +156,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 			if err != nil {
 				return err
 			}
-			p.Records, p.Changes, p.Stale = records(merged.Rows), merged.Changes, merged.Stale
+			p.Records, p.Changes, p.Stale = records(unpacked(read)), merged.Changes, merged.Stale
 		}
 		if err := g.PutDay(ctx, p); err != nil {
 			return err

@@ -145,10 +145,11 @@ func (s *Store) Close() error { return storage(s.lock.Close()) }
 // this run has published since; nil if there is none.
 func (s *Store) Manifest() *Manifest { return s.base }
 
-// Account is this account's part of the generation; empty if there is none yet.
+// Account is this account's part of the generation. Where there is none yet it is empty,
+// and known since the first day that can be asked for now.
 func (s *Store) Account() *Account {
-	if s.base == nil {
-		return newManifest().account(s.account)
+	if s.base == nil || s.base.Accounts[s.account] == nil {
+		return NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
 	}
 	return s.base.account(s.account)
 }

@@ -75,7 +75,8 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 		for i := range read {
 			read[i].AccountID, read[i].FirstSeenAt, read[i].ChangedAt, read[i].RunID = r.account, seen, seen, id
 		}
-		if read, err = SortDay(read); err != nil {
+		read := packed(read)
+		if err := SortDay(read); err != nil {
 			return nil, err
 		}
 		sums, err := SumDay(read)
@@ -84,7 +85,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 		}
 		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: HashDay(read), Sums: sums}
 		known := s.Account().Days[d]
-		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), int64(len(read)), ""); err != nil {
+		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), int64(read.Len()), ""); err != nil {
 			return nil, err
 		}
 		if known == nil || known.ContentHash != p.Hash {
@@ -92,7 +93,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 			if err != nil {
 				return nil, err
 			}
-			p.Records, p.Changes, p.Stale = records(merged.Rows), merged.Changes, merged.Stale
+			p.Records, p.Changes, p.Stale = records(unpacked(read)), merged.Changes, merged.Stale
 		}
 		if err := g.PutDay(ctx, p); err != nil {
 			return nil, err
@@ -120,6 +121,21 @@ func (r run) mustSync(days map[schema.Date][]schema.Spend) *Manifest {
 	}
 	checkStore(r.t, r.dir)
 	return m
+}
+
+func packed(rows []schema.Spend) *schema.SpendRows {
+	p := &schema.SpendRows{}
+	for i := range rows {
+		p.Append(&rows[i])
+	}
+	return p
+}
+
+func unpacked(p *schema.SpendRows) (rows []schema.Spend) {
+	for _, r := range p.All() {
+		rows = append(rows, *r)
+	}
+	return rows
 }
 
 func records(rows []schema.Spend) iter.Seq[arrow.Record] { return one(schema.SpendDaily, rows) }

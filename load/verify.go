@@ -29,7 +29,7 @@ type Report struct {
 
 // ReadRaw makes a day's rows again from its stored replies. The store does not
 // know the service, so the caller brings this.
-type ReadRaw func(account string, day schema.Date, pages [][]byte) ([]schema.Spend, error)
+type ReadRaw func(account string, day schema.Date, pages [][]byte) (*schema.SpendRows, error)
 
 // Verify checks everything that is published: every file's bytes against the
 // manifest, every day's rows against its sums, its hash and its stored replies,
@@ -214,18 +214,17 @@ func countRows(path string, info *FileInfo, rows int64, err error) error {
 // day checks the rows of a day: theirs, unique, as many, of the same sums and
 // the same content as when they were proven, and the same as in the replies.
 func (v *verifier) day(account string, a *Account, path string, info *FileInfo) error {
-	rows, err := readRows(v.opts.disk, filepath.Join(v.dir, path), schema.SpendDaily)
-	if err := countRows(path, info, int64(len(rows)), err); err != nil {
-		return err
-	}
 	known := a.Days[info.Day]
 	if known == nil {
 		return damaged(path, "", "the manifest does not know its day")
 	}
-	for i := range rows {
-		if rows[i].AccountID != account || rows[i].ReportDate != info.Day {
-			return damaged(path, mendReplay, "row %d is of account %q, day %s", i+1, rows[i].AccountID, rows[i].ReportDate)
-		}
+	rows, err := readDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
+	var foreign *foreignRowError
+	if errors.As(err, &foreign) {
+		return damaged(path, mendReplay, "%v", err)
+	}
+	if err := countRows(path, info, int64(rows.Len()), err); err != nil {
+		return err
 	}
 	if err := sameDay(rows, known); err != nil {
 		return damaged(path, mendReplay, "%v", err)
@@ -243,7 +242,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	v.mu.Unlock()
 	fromRaw, err := v.raw(account, info.Day, bodies)
 	if err == nil {
-		fromRaw, err = SortDay(fromRaw)
+		err = SortDay(fromRaw)
 	}
 	if err == nil {
 		err = sameDay(fromRaw, known)
@@ -254,9 +253,37 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	return nil
 }
 
+// readDay reads the file of a day, whose rows have to be of that day.
+func readDay(d disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
+	rows := &schema.SpendRows{}
+	for batch, err := range readBatches(d, path, schema.SpendDaily) {
+		if err != nil {
+			return rows, err
+		}
+		for i := range batch {
+			if r := &batch[i]; r.AccountID != account || r.ReportDate != day {
+				return rows, &foreignRowError{rows.Len() + 1, r.AccountID, r.ReportDate}
+			}
+			rows.Append(&batch[i])
+		}
+	}
+	return rows, nil
+}
+
+// foreignRowError is a row in the file of another account or day.
+type foreignRowError struct {
+	row     int
+	account string
+	day     schema.Date
+}
+
+func (e *foreignRowError) Error() string {
+	return fmt.Sprintf("row %d is of account %q, day %s", e.row, e.account, e.day)
+}
+
 // sameDay compares rows in key order with what was proven of their day.
-func sameDay(rows []schema.Spend, known *Day) error {
-	if _, err := SortDay(rows); err != nil {
+func sameDay(rows *schema.SpendRows, known *Day) error {
+	if err := SortDay(rows); err != nil {
 		return err
 	}
 	sums, err := SumDay(rows)

@@ -42,7 +42,7 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					rows, rounded, err := AppendSpend(nil, p, run, intern)
+					rows, rounded, err := spendOf(p, run, intern)
 					if err != nil {
 						t.Fatal(err)
 					}

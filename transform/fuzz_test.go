@@ -29,7 +29,7 @@ func FuzzSpend(f *testing.F) {
 		if err != nil {
 			return
 		}
-		rows, _, err := AppendSpend(nil, p, run, NewInterner())
+		rows, _, err := spendOf(p, run, NewInterner())
 		if err != nil {
 			if _, ok := errors.AsType[*RowError](err); !ok || rows != nil {
 				t.Fatalf("%d rows, error %v", len(rows), err)
@@ -63,12 +63,14 @@ func BenchmarkSpend(b *testing.B) {
 	}
 	body := []byte(`{"columns":["date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks","impressions","conversions"],` +
 		`"data":[` + data.String() + `],"pagination":{"page":1,"page_size":10000,"total_rows":10000,"total_pages":1}}`)
+	var day schema.SpendRows
 	intern := NewInterner() // one for the day, so all but its first page find their texts
 	for name, work := range map[string]func() error{
 		"decode+transform": func() error {
 			p, err := extract.DecodeSpend(body)
 			if err == nil {
-				_, _, err = AppendSpend(nil, p, run, intern)
+				day.Reset()
+				_, err = AppendSpend(&day, p, run, intern)
 			}
 			return err
 		},
@@ -77,8 +79,9 @@ func BenchmarkSpend(b *testing.B) {
 			if err != nil {
 				return err
 			}
-			rows, _, err := AppendSpend(nil, p, run, intern)
-			for range Records(schema.SpendDaily, rows) {
+			day.Reset()
+			_, err = AppendSpend(&day, p, run, intern)
+			for range Records(&day) {
 			}
 			return err
 		},

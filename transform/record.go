@@ -2,7 +2,6 @@ package transform
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/memory"
@@ -14,17 +13,17 @@ import (
 // builder, few enough that a record stays small beside the rows it was made of.
 const recordRows = 16_384
 
-// Records makes Arrow records of the rows, in their order, some 16,000 rows
+// Records makes Arrow records of the rows of a day, in their order, some 16,000 rows
 // each. A record is the loop body's alone and is released when the body
 // returns: retain it to keep it. No rows are no record.
-func Records[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
-	return records(memory.DefaultAllocator, t, rows)
+func Records(rows *schema.SpendRows) iter.Seq[arrow.Record] {
+	return records(memory.DefaultAllocator, rows)
 }
 
-func records[R any](mem memory.Allocator, t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
+func records(mem memory.Allocator, rows *schema.SpendRows) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
-		for batch := range slices.Chunk(rows, recordRows) {
-			rec := t.Record(mem, batch)
+		for batch := range rows.Chunks(recordRows) {
+			rec := schema.SpendDaily.Record(mem, batch)
 			more := yield(rec)
 			rec.Release()
 			if !more {

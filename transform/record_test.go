@@ -23,13 +23,21 @@ func manyRows(n int) []schema.Spend {
 	return rows
 }
 
+func packed(rows []schema.Spend) *schema.SpendRows {
+	p := &schema.SpendRows{}
+	for i := range rows {
+		p.Append(&rows[i])
+	}
+	return p
+}
+
 func TestRecords_HoldAllRowsInOrder(t *testing.T) {
 	for _, n := range []int{0, 1, recordRows, recordRows + 1, 3 * recordRows} {
 		mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 		want := manyRows(n)
 		var got []schema.Spend
 		sizes := 0
-		for rec := range records(mem, schema.SpendDaily, want) {
+		for rec := range records(mem, packed(want)) {
 			if rec.NumRows() > recordRows {
 				t.Errorf("%d rows in one record", rec.NumRows())
 			}
@@ -55,7 +63,7 @@ func TestRecords_HoldAllRowsInOrder(t *testing.T) {
 
 func TestRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	for range records(mem, schema.SpendDaily, manyRows(2*recordRows)) {
+	for range records(mem, packed(manyRows(2*recordRows))) {
 		break
 	}
 	mem.AssertSize(t, 0)
@@ -63,7 +71,7 @@ func TestRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 
 func TestRecords_CanBeRetained(t *testing.T) {
 	var kept []arrow.Record
-	for rec := range Records(schema.SpendDaily, manyRows(3)) {
+	for rec := range Records(packed(manyRows(3))) {
 		rec.Retain()
 		kept = append(kept, rec)
 	}

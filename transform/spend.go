@@ -1,8 +1,6 @@
 package transform
 
 import (
-	"slices"
-
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -17,23 +15,27 @@ type SpendContext struct {
 // AppendSpend appends to dst the rows of one page of a day's report, and says how
 // many amounts had more than six decimals and were rounded. It is pure, apart from
 // what intern remembers; the rows share nothing with the page. With an error dst
-// comes back as it was.
+// is as it was.
 //
 // A creative without spend comes without a date, without a source, and with
 // only some of its counts: there the day is known, the source is empty, and an
 // absent count is NULL. On any other row an absent count is refused, for nobody
 // could tell it from 0. A null is the service's own NULL and stays one.
 // Spend itself is never absent. It may be negative, as credits are.
-func AppendSpend(dst []schema.Spend, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int, err error) {
-	rows = slices.Grow(dst, len(p.Items))[:len(dst)+len(p.Items)]
+func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rounded int, err error) {
+	before := dst.Len()
+	dst.Grow(len(p.Items))
 	r := spendReader{c: c, day: c.Day.String(), intern: intern}
+	var row schema.Spend
 	for i := range p.Items {
-		if e := r.row(&rows[len(dst)+i], &p.Items[i]); e != nil {
+		if e := r.row(&row, &p.Items[i]); e != nil {
+			dst.Cut(before)
 			e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
-			return dst, 0, e
+			return 0, e
 		}
+		dst.Append(&row)
 	}
-	return rows, r.rounded, nil
+	return r.rounded, nil
 }
 
 type spendReader struct {

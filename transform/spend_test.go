@@ -65,6 +65,23 @@ func text(s string) extract.Value {
 	return b
 }
 
+// spendOf are the rows of one page. What stood before them stays; with an error they
+// are none.
+func spendOf(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int, err error) {
+	before := sampleRow()
+	before.AccountID, before.ReportDate = c.Account, c.Day
+	day := packed([]schema.Spend{before})
+	rounded, err = AppendSpend(day, p, c, intern)
+	for i, r := range day.All() {
+		if i > 0 {
+			rows = append(rows, *r)
+		} else if *r != before {
+			return nil, 0, fmt.Errorf("the row before is %+v", *r)
+		}
+	}
+	return rows, rounded, err
+}
+
 func TestSpend_Golden(t *testing.T) {
 	files, err := filepath.Glob("../testdata/pages/spend/*.json")
 	if err != nil || len(files) == 0 {
@@ -80,7 +97,7 @@ func TestSpend_Golden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, rounded, err := AppendSpend(nil, p, run, NewInterner())
+			rows, rounded, err := spendOf(p, run, NewInterner())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +183,7 @@ func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
 				set(&l, tc.column, nil)
 			}
 			tc.want(&want)
-			rows, rounded, err := AppendSpend(nil, page(l), run, NewInterner())
+			rows, rounded, err := spendOf(page(l), run, NewInterner())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +254,7 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 			if set(&l, tc.column, extract.Value(tc.value)); tc.value == "" {
 				set(&l, tc.column, nil)
 			}
-			rows, rounded, err := AppendSpend(nil, page(sample(), l, sample()), run, NewInterner())
+			rows, rounded, err := spendOf(page(sample(), l, sample()), run, NewInterner())
 			if rows != nil || rounded != 0 {
 				t.Errorf("%d rows, %d rounded beside an error", len(rows), rounded)
 			}
@@ -268,7 +285,7 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 	l, want := sample(), sampleRow()
 	l.TotalSpend, l.Clicks, l.Impressions, l.Conversions = extract.Value("0"), nil, nil, nil
 	want.Spend, want.Clicks, want.Impressions, want.Conversions = 0, schema.Null[int64]{}, schema.Null[int64]{}, schema.Null[int64]{}
-	rows, _, err := AppendSpend(nil, page(l), run, NewInterner())
+	rows, _, err := spendOf(page(l), run, NewInterner())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +293,7 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	l.Conversions = extract.Value("0.5")
-	if _, _, err = AppendSpend(nil, page(l), run, NewInterner()); !errors.Is(err, schema.ErrFraction) {
+	if _, _, err = spendOf(page(l), run, NewInterner()); !errors.Is(err, schema.ErrFraction) {
 		t.Errorf("error %v, want %v", err, schema.ErrFraction)
 	}
 }
@@ -284,19 +301,19 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 func TestSpend_SaysWhatItRefused(t *testing.T) {
 	l := sample()
 	l.Clicks = extract.Value("1.5")
-	_, _, err := AppendSpend(nil, page(l), run, NewInterner())
+	_, _, err := spendOf(page(l), run, NewInterner())
 	if got, want := err.Error(), "spend_daily page 3 row 1: clicks 1.5: not a whole number"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
 	l.Clicks = nil
-	_, _, err = AppendSpend(nil, page(l), run, NewInterner())
+	_, _, err = spendOf(page(l), run, NewInterner())
 	if got, want := err.Error(), "spend_daily page 3 row 1: clicks: missing"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
 }
 
 func TestSpend_MakesNoRowsOfNone(t *testing.T) {
-	rows, rounded, err := AppendSpend(nil, page(), run, NewInterner())
+	rows, rounded, err := spendOf(page(), run, NewInterner())
 	if len(rows) != 0 || rounded != 0 || err != nil {
 		t.Errorf("Spend = %v, %d, %v", rows, rounded, err)
 	}
@@ -310,7 +327,7 @@ func TestSpend_SharesTexts(t *testing.T) {
 		body := []byte(`"Spring"`)
 		l := sample()
 		l.CampaignName = body
-		r, _, err := AppendSpend(nil, page(l), run, intern)
+		r, _, err := spendOf(page(l), run, intern)
 		if err != nil {
 			t.Fatal(err)
 		}

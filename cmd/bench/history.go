@@ -107,8 +107,8 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 	}
 	defer staged.Discard()
 	for i := range n {
-		rows, err := load.SortDay(historyDay(first+schema.Date(i), perDay, schema.InstantOf(at), run))
-		if err != nil {
+		rows := historyDay(first+schema.Date(i), perDay, schema.InstantOf(at), run)
+		if err := load.SortDay(rows); err != nil {
 			return err
 		}
 		sums, err := load.SumDay(rows)
@@ -116,7 +116,7 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 			return err
 		}
 		err = staged.PutDay(ctx, load.ProvenDay{
-			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: load.HashDay(rows), Sums: sums, Records: transform.Records(schema.SpendDaily, rows),
+			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: load.HashDay(rows), Sums: sums, Records: transform.Records(rows),
 		})
 		if err != nil {
 			return err
@@ -130,16 +130,16 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 
 // historyDay is a day with the shape of a real one: few campaigns, some
 // creatives, many sources.
-func historyDay(day schema.Date, n int, at schema.Instant, run string) []schema.Spend {
-	rows := make([]schema.Spend, n)
-	for i := range rows {
+func historyDay(day schema.Date, n int, at schema.Instant, run string) *schema.SpendRows {
+	rows := &schema.SpendRows{}
+	for i := range n {
 		campaign, source := i%20, i/20%2000
-		rows[i] = schema.Spend{
+		rows.Append(&schema.Spend{
 			AccountID: "default", ReportDate: day, CampaignID: fmt.Sprintf("C%07d", campaign), CampaignName: fmt.Sprintf("Campaign %d", campaign),
 			CreativeID: fmt.Sprintf("C%07d-%03d", campaign, i/40_000), SourceID: fmt.Sprintf("S%d", source), Spend: schema.Money(i%997) * 1234,
 			Clicks: schema.Some(int64(i % 7)), Impressions: schema.Some(int64(i % 1009)), Conversions: schema.Some(int64(i % 3)),
 			FirstSeenAt: at, ChangedAt: at, RunID: run,
-		}
+		})
 	}
 	return rows
 }

@@ -95,3 +95,21 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 		t.Errorf("%d lines, keys %s", len(lines), keys)
 	}
 }
+
+// TestLog_AFirstRunThatPublishesNothing: what could be asked for is missing, and nothing
+// before that is lost.
+func TestLog_AFirstRunThatPublishesNothing(t *testing.T) {
+	w := newWorld(t, small)
+	w.env["LOG_FORMAT"], w.env["REPORT_PASSWORD"] = "json", "wrong"
+	code, text := w.stderr("sync")
+	lines, _ := logLines(t, text)
+	if code != exitAuth || len(lines) == 0 {
+		t.Fatalf("exit %d: %s", code, text)
+	}
+	last := lines[len(lines)-1]
+	for key, want := range map[string]float64{"days_lost": 0, "days_missing": 33, "days_complete": 0} {
+		if last[key] != want {
+			t.Errorf("%s = %v, want %v", key, last[key], want)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 	}
 	rows, rounded, err := rowsOf(c, pages)
 	if err == nil {
-		rows, err = load.SortDay(rows)
+		err = load.SortDay(rows)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
@@ -127,25 +127,26 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 	m.changed++
 	return m.staged.PutDay(ctx, load.ProvenDay{
 		Day: day, Hash: hash, Sums: sums, Rounded: rounded, Replayed: true,
-		Records: transform.Records(schema.SpendDaily, merged.Rows), Changes: merged.Changes,
+		Records: transform.Records(rows), Changes: merged.Changes,
 	})
 }
 
 // rowsOfReplies makes the rows of a day again from its stored replies.
-func rowsOfReplies(account string, day schema.Date, pages [][]byte) ([]schema.Spend, error) {
+func rowsOfReplies(account string, day schema.Date, pages [][]byte) (*schema.SpendRows, error) {
 	rows, _, err := rowsOf(transform.SpendContext{Account: account, Day: day}, pages)
 	return rows, err
 }
 
-func rowsOf(c transform.SpendContext, pages [][]byte) (rows []schema.Spend, rounded int, err error) {
+func rowsOf(c transform.SpendContext, pages [][]byte) (rows *schema.SpendRows, rounded int, err error) {
+	rows = &schema.SpendRows{}
 	intern := transform.NewInterner()
 	for i, body := range pages {
 		page, err := extract.DecodeSpend(body)
 		if err != nil {
 			return nil, 0, fmt.Errorf("page %d: %w", i+1, err)
 		}
-		n := 0
-		if rows, n, err = transform.AppendSpend(rows, page, c, intern); err != nil {
+		n, err := transform.AppendSpend(rows, page, c, intern)
+		if err != nil {
 			return nil, 0, err
 		}
 		rounded += n

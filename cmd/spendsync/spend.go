@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"spendsync/extract"
 	"spendsync/load"
@@ -20,7 +19,7 @@ const maxReads = 3
 // costs more than filling it.
 type desk struct {
 	intern *transform.Interner
-	rows   []schema.Spend
+	rows   schema.SpendRows
 }
 
 func (s *syncer) freeDesk() *desk {
@@ -43,8 +42,8 @@ func (s *syncer) leave(on *desk) {
 
 // dayRead is one read of a day whose pages add up.
 type dayRead struct {
-	at      schema.Instant // when it began
-	rows    []schema.Spend // in key order
+	at      schema.Instant    // when it began
+	rows    *schema.SpendRows // in key order; nil where they are those that are stored
 	sums    load.Sums
 	hash    string
 	control string
@@ -172,8 +171,8 @@ func suspicious(known *load.Day, now load.Sums) bool {
 func (s *syncer) readDay(ctx context.Context, day schema.Date, on *desk, freshTotal bool, known *extract.Known) (*dayRead, error) {
 	read := &dayRead{at: schema.InstantOf(s.app.now())}
 	c := transform.SpendContext{Account: s.app.cfg.Account, RunID: s.runID, Day: day, SeenAt: read.at}
-	read.rows = on.rows[:0]
-	defer func() { on.rows = read.rows[:0] }()
+	read.rows = &on.rows
+	read.rows.Reset()
 	for page, err := range s.report.Spend(ctx, day, s.app.cfg.PageSize, known) {
 		if err != nil {
 			return nil, err
@@ -182,15 +181,16 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, on *desk, freshTo
 		if page.Same {
 			return s.readSame(ctx, read, day, page.Pages, freshTotal)
 		}
-		if len(read.rows) == 0 {
+		before := read.rows.Len()
+		if before == 0 {
 			// A total is only a claim so far: it reserves a page or two, no more.
-			read.rows = slices.Grow(read.rows, int(min(page.Total, 1<<17)))
+			read.rows.Grow(int(min(page.Total, 1<<17)))
 		}
-		before, rounded := len(read.rows), 0
-		if read.rows, rounded, err = transform.AppendSpend(read.rows, page, c, on.intern); err != nil {
+		rounded, err := transform.AppendSpend(read.rows, page, c, on.intern)
+		if err != nil {
 			return nil, err
 		}
-		rows := len(read.rows) - before
+		rows := read.rows.Len() - before
 		if err := s.staged.PutRaw(day, page.Number, page.Raw, int64(rows), page.Fingerprint); err != nil {
 			return nil, err
 		}
@@ -199,10 +199,10 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, on *desk, freshTo
 		read.unknown = append(read.unknown, page.Unknown...)
 		s.bar.rows(rows)
 	}
-	var err error
-	if read.rows, err = load.SortDay(read.rows); err != nil {
+	if err := load.SortDay(read.rows); err != nil {
 		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
+	var err error
 	if read.sums, err = load.SumDay(read.rows); err != nil {
 		return nil, fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
 	}
@@ -303,6 +303,6 @@ func (s *syncer) stageDay(ctx context.Context, day schema.Date, read *dayRead) (
 	if err != nil {
 		return false, diff, err
 	}
-	p.Records, p.Changes, p.Stale = transform.Records(schema.SpendDaily, merged.Rows), merged.Changes, merged.Stale
+	p.Records, p.Changes, p.Stale = transform.Records(read.rows), merged.Changes, merged.Stale
 	return true, merged.Diff, s.staged.PutDay(ctx, p)
 }

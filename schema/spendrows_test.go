@@ -1,0 +1,109 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomSpend are rows of one day, some alike and some not, in no order.
+func randomSpend(random *rand.Rand, n int) []Spend {
+	count := func() Null[int64] { return Null[int64]{V: random.Int64N(3), Valid: true} }
+	rows := make([]Spend, n)
+	for i := range rows {
+		r := &rows[i]
+		*r = Spend{
+			AccountID: "acme", ReportDate: 20_000, CampaignID: fmt.Sprint("C", random.IntN(3)), CreativeID: fmt.Sprint("R", random.IntN(2)),
+			SourceID: fmt.Sprint("S", random.IntN(1000)), CampaignName: fmt.Sprint("N", random.IntN(2)), Spend: Money(random.Int64N(5) - 2),
+			FirstSeenAt: Instant(random.Int64N(2)), ChangedAt: Instant(random.Int64N(2)), RunID: fmt.Sprint("run", random.IntN(2)),
+		}
+		for _, c := range []*Null[int64]{&r.Clicks, &r.Impressions, &r.Conversions} {
+			if random.IntN(3) > 0 {
+				*c = count()
+			}
+		}
+	}
+	return rows
+}
+
+func unpacked(s *SpendRows) []Spend {
+	rows := []Spend{}
+	for i, r := range s.All() {
+		if i != len(rows) {
+			panic(i)
+		}
+		rows = append(rows, *r)
+	}
+	return rows
+}
+
+// TestSpendRows does with packed rows what can be done with them, and with a slice.
+func TestSpendRows(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var s SpendRows
+	for round := range 300 {
+		s.Reset()
+		want := randomSpend(random, random.IntN(60))
+		check := func(what string) {
+			t.Helper()
+			if got := unpacked(&s); !slices.Equal(got, want) || s.Len() != len(want) {
+				t.Fatalf("round %d, %s: %d rows\n%+v\nwant\n%+v", round, what, s.Len(), got, want)
+			}
+		}
+		s.Grow(random.IntN(50))
+		for i := range want {
+			s.Append(&want[i])
+		}
+		check("appended")
+		if n := random.IntN(len(want) + 1); random.IntN(2) == 0 {
+			s.Cut(n)
+			more := randomSpend(random, 5)
+			for i := range more {
+				s.Append(&more[i])
+			}
+			want = append(want[:n], more...)
+			check("cut and appended to")
+		}
+		byKey := func(a, b Spend) int {
+			return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.CreativeID, b.CreativeID), cmp.Compare(a.SourceID, b.SourceID))
+		}
+		for i := range want {
+			for j := range want {
+				if got := s.Compare(i, j); got != byKey(want[i], want[j]) {
+					t.Fatalf("Compare = %d of\n%+v\n%+v", got, want[i], want[j])
+				}
+			}
+		}
+		// Rows of one key stand in any order.
+		slices.SortFunc(want, byKey)
+		want = slices.CompactFunc(want, func(a, b Spend) bool { return byKey(a, b) == 0 })
+		shuffled := slices.Clone(want)
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		s.Reset()
+		for i := range shuffled {
+			s.Append(&shuffled[i])
+		}
+		s.Sort()
+		check("sorted")
+		stamps := s.Restamp()
+		for i := range want {
+			stamp := SpendStamp{FirstSeenAt: Instant(random.Int64N(2)), ChangedAt: Instant(i / 3), RunID: fmt.Sprint("again", random.IntN(2))}
+			want[i].FirstSeenAt, want[i].ChangedAt, want[i].RunID = stamp.FirstSeenAt, stamp.ChangedAt, stamp.RunID
+			stamps.Next(i, stamp)
+		}
+		stamps.Done()
+		check("restamped")
+		got := []Spend{}
+		for chunk := range s.Chunks(7) {
+			if len(chunk) > 7 {
+				t.Fatalf("a chunk of %d", len(chunk))
+			}
+			got = append(got, chunk...)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("round %d: the chunks are\n%+v\nwant\n%+v", round, got, want)
+		}
+	}
+}
