@@ -47,7 +47,7 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 	}
 	if isLarge(t) {
 		// What a page says of itself, the file's index says of all of them.
-		options = append(options, parquet.PageBufferSize(pageBytes))
+		options = append(options, parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
 	} else {
 		options = append(options, parquet.DataPageStatistics(true))
 	}

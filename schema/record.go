@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -18,6 +19,10 @@ import (
 func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	columns := make([]arrow.Array, len(t.Columns))
 	for i, c := range t.Columns {
+		if c.Kind == Text && !c.Nullable {
+			columns[i] = textArray(mem, c, rows)
+			continue
+		}
 		b := array.NewBuilder(mem, t.Arrow.Field(i).Type)
 		b.Reserve(len(rows))
 		switch b := b.(type) {
@@ -47,6 +52,36 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 		c.Release()
 	}
 	return rec
+}
+
+// textArray is a column of texts that are all there: most of what a row holds, so it is
+// made without a builder, which looks after each value's validity and room.
+func textArray[R any](mem memory.Allocator, c Column, rows []R) arrow.Array {
+	size := 0
+	for i := range rows {
+		size += len(*textOf(c, &rows[i]))
+	}
+	if size > math.MaxInt32 {
+		panic(fmt.Sprintf("schema: %d bytes of %s in one record", size, c.Name))
+	}
+	offsets, texts := memory.NewResizableBuffer(mem), memory.NewResizableBuffer(mem)
+	defer offsets.Release()
+	defer texts.Release()
+	offsets.Resize(arrow.Int32Traits.BytesRequired(len(rows) + 1))
+	texts.Resize(size)
+	ends, at := arrow.Int32Traits.CastFromBytes(offsets.Bytes()), 0
+	ends[0] = 0
+	for i := range rows {
+		at += copy(texts.Bytes()[at:], *textOf(c, &rows[i]))
+		ends[i+1] = int32(at)
+	}
+	data := array.NewData(arrow.BinaryTypes.String, len(rows), []*memory.Buffer{nil, offsets, texts}, nil, 0, 0)
+	defer data.Release()
+	return array.NewStringData(data)
+}
+
+func textOf[R any](c Column, row *R) *string {
+	return (*string)(unsafe.Add(unsafe.Pointer(row), c.offset))
 }
 
 // appendColumn walks one field of all rows. null and put must have room reserved.
