@@ -230,7 +230,9 @@ func (n *generation) addDays() {
 			}
 		}
 		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
-			n.put(path, day.raw[path])
+			if n.acc.Files[path] = day.raw[path]; !day.stays[path] {
+				n.moveStaged(path)
+			}
 		}
 	}
 	if len(whole) > 0 {

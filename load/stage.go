@@ -44,6 +44,7 @@ type Staged struct {
 // the day itself once it is proven.
 type stagedDay struct {
 	raw    map[string]*FileInfo // by published path
+	stays  map[string]bool      // those of raw that are published as they are
 	part   *FileInfo            // the Parquet file; nil: the stored one stands
 	few    bool                 // only a few rows are other than those that are stored
 	stale  string               // the private file with the keys of the stored rows that go; empty: none
@@ -91,27 +92,33 @@ func (g *Staged) day(d schema.Date) *stagedDay {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.days[d] == nil {
-		g.days[d] = &stagedDay{raw: map[string]*FileInfo{}}
+		g.days[d] = &stagedDay{raw: map[string]*FileInfo{}, stays: map[string]bool{}}
 	}
 	return g.days[d]
 }
 
 // PutRaw keeps one reply of a day that is being read, with what tells it from
-// every other. It is published only with its day.
+// every other. It is published only with its day. The stored one stays where it is the
+// same and undamaged.
 func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, fingerprint string) error {
 	if !g.store.opts.KeepRaw {
+		return nil
+	}
+	path, day := rawPath(g.store.account, d, page), g.day(d)
+	if known := g.store.Account().Files[path]; known != nil && fingerprint != "" && known.Fingerprint == fingerprint &&
+		g.store.opts.disk.checkBytes(g.store.dir, path, known) == nil {
+		day.raw[path], day.stays[path] = known, true
 		return nil
 	}
 	packed, err := g.pack(body)
 	if err != nil {
 		return err
 	}
-	path := rawPath(g.store.account, d, page)
 	sha, size, err := g.store.opts.disk.writeStaged(g.staged(path), packed)
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
-	g.day(d).raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID, Fingerprint: fingerprint}
+	day.raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID, Fingerprint: fingerprint}
 	return nil
 }
 
@@ -141,6 +148,7 @@ func (g *Staged) DropRaw(d schema.Date) error {
 		}
 	}
 	clear(day.raw)
+	clear(day.stays)
 	return nil
 }
 

@@ -348,6 +348,60 @@ func TestPublish_MournsALostDayOnce(t *testing.T) {
 	}
 }
 
+// TestPutRaw_KeepsWhatIsStored reads a day again of whose three replies one is another,
+// one is damaged on disk, and one is the same.
+func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	read := func(spend schema.Money, replies ...string) *Account {
+		t.Helper()
+		s, err := Open(t.Context(), r.dir, r.account, r.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		runs++
+		g, err := s.Begin(fmt.Sprintf("run%06d", runs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Discard()
+		rows := []schema.Spend{spendRow(day, "S1", spend), spendRow(day, "S2", spend), spendRow(day, "S3", spend)}
+		sums, err := SumDay(packed(rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, body := range replies {
+			if err := g.PutRaw(day, i+1, []byte(body), 1, "1:"+body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := g.PutDay(t.Context(), ProvenDay{Day: day, Hash: HashDay(packed(rows)), Sums: sums, Records: records(rows)}); err != nil {
+			t.Fatal(err)
+		}
+		m, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run { return schema.Run{AccountID: r.account, RunID: g.runID} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Accounts[r.account]
+	}
+	path := func(page int) string { return rawPath(r.account, day, page) }
+	was := read(1, "one", "two", "three", "four")
+	spoiled(t, filepath.Join(r.dir, path(3)), []byte("three, spoilt"))
+	is := read(2, "one", "another", "three")
+	for page, stays := range []bool{1: true, 2: false, 3: false} {
+		if page > 0 && (*is.Files[path(page)] == *was.Files[path(page)]) != stays {
+			t.Errorf("page %d is %+v, was %+v; want it to stay: %t", page, is.Files[path(page)], was.Files[path(page)], stays)
+		}
+	}
+	if is.Files[path(4)] != nil || exists(filepath.Join(r.dir, path(4))) {
+		t.Error("the fourth reply of before is still there")
+	}
+	pages, err := readRawPages(theDisk, r.dir, is, is.RawPages(day))
+	if got := fmt.Sprintf("%s", pages); err != nil || got != "[one another three]" {
+		t.Errorf("the replies are %s, %v", got, err)
+	}
+}
+
 // TestPublish_WithoutTheSettingsThatSpoilIt: days that are staged beside settings which
 // cannot be published are published without them.
 func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
