@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/marcboeker/go-duckdb/v2"
@@ -105,6 +104,10 @@ type tableLoad struct {
 	stale []string // files with the keys of rows that go
 	files []string // absolute paths
 	only  string   // condition on the rows that come; empty: all of the files
+
+	set     string // what changes in rows that stay; empty: nothing does
+	where   string // which
+	setRows int64  // how many
 }
 
 func (l tableLoad) statements(fresh bool) (statements []string) {
@@ -226,7 +229,34 @@ func (w *warehouse) load(ctx context.Context, fresh bool, loads []tableLoad) err
 	for _, l := range loads {
 		statements = append(statements, l.statements(fresh)...)
 	}
-	return execTogether(ctx, w.conn, statements)
+	return together(ctx, w.conn, func() error {
+		for _, l := range loads {
+			if err := l.change(ctx, w.conn); err != nil {
+				return err
+			}
+		}
+		return execAll(ctx, w.conn, statements)
+	})
+}
+
+// errOtherRows says that a DuckDB file which has the bytes that were published has not
+// the rows that it must have.
+var errOtherRows = errors.New("it has other rows than it must have")
+
+// change sets values in rows that stay.
+func (l tableLoad) change(ctx context.Context, conn *sql.Conn) error {
+	if l.set == "" {
+		return nil
+	}
+	q := "UPDATE " + l.table.SQLName() + " SET " + l.set + " WHERE " + l.where
+	result, err := conn.ExecContext(ctx, q)
+	if err != nil {
+		return duckErr(q, err)
+	}
+	if changed, err := result.RowsAffected(); err != nil || changed != l.setRows {
+		return errors.Join(fmt.Errorf("%s: %d rows would change of %d: %w", l.table.FullName(), changed, l.setRows, errOtherRows), err)
+	}
+	return nil
 }
 
 // finish closes the file with nothing left in a log.
@@ -248,12 +278,23 @@ func (w *warehouse) finish(ctx context.Context) error {
 // execTogether runs statements in one transaction, which is undone at the first
 // error.
 func execTogether(ctx context.Context, conn *sql.Conn, statements []string) error {
-	if err := execAll(ctx, conn, slices.Concat([]string{"BEGIN"}, statements, []string{"COMMIT"})); err != nil {
+	return together(ctx, conn, func() error { return execAll(ctx, conn, statements) })
+}
+
+// together does something in one transaction, which is undone where it fails.
+func together(ctx context.Context, conn *sql.Conn, do func() error) error {
+	err := execAll(ctx, conn, []string{"BEGIN"})
+	if err == nil {
+		err = do()
+	}
+	if err == nil {
+		err = execAll(ctx, conn, []string{"COMMIT"})
+	}
+	if err != nil {
 		// After a failed COMMIT there may be nothing to undo.
 		_, _ = conn.ExecContext(ctx, "ROLLBACK")
-		return err
 	}
-	return nil
+	return err
 }
 
 // makeViews makes the views anew, all at once or, where one fails, each by

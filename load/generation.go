@@ -21,7 +21,7 @@ import (
 func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	s := n.g.store
 	path := n.g.staged(warehouseName)
-	fresh := p.Fresh
+	fresh := p.Fresh || n.anew
 	if !fresh {
 		carried, err := n.carryForward(ctx, path)
 		if err != nil {
@@ -76,7 +76,13 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		// share: a pod's limit counts both.
 		debug.FreeOSMemory()
 	}
-	if err := buildWarehouse(ctx, path, fresh, append(loads, coverage), views, o, last); err != nil {
+	err = buildWarehouse(ctx, path, fresh, append(loads, coverage), views, o, last)
+	if errors.Is(err, errOtherRows) && !fresh {
+		s.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from Parquet", "error", err)
+		n.anew = true
+		return n.addWarehouse(ctx, p)
+	}
+	if err != nil {
 		return err
 	}
 	if err := checkWarehouse(ctx, path, check, o); err != nil {

@@ -75,6 +75,7 @@ type generation struct {
 	changed map[schema.Date]bool
 	dead    int64 // rows of the base's DuckDB file that others replace
 
+	anew     bool     // the base's DuckDB file is not to be built on
 	newViews bool     // whether the views are other than those of the base
 	restored []string // damaged files that this generation brings back
 }

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -16,6 +17,9 @@ const bidsRead = "source_bids"
 type stagedTable struct {
 	info   *FileInfo // nil: the stored file stands
 	memory *Memory   // nil: nothing is remembered beside the rows
+	// follow is how many current versions were last confirmed when most were; 0 where
+	// nobody has counted.
+	follow int64
 }
 
 // StoredTable reads an account's rows of a table that has one file per account.
@@ -76,6 +80,27 @@ func PutHistory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History
 	return nil
 }
 
+// PutMemory stages what is remembered of versions that are as they are stored: their
+// file stands. Where there is none yet, it stages one.
+func PutMemory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History[R]) error {
+	if g.store.Account().Files[partPath(t.Table, g.store.account, 0)] == nil {
+		return PutHistory[R, P](g, t, h)
+	}
+	staged := &stagedTable{memory: &h.Memory}
+	keyText := KeyTextOf(t)
+	for i := range h.Rows {
+		if P(&h.Rows[i]).FramePtr().IsCurrent {
+			if _, excepted := h.Memory.Excepted[keyText(&h.Rows[i])]; !excepted {
+				staged.follow++
+			}
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tables[t.Name] = staged
+	return nil
+}
+
 // BidsRead is when each campaign's bids per source could last be read.
 func (s *Store) BidsRead() Memory { return s.Account().Memory[bidsRead] }
 
@@ -128,6 +153,8 @@ func (n *generation) addTables() error {
 		}
 		load := tableLoad{table: t, drop: "account_id = " + schema.QuoteText(s.account)}
 		switch h := framedTable(t.Name); {
+		case h != nil && n.onlyConfirmed(h, st):
+			load = n.confirmations(t, st)
 		case h != nil:
 			private, err := h.confirm(n, s.account, n.acc)
 			if err != nil {
@@ -142,6 +169,31 @@ func (n *generation) addTables() error {
 		n.loads = append(n.loads, load)
 	}
 	return nil
+}
+
+// onlyConfirmed says that DuckDB's versions differ from those that it is to have by
+// nothing but one instant, which most of them share: when they were last confirmed.
+func (n *generation) onlyConfirmed(h *framed, st *stagedTable) bool {
+	if st.info != nil || st.follow == 0 || len(h.unfollowed) > 1 || n.base == nil || n.base.Accounts[n.g.store.account] == nil {
+		return false
+	}
+	was, now := n.base.Accounts[n.g.store.account].Memory[h.table.Name], st.memory
+	for _, at := range was.Excepted {
+		if at == was.ConfirmedAt {
+			return false // it cannot be told from the others
+		}
+	}
+	return was.ConfirmedAt != 0 && now.ConfirmedAt != 0 && maps.Equal(was.Excepted, now.Excepted)
+}
+
+// confirmations move that instant on where it is, without the rows being written again.
+func (n *generation) confirmations(t *schema.Table, st *stagedTable) tableLoad {
+	account := n.g.store.account
+	instant := func(m Memory) string { return fmt.Sprintf("last_confirmed_at = make_timestamptz(%d)", m.ConfirmedAt) }
+	return tableLoad{
+		table: t, set: instant(*st.memory), setRows: st.follow,
+		where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " + instant(n.base.Accounts[account].Memory[t.Name]),
+	}
 }
 
 // framed is a table of versions, whatever its rows are.

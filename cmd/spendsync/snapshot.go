@@ -374,14 +374,18 @@ func advance[R any, P load.Versioned[R]](n *snapshot, staged *load.Staged, t sch
 		"deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled, "confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
 	n.s.versions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
 	if creatives, ok := any(next.Rows).([]schema.Creative); ok {
-		n.describeStubs(creatives)
+		st.Changed = n.describeStubs(creatives) || st.Changed
+	}
+	if !st.Changed {
+		return load.PutMemory[R, P](staged, t, next)
 	}
 	return load.PutHistory[R, P](staged, t, next)
 }
 
-// describeStubs gives creatives that only the report knows the texts that it has.
-// They are no reading of the creative, so they make no version either.
-func (n *snapshot) describeStubs(rows []schema.Creative) {
+// describeStubs gives creatives that only the report knows the texts that it has,
+// and says whether some are new. They are no reading of the creative, so they make no
+// version either.
+func (n *snapshot) describeStubs(rows []schema.Creative) (changed bool) {
 	lines := map[string]*transform.ReportCreative{}
 	for i := range n.lines {
 		lines[n.lines[i].CreativeID] = &n.lines[i]
@@ -395,11 +399,12 @@ func (n *snapshot) describeStubs(rows []schema.Creative) {
 		for to, from := range map[*schema.Null[string]]schema.Null[string]{
 			&r.Title: l.Title, &r.Message: l.Message, &r.Status: l.Status, &r.ImageURL: l.ImageURL, &r.IconURL: l.IconURL,
 		} {
-			if from.Valid {
-				*to = from
+			if from.Valid && *to != from {
+				*to, changed = from, true
 			}
 		}
 	}
+	return changed
 }
 
 // bidsRead moves on when each campaign's bids could last be read.
