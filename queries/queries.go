@@ -49,17 +49,29 @@ func Views(values map[string]string) ([]Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(append(slices.Clone(stored()), t)), nil
+	all := slices.Clone(ordered())
+	all[slices.IndexFunc(all, func(q Query) bool { return q.Schema == t.Schema && q.Name == t.Name })] = t
+	return all, nil
 }
 
+// ordered are all views and macros, with the thresholds as they are by default: the
+// values change nothing in the order.
+var ordered = sync.OnceValue(func() []Query {
+	t, err := thresholdView(nil)
+	if err != nil {
+		panic(err) // it has no value to refuse
+	}
+	return inOrder(append(stored(), t))
+})
+
 // stored are the views and macros that have a file, as a warehouse stores them.
-var stored = sync.OnceValue(func() []Query {
+func stored() []Query {
 	all := slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"))
 	for i := range all {
 		all[i].SQL = inline(all[i].SQL)
 	}
 	return all
-})
+}
 
 // Find is the ready question of that name.
 func Find(name string) (Query, error) {

@@ -49,7 +49,9 @@ In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Ch
   spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend_daily GROUP BY ALL ORDER BY ALL"
   spendsync query -c - --format json < question.sql | jq .[0]`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: cobra.FixedCompletions(questionNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return questionNames(), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
