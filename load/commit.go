@@ -81,7 +81,7 @@ func (g *Staged) commit(r commitRecord) error {
 	}
 	// From here on the run is committed: whatever happens, the next start rolls
 	// forward by the same code.
-	return rollForwardStep(s.dir, s.opts)
+	return rollForwardStep(s.dir, s.opts, s.base)
 }
 
 // fence looks once more, at the last moment, whether the generation that this one
@@ -94,7 +94,7 @@ func (g *Staged) fence(r commitRecord) error {
 		return err
 	}
 	published := int64(0)
-	m, err := s.opts.disk.readManifest(s.dir)
+	m, err := s.opts.disk.readManifestAfter(s.dir, s.base)
 	if err != nil && !errors.Is(err, ErrEmpty) {
 		return err
 	}
@@ -120,12 +120,13 @@ func rollForward(dir string, o Options) error {
 	if err := o.disk.syncDir(dir); err != nil {
 		return err
 	}
-	return rollForwardStep(dir, o)
+	return rollForwardStep(dir, o, nil)
 }
 
-func rollForwardStep(dir string, o Options) error {
+// rollForwardStep does it; known is what may be published still, or nil.
+func rollForwardStep(dir string, o Options, known *Manifest) error {
 	disk := o.disk
-	r, err := disk.readCommit(dir)
+	r, err := disk.readCommit(dir, known)
 	if r == nil || err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func rollForwardStep(dir string, o Options) error {
 // readCommit reads the record of a commit under way; nil if there is none. It
 // refuses one that does not belong to the published generation: somebody has put
 // back an older or a newer part of the store.
-func (d disk) readCommit(dir string) (*commitRecord, error) {
+func (d disk) readCommit(dir string, known *Manifest) (*commitRecord, error) {
 	b, err := d.readFile(filepath.Join(dir, commitName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -215,7 +216,7 @@ func (d disk) readCommit(dir string) (*commitRecord, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	m, err := d.readManifest(dir)
+	m, err := d.readManifestAfter(dir, known)
 	switch {
 	case errors.Is(err, ErrEmpty), errors.Is(err, ErrDamaged):
 		// The commit brings a whole one.

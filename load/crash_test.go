@@ -112,7 +112,7 @@ func TestRollForward_CanDieItself(t *testing.T) {
 			}
 			return nil
 		}}
-		err := rollForwardStep(r.dir, o.filled())
+		err := rollForwardStep(r.dir, o.filled(), nil)
 		if err == nil {
 			if survived < 5 {
 				t.Errorf("the recovery got through after %d steps; were they counted?", survived)

@@ -329,7 +329,7 @@ func (st *sceneStores) committedIn(dir string) *Manifest {
 	if m, err := ReadManifest(dir); err == nil && m.Generation != st.was.Generation {
 		return m
 	}
-	if r, err := theDisk.readCommit(dir); err == nil && r != nil {
+	if r, err := theDisk.readCommit(dir, nil); err == nil && r != nil {
 		for _, mv := range r.Moves {
 			if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifestName {
 				if m, err := decodeManifest(b); err == nil {
@@ -382,7 +382,7 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 	if err := os.Rename(draft, filepath.Join(p.dir, commitName)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := theDisk.readCommit(p.dir)
+	r, err := theDisk.readCommit(p.dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func FuzzCommitRecord(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, commitName), resealed(b), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := theDisk.readCommit(dir)
+		r, err := theDisk.readCommit(dir, nil)
 		if err != nil {
 			return
 		}

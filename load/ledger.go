@@ -120,7 +120,7 @@ func (s *Store) RecordFailure(run schema.Run, steps []schema.Step) error {
 	// A generation that has come as far as its commit is told of by the ledger that
 	// comes with it, as published: that is what it will be. One that the run knows of
 	// is not in question: its report stands, and what came after failed.
-	if r, err := s.opts.disk.readCommit(s.dir); err != nil || r != nil && r.RunID == run.RunID {
+	if r, err := s.opts.disk.readCommit(s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
 	if m, err := s.opts.disk.readManifest(s.dir); err == nil && m.RunID == run.RunID && m.Generation > run.Generation {

@@ -2,9 +2,11 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -135,13 +137,23 @@ func (f *FileInfo) mend() string {
 // lock: the manifest is replaced whole, by a rename.
 func ReadManifest(dir string) (*Manifest, error) { return theDisk.readManifest(dir) }
 
-func (d disk) readManifest(dir string) (*Manifest, error) {
+func (d disk) readManifest(dir string) (*Manifest, error) { return d.readManifestAfter(dir, nil) }
+
+// readManifestAfter reads the manifest when one is known that may still be the published
+// one. Then that is given: its checksum covers every byte, and what the bytes say takes
+// far longer to decode than they to hash.
+func (d disk) readManifestAfter(dir string, known *Manifest) (*Manifest, error) {
 	b, err := d.readFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
 	}
 	if err != nil {
 		return nil, storage(err)
+	}
+	if known != nil && known.Checksum != "" && string(findSeal(b)) == known.Checksum {
+		if sealed, err := checkSeal(b); sealed && err == nil {
+			return known, nil
+		}
 	}
 	return decodeManifest(b)
 }
@@ -151,24 +163,15 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, damaged(manifestName, mendBackup, "%v", err)
 	}
-	// The versions first: a newer manifest may differ in everything else.
-	var head struct {
-		Format        int    `json:"format"`
-		SchemaVersion int    `json:"schema_version"`
-		Version       string `json:"version"`
-	}
-	if err := json.Unmarshal(b, &head); err != nil {
-		return nil, damaged(manifestName, mendBackup, "it is not readable: %v", err)
-	}
-	if head.Format > ManifestFormat || head.SchemaVersion > schema.Version {
-		return nil, fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
-			manifestName, head.Format, head.SchemaVersion, head.Version, ManifestFormat, schema.Version, ErrNewer)
-	}
 	m := newManifest()
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	if err := d.Decode(m); err != nil {
-		return nil, damaged(manifestName, mendBackup, "it is not readable: %v", err)
+	err = d.Decode(m)
+	if _, end := d.Token(); err == nil && !errors.Is(end, io.EOF) {
+		err = errors.New("something follows it")
+	}
+	if err != nil || m.isNewer() {
+		return nil, refused(b, err)
 	}
 	m.MartsOf = ""
 	if m.Format > 1 && !sealed {
@@ -187,6 +190,27 @@ func decodeManifest(b []byte) (*Manifest, error) {
 		a.fill()
 	}
 	return m, nil
+}
+
+// isNewer says that the manifest is of a version that this binary does not know.
+func (m *Manifest) isNewer() bool {
+	return m.Format > ManifestFormat || m.SchemaVersion > schema.Version
+}
+
+// refused says why a manifest is refused, given what decoding it said. Its versions
+// come first: a newer manifest may differ in everything else.
+func refused(b []byte, cause error) error {
+	var head struct {
+		Format        int    `json:"format"`
+		SchemaVersion int    `json:"schema_version"`
+		Version       string `json:"version"`
+	}
+	err := json.Unmarshal(b, &head)
+	if m := (&Manifest{Format: head.Format, SchemaVersion: head.SchemaVersion}); err == nil && m.isNewer() {
+		return fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
+			manifestName, head.Format, head.SchemaVersion, head.Version, ManifestFormat, schema.Version, ErrNewer)
+	}
+	return damaged(manifestName, mendBackup, "it is not readable: %v", cmp.Or(err, cause))
 }
 
 // check refuses an account's part that names what cannot be in a store: the rest of

@@ -121,7 +121,7 @@ func (g *Staged) newGeneration(p Publication) (*generation, error) {
 	s := g.store
 	n := &generation{g: g, changed: map[schema.Date]bool{}}
 	var err error
-	n.base, err = s.opts.disk.readManifest(s.dir)
+	n.base, err = s.opts.disk.readManifestAfter(s.dir, s.base)
 	switch {
 	case errors.Is(err, ErrEmpty):
 		n.next = newManifest()

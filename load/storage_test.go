@@ -2,6 +2,7 @@ package load
 
 import (
 	"archive/tar"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -380,6 +382,52 @@ func TestManifest_Clone(t *testing.T) {
 	c.account("other").Since = day
 	if again, err := ReadManifest(st.after); err != nil || !reflect.DeepEqual(m, again) {
 		t.Errorf("a change of the copy shows in the original (%v)", err)
+	}
+}
+
+// TestManifest_KnownIsNotDecodedAgain holds that a manifest is taken for the known one by
+// its bytes and by nothing less.
+func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
+	dir := quickDir(t)
+	first := newRun(t, dir).mustSync(twoDays())
+	known, err := ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, m := range map[string]*Manifest{"decoded": known, "published": first} {
+		if got, err := theDisk.readManifestAfter(dir, m); err != nil || got != m {
+			t.Errorf("the %s one is decoded again: %v", what, err)
+		}
+	}
+	path := filepath.Join(dir, manifestName)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, changed := range map[string][]byte{
+		"another digit":      bytes.Replace(b, []byte(`"reads": 1`), []byte(`"reads": 2`), 1),
+		"something after it": append(slices.Clone(b), '}'),
+	} {
+		if err := os.WriteFile(path, changed, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := theDisk.readManifestAfter(dir, known); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, %v, want it refused", what, m, err)
+		}
+	}
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	next := newRun(t, dir).mustSync(twoDays())
+	if got, err := theDisk.readManifestAfter(dir, known); err != nil || got == known || got.Generation != next.Generation {
+		t.Errorf("the next generation is taken for the known one: %v", err)
+	}
+	unsealed := bytes.Replace(bytes.Replace(b, []byte(`"checksum": "`+known.Checksum+`",`), nil, 1), []byte(`"format": 2`), []byte(`"format": 1`), 1)
+	if _, err := decodeManifest(unsealed); err != nil {
+		t.Errorf("the first format: %v", err)
+	}
+	if _, err := decodeManifest(append(unsealed, '}')); !errors.Is(err, ErrDamaged) {
+		t.Errorf("the first format and something after it: %v", err)
 	}
 }
 

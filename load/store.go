@@ -151,7 +151,7 @@ func (s *Store) Account() *Account {
 	if s.base == nil || s.base.Accounts[s.account] == nil {
 		return NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
 	}
-	return s.base.account(s.account)
+	return s.base.Accounts[s.account]
 }
 
 // recover brings the folder into the state of one generation.
