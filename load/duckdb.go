@@ -142,7 +142,10 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 //
 // A view that cannot be made is left out, and told of: the numbers are safe
 // without it.
-func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, views []View, o Options, last func(*sql.Conn, []error) ([]tableLoad, error)) (err error) {
+//
+// The file is durable, and no longer attached, when check is asked whether it is what
+// it must be.
+func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, views []View, o Options, last func(*sql.Conn, []error) ([]tableLoad, error), check func(*sql.Conn) error) (err error) {
 	if fresh && o.Blanks != nil {
 		made, err := o.Blanks.write(ctx, path, o)
 		if err != nil {
@@ -179,7 +182,10 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	if err := w.finish(ctx); err != nil {
 		return err
 	}
-	return o.disk.syncFile(path)
+	if err := o.disk.syncFile(path); err != nil {
+		return err
+	}
+	return check(w.conn)
 }
 
 // warehouse is a DuckDB file that is written to, attached as w.

@@ -76,7 +76,13 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		// share: a pod's limit counts both.
 		debug.FreeOSMemory()
 	}
-	err = buildWarehouse(ctx, path, fresh, append(loads, coverage), views, o, last)
+	proven := func(conn *sql.Conn) error {
+		if err := checkFile(ctx, conn, path, check); err != nil {
+			return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
+		}
+		return nil
+	}
+	err = buildWarehouse(ctx, path, fresh, append(loads, coverage), views, o, last, proven)
 	if errors.Is(err, errOtherRows) && !fresh {
 		s.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from Parquet", "error", err)
 		n.anew = true
@@ -84,9 +90,6 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	}
 	if err != nil {
 		return err
-	}
-	if err := checkWarehouse(ctx, path, check, o); err != nil {
-		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
 	}
 	sha, size, err := s.opts.disk.hashFile(path)
 	if err != nil {
