@@ -189,7 +189,7 @@ func (n *generation) coverageLoad() (tableLoad, error) {
 }
 
 // opsLoads make the rest of schema ops from the manifest and the ledger. Small tables are
-// replaced; runs, steps and unreadable entities are appended, or all read again
+// replaced, that of the files where one is another; runs, steps and unreadable entities are appended, or all read again
 // for a fresh file.
 func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	s := n.g.store
@@ -211,13 +211,22 @@ func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	var loads []tableLoad
 	var errs []error
 	add := func(l tableLoad, err error) { loads, errs = append(loads, l), append(errs, err) }
-	add(stageOps(n.g, schema.Files, files, "true"))
+	if fresh || !n.sameFiles() {
+		add(stageOps(n.g, schema.Files, files, "true"))
+	}
 	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
 	// A run that publishes twice has two lines; the later one counts.
 	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.runs), runsSQL(ledger.runs)))
 	add(stageOps(n.g, schema.Steps, ledger.steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.entities, ""))
 	return loads, errors.Join(errs...)
+}
+
+// sameFiles says that the generation has the files of the one that it is built on.
+func (n *generation) sameFiles() bool {
+	return n.base != nil && maps.EqualFunc(n.base.Accounts, n.next.Accounts, func(a, b *Account) bool {
+		return maps.EqualFunc(a.Files, b.Files, func(f, g *FileInfo) bool { return *f == *g })
+	})
 }
 
 // readLedgers collects the lines that the DuckDB file does not hold yet, and

@@ -88,6 +88,9 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if built := strings.Contains(log.String(), "built again from Parquet"); built != step.built {
 			t.Errorf("step %d: built again %t, want %t: %s", i, built, step.built, log.String())
 		}
+		if got, want := query(t, dir, "SELECT count(*), count(*) FILTER (WHERE sha256 = '"+info.SHA256+"') FROM ops.file"), fmt.Sprintf("%d|1", len(m.Accounts["acme"].Files)); got != want {
+			t.Errorf("step %d: ops.file has %s, want %s", i, got, want)
+		}
 		checkStore(t, dir)
 	}
 }
