@@ -189,8 +189,8 @@ func (n *generation) coverageLoad() (tableLoad, error) {
 }
 
 // opsLoads make the rest of schema ops from the manifest and the ledger. Small tables are
-// replaced, that of the files where one is another; runs, steps and unreadable entities are appended, or all read again
-// for a fresh file.
+// replaced, that of the files where one is another; runs, steps and unreadable entities
+// are appended, or all read again for a fresh file.
 func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	s := n.g.store
 	var files []schema.File

@@ -48,7 +48,7 @@ In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Ch
   spendsync query mart.source_performance --out sources.parquet
   spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend_daily GROUP BY ALL ORDER BY ALL"
   spendsync query -c - --format json < question.sql | jq .[0]`,
-		Args:              cobra.ArbitraryArgs,
+		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return questionNames(), cobra.ShellCompDirectiveNoFileComp
 		},
