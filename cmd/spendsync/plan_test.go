@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -179,5 +181,46 @@ func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 		if _, err := planRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, errUsage) {
 			t.Errorf("%v: %v, want a usage error", r, err)
 		}
+	}
+}
+
+// TestRoom_TwoLargeDaysAtATime: two days fill the room, however large they are; a third
+// finds room when one of them is done.
+func TestRoom_TwoLargeDaysAtATime(t *testing.T) {
+	s := &syncer{room: semaphore.NewWeighted(roomForRows)}
+	full := func() bool {
+		if !s.room.TryAcquire(1) {
+			return true
+		}
+		s.room.Release(1)
+		return false
+	}
+	desks := [4]desk{}
+	take := func(i int, rows int64) {
+		t.Helper()
+		if err := s.takeRoom(t.Context(), &desks[i], rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(0, 50_000_000)
+	take(1, 0)
+	if full() {
+		t.Error("one large day fills the room")
+	}
+	take(2, roomForRows)
+	if !full() {
+		t.Error("two large days leave room")
+	}
+	take(2, roomForRows) // read again
+	s.leave(&desks[0])
+	take(3, 100_000)
+	if full() {
+		t.Error("a large day and a small one fill the room")
+	}
+	for i := range desks {
+		s.leave(&desks[i])
+	}
+	if !s.room.TryAcquire(roomForRows) {
+		t.Error("not all room was given back")
 	}
 }

@@ -20,6 +20,26 @@ const maxReads = 3
 type desk struct {
 	intern *transform.Interner
 	rows   schema.SpendRows
+	takes  int64 // of the room for rows
+}
+
+// roomForRows is how many rows all days together may hold that are being read. Of large
+// days fewer are read at the same time then, though always two: what a run takes in
+// memory does not follow the size of the account.
+const roomForRows = 400_000
+
+// takeRoom waits until a day of so many rows has room. A day that has it keeps it
+// until the desk is left.
+func (s *syncer) takeRoom(ctx context.Context, on *desk, rows int64) error {
+	if on.takes > 0 || rows == 0 {
+		return nil
+	}
+	rows = min(rows, roomForRows/2)
+	if err := s.room.Acquire(ctx, rows); err != nil {
+		return err
+	}
+	on.takes = rows
+	return nil
 }
 
 func (s *syncer) freeDesk() *desk {
@@ -35,6 +55,8 @@ func (s *syncer) freeDesk() *desk {
 }
 
 func (s *syncer) leave(on *desk) {
+	s.room.Release(on.takes)
+	on.takes = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.desks = append(s.desks, on)
@@ -183,6 +205,9 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, on *desk, freshTo
 		}
 		before := read.rows.Len()
 		if before == 0 {
+			if err := s.takeRoom(ctx, on, page.Total); err != nil {
+				return nil, err
+			}
 			// A total is only a claim so far: it reserves a page or two, no more.
 			read.rows.Grow(int(min(page.Total, 1<<17)))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"spendsync/extract"
 	"spendsync/load"
@@ -97,6 +98,7 @@ type syncer struct {
 
 	mu    sync.Mutex // guards what the days tell and leave behind
 	desks []*desk    // that no day is worked on at
+	room  *semaphore.Weighted
 	tally tally
 	steps []schema.Step
 	seen  []schema.UnknownField
@@ -135,7 +137,7 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 	defer func() { a.endTrace(ctx, exitOf(ended)) }()
 	publishing, release := a.publishing(ctx)
 	defer release()
-	s := &syncer{app: a, runID: a.runID, cmd: command, start: a.now(), report: report, api: api, store: store, plan: p}
+	s := &syncer{app: a, runID: a.runID, cmd: command, start: a.now(), report: report, api: api, store: store, plan: p, room: semaphore.NewWeighted(roomForRows)}
 	if s.staged, err = store.Begin(s.runID); err != nil {
 		return err
 	}
