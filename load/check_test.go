@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"spendsync/schema"
@@ -56,5 +57,44 @@ func TestBuildWarehouse_ChecksWhatIsOnDisk(t *testing.T) {
 	}
 	if err := build(flipped); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a damaged file is taken for a whole one: %v", err)
+	}
+}
+
+// TestCheckWarehouse_SeesRowsOfNoAccount: a store of one account is counted by its name,
+// and a row of another account or of another day shows all the same.
+func TestCheckWarehouse_SeesRowsOfNoAccount(t *testing.T) {
+	dir := quickDir(t)
+	m := newRun(t, dir).mustSync(twoDays())
+	b, err := os.ReadFile(filepath.Join(dir, warehouseName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		sql  string
+		says string
+	}{
+		"as it is":        {"SELECT 1", ""},
+		"another account": {"INSERT INTO spend_daily SELECT * REPLACE ('other' AS account_id) FROM spend_daily LIMIT 1", "(no other is known)"},
+		"renamed":         {"UPDATE spend_daily SET account_id = 'other'", "(no other is known)"},
+		"another day":     {"INSERT INTO spend_daily SELECT * REPLACE (report_date - 1000 AS report_date) FROM spend_daily LIMIT 1", "spend_daily of account acme has"},
+		"a day moved":     {"UPDATE spend_daily SET report_date = report_date - 1000 WHERE report_date = (SELECT min(report_date) FROM spend_daily)", "has 0 rows"},
+	} {
+		o := sceneOptions(disk{lazyFiles{}}).filled()
+		o.dir = t.TempDir()
+		path := filepath.Join(o.dir, warehouseName)
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		w, err := openWarehouse(t.Context(), path, o.dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.stop(errors.Join(execAll(t.Context(), w.conn, []string{c.sql}), w.finish(t.Context()))); err != nil {
+			t.Fatal(err)
+		}
+		err = checkWarehouse(t.Context(), path, warehouseCheck{manifest: m}, o)
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
 	}
 }

@@ -82,16 +82,47 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 	return slices.Equal(states(n.base, n.base.PublishedAt.Time()), states(n.next, n.g.store.opts.Now()))
 }
 
+// monthsAtOnce is how many months of a mart are asked for by one question: its view
+// looks through all history each time for when each campaign began, and what it answers
+// is all in memory.
+const monthsAtOnce = 3
+
 // addMartOf writes the parts of an account's mart that can have changed.
 func (n *generation) addMartOf(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, fresh bool) error {
 	parts, err := n.martParts(ctx, conn, m, account, fresh)
 	if err != nil {
 		return err
 	}
-	for _, part := range parts {
-		if err := n.addMart(ctx, conn, m, account, part, fresh); err != nil {
+	for some := range slices.Chunk(parts, monthsAtOnce) {
+		if err := n.addMartParts(ctx, conn, m, account, some, fresh); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// addMartParts asks for parts that follow each other, and writes each.
+func (n *generation) addMartParts(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, parts []schema.Date, fresh bool) error {
+	rec, err := martRecord(ctx, conn, m, martCondition(m, account, parts))
+	if err != nil {
+		return err
+	}
+	defer rec.Release()
+	if m.Partition != schema.ByMonth {
+		return n.addMart(m, account, parts[0], rec, fresh)
+	}
+	days := rec.Column(rec.Schema().FieldIndices("report_date")[0]).(*array.Date32).Date32Values()
+	from := 0
+	for _, part := range parts {
+		// The account is one, and then come the days.
+		to, _ := slices.BinarySearch(days, arrow.Date32((part + 31).Month()))
+		month := rec.NewSlice(int64(from), int64(to))
+		err := n.addMart(m, account, part, month, fresh)
+		month.Release()
+		if err != nil {
+			return err
+		}
+		from = to
 	}
 	return nil
 }
@@ -193,13 +224,8 @@ func (n *generation) firstAltered(ctx context.Context, conn *sql.Conn, account s
 }
 
 // addMart writes one part. One with the same content as the published one stays.
-func (n *generation) addMart(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, part schema.Date, fresh bool) error {
+func (n *generation) addMart(m schema.Mart, account string, part schema.Date, rec arrow.Record, fresh bool) error {
 	path := partPath(m.Table, account, part)
-	rec, err := martRecord(ctx, conn, m, martCondition(m, account, part))
-	if err != nil {
-		return err
-	}
-	defer rec.Release()
 	acc := n.next.Accounts[account]
 	old := acc.Files[path]
 	if rec.NumRows() == 0 && old == nil {
@@ -218,10 +244,11 @@ func (n *generation) addMart(ctx context.Context, conn *sql.Conn, m schema.Mart,
 	return nil
 }
 
-func martCondition(m schema.Mart, account string, part schema.Date) string {
+// martCondition selects the rows of parts that follow each other.
+func martCondition(m schema.Mart, account string, parts []schema.Date) string {
 	c := "account_id = " + schema.QuoteText(account)
 	if m.Partition == schema.ByMonth {
-		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", part, (part + 31).Month())
+		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", parts[0], (parts[len(parts)-1] + 31).Month())
 	}
 	return c
 }
