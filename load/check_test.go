@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/marcboeker/go-duckdb/v2"
+
 	"spendsync/schema"
 )
 
@@ -95,6 +97,21 @@ func TestCheckWarehouse_SeesRowsOfNoAccount(t *testing.T) {
 		err = checkWarehouse(t.Context(), path, warehouseCheck{manifest: m}, o)
 		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// TestDuckErr_TellsTheDisksTrouble: DuckDB gives the disk's errors the kind of what it
+// was doing.
+func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
+	for text, want := range map[string]bool{
+		"TransactionContext Error: Failed to commit: fsync failed!":                           true,
+		"TransactionContext Error: Failed to commit: Could not write file: No space left":     true,
+		"TransactionContext Error: Failed to commit: PRIMARY KEY or UNIQUE constraint broken": false,
+	} {
+		err := duckErr("COMMIT", &duckdb.Error{Type: duckdb.ErrorTypeTransaction, Msg: text})
+		if got := errors.Is(err, ErrStorage); got != want {
+			t.Errorf("%s: storage %t, want %t", text, got, want)
 		}
 	}
 }

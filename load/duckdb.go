@@ -94,7 +94,7 @@ func duckErr(statement string, err error) error {
 
 // diskTrouble knows the file system's errors inside DuckDB's, which gives them
 // the kind of whatever it was doing: a full disk at COMMIT is a transaction error.
-var diskTrouble = regexp.MustCompile(`(?i)no space left|could not (write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
+var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not (write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
 
 // tableLoad is what happens to one table of the DuckDB file: rows go, then rows
 // come, from Parquet files only.
