@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"spendsync/schema"
 )
@@ -111,11 +109,12 @@ func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) (days ma
 			}
 		}
 	}
+	accounts := c.manifest.AccountNames()
 	for _, t := range schema.Tables {
 		if t.Partition == schema.InMemory {
 			continue
 		}
-		counts, err := countTable(ctx, conn, t, slices.Sorted(maps.Keys(c.manifest.Accounts)))
+		counts, err := countTable(ctx, conn, t, accounts)
 		if err != nil {
 			return nil, err
 		}

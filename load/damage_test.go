@@ -204,6 +204,27 @@ func TestDamage_RebuildMends(t *testing.T) {
 	}
 }
 
+// TestSameDay_WantsTheOrder: the rows of a day in another order, or twice, are not the day.
+func TestSameDay_WantsTheOrder(t *testing.T) {
+	rows := manySources(day, 5)
+	sums, err := SumDay(packed(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := &Day{Sums: sums, ContentHash: HashDay(packed(rows))}
+	if err := sameDay(packed(rows), known); err != nil {
+		t.Errorf("the day: %v", err)
+	}
+	rows[1], rows[2] = rows[2], rows[1]
+	if err := sameDay(packed(rows), known); err == nil {
+		t.Error("two rows in each other's place are not seen")
+	}
+	rows[1] = rows[2]
+	if err := sameDay(packed(rows), known); err == nil || !strings.Contains(err.Error(), "two rows") {
+		t.Errorf("a key twice: %v", err)
+	}
+}
+
 // TestDamage_RebuildMendsAFileOfAnotherRelease: the file that comes back has other bytes
 // than the one that was lost, and its day's rows; with other rows it is not taken.
 func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {

@@ -16,6 +16,11 @@ import (
 // twice: the last line of the proof, on the values as they will be stored.
 func SortDay(rows *schema.SpendRows) error {
 	rows.Sort()
+	return distinct(rows)
+}
+
+// distinct refuses neighbours of the same key.
+func distinct(rows *schema.SpendRows) error {
 	for i := 1; i < rows.Len(); i++ {
 		if rows.Compare(i-1, i) == 0 {
 			var r schema.Spend
@@ -153,7 +158,7 @@ type merger struct {
 	read   *schema.SpendRows
 	stamps *schema.Restamp
 	next   int          // row as read that is to be compared
-	is     schema.Spend // that row; without a key behind the last
+	is     schema.Spend // that row
 	met    int          // rows as stored
 	run    string       // the run of the last row that stays as it was
 }

@@ -166,7 +166,7 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo) error {
 	a := n.next.Accounts[d.account]
 	if t == schema.SpendDaily.Table {
-		return n.takeRestoredDay(d, a.Days[info.Day], info.Day)
+		return n.takeRestoredDay(d, info.Day)
 	}
 	h, was := framedTable(t.Name), a.Files[d.Path]
 	if h == nil || info.Rows != was.Rows {
@@ -179,12 +179,12 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 	return nil
 }
 
-func (n *generation) takeRestoredDay(d damagedFile, known *Day, day schema.Date) error {
+func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 	rows, err := readDay(n.g.store.opts.disk, n.g.staged(d.Path), d.account, day)
 	if err != nil {
 		return err
 	}
-	if known == nil || HashDay(rows) != known.ContentHash {
+	if known := n.next.Accounts[d.account].Days[day]; known == nil || HashDay(rows) != known.ContentHash {
 		return damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the service gave", d.What)
 	}
 	return nil

@@ -219,10 +219,6 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 		return damaged(path, "", "the manifest does not know its day")
 	}
 	rows, err := readDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
-	var foreign *foreignRowError
-	if errors.As(err, &foreign) {
-		return damaged(path, mendReplay, "%v", err)
-	}
 	if err := countRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
@@ -262,7 +258,7 @@ func readDay(d disk, path, account string, day schema.Date) (*schema.SpendRows, 
 		}
 		for i := range batch {
 			if r := &batch[i]; r.AccountID != account || r.ReportDate != day {
-				return rows, &foreignRowError{rows.Len() + 1, r.AccountID, r.ReportDate}
+				return rows, fmt.Errorf("row %d is of account %q, day %s", rows.Len()+1, r.AccountID, r.ReportDate)
 			}
 			rows.Append(&batch[i])
 		}
@@ -270,20 +266,10 @@ func readDay(d disk, path, account string, day schema.Date) (*schema.SpendRows, 
 	return rows, nil
 }
 
-// foreignRowError is a row in the file of another account or day.
-type foreignRowError struct {
-	row     int
-	account string
-	day     schema.Date
-}
-
-func (e *foreignRowError) Error() string {
-	return fmt.Sprintf("row %d is of account %q, day %s", e.row, e.account, e.day)
-}
-
-// sameDay compares rows in key order with what was proven of their day.
+// sameDay compares rows with what was proven of their day. Those that are not in key
+// order are not the same.
 func sameDay(rows *schema.SpendRows, known *Day) error {
-	if err := SortDay(rows); err != nil {
+	if err := distinct(rows); err != nil {
 		return err
 	}
 	sums, err := SumDay(rows)

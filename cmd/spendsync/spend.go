@@ -65,7 +65,7 @@ func (s *syncer) leave(on *desk) {
 // dayRead is one read of a day whose pages add up.
 type dayRead struct {
 	at      schema.Instant    // when it began
-	rows    *schema.SpendRows // in key order; nil where they are those that are stored
+	rows    *schema.SpendRows // in key order; none where the replies are those that are stored
 	sums    load.Sums
 	hash    string
 	control string
