@@ -34,8 +34,8 @@ func TestBuildWarehouse_ChecksWhatIsOnDisk(t *testing.T) {
 		if err := os.WriteFile(path, content(dir), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		read := func(conn *sql.Conn, _ []error) ([]tableLoad, error) {
-			_, err := checkCounts(t.Context(), conn, warehouseCheck{manifest: m})
+		read := func(w *warehouse, _ []error) ([]tableLoad, error) {
+			_, err := checkCounts(t.Context(), w.conn, warehouseCheck{manifest: m})
 			return nil, err
 		}
 		return buildWarehouse(t.Context(), path, false, nil, nil, o, read, func(conn *sql.Conn) error {
@@ -112,6 +112,40 @@ func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
 		err := duckErr("COMMIT", &duckdb.Error{Type: duckdb.ErrorTypeTransaction, Msg: text})
 		if got := errors.Is(err, ErrStorage); got != want {
 			t.Errorf("%s: storage %t, want %t", text, got, want)
+		}
+	}
+}
+
+// TestWarehouse_TakesMoreMemoryWhereItMust: what cannot be done with the first share of
+// memory is done again with the next, and fails with the last.
+func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
+	for name, c := range map[string]struct {
+		shares []string
+		most   string
+		tries  int
+		fails  bool
+	}{
+		"all at once":   {nil, "1GiB", 1, false},
+		"the third":     {[]string{"8MiB", "9MiB"}, "1GiB", 3, false},
+		"never enough":  {[]string{"8MiB"}, "9MiB", 2, true},
+		"little enough": {nil, "9MiB", 1, true},
+	} {
+		o := sceneOptions(disk{lazyFiles{}}).filled()
+		o.dir, o.DuckDBShares, o.DuckDBMemory = t.TempDir(), c.shares, c.most
+		w, err := openWarehouse(t.Context(), filepath.Join(o.dir, warehouseName), o.dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tries := 0
+		err = w.withRoom(t.Context(), func() error {
+			tries++
+			return execAll(t.Context(), w.conn, []string{"SELECT length(list(i)::VARCHAR) FROM range(2_000_000) AS t(i)"})
+		})
+		if tries != c.tries || (err != nil) != c.fails {
+			t.Errorf("%s: %d tries and %v, want %d and an error: %t", name, tries, err, c.tries, c.fails)
+		}
+		if err := w.stop(nil); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/marcboeker/go-duckdb/v2"
@@ -57,7 +58,10 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 	if o.attach != "" {
 		settings = append(settings, "ATTACH "+schema.QuoteText(o.attach)+" AS w (READ_ONLY)", "USE w")
 	}
-	settings = append(settings, "SET enable_external_access = false", "SET lock_configuration = true")
+	settings = append(settings, "SET enable_external_access = false")
+	if !o.moreLater {
+		settings = append(settings, "SET lock_configuration = true")
+	}
 	if err := execAll(ctx, conn, settings); err != nil {
 		stop()
 		return nil, nil, err
@@ -145,7 +149,7 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 //
 // The file is durable, and no longer attached, when check is asked whether it is what
 // it must be.
-func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, views []View, o Options, last func(*sql.Conn, []error) ([]tableLoad, error), check func(*sql.Conn) error) (err error) {
+func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableLoad, views []View, o Options, last func(*warehouse, []error) ([]tableLoad, error), check func(*sql.Conn) error) (err error) {
 	if fresh && o.Blanks != nil {
 		made, err := o.Blanks.write(ctx, path, o)
 		if err != nil {
@@ -172,7 +176,7 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 			return err
 		}
 	}
-	more, err := last(w.conn, troubles)
+	more, err := last(w, troubles)
 	if err != nil {
 		return err
 	}
@@ -190,20 +194,39 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 
 // warehouse is a DuckDB file that is written to, attached as w.
 type warehouse struct {
-	path string
-	conn *sql.Conn
-	end  func() error
-	disk disk
+	path   string
+	conn   *sql.Conn
+	end    func() error
+	disk   disk
+	shares []string // of memory, that DuckDB has not been given yet
+}
+
+// withRoom does something, and again with more memory as long as DuckDB has too little
+// for it and may have more. What it had done by then must be undone.
+func (w *warehouse) withRoom(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		var de *duckdb.Error
+		if len(w.shares) == 0 || !errors.As(err, &de) || de.Type != duckdb.ErrorTypeOutOfMemory {
+			return err
+		}
+		if err := execAll(ctx, w.conn, []string{"SET memory_limit = " + schema.QuoteText(w.shares[0])}); err != nil {
+			return err
+		}
+		w.shares = w.shares[1:]
+	}
 }
 
 // openWarehouse opens the file at path, or makes it. The engine reaches the files
 // below dir.
 func openWarehouse(ctx context.Context, path, dir string, o Options) (*warehouse, error) {
+	shares := slices.Concat(o.DuckDBShares, []string{o.DuckDBMemory})
+	o.DuckDBMemory, o.moreLater = shares[0], len(shares) > 1
 	conn, end, err := openEngine(ctx, o, dir, path+".tmp")
 	if err != nil {
 		return nil, err
 	}
-	w := &warehouse{path: path, conn: conn, end: end, disk: o.disk}
+	w := &warehouse{path: path, conn: conn, end: end, disk: o.disk, shares: shares[1:]}
 	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w"}); err != nil {
 		return nil, w.stop(err)
 	}
@@ -235,14 +258,15 @@ func (w *warehouse) load(ctx context.Context, fresh bool, loads []tableLoad) err
 	for _, l := range loads {
 		statements = append(statements, l.statements(fresh)...)
 	}
-	return together(ctx, w.conn, func() error {
+	move := func() error {
 		for _, l := range loads {
 			if err := l.change(ctx, w.conn); err != nil {
 				return err
 			}
 		}
 		return execAll(ctx, w.conn, statements)
-	})
+	}
+	return w.withRoom(ctx, func() error { return together(ctx, w.conn, move) })
 }
 
 // errOtherRows says that a DuckDB file which has the bytes that were published has not
@@ -332,7 +356,14 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []er
 	if err != nil {
 		return nil, err
 	}
-	return troubles, execTogether(ctx, conn, comments)
+	for _, ofView := range comments {
+		// Each comment on a column makes another copy of its whole view, which stays until
+		// the transaction has ended.
+		if err := execTogether(ctx, conn, ofView); err != nil {
+			return nil, err
+		}
+	}
+	return troubles, nil
 }
 
 // tablesOf are the tables of the attached file, by their full names.
@@ -386,26 +417,30 @@ func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err erro
 }
 
 // columnComments comment every column of the views that there is something to
-// say about.
-func columnComments(ctx context.Context, conn *sql.Conn, views []View) ([]string, error) {
+// say about, view by view.
+func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statements [][]string, err error) {
 	docs := map[[2]string]map[string]string{}
 	for _, v := range views {
 		docs[[2]string{v.Schema, v.Name}] = v.Columns
 	}
-	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT v.internal"
+	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT v.internal ORDER BY 1, 2"
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)
 	}
 	defer rows.Close()
-	var statements []string
+	var last [2]string
 	for rows.Next() {
 		var in, view, column string
 		if err := rows.Scan(&in, &view, &column); err != nil {
 			return nil, err
 		}
-		if doc := docs[[2]string{in, view}][column]; doc != "" {
-			statements = append(statements, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view), schema.Quote(column), schema.QuoteText(doc)))
+		if name := [2]string{in, view}; name != last {
+			statements, last = append(statements, nil), name
+		}
+		if doc := docs[last][column]; doc != "" {
+			of := &statements[len(statements)-1]
+			*of = append(*of, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view), schema.Quote(column), schema.QuoteText(doc)))
 		}
 	}
 	return statements, rows.Err()

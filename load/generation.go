@@ -55,8 +55,8 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	if !fresh && !n.newViews {
 		views = nil // the file has them
 	}
-	last := func(conn *sql.Conn, troubles []error) ([]tableLoad, error) {
-		more, err := n.addMarts(ctx, conn, p.Fresh)
+	last := func(w *warehouse, troubles []error) ([]tableLoad, error) {
+		more, err := n.addMarts(ctx, w, p.Fresh)
 		if err != nil {
 			return nil, err
 		}
@@ -75,6 +75,7 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		// What reading the days took goes back to the system before DuckDB takes its
 		// share: a pod's limit counts both.
 		debug.FreeOSMemory()
+		defer debug.SetGCPercent(debug.SetGCPercent(25)) // there is little to look through now
 	}
 	proven := func(conn *sql.Conn) error {
 		if err := checkFile(ctx, conn, path, check); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,10 +32,10 @@ func martNamed(table string) *schema.Mart {
 }
 
 // addMarts writes anew the marts that can have changed, of all accounts: what is
-// final, and whether, follows the day of publishing. conn has the new warehouse,
+// final, and whether, follows the day of publishing. w is the new warehouse,
 // with its views. The troubles are of marts whose view could not answer: their
 // files stay as they are.
-func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (troubles []error, err error) {
+func (n *generation) addMarts(ctx context.Context, w *warehouse, fresh bool) (troubles []error, err error) {
 	fresh = fresh || n.newViews
 	for _, m := range schema.Marts {
 		if !n.g.store.opts.hasView(m.View) {
@@ -44,7 +45,7 @@ func (n *generation) addMarts(ctx context.Context, conn *sql.Conn, fresh bool) (
 			if !fresh && n.martStands(m, account) {
 				continue
 			}
-			err := n.addMartOf(ctx, conn, m, account, fresh)
+			err := n.addMartOf(ctx, w, m, account, fresh)
 			if ctx.Err() != nil || errors.Is(err, ErrStorage) {
 				return nil, err
 			}
@@ -88,13 +89,13 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart that can have changed.
-func (n *generation) addMartOf(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, fresh bool) error {
-	parts, err := n.martParts(ctx, conn, m, account, fresh)
+func (n *generation) addMartOf(ctx context.Context, w *warehouse, m schema.Mart, account string, fresh bool) error {
+	parts, err := n.martParts(ctx, w.conn, m, account, fresh)
 	if err != nil {
 		return err
 	}
 	for some := range slices.Chunk(parts, monthsAtOnce) {
-		if err := n.addMartParts(ctx, conn, m, account, some, fresh); err != nil {
+		if err := n.addMartParts(ctx, w, m, account, some, fresh); err != nil {
 			return err
 		}
 	}
@@ -102,23 +103,30 @@ func (n *generation) addMartOf(ctx context.Context, conn *sql.Conn, m schema.Mar
 }
 
 // addMartParts asks for parts that follow each other, and writes each.
-func (n *generation) addMartParts(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, parts []schema.Date, fresh bool) error {
-	rec, err := martRecord(ctx, conn, m, martCondition(m, account, parts))
+func (n *generation) addMartParts(ctx context.Context, w *warehouse, m schema.Mart, account string, parts []schema.Date, fresh bool) error {
+	return w.withRoom(ctx, func() error {
+		if m.Partition != schema.ByMonth {
+			return n.addMart(m, account, parts[0], martRecords(ctx, w.conn, m, martCondition(m, account, parts)), fresh)
+		}
+		return n.addMonths(ctx, w.conn, m, account, parts, fresh)
+	})
+}
+
+// addMonths asks for months that follow each other, and writes each.
+func (n *generation) addMonths(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, months []schema.Date, fresh bool) error {
+	rec, err := wholeRecord(martRecords(ctx, conn, m, martCondition(m, account, months)))
 	if err != nil {
 		return err
 	}
 	defer rec.Release()
-	if m.Partition != schema.ByMonth {
-		return n.addMart(m, account, parts[0], rec, fresh)
-	}
 	days := rec.Column(rec.Schema().FieldIndices("report_date")[0]).(*array.Date32).Date32Values()
 	from := 0
-	for _, part := range parts {
+	for _, month := range months {
 		// The account is one, and then come the days.
-		to, _ := slices.BinarySearch(days, arrow.Date32((part + 31).Month()))
-		month := rec.NewSlice(int64(from), int64(to))
-		err := n.addMart(m, account, part, month, fresh)
-		month.Release()
+		to, _ := slices.BinarySearch(days, arrow.Date32((month + 31).Month()))
+		part := rec.NewSlice(int64(from), int64(to))
+		err := n.addMart(m, account, month, func(yield func(arrow.Record, error) bool) { yield(part, nil) }, fresh)
+		part.Release()
 		if err != nil {
 			return err
 		}
@@ -224,19 +232,26 @@ func (n *generation) firstAltered(ctx context.Context, conn *sql.Conn, account s
 }
 
 // addMart writes one part. One with the same content as the published one stays.
-func (n *generation) addMart(m schema.Mart, account string, part schema.Date, rec arrow.Record, fresh bool) error {
+func (n *generation) addMart(m schema.Mart, account string, part schema.Date, recs iter.Seq2[arrow.Record, error], fresh bool) error {
 	path := partPath(m.Table, account, part)
 	acc := n.next.Accounts[account]
 	old := acc.Files[path]
-	if rec.NumRows() == 0 && old == nil {
-		return nil
+	var unread error
+	info, err := n.g.putPart(path, m.Table, func(yield func(arrow.Record) bool) {
+		for rec, err := range recs {
+			if unread = err; err != nil || !yield(rec) {
+				return
+			}
+		}
+	})
+	if err == nil {
+		err = unread
 	}
-	info, err := n.g.putPart(path, m.Table, slices.Values([]arrow.Record{rec}))
 	if err != nil {
 		return err
 	}
 	info.Day = part
-	if old != nil && old.SHA256 == info.SHA256 && !fresh {
+	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !fresh {
 		return n.g.store.opts.disk.removeIfThere(n.g.staged(path))
 	}
 	acc.Files[path] = info
@@ -263,14 +278,23 @@ func martColumns(m schema.Mart) string {
 	return strings.Join(list, ", ")
 }
 
-// martRecord asks the view and gives its rows, in the order of the key.
-func martRecord(ctx context.Context, conn *sql.Conn, m schema.Mart, where string) (arrow.Record, error) {
-	return tableRecord(ctx, conn, m.Table, fmt.Sprintf("SELECT %s FROM mart.%s", martColumns(m), schema.Quote(m.View)), where)
+// martRecords asks the view and gives its rows, in the order of the key.
+func martRecords(ctx context.Context, conn *sql.Conn, m schema.Mart, where string) iter.Seq2[arrow.Record, error] {
+	return tableRecords(ctx, conn, m.Table, fmt.Sprintf("SELECT %s FROM mart.%s", martColumns(m), schema.Quote(m.View)), where)
 }
 
-// tableRecord asks for rows of a table, by a question that gives its columns and a
-// condition on them, and puts them in the order of the key.
-func tableRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) (arrow.Record, error) {
+// tableRecords asks for rows of a table, by a question that gives its columns and a
+// condition on them, and gives them in the order of the key. A record is the loop body's
+// alone; there is one at least. Nothing follows an error.
+func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) iter.Seq2[arrow.Record, error] {
+	return func(yield func(arrow.Record, error) bool) {
+		if err := eachRecord(ctx, conn, t, question, where, func(rec arrow.Record) bool { return yield(rec, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string, yield func(arrow.Record) bool) error {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, t.Arrow)
 	defer b.Release()
 	var wanted []string
@@ -279,19 +303,24 @@ func tableRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question,
 		expression, put := martCell(c, b.Field(i))
 		wanted, puts[i] = append(wanted, expression), put
 	}
+	give := func() bool {
+		rec := b.NewRecord()
+		defer rec.Release()
+		return yield(rec)
+	}
 	q := fmt.Sprintf("SELECT %s FROM (%s WHERE %s) AS rows ORDER BY %s", strings.Join(wanted, ", "), question, where, strings.Join(t.KeyNames(), ", "))
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
-		return nil, duckErr(q, err)
+		return duckErr(q, err)
 	}
 	defer rows.Close()
 	cells, into := make([]any, len(puts)), make([]any, len(puts))
 	for i := range cells {
 		into[i] = &cells[i]
 	}
-	for rows.Next() {
+	for n := 1; rows.Next(); n++ {
 		if err := rows.Scan(into...); err != nil {
-			return nil, err
+			return err
 		}
 		for i, v := range cells {
 			switch {
@@ -300,14 +329,54 @@ func tableRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question,
 			case t.Columns[i].Nullable:
 				b.Field(i).AppendNull()
 			default:
-				return nil, fmt.Errorf("%s gives a NULL in %s", question[strings.LastIndexByte(question, ' ')+1:], t.Columns[i].Name)
+				return fmt.Errorf("%s gives a NULL in %s", question[strings.LastIndexByte(question, ' ')+1:], t.Columns[i].Name)
 			}
+		}
+		if n%recordRows == 0 && !give() {
+			return nil
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, duckErr(q, err)
+		return duckErr(q, err)
 	}
-	return b.NewRecord(), nil
+	give()
+	return nil
+}
+
+// wholeRecord makes one record of all, which is to be released.
+func wholeRecord(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err error) {
+	var parts []arrow.Record
+	defer func() {
+		for _, rec := range parts {
+			rec.Release()
+		}
+	}()
+	for rec, err := range recs {
+		if err != nil {
+			return nil, err
+		}
+		rec.Retain()
+		parts = append(parts, rec)
+	}
+	columns, rows := make([]arrow.Array, len(parts[0].Columns())), int64(0)
+	defer func() {
+		for _, c := range columns {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	for i := range columns {
+		var pieces []arrow.Array
+		for _, rec := range parts {
+			pieces = append(pieces, rec.Column(i))
+		}
+		if columns[i], err = array.Concatenate(pieces, memory.DefaultAllocator); err != nil {
+			return nil, err
+		}
+		rows = int64(columns[i].Len())
+	}
+	return array.NewRecord(parts[0].Schema(), columns, rows), nil
 }
 
 // martCell says how a column is asked for, so that its values come as texts,

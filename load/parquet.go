@@ -95,7 +95,7 @@ var pageEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 
 // recordRows is how many rows at a time the days of the report are written by:
 // package transform cuts them so.
-const recordRows = 16_384
+const recordRows = 4_096
 
 // batchesOf cuts a record as a day's rows are cut when they are written, so that
 // the same rows give the same row groups.

@@ -133,7 +133,7 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 	if t == nil {
 		return d.Damage
 	}
-	rec, err := tableRecord(ctx, conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), partCondition(t, d.account, was.Day))
+	rec, err := wholeRecord(tableRecords(ctx, conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), partCondition(t, d.account, was.Day)))
 	if err != nil {
 		return err
 	}
@@ -335,13 +335,17 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, conn *sql.Conn, account
 	return rows, nil
 }
 
-func opsRows[R any](ctx context.Context, conn *sql.Conn, t schema.TableOf[R], account string) ([]R, error) {
-	rec, err := tableRecord(ctx, conn, t.Table, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), "account_id = "+schema.QuoteText(account))
-	if err != nil {
-		return nil, err
+func opsRows[R any](ctx context.Context, conn *sql.Conn, t schema.TableOf[R], account string) (all []R, err error) {
+	recs := tableRecords(ctx, conn, t.Table, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), "account_id = "+schema.QuoteText(account))
+	for rec, err := range recs {
+		if err != nil {
+			return nil, err
+		}
+		if all, err = t.AppendRows(all, rec); err != nil {
+			return nil, err
+		}
 	}
-	defer rec.Release()
-	return t.AppendRows(nil, rec)
+	return all, nil
 }
 
 // encodeRuns writes runs as their ledger lines, each after its steps, oldest

@@ -20,7 +20,8 @@ import (
 // Options are what a store needs to know from outside.
 type Options struct {
 	LockWait      time.Duration    // how long to wait for the store's lock
-	DuckDBMemory  string           // DuckDB's memory_limit, such as "512MiB"; empty: DuckDB's own choice
+	DuckDBMemory  string           // the most that DuckDB may take, such as "512MiB"; empty: DuckDB's own choice
+	DuckDBShares  []string         // what a publication tries to do with before it takes that, smallest first
 	DuckDBThreads int              // 0: one per processor
 	KeepRaw       bool             // keep the replies behind the stored days
 	Views         []View           // of the DuckDB file
@@ -32,6 +33,7 @@ type Options struct {
 	dir       string // the data directory: all that DuckDB may reach
 	keepOrder bool   // answers keep the order they were asked in
 	attach    string // a file to open read-only before the doors close
+	moreLater bool   // the engine may be given more memory than it begins with
 
 	// disk is the file system; zero: the operating system's.
 	disk disk

@@ -203,10 +203,14 @@ func isTerminal(w io.Writer) bool {
 // loadOptions are the settings of the store.
 func (a *app) loadOptions() load.Options {
 	memory, threads := a.cfg.resources()
-	return load.Options{
+	o := load.Options{
 		LockWait: a.cfg.LockWait, DuckDBMemory: memory, DuckDBThreads: threads, KeepRaw: a.cfg.KeepRaw,
 		Version: version(), Log: a.log, Now: a.now, Views: a.views(), Blanks: a.blanks,
 	}
+	if a.cfg.DuckDBMemory == "" {
+		o.DuckDBShares = []string{"64MiB", "128MiB"} // what resources gives is no less
+	}
+	return o
 }
 
 // views are the questions that every warehouse answers by name.
