@@ -11,9 +11,9 @@ import (
 
 // recordRows is how many rows a record has: enough that a column is worth its
 // builder, few enough that a record stays small beside the rows it was made of.
-const recordRows = 16_384
+const recordRows = 4_096
 
-// Records makes Arrow records of the rows of a day, in their order, some 16,000 rows
+// Records makes Arrow records of the rows of a day, in their order, some 4,000 rows
 // each. A record is the loop body's alone and is released when the body
 // returns: retain it to keep it. No rows are no record.
 func Records(rows *schema.SpendRows) iter.Seq[arrow.Record] {

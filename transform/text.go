@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"hash/maphash"
 	"strings"
 	"unicode"
 
@@ -22,12 +23,13 @@ const (
 // them they cost a pointer each, and one that goes from day to day need not learn
 // them again. It is not safe for concurrent use; the rows made with it are.
 type Interner struct {
+	short      shortIDs
 	ids, texts map[string]string // from the JSON as received
 }
 
 // NewInterner is an empty Interner.
 func NewInterner() *Interner {
-	return &Interner{ids: map[string]string{}, texts: map[string]string{}}
+	return &Interner{short: newShortIDs(64), ids: map[string]string{}, texts: map[string]string{}}
 }
 
 // id is an id as the service spells it: any text without control characters.
@@ -36,10 +38,23 @@ func (n *Interner) id(v extract.Value) (string, error) {
 	if v.Null() {
 		return "", nil
 	}
-	if s, ok := n.ids[string(v)]; ok {
+	if len(v) <= maxShort {
+		if s, ok := n.short.find(v); ok {
+			return s, nil
+		}
+	} else if s, ok := n.ids[string(v)]; ok {
 		return s, nil
 	}
-	return learn(n.ids, v, maxID, unicode.IsControl)
+	s, err := learn(v, maxID, unicode.IsControl)
+	switch {
+	case err != nil:
+		return "", err
+	case len(v) <= maxShort:
+		n.short.add(v, s)
+	default:
+		n.ids[string(v)] = s
+	}
+	return s, nil
 }
 
 // text is a text exactly as it is. Absent and null are the empty text.
@@ -51,10 +66,15 @@ func (n *Interner) text(v extract.Value) (string, error) {
 		return s, nil
 	}
 	// NUL ends a text in some of the engines that read the store.
-	return learn(n.texts, v, maxText, func(r rune) bool { return r == 0 })
+	s, err := learn(v, maxText, func(r rune) bool { return r == 0 })
+	if err == nil {
+		n.texts[string(v)] = s
+	}
+	return s, err
 }
 
-func learn(known map[string]string, v extract.Value, limit int, forbidden func(rune) bool) (string, error) {
+// learn checks a text that was not seen before, and makes a copy of it.
+func learn(v extract.Value, limit int, forbidden func(rune) bool) (string, error) {
 	if v[0] != '"' {
 		return "", ErrNotText
 	}
@@ -73,6 +93,61 @@ func learn(known map[string]string, v extract.Value, limit int, forbidden func(r
 	case strings.ContainsFunc(s, forbidden):
 		return "", ErrControl
 	}
-	known[raw] = s
 	return s, nil
+}
+
+// maxShort is how many bytes of JSON an id may have to stand in the table of the short
+// ones.
+const maxShort = 15
+
+// shortIDs are ids by the few bytes they were received as: a table that is three
+// quarters full at most, in which an id stands at the place that the last bits of its
+// hash name, or behind it. A row has a source of its own, and to find it among many
+// thousands takes one look at memory here, where a map of texts takes three.
+type shortIDs struct {
+	seed  maphash.Seed
+	table []shortID // its length is a power of two
+	n     int
+}
+
+type shortID struct {
+	raw  [maxShort]byte
+	size uint8 // of raw; 0 is a free place
+	id   string
+}
+
+func newShortIDs(places int) shortIDs {
+	return shortIDs{seed: maphash.MakeSeed(), table: make([]shortID, places)}
+}
+
+// place is where the id is, or would be.
+func (s *shortIDs) place(v extract.Value) *shortID {
+	last := uint64(len(s.table) - 1)
+	for at := maphash.Bytes(s.seed, v) & last; ; at = (at + 1) & last {
+		if p := &s.table[at]; p.size == 0 || string(p.raw[:p.size]) == string(v) {
+			return p
+		}
+	}
+}
+
+func (s *shortIDs) find(v extract.Value) (id string, ok bool) {
+	p := s.place(v)
+	return p.id, p.size > 0
+}
+
+// add takes an id that is not there.
+func (s *shortIDs) add(v extract.Value, id string) {
+	if 4*(s.n+1) > 3*len(s.table) {
+		more := newShortIDs(2 * len(s.table))
+		for _, p := range s.table {
+			if p.size > 0 {
+				*more.place(p.raw[:p.size]) = p
+			}
+		}
+		more.n = s.n
+		*s = more
+	}
+	p := s.place(v)
+	p.size, p.id = uint8(copy(p.raw[:], v)), id
+	s.n++
 }
