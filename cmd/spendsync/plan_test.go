@@ -195,10 +195,10 @@ func TestRoom_TwoLargeDaysAtATime(t *testing.T) {
 		s.room.Release(1)
 		return false
 	}
-	desks := [4]desk{}
+	seats := [4]seat{}
 	take := func(i int, rows int64) {
 		t.Helper()
-		if err := s.takeRoom(t.Context(), &desks[i], rows); err != nil {
+		if err := s.sit(t.Context(), &seats[i], rows); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -212,13 +212,13 @@ func TestRoom_TwoLargeDaysAtATime(t *testing.T) {
 		t.Error("two large days leave room")
 	}
 	take(2, roomForRows) // read again
-	s.leave(&desks[0])
+	s.leave(&seats[0])
 	take(3, 100_000)
 	if full() {
 		t.Error("a large day and a small one fill the room")
 	}
-	for i := range desks {
-		s.leave(&desks[i])
+	for i := range seats {
+		s.leave(&seats[i])
 	}
 	if !s.room.TryAcquire(roomForRows) {
 		t.Error("not all room was given back")

@@ -20,7 +20,12 @@ const maxReads = 3
 type desk struct {
 	intern *transform.Interner
 	rows   schema.SpendRows
-	takes  int64 // of the room for rows
+}
+
+// seat is a day's place at a desk; zero: it has none yet.
+type seat struct {
+	*desk
+	takes int64 // of the room for rows
 }
 
 // roomForRows is how many rows all days together may hold that are being read. Of large
@@ -28,38 +33,40 @@ type desk struct {
 // memory does not follow the size of the account.
 const roomForRows = 400_000
 
-// takeRoom waits until a day of so many rows has room. A day that has it keeps it
-// until the desk is left.
-func (s *syncer) takeRoom(ctx context.Context, on *desk, rows int64) error {
-	if on.takes > 0 || rows == 0 {
+// sit waits until a day of so many rows has room, and a desk. What it has it keeps until
+// it leaves.
+func (s *syncer) sit(ctx context.Context, at *seat, rows int64) error {
+	if at.takes == 0 {
+		rows = min(rows, roomForRows/2)
+		if err := s.room.Acquire(ctx, rows); err != nil {
+			return err
+		}
+		at.takes = rows
+	}
+	if at.desk != nil {
 		return nil
 	}
-	rows = min(rows, roomForRows/2)
-	if err := s.room.Acquire(ctx, rows); err != nil {
-		return err
-	}
-	on.takes = rows
-	return nil
-}
-
-func (s *syncer) freeDesk() *desk {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := len(s.desks) - 1
 	if last < 0 {
-		return &desk{intern: transform.NewInterner()}
+		at.desk = &desk{intern: transform.NewInterner()}
+		return nil
 	}
-	on := s.desks[last]
-	s.desks = s.desks[:last]
-	return on
+	at.desk, s.desks = s.desks[last], s.desks[:last]
+	return nil
 }
 
-func (s *syncer) leave(on *desk) {
-	s.room.Release(on.takes)
-	on.takes = 0
+// leave gives the seat back, if there is one.
+func (s *syncer) leave(at *seat) {
+	if at.desk == nil {
+		return
+	}
+	s.room.Release(at.takes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.desks = append(s.desks, on)
+	s.desks = append(s.desks, at.desk)
+	*at = seat{}
 }
 
 // dayRead is one read of a day whose pages add up.
@@ -82,9 +89,9 @@ func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
 		AccountID: s.app.cfg.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(s.app.now()), RunID: s.runID,
 	}
-	on := s.freeDesk()
-	defer s.leave(on)
-	read, err := s.proveDay(ctx, d.Day, on, &step)
+	var at seat
+	defer s.leave(&at)
+	read, err := s.proveDay(ctx, d.Day, &at, &step)
 	var diff load.DayDiff
 	changed := false
 	if err == nil {
@@ -148,11 +155,11 @@ func (s *syncer) addRead(step *schema.Step, read *dayRead, diff load.DayDiff) {
 
 // proveDay reads a day until one read adds up: three times at most. An answer
 // that would empty the day or much of it must come twice.
-func (s *syncer) proveDay(ctx context.Context, day schema.Date, on *desk, step *schema.Step) (*dayRead, error) {
+func (s *syncer) proveDay(ctx context.Context, day schema.Date, at *seat, step *schema.Step) (*dayRead, error) {
 	suspect := ""
 	for {
 		step.Attempts++
-		read, err := s.readDay(ctx, day, on, suspect != "", s.known(day, step.Attempts))
+		read, err := s.readDay(ctx, day, at, suspect != "", s.known(day, step.Attempts))
 		var unproven *extract.UnprovenError
 		switch {
 		case errors.As(err, &unproven):
@@ -190,11 +197,9 @@ func suspicious(known *load.Day, now load.Sums) bool {
 
 // readDay reads all pages of a day once and proves them: by the pages themselves,
 // by unique keys, and by the service's own total where there is one.
-func (s *syncer) readDay(ctx context.Context, day schema.Date, on *desk, freshTotal bool, known *extract.Known) (*dayRead, error) {
+func (s *syncer) readDay(ctx context.Context, day schema.Date, at *seat, freshTotal bool, known *extract.Known) (*dayRead, error) {
 	read := &dayRead{at: schema.InstantOf(s.app.now())}
 	c := transform.SpendContext{Account: s.app.cfg.Account, RunID: s.runID, Day: day, SeenAt: read.at}
-	read.rows = &on.rows
-	read.rows.Reset()
 	for page, err := range s.report.Spend(ctx, day, s.app.cfg.PageSize, known) {
 		if err != nil {
 			return nil, err
@@ -203,15 +208,17 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, on *desk, freshTo
 		if page.Same {
 			return s.readSame(ctx, read, day, page.Pages, freshTotal)
 		}
-		before := read.rows.Len()
-		if before == 0 {
-			if err := s.takeRoom(ctx, on, page.Total); err != nil {
+		if read.rows == nil {
+			if err := s.sit(ctx, at, page.Total); err != nil {
 				return nil, err
 			}
+			read.rows = &at.rows
+			read.rows.Reset()
 			// A total is only a claim so far: it reserves a page or two, no more.
 			read.rows.Grow(int(min(page.Total, 1<<17)))
 		}
-		rounded, err := transform.AppendSpend(read.rows, page, c, on.intern)
+		before := read.rows.Len()
+		rounded, err := transform.AppendSpend(read.rows, page, c, at.intern)
 		if err != nil {
 			return nil, err
 		}
