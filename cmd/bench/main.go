@@ -8,7 +8,7 @@
 // a slow minute of the machine hits all: a plain download of the pages, DuckDB
 // alone on them (read_json, INSERT, COPY TO parquet), the decoder alone and the
 // strict one, and spendsync: the first load, the same again with every day read
-// again and unchanged, then with one creative of each day restated, and with
+// again and unchanged, then with the rows of a creative restated, about 1 % of all, and with
 // nothing to do; then single stages: the DuckDB file from Parquet, the rows from
 // stored replies, the whole store verified. -rows names the sizes of the report;
 // each is measured by itself, and of two of which one is about ten times the other

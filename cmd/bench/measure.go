@@ -18,7 +18,7 @@ const (
 	duckdbAlone  = "DuckDB alone"
 	firstLoad    = "first load"
 	unchanged    = "all read again, unchanged"
-	restated     = "all read again, some restated"
+	restated     = "all read again, 1 % restated"
 	nothingToDo  = "nothing to do"
 	rebuildAlone = "DuckDB file from Parquet (rebuild)"
 	replayAlone  = "rows from stored replies (replay)"

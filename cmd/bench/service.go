@@ -38,7 +38,7 @@ type service struct {
 	report        string
 	authorization string
 	control       string
-	creative      string // restated, by one per cent more each time
+	creative      string // restated, by one per cent more each time; about one row in a hundred is its
 	rows          int    // of the whole report
 }
 
@@ -96,20 +96,32 @@ func (s *service) stop() {
 	_ = s.cmd.Wait()
 }
 
-// warm asks for all pages once and picks the creative to restate.
+// warm asks for all pages once and picks the creative to restate: that whose rows with
+// spend are closest to one per cent of all.
 func (s *service) warm(ctx context.Context) error {
-	return eachPage(ctx, s.report, s.authorization, func(_ string, page extract.Page[extract.SpendLine]) error {
+	spent := map[string]int{}
+	err := eachPage(ctx, s.report, s.authorization, func(_ string, page extract.Page[extract.SpendLine]) error {
 		s.rows += len(page.Items)
 		for _, l := range page.Items {
-			if s.creative != "" {
-				break
-			}
-			if spend, _, err := schema.ParseMoney(l.TotalSpend); err == nil && spend >= schema.Dollar {
-				s.creative = strings.Trim(string(l.CreativeID), `"`)
+			if spend, _, err := schema.ParseMoney(l.TotalSpend); err == nil && spend > 0 {
+				spent[strings.Trim(string(l.CreativeID), `"`)]++
 			}
 		}
 		return nil
 	})
+	for creative, rows := range spent {
+		if s.creative == "" || s.isCloser(creative, rows, spent[s.creative]) {
+			s.creative = creative
+		}
+	}
+	return err
+}
+
+// isCloser says whether so many rows are closer to one per cent of all than were; of two
+// that are as close the first by name is.
+func (s *service) isCloser(creative string, rows, were int) bool {
+	off := func(rows int) int { return max(100*rows-s.rows, s.rows-100*rows) }
+	return off(rows) < off(were) || off(rows) == off(were) && creative < s.creative
 }
 
 // restate changes one creative's numbers on every day.
