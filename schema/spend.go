@@ -6,17 +6,17 @@ package schema
 // nobody knows; see [DayCoverage].
 type Spend struct {
 	AccountID    string      `col:"account_id" id:"1" key:"true" compress:"dictionary" doc:"Short name of the account in this warehouse."`
-	ReportDate   Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day of the spend."`
+	ReportDate   Date        `col:"report_date" id:"2" key:"true" compress:"rle" doc:"Chicago calendar day of the spend."`
 	CampaignID   string      `col:"campaign_id" id:"3" key:"true" compress:"dictionary" doc:"Campaign that paid."`
 	CreativeID   string      `col:"creative_id" id:"4" key:"true" compress:"dictionary" doc:"Creative shown. Empty text where the report names none."`
 	SourceID     string      `col:"source_id" id:"5" key:"true" encoding:"delta" compress:"fsst" doc:"Traffic source paid. Empty text where the report names none, as for creatives without spend."`
 	CampaignName string      `col:"campaign_name" id:"6" compress:"dictionary" doc:"Name of the campaign as the report gave it when the row was last changed."`
-	Spend        Money       `col:"spend" id:"7" doc:"US dollars, exact."`
-	Clicks       Null[int64] `col:"clicks" id:"8" doc:"Click events. NULL: the report gave none; 0: there were none."`
-	Impressions  Null[int64] `col:"impressions" id:"9" encoding:"plain" doc:"Times shown. NULL: the report gave none; 0: there were none."`
-	Conversions  Null[int64] `col:"conversions" id:"10" doc:"Conversions counted so far; they keep arriving for days. NULL: the report gave none; 0: none yet."`
-	FirstSeenAt  Instant     `col:"_first_seen_at" id:"11" doc:"When the row was first read."`
-	ChangedAt    Instant     `col:"_changed_at" id:"12" doc:"When a value of the row was last read as different."`
+	Spend        Money       `col:"spend" id:"7" compress:"bitpacking" doc:"US dollars, exact."`
+	Clicks       Null[int64] `col:"clicks" id:"8" compress:"bitpacking" doc:"Click events. NULL: the report gave none; 0: there were none."`
+	Impressions  Null[int64] `col:"impressions" id:"9" encoding:"plain" compress:"bitpacking" doc:"Times shown. NULL: the report gave none; 0: there were none."`
+	Conversions  Null[int64] `col:"conversions" id:"10" compress:"bitpacking" doc:"Conversions counted so far; they keep arriving for days. NULL: the report gave none; 0: none yet."`
+	FirstSeenAt  Instant     `col:"_first_seen_at" id:"11" compress:"rle" doc:"When the row was first read."`
+	ChangedAt    Instant     `col:"_changed_at" id:"12" compress:"rle" doc:"When a value of the row was last read as different."`
 	RunID        string      `col:"_run_id" id:"13" compress:"dictionary" doc:"Run that last changed the row."`
 }
 

@@ -110,8 +110,8 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 // value hardly ever follows itself. encoding:"plain" has it store numbers as they are:
 // zstd makes less of many different ones than of their places in a dictionary, whose
 // bits lie across its bytes. compress:"fsst" or compress:"dictionary" names DuckDB's
-// compression of a column, which saves it trying out all others on every row that
-// comes. An embedded struct gives its fields in its place. A struct that is not a table
+// compression of a text, compress:"bitpacking" or compress:"rle" that of any other column,
+// which saves it trying out all others on every row that comes. An embedded struct gives its fields in its place. A struct that is not a table
 // panics, as [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string) TableOf[R] {
 	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition}
@@ -181,8 +181,10 @@ func columnOf(f reflect.StructField, offset uintptr) (Column, error) {
 	default:
 		return c, fmt.Errorf("column %s: encoding %q", c.Name, c.encoding)
 	}
-	switch c.compress = f.Tag.Get("compress"); c.compress {
-	case "", "dictionary", "fsst":
+	switch c.compress = f.Tag.Get("compress"); {
+	case c.compress == "":
+	case c.Kind == Text && (c.compress == "dictionary" || c.compress == "fsst"):
+	case c.Kind != Text && (c.compress == "bitpacking" || c.compress == "rle"):
 	default:
 		return c, fmt.Errorf("column %s: compress %q", c.Name, c.compress)
 	}

@@ -1,16 +1,16 @@
 CREATE TABLE IF NOT EXISTS "main"."spend_daily" (
   "account_id" VARCHAR NOT NULL USING COMPRESSION dictionary,
-  "report_date" DATE NOT NULL,
+  "report_date" DATE NOT NULL USING COMPRESSION rle,
   "campaign_id" VARCHAR NOT NULL USING COMPRESSION dictionary,
   "creative_id" VARCHAR NOT NULL USING COMPRESSION dictionary,
   "source_id" VARCHAR NOT NULL USING COMPRESSION fsst,
   "campaign_name" VARCHAR NOT NULL USING COMPRESSION dictionary,
-  "spend" DECIMAL(18,6) NOT NULL,
-  "clicks" BIGINT,
-  "impressions" BIGINT,
-  "conversions" BIGINT,
-  "_first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
-  "_changed_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "spend" DECIMAL(18,6) NOT NULL USING COMPRESSION bitpacking,
+  "clicks" BIGINT USING COMPRESSION bitpacking,
+  "impressions" BIGINT USING COMPRESSION bitpacking,
+  "conversions" BIGINT USING COMPRESSION bitpacking,
+  "_first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
+  "_changed_at" TIMESTAMP WITH TIME ZONE NOT NULL USING COMPRESSION rle,
   "_run_id" VARCHAR NOT NULL USING COMPRESSION dictionary
 );
 COMMENT ON TABLE "main"."spend_daily" IS 'Spend per Chicago day, campaign, creative and source, as the service last reported it. On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.';
