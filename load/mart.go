@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -170,8 +171,18 @@ func (o Options) tablesBehind(view string) map[string]bool {
 // thresholds: they give other rows.
 func (o Options) viewsDefinition() string {
 	h := sha256.New()
+	add := func(texts ...string) {
+		for _, t := range texts {
+			fmt.Fprintf(h, "%d %s\n", len(t), t)
+		}
+	}
 	for _, v := range o.Views {
-		fmt.Fprintf(h, "%q %q %q %q\n", v.createSQL(), v.Doc, v.Parameters, fmt.Sprint(v.Columns))
+		add(v.createSQL()...)
+		add(v.Doc, v.Parameters)
+		for _, name := range slices.Sorted(maps.Keys(v.Columns)) {
+			add(name, v.Columns[name])
+		}
+		add("") // no view is without a statement, nor a statement empty
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

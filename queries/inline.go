@@ -11,27 +11,44 @@ import (
 // milliseconds to read it; as subqueries they take next to nothing. The rows are
 // the same: DuckDB itself runs a clause that is named once in its place.
 func inline(sql string) string {
-	clauses, rest := splitWith(sql)
+	clauses, after := splitWith(sql)
+	rest := &text{sql: after}
 	for i := 0; i < len(clauses); {
-		if !writeInPlace(clauses[i], clauses[i+1:], &rest) {
+		if !writeInPlace(clauses[i], clauses[i+1:], rest) {
 			i++
 			continue
 		}
 		clauses = slices.Delete(clauses, i, i+1)
 	}
 	if len(clauses) == 0 {
-		return rest
+		return rest.sql
 	}
 	texts := make([]string, len(clauses))
 	for i, c := range clauses {
-		texts[i] = c.head + "(" + c.body + ")"
+		texts[i] = c.head + "(" + c.body.sql + ")"
 	}
-	return "WITH " + strings.Join(texts, ",\n") + "\n" + rest
+	return "WITH " + strings.Join(texts, ",\n") + "\n" + rest.sql
+}
+
+// text is a part of a query with its tokens, which are made once.
+type text struct {
+	sql    string
+	tokens []token
+}
+
+func (t *text) list() []token {
+	if t.tokens == nil {
+		t.tokens = tokensOf(t.sql)
+	}
+	return t.tokens
 }
 
 // clause is one of a WITH: head is all before the parenthesis, body what is in it.
 // One without a name stays where it is.
-type clause struct{ name, head, body string }
+type clause struct {
+	name, head string
+	body       text
+}
 
 // splitWith takes apart a query that begins with WITH. One that does not, or that is
 // recursive, comes back whole.
@@ -54,7 +71,7 @@ func splitWith(sql string) (clauses []*clause, rest string) {
 			if i+1 < len(tokens) && tokens[i+1].is("as") {
 				continue // the names of a clause's columns
 			}
-			c := &clause{head: strings.TrimLeft(sql[from:open], " \n,"), body: sql[open+1 : t.start]}
+			c := &clause{head: strings.TrimLeft(sql[from:open], " \n,"), body: text{sql: sql[open+1 : t.start]}}
 			// One that says more names its columns, or how it is run.
 			if head := tokensOf(c.head); len(head) == 2 && head[1].is("as") {
 				c.name = head[0].text
@@ -70,21 +87,21 @@ func splitWith(sql string) (clauses []*clause, rest string) {
 }
 
 // writeInPlace puts the clause where it is named, if that is once and as a table.
-func writeInPlace(c *clause, later []*clause, rest *string) bool {
+func writeInPlace(c *clause, later []*clause, rest *text) bool {
 	if c.name == "" {
 		return false
 	}
-	places := []*string{rest}
+	places := []*text{rest}
 	for _, l := range later {
 		places = append(places, &l.body)
 	}
-	var in *string
+	var in *text
 	var at, after token
 	for _, p := range places {
-		if !strings.Contains(*p, c.name) {
+		if !strings.Contains(p.sql, c.name) {
 			continue
 		}
-		tokens := tokensOf(*p)
+		tokens := p.list()
 		for i, t := range tokens {
 			if !t.is(c.name) || i+1 < len(tokens) && tokens[i+1].text == "." || i > 0 && tokens[i-1].text == "." {
 				continue
@@ -109,7 +126,7 @@ func writeInPlace(c *clause, later []*clause, rest *string) bool {
 	if !after.is("as") {
 		alias = " AS " + c.name
 	}
-	*in = (*in)[:at.start] + "(" + c.body + ")" + alias + (*in)[at.end:]
+	*in = text{sql: in.sql[:at.start] + "(" + c.body.sql + ")" + alias + in.sql[at.end:]}
 	return true
 }
 
@@ -122,7 +139,8 @@ type token struct {
 func (t token) is(word string) bool { return strings.EqualFold(t.text, word) }
 
 // tokensOf are the tokens of a query without its comments.
-func tokensOf(sql string) (tokens []token) {
+func tokensOf(sql string) []token {
+	tokens := make([]token, 0, len(sql)/4)
 	for i := 0; i < len(sql); {
 		start := i
 		switch c := sql[i]; {

@@ -61,16 +61,16 @@ var ordered = sync.OnceValue(func() []Query {
 	if err != nil {
 		panic(err) // it has no value to refuse
 	}
-	return inOrder(append(stored(), t))
-})
-
-// stored are the views and macros that have a file, as a warehouse stores them.
-func stored() []Query {
-	all := slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"))
+	all := inOrder(append(written(), t))
 	for i := range all {
 		all[i].SQL = inline(all[i].SQL)
 	}
 	return all
+})
+
+// written are the views and macros that have a file, as it has them.
+func written() []Query {
+	return slices.Concat(read("views/main", "main"), read("views/mart", "mart"), read("macros", "main"))
 }
 
 // Find is the ready question of that name.
@@ -128,8 +128,9 @@ var number = regexp.MustCompile(`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`)
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// reference is how a file names a view of ours.
-var reference = regexp.MustCompile(`\b(main|mart)\.([a-z_0-9]+)`)
+// reference is how a file names a view of ours. It begins with letters, which are found
+// far sooner than the beginning of a word.
+var reference = regexp.MustCompile(`ma(?:in|rt)\.[a-z_0-9]+`)
 
 // inOrder puts each view after those that it asks, else by schema and name.
 func inOrder(all []Query) []Query {
