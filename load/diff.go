@@ -240,7 +240,8 @@ func change(op string, was, is *schema.Spend, by Reading) schema.SpendChange {
 	}
 	c := schema.SpendChange{
 		AccountID: key.AccountID, ReportDate: key.ReportDate, CampaignID: key.CampaignID,
-		CreativeID: key.CreativeID, SourceID: key.SourceID, SeenAt: by.At, Op: op, RunID: by.RunID,
+		// It outlives the day's rows, and would keep the sources of many in memory.
+		CreativeID: key.CreativeID, SourceID: strings.Clone(key.SourceID), SeenAt: by.At, Op: op, RunID: by.RunID,
 	}
 	if was != nil {
 		c.OldSpend, c.OldClicks = schema.Some(was.Spend), was.Clicks

@@ -2,29 +2,33 @@ package schema
 
 import (
 	"cmp"
+	"encoding/binary"
 	"iter"
 	"slices"
+	"unsafe"
 )
 
-// SpendRows holds the rows of one account and day in a third of the room that a slice
-// of them takes: what neighbours share is there once, and a row has little for the
+// SpendRows holds the rows of one account and day in a quarter of the room that a slice
+// of them takes: what neighbours share is there once, and a row has nothing for the
 // garbage collector to follow. A large day is most of what a run holds in memory.
 //
-// The zero value is empty. It is not safe for concurrent use.
+// The zero value is empty. It is not safe for concurrent use. The texts of a row stay as
+// they are whatever becomes of the rows; that of its source keeps those of many others
+// in memory.
 type SpendRows struct {
 	account string
 	day     Date
 	rows    []packedSpend
 	heads   []spendHead
+	sources [][]byte // each behind its length
 }
 
 // packedSpend is what a row does not share.
 type packedSpend struct {
-	source                          string
 	spend                           Money
 	clicks, impressions, conversion int64
-	head                            uint32
-	known                           uint8 // which of the counts are not NULL
+	source                          uint32 // the piece of sources, and behind 16 bits the place in it
+	head                            uint32 // which head, and in the last bits which of the counts are not NULL
 }
 
 // spendHead is what rows that follow each other share.
@@ -39,12 +43,18 @@ type SpendStamp struct {
 	RunID                  string
 }
 
-// The bits of packedSpend.known.
+// The last bits of packedSpend.head.
 const (
 	clicksKnown = 1 << iota
 	impressionsKnown
 	conversionsKnown
+
+	knownBits = iota
 )
+
+// pieceBytes is how large a piece of the sources is, unless one source is larger: a place
+// in it has 16 bits.
+const pieceBytes = 1 << 16
 
 // Len is the number of rows.
 func (s *SpendRows) Len() int { return len(s.rows) }
@@ -54,11 +64,11 @@ func (s *SpendRows) Reset() { s.Cut(0) }
 
 // Cut leaves the first n rows.
 func (s *SpendRows) Cut(n int) {
-	clear(s.rows[n:])
 	s.rows = s.rows[:n]
 	if n == 0 {
 		clear(s.heads)
 		s.heads = s.heads[:0]
+		s.sources = nil // rows that were given away have their texts there
 	}
 }
 
@@ -71,15 +81,40 @@ func (s *SpendRows) Append(r *Spend) {
 		s.account, s.day = r.AccountID, r.ReportDate
 	}
 	p := packedSpend{
-		source: r.SourceID, spend: r.Spend, clicks: r.Clicks.V, impressions: r.Impressions.V, conversion: r.Conversions.V,
-		head: addHead(&s.heads, spendHead{r.CampaignID, r.CreativeID, r.CampaignName, SpendStamp{r.FirstSeenAt, r.ChangedAt, r.RunID}}),
+		source: s.addSource(r.SourceID), spend: r.Spend, clicks: r.Clicks.V, impressions: r.Impressions.V, conversion: r.Conversions.V,
+		head: addHead(&s.heads, spendHead{r.CampaignID, r.CreativeID, r.CampaignName, SpendStamp{r.FirstSeenAt, r.ChangedAt, r.RunID}}) << knownBits,
 	}
 	for bit, n := range [...]Null[int64]{r.Clicks, r.Impressions, r.Conversions} {
 		if n.Valid {
-			p.known |= 1 << bit
+			p.head |= 1 << bit
 		}
 	}
 	s.rows = append(s.rows, p)
+}
+
+// addSource copies a text, behind its length, and says where it is.
+func (s *SpendRows) addSource(text string) uint32 {
+	last := len(s.sources) - 1
+	if size := binary.MaxVarintLen32 + len(text); last < 0 || len(s.sources[last])+size > cap(s.sources[last]) {
+		if last++; last == 1<<16 {
+			panic("schema: more than 4 GiB of sources on one day")
+		}
+		s.sources = append(s.sources, make([]byte, 0, max(pieceBytes, size)))
+	}
+	piece := s.sources[last]
+	at := uint32(last)<<16 | uint32(len(piece))
+	s.sources[last] = append(binary.AppendUvarint(piece, uint64(len(text))), text...)
+	return at
+}
+
+// source is the text at a place. No byte of it ever changes.
+func (s *SpendRows) source(at uint32) string {
+	text := s.sources[at>>16][at&0xffff:]
+	size, used := uint64(text[0]), 1
+	if size >= 0x80 {
+		size, used = binary.Uvarint(text)
+	}
+	return unsafe.String(unsafe.SliceData(text[used:]), int(size))
 }
 
 // addHead is the place of a head, which is added unless it is that of the row before.
@@ -95,13 +130,13 @@ func addHead(heads *[]spendHead, h spendHead) uint32 {
 // Row fills r with a row.
 func (s *SpendRows) Row(i int, r *Spend) {
 	p := &s.rows[i]
-	h := &s.heads[p.head]
+	h := &s.heads[p.head>>knownBits]
 	*r = Spend{
-		AccountID: s.account, ReportDate: s.day, CampaignID: h.campaign, CreativeID: h.creative, SourceID: p.source, CampaignName: h.name,
+		AccountID: s.account, ReportDate: s.day, CampaignID: h.campaign, CreativeID: h.creative, SourceID: s.source(p.source), CampaignName: h.name,
 		Spend:       p.spend,
-		Clicks:      Null[int64]{p.clicks, p.known&clicksKnown != 0},
-		Impressions: Null[int64]{p.impressions, p.known&impressionsKnown != 0},
-		Conversions: Null[int64]{p.conversion, p.known&conversionsKnown != 0},
+		Clicks:      Null[int64]{p.clicks, p.head&clicksKnown != 0},
+		Impressions: Null[int64]{p.impressions, p.head&impressionsKnown != 0},
+		Conversions: Null[int64]{p.conversion, p.head&conversionsKnown != 0},
 		FirstSeenAt: h.stamp.FirstSeenAt, ChangedAt: h.stamp.ChangedAt, RunID: h.stamp.RunID,
 	}
 }
@@ -137,13 +172,13 @@ func (s *SpendRows) Chunks(n int) iter.Seq[[]Spend] {
 // Compare orders two rows by their key.
 func (s *SpendRows) Compare(i, j int) int {
 	a, b := &s.rows[i], &s.rows[j]
-	if a.head != b.head {
-		x, y := &s.heads[a.head], &s.heads[b.head]
+	if i, j := a.head>>knownBits, b.head>>knownBits; i != j {
+		x, y := &s.heads[i], &s.heads[j]
 		if c := cmp.Or(cmp.Compare(x.campaign, y.campaign), cmp.Compare(x.creative, y.creative)); c != 0 {
 			return c
 		}
 	}
-	return cmp.Compare(a.source, b.source)
+	return cmp.Compare(s.source(a.source), s.source(b.source))
 }
 
 // Sort puts the rows into the order of their keys.
@@ -182,9 +217,9 @@ func (s *SpendRows) Restamp() *Restamp { return &Restamp{of: s} }
 // Next gives row i its stamp; i goes up from 0 by 1.
 func (r *Restamp) Next(i int, stamp SpendStamp) {
 	p := &r.of.rows[i]
-	h := r.of.heads[p.head]
+	h := r.of.heads[p.head>>knownBits]
 	h.stamp = stamp
-	p.head = addHead(&r.heads, h)
+	p.head = addHead(&r.heads, h)<<knownBits | p.head&(1<<knownBits-1)
 }
 
 // Done ends it, when every row has its stamp.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -105,5 +106,40 @@ func TestSpendRows(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("round %d: the chunks are\n%+v\nwant\n%+v", round, got, want)
 		}
+	}
+}
+
+// TestSpendRows_Sources: sources of any length come back, and what was given away stays as
+// it is when the rows are used again.
+func TestSpendRows_Sources(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	letters := strings.Repeat("source", 60_000)
+	var s SpendRows
+	var given, want []string
+	for range 20 {
+		s.Reset()
+		for range 200 {
+			length := random.IntN(200)
+			switch random.IntN(40) {
+			case 0:
+				length = 0
+			case 1:
+				length = pieceBytes - random.IntN(8)
+			case 2:
+				length = random.IntN(4 * pieceBytes)
+			}
+			from := random.IntN(6)
+			want = append(want, letters[from:from+length])
+			s.Append(&Spend{SourceID: want[len(want)-1], Spend: Money(length)})
+		}
+		for _, r := range s.All() {
+			given = append(given, r.SourceID)
+			if r.Spend != Money(len(r.SourceID)) {
+				t.Fatalf("a source of %d bytes beside an amount of %d", len(r.SourceID), r.Spend)
+			}
+		}
+	}
+	if !slices.Equal(given, want) {
+		t.Error("a source is not what it was")
 	}
 }

@@ -65,7 +65,8 @@ func (a *again) or(read func(extract.Value) (string, error), v extract.Value) (s
 	return s, err
 }
 
-// row fills a row, or says which value it cannot take.
+// row fills a row, or says which value it cannot take. The source may share the memory of
+// the page.
 func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	*to = schema.Spend{
 		AccountID: r.c.Account, ReportDate: r.c.Day,
@@ -86,8 +87,11 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if to.CreativeID, err = r.creative.or(r.intern.id, l.CreativeID); err != nil {
 		return refused("creative_id", l.CreativeID, err)
 	}
-	if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
-		return refused("source_id", l.SourceID, err)
+	var plain bool
+	if to.SourceID, plain = plainID(l.SourceID); !plain {
+		if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
+			return refused("source_id", l.SourceID, err)
+		}
 	}
 	if to.CampaignName, err = r.name.or(r.intern.text, l.CampaignName); err != nil {
 		return refused("campaign_name", l.CampaignName, err)
