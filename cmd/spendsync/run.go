@@ -208,7 +208,7 @@ func (a *app) loadOptions() load.Options {
 		Version: version(), Log: a.log, Now: a.now, Views: a.views(), Blanks: a.blanks,
 	}
 	if a.cfg.DuckDBMemory == "" {
-		o.DuckDBShares = []string{"64MiB", "128MiB"} // what resources gives is no less
+		o.DuckDBShares = []string{"64MiB", "96MiB", "128MiB"} // what resources gives is no less
 	}
 	return o
 }
