@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// allViews are the views and macros that the next sync publishes; those of the
+// warehouse differ only if another version made it.
+func allViews() []queries.Query {
+	views, err := queries.Views(nil)
+	if err != nil {
+		panic(err) // the defaults are ours
+	}
+	slices.SortStableFunc(views, func(x, y queries.Query) int {
+		return cmp.Or(-cmp.Compare(x.Schema, y.Schema), cmp.Compare(x.Name, y.Name))
+	})
+	return views
+}
+
+// questionNames are what query takes as a name, asks first.
+func questionNames() []string {
+	var names []string
+	for _, q := range queries.Asks() {
+		names = append(names, q.Name)
+	}
+	for _, v := range allViews() {
+		names = append(names, v.Schema+"."+v.Name)
+	}
+	return names
+}
+
+// findQuestion takes an ask by its name, and a view or macro by its name with or
+// without the schema.
+func (a *app) findQuestion(name string) (queries.Query, error) {
+	if q, err := queries.Find(name); err == nil {
+		return q, nil
+	}
+	for _, v := range allViews() {
+		if name == v.Name || name == v.Schema+"."+v.Name {
+			return v, nil
+		}
+	}
+	if slices.ContainsFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == name }) {
+		return queries.Query{}, usage("%s is a table, not a question; ask -c \"FROM %s\"", name, name)
+	}
+	return queries.Query{}, usage("there is no question %q; there are %s", name, strings.Join(questionNames(), ", "))
+}
+
+// listQuestions prints what can be asked by name.
+func (a *app) listQuestions() error {
+	ignoreBrokenPipe()
+	if a.json {
+		return writeJSON(a.stdout, questionList())
+	}
+	_, err := io.WriteString(a.stdout, questionText(questionList()))
+	return err
+}
+
+// listed is a question as programs read it.
+type listed struct {
+	Name       string        `json:"name"`
+	Question   string        `json:"question"`
+	Trap       string        `json:"trap"`
+	Parameters []listedParam `json:"parameters,omitempty"`
+}
+
+type listedParam struct {
+	Name    string  `json:"name"`
+	Default *string `json:"default"` // null: it must be given
+	Meaning string  `json:"meaning,omitempty"`
+}
+
+type listing struct {
+	Asks   []listed `json:"asks"`
+	Views  []listed `json:"views"`
+	Macros []listed `json:"macros"`
+}
+
+func questionList() listing {
+	var all listing
+	for _, q := range queries.Asks() {
+		l := listed{Name: q.Name, Question: q.Question, Trap: q.Trap}
+		for _, p := range q.Params {
+			l.Parameters = append(l.Parameters, listedParam{p.Name, &p.Default, p.Doc})
+		}
+		all.Asks = append(all.Asks, l)
+	}
+	for _, v := range allViews() {
+		l := listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
+		if v.Parameters == "" {
+			all.Views = append(all.Views, l)
+			continue
+		}
+		for name := range strings.SplitSeq(v.Parameters, ",") {
+			l.Parameters = append(l.Parameters, listedParam{Name: strings.TrimSpace(name)})
+		}
+		all.Macros = append(all.Macros, l)
+	}
+	return all
+}
+
+func questionText(all listing) string {
+	var b strings.Builder
+	for i, group := range []struct {
+		title string
+		list  []listed
+	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Macros, which need their parameters", all.Macros}} {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s:\n", group.title)
+		for _, q := range group.list {
+			fmt.Fprintf(&b, "  %-32s %s\n", q.Name, q.Question)
+			for _, p := range q.Parameters {
+				if p.Default == nil {
+					fmt.Fprintf(&b, "  %-32s   --param %s=...\n", "", p.Name)
+				} else {
+					fmt.Fprintf(&b, "  %-32s   --param %s=%s  %s\n", "", p.Name, *p.Default, p.Meaning)
+				}
+			}
+		}
+	}
+	b.WriteString("\nAsk one with 'spendsync query NAME', or anything with 'spendsync query -c SQL'; 'spendsync tables' has the columns.\n")
+	return b.String()
+}
