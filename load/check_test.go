@@ -125,10 +125,11 @@ func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
 		tries  int
 		fails  bool
 	}{
-		"all at once":   {nil, "1GiB", 1, false},
-		"the third":     {[]string{"8MiB", "9MiB"}, "1GiB", 3, false},
-		"never enough":  {[]string{"8MiB"}, "9MiB", 2, true},
-		"little enough": {nil, "9MiB", 1, true},
+		"all at once":    {nil, "1GiB", 1, false},
+		"the third":      {[]string{"8MiB", "9MiB"}, "1GiB", 3, false},
+		"never enough":   {[]string{"8MiB"}, "9MiB", 2, true},
+		"little enough":  {nil, "9MiB", 1, true},
+		"its own choice": {[]string{"8MiB"}, "", 1, false},
 	} {
 		o := sceneOptions(disk{lazyFiles{}}).filled()
 		o.dir, o.DuckDBShares, o.DuckDBMemory = t.TempDir(), c.shares, c.most
@@ -147,5 +148,31 @@ func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
 		if err := w.stop(nil); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestPublish_BeginsAgainWithAllMemory: an engine that cannot so much as make its tables
+// in the first share of memory is given up for one that has all.
+func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
+	r := newRun(t, quickDir(t))
+	r.opts.DuckDBShares = []string{"600KiB"}
+	view := View{Schema: "mart", Name: "days", SQL: "SELECT report_date FROM main.spend_daily", Doc: "Days."}
+	for i, views := range [][]View{nil, {view}} {
+		r.opts.Views = views
+		days := twoDays()
+		days[day][0].Spend += schema.Money(i)
+		m := r.mustSync(days)
+		if m.Generation != int64(i)+1 {
+			t.Errorf("generation %d", m.Generation)
+		}
+	}
+	s, err := OpenSession(t.Context(), r.dir, sceneOptions(disk{lazyFiles{}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var n int
+	if err := s.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM mart.days").Scan(&n); err != nil || n != 4 {
+		t.Errorf("the view has %d rows, %v", n, err)
 	}
 }

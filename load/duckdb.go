@@ -183,6 +183,10 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	if err := w.load(ctx, fresh, more); err != nil {
 		return err
 	}
+	// What comes cannot be done a second time.
+	if err := w.takeAll(ctx); err != nil {
+		return err
+	}
 	if err := w.finish(ctx); err != nil {
 		return err
 	}
@@ -206,21 +210,43 @@ type warehouse struct {
 func (w *warehouse) withRoom(ctx context.Context, do func() error) error {
 	for {
 		err := do()
-		var de *duckdb.Error
-		if len(w.shares) == 0 || !errors.As(err, &de) || de.Type != duckdb.ErrorTypeOutOfMemory {
+		if len(w.shares) == 0 || !isOutOfMemory(err) {
 			return err
 		}
-		if err := execAll(ctx, w.conn, []string{"SET memory_limit = " + schema.QuoteText(w.shares[0])}); err != nil {
+		if err := w.take(ctx, 0); err != nil {
 			return err
 		}
-		w.shares = w.shares[1:]
 	}
+}
+
+// takeAll gives DuckDB all the memory that it may have.
+func (w *warehouse) takeAll(ctx context.Context) error {
+	if len(w.shares) == 0 {
+		return nil
+	}
+	return w.take(ctx, len(w.shares)-1)
+}
+
+func (w *warehouse) take(ctx context.Context, share int) error {
+	q := "SET memory_limit = " + schema.QuoteText(w.shares[share])
+	w.shares = w.shares[share+1:]
+	return execAll(ctx, w.conn, []string{q})
+}
+
+// isOutOfMemory knows DuckDB's error by its kind, or by what it says where it happened at
+// COMMIT.
+func isOutOfMemory(err error) bool {
+	var de *duckdb.Error
+	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(de.Msg, "Out of Memory Error"))
 }
 
 // openWarehouse opens the file at path, or makes it. The engine reaches the files
 // below dir.
 func openWarehouse(ctx context.Context, path, dir string, o Options) (*warehouse, error) {
-	shares := slices.Concat(o.DuckDBShares, []string{o.DuckDBMemory})
+	shares := []string{o.DuckDBMemory}
+	if o.DuckDBMemory != "" { // DuckDB cannot be told to choose again
+		shares = slices.Concat(o.DuckDBShares, shares)
+	}
 	o.DuckDBMemory, o.moreLater = shares[0], len(shares) > 1
 	conn, end, err := openEngine(ctx, o, dir, path+".tmp")
 	if err != nil {

@@ -49,13 +49,15 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		return err
 	}
 	definition := s.opts.viewsDefinition()
-	n.newViews = n.next.Views != definition
+	n.newViews = n.base == nil || n.base.Views != definition
 	n.next.Views = definition
 	views := s.opts.Views
 	if !fresh && !n.newViews {
 		views = nil // the file has them
 	}
+	loaded := false
 	last := func(w *warehouse, troubles []error) ([]tableLoad, error) {
+		loaded = true
 		more, err := n.addMarts(ctx, w, p.Fresh)
 		if err != nil {
 			return nil, err
@@ -69,6 +71,9 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		return n.opsLoads(fresh)
 	}
 	o := s.opts
+	if n.roomy {
+		o.DuckDBShares = nil
+	}
 	if n.isSmall() || !fresh && len(n.changed) == 0 {
 		o.DuckDBThreads = 1
 	} else {
@@ -88,6 +93,11 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		s.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from Parquet", "error", err)
 		n.anew = true
 		return n.addWarehouse(ctx, p)
+	}
+	if isOutOfMemory(err) && !loaded && !n.roomy {
+		// A COMMIT that had too little memory may have left an engine that does nothing more.
+		n.roomy = true
+		return errors.Join(s.opts.disk.removeIfThere(path+".wal"), n.addWarehouse(ctx, p))
 	}
 	if err != nil {
 		return err

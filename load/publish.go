@@ -76,6 +76,7 @@ type generation struct {
 	dead    int64 // rows of the base's DuckDB file that others replace
 
 	anew     bool     // the base's DuckDB file is not to be built on
+	roomy    bool     // DuckDB takes all the memory that it may have at once
 	newViews bool     // whether the views are other than those of the base
 	restored []string // damaged files that this generation brings back
 }
