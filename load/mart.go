@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/decimal128"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/marcboeker/go-duckdb/v2"
 
 	"spendsync/schema"
 )
@@ -390,8 +391,9 @@ func wholeRecord(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err e
 	return array.NewRecord(parts[0].Schema(), columns, rows), nil
 }
 
-// martCell says how a column is asked for, so that its values come as texts,
-// whole numbers and flags only, and how such a value is put into its array.
+// martCell says how a column, of the table's type, is asked for, so that its values
+// come as texts, whole numbers, decimals and flags only, and how such a value is put
+// into its array.
 func martCell(c schema.Column, b array.Builder) (expression string, put func(any)) {
 	name := schema.Quote(c.Name)
 	switch b := b.(type) {
@@ -402,7 +404,7 @@ func martCell(c schema.Column, b array.Builder) (expression string, put func(any
 	case *array.BooleanBuilder:
 		return name, func(v any) { b.Append(v.(bool)) }
 	case *array.Decimal128Builder:
-		return fmt.Sprintf("CAST(CAST(%s AS DECIMAL(38,6)) * 1000000 AS BIGINT)", name), func(v any) { b.Append(decimal128.FromI64(v.(int64))) }
+		return name, func(v any) { b.Append(decimal128.FromI64(v.(duckdb.Decimal).Value.Int64())) }
 	case *array.Date32Builder:
 		return fmt.Sprintf("CAST(%s - DATE '1970-01-01' AS BIGINT)", name), func(v any) { b.Append(arrow.Date32(v.(int64))) }
 	case *array.TimestampBuilder:
