@@ -114,20 +114,19 @@ func batchesOf(rec arrow.Record) iter.Seq[arrow.Record] {
 
 // writeColumn copies an Arrow column into a Parquet column, by batches.
 func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable bool, values []parquet.Value) error {
-	fill, err := parquetValues(a)
-	if err != nil {
-		return err
-	}
 	for from := 0; from < a.Len(); from += valuesPerBatch {
 		values = values[:min(valuesPerBatch, a.Len()-from)]
-		fill(values, from)
+		if err := parquetValues(values, a, from); err != nil {
+			return err
+		}
 		if nullable {
 			// Only a column that may be empty is asked how deep its values lie.
 			for i := range values {
+				values[i] = values[i].Level(0, 1, index)
+			}
+			for i := 0; a.NullN() > 0 && i < len(values); i++ {
 				if a.IsNull(from + i) {
 					values[i] = parquet.NullValue().Level(0, 0, index)
-				} else {
-					values[i] = values[i].Level(0, 1, index)
 				}
 			}
 		}
@@ -138,44 +137,38 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 	return nil
 }
 
-// parquetValues is the one switch from Arrow to Parquet: what it gives fills
-// values with those of the array from an index on, whatever stands at the NULLs.
-func parquetValues(a arrow.Array) (func(values []parquet.Value, from int), error) {
+// parquetValues is the one switch from Arrow to Parquet: it fills values with those of
+// the array from an index on, whatever stands at the NULLs.
+func parquetValues(values []parquet.Value, a arrow.Array, from int) error {
 	switch a := a.(type) {
 	case *array.String:
-		return func(values []parquet.Value, from int) {
-			for i := range values {
-				// The writer copies the bytes; it does not keep or change them.
-				s := a.Value(from + i)
-				values[i] = parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
-			}
-		}, nil
-	case *array.Int64:
-		return fillFrom(a.Int64Values(), parquet.Int64Value), nil
-	case *array.Decimal128:
-		return func(values []parquet.Value, from int) {
-			for i := range values {
-				values[i] = parquet.Int64Value(int64(a.Value(from + i).LowBits()))
-			}
-		}, nil
-	case *array.Date32:
-		return fillFrom(a.Date32Values(), func(d arrow.Date32) parquet.Value { return parquet.Int32Value(int32(d)) }), nil
-	case *array.Timestamp:
-		return fillFrom(a.TimestampValues(), func(t arrow.Timestamp) parquet.Value { return parquet.Int64Value(int64(t)) }), nil
-	case *array.Boolean:
-		return func(values []parquet.Value, from int) {
-			for i := range values {
-				values[i] = parquet.BooleanValue(a.Value(from + i))
-			}
-		}, nil
-	}
-	return nil, fmt.Errorf("no Parquet column from %s", a.DataType())
-}
-
-func fillFrom[T any](all []T, value func(T) parquet.Value) func([]parquet.Value, int) {
-	return func(values []parquet.Value, from int) {
-		for i, v := range all[from : from+len(values)] {
-			values[i] = value(v)
+		for i := range values {
+			// The writer copies the bytes; it does not keep or change them.
+			s := a.Value(from + i)
+			values[i] = parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(s), len(s)))
 		}
+	case *array.Int64:
+		for i, n := range a.Int64Values()[from : from+len(values)] {
+			values[i] = parquet.Int64Value(n)
+		}
+	case *array.Decimal128:
+		for i, n := range a.Values()[from : from+len(values)] {
+			values[i] = parquet.Int64Value(int64(n.LowBits()))
+		}
+	case *array.Date32:
+		for i, d := range a.Date32Values()[from : from+len(values)] {
+			values[i] = parquet.Int32Value(int32(d))
+		}
+	case *array.Timestamp:
+		for i, t := range a.TimestampValues()[from : from+len(values)] {
+			values[i] = parquet.Int64Value(int64(t))
+		}
+	case *array.Boolean:
+		for i := range values {
+			values[i] = parquet.BooleanValue(a.Value(from + i))
+		}
+	default:
+		return fmt.Errorf("no Parquet column from %s", a.DataType())
 	}
+	return nil
 }

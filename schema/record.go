@@ -54,30 +54,17 @@ func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	return rec
 }
 
-// textArray is a column of texts that are all there: most of what a row holds, so it is
-// made without a builder, which looks after each value's validity and room.
+// textArray is a column of texts that are all there: most of what a row holds.
 func textArray[R any](mem memory.Allocator, c Column, rows []R) arrow.Array {
 	size := 0
 	for i := range rows {
 		size += len(*textOf(c, &rows[i]))
 	}
-	if size > math.MaxInt32 {
-		panic(fmt.Sprintf("schema: %d bytes of %s in one record", size, c.Name))
-	}
-	offsets, texts := memory.NewResizableBuffer(mem), memory.NewResizableBuffer(mem)
-	defer offsets.Release()
-	defer texts.Release()
-	offsets.Resize(arrow.Int32Traits.BytesRequired(len(rows) + 1))
-	texts.Resize(size)
-	ends, at := arrow.Int32Traits.CastFromBytes(offsets.Bytes()), 0
-	ends[0] = 0
+	b := newTextColumn(mem, len(rows), size)
 	for i := range rows {
-		at += copy(texts.Bytes()[at:], *textOf(c, &rows[i]))
-		ends[i+1] = int32(at)
+		b.append(*textOf(c, &rows[i]))
 	}
-	data := array.NewData(arrow.BinaryTypes.String, len(rows), []*memory.Buffer{nil, offsets, texts}, nil, 0, 0)
-	defer data.Release()
-	return array.NewStringData(data)
+	return b.array()
 }
 
 func textOf[R any](c Column, row *R) *string {
@@ -138,4 +125,60 @@ func fillColumn[T comparable, R any](a arrow.Array, c Column, rows []R, at func(
 			*(*Null[T])(field) = Some(at(i))
 		}
 	}
+}
+
+// textColumn is a column of texts that are all there, in the making. It does without a
+// builder, which looks after each value's validity and room.
+type textColumn struct {
+	offsets, texts *memory.Buffer
+	ends           []int32
+	rows, size     int
+}
+
+// newTextColumn has room for rows with so many bytes together.
+func newTextColumn(mem memory.Allocator, rows, size int) *textColumn {
+	if size > math.MaxInt32 {
+		panic(fmt.Sprintf("schema: %d bytes of text in one column of a record", size))
+	}
+	c := &textColumn{texts: memory.NewResizableBuffer(mem)}
+	c.offsets, c.ends = newValues[int32](mem, rows+1)
+	c.texts.Resize(size)
+	c.ends[0] = 0
+	return c
+}
+
+func (c *textColumn) append(text string) {
+	c.size += copy(c.texts.Bytes()[c.size:], text)
+	c.rows++
+	c.ends[c.rows] = int32(c.size)
+}
+
+// repeat appends a text n times.
+func (c *textColumn) repeat(text string, n int) {
+	room := c.texts.Bytes()[c.size:][:n*len(text)]
+	for done := copy(room, text); done < len(room); {
+		done += copy(room[done:], room[:done])
+	}
+	for range n {
+		c.size += len(text)
+		c.rows++
+		c.ends[c.rows] = int32(c.size)
+	}
+}
+
+// array is the column; nothing is to be appended any more.
+func (c *textColumn) array() arrow.Array {
+	defer c.offsets.Release()
+	defer c.texts.Release()
+	data := array.NewData(arrow.BinaryTypes.String, c.rows, []*memory.Buffer{nil, c.offsets, c.texts}, nil, 0, 0)
+	defer data.Release()
+	return array.NewStringData(data)
+}
+
+// newValues is memory for n values of one size.
+func newValues[T any](mem memory.Allocator, n int) (*memory.Buffer, []T) {
+	b := memory.NewResizableBuffer(mem)
+	var v T
+	b.Resize(n * int(unsafe.Sizeof(v)))
+	return b, unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.Bytes()))), n)
 }

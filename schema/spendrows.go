@@ -153,22 +153,6 @@ func (s *SpendRows) All() iter.Seq2[int, *Spend] {
 	}
 }
 
-// Chunks are the rows in their order, n at a time. A slice is the loop body's alone.
-func (s *SpendRows) Chunks(n int) iter.Seq[[]Spend] {
-	return func(yield func([]Spend) bool) {
-		chunk := make([]Spend, min(n, len(s.rows)))
-		for from := 0; from < len(s.rows); from += n {
-			chunk = chunk[:min(n, len(s.rows)-from)]
-			for i := range chunk {
-				s.Row(from+i, &chunk[i])
-			}
-			if !yield(chunk) {
-				return
-			}
-		}
-	}
-}
-
 // Compare orders two rows by their key.
 func (s *SpendRows) Compare(i, j int) int {
 	a, b := &s.rows[i], &s.rows[j]

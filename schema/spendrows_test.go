@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
 )
 
 // randomSpend are rows of one day, some alike and some not, in no order.
@@ -96,16 +99,16 @@ func TestSpendRows(t *testing.T) {
 		}
 		stamps.Done()
 		check("restamped")
-		got := []Spend{}
-		for chunk := range s.Chunks(7) {
-			if len(chunk) > 7 {
-				t.Fatalf("a chunk of %d", len(chunk))
-			}
-			got = append(got, chunk...)
+		from := random.IntN(len(want) + 1)
+		to := from + random.IntN(len(want)+1-from)
+		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
+		got, other := s.Record(mem, from, to), SpendDaily.Record(mem, want[from:to])
+		if !array.RecordEqual(got, other) {
+			t.Fatalf("round %d: rows %d to %d as a record\n%v\nwant\n%v", round, from, to, got, other)
 		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("round %d: the chunks are\n%+v\nwant\n%+v", round, got, want)
-		}
+		got.Release()
+		other.Release()
+		mem.AssertSize(t, 0)
 	}
 }
 

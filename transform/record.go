@@ -22,8 +22,8 @@ func Records(rows *schema.SpendRows) iter.Seq[arrow.Record] {
 
 func records(mem memory.Allocator, rows *schema.SpendRows) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
-		for batch := range rows.Chunks(recordRows) {
-			rec := schema.SpendDaily.Record(mem, batch)
+		for from := 0; from < rows.Len(); from += recordRows {
+			rec := rows.Record(mem, from, min(from+recordRows, rows.Len()))
 			more := yield(rec)
 			rec.Release()
 			if !more {
