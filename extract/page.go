@@ -231,6 +231,7 @@ type proof[T any] struct {
 	keys    hashSet
 	seed    maphash.Seed
 	scratch []byte
+	hashes  []uint64
 }
 
 func newProof[T any](q paged[T]) *proof[T] {
@@ -250,22 +251,35 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 		// A total is only a claim so far: it reserves little.
 		p.keys = newHashSet(int(min(p.total, 1<<17)))
 	}
+	p.hashes = p.hashes[:0]
 	for i := range a.items {
-		key, err := p.q.key(p.scratch[:0], &a.items[i])
-		switch {
-		case errors.Is(err, ErrContract):
-			return p.contract(n, "row %d: %s", i+1, reason(err))
-		case err != nil:
-			return p.unproven(n, "row %d: %v", i+1, err)
-		}
-		// 64 bits with a seed of their own for each walk: among a million rows two
-		// keys fall together once in 30 million walks, and then the walk is begun
-		// again.
-		p.scratch = key
-		if !p.keys.add(maphash.Bytes(p.seed, key)) {
-			return p.unproven(n, "row %d is there twice: %s", i+1, keyText(key))
+		if err := p.hash(n, i, &a.items[i]); err != nil {
+			return err
 		}
 	}
+	// One after the other without anything between, so that the processor looks for the
+	// places of some at a time: each lies elsewhere in memory.
+	for i, hash := range p.hashes {
+		if !p.keys.add(hash) {
+			return p.unproven(n, "row %d is there twice: %s", i+1, p.keyText(&a.items[i]))
+		}
+	}
+	return nil
+}
+
+// hash notes the hash of row i's key, or says why the row does not fit. It has 64 bits
+// with a seed of their own for each walk: among a million rows two keys fall together
+// once in 30 million walks, and then the walk is begun again.
+func (p *proof[T]) hash(n, i int, row *T) error {
+	key, err := p.q.key(p.scratch[:0], row)
+	switch {
+	case errors.Is(err, ErrContract):
+		return p.contract(n, "row %d: %s", i+1, reason(err))
+	case err != nil:
+		return p.unproven(n, "row %d: %v", i+1, err)
+	}
+	p.scratch = key
+	p.hashes = append(p.hashes, maphash.Bytes(p.seed, key))
 	return nil
 }
 
@@ -339,8 +353,9 @@ func pageName(what string, n int) string { return what + " page " + strconv.Itoa
 // keyEnd stands behind each part of a key. It occurs in no UTF-8 text.
 const keyEnd = 0xff
 
-// keyText shows a key to people.
-func keyText(key []byte) string {
+// keyText shows the key of a row to people.
+func (p *proof[T]) keyText(row *T) string {
+	key, _ := p.q.key(nil, row) // it was there before
 	parts := bytes.Split(bytes.TrimSuffix(key, []byte{keyEnd}), []byte{keyEnd})
 	texts := make([]string, len(parts))
 	for i, part := range parts {
