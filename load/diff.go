@@ -15,6 +15,9 @@ import (
 // SortDay puts the rows of one day into key order and refuses a key that occurs
 // twice: the last line of the proof, on the values as they will be stored.
 func SortDay(rows *schema.SpendRows) error {
+	if rows.Ascend() {
+		return nil
+	}
 	rows.Sort()
 	return distinct(rows)
 }
@@ -140,6 +143,10 @@ func MergeDay(stored iter.Seq2[[]schema.Spend, error], read *schema.SpendRows, b
 		for i := range batch {
 			m.take(&batch[i])
 		}
+	}
+	if m.met == 0 && !by.WasOver {
+		// There is nothing that a row could keep, and none is a restatement.
+		return Merged{Diff: DayDiff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
 		m.inserted()

@@ -132,21 +132,32 @@ func (s *SpendRows) Row(i int, r *Spend) {
 	p := &s.rows[i]
 	h := &s.heads[p.head>>knownBits]
 	*r = Spend{
-		AccountID: s.account, ReportDate: s.day, CampaignID: h.campaign, CreativeID: h.creative, SourceID: s.source(p.source), CampaignName: h.name,
-		Spend:       p.spend,
-		Clicks:      Null[int64]{p.clicks, p.head&clicksKnown != 0},
-		Impressions: Null[int64]{p.impressions, p.head&impressionsKnown != 0},
-		Conversions: Null[int64]{p.conversion, p.head&conversionsKnown != 0},
+		AccountID: s.account, ReportDate: s.day, CampaignID: h.campaign, CreativeID: h.creative, CampaignName: h.name,
 		FirstSeenAt: h.stamp.FirstSeenAt, ChangedAt: h.stamp.ChangedAt, RunID: h.stamp.RunID,
 	}
+	s.own(p, r)
 }
 
-// All are the rows in their order. A row is the loop body's alone.
+// own puts into r what a row does not share.
+func (s *SpendRows) own(p *packedSpend, r *Spend) {
+	r.SourceID, r.Spend = s.source(p.source), p.spend
+	r.Clicks = Null[int64]{p.clicks, p.head&clicksKnown != 0}
+	r.Impressions = Null[int64]{p.impressions, p.head&impressionsKnown != 0}
+	r.Conversions = Null[int64]{p.conversion, p.head&conversionsKnown != 0}
+}
+
+// All are the rows in their order. A row is lent to the loop body, to be looked at.
 func (s *SpendRows) All() iter.Seq2[int, *Spend] {
 	return func(yield func(int, *Spend) bool) {
 		var r Spend
 		for i := range s.rows {
-			if s.Row(i, &r); !yield(i, &r) {
+			p := &s.rows[i]
+			if i > 0 && p.head>>knownBits == s.rows[i-1].head>>knownBits {
+				s.own(p, &r)
+			} else {
+				s.Row(i, &r)
+			}
+			if !yield(i, &r) {
 				return
 			}
 		}
@@ -163,6 +174,16 @@ func (s *SpendRows) Compare(i, j int) int {
 		}
 	}
 	return cmp.Compare(s.source(a.source), s.source(b.source))
+}
+
+// Ascend says whether the key of each row is above that of the row before.
+func (s *SpendRows) Ascend() bool {
+	for i := 1; i < len(s.rows); i++ {
+		if s.Compare(i-1, i) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Sort puts the rows into the order of their keys.

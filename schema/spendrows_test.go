@@ -80,6 +80,13 @@ func TestSpendRows(t *testing.T) {
 				}
 			}
 		}
+		ascend := true
+		for i := range want {
+			ascend = ascend && (i == 0 || byKey(want[i-1], want[i]) < 0)
+		}
+		if s.Ascend() != ascend {
+			t.Fatalf("Ascend = %v of\n%+v", !ascend, want)
+		}
 		// Rows of one key stand in any order.
 		slices.SortFunc(want, byKey)
 		want = slices.CompactFunc(want, func(a, b Spend) bool { return byKey(a, b) == 0 })
@@ -91,6 +98,9 @@ func TestSpendRows(t *testing.T) {
 		}
 		s.Sort()
 		check("sorted")
+		if !s.Ascend() {
+			t.Fatalf("sorted, they do not ascend: %+v", want)
+		}
 		stamps := s.Restamp()
 		for i := range want {
 			stamp := SpendStamp{FirstSeenAt: Instant(random.Int64N(2)), ChangedAt: Instant(i / 3), RunID: fmt.Sprint("again", random.IntN(2))}
