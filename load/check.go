@@ -53,24 +53,24 @@ type dayKey struct {
 	day     schema.Date
 }
 
-// countTable counts a table's rows by account, and those of spend_daily by day, too. Of
-// the accounts that there should be one alone is asked for by its name, which is far
-// cheaper than grouping by it: other rows show in the table's own count.
+// countTable counts a table's rows by account, and those of spend_daily by day, too. Where
+// there should be one account, all rows are taken for its own: whether they are shows in
+// the count of those that have its name, and both together are far cheaper than to group
+// by names.
 func countTable(ctx context.Context, conn *sql.Conn, t *schema.Table, accounts []string) (map[dayKey]int64, error) {
 	uncounted := func(err error) error {
 		return damaged(warehouseName, mendRebuild, "%s cannot be counted: %v", t.FullName(), err)
 	}
-	day := "0"
+	account, day, its := "account_id", "0", ""
 	if t == schema.SpendDaily.Table {
 		day = "(report_date - DATE '1970-01-01')::BIGINT"
 	}
-	counts := map[dayKey]int64{}
-	q := fmt.Sprintf("SELECT account_id, %s, count(*) FROM %s GROUP BY ALL", day, t.SQLName())
 	if len(accounts) == 1 {
-		name := schema.QuoteText(accounts[0])
-		q = fmt.Sprintf("SELECT %[1]s, %[2]s, count(*) FROM %[3]s WHERE account_id = %[1]s GROUP BY ALL", name, day, t.SQLName())
+		account = schema.QuoteText(accounts[0])
+		its = " WHERE account_id = " + account
 	}
-	rows, err := conn.QueryContext(ctx, q)
+	counts := map[dayKey]int64{}
+	rows, err := conn.QueryContext(ctx, fmt.Sprintf("SELECT %s, %s, count(*) FROM %s GROUP BY ALL", account, day, t.SQLName()))
 	if err != nil {
 		return nil, uncounted(err)
 	}
@@ -87,12 +87,15 @@ func countTable(ctx context.Context, conn *sql.Conn, t *schema.Table, accounts [
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, uncounted(err)
 	}
-	var all int64
-	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+t.SQLName()).Scan(&all); err != nil {
+	if its == "" {
+		return counts, nil
+	}
+	var named int64
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+t.SQLName()+its).Scan(&named); err != nil {
 		return nil, uncounted(err)
 	}
-	if all != counted {
-		counts[dayKey{account: "(no other is known)"}] = all - counted
+	if named != counted {
+		return countTable(ctx, conn, t, nil)
 	}
 	return counts, nil
 }

@@ -76,8 +76,8 @@ func TestCheckWarehouse_SeesRowsOfNoAccount(t *testing.T) {
 		says string
 	}{
 		"as it is":        {"SELECT 1", ""},
-		"another account": {"INSERT INTO spend_daily SELECT * REPLACE ('other' AS account_id) FROM spend_daily LIMIT 1", "(no other is known)"},
-		"renamed":         {"UPDATE spend_daily SET account_id = 'other'", "(no other is known)"},
+		"another account": {"INSERT INTO spend_daily SELECT * REPLACE ('other' AS account_id) FROM spend_daily LIMIT 1", "account other has 1 rows"},
+		"renamed":         {"UPDATE spend_daily SET account_id = 'other'", "account other has"},
 		"another day":     {"INSERT INTO spend_daily SELECT * REPLACE (report_date - 1000 AS report_date) FROM spend_daily LIMIT 1", "spend_daily of account acme has"},
 		"a day moved":     {"UPDATE spend_daily SET report_date = report_date - 1000 WHERE report_date = (SELECT min(report_date) FROM spend_daily)", "has 0 rows"},
 	} {
@@ -174,5 +174,25 @@ func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	var n int
 	if err := s.conn.QueryRowContext(t.Context(), "SELECT count(*) FROM mart.days").Scan(&n); err != nil || n != 4 {
 		t.Errorf("the view has %d rows, %v", n, err)
+	}
+}
+
+// TestDaysSQL: days that follow each other are a span, and no other day is among them.
+func TestDaysSQL(t *testing.T) {
+	for _, c := range []struct {
+		days []schema.Date
+		want string
+	}{
+		{[]schema.Date{day}, "BETWEEN DATE '2026-11-20' AND DATE '2026-11-20'"},
+		{[]schema.Date{day, day - 1, day + 1}, "BETWEEN DATE '2026-11-19' AND DATE '2026-11-21'"},
+		{[]schema.Date{day + 1, day - 1}, "IN (DATE '2026-11-19', DATE '2026-11-21')"},
+	} {
+		days := map[schema.Date]bool{}
+		for _, d := range c.days {
+			days[d] = true
+		}
+		if got, want := daysSQL("o'hara", "report_date", days), `account_id = 'o''hara' AND "report_date" `+c.want; got != want {
+			t.Errorf("daysSQL = %s, want %s", got, want)
+		}
 	}
 }

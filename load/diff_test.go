@@ -86,7 +86,9 @@ func TestMergeDay(t *testing.T) {
 		"one of each":       {was(drop(3, 1)), is(drop(20, 1), spend(30)), DayDiff{Inserted: 1, Updated: 1, Deleted: 1}, "S020 S031", "insert delete update "},
 		"all gone":          {was(), nil, DayDiff{Deleted: 40}, "all", strings.Repeat("delete ", 40)},
 	} {
-		for _, size := range []int{1, 7, 100} {
+		for _, size := range []int{1, 7, 100, -100} { // below 0: of a day that was going on
+			over := size > 0
+			size = max(size, -size)
 			stored, want := slices.Clone(c.was), slices.Clone(c.is)
 			for i := range want {
 				for _, w := range stored {
@@ -100,7 +102,7 @@ func TestMergeDay(t *testing.T) {
 				}
 			}
 			rows := packed(c.is)
-			m, err := MergeDay(asBatches(stored, size), rows, Reading{At: 30, RunID: "new", WasOver: true})
+			m, err := MergeDay(asBatches(stored, size), rows, Reading{At: 30, RunID: "new", WasOver: over})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,8 +124,12 @@ func TestMergeDay(t *testing.T) {
 					t.Errorf("%s, by %d: a change kept a text that was only lent: %+v", name, size, ch)
 				}
 			}
-			if m.Diff != c.diff || stale != c.stale || changes != c.changes {
-				t.Errorf("%s, by %d: %+v, stale %q, changes %q; want %+v, %q, %q", name, size, m.Diff, stale, changes, c.diff, c.stale, c.changes)
+			wantChanges := c.changes
+			if !over {
+				wantChanges = "" // that is the day going on
+			}
+			if m.Diff != c.diff || stale != c.stale || changes != wantChanges {
+				t.Errorf("%s, by %d: %+v, stale %q, changes %q; want %+v, %q, %q", name, size, m.Diff, stale, changes, c.diff, c.stale, wantChanges)
 			}
 		}
 	}
@@ -132,6 +138,35 @@ func TestMergeDay(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
 	}
+}
+
+// BenchmarkMergeDay lays a day that was read again over the same day as stored, of which
+// one row in a hundred differs, and hashes it.
+func BenchmarkMergeDay(b *testing.B) {
+	stored := manySources(day, 100_000)
+	slices.SortFunc(stored, func(a, b schema.Spend) int { return compareKeys(&a, &b) })
+	read := packed(stored)
+	for i := 0; i < len(stored); i += 100 {
+		stored[i].Spend++
+	}
+	batches := func(yield func([]schema.Spend, error) bool) {
+		for batch := range slices.Chunk(stored, recordRows) {
+			if !yield(batch, nil) {
+				return
+			}
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := SortDay(read); err != nil {
+			b.Fatal(err)
+		}
+		HashDay(read)
+		if m, err := MergeDay(batches, read, Reading{At: 30, RunID: "new", WasOver: true}); err != nil || m.Diff.Updated != 1_000 {
+			b.Fatal(m.Diff, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stored)), "ns/row")
 }
 
 // TestPublish_LoadsWhatDiffers lets few or many rows of days change: the DuckDB file
@@ -224,7 +259,7 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 		}
 	}
 	want := []string{
-		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date IN (DATE '2026-11-19')",
+		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-19' AND DATE '2026-11-19'",
 		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-19'], hive_partitioning = false)",
 		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + stagedSuffix + "'], hive_partitioning = false) AS stale WHERE " +
 			"t.account_id = stale.account_id AND t.report_date = stale.report_date AND t.campaign_id = stale.campaign_id AND t.creative_id = stale.creative_id AND t.source_id = stale.source_id",

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -482,11 +483,19 @@ func readParquetSQL(files []string) string {
 	return "read_parquet([" + strings.Join(quoted, ", ") + "], hive_partitioning = false)"
 }
 
-// daysSQL is the condition for some days of an account.
+// daysSQL is the condition for some days of an account. Days that follow each other are
+// a span: of a list DuckDB makes a join.
 func daysSQL(account, column string, days map[schema.Date]bool) string {
-	var list []string
-	for d := range days {
-		list = append(list, "DATE '"+d.String()+"'")
+	sorted := slices.Sorted(maps.Keys(days))
+	var which string
+	if first, last := sorted[0], sorted[len(sorted)-1]; int(last-first) == len(sorted)-1 {
+		which = fmt.Sprintf("BETWEEN DATE '%s' AND DATE '%s'", first, last)
+	} else {
+		list := make([]string, len(sorted))
+		for i, d := range sorted {
+			list[i] = "DATE '" + d.String() + "'"
+		}
+		which = "IN (" + strings.Join(list, ", ") + ")"
 	}
-	return "account_id = " + schema.QuoteText(account) + " AND " + schema.Quote(column) + " IN (" + strings.Join(list, ", ") + ")"
+	return fmt.Sprintf("account_id = %s AND %s %s", schema.QuoteText(account), schema.Quote(column), which)
 }

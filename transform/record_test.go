@@ -82,3 +82,16 @@ func TestRecords_CanBeRetained(t *testing.T) {
 		rec.Release()
 	}
 }
+
+func BenchmarkRecords(b *testing.B) {
+	rows := packed(manyRows(100_000))
+	b.ReportAllocs()
+	for b.Loop() {
+		for rec := range Records(rows) {
+			if rec.NumRows() == 0 {
+				b.Fatal("an empty record")
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows.Len()), "ns/row")
+}
