@@ -23,7 +23,7 @@ func TestHashSet_IsAMap(t *testing.T) {
 				want[hash] = true
 			}
 			check(t, "hashes", got.n, len(want))
-			check(t, "half full at most", 2*got.n <= len(got.table), true)
+			check(t, "three quarters full at most", 4*got.n <= 3*len(got.table), true)
 		}
 	}
 	s := newHashSet(0)
