@@ -313,27 +313,23 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 	puts := make([]func(any), len(t.Columns))
 	for i, c := range t.Columns {
 		expression, put := martCell(c, b.Field(i))
-		wanted, puts[i] = append(wanted, expression), put
+		wanted, puts[i] = append(wanted, expression+" AS "+schema.Quote(c.Name)), put
 	}
 	give := func() bool {
 		rec := b.NewRecord()
 		defer rec.Release()
 		return yield(rec)
 	}
-	q := fmt.Sprintf("SELECT %s FROM (%s WHERE %s) AS rows ORDER BY %s", strings.Join(wanted, ", "), question, where, strings.Join(t.KeyNames(), ", "))
-	rows, err := conn.QueryContext(ctx, q)
+	q := fmt.Sprintf("CREATE OR REPLACE TEMP TABLE answer AS SELECT %s FROM (%s WHERE %s) AS rows", strings.Join(wanted, ", "), question, where)
+	if err := execAll(ctx, conn, []string{q}); err != nil {
+		return err
+	}
+	parts, all, err := answerParts(ctx, conn, t.KeyNames())
 	if err != nil {
-		return duckErr(q, err)
+		return err
 	}
-	defer rows.Close()
-	cells, into := make([]any, len(puts)), make([]any, len(puts))
-	for i := range cells {
-		into[i] = &cells[i]
-	}
-	for n := 1; rows.Next(); n++ {
-		if err := rows.Scan(into...); err != nil {
-			return err
-		}
+	n := 0
+	put := func(cells []any) (more bool, err error) {
 		for i, v := range cells {
 			switch {
 			case v != nil:
@@ -341,18 +337,97 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 			case t.Columns[i].Nullable:
 				b.Field(i).AppendNull()
 			default:
-				return fmt.Errorf("%s gives a NULL in %s", question[strings.LastIndexByte(question, ' ')+1:], t.Columns[i].Name)
+				return false, fmt.Errorf("%s gives a NULL in %s", question[strings.LastIndexByte(question, ' ')+1:], t.Columns[i].Name)
 			}
 		}
-		if n%recordRows == 0 && !give() {
-			return nil
+		n++
+		return n%recordRows != 0 || give(), nil
+	}
+	for _, part := range parts {
+		q := fmt.Sprintf("FROM temp.answer WHERE %s ORDER BY %s", part, strings.Join(t.KeyNames(), ", "))
+		if more, err := eachRow(ctx, conn, q, len(puts), put); err != nil || !more {
+			return err
+		}
+	}
+	if n != all {
+		return fmt.Errorf("%s: %d rows came of %d", question[strings.LastIndexByte(question, ' ')+1:], n, all)
+	}
+	if n == 0 || n%recordRows != 0 {
+		give()
+	}
+	return execAll(ctx, conn, []string{"DROP TABLE temp.answer"})
+}
+
+// answerRows is how many rows of an answer are fetched at a time. What is fetched the
+// driver has in memory, below no limit; the rest is DuckDB's, on disk if need be.
+const answerRows = 4 * recordRows
+
+// answerParts are conditions on the key that cut temp.answer into parts, in the order of
+// the key, and how many rows it has.
+func answerParts(ctx context.Context, conn *sql.Conn, keys []string) (parts []string, all int, err error) {
+	q := "SELECT count(*) FROM temp.answer"
+	if err := conn.QueryRowContext(ctx, q).Scan(&all); err != nil {
+		return nil, 0, duckErr(q, err)
+	}
+	if all <= answerRows {
+		return []string{"true"}, all, nil
+	}
+	q = fmt.Sprintf("SELECT %[1]s FROM (SELECT %[1]s, row_number() OVER (ORDER BY %[1]s) AS n FROM temp.answer) WHERE n > 1 AND n %% %[2]d = 1 ORDER BY n",
+		strings.Join(keys, ", "), answerRows)
+	from := "true"
+	_, err = eachRow(ctx, conn, q, len(keys), func(first []any) (bool, error) {
+		values := make([]string, len(first))
+		for i, v := range first {
+			switch v := v.(type) {
+			case string:
+				values[i] = schema.QuoteText(v)
+			case int64:
+				values[i] = fmt.Sprint(v)
+			default:
+				return false, fmt.Errorf("%v, a %T, is in a key", v, v)
+			}
+		}
+		parts = append(parts, from+" AND "+beyondKey(keys, values, "<", "<"))
+		from = beyondKey(keys, values, ">", ">=")
+		return true, nil
+	})
+	return append(parts, from), all, err
+}
+
+// beyondKey is the condition that a key lies to one side of values: by the first operator
+// that one of its columns does, by the second that the last does. (DuckDB compares a row
+// of columns with one value, and not with two.)
+func beyondKey(keys, values []string, is, last string) string {
+	if len(keys) == 1 {
+		return fmt.Sprintf("%s %s %s", keys[0], last, values[0])
+	}
+	return fmt.Sprintf("(%[1]s %[2]s %[3]s OR (%[1]s = %[3]s AND %[4]s))", keys[0], is, values[0], beyondKey(keys[1:], values[1:], is, last))
+}
+
+// eachRow asks and hands on each row, whose cells are lent, until there are no more or
+// none are wanted.
+func eachRow(ctx context.Context, conn *sql.Conn, q string, columns int, take func(cells []any) (more bool, err error)) (more bool, err error) {
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return false, duckErr(q, err)
+	}
+	defer rows.Close()
+	cells, into := make([]any, columns), make([]any, columns)
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return false, err
+		}
+		if more, err := take(cells); err != nil || !more {
+			return false, err
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return duckErr(q, err)
+		return false, duckErr(q, err)
 	}
-	give()
-	return nil
+	return true, nil
 }
 
 // wholeRecord makes one record of all, which is to be released.
