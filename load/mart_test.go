@@ -239,7 +239,7 @@ func TestTableRecords(t *testing.T) {
 		var want []schema.Spend
 		for i := range n {
 			r := schema.Spend{
-				AccountID: "it's", ReportDate: day + schema.Date(i%3), CampaignID: fmt.Sprint("C", i%7), CreativeID: fmt.Sprint("R", i%11/10), SourceID: fmt.Sprint("S", i),
+				AccountID: "it's", ReportDate: day + schema.Date(i%3), CampaignID: fmt.Sprint("C", i%7), CreativeID: fmt.Sprint("R", i%11/10), SourceID: fmt.Sprint("'\x00", i),
 				Spend: schema.Money(i) - 5, FirstSeenAt: schema.Instant(i), ChangedAt: -1, RunID: "r",
 			}
 			if i%2 == 0 {
@@ -248,7 +248,7 @@ func TestTableRecords(t *testing.T) {
 			want = append(want, r)
 		}
 		err := execAll(ctx, conn, []string{fmt.Sprintf(`CREATE OR REPLACE TABLE big AS SELECT 'it''s' AS account_id, DATE '%s' + (i %% 3)::INTEGER AS report_date,
-			'C' || i %% 7 AS campaign_id, 'R' || i %% 11 // 10 AS creative_id, 'S' || i AS source_id, '' AS campaign_name, ((i - 5) / 1000000)::DECIMAL(18, 6) AS spend,
+			'C' || i %% 7 AS campaign_id, 'R' || i %% 11 // 10 AS creative_id, '''' || chr(0) || i AS source_id, '' AS campaign_name, ((i - 5) / 1000000)::DECIMAL(18, 6) AS spend,
 			if(i %% 2 = 0, i, NULL) AS clicks, NULL::BIGINT AS impressions, NULL::BIGINT AS conversions,
 			make_timestamptz(i) AS _first_seen_at, make_timestamptz(-1) AS _changed_at, 'r' AS _run_id FROM range(%d) AS r (i)`, day, n)})
 		if err != nil {

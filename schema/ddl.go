@@ -11,9 +11,14 @@ func Quote(identifier string) string {
 	return `"` + strings.ReplaceAll(identifier, `"`, `""`) + `"`
 }
 
-// QuoteText makes a text literal safe in SQL, whatever it holds.
+// QuoteText makes a text literal safe in SQL, whatever it holds. SQL ends at a NUL
+// character: a text with some is an expression.
 func QuoteText(text string) string {
-	return `'` + strings.ReplaceAll(text, `'`, `''`) + `'`
+	quoted := `'` + strings.ReplaceAll(text, `'`, `''`) + `'`
+	if strings.Contains(text, "\x00") {
+		quoted = `(` + strings.ReplaceAll(quoted, "\x00", `' || chr(0) || '`) + `)`
+	}
+	return quoted
 }
 
 // SQLName is the table's quoted name with its schema.

@@ -113,6 +113,9 @@ func TestQuote(t *testing.T) {
 	if got, want := QuoteText(`it's`), `'it''s'`; got != want {
 		t.Errorf("QuoteText = %s, want %s", got, want)
 	}
+	if got, want := QuoteText("it's\x00"), `('it''s' || chr(0) || '')`; got != want {
+		t.Errorf("QuoteText = %s, want %s", got, want)
+	}
 	if got, want := Quote(`a"b`), `"a""b"`; got != want {
 		t.Errorf("Quote = %s, want %s", got, want)
 	}
