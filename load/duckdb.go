@@ -354,45 +354,6 @@ func together(ctx context.Context, conn *sql.Conn, do func() error) error {
 	return err
 }
 
-// makeViews makes the views anew, all at once or, where one fails, each by
-// itself, in place of those that an earlier release had. The troubles are those of
-// views; an error is the storage's.
-func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []error, err error) {
-	statements, err := dropsOf(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
-	if err := execTogether(ctx, conn, statements); err != nil {
-		return nil, err
-	}
-	statements = nil
-	for _, v := range views {
-		statements = append(statements, v.createSQL()...)
-	}
-	if err := execTogether(ctx, conn, statements); err != nil {
-		for _, v := range views {
-			if err := execTogether(ctx, conn, v.createSQL()); err != nil {
-				if ctx.Err() != nil || errors.Is(err, ErrStorage) {
-					return nil, err
-				}
-				troubles = append(troubles, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema, v.Name, err))
-			}
-		}
-	}
-	comments, err := columnComments(ctx, conn, views)
-	if err != nil {
-		return nil, err
-	}
-	for _, ofView := range comments {
-		// Each comment on a column makes another copy of its whole view, which stays until
-		// the transaction has ended.
-		if err := execTogether(ctx, conn, ofView); err != nil {
-			return nil, err
-		}
-	}
-	return troubles, nil
-}
-
 // tablesOf are the tables of the attached file, by their full names.
 func tablesOf(ctx context.Context, conn *sql.Conn) (map[string]bool, error) {
 	const q = "SELECT if(schema_name = 'main', '', schema_name || '.') || table_name FROM duckdb_tables() WHERE database_name = 'w'"
@@ -410,67 +371,6 @@ func tablesOf(ctx context.Context, conn *sql.Conn) (map[string]bool, error) {
 		have[name] = true
 	}
 	return have, rows.Err()
-}
-
-// createSQL makes the view, or the table macro.
-func (v View) createSQL() []string {
-	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
-	create := []string{"CREATE SCHEMA IF NOT EXISTS " + schema.Quote(v.Schema)}
-	if v.Parameters != "" {
-		return append(create, fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS TABLE %s", name, v.Parameters, v.SQL))
-	}
-	return append(create,
-		fmt.Sprintf("CREATE OR REPLACE VIEW %s AS %s", name, v.SQL),
-		fmt.Sprintf("COMMENT ON VIEW %s IS %s", name, schema.QuoteText(v.Doc)))
-}
-
-// dropsOf remove every view and table macro of the attached file.
-func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err error) {
-	const q = `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE database_name = 'w' AND NOT internal
-		UNION ALL SELECT DISTINCT 'DROP MACRO TABLE ' || format('"{}"."{}"', schema_name, function_name) FROM duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal`
-	rows, err := conn.QueryContext(ctx, q)
-	if err != nil {
-		return nil, duckErr(q, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		statements = append(statements, s)
-	}
-	return statements, rows.Err()
-}
-
-// columnComments comment every column of the views that there is something to
-// say about, view by view.
-func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statements [][]string, err error) {
-	docs := map[[2]string]map[string]string{}
-	for _, v := range views {
-		docs[[2]string{v.Schema, v.Name}] = v.Columns
-	}
-	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT v.internal ORDER BY 1, 2"
-	rows, err := conn.QueryContext(ctx, q)
-	if err != nil {
-		return nil, duckErr(q, err)
-	}
-	defer rows.Close()
-	var last [2]string
-	for rows.Next() {
-		var in, view, column string
-		if err := rows.Scan(&in, &view, &column); err != nil {
-			return nil, err
-		}
-		if name := [2]string{in, view}; name != last {
-			statements, last = append(statements, nil), name
-		}
-		if doc := docs[last][column]; doc != "" {
-			of := &statements[len(statements)-1]
-			*of = append(*of, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view), schema.Quote(column), schema.QuoteText(doc)))
-		}
-	}
-	return statements, rows.Err()
 }
 
 // readParquetSQL names the files outright: the values are in the files, never in

@@ -43,15 +43,6 @@ type Options struct {
 	crash func(step string) error
 }
 
-// View is one view to be made in the DuckDB file, or a table macro if it has
-// parameters.
-type View struct {
-	Schema, Name, SQL string
-	Doc               string            // the comment on a view
-	Columns           map[string]string // comments on columns; a view need not have all of them
-	Parameters        string            // of a macro, comma-joined
-}
-
 // Store is the data directory, held by one run of one account: nobody else
 // writes this account's files until Close.
 type Store struct {

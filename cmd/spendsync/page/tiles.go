@@ -1,0 +1,95 @@
+package page
+
+import (
+	"fmt"
+	"math"
+)
+
+// tile is one number of the strip on top.
+type tile struct {
+	Label, Value, Note, Tone string
+	Exact                    Number
+}
+
+func tiles(a Account) []tile {
+	h := a.Headline
+	return []tile{spendTile(a.Fresh, h), cpaTile(h), moneyTile(h), gapTile(h), blockTile(h)}
+}
+
+func spendTile(f Freshness, h Headline) tile {
+	t := tile{Label: "Spend of the last whole day", Value: money(h.Spend), Exact: h.Spend, Tone: "fine", Note: "no day is known whole yet"}
+	if f.LastWhole.Valid {
+		t.Note = day(f.LastWhole.V)
+	}
+	if h.Spend.Known && h.MeanSpend.Known && h.MeanSpend.V > 0 {
+		change := h.Spend.V/h.MeanSpend.V - 1
+		t.Note += fmt.Sprintf(": %s against the mean of the last %s, %s", signed(N(change)), plural(h.MeanDays, "whole day", "whole days"), money(h.MeanSpend))
+		if math.Abs(change) > 0.2 {
+			t.Tone = "watch"
+		}
+	}
+	return unknownTile(t)
+}
+
+func cpaTile(h Headline) tile {
+	t := tile{Label: "Cost per conversion", Value: price(h.CPA), Exact: h.CPA, Tone: "fine"}
+	switch {
+	case !h.CPA.Known:
+		t.Note = "no campaign with a known target had a conversion in the last whole days"
+	case h.AllowedCPA.Known:
+		t.Note = fmt.Sprintf("targets allow %s (%s conversions, campaigns with a target, last %s)", price(h.AllowedCPA), count(h.CPAConversions), plural(h.MeanDays, "whole day", "whole days"))
+		if h.CPA.V > h.AllowedCPA.V {
+			t.Tone = "act"
+		}
+	}
+	return unknownTile(t)
+}
+
+func moneyTile(h Headline) tile {
+	t := tile{Label: "Money left", Value: dash, Exact: h.DaysLeft, Tone: "fine", Note: "the balance was never read"}
+	if h.DaysLeft.Known {
+		t.Value = about(h.DaysLeft)
+		t.Note = fmt.Sprintf("until %s becomes %s, where the service pauses campaigns", money(h.Balance), money(h.StopBalance))
+		if h.DaysLeft.V < 7 {
+			t.Tone = "act"
+		} else if h.DaysLeft.V < 21 {
+			t.Tone = "watch"
+		}
+	}
+	return unknownTile(t)
+}
+
+func gapTile(h Headline) tile {
+	t := tile{Label: "Gaps", Value: plural(h.Gaps, "day", "days"), Exact: N(float64(h.Gaps)), Tone: "fine", Note: "every finished day is known whole"}
+	if h.Gaps > 0 {
+		t.Tone, t.Note = "act", "not known whole, still to be had"
+	}
+	if h.Lost > 0 {
+		t.Note += fmt.Sprintf("; %s lost for good", plural(h.Lost, "day", "days"))
+		if t.Tone == "fine" {
+			t.Tone, t.Note = "watch", plural(h.Lost, "day", "days")+" lost for good; nothing else is missing"
+		}
+	}
+	return t
+}
+
+func blockTile(h Headline) tile {
+	t := tile{Label: "Sources to block", Value: count(h.SourcesToBlock), Exact: h.SourcesToBlock, Tone: "fine", Note: "none is worse than chance explains"}
+	if !h.SourcesToBlock.Known {
+		t.Note = "no source can be judged yet"
+	}
+	if h.SourcesToBlock.V > 0 {
+		t.Tone, t.Note = "act", fmt.Sprintf("they cost %s too much in %s days", money(h.Excess), count(h.WindowDays))
+	}
+	return unknownTile(t)
+}
+
+func unknownTile(t tile) tile {
+	if !t.Exact.Known {
+		t.Tone, t.Value = "unknown", dash
+	}
+	return t
+}
+
+// Sign is the tone's mark.
+func (t tile) Sign() string { return Verdict{Tone: t.Tone}.Sign() }

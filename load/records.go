@@ -1,0 +1,210 @@
+package load
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/decimal128"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/marcboeker/go-duckdb/v2"
+
+	"spendsync/schema"
+)
+
+// tableRecords asks for rows of a table, by a question that gives its columns and a
+// condition on them, and gives them in the order of the key. A record is the loop body's
+// alone; there is one at least. Nothing follows an error.
+func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) iter.Seq2[arrow.Record, error] {
+	return func(yield func(arrow.Record, error) bool) {
+		if err := eachRecord(ctx, conn, t, question, where, func(rec arrow.Record) bool { return yield(rec, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string, yield func(arrow.Record) bool) error {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, t.Arrow)
+	defer b.Release()
+	var wanted []string
+	puts := make([]func(any), len(t.Columns))
+	for i, c := range t.Columns {
+		expression, put := martCell(c, b.Field(i))
+		wanted, puts[i] = append(wanted, expression+" AS "+schema.Quote(c.Name)), put
+	}
+	give := func() bool {
+		rec := b.NewRecord()
+		defer rec.Release()
+		return yield(rec)
+	}
+	q := fmt.Sprintf("CREATE OR REPLACE TEMP TABLE answer AS SELECT %s FROM (%s WHERE %s) AS rows", strings.Join(wanted, ", "), question, where)
+	if err := execAll(ctx, conn, []string{q}); err != nil {
+		return err
+	}
+	parts, all, err := answerParts(ctx, conn, t.KeyNames())
+	if err != nil {
+		return err
+	}
+	n := 0
+	put := func(cells []any) (more bool, err error) {
+		for i, v := range cells {
+			switch {
+			case v != nil:
+				puts[i](v)
+			case t.Columns[i].Nullable:
+				b.Field(i).AppendNull()
+			default:
+				return false, fmt.Errorf("%s gives a NULL in %s", question[strings.LastIndexByte(question, ' ')+1:], t.Columns[i].Name)
+			}
+		}
+		n++
+		return n%recordRows != 0 || give(), nil
+	}
+	for _, part := range parts {
+		q := fmt.Sprintf("FROM temp.answer WHERE %s ORDER BY %s", part, strings.Join(t.KeyNames(), ", "))
+		if more, err := eachRow(ctx, conn, q, len(puts), put); err != nil || !more {
+			return err
+		}
+	}
+	if n != all {
+		return fmt.Errorf("%s: %d rows came of %d", question[strings.LastIndexByte(question, ' ')+1:], n, all)
+	}
+	if n == 0 || n%recordRows != 0 {
+		give()
+	}
+	return execAll(ctx, conn, []string{"DROP TABLE temp.answer"})
+}
+
+// answerRows is how many rows of an answer are fetched at a time. What is fetched the
+// driver has in memory, below no limit; the rest is DuckDB's, on disk if need be.
+const answerRows = 4 * recordRows
+
+// answerParts are conditions on the key that cut temp.answer into parts, in the order of
+// the key, and how many rows it has.
+func answerParts(ctx context.Context, conn *sql.Conn, keys []string) (parts []string, all int, err error) {
+	q := "SELECT count(*) FROM temp.answer"
+	if err := conn.QueryRowContext(ctx, q).Scan(&all); err != nil {
+		return nil, 0, duckErr(q, err)
+	}
+	if all <= answerRows {
+		return []string{"true"}, all, nil
+	}
+	q = fmt.Sprintf("SELECT %[1]s FROM (SELECT %[1]s, row_number() OVER (ORDER BY %[1]s) AS n FROM temp.answer) WHERE n > 1 AND n %% %[2]d = 1 ORDER BY n",
+		strings.Join(keys, ", "), answerRows)
+	from := "true"
+	_, err = eachRow(ctx, conn, q, len(keys), func(first []any) (bool, error) {
+		values := make([]string, len(first))
+		for i, v := range first {
+			switch v := v.(type) {
+			case string:
+				values[i] = schema.QuoteText(v)
+			case int64:
+				values[i] = fmt.Sprint(v)
+			default:
+				return false, fmt.Errorf("%v, a %T, is in a key", v, v)
+			}
+		}
+		parts = append(parts, from+" AND "+beyondKey(keys, values, "<", "<"))
+		from = beyondKey(keys, values, ">", ">=")
+		return true, nil
+	})
+	return append(parts, from), all, err
+}
+
+// beyondKey is the condition that a key lies to one side of values: by the first operator
+// that one of its columns does, by the second that the last does. (DuckDB compares a row
+// of columns with one value, and not with two.)
+func beyondKey(keys, values []string, is, last string) string {
+	if len(keys) == 1 {
+		return fmt.Sprintf("%s %s %s", keys[0], last, values[0])
+	}
+	return fmt.Sprintf("(%[1]s %[2]s %[3]s OR (%[1]s = %[3]s AND %[4]s))", keys[0], is, values[0], beyondKey(keys[1:], values[1:], is, last))
+}
+
+// eachRow asks and hands on each row, whose cells are lent, until there are no more or
+// none are wanted.
+func eachRow(ctx context.Context, conn *sql.Conn, q string, columns int, take func(cells []any) (more bool, err error)) (more bool, err error) {
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return false, duckErr(q, err)
+	}
+	defer rows.Close()
+	cells, into := make([]any, columns), make([]any, columns)
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return false, err
+		}
+		if more, err := take(cells); err != nil || !more {
+			return false, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return false, duckErr(q, err)
+	}
+	return true, nil
+}
+
+// wholeRecord makes one record of all, which is to be released.
+func wholeRecord(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err error) {
+	var parts []arrow.Record
+	defer func() {
+		for _, rec := range parts {
+			rec.Release()
+		}
+	}()
+	for rec, err := range recs {
+		if err != nil {
+			return nil, err
+		}
+		rec.Retain()
+		parts = append(parts, rec)
+	}
+	columns, rows := make([]arrow.Array, len(parts[0].Columns())), int64(0)
+	defer func() {
+		for _, c := range columns {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	for i := range columns {
+		var pieces []arrow.Array
+		for _, rec := range parts {
+			pieces = append(pieces, rec.Column(i))
+		}
+		if columns[i], err = array.Concatenate(pieces, memory.DefaultAllocator); err != nil {
+			return nil, err
+		}
+		rows = int64(columns[i].Len())
+	}
+	return array.NewRecord(parts[0].Schema(), columns, rows), nil
+}
+
+// martCell says how a column, of the table's type, is asked for, so that its values
+// come as texts, whole numbers, decimals and flags only, and how such a value is put
+// into its array.
+func martCell(c schema.Column, b array.Builder) (expression string, put func(any)) {
+	name := schema.Quote(c.Name)
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		return name, func(v any) { b.Append(v.(string)) }
+	case *array.Int64Builder:
+		return name, func(v any) { b.Append(v.(int64)) }
+	case *array.BooleanBuilder:
+		return name, func(v any) { b.Append(v.(bool)) }
+	case *array.Decimal128Builder:
+		return name, func(v any) { b.Append(decimal128.FromI64(v.(duckdb.Decimal).Value.Int64())) }
+	case *array.Date32Builder:
+		return fmt.Sprintf("CAST(%s - DATE '1970-01-01' AS BIGINT)", name), func(v any) { b.Append(arrow.Date32(v.(int64))) }
+	case *array.TimestampBuilder:
+		return fmt.Sprintf("epoch_us(%s)", name), func(v any) { b.Append(arrow.Timestamp(v.(int64))) }
+	}
+	panic(fmt.Sprintf("load: no cell for %s", b.Type()))
+}

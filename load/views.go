@@ -1,0 +1,176 @@
+package load
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// View is one view to be made in the DuckDB file, or a table macro if it has
+// parameters.
+type View struct {
+	Schema, Name, SQL string
+	Doc               string            // the comment on a view
+	Columns           map[string]string // comments on columns; a view need not have all of them
+	Parameters        string            // of a macro, comma-joined
+}
+
+// makeViews makes the views anew, all at once or, where one fails, each by
+// itself, in place of those that an earlier release had. The troubles are those of
+// views; an error is the storage's.
+func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []error, err error) {
+	statements, err := dropsOf(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	if err := execTogether(ctx, conn, statements); err != nil {
+		return nil, err
+	}
+	statements = nil
+	for _, v := range views {
+		statements = append(statements, v.createSQL()...)
+	}
+	if err := execTogether(ctx, conn, statements); err != nil {
+		for _, v := range views {
+			if err := execTogether(ctx, conn, v.createSQL()); err != nil {
+				if ctx.Err() != nil || errors.Is(err, ErrStorage) {
+					return nil, err
+				}
+				troubles = append(troubles, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema, v.Name, err))
+			}
+		}
+	}
+	comments, err := columnComments(ctx, conn, views)
+	if err != nil {
+		return nil, err
+	}
+	for _, ofView := range comments {
+		// Each comment on a column makes another copy of its whole view, which stays until
+		// the transaction has ended.
+		if err := execTogether(ctx, conn, ofView); err != nil {
+			return nil, err
+		}
+	}
+	return troubles, nil
+}
+
+// createSQL makes the view, or the table macro.
+func (v View) createSQL() []string {
+	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
+	create := []string{"CREATE SCHEMA IF NOT EXISTS " + schema.Quote(v.Schema)}
+	if v.Parameters != "" {
+		return append(create, fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS TABLE %s", name, v.Parameters, v.SQL))
+	}
+	return append(create,
+		fmt.Sprintf("CREATE OR REPLACE VIEW %s AS %s", name, v.SQL),
+		fmt.Sprintf("COMMENT ON VIEW %s IS %s", name, schema.QuoteText(v.Doc)))
+}
+
+// dropsOf remove every view and table macro of the attached file.
+func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err error) {
+	const q = `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE database_name = 'w' AND NOT internal
+		UNION ALL SELECT DISTINCT 'DROP MACRO TABLE ' || format('"{}"."{}"', schema_name, function_name) FROM duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal`
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		statements = append(statements, s)
+	}
+	return statements, rows.Err()
+}
+
+// columnComments comment every column of the views that there is something to
+// say about, view by view.
+func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statements [][]string, err error) {
+	docs := map[[2]string]map[string]string{}
+	for _, v := range views {
+		docs[[2]string{v.Schema, v.Name}] = v.Columns
+	}
+	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT v.internal ORDER BY 1, 2"
+	rows, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	defer rows.Close()
+	var last [2]string
+	for rows.Next() {
+		var in, view, column string
+		if err := rows.Scan(&in, &view, &column); err != nil {
+			return nil, err
+		}
+		if name := [2]string{in, view}; name != last {
+			statements, last = append(statements, nil), name
+		}
+		if doc := docs[last][column]; doc != "" {
+			of := &statements[len(statements)-1]
+			*of = append(*of, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view), schema.Quote(column), schema.QuoteText(doc)))
+		}
+	}
+	return statements, rows.Err()
+}
+
+func (o Options) hasView(name string) bool {
+	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
+}
+
+// namedBy is how a view names what it asks.
+var namedBy = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
+
+// tablesBehind are the names of the tables that a view asks, by way of other views
+// too.
+func (o Options) tablesBehind(view string) map[string]bool {
+	tables, seen := map[string]bool{}, map[string]bool{}
+	var follow func(name string)
+	follow = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		_, table, _ := strings.Cut(name, ".")
+		tables[table] = true // a view's name among them does no harm
+		for _, v := range o.Views {
+			if v.Schema+"."+v.Name == name {
+				for _, next := range namedBy.FindAllString(v.SQL, -1) {
+					follow(next)
+				}
+			}
+		}
+	}
+	follow(view)
+	return tables
+}
+
+// viewsDefinition tells apart the views of two releases, or of two sets of
+// thresholds: they give other rows.
+func (o Options) viewsDefinition() string {
+	h := sha256.New()
+	add := func(texts ...string) {
+		for _, t := range texts {
+			fmt.Fprintf(h, "%d %s\n", len(t), t)
+		}
+	}
+	for _, v := range o.Views {
+		add(v.createSQL()...)
+		add(v.Doc, v.Parameters)
+		for _, name := range slices.Sorted(maps.Keys(v.Columns)) {
+			add(name, v.Columns[name])
+		}
+		add("") // no view is without a statement, nor a statement empty
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
