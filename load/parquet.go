@@ -124,9 +124,11 @@ func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable boo
 			for i := range values {
 				values[i] = values[i].Level(0, 1, index)
 			}
-			for i := 0; a.NullN() > 0 && i < len(values); i++ {
-				if a.IsNull(from + i) {
-					values[i] = parquet.NullValue().Level(0, 0, index)
+			if a.NullN() > 0 {
+				for i := range values {
+					if a.IsNull(from + i) {
+						values[i] = parquet.NullValue().Level(0, 0, index)
+					}
 				}
 			}
 		}

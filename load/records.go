@@ -33,7 +33,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 	var wanted []string
 	puts := make([]func(any), len(t.Columns))
 	for i, c := range t.Columns {
-		expression, put := martCell(c, b.Field(i))
+		expression, put := recordCell(c, b.Field(i))
 		wanted, puts[i] = append(wanted, expression+" AS "+schema.Quote(c.Name)), put
 	}
 	give := func() bool {
@@ -49,6 +49,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 	if err != nil {
 		return err
 	}
+	asked := question[strings.LastIndexByte(question, ' ')+1:]
 	n := 0
 	put := func(cells []any) (more bool, err error) {
 		for i, v := range cells {
@@ -58,7 +59,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 			case t.Columns[i].Nullable:
 				b.Field(i).AppendNull()
 			default:
-				return false, fmt.Errorf("%s gives a NULL in %s", question[strings.LastIndexByte(question, ' ')+1:], t.Columns[i].Name)
+				return false, fmt.Errorf("%s gives a NULL in %s", asked, t.Columns[i].Name)
 			}
 		}
 		n++
@@ -71,7 +72,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 		}
 	}
 	if n != all {
-		return fmt.Errorf("%s: %d rows came of %d", question[strings.LastIndexByte(question, ' ')+1:], n, all)
+		return fmt.Errorf("%s: %d rows came of %d", asked, n, all)
 	}
 	if n == 0 || n%recordRows != 0 {
 		give()
@@ -84,7 +85,8 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 const answerRows = 4 * recordRows
 
 // answerParts are conditions on the key that cut temp.answer into parts, in the order of
-// the key, and how many rows it has.
+// the key, and how many rows it has. Its rows lie in no order: an engine that builds keeps
+// none.
 func answerParts(ctx context.Context, conn *sql.Conn, keys []string) (parts []string, all int, err error) {
 	q := "SELECT count(*) FROM temp.answer"
 	if err := conn.QueryRowContext(ctx, q).Scan(&all); err != nil {
@@ -187,10 +189,10 @@ func wholeRecord(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err e
 	return array.NewRecord(parts[0].Schema(), columns, rows), nil
 }
 
-// martCell says how a column, of the table's type, is asked for, so that its values
+// recordCell says how a column, of the table's type, is asked for, so that its values
 // come as texts, whole numbers, decimals and flags only, and how such a value is put
 // into its array.
-func martCell(c schema.Column, b array.Builder) (expression string, put func(any)) {
+func recordCell(c schema.Column, b array.Builder) (expression string, put func(any)) {
 	name := schema.Quote(c.Name)
 	switch b := b.(type) {
 	case *array.StringBuilder:

@@ -188,15 +188,6 @@ func (s *SpendRows) Ascend() bool {
 
 // Sort puts the rows into the order of their keys.
 func (s *SpendRows) Sort() {
-	for i := 1; i < len(s.rows); i++ {
-		if s.Compare(i-1, i) > 0 {
-			s.sort()
-			return
-		}
-	}
-}
-
-func (s *SpendRows) sort() {
 	order := make([]int32, len(s.rows))
 	for i := range order {
 		order[i] = int32(i)
