@@ -76,15 +76,19 @@ func HashDay(rows *schema.SpendRows) string {
 const hashedAtOnce = 32 << 10
 
 // SumDay adds up the rows of a day, exactly. Unknown values are left out, as
-// SQL's sum does; where no row has a value, the sum is unknown too.
+// SQL's sum does; where no row has a value, the sum is unknown too. Amounts are refused
+// with [schema.ErrRange] where those of some rows, such as a campaign's, could add up to
+// more than DECIMAL(18,6) holds.
 func SumDay(rows *schema.SpendRows) (Sums, error) {
 	s := Sums{Rows: int64(rows.Len())}
+	var unsigned schema.Money
 	counts := [...]*schema.Null[int64]{&s.Clicks, &s.Impressions, &s.Conversions}
 	for _, r := range rows.All() {
 		var err error
-		if s.Spend, err = schema.AddMoney(s.Spend, r.Spend); err != nil {
+		if unsigned, err = schema.AddMoney(unsigned, max(r.Spend, -r.Spend)); err != nil {
 			return s, err
 		}
+		s.Spend += r.Spend
 		for k, n := range [...]schema.Null[int64]{r.Clicks, r.Impressions, r.Conversions} {
 			if n.Valid {
 				counts[k].V, counts[k].Valid = counts[k].V+n.V, true
