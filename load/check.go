@@ -21,8 +21,8 @@ type warehouseCheck struct {
 }
 
 // checkWarehouse opens the file again, read-only, and compares it with the
-// manifest: every day by its count, the changed ones by their exact sums, the
-// other tables by their counts.
+// manifest: every day by its count and by the sums of its campaigns, the changed ones
+// by the exact sums of their rows, the other tables by their counts.
 func checkWarehouse(ctx context.Context, path string, c warehouseCheck, o Options) (err error) {
 	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
 	if err != nil {
@@ -43,6 +43,9 @@ func checkFile(ctx context.Context, conn *sql.Conn, path string, c warehouseChec
 		return err
 	}
 	if err := checkDays(ctx, conn, c, days); err != nil {
+		return err
+	}
+	if err := checkCampaigns(ctx, conn, c.manifest); err != nil {
 		return err
 	}
 	return execAll(ctx, conn, []string{"USE memory", "DETACH w"})
@@ -114,7 +117,7 @@ func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) (days ma
 	}
 	accounts := c.manifest.AccountNames()
 	for _, t := range schema.Tables {
-		if t.Partition == schema.InMemory {
+		if !t.HasFiles() {
 			continue
 		}
 		counts, err := countTable(ctx, conn, t, accounts)
@@ -179,46 +182,83 @@ func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck, seen map[d
 	return nil
 }
 
-// checkSums compares the exact sums of days.
+// checkSums compares the exact sums of an account's days.
 func checkSums(ctx context.Context, conn *sql.Conn, account string, a *Account, days map[schema.Date]bool) error {
 	if len(days) == 0 {
 		return nil
 	}
-	// The sum travels as text: exact.
-	q := fmt.Sprintf(`SELECT (report_date - DATE '1970-01-01')::BIGINT, count(*), sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
-		FROM %s WHERE %s GROUP BY report_date`, schema.SpendDaily.SQLName(), daysSQL(account, "report_date", days))
-	unsummed := func(err error) error {
-		return damaged(warehouseName, mendRebuild, "spend of account %s cannot be summed: %v", account, err)
-	}
-	rows, err := conn.QueryContext(ctx, q)
+	got, err := sumDays(ctx, conn, schema.SpendDaily.Table, schema.QuoteText(account), "count(*)", daysSQL(account, "report_date", days))
 	if err != nil {
-		return unsummed(err)
+		return err
 	}
-	defer rows.Close()
-	summed := 0
-	for ; rows.Next(); summed++ {
-		var d schema.Date
+	for d := range days {
+		if sums, want := got[dayKey{account, d}], a.Days[d].Sums; sums != want {
+			return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, sums, want)
+		}
+	}
+	return nil
+}
+
+// checkCampaigns compares the sums of campaigns with those of the days, of every day.
+func checkCampaigns(ctx context.Context, conn *sql.Conn, m *Manifest) error {
+	if m.SchemaVersion < schema.SumsSince {
+		return nil
+	}
+	t := schema.CampaignSpends.Table
+	got, err := sumDays(ctx, conn, t, "account_id", `sum("rows")::BIGINT`, "true")
+	if err != nil {
+		return err
+	}
+	for account, a := range m.Accounts {
+		for d, k := range a.Days {
+			key := dayKey{account, d}
+			if k.Sums.Rows > 0 && got[key] != k.Sums {
+				return damaged(warehouseName, mendRebuild, "%s adds up to %+v on %s of account %s, its Parquet file to %+v", t.FullName(), got[key], d, account, k.Sums)
+			}
+			if k.Sums.Rows > 0 {
+				delete(got, key)
+			}
+		}
+	}
+	for k := range got {
+		return damaged(warehouseName, mendRebuild, "%s has rows on %s of account %s, and there is no Parquet file", t.FullName(), k.day, k.account)
+	}
+	return nil
+}
+
+// sumDays adds up the measures of a table by day, of the rows of a condition. account and
+// rows are what to take for the account and for the number of rows.
+func sumDays(ctx context.Context, conn *sql.Conn, t *schema.Table, account, rows, where string) (map[dayKey]Sums, error) {
+	// The sum of money travels as text: exact.
+	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
+		FROM %s WHERE %s GROUP BY ALL`, account, rows, t.SQLName(), where)
+	unsummed := func(err error) error {
+		return damaged(warehouseName, mendRebuild, "%s cannot be summed: %v", t.FullName(), err)
+	}
+	found, err := conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, unsummed(err)
+	}
+	defer found.Close()
+	sums := map[dayKey]Sums{}
+	for found.Next() {
+		var k dayKey
 		var got Sums
 		var spend string
 		var clicks, impressions, conversions sql.Null[int64]
-		if err := rows.Scan(&d, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {
-			return unsummed(err)
+		if err := found.Scan(&k.account, &k.day, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {
+			return nil, unsummed(err)
 		}
 		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
-			return unsummed(err)
+			return nil, unsummed(err)
 		}
 		got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions), schema.Null[int64](conversions)
-		if want := a.Days[d].Sums; got != want {
-			return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, got, want)
-		}
+		sums[k] = got
 	}
-	if err := rows.Err(); err != nil {
-		return unsummed(err)
+	if err := found.Err(); err != nil {
+		return nil, unsummed(err)
 	}
-	if summed != len(days) {
-		return damaged(warehouseName, mendRebuild, "spend of account %s has rows on %d of %d days", account, summed, len(days))
-	}
-	return nil
+	return sums, nil
 }
 
 // checkKeys looks for a key that occurs twice. It asks for one day at a time, so

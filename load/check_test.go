@@ -67,10 +67,6 @@ func TestBuildWarehouse_ChecksWhatIsOnDisk(t *testing.T) {
 func TestCheckWarehouse_SeesRowsOfNoAccount(t *testing.T) {
 	dir := quickDir(t)
 	m := newRun(t, dir).mustSync(twoDays())
-	b, err := os.ReadFile(filepath.Join(dir, warehouseName))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, c := range map[string]struct {
 		sql  string
 		says string
@@ -81,22 +77,64 @@ func TestCheckWarehouse_SeesRowsOfNoAccount(t *testing.T) {
 		"another day":     {"INSERT INTO spend_daily SELECT * REPLACE (report_date - 1000 AS report_date) FROM spend_daily LIMIT 1", "spend_daily of account acme has"},
 		"a day moved":     {"UPDATE spend_daily SET report_date = report_date - 1000 WHERE report_date = (SELECT min(report_date) FROM spend_daily)", "has 0 rows"},
 	} {
-		o := sceneOptions(disk{lazyFiles{}}).filled()
-		o.dir = t.TempDir()
-		path := filepath.Join(o.dir, warehouseName)
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		w, err := openWarehouse(t.Context(), path, o.dir, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.stop(errors.Join(execAll(t.Context(), w.conn, []string{c.sql}), w.finish(t.Context()))); err != nil {
-			t.Fatal(err)
-		}
-		err = checkWarehouse(t.Context(), path, warehouseCheck{manifest: m}, o)
+		path, o := alteredWarehouse(t, dir, c.sql)
+		err := checkWarehouse(t.Context(), path, warehouseCheck{manifest: m}, o)
 		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// alteredWarehouse is the DuckDB file of a store after a statement, beside it, and the
+// options to check it with.
+func alteredWarehouse(t *testing.T, dir, statement string) (path string, o Options) {
+	t.Helper()
+	o = sceneOptions(disk{lazyFiles{}}).filled()
+	o.dir = dir
+	b, err := os.ReadFile(filepath.Join(dir, warehouseName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(dir, "altered.duckdb")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, err := openWarehouse(t.Context(), path, o.dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.stop(errors.Join(execAll(t.Context(), w.conn, []string{statement}), w.finish(t.Context()))); err != nil {
+		t.Fatal(err)
+	}
+	return path, o
+}
+
+// TestCheckWarehouse_AddsUpCampaigns: what is kept as sums must be the sums, each day's
+// at a publication and each row's at a verify.
+func TestCheckWarehouse_AddsUpCampaigns(t *testing.T) {
+	dir := quickDir(t)
+	m := newRun(t, dir).mustSync(twoDays())
+	for name, c := range map[string]struct{ sql, check, compare string }{
+		"as it is":         {sql: "SELECT 1"},
+		"other spend":      {sql: "UPDATE mart.campaign_spend SET spend = spend + 0.000001 WHERE spend > 0", check: "mart.campaign_spend adds up to"},
+		"other clicks":     {sql: "UPDATE mart.campaign_spend SET clicks = NULL WHERE spend > 0", check: "mart.campaign_spend adds up to"},
+		"other rows":       {sql: "UPDATE mart.campaign_spend SET rows = rows + 1 WHERE spend > 0", check: "mart.campaign_spend adds up to"},
+		"a day is missing": {sql: "DELETE FROM mart.campaign_spend WHERE spend > 0", check: "mart.campaign_spend adds up to"},
+		"a day too many":   {sql: "INSERT INTO mart.campaign_spend SELECT * REPLACE (report_date - 1000 AS report_date) FROM mart.campaign_spend LIMIT 1", check: "there is no Parquet file"},
+		"another campaign": {sql: "UPDATE mart.campaign_spend SET campaign_id = 'other' WHERE spend > 0", compare: "holds other rows than spend_daily adds up to"},
+	} {
+		path, o := alteredWarehouse(t, dir, c.sql)
+		v := &verifier{dir: dir, opts: o, manifest: m}
+		for _, found := range []struct {
+			err  error
+			says string
+		}{{checkWarehouse(t.Context(), path, warehouseCheck{manifest: m}, o), c.check}, {v.compareRows(t.Context(), path), c.compare}} {
+			if c.check != "" && found.says == "" {
+				continue // one of the two is enough
+			}
+			if found.says == "" && found.err != nil || found.says != "" && (!errors.Is(found.err, ErrDamaged) || !strings.Contains(found.err.Error(), found.says)) {
+				t.Errorf("%s: %v, want %q", name, found.err, found.says)
+			}
 		}
 	}
 }

@@ -169,8 +169,34 @@ func BenchmarkMergeDay(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stored)), "ns/row")
 }
 
+// TestSumDay_RefusesWhatSumsCannotHold: no sum of some of a day's rows goes beyond
+// DECIMAL(18,6), so that DuckDB can make each.
+func TestSumDay_RefusesWhatSumsCannotHold(t *testing.T) {
+	half := schema.MaxMoney/2 + 1
+	for _, c := range []struct {
+		spend []schema.Money
+		sum   schema.Money
+		err   error
+	}{
+		{spend: []schema.Money{schema.MaxMoney}, sum: schema.MaxMoney},
+		{spend: []schema.Money{-1, 3, -5}, sum: -3},
+		{spend: []schema.Money{half, half}, err: schema.ErrRange},
+		{spend: []schema.Money{-half, half}, err: schema.ErrRange},
+		{spend: []schema.Money{-half, half, half}, err: schema.ErrRange},
+	} {
+		var rows []schema.Spend
+		for i, m := range c.spend {
+			rows = append(rows, spendRow(day, fmt.Sprint("S", i), m))
+		}
+		sums, err := SumDay(packed(rows))
+		if !errors.Is(err, c.err) || err == nil && sums.Spend != c.sum {
+			t.Errorf("%v add up to %v, %v, want %v, %v", c.spend, sums.Spend, err, c.sum, c.err)
+		}
+	}
+}
+
 // TestPublish_LoadsWhatDiffers lets few or many rows of days change: the DuckDB file
-// always has what the Parquet files have.
+// always has what the Parquet files have, and the sums of it.
 func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
@@ -193,6 +219,9 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 					t.Fatalf("%s: only on one side:\n%s", table, got)
 				}
 			}
+		}
+		if got := query(t, dir, "FROM mart.campaign_spend EXCEPT ALL ("+schema.CampaignSpendSQL("true")+")"); got != "" {
+			t.Fatalf("mart.campaign_spend is not what spend_daily adds up to:\n%s", got)
 		}
 	}
 	sync()
@@ -254,6 +283,9 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 	n.addDays()
 	var got []string
 	for _, l := range n.loads {
+		if l.table == schema.CampaignSpends.Table {
+			continue // summed anew, however the rows came
+		}
 		for _, q := range l.statements(false) {
 			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.dir, "", "parquet~spend_daily~account=acme~day=", "", "~data.parquet"+stagedSuffix, "", `"`, "").Replace(q))
 		}

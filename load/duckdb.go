@@ -109,6 +109,7 @@ type tableLoad struct {
 	stale []string // files with the keys of rows that go
 	files []string // absolute paths
 	only  string   // condition on the rows that come; empty: all of the files
+	sums  string   // question whose rows come, of tables that have got theirs
 
 	set     string // what changes in rows that stay; empty: nothing does
 	where   string // which
@@ -128,6 +129,9 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 		}
 		statements = append(statements, fmt.Sprintf("DELETE FROM %s AS t USING %s AS stale WHERE %s",
 			l.table.SQLName(), readParquetSQL(l.stale), strings.Join(same, " AND ")))
+	}
+	if l.sums != "" {
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s) %s", l.table.SQLName(), l.table.SQLColumns(), l.sums))
 	}
 	if len(l.files) > 0 {
 		only := l.only
@@ -168,7 +172,7 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	if err := w.makeTables(ctx); err != nil {
 		return err
 	}
-	if err := w.load(ctx, fresh, loads); err != nil {
+	if err := w.loadAll(ctx, fresh, loads); err != nil {
 		return err
 	}
 	var troubles []error
@@ -270,13 +274,30 @@ func (w *warehouse) makeTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	statements := []string{"CREATE SCHEMA IF NOT EXISTS ops"}
+	statements := []string{"CREATE SCHEMA IF NOT EXISTS ops", "CREATE SCHEMA IF NOT EXISTS mart"}
 	for _, t := range schema.Tables {
 		if !have[t.FullName()] {
 			statements = append(statements, t.CreateSQL()...)
 		}
 	}
 	return execTogether(ctx, w.conn, statements)
+}
+
+// loadAll moves rows, and then makes the sums of them: from rows that a transaction has
+// yet to commit they take more memory.
+func (w *warehouse) loadAll(ctx context.Context, fresh bool, loads []tableLoad) error {
+	var rows, sums []tableLoad
+	for _, l := range loads {
+		if l.sums == "" {
+			rows = append(rows, l)
+		} else {
+			sums = append(sums, l)
+		}
+	}
+	if err := w.load(ctx, fresh, rows); err != nil || len(sums) == 0 {
+		return err
+	}
+	return w.load(ctx, fresh, sums)
 }
 
 // load moves rows, in one transaction.

@@ -183,11 +183,11 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 	}
 	var loads []tableLoad
 	for _, t := range schema.Tables {
-		if t.Partition != schema.InMemory {
+		if t.HasFiles() {
 			loads = append(loads, tableLoad{table: t, files: files[t.Name]})
 		}
 	}
-	return loads, nil
+	return append(loads, tableLoad{table: schema.CampaignSpends.Table, sums: schema.CampaignSpendSQL("true")}), nil
 }
 
 // coverageLoad makes ops.day_coverage, which the views ask, of all accounts.

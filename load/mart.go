@@ -171,7 +171,7 @@ func (n *generation) firstAltered(ctx context.Context, conn *sql.Conn, account s
 			ids = append(ids, schema.QuoteText(id))
 		}
 		if len(ids) > 0 {
-			q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM main.spend_daily WHERE account_id = %s AND campaign_id IN (%s)",
+			q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM mart.campaign_spend WHERE account_id = %s AND campaign_id IN (%s)",
 				schema.QuoteText(account), strings.Join(ids, ", "))
 			var spent sql.Null[int64]
 			if err := conn.QueryRowContext(ctx, q).Scan(&spent); err != nil {

@@ -244,6 +244,10 @@ func (n *generation) addDays() {
 	if len(some.files) > 0 {
 		n.loads = append(n.loads, some)
 	}
+	if len(n.changed) > 0 {
+		days := daysSQL(account, "report_date", n.changed)
+		n.loads = append(n.loads, tableLoad{table: schema.CampaignSpends.Table, drop: days, sums: schema.CampaignSpendSQL(days)})
+	}
 }
 
 // addChanges appends the restatements to the files of the days of seeing.

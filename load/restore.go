@@ -110,7 +110,7 @@ func (n *generation) openPublished(ctx context.Context) (*sql.Conn, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	if n.base.SchemaVersion != schema.Version {
+	if n.base.SchemaVersion < schema.FilesSince {
 		s.opts.Log.Warn("warehouse.duckdb is of an older schema; nothing is restored from it", "schema", n.base.SchemaVersion)
 		return nil, nil, nil
 	}
@@ -192,7 +192,7 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 
 func tableNamed(name string) *schema.Table {
 	for _, t := range schema.Tables {
-		if t.Name == name && t.Partition != schema.InMemory {
+		if t.Name == name && t.HasFiles() {
 			return t
 		}
 	}

@@ -543,7 +543,7 @@ func editManifest(t *testing.T, dir, old, with string) {
 func TestOpen_RefusesANewerStore(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
-	editManifest(t, dir, `"schema_version": 1`, `"schema_version": 99`)
+	editManifest(t, dir, fmt.Sprintf(`"schema_version": %d`, schema.Version), `"schema_version": 99`)
 	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrNewer) {
 		t.Errorf("Open = %v, want ErrNewer", err)
 	}

@@ -242,6 +242,7 @@ func (w *warehouse) fill(t *testing.T, c *testCase, question string) {
 	for _, table := range c.tables {
 		table.insert(t, w)
 	}
+	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
 }
 
 // reference is how a question names a table or view.

@@ -26,10 +26,10 @@ type ColumnDoc struct {
 // FilePattern is where the table's Parquet files lie below the data directory,
 // with the names of its directory keys; empty for a table without files.
 func (t *Table) FilePattern() string {
-	switch t.Partition {
-	case InMemory:
+	switch {
+	case !t.HasFiles():
 		return ""
-	case ByAccount:
+	case t.Partition == ByAccount:
 		return "parquet/" + t.Name + "/account=<account>/data.parquet"
 	}
 	return fmt.Sprintf("parquet/%s/account=<account>/%s=<YYYY-MM-DD>/data.parquet", t.Name, t.Partition)

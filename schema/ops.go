@@ -133,6 +133,7 @@ var Tables = []*Table{
 	SpendDaily.Table, SpendChanges.Table,
 	CampaignHistory.Table, DeliveryHistory.Table, CreativeHistory.Table, SourceRuleHistory.Table, SourceModeHistory.Table,
 	AccountSnapshots.Table, AccountLimits.Table, Calendar.Table,
+	CampaignSpends.Table,
 	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, Files.Table,
 }
 

@@ -12,8 +12,16 @@ import (
 )
 
 // Version is the version of the tables as a whole. A store written by a newer
-// version is refused, not guessed at.
-const Version = 1
+// version is refused, not guessed at. Version 2 brought mart.campaign_spend; the tables
+// that have files are those of version 1.
+const Version = 2
+
+// SumsSince is the first version that has tables which are [Summed]. FilesSince is the
+// first in which the tables that have files have all their columns of today.
+const (
+	SumsSince  = 2
+	FilesSince = 1
+)
 
 // Column is one column of a table.
 type Column struct {
@@ -52,12 +60,16 @@ const (
 	ByMonth   Partition = "month" // one file per account and month of the report day
 	ByAccount Partition = ""      // one file per account
 	InMemory  Partition = "-"     // schema ops: made from manifest and ledger, no file of its own
+	Summed    Partition = "+"     // sums of another table, made by DuckDB, no file of its own
 )
+
+// HasFiles says whether the table's rows lie in Parquet files of its own.
+func (t *Table) HasFiles() bool { return t.Partition != InMemory && t.Partition != Summed }
 
 // Table is the one definition of a table. It is read off a row struct by
 // [Define] and never changed.
 type Table struct {
-	Schema    string // "main" or "ops"
+	Schema    string // "main", "ops" or "mart"
 	Name      string // without the schema
 	Doc       string // the meaning of one row, for comments and dictionary
 	Partition Partition

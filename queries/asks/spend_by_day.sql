@@ -9,9 +9,9 @@ WITH day AS (
 summed AS (
   SELECT
     s.account_id, s.report_date, sum(s.spend) AS spend,
-    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks) END AS clicks,
-    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions
-  FROM main.spend_daily AS s
+    CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks) END AS clicks,
+    CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions) END AS conversions
+  FROM mart.campaign_spend AS s
   GROUP BY s.account_id, s.report_date
 )
 SELECT

@@ -16,9 +16,9 @@ span AS (
 summed AS (
   SELECT
     s.account_id, s.campaign_id, arg_max(s.campaign_name, s.report_date) AS campaign_name, sum(s.spend) AS spend,
-    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks) END AS clicks,
-    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions
-  FROM main.spend_daily AS s
+    CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks) END AS clicks,
+    CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions) END AS conversions
+  FROM mart.campaign_spend AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id
 )

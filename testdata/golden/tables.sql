@@ -358,6 +358,34 @@ COMMENT ON COLUMN "main"."calendar"."ends_at" IS 'First instant after the day.';
 COMMENT ON COLUMN "main"."calendar"."hours" IS 'Length of the day: 24, or 23 and 25 when the clocks change.';
 COMMENT ON COLUMN "main"."calendar"."_run_id" IS 'Run that added the day.';
 
+CREATE TABLE IF NOT EXISTS "mart"."campaign_spend" (
+  "account_id" VARCHAR NOT NULL,
+  "report_date" DATE NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "campaign_name" VARCHAR NOT NULL,
+  "rows" BIGINT NOT NULL,
+  "spend" DECIMAL(18,6) NOT NULL,
+  "clicks" BIGINT,
+  "impressions" BIGINT,
+  "conversions" BIGINT,
+  "rows_with_clicks" BIGINT NOT NULL,
+  "rows_with_impressions" BIGINT NOT NULL,
+  "rows_with_conversions" BIGINT NOT NULL
+);
+COMMENT ON TABLE "mart"."campaign_spend" IS 'Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans are answered at once. mart.campaign_day has the days without spend and the settings, too.';
+COMMENT ON COLUMN "mart"."campaign_spend"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "mart"."campaign_spend"."report_date" IS 'Chicago calendar day of the spend.';
+COMMENT ON COLUMN "mart"."campaign_spend"."campaign_id" IS 'Campaign that paid.';
+COMMENT ON COLUMN "mart"."campaign_spend"."campaign_name" IS 'Name of the campaign as the report gave it; the last by the alphabet where it gave several.';
+COMMENT ON COLUMN "mart"."campaign_spend"."rows" IS 'Rows of spend_daily that are summed.';
+COMMENT ON COLUMN "mart"."campaign_spend"."spend" IS 'US dollars, exact.';
+COMMENT ON COLUMN "mart"."campaign_spend"."clicks" IS 'Clicks of the rows that tell them. NULL: none does.';
+COMMENT ON COLUMN "mart"."campaign_spend"."impressions" IS 'Impressions of the rows that tell them. NULL: none does.';
+COMMENT ON COLUMN "mart"."campaign_spend"."conversions" IS 'Conversions of the rows that tell them. NULL: none does.';
+COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_clicks" IS 'Rows that tell their clicks: if fewer than rows, the sum is too small.';
+COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_impressions" IS 'Rows that tell their impressions: if fewer than rows, the sum is too small.';
+COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_conversions" IS 'Rows that tell their conversions: if fewer than rows, the sum is too small.';
+
 CREATE TABLE IF NOT EXISTS "ops"."day_coverage" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,

@@ -44,7 +44,7 @@ span AS (
 ),
 spent AS (
   SELECT s.account_id, sum(s.spend) AS spend
-  FROM main.spend_daily AS s
+  FROM mart.campaign_spend AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY s.account_id

@@ -21,16 +21,7 @@
 -- Column clicks: Clicks. NULL: the day is not covered, or the service did not tell.
 -- Column impressions: Impressions. NULL: the day is not covered, or the service did not tell.
 -- Column conversions: Conversions. NULL: the day is not covered, or the service did not tell.
-WITH spend AS (
-  SELECT
-    s.account_id, s.campaign_id, s.report_date,
-    max(s.campaign_name) AS campaign_name,
-    sum(s.spend)::DECIMAL(18,6) AS spend, sum(s.clicks)::BIGINT AS clicks,
-    sum(s.impressions)::BIGINT AS impressions, sum(s.conversions)::BIGINT AS conversions
-  FROM main.spend_daily AS s
-  GROUP BY s.account_id, s.campaign_id, s.report_date
-),
-flagged AS (
+WITH flagged AS (
   -- What was first seen is taken to have held before: the first version counts from the beginning of time.
   SELECT
     h.*,
@@ -59,7 +50,7 @@ begun AS (
   ASOF JOIN main.calendar AS k ON k.account_id = s.account_id AND s.seen_at >= k.starts_at
   UNION ALL
   SELECT s.account_id, s.campaign_id, min(s.report_date) AS report_date
-  FROM main.spend_daily AS s
+  FROM mart.campaign_spend AS s
   GROUP BY s.account_id, s.campaign_id
 ),
 campaign AS (
@@ -118,7 +109,7 @@ known AS (
     coalesce(c.state, 'missing') AS coverage_state,
     coalesce(c.state IN ('open', 'complete', 'final', 'partial'), false) AS is_covered
   FROM delivered AS d
-  LEFT JOIN spend AS s ON s.account_id = d.account_id AND s.campaign_id = d.campaign_id AND s.report_date = d.report_date
+  LEFT JOIN mart.campaign_spend AS s ON s.account_id = d.account_id AND s.campaign_id = d.campaign_id AND s.report_date = d.report_date
   LEFT JOIN changed AS n ON n.account_id = d.account_id AND n.campaign_id = d.campaign_id AND n.report_date = d.report_date
   LEFT JOIN ops.day_coverage AS c ON c.account_id = d.account_id AND c.report_date = d.report_date
 )

@@ -42,7 +42,7 @@ aged AS (
 ),
 total AS (
   SELECT s.account_id, s.report_date, sum(s.spend) AS spend, sum(s.clicks) AS clicks, sum(s.conversions) AS conversions
-  FROM main.spend_daily AS s
+  FROM mart.campaign_spend AS s
   GROUP BY s.account_id, s.report_date
 ),
 seen AS (
