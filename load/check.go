@@ -20,24 +20,30 @@ type warehouseCheck struct {
 	keys bool
 }
 
-// checkWarehouse opens the file again, read-only, and compares it with the
-// manifest: every day by its count and by the sums of its campaigns, the changed ones
-// by the exact sums of their rows, the other tables by their counts.
-func checkWarehouse(ctx context.Context, path string, c warehouseCheck, o Options) (err error) {
-	conn, stop, err := openEngine(ctx, o, o.dir, path+".tmp")
-	if err != nil {
+// checkFile opens the file at path again, read-only, and checks it with an engine that has
+// nothing of it: none of its blocks outlives a DETACH.
+func checkFile(ctx context.Context, conn *sql.Conn, path string, c warehouseCheck) error {
+	if err := attachPublished(ctx, conn, path); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	return checkFile(ctx, conn, path, c)
+	if err := checkContent(ctx, conn, c); err != nil {
+		return err
+	}
+	return execAll(ctx, conn, []string{"USE memory", "DETACH w"})
 }
 
-// checkFile does it with an engine that has nothing of the file: none of its blocks
-// outlives a DETACH.
-func checkFile(ctx context.Context, conn *sql.Conn, path string, c warehouseCheck) error {
+// attachPublished opens a finished DuckDB file under the name w.
+func attachPublished(ctx context.Context, conn *sql.Conn, path string) error {
 	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}); err != nil {
-		return damaged(warehouseName, mendRebuild, "it does not open: %v", err)
+		return unread(err, "it does not open")
 	}
+	return nil
+}
+
+// checkContent compares the file with the manifest: every day by its count and by the sums
+// of its campaigns, the changed ones by the exact sums of their rows, the other tables by
+// their counts.
+func checkContent(ctx context.Context, conn *sql.Conn, c warehouseCheck) error {
 	days, err := checkCounts(ctx, conn, c)
 	if err != nil {
 		return err
@@ -45,10 +51,7 @@ func checkFile(ctx context.Context, conn *sql.Conn, path string, c warehouseChec
 	if err := checkDays(ctx, conn, c, days); err != nil {
 		return err
 	}
-	if err := checkCampaigns(ctx, conn, c.manifest); err != nil {
-		return err
-	}
-	return execAll(ctx, conn, []string{"USE memory", "DETACH w"})
+	return checkCampaigns(ctx, conn, c.manifest)
 }
 
 type dayKey struct {
@@ -61,9 +64,7 @@ type dayKey struct {
 // the count of those that have its name, and both together are far cheaper than to group
 // by names.
 func countTable(ctx context.Context, conn *sql.Conn, t *schema.Table, accounts []string) (map[dayKey]int64, error) {
-	uncounted := func(err error) error {
-		return damaged(warehouseName, mendRebuild, "%s cannot be counted: %v", t.FullName(), err)
-	}
+	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
 	account, day, its := "account_id", "0", ""
 	if t == schema.SpendDaily.Table {
 		day = "(report_date - DATE '1970-01-01')::BIGINT"
@@ -82,7 +83,7 @@ func countTable(ctx context.Context, conn *sql.Conn, t *schema.Table, accounts [
 		var k dayKey
 		var n int64
 		if err := rows.Scan(&k.account, &k.day, &n); err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return nil, errors.Join(uncounted(err), rows.Close())
 		}
 		counts[k] = n
 		counted += n
@@ -232,9 +233,7 @@ func sumDays(ctx context.Context, conn *sql.Conn, t *schema.Table, account, rows
 	// The sum of money travels as text: exact.
 	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
 		FROM %s WHERE %s GROUP BY ALL`, account, rows, t.SQLName(), where)
-	unsummed := func(err error) error {
-		return damaged(warehouseName, mendRebuild, "%s cannot be summed: %v", t.FullName(), err)
-	}
+	unsummed := func(err error) error { return unread(err, "%s cannot be summed", t.FullName()) }
 	found, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, unsummed(err)
@@ -268,7 +267,7 @@ func checkKeys(ctx context.Context, conn *sql.Conn, account string, d schema.Dat
 		GROUP BY campaign_id, creative_id, source_id)`, schema.SpendDaily.SQLName(), schema.QuoteText(account), d)
 	var most int64
 	if err := conn.QueryRowContext(ctx, q).Scan(&most); err != nil {
-		return damaged(warehouseName, mendRebuild, "the keys of %s of account %s cannot be counted: %v", d, account, err)
+		return unread(err, "the keys of %s of account %s cannot be counted", d, account)
 	}
 	if most > 1 {
 		return damaged(warehouseName, mendRebuild, "spend %s of account %s: a key occurs %d times", d, account, most)

@@ -62,9 +62,9 @@ func TestBuildWarehouse_ChecksWhatIsOnDisk(t *testing.T) {
 	}
 }
 
-// TestCheckWarehouse_SeesRowsOfNoAccount: a store of one account is counted by its name,
+// TestVerify_SeesRowsOfNoAccount: a store of one account is counted by its name,
 // and a row of another account or of another day shows all the same.
-func TestCheckWarehouse_SeesRowsOfNoAccount(t *testing.T) {
+func TestVerify_SeesRowsOfNoAccount(t *testing.T) {
 	dir := quickDir(t)
 	m := newRun(t, dir).mustSync(twoDays())
 	for name, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestCheckWarehouse_SeesRowsOfNoAccount(t *testing.T) {
 		"a day moved":     {"UPDATE spend_daily SET report_date = report_date - 1000 WHERE report_date = (SELECT min(report_date) FROM spend_daily)", "has 0 rows"},
 	} {
 		path, o := alteredWarehouse(t, dir, c.sql)
-		err := checkWarehouse(t.Context(), path, warehouseCheck{manifest: m}, o)
+		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
 		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -109,32 +109,64 @@ func alteredWarehouse(t *testing.T, dir, statement string) (path string, o Optio
 	return path, o
 }
 
-// TestCheckWarehouse_AddsUpCampaigns: what is kept as sums must be the sums, each day's
-// at a publication and each row's at a verify.
-func TestCheckWarehouse_AddsUpCampaigns(t *testing.T) {
+// TestVerify_AddsUpCampaigns: what is kept as sums must be the sums, each day's and, as no
+// publication checks, each campaign's.
+func TestVerify_AddsUpCampaigns(t *testing.T) {
 	dir := quickDir(t)
 	m := newRun(t, dir).mustSync(twoDays())
-	for name, c := range map[string]struct{ sql, check, compare string }{
+	for name, c := range map[string]struct{ sql, says string }{
 		"as it is":         {sql: "SELECT 1"},
-		"other spend":      {sql: "UPDATE mart.campaign_spend SET spend = spend + 0.000001 WHERE spend > 0", check: "mart.campaign_spend adds up to"},
-		"other clicks":     {sql: "UPDATE mart.campaign_spend SET clicks = NULL WHERE spend > 0", check: "mart.campaign_spend adds up to"},
-		"other rows":       {sql: "UPDATE mart.campaign_spend SET rows = rows + 1 WHERE spend > 0", check: "mart.campaign_spend adds up to"},
-		"a day is missing": {sql: "DELETE FROM mart.campaign_spend WHERE spend > 0", check: "mart.campaign_spend adds up to"},
-		"a day too many":   {sql: "INSERT INTO mart.campaign_spend SELECT * REPLACE (report_date - 1000 AS report_date) FROM mart.campaign_spend LIMIT 1", check: "there is no Parquet file"},
-		"another campaign": {sql: "UPDATE mart.campaign_spend SET campaign_id = 'other' WHERE spend > 0", compare: "holds other rows than spend_daily adds up to"},
+		"other spend":      {sql: "UPDATE mart.campaign_spend SET spend = spend + 0.000001 WHERE spend > 0", says: "mart.campaign_spend adds up to"},
+		"other clicks":     {sql: "UPDATE mart.campaign_spend SET clicks = NULL WHERE spend > 0", says: "mart.campaign_spend adds up to"},
+		"other rows":       {sql: "UPDATE mart.campaign_spend SET rows = rows + 1 WHERE spend > 0", says: "mart.campaign_spend adds up to"},
+		"a day is missing": {sql: "DELETE FROM mart.campaign_spend WHERE spend > 0", says: "mart.campaign_spend adds up to"},
+		"a day too many":   {sql: "INSERT INTO mart.campaign_spend SELECT * REPLACE (report_date - 1000 AS report_date) FROM mart.campaign_spend LIMIT 1", says: "there is no Parquet file"},
+		"another campaign": {sql: "UPDATE mart.campaign_spend SET campaign_id = 'other' WHERE spend > 0", says: "holds other rows than spend_daily adds up to"},
 	} {
 		path, o := alteredWarehouse(t, dir, c.sql)
-		v := &verifier{dir: dir, opts: o, manifest: m}
-		for _, found := range []struct {
-			err  error
-			says string
-		}{{checkWarehouse(t.Context(), path, warehouseCheck{manifest: m}, o), c.check}, {v.compareRows(t.Context(), path), c.compare}} {
-			if c.check != "" && found.says == "" {
-				continue // one of the two is enough
-			}
-			if found.says == "" && found.err != nil || found.says != "" && (!errors.Is(found.err, ErrDamaged) || !strings.Contains(found.err.Error(), found.says)) {
-				t.Errorf("%s: %v, want %q", name, found.err, found.says)
-			}
+		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+// TestVerify_TellsLittleMemoryFromDamage: what memory is too little for is looked at with
+// more, and is no damage where there is none.
+func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
+	dir := quickDir(t)
+	v := &verifier{dir: dir, manifest: newRun(t, dir).mustSync(twoDays())}
+	for _, c := range []struct {
+		shares []string
+		most   string
+		fails  bool
+	}{{[]string{"300KiB"}, "1GiB", false}, {[]string{"200KiB"}, "300KiB", true}} {
+		v.opts = sceneOptions(disk{lazyFiles{}}).filled()
+		v.opts.DuckDBShares, v.opts.DuckDBMemory = c.shares, c.most
+		err := v.content(t.Context(), filepath.Join(dir, warehouseName))
+		if errors.Is(err, ErrDamaged) || isOutOfMemory(err) != c.fails || (err != nil) != c.fails {
+			t.Errorf("%s of %s: %v, want it to fail: %t", c.shares, c.most, err, c.fails)
+		}
+	}
+}
+
+// TestUnread_TellsTheDiskFromDamage: a disk that has no room for what DuckDB would put
+// there says nothing of the file.
+func TestUnread_TellsTheDiskFromDamage(t *testing.T) {
+	for text, damage := range map[string]bool{
+		`IO Error: Failed to create directory "w.tmp": Read-only file system`:          false,
+		`IO Error: Could not write file "w.tmp/0": No space left on device`:            false,
+		"IO Error: Corrupt database file: computed checksum 1 does not match stored 2": true,
+		"INTERNAL Error: Attempted to access index 7 within vector of size 3":          true,
+		"Catalog Error: Table with name spend_daily does not exist!":                   true,
+	} {
+		kind := duckdb.ErrorTypeInvalid
+		if strings.HasPrefix(text, "IO Error") {
+			kind = duckdb.ErrorTypeIO
+		}
+		err := unread(&duckdb.Error{Type: kind, Msg: text}, "%s cannot be summed", "spend_daily")
+		if errors.Is(err, ErrDamaged) != damage || errors.Is(err, ErrStorage) == damage {
+			t.Errorf("%s: %v, want a damage: %t", text, err, damage)
 		}
 	}
 }

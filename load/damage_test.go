@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -45,14 +46,29 @@ func spoiled(t testing.TB, path string, b []byte) {
 // rawOf makes a day's rows again from the replies of a scene, which say no more
 // than which day they are: the stored rows stand for what the service said.
 func rawOf(after string) ReadRaw {
-	return func(account string, d schema.Date, pages [][]byte) (*schema.SpendRows, error) {
+	return func(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+		said, err := textsOf(pages)
+		if err != nil {
+			return nil, err
+		}
 		stored, err := ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
 		rows := packed(stored)
-		if err == nil && string(pages[0]) != "reply "+HashDay(rows) {
-			err = fmt.Errorf("the reply is %q", pages[0])
+		if err == nil && said[0] != "reply "+HashDay(rows) {
+			err = fmt.Errorf("the reply is %q", said[0])
 		}
 		return rows, err
 	}
+}
+
+// textsOf are replies as texts, until one cannot be read.
+func textsOf(pages iter.Seq2[[]byte, error]) (texts []string, err error) {
+	for page, err := range pages {
+		if err != nil {
+			return texts, err
+		}
+		texts = append(texts, string(page))
+	}
+	return texts, nil
 }
 
 // TestDamage_VerifyNamesTheFile cuts every kind of file at its bytes, and flips

@@ -97,6 +97,17 @@ func duckErr(statement string, err error) error {
 	return err
 }
 
+// unread says what could not be looked at in a DuckDB file: it is damaged, unless it was
+// memory or the disk that failed.
+func unread(err error, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	var de *duckdb.Error
+	if isOutOfMemory(err) || errors.As(err, &de) && diskTrouble.MatchString(de.Msg) {
+		return duckErr(what, err)
+	}
+	return damaged(warehouseName, mendRebuild, "%s: %v", what, err)
+}
+
 // diskTrouble knows the file system's errors inside DuckDB's, which gives them
 // the kind of whatever it was doing: a full disk at COMMIT is a transaction error.
 var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not (write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
@@ -201,13 +212,14 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	return check(w.conn)
 }
 
-// warehouse is a DuckDB file that is written to, attached as w.
+// warehouse is a DuckDB file that is written to or looked through, attached as w.
 type warehouse struct {
 	path   string
 	conn   *sql.Conn
 	end    func() error
 	disk   disk
 	shares []string // of memory, that DuckDB has not been given yet
+	spared bool     // the disk may have no room for what the memory has none for
 }
 
 // withRoom does something, and again with more memory as long as DuckDB has too little
@@ -215,7 +227,7 @@ type warehouse struct {
 func (w *warehouse) withRoom(ctx context.Context, do func() error) error {
 	for {
 		err := do()
-		if len(w.shares) == 0 || !isOutOfMemory(err) {
+		if len(w.shares) == 0 || !isOutOfMemory(err) && !(w.spared && errors.Is(err, ErrStorage)) {
 			return err
 		}
 		if err := w.take(ctx, 0); err != nil {
@@ -248,6 +260,18 @@ func isOutOfMemory(err error) bool {
 // openWarehouse opens the file at path, or makes it. The engine reaches the files
 // below dir.
 func openWarehouse(ctx context.Context, path, dir string, o Options) (*warehouse, error) {
+	w, err := startWarehouse(ctx, path, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := execAll(ctx, w.conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w"}); err != nil {
+		return nil, w.stop(err)
+	}
+	return w, nil
+}
+
+// startWarehouse starts the engine for the file at path, and leaves it to be attached.
+func startWarehouse(ctx context.Context, path, dir string, o Options) (*warehouse, error) {
 	shares := []string{o.DuckDBMemory}
 	if o.DuckDBMemory != "" { // DuckDB cannot be told to choose again
 		shares = slices.Concat(o.DuckDBShares, shares)
@@ -257,11 +281,7 @@ func openWarehouse(ctx context.Context, path, dir string, o Options) (*warehouse
 	if err != nil {
 		return nil, err
 	}
-	w := &warehouse{path: path, conn: conn, end: end, disk: o.disk, shares: shares[1:]}
-	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w", "USE w"}); err != nil {
-		return nil, w.stop(err)
-	}
-	return w, nil
+	return &warehouse{path: path, conn: conn, end: end, disk: o.disk, shares: shares[1:]}, nil
 }
 
 // stop ends the engine, whatever the outcome was.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -487,7 +488,10 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	verify := func(d *faultFiles) (*Report, error) {
-		return Verify(t.Context(), st.after, sceneOptions(disk{d}), func(account string, d schema.Date, _ [][]byte) (*schema.SpendRows, error) {
+		return Verify(t.Context(), st.after, sceneOptions(disk{d}), func(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+			if _, err := textsOf(pages); err != nil {
+				return nil, err
+			}
 			rows, err := ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
 			return packed(rows), err
 		})

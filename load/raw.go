@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"iter"
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
@@ -12,27 +13,42 @@ import (
 // maxRawPage bounds what a stored reply may unpack to.
 const maxRawPage = 1 << 30
 
-// readRawPages unpacks stored replies, in order, after checking their bytes.
-func readRawPages(disk disk, dir string, a *Account, pages []string) ([][]byte, error) {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRawPage))
+func newUnpacker() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRawPage))
+}
+
+// rawPages unpacks stored replies, in order, each after checking its bytes. A page is the
+// loop body's alone. Nothing follows an error.
+func rawPages(disk disk, dir string, a *Account, paths []string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		dec, err := newUnpacker()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer dec.Close()
+		var page []byte
+		for _, path := range paths {
+			if page, err = rawPage(disk, dir, path, a.Files[path], dec, page[:0]); !yield(page, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func rawPage(disk disk, dir, path string, info *FileInfo, dec *zstd.Decoder, room []byte) ([]byte, error) {
+	if err := disk.checkBytes(dir, path, info); err != nil {
+		return nil, err
+	}
+	packed, err := disk.readFile(filepath.Join(dir, path))
 	if err != nil {
 		return nil, err
 	}
-	defer dec.Close()
-	bodies := make([][]byte, len(pages))
-	for i, path := range pages {
-		if err := disk.checkBytes(dir, path, a.Files[path]); err != nil {
-			return nil, err
-		}
-		packed, err := disk.readFile(filepath.Join(dir, path))
-		if err != nil {
-			return nil, err
-		}
-		if bodies[i], err = dec.DecodeAll(packed, nil); err != nil {
-			return nil, damaged(path, "", "it does not unpack: %v", err)
-		}
+	page, err := dec.DecodeAll(packed, room)
+	if err != nil {
+		return nil, damaged(path, "", "it does not unpack: %v", err)
 	}
-	return bodies, nil
+	return page, nil
 }
 
 // Fingerprints tell the stored replies of a day from all others, in order; none
@@ -61,15 +77,18 @@ func (s *Store) RawPage(day schema.Date, page int) ([]byte, error) {
 	if page < 1 || page > len(paths) {
 		return nil, fmt.Errorf("there is no stored page %d of %s", page, day)
 	}
-	bodies, err := readRawPages(s.opts.disk, s.dir, a, paths[page-1:page])
+	dec, err := newUnpacker()
 	if err != nil {
 		return nil, err
 	}
-	return bodies[0], nil
+	defer dec.Close()
+	path := paths[page-1]
+	return rawPage(s.opts.disk, s.dir, path, a.Files[path], dec, nil)
 }
 
-// RawPages are the stored replies of a day, unpacked; none where none are kept.
-func (s *Store) RawPages(day schema.Date) ([][]byte, error) {
+// RawPages are the stored replies of a day, unpacked one by one, each the loop body's
+// alone; none where none are kept. Nothing follows an error.
+func (s *Store) RawPages(day schema.Date) iter.Seq2[[]byte, error] {
 	a := s.Account()
-	return readRawPages(s.opts.disk, s.dir, a, a.RawPages(day))
+	return rawPages(s.opts.disk, s.dir, a, a.RawPages(day))
 }

@@ -396,8 +396,8 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 	if is.Files[path(4)] != nil || exists(filepath.Join(r.dir, path(4))) {
 		t.Error("the fourth reply of before is still there")
 	}
-	pages, err := readRawPages(theDisk, r.dir, is, is.RawPages(day))
-	if got := fmt.Sprintf("%s", pages); err != nil || got != "[one another three]" {
+	pages, err := textsOf(rawPages(theDisk, r.dir, is, is.RawPages(day)))
+	if got := fmt.Sprint(pages); err != nil || got != "[one another three]" {
 		t.Errorf("the replies are %s, %v", got, err)
 	}
 }

@@ -3,11 +3,12 @@ package load
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,8 @@ type Report struct {
 
 // ReadRaw makes a day's rows again from its stored replies. The store does not
 // know the service, so the caller brings this.
-type ReadRaw func(account string, day schema.Date, pages [][]byte) (*schema.SpendRows, error)
+// The pages come one by one, each lent, and an error of reading them is to be handed back.
+type ReadRaw func(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error)
 
 // Verify checks everything that is published: every file's bytes against the
 // manifest, every day's rows against its sums, its hash and its stored replies,
@@ -229,14 +231,20 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	if v.raw == nil || len(pages) == 0 {
 		return nil
 	}
-	bodies, err := readRawPages(v.opts.disk, v.dir, a, pages)
-	if err != nil {
-		return err
+	var unread error
+	fromRaw, err := v.raw(account, info.Day, func(yield func([]byte, error) bool) {
+		for body, err := range rawPages(v.opts.disk, v.dir, a, pages) {
+			if unread = err; !yield(body, err) {
+				return
+			}
+		}
+	})
+	if unread != nil {
+		return unread
 	}
 	v.mu.Lock()
 	v.report.RawPages += len(pages)
 	v.mu.Unlock()
-	fromRaw, err := v.raw(account, info.Day, bodies)
 	if err == nil {
 		err = SortDay(fromRaw)
 	}
@@ -347,25 +355,36 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		// The comparison would only say the same again.
 		return nil
 	}
-	if err := checkWarehouse(ctx, path, warehouseCheck{manifest: v.manifest, keys: true}, v.opts); err != nil {
-		return v.found(err)
+	// A pod's limit counts what reading the files took, too.
+	debug.FreeOSMemory()
+	return v.found(v.content(ctx, path))
+}
+
+// content checks what the DuckDB file holds. It begins with little memory: of more, DuckDB
+// would make room for every block that it has once read.
+func (v *verifier) content(ctx context.Context, path string) (err error) {
+	w, err := startWarehouse(ctx, path, v.dir, v.opts)
+	if err != nil {
+		return err
 	}
-	return v.found(v.compareRows(ctx, path))
+	defer func() { err = w.stop(err) }()
+	w.spared = true
+	if err := w.withRoom(ctx, func() error { return attachPublished(ctx, w.conn, path) }); err != nil {
+		return err
+	}
+	err = w.withRoom(ctx, func() error {
+		return checkContent(ctx, w.conn, warehouseCheck{manifest: v.manifest, keys: true})
+	})
+	if err != nil {
+		return err
+	}
+	return v.compareRows(ctx, w)
 }
 
 // compareRows compares a hash over all rows of each table with the same over its
 // Parquet files, or of what it is summed from. The hash is DuckDB's, added up, so no order
 // is needed.
-func (v *verifier) compareRows(ctx context.Context, path string) error {
-	conn, stop, err := openEngine(ctx, v.opts, v.dir, path+".tmp")
-	if err != nil {
-		return err
-	}
-	defer stop()
-	// A view finds its tables only in the database that is in use.
-	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}); err != nil {
-		return err
-	}
+func (v *verifier) compareRows(ctx context.Context, w *warehouse) error {
 	for _, t := range schema.Tables {
 		files := v.parquetFiles(t)
 		columns := t.SQLColumns()
@@ -375,7 +394,7 @@ func (v *verifier) compareRows(ctx context.Context, path string) error {
 		if len(files) == 0 {
 			continue // its rows were counted
 		}
-		same, err := sameRows(ctx, conn, columns, "w."+t.SQLName(), readParquetSQL(files))
+		same, err := sameRows(ctx, w, columns, "w."+t.SQLName(), readParquetSQL(files))
 		if err != nil {
 			return err
 		}
@@ -385,7 +404,7 @@ func (v *verifier) compareRows(ctx context.Context, path string) error {
 	}
 	if v.manifest.SchemaVersion >= schema.SumsSince {
 		t := schema.CampaignSpends.Table
-		same, err := sameRows(ctx, conn, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")")
+		same, err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")")
 		if err != nil {
 			return err
 		}
@@ -398,7 +417,7 @@ func (v *verifier) compareRows(ctx context.Context, path string) error {
 		if len(files) == 0 {
 			continue
 		}
-		same, err := sameRows(ctx, conn, m.SQLColumns(), "(SELECT "+martColumns(m)+" FROM w.mart."+schema.Quote(m.View)+")", readParquetSQL(files))
+		same, err := sameRows(ctx, w, m.SQLColumns(), "(SELECT "+martColumns(m)+" FROM w.mart."+schema.Quote(m.View)+")", readParquetSQL(files))
 		if err != nil {
 			return err
 		}
@@ -422,12 +441,18 @@ func (v *verifier) parquetFiles(t *schema.Table) (files []string) {
 }
 
 // sameRows compares the rows of two tables, views, questions or lists of files.
-func sameRows(ctx context.Context, conn *sql.Conn, columns, one, other string) (bool, error) {
+func sameRows(ctx context.Context, w *warehouse, columns, one, other string) (bool, error) {
 	var hashes [2]string
 	for i, from := range [...]string{one, other} {
 		q := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM " + from
-		if err := conn.QueryRowContext(ctx, q).Scan(&hashes[i]); err != nil {
-			return false, duckErr(q, err)
+		err := w.withRoom(ctx, func() error {
+			if err := w.conn.QueryRowContext(ctx, q).Scan(&hashes[i]); err != nil {
+				return duckErr(q, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return false, err
 		}
 	}
 	return hashes[0] == hashes[1], nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -83,11 +84,7 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 	if err != nil {
 		return err
 	}
-	pages, err := m.store.RawPages(day)
-	if err != nil {
-		return err
-	}
-	if len(pages) == 0 {
+	if len(m.store.Account().RawPages(day)) == 0 {
 		if damaged {
 			return fmt.Errorf("the stored file is damaged, and %w: %w", errNoReplies, load.ErrDamaged)
 		}
@@ -99,7 +96,7 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 		// Nobody knows any more when each row was first seen: not after this.
 		c.SeenAt = known.LastReadAt
 	}
-	rows, rounded, err := rowsOf(c, pages)
+	rows, rounded, err := rowsOf(c, m.store.RawPages(day))
 	if err == nil {
 		err = load.SortDay(rows)
 	}
@@ -132,18 +129,23 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 }
 
 // rowsOfReplies makes the rows of a day again from its stored replies.
-func rowsOfReplies(account string, day schema.Date, pages [][]byte) (*schema.SpendRows, error) {
+func rowsOfReplies(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 	rows, _, err := rowsOf(transform.SpendContext{Account: account, Day: day}, pages)
 	return rows, err
 }
 
-func rowsOf(c transform.SpendContext, pages [][]byte) (rows *schema.SpendRows, rounded int, err error) {
+func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *schema.SpendRows, rounded int, err error) {
 	rows = &schema.SpendRows{}
 	intern := transform.NewInterner()
-	for i, body := range pages {
+	number := 0
+	for body, err := range pages {
+		if err != nil {
+			return nil, 0, err
+		}
+		number++
 		page, err := extract.DecodeSpend(body)
 		if err != nil {
-			return nil, 0, fmt.Errorf("page %d: %w", i+1, err)
+			return nil, 0, fmt.Errorf("page %d: %w", number, err)
 		}
 		n, err := transform.AppendSpend(rows, page, c, intern)
 		if err != nil {
