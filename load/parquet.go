@@ -41,7 +41,7 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 		parquet.Compression(&pageCodec{}),
 		parquet.CreatedBy("spendsync", "1", ""),
 		parquet.KeyValueMetadata("spendsync.table", t.FullName()),
-		parquet.KeyValueMetadata("spendsync.schema_version", fmt.Sprint(schema.Version)),
+		parquet.KeyValueMetadata("spendsync.schema_version", fmt.Sprint(schema.FilesVersion)),
 		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
 		parquet.DictionaryMaxBytes(1 << 20),
 	}

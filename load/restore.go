@@ -110,7 +110,7 @@ func (n *generation) openPublished(ctx context.Context) (*sql.Conn, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	if n.base.SchemaVersion < schema.FilesSince {
+	if n.base.SchemaVersion < schema.FilesVersion {
 		s.opts.Log.Warn("warehouse.duckdb is of an older schema; nothing is restored from it", "schema", n.base.SchemaVersion)
 		return nil, nil, nil
 	}

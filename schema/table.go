@@ -12,16 +12,15 @@ import (
 )
 
 // Version is the version of the tables as a whole. A store written by a newer
-// version is refused, not guessed at. Version 2 brought mart.campaign_spend; the tables
-// that have files are those of version 1.
+// version is refused, not guessed at. Version 2 brought mart.campaign_spend.
 const Version = 2
 
-// SumsSince is the first version that has tables which are [Summed]. FilesSince is the
-// first in which the tables that have files have all their columns of today.
-const (
-	SumsSince  = 2
-	FilesSince = 1
-)
+// FilesVersion is the version in which the tables that have files were last altered, and
+// what such a file says of itself: equal rows give an equal file as long as it stands.
+const FilesVersion = 1
+
+// SumsSince is the first version that has tables which are [Summed].
+const SumsSince = 2
 
 // Column is one column of a table.
 type Column struct {

@@ -201,17 +201,18 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 	}
 }
 
-// TestOldStores_GiveBackADay: the DuckDB file of an older version still has the rows of
-// a Parquet file that is damaged.
-func TestOldStores_GiveBackADay(t *testing.T) {
+// TestOldStores_GiveBackFiles: the DuckDB file of an older version still has the rows of
+// Parquet files that are damaged, a day's and one that is proven by its bytes alone.
+func TestOldStores_GiveBackFiles(t *testing.T) {
 	w := newWorld(t, oldAccount)
 	unpackStore(t, filepath.Join(storesDir, "v1-2.tar.zst"), w.dir)
 	w.now = func() time.Time { return oldNow.Add(2 * time.Hour) }
 	w.service.SetNow(w.now())
 	spend := w.ask("FROM spend_daily ORDER BY ALL")
 	w.spoil(fmt.Sprintf("parquet/spend_daily/account=acme/day=%s/data.parquet", w.today()-5), flipped)
+	w.spoil("parquet/calendar/account=acme/data.parquet", flipped)
 	if code, _, last := w.run("verify"); code != exitDamaged {
-		t.Errorf("verify of a damaged day: exit %d: %s", code, last)
+		t.Errorf("verify of damaged files: exit %d: %s", code, last)
 	}
 	w.must("rebuild")
 	w.must("verify")
