@@ -122,7 +122,7 @@ type Reading struct {
 type Merged struct {
 	// Changes are the restatements: where the day was over when it was last read, every
 	// difference in the numbers is one.
-	Changes []schema.SpendChange
+	Changes *DayChanges
 	Diff    DayDiff
 	// Stale have the keys of the stored rows that are no longer right: that are updated
 	// or gone. It is nil where they are many, or there was nothing stored.
@@ -138,7 +138,10 @@ const fewStale = 8
 // with the run that wrote them, and others keep the time they were first seen. After an
 // error they are neither.
 func MergeDay(stored iter.Seq2[[]schema.Spend, error], read *schema.SpendRows, by Reading) (Merged, error) {
-	m := merger{Merged: Merged{Stale: []schema.Spend{}}, by: by, read: read, stamps: read.Restamp()}
+	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
+	if by.WasOver {
+		m.Changes = &DayChanges{by: by, read: read, gone: &schema.SpendRows{}}
+	}
 	m.turn(0)
 	for batch, err := range stored {
 		if err != nil {
@@ -165,7 +168,6 @@ func MergeDay(stored iter.Seq2[[]schema.Spend, error], read *schema.SpendRows, b
 // merger takes the stored rows in, one by one.
 type merger struct {
 	Merged
-	by     Reading
 	read   *schema.SpendRows
 	stamps *schema.Restamp
 	next   int          // row as read that is to be compared
@@ -193,14 +195,16 @@ func (m *merger) take(was *schema.Spend) {
 		for _, s := range []*string{&gone.AccountID, &gone.CampaignID, &gone.CreativeID, &gone.SourceID, &gone.CampaignName, &gone.RunID} {
 			*s = strings.Clone(*s)
 		}
-		m.note(schema.OpDelete, &gone, nil)
+		if m.Changes != nil {
+			m.Changes.deleted(&gone)
+		}
 		m.stale(&gone)
 		return
 	}
 	stamp := schema.SpendStamp{FirstSeenAt: was.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID}
 	same := sameNumbers(was, &m.is)
-	if !same {
-		m.note(schema.OpUpdate, was, &m.is)
+	if !same && m.Changes != nil {
+		m.Changes.updated(m.next, was)
 	}
 	if same && was.CampaignName == m.is.CampaignName {
 		if m.run != was.RunID {
@@ -219,15 +223,11 @@ func (m *merger) take(was *schema.Spend) {
 // inserted takes in the row as read, which is not stored.
 func (m *merger) inserted() {
 	m.Diff.Inserted++
-	m.note(schema.OpInsert, nil, &m.is)
+	if m.Changes != nil {
+		m.Changes.inserted(m.next)
+	}
 	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.is.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID})
 	m.turn(m.next + 1)
-}
-
-func (m *merger) note(op string, was, is *schema.Spend) {
-	if m.by.WasOver {
-		m.Changes = append(m.Changes, change(op, was, is, m.by))
-	}
 }
 
 func (m *merger) stale(r *schema.Spend) {
@@ -241,26 +241,4 @@ func (m *merger) stale(r *schema.Spend) {
 
 func sameNumbers(a, b *schema.Spend) bool {
 	return a.Spend == b.Spend && a.Clicks == b.Clicks && a.Impressions == b.Impressions && a.Conversions == b.Conversions
-}
-
-// change is a line of spend_change. Its texts are those of is where there is one.
-func change(op string, was, is *schema.Spend, by Reading) schema.SpendChange {
-	key := is
-	if key == nil {
-		key = was
-	}
-	c := schema.SpendChange{
-		AccountID: key.AccountID, ReportDate: key.ReportDate, CampaignID: key.CampaignID,
-		// It outlives the day's rows, and would keep the sources of many in memory.
-		CreativeID: key.CreativeID, SourceID: strings.Clone(key.SourceID), SeenAt: by.At, Op: op, RunID: by.RunID,
-	}
-	if was != nil {
-		c.OldSpend, c.OldClicks = schema.Some(was.Spend), was.Clicks
-		c.OldImpressions, c.OldConversions = was.Impressions, was.Conversions
-	}
-	if is != nil {
-		c.NewSpend, c.NewClicks = schema.Some(is.Spend), is.Clicks
-		c.NewImpressions, c.NewConversions = is.Impressions, is.Conversions
-	}
-	return c
 }

@@ -118,7 +118,7 @@ func TestMergeDay(t *testing.T) {
 				stale = strings.Join(sources, " ")
 			}
 			changes := ""
-			for _, ch := range m.Changes {
+			for ch := range m.Changes.All() {
 				changes += ch.Op + " "
 				if ch.SourceID == "" {
 					t.Errorf("%s, by %d: a change kept a text that was only lent: %+v", name, size, ch)

@@ -250,38 +250,6 @@ func (n *generation) addDays() {
 	}
 }
 
-// addChanges appends the restatements to the files of the days of seeing.
-func (n *generation) addChanges() error {
-	s, t := n.g.store, schema.SpendChanges
-	bySeen := map[schema.Date][]schema.SpendChange{}
-	for _, c := range n.g.changes {
-		seen := schema.DateOf(c.SeenAt.Time())
-		bySeen[seen] = append(bySeen[seen], c)
-	}
-	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
-		path := partPath(t.Table, s.account, seen)
-		rows := bySeen[seen]
-		if info := n.acc.Files[path]; info != nil {
-			old, err := readPart(n, path, info, t)
-			if err != nil {
-				return err
-			}
-			rows = slices.Concat(old, rows)
-		}
-		slices.SortFunc(rows, compareChanges)
-		info, err := n.g.putPart(path, t.Table, one(t, rows))
-		if err != nil {
-			return err
-		}
-		info.Day = seen
-		n.put(path, info)
-		n.loads = append(n.loads, tableLoad{
-			table: t.Table, drop: partCondition(t.Table, s.account, seen) + " AND " + n.g.ownRows(), files: []string{n.g.staged(path)}, only: n.g.ownRows(),
-		})
-	}
-	return nil
-}
-
 // addCalendar adds the years that the stored days have come to need.
 func (n *generation) addCalendar() error {
 	s, t := n.g.store, schema.Calendar
@@ -337,7 +305,7 @@ func (n *generation) addLedger(p Publication, troubles []error) error {
 	now := s.opts.Now()
 	o := Outlook{
 		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, now),
-		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: len(n.g.changes), Troubles: troubles, Restored: n.restored,
+		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: n.g.restatements(), Troubles: troubles, Restored: n.restored,
 	}
 	n.acc.Mourned = append(n.acc.Mourned, o.NewlyLost...)
 	run := p.Run(o)
@@ -381,18 +349,6 @@ func (n *generation) commit(ctx context.Context) error {
 		r.Base = n.base.Generation
 	}
 	return n.g.commit(r)
-}
-
-func compareChanges(a, b schema.SpendChange) int {
-	if a.ReportDate != b.ReportDate {
-		return int(a.ReportDate - b.ReportDate)
-	}
-	ka := schema.Spend{CampaignID: a.CampaignID, CreativeID: a.CreativeID, SourceID: a.SourceID}
-	kb := schema.Spend{CampaignID: b.CampaignID, CreativeID: b.CreativeID, SourceID: b.SourceID}
-	if c := compareKeys(&ka, &kb); c != 0 {
-		return c
-	}
-	return a.SeenAt.Time().Compare(b.SeenAt.Time())
 }
 
 // bloat is how much larger than a fresh one the DuckDB file may grow before it

@@ -138,11 +138,11 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 		return err
 	}
 	defer rec.Release()
-	batches := slices.Values([]arrow.Record{rec})
-	if t == schema.SpendDaily.Table {
-		batches = batchesOf(rec)
+	info, err := n.g.putPart(d.Path, t, batchesOf(rec))
+	if err == nil && info.SHA256 != was.SHA256 && t != schema.SpendDaily.Table {
+		// Other tables are written whole, unless they are large.
+		info, err = n.g.putPart(d.Path, t, slices.Values([]arrow.Record{rec}))
 	}
-	info, err := n.g.putPart(d.Path, t, batches)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,6 @@ type Staged struct {
 
 	mu      sync.Mutex
 	days    map[schema.Date]*stagedDay
-	changes []schema.SpendChange
 	tables  map[string]*stagedTable // of the settings, by name
 	learned map[string]schema.Date  // campaigns whose past became known, with its first day
 	pinned  string
@@ -49,6 +48,9 @@ type stagedDay struct {
 	few    bool                 // only a few rows are other than those that are stored
 	stale  string               // the private file with the keys of the stored rows that go; empty: none
 	proven *ProvenDay
+
+	changes *FileInfo      // the private file of its restatements; nil: there are none
+	seenAt  schema.Instant // when those were seen
 }
 
 // ProvenDay is what a run learnt of one day.
@@ -61,7 +63,7 @@ type ProvenDay struct {
 	Rounded int // amounts that had more than six decimals
 	// Records are the rows to store, in key order; nil: the day is as stored.
 	Records iter.Seq[arrow.Record]
-	Changes []schema.SpendChange
+	Changes *DayChanges
 	// Stale have the keys of the stored rows that go. Beside them all that is new are
 	// the rows of this run. It is nil where all stored rows go.
 	Stale []schema.Spend
@@ -175,10 +177,12 @@ func (g *Staged) PutDay(ctx context.Context, p ProvenDay) error {
 		if err := g.putStale(day, p); err != nil {
 			return fmt.Errorf("spend %s: %w", p.Day, err)
 		}
+		if err := g.putChanges(day, p); err != nil {
+			return fmt.Errorf("restatements of %s: %w", p.Day, err)
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.changes = append(g.changes, p.Changes...)
 	// The rows are on disk: a run holds the days that it is reading, not those that
 	// it has read.
 	p.Records, p.Changes, p.Stale = nil, nil, nil
