@@ -33,7 +33,7 @@ func TestRun_MeasuresAndPrintsAll(t *testing.T) {
 	const figures = ` +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{2} +[0-9]+`
 	for _, name := range []string{
 		download, decodeOnly, decodeStrict, duckdbAlone, firstLoad, unchanged, restated, nothingToDo,
-		rebuildAlone, replayAlone, verifyAlone, firstSettings, unchangedSettings,
+		rebuildAlone, replayAlone, verifyAlone, allRestated, firstSettings, unchangedSettings,
 	} {
 		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + figures).MatchString(out.String()) {
 			t.Errorf("no figures of %q", name)

@@ -10,7 +10,8 @@
 // strict one, and spendsync: the first load, the same again with every day read
 // again and unchanged, then with the rows of a creative restated, about 1 % of all, and with
 // nothing to do; then single stages: the DuckDB file from Parquet, the rows from
-// stored replies, the whole store verified. -rows names the sizes of the report;
+// stored replies, the whole store verified; and at last the most that a service can do
+// to it, all rows with spend restated. -rows names the sizes of the report;
 // each is measured by itself, and of two of which one is about ten times the other
 // it shows what that costs.
 //

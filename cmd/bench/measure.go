@@ -19,6 +19,7 @@ const (
 	firstLoad    = "first load"
 	unchanged    = "all read again, unchanged"
 	restated     = "all read again, 1 % restated"
+	allRestated  = "all read again, all restated"
 	nothingToDo  = "nothing to do"
 	rebuildAlone = "DuckDB file from Parquet (rebuild)"
 	replayAlone  = "rows from stored replies (replay)"

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -124,14 +125,22 @@ func (s *service) isCloser(creative string, rows, were int) bool {
 	return off(rows) < off(were) || off(rows) == off(were) && creative < s.creative
 }
 
-// restate changes one creative's numbers on every day.
-func (s *service) restate(ctx context.Context) error {
+// restateCreative changes one creative's numbers on every day.
+func (s *service) restateCreative(ctx context.Context) error {
 	if s.creative == "" {
 		return fmt.Errorf("no creative has spent anything")
 	}
+	return s.restate(ctx, map[string]any{"creative_id": s.creative})
+}
+
+// restateAll changes the numbers of all rows that have spent something.
+func (s *service) restateAll(ctx context.Context) error { return s.restate(ctx, map[string]any{}) }
+
+func (s *service) restate(ctx context.Context, which map[string]any) error {
 	today := schema.DateOf(time.Now())
 	for d := today - schema.ReachDays; d < today; d++ {
-		restatement := map[string]any{"day": d.String(), "kind": "multiply", "percent": 101, "creative_id": s.creative}
+		restatement := map[string]any{"day": d.String(), "kind": "multiply", "percent": 101}
+		maps.Copy(restatement, which)
 		if err := s.order(ctx, http.MethodPost, "/restate", restatement, nil); err != nil {
 			return fmt.Errorf("restating %s: %w", d, err)
 		}
