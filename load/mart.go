@@ -190,17 +190,7 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, re
 	path := partPath(m.Table, account, part)
 	acc := n.next.Accounts[account]
 	old := acc.Files[path]
-	var unread error
-	info, err := n.g.putPart(path, m.Table, func(yield func(arrow.Record) bool) {
-		for rec, err := range recs {
-			if unread = err; err != nil || !yield(rec) {
-				return
-			}
-		}
-	})
-	if err == nil {
-		err = unread
-	}
+	info, err := n.g.putAnswer(path, m.Table, recs)
 	if err != nil {
 		return err
 	}

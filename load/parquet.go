@@ -97,21 +97,6 @@ var pageEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 // package transform cuts them so.
 const recordRows = 4_096
 
-// batchesOf cuts a record as a day's rows are cut when they are written, so that
-// the same rows give the same row groups.
-func batchesOf(rec arrow.Record) iter.Seq[arrow.Record] {
-	return func(yield func(arrow.Record) bool) {
-		for from := int64(0); from == 0 || from < rec.NumRows(); from += recordRows {
-			part := rec.NewSlice(from, min(from+recordRows, rec.NumRows()))
-			more := yield(part)
-			part.Release()
-			if !more {
-				return
-			}
-		}
-	}
-}
-
 // writeColumn copies an Arrow column into a Parquet column, by batches.
 func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable bool, values []parquet.Value) error {
 	for from := 0; from < a.Len(); from += valuesPerBatch {

@@ -133,15 +133,15 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 	if t == nil {
 		return d.Damage
 	}
-	rec, err := wholeRecord(tableRecords(ctx, conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), partCondition(t, d.account, was.Day)))
-	if err != nil {
-		return err
-	}
-	defer rec.Release()
-	info, err := n.g.putPart(d.Path, t, batchesOf(rec))
+	recs := tableRecords(ctx, conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), partCondition(t, d.account, was.Day))
+	info, err := n.g.putAnswer(d.Path, t, recs)
 	if err == nil && info.SHA256 != was.SHA256 && t != schema.SpendDaily.Table {
-		// Other tables are written whole, unless they are large.
-		info, err = n.g.putPart(d.Path, t, slices.Values([]arrow.Record{rec}))
+		// Some tables are written as one record, which shows where they are large.
+		var rec arrow.Record
+		if rec, err = wholeRecord(recs); err == nil {
+			info, err = n.g.putPart(d.Path, t, slices.Values([]arrow.Record{rec}))
+			rec.Release()
+		}
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -217,6 +218,19 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 		return nil, err
 	}
 	return &FileInfo{Kind: KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}, nil
+}
+
+// putAnswer stages a file of records that may end with an error.
+func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Record, error]) (*FileInfo, error) {
+	var unread error
+	info, err := g.putPart(path, t, func(yield func(arrow.Record) bool) {
+		for rec, err := range recs {
+			if unread = err; err != nil || !yield(rec) {
+				return
+			}
+		}
+	})
+	return info, cmp.Or(err, unread)
 }
 
 // writeParquet writes one Parquet file. That takes processors and memory, and waits for
