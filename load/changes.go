@@ -3,7 +3,9 @@ package load
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -168,9 +170,8 @@ func (n *generation) addChanges() error {
 			bySeen[seen] = append(bySeen[seen], d)
 		}
 	}
-	for seen, days := range bySeen {
-		slices.Sort(days)
-		if err := n.addChangesOf(seen, days); err != nil {
+	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
+		if err := n.addChangesOf(seen, slices.Sorted(slices.Values(bySeen[seen]))); err != nil {
 			return err
 		}
 	}
@@ -182,13 +183,21 @@ func (n *generation) addChanges() error {
 func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	s, t := n.g.store, schema.SpendChanges
 	path := partPath(t.Table, s.account, seen)
+	old, lines := n.acc.Files[path], int64(0)
+	if old != nil {
+		lines = old.Rows
+	}
+	for _, d := range days {
+		lines += n.g.days[d].changes.Rows
+	}
 	var unreadWas, unreadIs error
 	was := func(yield func(schema.SpendChange) bool) {
-		if info := n.acc.Files[path]; info != nil {
-			dir, name := n.whereIs(path)
-			if unreadWas = s.opts.disk.checkBytes(dir, name, info); unreadWas == nil {
-				_, unreadWas = eachChange(s.opts.disk, filepath.Join(dir, name), yield)
-			}
+		if old == nil {
+			return
+		}
+		dir, name := n.whereIs(path)
+		if unreadWas = s.opts.disk.checkBytes(dir, name, old); unreadWas == nil {
+			_, unreadWas = eachChange(s.opts.disk, filepath.Join(dir, name), yield)
 		}
 	}
 	is := func(yield func(schema.SpendChange) bool) {
@@ -204,6 +213,9 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	info, err := n.g.putPart(into, t.Table, changeRecords(mergeChanges(was, is)))
 	if err := errors.Join(unreadWas, unreadIs, err); err != nil {
 		return err
+	}
+	if info.Rows != lines {
+		return fmt.Errorf("restatements seen on %s: %d lines were written of %d: %w", seen, info.Rows, lines, ErrDamaged)
 	}
 	if into != path {
 		if err := s.opts.disk.Rename(n.g.staged(into), n.g.staged(path)); err != nil {
