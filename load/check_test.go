@@ -150,6 +150,29 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 	}
 }
 
+// TestWarehouse_NeedsNoRoomOnDisk: who only looks may do so on a volume that takes nothing.
+// DuckDB is given more memory before it is to put rows aside there; who builds needs the
+// disk anyway.
+func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
+	for spared, want := range map[bool]int{true: 3, false: 1} {
+		o := sceneOptions(disk{lazyFiles{}}).filled()
+		o.dir, o.DuckDBShares, o.DuckDBMemory = t.TempDir(), []string{"8MiB", "9MiB"}, "1GiB"
+		w, err := startWarehouse(t.Context(), filepath.Join(o.dir, warehouseName), o.dir, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.spared = spared
+		tries := 0
+		full := func() error {
+			tries++
+			return duckErr("SELECT", &duckdb.Error{Type: duckdb.ErrorTypeIO, Msg: `IO Error: Failed to create directory "w.tmp": Read-only file system`})
+		}
+		if err := w.stop(w.withRoom(t.Context(), full)); !errors.Is(err, ErrStorage) || tries != want {
+			t.Errorf("spared %t: %d tries and %v, want %d", spared, tries, err, want)
+		}
+	}
+}
+
 // TestUnread_TellsTheDiskFromDamage: a disk that has no room for what DuckDB would put
 // there says nothing of the file.
 func TestUnread_TellsTheDiskFromDamage(t *testing.T) {
