@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -141,9 +140,11 @@ func changeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
 // there: a run holds those of the days that it is reading.
 func (g *Staged) putChanges(day *stagedDay, p ProvenDay) (err error) {
 	day.changes = nil
-	if p.Changes.Len() > 0 {
-		day.seenAt = p.Changes.by.At
-		day.changes, err = g.putPart(changesPath(p.Day), schema.SpendChanges.Table, changeRecords(p.Changes.All()))
+	if p.Changes.Len() == 0 {
+		return nil
+	}
+	if day.changes, err = g.putPart(changesPath(p.Day), schema.SpendChanges.Table, changeRecords(p.Changes.All())); err == nil {
+		day.changes.Day = schema.DateOf(p.Changes.by.At.Time())
 	}
 	return err
 }
@@ -166,8 +167,7 @@ func (n *generation) addChanges() error {
 	bySeen := map[schema.Date][]schema.Date{}
 	for d, day := range n.g.days {
 		if day.proven != nil && day.changes != nil {
-			seen := schema.DateOf(day.seenAt.Time())
-			bySeen[seen] = append(bySeen[seen], d)
+			bySeen[day.changes.Day] = append(bySeen[day.changes.Day], d)
 		}
 	}
 	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
@@ -183,35 +183,23 @@ func (n *generation) addChanges() error {
 func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	s, t := n.g.store, schema.SpendChanges
 	path := partPath(t.Table, s.account, seen)
-	old, lines := n.acc.Files[path], int64(0)
-	if old != nil {
-		lines = old.Rows
+	var was, is []iter.Seq2[[]schema.SpendChange, error]
+	lines := int64(0)
+	if old := n.acc.Files[path]; old != nil {
+		dir, name := n.whereIs(path)
+		was, lines = append(was, publishedBatches(s.opts.disk, dir, name, old, t)), old.Rows
 	}
 	for _, d := range days {
+		is = append(is, readBatches(s.opts.disk, n.g.staged(changesPath(d)), t))
 		lines += n.g.days[d].changes.Rows
-	}
-	var unreadWas, unreadIs error
-	was := func(yield func(schema.SpendChange) bool) {
-		if old == nil {
-			return
-		}
-		dir, name := n.whereIs(path)
-		if unreadWas = s.opts.disk.checkBytes(dir, name, old); unreadWas == nil {
-			_, unreadWas = eachChange(s.opts.disk, filepath.Join(dir, name), yield)
-		}
-	}
-	is := func(yield func(schema.SpendChange) bool) {
-		more := true
-		for i := 0; i < len(days) && more && unreadIs == nil; i++ {
-			more, unreadIs = eachChange(s.opts.disk, n.g.staged(changesPath(days[i])), yield)
-		}
 	}
 	into := path
 	if n.isStaged(path) {
 		into = "again/" + path // it is being read
 	}
-	info, err := n.g.putPart(into, t.Table, changeRecords(mergeChanges(was, is)))
-	if err := errors.Join(unreadWas, unreadIs, err); err != nil {
+	var unread error
+	info, err := n.g.putPart(into, t.Table, changeRecords(mergeChanges(linesOf(was, &unread), linesOf(is, &unread))))
+	if err := errors.Join(unread, err); err != nil {
 		return err
 	}
 	if info.Rows != lines {
@@ -230,19 +218,23 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	return nil
 }
 
-// eachChange hands on the lines of a file until there are no more or none are wanted.
-func eachChange(d disk, path string, yield func(schema.SpendChange) bool) (more bool, err error) {
-	for batch, err := range readBatches(d, path, schema.SpendChanges) {
-		if err != nil {
-			return false, err
-		}
-		for _, l := range batch {
-			if !yield(l) {
-				return false, nil
+// linesOf are the lines of files, one after the other, as far as they can be read.
+func linesOf(files []iter.Seq2[[]schema.SpendChange, error], unread *error) iter.Seq[schema.SpendChange] {
+	return func(yield func(schema.SpendChange) bool) {
+		for _, file := range files {
+			for batch, err := range file {
+				if err != nil {
+					*unread = err
+					return
+				}
+				for _, l := range batch {
+					if !yield(l) {
+						return
+					}
+				}
 			}
 		}
 	}
-	return true, nil
 }
 
 // mergeChanges makes one sorted sequence of two.

@@ -50,8 +50,7 @@ type stagedDay struct {
 	stale  string               // the private file with the keys of the stored rows that go; empty: none
 	proven *ProvenDay
 
-	changes *FileInfo      // the private file of its restatements; nil: there are none
-	seenAt  schema.Instant // when those were seen
+	changes *FileInfo // the private file of its restatements, with the day of seeing; nil: there are none
 }
 
 // ProvenDay is what a run learnt of one day.

@@ -262,11 +262,18 @@ func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 		if info == nil {
 			return
 		}
-		if err := s.opts.disk.checkBytes(s.dir, path, info); err != nil {
+		publishedBatches(s.opts.disk, s.dir, path, info, schema.SpendDaily)(yield)
+	}
+}
+
+// publishedBatches is readBatches of a published file, after checking its bytes.
+func publishedBatches[R any](disk disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R, error] {
+	return func(yield func([]R, error) bool) {
+		if err := disk.checkBytes(dir, path, info); err != nil {
 			yield(nil, err)
 			return
 		}
-		readBatches(s.opts.disk, filepath.Join(s.dir, path), schema.SpendDaily)(yield)
+		readBatches(disk, filepath.Join(dir, path), t)(yield)
 	}
 }
 
