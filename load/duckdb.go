@@ -57,7 +57,7 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 		settings = append(settings, fmt.Sprintf("SET threads = %d", o.DuckDBThreads))
 	}
 	if o.attach != "" {
-		settings = append(settings, "ATTACH "+schema.QuoteText(o.attach)+" AS w (READ_ONLY)", "USE w")
+		settings = append(settings, attachToRead(o.attach)...)
 	}
 	settings = append(settings, "SET enable_external_access = false")
 	if !o.moreLater {
@@ -73,6 +73,12 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 // smallFile is how many bytes of a DuckDB file one processor answers from sooner than
 // several that wait for each other.
 const smallFile = 64 << 20
+
+// attachToRead opens a finished DuckDB file under the name w. A view finds its tables only
+// in the database that is in use.
+func attachToRead(path string) (statements []string) {
+	return []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}
+}
 
 // execAll runs statements in order and stops at the first error. Every error
 // counts: a COMMIT after a failed statement reports success and rolls back.

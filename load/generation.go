@@ -187,7 +187,12 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			loads = append(loads, tableLoad{table: t, files: files[t.Name]})
 		}
 	}
-	return append(loads, tableLoad{table: schema.CampaignSpends.Table, sums: schema.CampaignSpendSQL("true")}), nil
+	return append(loads, campaignSums("true")), nil
+}
+
+// campaignSums makes the sums of the rows of a condition anew.
+func campaignSums(where string) tableLoad {
+	return tableLoad{table: schema.CampaignSpends.Table, drop: where, sums: schema.CampaignSpendSQL(where)}
 }
 
 // coverageLoad makes ops.day_coverage, which the views ask, of all accounts.

@@ -245,8 +245,7 @@ func (n *generation) addDays() {
 		n.loads = append(n.loads, some)
 	}
 	if len(n.changed) > 0 {
-		days := daysSQL(account, "report_date", n.changed)
-		n.loads = append(n.loads, tableLoad{table: schema.CampaignSpends.Table, drop: days, sums: schema.CampaignSpendSQL(days)})
+		n.loads = append(n.loads, campaignSums(daysSQL(account, "report_date", n.changed)))
 	}
 }
 

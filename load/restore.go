@@ -118,7 +118,7 @@ func (n *generation) openPublished(ctx context.Context) (*sql.Conn, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := execAll(ctx, conn, []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}); err != nil {
+	if err := execAll(ctx, conn, attachToRead(path)); err != nil {
 		return nil, nil, errors.Join(err, stop())
 	}
 	return conn, stop, nil

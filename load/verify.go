@@ -394,22 +394,16 @@ func (v *verifier) compareRows(ctx context.Context, w *warehouse) error {
 		if len(files) == 0 {
 			continue // its rows were counted
 		}
-		same, err := sameRows(ctx, w, columns, "w."+t.SQLName(), readParquetSQL(files))
-		if err != nil {
+		otherwise := damaged(warehouseName, mendRebuild, "%s holds other rows than its Parquet files", t.FullName())
+		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), readParquetSQL(files), otherwise); err != nil {
 			return err
-		}
-		if !same {
-			return damaged(warehouseName, mendRebuild, "%s holds other rows than its Parquet files", t.FullName())
 		}
 	}
 	if v.manifest.SchemaVersion >= schema.SumsSince {
 		t := schema.CampaignSpends.Table
-		same, err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")")
-		if err != nil {
+		otherwise := damaged(warehouseName, mendRebuild, "%s holds other rows than spend_daily adds up to", t.FullName())
+		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")", otherwise); err != nil {
 			return err
-		}
-		if !same {
-			return damaged(warehouseName, mendRebuild, "%s holds other rows than spend_daily adds up to", t.FullName())
 		}
 	}
 	for _, m := range schema.Marts {
@@ -417,12 +411,10 @@ func (v *verifier) compareRows(ctx context.Context, w *warehouse) error {
 		if len(files) == 0 {
 			continue
 		}
-		same, err := sameRows(ctx, w, m.SQLColumns(), "(SELECT "+martColumns(m)+" FROM w.mart."+schema.Quote(m.View)+")", readParquetSQL(files))
-		if err != nil {
+		otherwise := damaged("parquet/"+m.Name, mendRebuild, "its files hold other rows than the view mart.%s", m.View)
+		view := "(SELECT " + martColumns(m) + " FROM w.mart." + schema.Quote(m.View) + ")"
+		if err := sameRows(ctx, w, m.SQLColumns(), view, readParquetSQL(files), otherwise); err != nil {
 			return err
-		}
-		if !same {
-			return damaged("parquet/"+m.Name, mendRebuild, "its files hold other rows than the view mart.%s", m.View)
 		}
 	}
 	return nil
@@ -440,8 +432,9 @@ func (v *verifier) parquetFiles(t *schema.Table) (files []string) {
 	return files
 }
 
-// sameRows compares the rows of two tables, views, questions or lists of files.
-func sameRows(ctx context.Context, w *warehouse, columns, one, other string) (bool, error) {
+// sameRows compares the rows of two tables, views, questions or lists of files, and
+// returns the damage otherwise where they differ.
+func sameRows(ctx context.Context, w *warehouse, columns, one, other string, otherwise *Damage) error {
 	var hashes [2]string
 	for i, from := range [...]string{one, other} {
 		q := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM " + from
@@ -452,8 +445,11 @@ func sameRows(ctx context.Context, w *warehouse, columns, one, other string) (bo
 			return nil
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return hashes[0] == hashes[1], nil
+	if hashes[0] != hashes[1] {
+		return otherwise
+	}
+	return nil
 }
