@@ -1,0 +1,138 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime/debug"
+
+	"spendsync/schema"
+)
+
+// warehouse checks the DuckDB file: its bytes, its counts and sums, and that it
+// holds the same rows as the Parquet files.
+func (v *verifier) warehouse(ctx context.Context) error {
+	w := v.manifest.Warehouse
+	path := filepath.Join(v.dir, warehouseName)
+	sha, size, err := v.opts.disk.hashFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return v.found(damaged(warehouseName, mendRebuild, "it is missing"))
+	case err != nil:
+		return err
+	case size != w.Bytes || sha != w.SHA256:
+		return v.found(damaged(warehouseName, mendRebuild, "its bytes are not those that were published"))
+	}
+	v.whole = true
+	if wal, err := v.opts.disk.exists(path + ".wal"); wal || err != nil {
+		if err != nil {
+			return err
+		}
+		err := v.found(damaged(warehouseName+".wal", "the next sync moves it aside", "somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
+		if err != nil {
+			return err
+		}
+	}
+	if len(v.report.Damages) > 0 {
+		// The comparison would only say the same again.
+		return nil
+	}
+	// A pod's limit counts what reading the files took, too.
+	debug.FreeOSMemory()
+	return v.found(v.content(ctx, path))
+}
+
+// content checks what the DuckDB file holds. It begins with little memory: of more, DuckDB
+// would make room for every block that it has once read.
+func (v *verifier) content(ctx context.Context, path string) (err error) {
+	w, err := startWarehouse(ctx, path, v.dir, v.opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = w.stop(err) }()
+	w.spared = true
+	if err := w.withRoom(ctx, func() error { return attachPublished(ctx, w.conn, path) }); err != nil {
+		return err
+	}
+	err = w.withRoom(ctx, func() error {
+		return checkContent(ctx, w.conn, warehouseCheck{manifest: v.manifest, keys: true})
+	})
+	if err != nil {
+		return err
+	}
+	return v.compareRows(ctx, w)
+}
+
+// compareRows compares a hash over all rows of each table with the same over its
+// Parquet files, or of what it is summed from. The hash is DuckDB's, added up, so no order
+// is needed.
+func (v *verifier) compareRows(ctx context.Context, w *warehouse) error {
+	for _, t := range schema.Tables {
+		files := v.parquetFiles(t)
+		columns := t.SQLColumns()
+		if h := framedTable(t.Name); h != nil {
+			columns = t.SQLColumns(h.unfollowed...)
+		}
+		if len(files) == 0 {
+			continue // its rows were counted
+		}
+		otherwise := damaged(warehouseName, mendRebuild, "%s holds other rows than its Parquet files", t.FullName())
+		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), readParquetSQL(files), otherwise); err != nil {
+			return err
+		}
+	}
+	if v.manifest.SchemaVersion >= schema.SumsSince {
+		t := schema.CampaignSpends.Table
+		otherwise := damaged(warehouseName, mendRebuild, "%s holds other rows than spend_daily adds up to", t.FullName())
+		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")", otherwise); err != nil {
+			return err
+		}
+	}
+	for _, m := range schema.Marts {
+		files := v.parquetFiles(m.Table)
+		if len(files) == 0 {
+			continue
+		}
+		otherwise := damaged("parquet/"+m.Name, mendRebuild, "its files hold other rows than the view mart.%s", m.View)
+		view := "(SELECT " + martColumns(m) + " FROM w.mart." + schema.Quote(m.View) + ")"
+		if err := sameRows(ctx, w, m.SQLColumns(), view, readParquetSQL(files), otherwise); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parquetFiles are the files of a table or mart, of all accounts.
+func (v *verifier) parquetFiles(t *schema.Table) (files []string) {
+	for _, a := range v.manifest.Accounts {
+		for p, f := range a.Files {
+			if f.Kind == KindParquet && f.Table == t.Name {
+				files = append(files, filepath.Join(v.dir, p))
+			}
+		}
+	}
+	return files
+}
+
+// sameRows compares the rows of two tables, views, questions or lists of files, and
+// returns the damage otherwise where they differ.
+func sameRows(ctx context.Context, w *warehouse, columns, one, other string, otherwise *Damage) error {
+	var hashes [2]string
+	for i, from := range [...]string{one, other} {
+		q := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM " + from
+		err := w.withRoom(ctx, func() error {
+			if err := w.conn.QueryRowContext(ctx, q).Scan(&hashes[i]); err != nil {
+				return duckErr(q, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if hashes[0] != hashes[1] {
+		return otherwise
+	}
+	return nil
+}
