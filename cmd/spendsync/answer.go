@@ -17,6 +17,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/term"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -359,11 +360,11 @@ func checkOut(out, dataDir string) error {
 		parent, err = filepath.Abs(parent)
 	}
 	if err != nil {
-		return usage("--out %s: %v", out, err)
+		return exit.Usagef("--out %s: %v", out, err)
 	}
 	if dir, err := filepath.EvalSymlinks(dataDir); err == nil {
 		if below, err := filepath.Rel(dir, parent); err == nil && filepath.IsLocal(below) {
-			return usage("--out %s: that is within %s, where only spendsync's own files are", out, dataDir)
+			return exit.Usagef("--out %s: that is within %s, where only spendsync's own files are", out, dataDir)
 		}
 	}
 	info, err := os.Stat(out)
@@ -371,9 +372,9 @@ func checkOut(out, dataDir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usage("--out %s: %v", out, err)
+		return exit.Usagef("--out %s: %v", out, err)
 	case !info.Mode().IsRegular():
-		return usage("--out %s is no file that could be replaced; write to stdout", out)
+		return exit.Usagef("--out %s is no file that could be replaced; write to stdout", out)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
 
@@ -52,7 +53,7 @@ func (n queryAnswer) writeTable(ctx context.Context, w *bufio.Writer) error {
 		}
 	}
 	if n.question.trap != "" {
-		fmt.Fprintf(w, "\n%s. Mind: %s\n", count(int(n.result.Count), "row"), n.question.trap)
+		fmt.Fprintf(w, "\n%s. Mind: %s\n", phrase.Count(int(n.result.Count), "row"), n.question.trap)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -88,7 +90,7 @@ func (c *checker) warn(check, do, format string, args ...any) {
 }
 
 func (c *checker) fail(code int, check, do, format string, args ...any) {
-	if c.code == exitOK {
+	if c.code == exit.OK {
 		c.code = code
 	}
 	c.lines = append(c.lines, checked{Check: check, State: checkFailed, Found: fmt.Sprintf(format, args...), Do: do})
@@ -98,11 +100,11 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 func (c *checker) failRead(check string, err error) {
 	switch {
 	case errors.Is(err, extract.ErrAuth):
-		c.fail(exitAuth, check, "check the user, the password or the key in the variables or files, and that they are of this service", "%s", oneLine(err.Error()))
+		c.fail(exit.Auth, check, "check the user, the password or the key in the variables or files, and that they are of this service", "%s", phrase.OneLine(err.Error()))
 	case errors.Is(err, extract.ErrUnavailable):
-		c.fail(exitUnreached, check, "check the address, DNS, the proxy and the network policy; if they are right, wait for the service", "%s", oneLine(err.Error()))
+		c.fail(exit.Unreachable, check, "check the address, DNS, the proxy and the network policy; if they are right, wait for the service", "%s", phrase.OneLine(err.Error()))
 	default:
-		c.fail(exitUsage, check, "check that the URL is the base of this service, without its last part", "%s", oneLine(err.Error()))
+		c.fail(exit.Usage, check, "check that the URL is the base of this service, without its last part", "%s", phrase.OneLine(err.Error()))
 	}
 }
 
@@ -134,7 +136,7 @@ func (c *checker) configuration(ctx context.Context) bool {
 	do := "correct what is named; see 'spendsync help config'"
 	a := c.app
 	if err := a.setUp(ctx); err != nil {
-		c.fail(exitUsage, name, do, "%s", oneLine(err.Error()))
+		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
 		return false
 	}
 	quick := *a.cfg
@@ -144,7 +146,7 @@ func (c *checker) configuration(ctx context.Context) bool {
 		c.api, err = quick.advertiserClient(a.log)
 	}
 	if err != nil {
-		c.fail(exitUsage, name, do, "%s", oneLine(err.Error()))
+		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
 		return false
 	}
 	if len(a.cfg.unknown) > 0 {
@@ -161,7 +163,7 @@ func (c *checker) timeZone() {
 	_, w := winter.Zone()
 	_, s := summer.Zone()
 	if w != -6*60*60 || s != -5*60*60 {
-		c.fail(exitUsage, "time zone", "use a binary that was built with its zone data", "in Chicago it is UTC%+d in January and UTC%+d in July", w/3600, s/3600)
+		c.fail(exit.Usage, "time zone", "use a binary that was built with its zone data", "in Chicago it is UTC%+d in January and UTC%+d in July", w/3600, s/3600)
 		return
 	}
 	c.ok("time zone", "today in Chicago is %s", schema.DateOf(c.now))
@@ -186,7 +188,7 @@ func (c *checker) store() *load.Account {
 	const name = "store"
 	dir, err := c.app.cfg.dataDir()
 	if err != nil {
-		c.fail(exitUsage, name, "choose another "+envPrefix+"DATA_DIR", "%v", err)
+		c.fail(exit.Usage, name, "choose another "+envPrefix+"DATA_DIR", "%v", err)
 		return nil
 	}
 	m, err := load.ReadManifest(dir)
@@ -195,16 +197,16 @@ func (c *checker) store() *load.Account {
 		c.ok(name, "%s: nothing is stored yet", dir)
 		return nil
 	case errors.Is(err, load.ErrNewer):
-		c.fail(exitUsage, name, exitInfo(exitNewer).do, "%s", oneLine(err.Error()))
+		c.fail(exit.Usage, name, exit.About(exit.Newer).Do, "%s", phrase.OneLine(err.Error()))
 		return nil
 	case errors.Is(err, load.ErrDamaged):
-		c.fail(exitUsage, name, exitInfo(exitDamaged).do, "%s", oneLine(err.Error()))
+		c.fail(exit.Usage, name, exit.About(exit.Damaged).Do, "%s", phrase.OneLine(err.Error()))
 		return nil
 	case err != nil:
-		c.fail(exitUsage, name, "mend the volume, or its permissions", "%s", oneLine(err.Error()))
+		c.fail(exit.Usage, name, "mend the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
 		return nil
 	}
-	c.ok(name, "%s: generation %d of %s", dir, m.Generation, count(len(m.Accounts), "account"))
+	c.ok(name, "%s: generation %d of %s", dir, m.Generation, phrase.Count(len(m.Accounts), "account"))
 	return m.Accounts[c.app.cfg.Account]
 }
 
@@ -221,7 +223,7 @@ func (c *checker) reportAnswers(ctx context.Context) (campaigns []string, answer
 		}
 		lines, err := transform.ReportCreatives(page)
 		if err != nil {
-			c.fail(exitUsage, name, "update spendsync: the report has changed", "%s", oneLine(err.Error()))
+			c.fail(exit.Usage, name, "update spendsync: the report has changed", "%s", phrase.OneLine(err.Error()))
 			return nil, false
 		}
 		for _, l := range lines {
@@ -247,7 +249,7 @@ func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
 	}
 	account, err := transform.AccountRef(me)
 	if err != nil {
-		c.fail(exitUsage, name, "check that the URL is the base of the advertiser API", "%s", oneLine(err.Error()))
+		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API", "%s", phrase.OneLine(err.Error()))
 		return ""
 	}
 	if strings.Trim(string(me.Fields["scope"]), `"`) == "write" {
@@ -256,7 +258,7 @@ func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
 		c.ok(name, "the key acts on %s", account)
 	}
 	if known != nil && known.Pinned != "" && known.Pinned != account {
-		c.fail(exitAuth, "same account", "use another "+envPrefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.app.cfg.Account, known.Pinned, account)
+		c.fail(exit.Auth, "same account", "use another "+envPrefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.app.cfg.Account, known.Pinned, account)
 		return ""
 	}
 	return account
@@ -281,7 +283,7 @@ func (c *checker) sameAccount(ctx context.Context, account string, campaigns []s
 	case len(campaigns) == 0:
 		c.warn(name, "check again when a campaign has run", "the report of the last 7 days has no campaign to compare by")
 	case found == 0:
-		c.fail(exitAuth, name, "use the key and the user of one and the same account", "the key of %s knows none of the report's campaigns %v", account, campaigns)
+		c.fail(exit.Auth, name, "use the key and the user of one and the same account", "the key of %s knows none of the report's campaigns %v", account, campaigns)
 	case found < len(campaigns):
 		c.warn(name, "none, if campaigns were deleted", "the API knows %d of the report's campaigns %v", found, campaigns)
 	default:
@@ -311,7 +313,7 @@ func (c *checker) clock() {
 	case !told:
 		c.warn(name, do, "the service tells no date to compare with")
 	case worst.Abs() >= skewTooMuch:
-		c.fail(exitUsage, name, do, "%s", found)
+		c.fail(exit.Usage, name, do, "%s", found)
 	case worst.Abs() >= skewNotice:
 		c.warn(name, do, "%s", found)
 	default:
@@ -330,23 +332,23 @@ func (c *checker) key() {
 			c.warn(name, do, "the service says: %s", warning)
 		}
 	case !at.After(c.now):
-		c.fail(exitAuth, name, do, "it expired at %s", at.Format(time.RFC3339))
+		c.fail(exit.Auth, name, do, "it expired at %s", at.Format(time.RFC3339))
 	case at.Sub(c.now) < keyNotice:
-		c.warn(name, do, "it expires at %s, in %s", at.Format(time.RFC3339), count(int(at.Sub(c.now).Hours()/24), "day"))
+		c.warn(name, do, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.now).Hours()/24), "day"))
 	default:
-		c.ok(name, "it expires at %s, in %s", at.Format(time.RFC3339), count(int(at.Sub(c.now).Hours()/24), "day"))
+		c.ok(name, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.now).Hours()/24), "day"))
 	}
 }
 
 // description compares the API's own description with what we rely on.
 func (c *checker) description(ctx context.Context) {
 	const name = "openapi.json"
-	if c.code == exitAuth || c.code == exitUnreached {
+	if c.code == exit.Auth || c.code == exit.Unreachable {
 		return
 	}
 	d, err := c.api.Description(ctx)
 	if err != nil {
-		c.warn(name, "nothing, as long as syncs succeed", "it cannot be read: %s", oneLine(err.Error()))
+		c.warn(name, "nothing, as long as syncs succeed", "it cannot be read: %s", phrase.OneLine(err.Error()))
 		return
 	}
 	drift := d.Drift()
@@ -372,18 +374,18 @@ func (c *checker) tell() error {
 	for _, l := range c.lines {
 		n[l.State]++
 	}
-	happened := fmt.Sprintf("%d checks: %d ok, %s, %d failed", len(c.lines), n[checkOK], count(n[checkWarning], "warning"), n[checkFailed])
+	happened := fmt.Sprintf("%d checks: %d ok, %s, %d failed", len(c.lines), n[checkOK], phrase.Count(n[checkWarning], "warning"), n[checkFailed])
 	switch {
-	case c.code != exitOK:
+	case c.code != exit.OK:
 	case a.cfg.jsonLogs(a.stderr):
-		a.log.Info(happened, "exit_code", exitOK)
+		a.log.Info(happened, "exit_code", exit.OK)
 		return nil
 	default:
 		fmt.Fprintln(a.stderr, "spendsync:", happened)
 		return nil
 	}
 	a.lastLine(slog.LevelError, happened, c.code)
-	return &outcome{code: c.code, happens: happened}
+	return &exit.Outcome{Code: c.code, Happens: happened}
 }
 
 func (c *checker) print() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
 
@@ -71,7 +72,7 @@ func TestCheck_FindsAllWell(t *testing.T) {
 	above := filepath.Dir(w.dir)
 	before := everything(t, above)
 	code, lines, last := w.check()
-	if code != exitOK || !strings.Contains(last, "0 failed") {
+	if code != exit.OK || !strings.Contains(last, "0 failed") {
 		t.Errorf("before the first sync: exit %d: %s", code, last)
 	}
 	if after := everything(t, above); after != before {
@@ -86,7 +87,7 @@ func TestCheck_FindsAllWell(t *testing.T) {
 
 	w.must("sync")
 	before, data := everything(t, above), w.hashes("")
-	if code, lines, last = w.check(); code != exitOK || lines["file system"].State != checkOK {
+	if code, lines, last = w.check(); code != exit.OK || lines["file system"].State != checkOK {
 		t.Errorf("after a sync: exit %d: %s, %+v", code, last, lines["file system"])
 	}
 	if after := everything(t, above); after != before {
@@ -113,12 +114,12 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 		state  string
 		says   string
 	}{
-		"a variable is missing":   {exitUsage, func(w *world) { delete(w.env, "REPORT_USER") }, "configuration", checkFailed, "SPENDSYNC_REPORT_USER is not set"},
-		"a variable is malformed": {exitUsage, func(w *world) { w.env["REREAD_AFTER"] = "soon" }, "configuration", checkFailed, "SPENDSYNC_REREAD_AFTER"},
-		"a variable is not ours":  {exitOK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", checkWarning, "SPENDSYNC_PAGESIZE"},
-		"wrong password":          {exitAuth, func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" }, "spend report", checkFailed, "Incorrect username or password"},
-		"wrong key":               {exitAuth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API", checkFailed, "401"},
-		"nobody listens": {exitUnreached, func(w *world) {
+		"a variable is missing":   {exit.Usage, func(w *world) { delete(w.env, "REPORT_USER") }, "configuration", checkFailed, "SPENDSYNC_REPORT_USER is not set"},
+		"a variable is malformed": {exit.Usage, func(w *world) { w.env["REREAD_AFTER"] = "soon" }, "configuration", checkFailed, "SPENDSYNC_REREAD_AFTER"},
+		"a variable is not ours":  {exit.OK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", checkWarning, "SPENDSYNC_PAGESIZE"},
+		"wrong password":          {exit.Auth, func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" }, "spend report", checkFailed, "Incorrect username or password"},
+		"wrong key":               {exit.Auth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API", checkFailed, "401"},
+		"nobody listens": {exit.Unreachable, func(w *world) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				w.t.Fatal(err)
@@ -126,19 +127,19 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			w.env["REPORT_URL"] = "http://" + l.Addr().String()
 			l.Close()
 		}, "spend report", checkFailed, "refused"},
-		"a wrong path":         {exitUsage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API", checkFailed, "404"},
-		"the key expires soon": {exitOK, nil, "key expiry", checkWarning, "in 4 days"},
-		"the key of another account": {exitAuth, func(w *world) {
+		"a wrong path":         {exit.Usage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API", checkFailed, "404"},
+		"the key expires soon": {exit.OK, nil, "key expiry", checkWarning, "in 4 days"},
+		"the key of another account": {exit.Auth, func(w *world) {
 			other := httptest.NewServer(adsim.New(adsim.Config{Campaigns: 3, RateLimit: -1, Seed: 99}))
 			w.t.Cleanup(other.Close)
 			w.env["ADVERTISER_URL"] = other.URL + adsim.APIPrefix
 		}, "same account", checkFailed, "knows none of the report's campaigns"},
-		"a file in the place of the folder": {exitUsage, func(w *world) {
+		"a file in the place of the folder": {exit.Usage, func(w *world) {
 			if err := os.WriteFile(w.dir, nil, 0o600); err != nil {
 				w.t.Fatal(err)
 			}
 		}, "data directory", checkFailed, "not a directory"},
-		"a run goes on": {exitOK, func(w *world) {
+		"a run goes on": {exit.OK, func(w *world) {
 			if err := os.MkdirAll(filepath.Join(w.dir, "locks"), 0o755); err != nil {
 				w.t.Fatal(err)
 			}

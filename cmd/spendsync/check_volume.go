@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
 )
 
@@ -26,7 +27,7 @@ func (c *checker) volume() {
 	}
 	at, err := existing(dir)
 	if err != nil {
-		c.fail(exitUsage, "data directory", "choose another "+envPrefix+"DATA_DIR", "%v", err)
+		c.fail(exit.Usage, "data directory", "choose another "+envPrefix+"DATA_DIR", "%v", err)
 		return
 	}
 	if !c.writable(dir, at) {
@@ -78,7 +79,7 @@ func (c *checker) writable(dir, at string) bool {
 	}
 	for _, path := range look {
 		if err := unix.Access(path, unix.W_OK|unix.X_OK|unix.R_OK); err != nil {
-			c.fail(exitUsage, name, "give user "+uidText()+" the right to write there (in a pod: fsGroup), and mount it read-write", "%s: %v", path, err)
+			c.fail(exit.Usage, name, "give user "+uidText()+" the right to write there (in a pod: fsGroup), and mount it read-write", "%s: %v", path, err)
 			return false
 		}
 	}
@@ -103,12 +104,12 @@ func (c *checker) oneFileSystem(dir, at string) {
 	}
 	root, err := deviceOf(dir)
 	if err != nil {
-		c.fail(exitUsage, name, "mend the volume", "%v", err)
+		c.fail(exit.Usage, name, "mend the volume", "%v", err)
 		return
 	}
 	for _, path := range folders(dir) {
 		if dev, err := deviceOf(path); err != nil || dev != root {
-			c.fail(exitUsage, name, "put the whole data directory on one file system: a run renames files from staging to their places", "%s is on another file system than %s", path, dir)
+			c.fail(exit.Usage, name, "put the whole data directory on one file system: a run renames files from staging to their places", "%s is on another file system than %s", path, dir)
 			return
 		}
 	}
@@ -128,7 +129,7 @@ func (c *checker) space(dir, at string) {
 	const name = "space"
 	var fs unix.Statfs_t
 	if err := unix.Statfs(at, &fs); err != nil {
-		c.fail(exitUsage, name, "mend the volume", "%s: %v", at, err)
+		c.fail(exit.Usage, name, "mend the volume", "%s: %v", at, err)
 		return
 	}
 	free := uint64(fs.Bavail) * uint64(fs.Bsize)
@@ -138,9 +139,9 @@ func (c *checker) space(dir, at string) {
 	}
 	switch do := "make the volume larger"; {
 	case free < need:
-		c.fail(exitUsage, name, do, "%s free, a generation may need %s", bytesText(free), bytesText(need))
+		c.fail(exit.Usage, name, do, "%s free, a generation may need %s", bytesText(free), bytesText(need))
 	case fs.Files > 0 && fs.Ffree < 1000:
-		c.fail(exitUsage, name, do, "%d inodes free; a first sync makes some hundred files", fs.Ffree)
+		c.fail(exit.Usage, name, do, "%d inodes free; a first sync makes some hundred files", fs.Ffree)
 	case free < 2*need:
 		c.warn(name, do, "%s free, a generation may need %s", bytesText(free), bytesText(need))
 	default:

@@ -2,6 +2,8 @@ package main
 
 import (
 	"time"
+
+	"spendsync/cmd/spendsync/exit"
 )
 
 // How far this machine's clock and the service's may differ. Behind, a clock does no
@@ -21,7 +23,7 @@ func (s *syncer) refuseClockAhead() error {
 	ours := s.app.now()
 	switch ahead := ours.Sub(theirs).Round(time.Second); {
 	case ahead > maxAhead:
-		return usage("this machine's clock is %v ahead of the service's, %s against %s: correct it, or days would count as over that go on",
+		return exit.Usagef("this machine's clock is %v ahead of the service's, %s against %s: correct it, or days would count as over that go on",
 			ahead, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339))
 	case ahead.Abs() > clockWarning:
 		s.app.log.Warn("this machine's clock and the service's differ", "ahead", ahead.String(), "ours", ours.UTC(), "theirs", theirs.UTC())

@@ -20,6 +20,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/sethvargo/go-envconfig"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/queries"
@@ -87,7 +88,7 @@ func readConfig(ctx context.Context, environ []string) (*config, error) {
 	env := ourVariables(environ)
 	c := &config{unknown: unknownVariables(env)}
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c, Lookuper: envconfig.MapLookuper(env)}); err != nil {
-		return nil, usage("%s", configError(err))
+		return nil, exit.Usagef("%s", configError(err))
 	}
 	return c, c.check()
 }
@@ -118,38 +119,38 @@ func (c *config) check() error {
 	oneOf := func(v string, allowed ...string) bool { return slices.Contains(allowed, v) }
 	switch {
 	case !load.AccountName.MatchString(c.Account):
-		return usage("%sACCOUNT=%q does not match %s", envPrefix, c.Account, load.AccountName)
+		return exit.Usagef("%sACCOUNT=%q does not match %s", envPrefix, c.Account, load.AccountName)
 	case strings.ContainsRune(c.DataDir, 0):
-		return usage("%sDATA_DIR holds a NUL", envPrefix)
+		return exit.Usagef("%sDATA_DIR holds a NUL", envPrefix)
 	case c.YoungDays < 0 || c.YoungDays > 33:
-		return usage("%sYOUNG_DAYS=%d is not between 0 and 33", envPrefix, c.YoungDays)
+		return exit.Usagef("%sYOUNG_DAYS=%d is not between 0 and 33", envPrefix, c.YoungDays)
 	case c.RereadAfter < 0:
-		return usage("%sREREAD_AFTER=%s is negative", envPrefix, c.RereadAfter)
+		return exit.Usagef("%sREREAD_AFTER=%s is negative", envPrefix, c.RereadAfter)
 	case c.PageSize < 1 || c.PageSize > 10000:
-		return usage("%sPAGE_SIZE=%d is not between 1 and 10000", envPrefix, c.PageSize)
+		return exit.Usagef("%sPAGE_SIZE=%d is not between 1 and 10000", envPrefix, c.PageSize)
 	case c.ReportConcurrency < 1 || c.ReportConcurrency > 64:
-		return usage("%sREPORT_CONCURRENCY=%d is not between 1 and 64", envPrefix, c.ReportConcurrency)
+		return exit.Usagef("%sREPORT_CONCURRENCY=%d is not between 1 and 64", envPrefix, c.ReportConcurrency)
 	case c.RequestsPerMinute < 1 || c.RequestsPerMinute > 120:
-		return usage("%sREQUESTS_PER_MINUTE=%d is not between 1 and 120", envPrefix, c.RequestsPerMinute)
+		return exit.Usagef("%sREQUESTS_PER_MINUTE=%d is not between 1 and 120", envPrefix, c.RequestsPerMinute)
 	case c.HTTPTimeout <= 0:
-		return usage("%sHTTP_TIMEOUT=%s is not positive", envPrefix, c.HTTPTimeout)
+		return exit.Usagef("%sHTTP_TIMEOUT=%s is not positive", envPrefix, c.HTTPTimeout)
 	case c.RetryBudget < 0:
-		return usage("%sRETRY_BUDGET=%s is negative", envPrefix, c.RetryBudget)
+		return exit.Usagef("%sRETRY_BUDGET=%s is negative", envPrefix, c.RetryBudget)
 	case c.LockWait < 0:
-		return usage("%sLOCK_WAIT=%s is negative", envPrefix, c.LockWait)
+		return exit.Usagef("%sLOCK_WAIT=%s is negative", envPrefix, c.LockWait)
 	case c.StopGrace < 0:
-		return usage("%sSTOP_GRACE=%s is negative", envPrefix, c.StopGrace)
+		return exit.Usagef("%sSTOP_GRACE=%s is negative", envPrefix, c.StopGrace)
 	case c.DuckDBThreads < 0:
-		return usage("%sDUCKDB_THREADS=%d is negative", envPrefix, c.DuckDBThreads)
+		return exit.Usagef("%sDUCKDB_THREADS=%d is negative", envPrefix, c.DuckDBThreads)
 	case c.DuckDBMemory != "" && !duckMemory.MatchString(c.DuckDBMemory):
-		return usage("%sDUCKDB_MEMORY=%q is no size such as 512MiB", envPrefix, c.DuckDBMemory)
+		return exit.Usagef("%sDUCKDB_MEMORY=%q is no size such as 512MiB", envPrefix, c.DuckDBMemory)
 	case !oneOf(c.LogFormat, "", "text", "json"):
-		return usage("%sLOG_FORMAT=%q is neither text nor json", envPrefix, c.LogFormat)
+		return exit.Usagef("%sLOG_FORMAT=%q is neither text nor json", envPrefix, c.LogFormat)
 	case !oneOf(c.LogLevel, "debug", "info", "warn", "error"):
-		return usage("%sLOG_LEVEL=%q is none of debug, info, warn, error", envPrefix, c.LogLevel)
+		return exit.Usagef("%sLOG_LEVEL=%q is none of debug, info, warn, error", envPrefix, c.LogLevel)
 	}
 	if _, err := queries.Views(c.Thresholds); err != nil {
-		return usage("%sTHRESHOLDS: %v", envPrefix, err)
+		return exit.Usagef("%sTHRESHOLDS: %v", envPrefix, err)
 	}
 	return c.checkMetrics()
 }
@@ -171,12 +172,12 @@ func (c *config) credentials() (k credentials, err error) {
 		{"ADVERTISER_URL", c.AdvertiserURL}, {"REPORT_URL", c.ReportURL}, {"REPORT_USER", c.ReportUser},
 	} {
 		if v.value == "" {
-			return k, usage("%s%s is not set; see 'spendsync help config'", envPrefix, v.name)
+			return k, exit.Usagef("%s%s is not set; see 'spendsync help config'", envPrefix, v.name)
 		}
 	}
 	k.User = c.ReportUser
 	if strings.ContainsRune(k.User, ':') {
-		return k, usage("%sREPORT_USER has a colon, which HTTP Basic cannot carry", envPrefix)
+		return k, exit.Usagef("%sREPORT_USER has a colon, which HTTP Basic cannot carry", envPrefix)
 	}
 	if k.APIKey, err = readSecret("API_KEY", c.APIKey, c.APIKeyFile); err != nil {
 		return k, err
@@ -187,24 +188,24 @@ func (c *config) credentials() (k credentials, err error) {
 
 func readSecret(name string, value secret, file string) (secret, error) {
 	if value != "" && file != "" {
-		return "", usage("both %s%s and %s%s_FILE are set; which one counts?", envPrefix, name, envPrefix, name)
+		return "", exit.Usagef("both %s%s and %s%s_FILE are set; which one counts?", envPrefix, name, envPrefix, name)
 	}
 	if file != "" {
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return "", usage("%s%s_FILE: %v", envPrefix, name, err)
+			return "", exit.Usagef("%s%s_FILE: %v", envPrefix, name, err)
 		}
 		// Editors and kubectl end a file with a newline; no secret does.
 		value = secret(strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"))
 		if value == "" {
-			return "", usage("%s%s_FILE: %s is empty", envPrefix, name, file)
+			return "", exit.Usagef("%s%s_FILE: %s is empty", envPrefix, name, file)
 		}
 	}
 	if value == "" {
-		return "", usage("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", envPrefix, name, envPrefix, name)
+		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", envPrefix, name, envPrefix, name)
 	}
 	if strings.ContainsAny(string(value), "\x00\r\n") {
-		return "", usage("%s%s holds a line break", envPrefix, name)
+		return "", exit.Usagef("%s%s holds a line break", envPrefix, name)
 	}
 	return value, nil
 }
@@ -226,7 +227,7 @@ func (c *config) reportClient(log *slog.Logger) (*extract.Client, error) {
 		},
 	})
 	if err != nil {
-		return nil, usage("%sREPORT_URL: %v", envPrefix, err)
+		return nil, exit.Usagef("%sREPORT_URL: %v", envPrefix, err)
 	}
 	return client, nil
 }
@@ -248,7 +249,7 @@ func (c *config) advertiserClient(log *slog.Logger) (*extract.Client, error) {
 		},
 	})
 	if err != nil {
-		return nil, usage("%sADVERTISER_URL: %v", envPrefix, err)
+		return nil, exit.Usagef("%sADVERTISER_URL: %v", envPrefix, err)
 	}
 	return client, nil
 }
@@ -331,7 +332,7 @@ func unknownVariables(env map[string]string) []string {
 func (c *config) dataDir() (string, error) {
 	dir, err := filepath.Abs(c.DataDir)
 	if err != nil {
-		return "", errors.Join(err, errUsage)
+		return "", errors.Join(err, exit.ErrUsage)
 	}
 	return dir, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
 )
 
@@ -85,14 +86,14 @@ func (f *cronjobFlags) check() error {
 		{"storage", f.storage, storageSize}, {"storage-class", f.storageClass, dnsSubdomain}, {"secret", f.secret, dnsSubdomain},
 	} {
 		if v.value != "" && !v.form.MatchString(v.value) {
-			return usage("--%s=%q does not match %s", v.flag, v.value, v.form)
+			return exit.Usagef("--%s=%q does not match %s", v.flag, v.value, v.form)
 		}
 	}
 	if f.schedule == "" {
 		return nil
 	}
 	if _, err := cron.ParseStandard(f.schedule); err != nil || strings.Contains(f.schedule, "TZ") {
-		return usage("--schedule=%q is no schedule such as \"10 * * * *\"; the zone is Chicago's", f.schedule)
+		return exit.Usagef("--schedule=%q is no schedule such as \"10 * * * *\"; the zone is Chicago's", f.schedule)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"spendsync/cmd/spendsync/exit"
 )
 
 // spoil damages a file of the store.
@@ -46,7 +48,7 @@ func TestDamage_IsFoundNamedAndMended(t *testing.T) {
 	} {
 		w.spoil(c.path, flipped)
 		code, out, last := w.run("verify")
-		if code != exitDamaged || !strings.Contains(out, c.path) || !strings.Contains(last, c.path) || !strings.Contains(out, "[spendsync "+c.mend+"]") {
+		if code != exit.Damaged || !strings.Contains(out, c.path) || !strings.Contains(last, c.path) || !strings.Contains(out, "[spendsync "+c.mend+"]") {
 			t.Errorf("%s: verify: exit %d: %s%s", c.path, code, out, last)
 		}
 		w.must(c.mend)
@@ -70,14 +72,14 @@ func TestDamage_OfSeveralFiles(t *testing.T) {
 	w.spoil("warehouse.duckdb", cut)
 	code, out, _ := w.run("verify")
 	for path, mend := range map[string]string{calendar: "restore it from a backup", day: "spendsync replay", "warehouse.duckdb": "spendsync rebuild"} {
-		if code != exitDamaged || !strings.Contains(out, path) || !strings.Contains(out, "["+mend+"]") {
+		if code != exit.Damaged || !strings.Contains(out, path) || !strings.Contains(out, "["+mend+"]") {
 			t.Errorf("verify: exit %d, want %s and %s in\n%s", code, path, mend, out)
 		}
 	}
-	if code, _, last := w.run("rebuild"); code != exitDamaged || !strings.Contains(last, calendar) || !strings.Contains(last, day) {
+	if code, _, last := w.run("rebuild"); code != exit.Damaged || !strings.Contains(last, calendar) || !strings.Contains(last, day) {
 		t.Errorf("rebuild: exit %d: %s", code, last)
 	}
-	if code, _, last := w.run("replay"); code != exitDamaged || !strings.Contains(last, calendar) || strings.Contains(last, day) {
+	if code, _, last := w.run("replay"); code != exit.Damaged || !strings.Contains(last, calendar) || strings.Contains(last, day) {
 		t.Errorf("replay: exit %d: %s", code, last)
 	}
 	w.spoil(calendar, func([]byte) []byte { return good })
@@ -92,7 +94,7 @@ func TestDamage_OfTheManifest(t *testing.T) {
 	before := w.hashes("parquet", "raw")
 	w.spoil("manifest.json", flipped)
 	for _, command := range []string{"sync", "verify", "rebuild", "replay", "status", "plan"} {
-		if code, _, last := w.run(command); code != exitDamaged || !strings.Contains(last, "manifest.json") {
+		if code, _, last := w.run(command); code != exit.Damaged || !strings.Contains(last, "manifest.json") {
 			t.Errorf("%s: exit %d: %s", command, code, last)
 		}
 	}
@@ -112,10 +114,10 @@ func TestReplay_SaysWhatItCannot(t *testing.T) {
 	w.spoil("parquet/spend_daily/account=acme/day="+day+"/data.parquet", cut)
 	w.spoil("warehouse.duckdb", cut)
 	w.spoil(reply, flipped)
-	if code, _, last := w.run("replay"); code != exitDamaged || !strings.Contains(last, day) {
+	if code, _, last := w.run("replay"); code != exit.Damaged || !strings.Contains(last, day) {
 		t.Errorf("replay: exit %d: %s", code, last)
 	}
-	if code, out, _ := w.run("verify"); code != exitDamaged || !strings.Contains(out, reply) {
+	if code, out, _ := w.run("verify"); code != exit.Damaged || !strings.Contains(out, reply) {
 		t.Errorf("verify: exit %d: %s", code, out)
 	}
 	if _, err := os.Stat(filepath.Join(w.dir, "commit.json")); err == nil {
@@ -130,7 +132,7 @@ func TestRebuild_MakesNoAccount(t *testing.T) {
 	w.must("sync")
 	w.env["ACCOUNT"] = "another"
 	for _, command := range []string{"rebuild", "replay"} {
-		if code, _, last := w.run(command); code != exitUsage || !strings.Contains(last, `no account "another"; set SPENDSYNC_ACCOUNT to acme`) {
+		if code, _, last := w.run(command); code != exit.Usage || !strings.Contains(last, `no account "another"; set SPENDSYNC_ACCOUNT to acme`) {
 			t.Errorf("%s: exit %d: %s", command, code, last)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/schema"
 )
 
@@ -21,7 +22,7 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 	}
 	// A caller's own settings must not lead the demo to his real account.
 	code, text := demo([]string{"SPENDSYNC_REPORT_URL=https://real.example.com", "SPENDSYNC_ACCOUNT=real"}, "demo", "--dir", dir, "--rows-per-day", "300")
-	if code != exitOK {
+	if code != exit.OK {
 		t.Fatalf("exit %d: %s", code, text)
 	}
 	for _, want := range []string{
@@ -34,14 +35,14 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 	}
 	env := []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}
 	for _, command := range []string{"status", "plan", "verify", "tables", "version", "rebuild", "replay"} {
-		if code, text := demo(env, command); code != exitOK {
+		if code, text := demo(env, command); code != exit.OK {
 			t.Errorf("%s: exit %d: %s", command, code, text)
 		}
 		if command == "rebuild" || command == "replay" {
 			continue
 		}
 		code, text := demo(env, command, "--json")
-		if code != exitOK || !json.Valid([]byte(text)) {
+		if code != exit.OK || !json.Valid([]byte(text)) {
 			t.Errorf("%s --json: exit %d: %s", command, code, text)
 		}
 	}
@@ -49,7 +50,7 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 
 func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"help", "config"}, nil, &out, &out); code != exitOK {
+	if code := run(t.Context(), []string{"help", "config"}, nil, &out, &out); code != exit.OK {
 		t.Fatalf("exit %d", code)
 	}
 	for _, v := range variables() {
@@ -64,7 +65,7 @@ func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
 
 func TestTables_OfOneTable(t *testing.T) {
 	var out bytes.Buffer
-	if code := run(t.Context(), []string{"tables", "ops.run", "--json"}, nil, &out, &out); code != exitOK {
+	if code := run(t.Context(), []string{"tables", "ops.run", "--json"}, nil, &out, &out); code != exit.OK {
 		t.Fatalf("exit %d: %s", code, out.String())
 	}
 	var docs []schema.TableDoc
@@ -76,7 +77,7 @@ func TestTables_OfOneTable(t *testing.T) {
 func TestStatus_OfNothing(t *testing.T) {
 	var out bytes.Buffer
 	env := []string{"SPENDSYNC_DATA_DIR=" + t.TempDir()}
-	if code := run(t.Context(), []string{"status"}, env, &out, &out); code != exitUsage || !strings.Contains(out.String(), "nothing is stored yet") {
+	if code := run(t.Context(), []string{"status"}, env, &out, &out); code != exit.Usage || !strings.Contains(out.String(), "nothing is stored yet") {
 		t.Errorf("exit %d: %s", code, out.String())
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"spendsync/cmd/spendsync/exit"
 )
 
 // manifests are decoded Kubernetes objects, by kind.
@@ -116,9 +118,9 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 func checkPolicy(t *testing.T, from string, p *batch.PodFailurePolicy) {
 	t.Helper()
 	var want, got []int32
-	for _, e := range exitCodes {
-		if e.code != exitOK && e.retry != "yes" {
-			want = append(want, int32(e.code))
+	for _, e := range exit.Codes {
+		if e.Code != exit.OK && e.Retry != "yes" {
+			want = append(want, int32(e.Code))
 		}
 	}
 	for _, r := range p.Rules {
@@ -340,7 +342,7 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 	var out, errOut bytes.Buffer
 	print := func(args ...string) *manifests {
 		out.Reset()
-		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exitOK {
+		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exit.OK {
 			t.Fatalf("exit %d: %s", code, errOut.String())
 		}
 		m := decodeManifests(t, "cronjob", out.Bytes())
@@ -369,7 +371,7 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--schedule", "hourly"}, {"--schedule", "TZ=UTC 1 * * * *"}, {"--account", "A B"}, {"--storage", "much"}, {"--namespace", "Ads"}, {"--image", "x y"}} {
 		errOut.Reset()
-		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), args[0]) {
+		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exit.Usage || !strings.Contains(errOut.String(), args[0]) {
 			t.Errorf("%v: exit %d: %s", args, code, errOut.String())
 		}
 	}
@@ -441,8 +443,8 @@ func TestDeploy_AlertsNameWhatThereIs(t *testing.T) {
 		}
 		for _, code := range regexp.MustCompile(`exit_code == (\d+)`).FindAllStringSubmatch(r.Expr, -1) {
 			n, _ := strconv.Atoi(code[1])
-			if e := exitInfo(n); e.code != n || e.retry != "no" {
-				t.Errorf("%s: exit %d is %q, retry %q", r.Alert, n, e.means, e.retry)
+			if e := exit.About(n); e.Code != n || e.Retry != "no" {
+				t.Errorf("%s: exit %d is %q, retry %q", r.Alert, n, e.Means, e.Retry)
 			}
 		}
 		for _, name := range regexp.MustCompile(envPrefix+`[A-Z_]+`).FindAllString(r.Annotations["description"], -1) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"spendsync/cmd/spendsync/exit"
 )
 
 // TestSync_FullDisk fills the volume at several points of a sync: each time the
@@ -38,11 +40,11 @@ func TestSync_FullDisk(t *testing.T) {
 	for kib := 64; ; kib += kib / 2 {
 		resize(kib)
 		code, _, last := w.run("sync")
-		if code == exitOK {
+		if code == exit.OK {
 			break
 		}
 		full++
-		if code != exitStorage || !strings.Contains(last, "no space left") && !strings.Contains(strings.ToLower(last), "no space left") {
+		if code != exit.Storage || !strings.Contains(last, "no space left") && !strings.Contains(strings.ToLower(last), "no space left") {
 			t.Errorf("%d KiB: exit %d: %s", kib, code, last)
 		}
 	}
@@ -63,7 +65,7 @@ func TestSync_FullDisk(t *testing.T) {
 	used := int(st.Blocks-st.Bfree) * int(st.Bsize) >> 10
 	before := w.hashes("parquet", "raw")
 	resize(used + int(info.Size()>>11)) // half of what the next DuckDB file takes
-	if code, _, last := w.run("sync"); code != exitStorage {
+	if code, _, last := w.run("sync"); code != exit.Storage {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	resize(512 << 10)

@@ -11,6 +11,7 @@ import (
 
 	_ "github.com/marcboeker/go-duckdb/v2"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
 
@@ -33,48 +34,48 @@ func TestExitCodes(t *testing.T) {
 		break_ func(w *world) // what goes wrong
 		says   []string
 	}{
-		"0 nothing is wrong": {code: exitOK, says: []string{"33 days of 33 planned proven"}},
+		"0 nothing is wrong": {code: exit.OK, says: []string{"33 days of 33 planned proven"}},
 		"2 variable missing": {
-			code: exitUsage, break_: func(w *world) { delete(w.env, "REPORT_USER") },
+			code: exit.Usage, break_: func(w *world) { delete(w.env, "REPORT_USER") },
 			says: []string{"SPENDSYNC_REPORT_USER is not set"},
 		},
 		"2 variable malformed": {
-			code: exitUsage, break_: func(w *world) { w.env["REREAD_AFTER"] = "soon" },
+			code: exit.Usage, break_: func(w *world) { w.env["REREAD_AFTER"] = "soon" },
 			says: []string{"SPENDSYNC_REREAD_AFTER", "soon"},
 		},
 		"2 plain http": {
-			code: exitUsage, break_: func(w *world) { w.env["REPORT_URL"] = "http://ads.example.com/report" },
+			code: exit.Usage, break_: func(w *world) { w.env["REPORT_URL"] = "http://ads.example.com/report" },
 			says: []string{"SPENDSYNC_REPORT_URL", "http"},
 		},
-		"2 unknown flag":    {code: exitUsage, args: []string{"sync", "--fast"}, says: []string{"--fast"}},
-		"2 unknown command": {code: exitUsage, args: []string{"synk"}, says: []string{"synk"}},
+		"2 unknown flag":    {code: exit.Usage, args: []string{"sync", "--fast"}, says: []string{"--fast"}},
+		"2 unknown command": {code: exit.Usage, args: []string{"synk"}, says: []string{"synk"}},
 		"2 day out of reach": {
-			code: exitUsage, args: []string{"backfill", "--from", "2020-01-01", "--to", "2020-01-02"}, says: []string{"2020-01-01", "reaches back to"},
+			code: exit.Usage, args: []string{"backfill", "--from", "2020-01-01", "--to", "2020-01-02"}, says: []string{"2020-01-01", "reaches back to"},
 		},
 		"3 wrong password": {
-			code: exitAuth, break_: func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" },
+			code: exit.Auth, break_: func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" },
 			says: []string{"Incorrect username or password", "published"},
 		},
 		"3 no advertiser": {
-			code: exitAuth, break_: func(w *world) {
+			code: exit.Auth, break_: func(w *world) {
 				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 403})
 			},
 			says: []string{"403"},
 		},
 		"4 a day fails": {
-			code: exitPartial, break_: func(w *world) {
+			code: exit.Partial, break_: func(w *world) {
 				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: (w.today() - 5).String()})
 			},
 			says: []string{"32 days of 33 planned proven", "500"},
 		},
 		"4 a day does not add up": {
-			code: exitPartial, break_: func(w *world) {
+			code: exit.Partial, break_: func(w *world) {
 				w.service.Fail(adsim.Fault{Kind: adsim.Total, Day: (w.today() - 5).String(), Page: 2})
 			},
 			says: []string{"total"},
 		},
 		"5 nobody listens": {
-			code: exitUnreached, break_: func(w *world) {
+			code: exit.Unreachable, break_: func(w *world) {
 				l, err := net.Listen("tcp", "127.0.0.1:0")
 				if err != nil {
 					w.t.Fatal(err)
@@ -85,21 +86,21 @@ func TestExitCodes(t *testing.T) {
 			says: []string{"nothing published", "refused"},
 		},
 		"5 it keeps failing": {
-			code: exitUnreached, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503}) },
+			code: exit.Unreachable, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503}) },
 			says: []string{"nothing published", "503"},
 		},
 		"6 a page for people": {
-			code: exitContract, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },
+			code: exit.Contract, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },
 			says: []string{"nothing published"},
 		},
 		"6 a text where a number belongs": {
-			code: exitContract, break_: func(w *world) {
+			code: exit.Contract, break_: func(w *world) {
 				w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: 4, Column: "total_spend", Value: `"12.5"`})
 			},
 			says: []string{"nothing published", "row 5", "total_spend", "12.5"},
 		},
 		"7 no folder to write to": {
-			code: exitStorage, break_: func(w *world) {
+			code: exit.Storage, break_: func(w *world) {
 				if err := os.WriteFile(w.dir, []byte("a file stands here"), 0o644); err != nil {
 					w.t.Fatal(err)
 				}
@@ -107,7 +108,7 @@ func TestExitCodes(t *testing.T) {
 			says: []string{"not a directory"},
 		},
 		"8 a stored file is damaged": {
-			code: exitDamaged, args: []string{"verify"}, before: func(w *world) { w.must("sync") },
+			code: exit.Damaged, args: []string{"verify"}, before: func(w *world) { w.must("sync") },
 			break_: func(w *world) {
 				if err := os.Truncate(filepath.Join(w.dir, "parquet/calendar/account=acme/data.parquet"), 100); err != nil {
 					w.t.Fatal(err)
@@ -116,7 +117,7 @@ func TestExitCodes(t *testing.T) {
 			says: []string{"parquet/calendar/account=acme/data.parquet"},
 		},
 		"10 a newer store": {
-			code: exitNewer, before: func(w *world) { w.must("sync") },
+			code: exit.Newer, before: func(w *world) { w.must("sync") },
 			break_: func(w *world) {
 				path := filepath.Join(w.dir, "manifest.json")
 				if err := os.WriteFile(path, []byte(`{"format": 99}`), 0o644); err != nil {
@@ -126,7 +127,7 @@ func TestExitCodes(t *testing.T) {
 			says: []string{"newer version"},
 		},
 		"11 a day about to leave the reach": {
-			code: exitDayAtRisk, break_: func(w *world) {
+			code: exit.DayAtRisk, break_: func(w *world) {
 				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: (w.today() - 31).String()})
 			},
 			says: []string{"is not proven and can be read for 2 days more"},
@@ -154,10 +155,10 @@ func TestExitCodes(t *testing.T) {
 					t.Errorf("the last line lacks %q: %s", s, last)
 				}
 			}
-			if c.code != exitOK && !strings.Contains(last, exitInfo(c.code).do) {
+			if c.code != exit.OK && !strings.Contains(last, exit.About(c.code).Do) {
 				t.Errorf("the last line does not say what to do: %s", last)
 			}
-			if c.code == exitUnreached || c.code == exitContract || c.code == exitNewer {
+			if c.code == exit.Unreachable || c.code == exit.Contract || c.code == exit.Newer {
 				if now := w.hashes("parquet", "raw"); len(now) != len(published) {
 					t.Errorf("%d published files, there were %d", len(now), len(published))
 				}
@@ -170,10 +171,10 @@ func TestExitCodes(t *testing.T) {
 // TestExitCodes_AreTheContract holds the numbers.
 func TestExitCodes_AreTheContract(t *testing.T) {
 	var got []int
-	for _, e := range exitCodes {
-		got = append(got, e.code)
-		if e.means == "" || e.safe == "" || e.do == "" {
-			t.Errorf("exit %d lacks a text", e.code)
+	for _, e := range exit.Codes {
+		got = append(got, e.Code)
+		if e.Means == "" || e.Safe == "" || e.Do == "" {
+			t.Errorf("exit %d lacks a text", e.Code)
 		}
 	}
 	if s := fmt.Sprint(got); s != "[0 1 2 3 4 5 6 7 8 9 10 11 143]" {

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
 )
@@ -34,21 +35,21 @@ func TestFault_BodiesWithoutEnd(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"A23 spaces": {func(w http.ResponseWriter, _ *http.Request) { endless(w, ' ') }, exitContract, "larger than the cap of 67108864 bytes"},
+		"A23 spaces": {func(w http.ResponseWriter, _ *http.Request) { endless(w, ' ') }, exit.Contract, "larger than the cap of 67108864 bytes"},
 		"A24 gzip": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
 			endless(z, 0)
-		}, exitContract, "larger than the cap of 67108864 bytes"},
+		}, exit.Contract, "larger than the cap of 67108864 bytes"},
 		"A23 headers": {func(w http.ResponseWriter, _ *http.Request) {
 			for i := range 3000 {
 				w.Header().Set("X-"+strconv.Itoa(i), strings.Repeat("x", 1000))
 			}
-		}, exitUnreached, "header"},
+		}, exit.Unreachable, "header"},
 		"A44 an error": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusTeapot)
 			endless(w, 'x')
-		}, exitContract, "status 418"},
+		}, exit.Contract, "status 418"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +89,7 @@ func TestFault_TheWrongCertificate(t *testing.T) {
 	w.transport = nil
 	w.env["REPORT_URL"], w.env["ADVERTISER_URL"] = server.URL, server.URL
 	code, _, last := w.runLogged("backfill", "--from", "2026-03-08", "--to", "2026-03-08")
-	if code != exitUnreached || !strings.Contains(last, "certificate") || strings.Contains(last, "attempts") {
+	if code != exit.Unreachable || !strings.Contains(last, "certificate") || strings.Contains(last, "attempts") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	if asked.Load() != 0 {
@@ -106,9 +107,9 @@ func TestFault_RefusedInTheMiddle(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"at once":           {0, false, exitAuth, "nothing published"},
-		"within a day":      {8, false, exitAuth, "published generation 3"},
-		"rotated meanwhile": {17, true, exitDayAtRisk, "10 days of 10 planned proven"},
+		"at once":           {0, false, exit.Auth, "nothing published"},
+		"within a day":      {8, false, exit.Auth, "published generation 3"},
+		"rotated meanwhile": {17, true, exit.DayAtRisk, "10 days of 10 planned proven"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "within a day" {
@@ -195,7 +196,7 @@ func TestFault_HostileTexts(t *testing.T) {
 	})
 	w.env["PAGE_SIZE"] = "10000"
 	code, _, last := w.runLogged("backfill", "--from", day.String(), "--to", day.String())
-	if code != exitOK || !strings.Contains(last, "1 day of 1 planned proven") {
+	if code != exit.OK || !strings.Contains(last, "1 day of 1 planned proven") {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	stored := map[string]bool{}
@@ -332,7 +333,7 @@ func TestFault_RandomSyncs(t *testing.T) {
 				w.service.Advance(time.Second) // all days are due again
 				code, _, last := w.runLogged("sync")
 				codes[code]++
-				if !slices.Contains([]int{exitOK, exitAuth, exitPartial, exitUnreached, exitContract, exitDayAtRisk}, code) {
+				if !slices.Contains([]int{exit.OK, exit.Auth, exit.Partial, exit.Unreachable, exit.Contract, exit.DayAtRisk}, code) {
 					t.Errorf("exit %d: %s", code, last)
 				}
 				w.service.ClearFaults()

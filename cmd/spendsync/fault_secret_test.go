@@ -19,6 +19,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
 
@@ -67,7 +68,7 @@ func TestSecret_Files(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, string(got), err)
 		}
 	}
-	if _, err := readSecret("API_KEY", "", filepath.Join(dir, "none")); err == nil || codeOf(err) != exitUsage || !strings.Contains(err.Error(), "SPENDSYNC_API_KEY_FILE") {
+	if _, err := readSecret("API_KEY", "", filepath.Join(dir, "none")); err == nil || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "SPENDSYNC_API_KEY_FILE") {
 		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := readSecret("API_KEY", canaryKey, filepath.Join(dir, "bare")); err == nil || strings.Contains(err.Error(), "cAn4ry") {
@@ -86,7 +87,7 @@ func TestSecret_InAnAddress(t *testing.T) {
 			w := inProcess(t, nil)
 			w.env[name] = address
 			code, _, last := w.runLogged("sync")
-			if code != exitUsage || !strings.Contains(last, "SPENDSYNC_"+name) {
+			if code != exit.Usage || !strings.Contains(last, "SPENDSYNC_"+name) {
 				t.Errorf("%s: exit %d: %s", address, code, last)
 			}
 			if n := len(w.service.Requests()); n > 0 {
@@ -137,7 +138,7 @@ func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 		return resp, nil
 	})
 	code, stderr, _ := w.runLogged("sync")
-	if code != exitPartial {
+	if code != exit.Partial {
 		t.Errorf("exit %d", code)
 	}
 	if !strings.Contains(stderr, "[redacted]") {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
 )
@@ -70,7 +71,7 @@ func TestFault_OnTheControlTotal(t *testing.T) {
 	w := later(t)
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Query: totals})
 	days := []string{"backfill", "--from", "2026-03-14", "--to", w.service.Today()}
-	if code, _, last := w.runLogged(days...); code != exitPartial && code != exitDayAtRisk || !strings.Contains(last, "32 days of 32 planned proven") || !strings.Contains(last, "control total") {
+	if code, _, last := w.runLogged(days...); code != exit.Partial && code != exit.DayAtRisk || !strings.Contains(last, "32 days of 32 planned proven") || !strings.Contains(last, "control total") {
 		t.Errorf("first sync: exit %d: %s", code, last)
 	}
 	if got := w.ask("SELECT control_total_state, count(*) FROM ops.day_coverage WHERE report_date > '2026-03-13' GROUP BY 1 ORDER BY 1"); got != "open|1\nunknown|31" {
@@ -83,20 +84,20 @@ func TestFault_OnTheControlTotal(t *testing.T) {
 		code  int
 		says  string
 	}{
-		{"A1", adsim.Fault{Kind: adsim.Cut}, exitUnreached, "cut off"},
-		{"A2", adsim.Fault{Kind: adsim.Trailing}, exitContract, "after the end"},
-		{"A3", adsim.Fault{Kind: adsim.HTML}, exitContract, "Be right back"},
-		{"A4", adsim.Fault{Kind: adsim.Null}, exitContract, "the reply is null"},
-		{"A6", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "3"}, exitContract, "the service's own total is"},
-		{"A15", adsim.Fault{Kind: adsim.RepeatKey, Column: "total_spend", Value: "1"}, exitContract, "is there twice"},
-		{"A17", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "-3"}, exitContract, "clicks -3"},
-		{"A18", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "total_spend", Value: "1e400"}, exitContract, "total_spend"},
-		{"A25", adsim.Fault{Kind: adsim.Status, Status: 401}, exitAuth, "Incorrect username or password"},
-		{"A26", adsim.Fault{Kind: adsim.Status, Status: 403}, exitAuth, "status 403"},
-		{"A28", adsim.Fault{Kind: adsim.Status, Status: 503}, exitUnreached, "status 503"},
-		{"A30", adsim.Fault{Kind: adsim.Stall}, exitUnreached, "no whole reply within"},
-		{"A31", adsim.Fault{Kind: adsim.Status, Status: 301, Location: "//evil.test"}, exitContract, "redirects are not followed"},
-		{"A36", adsim.Fault{Kind: adsim.OtherDay, Row: -1, Value: "2026-01-01"}, exitContract, "outside of what was asked"},
+		{"A1", adsim.Fault{Kind: adsim.Cut}, exit.Unreachable, "cut off"},
+		{"A2", adsim.Fault{Kind: adsim.Trailing}, exit.Contract, "after the end"},
+		{"A3", adsim.Fault{Kind: adsim.HTML}, exit.Contract, "Be right back"},
+		{"A4", adsim.Fault{Kind: adsim.Null}, exit.Contract, "the reply is null"},
+		{"A6", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "3"}, exit.Contract, "the service's own total is"},
+		{"A15", adsim.Fault{Kind: adsim.RepeatKey, Column: "total_spend", Value: "1"}, exit.Contract, "is there twice"},
+		{"A17", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "-3"}, exit.Contract, "clicks -3"},
+		{"A18", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "total_spend", Value: "1e400"}, exit.Contract, "total_spend"},
+		{"A25", adsim.Fault{Kind: adsim.Status, Status: 401}, exit.Auth, "Incorrect username or password"},
+		{"A26", adsim.Fault{Kind: adsim.Status, Status: 403}, exit.Auth, "status 403"},
+		{"A28", adsim.Fault{Kind: adsim.Status, Status: 503}, exit.Unreachable, "status 503"},
+		{"A30", adsim.Fault{Kind: adsim.Stall}, exit.Unreachable, "no whole reply within"},
+		{"A31", adsim.Fault{Kind: adsim.Status, Status: 301, Location: "//evil.test"}, exit.Contract, "redirects are not followed"},
+		{"A36", adsim.Fault{Kind: adsim.OtherDay, Row: -1, Value: "2026-01-01"}, exit.Contract, "outside of what was asked"},
 	} {
 		w.service.ClearFaults()
 		tc.fault.Query = totals
@@ -129,7 +130,7 @@ func TestFault_OnTheSettings(t *testing.T) {
 		code  int
 		cells []cell
 	}{
-		"forms": {exitPartial, []cell{
+		"forms": {exit.Partial, []cell{
 			{"A3", campaign, adsim.Fault{Kind: adsim.HTML}, "the reply is not JSON"},
 			{"A4", creatives, adsim.Fault{Kind: adsim.Body, Value: "{}"}, "no list of creatives"},
 			{"A4", sources, adsim.Fault{Kind: adsim.Null}, "the reply is null"},
@@ -145,7 +146,7 @@ func TestFault_OnTheSettings(t *testing.T) {
 			{"A3", "/v1/limits", adsim.Fault{Kind: adsim.HTML}, "the reply is not JSON"},
 			{"A20", "/v1/balance", adsim.Fault{Kind: adsim.Body, Value: `"12.50"`}, "type string"},
 		}},
-		"values": {exitPartial, []cell{
+		"values": {exit.Partial, []cell{
 			{"A20", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "default_bid", Value: `"0.25"`}, "default_bid"},
 			{"A1", sources, adsim.Fault{Kind: adsim.Cut}, "cut off"},
 			{"A18", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "daily_spend_limit", Value: "1e400"}, "daily_spend_limit"},
@@ -155,10 +156,10 @@ func TestFault_OnTheSettings(t *testing.T) {
 			{"A17", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "default_bid", Value: "-1"}, "default_bid"},
 			{"A28", "/v1/limits", adsim.Fault{Kind: adsim.Status, Status: 500}, "status 500"},
 		}},
-		"list that lies": {exitPartial, []cell{{"A6", "/v1/campaigns", adsim.Fault{Kind: adsim.Drop}, "that the service tells of"}}},
-		"me/odd":         {exitPartial, []cell{{"A4", "/v1/me", adsim.Fault{Kind: adsim.Body, Value: "{}"}, "account"}}},
-		"key refused":    {exitAuth, []cell{{"A25", "/v1/me", adsim.Fault{Kind: adsim.Status, Status: 401}, ""}}},
-		"part refused":   {exitAuth, []cell{{"A26", sources, adsim.Fault{Kind: adsim.Status, Status: 403}, "status 403"}}},
+		"list that lies": {exit.Partial, []cell{{"A6", "/v1/campaigns", adsim.Fault{Kind: adsim.Drop}, "that the service tells of"}}},
+		"me/odd":         {exit.Partial, []cell{{"A4", "/v1/me", adsim.Fault{Kind: adsim.Body, Value: "{}"}, "account"}}},
+		"key refused":    {exit.Auth, []cell{{"A25", "/v1/me", adsim.Fault{Kind: adsim.Status, Status: 401}, ""}}},
+		"part refused":   {exit.Auth, []cell{{"A26", sources, adsim.Fault{Kind: adsim.Status, Status: 403}, "status 403"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {

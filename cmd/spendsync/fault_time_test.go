@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/schema"
 )
 
@@ -54,12 +55,12 @@ func TestFault_MidnightAtAnyRequest(t *testing.T) {
 		says   string
 		states [2]string // of the first day read and the next
 	}{
-		"oldest day/first page":  {false, fresh, pageOf(fresh, "1"), exitDayAtRisk, "1 day of 2 planned proven", [2]string{lost, complete}},
-		"oldest day/second page": {false, fresh, pageOf(fresh, "2"), exitDayAtRisk, "1 day of 2 planned proven", [2]string{lost, complete}},
-		"oldest day/total":       {false, fresh, asks("total_spend%2Cclicks&"), exitDayAtRisk, "2 days of 2 planned proven, 2 changed", [2]string{"final", complete}},
-		"oldest day/stored":      {true, oldest, pageOf(oldest, "2"), exitOK, "1 day of 2 planned proven", [2]string{"final", complete}},
-		"today/second page":      {true, today - 1, pageOf(today, "2"), exitOK, "2 days of 2 planned proven", [2]string{complete, "partial"}},
-		"settings/second page":   {true, 0, asks("creative_title", "page=2&"), exitOK, "3 days of 3 planned proven", [2]string{}},
+		"oldest day/first page":  {false, fresh, pageOf(fresh, "1"), exit.DayAtRisk, "1 day of 2 planned proven", [2]string{lost, complete}},
+		"oldest day/second page": {false, fresh, pageOf(fresh, "2"), exit.DayAtRisk, "1 day of 2 planned proven", [2]string{lost, complete}},
+		"oldest day/total":       {false, fresh, asks("total_spend%2Cclicks&"), exit.DayAtRisk, "2 days of 2 planned proven, 2 changed", [2]string{"final", complete}},
+		"oldest day/stored":      {true, oldest, pageOf(oldest, "2"), exit.OK, "1 day of 2 planned proven", [2]string{"final", complete}},
+		"today/second page":      {true, today - 1, pageOf(today, "2"), exit.OK, "2 days of 2 planned proven", [2]string{complete, "partial"}},
+		"settings/second page":   {true, 0, asks("creative_title", "page=2&"), exit.OK, "3 days of 3 planned proven", [2]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {
@@ -144,7 +145,7 @@ func TestFault_DaysOf23And25Hours(t *testing.T) {
 			today := w.today()
 			read := func() {
 				// The other days are at risk.
-				if code, _, last := w.runLogged("backfill", "--from", (today - 1).String(), "--to", today.String()); code != exitDayAtRisk || !strings.Contains(last, "2 days of 2 planned proven") {
+				if code, _, last := w.runLogged("backfill", "--from", (today - 1).String(), "--to", today.String()); code != exit.DayAtRisk || !strings.Contains(last, "2 days of 2 planned proven") {
 					t.Errorf("exit %d: %s", code, last)
 				}
 			}
@@ -177,10 +178,10 @@ func TestFault_ClocksThatDiffer(t *testing.T) {
 		says  string
 		warns bool
 	}{
-		"a minute":     {time.Minute, exitOK, "1 day of 1 planned proven", false},
-		"ten minutes":  {10 * time.Minute, exitOK, "1 day of 1 planned proven", true},
-		"a day":        {24 * time.Hour, exitUsage, "this machine's clock is 24h0m0s ahead of the service's", false},
-		"a day behind": {-24 * time.Hour, exitOK, "1 day of 1 planned proven", true},
+		"a minute":     {time.Minute, exit.OK, "1 day of 1 planned proven", false},
+		"ten minutes":  {10 * time.Minute, exit.OK, "1 day of 1 planned proven", true},
+		"a day":        {24 * time.Hour, exit.Usage, "this machine's clock is 24h0m0s ahead of the service's", false},
+		"a day behind": {-24 * time.Hour, exit.OK, "1 day of 1 planned proven", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "a minute" || name == "a day behind" {
@@ -194,7 +195,7 @@ func TestFault_ClocksThatDiffer(t *testing.T) {
 			if code != tc.code || !strings.Contains(last, tc.says) || strings.Contains(stderr, "clock and the service's differ") != tc.warns {
 				t.Errorf("exit %d, want %d and %q, warning %v: %s", code, tc.code, tc.says, tc.warns, last)
 			}
-			if tc.code == exitUsage {
+			if tc.code == exit.Usage {
 				w.wantUnchanged(name, was, w.published())
 			}
 			w.checkDays(day)

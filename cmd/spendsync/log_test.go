@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
 
@@ -48,7 +49,7 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Times: 1})
 	code, text := w.stderr("sync")
 	lines, keys := logLines(t, text)
-	if code != exitOK || len(lines) < 30 {
+	if code != exit.OK || len(lines) < 30 {
 		t.Fatalf("exit %d, %d lines: %s", code, len(lines), text)
 	}
 	runs := map[any]bool{}
@@ -84,7 +85,7 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 	code, text = w.stderr("sync")
 	lines, keys = logLines(t, text)
 	last = lines[len(lines)-1]
-	if code != exitUnreached || keys != summaryKeys || last["exit_code"] != float64(exitUnreached) || last["published"] != false || last["days_complete"] != 32.0 {
+	if code != exit.Unreachable || keys != summaryKeys || last["exit_code"] != float64(exit.Unreachable) || last["published"] != false || last["days_complete"] != 32.0 {
 		t.Errorf("exit %d: %v with the keys\n%s", code, last, keys)
 	}
 	// One that cannot even begin says who it was and how it ended.
@@ -103,7 +104,7 @@ func TestLog_AFirstRunThatPublishesNothing(t *testing.T) {
 	w.env["LOG_FORMAT"], w.env["REPORT_PASSWORD"] = "json", "wrong"
 	code, text := w.stderr("sync")
 	lines, _ := logLines(t, text)
-	if code != exitAuth || len(lines) == 0 {
+	if code != exit.Auth || len(lines) == 0 {
 		t.Fatalf("exit %d: %s", code, text)
 	}
 	last := lines[len(lines)-1]

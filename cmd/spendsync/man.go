@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"spendsync/cmd/spendsync/exit"
 )
 
 func (a *app) manCommand() *cobra.Command {
@@ -30,16 +32,16 @@ func (a *app) manCommand() *cobra.Command {
 			root.DisableAutoGenTag = true
 			if dir != "" {
 				if len(args) > 0 {
-					return usage("--dir writes the pages of all commands, not of %q", args[0])
+					return exit.Usagef("--dir writes the pages of all commands, not of %q", args[0])
 				}
 				if err := os.MkdirAll(dir, 0o755); err != nil {
-					return usage("--dir: %v", err)
+					return exit.Usagef("--dir: %v", err)
 				}
 				return doc.GenManTree(root, manHeader(), dir)
 			}
 			page, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return usage("there is no command %q; see 'spendsync help'", args)
+				return exit.Usagef("there is no command %q; see 'spendsync help'", args)
 			}
 			return doc.GenMan(page, manHeader(), a.stdout)
 		},

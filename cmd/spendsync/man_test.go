@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"spendsync/cmd/spendsync/exit"
 )
 
 // allCommands walks the tree of commands.
@@ -68,17 +70,17 @@ func TestMan_OfEveryCommand(t *testing.T) {
 		return code, out.String(), errOut.String()
 	}
 	code, page, errOut := man("sync")
-	if code != exitOK || !strings.Contains(page, `.TH "SPENDSYNC-SYNC" "1"`) || !strings.Contains(page, "archived campaigns") {
+	if code != exit.OK || !strings.Contains(page, `.TH "SPENDSYNC-SYNC" "1"`) || !strings.Contains(page, "archived campaigns") {
 		t.Errorf("exit %d: %s%s", code, page, errOut)
 	}
 	if _, again, _ := man("sync"); again != page {
 		t.Error("the same page differs when it is printed again")
 	}
-	if code, _, errOut = man("synk"); code != exitUsage || !strings.Contains(errOut, "synk") {
+	if code, _, errOut = man("synk"); code != exit.Usage || !strings.Contains(errOut, "synk") {
 		t.Errorf("exit %d: %s", code, errOut)
 	}
 	dir := t.TempDir()
-	if code, _, errOut = man("--dir", dir); code != exitOK {
+	if code, _, errOut = man("--dir", dir); code != exit.OK {
 		t.Fatalf("exit %d: %s", code, errOut)
 	}
 	allCommands(newApp(nil, nil, nil).commands(), func(c *cobra.Command) {
@@ -92,7 +94,7 @@ func TestMan_OfEveryCommand(t *testing.T) {
 func TestCompletion_OfEveryShell(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), []string{"completion", shell}, nil, &out, &errOut); code != exitOK || !strings.Contains(out.String(), "spendsync") {
+		if code := run(t.Context(), []string{"completion", shell}, nil, &out, &errOut); code != exit.OK || !strings.Contains(out.String(), "spendsync") {
 			t.Errorf("%s: exit %d: %s", shell, code, errOut.String())
 		}
 	}
@@ -117,7 +119,7 @@ func TestCompletion_OfEveryShell(t *testing.T) {
 			}
 		}
 		files := !strings.HasSuffix(out.String(), ":4\n") // ShellCompDirectiveNoFileComp
-		if code != exitOK || files {
+		if code != exit.OK || files {
 			t.Errorf("%q: exit %d, offers files: %t: %s", typed, code, files, out.String())
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/push"
 	"github.com/prometheus/common/expfmt"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -218,7 +220,7 @@ func (a *app) asRun(ctx context.Context, do func() error) error {
 	a.metricsTold = false
 	err := do()
 	if !a.metricsTold {
-		a.tellMetrics(ctx, &runFacts{start: start, code: exitOf(err)})
+		a.tellMetrics(ctx, &runFacts{start: start, code: exit.Of(err)})
 	}
 	return err
 }
@@ -274,7 +276,7 @@ func (f *runFacts) readStore(dir, account string) error {
 		known = load.NewAccount(planReach(f.end))
 	}
 	f.coverage = known.Coverage(account, f.end)
-	run, err := load.LastRunThat(dir, account, func(r *schema.Run) bool { return r.ExitCode == exitOK && r.Command == "sync" })
+	run, err := load.LastRunThat(dir, account, func(r *schema.Run) bool { return r.ExitCode == exit.OK && r.Command == "sync" })
 	if run != nil {
 		f.success = run.FinishedAt
 	}
@@ -327,7 +329,7 @@ func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
 		p = p.BasicAuth(user.Username(), password)
 	}
 	if err := p.AddContext(ctx); err != nil {
-		return errors.New(oneLine(err.Error()))
+		return errors.New(phrase.OneLine(err.Error()))
 	}
 	return nil
 }
@@ -338,11 +340,11 @@ func gatewayURL(raw secret) (*url.URL, error) {
 	u, err := url.Parse(string(raw))
 	switch {
 	case err != nil:
-		return nil, usage("%sPUSHGATEWAY_URL cannot be parsed", envPrefix)
+		return nil, exit.Usagef("%sPUSHGATEWAY_URL cannot be parsed", envPrefix)
 	case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		return nil, usage("%sPUSHGATEWAY_URL is not of the form http://host:port", envPrefix)
+		return nil, exit.Usagef("%sPUSHGATEWAY_URL is not of the form http://host:port", envPrefix)
 	case u.RawQuery != "" || u.Fragment != "":
-		return nil, usage("%sPUSHGATEWAY_URL has a query or a fragment", envPrefix)
+		return nil, exit.Usagef("%sPUSHGATEWAY_URL has a query or a fragment", envPrefix)
 	}
 	return u, nil
 }
@@ -350,7 +352,7 @@ func gatewayURL(raw secret) (*url.URL, error) {
 // checkMetrics refuses places that no metrics could go to.
 func (c *config) checkMetrics() error {
 	if strings.ContainsRune(c.MetricsFile, 0) {
-		return usage("%sMETRICS_FILE holds a NUL", envPrefix)
+		return exit.Usagef("%sMETRICS_FILE holds a NUL", envPrefix)
 	}
 	if c.Pushgateway == "" {
 		return nil
@@ -360,7 +362,7 @@ func (c *config) checkMetrics() error {
 		return err
 	}
 	if u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !isLoopback(u.Hostname()) {
-		return usage("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or allow http", envPrefix, u.Host)
+		return exit.Usagef("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or allow http", envPrefix, u.Host)
 	}
 	return nil
 }

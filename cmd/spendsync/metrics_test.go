@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -90,21 +91,21 @@ func TestMetrics_TellOfEveryRun(t *testing.T) {
 
 	success := got[`spendsync_last_success_timestamp_seconds{account="acme"}`]
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503})
-	if code, _, last := w.run("sync"); code != exitUnreached {
+	if code, _, last := w.run("sync"); code != exit.Unreachable {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	got = readMetrics(t, file)
-	if got[`spendsync_last_run_exit_code{account="acme"}`] != exitUnreached || got[`spendsync_last_run_retries{account="acme"}`] == 0 ||
+	if got[`spendsync_last_run_exit_code{account="acme"}`] != exit.Unreachable || got[`spendsync_last_run_retries{account="acme"}`] == 0 ||
 		got[`spendsync_last_success_timestamp_seconds{account="acme"}`] != success || got[`spendsync_coverage{account="acme",state="complete"}`] != 32 {
 		t.Errorf("after a run that failed: %v", got)
 	}
 
 	// Not even the configuration is right.
 	w.env["PAGE_SIZE"] = "many"
-	if code, _, last := w.run("sync"); code != exitUsage {
+	if code, _, last := w.run("sync"); code != exit.Usage {
 		t.Fatalf("exit %d: %s", code, last)
 	}
-	if got = readMetrics(t, file); got[`spendsync_last_run_exit_code{account="acme"}`] != exitUsage || got[`spendsync_generation{account="acme"}`] != 1 {
+	if got = readMetrics(t, file); got[`spendsync_last_run_exit_code{account="acme"}`] != exit.Usage || got[`spendsync_generation{account="acme"}`] != 1 {
 		t.Errorf("after a wrong variable: %v", got)
 	}
 	left, err := filepath.Glob(filepath.Dir(file) + "/*")
@@ -126,19 +127,19 @@ func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
 
 	key := w.env["API_KEY"]
 	w.env["API_KEY"] = "pushads_wrong"
-	if code, _, last := w.run("sync"); code != exitAuth {
+	if code, _, last := w.run("sync"); code != exit.Auth {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	if got := readMetrics(t, file); got[success] != first || got[`spendsync_last_run_published{account="acme"}`] != 1 {
 		t.Errorf("after a refused key the last success moved from %f to %f", first, got[success])
 	}
-	if run, err := load.LastRun(w.dir, "acme"); err != nil || run.ExitCode != exitAuth || !run.Published {
+	if run, err := load.LastRun(w.dir, "acme"); err != nil || run.ExitCode != exit.Auth || !run.Published {
 		t.Errorf("the ledger says %+v, %v", run, err)
 	}
 
 	w.env["API_KEY"] = key
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 400, Path: "/v1/campaigns/*/creatives"})
-	if code, _, last := w.run("sync"); code != exitPartial {
+	if code, _, last := w.run("sync"); code != exit.Partial {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	if got := readMetrics(t, file); got[success] != first {
@@ -215,14 +216,14 @@ func TestMetrics_ArePushed(t *testing.T) {
 	server.Close()
 	w.env["LOG_LEVEL"] = "warn"
 	code, stderr := w.stderr("sync")
-	if code != exitOK || !strings.Contains(stderr, "could not be pushed") || strings.Contains(stderr, "s3cr3t") {
+	if code != exit.OK || !strings.Contains(stderr, "could not be pushed") || strings.Contains(stderr, "s3cr3t") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	for url, says := range map[string]string{
 		"ftp://pusher:s3cr3t@gateway": "http://host:port", "http://pusher:s3cr3t@gateway.example.com": "password", "http://pusher:s3cr3t@[gateway": "cannot be parsed",
 	} {
 		w.env["PUSHGATEWAY_URL"] = url
-		if code, stderr = w.stderr("sync"); code != exitUsage || !strings.Contains(stderr, says) || strings.Contains(stderr, "s3cr3t") {
+		if code, stderr = w.stderr("sync"); code != exit.Usage || !strings.Contains(stderr, says) || strings.Contains(stderr, "s3cr3t") {
 			t.Errorf("%s: exit %d: %s", url, code, stderr)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -168,7 +169,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			// stored is what is looked at.
 			w.env["YOUNG_DAYS"] = "1"
 			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: w.today().String()})
-			if code, _, last := w.run("sync"); code != exitPartial && code != exitOK && code != exitUnreached {
+			if code, _, last := w.run("sync"); code != exit.Partial && code != exit.OK && code != exit.Unreachable {
 				t.Errorf("sync: exit %d: %s", code, last)
 			}
 			w.must("rebuild")
@@ -211,7 +212,7 @@ func TestOldStores_GiveBackFiles(t *testing.T) {
 	spend := w.ask("FROM spend_daily ORDER BY ALL")
 	w.spoil(fmt.Sprintf("parquet/spend_daily/account=acme/day=%s/data.parquet", w.today()-5), flipped)
 	w.spoil("parquet/calendar/account=acme/data.parquet", flipped)
-	if code, _, last := w.run("verify"); code != exitDamaged {
+	if code, _, last := w.run("verify"); code != exit.Damaged {
 		t.Errorf("verify of damaged files: exit %d: %s", code, last)
 	}
 	w.must("rebuild")
@@ -230,7 +231,7 @@ func TestOldStores_NewerIsRefused(t *testing.T) {
 	for _, edit := range [][2]string{{`"schema_version": 1`, `"schema_version": 99`}, {`"format": 1`, `"format": 99`}} {
 		w.spoil("manifest.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), edit[0], edit[1], 1)) })
 		for _, command := range []string{"sync", "verify", "rebuild", "replay", "status"} {
-			if code, _, last := w.run(command); code != exitNewer || !strings.Contains(last, "newer version") {
+			if code, _, last := w.run(command); code != exit.Newer || !strings.Contains(last, "newer version") {
 				t.Errorf("%s of a store with %s: exit %d: %s", command, edit[1], code, last)
 			}
 		}

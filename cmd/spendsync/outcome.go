@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -14,23 +16,6 @@ import (
 
 // riskDays is how close to the end of the reach an unproven day calls a person.
 const riskDays = 3
-
-// outcome is how a run ended: its code and what it did. It is an error, so that
-// commands return it; it has been told to the user already.
-type outcome struct {
-	code    int
-	happens string
-}
-
-func (o *outcome) Error() string { return o.happens }
-
-// exitOf is the exit code of a command that ended so.
-func exitOf(err error) int {
-	if o, ok := err.(*outcome); ok {
-		return o.code
-	}
-	return codeOf(err)
-}
 
 // failure is one thing that a run could not read.
 type failure struct {
@@ -55,18 +40,18 @@ func (t tally) nothing() bool { return t.planned > 0 && t.proven == 0 && t.unrea
 // needs a person comes before what time heals.
 func (t tally) unpublishedCode() int {
 	if t.stopped {
-		return exitStopped
+		return exit.Stopped
 	}
 	codes := map[int]bool{}
 	for _, f := range t.failures {
-		codes[codeOf(f.err)] = true
+		codes[exit.Of(f.err)] = true
 	}
-	for _, c := range []int{exitAuth, exitStorage, exitDamaged, exitUnreached, exitContract} {
+	for _, c := range []int{exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract} {
 		if codes[c] {
 			return c
 		}
 	}
-	return exitUnexpected
+	return exit.Unexpected
 }
 
 // publishedCode decides the exit code of a run that publishes, from what will be
@@ -75,21 +60,21 @@ func (t tally) publishedCode(o load.Outlook) int {
 	risk := atRisk(o.Coverage)
 	codes := map[int]bool{}
 	for _, f := range t.failures {
-		codes[codeOf(f.err)] = true
+		codes[exit.Of(f.err)] = true
 	}
 	switch {
 	case t.stopped:
-		return exitStopped
-	case codes[exitAuth]:
-		return exitAuth
-	case codes[exitDamaged]:
-		return exitDamaged
+		return exit.Stopped
+	case codes[exit.Auth]:
+		return exit.Auth
+	case codes[exit.Damaged]:
+		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
-		return exitDayAtRisk
+		return exit.DayAtRisk
 	case len(t.failures) > 0:
-		return exitPartial
+		return exit.Partial
 	}
-	return exitOK
+	return exit.OK
 }
 
 // addTroubles takes in the views that a publication could not make, once each.
@@ -105,7 +90,7 @@ func (t *tally) addTroubles(troubles []error) {
 // published at all, for the given reason, while its report was.
 func (t tally) settingsCode(o load.Outlook, reason int) int {
 	switch reason {
-	case exitStorage, exitDamaged, exitLocked, exitAuth:
+	case exit.Storage, exit.Damaged, exit.Locked, exit.Auth:
 		return reason
 	}
 	return t.publishedCode(o)
@@ -131,19 +116,19 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 		b.WriteString("stopped by a signal: ")
 	}
 	if published {
-		fmt.Fprintf(&b, "published generation %d: %s of %s planned proven, %d changed", o.Generation, count(t.proven, "day"), fmt.Sprint(t.planned), t.changed)
+		fmt.Fprintf(&b, "published generation %d: %s of %s planned proven, %d changed", o.Generation, phrase.Count(t.proven, "day"), fmt.Sprint(t.planned), t.changed)
 	} else {
-		fmt.Fprintf(&b, "nothing published: none of %s proven", count(t.planned, "planned day"))
+		fmt.Fprintf(&b, "nothing published: none of %s proven", phrase.Count(t.planned, "planned day"))
 	}
 	if o.Restatements > 0 {
-		fmt.Fprintf(&b, ", %s", count(o.Restatements, "restatement"))
+		fmt.Fprintf(&b, ", %s", phrase.Count(o.Restatements, "restatement"))
 	}
 	b.WriteString(settings)
 	if len(o.NewlyLost) > 0 {
-		fmt.Fprintf(&b, "; lost for good: %s", days(o.NewlyLost))
+		fmt.Fprintf(&b, "; lost for good: %s", phrase.Days(o.NewlyLost))
 	}
 	for _, c := range atRisk(o.Coverage) {
-		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more", c.ReportDate, count(int(c.DaysUntilUnreachable), "day"))
+		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more", c.ReportDate, phrase.Count(int(c.DaysUntilUnreachable), "day"))
 	}
 	const shown = 2 // the others are in the log and in ops.step
 	failures := t.named()
@@ -166,29 +151,11 @@ func (t tally) named() []failure {
 }
 
 func (f failure) String() string {
-	text := oneLine(f.err.Error())
+	text := phrase.OneLine(f.err.Error())
 	if strings.HasPrefix(text, f.what) {
 		return text
 	}
 	return f.what + ": " + text
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, strings.TrimSuffix(what, "s"))
-}
-
-func days(d []schema.Date) string {
-	texts := make([]string, len(d))
-	for i, x := range d {
-		texts[i] = x.String()
-	}
-	if len(texts) > 6 {
-		texts = slices.Concat(texts[:3], []string{"..."}, texts[len(texts)-1:])
-	}
-	return strings.Join(texts, ", ")
 }
 
 // fatal says whether a failure of one day makes going on with others pointless.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -69,11 +70,11 @@ func planRange(account string, now time.Time, known *load.Account, from, to sche
 	p := planDays(account, now, &load.Account{Days: map[schema.Date]*load.Day{}, Since: schema.DateOf(now)}, o)
 	switch {
 	case from > to:
-		return p, usage("--from %s is after --to %s", from, to)
+		return p, exit.Usagef("--from %s is after --to %s", from, to)
 	case from < p.Reach:
-		return p, usage("--from %s: the report reaches back to %s only; days before it can never be read again", from, p.Reach)
+		return p, exit.Usagef("--from %s: the report reaches back to %s only; days before it can never be read again", from, p.Reach)
 	case to > p.Today:
-		return p, usage("--to %s: today in Chicago is %s", to, p.Today)
+		return p, exit.Usagef("--to %s: today in Chicago is %s", to, p.Today)
 	}
 	p.Read, p.Requests = nil, 0
 	for d := from; d <= to; d++ {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )
 
@@ -51,13 +52,13 @@ func (a *app) printPlan(p plan) error {
 	fmt.Fprintf(a.stdout, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account, p.Today, p.Reach)
 	t := newTable(a.stdout, "day", "why", "requests", "can be read for")
 	for _, d := range p.Read {
-		t.row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), count(int(d.DaysLeft), "day"))
+		t.row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), phrase.Count(int(d.DaysLeft), "day"))
 	}
 	t.print()
 	fmt.Fprintf(a.stdout, "\n%s to read, about %s with the control total; %s fresh enough.\n",
-		count(len(p.Read), "day"), count(p.Requests, "request"), count(len(p.Keep), "day"))
+		phrase.Count(len(p.Read), "day"), phrase.Count(p.Requests, "request"), phrase.Count(len(p.Keep), "day"))
 	if len(p.Gone) > 0 {
-		fmt.Fprintf(a.stdout, "Never to be read again, and not known in full: %s.\n", days(p.Gone))
+		fmt.Fprintf(a.stdout, "Never to be read again, and not known in full: %s.\n", phrase.Days(p.Gone))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -178,7 +179,7 @@ func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 		t.Errorf("the whole reach: %d days, %v", len(p.Read), err)
 	}
 	for _, r := range [][2]string{{"2026-10-19", "2026-10-25"}, {"2026-11-01", "2026-11-22"}, {"2026-11-05", "2026-11-04"}} {
-		if _, err := planRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, errUsage) {
+		if _, err := planRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, exit.ErrUsage) {
 			t.Errorf("%v: %v, want a usage error", r, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -260,7 +261,7 @@ func TestSync_SecondRunExits9(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	code, _, last := w.run("sync")
-	if code != exitLocked || !strings.Contains(last, "lock") {
+	if code != exit.Locked || !strings.Contains(last, "lock") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	first.Process.Kill()

@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -60,11 +62,11 @@ In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Ch
 			switch {
 			case len(args) == 0 && !hasSQL:
 				if cmd.Flags().NFlag() > 0 && !(cmd.Flags().NFlag() == 1 && a.json) {
-					return usage("which question? Give a name or -c SQL; 'spendsync query' lists the names")
+					return exit.Usagef("which question? Give a name or -c SQL; 'spendsync query' lists the names")
 				}
 				return quietPipe(a.listQuestions())
 			case len(args) > 1 || (len(args) == 1 && hasSQL):
-				return usage("one NAME or -c SQL, not %q; SQL needs -c and quotes", strings.Join(args, " "))
+				return exit.Usagef("one NAME or -c SQL, not %q; SQL needs -c and quotes", strings.Join(args, " "))
 			}
 			q, err := a.question(args, f, cmd.InOrStdin())
 			if err != nil {
@@ -97,7 +99,7 @@ func (a *app) question(args []string, f queryFlags, stdin io.Reader) (q question
 	}
 	if len(args) == 0 {
 		if len(given) > 0 {
-			return q, usage("--param %s: SQL given with -c has no parameters; write the value into it", f.params[0])
+			return q, exit.Usagef("--param %s: SQL given with -c has no parameters; write the value into it", f.params[0])
 		}
 		q.SQL, err = readSQL(f.sql, stdin)
 		return q, err
@@ -140,17 +142,17 @@ const maxSQL = 4 << 20
 func readSQL(given string, stdin io.Reader) (string, error) {
 	if given != "-" {
 		if strings.TrimSpace(given) == "" {
-			return "", usage("-c: there is no SQL")
+			return "", exit.Usagef("-c: there is no SQL")
 		}
 		return given, nil
 	}
 	b, err := io.ReadAll(io.LimitReader(stdin, maxSQL+1))
 	if err != nil {
-		return "", usage("-c -: stdin: %v", err)
+		return "", exit.Usagef("-c -: stdin: %v", err)
 	}
 	text := strings.TrimPrefix(string(b), "\ufeff")
 	if len(text) > maxSQL || strings.TrimSpace(text) == "" {
-		return "", usage("-c -: stdin holds %s", cmp.Or(map[bool]string{true: "no SQL"}[len(text) <= maxSQL], "more than 4 MiB: that is no question"))
+		return "", exit.Usagef("-c -: stdin holds %s", cmp.Or(map[bool]string{true: "no SQL"}[len(text) <= maxSQL], "more than 4 MiB: that is no question"))
 	}
 	return text, nil
 }
@@ -160,10 +162,10 @@ func splitParams(given []string) (map[string]string, error) {
 	for _, p := range given {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, usage("--param %q is not name=value", p)
+			return nil, exit.Usagef("--param %q is not name=value", p)
 		}
 		if _, twice := values[name]; twice {
-			return nil, usage("--param %s is given twice", name)
+			return nil, exit.Usagef("--param %s is given twice", name)
 		}
 		values[name] = value
 	}
@@ -177,22 +179,22 @@ func paramValues(question string, params []queries.Param, given map[string]strin
 		names = append(names, p.Name)
 		value, ok := given[p.Name]
 		if !ok && required {
-			return nil, usage("%s needs --param %s=...", question, p.Name)
+			return nil, exit.Usagef("%s needs --param %s=...", question, p.Name)
 		}
 		if !ok {
 			value = p.Default
 		}
 		if kind := paramKind(p.Default); !kind.fits(value) {
-			return nil, usage("--param %s=%s: not %s such as %s; %s", p.Name, value, kind.name, p.Default, p.Doc)
+			return nil, exit.Usagef("--param %s=%s: not %s such as %s; %s", p.Name, value, kind.name, p.Default, p.Doc)
 		}
 		values[p.Name] = value
 	}
 	for name := range given {
 		if _, ok := values[name]; !ok {
 			if len(names) == 0 {
-				return nil, usage("--param %s: %s has no parameters", name, question)
+				return nil, exit.Usagef("--param %s: %s has no parameters", name, question)
 			}
-			return nil, usage("--param %s: %s has no such parameter; it has %s", name, question, strings.Join(names, ", "))
+			return nil, exit.Usagef("--param %s: %s has no such parameter; it has %s", name, question, strings.Join(names, ", "))
 		}
 	}
 	return values, nil
@@ -251,16 +253,16 @@ func (a *app) queryErr(err error, dir string, named bool) error {
 	var q *load.QuestionError
 	switch {
 	case errors.Is(err, load.ErrEmpty):
-		return usage("%s holds nothing yet: run 'spendsync sync' first", dir)
+		return exit.Usagef("%s holds nothing yet: run 'spendsync sync' first", dir)
 	case errors.As(err, &q):
 		if q.Excerpt != "" && !a.cfg.jsonLogs(a.stderr) {
 			fmt.Fprintln(a.stderr, visibleLines(q.Excerpt))
 		}
-		message := oneLine(q.Message)
+		message := phrase.OneLine(q.Message)
 		if named && strings.HasPrefix(message, "Catalog Error") {
 			message += " The warehouse was made by another version: 'spendsync rebuild' gives it this one's views"
 		}
-		return usage("%s", visible(message))
+		return exit.Usagef("%s", visible(message))
 	}
 	return err
 }
@@ -287,7 +289,7 @@ func (a *app) answerFormat(f queryFlags) (string, error) {
 	format := f.format
 	if a.json {
 		if format != "" && format != "json" {
-			return "", usage("--json and --format %s: which one counts?", format)
+			return "", exit.Usagef("--json and --format %s: which one counts?", format)
 		}
 		format = "json"
 	}
@@ -295,13 +297,13 @@ func (a *app) answerFormat(f queryFlags) (string, error) {
 		format = formatOf(f.out, isTerminal(a.stdout))
 	}
 	if !slices.Contains(answerFormats, format) {
-		return "", usage("--format %s: there are %s", format, strings.Join(answerFormats, ", "))
+		return "", exit.Usagef("--format %s: there are %s", format, strings.Join(answerFormats, ", "))
 	}
 	if format == "parquet" && f.out == "" && isTerminal(a.stdout) {
-		return "", usage("--format parquet is not for a terminal: give --out FILE")
+		return "", exit.Usagef("--format parquet is not for a terminal: give --out FILE")
 	}
 	if f.raw && format != "csv" {
-		return "", usage("--raw is about csv; --format %s leaves formulas as they are", format)
+		return "", exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", format)
 	}
 	return format, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -164,7 +165,7 @@ func queryRefusesAndSaysWhy(t *testing.T, w *world) {
 		{"query|-c|FROM '/etc/passwd.csv'", []string{"/etc/passwd.csv"}},
 	} {
 		code, out, last := w.run(strings.Split(c.args, "|")...)
-		if code != exitUsage || out != "" {
+		if code != exit.Usage || out != "" {
 			t.Errorf("%s: exit %d, %q: %s", c.args, code, out, last)
 		}
 		for _, s := range c.says {
@@ -184,7 +185,7 @@ func queryRefusesAndSaysWhy(t *testing.T, w *world) {
 
 func TestQuery_OfNothingSaysToSync(t *testing.T) {
 	w := newWorld(t)
-	if code, _, last := w.run("query", "top_campaigns"); code != exitUsage || !strings.Contains(last, "spendsync sync") || !strings.Contains(last, w.dir) {
+	if code, _, last := w.run("query", "top_campaigns"); code != exit.Usage || !strings.Contains(last, "spendsync sync") || !strings.Contains(last, w.dir) {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	if _, err := os.Stat(w.dir); err == nil {
@@ -355,13 +356,13 @@ func queryAsAProcess(t *testing.T, w *world) {
 		t.Errorf("from stdin: %s, %v", out, err)
 	}
 	cmd = w.start(t.Context(), "query", "-c", "-")
-	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "no SQL") {
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exit.Usage || !strings.Contains(string(out), "no SQL") {
 		t.Errorf("from an empty stdin: %s, %v", out, err)
 	}
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
 		cmd = w.start(t.Context(), "query", "-c", "SELECT 1")
 		cmd.Stdout = full
-		if cmd.Run(); cmd.ProcessState.ExitCode() != exitStorage {
+		if cmd.Run(); cmd.ProcessState.ExitCode() != exit.Storage {
 			t.Errorf("a full disk: exit %d", cmd.ProcessState.ExitCode())
 		}
 		full.Close()
@@ -393,7 +394,7 @@ func queryStoppedBySignal(t *testing.T, w *world) {
 	defer time.AfterFunc(300*time.Millisecond, cancel).Stop()
 	// It would take years.
 	code, out, last := w.runCtx(ctx, "query", "-c", "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), range(10000000000) AS b(i)")
-	if code != exitStopped || out != "" || !strings.Contains(last, "stopped") {
+	if code != exit.Stopped || out != "" || !strings.Contains(last, "stopped") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -48,9 +49,9 @@ func (a *app) findQuestion(name string) (queries.Query, error) {
 		}
 	}
 	if slices.ContainsFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == name }) {
-		return queries.Query{}, usage("%s is a table, not a question; ask -c \"FROM %s\"", name, name)
+		return queries.Query{}, exit.Usagef("%s is a table, not a question; ask -c \"FROM %s\"", name, name)
 	}
-	return queries.Query{}, usage("there is no question %q; there are %s", name, strings.Join(questionNames(), ", "))
+	return queries.Query{}, exit.Usagef("there is no question %q; there are %s", name, strings.Join(questionNames(), ", "))
 }
 
 // listQuestions prints what can be asked by name.

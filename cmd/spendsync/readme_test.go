@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/schema"
 )
 
@@ -22,8 +23,8 @@ func TestREADME_NamesEverything(t *testing.T) {
 	for _, v := range variables() {
 		want = append(want, "`"+v.name+"`")
 	}
-	for _, e := range exitCodes {
-		want = append(want, fmt.Sprintf("| %d | %s", e.code, e.means))
+	for _, e := range exit.Codes {
+		want = append(want, fmt.Sprintf("| %d | %s", e.Code, e.Means))
 	}
 	for _, c := range (&app{}).commands().Commands() {
 		if c.Name() != "config" && c.Name() != "completion" {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -65,7 +67,7 @@ func (a *app) mend(ctx context.Context, command string, work func(*mender) error
 		return fmt.Errorf("%s: %w", dir, load.ErrEmpty)
 	}
 	if stored := store.Manifest().AccountNames(); !slices.Contains(stored, a.cfg.Account) {
-		return usage("%s has no account %q; set %sACCOUNT to %s", dir, a.cfg.Account, envPrefix, strings.Join(stored, " or "))
+		return exit.Usagef("%s has no account %q; set %sACCOUNT to %s", dir, a.cfg.Account, envPrefix, strings.Join(stored, " or "))
 	}
 	m := &mender{app: a, runID: a.runID, start: a.now(), store: store}
 	if m.staged, err = store.Begin(m.runID); err != nil {
@@ -91,26 +93,26 @@ func (a *app) mend(ctx context.Context, command string, work func(*mender) error
 			return err
 		}
 	}
-	if row.ExitCode != exitOK {
+	if row.ExitCode != exit.OK {
 		a.lastLine(slog.LevelError, row.Message.V, int(row.ExitCode), "generation", published.Generation)
-		return &outcome{code: int(row.ExitCode), happens: row.Message.V}
+		return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
 	}
-	a.lastLine(slog.LevelInfo, row.Message.V, exitOK, "generation", published.Generation)
+	a.lastLine(slog.LevelInfo, row.Message.V, exit.OK, "generation", published.Generation)
 	return nil
 }
 
 func (m *mender) row(command string, o load.Outlook) schema.Run {
 	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
 	if command == "replay" {
-		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d without replies", o.Generation, count(m.replayed, "day"), m.changed, m.skipped)
+		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d without replies", o.Generation, phrase.Count(m.replayed, "day"), m.changed, m.skipped)
 	}
 	if n := len(o.Restored); n > 0 {
-		text += fmt.Sprintf("; %s restored: %s", count(n, "damaged file"), strings.Join(o.Restored[:min(n, 5)], ", "))
+		text += fmt.Sprintf("; %s restored: %s", phrase.Count(n, "damaged file"), strings.Join(o.Restored[:min(n, 5)], ", "))
 	}
-	code := exitOK
+	code := exit.OK
 	var errs []error
 	for _, err := range o.Troubles {
-		code = exitPartial
+		code = exit.Partial
 		text += "; " + failure{"views", err}.String()
 	}
 	for _, f := range m.failures {
@@ -118,11 +120,11 @@ func (m *mender) row(command string, o load.Outlook) schema.Run {
 		text += "; " + f.String()
 	}
 	if err := errors.Join(errs...); err != nil {
-		code = codeOf(err)
+		code = exit.Of(err)
 	}
 	return schema.Run{
 		AccountID: m.app.cfg.Account, Command: command, StartedAt: schema.InstantOf(m.start), FinishedAt: schema.InstantOf(m.app.now()),
-		ExitCode: int64(code), Outcome: exitInfo(code).means, Published: true, Generation: o.Generation,
+		ExitCode: int64(code), Outcome: exit.About(code).Means, Published: true, Generation: o.Generation,
 		DaysChanged: int64(m.changed), Restatements: int64(o.Restatements), Version: version(), Message: schema.Some(text), RunID: m.runID,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -29,12 +30,12 @@ func (a *app) replayCommand() *cobra.Command {
 			var err error
 			if from != "" {
 				if first, err = schema.ParseDate(from); err != nil {
-					return usage("--from: %v", err)
+					return exit.Usagef("--from: %v", err)
 				}
 			}
 			if to != "" {
 				if last, err = schema.ParseDate(to); err != nil {
-					return usage("--to: %v", err)
+					return exit.Usagef("--to: %v", err)
 				}
 			}
 			return a.mend(cmd.Context(), "replay", func(m *mender) error { return m.replay(cmd.Context(), first, last) })

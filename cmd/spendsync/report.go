@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/schema"
 )
@@ -52,9 +53,9 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 	toStdout := f.out == "-"
 	switch {
 	case f.out == "":
-		return usage("--out: a file, or - for stdout")
+		return exit.Usagef("--out: a file, or - for stdout")
 	case toStdout && a.json:
-		return usage("--json and --out -: which one is to be on stdout?")
+		return exit.Usagef("--json and --out -: which one is to be on stdout?")
 	case !toStdout:
 		if err := checkOut(f.out, dir); err != nil {
 			return err
@@ -98,7 +99,7 @@ func (c *counted) Write(p []byte) (int, error) {
 func (a *app) tellReport(out string, size int64, r page.Report) error {
 	full, err := filepath.Abs(out)
 	if err != nil {
-		return errors.Join(err, errUsage)
+		return errors.Join(err, exit.ErrUsage)
 	}
 	type part struct {
 		Account      string                   `json:"account"`

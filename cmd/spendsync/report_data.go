@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/load"
 	"spendsync/schema"
@@ -143,7 +144,7 @@ func (q *asker) accounts(account string) (names []string, err error) {
 		return names, q.err
 	}
 	if !slices.Contains(names, account) {
-		return nil, usage("--account %q: the warehouse has %s", account, strings.Join(names, ", "))
+		return nil, exit.Usagef("--account %q: the warehouse has %s", account, strings.Join(names, ", "))
 	}
 	return []string{account}, nil
 }
@@ -161,7 +162,7 @@ func (q *asker) haveViews(dir string) error {
 		}
 	}
 	if q.err == nil && len(lacks) > 0 {
-		return usage("the warehouse in %s was published by another version of spendsync and lacks %s: run 'spendsync rebuild', which makes it anew with this version's views",
+		return exit.Usagef("the warehouse in %s was published by another version of spendsync and lacks %s: run 'spendsync rebuild', which makes it anew with this version's views",
 			dir, strings.Join(lacks, ", "))
 	}
 	return q.err

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/extract/adsim"
 	"spendsync/load"
@@ -159,7 +160,7 @@ UNION ALL SELECT 'unlimited', campaigns_without_limit::VARCHAR FROM r UNION ALL 
 	if w.report() != html {
 		t.Error("the same warehouse gave another page")
 	}
-	if code, out, last := w.run("report", "--out", "-"); code != exitOK || out != html {
+	if code, out, last := w.run("report", "--out", "-"); code != exit.OK || out != html {
 		t.Errorf("to stdout: exit %d, %d bytes instead of %d, %s", code, len(out), len(html), last)
 	}
 	if len(html) > 1_000_000 {
@@ -213,8 +214,8 @@ func TestReport_RefusesWhatItCannotDo(t *testing.T) {
 	refused := func(want string, args ...string) {
 		t.Helper()
 		code, out, last := w.run(append([]string{"report"}, args...)...)
-		if code != exitUsage || out != "" || !strings.Contains(last, want) {
-			t.Errorf("report %v: exit %d, %q, want %d with %q", args, code, last, exitUsage, want)
+		if code != exit.Usage || out != "" || !strings.Contains(last, want) {
+			t.Errorf("report %v: exit %d, %q, want %d with %q", args, code, last, exit.Usage, want)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "r.html")

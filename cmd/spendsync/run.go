@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -65,37 +67,33 @@ func (a *app) run(ctx context.Context, args []string) int {
 // safe and what to do.
 func (a *app) end(err error) int {
 	if err == nil {
-		return exitOK
+		return exit.OK
 	}
-	code := exitOf(err)
-	_, told := err.(*outcome)
-	if code == exitStopped && !told {
+	code := exit.Of(err)
+	_, told := err.(*exit.Outcome)
+	if code == exit.Stopped && !told {
 		err = errors.New("stopped by a signal: " + placeOf(err))
 	}
 	if !told {
-		a.lastLine(slog.LevelError, oneLine(err.Error()), code)
+		a.lastLine(slog.LevelError, phrase.OneLine(err.Error()), code)
 	}
 	return code
 }
 
 // lastLine is the line that a person reads at 3 a.m., and a machine always.
 func (a *app) lastLine(level slog.Level, happened string, code int, attrs ...any) {
-	e := exitInfo(code)
+	e := exit.About(code)
 	if a.log != nil && a.cfg != nil && a.cfg.jsonLogs(a.stderr) {
-		attrs = append(attrs, "exit_code", code, "means", e.means, "safe", e.safe, "do", e.do)
+		attrs = append(attrs, "exit_code", code, "means", e.Means, "safe", e.Safe, "do", e.Do)
 		a.log.Log(context.Background(), level, happened, attrs...)
 		return
 	}
 	line := fmt.Sprintf("spendsync: %s", happened)
-	if code != exitOK {
-		line += fmt.Sprintf(" | safe: %s | do: %s (exit %d)", e.safe, e.do, code)
+	if code != exit.OK {
+		line += fmt.Sprintf(" | safe: %s | do: %s (exit %d)", e.Safe, e.Do, code)
 	}
 	fmt.Fprintln(a.stderr, line)
 }
-
-// oneLine joins what several errors say, or an engine with paragraphs, so that
-// the last line on stderr is the whole message.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // commands is the tree of commands.
 func (a *app) commands() *cobra.Command {
@@ -107,14 +105,14 @@ func (a *app) commands() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("there is no command %q; see 'spendsync help'", args[0])
+				return exit.Usagef("there is no command %q; see 'spendsync help'", args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%s: %v; see '%s --help'", cmd.CommandPath(), err, cmd.CommandPath())
+		return exit.Usagef("%s: %v; see '%s --help'", cmd.CommandPath(), err, cmd.CommandPath())
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.AddCommand(
@@ -153,7 +151,7 @@ func addExamples(root *cobra.Command) {
 
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usage("%s takes no argument %q; see '%s --help'", cmd.CommandPath(), args[0], cmd.CommandPath())
+		return exit.Usagef("%s takes no argument %q; see '%s --help'", cmd.CommandPath(), args[0], cmd.CommandPath())
 	}
 	return nil
 }
@@ -276,7 +274,7 @@ func (a *app) versionCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case sbom && licenses:
-				return usage("--sbom or --licenses, not both")
+				return exit.Usagef("--sbom or --licenses, not both")
 			case sbom:
 				return writeSBOM(a.stdout)
 			case licenses:
@@ -317,7 +315,7 @@ func configHelp() string {
 	}
 	b.WriteString("\nMetrics (" + envPrefix + "METRICS_FILE, " + envPrefix + "PUSHGATEWAY_URL):\n\n" + metricsHelp())
 	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by http/protobuf.\n")
-	b.WriteString("\nExit codes:\n\n" + exitTable())
+	b.WriteString("\nExit codes:\n\n" + exit.Table())
 	return b.String()
 }
 

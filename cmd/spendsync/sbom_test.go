@@ -11,12 +11,14 @@ import (
 	"testing"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+
+	"spendsync/cmd/spendsync/exit"
 )
 
 func TestVersion_ListsWhatTheBinaryIsMadeOf(t *testing.T) {
 	print := func() []byte {
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), []string{"version", "--sbom"}, nil, &out, &errOut); code != exitOK {
+		if code := run(t.Context(), []string{"version", "--sbom"}, nil, &out, &errOut); code != exit.OK {
 			t.Fatalf("exit %d: %s", code, errOut.String())
 		}
 		return out.Bytes()

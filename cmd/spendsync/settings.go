@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -25,8 +26,7 @@ type identity struct {
 const identityWait = 15 * time.Second
 
 var (
-	errOtherAccount = errors.New("the key acts on another account")
-	errNoIdentity   = errors.New("the service has not said yet whom the key acts for")
+	errNoIdentity = errors.New("the service has not said yet whom the key acts for")
 )
 
 // identify asks whom the key acts for while the report is being read.
@@ -68,7 +68,7 @@ func (s *syncer) refuseOtherAccount(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("%w: account %s in this warehouse is %q, the key acts on %q; use another %sACCOUNT or the right key",
-		errOtherAccount, s.app.cfg.Account, pinned, who.account, envPrefix)
+		exit.ErrOtherAccount, s.app.cfg.Account, pinned, who.account, envPrefix)
 }
 
 // settingsWait is how long the report's numbers, once they are ready, wait for the
@@ -93,8 +93,8 @@ func (s *syncer) copySettings(ctx, publishing context.Context) (schema.Run, erro
 	s.tally.failures = append(s.tally.failures, n.failures...)
 	s.tally.failures = append(s.tally.failures, failure{"settings", err})
 	if !s.reported {
-		switch codeOf(err) {
-		case exitStorage, exitLocked, exitStopped:
+		switch exit.Of(err) {
+		case exit.Storage, exit.Locked, exit.Stopped:
 			if n.publishing {
 				return row, err // so would the report by itself
 			}
@@ -106,9 +106,9 @@ func (s *syncer) copySettings(ctx, publishing context.Context) (schema.Run, erro
 	}
 	// The report's generation stands. The run's line says what became of the rest.
 	row = s.publishedRow(s.outlook)
-	if code := codeOf(err); code != exitOK && !s.tally.stopped {
+	if code := exit.Of(err); code != exit.OK && !s.tally.stopped {
 		code = s.tally.settingsCode(s.outlook, code)
-		row.ExitCode, row.Outcome = int64(code), exitInfo(code).means
+		row.ExitCode, row.Outcome = int64(code), exit.About(code).Means
 	}
 	s.record(row)
 	return row, nil
@@ -133,7 +133,7 @@ func (n *snapshot) run(ctx, publishing context.Context) (row schema.Run, err err
 		// The account stays as it is pinned; the settings have no history but ours.
 		n.fail("account", "me", "failed", err)
 	case s.store.Account().Pinned != "" && who.account != s.store.Account().Pinned:
-		return row, fmt.Errorf("%w: %q", errOtherAccount, who.account)
+		return row, fmt.Errorf("%w: %q", exit.ErrOtherAccount, who.account)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

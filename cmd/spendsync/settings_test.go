@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -217,7 +218,7 @@ func TestSettings_AFailingCampaignKeepsNoOtherBack(t *testing.T) {
 	c := w.some("active")
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Path: "/v1/campaigns/" + c})
 	code, _, last := w.run("sync")
-	if code != exitPartial || !strings.Contains(last, c) {
+	if code != exit.Partial || !strings.Contains(last, c) {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	if got, want := w.ask("SELECT count(*) FROM campaign WHERE read_state IN ('ok', 'partial')"), fmt.Sprint(len(w.service.CampaignIDs())); got != want {
@@ -239,7 +240,7 @@ func TestSettings_ABrokenAPINeverHoldsNumbersBack(t *testing.T) {
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/v1/*"})
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/v1/campaigns/*"})
 	code, _, last := w.run("sync")
-	if code != exitPartial || !strings.Contains(last, "33 days of 33 planned proven") {
+	if code != exit.Partial || !strings.Contains(last, "33 days of 33 planned proven") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	w.service.ClearFaults()
@@ -252,7 +253,7 @@ func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
 	w := newWorld(t)
 	w.env["API_KEY"] = "adv_wrong_key"
 	code, _, last := w.run("sync")
-	if code != exitAuth || !strings.Contains(last, "33 days of 33 planned proven") {
+	if code != exit.Auth || !strings.Contains(last, "33 days of 33 planned proven") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 }
@@ -270,7 +271,7 @@ func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
 	versions := w.versions()
 	w.env["REREAD_AFTER"], w.env["API_KEY"] = "0s", "adv_wrong_key"
 	code, _, last := w.run("sync")
-	if code != exitAuth || !strings.Contains(last, "33 days of 33 planned proven, 0 changed") {
+	if code != exit.Auth || !strings.Contains(last, "33 days of 33 planned proven, 0 changed") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	after, err := load.ReadManifest(w.dir)
@@ -298,7 +299,7 @@ func TestSettings_RefusesAnotherAccount(t *testing.T) {
 	other := makeWorld(t, func(c *adsim.Config) { c.AdvertiserID, c.Seed = "adv-two", 7 })
 	other.dir, other.env["DATA_DIR"] = w.dir, w.dir
 	code, _, last := other.run("sync")
-	if code != exitAuth || !strings.Contains(last, "another account") || !strings.Contains(last, "adv-two") {
+	if code != exit.Auth || !strings.Contains(last, "another account") || !strings.Contains(last, "adv-two") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	if after := w.hashes("parquet", "raw"); len(after) != len(before) {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -59,7 +60,7 @@ func (n *snapshot) sentence() string {
 	if n == nil {
 		return ""
 	}
-	return fmt.Sprintf("; settings of %s read, %s", count(len(n.campaigns), "campaign"), count(int(n.s.versions), "new version"))
+	return fmt.Sprintf("; settings of %s read, %s", phrase.Count(len(n.campaigns), "campaign"), phrase.Count(int(n.s.versions), "new version"))
 }
 
 // context is what rows of the settings hold that the replies do not say.

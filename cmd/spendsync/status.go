@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -123,10 +124,10 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n", roundAge(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
 		}
 		if len(s.AtRisk) > 0 {
-			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n", days(s.AtRisk), riskDays)
+			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n", phrase.Days(s.AtRisk), riskDays)
 		}
 		if len(s.Lost) > 0 {
-			fmt.Fprintf(w, "  lost                 %s\n", days(s.Lost))
+			fmt.Fprintf(w, "  lost                 %s\n", phrase.Days(s.Lost))
 		}
 		for _, u := range s.Unknown {
 			fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path, u.SampleType)

@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 )
 
 // lastMoment is how long after the grace a command may take to tell how it ended.
@@ -36,8 +39,8 @@ func (a *app) endAfterSignal(ctx context.Context) {
 	}
 	context.AfterFunc(ctx, func() {
 		time.Sleep(a.cfg.StopGrace + lastMoment)
-		a.lastLine(slog.LevelError, "stopped by a signal, and ended before it was done", exitStopped)
-		a.giveUp(exitStopped)
+		a.lastLine(slog.LevelError, "stopped by a signal, and ended before it was done", exit.Stopped)
+		a.giveUp(exit.Stopped)
 	})
 }
 
@@ -54,5 +57,5 @@ func (a *app) lastCall(ctx context.Context) (context.Context, context.CancelFunc
 // placeOf says what a signal broke off, without the words of Go and of DuckDB for
 // having been broken off.
 func placeOf(err error) string {
-	return strings.NewReplacer(": context canceled", "", " INTERRUPT Error: Interrupted!", "").Replace(oneLine(err.Error()))
+	return strings.NewReplacer(": context canceled", "", " INTERRUPT Error: Interrupted!", "").Replace(phrase.OneLine(err.Error()))
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 )
@@ -48,7 +49,7 @@ func (w *world) stopAt(at func(p *os.Process), args ...string) (code int, last s
 	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
 	code = s.cmd.ProcessState.ExitCode()
 	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() && status.Signal() == syscall.SIGTERM {
-		code = exitStopped // before the command had begun; a container's code is the same
+		code = exit.Stopped // before the command had begun; a container's code is the same
 	}
 	return code, lines[len(lines)-1]
 }
@@ -165,9 +166,9 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 				defer lock.Close()
 			}
 			code, last := w.stopAt(c.at(w), "sync")
-			want := exitStopped
+			want := exit.Stopped
 			if c.done {
-				want = exitOK
+				want = exit.OK
 			}
 			if code != want || !strings.Contains(last, c.says) || strings.Contains(last, "context canceled") {
 				t.Errorf("exit %d, want %d and %q: %s", code, want, c.says, last)
@@ -222,7 +223,7 @@ func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
 		}
 		code, _, last := w.runCtx(ctx, "sync")
 		stop()
-		if code != exitStopped || !strings.Contains(last, "stopped by a signal") {
+		if code != exit.Stopped || !strings.Contains(last, "stopped by a signal") {
 			t.Fatalf("stopped at look %d: exit %d: %s", n, code, last)
 		}
 		run, err := load.LastRun(w.dir, "acme")
@@ -230,7 +231,7 @@ func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if run != nil {
-			if proven = int(run.DaysProven); run.ExitCode != exitStopped {
+			if proven = int(run.DaysProven); run.ExitCode != exit.Stopped {
 				t.Fatalf("stopped at look %d: the ledger says %+v", n, run)
 			}
 		}
@@ -258,12 +259,12 @@ func TestSync_StoppedAtRandom(t *testing.T) {
 			}
 		}, "sync")
 		codes[code]++
-		if code != exitStopped && code != exitOK {
+		if code != exit.Stopped && code != exit.OK {
 			t.Errorf("exit %d: %s", code, last)
 		}
 	}
 	t.Logf("exit codes: %v", codes)
-	if codes[exitStopped] == 0 {
+	if codes[exit.Stopped] == 0 {
 		t.Error("no run was stopped")
 	}
 	w.must("sync")
@@ -281,7 +282,7 @@ func TestSync_StoppedWhileHungUp(t *testing.T) {
 	delete(w.env, "API_KEY")
 	w.env["API_KEY_FILE"], w.env["STOP_GRACE"] = pipe, "10ms"
 	code, last := w.stopAt(func(*os.Process) { time.Sleep(500 * time.Millisecond) }, "sync")
-	if code != exitStopped || !strings.Contains(last, "stopped by a signal") {
+	if code != exit.Stopped || !strings.Contains(last, "stopped by a signal") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
 
@@ -99,7 +100,7 @@ func TestSync_ReadOnlyFolder(t *testing.T) {
 	}
 	remount(syscall.MS_RDONLY)
 	asked := len(w.service.Requests())
-	if code, _, last := w.run("sync"); code != exitStorage || !strings.Contains(last, "read-only") {
+	if code, _, last := w.run("sync"); code != exit.Storage || !strings.Contains(last, "read-only") {
 		t.Errorf("sync: exit %d: %s", code, last)
 	}
 	if n := len(w.service.Requests()) - asked; n > 0 {
@@ -124,7 +125,7 @@ func TestSync_FolderOnAnotherFileSystem(t *testing.T) {
 	w := tinyWorld(t)
 	mounted(t, filepath.Join(w.dir, "parquet"), "16m")
 	code, _, last := w.run("sync")
-	if code != exitStorage || !strings.Contains(last, "different file systems") {
+	if code != exit.Storage || !strings.Contains(last, "different file systems") {
 		t.Errorf("sync: exit %d: %s", code, last)
 	}
 	if _, err := os.Stat(filepath.Join(w.dir, "commit.json")); err == nil {
@@ -169,9 +170,9 @@ func TestSync_IOErrors(t *testing.T) {
 			inject := fmt.Sprintf("inject=%s:error=%s:when=%d", c.call, c.errno, c.from+i*3)
 			code, stderr := w.asProcess(t.Context(), []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.call, "-e", inject}, "sync")
 			switch {
-			case code == exitStorage:
+			case code == exit.Storage:
 				met++
-			case code != exitOK:
+			case code != exit.OK:
 				t.Errorf("%s: exit %d: %s", inject, code, stderr)
 			}
 			w.must("verify")
@@ -192,7 +193,7 @@ func TestSync_TooFewFiles(t *testing.T) {
 	w.must("sync")
 	for _, files := range []int{8, 12, 16} {
 		code, stderr := w.asProcess(t.Context(), []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files)}, "sync")
-		if code != exitOK && code != exitStorage && code != exitUnreached && code != exitPartial {
+		if code != exit.OK && code != exit.Storage && code != exit.Unreachable && code != exit.Partial {
 			t.Errorf("%d files: exit %d: %s", files, code, stderr)
 		}
 		w.must("verify")
@@ -231,7 +232,7 @@ func TestSync_ManyAtOnce(t *testing.T) {
 		t.Run(fmt.Sprintf("%d of one account", n), func(t *testing.T) {
 			w := tinyWorld(t)
 			codes := w.together(n, func(int) string { return "acme" })
-			if codes[exitOK] == 0 || codes[exitOK]+codes[exitLocked] != n {
+			if codes[exit.OK] == 0 || codes[exit.OK]+codes[exit.Locked] != n {
 				t.Errorf("%d runs of one account ended with %v, want 0 and 9", n, codes)
 			}
 			w.must("sync")
@@ -242,7 +243,7 @@ func TestSync_ManyAtOnce(t *testing.T) {
 		w := tinyWorld(t)
 		w.env["LOCK_WAIT"] = "2m"
 		accounts := []string{"acme", "a1", "a2", "a3"}
-		if codes := w.together(4, func(i int) string { return accounts[i] }); codes[exitOK] != 4 {
+		if codes := w.together(4, func(i int) string { return accounts[i] }); codes[exit.OK] != 4 {
 			t.Errorf("4 accounts at once ended with %v", codes)
 		}
 		w.checkTruth()

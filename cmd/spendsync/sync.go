@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -24,7 +26,7 @@ func (a *app) syncCommand() *cobra.Command {
 			"account, its campaigns, creatives and sources, and publishes all as one generation. Settings that take long hold no\n" +
 			"number back: the report is published first then, and they are the next generation.\n" +
 			"Run it as often as you like: it reads young days every time and the others once in " + envPrefix + "REREAD_AFTER.\n\n" +
-			"Exit codes:\n\n" + exitTable(),
+			"Exit codes:\n\n" + exit.Table(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.asRun(cmd.Context(), func() error {
@@ -53,11 +55,11 @@ func (a *app) backfillCommand() *cobra.Command {
 				}
 				first, err := schema.ParseDate(from)
 				if err != nil {
-					return usage("--from: %v", err)
+					return exit.Usagef("--from: %v", err)
 				}
 				last, err := schema.ParseDate(to)
 				if err != nil {
-					return usage("--to: %v", err)
+					return exit.Usagef("--to: %v", err)
 				}
 				makePlan := func(known *load.Account) (plan, error) {
 					return planRange(a.cfg.Account, a.now(), known, first, last, a.planOptions())
@@ -134,7 +136,7 @@ func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Stor
 		return err
 	}
 	ctx = a.startTrace(ctx, command, a.runID)
-	defer func() { a.endTrace(ctx, exitOf(ended)) }()
+	defer func() { a.endTrace(ctx, exit.Of(ended)) }()
 	publishing, release := a.publishing(ctx)
 	defer release()
 	s := &syncer{app: a, runID: a.runID, cmd: command, start: a.now(), report: report, api: api, store: store, plan: p, room: semaphore.NewWeighted(roomForRows)}
@@ -228,7 +230,7 @@ func (s *syncer) noteUnread(cause error) {
 		}
 	}
 	if unread > 0 && cause != nil {
-		s.tally.failures = append(s.tally.failures, failure{fmt.Sprintf("%s not tried", count(unread, "more day")), cause})
+		s.tally.failures = append(s.tally.failures, failure{fmt.Sprintf("%s not tried", phrase.Count(unread, "more day")), cause})
 	}
 }
 
@@ -298,18 +300,18 @@ func (s *syncer) publishedRow(o load.Outlook) schema.Run {
 
 // fail records a run that published nothing, and tells why.
 func (s *syncer) fail(ctx context.Context, cause error) error {
-	code := codeOf(cause)
+	code := exit.Of(cause)
 	if s.tally.nothing() {
 		code = s.tally.unpublishedCode()
 	}
-	if code == exitOK {
-		code = exitUnexpected
+	if code == exit.OK {
+		code = exit.Unexpected
 	}
 	text := s.tally.sentence(load.Outlook{}, false, "")
 	if !s.tally.nothing() {
-		text = "nothing published: " + oneLine(cause.Error())
+		text = "nothing published: " + phrase.OneLine(cause.Error())
 	}
-	if code == exitStopped && !s.tally.nothing() {
+	if code == exit.Stopped && !s.tally.nothing() {
 		text = "stopped by a signal before anything was published: " + placeOf(cause)
 	}
 	row := s.runRow(code, text, false)
@@ -327,7 +329,7 @@ func (s *syncer) runRow(code int, text string, published bool) schema.Run {
 	st := addStats(s.report.Stats(), s.api.Stats())
 	row := schema.Run{
 		AccountID: s.app.cfg.Account, Command: s.cmd, StartedAt: schema.InstantOf(s.start), FinishedAt: schema.InstantOf(s.app.now()),
-		ExitCode: int64(code), Outcome: exitInfo(code).means, Published: published,
+		ExitCode: int64(code), Outcome: exit.About(code).Means, Published: published,
 		DaysPlanned: int64(s.tally.planned), DaysProven: int64(s.tally.proven), DaysChanged: int64(s.tally.changed),
 		RowsRead: s.rows, RowsInserted: s.diff.Inserted, RowsUpdated: s.diff.Updated, RowsDeleted: s.diff.Deleted,
 		Requests: st.Requests, Retries: st.Retries, BytesRead: st.Bytes, ThrottledMs: st.Throttled.Milliseconds(),
@@ -349,8 +351,8 @@ func (s *syncer) tell(ctx context.Context, row schema.Run) error {
 	a := s.app
 	level := slog.LevelInfo
 	switch row.ExitCode {
-	case exitOK:
-	case exitPartial, exitStopped:
+	case exit.OK:
+	case exit.Partial, exit.Stopped:
 		level = slog.LevelWarn
 	default:
 		level = slog.LevelError
@@ -364,10 +366,10 @@ func (s *syncer) tell(ctx context.Context, row schema.Run) error {
 	a.endTrace(ctx, int(row.ExitCode))
 	a.tellMetrics(ctx, &runFacts{start: s.start, code: int(row.ExitCode), failures: len(s.tally.failures), run: row, expires: expires})
 	a.lastLine(level, row.Message.V, int(row.ExitCode), s.summary(row, expires)...)
-	if row.ExitCode == exitOK {
+	if row.ExitCode == exit.OK {
 		return nil
 	}
-	return &outcome{code: int(row.ExitCode), happens: row.Message.V}
+	return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
 }
 
 func (s *syncer) logAtRisk(o load.Outlook) {

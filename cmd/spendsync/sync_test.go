@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -111,7 +112,7 @@ func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, l
 func (w *world) must(args ...string) string {
 	w.t.Helper()
 	code, out, last := w.run(args...)
-	if code != exitOK {
+	if code != exit.OK {
 		w.t.Fatalf("spendsync %s: exit %d: %s", strings.Join(args, " "), code, last)
 	}
 	return out
@@ -374,7 +375,7 @@ func TestSync_StoppedBySignal(t *testing.T) {
 		cancel()
 	}()
 	code, _, last := w.runCtx(ctx, "sync")
-	if code != exitStopped || !strings.Contains(last, "published generation 1") {
+	if code != exit.Stopped || !strings.Contains(last, "published generation 1") {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	if got := w.ask("SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "complete|9\nmissing|24" {
@@ -396,10 +397,10 @@ func TestReplay_MendsADamagedDay(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.dir, "warehouse.duckdb")); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, _ := w.run("verify"); code != exitDamaged || !strings.Contains(out, "spendsync replay") {
+	if code, out, _ := w.run("verify"); code != exit.Damaged || !strings.Contains(out, "spendsync replay") {
 		t.Errorf("verify: exit %d: %s", code, out)
 	}
-	if code, _, last := w.run("rebuild"); code != exitDamaged {
+	if code, _, last := w.run("rebuild"); code != exit.Damaged {
 		t.Errorf("rebuild from a damaged file: exit %d: %s", code, last)
 	}
 	w.must("replay")

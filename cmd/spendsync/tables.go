@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/schema"
 )
 
@@ -50,7 +51,7 @@ func findTables(names []string) ([]*schema.Table, error) {
 			}
 		}
 		if !ok {
-			return nil, usage("there is no table %q; 'spendsync tables' lists them", name)
+			return nil, exit.Usagef("there is no table %q; 'spendsync tables' lists them", name)
 		}
 	}
 	return found, nil

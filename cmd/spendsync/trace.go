@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
 
@@ -77,13 +79,13 @@ func (a *app) startTrace(ctx context.Context, command, runID string) context.Con
 func (t *tracing) start(ctx context.Context, log *slog.Logger) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
-		log.Warn("no traces are sent", "why", oneLine(err.Error()))
+		log.Warn("no traces are sent", "why", phrase.OneLine(err.Error()))
 		return
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", "spendsync"), attribute.String("service.version", version())), resource.WithFromEnv())
 	if err != nil {
-		log.Warn("what OTEL_RESOURCE_ATTRIBUTES says is not all taken in", "why", oneLine(err.Error()))
+		log.Warn("what OTEL_RESOURCE_ATTRIBUTES says is not all taken in", "why", phrase.OneLine(err.Error()))
 	}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(&warningExporter{exporter, log}), sdktrace.WithResource(about))
 	t.tracer, t.flush = provider.Tracer("spendsync"), provider.Shutdown
@@ -98,7 +100,7 @@ type warningExporter struct {
 
 func (e *warningExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		e.log.Warn("traces could not be sent", "spans", len(spans), "error", oneLine(err.Error()))
+		e.log.Warn("traces could not be sent", "spans", len(spans), "error", phrase.OneLine(err.Error()))
 	}
 	return nil
 }
@@ -110,8 +112,8 @@ func (a *app) endTrace(ctx context.Context, code int) {
 		return
 	}
 	a.trace.run.SetAttributes(attribute.Int("spendsync.exit_code", code))
-	if code != exitOK {
-		a.trace.run.SetStatus(codes.Error, exitInfo(code).means)
+	if code != exit.OK {
+		a.trace.run.SetStatus(codes.Error, exit.About(code).Means)
 	}
 	a.trace.run.End()
 	a.trace.run = nil
@@ -134,7 +136,7 @@ func (a *app) traced(ctx context.Context, stage string, do func(context.Context)
 // endStage notes what went wrong. Errors show no secrets, here as in the log.
 func endStage(span trace.Span, err error) {
 	if err != nil {
-		span.SetStatus(codes.Error, oneLine(err.Error()))
+		span.SetStatus(codes.Error, phrase.OneLine(err.Error()))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
 
@@ -70,7 +71,7 @@ func TestTrace_OfARun(t *testing.T) {
 	got := &spans{}
 	server := httptest.NewServer(got)
 	defer server.Close()
-	if code, stderr := w.syncTo(server.URL); code != exitPartial || strings.Contains(stderr, "traces") {
+	if code, stderr := w.syncTo(server.URL); code != exit.Partial || strings.Contains(stderr, "traces") {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	names := map[string]int{}
@@ -124,7 +125,7 @@ func TestTrace_NobodyListens(t *testing.T) {
 	server.Close()
 	begin := time.Now()
 	code, stderr := w.syncTo(server.URL)
-	if code != exitOK || !strings.Contains(stderr, "traces could not be sent") {
+	if code != exit.OK || !strings.Contains(stderr, "traces could not be sent") {
 		t.Errorf("exit %d after %s: %s", code, time.Since(begin), stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )
 
@@ -49,11 +50,11 @@ func (a *app) tellVerified(r *load.Report) error {
 		errs = append(errs, d)
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, count(len(errs), "file"), errs[0])
+		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, phrase.Count(len(errs), "file"), errs[0])
 	}
 	if !a.json {
 		fmt.Fprintf(a.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, warehouse.duckdb\n",
-			r.Generation, count(r.Files, "file"), thousands(r.Rows), count(r.Days, "day"), count(r.RawPages, "page"))
+			r.Generation, phrase.Count(r.Files, "file"), thousands(r.Rows), phrase.Count(r.Days, "day"), phrase.Count(r.RawPages, "page"))
 	}
 	return nil
 }

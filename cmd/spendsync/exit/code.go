@@ -1,0 +1,100 @@
+package exit
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The exit codes. They are a contract: CronJobs and alerts rely on them.
+const (
+	OK          = 0
+	Unexpected  = 1
+	Usage       = 2
+	Auth        = 3
+	Partial     = 4
+	Unreachable = 5
+	Contract    = 6
+	Storage     = 7
+	Damaged     = 8
+	Locked      = 9
+	Newer       = 10
+	DayAtRisk   = 11
+	Stopped     = 143
+)
+
+// Code is one line of the contract: what a code means and what to do.
+type Code struct {
+	Code  int
+	Means string
+	Retry string // whether running again helps
+	Safe  string // what stands
+	Do    string
+}
+
+// Codes is the one table from which the messages, the help and the README's
+// list are made.
+var Codes = []Code{
+	{OK, "everything planned is published", "",
+		"the published data is complete",
+		"nothing to do"},
+	{Unexpected, "unexpected error", "yes",
+		"published data is unchanged",
+		"run it again; if it stays, report the message above"},
+	{Usage, "usage or configuration", "no",
+		"nothing was read or written",
+		"correct what the message names; see 'spendsync help config'"},
+	{Auth, "credentials refused, or the key acts on another account", "no",
+		"what is published stands",
+		"check the user, the password and the API key, and whose account they act on"},
+	{Partial, "published, but something is stale or incomplete", "next schedule",
+		"what is published is proven; what failed is as it was before",
+		"nothing now; the next run reads again what failed"},
+	{Unreachable, "the service can't be reached or keeps failing; nothing published", "yes",
+		"published data is unchanged",
+		"run it again; missed days heal themselves while they are in reach (see 'spendsync status')"},
+	{Contract, "the service answered outside its contract", "no",
+		"published data is unchanged",
+		"read the message: the service has changed or something stands between; do not retry blindly"},
+	{Storage, "storage error: full, read-only, I/O", "yes",
+		"the last published generation stands",
+		"make room or mend the volume, then run it again"},
+	{Damaged, "stored data fails verification", "no",
+		"damaged files are left as they are",
+		"run 'spendsync verify', then the command that it names for each file"},
+	{Locked, "another run holds the lock", "no",
+		"that run goes on",
+		"wait for it; the lock dies with its process"},
+	{Newer, "the warehouse is newer than this binary", "no",
+		"nothing was written",
+		"use the newer version of spendsync"},
+	{DayAtRisk, "published, but a report day is lost or leaves the reach within 3 days unproven", "no, page someone",
+		"what is published is proven",
+		"find out today why the day cannot be read: after it leaves the 32-day reach it is gone"},
+	{Stopped, "stopped by a signal; what was complete is published", "yes",
+		"what is published is whole, and what is not is read again by the next run",
+		"run it again"},
+}
+
+// About is the line of a code; a number that is not a code gets the line of
+// [Unexpected].
+func About(code int) Code {
+	for _, c := range Codes {
+		if c.Code == code {
+			return c
+		}
+	}
+	return About(Unexpected)
+}
+
+// Table is the contract as text, for help.
+func Table() string {
+	var b strings.Builder
+	for _, c := range Codes {
+		fmt.Fprintf(&b, "  %3d  %s", c.Code, c.Means)
+		if c.Retry != "" {
+			fmt.Fprintf(&b, " (retry: %s)", c.Retry)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,68 @@
+package exit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"spendsync/extract"
+	"spendsync/load"
+)
+
+// ErrUsage marks what the caller got wrong: arguments or configuration.
+var ErrUsage = errors.New("usage")
+
+// ErrOtherAccount marks credentials that are valid and act on another account than
+// the one that is stored.
+var ErrOtherAccount = errors.New("the key acts on another account")
+
+// Usagef is an [ErrUsage] with this message alone.
+func Usagef(format string, args ...any) error {
+	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), hidden{ErrUsage})
+}
+
+// hidden carries an error's identity without its text.
+type hidden struct{ error }
+
+func (hidden) Error() string   { return "" }
+func (h hidden) Unwrap() error { return h.error }
+
+// Outcome is how a command ended whose end was decided and printed already.
+type Outcome struct {
+	Code    int
+	Happens string
+}
+
+func (o *Outcome) Error() string { return o.Happens }
+
+// Of is the exit code of a command that ended with this error, or with none. The
+// order counts: the first line that fits decides.
+func Of(err error) int {
+	if o, ok := err.(*Outcome); ok {
+		return o.Code
+	}
+	var unproven *extract.UnprovenError
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, ErrUsage), errors.Is(err, load.ErrEmpty):
+		return Usage
+	case errors.Is(err, load.ErrLocked):
+		return Locked
+	case errors.Is(err, load.ErrNewer):
+		return Newer
+	case errors.Is(err, extract.ErrAuth), errors.Is(err, ErrOtherAccount):
+		return Auth
+	case errors.Is(err, load.ErrDamaged):
+		return Damaged
+	case errors.Is(err, load.ErrStorage):
+		return Storage
+	case errors.Is(err, context.Canceled):
+		return Stopped
+	case errors.Is(err, extract.ErrUnavailable):
+		return Unreachable
+	case errors.Is(err, extract.ErrContract), errors.As(err, &unproven):
+		return Contract
+	}
+	return Unexpected
+}

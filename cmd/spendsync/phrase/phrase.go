@@ -1,0 +1,35 @@
+// Package phrase words what messages to the operator have in common: counts with
+// their noun, lists of days, and texts of several lines on one.
+package phrase
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// Count is a number with its noun: "1 day", "3 days".
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, strings.TrimSuffix(what, "s"))
+}
+
+// Days lists days; of many it shows the first three and the last.
+func Days(d []schema.Date) string {
+	texts := make([]string, len(d))
+	for i, x := range d {
+		texts[i] = x.String()
+	}
+	if len(texts) > 6 {
+		texts = slices.Concat(texts[:3], []string{"..."}, texts[len(texts)-1:])
+	}
+	return strings.Join(texts, ", ")
+}
+
+// OneLine joins what several errors say, or an engine with paragraphs, so that
+// the last line on stderr is the whole message.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
