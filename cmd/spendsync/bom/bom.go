@@ -1,4 +1,4 @@
-package main
+package bom
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 //go:embed licenses.txt
 var licenseList string
 
-// licenses are the expressions of licenseList by module.
-func licenses() map[string]string {
+// Licenses are the expressions of the list by module.
+func Licenses() map[string]string {
 	byModule := map[string]string{"std": "BSD-3-Clause"}
 	for line := range strings.Lines(licenseList) {
 		module, expression, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -36,13 +36,13 @@ func licensed(expression string) *cdx.Licenses {
 	return &cdx.Licenses{{Expression: expression}}
 }
 
-// writeLicenses writes what the binary is made of, a module a line.
-func writeLicenses(w io.Writer) error {
+// WriteLicenses writes what the binary is made of, a module a line.
+func WriteLicenses(w io.Writer) error {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		return errNoModules
 	}
-	of := licenses()
+	of := Licenses()
 	var b strings.Builder
 	fmt.Fprintf(&b, "std %s %s\n", strings.TrimPrefix(build.GoVersion, "go"), of["std"])
 	for _, m := range build.Deps {
@@ -54,17 +54,16 @@ func writeLicenses(w io.Writer) error {
 
 var errNoModules = errors.New("this binary was built without module information")
 
-// writeSBOM writes what the binary is made of, as CycloneDX in JSON: from what the
-// linker left in the binary itself, so that it cannot be of another build.
-func writeSBOM(w io.Writer) error {
+// Write writes what the binary of that version is made of, as CycloneDX in JSON.
+func Write(w io.Writer, version string) error {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		return errNoModules
 	}
-	of := licenses()
+	of := Licenses()
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
-		BOMRef: "spendsync", Type: cdx.ComponentTypeApplication, Name: "spendsync", Version: version(),
+		BOMRef: "spendsync", Type: cdx.ComponentTypeApplication, Name: "spendsync", Version: version,
 	}}
 	toolchain := strings.TrimPrefix(build.GoVersion, "go")
 	components := []cdx.Component{{

@@ -1,0 +1,154 @@
+package deploy
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/robfig/cron/v3"
+	"go.yaml.in/yaml/v3"
+
+	"spendsync/load"
+)
+
+// files are the manifests of which [Manifests] prints the base.
+//
+//go:embed base common job
+var files embed.FS
+
+// base are the files of the base, in the order in which they are applied.
+var base = []string{
+	"common/serviceaccount.yaml", "base/configmap.yaml", "common/pvc.yaml", "common/networkpolicy.yaml", "job/cronjob.yaml",
+}
+
+// Settings are what is filled into the base. Empty ones leave it as it is.
+type Settings struct {
+	Image, Account, Schedule, Namespace, Storage, StorageClass, Secret string
+	AdvertiserURL, ReportURL, ReportUser                               string
+}
+
+var (
+	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	dnsSubdomain = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	storageSize  = regexp.MustCompile(`^[1-9][0-9]*(\.[0-9]+)?([KMGTPE]i|[kMGTPE])?$`)
+	imageName    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$`)
+)
+
+// Check refuses what the cluster would refuse, or take for something else.
+func (f Settings) Check() error {
+	for _, v := range []struct {
+		flag, value string
+		form        *regexp.Regexp
+	}{
+		{"image", f.Image, imageName}, {"account", f.Account, load.AccountName}, {"namespace", f.Namespace, dnsLabel},
+		{"storage", f.Storage, storageSize}, {"storage-class", f.StorageClass, dnsSubdomain}, {"secret", f.Secret, dnsSubdomain},
+	} {
+		if v.value != "" && !v.form.MatchString(v.value) {
+			return fmt.Errorf("--%s=%q does not match %s", v.flag, v.value, v.form)
+		}
+	}
+	if f.Schedule == "" {
+		return nil
+	}
+	if _, err := cron.ParseStandard(f.Schedule); err != nil || strings.Contains(f.Schedule, "TZ") {
+		return fmt.Errorf("--schedule=%q is no schedule such as \"10 * * * *\"; the zone is Chicago's", f.Schedule)
+	}
+	return nil
+}
+
+// Manifests are the base with the settings filled in.
+func Manifests(f Settings) ([]byte, error) {
+	var out bytes.Buffer
+	for i, name := range base {
+		text, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		var doc yaml.Node
+		if err := yaml.Unmarshal(text, &doc); err != nil {
+			return nil, fmt.Errorf("deploy/%s: %w", name, err)
+		}
+		if err := f.fill(doc.Content[0]); err != nil {
+			return nil, fmt.Errorf("deploy/%s: %w", name, err)
+		}
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		e := yaml.NewEncoder(&out)
+		e.SetIndent(2)
+		if err := e.Encode(&doc); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// fill sets in one manifest what the settings say.
+func (f Settings) fill(doc *yaml.Node) error {
+	type set struct {
+		value string
+		path  []string
+	}
+	sets := []set{{f.Namespace, []string{"metadata", "namespace"}}}
+	switch kind := nodeAt(doc, "kind"); kind.Value {
+	case "ConfigMap":
+		sets = append(sets, set{f.Account, []string{"data", "SPENDSYNC_ACCOUNT"}}, set{f.AdvertiserURL, []string{"data", "SPENDSYNC_ADVERTISER_URL"}},
+			set{f.ReportURL, []string{"data", "SPENDSYNC_REPORT_URL"}}, set{f.ReportUser, []string{"data", "SPENDSYNC_REPORT_USER"}})
+	case "PersistentVolumeClaim":
+		sets = append(sets, set{f.Storage, []string{"spec", "resources", "requests", "storage"}}, set{f.StorageClass, []string{"spec", "storageClassName"}})
+	case "CronJob":
+		pod := []string{"spec", "jobTemplate", "spec", "template", "spec"}
+		sets = append(sets, set{f.Schedule, []string{"spec", "schedule"}}, set{f.Image, append(pod[:5:5], "containers", "0", "image")},
+			set{f.Secret, append(pod[:5:5], "volumes", "1", "secret", "secretName")})
+	}
+	for _, s := range sets {
+		if s.value == "" {
+			continue
+		}
+		above := nodeAt(doc, s.path[:len(s.path)-1]...)
+		if above == nil {
+			return fmt.Errorf("there is no %s", strings.Join(s.path, "."))
+		}
+		put(above, s.path[len(s.path)-1], s.value)
+	}
+	return nil
+}
+
+// nodeAt is the node below a path of keys and of places in lists; nil if there is none.
+func nodeAt(n *yaml.Node, path ...string) *yaml.Node {
+	for _, key := range path {
+		var next *yaml.Node
+		switch n.Kind {
+		case yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == key {
+					next = n.Content[i+1]
+				}
+			}
+		case yaml.SequenceNode:
+			var i int
+			if _, err := fmt.Sscan(key, &i); err == nil && i < len(n.Content) {
+				next = n.Content[i]
+			}
+		}
+		if next == nil {
+			return nil
+		}
+		n = next
+	}
+	return n
+}
+
+// put sets a key of a mapping to a text. It is written as a text, whatever else it
+// could be read as.
+func put(n *yaml.Node, key, value string) {
+	text := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
+	if old := nodeAt(n, key); old != nil {
+		text.LineComment, text.Style = old.LineComment, old.Style
+		*old = *text
+		return
+	}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, text)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/spendsync/bom"
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/schema"
+)
+
+// version is the version of the binary: the linker sets it for a release, the
+// module or the commit tells it otherwise.
+func version() string {
+	if buildVersion != "" {
+		return buildVersion
+	}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return "devel-" + s.Value[:12]
+			}
+		}
+	}
+	return "devel"
+}
+
+// buildVersion is set with -ldflags "-X main.buildVersion=...".
+var buildVersion string
+
+func (a *app) versionCommand() *cobra.Command {
+	var sbom, licenses bool
+	cmd := &cobra.Command{
+		Use: "version", Short: "Print the version",
+		Example: "  spendsync version --json\n  spendsync version --sbom | jq -r '.components[].purl'\n  spendsync version --licenses",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case sbom && licenses:
+				return exit.Usagef("--sbom or --licenses, not both")
+			case sbom:
+				return bom.Write(a.stdout, version())
+			case licenses:
+				return bom.WriteLicenses(a.stdout)
+			case a.json:
+				return writeJSON(a.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
+			}
+			_, err := fmt.Fprintf(a.stdout, "spendsync %s (schema %d)\n", version(), schema.Version)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&sbom, "sbom", false, "print what this binary is made of, as CycloneDX in JSON")
+	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the modules that this binary is made of, with their licences")
+	return cmd
+}
