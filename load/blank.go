@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"spendsync/load/durable"
 )
 
 // Blanks remembers DuckDB files that have every table, view and comment and no
@@ -23,7 +25,7 @@ func (b *Blanks) write(ctx context.Context, path string, o Options) (bool, error
 	if err != nil || file == nil {
 		return false, err
 	}
-	return true, storage(os.WriteFile(path, file, 0o644))
+	return true, durable.Storage(os.WriteFile(path, file, 0o644))
 }
 
 func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
@@ -35,7 +37,7 @@ func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 	}
 	dir, err := os.MkdirTemp("", "spendsync-blank-")
 	if err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, warehouseName)
@@ -45,7 +47,7 @@ func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 	}
 	file, err := os.ReadFile(path)
 	if err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	if b.files == nil {
 		b.files = map[string][]byte{}

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -207,7 +208,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	}
 	if into != path {
 		if err := s.opts.disk.Rename(n.g.staged(into), n.g.staged(path)); err != nil {
-			return storage(err)
+			return durable.Storage(err)
 		}
 	}
 	info.Day = seen

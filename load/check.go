@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -135,13 +136,13 @@ func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) (days ma
 		for account, n := range have {
 			key := [2]string{t.Name, account}
 			if want[key] != n {
-				return nil, damaged(warehouseName, mendRebuild, "%s of account %s has %d rows, its Parquet files have %d", t.FullName(), account, n, want[key])
+				return nil, durable.Damaged(warehouseName, durable.MendRebuild, "%s of account %s has %d rows, its Parquet files have %d", t.FullName(), account, n, want[key])
 			}
 			delete(want, key)
 		}
 	}
 	for key, n := range want {
-		return nil, damaged(warehouseName, mendRebuild, "%s of account %s has no rows, its Parquet files have %d", key[0], key[1], n)
+		return nil, durable.Damaged(warehouseName, durable.MendRebuild, "%s of account %s has no rows, its Parquet files have %d", key[0], key[1], n)
 	}
 	return days, nil
 }
@@ -152,13 +153,13 @@ func checkDays(ctx context.Context, conn *sql.Conn, c warehouseCheck, seen map[d
 		for d, k := range a.Days {
 			key := dayKey{account, d}
 			if seen[key] != k.Sums.Rows {
-				return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, its Parquet file has %d", d, account, seen[key], k.Sums.Rows)
+				return durable.Damaged(warehouseName, durable.MendRebuild, "spend %s of account %s has %d rows, its Parquet file has %d", d, account, seen[key], k.Sums.Rows)
 			}
 			delete(seen, key)
 		}
 	}
 	for k, n := range seen {
-		return damaged(warehouseName, mendRebuild, "spend %s of account %s has %d rows, and no Parquet file", k.day, k.account, n)
+		return durable.Damaged(warehouseName, durable.MendRebuild, "spend %s of account %s has %d rows, and no Parquet file", k.day, k.account, n)
 	}
 	for account, a := range c.manifest.Accounts {
 		days := map[schema.Date]bool{}
@@ -194,7 +195,7 @@ func checkSums(ctx context.Context, conn *sql.Conn, account string, a *Account, 
 	}
 	for d := range days {
 		if sums, want := got[dayKey{account, d}], a.Days[d].Sums; sums != want {
-			return damaged(warehouseName, mendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, sums, want)
+			return durable.Damaged(warehouseName, durable.MendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, sums, want)
 		}
 	}
 	return nil
@@ -217,13 +218,13 @@ func checkCampaigns(ctx context.Context, conn *sql.Conn, m *Manifest) error {
 			}
 			key := dayKey{account, d}
 			if got[key] != k.Sums {
-				return damaged(warehouseName, mendRebuild, "%s adds up to %+v on %s of account %s, its Parquet file to %+v", t.FullName(), got[key], d, account, k.Sums)
+				return durable.Damaged(warehouseName, durable.MendRebuild, "%s adds up to %+v on %s of account %s, its Parquet file to %+v", t.FullName(), got[key], d, account, k.Sums)
 			}
 			delete(got, key)
 		}
 	}
 	for k := range got {
-		return damaged(warehouseName, mendRebuild, "%s has rows on %s of account %s, and there is no Parquet file", t.FullName(), k.day, k.account)
+		return durable.Damaged(warehouseName, durable.MendRebuild, "%s has rows on %s of account %s, and there is no Parquet file", t.FullName(), k.day, k.account)
 	}
 	return nil
 }
@@ -271,7 +272,7 @@ func checkKeys(ctx context.Context, conn *sql.Conn, account string, d schema.Dat
 		return unread(err, "the keys of %s of account %s cannot be counted", d, account)
 	}
 	if most > 1 {
-		return damaged(warehouseName, mendRebuild, "spend %s of account %s: a key occurs %d times", d, account, most)
+		return durable.Damaged(warehouseName, durable.MendRebuild, "spend %s of account %s: a key occurs %d times", d, account, most)
 	}
 	return nil
 }

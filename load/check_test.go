@@ -11,6 +11,7 @@ import (
 
 	"github.com/marcboeker/go-duckdb/v2"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -27,7 +28,7 @@ func TestBuildWarehouse_ChecksWhatIsOnDisk(t *testing.T) {
 		}
 		return b
 	}
-	o := sceneOptions(disk{lazyFiles{}}).filled()
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
 	o.dir = t.TempDir()
 	path := filepath.Join(o.dir, warehouseName)
 	build := func(after []byte) error {
@@ -89,7 +90,7 @@ func TestVerify_SeesRowsOfNoAccount(t *testing.T) {
 // options to check it with.
 func alteredWarehouse(t *testing.T, dir, statement string) (path string, o Options) {
 	t.Helper()
-	o = sceneOptions(disk{lazyFiles{}}).filled()
+	o = sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
 	o.dir = dir
 	b, err := os.ReadFile(filepath.Join(dir, warehouseName))
 	if err != nil {
@@ -141,7 +142,7 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 		most   string
 		fails  bool
 	}{{[]string{"300KiB"}, "1GiB", false}, {[]string{"200KiB"}, "300KiB", true}} {
-		v.opts = sceneOptions(disk{lazyFiles{}}).filled()
+		v.opts = sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
 		v.opts.DuckDBShares, v.opts.DuckDBMemory = c.shares, c.most
 		err := v.content(t.Context(), filepath.Join(dir, warehouseName))
 		if errors.Is(err, ErrDamaged) || isOutOfMemory(err) != c.fails || (err != nil) != c.fails {
@@ -155,7 +156,7 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 // disk anyway.
 func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 	for spared, want := range map[bool]int{true: 3, false: 1} {
-		o := sceneOptions(disk{lazyFiles{}}).filled()
+		o := sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
 		o.dir, o.DuckDBShares, o.DuckDBMemory = t.TempDir(), []string{"8MiB", "9MiB"}, "1GiB"
 		w, err := startWarehouse(t.Context(), filepath.Join(o.dir, warehouseName), o.dir, o)
 		if err != nil {
@@ -224,7 +225,7 @@ func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
 		"little enough":  {nil, "9MiB", 1, true},
 		"its own choice": {[]string{"8MiB"}, "", 1, false},
 	} {
-		o := sceneOptions(disk{lazyFiles{}}).filled()
+		o := sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
 		o.dir, o.DuckDBShares, o.DuckDBMemory = t.TempDir(), c.shares, c.most
 		w, err := openWarehouse(t.Context(), filepath.Join(o.dir, warehouseName), o.dir, o)
 		if err != nil {
@@ -259,7 +260,7 @@ func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 			t.Errorf("generation %d", m.Generation)
 		}
 	}
-	s, err := OpenSession(t.Context(), r.dir, sceneOptions(disk{lazyFiles{}}))
+	s, err := OpenSession(t.Context(), r.dir, sceneOptions(durable.Disk{FS: lazyFiles{}}))
 	if err != nil {
 		t.Fatal(err)
 	}

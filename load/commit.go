@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"spendsync/load/durable"
 )
 
 // commitName is the record of a commit under way. While it exists, the run that
@@ -44,25 +46,25 @@ func (g *Staged) commit(r commitRecord) error {
 		return err
 	}
 	disk := s.opts.disk
-	if err := disk.syncDir(g.dir); err != nil {
+	if err := disk.SyncDir(g.dir); err != nil {
 		return err
 	}
-	if err := disk.syncDir(filepath.Join(s.dir, "staging")); err != nil {
+	if err := disk.SyncDir(filepath.Join(s.dir, "staging")); err != nil {
 		return err
 	}
 	// The first run made the folder of the staging areas: its name has to be there
 	// before a record that speaks of it.
-	if err := disk.syncDir(s.dir); err != nil {
+	if err := disk.SyncDir(s.dir); err != nil {
 		return err
 	}
-	r.Format, r.Checksum = commitFormat, unsealed
+	r.Format, r.Checksum = commitFormat, durable.Unsealed
 	b, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	seal(b)
+	durable.Seal(b)
 	draft := filepath.Join(g.dir, commitName+stagedSuffix)
-	if _, _, err := disk.writeStaged(draft, b); err != nil {
+	if _, _, err := disk.WriteFile(draft, b); err != nil {
 		return err
 	}
 	if err := s.opts.crash("commit record"); err != nil {
@@ -74,9 +76,9 @@ func (g *Staged) commit(r commitRecord) error {
 	// Whether or not the rename reports success, it may have happened.
 	g.committing = true
 	if err := disk.Rename(draft, filepath.Join(s.dir, commitName)); err != nil {
-		return storage(err)
+		return durable.Storage(err)
 	}
-	if err := disk.syncDir(s.dir); err != nil {
+	if err := disk.SyncDir(s.dir); err != nil {
 		return err
 	}
 	// From here on the run is committed: whatever happens, the next start rolls
@@ -89,12 +91,12 @@ func (g *Staged) commit(r commitRecord) error {
 // that does not honour locks, two runs may have come this far.
 func (g *Staged) fence(r commitRecord) error {
 	s := g.store
-	other, err := s.opts.disk.exists(filepath.Join(s.dir, commitName))
+	other, err := s.opts.disk.Exists(filepath.Join(s.dir, commitName))
 	if err != nil {
 		return err
 	}
 	published := int64(0)
-	m, err := s.opts.disk.readManifestAfter(s.dir, s.base)
+	m, err := readManifestAfter(s.opts.disk, s.dir, s.base)
 	if err != nil && !errors.Is(err, ErrEmpty) {
 		return err
 	}
@@ -111,13 +113,13 @@ func (g *Staged) fence(r commitRecord) error {
 // may be interrupted and repeated at any point. The store's lock is held.
 func rollForward(dir string, o Options) error {
 	o.crash = func(string) error { return nil }
-	found, err := o.disk.exists(filepath.Join(dir, commitName))
+	found, err := o.disk.Exists(filepath.Join(dir, commitName))
 	if err != nil || !found {
 		return err
 	}
 	// Its writer may have died before the record's own name was safe. Were it lost
 	// with the power after some of the files had moved, nobody would know of the rest.
-	if err := o.disk.syncDir(dir); err != nil {
+	if err := o.disk.SyncDir(dir); err != nil {
 		return err
 	}
 	return rollForwardStep(dir, o, nil)
@@ -126,11 +128,11 @@ func rollForward(dir string, o Options) error {
 // rollForwardStep does it; known is what may be published still, or nil.
 func rollForwardStep(dir string, o Options, known *Manifest) error {
 	disk := o.disk
-	r, err := disk.readCommit(dir, known)
+	r, err := readCommit(disk, dir, known)
 	if r == nil || err != nil {
 		return err
 	}
-	if err := disk.asideForeignWAL(dir, o.Log); err != nil {
+	if err := asideForeignWAL(disk, dir, o.Log); err != nil {
 		return err
 	}
 	touched := map[string]bool{}
@@ -138,14 +140,14 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 		if i == len(r.Moves)-1 {
 			// The manifest comes last: before it names the new files, their names
 			// must survive a power cut.
-			if err := disk.syncNames(dir, touched); err != nil {
+			if err := disk.SyncNames(dir, touched); err != nil {
 				return err
 			}
 		}
 		if err := o.crash("move " + m.To); err != nil {
 			return err
 		}
-		if err := disk.move(dir, m); err != nil {
+		if err := moveFile(disk, dir, m); err != nil {
 			return err
 		}
 		touched[filepath.Dir(filepath.Join(dir, m.To))] = true
@@ -153,70 +155,70 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 	if err := o.crash("manifest moved"); err != nil {
 		return err
 	}
-	if err := disk.syncDir(dir); err != nil {
+	if err := disk.SyncDir(dir); err != nil {
 		return err
 	}
 	if r.Base == 0 {
 		// The first generation: the data directory itself may be new.
-		if err := disk.syncAbove(dir); err != nil {
+		if err := disk.SyncAbove(dir); err != nil {
 			return err
 		}
 	}
 	removed := map[string]bool{}
 	for _, path := range r.Removes {
 		full := filepath.Join(dir, path)
-		if err := disk.removeIfThere(full); err != nil {
+		if err := disk.RemoveIfThere(full); err != nil {
 			return err
 		}
 		removed[filepath.Dir(full)] = true
 	}
-	if err := disk.syncNames(dir, removed); err != nil {
+	if err := disk.SyncNames(dir, removed); err != nil {
 		return err
 	}
 	if err := o.crash("remove commit record"); err != nil {
 		return err
 	}
-	if err := disk.removeIfThere(filepath.Join(dir, commitName)); err != nil {
+	if err := disk.RemoveIfThere(filepath.Join(dir, commitName)); err != nil {
 		return err
 	}
-	if err := disk.syncDir(dir); err != nil {
+	if err := disk.SyncDir(dir); err != nil {
 		return err
 	}
 	if err := o.crash("remove staging"); err != nil {
 		return err
 	}
-	return disk.removeTree(filepath.Join(dir, r.Staging))
+	return disk.RemoveTree(filepath.Join(dir, r.Staging))
 }
 
 // readCommit reads the record of a commit under way; nil if there is none. It
 // refuses one that does not belong to the published generation: somebody has put
 // back an older or a newer part of the store.
-func (d disk) readCommit(dir string, known *Manifest) (*commitRecord, error) {
-	b, err := d.readFile(filepath.Join(dir, commitName))
+func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, error) {
+	b, err := d.ReadFile(filepath.Join(dir, commitName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := checkSeal(b)
+	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, damaged(commitName, mendBackup, "%v", err)
+		return nil, durable.Damaged(commitName, durable.MendBackup, "%v", err)
 	}
 	var r commitRecord
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, damaged(commitName, mendBackup, "it is not readable: %v", err)
+		return nil, durable.Damaged(commitName, durable.MendBackup, "it is not readable: %v", err)
 	}
 	if r.Format > commitFormat {
 		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", commitName, r.Format, commitFormat, ErrNewer)
 	}
 	if r.Format < 1 || r.Format > 1 && !sealed {
-		return nil, damaged(commitName, mendBackup, "it lacks its format or its checksum")
+		return nil, durable.Damaged(commitName, durable.MendBackup, "it lacks its format or its checksum")
 	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	m, err := d.readManifestAfter(dir, known)
+	m, err := readManifestAfter(d, dir, known)
 	switch {
 	case errors.Is(err, ErrEmpty), errors.Is(err, ErrDamaged):
 		// The commit brings a whole one.
@@ -224,27 +226,27 @@ func (d disk) readCommit(dir string, known *Manifest) (*commitRecord, error) {
 	case err != nil:
 		return nil, err
 	case m.Generation != r.Base && m.Generation != r.Generation:
-		return nil, damaged(commitName, mendBackup, "it leads from generation %d to %d, and generation %d is published", r.Base, r.Generation, m.Generation)
+		return nil, durable.Damaged(commitName, durable.MendBackup, "it leads from generation %d to %d, and generation %d is published", r.Base, r.Generation, m.Generation)
 	}
 	return &r, nil
 }
 
 // move moves one file to its place, or finds that it is there already.
-func (d disk) move(dir string, m move) error {
+func moveFile(d durable.Disk, dir string, m move) error {
 	to := filepath.Join(dir, m.To)
-	if err := d.makeDirs(filepath.Dir(to)); err != nil {
+	if err := d.MakeDirs(filepath.Dir(to)); err != nil {
 		return err
 	}
 	err := d.Rename(filepath.Join(dir, m.From), to)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return storage(err)
+		return durable.Storage(err)
 	}
-	there, err := d.exists(to)
+	there, err := d.Exists(to)
 	if err != nil {
 		return err
 	}
 	if !there {
-		return damaged(m.To, mendBackup, "a committed file is neither at %s nor in its place", m.From)
+		return durable.Damaged(m.To, durable.MendBackup, "a committed file is neither at %s nor in its place", m.From)
 	}
 	// An earlier start got this far before it died.
 	return nil
@@ -254,22 +256,22 @@ func (d disk) move(dir string, m move) error {
 // it, or it is damaged.
 func (r *commitRecord) check() error {
 	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != manifestName {
-		return damaged(commitName, mendBackup, "it does not end with the manifest")
+		return durable.Damaged(commitName, durable.MendBackup, "it does not end with the manifest")
 	}
 	paths := append([]string{r.Staging}, r.Removes...)
 	for _, m := range r.Moves {
 		paths = append(paths, m.From, m.To)
 		if !strings.HasPrefix(m.From, r.Staging+"/") {
-			return damaged(commitName, mendBackup, "%q is not in the staging area", m.From)
+			return durable.Damaged(commitName, durable.MendBackup, "%q is not in the staging area", m.From)
 		}
 	}
 	for _, p := range paths {
 		if leadsOut(p) {
-			return damaged(commitName, mendBackup, "%q leads out of the store", p)
+			return durable.Damaged(commitName, durable.MendBackup, "%q leads out of the store", p)
 		}
 	}
 	if !strings.HasPrefix(r.Staging, "staging/") {
-		return damaged(commitName, mendBackup, "%q is no staging area", r.Staging)
+		return durable.Damaged(commitName, durable.MendBackup, "%q is no staging area", r.Staging)
 	}
 	return nil
 }
@@ -279,16 +281,16 @@ func leadsOut(path string) bool { return !filepath.IsLocal(path) || path == "." 
 
 // asideForeignWAL moves away a write-ahead log that somebody left who opened the
 // published file for writing: DuckDB would replay it into the next generation.
-func (d disk) asideForeignWAL(dir string, log *slog.Logger) error {
+func asideForeignWAL(d durable.Disk, dir string, log *slog.Logger) error {
 	wal := filepath.Join(dir, warehouseName+".wal")
-	if there, err := d.exists(wal); !there || err != nil {
+	if there, err := d.Exists(wal); !there || err != nil {
 		return err
 	}
 	aside := fmt.Sprintf("%s.aside-%s", wal, time.Now().UTC().Format("20060102T150405.000000000"))
 	log.Warn("somebody opened warehouse.duckdb for writing and left a write-ahead log; it is moved aside and not replayed",
 		"from", filepath.Base(wal), "to", filepath.Base(aside))
 	if err := d.Rename(wal, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return storage(err)
+		return durable.Storage(err)
 	}
-	return d.syncDir(dir)
+	return d.SyncDir(dir)
 }

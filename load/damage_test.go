@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -78,13 +79,13 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
 	files := map[string]string{ // what mends it
-		manifestName: mendBackup, warehouseName: mendRebuild, ledger: mendRebuild,
-		rawPath("acme", day, 1): mendBackup,
+		manifestName: durable.MendBackup, warehouseName: durable.MendRebuild, ledger: durable.MendRebuild,
+		rawPath("acme", day, 1): durable.MendBackup,
 	}
 	tables := map[string]bool{}
 	for path, info := range st.is.Accounts["acme"].Files {
 		if info.Kind == KindParquet && !tables[info.Table] {
-			tables[info.Table], files[path] = true, mendRebuild
+			tables[info.Table], files[path] = true, durable.MendRebuild
 		}
 	}
 	if len(tables) < 7 {
@@ -125,7 +126,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 
 func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
 	t.Helper()
-	report, err := Verify(context.Background(), dir, sceneOptions(disk{lazyFiles{}}), rawOf(st.after))
+	report, err := Verify(context.Background(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}}), rawOf(st.after))
 	var d *Damage
 	switch {
 	case errors.As(err, &d): // nothing can be said without a manifest
@@ -149,7 +150,7 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
 // rebuild publishes as the command of that name does.
 func rebuild(t testing.TB, dir string) (Outlook, error) {
 	t.Helper()
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	second := sceneSecond()
 	second.id, second.days = "rebuild", nil
 	var told Outlook
@@ -290,7 +291,7 @@ func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
 	copyStore(t, st.after, dir)
 	third := sceneSecond()
 	third.id, third.at = "run3", third.at.Add(3600e9)
-	if err := third.do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); err != nil {
+	if err := third.do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); err != nil {
 		t.Fatal(err)
 	}
 	path := partPath(schema.CampaignHistory.Table, "acme", 0)
@@ -306,7 +307,7 @@ func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
 	fourth := sceneSecond()
 	fourth.id, fourth.at = "run4", third.at.Add(3600e9)
 	fourth.campaigns[1] = sceneCampaign("C2", "Gone soon", 9)
-	if err := fourth.do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); err != nil {
+	if err := fourth.do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); err != nil {
 		t.Fatal(err)
 	}
 	checkScene(t, dir)
@@ -347,12 +348,12 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 		if m, err := ReadManifest(dir); err != nil || m.Generation != st.is.Generation {
 			t.Errorf("%s: published %+v, %v", name, m, err)
 		}
-		report, err := Verify(t.Context(), dir, sceneOptions(disk{lazyFiles{}}), nil)
+		report, err := Verify(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}}), nil)
 		if err != nil || len(report.Damages) != 3 {
 			t.Fatalf("%s: verify = %+v, %v", name, report, err)
 		}
 		for _, d := range report.Damages {
-			want := map[string]string{calendar: mendBackup, spend: mendReplay, warehouseName: mendRebuild}[d.Path]
+			want := map[string]string{calendar: durable.MendBackup, spend: durable.MendReplay, warehouseName: durable.MendRebuild}[d.Path]
 			if d.Mend != want {
 				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Mend, want)
 			}
@@ -381,7 +382,7 @@ func TestDamage_RebuildTakesNoOtherRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	sha, size, err := theDisk.hashFile(path)
+	sha, size, err := durable.OS.HashFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +428,7 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		spoiled(t, filepath.Join(dir, ledger), c.spoil(append([]byte(nil), b...)))
-		if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); !errors.Is(err, ErrDamaged) {
+		if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: a run = %v, want ErrDamaged", name, err)
 		}
 		told, err := rebuild(t, dir)
@@ -471,7 +472,7 @@ func TestDamage_ACommitRecord(t *testing.T) {
 	}
 	refused := func(what string) {
 		t.Helper()
-		_, err := Open(t.Context(), dir, "acme", sceneOptions(disk{lazyFiles{}}))
+		_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 		if err == nil || !strings.Contains(err.Error(), commitName) || !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
 			t.Errorf("%s: Open = %v, want the record refused", what, err)
 		}
@@ -489,7 +490,7 @@ func TestDamage_ACommitRecord(t *testing.T) {
 	editManifest(t, dir, `"generation": 1,`, `"generation": 7,`)
 	refused("generation 7 is published")
 	editManifest(t, dir, `"generation": 7,`, `"generation": 1,`)
-	s, err := Open(t.Context(), dir, "acme", sceneOptions(disk{lazyFiles{}}))
+	s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 	if err != nil {
 		t.Fatal(err)
 	}

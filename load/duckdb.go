@@ -14,6 +14,7 @@ import (
 
 	"github.com/marcboeker/go-duckdb/v2"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -111,7 +112,7 @@ func unread(err error, format string, args ...any) error {
 	if isOutOfMemory(err) || errors.As(err, &de) && diskTrouble.MatchString(de.Msg) {
 		return duckErr(what, err)
 	}
-	return damaged(warehouseName, mendRebuild, "%s: %v", what, err)
+	return durable.Damaged(warehouseName, durable.MendRebuild, "%s: %v", what, err)
 }
 
 // diskTrouble knows the file system's errors inside DuckDB's, which gives them
@@ -212,7 +213,7 @@ func buildWarehouse(ctx context.Context, path string, fresh bool, loads []tableL
 	if err := w.finish(ctx); err != nil {
 		return err
 	}
-	if err := o.disk.syncFile(path); err != nil {
+	if err := o.disk.SyncFile(path); err != nil {
 		return err
 	}
 	return check(w.conn)
@@ -223,7 +224,7 @@ type warehouse struct {
 	path   string
 	conn   *sql.Conn
 	end    func() error
-	disk   disk
+	disk   durable.Disk
 	shares []string // of memory, that DuckDB has not been given yet
 	spared bool     // the disk may have no room for what the memory has none for
 }
@@ -369,7 +370,7 @@ func (w *warehouse) finish(ctx context.Context) error {
 		return err
 	}
 	// Closing proves nothing, an absent log does.
-	left, err := w.disk.exists(w.path + ".wal")
+	left, err := w.disk.Exists(w.path + ".wal")
 	if err != nil {
 		return err
 	}

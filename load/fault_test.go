@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -83,10 +84,10 @@ func (d *faultFiles) die() (left []string) {
 	return left
 }
 
-func (d *faultFiles) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
-	var f file
+func (d *faultFiles) OpenFile(path string, flag int, perm fs.FileMode) (durable.File, error) {
+	var f durable.File
 	err := d.call("open", path, func() (err error) {
-		f, err = realFiles{}.OpenFile(path, flag, perm)
+		f, err = durable.System{}.OpenFile(path, flag, perm)
 		return err
 	})
 	if err != nil {
@@ -100,15 +101,15 @@ func (d *faultFiles) OpenFile(path string, flag int, perm fs.FileMode) (file, er
 }
 
 func (d *faultFiles) Mkdir(path string) error {
-	return d.call("mkdir", path, func() error { return realFiles{}.Mkdir(path) })
+	return d.call("mkdir", path, func() error { return durable.System{}.Mkdir(path) })
 }
 
 func (d *faultFiles) Rename(from, to string) error {
-	return d.call("rename", to, func() error { return realFiles{}.Rename(from, to) })
+	return d.call("rename", to, func() error { return durable.System{}.Rename(from, to) })
 }
 
 func (d *faultFiles) Remove(path string) error {
-	return d.call("remove", path, func() error { return realFiles{}.Remove(path) })
+	return d.call("remove", path, func() error { return durable.System{}.Remove(path) })
 }
 
 func (d *faultFiles) Chmod(path string, mode fs.FileMode) error {
@@ -118,7 +119,7 @@ func (d *faultFiles) Chmod(path string, mode fs.FileMode) error {
 
 func (d *faultFiles) ReadDir(path string) (entries []fs.DirEntry, err error) {
 	err = d.call("readdir", path, func() (err error) {
-		entries, err = realFiles{}.ReadDir(path)
+		entries, err = durable.System{}.ReadDir(path)
 		return err
 	})
 	return entries, err
@@ -126,7 +127,7 @@ func (d *faultFiles) ReadDir(path string) (entries []fs.DirEntry, err error) {
 
 func (d *faultFiles) Lstat(path string) (info fs.FileInfo, err error) {
 	err = d.call("stat", path, func() (err error) {
-		info, err = realFiles{}.Lstat(path)
+		info, err = durable.System{}.Lstat(path)
 		return err
 	})
 	return info, err
@@ -136,7 +137,7 @@ func (d *faultFiles) Lock(path string) (io.Closer, error) {
 	if err := d.strike("lock", path); err != nil {
 		return nil, err
 	}
-	l, err := realFiles{}.Lock(path)
+	l, err := durable.System{}.Lock(path)
 	if l == nil || err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func (l *faultLock) Close() error {
 
 type faultFile struct {
 	disk *faultFiles
-	f    file
+	f    durable.File
 	path string
 }
 
@@ -277,7 +278,7 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 	t.Helper()
 	dir, _ := prepare(t)
 	dry := &faultFiles{}
-	if err := work(dir, sceneOptions(disk{dry})); err != nil {
+	if err := work(dir, sceneOptions(durable.Disk{FS: dry})); err != nil {
 		t.Fatalf("%s, undisturbed: %v", name, err)
 	}
 	if left := dry.die(); len(left) > 0 {
@@ -290,7 +291,7 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 			cases++
 			dir, isNew := prepare(t)
 			d := m.disk(k)
-			err := work(dir, sceneOptions(disk{d}))
+			err := work(dir, sceneOptions(durable.Disk{FS: d}))
 			left := d.die()
 			where := fmt.Sprintf("%s, call %d (%s) fails %s", name, k, strings.TrimPrefix(d.struck, dir+"/"), m)
 			failed := t.Failed()
@@ -330,7 +331,7 @@ func (st *sceneStores) committedIn(dir string) *Manifest {
 	if m, err := ReadManifest(dir); err == nil && m.Generation != st.was.Generation {
 		return m
 	}
-	if r, err := theDisk.readCommit(dir, nil); err == nil && r != nil {
+	if r, err := readCommit(durable.OS, dir, nil); err == nil && r != nil {
 		for _, mv := range r.Moves {
 			if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifestName {
 				if m, err := decodeManifest(b); err == nil {
@@ -369,7 +370,7 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 	t.Helper()
 	p := &preparedCommit{dir: filepath.Join(quickDir(t), "prepared")}
 	copyStore(t, st.before, p.dir)
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.crash = func(step string) error {
 		if step == "commit record" {
 			return errCrash
@@ -383,7 +384,7 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 	if err := os.Rename(draft, filepath.Join(p.dir, commitName)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := theDisk.readCommit(p.dir, nil)
+	r, err := readCommit(durable.OS, p.dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +411,7 @@ func (p *preparedCommit) commit(dir string, o Options) error {
 	g := &Staged{store: s, runID: "run2", dir: filepath.Join(dir, "staging", "acme.run2")}
 	err := g.commit(p.record)
 	if !g.committing {
-		err = errors.Join(err, o.disk.removeTree(g.dir))
+		err = errors.Join(err, o.disk.RemoveTree(g.dir))
 	}
 	return err
 }
@@ -488,7 +489,7 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	verify := func(d *faultFiles) (*Report, error) {
-		return Verify(t.Context(), st.after, sceneOptions(disk{d}), func(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+		return Verify(t.Context(), st.after, sceneOptions(durable.Disk{FS: d}), func(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 			if _, err := textsOf(pages); err != nil {
 				return nil, err
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -17,9 +18,9 @@ import (
 // the checksum would be tried.
 func resealed(text []byte) []byte {
 	text = bytes.Clone(text)
-	if hash := findSeal(text); hash != nil {
-		copy(hash, unsealed)
-		seal(text)
+	if hash := durable.FindSeal(text); hash != nil {
+		copy(hash, durable.Unsealed)
+		durable.Seal(text)
 	}
 	return text
 }
@@ -101,7 +102,7 @@ func FuzzCommitRecord(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, commitName), resealed(b), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := theDisk.readCommit(dir, nil)
+		r, err := readCommit(durable.OS, dir, nil)
 		if err != nil {
 			return
 		}

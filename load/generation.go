@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -32,7 +33,7 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	loads := n.loads
 	check := warehouseCheck{manifest: n.next, changed: map[string]map[schema.Date]bool{s.account: n.changed}}
 	if fresh {
-		if err := s.opts.disk.removeIfThere(path); err != nil {
+		if err := s.opts.disk.RemoveIfThere(path); err != nil {
 			return err
 		}
 		var err error
@@ -97,17 +98,17 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	if isOutOfMemory(err) && !loaded && !n.roomy {
 		// A COMMIT that had too little memory may have left an engine that does nothing more.
 		n.roomy = true
-		return errors.Join(s.opts.disk.removeIfThere(path+".wal"), n.addWarehouse(ctx, p))
+		return errors.Join(s.opts.disk.RemoveIfThere(path+".wal"), n.addWarehouse(ctx, p))
 	}
 	if err != nil {
 		return err
 	}
-	sha, size, err := s.opts.disk.hashFile(path)
+	sha, size, err := s.opts.disk.HashFile(path)
 	if err != nil {
 		return err
 	}
 	if err := s.opts.disk.Chmod(path, 0o444); err != nil {
-		return storage(err)
+		return durable.Storage(err)
 	}
 	w := &n.next.Warehouse
 	w.Path, w.SHA256, w.Bytes = warehouseName, sha, size
@@ -139,7 +140,7 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes", n.base.Warehouse.Bytes)
 		return false, nil
 	}
-	sha, _, err := s.opts.disk.copyStaged(ctx, published, path)
+	sha, _, err := s.opts.disk.CopyFile(ctx, published, path)
 	if err != nil || sha != n.base.Warehouse.SHA256 {
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return false, err
@@ -175,7 +176,7 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			full := filepath.Join(n.g.store.dir, path)
 			if n.isStaged(path) {
 				full = n.g.staged(path)
-			} else if d := n.g.store.opts.disk.checkBytes(n.g.store.dir, path, f); d != nil {
+			} else if d := checkBytes(n.g.store.opts.disk, n.g.store.dir, path, f); d != nil {
 				return nil, d
 			}
 			files[f.Table] = append(files[f.Table], full)
@@ -261,7 +262,7 @@ func (n *generation) readLedgers(account string, a *Account, fresh bool, into *l
 	slices.Sort(paths)
 	for _, path := range paths {
 		dir, rel := n.whereIs(path)
-		b, err := s.opts.disk.readLedger(dir, rel)
+		b, err := readLedger(s.opts.disk, dir, rel)
 		if err != nil {
 			return err
 		}
@@ -292,7 +293,7 @@ func (n *generation) readLedgers(account string, a *Account, fresh bool, into *l
 // this run has staged.
 func (n *generation) ownLedgers(paths []string) ([]string, error) {
 	s := n.g.store
-	found, err := s.opts.disk.ledgerFiles(s.dir, s.account)
+	found, err := ledgerFiles(s.opts.disk, s.dir, s.account)
 	if err != nil {
 		return nil, err
 	}

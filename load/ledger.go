@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -67,7 +68,7 @@ func decodeLedger(path string, b []byte) (rows ledgerRows, err error) {
 		}
 		var l ledgerLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return rows, damaged(path, mendRebuild, "line %d is not readable: %v", n+1, err)
+			return rows, durable.Damaged(path, durable.MendRebuild, "line %d is not readable: %v", n+1, err)
 		}
 		switch {
 		case l.Run != nil:
@@ -82,8 +83,8 @@ func decodeLedger(path string, b []byte) (rows ledgerRows, err error) {
 }
 
 // readLedger reads a ledger file; none is an empty one.
-func (d disk) readLedger(dir, path string) ([]byte, error) {
-	b, err := d.readFile(filepath.Join(dir, path))
+func readLedger(d durable.Disk, dir, path string) ([]byte, error) {
+	b, err := d.ReadFile(filepath.Join(dir, path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -95,11 +96,11 @@ func (d disk) readLedger(dir, path string) ([]byte, error) {
 func checkLedger(path string, b []byte, published int64, sha string) error {
 	switch {
 	case len(b) == 0 && published > 0:
-		return damaged(path, mendRebuild, "it is missing or empty, and had %d bytes when it was published", published)
+		return durable.Damaged(path, durable.MendRebuild, "it is missing or empty, and had %d bytes when it was published", published)
 	case int64(len(b)) < published:
-		return damaged(path, mendRebuild, "it has %d bytes, and had %d when it was published", len(b), published)
+		return durable.Damaged(path, durable.MendRebuild, "it has %d bytes, and had %d when it was published", len(b), published)
 	case sha != "" && hashLedger(b[:published]) != sha:
-		return damaged(path, mendRebuild, "its bytes are not those that were published")
+		return durable.Damaged(path, durable.MendRebuild, "its bytes are not those that were published")
 	}
 	return nil
 }
@@ -120,37 +121,37 @@ func (s *Store) RecordFailure(run schema.Run, steps []schema.Step) error {
 	// A generation that has come as far as its commit is told of by the ledger that
 	// comes with it, as published: that is what it will be. One that the run knows of
 	// is not in question: its report stands, and what came after failed.
-	if r, err := s.opts.disk.readCommit(s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
+	if r, err := readCommit(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
-	if m, err := s.opts.disk.readManifest(s.dir); err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
+	if m, err := readManifest(s.opts.disk, s.dir); err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
 		return nil
 	}
 	path := ledgerPath(s.account, run.FinishedAt.Time())
-	old, err := s.opts.disk.readLedger(s.dir, path)
+	old, err := readLedger(s.opts.disk, s.dir, path)
 	if err != nil {
 		return err
 	}
 	draft := filepath.Join(s.dir, "staging", s.account+"."+run.RunID+".ledger"+stagedSuffix)
-	if _, _, err := s.opts.disk.writeStaged(draft, slices.Concat(old, lines)); err != nil {
+	if _, _, err := s.opts.disk.WriteFile(draft, slices.Concat(old, lines)); err != nil {
 		return err
 	}
 	to := filepath.Join(s.dir, path)
-	if err := s.opts.disk.makeDirs(filepath.Dir(to)); err != nil {
+	if err := s.opts.disk.MakeDirs(filepath.Dir(to)); err != nil {
 		return err
 	}
 	if err := s.opts.disk.Rename(draft, to); err != nil {
-		return storage(err)
+		return durable.Storage(err)
 	}
-	return s.opts.disk.syncNames(s.dir, map[string]bool{filepath.Dir(to): true})
+	return s.opts.disk.SyncNames(s.dir, map[string]bool{filepath.Dir(to): true})
 }
 
 // ledgerFiles are the account's ledger files, from the oldest on.
-func (d disk) ledgerFiles(dir, account string) ([]string, error) {
+func ledgerFiles(d durable.Disk, dir, account string) ([]string, error) {
 	folder := "ledger/account=" + account
 	entries, err := d.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	var files []string
 	for _, e := range entries {
@@ -171,13 +172,13 @@ func LastRun(dir, account string) (*schema.Run, error) {
 // A run is what the last of its lines says: the one of its report may say that all is
 // well, and that of its settings not.
 func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {
-	files, err := theDisk.ledgerFiles(dir, account)
+	files, err := ledgerFiles(durable.OS, dir, account)
 	if err != nil {
 		return nil, err
 	}
 	told := map[string]bool{}
 	for _, rel := range slices.Backward(files) {
-		b, err := theDisk.readLedger(dir, rel)
+		b, err := readLedger(durable.OS, dir, rel)
 		if err != nil {
 			return nil, err
 		}

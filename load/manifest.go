@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -125,33 +126,35 @@ type FileInfo struct {
 // nothing but the report.
 func (f *FileInfo) mend() string {
 	if f.Table == schema.SpendDaily.Name {
-		return mendReplay
+		return durable.MendReplay
 	}
 	if martNamed(f.Table) != nil {
-		return mendRebuild
+		return durable.MendRebuild
 	}
-	return mendBackup
+	return durable.MendBackup
 }
 
 // ReadManifest reads the published generation of a data directory. It takes no
 // lock: the manifest is replaced whole, by a rename.
-func ReadManifest(dir string) (*Manifest, error) { return theDisk.readManifest(dir) }
+func ReadManifest(dir string) (*Manifest, error) { return readManifest(durable.OS, dir) }
 
-func (d disk) readManifest(dir string) (*Manifest, error) { return d.readManifestAfter(dir, nil) }
+func readManifest(d durable.Disk, dir string) (*Manifest, error) {
+	return readManifestAfter(d, dir, nil)
+}
 
 // readManifestAfter reads the manifest when one is known that may still be the published
 // one. Then that is given: its checksum covers every byte, and what the bytes say takes
 // far longer to decode than they to hash.
-func (d disk) readManifestAfter(dir string, known *Manifest) (*Manifest, error) {
-	b, err := d.readFile(filepath.Join(dir, manifestName))
+func readManifestAfter(d durable.Disk, dir string, known *Manifest) (*Manifest, error) {
+	b, err := d.ReadFile(filepath.Join(dir, manifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
 	}
 	if err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
-	if known != nil && known.Checksum != "" && string(findSeal(b)) == known.Checksum {
-		if sealed, err := checkSeal(b); sealed && err == nil {
+	if known != nil && known.Checksum != "" && string(durable.FindSeal(b)) == known.Checksum {
+		if sealed, err := durable.CheckSeal(b); sealed && err == nil {
 			return known, nil
 		}
 	}
@@ -159,9 +162,9 @@ func (d disk) readManifestAfter(dir string, known *Manifest) (*Manifest, error) 
 }
 
 func decodeManifest(b []byte) (*Manifest, error) {
-	sealed, err := checkSeal(b)
+	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, damaged(manifestName, mendBackup, "%v", err)
+		return nil, durable.Damaged(manifestName, durable.MendBackup, "%v", err)
 	}
 	m := newManifest()
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -175,14 +178,14 @@ func decodeManifest(b []byte) (*Manifest, error) {
 	}
 	m.MartsOf = ""
 	if m.Format > 1 && !sealed {
-		return nil, damaged(manifestName, mendBackup, "it lacks its checksum")
+		return nil, durable.Damaged(manifestName, durable.MendBackup, "it lacks its checksum")
 	}
 	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
-		return nil, damaged(manifestName, mendBackup, "it lacks its format, schema or generation")
+		return nil, durable.Damaged(manifestName, durable.MendBackup, "it lacks its format, schema or generation")
 	}
 	for name, a := range m.Accounts {
 		if a == nil {
-			return nil, damaged(manifestName, mendBackup, "account %q is null", name)
+			return nil, durable.Damaged(manifestName, durable.MendBackup, "account %q is null", name)
 		}
 		if err := a.check(name); err != nil {
 			return nil, err
@@ -210,28 +213,28 @@ func refused(b []byte, cause error) error {
 		return fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
 			manifestName, head.Format, head.SchemaVersion, head.Version, ManifestFormat, schema.Version, ErrNewer)
 	}
-	return damaged(manifestName, mendBackup, "it is not readable: %v", cmp.Or(err, cause))
+	return durable.Damaged(manifestName, durable.MendBackup, "it is not readable: %v", cmp.Or(err, cause))
 }
 
 // check refuses an account's part that names what cannot be in a store: the rest of
 // the package goes by it without a doubt.
 func (a *Account) check(name string) error {
 	if !AccountName.MatchString(name) {
-		return damaged(manifestName, mendBackup, "account %q is no name of one", name)
+		return durable.Damaged(manifestName, durable.MendBackup, "account %q is no name of one", name)
 	}
 	for d, day := range a.Days {
 		if day == nil {
-			return damaged(manifestName, mendBackup, "day %s of account %s is null", d, name)
+			return durable.Damaged(manifestName, durable.MendBackup, "day %s of account %s is null", d, name)
 		}
 	}
 	for path, f := range a.Files {
 		if f == nil {
-			return damaged(manifestName, mendBackup, "file %q of account %s is null", path, name)
+			return durable.Damaged(manifestName, durable.MendBackup, "file %q of account %s is null", path, name)
 		}
 	}
 	for _, path := range slices.Concat(slices.Collect(maps.Keys(a.Files)), slices.Collect(maps.Keys(a.Ledger))) {
 		if leadsOut(path) || filepath.Clean(path) != path {
-			return damaged(manifestName, mendBackup, "%q of account %s leads out of the store", path, name)
+			return durable.Damaged(manifestName, durable.MendBackup, "%q of account %s leads out of the store", path, name)
 		}
 	}
 	return nil
@@ -273,12 +276,12 @@ func (m *Manifest) account(name string) *Account {
 // encode gives the manifest its checksum. What is written is always of the
 // newest format.
 func (m *Manifest) encode() ([]byte, error) {
-	m.Format, m.Checksum = ManifestFormat, unsealed
+	m.Format, m.Checksum = ManifestFormat, durable.Unsealed
 	b, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		return nil, err
 	}
-	m.Checksum = seal(b)
+	m.Checksum = durable.Seal(b)
 	return b, nil
 }
 

@@ -196,7 +196,7 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, re
 	}
 	info.Day = part
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !fresh {
-		return n.g.store.opts.disk.removeIfThere(n.g.staged(path))
+		return n.g.store.opts.disk.RemoveIfThere(n.g.staged(path))
 	}
 	acc.Files[path] = info
 	n.moveStaged(path)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -160,7 +161,7 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := Verify(t.Context(), r.dir, Options{LockWait: time.Second}, nil)
-	if err != nil || len(report.Damages) != 1 || report.Damages[0].Path != martDay || report.Damages[0].Mend != mendRebuild {
+	if err != nil || len(report.Damages) != 1 || report.Damages[0].Path != martDay || report.Damages[0].Mend != durable.MendRebuild {
 		t.Errorf("verify = %+v, %v", report, err)
 	}
 	s, err := Open(t.Context(), r.dir, "acme", r.opts)

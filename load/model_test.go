@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -254,7 +255,7 @@ func (w *modelWorld) sync(disturbed bool) {
 	}
 	before := w.generation()
 	d := &faultFiles{}
-	o := sceneOptions(disk{d})
+	o := sceneOptions(durable.Disk{FS: d})
 	how := "undisturbed"
 	if disturbed {
 		m := manners()[w.r.IntN(len(manners()))]
@@ -306,7 +307,7 @@ func (w *modelWorld) generation() int64 {
 
 // open starts as the next run does, and says what it finds.
 func (w *modelWorld) open() int64 {
-	s, err := Open(context.Background(), w.dir, "acme", sceneOptions(disk{lazyFiles{}}))
+	s, err := Open(context.Background(), w.dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 	if err != nil {
 		w.t.Errorf("open: %v", err)
 		return 0
@@ -337,7 +338,7 @@ func (w *modelWorld) rebuild() {
 			}
 		}
 	}
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	w.runs++
 	o.Now = func() time.Time { return w.at }
 	s, err := Open(context.Background(), w.dir, "acme", o)

@@ -13,6 +13,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	parquetzstd "github.com/parquet-go/parquet-go/compress/zstd"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -57,19 +58,19 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 	for rec := range recs {
 		if inGroup > 0 && inGroup+rec.NumRows() > rowsPerGroup {
 			if err := w.Flush(); err != nil {
-				return 0, storage(err)
+				return 0, durable.Storage(err)
 			}
 			inGroup = 0
 		}
 		for i, cw := range w.ColumnWriters() {
 			if err := writeColumn(cw, rec.Column(i), i, t.Columns[i].Nullable, values); err != nil {
-				return 0, fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, storage(err))
+				return 0, fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, durable.Storage(err))
 			}
 		}
 		inGroup += rec.NumRows()
 		rows += rec.NumRows()
 	}
-	return rows, storage(w.Close())
+	return rows, durable.Storage(w.Close())
 }
 
 // isLarge says whether the rows of a table are by far the most.

@@ -13,16 +13,17 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/parquet-go/parquet-go"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
 // ReadRows reads all rows of a table's Parquet file.
 func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
-	return readRows(theDisk, path, t)
+	return readRows(durable.OS, path, t)
 }
 
-func readRows[R any](d disk, path string, t schema.TableOf[R]) (rows []R, err error) {
-	for rec, err := range d.records(path, t.Table) {
+func readRows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, err error) {
+	for rec, err := range fileRecords(d, path, t.Table) {
 		if err != nil {
 			return nil, err
 		}
@@ -36,10 +37,10 @@ func readRows[R any](d disk, path string, t schema.TableOf[R]) (rows []R, err er
 
 // readBatches reads the rows of a file some thousand at a time. The slice is the
 // loop body's alone. Nothing follows an error.
-func readBatches[R any](d disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
+func readBatches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		var rows []R
-		for rec, err := range d.records(path, t.Table) {
+		for rec, err := range fileRecords(d, path, t.Table) {
 			if err == nil {
 				rows, err = t.AppendRows(rows[:0], rec)
 			}
@@ -56,23 +57,23 @@ func readBatches[R any](d disk, path string, t schema.TableOf[R]) iter.Seq2[[]R,
 
 // records reads a Parquet file of ours back into Arrow records of some thousand rows,
 // each the loop body's alone. Nothing follows an error.
-func (d disk) records(path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
+func fileRecords(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
-		opened, err := d.open(path)
+		opened, err := d.Open(path)
 		if err != nil {
-			yield(nil, storage(err))
+			yield(nil, durable.Storage(err))
 			return
 		}
 		defer opened.Close()
 		info, err := opened.Stat()
 		if err != nil {
-			yield(nil, storage(err))
+			yield(nil, durable.Storage(err))
 			return
 		}
-		f := &watchedFile{file: opened}
+		f := &watchedFile{File: opened}
 		for rec, err := range parseRecords(f, path, info.Size(), t) {
 			if err != nil && f.err != nil {
-				err = storage(f.err)
+				err = durable.Storage(f.err)
 			}
 			if !yield(rec, err) {
 				return
@@ -83,12 +84,12 @@ func (d disk) records(path string, t *schema.Table) iter.Seq2[arrow.Record, erro
 
 // watchedFile keeps the disk's own error: what could not be read is not damaged.
 type watchedFile struct {
-	file
+	durable.File
 	err error
 }
 
 func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.file.ReadAt(p, off)
+	n, err := f.File.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) {
 		f.err = err
 	}

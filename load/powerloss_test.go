@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/load/durable"
 )
 
 // frailFiles are real files, with a second memory of what of them would survive a
@@ -130,7 +132,7 @@ func (d *frailFiles) do(what, path string, change func() error) error {
 	return nil
 }
 
-func (d *frailFiles) OpenFile(path string, flag int, perm fs.FileMode) (f file, err error) {
+func (d *frailFiles) OpenFile(path string, flag int, perm fs.FileMode) (f durable.File, err error) {
 	if flag&os.O_CREATE == 0 {
 		if f, err = d.lazyFiles.OpenFile(path, flag, perm); err != nil {
 			return nil, err
@@ -201,7 +203,7 @@ func (d *frailFiles) Chmod(string, fs.FileMode) error { return nil }
 
 type frailFile struct {
 	d    *frailFiles
-	file file
+	file durable.File
 	path string
 	n    *frailNode
 }
@@ -408,7 +410,7 @@ func TestPowerLoss_DuringARun(t *testing.T) {
 	d := newFrailFiles(t, root)
 	told := false
 	tried := powerLosses(t, st, d, dir, powerStride(3), &told)
-	if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{d})); err != nil {
+	if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: d})); err != nil {
 		t.Fatal(err)
 	}
 	told = true
@@ -433,7 +435,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 			moments[dry.calls], moments[dry.calls+1] = true, true
 		}
 	}
-	if err := p.commit(filepath.Join(root, "data"), Options{disk: disk{dry}}); err != nil {
+	if err := p.commit(filepath.Join(root, "data"), Options{disk: durable.Disk{FS: dry}}); err != nil {
 		t.Fatal(err)
 	}
 	if len(moments) == 0 {
@@ -450,14 +452,14 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 		copyStore(t, p.dir, dir)
 		d := newFrailFiles(t, root)
 		d.dieAt = at
-		if err := p.commit(dir, Options{disk: disk{d}}); !errors.Is(err, errCrash) {
+		if err := p.commit(dir, Options{disk: durable.Disk{FS: d}}); !errors.Is(err, errCrash) {
 			t.Fatalf("commit = %v, want the crash", err)
 		}
 		d.dieAt, d.isDead = 0, false
 		told := false
 		tried := powerLosses(t, st, d, dir, powerStride(9), &told)
 		failed := t.Failed()
-		s, err := Open(t.Context(), dir, "acme", sceneOptions(disk{d}))
+		s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: d}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -489,7 +491,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 			to := filepath.Join(quickDir(t), "disk")
 			d.afterPowerLoss(t, s, to)
 			after := filepath.Join(to, "on", "a", "volume")
-			st, err := Open(t.Context(), after, "acme", sceneOptions(disk{lazyFiles{}}))
+			st, err := Open(t.Context(), after, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 			if err != nil {
 				t.Fatalf("power lost after call %d (%s %s), %s survives: %v", d.calls, what, path, s.name, err)
 			}
@@ -508,7 +510,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 			check(what, path)
 		}
 	}
-	if err := sceneFirst().do(t.Context(), dir, sceneOptions(disk{d})); err != nil {
+	if err := sceneFirst().do(t.Context(), dir, sceneOptions(durable.Disk{FS: d})); err != nil {
 		t.Fatal(err)
 	}
 	told = true
@@ -544,7 +546,7 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 					d.afterPowerLoss(t, s, to)
 					after := filepath.Join(to, "data")
 					quiet := &quietTB{TB: t}
-					st, err := Open(t.Context(), after, "acme", sceneOptions(disk{lazyFiles{}}))
+					st, err := Open(t.Context(), after, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
 					if err != nil {
 						lost++
 						continue
@@ -562,7 +564,7 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 				look()
 			}
 		}
-		if err := p.commit(dir, Options{disk: disk{&forgetful{d, forget}}}); err != nil {
+		if err := p.commit(dir, Options{disk: durable.Disk{FS: &forgetful{d, forget}}}); err != nil {
 			t.Fatal(err)
 		}
 		look()
@@ -578,7 +580,7 @@ type forgetful struct {
 	forget func(path string, dir bool) bool
 }
 
-func (d *forgetful) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
+func (d *forgetful) OpenFile(path string, flag int, perm fs.FileMode) (durable.File, error) {
 	f, err := d.frailFiles.OpenFile(path, flag, perm)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -122,7 +123,7 @@ func (g *Staged) newGeneration(p Publication) (*generation, error) {
 	s := g.store
 	n := &generation{g: g, changed: map[schema.Date]bool{}}
 	var err error
-	n.base, err = s.opts.disk.readManifestAfter(s.dir, s.base)
+	n.base, err = readManifestAfter(s.opts.disk, s.dir, s.base)
 	switch {
 	case errors.Is(err, ErrEmpty):
 		n.next = newManifest()
@@ -132,7 +133,7 @@ func (g *Staged) newGeneration(p Publication) (*generation, error) {
 		n.next = n.base.clone()
 	}
 	if s.base != nil && (n.base == nil || n.base.Generation < s.base.Generation) {
-		return nil, damaged(manifestName, "restore the newest backup",
+		return nil, durable.Damaged(manifestName, "restore the newest backup",
 			"this run began with generation %d, and an older one is published now", s.base.Generation)
 	}
 	n.next.Generation++
@@ -314,11 +315,11 @@ func (n *generation) addLedger(p Publication, troubles []error) error {
 	}
 	path := ledgerPath(s.account, now)
 	dir, rel := n.whereIs(path)
-	old, err := s.opts.disk.readLedger(dir, rel)
+	old, err := readLedger(s.opts.disk, dir, rel)
 	if err != nil {
 		return err
 	}
-	if _, _, err := n.g.store.opts.disk.writeStaged(n.g.staged(path), slices.Concat(old, lines)); err != nil {
+	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(path), slices.Concat(old, lines)); err != nil {
 		return err
 	}
 	n.moveStaged(path)
@@ -331,7 +332,7 @@ func (n *generation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := n.g.store.opts.disk.writeStaged(n.g.staged(manifestName), b); err != nil {
+	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(manifestName), b); err != nil {
 		return err
 	}
 	n.moveStaged(manifestName)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -19,7 +20,7 @@ func newUnpacker() (*zstd.Decoder, error) {
 
 // rawPages unpacks stored replies, in order, each after checking its bytes. A page is the
 // loop body's alone. Nothing follows an error.
-func rawPages(disk disk, dir string, a *Account, paths []string) iter.Seq2[[]byte, error] {
+func rawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		dec, err := newUnpacker()
 		if err != nil {
@@ -36,17 +37,17 @@ func rawPages(disk disk, dir string, a *Account, paths []string) iter.Seq2[[]byt
 	}
 }
 
-func rawPage(disk disk, dir, path string, info *FileInfo, dec *zstd.Decoder, room []byte) ([]byte, error) {
-	if err := disk.checkBytes(dir, path, info); err != nil {
+func rawPage(disk durable.Disk, dir, path string, info *FileInfo, dec *zstd.Decoder, room []byte) ([]byte, error) {
+	if err := checkBytes(disk, dir, path, info); err != nil {
 		return nil, err
 	}
-	packed, err := disk.readFile(filepath.Join(dir, path))
+	packed, err := disk.ReadFile(filepath.Join(dir, path))
 	if err != nil {
 		return nil, err
 	}
 	page, err := dec.DecodeAll(packed, room)
 	if err != nil {
-		return nil, damaged(path, "", "it does not unpack: %v", err)
+		return nil, durable.Damaged(path, "", "it does not unpack: %v", err)
 	}
 	return page, nil
 }

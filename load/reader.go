@@ -17,6 +17,7 @@ import (
 	"github.com/marcboeker/go-duckdb/v2"
 	"github.com/oklog/ulid/v2"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -95,10 +96,10 @@ var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, F
 func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	path := filepath.Join(dir, warehouseName)
-	if !exists(path) {
+	if !durable.Exists(path) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
 	}
 	// The engine makes the folder when it needs it, if ever.
@@ -127,7 +128,7 @@ func openErr(err error) error {
 	case strings.Contains(text, "Could not set lock"):
 		return fmt.Errorf("%s: somebody has it open for writing (%v): %w", warehouseName, err, ErrLocked)
 	}
-	return damaged(warehouseName, mendRebuild, "it does not open: %v", err)
+	return durable.Damaged(warehouseName, durable.MendRebuild, "it does not open: %v", err)
 }
 
 // Close gives back what the answer holds.
@@ -139,10 +140,10 @@ func (r *Result) Close() error {
 // outgrew the memory. Where it is not, nothing is tried: a read-only root refuses to
 // remove even what does not exist.
 func removeScratch(dir string) error {
-	if !exists(dir) {
+	if !durable.Exists(dir) {
 		return nil
 	}
-	return storage(os.RemoveAll(dir))
+	return durable.Storage(os.RemoveAll(dir))
 }
 
 // check reads the question without answering it: it must be one SELECT, and call
@@ -354,7 +355,7 @@ func (c Column) textSQL() string {
 // types. What Parquet cannot hold exactly is a decimal or a text.
 func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 	if err := os.MkdirAll(r.tempDir, 0o700); err != nil {
-		return storage(err)
+		return durable.Storage(err)
 	}
 	path := filepath.Join(r.tempDir, "answer.parquet")
 	columns := make([]string, len(r.Columns))
@@ -368,7 +369,7 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return storage(err)
+		return durable.Storage(err)
 	}
 	defer f.Close()
 	_, err = io.Copy(w, f)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"spendsync/load/durable"
 )
 
 // asked is a result with what a test wants to know of it.
@@ -250,7 +252,7 @@ func TestAsk_NamesAWarehouseThatDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Ask(t.Context(), dir, Question{SQL: "SELECT 1"}, Options{})
-	if d := (*Damage)(nil); !errors.As(err, &d) || d.Mend != mendRebuild {
+	if d := (*Damage)(nil); !errors.As(err, &d) || d.Mend != durable.MendRebuild {
 		t.Errorf("of garbage: %v", err)
 	}
 }

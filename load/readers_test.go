@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -132,7 +133,7 @@ func TestReaders_ThroughManyPublishes(t *testing.T) {
 		publishes = n
 	}
 	dir := filepath.Join(quickDir(t), "data")
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Views = nil
 	if err := uniform(1).do(t.Context(), dir, o); err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestReaders_ThroughManyPublishes(t *testing.T) {
 func TestReaders_MeetADeadCommit(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(quickDir(t), "data")
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Views = nil
 	if err := uniform(1).do(t.Context(), dir, o); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -75,7 +76,7 @@ func (n *generation) damages() (found []damagedFile, err error) {
 			if info.Kind != KindParquet || martNamed(info.Table) != nil || name == s.account && n.brings(info) {
 				continue
 			}
-			err := s.opts.disk.checkBytes(s.dir, path, info)
+			err := checkBytes(s.opts.disk, s.dir, path, info)
 			var d *Damage
 			if errors.As(err, &d) {
 				found = append(found, damagedFile{d, name})
@@ -102,8 +103,8 @@ func (n *generation) brings(info *FileInfo) bool {
 func (n *generation) openPublished(ctx context.Context) (*sql.Conn, func() error, error) {
 	s := n.g.store
 	path := filepath.Join(s.dir, warehouseName)
-	sha, _, err := s.opts.disk.hashFile(path)
-	if there, existsErr := s.opts.disk.exists(path); !there && existsErr == nil || err == nil && sha != n.base.Warehouse.SHA256 {
+	sha, _, err := s.opts.disk.HashFile(path)
+	if there, existsErr := s.opts.disk.Exists(path); !there && existsErr == nil || err == nil && sha != n.base.Warehouse.SHA256 {
 		s.opts.Log.Warn("warehouse.duckdb is not what was published either; nothing can be restored from it")
 		return nil, nil, nil
 	}
@@ -150,7 +151,7 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 	if info.SHA256 == was.SHA256 {
 		info = was
 	} else if err := n.takeRestored(d, t, info); err != nil {
-		return errors.Join(err, n.g.store.opts.disk.removeIfThere(n.g.staged(d.Path)))
+		return errors.Join(err, n.g.store.opts.disk.RemoveIfThere(n.g.staged(d.Path)))
 	}
 	n.g.store.opts.Log.Warn("a damaged file is restored from warehouse.duckdb", "file", d.Path, "damage", d.What, "identical", info == was)
 	a.Files[d.Path] = info
@@ -170,11 +171,11 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 	}
 	h, was := framedTable(t.Name), a.Files[d.Path]
 	if h == nil || info.Rows != was.Rows {
-		return damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb give another file", d.What)
+		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb give another file", d.What)
 	}
 	staged := n.g.staged(d.Path)
 	if err := h.check(n.g.store.opts.disk, filepath.Dir(staged), filepath.Base(staged), a, info); err != nil {
-		return damaged(d.Path, d.Mend, "%s; the versions in warehouse.duckdb do not hold together: %v", d.What, err)
+		return durable.Damaged(d.Path, d.Mend, "%s; the versions in warehouse.duckdb do not hold together: %v", d.What, err)
 	}
 	return nil
 }
@@ -185,7 +186,7 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 		return err
 	}
 	if known := n.next.Accounts[d.account].Days[day]; known == nil || HashDay(rows) != known.ContentHash {
-		return damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the service gave", d.What)
+		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the service gave", d.What)
 	}
 	return nil
 }
@@ -223,7 +224,7 @@ func (n *generation) ledgerDamages() (found []damagedFile, err error) {
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Ledger)) {
-			b, err := disk.readLedger(dir, path)
+			b, err := readLedger(disk, dir, path)
 			if err != nil {
 				return nil, err
 			}
@@ -254,7 +255,7 @@ func (n *generation) restoreLedger(ctx context.Context, conn *sql.Conn, d damage
 			return err
 		}
 	}
-	old, err := s.opts.disk.readLedger(s.dir, d.Path)
+	old, err := readLedger(s.opts.disk, s.dir, d.Path)
 	if err != nil {
 		return err
 	}
@@ -266,7 +267,7 @@ func (n *generation) restoreLedger(ctx context.Context, conn *sql.Conn, d damage
 	}
 	lines = append(lines, kept...)
 	s.opts.Log.Warn("a damaged ledger file is written again", "file", d.Path, "damage", d.What, "runs_from_duckdb", len(known.runs), "unreadable_lines", unreadable)
-	if _, _, err := s.opts.disk.writeStaged(n.g.staged(d.Path), lines); err != nil {
+	if _, _, err := s.opts.disk.WriteFile(n.g.staged(d.Path), lines); err != nil {
 		return err
 	}
 	a := n.next.Accounts[d.account]
@@ -286,7 +287,7 @@ func (n *generation) runsToldElsewhere(d damagedFile) (runsTold, error) {
 			continue
 		}
 		dir, rel := n.whereIs(path)
-		b, err := s.opts.disk.readLedger(dir, rel)
+		b, err := readLedger(s.opts.disk, dir, rel)
 		if err != nil {
 			return nil, err
 		}

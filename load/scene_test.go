@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -48,17 +49,17 @@ func roomInMemory() bool {
 }
 
 // lazyFiles are real files without their syncs: what a process sees is the same.
-type lazyFiles struct{ realFiles }
+type lazyFiles struct{ durable.System }
 
-func (lazyFiles) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
-	f, err := realFiles{}.OpenFile(path, flag, perm)
+func (lazyFiles) OpenFile(path string, flag int, perm fs.FileMode) (durable.File, error) {
+	f, err := durable.System{}.OpenFile(path, flag, perm)
 	if err != nil {
 		return nil, err
 	}
 	return lazyFile{f}, nil
 }
 
-type lazyFile struct{ file }
+type lazyFile struct{ durable.File }
 
 func (lazyFile) Sync() error { return nil }
 
@@ -91,7 +92,7 @@ func sceneCampaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
 	return Seen[schema.Campaign]{Row: schema.Campaign{AccountID: "acme", CampaignID: id, Name: schema.Some(name), DefaultBid: schema.Some(bid * schema.Dollar)}}
 }
 
-func sceneOptions(d disk) Options {
+func sceneOptions(d durable.Disk) Options {
 	return Options{KeepRaw: true, DuckDBThreads: 1, DuckDBMemory: "256MiB", Views: martViews(), disk: d}
 }
 
@@ -217,7 +218,7 @@ func scene(t *testing.T) *sceneStores {
 	}
 	sceneRoot = root
 	st := &sceneStores{before: filepath.Join(root, "before"), after: filepath.Join(root, "after")}
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	if err := sceneFirst().do(t.Context(), st.before, o); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func copyStore(t testing.TB, from, to string) {
 // checkScene opens everything that the store has.
 func checkScene(t testing.TB, dir string) {
 	t.Helper()
-	report, err := Verify(context.Background(), dir, sceneOptions(disk{lazyFiles{}}), nil)
+	report, err := Verify(context.Background(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}}), nil)
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
@@ -319,15 +320,15 @@ func whole(t testing.TB, dir string) string {
 		return "no manifest"
 	}
 	for path, info := range m.Accounts["acme"].Files {
-		if err := theDisk.checkBytes(dir, path, info); err != nil {
+		if err := checkBytes(durable.OS, dir, path, info); err != nil {
 			t.Errorf("generation %d: %v", m.Generation, err)
 		}
 	}
-	if sha, _, err := theDisk.hashFile(filepath.Join(dir, warehouseName)); err != nil || sha != m.Warehouse.SHA256 {
+	if sha, _, err := durable.OS.HashFile(filepath.Join(dir, warehouseName)); err != nil || sha != m.Warehouse.SHA256 {
 		t.Errorf("generation %d: warehouse.duckdb is not what the manifest says (%v)", m.Generation, err)
 	}
 	for path, n := range m.Accounts["acme"].Ledger {
-		b, err := theDisk.readLedger(dir, path)
+		b, err := readLedger(durable.OS, dir, path)
 		if err == nil {
 			err = checkLedger(path, b, n, m.Accounts["acme"].LedgerSHA256[path])
 		}
@@ -352,7 +353,7 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, isNew *Manifest) {
 		return
 	}
 	is := func(path string) string {
-		sha, _, err := theDisk.hashFile(filepath.Join(dir, path))
+		sha, _, err := durable.OS.HashFile(filepath.Join(dir, path))
 		if errors.Is(err, fs.ErrNotExist) {
 			return ""
 		}
@@ -382,7 +383,7 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, isNew *Manifest) {
 func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	t.Helper()
 	ctx := context.Background()
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Now = func() time.Time { return sceneSecond().at }
 	s, err := Open(ctx, dir, "acme", o)
 	if err != nil {
@@ -392,7 +393,7 @@ func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if there := exists(filepath.Join(dir, commitName)); there {
+	if there := durable.Exists(filepath.Join(dir, commitName)); there {
 		t.Error("the commit record is still there")
 	}
 	if left, _ := os.ReadDir(filepath.Join(dir, "staging")); len(left) > 0 {

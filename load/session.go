@@ -11,6 +11,7 @@ import (
 	"github.com/marcboeker/go-duckdb/v2"
 	"github.com/oklog/ulid/v2"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -29,10 +30,10 @@ type Session struct {
 func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	path := filepath.Join(dir, warehouseName)
-	if !exists(path) {
+	if !durable.Exists(path) {
 		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
 	}
 	s := &Session{tempDir: filepath.Join(os.TempDir(), "spendsync-session-"+ulid.Make().String())}
@@ -46,7 +47,7 @@ func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
 
 func (s *Session) open(ctx context.Context) (err error) {
 	if s.file, err = os.Stat(s.opts.attach); err != nil {
-		return storage(err)
+		return durable.Storage(err)
 	}
 	if s.conn, s.stop, err = openEngine(ctx, s.opts, s.tempDir, s.tempDir); err != nil {
 		return openErr(err)

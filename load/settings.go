@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -48,7 +49,7 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 	}
 	if old := g.store.Account().Files[path]; old != nil && old.SHA256 == info.SHA256 {
 		info = nil
-		if err := g.store.opts.disk.removeIfThere(g.staged(path)); err != nil {
+		if err := g.store.opts.disk.RemoveIfThere(g.staged(path)); err != nil {
 			return err
 		}
 	}
@@ -204,7 +205,7 @@ type framed struct {
 	// the same for as long as nothing changes.
 	confirm func(n *generation, account string, a *Account) ([]string, error)
 	// check reads the published versions and holds them together.
-	check func(d disk, dir, path string, a *Account, info *FileInfo) error
+	check func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error
 	// unfollowed are the columns that differ between DuckDB and Parquet.
 	unfollowed []string
 }
@@ -241,7 +242,7 @@ func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Accoun
 		full := filepath.Join(n.g.store.dir, path)
 		if n.isStaged(path) {
 			full = n.g.staged(path)
-		} else if err := n.g.store.opts.disk.checkBytes(n.g.store.dir, path, info); err != nil {
+		} else if err := checkBytes(n.g.store.opts.disk, n.g.store.dir, path, info); err != nil {
 			return nil, err
 		}
 		rows, err := readRows(n.g.store.opts.disk, full, t)
@@ -265,13 +266,13 @@ func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Accoun
 		}
 		return []string{n.g.staged(private)}, nil
 	}
-	f.check = func(d disk, dir, path string, a *Account, info *FileInfo) error {
+	f.check = func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error {
 		rows, err := readRows(d, filepath.Join(dir, path), t)
 		if err := countRows(path, info, int64(len(rows)), err); err != nil {
 			return err
 		}
 		if err := CheckHistory[R, P](t, History[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {
-			return damaged(path, mendBackup, "%v", err)
+			return durable.Damaged(path, durable.MendBackup, "%v", err)
 		}
 		return nil
 	}

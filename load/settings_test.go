@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 	dir := quickDir(t)
 	var log bytes.Buffer
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	table := schema.CampaignHistory
 	file := ""

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -76,13 +77,17 @@ type ProvenDay struct {
 func (s *Store) Begin(runID string) (*Staged, error) {
 	dir := filepath.Join(s.dir, "staging", s.account+"."+runID)
 	if err := s.opts.disk.Mkdir(dir); err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	return &Staged{
 		store: s, runID: runID, dir: dir, days: map[schema.Date]*stagedDay{}, tables: map[string]*stagedTable{},
 		learned: map[string]schema.Date{}, writing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}, nil
 }
+
+// stagedSuffix ends the name of a file on its way into the store, so that no reader
+// who globs for *.parquet ever meets a file that is not whole.
+const stagedSuffix = ".staged"
 
 // staged is where a published path is built. The staging area is one flat
 // folder, so that one sync of it makes all its names durable.
@@ -108,7 +113,7 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	}
 	path, day := rawPath(g.store.account, d, page), g.day(d)
 	if known := g.store.Account().Files[path]; known != nil && fingerprint != "" && known.Fingerprint == fingerprint &&
-		g.store.opts.disk.checkBytes(g.store.dir, path, known) == nil {
+		checkBytes(g.store.opts.disk, g.store.dir, path, known) == nil {
 		day.raw[path], day.stays[path] = known, true
 		return nil
 	}
@@ -116,7 +121,7 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	if err != nil {
 		return err
 	}
-	sha, size, err := g.store.opts.disk.writeStaged(g.staged(path), packed)
+	sha, size, err := g.store.opts.disk.WriteFile(g.staged(path), packed)
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
@@ -145,7 +150,7 @@ func (g *Staged) pack(body []byte) ([]byte, error) {
 func (g *Staged) DropRaw(d schema.Date) error {
 	day := g.day(d)
 	for path := range day.raw {
-		if err := g.store.opts.disk.removeIfThere(g.staged(path)); err != nil {
+		if err := g.store.opts.disk.RemoveIfThere(g.staged(path)); err != nil {
 			return err
 		}
 	}
@@ -203,7 +208,7 @@ func (g *Staged) putStale(day *stagedDay, p ProvenDay) error {
 
 // putPart stages one Parquet file.
 func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*FileInfo, error) {
-	f, err := g.store.opts.disk.createStaged(g.staged(path))
+	f, err := g.store.opts.disk.Create(g.staged(path))
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +257,7 @@ func (g *Staged) Discard() error {
 	if g.committing {
 		return nil
 	}
-	return g.store.opts.disk.removeTree(g.dir)
+	return g.store.opts.disk.RemoveTree(g.dir)
 }
 
 // one makes a sequence of a single record of all rows, released after its use.

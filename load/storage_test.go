@@ -20,6 +20,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -37,7 +38,7 @@ func TestPublish_CancelledAnywhere(t *testing.T) {
 		dir := filepath.Join(quickDir(t), "data")
 		copyStore(t, st.before, dir)
 		ctx, cancel := context.WithCancel(t.Context())
-		o := sceneOptions(disk{lazyFiles{}})
+		o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 		n := 0
 		o.crash = func(step string) error {
 			if n++; n == i {
@@ -76,7 +77,7 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 	st := scene(t)
 	dir := filepath.Join(quickDir(t), "data")
 	copyStore(t, st.before, dir)
-	o := sceneOptions(disk{lawlessFiles{}})
+	o := sceneOptions(durable.Disk{FS: lawlessFiles{}})
 	late, other := sceneSecond(), sceneSecond()
 	late.id = "late"
 	var otherErr error
@@ -87,7 +88,7 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 			if err := os.Rename(filepath.Join(dir, "staging", "acme.late"), keep); err != nil {
 				return err
 			}
-			otherErr = other.do(t.Context(), dir, sceneOptions(disk{lawlessFiles{}}))
+			otherErr = other.do(t.Context(), dir, sceneOptions(durable.Disk{FS: lawlessFiles{}}))
 			return os.Rename(keep, filepath.Join(dir, "staging", "acme.late"))
 		}
 		return nil
@@ -117,7 +118,7 @@ func TestPublish_HealsALogWithoutItsFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, warehouseName+".wal"), []byte("not ours"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{lazyFiles{}})); err != nil {
+	if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); err != nil {
 		t.Fatal(err)
 	}
 	checkScene(t, dir)
@@ -138,7 +139,7 @@ func TestStaging_HasNoNameThatReadersGlob(t *testing.T) {
 	dir := filepath.Join(quickDir(t), "data")
 	copyStore(t, st.before, dir)
 	d := &namesMade{}
-	if err := sceneSecond().do(t.Context(), dir, sceneOptions(disk{d})); err != nil {
+	if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: d})); err != nil {
 		t.Fatal(err)
 	}
 	if len(d.names) < 12 {
@@ -156,7 +157,7 @@ type namesMade struct {
 	names []string
 }
 
-func (d *namesMade) OpenFile(path string, flag int, perm fs.FileMode) (file, error) {
+func (d *namesMade) OpenFile(path string, flag int, perm fs.FileMode) (durable.File, error) {
 	if flag&os.O_CREATE != 0 {
 		d.names = append(d.names, path)
 	}
@@ -253,7 +254,7 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 	for i := 0; died; i += stride {
 		dir := filepath.Join(quickDir(t), "data")
 		copyStore(t, old, dir)
-		o := sceneOptions(disk{lazyFiles{}})
+		o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 		n := 0
 		o.crash = func(string) error {
 			if n++; n > i {
@@ -321,7 +322,7 @@ func TestOpen_RefusesAFolderOnAnotherFileSystem(t *testing.T) {
 	for _, at := range []string{"parquet", "raw", "ledger", "staging"} {
 		dir := filepath.Join(quickDir(t), "data")
 		copyStore(t, st.before, dir)
-		s, err := Open(t.Context(), dir, "acme", sceneOptions(disk{otherDevice{at: at}}))
+		s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: otherDevice{at: at}}))
 		if err == nil {
 			s.Close()
 		}
@@ -340,12 +341,12 @@ func TestRecordFailure_LeavesACommitAlone(t *testing.T) {
 	for k := 1; k < 200; k += 23 {
 		dir, _ := p.copy(t)
 		d := manner{errno: syscall.EIO}.disk(k)
-		o := sceneOptions(disk{d})
+		o := sceneOptions(durable.Disk{FS: d})
 		if err := p.commit(dir, o); err == nil {
 			continue
 		}
 		d.die()
-		s := &Store{dir: dir, account: "acme", opts: sceneOptions(disk{lazyFiles{}}).filled()}
+		s := &Store{dir: dir, account: "acme", opts: sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()}
 		began := st.committedIn(dir).Generation == p.is.Generation
 		run := schema.Run{AccountID: "acme", FinishedAt: schema.InstantOf(sceneSecond().at), ExitCode: 7, RunID: "run2"}
 		if err := s.RecordFailure(run, nil); err != nil {
@@ -395,7 +396,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, m := range map[string]*Manifest{"decoded": known, "published": first} {
-		if got, err := theDisk.readManifestAfter(dir, m); err != nil || got != m {
+		if got, err := readManifestAfter(durable.OS, dir, m); err != nil || got != m {
 			t.Errorf("the %s one is decoded again: %v", what, err)
 		}
 	}
@@ -411,7 +412,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := theDisk.readManifestAfter(dir, known); !errors.Is(err, ErrDamaged) {
+		if m, err := readManifestAfter(durable.OS, dir, known); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v, %v, want it refused", what, m, err)
 		}
 	}
@@ -419,7 +420,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := newRun(t, dir).mustSync(twoDays())
-	if got, err := theDisk.readManifestAfter(dir, known); err != nil || got == known || got.Generation != next.Generation {
+	if got, err := readManifestAfter(durable.OS, dir, known); err != nil || got == known || got.Generation != next.Generation {
 		t.Errorf("the next generation is taken for the known one: %v", err)
 	}
 	unsealed := bytes.Replace(bytes.Replace(b, []byte(`"checksum": "`+known.Checksum+`",`), nil, 1), []byte(`"format": 2`), []byte(`"format": 1`), 1)
@@ -438,7 +439,7 @@ func TestStore_LeavesNothingRunning(t *testing.T) {
 	dir := filepath.Join(quickDir(t), "data")
 	copyStore(t, st.before, dir)
 	before := runtime.NumGoroutine()
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	for range 2 {
 		if err := sceneSecond().do(t.Context(), dir, o); err != nil {
 			t.Fatal(err)

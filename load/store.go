@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	moreLater bool   // the engine may be given more memory than it begins with
 
 	// disk is the file system; zero: the operating system's.
-	disk disk
+	disk durable.Disk
 
 	// crash is called before every named step of publishing; an error ends the
 	// run there, as if the process had died: nothing is cleaned up.
@@ -65,18 +66,18 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	s := &Store{dir: dir, account: account, opts: o.filled()}
 	s.opts.dir = dir
 	disk := s.opts.disk
 	for _, d := range []string{"", "locks", "staging"} {
-		if err := disk.makeDirs(filepath.Join(dir, d)); err != nil {
+		if err := disk.MakeDirs(filepath.Join(dir, d)); err != nil {
 			return nil, err
 		}
 	}
 	if s.lock, err = disk.Lock(filepath.Join(dir, "locks", "account="+account+".lock")); err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	if s.lock == nil {
 		return nil, fmt.Errorf("account %s in %s: %w", account, dir, ErrLocked)
@@ -95,12 +96,12 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 // system than the files: a rename could not move them, and a commit that has
 // begun could never end.
 func (s *Store) checkDevices() error {
-	staging, err := s.opts.disk.device(filepath.Join(s.dir, "staging"))
+	staging, err := s.opts.disk.Device(filepath.Join(s.dir, "staging"))
 	if err != nil {
 		return err
 	}
 	for _, name := range []string{"", "parquet", "raw", "ledger"} {
-		dev, err := s.opts.disk.device(filepath.Join(s.dir, name))
+		dev, err := s.opts.disk.Device(filepath.Join(s.dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -122,8 +123,8 @@ func (o Options) filled() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.disk.fileSystem == nil {
-		o.disk = theDisk
+	if o.disk.FS == nil {
+		o.disk = durable.OS
 	}
 	if o.crash == nil {
 		o.crash = func(string) error { return nil }
@@ -132,7 +133,7 @@ func (o Options) filled() Options {
 }
 
 // Close gives the account's lock back.
-func (s *Store) Close() error { return storage(s.lock.Close()) }
+func (s *Store) Close() error { return durable.Storage(s.lock.Close()) }
 
 // Manifest is the generation that the store held when it was opened, or that
 // this run has published since; nil if there is none.
@@ -149,7 +150,7 @@ func (s *Store) Account() *Account {
 
 // recover brings the folder into the state of one generation.
 func (s *Store) recover(ctx context.Context) error {
-	committing, err := s.opts.disk.exists(filepath.Join(s.dir, commitName))
+	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, commitName))
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (s *Store) recover(ctx context.Context) error {
 	if err := s.dropDeadStaging(); err != nil {
 		return err
 	}
-	m, err := s.opts.disk.readManifest(s.dir)
+	m, err := readManifest(s.opts.disk, s.dir)
 	if errors.Is(err, ErrEmpty) {
 		return s.refuseOrphans()
 	}
@@ -184,12 +185,12 @@ func (s *Store) recover(ctx context.Context) error {
 // would forget it.
 func (s *Store) refuseOrphans() error {
 	for _, name := range []string{warehouseName, "parquet"} {
-		there, err := s.opts.disk.exists(filepath.Join(s.dir, name))
+		there, err := s.opts.disk.Exists(filepath.Join(s.dir, name))
 		if err != nil {
 			return err
 		}
 		if there {
-			return damaged(manifestName, "restore manifest.json from a backup, or choose another SPENDSYNC_DATA_DIR",
+			return durable.Damaged(manifestName, "restore manifest.json from a backup, or choose another SPENDSYNC_DATA_DIR",
 				"it is missing, but %s is there", name)
 		}
 	}
@@ -199,26 +200,26 @@ func (s *Store) refuseOrphans() error {
 // lockStore waits for the lock under which the DuckDB file is built and the
 // commit is made. It is shared by all accounts.
 func (s *Store) lockStore(ctx context.Context) (unlock func() error, err error) {
-	return s.opts.disk.lockStore(ctx, s.dir, s.opts.LockWait)
+	return lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 }
 
 // lockPoll is how often a lock that somebody else holds is tried again.
 const lockPoll = 50 * time.Millisecond
 
-func (d disk) lockStore(ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
+func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := d.Lock(filepath.Join(dir, "locks", "store.lock"))
 		if errors.Is(err, fs.ErrNotExist) { // a store that was brought here without its locks
-			if err := d.makeDirs(filepath.Join(dir, "locks")); err != nil {
+			if err := d.MakeDirs(filepath.Join(dir, "locks")); err != nil {
 				return nil, err
 			}
 			l, err = d.Lock(filepath.Join(dir, "locks", "store.lock"))
 		}
 		if err != nil {
-			return nil, storage(err)
+			return nil, durable.Storage(err)
 		}
 		if l != nil {
-			return func() error { return storage(l.Close()) }, nil
+			return func() error { return durable.Storage(l.Close()) }, nil
 		}
 		left := time.Until(end)
 		if left <= 0 {
@@ -238,12 +239,12 @@ func (s *Store) dropDeadStaging() error {
 	root := filepath.Join(s.dir, "staging")
 	entries, err := s.opts.disk.ReadDir(root)
 	if err != nil {
-		return storage(err)
+		return durable.Storage(err)
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), s.account+".") {
 			s.opts.Log.Info("removing what a dead run left", "staging", e.Name())
-			if err := s.opts.disk.removeTree(filepath.Join(root, e.Name())); err != nil {
+			if err := s.opts.disk.RemoveTree(filepath.Join(root, e.Name())); err != nil {
 				return err
 			}
 		}
@@ -267,9 +268,9 @@ func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 }
 
 // publishedBatches is readBatches of a published file, after checking its bytes.
-func publishedBatches[R any](disk disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R, error] {
+func publishedBatches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
-		if err := disk.checkBytes(dir, path, info); err != nil {
+		if err := checkBytes(disk, dir, path, info); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -278,26 +279,26 @@ func publishedBatches[R any](disk disk, dir, path string, info *FileInfo, t sche
 }
 
 // readPublished reads a published Parquet file after checking its bytes.
-func readPublished[R any](disk disk, dir, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
-	if err := disk.checkBytes(dir, path, info); err != nil {
+func readPublished[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
+	if err := checkBytes(disk, dir, path, info); err != nil {
 		return nil, err
 	}
 	return readRows(disk, filepath.Join(dir, path), t)
 }
 
 // checkBytes compares a file with what was published.
-func (d disk) checkBytes(dir, path string, info *FileInfo) error {
+func checkBytes(d durable.Disk, dir, path string, info *FileInfo) error {
 	mend := info.mend()
-	sha, size, err := d.hashFile(filepath.Join(dir, path))
+	sha, size, err := d.HashFile(filepath.Join(dir, path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return damaged(path, mend, "it is missing")
+		return durable.Damaged(path, mend, "it is missing")
 	case err != nil:
 		return err
 	case size != info.Bytes:
-		return damaged(path, mend, "it has %d bytes, and had %d when it was published", size, info.Bytes)
+		return durable.Damaged(path, mend, "it has %d bytes, and had %d when it was published", size, info.Bytes)
 	case sha != info.SHA256:
-		return damaged(path, mend, "its bytes are not those that were published")
+		return durable.Damaged(path, mend, "its bytes are not those that were published")
 	}
 	return nil
 }

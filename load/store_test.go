@@ -17,6 +17,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -49,7 +50,7 @@ type run struct {
 }
 
 func newRun(t *testing.T, dir string) run {
-	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second, disk: disk{lazyFiles{}}}}
+	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
 var runs int
@@ -393,10 +394,10 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 			t.Errorf("page %d is %+v, was %+v; want it to stay: %t", page, is.Files[path(page)], was.Files[path(page)], stays)
 		}
 	}
-	if is.Files[path(4)] != nil || exists(filepath.Join(r.dir, path(4))) {
+	if is.Files[path(4)] != nil || durable.Exists(filepath.Join(r.dir, path(4))) {
 		t.Error("the fourth reply of before is still there")
 	}
-	pages, err := textsOf(rawPages(theDisk, r.dir, is, is.RawPages(day)))
+	pages, err := textsOf(rawPages(durable.OS, r.dir, is, is.RawPages(day)))
 	if got := fmt.Sprint(pages); err != nil || got != "[one another three]" {
 		t.Errorf("the replies are %s, %v", got, err)
 	}
@@ -408,7 +409,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	st, r := scene(t), sceneSecond()
 	dir := filepath.Join(quickDir(t), "store")
 	copyStore(t, st.before, dir)
-	o := sceneOptions(disk{lazyFiles{}})
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Now = func() time.Time { return r.at }
 	s, err := Open(t.Context(), dir, "acme", o)
 	if err != nil {
@@ -535,8 +536,8 @@ func editManifest(t *testing.T, dir, old, with string) {
 		t.Fatalf("the manifest has no %s", old)
 	}
 	b = []byte(strings.Replace(string(b), old, with, 1))
-	copy(findSeal(b), unsealed)
-	seal(b)
+	copy(durable.FindSeal(b), durable.Unsealed)
+	durable.Seal(b)
 	spoiled(t, path, b)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -39,14 +40,14 @@ type ReadRaw func(account string, day schema.Date, pages iter.Seq2[[]byte, error
 func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, storage(err)
+		return nil, durable.Storage(err)
 	}
 	o = o.filled()
 	o.dir = dir
-	if there, err := o.disk.exists(dir); !there || err != nil {
+	if there, err := o.disk.Exists(dir); !there || err != nil {
 		return nil, cmp.Or(err, fmt.Errorf("%s: %w", dir, ErrEmpty))
 	}
-	unlock, err := o.disk.lockStore(ctx, dir, o.LockWait)
+	unlock, err := lockStore(o.disk, ctx, dir, o.LockWait)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 	if err := rollForward(dir, o); err != nil {
 		return nil, err
 	}
-	m, err := o.disk.readManifest(dir)
+	m, err := readManifest(o.disk, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +92,11 @@ func (v *verifier) nameMends() {
 		for _, a := range v.manifest.Accounts {
 			info := a.Files[d.Path]
 			switch {
-			case info == nil || info.Kind != KindParquet || d.Mend == mendRebuild:
+			case info == nil || info.Kind != KindParquet || d.Mend == durable.MendRebuild:
 			case v.whole:
-				d.Mend = mendRebuild
+				d.Mend = durable.MendRebuild
 			case info.Table == schema.SpendDaily.Name && len(a.RawPages(info.Day)) == 0:
-				d.Mend = mendBackup
+				d.Mend = durable.MendBackup
 			}
 		}
 	}
@@ -133,7 +134,7 @@ func (v *verifier) files(ctx context.Context) error {
 		for d := range a.Days {
 			v.report.Days++
 			if path := partPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
-				if err := v.found(damaged(path, mendReplay, "the manifest knows the day but no file of it")); err != nil {
+				if err := v.found(durable.Damaged(path, durable.MendReplay, "the manifest knows the day but no file of it")); err != nil {
 					return err
 				}
 			}
@@ -148,7 +149,7 @@ func (v *verifier) files(ctx context.Context) error {
 // ledger checks the published part of a ledger file, and that the rest of it,
 // which failed runs have added since, can be read.
 func (v *verifier) ledger(a *Account, path string, size int64) error {
-	b, err := v.opts.disk.readLedger(v.dir, path)
+	b, err := readLedger(v.opts.disk, v.dir, path)
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (v *verifier) ledger(a *Account, path string, size int64) error {
 }
 
 func (v *verifier) file(account string, a *Account, path string, info *FileInfo) error {
-	if err := v.opts.disk.checkBytes(v.dir, path, info); err != nil {
+	if err := checkBytes(v.opts.disk, v.dir, path, info); err != nil {
 		return err
 	}
 	v.mu.Lock()
@@ -184,13 +185,13 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	if m := martNamed(info.Table); m != nil {
 		return v.count(path, info, m.Table)
 	}
-	return damaged(path, "", "table %q is not known", info.Table)
+	return durable.Damaged(path, "", "table %q is not known", info.Table)
 }
 
 // count reads a file to its end and compares how many rows it has.
 func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
 	n := int64(0)
-	for rec, err := range v.opts.disk.records(filepath.Join(v.dir, path), t) {
+	for rec, err := range fileRecords(v.opts.disk, filepath.Join(v.dir, path), t) {
 		if err != nil {
 			return countRows(path, info, 0, err)
 		}
@@ -204,10 +205,10 @@ func countRows(path string, info *FileInfo, rows int64, err error) error {
 		return err // it could not be read: that is no damage
 	}
 	if err != nil {
-		return damaged(path, info.mend(), "%v", err)
+		return durable.Damaged(path, info.mend(), "%v", err)
 	}
 	if rows != info.Rows {
-		return damaged(path, info.mend(), "it has %d rows, and had %d when it was published", rows, info.Rows)
+		return durable.Damaged(path, info.mend(), "it has %d rows, and had %d when it was published", rows, info.Rows)
 	}
 	return nil
 }
@@ -217,14 +218,14 @@ func countRows(path string, info *FileInfo, rows int64, err error) error {
 func (v *verifier) day(account string, a *Account, path string, info *FileInfo) error {
 	known := a.Days[info.Day]
 	if known == nil {
-		return damaged(path, "", "the manifest does not know its day")
+		return durable.Damaged(path, "", "the manifest does not know its day")
 	}
 	rows, err := readDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
 	if err := countRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
 	if err := sameDay(rows, known); err != nil {
-		return damaged(path, mendReplay, "%v", err)
+		return durable.Damaged(path, durable.MendReplay, "%v", err)
 	}
 	pages := a.RawPages(info.Day)
 	if v.raw == nil || len(pages) == 0 {
@@ -251,13 +252,13 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 		err = sameDay(fromRaw, known)
 	}
 	if err != nil {
-		return damaged(pages[0], mendReplay, "the replies of %s do not give the stored day: %v", info.Day, err)
+		return durable.Damaged(pages[0], durable.MendReplay, "the replies of %s do not give the stored day: %v", info.Day, err)
 	}
 	return nil
 }
 
 // readDay reads the file of a day, whose rows have to be of that day.
-func readDay(d disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
+func readDay(d durable.Disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
 	rows := &schema.SpendRows{}
 	for batch, err := range readBatches(d, path, schema.SpendDaily) {
 		if err != nil {
@@ -307,7 +308,7 @@ func (v *verifier) orphans() error {
 func (v *verifier) orphansIn(folder string, published map[string]bool) error {
 	entries, err := v.opts.disk.ReadDir(filepath.Join(v.dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return storage(err)
+		return durable.Storage(err)
 	}
 	for _, e := range entries {
 		path := folder + "/" + e.Name()
@@ -315,7 +316,7 @@ func (v *verifier) orphansIn(folder string, published map[string]bool) error {
 		case e.IsDir():
 			err = v.orphansIn(path, published)
 		case !published[path]:
-			err = v.found(damaged(path, "move it out of the data directory", "the manifest does not name it"))
+			err = v.found(durable.Damaged(path, "move it out of the data directory", "the manifest does not name it"))
 		default:
 			err = nil
 		}

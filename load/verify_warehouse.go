@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -15,21 +16,21 @@ import (
 func (v *verifier) warehouse(ctx context.Context) error {
 	w := v.manifest.Warehouse
 	path := filepath.Join(v.dir, warehouseName)
-	sha, size, err := v.opts.disk.hashFile(path)
+	sha, size, err := v.opts.disk.HashFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return v.found(damaged(warehouseName, mendRebuild, "it is missing"))
+		return v.found(durable.Damaged(warehouseName, durable.MendRebuild, "it is missing"))
 	case err != nil:
 		return err
 	case size != w.Bytes || sha != w.SHA256:
-		return v.found(damaged(warehouseName, mendRebuild, "its bytes are not those that were published"))
+		return v.found(durable.Damaged(warehouseName, durable.MendRebuild, "its bytes are not those that were published"))
 	}
 	v.whole = true
-	if wal, err := v.opts.disk.exists(path + ".wal"); wal || err != nil {
+	if wal, err := v.opts.disk.Exists(path + ".wal"); wal || err != nil {
 		if err != nil {
 			return err
 		}
-		err := v.found(damaged(warehouseName+".wal", "the next sync moves it aside", "somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
+		err := v.found(durable.Damaged(warehouseName+".wal", "the next sync moves it aside", "somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
 		if err != nil {
 			return err
 		}
@@ -77,14 +78,14 @@ func (v *verifier) compareRows(ctx context.Context, w *warehouse) error {
 		if len(files) == 0 {
 			continue // its rows were counted
 		}
-		otherwise := damaged(warehouseName, mendRebuild, "%s holds other rows than its Parquet files", t.FullName())
+		otherwise := durable.Damaged(warehouseName, durable.MendRebuild, "%s holds other rows than its Parquet files", t.FullName())
 		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), readParquetSQL(files), otherwise); err != nil {
 			return err
 		}
 	}
 	if v.manifest.SchemaVersion >= schema.SumsSince {
 		t := schema.CampaignSpends.Table
-		otherwise := damaged(warehouseName, mendRebuild, "%s holds other rows than spend_daily adds up to", t.FullName())
+		otherwise := durable.Damaged(warehouseName, durable.MendRebuild, "%s holds other rows than spend_daily adds up to", t.FullName())
 		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")", otherwise); err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func (v *verifier) compareRows(ctx context.Context, w *warehouse) error {
 		if len(files) == 0 {
 			continue
 		}
-		otherwise := damaged("parquet/"+m.Name, mendRebuild, "its files hold other rows than the view mart.%s", m.View)
+		otherwise := durable.Damaged("parquet/"+m.Name, durable.MendRebuild, "its files hold other rows than the view mart.%s", m.View)
 		view := "(SELECT " + martColumns(m) + " FROM w.mart." + schema.Quote(m.View) + ")"
 		if err := sameRows(ctx, w, m.SQLColumns(), view, readParquetSQL(files), otherwise); err != nil {
 			return err

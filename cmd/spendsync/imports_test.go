@@ -28,8 +28,11 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
 	"load": {
-		may: []string{"schema"},
+		may: []string{"schema", "load/durable"},
 		not: []string{"net/http"},
+	},
+	"load/durable": {
+		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker"},
 	},
 	"queries": {
 		not: []string{"database/sql", "github.com/marcboeker"},

@@ -1,4 +1,4 @@
-package load
+package durable
 
 import (
 	"crypto/sha256"
@@ -13,15 +13,16 @@ import (
 // rule is the same in every format, so that an older binary can tell damage from
 // what is only newer than itself.
 
-// unsealed stands in a text for the hash that it is to get.
-var unsealed = strings.Repeat("0", sha256.Size*2)
+// Unsealed stands in a text for the hash that it is to get.
+var Unsealed = strings.Repeat("0", sha256.Size*2)
 
 // sealPlace is where the hash stands: it is looked for at the beginning only.
 var sealPlace = regexp.MustCompile(`"checksum": ?"([0-9a-f]{64})"`)
 
 const sealWithin = 128
 
-func findSeal(text []byte) []byte {
+// FindSeal is the place of the hash within a text; nil: it has none.
+func FindSeal(text []byte) []byte {
 	at := sealPlace.FindSubmatchIndex(text[:min(len(text), sealWithin)])
 	if at == nil {
 		return nil
@@ -29,24 +30,24 @@ func findSeal(text []byte) []byte {
 	return text[at[2]:at[3]]
 }
 
-// seal writes the hash into a text that has zeros in its place, and returns it.
-func seal(text []byte) string {
+// Seal writes the hash into a text that has zeros in its place, and returns it.
+func Seal(text []byte) string {
 	sum := sha256.Sum256(text)
 	hash := hex.EncodeToString(sum[:])
-	copy(findSeal(text), hash)
+	copy(FindSeal(text), hash)
 	return hash
 }
 
-// checkSeal says whether a text is what was sealed. One that has no checksum in
+// CheckSeal says whether a text is what was sealed. One that has no checksum in
 // its place is not sealed: whether it may be so is for its format to say.
-func checkSeal(text []byte) (sealed bool, err error) {
-	if findSeal(text) == nil {
+func CheckSeal(text []byte) (sealed bool, err error) {
+	if FindSeal(text) == nil {
 		return false, nil
 	}
 	plain := append([]byte(nil), text...)
-	hash := findSeal(plain)
+	hash := FindSeal(plain)
 	said := string(hash)
-	copy(hash, unsealed)
+	copy(hash, Unsealed)
 	if sum := sha256.Sum256(plain); hex.EncodeToString(sum[:]) != said {
 		return true, errors.New("its bytes are not those that were written: the checksum differs")
 	}

@@ -1,0 +1,149 @@
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/gofrs/flock"
+)
+
+// FS has every call by which the store touches a file. All of them pass through one
+// FS, so that a test can make each fail, or forget what was not synced. DuckDB opens
+// its file by itself; [Disk.SyncFile] makes what it wrote durable.
+type FS interface {
+	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
+	Mkdir(path string) error
+	Rename(from, to string) error
+	Remove(path string) error // a file or an empty folder
+	ReadDir(path string) ([]fs.DirEntry, error)
+	Lstat(path string) (fs.FileInfo, error)
+	Chmod(path string, mode fs.FileMode) error
+	// Lock takes the lock of a lock file, or returns nil if somebody else has it.
+	Lock(path string) (io.Closer, error)
+}
+
+// File is an open file or folder.
+type File interface {
+	io.Reader
+	io.ReaderAt
+	io.Writer
+	io.Closer
+	Sync() error
+	Stat() (fs.FileInfo, error)
+}
+
+// System is the [FS] of the operating system.
+type System struct{}
+
+// OpenFile is [FS.OpenFile].
+func (System) OpenFile(path string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(path, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Mkdir is [FS.Mkdir].
+func (System) Mkdir(path string) error { return os.Mkdir(path, 0o755) }
+
+// Rename is [FS.Rename].
+func (System) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove is [FS.Remove].
+func (System) Remove(path string) error { return os.Remove(path) }
+
+// ReadDir is [FS.ReadDir].
+func (System) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
+
+// Lstat is [FS.Lstat].
+func (System) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
+
+// Chmod is [FS.Chmod].
+func (System) Chmod(path string, mode fs.FileMode) error { return os.Chmod(path, mode) }
+
+// Lock is [FS.Lock].
+func (System) Lock(path string) (io.Closer, error) {
+	l := flock.New(path)
+	locked, err := l.TryLock()
+	if err != nil || !locked {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Disk is a file system with the operations that the store builds on it.
+type Disk struct{ FS }
+
+// OS is the disk of the operating system.
+var OS = Disk{System{}}
+
+func (d Disk) Open(path string) (File, error) { return d.OpenFile(path, os.O_RDONLY, 0) }
+
+func (d Disk) ReadFile(path string) ([]byte, error) {
+	f, err := d.Open(path)
+	if err != nil {
+		return nil, Storage(err)
+	}
+	b, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, Storage(err)
+	}
+	return b, nil
+}
+
+// Exists says whether a name is there. That it could not be looked up is not
+// that it is not there.
+func (d Disk) Exists(path string) (bool, error) {
+	_, err := d.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, Storage(err)
+}
+
+// RemoveIfThere removes a file; one that is already gone is as good.
+func (d Disk) RemoveIfThere(path string) error {
+	if err := d.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Storage(err)
+	}
+	return nil
+}
+
+// RemoveTree removes a folder with what is in it, or a file. It follows no link.
+func (d Disk) RemoveTree(path string) error {
+	info, err := d.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return Storage(err)
+	}
+	if info.IsDir() {
+		entries, err := d.ReadDir(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Storage(err)
+		}
+		for _, e := range entries {
+			if err := d.RemoveTree(path + "/" + e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return d.RemoveIfThere(path)
+}
+
+// Device tells apart the file systems that paths lie on.
+func (d Disk) Device(path string) (uint64, error) {
+	info, err := d.Lstat(path)
+	if err != nil {
+		return 0, Storage(err)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Dev), nil
+	}
+	return 0, nil
+}

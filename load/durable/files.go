@@ -1,0 +1,202 @@
+package durable
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// Writer is a file that is being written. It hashes and counts what passes through
+// to the disk.
+type Writer struct {
+	disk Disk
+	path string
+	f    File
+	hash hash.Hash
+	size int64
+}
+
+// Create creates a file, in a folder that is there.
+func (d Disk) Create(path string) (*Writer, error) {
+	f, err := d.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, Storage(err)
+	}
+	return &Writer{disk: d, path: path, f: f, hash: sha256.New()}, nil
+}
+
+// Write writes to the file.
+func (w *Writer) Write(p []byte) (int, error) {
+	n, err := w.f.Write(p)
+	w.hash.Write(p[:n])
+	w.size += int64(n)
+	return n, Storage(err)
+}
+
+// Finish makes the content durable and closes the file. Only its name may still
+// be lost: that takes a sync of its folder, which is the caller's. What could not
+// be synced is removed: a second sync would report success and prove nothing.
+func (w *Writer) Finish() (sha string, size int64, err error) {
+	if err := w.f.Sync(); err != nil {
+		w.Abort()
+		return "", 0, Storage(err)
+	}
+	if err := w.f.Close(); err != nil {
+		return "", 0, Storage(err)
+	}
+	return hex.EncodeToString(w.hash.Sum(nil)), w.size, nil
+}
+
+// Abort closes and removes the file, as far as that succeeds.
+func (w *Writer) Abort() {
+	w.f.Close()
+	_ = w.disk.Remove(w.path)
+}
+
+// WriteFile writes a whole file durably.
+func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, err error) {
+	f, err := d.Create(path)
+	if err != nil {
+		return "", 0, err
+	}
+	if _, err := f.Write(content); err != nil {
+		f.Abort()
+		return "", 0, err
+	}
+	return f.Finish()
+}
+
+// HashFile reads a whole file and returns its SHA-256 and its size.
+func (d Disk) HashFile(path string) (sha string, size int64, err error) {
+	f, err := d.Open(path)
+	if err != nil {
+		return "", 0, Storage(err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 1<<18))
+	if err != nil {
+		return "", 0, Storage(err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), n, nil
+}
+
+// CopyFile copies a file and returns the hash of what it read, so that the
+// caller learns in the same pass whether the source was what it should be. It
+// does not sync: the copy is a draft that will be written to.
+func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size int64, err error) {
+	src, err := d.Open(from)
+	if err != nil {
+		return "", 0, Storage(err)
+	}
+	defer src.Close()
+	dst, err := d.Create(to)
+	if err != nil {
+		return "", 0, err
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, stoppable{ctx, src}, make([]byte, 1<<20)); err != nil {
+		dst.Abort()
+		return "", 0, Storage(err)
+	}
+	if err := dst.f.Close(); err != nil {
+		return "", 0, Storage(err)
+	}
+	return hex.EncodeToString(dst.hash.Sum(nil)), dst.size, nil
+}
+
+// stoppable is a file that cannot be read any more once the context has ended.
+type stoppable struct {
+	ctx  context.Context
+	file io.Reader
+}
+
+func (s stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.file.Read(p)
+}
+
+// SyncFile makes a file's content durable after somebody else wrote it.
+func (d Disk) SyncFile(path string) error {
+	f, err := d.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return Storage(err)
+	}
+	return Storage(errors.Join(f.Sync(), f.Close()))
+}
+
+// SyncDir makes the names in a folder durable: without it a crash can undo a
+// rename.
+func (d Disk) SyncDir(dir string) error {
+	f, err := d.Open(dir)
+	if err != nil {
+		return Storage(err)
+	}
+	return Storage(errors.Join(f.Sync(), f.Close()))
+}
+
+// SyncAbove makes a folder's own name durable, and those of the folders above it:
+// the process that made them may have died before it could. What we may not sync is
+// not ours, and was there before us.
+func (d Disk) SyncAbove(dir string) error {
+	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		err := d.SyncDir(parent)
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.EINVAL) {
+			return err
+		}
+	}
+	return nil
+}
+
+// MakeDirs makes a folder with those above it. Their names are not durable yet:
+// that takes [Disk.SyncNames], also for a folder that was there, for whoever made
+// it may have died before he could sync.
+func (d Disk) MakeDirs(dir string) error {
+	if there, err := d.Exists(dir); there || err != nil {
+		return err
+	}
+	if err := d.MakeDirs(filepath.Dir(dir)); err != nil {
+		return err
+	}
+	if err := d.Mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Storage(err)
+	}
+	return nil
+}
+
+// SyncNames makes the names in the folders durable, and those of the folders
+// themselves up to root.
+func (d Disk) SyncNames(root string, dirs map[string]bool) error {
+	all := map[string]bool{}
+	for dir := range dirs {
+		for ; !all[dir]; dir = filepath.Dir(dir) {
+			all[dir] = true
+			if dir == root {
+				break
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(all)) {
+		if err := d.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Exists says whether there is something to read at a path. What cannot be looked up
+// may be there: reading it then tells why.
+func Exists(path string) bool {
+	there, err := OS.Exists(path)
+	return there || err != nil
+}
