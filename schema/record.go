@@ -18,40 +18,45 @@ import (
 // compiler: a row costs a few copies, no reflection and no allocation.
 func (t TableOf[R]) Record(mem memory.Allocator, rows []R) arrow.Record {
 	columns := make([]arrow.Array, len(t.Columns))
-	for i, c := range t.Columns {
-		if c.Kind == Text && !c.Nullable {
-			columns[i] = textArray(mem, c, rows)
-			continue
-		}
-		b := array.NewBuilder(mem, t.Arrow.Field(i).Type)
-		b.Reserve(len(rows))
-		switch b := b.(type) {
-		case *array.StringBuilder:
-			bytes := 0
-			appendColumn(c, rows, func() {}, func(v string) { bytes += len(v) })
-			b.ReserveData(bytes)
-			appendColumn(c, rows, b.AppendNull, func(v string) { b.Append(v) })
-		case *array.Int64Builder:
-			appendColumn(c, rows, b.AppendNull, func(v int64) { b.UnsafeAppend(v) })
-		case *array.Decimal128Builder:
-			appendColumn(c, rows, b.AppendNull, func(v Money) { b.UnsafeAppend(decimal128.FromI64(int64(v))) })
-		case *array.Date32Builder:
-			appendColumn(c, rows, b.AppendNull, func(v Date) { b.UnsafeAppend(arrow.Date32(v)) })
-		case *array.TimestampBuilder:
-			appendColumn(c, rows, b.AppendNull, func(v Instant) { b.UnsafeAppend(arrow.Timestamp(v)) })
-		case *array.BooleanBuilder:
-			appendColumn(c, rows, b.AppendNull, func(v bool) { b.UnsafeAppend(v) })
-		default:
-			panic(fmt.Sprintf("schema: no builder for %s", t.Arrow.Field(i).Type))
-		}
-		columns[i] = b.NewArray()
-		b.Release()
+	for i := range t.Columns {
+		columns[i] = t.array(mem, i, rows)
 	}
 	rec := array.NewRecord(t.Arrow, columns, int64(len(rows)))
 	for _, c := range columns {
 		c.Release()
 	}
 	return rec
+}
+
+// array is one column of rows.
+func (t TableOf[R]) array(mem memory.Allocator, i int, rows []R) arrow.Array {
+	c := t.Columns[i]
+	if c.Kind == Text && !c.Nullable {
+		return textArray(mem, c, rows)
+	}
+	b := array.NewBuilder(mem, t.Arrow.Field(i).Type)
+	defer b.Release()
+	b.Reserve(len(rows))
+	switch b := b.(type) {
+	case *array.StringBuilder:
+		bytes := 0
+		appendColumn(c, rows, func() {}, func(v string) { bytes += len(v) })
+		b.ReserveData(bytes)
+		appendColumn(c, rows, b.AppendNull, func(v string) { b.Append(v) })
+	case *array.Int64Builder:
+		appendColumn(c, rows, b.AppendNull, func(v int64) { b.UnsafeAppend(v) })
+	case *array.Decimal128Builder:
+		appendColumn(c, rows, b.AppendNull, func(v Money) { b.UnsafeAppend(decimal128.FromI64(int64(v))) })
+	case *array.Date32Builder:
+		appendColumn(c, rows, b.AppendNull, func(v Date) { b.UnsafeAppend(arrow.Date32(v)) })
+	case *array.TimestampBuilder:
+		appendColumn(c, rows, b.AppendNull, func(v Instant) { b.UnsafeAppend(arrow.Timestamp(v)) })
+	case *array.BooleanBuilder:
+		appendColumn(c, rows, b.AppendNull, func(v bool) { b.UnsafeAppend(v) })
+	default:
+		panic(fmt.Sprintf("schema: no builder for %s", t.Arrow.Field(i).Type))
+	}
+	return b.NewArray()
 }
 
 // textArray is a column of texts that are all there: most of what a row holds.
@@ -125,6 +130,27 @@ func fillColumn[T comparable, R any](a arrow.Array, c Column, rows []R, at func(
 			*(*Null[T])(field) = Some(at(i))
 		}
 	}
+}
+
+// equal says whether two rows have the same value in the column.
+func (c *Column) equal(a, b unsafe.Pointer) bool {
+	a, b = unsafe.Add(a, c.offset), unsafe.Add(b, c.offset)
+	switch c.Kind {
+	case Text:
+		return fieldsEqual[string](c, a, b)
+	case Count, Amount, Moment: // all of them are 64 bits
+		return fieldsEqual[int64](c, a, b)
+	case Day:
+		return fieldsEqual[Date](c, a, b)
+	}
+	return fieldsEqual[bool](c, a, b)
+}
+
+func fieldsEqual[T comparable](c *Column, a, b unsafe.Pointer) bool {
+	if c.Nullable {
+		return *(*Null[T])(a) == *(*Null[T])(b)
+	}
+	return *(*T)(a) == *(*T)(b)
 }
 
 // textColumn is a column of texts that are all there, in the making. It does without a

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"unsafe"
+
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/bitutil"
@@ -10,9 +12,9 @@ import (
 
 // Record is the rows from one place to before another as an Arrow record of
 // [SpendDaily], which the caller releases. It is what [TableOf.Record] gives, made
-// without a [Spend] of each row: what neighbours share is looked up once.
+// without a [Spend] of each row: what neighbors share is looked up once.
 func (s *SpendRows) Record(mem memory.Allocator, from, to int) arrow.Record {
-	c := spendColumns{mem: mem, rows: s.rows[from:to]}
+	c := spendColumns{mem: mem, rows: s.rows[from:to], numbers: s.numbers[from*len(ownNumbers) : to*len(ownNumbers)]}
 	for i := range c.rows {
 		if head := c.rows[i].head >> knownBits; i == 0 || head != c.rows[i-1].head>>knownBits {
 			c.runs = append(c.runs, headRun{&s.heads[head], i})
@@ -21,8 +23,25 @@ func (s *SpendRows) Record(mem memory.Allocator, from, to int) arrow.Record {
 		}
 	}
 	columns := make([]arrow.Array, len(SpendDaily.Columns))
+	number := 0
 	for i, column := range SpendDaily.Columns {
-		columns[i] = s.column(column.Name, SpendDaily.Arrow.Field(i).Type, c)
+		switch t := SpendDaily.Arrow.Field(i).Type; {
+		case column.Name == "source_id":
+			columns[i] = c.sources(s)
+		case column.isOwnNumber():
+			columns[i] = c.ownNumber(t, number)
+			number++
+		case column.Nullable:
+			columns[i] = SpendDaily.array(mem, i, c.headOfEach())
+		case column.Kind == Text:
+			columns[i] = c.texts(column)
+		case column.Kind == Day:
+			columns[i] = fixedArray[arrow.Date32](c, t, column)
+		case column.Kind == Moment:
+			columns[i] = fixedArray[arrow.Timestamp](c, t, column)
+		default:
+			columns[i] = SpendDaily.array(mem, i, c.headOfEach())
+		}
 	}
 	rec := array.NewRecord(SpendDaily.Arrow, columns, int64(len(c.rows)))
 	for _, column := range columns {
@@ -31,65 +50,41 @@ func (s *SpendRows) Record(mem memory.Allocator, from, to int) arrow.Record {
 	return rec
 }
 
-func (s *SpendRows) column(name string, t arrow.DataType, c spendColumns) arrow.Array {
-	switch name {
-	case "account_id":
-		return c.texts(func(*spendHead) string { return s.account })
-	case "report_date":
-		return fixedArray(c, t, func(*spendHead) arrow.Date32 { return arrow.Date32(s.day) })
-	case "campaign_id":
-		return c.texts(func(h *spendHead) string { return h.campaign })
-	case "creative_id":
-		return c.texts(func(h *spendHead) string { return h.creative })
-	case "source_id":
-		return c.sources(s)
-	case "campaign_name":
-		return c.texts(func(h *spendHead) string { return h.name })
-	case "spend":
-		values, amounts := newValues[decimal128.Num](c.mem, len(c.rows))
-		for i := range c.rows {
-			amounts[i] = decimal128.FromI64(int64(c.rows[i].spend))
-		}
-		return arrayOf(t, len(c.rows), nil, values, 0)
-	case "clicks":
-		return c.counts(t, clicksKnown, func(p *packedSpend) int64 { return p.clicks })
-	case "impressions":
-		return c.counts(t, impressionsKnown, func(p *packedSpend) int64 { return p.impressions })
-	case "conversions":
-		return c.counts(t, conversionsKnown, func(p *packedSpend) int64 { return p.conversion })
-	case "_first_seen_at":
-		return fixedArray(c, t, func(h *spendHead) arrow.Timestamp { return arrow.Timestamp(h.stamp.FirstSeenAt) })
-	case "_changed_at":
-		return fixedArray(c, t, func(h *spendHead) arrow.Timestamp { return arrow.Timestamp(h.stamp.ChangedAt) })
-	case "_run_id":
-		return c.texts(func(h *spendHead) string { return h.stamp.RunID })
-	}
-	panic("schema: packed rows have no " + name)
-}
-
-// spendColumns are packed rows on their way into columns.
+// spendColumns are packed rows to be made into columns.
 type spendColumns struct {
-	mem  memory.Allocator
-	rows []packedSpend
-	runs []headRun
+	mem     memory.Allocator
+	rows    []packedSpend
+	numbers []int64
+	runs    []headRun
 }
 
 // headRun is a head, and the last row that has it after the run before.
 type headRun struct {
-	head *spendHead
+	head *Spend
 	last int
 }
 
-// texts is a column of what the heads say.
-func (c spendColumns) texts(of func(*spendHead) string) arrow.Array {
+// headOfEach are the heads, one for each row: for a column that has no faster way.
+func (c spendColumns) headOfEach() []Spend {
+	heads := make([]Spend, 0, len(c.rows))
+	for _, run := range c.runs {
+		for len(heads) <= run.last {
+			heads = append(heads, *run.head)
+		}
+	}
+	return heads
+}
+
+// texts is a text column of the heads.
+func (c spendColumns) texts(column Column) arrow.Array {
 	size, row := 0, 0
 	for _, run := range c.runs {
-		size += (run.last + 1 - row) * len(of(run.head))
+		size += (run.last + 1 - row) * len(*textOf(column, run.head))
 		row = run.last + 1
 	}
 	b := newTextColumn(c.mem, len(c.rows), size)
 	for _, run := range c.runs {
-		b.repeat(of(run.head), run.last+1-b.rows)
+		b.repeat(*textOf(column, run.head), run.last+1-b.rows)
 	}
 	return b.array()
 }
@@ -107,14 +102,31 @@ func (c spendColumns) sources(s *SpendRows) arrow.Array {
 	return b.array()
 }
 
-// counts is a column of counts, of which those that have the bit are known.
-func (c spendColumns) counts(t arrow.DataType, known uint32, of func(*packedSpend) int64) arrow.Array {
-	values, counts := newValues[int64](c.mem, len(c.rows))
-	nulls := 0
-	for i := range c.rows {
-		p := &c.rows[i]
-		if counts[i] = of(p); p.head&known == 0 {
-			nulls++
+// ownNumber is the column of the k-th of ownNumbers.
+func (c spendColumns) ownNumber(t arrow.DataType, k int) arrow.Array {
+	n := len(c.rows)
+	if ownNumbers[k].Kind == Amount {
+		values, amounts := newValues[decimal128.Num](c.mem, n)
+		for i := range amounts {
+			amounts[i] = decimal128.FromI64(c.numbers[i*len(ownNumbers)+k])
+		}
+		return c.numberArray(t, values, k)
+	}
+	values, counts := newValues[int64](c.mem, n)
+	for i := range counts {
+		counts[i] = c.numbers[i*len(ownNumbers)+k]
+	}
+	return c.numberArray(t, values, k)
+}
+
+// numberArray is an array of the values, NULL where a row has none of the k-th number.
+func (c spendColumns) numberArray(t arrow.DataType, values *memory.Buffer, k int) arrow.Array {
+	known, nulls := uint32(1)<<k, 0
+	if ownNumbers[k].Nullable {
+		for i := range c.rows {
+			if c.rows[i].head&known == 0 {
+				nulls++
+			}
 		}
 	}
 	if nulls == 0 {
@@ -131,12 +143,13 @@ func (c spendColumns) counts(t arrow.DataType, known uint32, of func(*packedSpen
 	return arrayOf(t, len(c.rows), validity, values, nulls)
 }
 
-// fixedArray is a column of what the heads say, in values of one size.
-func fixedArray[T any](c spendColumns, t arrow.DataType, of func(*spendHead) T) arrow.Array {
+// fixedArray is a column of the heads whose values have one size: T is what the column's
+// type is in memory.
+func fixedArray[T any](c spendColumns, t arrow.DataType, column Column) arrow.Array {
 	buffer, values := newValues[T](c.mem, len(c.rows))
 	row := 0
 	for _, run := range c.runs {
-		for v := of(run.head); row <= run.last; row++ {
+		for v := *(*T)(unsafe.Add(unsafe.Pointer(run.head), column.offset)); row <= run.last; row++ {
 			values[row] = v
 		}
 	}

@@ -8,33 +8,27 @@ import (
 	"unsafe"
 )
 
-// SpendRows holds the rows of one account and day in a quarter of the room that a slice
-// of them takes: what neighbours share is there once, and a row has nothing for the
-// garbage collector to follow. A large day is most of what a run holds in memory.
+// SpendRows holds the rows of one account and day in a quarter of the memory that a slice
+// of them takes: the values that neighbors share are stored once, and a row has no pointer
+// for the garbage collector to follow. A large day is most of what a run holds in memory.
 //
-// The zero value is empty. It is not safe for concurrent use. The texts of a row stay as
-// they are whatever becomes of the rows; that of its source keeps those of many others
+// Which columns a row has of its own follows from their kinds (see [ownNumbers]). All
+// others, those that the table gains in time among them, are shared by neighbors.
+//
+// The zero value is empty. It is not safe for concurrent use. The texts of a row stay
+// valid whatever becomes of the rows; the text of its source keeps those of many others
 // in memory.
 type SpendRows struct {
-	account string
-	day     Date
 	rows    []packedSpend
-	heads   []spendHead
-	sources [][]byte // each behind its length
+	numbers []int64  // of each row in turn: its ownNumbers
+	heads   []Spend  // what rows that follow each other share: a row without what is its own
+	sources [][]byte // each text behind its length
 }
 
-// packedSpend is what a row does not share.
+// packedSpend locates the parts of a row.
 type packedSpend struct {
-	spend                           Money
-	clicks, impressions, conversion int64
-	source                          uint32 // the piece of sources, and behind 16 bits the place in it
-	head                            uint32 // which head, and in the last bits which of the counts are not NULL
-}
-
-// spendHead is what rows that follow each other share.
-type spendHead struct {
-	campaign, creative, name string
-	stamp                    SpendStamp
+	source uint32 // the piece of sources, and behind 16 bits the place in it
+	head   uint32 // index of the head, and in the last bits which ownNumbers are not NULL
 }
 
 // SpendStamp is what spendsync itself says of a row.
@@ -43,14 +37,21 @@ type SpendStamp struct {
 	RunID                  string
 }
 
-// The last bits of packedSpend.head.
-const (
-	clicksKnown = 1 << iota
-	impressionsKnown
-	conversionsKnown
+// ownNumbers are the columns whose values a row does not share with its neighbors,
+// beside the source: all counts and amounts. Each is 8 bytes in the row struct, behind
+// which lies the flag of a [Null].
+var ownNumbers = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool { return !c.isOwnNumber() })
 
-	knownBits = iota
-)
+func (c Column) isOwnNumber() bool { return c.Kind == Count || c.Kind == Amount }
+
+// knownBits is how many bits of packedSpend.head say which ownNumbers are not NULL.
+var knownBits = len(ownNumbers)
+
+func init() {
+	if knownBits > 12 {
+		panic("schema: a day of spend_daily could have too few heads")
+	}
+}
 
 // pieceBytes is how large a piece of the sources is, unless one source is larger: a place
 // in it has 16 bits.
@@ -64,32 +65,39 @@ func (s *SpendRows) Reset() { s.Cut(0) }
 
 // Cut leaves the first n rows.
 func (s *SpendRows) Cut(n int) {
-	s.rows = s.rows[:n]
+	s.rows, s.numbers = s.rows[:n], s.numbers[:n*len(ownNumbers)]
 	if n == 0 {
 		clear(s.heads)
 		s.heads = s.heads[:0]
-		s.sources = nil // rows that were given away have their texts there
+		s.sources = nil // the texts of rows that were handed out lie there
 	}
 }
 
-// Grow makes room for n more rows.
-func (s *SpendRows) Grow(n int) { s.rows = slices.Grow(s.rows, n) }
+// Grow reserves memory for n more rows.
+func (s *SpendRows) Grow(n int) {
+	s.rows, s.numbers = slices.Grow(s.rows, n), slices.Grow(s.numbers, n*len(ownNumbers))
+}
 
-// Append appends a row. All rows are of the account and the day of the first.
+// Append appends a row.
 func (s *SpendRows) Append(r *Spend) {
-	if len(s.rows) == 0 {
-		s.account, s.day = r.AccountID, r.ReportDate
-	}
-	p := packedSpend{
-		source: s.addSource(r.SourceID), spend: r.Spend, clicks: r.Clicks.V, impressions: r.Impressions.V, conversion: r.Conversions.V,
-		head: addHead(&s.heads, spendHead{r.CampaignID, r.CreativeID, r.CampaignName, SpendStamp{r.FirstSeenAt, r.ChangedAt, r.RunID}}) << knownBits,
-	}
-	for bit, n := range [...]Null[int64]{r.Clicks, r.Impressions, r.Conversions} {
-		if n.Valid {
-			p.head |= 1 << bit
+	head, known := *r, uint32(0)
+	for i := range ownNumbers {
+		c := &ownNumbers[i]
+		field := unsafe.Add(unsafe.Pointer(&head), c.offset)
+		if !c.Nullable {
+			s.numbers = append(s.numbers, *(*int64)(field))
+			*(*int64)(field) = 0
+			continue
 		}
+		n := (*Null[int64])(field)
+		s.numbers = append(s.numbers, n.V)
+		if n.Valid {
+			known |= 1 << i
+		}
+		*n = Null[int64]{}
 	}
-	s.rows = append(s.rows, p)
+	head.SourceID = ""
+	s.rows = append(s.rows, packedSpend{source: s.addSource(r.SourceID), head: addHead(&s.heads, &head)<<knownBits | known})
 }
 
 // addSource copies a text, behind its length, and says where it is.
@@ -117,43 +125,48 @@ func (s *SpendRows) source(at uint32) string {
 	return unsafe.String(unsafe.SliceData(text[used:]), int(size))
 }
 
-// addHead is the place of a head, which is added unless it is that of the row before.
-func addHead(heads *[]spendHead, h spendHead) uint32 {
+// addHead is the index of a head, which is added unless it is one of the last few: rows
+// of two runs often alternate.
+func addHead(heads *[]Spend, h *Spend) uint32 {
 	last := len(*heads) - 1
-	if last < 0 || (*heads)[last] != h {
-		*heads = append(*heads, h)
-		last++
+	for i := last; i >= 0 && i > last-4; i-- {
+		if (*heads)[i] == *h {
+			return uint32(i)
+		}
 	}
-	return uint32(last)
+	*heads = append(*heads, *h)
+	return uint32(last + 1)
 }
 
 // Row fills r with a row.
 func (s *SpendRows) Row(i int, r *Spend) {
-	p := &s.rows[i]
-	h := &s.heads[p.head>>knownBits]
-	*r = Spend{
-		AccountID: s.account, ReportDate: s.day, CampaignID: h.campaign, CreativeID: h.creative, CampaignName: h.name,
-		FirstSeenAt: h.stamp.FirstSeenAt, ChangedAt: h.stamp.ChangedAt, RunID: h.stamp.RunID,
-	}
-	s.own(p, r)
+	*r = s.heads[s.rows[i].head>>knownBits]
+	s.own(i, r)
 }
 
 // own puts into r what a row does not share.
-func (s *SpendRows) own(p *packedSpend, r *Spend) {
-	r.SourceID, r.Spend = s.source(p.source), p.spend
-	r.Clicks = Null[int64]{p.clicks, p.head&clicksKnown != 0}
-	r.Impressions = Null[int64]{p.impressions, p.head&impressionsKnown != 0}
-	r.Conversions = Null[int64]{p.conversion, p.head&conversionsKnown != 0}
+func (s *SpendRows) own(i int, r *Spend) {
+	p := s.rows[i]
+	r.SourceID = s.source(p.source)
+	numbers := s.numbers[i*len(ownNumbers):][:len(ownNumbers)]
+	for k := range ownNumbers {
+		c := &ownNumbers[k]
+		field := unsafe.Add(unsafe.Pointer(r), c.offset)
+		if c.Nullable {
+			*(*Null[int64])(field) = Null[int64]{numbers[k], p.head&(1<<k) != 0}
+		} else {
+			*(*int64)(field) = numbers[k]
+		}
+	}
 }
 
-// All are the rows in their order. A row is lent to the loop body, to be looked at.
+// All are the rows in their order. The loop body may read a row, and not keep it.
 func (s *SpendRows) All() iter.Seq2[int, *Spend] {
 	return func(yield func(int, *Spend) bool) {
 		var r Spend
 		for i := range s.rows {
-			p := &s.rows[i]
-			if i > 0 && p.head>>knownBits == s.rows[i-1].head>>knownBits {
-				s.own(p, &r)
+			if i > 0 && s.rows[i].head>>knownBits == s.rows[i-1].head>>knownBits {
+				s.own(i, &r)
 			} else {
 				s.Row(i, &r)
 			}
@@ -169,7 +182,7 @@ func (s *SpendRows) Compare(i, j int) int {
 	a, b := &s.rows[i], &s.rows[j]
 	if i, j := a.head>>knownBits, b.head>>knownBits; i != j {
 		x, y := &s.heads[i], &s.heads[j]
-		if c := cmp.Or(cmp.Compare(x.campaign, y.campaign), cmp.Compare(x.creative, y.creative)); c != 0 {
+		if c := cmp.Or(cmp.Compare(x.CampaignID, y.CampaignID), cmp.Compare(x.CreativeID, y.CreativeID)); c != 0 {
 			return c
 		}
 	}
@@ -193,29 +206,30 @@ func (s *SpendRows) Sort() {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return s.Compare(int(a), int(b)) })
-	sorted := make([]packedSpend, len(s.rows))
+	rows, numbers := make([]packedSpend, len(s.rows)), make([]int64, 0, len(s.numbers))
 	for i, from := range order {
-		sorted[i] = s.rows[from]
+		rows[i] = s.rows[from]
+		numbers = append(numbers, s.numbers[int(from)*len(ownNumbers):][:len(ownNumbers)]...)
 	}
-	s.rows = sorted
+	s.rows, s.numbers = rows, numbers
 }
 
 // Restamp gives the rows other stamps, one row after the other.
 type Restamp struct {
 	of    *SpendRows
-	heads []spendHead
+	heads []Spend
 }
 
-// Restamp begins. Until [Restamp.Done] the rows that have their new stamp are not to be
-// looked at.
+// Restamp begins. Until [Restamp.Done] the rows that have their new stamp must not be
+// read.
 func (s *SpendRows) Restamp() *Restamp { return &Restamp{of: s} }
 
 // Next gives row i its stamp; i goes up from 0 by 1.
 func (r *Restamp) Next(i int, stamp SpendStamp) {
 	p := &r.of.rows[i]
 	h := r.of.heads[p.head>>knownBits]
-	h.stamp = stamp
-	p.head = addHead(&r.heads, h)<<knownBits | p.head&(1<<knownBits-1)
+	h.FirstSeenAt, h.ChangedAt, h.RunID = stamp.FirstSeenAt, stamp.ChangedAt, stamp.RunID
+	p.head = addHead(&r.heads, &h)<<knownBits | p.head&(1<<knownBits-1)
 }
 
 // Done ends it, when every row has its stamp.

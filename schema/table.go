@@ -75,6 +75,8 @@ type Table struct {
 	Columns   []Column
 	Arrow     *arrow.Schema
 	Parquet   *parquet.Schema
+
+	rows erasedRows
 }
 
 // TableOf ties a table to the struct of its rows, so that the compiler refuses
@@ -151,7 +153,9 @@ func Define[R any](name string, partition Partition, doc string) TableOf[R] {
 	}
 	t.Arrow = arrow.NewSchema(arrowFields, nil)
 	t.Parquet = parquet.NewSchema(t.Name, parquet.SchemaOf(reflect.New(reflect.StructOf(parquetFields)).Interface()))
-	return TableOf[R]{t}
+	table := TableOf[R]{t}
+	t.rows = table
+	return table
 }
 
 // offsetOf is the field's offset in the row, also where it lies in an embedded

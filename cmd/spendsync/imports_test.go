@@ -18,6 +18,7 @@ var house = map[string]struct{ may, not []string }{
 	"schema": {
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
+	"schema/schematest": {may: []string{"schema"}},
 	"extract": {
 		may: []string{"schema"},
 		not: []string{"github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker", "database/sql"},

@@ -1,0 +1,64 @@
+// Package schematest makes rows for tests that go through every column of every table, so
+// that a new table and a new column are tested without another line.
+package schematest
+
+import (
+	"fmt"
+	"reflect"
+
+	"spendsync/schema"
+)
+
+// Rows is a slice of the table's row struct. In the first row every column has a value
+// that is not zero and differs from those of its neighbors; then comes a row for each
+// column that may be NULL in which that one is, and last a row in which all of them are.
+// The rows are in the order of their keys, and no two values of a column are equal, flags
+// excepted.
+func Rows(t *schema.Table) any {
+	var nullable []int
+	for i, c := range t.Columns {
+		if c.Nullable {
+			nullable = append(nullable, i)
+		}
+	}
+	rows := reflect.MakeSlice(reflect.SliceOf(t.RowType()), len(nullable)+2, len(nullable)+2)
+	for n := range rows.Len() {
+		for i, c := range t.Columns {
+			isNull := c.Nullable && (n == rows.Len()-1 || n > 0 && nullable[n-1] == i)
+			if !isNull {
+				Set(t, rows.Index(n), i, n)
+			}
+		}
+	}
+	return rows.Interface()
+}
+
+// Set gives a column of a row the n-th of its values, which grow with n.
+func Set(t *schema.Table, row reflect.Value, column, n int) {
+	c := t.Columns[column]
+	field := fieldOf(row, c.Name)
+	if c.Nullable {
+		field.FieldByName("Valid").SetBool(true)
+		field = field.FieldByName("V")
+	}
+	switch number := int64(1000*(column+1) + n); c.Kind {
+	case schema.Text:
+		field.SetString(fmt.Sprintf("%s %04d", c.Name, n))
+	case schema.Flag:
+		field.SetBool(n%2 == 0)
+	case schema.Moment:
+		field.SetInt(1_700_000_000_000_000 + number)
+	default:
+		field.SetInt(number)
+	}
+}
+
+// fieldOf is the field of a column, which may lie in an embedded struct.
+func fieldOf(row reflect.Value, column string) reflect.Value {
+	for _, f := range reflect.VisibleFields(row.Type()) {
+		if f.Tag.Get("col") == column {
+			return row.FieldByIndex(f.Index)
+		}
+	}
+	panic("schematest: no field of column " + column)
+}
