@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
@@ -364,7 +365,7 @@ func (c *checker) description(ctx context.Context) {
 func (c *checker) tell() error {
 	a := c.app
 	if a.json {
-		if err := writeJSON(a.stdout, checkAnswer{c.code, c.lines}); err != nil {
+		if err := output.JSON(a.stdout, checkAnswer{c.code, c.lines}); err != nil {
 			return err
 		}
 	} else {

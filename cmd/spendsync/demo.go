@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/answer"
+	"spendsync/cmd/spendsync/output"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -181,7 +183,7 @@ func withoutOurs(environ []string) []string {
 
 // printAsk asks the warehouse a ready question and shows the answer.
 func (a *app) printAsk(ctx context.Context, dir, name string, params ...string) (err error) {
-	q, err := a.question([]string{name}, queryFlags{params: params}, nil)
+	q, err := answer.Find(name, params)
 	if err != nil {
 		return err
 	}
@@ -191,9 +193,9 @@ func (a *app) printAsk(ctx context.Context, dir, name string, params ...string) 
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
 	fmt.Fprintln(a.stdout)
-	n := queryAnswer{result: result, question: q}
-	if isTerminal(a.stdout) {
-		n.width = terminalWidth(a.stdout)
+	n := answer.Answer{Result: result, Question: q}
+	if output.IsTerminal(a.stdout) {
+		n.Width = output.TerminalWidth(a.stdout)
 	}
-	return n.write(ctx, a.stdout, "table")
+	return n.Write(ctx, a.stdout, "table")
 }

@@ -41,6 +41,10 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync": { // and every package below it
 		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "queries"},
 	},
+	"cmd/spendsync/answer": {
+		may: []string{"schema", "load", "queries", "cmd/spendsync/exit", "cmd/spendsync/output", "cmd/spendsync/phrase"},
+		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+	},
 	"cmd/spendsync/bom": {
 		not: []string{"net/http", "os", "database/sql"},
 	},
@@ -51,6 +55,10 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/exit": {
 		may: []string{"extract", "load"},
 		not: []string{"net/http", "os", "database/sql"},
+	},
+	"cmd/spendsync/output": {
+		may: []string{"load", "cmd/spendsync/exit"},
+		not: []string{"net/http", "database/sql"},
 	},
 	"cmd/spendsync/page": {
 		may: []string{"schema"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )
@@ -24,7 +25,7 @@ func (a *app) planCommand() *cobra.Command {
 			}
 			p := planDays(a.cfg.Account, a.now(), known, a.planOptions())
 			if a.json {
-				return writeJSON(a.stdout, p)
+				return output.JSON(a.stdout, p)
 			}
 			return a.printPlan(p)
 		},
@@ -50,11 +51,11 @@ func (a *app) knownAccount() (*load.Account, error) {
 
 func (a *app) printPlan(p plan) error {
 	fmt.Fprintf(a.stdout, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account, p.Today, p.Reach)
-	t := newTable(a.stdout, "day", "why", "requests", "can be read for")
+	t := output.NewTable(a.stdout, "day", "why", "requests", "can be read for")
 	for _, d := range p.Read {
-		t.row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), phrase.Count(int(d.DaysLeft), "day"))
+		t.Row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), phrase.Count(int(d.DaysLeft), "day"))
 	}
-	t.print()
+	t.Print()
 	fmt.Fprintf(a.stdout, "\n%s to read, about %s with the control total; %s fresh enough.\n",
 		phrase.Count(len(p.Read), "day"), phrase.Count(p.Requests, "request"), phrase.Count(len(p.Keep), "day"))
 	if len(p.Gone) > 0 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/csv"
@@ -17,11 +16,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/jedib0t/go-pretty/v6/text"
 
+	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/output"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
-	"spendsync/queries"
 	"spendsync/schema"
 )
 
@@ -49,7 +49,7 @@ func TestQuery(t *testing.T) {
 }
 
 func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
-	var list listing
+	var list answer.Listing
 	if err := json.Unmarshal([]byte(w.must("query", "--json")), &list); err != nil {
 		t.Fatal(err)
 	}
@@ -240,14 +240,14 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for _, format := range answerFormats[:4] {
+	for _, format := range answer.Formats[:4] {
 		for _, width := range []int{40, 400} {
 			var b bytes.Buffer
-			if err := (queryAnswer{result: r, terminal: true, width: width}).write(t.Context(), &b, format); err != nil {
+			if err := (answer.Answer{Result: r, Terminal: true, Width: width}).Write(t.Context(), &b, format); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range b.String() {
-				if c != '\n' && unseen(c) {
+				if c != '\n' && phrase.Unseen(c) {
 					t.Errorf("%s lets %U through", format, c)
 				}
 			}
@@ -258,57 +258,9 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 	}
 }
 
-func TestHarmless_KeepsFormulasFromRunning(t *testing.T) {
-	for text, want := range map[string]string{
-		"=1+1": "'=1+1", "+1+1": "'+1+1", "-1+1": "'-1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
-		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "-": "'-", "=": "'=", "-1 day": "'-1 day", "-1,5": "'-1,5",
-		"-1": "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": "", "a=1": "a=1", "'=1": "'=1", " =1": " =1", "1-1": "1-1", "é": "é",
-	} {
-		if got := harmless(text); got != want {
-			t.Errorf("harmless(%q) = %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestTable_FitsItsWidth(t *testing.T) {
-	layout := func(width int) (tableLayout, [][]string) {
-		return tableLayout{names: []string{"campaign_name", "spend", "conversions"}, forms: []valueForm{formText, formNumber, formNumber}, width: width},
-			[][]string{{"a campaign with a long name", "123456.789000", "1"}, {"短い 👩‍👩‍👧‍👦", "-1.5", "22"}, {"NULL", "NULL", "NULL"}}
-	}
-	for _, width := range []int{0, 100, 60, 45, 41} {
-		var b bytes.Buffer
-		w := bufio.NewWriter(&b)
-		l, rows := layout(width)
-		l.write(w, rows, 0)
-		w.Flush()
-		for line := range strings.Lines(b.String()) {
-			if n := text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")); width > 0 && n > width {
-				t.Errorf("width %d: a line of %d\n%s", width, n, b.String())
-			}
-		}
-		if l.records || !strings.Contains(b.String(), " 123456.789000 ") || !strings.Contains(b.String(), " 22 ") {
-			t.Errorf("width %d: a number is cut\n%s", width, b.String())
-		}
-		if whole := strings.Contains(b.String(), "a campaign with a long name"); whole != (width == 0 || width >= 60) {
-			t.Errorf("width %d\n%s", width, b.String())
-		}
-	}
-	var b bytes.Buffer
-	w := bufio.NewWriter(&b)
-	l, rows := layout(30)
-	l.write(w, rows[:1], 0)
-	l.write(w, rows[1:2], 1)
-	w.Flush()
-	want := "── 1 ─────────────────────────\ncampaign_name  a campaign with a long name\nspend          123456.789000\nconversions    1\n" +
-		"── 2 ─────────────────────────\ncampaign_name  短い 👩‍👩‍👧‍👦\nspend          -1.5\nconversions    22\n"
-	if diff := cmp.Diff(want, b.String()); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // queryShowsLongAnswersInBlocks wants one heading and every row.
 func queryShowsLongAnswersInBlocks(t *testing.T, w *world) {
-	n := 2*rowsPerBlock + 3
+	n := 2*1000 + 3 // widths are measured by blocks of 1,000 rows
 	out := w.must("query", "-c", fmt.Sprintf("SELECT i AS number FROM range(%d) AS r(i) ORDER BY i", n), "--format", "table")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != n+2 || strings.Count(out, "number") != 1 || strings.TrimSpace(lines[n+1]) != fmt.Sprint(n-1) || strings.TrimSpace(lines[1002]) != "1000" {
@@ -333,8 +285,8 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 	// What fails leaves what was there, and nothing beside it.
 	path := filepath.Join(dir, "a.csv")
 	broken := errors.New("broken")
-	if err := writeWhole(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err, broken) {
-		t.Errorf("writeWhole = %v", err)
+	if err := output.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err, broken) {
+		t.Errorf("output.WriteFile = %v", err)
 	}
 	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "n,h") {
 		t.Errorf("a failed write left %q", b)
@@ -396,21 +348,5 @@ func queryStoppedBySignal(t *testing.T, w *world) {
 	code, out, last := w.runCtx(ctx, "query", "-c", "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), range(10000000000) AS b(i)")
 	if code != exit.Stopped || out != "" || !strings.Contains(last, "stopped") {
 		t.Errorf("exit %d: %s", code, last)
-	}
-}
-
-// TestParamKind_FollowsTheDefault holds that each default fits its own kind.
-func TestParamKind_FollowsTheDefault(t *testing.T) {
-	for value, kind := range map[string]string{"7": "a whole number from 0", "-1": "a number", "0.5": "a number", "2026-03-08": "a day", "": "a text", "x": "a text"} {
-		if got := paramKind(value); got.name != kind {
-			t.Errorf("paramKind(%q) = %s, want %s", value, got.name, kind)
-		}
-	}
-	for _, q := range queries.Asks() {
-		for _, p := range q.Params {
-			if !strings.Contains(q.SQL, "$"+p.Name) || !strings.HasSuffix(p.Doc, ".") {
-				t.Errorf("%s: the SQL does not use $%s, or it is not explained: %q", q.Name, p.Name, p.Doc)
-			}
-		}
 	}
 }

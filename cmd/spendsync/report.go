@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/schema"
 )
@@ -57,7 +58,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 	case toStdout && a.json:
 		return exit.Usagef("--json and --out -: which one is to be on stdout?")
 	case !toStdout:
-		if err := checkOut(f.out, dir); err != nil {
+		if err := output.CheckFile(f.out, dir); err != nil {
 			return err
 		}
 	}
@@ -66,7 +67,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 		return err
 	}
 	if toStdout {
-		ignoreBrokenPipe()
+		output.IgnoreBrokenPipe()
 		// Whoever reads it may have read enough.
 		if err := page.Write(a.stdout, r); !errors.Is(err, syscall.EPIPE) {
 			return err
@@ -74,7 +75,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 		return nil
 	}
 	var written counted
-	if err := writeWhole(f.out, func(w io.Writer) error {
+	if err := output.WriteFile(f.out, func(w io.Writer) error {
 		written.Writer = w
 		return page.Write(&written, r)
 	}); err != nil {
@@ -111,7 +112,7 @@ func (a *app) tellReport(out string, size int64, r page.Report) error {
 		parts = append(parts, part{acc.Name, schema.InstantOf(acc.Fresh.AsOf), acc.Fresh.LastWhole})
 	}
 	if a.json {
-		return writeJSON(a.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
+		return output.JSON(a.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s: %s KB, %s\n", full, thousands(size/1000), accountsText(r))
 	return err

@@ -8,15 +8,14 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/queries"
@@ -189,13 +188,11 @@ func (c *config) logger(w io.Writer, s *screen) *slog.Logger {
 }
 
 func (c *config) jsonLogs(w io.Writer) bool {
-	return c.LogFormat == "json" || (c.LogFormat == "" && !isTerminal(w))
+	return c.LogFormat == "json" || (c.LogFormat == "" && !output.IsTerminal(w))
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+// ignoreBrokenPipe is for the commands that publish.
+func ignoreBrokenPipe() { output.IgnoreBrokenPipe() }
 
 // loadOptions are the settings of the store.
 func (a *app) loadOptions() load.Options {

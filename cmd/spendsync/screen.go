@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"spendsync/cmd/spendsync/output"
 )
 
 // screen is where logs and progress meet: bars only on a terminal, and log lines
@@ -26,7 +27,7 @@ type screen struct {
 
 func newScreen(w io.Writer, environ []string) *screen {
 	noColor := slices.ContainsFunc(environ, func(kv string) bool { return len(kv) > 9 && kv[:9] == "NO_COLOR=" })
-	terminal := isTerminal(w)
+	terminal := output.IsTerminal(w)
 	return &screen{out: w, terminal: terminal, color: terminal && !noColor}
 }
 
@@ -103,10 +104,5 @@ func thousands(n int64) string {
 	return s
 }
 
-// writeJSON answers a program: one indented value and a newline.
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
+// writeJSON answers a program.
+func writeJSON(w io.Writer, v any) error { return output.JSON(w, v) }

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/schema"
@@ -48,7 +49,7 @@ func (a *app) statusCommand() *cobra.Command {
 				return err
 			}
 			if a.json {
-				return writeJSON(a.stdout, st)
+				return output.JSON(a.stdout, st)
 			}
 			a.printStatus(st, weeks)
 			return nil
@@ -105,7 +106,7 @@ var dayMarks = []struct {
 
 func (a *app) printStatus(st *storeStatus, weeks int) {
 	w := a.stdout
-	color := isTerminal(w) && newScreen(w, a.environ).color
+	color := output.IsTerminal(w) && newScreen(w, a.environ).color
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation, roundAge(a.now().Sub(st.PublishedAt.Time())))
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)

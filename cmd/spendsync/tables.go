@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/output"
 	"spendsync/schema"
 )
 
@@ -25,7 +26,7 @@ func (a *app) tablesCommand() *cobra.Command {
 				}
 			}
 			if a.json {
-				return writeJSON(a.stdout, schema.Dictionary(tables))
+				return output.JSON(a.stdout, schema.Dictionary(tables))
 			}
 			_, err := fmt.Fprint(a.stdout, schema.DictionaryText(tables))
 			return err

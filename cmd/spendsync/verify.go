@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )
@@ -34,7 +35,7 @@ func (a *app) verifyCommand() *cobra.Command {
 
 func (a *app) tellVerified(r *load.Report) error {
 	if a.json {
-		if err := writeJSON(a.stdout, r); err != nil {
+		if err := output.JSON(a.stdout, r); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/spendsync/bom"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/output"
 	"spendsync/schema"
 )
 
@@ -44,7 +45,7 @@ func (a *app) versionCommand() *cobra.Command {
 			case licenses:
 				return bom.WriteLicenses(a.stdout)
 			case a.json:
-				return writeJSON(a.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
+				return output.JSON(a.stdout, map[string]any{"version": version(), "schema_version": schema.Version})
 			}
 			_, err := fmt.Fprintf(a.stdout, "spendsync %s (schema %d)\n", version(), schema.Version)
 			return err

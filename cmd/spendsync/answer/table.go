@@ -1,4 +1,4 @@
-package main
+package answer
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
@@ -22,13 +23,13 @@ const rowsPerBlock = 1000
 // writeTable writes a table for the eye, as wide as the terminal. Texts are cut
 // to fit, numbers and times never; where even that is too wide, each row is a record of
 // its own, one column on a line.
-func (n queryAnswer) writeTable(ctx context.Context, w *bufio.Writer) error {
-	t := tableLayout{names: n.names(), forms: n.forms(), width: n.width}
+func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
+	t := tableLayout{names: n.names(), forms: n.forms(), width: n.Width}
 	for i := range t.names {
-		t.names[i] = visible(t.names[i])
+		t.names[i] = phrase.Visible(t.names[i])
 	}
-	if n.question.asks != "" {
-		fmt.Fprintf(w, "%s\n\n", n.question.asks)
+	if n.Question.Asks != "" {
+		fmt.Fprintf(w, "%s\n\n", n.Question.Asks)
 	}
 	block, written := [][]string{}, int64(0)
 	flush := func() error {
@@ -37,7 +38,7 @@ func (n queryAnswer) writeTable(ctx context.Context, w *bufio.Writer) error {
 		block = block[:0]
 		return w.Flush()
 	}
-	for row, err := range n.result.Rows(ctx) {
+	for row, err := range n.Result.Rows(ctx) {
 		if err != nil {
 			return err
 		}
@@ -52,8 +53,8 @@ func (n queryAnswer) writeTable(ctx context.Context, w *bufio.Writer) error {
 			return err
 		}
 	}
-	if n.question.trap != "" {
-		fmt.Fprintf(w, "\n%s. Mind: %s\n", phrase.Count(int(n.result.Count), "row"), n.question.trap)
+	if n.Question.Trap != "" {
+		fmt.Fprintf(w, "\n%s. Mind: %s\n", phrase.Count(int(n.Result.Count), "row"), n.Question.Trap)
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ func tableCells(row []schema.Null[string], forms []valueForm) []string {
 	cells := make([]string, len(row))
 	for i, v := range row {
 		if cells[i] = "NULL"; v.Valid {
-			cells[i] = visible(spell(forms[i], v.V))
+			cells[i] = phrase.Visible(spell(forms[i], v.V))
 		}
 		if forms[i] == formInstant {
 			cells[i] = fraction.ReplaceAllString(cells[i], "Z")
@@ -105,7 +106,7 @@ func (t *tableLayout) write(w *bufio.Writer, rows [][]string, before int64) {
 		t.writeRecords(w, rows, before)
 		return
 	}
-	out := newTable(w)
+	out := output.NewTable(w)
 	configs := make([]table.ColumnConfig, len(t.names))
 	head := make(table.Row, len(t.names))
 	for i, name := range t.names {
@@ -115,20 +116,20 @@ func (t *tableLayout) write(w *bufio.Writer, rows [][]string, before int64) {
 		}
 		head[i] = text.Snip(name, t.widths[i], "…")
 	}
-	out.w.ResetHeaders()
+	out.ResetHeaders()
 	if before == 0 {
-		out.w.AppendHeader(head)
+		out.AppendHeader(head)
 	}
-	out.w.SetColumnConfigs(configs)
+	out.SetColumnConfigs(configs)
 	for _, r := range rows {
 		for i := range r {
 			if t.width > 0 && t.mayCut(i) {
 				r[i] = text.Snip(r[i], t.widths[i], "…")
 			}
 		}
-		out.row(r...)
+		out.Row(r...)
 	}
-	out.print()
+	out.Print()
 }
 
 // measure sets the widths by the rows: as wide as they are if that fits, else the

@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"io"
@@ -7,10 +7,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// textTable prints rows under a header, aligned for the eye.
-type textTable struct{ w table.Writer }
+// Table prints rows under a header, aligned for the eye.
+type Table struct{ table.Writer }
 
-func newTable(out io.Writer, header ...string) textTable {
+// NewTable is a table with this header.
+func NewTable(out io.Writer, header ...string) Table {
 	w := table.NewWriter()
 	w.SetOutputMirror(out)
 	style := table.StyleLight
@@ -23,15 +24,17 @@ func newTable(out io.Writer, header ...string) textTable {
 		cells[i] = h
 	}
 	w.AppendHeader(cells)
-	return textTable{w}
+	return Table{w}
 }
 
-func (t textTable) row(cells ...string) {
+// Row adds a row.
+func (t Table) Row(cells ...string) {
 	row := make(table.Row, len(cells))
 	for i, c := range cells {
 		row[i] = c
 	}
-	t.w.AppendRow(row)
+	t.AppendRow(row)
 }
 
-func (t textTable) print() { t.w.Render() }
+// Print writes the table.
+func (t Table) Print() { t.Render() }

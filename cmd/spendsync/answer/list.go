@@ -1,9 +1,8 @@
-package main
+package answer
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -25,8 +24,8 @@ func allViews() []queries.Query {
 	return views
 }
 
-// questionNames are what query takes as a name, asks first.
-func questionNames() []string {
+// Names are what query takes as a name, asks first.
+func Names() []string {
 	var names []string
 	for _, q := range queries.Asks() {
 		names = append(names, q.Name)
@@ -37,9 +36,9 @@ func questionNames() []string {
 	return names
 }
 
-// findQuestion takes an ask by its name, and a view or macro by its name with or
+// find takes an ask by its name, and a view or macro by its name with or
 // without the schema.
-func (a *app) findQuestion(name string) (queries.Query, error) {
+func find(name string) (queries.Query, error) {
 	if q, err := queries.Find(name); err == nil {
 		return q, nil
 	}
@@ -51,67 +50,61 @@ func (a *app) findQuestion(name string) (queries.Query, error) {
 	if slices.ContainsFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == name }) {
 		return queries.Query{}, exit.Usagef("%s is a table, not a question; ask -c \"FROM %s\"", name, name)
 	}
-	return queries.Query{}, exit.Usagef("there is no question %q; there are %s", name, strings.Join(questionNames(), ", "))
+	return queries.Query{}, exit.Usagef("there is no question %q; there are %s", name, strings.Join(Names(), ", "))
 }
 
-// listQuestions prints what can be asked by name.
-func (a *app) listQuestions() error {
-	ignoreBrokenPipe()
-	if a.json {
-		return writeJSON(a.stdout, questionList())
-	}
-	_, err := io.WriteString(a.stdout, questionText(questionList()))
-	return err
+// Listed is a question as programs read it.
+type Listed struct {
+	Name       string  `json:"name"`
+	Question   string  `json:"question"`
+	Trap       string  `json:"trap"`
+	Parameters []Param `json:"parameters,omitempty"`
 }
 
-// listed is a question as programs read it.
-type listed struct {
-	Name       string        `json:"name"`
-	Question   string        `json:"question"`
-	Trap       string        `json:"trap"`
-	Parameters []listedParam `json:"parameters,omitempty"`
-}
-
-type listedParam struct {
+// Param is a parameter of a question.
+type Param struct {
 	Name    string  `json:"name"`
 	Default *string `json:"default"` // null: it must be given
 	Meaning string  `json:"meaning,omitempty"`
 }
 
-type listing struct {
-	Asks   []listed `json:"asks"`
-	Views  []listed `json:"views"`
-	Macros []listed `json:"macros"`
+// Listing is all that can be asked by name.
+type Listing struct {
+	Asks   []Listed `json:"asks"`
+	Views  []Listed `json:"views"`
+	Macros []Listed `json:"macros"`
 }
 
-func questionList() listing {
-	var all listing
+// List is what can be asked by name.
+func List() Listing {
+	var all Listing
 	for _, q := range queries.Asks() {
-		l := listed{Name: q.Name, Question: q.Question, Trap: q.Trap}
+		l := Listed{Name: q.Name, Question: q.Question, Trap: q.Trap}
 		for _, p := range q.Params {
-			l.Parameters = append(l.Parameters, listedParam{p.Name, &p.Default, p.Doc})
+			l.Parameters = append(l.Parameters, Param{p.Name, &p.Default, p.Doc})
 		}
 		all.Asks = append(all.Asks, l)
 	}
 	for _, v := range allViews() {
-		l := listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
+		l := Listed{Name: v.Schema + "." + v.Name, Question: v.Question, Trap: v.Trap}
 		if v.Parameters == "" {
 			all.Views = append(all.Views, l)
 			continue
 		}
 		for name := range strings.SplitSeq(v.Parameters, ",") {
-			l.Parameters = append(l.Parameters, listedParam{Name: strings.TrimSpace(name)})
+			l.Parameters = append(l.Parameters, Param{Name: strings.TrimSpace(name)})
 		}
 		all.Macros = append(all.Macros, l)
 	}
 	return all
 }
 
-func questionText(all listing) string {
+// Text is the list for a person.
+func (all Listing) Text() string {
 	var b strings.Builder
 	for i, group := range []struct {
 		title string
-		list  []listed
+		list  []Listed
 	}{{"Ready questions", all.Asks}, {"Views", all.Views}, {"Macros, which need their parameters", all.Macros}} {
 		if i > 0 {
 			b.WriteByte('\n')

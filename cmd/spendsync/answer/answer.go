@@ -1,0 +1,129 @@
+package answer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"spendsync/cmd/spendsync/output"
+	"spendsync/load"
+)
+
+// Formats are the forms in which query answers.
+var Formats = []string{"table", "csv", "json", "markdown", "parquet"}
+
+// Answer is an answer on its way to the one who asked.
+type Answer struct {
+	Result   *load.Result
+	Question Question
+	Terminal bool // nothing may reach it that a terminal would obey
+	Width    int  // of the terminal; 0: as wide as it gets
+	Raw      bool // formulas stay as they are
+}
+
+// Write writes the answer in one of the formats, a page at a time.
+func (n Answer) Write(ctx context.Context, out io.Writer, format string) (err error) {
+	output.IgnoreBrokenPipe()
+	if format == "parquet" {
+		return n.Result.WriteParquet(ctx, out)
+	}
+	w := bufio.NewWriterSize(out, 64<<10)
+	switch format {
+	case "csv":
+		err = n.writeCSV(ctx, w)
+	case "json":
+		err = n.writeJSON(ctx, w)
+	case "markdown":
+		err = n.writeMarkdown(ctx, w)
+	default:
+		err = n.writeTable(ctx, w)
+	}
+	return errors.Join(err, w.Flush())
+}
+
+// A value's kind decides how it is spelled and aligned.
+type valueForm int
+
+const (
+	formText valueForm = iota
+	formNumber
+	formFloat
+	formBool
+	formInstant
+	formTime // a day, or a time without a zone
+	formNested
+)
+
+func formOf(c load.Column) valueForm {
+	switch t, _, _ := strings.Cut(c.Type, "("); {
+	case c.Nested():
+		return formNested
+	case t == "DECIMAL", strings.HasSuffix(t, "INT"), strings.HasSuffix(t, "INTEGER"), t == "BIGNUM":
+		return formNumber
+	case t == "DOUBLE", t == "FLOAT":
+		return formFloat
+	case t == "BOOLEAN":
+		return formBool
+	case t == "TIMESTAMP WITH TIME ZONE":
+		return formInstant
+	case strings.HasPrefix(t, "TIME"), t == "DATE":
+		return formTime
+	case t == "JSON":
+		return formNested
+	}
+	return formText
+}
+
+func (n Answer) forms() []valueForm {
+	forms := make([]valueForm, len(n.Result.Columns))
+	for i, c := range n.Result.Columns {
+		forms[i] = formOf(c)
+	}
+	return forms
+}
+
+// names are the columns' names.
+func (n Answer) names() []string {
+	names := make([]string, len(n.Result.Columns))
+	for i, c := range n.Result.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// spell turns DuckDB's text of a value into ours: instants and times as RFC 3339
+// writes them, everything else as it is.
+func spell(f valueForm, text string) string {
+	switch f {
+	case formNumber:
+		// DECIMAL(2,2) has no digit before its point.
+		if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-.") {
+			return strings.Replace(text, ".", "0.", 1)
+		}
+	case formInstant:
+		if day, ok := strings.CutSuffix(text, "+00"); ok {
+			return strings.Replace(day, " ", "T", 1) + "Z"
+		}
+	case formTime:
+		return strings.Replace(text, " ", "T", 1)
+	}
+	return text
+}
+
+// FormatFor is the format when nobody chose one: by the ending of the file, or by
+// whether a terminal shows it.
+func FormatFor(out string, terminal bool) string {
+	switch {
+	case out == "" && terminal:
+		return "table"
+	case strings.HasSuffix(out, ".json"):
+		return "json"
+	case strings.HasSuffix(out, ".md"):
+		return "markdown"
+	case strings.HasSuffix(out, ".parquet"):
+		return "parquet"
+	}
+	return "csv"
+}

@@ -1,0 +1,156 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/load"
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// Question is what to ask, and how it is introduced to a person.
+type Question struct {
+	load.Question
+	Asks, Trap string
+}
+
+// FromSQL is the question of an SQL text; - reads it from stdin.
+func FromSQL(sql string, params []string, stdin io.Reader) (q Question, err error) {
+	given, err := splitParams(params)
+	if err != nil {
+		return q, err
+	}
+	if len(given) > 0 {
+		return q, exit.Usagef("--param %s: SQL given with -c has no parameters; write the value into it", params[0])
+	}
+	q.SQL, err = readSQL(sql, stdin)
+	return q, err
+}
+
+// Find is the question of a name, with values for its parameters as name=value.
+func Find(name string, params []string) (q Question, err error) {
+	given, err := splitParams(params)
+	if err != nil {
+		return q, err
+	}
+	found, err := find(name)
+	if err != nil {
+		return q, err
+	}
+	q.Asks, q.Trap = found.Question, found.Trap
+	needed := found.Params
+	for param := range strings.SplitSeq(found.Parameters, ",") {
+		if param = strings.TrimSpace(param); param != "" {
+			needed = append(needed, queries.Param{Name: param})
+		}
+	}
+	values, err := paramValues(name, needed, given, found.Parameters != "")
+	if err != nil {
+		return q, err
+	}
+	switch {
+	case found.Parameters != "": // a macro takes texts where they stand
+		var list []string
+		for _, p := range needed {
+			list = append(list, schema.QuoteText(values[p.Name]))
+		}
+		q.SQL = fmt.Sprintf("FROM %s.%s(%s) ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name), strings.Join(list, ", "))
+	case found.Schema != "":
+		// A view has no order; an answer that has one can be compared with the next.
+		q.SQL = fmt.Sprintf("FROM %s.%s ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name))
+	default:
+		q.SQL, q.Params = found.SQL, values
+	}
+	return q, nil
+}
+
+// maxSQL is more than anybody writes; it keeps a wrong pipe from filling memory.
+const maxSQL = 4 << 20
+
+// readSQL is the SQL of -c, or of stdin.
+func readSQL(given string, stdin io.Reader) (string, error) {
+	if given != "-" {
+		if strings.TrimSpace(given) == "" {
+			return "", exit.Usagef("-c: there is no SQL")
+		}
+		return given, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(stdin, maxSQL+1))
+	if err != nil {
+		return "", exit.Usagef("-c -: stdin: %v", err)
+	}
+	text := strings.TrimPrefix(string(b), "\ufeff")
+	if len(text) > maxSQL || strings.TrimSpace(text) == "" {
+		return "", exit.Usagef("-c -: stdin holds %s", cmp.Or(map[bool]string{true: "no SQL"}[len(text) <= maxSQL], "more than 4 MiB: that is no question"))
+	}
+	return text, nil
+}
+
+func splitParams(given []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, p := range given {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return nil, exit.Usagef("--param %q is not name=value", p)
+		}
+		if _, twice := values[name]; twice {
+			return nil, exit.Usagef("--param %s is given twice", name)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// paramValues are the parameters' values: those given, else the defaults.
+func paramValues(question string, params []queries.Param, given map[string]string, required bool) (map[string]string, error) {
+	values, names := map[string]string{}, []string{}
+	for _, p := range params {
+		names = append(names, p.Name)
+		value, ok := given[p.Name]
+		if !ok && required {
+			return nil, exit.Usagef("%s needs --param %s=...", question, p.Name)
+		}
+		if !ok {
+			value = p.Default
+		}
+		if kind := paramKind(p.Default); !kind.fits(value) {
+			return nil, exit.Usagef("--param %s=%s: not %s such as %s; %s", p.Name, value, kind.name, p.Default, p.Doc)
+		}
+		values[p.Name] = value
+	}
+	for name := range given {
+		if _, ok := values[name]; !ok {
+			if len(names) == 0 {
+				return nil, exit.Usagef("--param %s: %s has no parameters", name, question)
+			}
+			return nil, exit.Usagef("--param %s: %s has no such parameter; it has %s", name, question, strings.Join(names, ", "))
+		}
+	}
+	return values, nil
+}
+
+// valueKind is what a parameter may hold.
+type valueKind struct {
+	name string
+	fits func(string) bool
+}
+
+var valueKinds = []valueKind{
+	{"a whole number from 0", func(s string) bool { _, err := strconv.ParseUint(s, 10, 31); return err == nil }},
+	{"a number", regexp.MustCompile(`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`).MatchString},
+	{"a day", func(s string) bool { _, err := time.Parse(time.DateOnly, s); return err == nil }},
+	{"a text", func(string) bool { return true }},
+}
+
+// paramKind is told by the default.
+func paramKind(value string) valueKind {
+	return valueKinds[slices.IndexFunc(valueKinds, func(k valueKind) bool { return k.fits(value) })]
+}
