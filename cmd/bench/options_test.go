@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -47,5 +50,29 @@ func TestParse_RefusesWhatCannotBeMeasured(t *testing.T) {
 		if _, err := parse(strings.Fields(args), io.Discard); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", args, err, want)
 		}
+	}
+}
+
+// TestREADME_CommandsParse parses what the README calls, too long as it is to be run
+// by a test.
+func TestREADME_CommandsParse(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for line := range strings.Lines(string(text)) {
+		call, ok := strings.CutPrefix(line, "go run ./cmd/bench")
+		if !ok {
+			continue
+		}
+		calls++
+		call, _, _ = strings.Cut(call, "#")
+		if _, err := parse(strings.Fields(call), io.Discard); err != nil && !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%s: %v", strings.TrimSpace(line), err)
+		}
+	}
+	if calls < 3 {
+		t.Errorf("%d calls", calls)
 	}
 }

@@ -1,51 +1,246 @@
 package main
 
 import (
-	"fmt"
+	"bytes"
+	"context"
+	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/extract/adsim"
+	"spendsync/queries"
 	"spendsync/schema"
 )
 
-// TestREADME_NamesEverything holds the README to what the binary has: every
-// variable, exit code, command, table and dependency.
-func TestREADME_NamesEverything(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+var updateManuals = flag.Bool("update", false, "write deploy/config.txt again")
+
+// manuals are the texts for readers, by what is written there: README.md for everybody, the
+// others for operators, analysts, and whoever measures.
+var manuals = []string{"README.md", "cmd/spendsync/deploy/README.md", "queries/README.md", "cmd/bench/README.md"}
+
+func manual(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme := string(b)
-	want := []string{"go run ./cmd/spendsync demo", "go test ./..."}
-	for _, v := range variables() {
-		want = append(want, "`"+v.name+"`")
-	}
-	for _, e := range exit.Codes {
-		want = append(want, fmt.Sprintf("| %d | %s", e.Code, e.Means))
-	}
+	return string(b)
+}
+
+// TestManuals_NameEverything holds the manuals to what there is: every command and
+// dependency in the README, every table and view in the analyst's manual, every
+// variable, metric and exit code in config.txt.
+func TestManuals_NameEverything(t *testing.T) {
+	want := map[string][]string{"README.md": {"go run ./cmd/spendsync demo", "go test ./..."}}
 	for _, c := range (&app{}).commands().Commands() {
 		if c.Name() != "config" && c.Name() != "completion" {
-			want = append(want, "`"+c.Name())
+			want["README.md"] = append(want["README.md"], "`"+c.Name())
+		}
+	}
+	for line := range strings.Lines(manual(t, "go.mod")) {
+		if f := strings.Fields(line); len(f) == 2 && strings.Contains(f[0], ".") && strings.HasPrefix(f[1], "v") {
+			want["README.md"] = append(want["README.md"], strings.TrimPrefix(f[0], "github.com/")+"`")
 		}
 	}
 	for _, table := range schema.Tables {
-		want = append(want, "`"+table.FullName()+"`")
+		want["queries/README.md"] = append(want["queries/README.md"], "`"+table.FullName()+"`")
 	}
-	mod, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	views, err := queries.Views(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(mod)) {
-		if f := strings.Fields(line); len(f) == 2 && strings.Contains(f[0], ".") && strings.HasPrefix(f[1], "v") {
-			want = append(want, strings.TrimPrefix(f[0], "github.com/"))
+	for _, v := range views {
+		want["queries/README.md"] = append(want["queries/README.md"], v.Name)
+	}
+	for name, words := range want {
+		text := manual(t, name)
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s does not name %s", name, w)
+			}
 		}
 	}
-	for _, w := range want {
-		if !strings.Contains(readme, w) {
-			t.Errorf("README.md does not name %s", w)
+}
+
+// TestManuals_ConfigIsGenerated holds deploy/config.txt to what the binary prints.
+func TestManuals_ConfigIsGenerated(t *testing.T) {
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"config"}, nil, &out, &out); code != 0 {
+		t.Fatalf("exit %d: %s", code, out.String())
+	}
+	const path = "deploy/config.txt"
+	if *updateManuals {
+		if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
 		}
+	}
+	if b, err := os.ReadFile(path); err != nil || !bytes.Equal(b, out.Bytes()) {
+		t.Errorf("%s is not what 'spendsync config' prints (%v): run this test with -update", path, err)
+	}
+}
+
+var (
+	markdownLink = regexp.MustCompile(`\]\(([^)]+)\)`)
+	inlineCall   = regexp.MustCompile("`(spendsync [^`]+)`")
+)
+
+// TestManuals_LinksAndInlineCommands holds that what a sentence names is there.
+func TestManuals_LinksAndInlineCommands(t *testing.T) {
+	root := newApp(nil, nil, nil).commands()
+	for _, name := range manuals {
+		text := fenced.ReplaceAllString(manual(t, name), "")
+		for _, m := range markdownLink.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join("..", "..", filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: the link %s: %v", name, m[1], err)
+			}
+		}
+		for _, m := range inlineCall.FindAllStringSubmatch(text, -1) {
+			checkExample(t, root, name, m[1])
+		}
+	}
+}
+
+// notRunHere are the commands of the manuals that the test below does not run, by
+// how they begin. Those that .ci/run runs must stand there in the same words.
+var notRunHere = []struct {
+	begins, because string
+	ci              bool
+}{
+	{"go test ./...", "it is what runs this test", true},
+	{"go install ./cmd/spendsync", "the test binary stands for it here", true},
+	{"go run ./cmd/adsim", "it serves until it is stopped", true},
+	{"go run ./cmd/bench", "it measures for minutes; .ci/run measures the same with few rows, and tests of cmd/bench parse these flags", false},
+	{"kubectl ", "it needs a cluster; TestDeploy_ holds the manifests to what the cluster's own types accept", false},
+	{"docker build ", "it needs a container engine; .ci/image builds and runs the same content", false},
+	{"duckdb ", "it needs a reader that Go does not install: SPENDSYNC_TEST_READERS names the folder of one, as .ci/run does", false},
+	{"python3 ", "as duckdb", false},
+}
+
+// readersVariable names a folder with the readers duckdb and python3.
+const readersVariable = "SPENDSYNC_TEST_READERS"
+
+// fenced is a block of code: its kind and its lines.
+var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+// TestManuals_CommandsRun runs every command and every SQL statement of the manuals,
+// against the simulated service and the demo's store, as a person would paste them.
+func TestManuals_CommandsRun(t *testing.T) {
+	skipShort(t)
+	w := newWorld(t)
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	ci := manual(t, ".ci/run")
+	used := map[string]bool{}
+	cwd := t.TempDir()
+	for _, name := range manuals { // the first one makes the store that the others read
+		var script strings.Builder
+		script.WriteString("set -uo pipefail\n")
+		for _, block := range fenced.FindAllStringSubmatch(manual(t, name), -1) {
+			switch block[1] {
+			case "sh":
+				for _, command := range commandsOf(block[2]) {
+					if runs, begins := runnable(command); begins == "" {
+						addCommand(&script, command, runs)
+					} else {
+						used[begins] = true
+						if runs != "" {
+							addCommand(&script, command, runs)
+						}
+					}
+				}
+			case "sql":
+				for statement := range strings.SplitSeq(strings.TrimSpace(block[2]), ";\n") {
+					addCommand(&script, statement, "spendsync query -c - <<'SQL'\n"+strings.TrimSuffix(statement, ";")+"\nSQL")
+				}
+			case "text":
+			default:
+				t.Errorf("%s: a block of the kind %q; it is sh, sql or text", name, block[1])
+			}
+		}
+		w.runManual(bash, cwd, name, script.String())
+	}
+	for _, n := range notRunHere {
+		if !used[n.begins] && !strings.HasPrefix(n.because, "as ") && os.Getenv(readersVariable) == "" {
+			t.Errorf("no manual has a command that begins with %q", n.begins)
+		}
+		if n.ci && !strings.Contains(ci, n.begins) {
+			t.Errorf(".ci/run does not run %q", n.begins)
+		}
+	}
+}
+
+// commandsOf are the commands of a block, a line each or several with a backslash.
+func commandsOf(block string) (commands []string) {
+	for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", "")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			commands = append(commands, line)
+		}
+	}
+	return commands
+}
+
+// runnable is what of a command can run here, and how the part begins that cannot.
+func runnable(command string) (runs, begins string) {
+	if from, to, ok := strings.Cut(command, " | "); ok {
+		if _, begins := runnable(to); begins != "" {
+			return from, begins
+		}
+		if _, err := exec.LookPath(strings.Fields(to)[0]); err != nil {
+			return from, ""
+		}
+	}
+	reader := strings.HasPrefix(command, "duckdb ") || strings.HasPrefix(command, "python3 ")
+	for _, n := range notRunHere {
+		if strings.HasPrefix(command, n.begins) && !(reader && os.Getenv(readersVariable) != "") {
+			return "", n.begins
+		}
+	}
+	return command, ""
+}
+
+// addCommand adds a command that ends the script if it fails, with what it was.
+func addCommand(script *strings.Builder, command, runs string) {
+	script.WriteString("if ! {\n" + runs + "\n}; then cat >&2 <<'COMMAND'\nfailed: " + command + "\nCOMMAND\nexit 1; fi\n")
+}
+
+// runManual runs the commands of a manual in one shell, with the test binary as
+// spendsync and the simulated service in the place of the real one.
+func (w *world) runManual(bash, cwd, name, script string) {
+	w.t.Helper()
+	bin, secrets := w.t.TempDir(), w.t.TempDir()
+	for path, text := range map[string]string{
+		bin + "/spendsync":           "#!/bin/sh\nTEST_PROCESS=spendsync exec '" + os.Args[0] + "' \"$@\"\n",
+		secrets + "/api-key":         adsim.DefaultKey + "\n",
+		secrets + "/report-password": adsim.DefaultPassword + "\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	script = strings.NewReplacer(
+		"go run ./cmd/spendsync demo", "spendsync demo --rows-per-day 300",
+		"https://ads.example.com/api", w.server.URL+adsim.APIPrefix, "https://reports.example.com", w.server.URL+adsim.ReportPrefix,
+		"you@example.com", adsim.DefaultUser, "/run/secrets", secrets, "DATA_DIR=/data", "DATA_DIR="+w.t.TempDir()+"/data",
+	).Replace(script)
+	ctx, cancel := context.WithTimeout(w.t.Context(), 4*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bash, "-c", script)
+	cmd.Dir, cmd.WaitDelay = cwd, time.Second
+	path := slices.DeleteFunc([]string{bin, os.Getenv(readersVariable), os.Getenv("PATH")}, func(s string) bool { return s == "" })
+	cmd.Env = append(withoutOurs(os.Environ()), "PATH="+strings.Join(path, string(os.PathListSeparator)), envPrefix+"RETRY_BUDGET=5s")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		w.t.Errorf("%s: %v\n%s", name, err, out)
+	}
+	if testing.Verbose() {
+		w.t.Logf("%s\n%s", name, out)
 	}
 }
