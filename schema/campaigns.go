@@ -24,13 +24,14 @@ type Campaign struct {
 	Gender               Null[string]  `col:"gender" id:"17" doc:"Audience: M or F. NULL: both."`
 	SourceMode           Null[string]  `col:"source_mode" id:"18" doc:"block_list: buys everywhere except blocked sources; allow_list: only from allowed ones."`
 	UnsupportedTargeting Null[bool]    `col:"unsupported_targeting" id:"19" doc:"Whether the audience has exclusion rules that only the dashboard shows."`
-	Raw                  Null[string]  `col:"raw" id:"20" doc:"The campaign's own JSON when this version was first read."`
+	Raw                  Null[string]  `col:"raw" id:"20" history:"no" doc:"The campaign's own JSON when this version was first read."`
 	RunID                string        `col:"_run_id" id:"21" doc:"Run that last changed the row."`
 }
 
 // CampaignHistory keeps every version of every campaign's settings.
 var CampaignHistory = Define[Campaign]("campaign_history", ByAccount,
-	"Every version of every campaign's settings that we saw. The service shows settings as they are now and forgets.")
+	"Every version of every campaign's settings that we saw. The service shows settings as they are now and forgets.",
+	Stubbed(), DeletedAfter(2))
 
 // Delivery is one version of a campaign's delivery status, which flips often and
 // so has a history of its own.
@@ -44,4 +45,5 @@ type Delivery struct {
 
 // DeliveryHistory keeps every delivery status of every campaign.
 var DeliveryHistory = Define[Delivery]("campaign_delivery_history", ByAccount,
-	"Every delivery status of every campaign that we saw. A status that could not be read is no change.")
+	"Every delivery status of every campaign that we saw. A status that could not be read is no change.",
+	DeletedAfter(2))

@@ -5,7 +5,7 @@ type Creative struct {
 	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
 	CreativeID string `col:"creative_id" id:"2" key:"true" doc:"Creative."`
 	Frame
-	CampaignID       Null[string] `col:"campaign_id" id:"3" doc:"Campaign that it belongs to; never changes."`
+	CampaignID       Null[string] `col:"campaign_id" id:"3" history:"no" doc:"Campaign that it belongs to; never changes."`
 	Title            Null[string] `col:"title" id:"4" doc:"Title; may hold dynamic text."`
 	Message          Null[string] `col:"message" id:"5" doc:"Message; may hold dynamic text."`
 	Link             Null[string] `col:"link" id:"6" doc:"Where a click leads; may hold tracking macros."`
@@ -16,12 +16,13 @@ type Creative struct {
 	Status           Null[string] `col:"status" id:"11" doc:"active, paused, pending_review, rejected, draft or archived."`
 	RejectionReasons Null[string] `col:"rejection_reasons" id:"12" doc:"Why it was rejected, sorted, comma-joined."`
 	RejectionComment Null[string] `col:"rejection_comment" id:"13" doc:"The reviewer's comment."`
-	ImageURL         Null[string] `col:"image_url" id:"14" doc:"Address of the image, from the report. The newest known; not versioned."`
-	IconURL          Null[string] `col:"icon_url" id:"15" doc:"Address of the icon, from the report. The newest known; not versioned."`
-	Raw              Null[string] `col:"raw" id:"16" doc:"The creative's own JSON when this version was first read."`
+	ImageURL         Null[string] `col:"image_url" id:"14" history:"refreshed" doc:"Address of the image, from the report. The newest known; not versioned."`
+	IconURL          Null[string] `col:"icon_url" id:"15" history:"refreshed" doc:"Address of the icon, from the report. The newest known; not versioned."`
+	Raw              Null[string] `col:"raw" id:"16" history:"no" doc:"The creative's own JSON when this version was first read."`
 	RunID            string       `col:"_run_id" id:"17" doc:"Run that last changed the row."`
 }
 
 // CreativeHistory keeps every version of every creative.
 var CreativeHistory = Define[Creative]("creative_history", ByAccount,
-	"Every version of every creative that we saw, with its review.")
+	"Every version of every creative that we saw, with its review.",
+	Stubbed(), DeletedAfter(2))

@@ -3,22 +3,23 @@ package schema
 import (
 	"reflect"
 	"slices"
+	"unsafe"
 )
 
 // Frame is what every version of a setting carries. Versions are half-open,
 // [valid_from, valid_to), and times are when we saw something, for nobody tells
 // us when it happened: the change itself lies in (changed_after, valid_from].
 type Frame struct {
-	VersionNo       int64         `col:"version_no" id:"101" key:"true" doc:"Version of this thing, counted from 1."`
-	ValidFrom       Instant       `col:"valid_from" id:"102" doc:"When this version was first seen: the end of the reading that saw it."`
-	ValidTo         Instant       `col:"valid_to" id:"103" doc:"When the next version was first seen; 9999-12-31 for the newest. Not part of the version's time."`
-	IsCurrent       bool          `col:"is_current" id:"104" doc:"Whether this is the newest version."`
-	IsDeleted       bool          `col:"is_deleted" id:"105" doc:"Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one."`
-	ChangedAfter    Null[Instant] `col:"changed_after" id:"106" doc:"When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before."`
-	LastConfirmedAt Instant       `col:"last_confirmed_at" id:"107" doc:"All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file."`
-	ChangeType      string        `col:"change_type" id:"108" doc:"first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone."`
-	ChangedColumns  Null[string]  `col:"changed_columns" id:"109" doc:"Columns that differ from the version before, sorted, comma-joined."`
-	ReadState       string        `col:"read_state" id:"110" doc:"ok; partial: some fields have never been readable; unreadable: none has; stub: never read."`
+	VersionNo       int64         `col:"version_no" id:"101" key:"true" history:"no" doc:"Version of this thing, counted from 1."`
+	ValidFrom       Instant       `col:"valid_from" id:"102" history:"no" doc:"When this version was first seen: the end of the reading that saw it."`
+	ValidTo         Instant       `col:"valid_to" id:"103" history:"no" doc:"When the next version was first seen; 9999-12-31 for the newest. Not part of the version's time."`
+	IsCurrent       bool          `col:"is_current" id:"104" history:"no" doc:"Whether this is the newest version."`
+	IsDeleted       bool          `col:"is_deleted" id:"105" history:"no" doc:"Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one."`
+	ChangedAfter    Null[Instant] `col:"changed_after" id:"106" history:"no" doc:"When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before."`
+	LastConfirmedAt Instant       `col:"last_confirmed_at" id:"107" history:"volatile" doc:"All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file."`
+	ChangeType      string        `col:"change_type" id:"108" history:"no" doc:"first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone."`
+	ChangedColumns  Null[string]  `col:"changed_columns" id:"109" history:"no" doc:"Columns that differ from the version before, sorted, comma-joined."`
+	ReadState       string        `col:"read_state" id:"110" history:"no" doc:"ok; partial: some fields have never been readable; unreadable: none has; stub: never read."`
 }
 
 // Frame gives the frame of a row that embeds one.
@@ -47,7 +48,7 @@ const (
 
 // ColumnEqual says whether two rows have the same value in a column.
 func (t TableOf[R]) ColumnEqual(a, b *R, c Column) bool {
-	return reflect.ValueOf(a).Elem().FieldByIndex(c.index).Equal(reflect.ValueOf(b).Elem().FieldByIndex(c.index))
+	return c.equal(unsafe.Pointer(a), unsafe.Pointer(b))
 }
 
 // CopyColumn sets a column of one row to another row's value.
@@ -55,26 +56,20 @@ func (t TableOf[R]) CopyColumn(to, from *R, c Column) {
 	reflect.ValueOf(to).Elem().FieldByIndex(c.index).Set(reflect.ValueOf(from).Elem().FieldByIndex(c.index))
 }
 
-// Tracked are the columns whose changes make a version: all but the key, the
-// frame, and those that are named as untracked, raw and _run_id among them.
+// Tracked are the fields but for raw and those that are named as untracked.
 func (t *Table) Tracked(untracked ...string) []Column {
-	not := map[string]bool{"raw": true, "_run_id": true}
-	for _, n := range untracked {
-		not[n] = true
-	}
-	var tracked []Column
-	for _, c := range t.Columns {
-		if !c.Key && !not[c.Name] && (c.FieldID < 101 || c.FieldID > 110) {
-			tracked = append(tracked, c)
-		}
-	}
-	return tracked
+	return slices.DeleteFunc(t.Fields(), func(c Column) bool { return c.Name == "raw" || slices.Contains(untracked, c.Name) })
 }
 
 // TrackedNames are the names of the tracked columns.
-func (t *Table) TrackedNames(untracked ...string) []string {
+func (t *Table) TrackedNames(untracked ...string) []string { return names(t.Tracked(untracked...)) }
+
+// FieldNames are the names of the fields.
+func (t *Table) FieldNames() []string { return names(t.Fields()) }
+
+func names(columns []Column) []string {
 	var names []string
-	for _, c := range t.Tracked(untracked...) {
+	for _, c := range columns {
 		names = append(names, c.Name)
 	}
 	return names

@@ -21,7 +21,8 @@ const (
 
 // SourceRuleHistory keeps every version of every source rule.
 var SourceRuleHistory = Define[SourceRule]("source_rule_history", ByAccount,
-	"Every rule of every campaign about a source: blocked, allowed, or a bid of its own, with when it held. Bids that could not be read are no change.")
+	"Every rule of every campaign about a source: blocked, allowed, or a bid of its own, with when it held. Bids that could not be read are no change.",
+	DeletedAfter(1))
 
 // SourceMode is one version of how a campaign chooses its sources.
 type SourceMode struct {
@@ -29,11 +30,12 @@ type SourceMode struct {
 	CampaignID string `col:"campaign_id" id:"2" key:"true" doc:"Campaign."`
 	Frame
 	SourceMode     Null[string]  `col:"source_mode" id:"3" doc:"block_list: buys everywhere except blocked sources; allow_list: only from allowed ones."`
-	BidsLastReadAt Null[Instant] `col:"bids_last_read_at" id:"4" doc:"When the bids per source could last be read. NULL: never. In Parquet: as of the last change of the file."`
-	Raw            Null[string]  `col:"raw" id:"5" doc:"The source settings' own JSON when this version was first read."`
+	BidsLastReadAt Null[Instant] `col:"bids_last_read_at" id:"4" history:"volatile" doc:"When the bids per source could last be read. NULL: never. In Parquet: as of the last change of the file."`
+	Raw            Null[string]  `col:"raw" id:"5" history:"no" doc:"The source settings' own JSON when this version was first read."`
 	RunID          string        `col:"_run_id" id:"6" doc:"Run that last changed the row."`
 }
 
 // SourceModeHistory keeps every version of every campaign's source mode.
 var SourceModeHistory = Define[SourceMode]("source_mode_history", ByAccount,
-	"How each campaign chooses its sources, with when that held, and when its bids could last be read.")
+	"How each campaign chooses its sources, with when that held, and when its bids could last be read.",
+	DeletedAfter(2))

@@ -24,7 +24,8 @@ type Spend struct {
 // source. A proven read of a day replaces the day whole.
 var SpendDaily = Define[Spend]("spend_daily", ByDay,
 	"Spend per Chicago day, campaign, creative and source, as the service last reported it. "+
-		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.")
+		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.",
+	From(Replies), Large())
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
 type CampaignSpend struct {
@@ -46,7 +47,8 @@ type CampaignSpend struct {
 // fewer rows: what is asked of all history need not look through it.
 var CampaignSpends = Define[CampaignSpend]("mart.campaign_spend", Summed,
 	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans are answered at once. "+
-		"mart.campaign_day has the days without spend and the settings, too.")
+		"mart.campaign_day has the days without spend and the settings, too.",
+	Since(2), SumsOf(CampaignSpendSQL))
 
 // CampaignSpendSQL asks spend_daily for the rows of [CampaignSpends], those of a
 // condition.

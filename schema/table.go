@@ -31,6 +31,8 @@ type Column struct {
 	Nullable  bool
 	Key       bool
 	FieldID   int // in Parquet and Arrow; never reused, never changed
+	Since     int // version of the tables in which it came
+	History   InHistory
 
 	encoding string  // of its Parquet values; empty: a dictionary where the kind has one
 	compress string  // how DuckDB stores it; empty: as it finds best each time
@@ -75,6 +77,15 @@ type Table struct {
 	Columns   []Column
 	Arrow     *arrow.Schema
 	Parquet   *parquet.Schema
+
+	Since     int                       // version of the tables in which it came
+	Versioned bool                      // its rows are versions: they embed a [Frame]
+	MadeFrom  MadeFrom                  // what its rows can be made from again
+	Large     bool                      // it has by far the most rows
+	Stubbed   bool                      // of versions: an entity that only the report knows has one, too
+	Patience  int                       // of versions: complete listings in a row without an entity that mean it is deleted
+	View      string                    // in schema mart, whose answer the table's files keep; empty: none
+	SumsSQL   func(where string) string // of a [Summed] table: the query that gives its rows for a condition
 
 	rows erasedRows
 }
@@ -124,19 +135,27 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 // zstd makes less of many different ones than of their places in a dictionary, whose
 // bits lie across its bytes. compress:"fsst" or compress:"dictionary" names DuckDB's
 // compression of a text, compress:"bitpacking" or compress:"rle" that of any other column,
-// which saves it trying out all others on every row that comes. An embedded struct gives its fields in its place. A struct that is not a table
-// panics, as [regexp.MustCompile] does, so that the first test shows it.
-func Define[R any](name string, partition Partition, doc string) TableOf[R] {
-	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition}
+// which saves it trying out all others on every row that comes. history:"no", history:"refreshed"
+// and history:"volatile" say what a column is in a table of versions, see [InHistory].
+// since:"3" says in which version of the tables the column came, if not with the table. An
+// embedded struct gives its fields in its place. A struct that is not a table panics, as
+// [regexp.MustCompile] does, so that the first test shows it.
+func Define[R any](name string, partition Partition, doc string, traits ...Trait) TableOf[R] {
+	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: 1}
+	if partition == InMemory || partition == Summed {
+		t.MadeFrom = OtherTables
+	}
+	for _, trait := range traits {
+		trait(t)
+	}
 	if s, rest, ok := strings.Cut(name, "."); ok {
 		t.Schema, t.Name = s, rest
 	}
 	row := reflect.TypeFor[R]()
 	ids := map[int]bool{}
-	var arrowFields []arrow.Field
-	var parquetFields []reflect.StructField
 	for _, f := range reflect.VisibleFields(row) {
 		if f.Anonymous {
+			t.Versioned = t.Versioned || f.Type == reflect.TypeFor[Frame]()
 			continue // its fields follow
 		}
 		c, err := columnOf(f, offsetOf(row, f))
@@ -147,15 +166,25 @@ func Define[R any](name string, partition Partition, doc string) TableOf[R] {
 			panic(fmt.Sprintf("schema: table %s, field %s: %v", name, f.Name, err))
 		}
 		ids[c.FieldID] = true
+		c.Since = max(c.Since, t.Since)
 		t.Columns = append(t.Columns, c)
-		arrowFields = append(arrowFields, c.arrowField())
-		parquetFields = append(parquetFields, c.parquetField(f.Name))
 	}
-	t.Arrow = arrow.NewSchema(arrowFields, nil)
-	t.Parquet = parquet.NewSchema(t.Name, parquet.SchemaOf(reflect.New(reflect.StructOf(parquetFields)).Interface()))
+	t.deriveSchemas()
 	table := TableOf[R]{t}
 	t.rows = table
 	return table
+}
+
+// deriveSchemas makes the schemas of Arrow and Parquet from the columns.
+func (t *Table) deriveSchemas() {
+	var arrowFields []arrow.Field
+	var parquetFields []reflect.StructField
+	for i, c := range t.Columns {
+		arrowFields = append(arrowFields, c.arrowField())
+		parquetFields = append(parquetFields, c.parquetField(fmt.Sprintf("F%d", i)))
+	}
+	t.Arrow = arrow.NewSchema(arrowFields, nil)
+	t.Parquet = parquet.NewSchema(t.Name, parquet.SchemaOf(reflect.New(reflect.StructOf(parquetFields)).Interface()))
 }
 
 // offsetOf is the field's offset in the row, also where it lies in an embedded
@@ -190,7 +219,18 @@ func columnOf(f reflect.StructField, offset uintptr) (Column, error) {
 		}
 		c.Precision = int32(n)
 	}
+	if c.Since = 1; f.Tag.Get("since") != "" {
+		if c.Since, err = strconv.Atoi(f.Tag.Get("since")); err != nil || c.Since < 2 || c.Since > Version {
+			return c, fmt.Errorf("column %s: since %q", c.Name, f.Tag.Get("since"))
+		}
+	}
+	if c.History, err = inHistory(f.Tag.Get("history"), c); err != nil {
+		return c, err
+	}
 	c.Kind, c.Nullable, err = kindOf(f.Type)
+	if err == nil && c.Since > 1 && !c.Nullable {
+		return c, fmt.Errorf("column %s came later, so it may be NULL in rows from before", c.Name)
+	}
 	switch c.encoding = f.Tag.Get("encoding"); {
 	case c.encoding == "", c.encoding == "delta" && c.Kind == Text, c.encoding == "plain" && c.Kind == Count:
 	default:

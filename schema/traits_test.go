@@ -1,0 +1,57 @@
+package schema
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestTables_DeclareWhatTheyAre: a table of versions says when an entity counts as deleted,
+// one of sums how they are made, and no other says either.
+func TestTables_DeclareWhatTheyAre(t *testing.T) {
+	for _, table := range Documented() {
+		if table.Versioned != (table.Patience > 0) {
+			t.Errorf("%s: versioned %t, deleted after %d absences", table.FullName(), table.Versioned, table.Patience)
+		}
+		if (table.Partition == Summed) != (table.SumsSQL != nil) {
+			t.Errorf("%s: partition %q, and sums %t", table.FullName(), table.Partition, table.SumsSQL != nil)
+		}
+		if table.MadeFrom == Nothing && !table.HasFiles() {
+			t.Errorf("%s has no files and is made from nothing", table.FullName())
+		}
+		for _, c := range table.Columns {
+			if c.History != Tracked && c.History != Untracked && !table.Versioned {
+				t.Errorf("%s.%s is of a table of versions", table.FullName(), c.Name)
+			}
+		}
+		if Named(table.FullName()) != table {
+			t.Errorf("%s is not found by its name", table.FullName())
+		}
+	}
+}
+
+// TestTable_AsOf leaves out what came later, and keeps the rest as it is.
+func TestTable_AsOf(t *testing.T) {
+	type row struct {
+		AccountID string      `col:"account_id" id:"1" key:"true" doc:"d"`
+		Old       Null[int64] `col:"old" id:"2" doc:"d"`
+		New       Null[int64] `col:"new" id:"4" since:"2" doc:"d"`
+		RunID     string      `col:"_run_id" id:"3" doc:"d"`
+	}
+	table := Define[row]("t", ByAccount, "").Table
+	if got := table.FilesVersion(); got != 2 {
+		t.Errorf("FilesVersion = %d", got)
+	}
+	if table.AsOf(2) != table || table.AsOf(9) != table {
+		t.Error("the table as it is is another one")
+	}
+	was := table.AsOf(1)
+	if want := []string{"account_id", "old", "_run_id"}; !slices.Equal(was.ColumnNames(), want) {
+		t.Errorf("the columns of version 1 are %v", was.ColumnNames())
+	}
+	if was.Arrow.NumFields() != 3 || len(was.Parquet.Columns()) != 3 {
+		t.Errorf("its schemas have other columns: %s %s", was.Arrow, was.Parquet)
+	}
+	if later := Define[row]("t", ByAccount, "", Since(2)).Table; later.AsOf(1) != nil || later.FilesVersion() != 2 {
+		t.Error("a table of version 2 was there in version 1")
+	}
+}
