@@ -16,6 +16,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -104,7 +105,7 @@ type syncer struct {
 	tally tally
 	steps []schema.Step
 	seen  []schema.UnknownField
-	diff  load.DayDiff
+	diff  history.Diff
 	rows  int64
 }
 
