@@ -115,6 +115,49 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 	}
 }
 
+func TestRun_HasQuirks(t *testing.T) {
+	api, report, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,type-plain", "-quirk", "ids-long")
+	asReader := func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") }
+	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body, []byte("\xef\xbb\xbf{\"campaigns\":[{\"campaign_id\":\"C")) {
+		t.Errorf("got %.80q", body)
+	}
+	quirks := strings.TrimSuffix(report, adsim.ReportPrefix) + "/_sim/quirks"
+	order := func(method, body string) int {
+		req, err := http.NewRequest(method, quirks, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := order("POST", `{"set":["bom","nosuch"]}`); got != 400 {
+		t.Errorf("an unknown quirk: %d", got)
+	}
+	if got := order("POST", `{"set":["envelope-bare"]}`); got != 200 {
+		t.Errorf("a quirk: %d", got)
+	}
+	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body, []byte(`[{"id":"C`)) {
+		t.Errorf("got %.80q", body)
+	}
+	if _, body := get(t, quirks, nil); bytes.Count(body, []byte("\n")) != len(adsim.Quirks()) ||
+		bytes.Count(body, []byte(`"set":true`)) != 1 || !bytes.Contains(body, []byte(`{"name":"envelope-bare",`)) {
+		t.Errorf("got %s", body)
+	}
+	if got := order("DELETE", ""); got != 200 {
+		t.Errorf("no quirks: %d", got)
+	}
+	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body, []byte(`{"campaigns":[{"id":"C`)) {
+		t.Errorf("got %.80q", body)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRun_TakesChangesOfSettings(t *testing.T) {
 	api, _, _, stop := start(t, "-frozen", "-rate-limit", "0", "-shape", "bare+nototals")
 	control := strings.TrimSuffix(api, adsim.APIPrefix) + "/_sim/"
@@ -250,14 +293,20 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 }
 
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
+	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-quirk", "bom,nosuch"}, {"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
 			t.Errorf("%v: got %v, said %q", args, err, stderr.String())
 		}
 	}
-	if _, err := parse([]string{"-h"}, io.Discard); !errors.Is(err, flag.ErrHelp) {
+	var help bytes.Buffer
+	if _, err := parse([]string{"-h"}, &help); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("-h: got %v", err)
+	}
+	for _, q := range adsim.Quirks() {
+		if !strings.Contains(help.String(), "  "+q.Name+" ") || !strings.Contains(help.String(), q.Doc) {
+			t.Errorf("-h does not list %s", q.Name)
+		}
 	}
 }
 

@@ -32,59 +32,15 @@ type options struct {
 
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
-	c := &o.config
 	f := flag.NewFlagSet("adsim", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Usage = func() {
-		fmt.Fprintln(stderr, "usage: adsim [flags]\n\nServes the simulated advertising service and prints the variables that point spendsync at it.")
-		f.PrintDefaults()
-	}
-	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one")
-	f.Uint64Var(&c.Seed, "seed", 1, "which account")
-	f.IntVar(&c.Campaigns, "campaigns", 36, "campaigns listed at the start")
-	f.IntVar(&c.CreativesPerCampaign, "creatives", 8, "creatives per campaign, on average")
-	f.IntVar(&c.Sources, "sources", 0, "websites (default 4000, more with more rows)")
-	f.IntVar(&c.RowsPerDay, "rows-per-day", 2500, "rows of a closed day, about")
-	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) error {
-		t, err := time.Parse(time.RFC3339, v)
-		o.now = t
-		return err
-	})
-	f.BoolVar(&o.frozen, "frozen", false, "the clock stands still")
-	f.Float64Var(&o.speed, "speed", 1, "seconds of the clock a second")
-	f.StringVar(&o.state, "state", "", "keep everything that is done in this file, and go on from what it holds")
-	accounts := f.Int("accounts", 1, "accounts; the second has the user analyst2@example.com, the key adv_sim_key2 and so on")
-	f.DurationVar(&c.ReviewTakes, "review", 0, "how long a review takes; by default up to a day, if negative until it is ordered")
-	f.DurationVar(&c.PauseTakes, "pause", 0, "how long a pause takes to finish (default 5s)")
-	f.DurationVar(&c.ChangeTakes, "change", 0, "how long a change is in progress, so that another of the same campaign is refused")
-	f.BoolVar(&c.FreezeRestatements, "freeze-restatements", false, "closed days do not change by themselves")
-	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
-	f.BoolVar(&c.FloatNoise, "float-noise", false, "write some amounts as services do that compute in floats")
-	f.BoolVar(&c.EscapeUnicode, "ascii", false, "write texts with \\u escapes")
-	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap +limitmap +nototals, joined: data+longids", func(v string) (err error) {
-		c.Shape, err = adsim.ParseShape(v)
-		return err
-	})
-	f.Func("zero-spend", "form of creatives without spend: null, empty, nosource or bare (default null)", func(v string) (err error) {
-		c.ZeroSpend, err = adsim.ParseZeroSpend(v)
-		return err
-	})
-	f.Func("prepaid", "dollars that the account begins with, which then pays by wire; by default a card pays", func(v string) error {
-		n, err := strconv.ParseInt(v, 10, 32)
-		if err == nil && n < 1 {
-			err = strconv.ErrRange
-		}
-		c.Prepaid = n * 1_000_000
-		return err
-	})
+	f.Usage = func() { printUsage(f, stderr) }
+	o.accountFlags(f)
+	o.formFlags(f)
+	o.serviceFlags(f)
+	accounts := f.Int("accounts", 1,
+		"accounts; the second has the user analyst2@example.com, the key adv_sim_key2 and so on")
 	limit := f.Int("rate-limit", 120, "API requests a minute; 0 is without limit")
-	f.StringVar(&c.ReportUser, "user", adsim.DefaultUser, "user of the report")
-	f.StringVar(&c.ReportPassword, "password", adsim.DefaultPassword, "password of the report")
-	f.StringVar(&c.APIKey, "key", adsim.DefaultKey, "API key that can only read")
-	f.StringVar(&c.WriteKey, "write-key", adsim.DefaultWriteKey, "API key that can make changes")
-	f.StringVar(&c.PushToken, "push-token", adsim.DefaultPushToken, "token of the push sending APIs")
-	f.StringVar(&o.urlFile, "url-file", "", "write the API's and the report's base URL to this file, a line each, once listening")
-	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a loopback address)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, err
@@ -99,15 +55,100 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		fmt.Fprintln(stderr, "adsim: -accounts is 1 to 50, -speed more than 0 and at most 1000000")
 		return nil, errUsage
 	}
+	c := &o.config
 	c.Accounts = make([]adsim.Config, *accounts-1)
 	for i := range c.Accounts { // as large as the first
-		c.Accounts[i] = adsim.Config{Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay, Sources: c.Sources}
+		c.Accounts[i] = adsim.Config{
+			Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay, Sources: c.Sources,
+		}
 	}
 	f.Visit(func(set *flag.Flag) { o.controlSet = o.controlSet || set.Name == "control" })
 	if c.RateLimit = *limit; *limit == 0 {
 		c.RateLimit = -1
 	}
 	return o, nil
+}
+
+// accountFlags define how large the account is and how it behaves over time.
+func (o *options) accountFlags(f *flag.FlagSet) {
+	c := &o.config
+	f.Uint64Var(&c.Seed, "seed", 1, "which account")
+	f.IntVar(&c.Campaigns, "campaigns", 36, "campaigns listed at the start")
+	f.IntVar(&c.CreativesPerCampaign, "creatives", 8, "creatives per campaign, on average")
+	f.IntVar(&c.Sources, "sources", 0, "websites (default 4000, more with more rows)")
+	f.IntVar(&c.RowsPerDay, "rows-per-day", 2500, "rows of a closed day, about")
+	f.DurationVar(&c.ReviewTakes, "review", 0, "how long a review takes; by default up to a day, if negative until it is ordered")
+	f.DurationVar(&c.PauseTakes, "pause", 0, "how long a pause takes to finish (default 5s)")
+	f.DurationVar(&c.ChangeTakes, "change", 0, "how long a change is in progress, so that another of the same campaign is refused")
+	f.BoolVar(&c.FreezeRestatements, "freeze-restatements", false, "closed days do not change by themselves")
+	f.Func("prepaid", "dollars that the account begins with, which then pays by wire; by default a card pays", func(v string) error {
+		n, err := strconv.ParseInt(v, 10, 32)
+		if err == nil && n < 1 {
+			err = strconv.ErrRange
+		}
+		c.Prepaid = n * 1_000_000
+		return err
+	})
+}
+
+// formFlags define the form of the replies.
+func (o *options) formFlags(f *flag.FlagSet) {
+	c := &o.config
+	f.BoolVar(&c.FloatNoise, "float-noise", false, "write some amounts as services do that compute in floats")
+	f.BoolVar(&c.EscapeUnicode, "ascii", false, "write texts with \\u escapes")
+	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap +limitmap +nototals, "+
+		"joined: data+longids", func(v string) (err error) {
+		c.Shape, err = adsim.ParseShape(v)
+		return err
+	})
+	f.Func("quirk", "a variation of the service, or several, joined by commas; may be given again; they are listed below", func(v string) error {
+		names := strings.Split(v, ",")
+		c.Quirks = append(c.Quirks, names...)
+		return adsim.CheckQuirks(names...)
+	})
+	f.Func("zero-spend", "form of creatives without spend: null, empty, nosource or bare (default null)", func(v string) (err error) {
+		c.ZeroSpend, err = adsim.ParseZeroSpend(v)
+		return err
+	})
+}
+
+// serviceFlags define the server, its clock, its state and its credentials.
+func (o *options) serviceFlags(f *flag.FlagSet) {
+	c := &o.config
+	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one")
+	f.StringVar(&o.urlFile, "url-file", "", "write the API's and the report's base URL to this file, a line each, once listening")
+	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a loopback address)")
+	f.StringVar(&o.state, "state", "", "keep everything that is done in this file, and go on from what it holds")
+	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
+	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) error {
+		t, err := time.Parse(time.RFC3339, v)
+		o.now = t
+		return err
+	})
+	f.BoolVar(&o.frozen, "frozen", false, "the clock stands still")
+	f.Float64Var(&o.speed, "speed", 1, "seconds of the clock a second")
+	f.StringVar(&c.ReportUser, "user", adsim.DefaultUser, "user of the report")
+	f.StringVar(&c.ReportPassword, "password", adsim.DefaultPassword, "password of the report")
+	f.StringVar(&c.APIKey, "key", adsim.DefaultKey, "API key that can only read")
+	f.StringVar(&c.WriteKey, "write-key", adsim.DefaultWriteKey, "API key that can make changes")
+	f.StringVar(&c.PushToken, "push-token", adsim.DefaultPushToken, "token of the push sending APIs")
+}
+
+// printUsage lists the flags and the quirks.
+func printUsage(f *flag.FlagSet, stderr io.Writer) {
+	fmt.Fprintln(stderr, "usage: adsim [flags]\n\n"+
+		"Serves the simulated advertising service and prints the variables that point spendsync at it.")
+	f.PrintDefaults()
+	fmt.Fprintln(stderr, "\nQuirks, for -quirk, in the order in which they apply. Each is something that the description leaves open:")
+	for _, q := range adsim.Quirks() {
+		on := "report and API"
+		if !q.API {
+			on = "report"
+		} else if !q.Report {
+			on = "API"
+		}
+		fmt.Fprintf(stderr, "  %-26s%s (%s)\n", q.Name, q.Doc, on)
+	}
 }
 
 // decideControl lets anybody give orders only where anybody is on this machine,

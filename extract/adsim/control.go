@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -18,6 +19,9 @@ import (
 //	POST   /_sim/clock      {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" true or false stops it or lets it run, "speed":3600 lets it run an hour a second
 //	POST   /_sim/fault      a [Fault], with "for" as "2s"
 //	DELETE /_sim/fault      takes all faults away
+//	GET    /_sim/quirks     all quirks, a line of JSON each, "set" true for those that hold
+//	POST   /_sim/quirks     {"set":["numbers-text","bom"]}: these hold from now on, see [Service.SetQuirks]
+//	DELETE /_sim/quirks     takes all quirks away
 //	POST   /_sim/restate    a [Restatement] with "day"; or {"kind":"freeze"}, {"kind":"thaw"}
 //	POST   /_sim/change     a [Change]; the answer is {"id":"C..."}, of what was changed or created
 //	POST   /_sim/review     a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
@@ -36,7 +40,7 @@ import (
 //	DELETE /_sim/requests   empties the log
 //
 // With ?account=1 an order is for the first of Config.Accounts, and so on; faults,
-// the log and the reset are of the service as a whole.
+// quirks, the log and the reset are of the service as a whole.
 //
 // An order that is not understood is 400 with {"error": text}.
 const controlPrefix = "/_sim/"
@@ -68,12 +72,15 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 // orders are what the control does, by method and path. One that has nothing to say
 // writes nothing.
 var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, body []byte) error{
-	"GET clock":    func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.writeClock(w); return nil },
-	"POST clock":   func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.clockAs(w, body) },
-	"POST fault":   func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.setFault(body) },
-	"DELETE fault": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ClearFaults(); return nil },
-	"POST restate": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.restateAs(w, body) },
-	"POST change":  func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.changeAs(w, body) },
+	"GET clock":     func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.writeClock(w); return nil },
+	"POST clock":    func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.clockAs(w, body) },
+	"POST fault":    func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.setFault(body) },
+	"DELETE fault":  func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ClearFaults(); return nil },
+	"GET quirks":    func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { return s.writeQuirks(w) },
+	"POST quirks":   func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.quirksAs(body) },
+	"DELETE quirks": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.SetQuirks() },
+	"POST restate":  func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.restateAs(w, body) },
+	"POST change":   func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.changeAs(w, body) },
 	"POST review": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
 		return ordered(body, s.Review)
 	},
@@ -273,6 +280,36 @@ func (s *Service) setFault(body []byte) error {
 		in.Fault.For = d
 	}
 	return s.faults.set(in.Fault)
+}
+
+// writeQuirks writes all quirks, a line of JSON each.
+func (s *Service) writeQuirks(w http.ResponseWriter) error {
+	set := s.QuirksSet()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	var out []byte
+	for _, q := range Quirks() {
+		o := object{dst: out}
+		o.begin("")
+		o.str("name", q.Name)
+		o.str("doc", q.Doc)
+		o.bool("report", q.Report)
+		o.bool("api", q.API)
+		o.bool("set", slices.Contains(set, q.Name))
+		o.end()
+		out = append(o.dst, '\n')
+	}
+	_, _ = w.Write(out)
+	return nil
+}
+
+func (s *Service) quirksAs(body []byte) error {
+	var in struct {
+		Set []string `json:"set"`
+	}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	return s.SetQuirks(in.Set...)
 }
 
 func (s *Service) restateAs(w http.ResponseWriter, body []byte) error {

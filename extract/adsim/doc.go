@@ -6,7 +6,8 @@
 // # What it owns
 //
 // The account, its numbers, the clock they depend on, and everything a test may
-// want to do to them: faults on the wire ([Service.Fail]), restated days
+// want to do to them: faults on the wire ([Service.Fail]), variations of the replies
+// ([Service.SetQuirks]), restated days
 // ([Service.Restate]), changed settings ([Service.Change]), reviews
 // ([Service.Review]), an empty balance ([Service.SetBalance]) or a fuller one
 // ([Service.AddFunds]), a settable clock
@@ -119,6 +120,15 @@
 //	bidmap       "bid_overrides":{"S1":0.25}, not [{"source_id":"S1","bid":0.25}]
 //	limitmap     "limits":{"campaign_create":{"used":0,..}}, not [{"kind":"campaign_create","used":0,..}]
 //	nototals     lists without total, limit and offset
+//
+// # Quirks
+//
+// Where the description is silent or loose, other services of its kind would answer
+// otherwise than the simulator does by itself. [Quirks] lists such variations: numbers as
+// texts, sums that are rounded, lists without totals, other envelopes, and so on.
+// Config.Quirks, [Service.SetQuirks] or POST /_sim/quirks set them, any number at once.
+// They change replies only: what the service holds ([Service.Truth], [Service.Settings])
+// stays, MCP and openapi.json do not follow them.
 //
 // # Choices where the description is silent
 //

@@ -291,13 +291,16 @@ func (s *Service) redoCall(line journalLine) error {
 }
 
 // Reset puts everything back as it was at the start, of all accounts, but for the
-// clock: what was changed, keys, images, notifications, faults and the log. The
-// file of KeepState begins anew.
+// clock: what was changed, keys, images, notifications, faults, quirks and the log.
+// The file of KeepState is emptied.
 func (s *Service) Reset() error {
 	for _, own := range s.accounts {
 		own.resetAccount()
 	}
 	s.ClearFaults()
+	if err := s.SetQuirks(s.cfg.Quirks...); err != nil {
+		return err
+	}
 	s.ResetRequests()
 	s.journal.mu.Lock()
 	file := s.journal.file

@@ -6,6 +6,11 @@ import "slices"
 
 func (f *Fault) is(k Kind) bool { return f != nil && f.Kind == k }
 
+// replaces says whether the reply is the fault's and not the service's.
+func (f *Fault) replaces() bool {
+	return f.is(Status) || f.is(HTML) || f.is(Empty) || f.is(Null) || f.is(Body)
+}
+
 // changesRows says whether a page of the report is not the usual one.
 func (f *Fault) changesRows() bool {
 	if f == nil {

@@ -121,6 +121,9 @@ type Config struct {
 	// PrerenderBytes (1 GiB by default), so that asking again costs nothing.
 	Prerender      bool
 	PrerenderBytes int64
+	// Quirks are variations of the service that hold from the start: see [Quirks] and
+	// [Service.SetQuirks].
+	Quirks []string
 	// Control serves what tests do to the service under /_sim/, without credentials.
 	Control bool
 
@@ -169,19 +172,24 @@ type Service struct {
 	kept     *caches
 	rowBufs  sync.Pool
 	faults   faultList
+	quirks   quirkList
 	log      requestLog
 	journal  *journal // of all accounts
 	oauth    signIns
 	requests atomic.Uint64 // numbers request IDs
 }
 
-// New makes a service for the accounts that cfg describes.
+// New makes a service for the accounts that cfg describes. It panics on a quirk that
+// there is not.
 func New(cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	s := newAccountOf(cfg, &clock{base: cfg.Now})
 	s.accounts, s.journal = []*Service{s}, &journal{}
+	if err := s.SetQuirks(s.cfg.Quirks...); err != nil {
+		panic(err)
+	}
 	for i, more := range s.cfg.Accounts {
 		own := newAccountOf(s.cfg.next(more, i+1), s.clock)
 		own.accounts, own.journal = []*Service{own}, s.journal
@@ -277,9 +285,10 @@ func setDefault[T comparable](field *T, v T) {
 
 // reply is an answer before it goes on the wire.
 type reply struct {
-	status int
-	header http.Header
-	body   []byte
+	status  int
+	header  http.Header
+	body    []byte
+	chunked bool // sent without a Content-Length
 }
 
 // ServeHTTP answers a request of the service, and of the control if that is on.
@@ -296,6 +305,14 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // reply works out the answer as it would be without the wire's faults.
 func (s *Service) reply(st *state, r *http.Request, f *Fault) reply {
+	if set := s.quirks.list(); len(set) > 0 {
+		return s.quirky(st, r, f, set)
+	}
+	return s.plainReply(st, r, f)
+}
+
+// plainReply is the answer without quirks.
+func (s *Service) plainReply(st *state, r *http.Request, f *Fault) reply {
 	if f != nil {
 		if rep, whole := s.faultReply(st, r, f); whole {
 			return rep

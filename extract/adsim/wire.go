@@ -39,8 +39,11 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, st *state, rep re
 	for k, v := range rep.header {
 		h[k] = v
 	}
-	h.Set("Date", st.now.UTC().Format(http.TimeFormat))
-	if f == nil || !f.Chunked {
+	if _, set := h["Date"]; !set {
+		h.Set("Date", st.now.UTC().Format(http.TimeFormat))
+	}
+	chunked := rep.chunked || f != nil && f.Chunked
+	if !chunked {
 		h.Set("Content-Length", strconv.Itoa(len(rep.body)))
 	}
 	w.WriteHeader(rep.status)
@@ -63,7 +66,7 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, st *state, rep re
 			panic(http.ErrAbortHandler)
 		}
 		_, _ = w.Write(rep.body[sent:])
-	case f != nil && f.Chunked:
+	case chunked:
 		flush(w)
 	}
 }

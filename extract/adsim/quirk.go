@@ -1,0 +1,370 @@
+package adsim
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Quirk is a plausible variation of the service: something that its description leaves
+// open or says loosely, or that services of this kind do in spite of it. A quirk holds
+// for every request from when it is set, unlike a [Fault], which strikes some.
+//
+// Quirks change replies after the service has made them, so they can be combined with
+// each other, with any [Shape] and with faults. openapi.json does not follow them.
+type Quirk struct {
+	Name string
+	Doc  string // one line
+	// On says which interface it shows on: the spend report, the advertiser API.
+	Report, API bool
+}
+
+// quirk is a Quirk with what it does. Each part may be nil.
+type quirk struct {
+	Quirk
+	// ask changes the request before the service sees it.
+	ask func(x *exchange)
+	// instead answers in the service's place, or not.
+	instead func(x *exchange) (reply, bool)
+	// change changes the body of a successful reply.
+	change func(x *exchange, body *node) *node
+	// wire changes a reply as it goes on the wire.
+	wire func(x *exchange, rep *reply)
+}
+
+// catalogue lists all quirks, in the order in which they apply: values, then bodies,
+// then the wire.
+var catalogue = sync.OnceValue(func() []*quirk {
+	var list []*quirk
+	add := func(report, api bool, quirks []quirk) {
+		for i := range quirks {
+			q := &quirks[i]
+			q.Report, q.API = report, api
+			list = append(list, q)
+		}
+	}
+	add(true, false, totalQuirks)
+	add(true, false, numberQuirks)
+	add(true, true, nameQuirks)
+	add(true, false, rowQuirks)
+	add(true, false, columnQuirks)
+	add(true, false, dayQuirks)
+	add(true, false, pageQuirks)
+	add(false, true, fieldQuirks)
+	add(false, true, timeQuirks)
+	add(false, true, audienceQuirks)
+	add(false, true, creativeQuirks)
+	add(false, true, sourceQuirks)
+	add(false, true, accountQuirks)
+	add(false, true, idQuirks)
+	add(false, true, listQuirks)
+	add(false, true, envelopeQuirks)
+	add(true, false, reportBodyQuirks)
+	add(true, true, bothQuirks)
+	add(true, true, wireQuirks)
+	return list
+})
+
+// Quirks lists all quirks, in the order in which they apply.
+func Quirks() []Quirk {
+	var list []Quirk
+	for _, q := range catalogue() {
+		list = append(list, q.Quirk)
+	}
+	return list
+}
+
+// findQuirk finds a quirk by its name.
+func findQuirk(name string) (*quirk, error) {
+	for _, q := range catalogue() {
+		if q.Name == name {
+			return q, nil
+		}
+	}
+	return nil, fmt.Errorf("quirk: there is no %q", name)
+}
+
+// CheckQuirks says which of the names is not that of a quirk.
+func CheckQuirks(names ...string) error {
+	for _, name := range names {
+		if _, err := findQuirk(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quirkList is the quirks that are set.
+type quirkList struct {
+	mu    sync.Mutex
+	set   []*quirk
+	times map[string]int // how often something of a quirk happened since they were set
+}
+
+// SetQuirks sets the quirks that hold from now on, in the place of those before. It
+// changes nothing where one is unknown. Quirks are of the service as a whole.
+func (s *Service) SetQuirks(names ...string) error {
+	if err := CheckQuirks(names...); err != nil {
+		return err
+	}
+	var set []*quirk
+	for _, q := range catalogue() {
+		if slices.Contains(names, q.Name) {
+			set = append(set, q)
+		}
+	}
+	l := &s.quirks
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.set, l.times = set, map[string]int{}
+	return nil
+}
+
+// QuirksSet are the names of the quirks that hold, in the order in which they apply.
+func (s *Service) QuirksSet() []string {
+	var names []string
+	for _, q := range s.quirks.list() {
+		names = append(names, q.Name)
+	}
+	return names
+}
+
+func (l *quirkList) list() []*quirk {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.set
+}
+
+// place is which question a request asks.
+type place int
+
+const (
+	atOther     place = iota
+	atDays            // the report's rows of a day
+	atTotals          // the report without creatives: sums
+	atTexts           // the report's creatives, without dates
+	atCampaigns       // the list
+	atCampaign
+	atCreatives // the list
+	atCreative
+	atSources
+	atMe
+	atLimits
+	atBalance
+)
+
+// onReport and onAPI say of which interface the question is.
+func (p place) onReport() bool { return p == atDays || p == atTotals || p == atTexts }
+func (p place) onAPI() bool    { return p >= atCampaigns }
+func (p place) isList() bool   { return p == atCampaigns || p == atCreatives }
+
+// exchange is a request that quirks look at and may change, and what it asks.
+type exchange struct {
+	service *Service // the one that is served: of the first account
+	st      *state
+	request *http.Request // as the service will see it
+	place   place
+	total   int // of a list, where a header says it
+}
+
+// placeOf finds out what a request asks.
+func placeOf(r *http.Request) place {
+	if r.Method != http.MethodGet {
+		return atOther
+	}
+	if r.URL.Path == ReportPrefix+"/ads/spend-report" {
+		q := r.URL.Query()
+		switch creatives := strings.ToLower(q.Get("include_creatives")); {
+		case creatives != "true" && creatives != "1":
+			return atTotals
+		case q.Get("columns") == "" || slices.Contains(strings.Split(q.Get("columns"), ","), "date"):
+			return atDays
+		}
+		return atTexts
+	}
+	path, ok := strings.CutPrefix(r.URL.Path, APIPrefix+"/v1/")
+	if !ok {
+		return atOther
+	}
+	parts := strings.Split(path, "/")
+	switch {
+	case path == "me":
+		return atMe
+	case path == "limits":
+		return atLimits
+	case path == "balance":
+		return atBalance
+	case path == "campaigns":
+		return atCampaigns
+	case len(parts) == 2 && parts[0] == "campaigns":
+		return atCampaign
+	case len(parts) == 2 && parts[0] == "creatives":
+		return atCreative
+	case len(parts) == 3 && parts[2] == "creatives":
+		return atCreatives
+	case len(parts) == 3 && parts[2] == "sources":
+		return atSources
+	}
+	return atOther
+}
+
+// edit changes the query that the service will see.
+func (x *exchange) edit(change func(q url.Values)) {
+	r := *x.request
+	u := *r.URL
+	q := u.Query()
+	change(q)
+	u.RawQuery = q.Encode()
+	r.URL = &u
+	x.request = &r
+}
+
+// param is a parameter of the request.
+func (x *exchange) param(name string) string { return x.request.URL.Query().Get(name) }
+
+// number is a parameter that is a whole number, or what counts without it.
+func (x *exchange) number(name string, unset int) int {
+	n, text := parsePositive(x.request.URL.Query(), name, unset, 1<<40)
+	if text != "" {
+		return unset
+	}
+	return n
+}
+
+// oneDay is the day that a request of the report asks about alone.
+func (x *exchange) oneDay() (day, bool) {
+	d, ok := parseDay(x.param("start_date"))
+	return d, ok && x.param("start_date") == x.param("end_date")
+}
+
+// owner is the service of the account that the credentials are of.
+func (x *exchange) owner() *Service {
+	if user, password, ok := x.request.BasicAuth(); ok {
+		if own := x.service.userOf(user, password); own != nil {
+			return own
+		}
+	}
+	if own, _ := x.service.accountOf(x.request.Header.Get("Authorization"), x.st.now); own != nil {
+		return own
+	}
+	return x.service
+}
+
+// times counts how often something happened since the quirks were set, from 1.
+func (x *exchange) times(what string) int {
+	l := &x.service.quirks
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times[what]++
+	return l.times[what]
+}
+
+// quirky is the answer to a request under the quirks that are set. An error, what a
+// fault puts in the place of a reply, and what is not JSON keep their bodies.
+func (s *Service) quirky(st *state, r *http.Request, f *Fault, set []*quirk) reply {
+	x := &exchange{service: s, st: st, request: r, place: placeOf(r)}
+	if x.place == atOther {
+		return s.plainReply(st, r, f)
+	}
+	for _, q := range set {
+		if q.ask != nil {
+			q.ask(x)
+		}
+	}
+	rep, whole := reply{}, false
+	for _, q := range set {
+		if q.instead != nil && !whole {
+			rep, whole = q.instead(x)
+		}
+	}
+	if !whole {
+		rep = s.plainReply(st, x.request, f)
+	}
+	whole = whole || f.replaces()
+	if body, ok := parseTree(rep.body); ok && rep.status < 300 && !whole {
+		for _, q := range set {
+			if q.change != nil {
+				body = q.change(x, body)
+			}
+		}
+		rep.body = body.append(nil)
+	}
+	rep.header = maps.Clone(rep.header)
+	for _, q := range set {
+		if q.wire != nil {
+			q.wire(x, &rep)
+		}
+	}
+	return rep
+}
+
+// entities are the objects that a reply of the advertiser API is about, in any [Shape].
+func entities(body *node) []*node {
+	if body.kind == '[' {
+		return body.values
+	}
+	for _, key := range []string{"campaigns", "creatives", "items", "data"} {
+		if list := body.get(key); list != nil && list.kind == '[' {
+			return list.values
+		}
+	}
+	for _, key := range []string{"campaign", "creative", "source_settings", "data"} {
+		if one := body.get(key); one != nil && one.kind == '{' {
+			return []*node{one}
+		}
+	}
+	return []*node{body}
+}
+
+// ofEntities makes a change of the entities in the replies to some questions.
+func ofEntities(places []place, change func(e *node)) func(x *exchange, body *node) *node {
+	return func(x *exchange, body *node) *node {
+		if slices.Contains(places, x.place) {
+			for _, e := range entities(body) {
+				change(e)
+			}
+		}
+		return body
+	}
+}
+
+// The questions about campaigns, creatives, and anything of the advertiser API.
+var (
+	ofCampaigns = []place{atCampaigns, atCampaign}
+	ofCreatives = []place{atCreatives, atCreative}
+	ofSources   = []place{atSources}
+	ofAPI       = []place{atCampaigns, atCampaign, atCreatives, atCreative, atSources, atMe, atLimits, atBalance}
+)
+
+// ofRows makes a change of the rows in the report's replies to some questions.
+func ofRows(places []place, change func(x *exchange, i int, row *node)) func(x *exchange, body *node) *node {
+	return func(x *exchange, body *node) *node {
+		data := body.get("data")
+		if data == nil || !slices.Contains(places, x.place) {
+			return body
+		}
+		for i, row := range data.values {
+			change(x, i, row)
+		}
+		return body
+	}
+}
+
+var (
+	ofDays   = []place{atDays}
+	ofTotals = []place{atTotals}
+	ofReport = []place{atDays, atTotals, atTexts}
+)
+
+// paid says whether a row has spend.
+func paid(row *node) bool {
+	spend := row.get("total_spend")
+	return spend != nil && spend.raw != "0"
+}
+
+// firstPaid is the place of the first row with spend; -1 where there is none.
+func firstPaid(rows []*node) int { return slices.IndexFunc(rows, paid) }

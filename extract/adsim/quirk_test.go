@@ -1,0 +1,204 @@
+package adsim
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// questions are one of each kind that quirks look at.
+func questions(campaigns []string) []string {
+	days := "start_date=2026-11-16&end_date=2026-11-16" // the fifth before today
+	reach := "start_date=2026-10-20&end_date=2026-11-20"
+	report, api := ReportPrefix+"/ads/spend-report?", APIPrefix+"/v1/"
+	list := []string{
+		report + days + "&include_creatives=true&page_size=6000&columns=" + allDay,
+		report + oneDay(yesterday) + "&include_creatives=true&page_size=25&columns=" + allDay,
+		report + oneDay("2026-11-21") + "&include_creatives=true&columns=" + allDay,
+		report + days + "&columns=date,total_spend,clicks",
+		report + reach + "&columns=date,total_spend,clicks",
+		report + reach + "&include_creatives=true&columns=campaign_id,creative_id,creative_title,creative_message",
+		report + oneDay("2026-10-20") + "&include_creatives=true&columns=" + allDay, // the last day of the reach
+		api + "me", api + "limits", api + "balance",
+		api + "campaigns?limit=100&status=active,paused,archived,rejected",
+		api + "campaigns?limit=100&offset=3&status=active,paused,archived,rejected",
+		report + oneDay("2026-11-22") + "&include_creatives=true&columns=" + allDay, // tomorrow has no rows
+	}
+	for _, id := range campaigns {
+		list = append(list, api+"campaigns/"+id, api+"campaigns/"+id+"/creatives", api+"campaigns/"+id+"/sources")
+	}
+	return list
+}
+
+// raw asks without holding the reply to the description.
+func raw(t *testing.T, s *Service, target string) (status int, header http.Header, body []byte) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, "http://sim"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if req.Header.Set("Authorization", "Bearer "+DefaultKey); strings.HasPrefix(target, ReportPrefix) {
+		req.SetBasicAuth(DefaultUser, DefaultPassword)
+	}
+	resp, err := s.Transport().RoundTrip(req)
+	if err != nil {
+		t.Fatalf("%s: %v", target, err)
+	}
+	defer resp.Body.Close()
+	if body, err = io.ReadAll(resp.Body); err != nil {
+		t.Fatalf("%s: %v", target, err)
+	}
+	return resp.StatusCode, resp.Header, body
+}
+
+// everything is all that is sent in answer to the questions. Campaigns are many enough
+// for several pages of a list, and one has an audience, creatives and sources to change.
+func everything(t *testing.T, s *Service, campaigns []string) []string {
+	t.Helper()
+	var all []string
+	for _, q := range questions(campaigns) {
+		status, header, body := raw(t, s, q)
+		header.Del("Set-Cookie")
+		all = append(all, fmt.Sprintf("%s\n%d %v\n%s", q, status, header, body))
+	}
+	return all
+}
+
+func quirkSim() *Service {
+	return sim(Config{Campaigns: 9, CreativesPerCampaign: 6, Sources: 60, RowsPerDay: 60, RateLimit: -1})
+}
+
+// TestQuirks_EachChangesWhatItSays: a quirk shows in at least one reply, on the
+// interface that it is for and on no other, and what it leaves is JSON.
+func TestQuirks_EachChangesWhatItSays(t *testing.T) {
+	s := quirkSim()
+	all := s.CampaignIDs()
+	plain := everything(t, s, all)
+	names := map[string]bool{}
+	for _, q := range Quirks() {
+		if names[q.Name] || q.Doc == "" || strings.ToLower(q.Name) != q.Name || strings.ContainsAny(q.Name, ", ") {
+			t.Errorf("%q is no name of its own, or has no line: %q", q.Name, q.Doc)
+		}
+		names[q.Name] = true
+		if err := s.SetQuirks(q.Name); err != nil {
+			t.Fatal(err)
+		}
+		changed := map[bool]bool{}
+		for i, got := range everything(t, s, all) {
+			if got == plain[i] {
+				continue
+			}
+			onReport := strings.HasPrefix(got, ReportPrefix)
+			changed[onReport] = true
+			if onReport && !q.Report || !onReport && !q.API {
+				t.Errorf("%s changes %.100s", q.Name, got)
+			}
+			body := []byte(got[strings.Index(got, "]\n")+2:])
+			if !json.Valid(body) && !slices.Contains([]string{"bom", "gzip", "day-empty-204"}, q.Name) {
+				t.Errorf("%s: not JSON: %.300s", q.Name, got)
+			}
+		}
+		if len(changed) == 0 {
+			t.Errorf("%s changes nothing", q.Name)
+		}
+	}
+	if len(names) < 150 {
+		t.Errorf("%d quirks", len(names))
+	}
+	if err := s.SetQuirks(); err != nil {
+		t.Fatal(err)
+	}
+	if got := everything(t, s, all); !slices.Equal(got, plain) {
+		t.Error("without quirks the replies are not as before")
+	}
+}
+
+// TestQuirks_GoWithShapesAndFaults: all of them stand bodies of another shape, and rows
+// that a fault has changed. Each quirk meets a third of the combinations.
+func TestQuirks_GoWithShapesAndFaults(t *testing.T) {
+	n := 0
+	for _, shape := range []string{"bare", "data+longids", "items+bidmap+limitmap+nototals"} {
+		parsed, err := ParseShape(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sim(Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1, Shape: parsed})
+		for _, f := range []Fault{
+			{Kind: Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: Top, Column: "limits", Value: "null"},
+			{Kind: WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: WrongType, Row: -1, Column: "date", Value: `""`},
+			{Kind: WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: Body, Value: "[]"}, {Kind: Null}, {Kind: Drop, Rows: 1000},
+			{Kind: WrongType, Row: -1, Column: "blocked_source_ids", Value: "7"}, {Kind: MissingKey, Row: -1, Column: "id"},
+		} {
+			s.ClearFaults()
+			s.Fail(f)
+			for i, q := range Quirks() {
+				if n++; (i+n/len(Quirks()))%3 > 0 {
+					continue
+				}
+				if err := s.SetQuirks(q.Name); err != nil {
+					t.Fatal(err)
+				}
+				everything(t, s, s.CampaignIDs()[:1])
+			}
+		}
+	}
+}
+
+func TestQuirks_SumsFollowTheRows(t *testing.T) {
+	s := quirkSim()
+	truth, err := s.TruthSum(yesterday)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := func(quirk string) (rows, total Measures) {
+		if err := s.SetQuirks(quirk); err != nil {
+			t.Fatal(err)
+		}
+		var list reportReply
+		_, _, body := raw(t, s, ReportPrefix+"/ads/spend-report?"+finest(yesterday))
+		if err := json.Unmarshal(body, &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list.Data {
+			rows.Spend += millionths(t, string(r["total_spend"]))
+			rows.Clicks += millionths(t, string(r["clicks"])) / 1e6
+		}
+		_, _, body = raw(t, s, ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks")
+		list = reportReply{}
+		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) != 1 {
+			t.Fatalf("%s, %v", body, err)
+		}
+		return rows, Measures{Spend: millionths(t, string(list.Data[0]["total_spend"])), Clicks: millionths(t, string(list.Data[0]["clicks"])) / 1e6}
+	}
+	rows, total := sums("credit-negative-clicks")
+	if rows.Spend != total.Spend || rows.Clicks != total.Clicks || rows.Spend >= truth.Spend || rows.Clicks >= truth.Clicks {
+		t.Errorf("with a credit the rows are %+v, the sum is %+v, without it is %+v", rows, total, truth)
+	}
+	if rows, total = sums("totals-lack-source"); rows.Spend != truth.Spend || total.Spend >= truth.Spend || total.Spend <= 0 {
+		t.Errorf("a sum without a source is %+v, of %+v", total, rows)
+	}
+}
+
+func TestQuirks_AreTakenByNameAlone(t *testing.T) {
+	s := quirkSim()
+	if err := s.SetQuirks("bom", "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch") || len(s.QuirksSet()) > 0 {
+		t.Errorf("%v, %v", err, s.QuirksSet())
+	}
+	if err := s.SetQuirks("gzip", "bom"); err != nil || !slices.Equal(s.QuirksSet(), []string{"bom", "gzip"}) {
+		t.Errorf("%v, %v", err, s.QuirksSet())
+	}
+	_, header, body := raw(t, s, APIPrefix+"/v1/me")
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil || header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("%v, %v", header, err)
+	}
+	if body, err = io.ReadAll(r); err != nil || !bytes.HasPrefix(body, []byte("\xef\xbb\xbf{")) {
+		t.Errorf("%q, %v", body, err)
+	}
+}
