@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("TEST_PROCESS") {
 	case "spendsync":
-		main()
+		mainAt(os.Getenv("TEST_NOW"))
 	case "reader":
 		read(os.Args[1])
 	default:
@@ -35,6 +35,20 @@ func TestMain(m *testing.M) {
 		leave()
 		os.Exit(code)
 	}
+}
+
+// mainAt is main, at another time than now if it is given.
+func mainAt(at string) {
+	if at == "" {
+		main()
+	}
+	now, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		panic(err)
+	}
+	a := newApp(os.Environ(), os.Stdout, os.Stderr)
+	a.now = func() time.Time { return now }
+	os.Exit(a.run(context.Background(), os.Args[1:]))
 }
 
 // inMemory has the temporary folders of the tests made in memory where there is room:
@@ -150,10 +164,7 @@ func (k *killed) note(w *world, before int64, died bool) {
 // that was never disturbed. SPENDSYNC_TEST_KILLS says how often.
 func TestSync_KilledAtRandom(t *testing.T) {
 	skipShort(t)
-	kills := 9
-	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
-		kills = n
-	}
+	kills := numberFrom("SPENDSYNC_TEST_KILLS", 9)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -176,40 +187,7 @@ func TestSync_KilledAtRandom(t *testing.T) {
 		if i%20 == 7 {
 			args = []string{"sync"}
 		}
-		before, err := load.ReadManifest(w.dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := w.start(t.Context(), args...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		// A fifth of the kills comes at any moment; two fifths wait for the first
-		// staged file, and two for the commit, which are short.
-		switch i % 5 {
-		case 0:
-			time.Sleep(time.Duration(r.Int64N(int64(whole))))
-		case 1, 2:
-			w.await(cmd.Process, "staging/*/*")
-			time.Sleep(time.Duration(r.Int64N(int64(whole) / 2)))
-		case 3:
-			w.await(cmd.Process, "commit.json")
-			time.Sleep(time.Duration(r.Int64N(int64(2 * time.Millisecond))))
-		case 4:
-			w.await(cmd.Process, "staging/*/manifest.json.staged")
-			time.Sleep(time.Duration(r.Int64N(int64(4 * time.Millisecond))))
-		}
-		cmd.Process.Kill()
-		cmd.Wait()
-		count.note(w, before.Generation, cmd.ProcessState.ExitCode() == -1)
-		// Whatever the moment, what is published opens.
-		if _, err := load.Query(t.Context(), w.dir, readerQuestion); err != nil {
-			t.Fatalf("after kill %d: %v", i, err)
-		}
-		if i%50 == 49 {
-			w.must("verify")
-			t.Logf("%d: %s", i+1, count)
-		}
+		w.killOne(r, i, whole, count, w.start(t.Context(), args...))
 	}
 	t.Log(count)
 	if died := kills - count.finished; died == 0 || kills >= 100 && (count.staging+count.committing)*3 < died {
@@ -217,9 +195,61 @@ func TestSync_KilledAtRandom(t *testing.T) {
 	}
 	w.must("sync")
 	w.checkTruth()
+	w.checkNothingStaged()
+}
+
+// numberFrom is the number in an environment variable, or what is usual.
+func numberFrom(variable string, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		return n
+	}
+	return usual
+}
+
+// killOne starts a run, the i-th, and kills it at a random moment; whole is how long one takes.
+// Whatever the moment, what is published opens; now and then all of it is verified.
+func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed, cmd *exec.Cmd) {
+	w.t.Helper()
+	before, err := load.ReadManifest(w.dir)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	// A fifth of the kills comes at any moment; two fifths wait for the first
+	// staged file, and two for the commit, which are short.
+	switch i % 5 {
+	case 0:
+		time.Sleep(time.Duration(r.Int64N(int64(whole))))
+	case 1, 2:
+		w.await(cmd.Process, "staging/*/*")
+		time.Sleep(time.Duration(r.Int64N(int64(whole) / 2)))
+	case 3:
+		w.await(cmd.Process, "commit.json")
+		time.Sleep(time.Duration(r.Int64N(int64(2 * time.Millisecond))))
+	case 4:
+		w.await(cmd.Process, "staging/*/manifest.json.staged")
+		time.Sleep(time.Duration(r.Int64N(int64(4 * time.Millisecond))))
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	count.note(w, before.Generation, cmd.ProcessState.ExitCode() == -1)
+	if _, err := load.Query(w.t.Context(), w.dir, readerQuestion); err != nil {
+		w.t.Fatalf("after kill %d: %v", i, err)
+	}
+	if i%50 == 49 {
+		w.must("verify")
+		w.t.Logf("%d: %s", i+1, count)
+	}
+}
+
+// checkNothingStaged holds that a clean run leaves nothing behind.
+func (w *world) checkNothingStaged() {
+	w.t.Helper()
 	left, err := os.ReadDir(w.dir + "/staging")
 	if err != nil || len(left) != 0 {
-		t.Errorf("%d leftovers in staging, %v", len(left), err)
+		w.t.Errorf("%d leftovers in staging, %v", len(left), err)
 	}
 }
 

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"testing"
+	"time"
+
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// TestSync_KilledThroughDays kills a run -9 in every simulated hour, at a random moment,
+// while the account lives on: the open day grows, days close, closed days are restated,
+// bids change. One clean run must then end in the state of a store that was never
+// disturbed. SPENDSYNC_TEST_KILL_HOURS says how many hours; .ci/soak asks for thousands.
+func TestSync_KilledThroughDays(t *testing.T) {
+	skipShort(t)
+	hours := numberFrom("SPENDSYNC_TEST_KILL_HOURS", 5)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 2))
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3, 30, 40 })
+	at := time.Now()
+	goOn := func(d time.Duration) {
+		at = at.Add(d)
+		w.service.SetNow(at)
+		now := at
+		w.now = func() time.Time { return now }
+	}
+	sync := func() *exec.Cmd {
+		cmd := w.start(t.Context(), "sync")
+		cmd.Env = append(cmd.Env, "TEST_NOW="+at.Format(time.RFC3339Nano))
+		return cmd
+	}
+	goOn(0)
+	w.must("sync")
+	goOn(time.Hour)
+	begin := time.Now()
+	if out, err := sync().CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	whole := time.Since(begin)
+	bids := map[string]string{}
+	count := &killed{}
+	for i := range hours {
+		goOn(time.Hour)
+		if r.IntN(3) == 0 {
+			w.restate(w.today() - 1 - schema.Date(r.IntN(3)))
+		}
+		if r.IntN(3) == 0 {
+			w.changeBid(r, bids)
+		}
+		w.killOne(r, i, whole, count, sync())
+	}
+	t.Log(count)
+	if died := hours - count.finished; died == 0 || hours >= 100 && (count.staging+count.committing)*3 < died {
+		t.Error("too few runs were killed between the first staged file and the last rename")
+	}
+	goOn(time.Hour)
+	w.env["REREAD_AFTER"] = "0s"
+	w.must("sync")
+	w.checkTruth()
+	w.checkNothingStaged()
+	for id, want := range bids {
+		if got := w.ask("SELECT default_bid FROM campaign WHERE campaign_id = " + schema.QuoteText(id)); got != want {
+			t.Errorf("the bid of %s is %s, want %s", id, got, want)
+		}
+	}
+	if lost := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state NOT IN ('open', 'complete', 'final')"); lost != "0" {
+		t.Errorf("%s days are not known whole", lost)
+	}
+}
+
+// changeBid sets another bid in one of the campaigns that can be changed, and notes it.
+func (w *world) changeBid(r *rand.Rand, bids map[string]string) {
+	w.t.Helper()
+	ids := w.service.CampaignIDs()
+	id := ids[r.IntN(len(ids))]
+	s, err := w.service.Settings(id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if s.Status == "archived" { // it is not read again, for it cannot change
+		return
+	}
+	bid := fmt.Sprintf("%d.%06d", 1+r.IntN(4), 10_000*r.IntN(100))
+	if err := w.service.Change(adsim.Change{Campaign: id, Set: map[string]any{"default_bid": bid}, Force: true}); err != nil {
+		w.t.Fatal(err)
+	}
+	bids[id] = bid
+}
