@@ -139,33 +139,6 @@ func (a *accountReader) accountID(v extract.Value) (string, error) {
 	return id, err
 }
 
-// canWrite is whether the key can make changes.
-func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
-	r := a.keyInfo(me)
-	if can := read(r, optional, yesNo, "can_write", "can_make_changes", "can_write", "can_change", "writable", "write"); can.Valid {
-		return can
-	}
-	if only := read(r, optional, yesNo, "can_write", "read_only", "readonly"); only.Valid {
-		return schema.Some(!only.V)
-	}
-	v, _ := r.value("", "scope", "scopes", "permissions")
-	words := string(v)
-	if texts, ok := v.Array(); ok {
-		words = ""
-		for _, t := range texts {
-			words += " " + string(t)
-		}
-	}
-	switch words = strings.ToLower(words); {
-	case strings.Contains(words, "write"):
-		return schema.Some(true)
-	case strings.Contains(words, "read"):
-		return schema.Some(false)
-	}
-	a.miss("can_write")
-	return schema.Null[bool]{}
-}
-
 // balance is the account's money, without the raw replies.
 func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	r := a.spread(e, "balance", "available_balance", "funds")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -253,9 +252,12 @@ func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
 		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API", "%s", phrase.OneLine(err.Error()))
 		return ""
 	}
-	if strings.Trim(string(me.Fields["scope"]), `"`) == "write" {
+	switch can := transform.CanWrite(me); {
+	case can.V:
 		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may change things", account)
-	} else {
+	case !can.Valid:
+		c.ok(name, "the key acts on %s; the API does not say whether it may change things", account)
+	default:
 		c.ok(name, "the key acts on %s", account)
 	}
 	if known != nil && known.Pinned != "" && known.Pinned != account {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -65,6 +66,31 @@ func everything(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// TestCheck_SaysWhetherTheKeyMayWrite in every spelling that a sync understands.
+func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
+	w := newWorld(t)
+	for says, want := range map[string]struct{ state, found string }{
+		`"scope":"write"`:           {checkWarning, "may change things"},
+		`"can_make_changes":true`:   {checkWarning, "may change things"},
+		`"scopes":["read","write"]`: {checkWarning, "may change things"},
+		`"read_only":false`:         {checkWarning, "may change things"},
+		`"read_only":true`:          {checkOK, "the key acts on ADV1"},
+		`"name":"x"`:                {checkOK, "does not say whether"},
+	} {
+		w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/v1/me") {
+				fmt.Fprintf(out, `{"advertiser_id":"ADV1",%s}`, says)
+				return
+			}
+			w.service.ServeHTTP(out, r)
+		})
+		_, lines, _ := w.check()
+		if got := lines["advertiser API"]; got.State != want.state || !strings.Contains(got.Found, want.found) {
+			t.Errorf("%s: %+v", says, got)
+		}
+	}
 }
 
 func TestCheck_FindsAllWell(t *testing.T) {

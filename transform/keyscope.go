@@ -1,0 +1,46 @@
+package transform
+
+import (
+	"strings"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// CanWrite is whether the key of a reply to "me" can make changes, in the spellings that
+// [Account] knows. NULL: the reply does not say so in any of them.
+func CanWrite(me extract.Entity) schema.Null[bool] {
+	a := accountReader{findings: &findings{table: schema.AccountSnapshots.Name, intern: NewInterner()}}
+	can := a.canWrite(me)
+	if a.err != nil {
+		return schema.Null[bool]{}
+	}
+	return can
+}
+
+// canWrite is whether the key can make changes.
+func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
+	r := a.keyInfo(me)
+	if can := read(r, optional, yesNo, "can_write", "can_make_changes", "can_write", "can_change", "writable", "write"); can.Valid {
+		return can
+	}
+	if only := read(r, optional, yesNo, "can_write", "read_only", "readonly"); only.Valid {
+		return schema.Some(!only.V)
+	}
+	v, _ := r.value("", "scope", "scopes", "permissions")
+	words := string(v)
+	if texts, ok := v.Array(); ok {
+		words = ""
+		for _, t := range texts {
+			words += " " + string(t)
+		}
+	}
+	switch words = strings.ToLower(words); {
+	case strings.Contains(words, "write"):
+		return schema.Some(true)
+	case strings.Contains(words, "read"):
+		return schema.Some(false)
+	}
+	a.miss("can_write")
+	return schema.Null[bool]{}
+}
