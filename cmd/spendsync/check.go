@@ -10,6 +10,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
@@ -142,15 +143,15 @@ func (c *checker) configuration(ctx context.Context) bool {
 	quick := *a.cfg
 	quick.RetryBudget, quick.HTTPTimeout = min(quick.RetryBudget, checkPatience), min(quick.HTTPTimeout, checkPatience)
 	var err error
-	if c.report, err = quick.reportClient(a.log); err == nil {
-		c.api, err = quick.advertiserClient(a.log)
+	if c.report, err = quick.ReportClient(a.clientOptions()); err == nil {
+		c.api, err = quick.AdvertiserClient(a.clientOptions())
 	}
 	if err != nil {
 		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
 		return false
 	}
-	if len(a.cfg.unknown) > 0 {
-		c.warn(name, "correct or remove them; in a pod enableServiceLinks: false keeps those of Services away", "nobody reads %s%s", envPrefix, a.cfg.unknown[0])
+	if len(a.cfg.Unknown()) > 0 {
+		c.warn(name, "correct or remove them; in a pod enableServiceLinks: false keeps those of Services away", "nobody reads %s%s", config.Prefix, a.cfg.Unknown()[0])
 		return true
 	}
 	c.ok(name, "all variables are readable; account %s", a.cfg.Account)
@@ -175,20 +176,20 @@ func (c *checker) memory() {
 	limit, err := memlimit.FromCgroup()
 	switch {
 	case err != nil || limit == 0:
-		c.ok(name, "no limit; DuckDB takes up to half of the machine's memory unless %sDUCKDB_MEMORY says less", envPrefix)
+		c.ok(name, "no limit; DuckDB takes up to half of the machine's memory unless %sDUCKDB_MEMORY says less", config.Prefix)
 	case limit < littleMemory:
 		c.warn(name, "give the container 1 GiB or more", "the limit is %s, DuckDB gets half of it", bytesText(limit))
 	default:
-		c.ok(name, "the limit is %s, DuckDB gets half of it unless %sDUCKDB_MEMORY says otherwise", bytesText(limit), envPrefix)
+		c.ok(name, "the limit is %s, DuckDB gets half of it unless %sDUCKDB_MEMORY says otherwise", bytesText(limit), config.Prefix)
 	}
 }
 
 // store reads what is published. It is nil where nothing is.
 func (c *checker) store() *load.Account {
 	const name = "store"
-	dir, err := c.app.cfg.dataDir()
+	dir, err := c.app.cfg.StoreDir()
 	if err != nil {
-		c.fail(exit.Usage, name, "choose another "+envPrefix+"DATA_DIR", "%v", err)
+		c.fail(exit.Usage, name, "choose another "+config.Prefix+"DATA_DIR", "%v", err)
 		return nil
 	}
 	m, err := load.ReadManifest(dir)
@@ -261,7 +262,7 @@ func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
 		c.ok(name, "the key acts on %s", account)
 	}
 	if known != nil && known.Pinned != "" && known.Pinned != account {
-		c.fail(exit.Auth, "same account", "use another "+envPrefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.app.cfg.Account, known.Pinned, account)
+		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.app.cfg.Account, known.Pinned, account)
 		return ""
 	}
 	return account
@@ -380,7 +381,7 @@ func (c *checker) tell() error {
 	happened := fmt.Sprintf("%d checks: %d ok, %s, %d failed", len(c.lines), n[checkOK], phrase.Count(n[checkWarning], "warning"), n[checkFailed])
 	switch {
 	case c.code != exit.OK:
-	case a.cfg.jsonLogs(a.stderr):
+	case a.jsonLogs():
 		a.log.Info(happened, "exit_code", exit.OK)
 		return nil
 	default:

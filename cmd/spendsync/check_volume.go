@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
 )
@@ -21,13 +22,13 @@ const (
 // volume checks the data directory: rights, one file system, room, locks. It
 // changes nothing, not even the time of last access of a file.
 func (c *checker) volume() {
-	dir, err := c.app.cfg.dataDir()
+	dir, err := c.app.cfg.StoreDir()
 	if err != nil {
 		return // told already
 	}
 	at, err := existing(dir)
 	if err != nil {
-		c.fail(exit.Usage, "data directory", "choose another "+envPrefix+"DATA_DIR", "%v", err)
+		c.fail(exit.Usage, "data directory", "choose another "+config.Prefix+"DATA_DIR", "%v", err)
 		return
 	}
 	if !c.writable(dir, at) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/spendsync/answer"
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/extract/adsim"
 	"spendsync/load"
@@ -43,9 +44,9 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 	}
 	defer stop()
 	a.environ = append(withoutOurs(a.environ),
-		envPrefix+"ADVERTISER_URL="+url+adsim.APIPrefix, envPrefix+"API_KEY="+adsim.DefaultKey,
-		envPrefix+"REPORT_URL="+url+adsim.ReportPrefix, envPrefix+"REPORT_USER="+adsim.DefaultUser, envPrefix+"REPORT_PASSWORD="+adsim.DefaultPassword,
-		envPrefix+"DATA_DIR="+dir, envPrefix+"ACCOUNT=demo", envPrefix+"LOG_FORMAT=text", envPrefix+"LOG_LEVEL=warn", envPrefix+"REQUESTS_PER_MINUTE=120")
+		config.Prefix+"ADVERTISER_URL="+url+adsim.APIPrefix, config.Prefix+"API_KEY="+adsim.DefaultKey,
+		config.Prefix+"REPORT_URL="+url+adsim.ReportPrefix, config.Prefix+"REPORT_USER="+adsim.DefaultUser, config.Prefix+"REPORT_PASSWORD="+adsim.DefaultPassword,
+		config.Prefix+"DATA_DIR="+dir, config.Prefix+"ACCOUNT=demo", config.Prefix+"LOG_FORMAT=text", config.Prefix+"LOG_LEVEL=warn", config.Prefix+"REQUESTS_PER_MINUTE=120")
 	if err := a.setUp(ctx); err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func serve(h http.Handler) (url string, stop func(), err error) {
 func withoutOurs(environ []string) []string {
 	var rest []string
 	for _, kv := range environ {
-		if !strings.HasPrefix(kv, envPrefix) {
+		if !strings.HasPrefix(kv, config.Prefix) {
 			rest = append(rest, kv)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/schema"
 )
@@ -53,9 +54,9 @@ func TestHelp_NamesVariablesAndExitCodes(t *testing.T) {
 	if code := run(t.Context(), []string{"help", "config"}, nil, &out, &out); code != exit.OK {
 		t.Fatalf("exit %d", code)
 	}
-	for _, v := range variables() {
-		if !strings.Contains(out.String(), envPrefix+v.name+"\n") {
-			t.Errorf("help config does not name %s", v.name)
+	for _, v := range config.Variables() {
+		if !strings.Contains(out.String(), config.Prefix+v.Name+"\n") {
+			t.Errorf("help config does not name %s", v.Name)
 		}
 	}
 	if !strings.Contains(out.String(), "143") {

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 )
 
@@ -175,7 +176,7 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 				t.Errorf("%s: %s=%s is not in a mounted Secret, readable by its group", from, e.Name, e.Value)
 			}
 		}
-		if e.Name == envPrefix+"DATA_DIR" && at[e.Value].PersistentVolumeClaim == nil {
+		if e.Name == config.Prefix+"DATA_DIR" && at[e.Value].PersistentVolumeClaim == nil {
 			t.Errorf("%s: %s is not on a volume of its own", from, e.Value)
 		}
 	}
@@ -189,11 +190,11 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 
 func checkVariable(t *testing.T, from, name string) {
 	t.Helper()
-	known := func(v variable) bool { return envPrefix+v.name == name }
+	known := func(v config.Variable) bool { return config.Prefix+v.Name == name }
 	if strings.HasPrefix(name, "OTEL_") {
 		return
 	}
-	if !slices.ContainsFunc(variables(), known) {
+	if !slices.ContainsFunc(config.Variables(), known) {
 		t.Errorf("%s: the binary knows no variable %s", from, name)
 	}
 }
@@ -207,7 +208,7 @@ func (m *manifests) check(t *testing.T, from string) {
 	for _, c := range m.configs {
 		for name, value := range c.Data {
 			checkVariable(t, from, name)
-			if strings.Contains(name, "PASSWORD") || name == envPrefix+"API_KEY" || value == "" {
+			if strings.Contains(name, "PASSWORD") || name == config.Prefix+"API_KEY" || value == "" {
 				t.Errorf("%s: %s in a ConfigMap", from, name)
 			}
 		}
@@ -447,7 +448,7 @@ func TestDeploy_AlertsNameWhatThereIs(t *testing.T) {
 				t.Errorf("%s: exit %d is %q, retry %q", r.Alert, n, e.Means, e.Retry)
 			}
 		}
-		for _, name := range regexp.MustCompile(envPrefix+`[A-Z_]+`).FindAllString(r.Annotations["description"], -1) {
+		for _, name := range regexp.MustCompile(config.Prefix+`[A-Z_]+`).FindAllString(r.Annotations["description"], -1) {
 			checkVariable(t, r.Alert, name)
 		}
 	}

@@ -52,6 +52,10 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/bom": {
 		not: []string{"net/http", "os", "database/sql"},
 	},
+	"cmd/spendsync/config": {
+		may: []string{"extract", "load", "queries", "cmd/spendsync/exit"},
+		not: []string{"database/sql", "github.com/marcboeker"},
+	},
 	"cmd/spendsync/deploy": {
 		may: []string{"load"},
 		not: []string{"net/http", "os", "database/sql"},

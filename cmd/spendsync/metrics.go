@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/push"
 	"github.com/prometheus/common/expfmt"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -196,15 +195,15 @@ func (m metric) desc() *prometheus.Desc {
 type metricsTo struct {
 	account, dir string
 	file         string
-	gateway      secret
+	gateway      config.Secret
 }
 
 func (a *app) metricsTo() metricsTo {
 	if c := a.cfg; c != nil {
 		return metricsTo{c.Account, c.DataDir, c.MetricsFile, c.Pushgateway}
 	}
-	env := ourVariables(a.environ)
-	to := metricsTo{env["ACCOUNT"], env["DATA_DIR"], env["METRICS_FILE"], secret(env["PUSHGATEWAY_URL"])}
+	env := config.FromEnviron(a.environ)
+	to := metricsTo{env["ACCOUNT"], env["DATA_DIR"], env["METRICS_FILE"], config.Secret(env["PUSHGATEWAY_URL"])}
 	if to.account == "" {
 		to.account = "default"
 	}
@@ -311,7 +310,7 @@ func writeMetrics(path, account string, f *runFacts) error {
 // pushMetrics adds the metrics to the Pushgateway, in a group of the job and the
 // account. What this run does not know stays there as an earlier one told it.
 func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
-	u, err := gatewayURL(to.gateway)
+	u, err := config.GatewayURL(to.gateway)
 	if err != nil {
 		return err
 	}
@@ -332,44 +331,6 @@ func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
 		return errors.New(phrase.OneLine(err.Error()))
 	}
 	return nil
-}
-
-// gatewayURL reads PUSHGATEWAY_URL. Its errors show nothing of it: it may hold a
-// password.
-func gatewayURL(raw secret) (*url.URL, error) {
-	u, err := url.Parse(string(raw))
-	switch {
-	case err != nil:
-		return nil, exit.Usagef("%sPUSHGATEWAY_URL cannot be parsed", envPrefix)
-	case (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		return nil, exit.Usagef("%sPUSHGATEWAY_URL is not of the form http://host:port", envPrefix)
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, exit.Usagef("%sPUSHGATEWAY_URL has a query or a fragment", envPrefix)
-	}
-	return u, nil
-}
-
-// checkMetrics refuses places that no metrics could go to.
-func (c *config) checkMetrics() error {
-	if strings.ContainsRune(c.MetricsFile, 0) {
-		return exit.Usagef("%sMETRICS_FILE holds a NUL", envPrefix)
-	}
-	if c.Pushgateway == "" {
-		return nil
-	}
-	u, err := gatewayURL(c.Pushgateway)
-	if err != nil {
-		return err
-	}
-	if u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !isLoopback(u.Hostname()) {
-		return exit.Usagef("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or allow http", envPrefix, u.Host)
-	}
-	return nil
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // metricsHelp lists the metrics, for people.

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
@@ -209,7 +210,7 @@ func TestMetrics_ArePushed(t *testing.T) {
 
 	// A gateway that fails is a warning, and its password stays unsaid.
 	g.status = http.StatusInternalServerError
-	err := pushMetrics(t.Context(), metricsTo{account: "acme", gateway: secret(w.env["PUSHGATEWAY_URL"])}, &runFacts{})
+	err := pushMetrics(t.Context(), metricsTo{account: "acme", gateway: config.Secret(w.env["PUSHGATEWAY_URL"])}, &runFacts{})
 	if err == nil || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a gateway that answers 500: %v", err)
 	}

@@ -35,7 +35,7 @@ func (a *app) planCommand() *cobra.Command {
 // knownAccount is what is published of the account; nothing is as good as an
 // account of which nothing is known.
 func (a *app) knownAccount() (*load.Account, error) {
-	dir, err := a.cfg.dataDir()
+	dir, err := a.cfg.StoreDir()
 	if err != nil {
 		return nil, err
 	}

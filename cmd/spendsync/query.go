@@ -91,7 +91,7 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	if err != nil {
 		return err
 	}
-	dir, err := a.cfg.dataDir()
+	dir, err := a.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) queryErr(err error, dir string, named bool) error {
 	case errors.Is(err, load.ErrEmpty):
 		return exit.Usagef("%s holds nothing yet: run 'spendsync sync' first", dir)
 	case errors.As(err, &q):
-		if q.Excerpt != "" && !a.cfg.jsonLogs(a.stderr) {
+		if q.Excerpt != "" && !a.jsonLogs() {
 			fmt.Fprintln(a.stderr, phrase.VisibleLines(q.Excerpt))
 		}
 		message := phrase.OneLine(q.Message)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/extract/adsim"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -235,7 +236,7 @@ func (w *world) runManual(bash, cwd, name, script string) {
 	cmd := exec.CommandContext(ctx, bash, "-c", script)
 	cmd.Dir, cmd.WaitDelay = cwd, time.Second
 	path := slices.DeleteFunc([]string{bin, os.Getenv(readersVariable), os.Getenv("PATH")}, func(s string) bool { return s == "" })
-	cmd.Env = append(withoutOurs(os.Environ()), "PATH="+strings.Join(path, string(os.PathListSeparator)), envPrefix+"RETRY_BUDGET=5s")
+	cmd.Env = append(withoutOurs(os.Environ()), "PATH="+strings.Join(path, string(os.PathListSeparator)), config.Prefix+"RETRY_BUDGET=5s")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Errorf("%s: %v\n%s", name, err, out)

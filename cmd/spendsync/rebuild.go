@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -54,7 +55,7 @@ func (m *mender) note(day schema.Date, err error) {
 // file is built from nothing.
 func (a *app) mend(ctx context.Context, command string, work func(*mender) error) error {
 	ignoreBrokenPipe() // the data does not depend on who reads the log
-	dir, err := a.cfg.dataDir()
+	dir, err := a.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (a *app) mend(ctx context.Context, command string, work func(*mender) error
 		return fmt.Errorf("%s: %w", dir, load.ErrEmpty)
 	}
 	if stored := store.Manifest().AccountNames(); !slices.Contains(stored, a.cfg.Account) {
-		return exit.Usagef("%s has no account %q; set %sACCOUNT to %s", dir, a.cfg.Account, envPrefix, strings.Join(stored, " or "))
+		return exit.Usagef("%s has no account %q; set %sACCOUNT to %s", dir, a.cfg.Account, config.Prefix, strings.Join(stored, " or "))
 	}
 	m := &mender{app: a, runID: a.runID, start: a.now(), store: store}
 	if m.staged, err = store.Begin(m.runID); err != nil {

@@ -47,7 +47,7 @@ warehouse gives the same file. The DuckDB file is opened read-only and nothing i
 }
 
 func (a *app) report(ctx context.Context, f reportFlags) error {
-	dir, err := a.cfg.dataDir()
+	dir, err := a.cfg.StoreDir()
 	if err != nil {
 		return err
 	}

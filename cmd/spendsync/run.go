@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
@@ -32,7 +33,7 @@ type app struct {
 	blanks         *load.Blanks      // nil: every warehouse is made from nothing
 	settingsWait   time.Duration     // how long the report's numbers wait for the settings; 0: [settingsWait]
 
-	cfg    *config
+	cfg    *config.Config
 	log    *slog.Logger
 	screen *screen
 	json   bool
@@ -81,7 +82,7 @@ func (a *app) end(err error) int {
 // lastLine is the line that a person reads at 3 a.m., and a machine always.
 func (a *app) lastLine(level slog.Level, happened string, code int, attrs ...any) {
 	e := exit.About(code)
-	if a.log != nil && a.cfg != nil && a.cfg.jsonLogs(a.stderr) {
+	if a.log != nil && a.cfg != nil && a.jsonLogs() {
 		attrs = append(attrs, "exit_code", code, "means", e.Means, "safe", e.Safe, "do", e.Do)
 		a.log.Log(context.Background(), level, happened, attrs...)
 		return
@@ -157,19 +158,18 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // setUp reads the configuration and starts the log.
 func (a *app) setUp(ctx context.Context) error {
 	var err error
-	if a.cfg, err = readConfig(ctx, a.environ); err != nil {
+	if a.cfg, err = config.Read(ctx, a.environ); err != nil {
 		return err
 	}
-	holdHeap()
-	a.cfg.transport = a.transport
+	config.HoldHeap()
 	a.screen = newScreen(a.stderr, a.environ)
-	a.log = a.cfg.logger(a.stderr, a.screen)
+	a.log = a.logger()
 	a.runID = ulid.Make().String()
-	if a.cfg.jsonLogs(a.stderr) {
+	if a.jsonLogs() {
 		a.log = a.log.With("run", a.runID, "command", a.command, "account", a.cfg.Account)
 	}
-	for _, name := range a.cfg.unknown {
-		a.log.Warn("this variable is not one of ours and has no effect", "variable", envPrefix+name)
+	for _, name := range a.cfg.Unknown() {
+		a.log.Warn("this variable is not one of ours and has no effect", "variable", config.Prefix+name)
 	}
 	a.endAfterSignal(ctx)
 	return nil
@@ -177,18 +177,23 @@ func (a *app) setUp(ctx context.Context) error {
 
 // logger writes text for people on a terminal and JSON for machines elsewhere,
 // unless told.
-func (c *config) logger(w io.Writer, s *screen) *slog.Logger {
+func (a *app) logger() *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // checked with the configuration
+	_ = level.UnmarshalText([]byte(a.cfg.LogLevel)) // checked with the configuration
 	o := &slog.HandlerOptions{Level: level}
-	if c.jsonLogs(w) {
-		return slog.New(slog.NewJSONHandler(s, o))
+	if a.jsonLogs() {
+		return slog.New(slog.NewJSONHandler(a.screen, o))
 	}
-	return slog.New(slog.NewTextHandler(s, o))
+	return slog.New(slog.NewTextHandler(a.screen, o))
 }
 
-func (c *config) jsonLogs(w io.Writer) bool {
-	return c.LogFormat == "json" || (c.LogFormat == "" && !output.IsTerminal(w))
+func (a *app) jsonLogs() bool {
+	return a.cfg.LogFormat == "json" || (a.cfg.LogFormat == "" && !output.IsTerminal(a.stderr))
+}
+
+// clientOptions are what the clients of the service need beside the configuration.
+func (a *app) clientOptions() config.ClientOptions {
+	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: a.log, Transport: a.transport}
 }
 
 // ignoreBrokenPipe is for the commands that publish.
@@ -196,7 +201,7 @@ func ignoreBrokenPipe() { output.IgnoreBrokenPipe() }
 
 // loadOptions are the settings of the store.
 func (a *app) loadOptions() load.Options {
-	memory, threads := a.cfg.resources()
+	memory, threads := a.cfg.Resources()
 	o := load.Options{
 		LockWait: a.cfg.LockWait, DuckDBMemory: memory, DuckDBThreads: threads, KeepRaw: a.cfg.KeepRaw,
 		Version: version(), Log: a.log, Now: a.now, Views: a.views(), Blanks: a.blanks,
@@ -258,14 +263,14 @@ func (a *app) configTopic() *cobra.Command {
 func configHelp() string {
 	var b strings.Builder
 	b.WriteString("Variables (an empty one counts as unset):\n\n")
-	for _, v := range variables() {
-		fmt.Fprintf(&b, "  %s%s\n      %s", envPrefix, v.name, v.doc)
-		if v.fallback != "" {
-			fmt.Fprintf(&b, " (%s)", defaultText(v.fallback))
+	for _, v := range config.Variables() {
+		fmt.Fprintf(&b, "  %s%s\n      %s", config.Prefix, v.Name, v.Doc)
+		if v.Default != "" {
+			fmt.Fprintf(&b, " (%s)", defaultText(v.Default))
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("\nMetrics (" + envPrefix + "METRICS_FILE, " + envPrefix + "PUSHGATEWAY_URL):\n\n" + metricsHelp())
+	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" + metricsHelp())
 	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by http/protobuf.\n")
 	b.WriteString("\nExit codes:\n\n" + exit.Table())
 	return b.String()

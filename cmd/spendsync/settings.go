@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract"
 	"spendsync/load"
@@ -68,7 +69,7 @@ func (s *syncer) refuseOtherAccount(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("%w: account %s in this warehouse is %q, the key acts on %q; use another %sACCOUNT or the right key",
-		exit.ErrOtherAccount, s.app.cfg.Account, pinned, who.account, envPrefix)
+		exit.ErrOtherAccount, s.app.cfg.Account, pinned, who.account, config.Prefix)
 }
 
 // settingsWait is how long the report's numbers, once they are ready, wait for the

@@ -60,7 +60,7 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 func (a *app) status() (*storeStatus, error) {
-	dir, err := a.cfg.dataDir()
+	dir, err := a.cfg.StoreDir()
 	if err != nil {
 		return nil, err
 	}

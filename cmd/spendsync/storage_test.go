@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
@@ -261,7 +262,7 @@ func (w *world) together(n int, account func(int) string) map[int]int {
 	codes := map[int]int{}
 	for i := range n {
 		cmd := w.start(w.t.Context(), "sync")
-		cmd.Env = append(cmd.Env, envPrefix+"ACCOUNT="+account(i))
+		cmd.Env = append(cmd.Env, config.Prefix+"ACCOUNT="+account(i))
 		wg.Add(1)
 		go func() {
 			defer wg.Done()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
@@ -26,7 +27,7 @@ func (a *app) syncCommand() *cobra.Command {
 		Long: "Reads the days of the spend report that the plan names and proves each complete, then reads the settings of the\n" +
 			"account, its campaigns, creatives and sources, and publishes all as one generation. Settings that take long hold no\n" +
 			"number back: the report is published first then, and they are the next generation.\n" +
-			"Run it as often as you like: it reads young days every time and the others once in " + envPrefix + "REREAD_AFTER.\n\n" +
+			"Run it as often as you like: it reads young days every time and the others once in " + config.Prefix + "REREAD_AFTER.\n\n" +
 			"Exit codes:\n\n" + exit.Table(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -113,17 +114,17 @@ type syncer struct {
 // publish what is proven, tell how it ended.
 func (a *app) sync(ctx context.Context, command string, makePlan func(*load.Store) (plan, error)) (ended error) {
 	ignoreBrokenPipe() // the data does not depend on who reads the log
-	report, err := a.cfg.reportClient(a.log)
+	report, err := a.cfg.ReportClient(a.clientOptions())
 	if err != nil {
 		return err
 	}
-	api, err := a.cfg.advertiserClient(a.log)
+	api, err := a.cfg.AdvertiserClient(a.clientOptions())
 	if err != nil {
 		return err
 	}
 	defer report.Close()
 	defer api.Close()
-	dir, err := a.cfg.dataDir()
+	dir, err := a.cfg.StoreDir()
 	if err != nil {
 		return err
 	}

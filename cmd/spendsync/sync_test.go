@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
@@ -81,7 +82,7 @@ func skipShort(t *testing.T) {
 func (w *world) environ() []string {
 	var env []string
 	for k, v := range w.env {
-		env = append(env, envPrefix+k+"="+v)
+		env = append(env, config.Prefix+k+"="+v)
 	}
 	return env
 }

@@ -20,7 +20,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			dir, err := a.cfg.dataDir()
+			dir, err := a.cfg.StoreDir()
 			if err != nil {
 				return err
 			}

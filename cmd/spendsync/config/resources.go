@@ -1,0 +1,35 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+// Resources fills in what follows from the machine: half of the memory that the
+// process may use goes to DuckDB, and as many threads as it has processors.
+func (c *Config) Resources() (memory string, threads int) {
+	memory, threads = c.DuckDBMemory, c.DuckDBThreads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	if memory == "" {
+		limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
+		if err == nil && limit > 0 {
+			memory = fmt.Sprintf("%dMiB", max(128, limit/2>>20))
+		}
+	}
+	return memory, threads
+}
+
+// HoldHeap holds Go's heap to two fifths of the memory that the cgroup may use, if
+// there is a limit and GOMEMLIMIT says nothing else: a process that grows as it likes
+// is killed there.
+func HoldHeap() {
+	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(limit / 5 * 2))
+	}
+}

@@ -1,0 +1,70 @@
+package config
+
+import (
+	"log/slog"
+	"os"
+	"strings"
+
+	"spendsync/cmd/spendsync/exit"
+)
+
+// Secret is a value that never shows: not in a log, an error, a file.
+type Secret string
+
+func (Secret) String() string               { return "[redacted]" }
+func (Secret) GoString() string             { return "[redacted]" }
+func (Secret) LogValue() slog.Value         { return slog.StringValue("[redacted]") }
+func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
+// Credentials are what the two interfaces ask for, read from their variables or
+// files. Its fields are exported so that fmt asks them how to print.
+type Credentials struct {
+	APIKey         Secret
+	User           string
+	ReportPassword Secret
+}
+
+// credentials reads the secrets. Files are read each time, so that a rotated
+// secret is taken up.
+func (c *Config) credentials() (k Credentials, err error) {
+	for _, v := range []struct{ name, value string }{
+		{"ADVERTISER_URL", c.AdvertiserURL}, {"REPORT_URL", c.ReportURL}, {"REPORT_USER", c.ReportUser},
+	} {
+		if v.value == "" {
+			return k, exit.Usagef("%s%s is not set; see 'spendsync help config'", Prefix, v.name)
+		}
+	}
+	k.User = c.ReportUser
+	if strings.ContainsRune(k.User, ':') {
+		return k, exit.Usagef("%sREPORT_USER has a colon, which HTTP Basic cannot carry", Prefix)
+	}
+	if k.APIKey, err = readSecret("API_KEY", c.APIKey, c.APIKeyFile); err != nil {
+		return k, err
+	}
+	k.ReportPassword, err = readSecret("REPORT_PASSWORD", c.ReportPass, c.ReportPassF)
+	return k, err
+}
+
+func readSecret(name string, value Secret, file string) (Secret, error) {
+	if value != "" && file != "" {
+		return "", exit.Usagef("both %s%s and %s%s_FILE are set; which one counts?", Prefix, name, Prefix, name)
+	}
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", exit.Usagef("%s%s_FILE: %v", Prefix, name, err)
+		}
+		// Editors and kubectl end a file with a newline; no secret does.
+		value = Secret(strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"))
+		if value == "" {
+			return "", exit.Usagef("%s%s_FILE: %s is empty", Prefix, name, file)
+		}
+	}
+	if value == "" {
+		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", Prefix, name, Prefix, name)
+	}
+	if strings.ContainsAny(string(value), "\x00\r\n") {
+		return "", exit.Usagef("%s%s holds a line break", Prefix, name)
+	}
+	return value, nil
+}

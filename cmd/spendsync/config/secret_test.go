@@ -1,0 +1,72 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"spendsync/cmd/spendsync/exit"
+)
+
+const (
+	canaryKey      = "adv_cAn4ryKey0123456789"
+	canaryPassword = `cAn4ryPass"wörd/&<+ %`
+)
+
+// TestSecret_NeverPrints: a secret shows in no way in which Go prints a value (S2).
+func TestSecret_NeverPrints(t *testing.T) {
+	c := Config{APIKey: canaryKey, ReportPass: canaryPassword}
+	k := Credentials{APIKey: canaryKey, User: "ann", ReportPassword: canaryPassword}
+	var out bytes.Buffer
+	for _, v := range []any{c, &c, k, &k, c.APIKey, []Secret{c.APIKey}, struct{ S Secret }{c.APIKey}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		_ = json.NewEncoder(&out).Encode(v)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
+	}
+	hex := fmt.Sprintf("%x", "cAn4ry")
+	for line := range strings.Lines(out.String()) {
+		if strings.Contains(line, "cAn4ry") || strings.Contains(line, hex) {
+			t.Errorf("a secret shows: %s", line)
+		}
+	}
+}
+
+// TestSecret_Files: a secret comes from a file without its newline, which is read
+// again on demand; a file that is missing, empty or of two lines is named, not shown (S1).
+func TestSecret_Files(t *testing.T) {
+	dir := t.TempDir()
+	for name, tc := range map[string]struct {
+		content, want, says string
+	}{
+		"newline":   {canaryKey + "\n", canaryKey, ""},
+		"crlf":      {canaryKey + "\r\n", canaryKey, ""},
+		"bare":      {canaryKey, canaryKey, ""},
+		"blank":     {" " + canaryKey + "\n", " " + canaryKey, ""},
+		"empty":     {"\n", "", "is empty"},
+		"two lines": {canaryKey + "\n" + canaryKey + "\n", "", "line break"},
+		"nul":       {canaryKey + "\x00", "", "line break"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(tc.content), 0o400); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readSecret("API_KEY", "", path)
+		if string(got) != tc.want || (err == nil) != (tc.says == "") || err != nil && (!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "cAn4ry")) {
+			t.Errorf("%s: %q, %v", name, string(got), err)
+		}
+	}
+	if _, err := readSecret("API_KEY", "", filepath.Join(dir, "none")); err == nil || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "SPENDSYNC_API_KEY_FILE") {
+		t.Errorf("a missing file: %v", err)
+	}
+	if _, err := readSecret("API_KEY", canaryKey, filepath.Join(dir, "bare")); err == nil || strings.Contains(err.Error(), "cAn4ry") {
+		t.Errorf("both: %v", err)
+	}
+}
