@@ -174,7 +174,8 @@ func TestSpend_MeetsEveryFault(t *testing.T) {
 		"top/data":         {adsim.Fault{Kind: adsim.Top, Column: "data", Value: "null"}, ErrContract, ErrContract},
 		"top/columns":      {adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date"]`}, ErrContract, ErrContract},
 		"top/page":         {adsim.Fault{Kind: adsim.Top, Column: "page", Value: "77"}, unproven, unproven},
-		"top/total-text":   {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"9"`}, ErrContract, ErrContract},
+		"top/total-text":   {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"9"`}, unproven, unproven}, // 9 is not the total
+		"top/total-word":   {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"nine"`}, ErrContract, ErrContract},
 	} {
 		for page := 1; page <= 3; page++ {
 			for times, want := range map[int]any{1: tc.once, 0: tc.ever} {

@@ -64,7 +64,7 @@ func TestSettings_AreReadInEveryShape(t *testing.T) {
 				detail, err := c.Campaign(t.Context(), listed.ID)
 				wantEntity(t, detail, err, listed.ID, "audience")
 				for _, e := range []Entity{listed, detail} {
-					name, _ := e.Fields["name"].text()
+					name, _ := e.Fields["name"].Text()
 					check(t, "name", name, want.Name)
 				}
 				sources, err := c.Sources(t.Context(), listed.ID)

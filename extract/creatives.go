@@ -87,8 +87,7 @@ func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, page
 		query: reportQuery(from, to, creativeColumns, true), size: pageSize,
 		decode: decodeCreatives,
 		key: func(dst []byte, l *CreativeLine) ([]byte, error) {
-			dst = append(l.CampaignID.appendText(dst), keyEnd)
-			return append(l.CreativeID.appendText(dst), keyEnd), nil
+			return appendKey(dst, l.CampaignID, l.CreativeID)
 		},
 	}, nil)
 }

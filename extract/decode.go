@@ -15,6 +15,8 @@ import (
 // Value is a JSON value as received, quotes and escapes included. It is nil
 // where the key was absent, which is not the same as null. It is a slice of the
 // Raw of its [Page], which is lent, or of its [Entity]: copy what has to live longer.
+// It is valid UTF-8: bytes of a reply that are not are U+FFFD in it. An escape of half
+// a character, such as \ud83d, may stand in it; its text has U+FFFD there.
 type Value []byte
 
 // Null reports whether the value is absent or null.
@@ -31,8 +33,38 @@ func (v Value) appendText(dst []byte) []byte {
 	case bytes.IndexByte(v, '\\') < 0:
 		return append(dst, v[1:len(v)-1]...)
 	}
-	dst, _ = jsontext.AppendUnquote(dst, v) // the decoder accepted it
+	return unquote(dst, v)
+}
+
+// unquote appends what a JSON text says, with U+FFFD for each half of a character. That
+// is the only error that a text can have which a decoder of [newDecoder] accepted.
+func unquote(dst, quoted []byte) []byte {
+	dst, _ = jsontext.AppendUnquote(dst, quoted)
 	return dst
+}
+
+// Text is what a JSON text says, or false for any other value.
+func (v Value) Text() (string, bool) {
+	if len(v) == 0 || v[0] != '"' {
+		return "", false
+	}
+	return string(v.appendText(nil)), true
+}
+
+// maxQuotedNumber is the longest text that is looked at as a number.
+const maxQuotedNumber = 100
+
+// Number is the digits of a JSON number, or of a text that is one and nothing else, as
+// services send whose language has no decimals: "12.34". It is false for any other value.
+func (v Value) Number() (digits Value, ok bool) {
+	digits = v
+	if len(v) > 2 && v[0] == '"' && len(v) <= maxQuotedNumber {
+		if digits = v[1 : len(v)-1]; digits[0] != '-' && (digits[0] < '0' || digits[0] > '9') || numberEnd(digits, 0) != len(digits) {
+			return nil, false
+		}
+		return digits, true
+	}
+	return digits, len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9')
 }
 
 // Bounds of one reply. The description allows 10,000 rows a page; ten times as
@@ -46,9 +78,10 @@ const (
 
 // decodeAnswer reads a reply of the report: an object with columns, data and
 // pagination. It is strict where a mistake would change numbers: JSON that is
-// not valid or not UTF-8, an object that names a key twice, bytes behind the
-// end, a part that is missing or of another type are all refused with their
-// place. Keys that it does not know are recorded.
+// not valid, an object that names a key twice, bytes behind the end, a part that
+// is missing or of another type are all refused with their place. Texts refuse
+// nothing: what is not UTF-8 in them, and half a character, is U+FFFD. A row that is
+// not an object is the caller's to refuse. Keys that it does not know are recorded.
 //
 // field says where in the row the value of a key goes; nil for an unknown key. The
 // rows are put into room as far as it goes, over whatever it holds.
@@ -61,7 +94,10 @@ func decodeAnswer[T any](body []byte, room []T, field func(row *T, name []byte) 
 
 // decodeStrictly is decodeAnswer, token by token.
 func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body}
+	if !utf8.Valid(body) {
+		body = bytes.ToValidUTF8(body, []byte(replacement))
+	}
+	d := newDecoder(body)
 	a, err := answerOf(&d, field, func(d *decoder) ([]T, error) { return rowsOf(d, room, field) })
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return answer[T]{}, d.syntaxError(syntax)
@@ -69,9 +105,12 @@ func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte
 	if err != nil {
 		return answer[T]{}, err
 	}
-	a.unknown = d.unknown
+	a.unknown, a.notObjects = d.unknown, d.notObjects
 	return a, nil
 }
+
+// replacement is what stands for what is not UTF-8.
+const replacement = "\uFFFD"
 
 // answerOf reads the reply, its rows by the given function.
 func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decoder) ([]T, error)) (a answer[T], err error) {
@@ -96,6 +135,10 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 		case "columns":
 			a.columns, err = d.columns()
 		case "data":
+			if d.PeekKind() == 'n' {
+				a.nullData, a.items = true, []T{}
+				return d.SkipValue()
+			}
 			a.items, err = rows(d)
 		case "pagination":
 			a.pagination, err = d.pagination()
@@ -132,10 +175,11 @@ func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, er
 		if len(rows) == maxPageRows {
 			return contractf("more than %d rows in one reply", maxPageRows)
 		}
-		if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
-			return contractf("row %d is of type %s, not an object", len(rows)+1, kindName(kind))
-		}
 		rows = append(rows, *new(T)) // over what the room may hold
+		if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+			d.notObjects = append(d.notObjects, len(rows))
+			return d.SkipValue()
+		}
 		row := &rows[len(rows)-1]
 		return d.object(func(name []byte) error {
 			at := field(row, name)
@@ -155,14 +199,23 @@ func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, er
 	return rows, err
 }
 
-// decoder is a jsontext.Decoder, which refuses invalid JSON, invalid UTF-8 and
-// duplicate keys, over a body in memory.
+// decoder is a jsontext.Decoder, which refuses invalid JSON and duplicate keys, over a
+// body in memory. It accepts half a character in a text, see [Value].
 type decoder struct {
 	*jsontext.Decoder
-	body    []byte
-	name    []byte // the latest key, where it had to be unescaped
-	unknown []UnknownKey
-	known   map[string]bool // paths in unknown
+	body       []byte
+	name       []byte // the latest key, where it had to be unescaped
+	unknown    []UnknownKey
+	known      map[string]bool // paths in unknown
+	notObjects []int           // rows, from 1
+}
+
+// lenientTexts accepts half a character in a text. A body is made UTF-8 before.
+var lenientTexts = jsontext.AllowInvalidUTF8(true)
+
+// newDecoder reads a body that is UTF-8.
+func newDecoder(body []byte) decoder {
+	return decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body), lenientTexts), body: body}
 }
 
 // object reads an object; member reads the value of each of its keys.
@@ -183,9 +236,7 @@ func (d *decoder) object(member func(name []byte) error) error {
 		}
 		name := []byte(quoted[1 : len(quoted)-1])
 		if bytes.IndexByte(name, '\\') >= 0 {
-			if d.name, err = jsontext.AppendUnquote(d.name[:0], quoted); err != nil {
-				return err
-			}
+			d.name = unquote(d.name[:0], quoted)
 			name = d.name
 		}
 		if err := member(name); err != nil {
@@ -235,9 +286,14 @@ func (d *decoder) columns() ([]string, error) {
 	return names, err
 }
 
-// pagination reads the four numbers, all of which have to be there.
+// pagination reads the four numbers, all of which have to be there. Null is no
+// pagination, as if the key were absent.
 func (d *decoder) pagination() (*pagination, error) {
-	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+	switch kind := d.PeekKind(); kind {
+	case '{', jsontext.KindInvalid:
+	case 'n':
+		return nil, d.SkipValue()
+	default:
 		return nil, contractf("pagination is of type %s, not an object", kindName(kind))
 	}
 	p := pagination{page: -1, pageSize: -1, totalRows: -1, totalPages: -1}
@@ -259,7 +315,8 @@ func (d *decoder) pagination() (*pagination, error) {
 		if err != nil {
 			return err
 		}
-		n, err := schema.ParseCount(v)
+		digits, _ := Value(v).Number()
+		n, err := schema.ParseCount(digits)
 		if err != nil || n < 0 {
 			return contractf("pagination.%s is %s, not a whole number from 0", name, printable(Value(v), 60))
 		}
@@ -311,9 +368,6 @@ func (d *decoder) unnamedColumns(columns []string, known func([]byte) bool) {
 func (d *decoder) syntaxError(e *jsontext.SyntacticError) error {
 	if errors.Is(e, jsontext.ErrDuplicateName) {
 		return contractf("the key at %s is there twice", quote([]byte(e.JSONPointer), 100))
-	}
-	if !utf8.Valid(d.body) {
-		return contractf("the reply is not UTF-8, near byte %d", e.ByteOffset)
 	}
 	return &replyError{
 		reason:  fmt.Sprintf("the reply is not JSON: %s, near byte %d", printable(e.Err.Error(), 100), e.ByteOffset),

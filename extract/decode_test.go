@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,17 +39,40 @@ func FuzzDecodeSpend(f *testing.F) {
 			}
 			return
 		}
-		if !utf8.Valid(body) {
-			t.Fatal("accepted a body that is not UTF-8")
+		for i := range p.Items {
+			for _, column := range spendColumns {
+				if v := *p.Items[i].field([]byte(column)); !utf8.Valid(v) {
+					t.Fatalf("row %d %s = %q is not UTF-8", i+1, column, v)
+				}
+			}
 		}
+		body = bytes.ToValidUTF8(body, []byte(replacement))
 		var top map[string]json.RawMessage // a struct would take "Data" for "data"
 		dec := json.NewDecoder(bytes.NewReader(body))
 		if err := dec.Decode(&top); err != nil {
 			t.Fatalf("accepted what encoding/json refuses: %v", err)
 		}
-		var want []map[string]json.RawMessage
-		if err := json.Unmarshal(top["data"], &want); err != nil {
+		var rows []json.RawMessage
+		if err := json.Unmarshal(top["data"], &rows); err != nil {
 			t.Fatal(err)
+		}
+		want := make([]map[string]json.RawMessage, len(rows))
+		var notObjects []int
+		for i, row := range rows {
+			if want[i] = nil; row[0] != '{' {
+				notObjects = append(notObjects, i+1)
+			} else if err := json.Unmarshal(row, &want[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(p.NotObjects, notObjects) {
+			t.Fatalf("not objects: %v, want %v", p.NotObjects, notObjects)
+		}
+		all := RowsJSON(body, slices.Collect(countTo(len(rows))))
+		for i, row := range rows {
+			if all[i+1] != string(row) {
+				t.Fatalf("row %d is %q, want %q", i+1, all[i+1], row)
+			}
 		}
 		if _, err := dec.Token(); err != io.EOF {
 			t.Fatalf("accepted bytes after the end: %v", err)
@@ -111,4 +136,105 @@ func TestValue_TellsAbsentFromNull(t *testing.T) {
 	check(t, "text", string(l.Date.appendText(nil)), `a"é`)
 	check(t, "values are slices of the body with no room to append", cap(l.Date) == len(l.Date), true)
 	check(t, "page holds the body", strings.Contains(string(p.Raw), string(l.Date)), true)
+}
+
+// countTo are the numbers from 1.
+func countTo(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 1; i <= n && yield(i); i++ {
+		}
+	}
+}
+
+// What a text holds keeps no number back; an id that holds it tells nothing apart.
+func TestSpend_TextsNeverStopNumbers(t *testing.T) {
+	for name, text := range map[string]string{
+		"half-an-emoji": `Sale \ud83d`, "second-half": `\ude00 Sale`, "not-utf8": "Spr\xff\xfe", "nul": `a\u0000b`,
+		"long": strings.Repeat("x", 1<<20),
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := pageOf([]string{line(1), strings.Replace(line(2), "Spring", text, 1), line(3)}, placed(1, 3, 3, 1))
+			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "sources", sources(got), "S1 S2 S3")
+			check(t, "raw is as received", string(got[0].Raw), body)
+			check(t, "name is UTF-8", utf8.Valid(got[0].Items[1].CampaignName), true)
+		})
+	}
+}
+
+// Rows that cannot be taken in stay in their place, for their reader to refuse: the page
+// adds up with them.
+func TestSpend_OneRowDoesNotCostADay(t *testing.T) {
+	row := func(old, new string) string { return strings.Replace(line(2), old, new, 1) }
+	for name, odd := range map[string]string{
+		"array": `["2026-03-08"]`, "null": `null`, "date-number": row(`"2026-03-08"`, `20260308`), "date-words": row(`2026-03-08`, `8 March`),
+		"id-number": row(`"S2"`, `2`), "id-half": row(`"S2"`, `"S\ud83d"`), "id-not-utf8": row(`S2`, "S\xff"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			// Twice the same: nothing tells whether it is the same row.
+			body := pageOf([]string{line(1), odd, odd}, placed(1, 3, 3, 1))
+			if strings.HasPrefix(name, "date") {
+				body = pageOf([]string{line(1), odd, line(3)}, placed(1, 3, 3, 1))
+			}
+			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "rows", len(got[0].Items), 3)
+			check(t, "not objects", len(got[0].NotObjects) > 0, name == "array" || name == "null")
+			json := RowsJSON(got[0].Raw, []int{2})
+			check(t, "its JSON", json[2], strings.ToValidUTF8(odd, replacement))
+			check(t, "rows that were not asked for", len(json), 1)
+		})
+	}
+}
+
+func TestSpend_TakesWhatAServiceMayWrite(t *testing.T) {
+	for name, body := range map[string]string{
+		"pagination/null":  pageOf(lines(2), `"pagination":null`),
+		"pagination/texts": pageOf(lines(2), `"pagination":{"page":"1","page_size":"3","total_rows":"2","total_pages":"1"}`),
+		"date/midnight":    strings.ReplaceAll(pageOf(lines(2), placed(1, 3, 2, 1)), `2026-03-08`, `2026-03-08T00:00:00.000Z`),
+		"date/blank":       strings.ReplaceAll(pageOf(lines(2), placed(1, 3, 2, 1)), `2026-03-08`, `2026-03-08 00:00:00`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := walk(t, newTestClient(t, scripted(body)).Spend(t.Context(), testDay, 3, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "sources", sources(got), "S1 S2")
+		})
+	}
+	none := `{"columns":` + columnsJSON + `,"data":null,` + placed(1, 3, 0, 0) + `}`
+	got, err := walk(t, newTestClient(t, scripted(none)).Spend(t.Context(), testDay, 3, nil))
+	if err != nil || len(got) != 1 || len(got[0].Items) != 0 {
+		t.Errorf("null for no rows, with a total of 0: %v, %v", got, err)
+	}
+}
+
+func TestDayOf_KnowsMidnight(t *testing.T) {
+	for text, want := range map[string]bool{
+		"2026-03-08": true, "2026-03-08T00:00:00Z": true, "2026-03-08 00:00:00": true, "2026-03-08T00:00:00.000+00:00": true, "2026-03-08 00:00:00 UTC": true,
+		"2026-03-08T00:00:01Z": false, "2026-03-08T05:00:00-05:00": false, "2026-03-08T00:00:00-06:00": false, "": false, "03/08/2026": false, "2026-03": false, "2026-02-30": false,
+	} {
+		day, ok := DayOf(text)
+		check(t, text, ok, want)
+		check(t, text+" is the day", !ok || day == testDay, true)
+	}
+}
+
+func TestValue_Number(t *testing.T) {
+	for text, want := range map[string]string{
+		`12.34`: "12.34", `"12.34"`: "12.34", `"17"`: "17", `"-3"`: "-3", `"1e3"`: "1e3", `-1`: "-1",
+		`"12,34"`: "", `"1,234.5"`: "", `"$5"`: "", `"05"`: "", `" 5"`: "", `""`: "", `"NaN"`: "", `"5%"`: "", `"\u0035"`: "", `"."`: "", `null`: "", `true`: "", `{}`: "", ``: "",
+		`"` + strings.Repeat("1", 300) + `"`: "",
+	} {
+		digits, ok := Value(text).Number()
+		check(t, text, ok, want != "")
+		if ok {
+			check(t, text, string(digits), want)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type Page[T any] struct {
 	Raw           []byte // the reply's body as received, decompressed
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
+	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
 	Requests      int          // sent for this page, retries included
 	// Same says that every reply of the walk is, byte for byte, the one that is known.
 	// Such a page is the only one of its walk: it has the number of the last, no items,
@@ -71,9 +73,13 @@ type paged[T any] struct {
 	// decode puts the rows into room as far as it goes, over whatever it holds.
 	decode func(body []byte, room []T) (answer[T], error)
 	// key appends what tells the row from all others, or says why the row does
-	// not belong into the answer.
+	// not belong into the answer. A row whose ids cannot be read is [errNoKey].
 	key func(dst []byte, row *T) ([]byte, error)
 }
+
+// errNoKey says that nothing tells the row from another. It is left out where the rows
+// are taken in, so it may be there twice.
+var errNoKey = errors.New("the ids cannot be read")
 
 // answer is one reply decoded, with nothing proven yet.
 type answer[T any] struct {
@@ -81,6 +87,8 @@ type answer[T any] struct {
 	items      []T
 	pagination *pagination // nil: a service from before April 2026
 	unknown    []UnknownKey
+	notObjects []int // rows, from 1
+	nullData   bool  // null in place of the rows
 }
 
 // room is the memory that a walk reads each of its pages into.
@@ -172,7 +180,7 @@ func pass[T any](c *Client, p *proof[T], page undecided[T], yield func(Page[T], 
 			a.unknown[i].Path = hidden.hide(a.unknown[i].Path)
 		}
 	}
-	page.Pages, page.Total, page.Items, page.Unknown = p.pages, p.total, a.items, a.unknown
+	page.Pages, page.Total, page.Items, page.Unknown, page.NotObjects = p.pages, p.total, a.items, a.unknown, a.notObjects
 	return yield(page.Page, nil)
 }
 
@@ -253,6 +261,10 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 	}
 	p.hashes = p.hashes[:0]
 	for i := range a.items {
+		if _, odd := slices.BinarySearch(a.notObjects, i+1); odd {
+			p.hashes = append(p.hashes, noHash)
+			continue
+		}
 		if err := p.hash(n, i, &a.items[i]); err != nil {
 			return err
 		}
@@ -260,26 +272,30 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 	// One after the other without anything between, so that the processor looks for the
 	// places of some at a time: each lies elsewhere in memory.
 	for i, hash := range p.hashes {
-		if !p.keys.add(hash) {
+		if hash != noHash && !p.keys.add(hash) {
 			return p.unproven(n, "row %d is there twice: %s", i+1, p.keyText(&a.items[i]))
 		}
 	}
 	return nil
 }
 
+// noHash stands for the hash of a row without a key.
+const noHash = 0
+
 // hash notes the hash of row i's key, or says why the row does not fit. It has 64 bits
 // with a seed of their own for each walk: among a million rows two keys fall together
 // once in 30 million walks, and then the walk is begun again.
 func (p *proof[T]) hash(n, i int, row *T) error {
 	key, err := p.q.key(p.scratch[:0], row)
+	p.scratch = key
 	switch {
-	case errors.Is(err, ErrContract):
-		return p.contract(n, "row %d: %s", i+1, reason(err))
+	case errors.Is(err, errNoKey):
+		p.hashes = append(p.hashes, noHash)
+		return nil
 	case err != nil:
 		return p.unproven(n, "row %d: %v", i+1, err)
 	}
-	p.scratch = key
-	p.hashes = append(p.hashes, maphash.Bytes(p.seed, key))
+	p.hashes = append(p.hashes, max(maphash.Bytes(p.seed, key), noHash+1))
 	return nil
 }
 
@@ -287,6 +303,9 @@ func (p *proof[T]) hash(n, i int, row *T) error {
 func (p *proof[T]) place(n int, a *answer[T]) error {
 	g := a.pagination
 	switch {
+	case a.nullData && (g == nil || g.totalRows != 0):
+		// With a total of 0 it is how some services write no rows.
+		return p.contract(n, "data is null, and not a list of no rows: no total says that there are none")
 	case g == nil && n == 1:
 		return p.whole(a)
 	case g == nil:

@@ -4,8 +4,8 @@
 // is taken in is therefore wider than any one service sends. These are all the
 // assumptions about it; package transform has those about the fields.
 //
-//   - JSON is strict, as it is for the report: valid, in UTF-8, one value, no key
-//     twice. An empty body and a bare null are no answer, and are asked for again.
+//   - JSON is strict, as it is for the report: valid, one value, no key twice. What is
+//     not UTF-8 in a text, and half a character, is U+FFFD. An empty body and a bare null are no answer, and are asked for again.
 //   - A list is an array, or an object that has the array under data, under items
 //     or under the resource's plural (campaigns, creatives), directly or one level
 //     deeper ({"data": {"campaigns": [...]}}). Arrays under two of these keys are
@@ -39,6 +39,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -59,7 +60,7 @@ func (v Value) Object() (fields map[string]Value, ok bool) {
 		return nil, false
 	}
 	fields = map[string]Value{}
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(v)), body: v}
+	d := newDecoder(v)
 	err := d.object(func(name []byte) error {
 		key := string(name) // before the decoder moves on, for it lends the name only
 		value, err := d.valueHere()
@@ -74,7 +75,7 @@ func (v Value) Array() (elements []Value, ok bool) {
 	if len(v) == 0 || v[0] != '[' {
 		return nil, false
 	}
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(v)), body: v}
+	d := newDecoder(v)
 	err := d.array("", func() error {
 		value, err := d.valueHere()
 		elements = append(elements, value)
@@ -91,21 +92,16 @@ func (d *decoder) valueHere() (Value, error) {
 	return d.body[end-len(v) : end : end], err
 }
 
-// text is what a JSON text says, or false for any other value.
-func (v Value) text() (string, bool) {
-	if len(v) == 0 || v[0] != '"' {
-		return "", false
-	}
-	return string(v.appendText(nil)), true
-}
-
 // document reads a reply of one JSON value of any type but null, and takes the
 // blanks out of it.
 func document(body []byte) (Value, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, &replyError{reason: "the reply is empty", notJSON: true}
 	}
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body}
+	if !utf8.Valid(body) {
+		body = bytes.ToValidUTF8(body, []byte(replacement))
+	}
+	d := newDecoder(body)
 	v, err := d.ReadValue()
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return nil, d.syntaxError(syntax)
@@ -256,7 +252,7 @@ func byID(name string, valid func(string) bool) func(map[string]Value) (string, 
 		var odd []string
 		for _, key := range keys {
 			v, there := fields[key]
-			text, isText := v.text()
+			text, isText := v.Text()
 			switch {
 			case !there:
 			case !isText || !valid(text):

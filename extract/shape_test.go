@@ -86,7 +86,8 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 		"twice":           {`{"campaigns":[],"campaigns":[]}`, `the key at "/campaigns" is there twice`},
 		"entry/twice":     {`[{"id":"C1000001","name":1,"name":2}]`, "is there twice"},
 		"behind":          {`[]]`, "1 byte after the end of the reply"},
-		"not-utf-8":       {"[{\"id\":\"C1000001\",\"name\":\"\xff\"}]", "not UTF-8"},
+		"id-not-utf-8":    {"[{\"id\":\"C1000001\xff\"}]", "is no campaign ID"},
+		"id-half":         {`[{"id":"C1000001\ud83d"}]`, "is no campaign ID"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			entries, _, err := campaignResource().list([]byte(tc.body))

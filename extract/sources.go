@@ -25,7 +25,7 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 	}
 	e, err := c.entity(ctx, "source settings of "+campaignID, campaignsPath+"/"+campaignID+"/sources", func(doc Value) (Entity, error) {
 		e, err := settings.one(doc)
-		if about, ok := e.Fields["campaign_id"].text(); err == nil && ok && about != campaignID {
+		if about, ok := e.Fields["campaign_id"].Text(); err == nil && ok && about != campaignID {
 			err = contractf("the reply is about campaign %s", quote([]byte(about), 60))
 		}
 		return e, err

@@ -1,14 +1,17 @@
 package extract
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"spendsync/schema"
 )
@@ -77,19 +80,71 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 		key: func(dst []byte, l *SpendLine) ([]byte, error) {
 			// Creatives without spend come without a date; in a window of one day
 			// theirs is known.
-			if !l.Date.Null() {
-				if l.Date[0] != '"' {
-					return dst, contractf("date %s is not a text", printable(l.Date, 60))
-				}
+			if !l.Date.Null() && l.Date[0] == '"' {
 				if dst = l.Date.appendText(dst); string(dst) != string(asked) {
-					return dst, fmt.Errorf("date %s, not the day asked for", quote(dst, 60))
+					if other, ok := DayOf(string(dst)); ok && other != day {
+						return dst, fmt.Errorf("date %s, not the day asked for", quote(dst, 60))
+					}
 				}
 			}
-			dst = append(l.CampaignID.appendText(dst[:0]), keyEnd)
-			dst = append(l.CreativeID.appendText(dst), keyEnd)
-			return append(l.SourceID.appendText(dst), keyEnd), nil
+			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID)
 		},
 	}, known)
+}
+
+// appendKey appends a key of ids, or is [errNoKey]: an id that is not a text has no
+// spelling of its own, and of two that hold half a character nobody knows whether they
+// were one.
+func appendKey(dst []byte, ids ...Value) ([]byte, error) {
+	for _, id := range ids {
+		if !id.Null() && id[0] != '"' {
+			return dst, errNoKey
+		}
+		dst = append(id.appendText(dst), keyEnd)
+	}
+	if bytes.Contains(dst, []byte(replacement)) {
+		return dst, errNoKey
+	}
+	return dst, nil
+}
+
+// midnight is what services write behind a day that they keep as a time.
+var midnight = regexp.MustCompile(`^[T ]00:00(:00(\.0+)?)?( ?(Z|UTC|[+-]00:?00))?$`)
+
+// DayOf is the day that a text of the report names: 2026-03-08, or the same with
+// midnight behind it, in no zone or in UTC. The report has no times, so a midnight is how
+// the service writes the day.
+func DayOf(text string) (day schema.Date, ok bool) {
+	const form = len(time.DateOnly)
+	if len(text) > form && !midnight.MatchString(text[form:]) {
+		return 0, false
+	}
+	day, err := schema.ParseDate(text[:min(form, len(text))])
+	return day, err == nil
+}
+
+// RowsJSON is the JSON of rows of a reply of the report, by their numbers from 1, which
+// ascend. A number that the reply does not have, and a reply that cannot be decoded, have
+// none.
+func RowsJSON(body []byte, numbers []int) map[int]string {
+	found := map[int]string{}
+	d, row := newDecoder(bytes.ToValidUTF8(body, []byte(replacement))), 0
+	if d.PeekKind() != '{' {
+		return found
+	}
+	_ = d.object(func(name []byte) error {
+		if string(name) != "data" || d.PeekKind() != '[' {
+			return d.SkipValue()
+		}
+		return d.array("data", func() error {
+			v, err := d.ReadValue()
+			if row++; err == nil && len(numbers) > 0 && row == numbers[0] {
+				numbers, found[row] = numbers[1:], string(v)
+			}
+			return err
+		})
+	})
+	return found
 }
 
 // DecodeSpend reads one reply of the report as [Client.Spend] does, for replies
@@ -102,7 +157,9 @@ func DecodeSpend(body []byte) (Page[SpendLine], error) {
 	if err != nil {
 		return Page[SpendLine]{}, err
 	}
-	p := Page[SpendLine]{Number: 1, Pages: 1, Total: int64(len(a.items)), Items: a.items, Raw: body, Unknown: a.unknown}
+	p := Page[SpendLine]{
+		Number: 1, Pages: 1, Total: int64(len(a.items)), Items: a.items, Raw: body, Unknown: a.unknown, NotObjects: a.notObjects,
+	}
 	if g := a.pagination; g != nil {
 		p.Number, p.Pages, p.Total = int(g.page), max(1, int(g.totalPages)), g.totalRows
 	}
@@ -211,8 +268,9 @@ func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
 		if l.Date.Null() {
 			return none("row %d has no date", i+1)
 		}
-		day, err := schema.ParseDate(string(l.Date.appendText(nil)))
-		if err != nil || l.Date[0] != '"' {
+		text, _ := l.Date.Text()
+		day, ok := DayOf(text)
+		if !ok {
 			return t, contractf("row %d: date %s is not a day", i+1, printable(l.Date, 60))
 		}
 		if day < from || day > to {
@@ -246,14 +304,22 @@ func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
 }
 
 func totalOf(l SpendLine) (t Total, err error) {
-	if t.Spend, t.Rounded, err = schema.ParseMoney(l.TotalSpend); err != nil {
+	digits, ok := l.TotalSpend.Number()
+	if !ok {
+		return t, fmt.Errorf("total_spend %s: %w", printable(l.TotalSpend, 60), schema.ErrNotNumber)
+	}
+	if t.Spend, t.Rounded, err = schema.ParseMoney(digits); err != nil {
 		return t, fmt.Errorf("total_spend %w", err)
 	}
 	if l.Clicks.Null() {
 		return t, nil
 	}
-	n, err := schema.ParseCount(l.Clicks)
-	if err == nil && n < 0 {
+	digits, ok = l.Clicks.Number()
+	if !ok {
+		return t, fmt.Errorf("clicks %s: %w", printable(l.Clicks, 60), schema.ErrNotNumber)
+	}
+	n, err := schema.ParseCount(digits)
+	if err == nil && n < 0 && t.Spend > 0 {
 		err = fmt.Errorf("%d: %w", n, schema.ErrRange)
 	}
 	if err != nil {

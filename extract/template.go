@@ -53,7 +53,10 @@ func decodeByTemplate[T any](body []byte, room []T, field func(*T, []byte) *Valu
 	// The rest is read strictly, with the rows cut out. Were the data found
 	// somewhere else than at the top, they would stand in another place there.
 	rest := append(body[:at+len(opening):at+len(opening)], body[s.at-1:]...)
-	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(rest)), body: rest}
+	if !utf8.Valid(rest) {
+		return answer[T]{}, errUnfit
+	}
+	d := newDecoder(rest)
 	found := false
 	a, err := answerOf(&d, field, func(d *decoder) ([]T, error) {
 		found = int(d.InputOffset()) == at+len(opening)-2 // before the colon
@@ -192,9 +195,9 @@ func (t *template) take(body []byte, at int, row unsafe.Pointer) int {
 func (s *rowScanner[T]) strictly(row *T) error {
 	rest := s.body[s.at:]
 	if s.strict == nil {
-		s.strict = jsontext.NewDecoder(bytes.NewBuffer(rest))
+		s.strict = jsontext.NewDecoder(bytes.NewBuffer(rest), lenientTexts)
 	} else {
-		s.strict.Reset(bytes.NewBuffer(rest))
+		s.strict.Reset(bytes.NewBuffer(rest), lenientTexts)
 	}
 	d := decoder{Decoder: s.strict, body: rest}
 	var t template
@@ -219,7 +222,7 @@ func (s *rowScanner[T]) strictly(row *T) error {
 		end = to
 		return nil
 	})
-	if err != nil {
+	if err != nil || !utf8.Valid(rest[:d.InputOffset()]) {
 		return errUnfit
 	}
 	s.at += int(d.InputOffset())

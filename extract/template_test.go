@@ -49,6 +49,8 @@ func sameAnswer(got answer[SpendLine], gotErr error, want answer[SpendLine], wan
 	switch {
 	case !slices.Equal(got.columns, want.columns):
 		return fmt.Errorf("columns %q, want %q", got.columns, want.columns)
+	case !slices.Equal(got.notObjects, want.notObjects) || got.nullData != want.nullData:
+		return fmt.Errorf("not objects %v, null %v, want %v, %v", got.notObjects, got.nullData, want.notObjects, want.nullData)
 	case !slices.Equal(got.unknown, want.unknown):
 		return fmt.Errorf("unknown %v, want %v", got.unknown, want.unknown)
 	case (got.pagination == nil) != (want.pagination == nil) || got.pagination != nil && *got.pagination != *want.pagination:
@@ -107,6 +109,7 @@ func oddPages() []string {
 	values := []string{
 		`1`, `-1`, `-`, `01`, `-01`, `0`, `-0`, `1.`, `.1`, `1.5`, `1.5.5`, `1e5`, `1e`, `1E+5`, `1e-`, `1e+`, `NaN`, `+1`, `0x1`, `1_0`, `""`, `"a\"b"`, `"é"`, `"\u00e9"`, `"a` + "\n" + `b"`,
 		`"` + "\x00" + `"`, `"` + "\xff" + `"`, `"1234567` + "\xc3" + `"`, `"1234567é"`, `"abcdefghijklmno` + "\x1f" + `"`, `"0123456789\\"`, `"🎿🎿🎿"`, `"` + "\xed\xa0\x80" + `"`, `"unfinished`,
+		`"half \ud83d"`, `"\ud83d\ude00"`, `"\ude00\ud83d"`, `"\ud83dx"`, `"\u0000"`, `"\ud83d` + "\xff" + `"`,
 		`null`, `nul`, `nulll`, `true`, `false`, `tru`, `{}`, `[]`, `{"a":1}`, `[1,2]`, ``, ` 1`, `1 `, "\t1\r", `"` + strings.Repeat("x", 100) + `"`, `"` + strings.Repeat("é", 50) + `"`,
 	}
 	for _, v := range values {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
-	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -44,7 +43,7 @@ func TestTableRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.SortFunc(want, func(a, b schema.Spend) int {
-			return cmp.Or(cmp.Compare(a.ReportDate, b.ReportDate), history.CompareKeys(&a, &b))
+			return cmp.Or(cmp.Compare(a.ReportDate, b.ReportDate), compareKeys(&a, &b))
 		})
 		ask := func() iter.Seq2[arrow.Record, error] {
 			return tableRecords(ctx, conn, schema.SpendDaily.Table, "SELECT "+schema.SpendDaily.SQLColumns()+" FROM memory.main.big", "true")

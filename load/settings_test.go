@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"spendsync/load/durable"
-	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -54,11 +53,11 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var seen []history.Seen[schema.Campaign]
+		var seen []Seen[schema.Campaign]
 		for _, id := range step.seen {
 			seen = append(seen, sceneCampaign(string(id), "name", schema.Dollar))
 		}
-		next, st, err := history.Advance[schema.Campaign](table, table.Tracked(), h, history.Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen})
+		next, st, err := Advance[schema.Campaign](table, table.Tracked(), h, Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen})
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}

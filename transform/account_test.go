@@ -182,7 +182,7 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 		"me/empty":          {`{"account_id":""}`, "", "", snapshots, "account_id", ErrMissing, ""},
 		"me/control":        {`{"account_id":"a\n"}`, "", "", snapshots, "account_id", ErrControl, ""},
 		"me/flag":           {`{"account_id":"a","can_write":"yes"}`, "", "", snapshots, "can_write", ErrNotFlag, `"yes"`},
-		"balance/text":      {"", "", `{"balance":"5"}`, snapshots, "balance", schema.ErrNotNumber, `"5"`},
+		"balance/text":      {"", "", `{"balance":"5,0"}`, snapshots, "balance", schema.ErrNotNumber, `"5,0"`},
 		"balance/huge":      {"", "", `{"balance":1e12}`, snapshots, "balance", schema.ErrRange, "1e12"},
 		"balance/days":      {"", "", `{"days_left":"many"}`, snapshots, "days_left", schema.ErrNotNumber, `"many"`},
 		"balance/status":    {"", "", `{"status":{"code":1}}`, snapshots, "balance_status", ErrNotText, ""},

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"spendsync/extract"
@@ -43,16 +42,7 @@ type FieldError struct {
 func (e *FieldError) Error() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(e.Table+" "+e.ID) + ": " + e.Column)
-	if e.Value != "" {
-		b.WriteByte(' ')
-	}
-	for _, r := range e.Value {
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
+	writeValue(&b, e.Value)
 	return b.String() + ": " + e.Err.Error()
 }
 
@@ -272,13 +262,22 @@ func (f *findings) refuse(column string, v extract.Value, err error) {
 func (f *findings) text(v extract.Value) (string, error) { return f.intern.text(v) }
 
 func (f *findings) lower(v extract.Value) (string, error) {
-	s, err := f.intern.text(v)
+	s, err := f.word(v)
 	return strings.ToLower(s), err
 }
 
 func (f *findings) upper(v extract.Value) (string, error) {
-	s, err := f.intern.text(v)
+	s, err := f.word(v)
 	return strings.ToUpper(s), err
+}
+
+// word is a text of which the service has a few. A number or a boolean in its place says
+// nothing that is known.
+func (f *findings) word(v extract.Value) (string, error) {
+	if v[0] != '"' {
+		return "", ErrNotText
+	}
+	return f.intern.text(v)
 }
 
 // codes is a list of texts that hold no comma, in upper case.
@@ -350,15 +349,20 @@ func amount(v extract.Value) (schema.Money, error) {
 
 // money is an amount of either sign, such as a balance.
 func money(v extract.Value) (schema.Money, error) {
-	if !number(v) {
+	digits, ok := v.Number()
+	if !ok {
 		return 0, schema.ErrNotNumber
 	}
-	m, _, err := schema.ParseMoney(v)
+	m, _, err := schema.ParseMoney(digits)
 	return m, err
 }
 
+// whole is a whole number from 0.
 func whole(v extract.Value) (int64, error) {
 	n, err := count(v, false)
+	if err == nil && n.V < 0 {
+		return 0, ErrNegative
+	}
 	return n.V, err
 }
 

@@ -82,10 +82,10 @@ func TestCreative_RefusesValuesWithTheirPlace(t *testing.T) {
 		key, value string
 		want       error
 	}{
-		"title/number":     {"title", `5`, ErrNotText},
+		"title/true":       {"title", `true`, ErrNotText},
 		"link/object":      {"link", `{}`, ErrNotText},
 		"status/list":      {"status", `["active"]`, ErrNotText},
-		"reasons/number":   {"rejection_reasons", `[1]`, ErrNotList},
+		"reasons/list":     {"rejection_reasons", `[[1]]`, ErrNotList},
 		"reasons/null":     {"rejection_reasons", `[null]`, ErrNotList},
 		"reasons/unknown":  {"rejection_reasons", `[{"why\u001b":1}]`, ErrForm},
 		"reasons/true":     {"rejection_reasons", `true`, ErrNotText},

@@ -5,11 +5,12 @@
 // them may be missing, and what a missing one means. Money and counts are taken
 // from the digits that were sent; no float is involved.
 //
-// It promises that a page becomes rows whole or not at all. A value that does
-// not belong where it stands is refused with its table, page, row, column and
-// text ([RowError]); nothing is guessed, skipped or set to zero. Texts are kept
-// exactly as they are, however odd: what a spreadsheet or a web page would make
-// of them is the business of who writes one.
+// It promises to refuse the smallest thing that is wrong. A row of the report in which a
+// number or an id would have to be guessed is left out and given back with its place, its
+// reason and its JSON ([RefusedRow]); nothing is skipped in silence or set to zero. Texts
+// never stop numbers, and are kept as they are, however odd: what a spreadsheet or a web
+// page would make of them is the business of who writes one. Only half a character and
+// NUL are changed, and named ([ChangedText]).
 //
 // Its functions are pure. It knows no HTTP, no disk and no clock.
 package transform

@@ -18,15 +18,21 @@ var (
 	ErrMissing = errors.New("missing")
 	// ErrNotText says that a value is not a JSON text where one belongs.
 	ErrNotText = errors.New("not a text")
-	// ErrNegative says that a count is below zero.
+	// ErrNotObject says that a row is not a JSON object.
+	ErrNotObject = errors.New("not an object")
+	// ErrNegative says that a count is below zero where it cannot be.
 	ErrNegative = errors.New("negative")
+	// ErrNotDay says that a value is not a day.
+	ErrNotDay = errors.New("not a day")
 	// ErrOtherDay says that a row is not of the day that was asked for.
 	ErrOtherDay = errors.New("not the day asked for")
-	// ErrTooLong says that a text is longer than its column takes.
+	// ErrTooLong says that an id is longer than any is.
 	ErrTooLong = errors.New("too long")
-	// ErrControl says that a text holds a character that it must not: NUL in any
-	// text, a control character in an id.
+	// ErrControl says that an id holds a control character.
 	ErrControl = errors.New("control character")
+	// ErrBrokenID says that an id holds half a character, or U+FFFD in the place of what
+	// is lost: two ids may have become one.
+	ErrBrokenID = errors.New("an id of which a part is lost")
 )
 
 // RowError says which value of a page was refused, and why. It is also an
@@ -34,8 +40,8 @@ var (
 type RowError struct {
 	Table  string // such as "spend_daily"
 	Page   int
-	Row    int // in the page, from 1
-	Column string
+	Row    int    // in the page, from 1
+	Column string // empty where it is the row as a whole
 	Value  string // JSON as received, at most 60 bytes of it; empty where absent
 	Err    error
 }
@@ -46,18 +52,34 @@ const maxShownValue = 60
 // does not print.
 func (e *RowError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s page %d row %d: %s", e.Table, e.Page, e.Row, e.Column)
-	if e.Value != "" {
+	fmt.Fprintf(&b, "%s page %d row %d: ", e.Table, e.Page, e.Row)
+	if e.Column == "" {
+		return b.String() + e.Err.Error()
+	}
+	b.WriteString(e.Column)
+	writeValue(&b, e.Value)
+	return b.String() + ": " + e.Err.Error()
+}
+
+// Reason is the value and what is wrong with it, without its place.
+func (e *RowError) Reason() string {
+	var b strings.Builder
+	writeValue(&b, e.Value)
+	return strings.TrimPrefix(strings.TrimSpace(b.String())+": "+e.Err.Error(), ": ")
+}
+
+// writeValue writes a blank and a value, escaped where it does not print, or nothing.
+func writeValue(b *strings.Builder, value string) {
+	if value != "" {
 		b.WriteByte(' ')
 	}
-	for _, r := range e.Value {
+	for _, r := range value {
 		if strconv.IsPrint(r) {
 			b.WriteRune(r)
 		} else {
 			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
 		}
 	}
-	return b.String() + ": " + e.Err.Error()
 }
 
 // Unwrap is the reason and the kind.

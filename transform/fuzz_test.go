@@ -1,7 +1,7 @@
 package transform
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,21 +29,24 @@ func FuzzSpend(f *testing.F) {
 		if err != nil {
 			return
 		}
-		rows, _, err := spendOf(p, run, NewInterner())
-		if err != nil {
-			if _, ok := errors.AsType[*RowError](err); !ok || rows != nil {
-				t.Fatalf("%d rows, error %v", len(rows), err)
-			}
-			return
+		rows, _, _ := spendOf(p, run, NewInterner())
+		became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner())
+		if len(rows)+len(became.Refused) != len(p.Items) {
+			t.Fatalf("%d rows and %d refused of %d", len(rows), len(became.Refused), len(p.Items))
 		}
-		if len(rows) != len(p.Items) {
-			t.Fatalf("%d rows of %d", len(rows), len(p.Items))
+		for _, r := range became.Refused {
+			if !json.Valid([]byte(r.JSON)) || r.Reason() == "" || strings.ContainsAny(r.Error(), "\n\r\x00\x1b") {
+				t.Fatalf("refused %+v", r)
+			}
 		}
 		for _, r := range rows {
-			ok := r.CampaignID != "" && r.ReportDate == day && r.Spend <= schema.MaxMoney && r.Spend >= -schema.MaxMoney &&
-				r.Clicks.V >= 0 && r.Impressions.V >= 0 && r.Conversions.V >= 0
+			ok := r.ReportDate == day && r.Spend <= schema.MaxMoney && r.Spend >= -schema.MaxMoney &&
+				(r.Spend <= 0 || r.Clicks.V >= 0 && r.Impressions.V >= 0 && r.Conversions.V >= 0)
+			for _, id := range []string{r.CampaignID, r.CreativeID, r.SourceID} {
+				ok = ok && len(id) <= maxID && !strings.ContainsRune(id, utf8.RuneError)
+			}
 			for _, s := range []string{r.CampaignID, r.CreativeID, r.SourceID, r.CampaignName} {
-				ok = ok && utf8.ValidString(s) && !strings.ContainsRune(s, 0) && len(s) <= maxText
+				ok = ok && utf8.ValidString(s) && !strings.ContainsRune(s, 0)
 			}
 			if !ok {
 				t.Fatalf("row %+v", r)
@@ -70,7 +73,7 @@ func BenchmarkSpend(b *testing.B) {
 			p, err := extract.DecodeSpend(body)
 			if err == nil {
 				day.Reset()
-				_, err = AppendSpend(&day, p, run, intern)
+				AppendSpend(&day, p, run, intern)
 			}
 			return err
 		},
@@ -80,7 +83,7 @@ func BenchmarkSpend(b *testing.B) {
 				return err
 			}
 			day.Reset()
-			_, err = AppendSpend(&day, p, run, intern)
+			AppendSpend(&day, p, run, intern)
 			for range Records(&day) {
 			}
 			return err

@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"slices"
+
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -9,54 +11,49 @@ import (
 // images, which the advertiser API does not tell, and for a creative that the API
 // does not list, all that there is to know.
 type ReportCreative struct {
-	CampaignID, CreativeID string // the creative's is empty where the report names none
+	CampaignID, CreativeID string // each empty where the report names none
 	Title, Message, Status schema.Null[string]
 	ImageURL, IconURL      schema.Null[string]
 }
 
-// ReportCreatives takes them from one page of the report. It is pure; the lines share
-// nothing with the page.
-func ReportCreatives(p extract.Page[extract.CreativeLine]) ([]ReportCreative, error) {
-	lines := make([]ReportCreative, len(p.Items))
+// ReportCreatives takes them from one page of the report. A line whose ids cannot be read
+// is left out and named; a text refuses nothing. It is pure; the lines share nothing with
+// the page.
+func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreative, left []RefusedRow) {
+	lines = make([]ReportCreative, 0, len(p.Items))
 	intern := NewInterner()
 	for i := range p.Items {
-		from, to := &p.Items[i], &lines[i]
-		refuse := func(column string, v extract.Value, err error) error {
-			e := refused(column, v, err)
+		from := &p.Items[i]
+		refuse := func(e *RowError) {
 			e.Table, e.Page, e.Row = schema.CreativeHistory.Name, p.Number, i+1
-			return e
+			left = append(left, RefusedRow{RowError: *e})
 		}
-		var err error
-		if to.CampaignID, err = intern.id(from.CampaignID); err == nil && to.CampaignID == "" {
-			err = ErrMissing
+		if _, odd := slices.BinarySearch(p.NotObjects, i+1); odd {
+			refuse(&RowError{Err: ErrNotObject})
+			continue
 		}
+		campaign, err := intern.id(from.CampaignID)
 		if err != nil {
-			return nil, refuse("campaign_id", from.CampaignID, err)
+			refuse(refused("campaign_id", from.CampaignID, err))
+			continue
 		}
-		if to.CreativeID, err = intern.id(from.CreativeID); err != nil {
-			return nil, refuse("creative_id", from.CreativeID, err)
+		creative, err := intern.id(from.CreativeID)
+		if err != nil {
+			refuse(refused("creative_id", from.CreativeID, err))
+			continue
 		}
-		for _, f := range []struct {
-			column string
-			from   extract.Value
-			to     *schema.Null[string]
-		}{
-			{"creative_title", from.Title, &to.Title}, {"creative_message", from.Message, &to.Message}, {"creative_status", from.Status, &to.Status},
-			{"creative_image_url", from.ImageURL, &to.ImageURL}, {"creative_icon_url", from.IconURL, &to.IconURL},
-		} {
-			if *f.to, err = filled(intern, f.from); err != nil {
-				return nil, refuse(f.column, f.from, err)
-			}
-		}
+		lines = append(lines, ReportCreative{
+			CampaignID: campaign, CreativeID: creative,
+			Title: filled(intern, from.Title), Message: filled(intern, from.Message), Status: filled(intern, from.Status),
+			ImageURL: filled(intern, from.ImageURL), IconURL: filled(intern, from.IconURL),
+		})
 	}
-	return lines, nil
+	addJSON(left, p.Raw)
+	return lines, left
 }
 
-// filled is a text; one that is absent, null or empty is none.
-func filled(intern *Interner, v extract.Value) (schema.Null[string], error) {
-	s, err := intern.text(v)
-	if err != nil || s == "" {
-		return schema.Null[string]{}, err
-	}
-	return schema.Some(s), nil
+// filled is a text; one that is absent, null, empty or no text is none.
+func filled(intern *Interner, v extract.Value) schema.Null[string] {
+	s, _ := intern.text(v)
+	return schema.Null[string]{V: s, Valid: s != ""}
 }

@@ -99,7 +99,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 
 // sourceMode is a mode in its one form.
 func (f *findings) sourceMode(v extract.Value) (string, error) {
-	s, err := f.text(v)
+	s, err := f.word(v)
 	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s)) {
 	case "blocklist", "block":
 		return blockList, err

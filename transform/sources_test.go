@@ -132,7 +132,7 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 		"one-list/new-mode":  {`{"sources":["S1"],"mode":"smart"}`, rules, "rule", ErrForm, "without a known mode"},
 		"bids/text":          {`{"bid_overrides":"none"}`, rules, "bid_override", ErrForm, `"none"`},
 		"bids/number":        {`{"bid_overrides":0}`, rules, "bid_override", ErrForm, ""},
-		"bids/price-text":    {`{"bid_overrides":{"S1":"0.5"}}`, rules, "bid_override", schema.ErrNotNumber, `"0.5"`},
+		"bids/price-text":    {`{"bid_overrides":{"S1":"0,5"}}`, rules, "bid_override", schema.ErrNotNumber, `"0,5"`},
 		"bids/negative":      {`{"bid_overrides":{"S1":-0.5}}`, rules, "bid_override", ErrNegative, "-0.5"},
 		"bids/too-large":     {`{"bid_overrides":{"S1":1000000}}`, rules, "bid_override", schema.ErrRange, "1000000"},
 		"bids/map-key":       {`{"bid_overrides":{"S 1":0.5}}`, rules, "bid_override", ErrForm, `"S 1" is not the ID of a source`},

@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"slices"
+
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -12,30 +14,80 @@ type SpendContext struct {
 	SeenAt         schema.Instant
 }
 
-// AppendSpend appends to dst the rows of one page of a day's report, and says how
-// many amounts had more than six decimals and were rounded. It is pure, apart from
-// what intern remembers; the rows share nothing with the page. With an error dst
-// is as it was.
+// SpendPage is what became of one page of a day's report.
+type SpendPage struct {
+	Rounded int           // amounts with more than six decimals, rounded half to even
+	Refused []RefusedRow  // rows that were left out, in their order
+	Texts   []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
+}
+
+// RefusedRow is a row of the report that cannot be taken in: a number or an id in it would
+// have to be guessed.
+type RefusedRow struct {
+	RowError
+	JSON string // the row as received
+}
+
+// AppendSpend appends to dst the rows of one page of a day's report that can be taken in,
+// and says what became of the others. It is pure, apart from what intern remembers; the
+// rows share nothing with the page.
 //
-// A creative without spend comes without a date, without a source, and with
-// only some of its counts: there the day is known, the source is empty, and an
-// absent count is NULL. On any other row an absent count is refused, for nobody
-// could tell it from 0. A null is the service's own NULL and stays one.
-// Spend itself is never absent. It may be negative, as credits are.
-func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rounded int, err error) {
-	before := dst.Len()
+// What is taken, by column:
+//
+//	date           absent, null, or the day asked for, with midnight behind it or without
+//	campaign_id    an id; absent, null and empty are '', as for a credit to the account
+//	creative_id    an id; absent, null and empty are ''
+//	source_id      the same, as for creatives without spend
+//	campaign_name  any text, see [Interner]; a value that is no text is '': it never stops a row
+//	total_spend    a number, or a text that is one; negative for a credit; never absent
+//	clicks, impressions, conversions
+//	               a whole number, or a text that is one. Null is NULL. Absent is NULL where
+//	               nothing was spent; else it is refused, for nobody could tell it from 0.
+//	               Below zero only where the spend is not above it: a credit takes back
+//	               what was counted. A fraction is refused: the column holds whole numbers,
+//	               and to round it would be to guess.
+//
+// Anything else refuses the row, and no other.
+func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
 	dst.Grow(len(p.Items))
 	r := spendReader{c: c, day: c.Day.String(), intern: intern}
+	var out SpendPage
 	var row schema.Spend
+	refuse := func(i int, e *RowError) {
+		e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
+		out.Refused = append(out.Refused, RefusedRow{RowError: *e})
+	}
 	for i := range p.Items {
+		if _, odd := slices.BinarySearch(p.NotObjects, i+1); odd {
+			refuse(i, &RowError{Err: ErrNotObject})
+			continue
+		}
+		rounded := r.rounded
 		if e := r.row(&row, &p.Items[i]); e != nil {
-			dst.Cut(before)
-			e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
-			return 0, e
+			r.rounded = rounded
+			refuse(i, e)
+			continue
 		}
 		dst.Append(&row)
 	}
-	return r.rounded, nil
+	addJSON(out.Refused, p.Raw)
+	out.Rounded, out.Texts = r.rounded, intern.takeChanged("campaign_name")
+	return out
+}
+
+// addJSON gives refused rows their JSON.
+func addJSON(refused []RefusedRow, raw []byte) {
+	if len(refused) == 0 {
+		return
+	}
+	numbers := make([]int, len(refused))
+	for i := range refused {
+		numbers[i] = refused[i].Row
+	}
+	rows := extract.RowsJSON(raw, numbers)
+	for i := range refused {
+		refused[i].JSON = rows[refused[i].Row]
+	}
 }
 
 type spendReader struct {
@@ -44,23 +96,23 @@ type spendReader struct {
 	intern  *Interner
 	rounded int
 	// Most rows say in these columns what the row before says.
-	date, campaign, creative, name again
+	date, campaign, creative, name lastValue
 }
 
-// again is a text as it was received last, and what it says.
-type again struct {
+// lastValue is a text as it was received last, and what it says.
+type lastValue struct {
 	raw  extract.Value
 	text string
 }
 
-// or is the text if it comes as it did last, else what read makes of it.
-func (a *again) or(read func(extract.Value) (string, error), v extract.Value) (string, error) {
-	if a.raw != nil && string(a.raw) == string(v) {
-		return a.text, nil
+// get is the cached text if v is unchanged, else what read makes of it.
+func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Value) (string, error) {
+	if l.raw != nil && string(l.raw) == string(v) {
+		return l.text, nil
 	}
 	s, err := read(v)
 	if err == nil {
-		a.raw, a.text = v, s
+		l.raw, l.text = v, s
 	}
 	return s, err
 }
@@ -72,19 +124,42 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 		AccountID: r.c.Account, ReportDate: r.c.Day,
 		FirstSeenAt: r.c.SeenAt, ChangedAt: r.c.SeenAt, RunID: r.c.RunID,
 	}
-	var err error
-	if day, err := r.date.or(r.intern.id, l.Date); err != nil {
-		return refused("date", l.Date, err)
-	} else if !l.Date.Null() && day != r.day {
-		return refused("date", l.Date, ErrOtherDay)
+	if e := r.keyOf(to, l); e != nil {
+		return e
 	}
-	if to.CampaignID, err = r.campaign.or(r.intern.id, l.CampaignID); err != nil {
+	to.CampaignName, _ = r.name.get(r.intern.anyText, l.CampaignName)
+	var err error
+	if to.Spend, err = r.money(l.TotalSpend); err != nil {
+		return refused("total_spend", l.TotalSpend, err)
+	}
+	if to.Clicks, err = spendCount(l.Clicks, to.Spend); err != nil {
+		return refused("clicks", l.Clicks, err)
+	}
+	if to.Impressions, err = spendCount(l.Impressions, to.Spend); err != nil {
+		return refused("impressions", l.Impressions, err)
+	}
+	if to.Conversions, err = spendCount(l.Conversions, to.Spend); err != nil {
+		return refused("conversions", l.Conversions, err)
+	}
+	return nil
+}
+
+// keyOf fills the key of a row.
+func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
+	if day, err := r.date.get(r.intern.id, l.Date); err != nil {
+		return refused("date", l.Date, err)
+	} else if day != r.day && !l.Date.Null() {
+		if other, ok := extract.DayOf(day); !ok {
+			return refused("date", l.Date, ErrNotDay)
+		} else if other != r.c.Day {
+			return refused("date", l.Date, ErrOtherDay)
+		}
+	}
+	var err error
+	if to.CampaignID, err = r.campaign.get(r.intern.id, l.CampaignID); err != nil {
 		return refused("campaign_id", l.CampaignID, err)
 	}
-	if to.CampaignID == "" {
-		return refused("campaign_id", l.CampaignID, ErrMissing)
-	}
-	if to.CreativeID, err = r.creative.or(r.intern.id, l.CreativeID); err != nil {
+	if to.CreativeID, err = r.creative.get(r.intern.id, l.CreativeID); err != nil {
 		return refused("creative_id", l.CreativeID, err)
 	}
 	var plain bool
@@ -92,22 +167,6 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 		if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
 			return refused("source_id", l.SourceID, err)
 		}
-	}
-	if to.CampaignName, err = r.name.or(r.intern.text, l.CampaignName); err != nil {
-		return refused("campaign_name", l.CampaignName, err)
-	}
-	if to.Spend, err = r.money(l.TotalSpend); err != nil {
-		return refused("total_spend", l.TotalSpend, err)
-	}
-	idle := to.Spend == 0
-	if to.Clicks, err = count(l.Clicks, idle); err != nil {
-		return refused("clicks", l.Clicks, err)
-	}
-	if to.Impressions, err = count(l.Impressions, idle); err != nil {
-		return refused("impressions", l.Impressions, err)
-	}
-	if to.Conversions, err = count(l.Conversions, idle); err != nil {
-		return refused("conversions", l.Conversions, err)
 	}
 	return nil
 }
@@ -120,36 +179,42 @@ func (r *spendReader) money(v extract.Value) (schema.Money, error) {
 	if v.Null() {
 		return 0, ErrMissing
 	}
-	if !number(v) {
+	digits, ok := v.Number()
+	if !ok {
 		return 0, schema.ErrNotNumber
 	}
-	m, rounded, err := schema.ParseMoney(v)
+	m, rounded, err := schema.ParseMoney(digits)
 	if rounded {
 		r.rounded++
 	}
 	return m, err
 }
 
-// count is a whole number from 0. Where it may be absent, that is NULL.
+// spendCount is a count of a row of the report. What may be absent or negative follows
+// from what was spent, see [AppendSpend].
+func spendCount(v extract.Value, spend schema.Money) (schema.Null[int64], error) {
+	n, err := count(v, spend == 0)
+	if err == nil && n.V < 0 && spend > 0 {
+		return schema.Null[int64]{}, ErrNegative
+	}
+	return n, err
+}
+
+// count is a whole number of either sign. Where it may be absent, that is NULL.
 func count(v extract.Value, mayBeAbsent bool) (schema.Null[int64], error) {
 	switch {
 	case len(v) == 0 && !mayBeAbsent:
 		return schema.Null[int64]{}, ErrMissing
 	case v.Null():
 		return schema.Null[int64]{}, nil
-	case !number(v):
+	}
+	digits, ok := v.Number()
+	if !ok {
 		return schema.Null[int64]{}, schema.ErrNotNumber
 	}
-	n, err := schema.ParseCount(v)
-	switch {
-	case err != nil:
+	n, err := schema.ParseCount(digits)
+	if err != nil {
 		return schema.Null[int64]{}, err
-	case n < 0:
-		return schema.Null[int64]{}, ErrNegative
 	}
 	return schema.Some(n), nil
 }
-
-// number tells numbers from other JSON values by their first byte, so that a
-// long text is refused as a text and not as a long number.
-func number(v extract.Value) bool { return v[0] == '-' || v[0] >= '0' && v[0] <= '9' }

@@ -71,7 +71,10 @@ func spendOf(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner
 	before := sampleRow()
 	before.AccountID, before.ReportDate = c.Account, c.Day
 	day := packed([]schema.Spend{before})
-	rounded, err = AppendSpend(day, p, c, intern)
+	became := AppendSpend(day, p, c, intern)
+	if rounded = became.Rounded; len(became.Refused) > 0 {
+		err = &became.Refused[0].RowError
+	}
 	for i, r := range day.All() {
 		if i > 0 {
 			rows = append(rows, *r)
@@ -138,6 +141,18 @@ func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
 		rounded       int
 	}{
 		"sample":                {"clicks", "5", func(*schema.Spend) {}, 0},
+		"spend/text":            {"total_spend", `"1.25"`, func(*schema.Spend) {}, 0},
+		"spend/text-noise":      {"total_spend", `"12.300000000000001"`, func(r *schema.Spend) { r.Spend = 12_300_000 }, 1},
+		"clicks/text":           {"clicks", `"5"`, func(*schema.Spend) {}, 0},
+		"date/midnight":         {"date", `"2026-03-08T00:00:00Z"`, func(*schema.Spend) {}, 0},
+		"campaign/absent":       {"campaign_id", "", func(r *schema.Spend) { r.CampaignID = "" }, 0},
+		"campaign/null":         {"campaign_id", "null", func(r *schema.Spend) { r.CampaignID = "" }, 0},
+		"campaign/empty":        {"campaign_id", `""`, func(r *schema.Spend) { r.CampaignID = "" }, 0},
+		"name/half":             {"campaign_name", `"Sale \ud83d"`, func(r *schema.Spend) { r.CampaignName = "Sale \uFFFD" }, 0},
+		"name/nul":              {"campaign_name", `"a\u0000b"`, func(r *schema.Spend) { r.CampaignName = `a\u0000b` }, 0},
+		"name/number":           {"campaign_name", `2024`, func(r *schema.Spend) { r.CampaignName = "2024" }, 0},
+		"name/array":            {"campaign_name", `["x"]`, func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"name/long":             {"campaign_name", `"` + strings.Repeat("n", 20_000) + `"`, func(r *schema.Spend) { r.CampaignName = strings.Repeat("n", 20_000) }, 0},
 		"spend/exponent":        {"total_spend", "125e-2", func(*schema.Spend) {}, 0},
 		"spend/whole":           {"total_spend", "3", func(r *schema.Spend) { r.Spend = 3 * schema.Dollar }, 0},
 		"spend/float-noise":     {"total_spend", "12.300000000000001", func(r *schema.Spend) { r.Spend = 12_300_000 }, 1},
@@ -202,61 +217,63 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 		column, value string
 		want          error
 	}{
-		"spend/absent":           {"total_spend", "", ErrMissing},
-		"spend/null":             {"total_spend", "null", ErrMissing},
-		"spend/text":             {"total_spend", `"1.25"`, schema.ErrNotNumber},
-		"spend/nan":              {"total_spend", `"NaN"`, schema.ErrNotNumber},
-		"spend/infinity":         {"total_spend", `"Infinity"`, schema.ErrNotNumber},
-		"spend/1e400":            {"total_spend", `1e400`, schema.ErrRange},
-		"spend/too-large":        {"total_spend", `1000000000000`, schema.ErrRange},
-		"spend/boolean":          {"total_spend", `true`, schema.ErrNotNumber},
-		"spend/object":           {"total_spend", `{"usd":1}`, schema.ErrNotNumber},
-		"spend/array":            {"total_spend", `[1]`, schema.ErrNotNumber},
-		"spend/long-text":        {"total_spend", `"` + strings.Repeat("1", 300) + `"`, schema.ErrNotNumber},
-		"spend/long-number":      {"total_spend", strings.Repeat("1", 300), schema.ErrRange},
-		"clicks/absent":          {"clicks", "", ErrMissing},
-		"clicks/fraction":        {"clicks", "1.5", schema.ErrFraction},
-		"clicks/tiny":            {"clicks", "1e-400", schema.ErrFraction},
-		"clicks/negative":        {"clicks", "-1", ErrNegative},
-		"clicks/text":            {"clicks", `"5"`, schema.ErrNotNumber},
-		"clicks/boolean":         {"clicks", "false", schema.ErrNotNumber},
-		"clicks/huge":            {"clicks", "1e400", schema.ErrRange},
-		"clicks/past-int64":      {"clicks", "9223372036854775808", schema.ErrRange},
-		"impressions/absent":     {"impressions", "", ErrMissing},
-		"impressions/object":     {"impressions", "{}", schema.ErrNotNumber},
-		"conversions/absent":     {"conversions", "", ErrMissing},
-		"conversions/fraction":   {"conversions", "0.1", schema.ErrFraction},
-		"date/other":             {"date", `"2026-03-09"`, ErrOtherDay},
-		"date/time":              {"date", `"2026-03-08T00:00:00"`, ErrOtherDay},
-		"date/empty":             {"date", `""`, ErrOtherDay},
-		"date/number":            {"date", `20260308`, ErrNotText},
-		"campaign/absent":        {"campaign_id", "", ErrMissing},
-		"campaign/null":          {"campaign_id", "null", ErrMissing},
-		"campaign/empty":         {"campaign_id", `""`, ErrMissing},
-		"campaign/number":        {"campaign_id", `1000001`, ErrNotText},
-		"campaign/object":        {"campaign_id", `{"id":"C1"}`, ErrNotText},
-		"campaign/newline":       {"campaign_id", `"C1\n"`, ErrControl},
-		"campaign/nul":           {"campaign_id", `"C1\u0000"`, ErrControl},
-		"creative/number":        {"creative_id", `7`, ErrNotText},
-		"creative/delete":        {"creative_id", "\"C\x7f\"", ErrControl},
-		"source/long":            {"source_id", `"` + strings.Repeat("s", 201) + `"`, ErrTooLong},
-		"source/c1-control":      {"source_id", `"S\u0085"`, ErrControl},
-		"source/lone-surrogate":  {"source_id", `"S\ud800"`, ErrNotText},
-		"source/boolean":         {"source_id", `true`, ErrNotText},
-		"name/nul":               {"campaign_name", `"a\u0000b"`, ErrControl},
-		"name/long":              {"campaign_name", `"` + strings.Repeat("n", 10_001) + `"`, ErrTooLong},
-		"name/number":            {"campaign_name", `5`, ErrNotText},
-		"name/array":             {"campaign_name", `["x"]`, ErrNotText},
-		"name/long-but-unescape": {"campaign_name", `"` + strings.Repeat(`é`, 5_001) + `"`, ErrTooLong},
+		"spend/absent":          {"total_spend", "", ErrMissing},
+		"spend/null":            {"total_spend", "null", ErrMissing},
+		"spend/text":            {"total_spend", `"1,25"`, schema.ErrNotNumber},
+		"spend/currency":        {"total_spend", `"$1.25"`, schema.ErrNotNumber},
+		"spend/empty":           {"total_spend", `""`, schema.ErrNotNumber},
+		"spend/nan":             {"total_spend", `"NaN"`, schema.ErrNotNumber},
+		"spend/infinity":        {"total_spend", `"Infinity"`, schema.ErrNotNumber},
+		"spend/1e400":           {"total_spend", `1e400`, schema.ErrRange},
+		"spend/too-large":       {"total_spend", `1000000000000`, schema.ErrRange},
+		"spend/boolean":         {"total_spend", `true`, schema.ErrNotNumber},
+		"spend/object":          {"total_spend", `{"usd":1}`, schema.ErrNotNumber},
+		"spend/array":           {"total_spend", `[1]`, schema.ErrNotNumber},
+		"spend/long-text":       {"total_spend", `"` + strings.Repeat("1", 300) + `"`, schema.ErrNotNumber},
+		"spend/long-number":     {"total_spend", strings.Repeat("1", 300), schema.ErrRange},
+		"clicks/absent":         {"clicks", "", ErrMissing},
+		"clicks/fraction":       {"clicks", "1.5", schema.ErrFraction},
+		"clicks/tiny":           {"clicks", "1e-400", schema.ErrFraction},
+		"clicks/negative":       {"clicks", "-1", ErrNegative},
+		"clicks/text":           {"clicks", `"many"`, schema.ErrNotNumber},
+		"clicks/text-fraction":  {"clicks", `"1.5"`, schema.ErrFraction},
+		"clicks/boolean":        {"clicks", "false", schema.ErrNotNumber},
+		"clicks/huge":           {"clicks", "1e400", schema.ErrRange},
+		"clicks/past-int64":     {"clicks", "9223372036854775808", schema.ErrRange},
+		"impressions/absent":    {"impressions", "", ErrMissing},
+		"impressions/object":    {"impressions", "{}", schema.ErrNotNumber},
+		"conversions/absent":    {"conversions", "", ErrMissing},
+		"conversions/fraction":  {"conversions", "0.1", schema.ErrFraction},
+		"date/other":            {"date", `"2026-03-09"`, ErrOtherDay},
+		"date/other-midnight":   {"date", `"2026-03-09T00:00:00"`, ErrOtherDay},
+		"date/time":             {"date", `"2026-03-08T05:00:00"`, ErrNotDay},
+		"date/empty":            {"date", `""`, ErrNotDay},
+		"date/number":           {"date", `20260308`, ErrNotText},
+		"campaign/number":       {"campaign_id", `1000001`, ErrNotText},
+		"campaign/object":       {"campaign_id", `{"id":"C1"}`, ErrNotText},
+		"campaign/newline":      {"campaign_id", `"C1\n"`, ErrControl},
+		"campaign/nul":          {"campaign_id", `"C1\u0000"`, ErrControl},
+		"creative/number":       {"creative_id", `7`, ErrNotText},
+		"creative/delete":       {"creative_id", "\"C\x7f\"", ErrControl},
+		"source/long":           {"source_id", `"` + strings.Repeat("s", 201) + `"`, ErrTooLong},
+		"source/c1-control":     {"source_id", `"S\u0085"`, ErrControl},
+		"source/lone-surrogate": {"source_id", `"S\ud800"`, ErrBrokenID},
+		"campaign/replaced":     {"campaign_id", `"C1\ufffd"`, ErrBrokenID},
+		"source/boolean":        {"source_id", `true`, ErrNotText},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := sample()
 			if set(&l, tc.column, extract.Value(tc.value)); tc.value == "" {
 				set(&l, tc.column, nil)
 			}
-			rows, rounded, err := spendOf(page(sample(), l, sample()), run, NewInterner())
-			if rows != nil || rounded != 0 {
-				t.Errorf("%d rows, %d rounded beside an error", len(rows), rounded)
+			p := page(sample(), l, sample())
+			p.Raw = []byte(`{"columns":[],"data":[{},{"the":["row"]},{}]}`)
+			rows, rounded, err := spendOf(p, run, NewInterner())
+			if diff := cmp.Diff([]schema.Spend{sampleRow(), sampleRow()}, rows); diff != "" || rounded != 0 {
+				t.Errorf("the rows beside it, %d rounded: (-want +got)\n%s", rounded, diff)
+			}
+			if got := AppendSpend(&schema.SpendRows{}, p, run, NewInterner()).Refused; len(got) != 1 || got[0].JSON != `{"the":["row"]}` {
+				t.Errorf("refused %+v", got)
 			}
 			e, ok := errors.AsType[*RowError](err)
 			if !ok {
@@ -309,6 +326,46 @@ func TestSpend_SaysWhatItRefused(t *testing.T) {
 	_, _, err = spendOf(page(l), run, NewInterner())
 	if got, want := err.Error(), "spend_daily page 3 row 1: clicks: missing"; got != want {
 		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+// A credit takes back what was counted; nothing else has less than no clicks.
+func TestSpend_TakesACreditWithItsCounts(t *testing.T) {
+	for spend, want := range map[string]error{"-2.5": nil, "0": nil, "0.01": ErrNegative} {
+		l := sample()
+		l.TotalSpend, l.Clicks, l.Impressions = extract.Value(spend), extract.Value("-5"), extract.Value(`"-90"`)
+		rows, _, err := spendOf(page(l), run, NewInterner())
+		if !errors.Is(err, want) || want == nil && (len(rows) != 1 || rows[0].Clicks.V != -5 || rows[0].Impressions.V != -90) {
+			t.Errorf("spend %s: rows %+v, error %v, want %v", spend, rows, err, want)
+		}
+	}
+}
+
+func TestSpend_NamesTheTextsThatItChanged(t *testing.T) {
+	names := []string{`"Sale \ud83d"`, `"a\u0000b"`, `7`, `{}`, `"` + strings.Repeat("n", 20_000) + `"`, `"plain"`, `"Sale \ud83d"`}
+	items := make([]extract.SpendLine, len(names))
+	for i, name := range names {
+		items[i] = sample()
+		items[i].CampaignName = extract.Value(name)
+	}
+	intern := NewInterner()
+	became := AppendSpend(&schema.SpendRows{}, page(items...), run, intern)
+	var got []string
+	for _, c := range became.Texts {
+		got = append(got, fmt.Sprintf("%s %.12s: %s", c.Column, c.Value, c.Reason))
+	}
+	want := []string{
+		`campaign_name "Sale \ud83d: half a character or bytes that are not UTF-8, stored as U+FFFD`,
+		`campaign_name "a\u0000b": NUL, stored as \u0000`,
+		`campaign_name 7: a number, its digits are stored`,
+		`campaign_name {}: not a text, an empty one is stored`,
+		`campaign_name "nnnnnnnnnnn: longer than 10,000 bytes, stored whole`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(became.Refused) > 0 {
+		t.Errorf("refused %v, texts (-want +got)\n%s", became.Refused, diff)
+	}
+	if again := AppendSpend(&schema.SpendRows{}, page(items...), run, intern); len(again.Texts) > 0 {
+		t.Errorf("named again: %v", again.Texts)
 	}
 }
 

@@ -1,21 +1,40 @@
 package transform
 
 import (
+	"errors"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 	"unsafe"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"spendsync/extract"
 )
 
-// Bounds of texts, in bytes. The description allows an id 40 characters and a
-// name 100; these leave room, and keep a mistake from filling the store.
+// maxID bounds an id, in bytes: the description allows 40 characters, and this keeps a
+// mistake from filling the store. A text has no bound but that of the reply; one longer
+// than longText is stored whole, and named.
 const (
-	maxID   = 200
-	maxText = 10_000
+	maxID    = 200
+	longText = 10_000
 )
+
+// The reasons that a text is stored otherwise than it was sent, or named although it is
+// not. None of them refuses anything.
+var (
+	errReplaced = errors.New("half a character or bytes that are not UTF-8, stored as U+FFFD")
+	errEscaped  = errors.New(`NUL, stored as \u0000`)
+	errLong     = errors.New("longer than 10,000 bytes, stored whole")
+	errNoText   = errors.New("a number, its digits are stored")
+	errLost     = errors.New("not a text, an empty one is stored")
+)
+
+// ChangedText is a text that is stored otherwise than it was sent, or that is odd enough
+// to be named.
+type ChangedText struct {
+	Column string
+	Value  string // JSON as received, at most 60 bytes of it
+	Reason string
+}
 
 // Interner keeps one copy of each id and name, found by the bytes it was
 // received as, and remembers that it was checked. The million rows of a day
@@ -24,6 +43,7 @@ const (
 // safe for concurrent use; the rows made with it are.
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
+	changed    []ChangedText     // texts learned since takeChanged, without their column
 }
 
 // NewInterner is an empty Interner.
@@ -31,8 +51,8 @@ func NewInterner() *Interner {
 	return &Interner{ids: map[string]string{}, texts: map[string]string{}}
 }
 
-// id is an id as the service spells it: any text without control characters.
-// Absent and null are the empty id.
+// id is an id as the service spells it: any text without control characters and without
+// U+FFFD, which stands where something is lost. Absent and null are the empty id.
 func (n *Interner) id(v extract.Value) (string, error) {
 	if v.Null() {
 		return "", nil
@@ -40,10 +60,24 @@ func (n *Interner) id(v extract.Value) (string, error) {
 	if s, ok := n.ids[string(v)]; ok {
 		return s, nil
 	}
-	return learn(n.ids, v, maxID, unicode.IsControl)
+	s, ok := v.Text()
+	switch {
+	case !ok:
+		return "", ErrNotText
+	case len(s) > maxID:
+		return "", ErrTooLong
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return "", ErrControl
+	case strings.ContainsRune(s, utf8.RuneError):
+		return "", ErrBrokenID
+	}
+	n.ids[string(v)] = s
+	return s, nil
 }
 
-// text is a text exactly as it is. Absent and null are the empty text.
+// text is a text as it was sent, with U+FFFD for half a character and with NUL escaped,
+// for it ends a text in some of the engines that read the store. A number is the text of
+// its digits, as services send a name that consists of them. Absent and null are the empty text.
 func (n *Interner) text(v extract.Value) (string, error) {
 	if v.Null() {
 		return "", nil
@@ -51,31 +85,51 @@ func (n *Interner) text(v extract.Value) (string, error) {
 	if s, ok := n.texts[string(v)]; ok {
 		return s, nil
 	}
-	// NUL ends a text in some of the engines that read the store.
-	return learn(n.texts, v, maxText, func(r rune) bool { return r == 0 })
-}
-
-func learn(known map[string]string, v extract.Value, limit int, forbidden func(rune) bool) (string, error) {
-	if v[0] != '"' {
-		return "", ErrNotText
-	}
-	raw := string(v)
-	s := raw[1 : len(raw)-1]
-	if strings.IndexByte(s, '\\') >= 0 {
-		b, err := jsontext.AppendUnquote(nil, raw)
-		if err != nil {
+	s, ok := v.Text()
+	if !ok {
+		if _, number := v.Number(); !number {
 			return "", ErrNotText
 		}
-		s = string(b)
+		s = string(v)
+		n.note(v, errNoText)
 	}
-	switch {
-	case len(s) > limit:
-		return "", ErrTooLong
-	case strings.ContainsFunc(s, forbidden):
-		return "", ErrControl
+	if strings.ContainsRune(s, utf8.RuneError) {
+		n.note(v, errReplaced)
 	}
-	known[raw] = s
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", `\u0000`)
+		n.note(v, errEscaped)
+	}
+	if len(s) > longText {
+		n.note(v, errLong)
+	}
+	n.texts[string(v)] = s
 	return s, nil
+}
+
+// anyText is a text as text reads it, and the empty one for a value that is none: where a
+// text only describes a row, it does not cost the row.
+func (n *Interner) anyText(v extract.Value) (string, error) {
+	s, err := n.text(v)
+	if err != nil {
+		n.texts[string(v)] = ""
+		n.note(v, errLost)
+	}
+	return s, nil
+}
+
+func (n *Interner) note(v extract.Value, why error) {
+	n.changed = append(n.changed, ChangedText{Value: shown(v), Reason: why.Error()})
+}
+
+// takeChanged is what was noted since it was last taken, each about this column.
+func (n *Interner) takeChanged(column string) []ChangedText {
+	changed := n.changed
+	for i := range changed {
+		changed[i].Column = column
+	}
+	n.changed = nil
+	return changed
 }
 
 // plainID is an id of printable ASCII, as nearly all are: to look at its bytes takes less

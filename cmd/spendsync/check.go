@@ -222,13 +222,13 @@ func (c *checker) reportAnswers(ctx context.Context) (campaigns []string, answer
 			c.failRead(name, err)
 			return nil, false
 		}
-		lines, err := transform.ReportCreatives(page)
-		if err != nil {
-			c.fail(exit.Usage, name, "update spendsync: the report has changed", "%s", phrase.OneLine(err.Error()))
+		lines, left := transform.ReportCreatives(page)
+		if len(left) > 0 {
+			c.fail(exit.Usage, name, "update spendsync: the report has changed", "%s", phrase.OneLine(left[0].Error()))
 			return nil, false
 		}
 		for _, l := range lines {
-			if !seen[l.CampaignID] && len(campaigns) < sampled {
+			if l.CampaignID != "" && !seen[l.CampaignID] && len(campaigns) < sampled {
 				campaigns = append(campaigns, l.CampaignID)
 			}
 			seen[l.CampaignID] = true

@@ -11,7 +11,6 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -100,26 +99,26 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 	}
 	rows, rounded, err := rowsOf(c, m.store.RawPages(day))
 	if err == nil {
-		err = history.SortDay(rows)
+		err = load.SortDay(rows)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
 	}
-	hash := history.HashDay(rows)
+	hash := load.HashDay(rows)
 	m.replayed++
 	if hash == known.ContentHash && !damaged {
 		return nil
 	}
-	sums, err := history.SumDay(rows)
+	sums, err := load.SumDay(rows)
 	if err != nil {
 		return err
 	}
-	by := history.Reading{At: c.SeenAt, RunID: m.runID, WasOver: known.WasOver(day) && !damaged}
+	by := load.Reading{At: c.SeenAt, RunID: m.runID, WasOver: known.WasOver(day) && !damaged}
 	stored := m.store.StoredDay(day)
 	if damaged {
 		stored = func(func([]schema.Spend, error) bool) {}
 	}
-	merged, err := history.MergeDay(stored, rows, by)
+	merged, err := load.MergeDay(stored, rows, by)
 	if err != nil {
 		return err
 	}
@@ -149,11 +148,11 @@ func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *sch
 		if err != nil {
 			return nil, 0, fmt.Errorf("page %d: %w", number, err)
 		}
-		n, err := transform.AppendSpend(rows, page, c, intern)
-		if err != nil {
-			return nil, 0, err
+		became := transform.AppendSpend(rows, page, c, intern)
+		if len(became.Refused) > 0 {
+			return nil, 0, &became.Refused[0].RowError
 		}
-		rounded += n
+		rounded += became.Rounded
 	}
 	return rows, rounded, nil
 }

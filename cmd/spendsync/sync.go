@@ -17,7 +17,6 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -106,7 +105,7 @@ type syncer struct {
 	tally tally
 	steps []schema.Step
 	seen  []schema.UnknownField
-	diff  history.Diff
+	diff  load.DayDiff
 	rows  int64
 }
 
