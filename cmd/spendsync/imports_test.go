@@ -68,6 +68,10 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema"},
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
+	"cmd/spendsync/pagedata": {
+		may: []string{"schema", "load", "cmd/spendsync/exit", "cmd/spendsync/page"},
+		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+	},
 	"cmd/spendsync/phrase": {
 		may: []string{"schema"},
 		not: []string{"net/http", "os", "database/sql"},

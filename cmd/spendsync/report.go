@@ -13,6 +13,7 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/page"
+	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/schema"
 )
 
@@ -62,7 +63,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 			return err
 		}
 	}
-	r, err := readReport(ctx, dir, f.account, a.loadOptions())
+	r, err := pagedata.Read(ctx, dir, f.account, a.loadOptions())
 	if err != nil {
 		return err
 	}

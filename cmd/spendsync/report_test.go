@@ -15,6 +15,7 @@ import (
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/page"
+	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -178,7 +179,7 @@ UNION ALL SELECT 'unlimited', campaigns_without_limit::VARCHAR FROM r UNION ALL 
 // checkParts holds that the campaigns with a colour and the rest are the whole day.
 func (w *world) checkParts() {
 	w.t.Helper()
-	r, err := readReport(w.t.Context(), w.dir, "", load.Options{})
+	r, err := pagedata.Read(w.t.Context(), w.dir, "", load.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
