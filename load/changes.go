@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,109 +11,9 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
-
-// DayChanges are the restatements of one day: lines of spend_change, in key order, in a
-// seventh of the room that a slice of them takes. A service that restates all it has makes
-// as many as there are rows. Nil has none.
-//
-// The rows as read must keep their places and numbers for as long as these are asked.
-type DayChanges struct {
-	by         Reading
-	read, gone *schema.SpendRows
-	list       []dayChange
-}
-
-// dayChange is a row as read that was another or none, or a row that is gone.
-type dayChange struct {
-	spend                            schema.Money // as it was
-	clicks, impressions, conversions int64
-	row                              uint32
-	flags                            uint8
-}
-
-// The flags of a dayChange.
-const (
-	wasClicks = 1 << iota // the count was not NULL
-	wasImpressions
-	wasConversions
-	isInserted
-	isDeleted
-)
-
-// Len is how many there are.
-func (c *DayChanges) Len() int {
-	if c == nil {
-		return 0
-	}
-	return len(c.list)
-}
-
-// inserted notes the row as read of that place: there was none.
-func (c *DayChanges) inserted(row int) {
-	c.list = append(c.list, dayChange{row: uint32(row), flags: isInserted})
-}
-
-// updated notes the row as read of that place: it was another.
-func (c *DayChanges) updated(row int, was *schema.Spend) {
-	d := dayChange{spend: was.Spend, clicks: was.Clicks.V, impressions: was.Impressions.V, conversions: was.Conversions.V, row: uint32(row)}
-	for i, known := range [...]bool{was.Clicks.Valid, was.Impressions.Valid, was.Conversions.Valid} {
-		if known {
-			d.flags |= wasClicks << i
-		}
-	}
-	c.list = append(c.list, d)
-}
-
-// deleted notes a row that is gone.
-func (c *DayChanges) deleted(was *schema.Spend) {
-	c.list = append(c.list, dayChange{row: uint32(c.gone.Len()), flags: isDeleted})
-	c.gone.Append(was)
-}
-
-// All are the lines. One is the loop body's alone.
-func (c *DayChanges) All() iter.Seq[schema.SpendChange] {
-	return func(yield func(schema.SpendChange) bool) {
-		if c == nil {
-			return
-		}
-		var r schema.Spend
-		for i := range c.list {
-			if !yield(c.line(&c.list[i], &r)) {
-				return
-			}
-		}
-	}
-}
-
-func (c *DayChanges) line(d *dayChange, r *schema.Spend) schema.SpendChange {
-	rows := c.read
-	if d.flags&isDeleted != 0 {
-		rows = c.gone
-	}
-	rows.Row(int(d.row), r)
-	l := schema.SpendChange{
-		AccountID: r.AccountID, ReportDate: r.ReportDate, CampaignID: r.CampaignID, CreativeID: r.CreativeID, SourceID: r.SourceID,
-		SeenAt: c.by.At, Op: schema.OpUpdate, RunID: c.by.RunID,
-	}
-	if d.flags&isDeleted != 0 {
-		l.Op = schema.OpDelete
-		l.OldSpend, l.OldClicks, l.OldImpressions, l.OldConversions = schema.Some(r.Spend), r.Clicks, r.Impressions, r.Conversions
-		return l
-	}
-	l.NewSpend, l.NewClicks, l.NewImpressions, l.NewConversions = schema.Some(r.Spend), r.Clicks, r.Impressions, r.Conversions
-	if d.flags&isInserted != 0 {
-		l.Op = schema.OpInsert
-		return l
-	}
-	was := func(flag uint8, n int64) schema.Null[int64] {
-		return schema.Null[int64]{V: n, Valid: d.flags&flag != 0}
-	}
-	l.OldSpend = schema.Some(d.spend)
-	l.OldClicks, l.OldImpressions, l.OldConversions = was(wasClicks, d.clicks), was(wasImpressions, d.impressions), was(wasConversions, d.conversions)
-	return l
-}
 
 // changeRecords cuts lines into records of the table.
 func changeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
@@ -145,7 +44,7 @@ func (g *Staged) putChanges(day *stagedDay, p ProvenDay) (err error) {
 		return nil
 	}
 	if day.changes, err = g.putPart(changesPath(p.Day), schema.SpendChanges.Table, changeRecords(p.Changes.All())); err == nil {
-		day.changes.Day = schema.DateOf(p.Changes.by.At.Time())
+		day.changes.Day = schema.DateOf(p.Changes.At().Time())
 	}
 	return err
 }
@@ -199,7 +98,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 		into = "again/" + path // it is being read
 	}
 	var unread error
-	info, err := n.g.putPart(into, t.Table, changeRecords(mergeChanges(linesOf(was, &unread), linesOf(is, &unread))))
+	info, err := n.g.putPart(into, t.Table, changeRecords(history.MergeChanges(linesOf(was, &unread), linesOf(is, &unread))))
 	if err := errors.Join(unread, err); err != nil {
 		return err
 	}
@@ -236,37 +135,4 @@ func linesOf(files []iter.Seq2[[]schema.SpendChange, error], unread *error) iter
 			}
 		}
 	}
-}
-
-// mergeChanges makes one sorted sequence of two.
-func mergeChanges(a, b iter.Seq[schema.SpendChange]) iter.Seq[schema.SpendChange] {
-	return func(yield func(schema.SpendChange) bool) {
-		next, stop := iter.Pull(b)
-		defer stop()
-		second, ok := next()
-		for first := range a {
-			for ; ok && compareChanges(second, first) < 0; second, ok = next() {
-				if !yield(second) {
-					return
-				}
-			}
-			if !yield(first) {
-				return
-			}
-		}
-		for ; ok; second, ok = next() {
-			if !yield(second) {
-				return
-			}
-		}
-	}
-}
-
-func compareChanges(a, b schema.SpendChange) int {
-	if a.ReportDate != b.ReportDate {
-		return int(a.ReportDate - b.ReportDate)
-	}
-	ka := schema.Spend{CampaignID: a.CampaignID, CreativeID: a.CreativeID, SourceID: a.SourceID}
-	kb := schema.Spend{CampaignID: b.CampaignID, CreativeID: b.CreativeID, SourceID: b.SourceID}
-	return cmp.Or(compareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt))
 }

@@ -2,7 +2,6 @@ package load
 
 import (
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -76,7 +76,7 @@ func plainChanges(was, is []schema.Spend, at schema.Instant, run string) (lines 
 			l.NewSpend, l.NewClicks, l.NewImpressions, l.NewConversions = schema.Some(r.Spend), r.Clicks, r.Impressions, r.Conversions
 		}
 	}
-	slices.SortFunc(lines, compareChanges)
+	slices.SortFunc(lines, history.CompareChanges)
 	return lines
 }
 
@@ -87,46 +87,13 @@ func TestMergeDay_TellsOldAndNew(t *testing.T) {
 	for turn := range 200 {
 		was := manySources(day, random.IntN(60))
 		is := restated(random, was)
-		m, err := MergeDay(asBatches(was, 7), packed(is), Reading{At: 30, RunID: "new", WasOver: true})
+		m, err := history.MergeDay(asBatches(was, 7), packed(is), history.Reading{At: 30, RunID: "new", WasOver: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, want := slices.Collect(m.Changes.All()), plainChanges(was, is, 30, "new")
 		if !slices.Equal(got, want) || m.Changes.Len() != len(want) {
 			t.Fatalf("turn %d: the restatements are\n%v\nwant\n%v", turn, got, want)
-		}
-	}
-}
-
-// TestMergeChanges lays sequences of all lengths together, and stops in between.
-func TestMergeChanges(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 9))
-	some := func() (lines []schema.SpendChange) {
-		for range random.IntN(6) {
-			lines = append(lines, schema.SpendChange{ReportDate: schema.Date(random.IntN(3)), SourceID: fmt.Sprint(random.IntN(3)), SeenAt: schema.Instant(random.Int64N(3))})
-		}
-		slices.SortFunc(lines, compareChanges)
-		return lines
-	}
-	for range 500 {
-		a, b := some(), some()
-		want := slices.Concat(a, b)
-		slices.SortStableFunc(want, compareChanges)
-		if got := slices.Collect(mergeChanges(slices.Values(a), slices.Values(b))); !slices.Equal(got, want) {
-			t.Fatalf("%v and %v give %v", a, b, got)
-		}
-		first := func(n int) iter.Seq[schema.SpendChange] {
-			return func(yield func(schema.SpendChange) bool) {
-				for l := range mergeChanges(slices.Values(a), slices.Values(b)) {
-					if n--; n < 0 || !yield(l) {
-						return
-					}
-				}
-			}
-		}
-		n := random.IntN(len(want) + 1)
-		if got := slices.Collect(first(n)); !slices.Equal(got, want[:n]) {
-			t.Fatalf("the first %d of %v and %v are %v", n, a, b, got)
 		}
 	}
 }
@@ -153,7 +120,7 @@ func TestPublish_KeepsEveryRestatement(t *testing.T) {
 			want[path] = append(want[path], plainChanges(was, days[d], schema.InstantOf(r.at), fmt.Sprintf("run%06d", runs+1))...)
 		}
 		m := r.mustSync(days)
-		slices.SortFunc(want[path], compareChanges)
+		slices.SortFunc(want[path], history.CompareChanges)
 		got, err := ReadRows(filepath.Join(r.dir, path), schema.SpendChanges)
 		if err != nil || !slices.Equal(got, want[path]) {
 			t.Fatalf("run %d: %s has %d lines, want %d: %v", i, path, len(got), len(want[path]), err)

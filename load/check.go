@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -231,7 +232,7 @@ func checkCampaigns(ctx context.Context, conn *sql.Conn, m *Manifest) error {
 
 // sumDays adds up the measures of a table by day, of the rows of a condition. account and
 // rows are what to take for the account and for the number of rows.
-func sumDays(ctx context.Context, conn *sql.Conn, t *schema.Table, account, rows, where string) (map[dayKey]Sums, error) {
+func sumDays(ctx context.Context, conn *sql.Conn, t *schema.Table, account, rows, where string) (map[dayKey]history.Sums, error) {
 	// The sum of money travels as text: exact.
 	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
 		FROM %s WHERE %s GROUP BY ALL`, account, rows, t.SQLName(), where)
@@ -241,10 +242,10 @@ func sumDays(ctx context.Context, conn *sql.Conn, t *schema.Table, account, rows
 		return nil, unsummed(err)
 	}
 	defer found.Close()
-	sums := map[dayKey]Sums{}
+	sums := map[dayKey]history.Sums{}
 	for found.Next() {
 		var k dayKey
-		var got Sums
+		var got history.Sums
 		var spend string
 		var clicks, impressions, conversions sql.Null[int64]
 		if err := found.Scan(&k.account, &k.day, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -54,7 +55,7 @@ func rawOf(after string) ReadRaw {
 		}
 		stored, err := ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
 		rows := packed(stored)
-		if err == nil && said[0] != "reply "+HashDay(rows) {
+		if err == nil && said[0] != "reply "+history.HashDay(rows) {
 			err = fmt.Errorf("the reply is %q", said[0])
 		}
 		return rows, err
@@ -224,11 +225,11 @@ func TestDamage_RebuildMends(t *testing.T) {
 // TestSameDay_WantsTheOrder: the rows of a day in another order, or twice, are not the day.
 func TestSameDay_WantsTheOrder(t *testing.T) {
 	rows := manySources(day, 5)
-	sums, err := SumDay(packed(rows))
+	sums, err := history.SumDay(packed(rows))
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := &Day{Sums: sums, ContentHash: HashDay(packed(rows))}
+	known := &Day{Sums: sums, ContentHash: history.HashDay(packed(rows))}
 	if err := sameDay(packed(rows), known); err != nil {
 		t.Errorf("the day: %v", err)
 	}

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -32,190 +32,6 @@ func asBatches(rows []schema.Spend, size int) iter.Seq2[[]schema.Spend, error] {
 			if !more {
 				return
 			}
-		}
-	}
-}
-
-func TestMergeDay(t *testing.T) {
-	was := func(edit ...func([]schema.Spend) []schema.Spend) []schema.Spend {
-		rows := manySources(day, 40)
-		for i := range rows {
-			rows[i].FirstSeenAt, rows[i].ChangedAt, rows[i].RunID = 10, 20, "old"
-		}
-		for _, e := range edit {
-			rows = e(rows)
-		}
-		return rows
-	}
-	is := func(edit ...func([]schema.Spend) []schema.Spend) []schema.Spend {
-		rows := was(edit...)
-		for i := range rows {
-			rows[i].FirstSeenAt, rows[i].ChangedAt, rows[i].RunID = 30, 30, "new"
-		}
-		return rows
-	}
-	spend := func(at ...int) func([]schema.Spend) []schema.Spend {
-		return func(rows []schema.Spend) []schema.Spend {
-			for _, i := range at {
-				rows[i].Spend++
-			}
-			return rows
-		}
-	}
-	drop := func(i, n int) func([]schema.Spend) []schema.Spend {
-		return func(rows []schema.Spend) []schema.Spend { return slices.Delete(rows, i, i+n) }
-	}
-	rename := func(rows []schema.Spend) []schema.Spend {
-		rows[7].CampaignName = "Spring"
-		return rows
-	}
-	for name, c := range map[string]struct {
-		was, is []schema.Spend
-		diff    DayDiff
-		stale   string // sources; "all" for nil
-		changes string // op and source
-	}{
-		"nothing stored":    {nil, is(), DayDiff{Inserted: 40}, "all", strings.Repeat("insert ", 40)},
-		"the same":          {was(), is(), DayDiff{}, "", ""},
-		"two updated":       {was(), is(spend(0, 39)), DayDiff{Updated: 2}, "S000 S039", "update update "},
-		"a name":            {was(), is(rename), DayDiff{Updated: 1}, "S007", ""},
-		"five of 40":        {was(), is(spend(1, 2, 3, 4, 5)), DayDiff{Updated: 5}, "S001 S002 S003 S004 S005", "update update update update update "},
-		"six of 40 is many": {was(), is(spend(1, 2, 3, 4, 5, 6)), DayDiff{Updated: 6}, "all", strings.Repeat("update ", 6)},
-		"the last gone":     {was(), is(drop(39, 1)), DayDiff{Deleted: 1}, "S039", "delete "},
-		"the first is new":  {was(drop(0, 1)), is(), DayDiff{Inserted: 1}, "", "insert "},
-		"one of each":       {was(drop(3, 1)), is(drop(20, 1), spend(30)), DayDiff{Inserted: 1, Updated: 1, Deleted: 1}, "S020 S031", "insert delete update "},
-		"all gone":          {was(), nil, DayDiff{Deleted: 40}, "all", strings.Repeat("delete ", 40)},
-	} {
-		for _, size := range []int{1, 7, 100, -100} { // below 0: of a day that was going on
-			over := size > 0
-			size = max(size, -size)
-			stored, want := slices.Clone(c.was), slices.Clone(c.is)
-			for i := range want {
-				for _, w := range stored {
-					if w.SourceID != want[i].SourceID {
-						continue
-					}
-					want[i].FirstSeenAt = w.FirstSeenAt
-					if w.Spend == want[i].Spend && w.CampaignName == want[i].CampaignName {
-						want[i] = w
-					}
-				}
-			}
-			rows := packed(c.is)
-			m, err := MergeDay(asBatches(stored, size), rows, Reading{At: 30, RunID: "new", WasOver: over})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := unpacked(rows); !slices.Equal(got, want) {
-				t.Errorf("%s, by %d: rows =\n%v\nwant\n%v", name, size, got, want)
-			}
-			stale := "all"
-			if m.Stale != nil {
-				var sources []string
-				for _, r := range m.Stale {
-					sources = append(sources, r.SourceID)
-				}
-				stale = strings.Join(sources, " ")
-			}
-			changes := ""
-			for ch := range m.Changes.All() {
-				changes += ch.Op + " "
-				if ch.SourceID == "" {
-					t.Errorf("%s, by %d: a change kept a text that was only lent: %+v", name, size, ch)
-				}
-			}
-			wantChanges := c.changes
-			if !over {
-				wantChanges = "" // that is the day going on
-			}
-			if m.Diff != c.diff || stale != c.stale || changes != wantChanges {
-				t.Errorf("%s, by %d: %+v, stale %q, changes %q; want %+v, %q, %q", name, size, m.Diff, stale, changes, c.diff, c.stale, wantChanges)
-			}
-		}
-	}
-	broken := errors.New("broken")
-	_, err := MergeDay(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }, packed(is()), Reading{})
-	if !errors.Is(err, broken) {
-		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
-	}
-}
-
-// BenchmarkMergeDay lays a day that was read again over the same day as stored, of which
-// one row in a hundred differs, and hashes it.
-func BenchmarkMergeDay(b *testing.B) {
-	stored := manySources(day, 100_000)
-	slices.SortFunc(stored, func(a, b schema.Spend) int { return compareKeys(&a, &b) })
-	read := packed(stored)
-	for i := 0; i < len(stored); i += 100 {
-		stored[i].Spend++
-	}
-	batches := func(yield func([]schema.Spend, error) bool) {
-		for batch := range slices.Chunk(stored, recordRows) {
-			if !yield(batch, nil) {
-				return
-			}
-		}
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := SortDay(read); err != nil {
-			b.Fatal(err)
-		}
-		HashDay(read)
-		if m, err := MergeDay(batches, read, Reading{At: 30, RunID: "new", WasOver: true}); err != nil || m.Diff.Updated != 1_000 {
-			b.Fatal(m.Diff, err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stored)), "ns/row")
-}
-
-// TestSumDay_RefusesWhatSumsCannotHold: no sum of some of a day's rows goes beyond
-// DECIMAL(18,6), so that DuckDB can make each.
-func TestSumDay_RefusesWhatSumsCannotHold(t *testing.T) {
-	half := schema.MaxMoney/2 + 1
-	for _, c := range []struct {
-		spend []schema.Money
-		sum   schema.Money
-		err   error
-	}{
-		{spend: []schema.Money{schema.MaxMoney}, sum: schema.MaxMoney},
-		{spend: []schema.Money{-1, 3, -5}, sum: -3},
-		{spend: []schema.Money{half, half}, err: schema.ErrRange},
-		{spend: []schema.Money{-half, half}, err: schema.ErrRange},
-		{spend: []schema.Money{-half, half, half}, err: schema.ErrRange},
-	} {
-		var rows []schema.Spend
-		for i, m := range c.spend {
-			rows = append(rows, spendRow(day, fmt.Sprint("S", i), m))
-		}
-		sums, err := SumDay(packed(rows))
-		if !errors.Is(err, c.err) || err == nil && sums.Spend != c.sum {
-			t.Errorf("%v add up to %v, %v, want %v, %v", c.spend, sums.Spend, err, c.sum, c.err)
-		}
-	}
-}
-
-// TestSumDay_TakesCountsBack: a credit has counts below zero, and a sum may be so, too; one
-// that wraps around is refused.
-func TestSumDay_TakesCountsBack(t *testing.T) {
-	for _, c := range []struct {
-		clicks []int64
-		sum    int64
-		err    error
-	}{
-		{clicks: []int64{-3}, sum: -3}, {clicks: []int64{5, -8, 1}, sum: -2},
-		{clicks: slices.Repeat([]int64{999_999_999_999_999_999}, 10), err: schema.ErrRange},
-		{clicks: slices.Repeat([]int64{-999_999_999_999_999_999}, 10), err: schema.ErrRange},
-	} {
-		var rows []schema.Spend
-		for i, n := range c.clicks {
-			row := spendRow(day, fmt.Sprint("S", i), 0)
-			row.Clicks = schema.Some(n)
-			rows = append(rows, row)
-		}
-		sums, err := SumDay(packed(rows))
-		if !errors.Is(err, c.err) || err == nil && sums.Clicks.V != c.sum {
-			t.Errorf("%v add up to %v, %v, want %v, %v", c.clicks, sums.Clicks, err, c.sum, c.err)
 		}
 	}
 }
@@ -292,11 +108,11 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 			rows[i].RunID = "again"
 		}
 		read := packed(rows)
-		m, err := MergeDay(s.StoredDay(d), read, Reading{RunID: "again"})
+		m, err := history.MergeDay(s.StoredDay(d), read, history.Reading{RunID: "again"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = g.PutDay(t.Context(), ProvenDay{Day: d, Sums: Sums{Rows: 41}, Records: records(unpacked(read)), Stale: m.Stale})
+		err = g.PutDay(t.Context(), ProvenDay{Day: d, Sums: history.Sums{Rows: 41}, Records: records(unpacked(read)), Stale: m.Stale})
 		if err != nil {
 			t.Fatal(err)
 		}

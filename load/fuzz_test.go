@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -34,10 +35,10 @@ func FuzzManifest(f *testing.F) {
 	acme := whole.account("acme")
 	acme.Since, acme.Settled = day-32, []string{"C1"}
 	acme.Days[day] = &Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched, ContentHash: "ab", Rounded: 1,
-		Sums: Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
+		Sums: history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
 	acme.Files[rawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd", Fingerprint: "1:ef"}
 	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
-	acme.Memory[schema.CampaignHistory.Name] = Memory{ConfirmedAt: 5}
+	acme.Memory[schema.CampaignHistory.Name] = history.Memory{ConfirmedAt: 5}
 	sealed, err := whole.encode()
 	if err != nil {
 		f.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -70,7 +71,7 @@ type Account struct {
 
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory is what the tables of versions have to remember beside their rows.
-	Memory map[string]Memory `json:"memory,omitempty"`
+	Memory map[string]history.Memory `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
 	// Settled are the campaigns that are archived, which is for ever, and have
@@ -88,19 +89,9 @@ type Day struct {
 	Reads       int64          `json:"reads"`
 	Control     string         `json:"control_total_state"`
 	ContentHash string         `json:"content_hash"`
-	Sums        Sums           `json:"sums"`
+	Sums        history.Sums   `json:"sums"`
 	Rounded     int            `json:"rounded,omitempty"` // amounts that had more than six decimals
 	RunID       string         `json:"run_id"`            // of the last proven read
-}
-
-// Sums are the exact totals of a day's rows, as SQL's sum gives them: of the known
-// values, and absent where no row has one.
-type Sums struct {
-	Rows        int64              `json:"rows"`
-	Spend       schema.Money       `json:"spend"`
-	Clicks      schema.Null[int64] `json:"clicks"`
-	Impressions schema.Null[int64] `json:"impressions"`
-	Conversions schema.Null[int64] `json:"conversions"`
 }
 
 // The kinds of FileInfo.
@@ -252,7 +243,7 @@ func (a *Account) fill() {
 		a.Files = map[string]*FileInfo{}
 	}
 	if a.Memory == nil {
-		a.Memory = map[string]Memory{}
+		a.Memory = map[string]history.Memory{}
 	}
 	if a.Ledger == nil {
 		a.Ledger = map[string]int64{}

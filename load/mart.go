@@ -226,39 +226,3 @@ func martColumns(m schema.Mart) string {
 func martRecords(ctx context.Context, conn *sql.Conn, m schema.Mart, where string) iter.Seq2[arrow.Record, error] {
 	return tableRecords(ctx, conn, m.Table, fmt.Sprintf("SELECT %s FROM mart.%s", martColumns(m), schema.Quote(m.View)), where)
 }
-
-// learnedCampaigns are the campaigns of which something is known now about a time
-// that was published before: one that is new, or whose version was filled. The
-// first day that a version tells of stands beside each.
-func learnedCampaigns[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[string]schema.Date {
-	if !slices.Equal(t.KeyNames(), []string{"account_id", "campaign_id", "version_no"}) {
-		return nil
-	}
-	columns := t.ColumnsNamed(append(t.TrackedNames(), "version_no", "is_deleted", "changed_after", "change_type", "read_state")...)
-	type version struct {
-		campaign string
-		no       int64
-	}
-	id := identityOf(t)
-	before := map[version]*R{}
-	for i := range old {
-		before[version{id.parts(&old[i])[0], P(&old[i]).FramePtr().VersionNo}] = &old[i]
-	}
-	learned := map[string]schema.Date{}
-	for i := range now {
-		frame := P(&now[i]).FramePtr()
-		campaign := id.parts(&now[i])[0]
-		was := before[version{campaign, frame.VersionNo}]
-		if was == nil && frame.VersionNo > 1 {
-			continue // it begins now
-		}
-		if was != nil && !slices.ContainsFunc(columns, func(c schema.Column) bool { return !t.ColumnEqual(was, &now[i], c) }) {
-			continue
-		}
-		day := schema.DateOf(frame.ValidFrom.Time())
-		if known, ok := learned[campaign]; !ok || day < known {
-			learned[campaign] = day
-		}
-	}
-	return learned
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -116,7 +117,7 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 		row := schema.Campaign{AccountID: "acme", CampaignID: "C1234567", Frame: schema.Frame{
 			VersionNo: 1, ValidFrom: at, ValidTo: schema.Forever, IsCurrent: true, LastConfirmedAt: at, ChangeType: schema.FirstSeen, ReadState: schema.ReadOK,
 		}, Name: schema.Some(name), RunID: "late"}
-		if err := PutHistory[schema.Campaign, *schema.Campaign](g, schema.CampaignHistory, History[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
+		if err := PutHistory[schema.Campaign, *schema.Campaign](g, schema.CampaignHistory, history.Versions[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := g.Publish(t.Context(), Publication{Run: func(o Outlook) schema.Run {

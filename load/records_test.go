@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -43,7 +44,7 @@ func TestTableRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		slices.SortFunc(want, func(a, b schema.Spend) int {
-			return cmp.Or(cmp.Compare(a.ReportDate, b.ReportDate), compareKeys(&a, &b))
+			return cmp.Or(cmp.Compare(a.ReportDate, b.ReportDate), history.CompareKeys(&a, &b))
 		})
 		ask := func() iter.Seq2[arrow.Record, error] {
 			return tableRecords(ctx, conn, schema.SpendDaily.Table, "SELECT "+schema.SpendDaily.SQLColumns()+" FROM memory.main.big", "true")

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -185,7 +186,7 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 	if err != nil {
 		return err
 	}
-	if known := n.next.Accounts[d.account].Days[day]; known == nil || HashDay(rows) != known.ContentHash {
+	if known := n.next.Accounts[d.account].Days[day]; known == nil || history.HashDay(rows) != known.ContentHash {
 		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the service gave", d.What)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -68,13 +69,13 @@ type sceneRun struct {
 	id        string
 	at        time.Time
 	days      map[schema.Date][]schema.Spend
-	campaigns []Seen[schema.Campaign]
+	campaigns []history.Seen[schema.Campaign]
 	used      int64 // of a change budget
 }
 
 // sceneFirst is the run before the disturbed one, and sceneSecond that one.
 func sceneFirst() sceneRun {
-	return sceneRun{id: "run1", at: now, used: 1, days: twoDays(), campaigns: []Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 1), sceneCampaign("C2", "Gone soon", 2)}}
+	return sceneRun{id: "run1", at: now, used: 1, days: twoDays(), campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 1), sceneCampaign("C2", "Gone soon", 2)}}
 }
 
 func sceneSecond() sceneRun {
@@ -84,12 +85,12 @@ func sceneSecond() sceneRun {
 			day:     {spendRow(day, "S1", 13_000_000), spendRow(day, "S4", 4_000_000)},
 			day - 2: {spendRow(day-2, "S1", 1)},
 		},
-		campaigns: []Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 3), sceneCampaign("C2", "Gone soon", 2)},
+		campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 3), sceneCampaign("C2", "Gone soon", 2)},
 	}
 }
 
-func sceneCampaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
-	return Seen[schema.Campaign]{Row: schema.Campaign{AccountID: "acme", CampaignID: id, Name: schema.Some(name), DefaultBid: schema.Some(bid * schema.Dollar)}}
+func sceneCampaign(id, name string, bid schema.Money) history.Seen[schema.Campaign] {
+	return history.Seen[schema.Campaign]{Row: schema.Campaign{AccountID: "acme", CampaignID: id, Name: schema.Some(name), DefaultBid: schema.Some(bid * schema.Dollar)}}
 }
 
 func sceneOptions(d durable.Disk) Options {
@@ -140,20 +141,20 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 			rows[i].FirstSeenAt, rows[i].ChangedAt, rows[i].RunID = seen, seen, r.id
 		}
 		read := packed(rows)
-		if err := SortDay(read); err != nil {
+		if err := history.SortDay(read); err != nil {
 			return err
 		}
-		sums, err := SumDay(read)
+		sums, err := history.SumDay(read)
 		if err != nil {
 			return err
 		}
-		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: HashDay(read), Sums: sums}
+		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: history.HashDay(read), Sums: sums}
 		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), sums.Rows, ""); err != nil {
 			return err
 		}
 		known := s.Account().Days[d]
 		if known == nil || known.ContentHash != p.Hash {
-			merged, err := MergeDay(s.StoredDay(d), read, Reading{At: seen, RunID: r.id, WasOver: known != nil && known.WasOver(d)})
+			merged, err := history.MergeDay(s.StoredDay(d), read, history.Reading{At: seen, RunID: r.id, WasOver: known != nil && known.WasOver(d)})
 			if err != nil {
 				return err
 			}
@@ -167,8 +168,8 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	if err != nil {
 		return err
 	}
-	if h, _, err = Advance[schema.Campaign](schema.CampaignHistory, schema.CampaignHistory.Tracked(), h, Observation[schema.Campaign]{
-		At: seen, RunID: r.id, Seen: r.campaigns, Absence: func(*schema.Campaign) Absence { return Gone }, Patience: 2,
+	if h, _, err = history.Advance[schema.Campaign](schema.CampaignHistory, schema.CampaignHistory.Tracked(), h, history.Observation[schema.Campaign]{
+		At: seen, RunID: r.id, Seen: r.campaigns, Absence: func(*schema.Campaign) history.Absence { return history.Gone }, Patience: 2,
 	}); err != nil {
 		return err
 	}

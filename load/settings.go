@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -16,8 +17,8 @@ const bidsRead = "source_bids"
 
 // stagedTable is a settings table on its way.
 type stagedTable struct {
-	info   *FileInfo // nil: the stored file stands
-	memory *Memory   // nil: nothing is remembered beside the rows
+	info   *FileInfo       // nil: the stored file stands
+	memory *history.Memory // nil: nothing is remembered beside the rows
 	// follow is how many current versions were last confirmed when most were; 0 where
 	// nobody has counted.
 	follow int64
@@ -34,9 +35,9 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 }
 
 // StoredHistory reads an account's versions with what is remembered of them.
-func StoredHistory[R any](s *Store, t schema.TableOf[R]) (History[R], error) {
+func StoredHistory[R any](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
-	return History[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}, err
+	return history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}, err
 }
 
 // PutTable stages all rows of an account's table. Equal rows give an equal file,
@@ -60,7 +61,7 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 }
 
 // PutHistory stages an account's versions with what is remembered of them.
-func PutHistory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History[R]) error {
+func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
 	if err := PutTable(g, t, h.Rows); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func PutHistory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History
 	if err != nil {
 		return err
 	}
-	for id, day := range learnedCampaigns[R, P](t, old, h.Rows) {
+	for id, day := range history.Learned[R, P](t, old, h.Rows) {
 		if known, ok := g.learned[id]; !ok || day < known {
 			g.learned[id] = day
 		}
@@ -83,12 +84,12 @@ func PutHistory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History
 
 // PutMemory stages what is remembered of versions that are as they are stored: their
 // file stands. Where there is none yet, it stages one.
-func PutMemory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History[R]) error {
+func PutMemory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
 	if g.store.Account().Files[partPath(t.Table, g.store.account, 0)] == nil {
 		return PutHistory[R, P](g, t, h)
 	}
 	staged := &stagedTable{memory: &h.Memory}
-	keyText := KeyTextOf(t)
+	keyText := history.KeyTextOf(t)
 	for i := range h.Rows {
 		if P(&h.Rows[i]).FramePtr().IsCurrent {
 			if _, excepted := h.Memory.Excepted[keyText(&h.Rows[i])]; !excepted {
@@ -103,10 +104,10 @@ func PutMemory[R any, P Versioned[R]](g *Staged, t schema.TableOf[R], h History[
 }
 
 // BidsRead is when each campaign's bids per source could last be read.
-func (s *Store) BidsRead() Memory { return s.Account().Memory[bidsRead] }
+func (s *Store) BidsRead() history.Memory { return s.Account().Memory[bidsRead] }
 
 // PutBidsRead stages when each campaign's bids could last be read.
-func (g *Staged) PutBidsRead(m Memory) {
+func (g *Staged) PutBidsRead(m history.Memory) {
 	g.tables[bidsRead] = &stagedTable{memory: &m}
 }
 
@@ -190,7 +191,9 @@ func (n *generation) onlyConfirmed(h *framed, st *stagedTable) bool {
 // confirmations move that instant on where it is, without the rows being written again.
 func (n *generation) confirmations(t *schema.Table, st *stagedTable) tableLoad {
 	account := n.g.store.account
-	instant := func(m Memory) string { return fmt.Sprintf("last_confirmed_at = make_timestamptz(%d)", m.ConfirmedAt) }
+	instant := func(m history.Memory) string {
+		return fmt.Sprintf("last_confirmed_at = make_timestamptz(%d)", m.ConfirmedAt)
+	}
 	return tableLoad{
 		table: t, set: instant(*st.memory), setRows: st.follow,
 		where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " + instant(n.base.Accounts[account].Memory[t.Name]),
@@ -231,7 +234,7 @@ func framedTable(name string) *framed {
 	return nil
 }
 
-func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Account), unfollowed ...string) framed {
+func framedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account), unfollowed ...string) framed {
 	f := framed{table: t.Table, unfollowed: append(unfollowed, "last_confirmed_at")}
 	f.confirm = func(n *generation, account string, a *Account) ([]string, error) {
 		path := partPath(t.Table, account, 0)
@@ -249,7 +252,7 @@ func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Accoun
 		if err != nil {
 			return nil, err
 		}
-		keyText, memory := KeyTextOf(t), a.Memory[t.Name]
+		keyText, memory := history.KeyTextOf(t), a.Memory[t.Name]
 		for i := range rows {
 			if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
 				if at := memory.Confirmed(keyText(&rows[i])); at != 0 {
@@ -271,7 +274,7 @@ func framedOf[R any, P Versioned[R]](t schema.TableOf[R], amend func(*R, *Accoun
 		if err := countRows(path, info, int64(len(rows)), err); err != nil {
 			return err
 		}
-		if err := CheckHistory[R, P](t, History[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {
+		if err := history.Check[R, P](t, history.Versions[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {
 			return durable.Damaged(path, durable.MendBackup, "%v", err)
 		}
 		return nil

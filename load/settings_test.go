@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -53,11 +54,11 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var seen []Seen[schema.Campaign]
+		var seen []history.Seen[schema.Campaign]
 		for _, id := range step.seen {
 			seen = append(seen, sceneCampaign(string(id), "name", schema.Dollar))
 		}
-		next, st, err := Advance[schema.Campaign](table, table.Tracked(), h, Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen})
+		next, st, err := history.Advance[schema.Campaign](table, table.Tracked(), h, history.Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen})
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}

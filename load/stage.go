@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -59,12 +60,12 @@ type ProvenDay struct {
 	Day     schema.Date
 	ReadAt  schema.Instant // when the proven read began
 	Control string         // control_total_state
-	Hash    string         // HashDay of its rows
-	Sums    Sums
+	Hash    string         // history.HashDay of its rows
+	Sums    history.Sums
 	Rounded int // amounts that had more than six decimals
 	// Records are the rows to store, in key order; nil: the day is as stored.
 	Records iter.Seq[arrow.Record]
-	Changes *DayChanges
+	Changes *history.Changes
 	// Stale have the keys of the stored rows that go. Beside them all that is new are
 	// the rows of this run. It is nil where all stored rows go.
 	Stale []schema.Spend

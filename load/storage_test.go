@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -379,7 +380,7 @@ func TestManifest_Clone(t *testing.T) {
 	a.Days[day].Reads++
 	a.Files["x"], a.Ledger["x"], a.LedgerSHA256["x"] = &FileInfo{}, 1, "x"
 	a.Mourned, a.Unknown = append(a.Mourned, day), append(a.Unknown, schema.UnknownField{})
-	a.Memory["x"] = Memory{}
+	a.Memory["x"] = history.Memory{}
 	c.account("other").Since = day
 	if again, err := ReadManifest(st.after); err != nil || !reflect.DeepEqual(m, again) {
 		t.Errorf("a change of the copy shows in the original (%v)", err)

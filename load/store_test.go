@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -77,20 +78,20 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 			read[i].AccountID, read[i].FirstSeenAt, read[i].ChangedAt, read[i].RunID = r.account, seen, seen, id
 		}
 		read := packed(read)
-		if err := SortDay(read); err != nil {
+		if err := history.SortDay(read); err != nil {
 			return nil, err
 		}
-		sums, err := SumDay(read)
+		sums, err := history.SumDay(read)
 		if err != nil {
 			return nil, err
 		}
-		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: HashDay(read), Sums: sums}
+		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: history.HashDay(read), Sums: sums}
 		known := s.Account().Days[d]
 		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), int64(read.Len()), ""); err != nil {
 			return nil, err
 		}
 		if known == nil || known.ContentHash != p.Hash {
-			merged, err := MergeDay(s.StoredDay(d), read, Reading{At: seen, RunID: id, WasOver: known != nil && known.WasOver(d)})
+			merged, err := history.MergeDay(s.StoredDay(d), read, history.Reading{At: seen, RunID: id, WasOver: known != nil && known.WasOver(d)})
 			if err != nil {
 				return nil, err
 			}
@@ -367,7 +368,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		}
 		defer g.Discard()
 		rows := []schema.Spend{spendRow(day, "S1", spend), spendRow(day, "S2", spend), spendRow(day, "S3", spend)}
-		sums, err := SumDay(packed(rows))
+		sums, err := history.SumDay(packed(rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,7 +377,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := g.PutDay(t.Context(), ProvenDay{Day: day, Hash: HashDay(packed(rows)), Sums: sums, Records: records(rows)}); err != nil {
+		if err := g.PutDay(t.Context(), ProvenDay{Day: day, Hash: history.HashDay(packed(rows)), Sums: sums, Records: records(rows)}); err != nil {
 			t.Fatal(err)
 		}
 		m, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run { return schema.Run{AccountID: r.account, RunID: g.runID} }})

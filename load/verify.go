@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"spendsync/load/durable"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -246,7 +247,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	v.report.RawPages += len(pages)
 	v.mu.Unlock()
 	if err == nil {
-		err = SortDay(fromRaw)
+		err = history.SortDay(fromRaw)
 	}
 	if err == nil {
 		err = sameDay(fromRaw, known)
@@ -277,17 +278,17 @@ func readDay(d durable.Disk, path, account string, day schema.Date) (*schema.Spe
 // sameDay compares rows with what was proven of their day. Those that are not in key
 // order are not the same.
 func sameDay(rows *schema.SpendRows, known *Day) error {
-	if err := distinct(rows); err != nil {
+	if err := history.Distinct(rows); err != nil {
 		return err
 	}
-	sums, err := SumDay(rows)
+	sums, err := history.SumDay(rows)
 	if err != nil {
 		return err
 	}
 	if sums != known.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
 	}
-	if hash := HashDay(rows); hash != known.ContentHash {
+	if hash := history.HashDay(rows); hash != known.ContentHash {
 		return errors.New("the content is not what was proven")
 	}
 	return nil

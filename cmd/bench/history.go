@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -108,15 +109,15 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 	defer staged.Discard()
 	for i := range n {
 		rows := historyDay(first+schema.Date(i), perDay, schema.InstantOf(at), run)
-		if err := load.SortDay(rows); err != nil {
+		if err := history.SortDay(rows); err != nil {
 			return err
 		}
-		sums, err := load.SumDay(rows)
+		sums, err := history.SumDay(rows)
 		if err != nil {
 			return err
 		}
 		err = staged.PutDay(ctx, load.ProvenDay{
-			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: load.HashDay(rows), Sums: sums, Records: transform.Records(rows),
+			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: history.HashDay(rows), Sums: sums, Records: transform.Records(rows),
 		})
 		if err != nil {
 			return err

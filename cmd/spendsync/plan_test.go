@@ -12,6 +12,7 @@ import (
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -37,7 +38,7 @@ var defaults = planOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 
 func knownSince(from, last schema.Date, readAt time.Time) *load.Account {
 	a := load.NewAccount(from)
 	for d := from; d <= last; d++ {
-		a.Days[d] = &load.Day{FirstReadAt: schema.InstantOf(readAt), LastReadAt: schema.InstantOf(readAt), Reads: 1, Sums: load.Sums{Rows: 25000}}
+		a.Days[d] = &load.Day{FirstReadAt: schema.InstantOf(readAt), LastReadAt: schema.InstantOf(readAt), Reads: 1, Sums: history.Sums{Rows: 25000}}
 	}
 	return a
 }

@@ -11,6 +11,7 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -99,26 +100,26 @@ func (m *mender) replayDay(ctx context.Context, day schema.Date, known *load.Day
 	}
 	rows, rounded, err := rowsOf(c, m.store.RawPages(day))
 	if err == nil {
-		err = load.SortDay(rows)
+		err = history.SortDay(rows)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
 	}
-	hash := load.HashDay(rows)
+	hash := history.HashDay(rows)
 	m.replayed++
 	if hash == known.ContentHash && !damaged {
 		return nil
 	}
-	sums, err := load.SumDay(rows)
+	sums, err := history.SumDay(rows)
 	if err != nil {
 		return err
 	}
-	by := load.Reading{At: c.SeenAt, RunID: m.runID, WasOver: known.WasOver(day) && !damaged}
+	by := history.Reading{At: c.SeenAt, RunID: m.runID, WasOver: known.WasOver(day) && !damaged}
 	stored := m.store.StoredDay(day)
 	if damaged {
 		stored = func(func([]schema.Spend, error) bool) {}
 	}
-	merged, err := load.MergeDay(stored, rows, by)
+	merged, err := history.MergeDay(stored, rows, by)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -41,11 +42,11 @@ type snapshot struct {
 	lines   []transform.ReportCreative
 
 	mu        sync.Mutex // guards what the campaigns tell
-	campaigns []load.Seen[schema.Campaign]
-	delivery  []load.Seen[schema.Delivery]
-	creatives []load.Seen[schema.Creative]
-	rules     []load.Seen[schema.SourceRule]
-	modes     []load.Seen[schema.SourceMode]
+	campaigns []history.Seen[schema.Campaign]
+	delivery  []history.Seen[schema.Delivery]
+	creatives []history.Seen[schema.Creative]
+	rules     []history.Seen[schema.SourceRule]
+	modes     []history.Seen[schema.SourceMode]
 	whole     map[string]bool // campaigns whose creatives were listed to the end
 	read      map[[2]string]bool
 	bids      map[string]bool
@@ -164,13 +165,13 @@ func (n *snapshot) readCampaign(ctx context.Context, listed extract.Entity) erro
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err == nil {
-		n.campaigns = append(n.campaigns, load.Seen[schema.Campaign]{Row: row, Unread: unread})
+		n.campaigns = append(n.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: unread})
 		if detailErr == nil {
 			n.unread("campaign", listed.ID, unread)
 		}
 	}
 	if deliveryErr == nil {
-		n.delivery = append(n.delivery, load.Seen[schema.Delivery]{Row: delivery, Unread: deliveryUnread})
+		n.delivery = append(n.delivery, history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryUnread})
 		if detailErr == nil {
 			n.unread("campaign", listed.ID, deliveryUnread)
 		}
@@ -203,7 +204,7 @@ func (n *snapshot) readCreatives(ctx context.Context, campaign string) error {
 			row, unread = schema.Creative{AccountID: n.context().Account, CreativeID: e.ID}, schema.CreativeHistory.TrackedNames()
 		}
 		n.mu.Lock()
-		n.creatives = append(n.creatives, load.Seen[schema.Creative]{Row: row, Unread: slices.Concat(unread, urls)})
+		n.creatives = append(n.creatives, history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(unread, urls)})
 		if rowErr == nil {
 			n.unread("creative", e.ID, unread)
 		}
@@ -232,9 +233,9 @@ func (n *snapshot) readSources(ctx context.Context, campaign string) (read trans
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.modes = append(n.modes, load.Seen[schema.SourceMode]{Row: read.Mode, Unread: append(read.ModeUnread, "bids_last_read_at")})
+	n.modes = append(n.modes, history.Seen[schema.SourceMode]{Row: read.Mode, Unread: append(read.ModeUnread, "bids_last_read_at")})
 	for _, r := range read.Rules {
-		n.rules = append(n.rules, load.Seen[schema.SourceRule]{Row: r})
+		n.rules = append(n.rules, history.Seen[schema.SourceRule]{Row: r})
 	}
 	n.read[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead
 	n.read[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
@@ -283,11 +284,11 @@ func (n *snapshot) readReportCreativesSince(ctx context.Context, from schema.Dat
 // stage lays what was seen over the stored history.
 func (n *snapshot) stage(staged *load.Staged) error {
 	store := n.s.store
-	gone := func(is bool) load.Absence {
+	gone := func(is bool) history.Absence {
 		if is {
-			return load.Gone
+			return history.Gone
 		}
-		return load.Unknown
+		return history.Unknown
 	}
 	complete := n.listing.Complete
 	byCreative := map[string]transform.ReportCreative{}
@@ -315,25 +316,25 @@ func (n *snapshot) stage(staged *load.Staged) error {
 		}
 	}
 	err := errors.Join(
-		advance(n, staged, schema.CampaignHistory, nil, load.Observation[schema.Campaign]{
+		advance(n, staged, schema.CampaignHistory, nil, history.Observation[schema.Campaign]{
 			Seen: n.campaigns, Stubs: campaignStubs, Patience: 2,
-			Absence: func(r *schema.Campaign) load.Absence { return gone(complete && !n.listed[r.CampaignID]) },
+			Absence: func(r *schema.Campaign) history.Absence { return gone(complete && !n.listed[r.CampaignID]) },
 		}),
-		advance(n, staged, schema.DeliveryHistory, nil, load.Observation[schema.Delivery]{
+		advance(n, staged, schema.DeliveryHistory, nil, history.Observation[schema.Delivery]{
 			Seen: n.delivery, Patience: 2,
-			Absence: func(r *schema.Delivery) load.Absence { return gone(complete && !n.listed[r.CampaignID]) },
+			Absence: func(r *schema.Delivery) history.Absence { return gone(complete && !n.listed[r.CampaignID]) },
 		}),
-		advance(n, staged, schema.CreativeHistory, append([]string{"campaign_id"}, urls...), load.Observation[schema.Creative]{
+		advance(n, staged, schema.CreativeHistory, append([]string{"campaign_id"}, urls...), history.Observation[schema.Creative]{
 			Seen: n.creatives, Stubs: dropSeen(creativeStubs, n.creatives), Patience: 2,
-			Absence: func(r *schema.Creative) load.Absence { return gone(r.CampaignID.Valid && n.whole[r.CampaignID.V]) },
+			Absence: func(r *schema.Creative) history.Absence { return gone(r.CampaignID.Valid && n.whole[r.CampaignID.V]) },
 		}),
-		advance(n, staged, schema.SourceRuleHistory, nil, load.Observation[schema.SourceRule]{
+		advance(n, staged, schema.SourceRuleHistory, nil, history.Observation[schema.SourceRule]{
 			Seen: n.rules, Patience: 1,
-			Absence: func(r *schema.SourceRule) load.Absence { return gone(n.read[[2]string{r.CampaignID, r.Rule}]) },
+			Absence: func(r *schema.SourceRule) history.Absence { return gone(n.read[[2]string{r.CampaignID, r.Rule}]) },
 		}),
-		advance(n, staged, schema.SourceModeHistory, []string{"bids_last_read_at"}, load.Observation[schema.SourceMode]{
+		advance(n, staged, schema.SourceModeHistory, []string{"bids_last_read_at"}, history.Observation[schema.SourceMode]{
 			Seen: n.modes, Patience: 2,
-			Absence: func(r *schema.SourceMode) load.Absence { return gone(complete && !n.listed[r.CampaignID]) },
+			Absence: func(r *schema.SourceMode) history.Absence { return gone(complete && !n.listed[r.CampaignID]) },
 		}),
 	)
 	if err != nil {
@@ -344,7 +345,7 @@ func (n *snapshot) stage(staged *load.Staged) error {
 }
 
 // dropSeen leaves out stubs of creatives that were read.
-func dropSeen(stubs []schema.Creative, seen []load.Seen[schema.Creative]) []schema.Creative {
+func dropSeen(stubs []schema.Creative, seen []history.Seen[schema.Creative]) []schema.Creative {
 	read := map[string]bool{}
 	for _, s := range seen {
 		read[s.Row.CreativeID] = true
@@ -353,7 +354,7 @@ func dropSeen(stubs []schema.Creative, seen []load.Seen[schema.Creative]) []sche
 }
 
 // advance lays an observation over one table's history and stages the result.
-func advance[R any, P load.Versioned[R]](n *snapshot, staged *load.Staged, t schema.TableOf[R], untracked []string, o load.Observation[R]) error {
+func advance[R any, P history.Versioned[R]](n *snapshot, staged *load.Staged, t schema.TableOf[R], untracked []string, o history.Observation[R]) error {
 	h, err := load.StoredHistory(n.s.store, t)
 	if err != nil {
 		return err
@@ -367,7 +368,7 @@ func advance[R any, P load.Versioned[R]](n *snapshot, staged *load.Staged, t sch
 	if t.Name == schema.CreativeHistory.Name {
 		o.Refreshed = t.ColumnsNamed(urls...)
 	}
-	next, st, err := load.Advance[R, P](t, t.Tracked(untracked...), h, o)
+	next, st, err := history.Advance[R, P](t, t.Tracked(untracked...), h, o)
 	if err != nil {
 		return err
 	}
@@ -409,8 +410,8 @@ func (n *snapshot) describeStubs(rows []schema.Creative) (changed bool) {
 }
 
 // bidsRead moves on when each campaign's bids could last be read.
-func (n *snapshot) bidsRead(was load.Memory) load.Memory {
-	next := load.Memory{ConfirmedAt: n.at, Excepted: map[string]schema.Instant{}}
+func (n *snapshot) bidsRead(was history.Memory) history.Memory {
+	next := history.Memory{ConfirmedAt: n.at, Excepted: map[string]schema.Instant{}}
 	for _, m := range n.modes {
 		if id := m.Row.CampaignID; !n.bids[id] {
 			next.Excepted[id] = n.lastBids(was, id)
@@ -426,7 +427,7 @@ func (n *snapshot) bidsRead(was load.Memory) load.Memory {
 }
 
 // lastBids is when a campaign's bids were last read; 0 is never.
-func (n *snapshot) lastBids(was load.Memory, id string) schema.Instant {
+func (n *snapshot) lastBids(was history.Memory, id string) schema.Instant {
 	if !n.known[id] {
 		return 0
 	}

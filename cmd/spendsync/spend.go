@@ -7,6 +7,7 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -73,7 +74,7 @@ func (s *syncer) leave(at *seat) {
 type dayRead struct {
 	at      schema.Instant    // when it began
 	rows    *schema.SpendRows // in key order; none where the replies are those that are stored
-	sums    load.Sums
+	sums    history.Sums
 	hash    string
 	control string
 	pages   int
@@ -92,7 +93,7 @@ func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
 	var at seat
 	defer s.leave(&at)
 	read, err := s.proveDay(ctx, d.Day, &at, &step)
-	var diff load.DayDiff
+	var diff history.Diff
 	changed := false
 	if err == nil {
 		changed, diff, err = s.stageDay(ctx, d.Day, read)
@@ -136,7 +137,7 @@ func (s *syncer) copyDay(ctx context.Context, d plannedDay) error {
 }
 
 // addRead adds a proven day to what the run tells.
-func (s *syncer) addRead(step *schema.Step, read *dayRead, diff load.DayDiff) {
+func (s *syncer) addRead(step *schema.Step, read *dayRead, diff history.Diff) {
 	step.Pages, step.Rows, step.Bytes, step.Rounded = int64(read.pages), read.sums.Rows, read.bytes, int64(read.rounded)
 	s.rows += read.sums.Rows
 	s.diff.Inserted += diff.Inserted
@@ -187,7 +188,7 @@ func (s *syncer) proveDay(ctx context.Context, day schema.Date, at *seat, step *
 
 // suspicious says whether an answer would take away much of what is stored: all
 // rows, or more than half of the rows or of the spend.
-func suspicious(known *load.Day, now load.Sums) bool {
+func suspicious(known *load.Day, now history.Sums) bool {
 	if known == nil || known.Sums.Rows == 0 {
 		return false
 	}
@@ -235,14 +236,14 @@ func (s *syncer) readDay(ctx context.Context, day schema.Date, at *seat, freshTo
 		read.unknown = append(read.unknown, page.Unknown...)
 		s.bar.rows(rows)
 	}
-	if err := load.SortDay(read.rows); err != nil {
+	if err := history.SortDay(read.rows); err != nil {
 		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
 	var err error
-	if read.sums, err = load.SumDay(read.rows); err != nil {
+	if read.sums, err = history.SumDay(read.rows); err != nil {
 		return nil, fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
 	}
-	read.hash = load.HashDay(read.rows)
+	read.hash = history.HashDay(read.rows)
 	read.control, err = s.control(ctx, day, read, freshTotal)
 	return read, err
 }
@@ -328,14 +329,14 @@ func (s *syncer) withoutTotals(ctx context.Context, day schema.Date, err error) 
 
 // stageDay lays the proven day over the stored one and stages the result. A day
 // whose content is as stored is not written again.
-func (s *syncer) stageDay(ctx context.Context, day schema.Date, read *dayRead) (changed bool, diff load.DayDiff, err error) {
+func (s *syncer) stageDay(ctx context.Context, day schema.Date, read *dayRead) (changed bool, diff history.Diff, err error) {
 	p := load.ProvenDay{Day: day, ReadAt: read.at, Control: read.control, Hash: read.hash, Sums: read.sums, Rounded: read.rounded}
 	known := s.store.Account().Days[day]
 	if known != nil && known.ContentHash == read.hash {
 		return false, diff, s.staged.PutDay(ctx, p)
 	}
-	by := load.Reading{At: read.at, RunID: s.runID, WasOver: known != nil && known.WasOver(day)}
-	merged, err := load.MergeDay(s.store.StoredDay(day), read.rows, by)
+	by := history.Reading{At: read.at, RunID: s.runID, WasOver: known != nil && known.WasOver(day)}
+	merged, err := history.MergeDay(s.store.StoredDay(day), read.rows, by)
 	if err != nil {
 		return false, diff, err
 	}

@@ -17,6 +17,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -105,7 +106,7 @@ type syncer struct {
 	tally tally
 	steps []schema.Step
 	seen  []schema.UnknownField
-	diff  load.DayDiff
+	diff  history.Diff
 	rows  int64
 }
 

@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"cmp"
@@ -65,11 +65,11 @@ const modelPatience = 2
 
 var modelRefreshed = slices.DeleteFunc(schema.CampaignHistory.Tracked(), func(c schema.Column) bool { return c.Name != "country" })
 
-// modelThing are all the events of a key, oldest first.
-type modelThing []modelEvent
+// modelEntity are all the events of a key, oldest first.
+type modelEntity []modelEvent
 
 // lastRead is the last event up to i in which a column was readable, or -1.
-func (m modelThing) lastRead(i int, column string) int {
+func (m modelEntity) lastRead(i int, column string) int {
 	for ; i >= 0; i-- {
 		if m[i].seen && !m[i].unread[column] {
 			return i
@@ -80,7 +80,7 @@ func (m modelThing) lastRead(i int, column string) int {
 
 // absences are how many complete listings lacked it since it was last seen, and
 // whether it ever was.
-func (m modelThing) absences(i int) (n int, seen bool) {
+func (m modelEntity) absences(i int) (n int, seen bool) {
 	for ; i >= 0; i-- {
 		if m[i].seen {
 			return n, true
@@ -92,13 +92,13 @@ func (m modelThing) absences(i int) (n int, seen bool) {
 	return 0, false
 }
 
-func (m modelThing) deleted(i int) bool {
+func (m modelEntity) deleted(i int) bool {
 	n, seen := m.absences(i)
 	return seen && n >= modelPatience
 }
 
 // known is how many columns have been readable up to i.
-func (m modelThing) known(i int) (n int) {
+func (m modelEntity) known(i int) (n int) {
 	for _, c := range modelTracked {
 		if m.lastRead(i, c.name) >= 0 {
 			n++
@@ -107,7 +107,7 @@ func (m modelThing) known(i int) (n int) {
 	return n
 }
 
-func (m modelThing) readState(i int) string {
+func (m modelEntity) readState(i int) string {
 	_, seen := m.absences(i)
 	switch n := m.known(i); {
 	case !seen:
@@ -121,7 +121,7 @@ func (m modelThing) readState(i int) string {
 }
 
 // differing are the columns whose known value is another at i than at j.
-func (m modelThing) differing(i, j int) (names []string) {
+func (m modelEntity) differing(i, j int) (names []string) {
 	for _, c := range modelTracked {
 		a, b := m.lastRead(i, c.name), m.lastRead(j, c.name)
 		if a >= 0 && b >= 0 && !c.same(&m[a].row, &m[b].row) {
@@ -133,7 +133,7 @@ func (m modelThing) differing(i, j int) (names []string) {
 
 // confirmed is when what is known at i was last confirmed: gone by a listing that
 // lacked it, there by a full read, the first read, or the first sight.
-func (m modelThing) confirmed(i int) schema.Instant {
+func (m modelEntity) confirmed(i int) schema.Instant {
 	for gone := m.deleted(i); i > 0; i-- {
 		e := m[i]
 		full := e.seen && !slices.ContainsFunc(modelTracked, func(c modelColumn) bool { return e.unread[c.name] })
@@ -146,7 +146,7 @@ func (m modelThing) confirmed(i int) schema.Instant {
 }
 
 // row is what is known at i, written by its event into a row that was there.
-func (m modelThing) row(i int, before schema.Campaign) schema.Campaign {
+func (m modelEntity) row(i int, before schema.Campaign) schema.Campaign {
 	r := before
 	for _, c := range modelTracked {
 		if j := m.lastRead(i, c.name); j >= 0 {
@@ -164,7 +164,7 @@ func (m modelThing) row(i int, before schema.Campaign) schema.Campaign {
 }
 
 // versions are the rows of a key after all its events.
-func (m modelThing) versions(id string) (rows []schema.Campaign) {
+func (m modelEntity) versions(id string) (rows []schema.Campaign) {
 	for i, e := range m {
 		if i == 0 {
 			r := m.row(i, schema.Campaign{AccountID: "acme", CampaignID: id})
@@ -216,7 +216,7 @@ func (m modelThing) versions(id string) (rows []schema.Campaign) {
 }
 
 // model are the events of all keys.
-type model map[string]modelThing
+type model map[string]modelEntity
 
 func (m model) observe(o Observation[schema.Campaign]) {
 	seen := map[string]bool{}
@@ -246,7 +246,7 @@ func (m model) observe(o Observation[schema.Campaign]) {
 	}
 }
 
-func (m model) check(h History[schema.Campaign]) error {
+func (m model) check(h Versions[schema.Campaign]) error {
 	var want []schema.Campaign
 	for _, id := range slices.Sorted(maps.Keys(m)) {
 		want = append(want, m[id].versions(id)...)
@@ -414,7 +414,7 @@ func (d *historyDice) observation(run int) Observation[schema.Campaign] {
 // model, and compares them after each step.
 func historySequenceError(seed uint64, sequence int, tracked []schema.Column, seen map[string]int) error {
 	d, m := newHistoryDice(seed, sequence), model{}
-	var h History[schema.Campaign]
+	var h Versions[schema.Campaign]
 	for run := range 3 + d.IntN(6) {
 		before := d.clock
 		o := d.observation(run)
@@ -447,7 +447,7 @@ func historySequenceError(seed uint64, sequence int, tracked []schema.Column, se
 
 // replayError lays an observation over the history once more, which changes
 // nothing, and again as if it had been made before the last one, which is refused.
-func replayError(h History[schema.Campaign], o Observation[schema.Campaign], before schema.Instant, tracked []schema.Column) error {
+func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], before schema.Instant, tracked []schema.Column) error {
 	again, st, err := Advance(schema.CampaignHistory, tracked, h, o)
 	if err != nil || st.Changed || !slices.Equal(again.Rows, h.Rows) || !reflect.DeepEqual(again.Memory, h.Memory) {
 		return fmt.Errorf("replayed: %+v %+v, before %+v: %w", st, again.Memory, h.Memory, err)
@@ -460,7 +460,7 @@ func replayError(h History[schema.Campaign], o Observation[schema.Campaign], bef
 }
 
 // TestHistory_IsAsTheModelSays runs many short random histories: fields that
-// cannot be read, NULLs, listings that end and that don't, things that go and
+// cannot be read, NULLs, listings that end and that don't, entities that go and
 // come back, stubs, replays, runs that see nothing.
 func TestHistory_IsAsTheModelSays(t *testing.T) {
 	seed := *historySeed

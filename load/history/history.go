@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ type Versioned[R any] interface {
 	FramePtr() *schema.Frame
 }
 
-// Seen is one thing as one run read it.
+// Seen is one entity as one run read it.
 type Seen[R any] struct {
 	// Row has the key and every field that could be read, canonical: decimals to
 	// scale, lists sorted. Whatever its frame says is ignored.
@@ -25,7 +25,7 @@ type Seen[R any] struct {
 	Unread []string
 }
 
-// Absence is what is known of a stored thing that a run did not see.
+// Absence is what is known of a stored entity that a run did not see.
 type Absence int
 
 const (
@@ -43,16 +43,16 @@ type Observation[R any] struct {
 	// Since of zero is At.
 	Since, At schema.Instant
 	RunID     string
-	Seen      []Seen[R] // one for each thing that was read
-	Stubs     []R       // keys of things that only the report knows; known ones are passed over
+	Seen      []Seen[R] // one for each entity that was read
+	Stubs     []R       // keys of entities that only the report knows; known ones are passed over
 	// Refreshed are untracked columns whose newest value is written into the
 	// current version as soon as it differs. The other untracked columns are as
 	// they were when their version was last written.
 	Refreshed []schema.Column
-	// Absence judges a stored thing that was not seen. A deleted one that is Gone
+	// Absence judges a stored entity that was not seen. A deleted one that is Gone
 	// is confirmed to be so still: its return then lies after that. Nil: Unknown.
 	Absence func(row *R) Absence
-	// Patience is how many complete absences in a row make a thing deleted.
+	// Patience is how many complete absences in a row make an entity deleted.
 	Patience int
 }
 
@@ -71,23 +71,23 @@ func (o *Observation[R]) check(m Memory) error {
 	return nil
 }
 
-// History is a table's versions with what has to be remembered beside them.
-type History[R any] struct {
+// Versions is a table's versions with what has to be remembered beside them.
+type Versions[R any] struct {
 	Rows   []R // sorted by key, then version
 	Memory Memory
 }
 
-// HistoryStats counts what an observation did, in things. Changed says that the
+// Stats counts what an observation did, in entities. Changed says that the
 // rows are no longer those from before, and so that their file must be written.
-type HistoryStats struct {
+type Stats struct {
 	Changed   bool
-	FirstSeen int64 // new things that were read, if only in part
-	Stubs     int64 // new things that only the report knows
+	FirstSeen int64 // new entities that were read, if only in part
+	Stubs     int64 // new entities that only the report knows
 	Filled    int64 // current versions completed in place by a first reading
 	Refreshed int64 // current versions that got a newer value of an untracked column
 	Versions  int64 // new versions with other values
-	Deleted   int64 // new versions that say that the thing is gone
-	Restored  int64 // new versions of things that had been gone
+	Deleted   int64 // new versions that say that the entity is gone
+	Restored  int64 // new versions of entities that had been gone
 	Confirmed int64 // read in full
 	Unread    int64 // seen, with at least one tracked field that could not be read
 	Missing   int64 // absent from a complete listing, and not deleted yet
@@ -101,25 +101,25 @@ type HistoryStats struct {
 // tracked are the columns whose changes make a version. The history given is not
 // written to; where nothing changed, the same rows are returned, and only the
 // memory has moved on. A history that does not hold together is refused, as are
-// an observation from before the last one, a thing seen twice, and a second
+// an observation from before the last one, an entity seen twice, and a second
 // content of the instant that was observed last.
-func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h History[R], o Observation[R]) (next History[R], st HistoryStats, err error) {
+func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R], o Observation[R]) (next Versions[R], st Stats, err error) {
 	a, err := newAdvance[R, P](t, tracked, h, o)
 	if err == nil {
 		err = a.observe()
 	}
 	if err != nil {
-		return h, HistoryStats{}, fmt.Errorf("%s: %w", t.FullName(), err)
+		return h, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
-	next = History[R]{Rows: h.Rows, Memory: remember[R, P](a.things, o.At)}
+	next = Versions[R]{Rows: h.Rows, Memory: remember[R, P](a.entities, o.At)}
 	if a.stats.Changed {
 		next.Rows = a.rows()
 	}
 	return next, a.stats, nil
 }
 
-// thing is one key with its versions and what is remembered of it.
-type thing[R any] struct {
+// entity is one key with its versions and what is remembered of it.
+type entity[R any] struct {
 	key     []string // the parts of the key, in the order of the columns
 	text    string   // the key as one text
 	stored  []R      // its versions before this run, oldest first; never written to
@@ -142,30 +142,30 @@ type advance[R any, P Versioned[R]] struct {
 	id      identity[R]
 	replay  bool // the instant has been observed before
 
-	things []*thing[R]
-	byKey  map[string]*thing[R]
-	stats  HistoryStats
+	entities []*entity[R]
+	byKey    map[string]*entity[R]
+	stats    Stats
 }
 
-func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h History[R], o Observation[R]) (*advance[R, P], error) {
+func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R], o Observation[R]) (*advance[R, P], error) {
 	if err := o.check(h.Memory); err != nil {
 		return nil, err
 	}
 	id := identityOf(t)
-	things, err := checkedThings[R, P](t, id, h)
+	entities, err := checkedEntities[R, P](t, id, h)
 	if err != nil {
 		return nil, err
 	}
 	a := &advance[R, P]{
 		Observation: o, table: t, id: id,
-		replay: o.At == h.Memory.ObservedAt,
-		things: things, byKey: make(map[string]*thing[R], len(things)),
+		replay:   o.At == h.Memory.ObservedAt,
+		entities: entities, byKey: make(map[string]*entity[R], len(entities)),
 	}
 	a.tracked = slices.SortedFunc(slices.Values(tracked), func(a, b schema.Column) int { return cmp.Compare(a.Name, b.Name) })
 	for _, c := range a.tracked {
 		a.names = append(a.names, c.Name)
 	}
-	for _, th := range things {
+	for _, th := range entities {
 		a.byKey[th.text] = th
 		if s := P(th.current).FramePtr().ReadState; s == schema.ReadStub || s == schema.ReadUnreadable {
 			th.never = a.names
@@ -183,30 +183,30 @@ func (a *advance[R, P]) observe() error {
 	for i := range a.Stubs {
 		a.stub(&a.Stubs[i])
 	}
-	for _, th := range a.things {
+	for _, th := range a.entities {
 		a.miss(th)
 	}
 	return nil
 }
 
-// thing is the thing of a row's key, made if it is new: then it has no version,
+// entity is the entity of a row's key, made if it is new: then it has no version,
 // and nothing of it has ever been readable.
-func (a *advance[R, P]) thing(row *R) *thing[R] {
+func (a *advance[R, P]) entity(row *R) *entity[R] {
 	key := a.id.parts(row)
 	text := keyText(key)
 	th := a.byKey[text]
 	if th == nil {
-		th = &thing[R]{key: key, text: text, never: a.names}
+		th = &entity[R]{key: key, text: text, never: a.names}
 		a.byKey[text] = th
-		a.things = append(a.things, th)
+		a.entities = append(a.entities, th)
 	}
 	return th
 }
 
-// see takes in a thing that was seen. That it was seen is known even if none of
+// see takes in an entity that was seen. That it was seen is known even if none of
 // its fields could be read.
 func (a *advance[R, P]) see(s *Seen[R]) error {
-	th := a.thing(&s.Row)
+	th := a.entity(&s.Row)
 	if th.seen {
 		return fmt.Errorf("%q: seen twice in one run", th.text)
 	}
@@ -252,8 +252,8 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	return nil
 }
 
-// first writes the first version of a thing.
-func (a *advance[R, P]) first(th *thing[R], row R, never []string, why, state string) {
+// first writes the first version of an entity.
+func (a *advance[R, P]) first(th *entity[R], row R, never []string, why, state string) {
 	th.confirmed = a.since()
 	a.write(th, row, never, schema.Frame{
 		VersionNo: 1, ValidFrom: a.At, ValidTo: schema.Forever, IsCurrent: true,
@@ -263,7 +263,7 @@ func (a *advance[R, P]) first(th *thing[R], row R, never []string, why, state st
 
 // open closes the current version at this instant and writes the next one. Both
 // rows are of this run: who follows changes by _run_id must see the closing too.
-func (a *advance[R, P]) open(th *thing[R], row R, never []string, why string, changed []string, confirmed schema.Instant) {
+func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, changed []string, confirmed schema.Instant) {
 	closed := *th.current
 	was := P(&closed).FramePtr()
 	was.ValidTo, was.IsCurrent, was.LastConfirmedAt = a.At, false, th.confirmed
@@ -280,9 +280,9 @@ func (a *advance[R, P]) open(th *thing[R], row R, never []string, why string, ch
 	a.write(th, row, never, is)
 }
 
-// keep leaves a thing at its version, which is written again only to complete
+// keep leaves an entity at its version, which is written again only to complete
 // it, or for a newer value of a column that makes no version.
-func (a *advance[R, P]) keep(th *thing[R], row R, r reading) {
+func (a *advance[R, P]) keep(th *entity[R], row R, r reading) {
 	is := *P(th.current).FramePtr()
 	switch {
 	case r.filled || is.ReadState == schema.ReadStub:
@@ -311,8 +311,8 @@ func (a *advance[R, P]) refreshes(row, known *R) bool {
 	})
 }
 
-// write makes the row the thing's current version.
-func (a *advance[R, P]) write(th *thing[R], row R, never []string, is schema.Frame) {
+// write makes the row the entity's current version.
+func (a *advance[R, P]) write(th *entity[R], row R, never []string, is schema.Frame) {
 	is.LastConfirmedAt = th.confirmed
 	*P(&row).FramePtr() = is
 	*a.id.runID(&row) = a.RunID
@@ -320,10 +320,10 @@ func (a *advance[R, P]) write(th *thing[R], row R, never []string, is schema.Fra
 	a.stats.Changed = true
 }
 
-// stub takes in a thing that only the report knows. One that is known otherwise
+// stub takes in an entity that only the report knows. One that is known otherwise
 // teaches nothing.
 func (a *advance[R, P]) stub(key *R) {
-	th := a.thing(key)
+	th := a.entity(key)
 	if th.current != nil {
 		return
 	}
@@ -333,9 +333,9 @@ func (a *advance[R, P]) stub(key *R) {
 	a.first(th, row, a.names, schema.Stub, schema.ReadStub)
 }
 
-// miss judges a thing that was not seen. A stub was in no listing before, so its
+// miss judges an entity that was not seen. A stub was in no listing before, so its
 // absence from one says nothing.
-func (a *advance[R, P]) miss(th *thing[R]) {
+func (a *advance[R, P]) miss(th *entity[R]) {
 	is := P(th.current).FramePtr()
 	if th.seen || is.ReadState == schema.ReadStub || a.Absence == nil {
 		return
@@ -361,9 +361,9 @@ func (a *advance[R, P]) miss(th *thing[R]) {
 
 // rows are all versions, in order.
 func (a *advance[R, P]) rows() []R {
-	slices.SortFunc(a.things, func(a, b *thing[R]) int { return slices.Compare(a.key, b.key) })
+	slices.SortFunc(a.entities, func(a, b *entity[R]) int { return slices.Compare(a.key, b.key) })
 	var rows []R
-	for _, th := range a.things {
+	for _, th := range a.entities {
 		if n := len(th.stored); n > 0 {
 			rows = append(rows, th.stored[:n-1]...)
 		}

@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func (a *advance[R, P]) carry(row, known *R, unread columns) {
 	}
 }
 
-// reading is what one reading of a thing tells, against what was known.
+// reading is what one reading of an entity tells, against what was known.
 type reading struct {
 	changed  []string // tracked columns known before and different now, sorted
 	never    []string // tracked columns still never readable, sorted
@@ -61,7 +61,7 @@ type reading struct {
 	confirms bool     // the whole version is confirmed by it
 }
 
-func (a *advance[R, P]) compare(th *thing[R], row *R, unread columns) reading {
+func (a *advance[R, P]) compare(th *entity[R], row *R, unread columns) reading {
 	r := reading{full: true}
 	for _, c := range a.tracked {
 		never := len(th.never) > 0 && slices.Contains(th.never, c.Name)

@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ type Memory struct {
 // Confirmed is when the current version of a key was last confirmed: all that it
 // says has been read at or after this instant. A read confirms if every tracked
 // field was readable; so does the first one that could read anything. Of a
-// deleted thing it is when a complete listing last lacked it.
+// deleted entity it is when a complete listing last lacked it.
 func (m Memory) Confirmed(key string) schema.Instant {
 	if at, ok := m.Excepted[key]; ok {
 		return at
@@ -42,12 +42,12 @@ func (m Memory) Confirmed(key string) schema.Instant {
 	return m.ConfirmedAt
 }
 
-// remember makes the memory of things. The instant that most of them were
+// remember makes the memory of entities. The instant that most of them were
 // confirmed at is the rule, the later one of two that share the most.
-func remember[R any, P Versioned[R]](things []*thing[R], at schema.Instant) Memory {
+func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Memory {
 	m := Memory{ObservedAt: at, Excepted: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}
 	count := map[schema.Instant]int{}
-	for _, th := range things {
+	for _, th := range entities {
 		count[th.confirmed]++
 	}
 	for c, n := range count {
@@ -55,7 +55,7 @@ func remember[R any, P Versioned[R]](things []*thing[R], at schema.Instant) Memo
 			m.ConfirmedAt = c
 		}
 	}
-	for _, th := range things {
+	for _, th := range entities {
 		if th.confirmed != m.ConfirmedAt {
 			m.Excepted[th.text] = th.confirmed
 		}
@@ -86,7 +86,7 @@ func (m Memory) trim() Memory {
 // AddColumn is the history after its table has gained a tracked column: nothing
 // that is current has ever been read with it. So its first value is a fill of the
 // current version, not a change.
-func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h History[R], column string) (History[R], error) {
+func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column string) (Versions[R], error) {
 	if !slices.ContainsFunc(t.Tracked(), func(c schema.Column) bool { return c.Name == column }) {
 		return h, fmt.Errorf("%s has no column %q that can be tracked", t.FullName(), column)
 	}
@@ -119,7 +119,7 @@ func KeyTextOf[R any](t schema.TableOf[R]) func(row *R) string {
 
 // identity reaches the texts that say what a row is of.
 type identity[R any] struct {
-	key            []textField[R] // what identifies a thing in an account's history
+	key            []textField[R] // what identifies an entity in an account's history
 	account, runID textField[R]
 }
 
@@ -137,7 +137,7 @@ func identityOf[R any](t schema.TableOf[R]) identity[R] {
 				return func(r *R) *string { return reflect.ValueOf(r).Elem().Field(i).Addr().Interface().(*string) }
 			}
 		}
-		panic(fmt.Sprintf("load: table %s has no column %s", t.FullName(), column))
+		panic(fmt.Sprintf("history: table %s has no column %s", t.FullName(), column))
 	}
 	id := identity[R]{account: field("account_id"), runID: field("_run_id")}
 	for _, name := range t.KeyNames() {
@@ -156,7 +156,7 @@ func (id identity[R]) parts(row *R) []string {
 	return parts
 }
 
-func (id identity[R]) sameThing(a, b *R) bool {
+func (id identity[R]) sameEntity(a, b *R) bool {
 	return !slices.ContainsFunc(id.key, func(field textField[R]) bool { return *field(a) != *field(b) })
 }
 

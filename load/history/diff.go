@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"cmp"
@@ -19,11 +19,11 @@ func SortDay(rows *schema.SpendRows) error {
 		return nil
 	}
 	rows.Sort()
-	return distinct(rows)
+	return Distinct(rows)
 }
 
-// distinct refuses neighbours of the same key.
-func distinct(rows *schema.SpendRows) error {
+// Distinct refuses neighbours of the same key.
+func Distinct(rows *schema.SpendRows) error {
 	for i := 1; i < rows.Len(); i++ {
 		if rows.Compare(i-1, i) == 0 {
 			var r schema.Spend
@@ -34,8 +34,8 @@ func distinct(rows *schema.SpendRows) error {
 	return nil
 }
 
-// compareKeys orders rows of one account and day.
-func compareKeys(a, b *schema.Spend) int {
+// CompareKeys orders rows of one account and day.
+func CompareKeys(a, b *schema.Spend) int {
 	if c := cmp.Compare(a.CampaignID, b.CampaignID); c != 0 {
 		return c
 	}
@@ -75,6 +75,16 @@ func HashDay(rows *schema.SpendRows) string {
 // hashedAtOnce is how many bytes are hashed at a time.
 const hashedAtOnce = 32 << 10
 
+// Sums are the exact totals of a day's rows, as SQL's sum gives them: of the known
+// values, and absent where no row has one.
+type Sums struct {
+	Rows        int64              `json:"rows"`
+	Spend       schema.Money       `json:"spend"`
+	Clicks      schema.Null[int64] `json:"clicks"`
+	Impressions schema.Null[int64] `json:"impressions"`
+	Conversions schema.Null[int64] `json:"conversions"`
+}
+
 // SumDay adds up the rows of a day, exactly. Unknown values are left out, as
 // SQL's sum does; where no row has a value, the sum is unknown too. Amounts are refused
 // with [schema.ErrRange] where those of some rows, such as a campaign's, could add up to
@@ -109,8 +119,8 @@ func SumDay(rows *schema.SpendRows) (Sums, error) {
 	return s, nil
 }
 
-// DayDiff counts the differences between two versions of a day.
-type DayDiff struct{ Inserted, Updated, Deleted int64 }
+// Diff counts the differences between two versions of a day.
+type Diff struct{ Inserted, Updated, Deleted int64 }
 
 // Reading says when and by which run a day was read, and whether the day as
 // stored had been read after it was over.
@@ -124,8 +134,8 @@ type Reading struct {
 type Merged struct {
 	// Changes are the restatements: where the day was over when it was last read, every
 	// difference in the numbers is one.
-	Changes *DayChanges
-	Diff    DayDiff
+	Changes *Changes
+	Diff    Diff
 	// Stale have the keys of the stored rows that are no longer right: that are updated
 	// or gone. It is nil where they are many, or there was nothing stored.
 	Stale []schema.Spend
@@ -142,7 +152,7 @@ const fewStale = 8
 func MergeDay(stored iter.Seq2[[]schema.Spend, error], read *schema.SpendRows, by Reading) (Merged, error) {
 	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
 	if by.WasOver {
-		m.Changes = &DayChanges{by: by, read: read, gone: &schema.SpendRows{}}
+		m.Changes = &Changes{by: by, read: read, gone: &schema.SpendRows{}}
 	}
 	m.turn(0)
 	for batch, err := range stored {
@@ -155,7 +165,7 @@ func MergeDay(stored iter.Seq2[[]schema.Spend, error], read *schema.SpendRows, b
 	}
 	if m.met == 0 && !by.WasOver {
 		// There is nothing that a row could keep, and none is a restatement.
-		return Merged{Diff: DayDiff{Inserted: int64(read.Len())}}, nil
+		return Merged{Diff: Diff{Inserted: int64(read.Len())}}, nil
 	}
 	for m.next < read.Len() {
 		m.inserted()
@@ -188,10 +198,10 @@ func (m *merger) turn(i int) {
 // take takes in the next row as stored, which is only lent.
 func (m *merger) take(was *schema.Spend) {
 	m.met++
-	for m.next < m.read.Len() && compareKeys(was, &m.is) > 0 {
+	for m.next < m.read.Len() && CompareKeys(was, &m.is) > 0 {
 		m.inserted()
 	}
-	if m.next == m.read.Len() || compareKeys(was, &m.is) < 0 {
+	if m.next == m.read.Len() || CompareKeys(was, &m.is) < 0 {
 		m.Diff.Deleted++
 		gone := *was
 		for _, s := range []*string{&gone.AccountID, &gone.CampaignID, &gone.CreativeID, &gone.SourceID, &gone.CampaignName, &gone.RunID} {

@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -31,8 +32,8 @@ type book[R comparable, P Versioned[R]] struct {
 	table   schema.TableOf[R]
 	tracked []schema.Column
 	values  func(*R) string // for show
-	h       History[R]
-	st      HistoryStats
+	h       Versions[R]
+	st      Stats
 }
 
 func (b *book[R, P]) run(o Observation[R]) {
@@ -69,7 +70,7 @@ func (b *book[R, P]) refused(o Observation[R], texts ...string) error {
 			b.t.Errorf("error %q lacks %q", err, text)
 		}
 	}
-	if d := cmp.Diff(b.h, next); d != "" || st != (HistoryStats{}) {
+	if d := cmp.Diff(b.h, next); d != "" || st != (Stats{}) {
 		b.t.Errorf("refused, and yet %+v:\n%s", st, d)
 	}
 	return err
@@ -78,8 +79,8 @@ func (b *book[R, P]) refused(o Observation[R], texts ...string) error {
 // checkAdvance checks what holds for any advance: the history holds together,
 // rows are the same if it says so, and what was stored is still there but for
 // the closing and the completing of current rows.
-func checkAdvance[R comparable, P Versioned[R]](t schema.TableOf[R], before, after History[R], st HistoryStats) error {
-	if err := CheckHistory[R, P](t, after); err != nil {
+func checkAdvance[R comparable, P Versioned[R]](t schema.TableOf[R], before, after Versions[R], st Stats) error {
+	if err := Check[R, P](t, after); err != nil {
 		return err
 	}
 	if same := slices.Equal(before.Rows, after.Rows); same == st.Changed {
@@ -167,14 +168,14 @@ func campaign(id, name string, bid schema.Money) Seen[schema.Campaign] {
 	}}
 }
 
-// without is a thing as read without some columns. What the row has there must
+// without is an entity as read without some columns. What the row has there must
 // not matter, so it is left.
 func without[R any](s Seen[R], columns ...string) Seen[R] {
 	s.Unread = append(slices.Clip(s.Unread), columns...)
 	return s
 }
 
-// unreadable is a thing of which no tracked column could be read.
+// unreadable is an entity of which no tracked column could be read.
 func unreadable[R any](t schema.TableOf[R], s Seen[R]) Seen[R] {
 	for _, c := range t.Tracked() {
 		s.Unread = append(s.Unread, c.Name)
@@ -321,11 +322,11 @@ func TestHistory_Campaigns(t *testing.T) {
 			"c1 v2 [3,4) deleted after 1, confirmed 3, partial: A NULL",
 			"c1 v3 [4,-) restored after 3, confirmed 4, ok: A 1.00"}},
 
-		{"stub/of a new thing", runs{reported(1, "c1", "c1")}, []string{
+		{"stub/of a new entity", runs{reported(1, "c1", "c1")}, []string{
 			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
 		{"stub/again", runs{reported(1, "c1"), reported(2, "c1")}, []string{
 			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
-		{"stub/of a known thing", runs{listed(1, campaign("c1", "A", 1)), reported(2, "c1")}, []string{
+		{"stub/of a known entity", runs{listed(1, campaign("c1", "A", 1)), reported(2, "c1")}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
 		{"stub/is in no listing", runs{reported(1, "c1"), listed[schema.Campaign](2), listed[schema.Campaign](3)}, []string{
 			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
@@ -334,7 +335,7 @@ func TestHistory_Campaigns(t *testing.T) {
 		{"stub/listed and unreadable can go", runs{reported(1, "c1"), listed(2, blindCampaign("c1")), listed[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
 			"c1 v1 [1,4) stub, confirmed 1, unreadable: NULL NULL",
 			"c1 v2 [4,-) deleted after 1, confirmed 4, unreadable: NULL NULL"}},
-		{"stub/of a deleted thing", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), reported(4, "c1")}, []string{
+		{"stub/of a deleted entity", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), reported(4, "c1")}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
 
@@ -430,7 +431,7 @@ func TestHistory_RefusesWhatItCannotJudge(t *testing.T) {
 	o.Patience = 0
 	b.refused(o, "patience of 0")
 	b.h.Memory = Memory{}
-	if err := b.refused(listed(2, campaign("c1", "A", 1)), `"c1"`); !errors.Is(err, ErrDamaged) {
+	if err := b.refused(listed(2, campaign("c1", "A", 1)), `"c1"`); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("rows without their memory: %v", err)
 	}
 }
@@ -459,7 +460,7 @@ func TestHistory_CountsWhatItDid(t *testing.T) {
 	o := listed(1, campaign("same", "A", 1), campaign("changes", "A", 1), campaign("goes", "A", 1), campaign("misses", "A", 1),
 		campaign("returns", "A", 1), blindCampaign("fills"), campaign("hides", "A", 1))
 	b.run(o)
-	if want := (HistoryStats{Changed: true, FirstSeen: 7, Confirmed: 6, Unread: 1}); b.st != want {
+	if want := (Stats{Changed: true, FirstSeen: 7, Confirmed: 6, Unread: 1}); b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
 	seen := []Seen[schema.Campaign]{o.Seen[0], o.Seen[1], o.Seen[3], o.Seen[5], o.Seen[6]}
@@ -469,7 +470,7 @@ func TestHistory_CountsWhatItDid(t *testing.T) {
 	o = listed(5, campaign("same", "A", 1), campaign("changes", "B", 1), campaign("returns", "A", 1), campaign("fills", "A", 1), blindCampaign("hides"))
 	o.Stubs = []schema.Campaign{{AccountID: "acme", CampaignID: "rumoured"}, {AccountID: "acme", CampaignID: "same"}}
 	b.run(o)
-	want := HistoryStats{Changed: true, Stubs: 1, Filled: 1, Versions: 1, Deleted: 1, Restored: 1, Confirmed: 4, Unread: 1, Missing: 1}
+	want := Stats{Changed: true, Stubs: 1, Filled: 1, Versions: 1, Deleted: 1, Restored: 1, Confirmed: 4, Unread: 1, Missing: 1}
 	if b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
@@ -549,7 +550,7 @@ func TestHistory_Delivery(t *testing.T) {
 	)
 }
 
-// TestHistory_StubsHaveNoSettings: what the report tells of a thing is not what
+// TestHistory_StubsHaveNoSettings: what the report tells of an entity is not what
 // its settings are, and so is not kept as such.
 func TestHistory_StubsHaveNoSettings(t *testing.T) {
 	b := campaigns(t)
@@ -586,7 +587,7 @@ func TestHistory_RefreshedColumns(t *testing.T) {
 	see(1, "A", "")
 	see(2, "A", "img1")
 	b.want("k1 v1 [1,-) first_seen, confirmed 2, ok: A img1 raw-1 run-2")
-	if want := (HistoryStats{Changed: true, Refreshed: 1, Confirmed: 1}); b.st != want {
+	if want := (Stats{Changed: true, Refreshed: 1, Confirmed: 1}); b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
 	see(3, "A", "img1")

@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"encoding/json"
@@ -39,7 +39,7 @@ func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
 	if &rows[0] != &b.h.Rows[0] || b.h.Rows[0].LastConfirmedAt != hour(1) {
 		t.Errorf("the rows were made anew, confirmed at %s", b.h.Rows[0].LastConfirmedAt)
 	}
-	if want := (HistoryStats{Confirmed: 2}); b.st != want {
+	if want := (Stats{Confirmed: 2}); b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
 	if want := (Memory{ObservedAt: hour(2), ConfirmedAt: hour(2)}); !cmp.Equal(b.h.Memory, want) {
@@ -98,7 +98,7 @@ func TestHistory_NewColumnIsAFill(t *testing.T) {
 	if !slices.Equal(before, b.h.Rows) {
 		t.Error("the history given was written to")
 	}
-	if err := CheckHistory(b.table, grown); err != nil {
+	if err := Check(b.table, grown); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := AddColumn(b.table, grown, "gender"); err != nil || !cmp.Equal(grown, again) {
@@ -151,7 +151,7 @@ func BenchmarkAdvance_NothingChanged(b *testing.B) {
 		seen = append(seen, campaign(fmt.Sprintf("c%05d", i), "some name", 1))
 	}
 	tracked := schema.CampaignHistory.Tracked()
-	h, _, err := Advance(schema.CampaignHistory, tracked, History[schema.Campaign]{}, listed(1, seen...))
+	h, _, err := Advance(schema.CampaignHistory, tracked, Versions[schema.Campaign]{}, listed(1, seen...))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package load
+package history
 
 import (
 	"encoding/json"
@@ -6,11 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
 func TestCheckHistory_FindsWhatDoesNotHold(t *testing.T) {
-	type history = History[schema.Campaign]
+	type history = Versions[schema.Campaign]
 	b := campaigns(t)
 	b.run(listed(1, campaign("c1", "A", 1), without(campaign("c2", "B", 2), "name"), campaign("c3", "C", 3)))
 	b.run(listed(2, campaign("c1", "B", 1), without(campaign("c2", "B", 2), "name")))
@@ -65,11 +66,11 @@ func TestCheckHistory_FindsWhatDoesNotHold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := CheckHistory(b.table, h); err != nil {
+			if err := Check(b.table, h); err != nil {
 				t.Fatalf("before any harm: %v", err)
 			}
 			harm(&h)
-			if err := CheckHistory(b.table, h); !errors.Is(err, ErrDamaged) || !strings.HasPrefix(err.Error(), "campaign_history: ") {
+			if err := Check(b.table, h); !errors.Is(err, durable.ErrDamaged) || !strings.HasPrefix(err.Error(), "campaign_history: ") {
 				t.Errorf("got %v, want that it is damaged", err)
 			}
 		})

@@ -1,71 +1,72 @@
-package load
+package history
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
-// CheckHistory verifies that a history holds together. Every key's versions are
+// Check verifies that a history holds together. Every key's versions are
 // numbered from 1 without a gap, their times join without overlap, and the
 // newest alone is current and open. What a version says of the one before it is
 // so, and the memory speaks only of what is there. The error, an [ErrDamaged],
 // names the first key that is not so.
-func CheckHistory[R any, P Versioned[R]](t schema.TableOf[R], h History[R]) error {
-	if _, err := checkedThings[R, P](t, identityOf(t), h); err != nil {
+func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
+	if _, err := checkedEntities[R, P](t, identityOf(t), h); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	return nil
 }
 
-// checkedThings are the things of a history that holds together, in order.
-func checkedThings[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h History[R]) ([]*thing[R], error) {
-	things, err := thingsOf(id, h.Rows)
+// checkedEntities are the entities of a history that holds together, in order.
+func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R]) ([]*entity[R], error) {
+	entities, err := entitiesOf(id, h.Rows)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", err, ErrDamaged)
+		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
-	known := make(map[string]bool, len(things))
+	known := make(map[string]bool, len(entities))
 	var fields columns
 	if len(h.Memory.Never) > 0 {
 		fields = fieldsOf(t.Table)
 	}
-	for _, th := range things {
+	for _, th := range entities {
 		known[th.text] = true
 		th.confirmed = h.Memory.Confirmed(th.text)
 		th.missed, th.never = h.Memory.Missed[th.text], h.Memory.Never[th.text]
-		if err := checkThing[R, P](t, fields, th, h.Memory.ObservedAt); err != nil {
-			return nil, fmt.Errorf("%q: %w: %w", th.text, err, ErrDamaged)
+		if err := checkEntity[R, P](t, fields, th, h.Memory.ObservedAt); err != nil {
+			return nil, fmt.Errorf("%q: %w: %w", th.text, err, durable.ErrDamaged)
 		}
 	}
 	if err := h.Memory.checkKeys(known); err != nil {
-		return nil, fmt.Errorf("%w: %w", err, ErrDamaged)
+		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
-	return things, nil
+	return entities, nil
 }
 
-// thingsOf cuts rows into things; rows of one key lie together.
-func thingsOf[R any](id identity[R], rows []R) ([]*thing[R], error) {
-	var things []*thing[R]
+// entitiesOf cuts rows into entities; rows of one key lie together.
+func entitiesOf[R any](id identity[R], rows []R) ([]*entity[R], error) {
+	var entities []*entity[R]
 	for i, from := 1, 0; i <= len(rows); i++ {
 		if a, b := *id.account(&rows[0]), *id.account(&rows[i-1]); a != b {
 			return nil, fmt.Errorf("rows of account %q and of %q", a, b)
 		}
-		if i < len(rows) && id.sameThing(&rows[from], &rows[i]) {
+		if i < len(rows) && id.sameEntity(&rows[from], &rows[i]) {
 			continue
 		}
-		th := &thing[R]{key: id.parts(&rows[from]), stored: rows[from:i:i], current: &rows[i-1]}
+		th := &entity[R]{key: id.parts(&rows[from]), stored: rows[from:i:i], current: &rows[i-1]}
 		th.text = keyText(th.key)
-		if n := len(things); n > 0 && slices.Compare(things[n-1].key, th.key) > 0 {
-			return nil, fmt.Errorf("%q: it lies after %q", th.text, things[n-1].text)
+		if n := len(entities); n > 0 && slices.Compare(entities[n-1].key, th.key) > 0 {
+			return nil, fmt.Errorf("%q: it lies after %q", th.text, entities[n-1].text)
 		}
-		things, from = append(things, th), i
+		entities, from = append(entities, th), i
 	}
-	return things, nil
+	return entities, nil
 }
 
-func checkThing[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th *thing[R], observed schema.Instant) error {
+func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th *entity[R], observed schema.Instant) error {
 	var before *schema.Frame
 	for i := range th.stored {
 		f := P(&th.stored[i]).FramePtr()
@@ -86,9 +87,9 @@ func checkThing[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th *
 	return checkRemembered(th, before, observed)
 }
 
-// checkRemembered checks what is remembered of a thing against its current
+// checkRemembered checks what is remembered of an entity against its current
 // version's frame.
-func checkRemembered[R any](th *thing[R], f *schema.Frame, observed schema.Instant) error {
+func checkRemembered[R any](th *entity[R], f *schema.Frame, observed schema.Instant) error {
 	switch {
 	case f.ValidFrom > observed:
 		return fmt.Errorf("it was seen at %s, but the last observation was at %s", f.ValidFrom, observed)
@@ -151,7 +152,7 @@ func checkKind(before, f *schema.Frame) error {
 	return fmt.Errorf("read state %q of change type %q", f.ReadState, f.ChangeType)
 }
 
-// checkKeys refuses a memory of things that the rows do not have.
+// checkKeys refuses a memory of entities that the rows do not have.
 func (m Memory) checkKeys(known map[string]bool) error {
 	for key := range m.Excepted {
 		if !known[key] {

@@ -1,0 +1,15 @@
+// Package history knows what was so and when: the versions of settings, and the
+// restatements of days. All of it is functions of values to values.
+//
+// [Advance] lays what one run saw over the versions of a table. A setting that changed
+// gets one new version. What could not be read is not a change, and what is missing is not
+// deleted before several complete listings lacked it. [Check] verifies that versions hold
+// together.
+//
+// [MergeDay] lays a day as it was read over the day as it is stored. Each difference in a
+// day that was over is a restatement, a line of spend_change. [HashDay] and [SumDay] say
+// in short what a day holds.
+//
+// What it never does: it reads no file and no clock, and it does not write to what it is
+// given, but for the rows of a day as read, whose stamps [MergeDay] sets.
+package history
