@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/marcboeker/go-duckdb/v2"
 
@@ -449,4 +450,45 @@ func (w *warehouse) columnsOf(t *testing.T, view string) []string {
 		t.Fatal(err)
 	}
 	return columns
+}
+
+// rows are an answer's rows as text.
+func (w *warehouse) rows(t *testing.T, question string) (all [][]string) {
+	t.Helper()
+	rows, err := w.Query(question)
+	if err != nil {
+		t.Fatalf("%s\n%v", question, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		scanned, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range scanned {
+			into[i] = &scanned[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		row := make([]string, len(columns))
+		for i, v := range scanned {
+			switch v := v.(type) {
+			case nil:
+				row[i] = "NULL"
+			case time.Time:
+				row[i] = v.UTC().Format(time.DateOnly)
+			case duckdb.Decimal:
+				row[i] = v.String()
+			default:
+				row[i] = fmt.Sprint(v)
+			}
+		}
+		all = append(all, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -19,7 +19,9 @@
 // of columns.csv, else the column's meaning in the tables of the dictionary.
 //
 // To hold in every view: sums before ratios, NULLIF under every division, the count
-// beside every rate; AS before every alias; no cast of an instant to a date and no
+// beside every rate; a sum of which any part is NULL is NULL, and so is its ratio (a smaller
+// number would pass for the whole), but for campaign_cpa, a benchmark, which is that of the
+// rows that are known in both; AS before every alias; no cast of an instant to a date and no
 // arithmetic of instants with intervals, for both follow the zone of whoever reads
 // (main.calendar has the Chicago bounds; epoch() gives seconds); full names such as
 // main.spend_daily, and no macro in a view, for a reader may attach the file under

@@ -23,15 +23,15 @@ type CampaignDay struct {
 	TargetCPA         Null[Money]  `col:"target_cpa" id:"9" doc:"US dollars per conversion aimed at, at the end of the day. NULL: none set, or not known."`
 	Country           Null[string] `col:"country" id:"10" doc:"Country of the audience at the end of the day."`
 	SourceMode        Null[string] `col:"source_mode" id:"11" doc:"block_list or allow_list at the end of the day."`
-	IsAssumed         Null[bool]   `col:"is_assumed" id:"12" doc:"Whether the settings were first seen after the day. NULL: never seen."`
+	IsAssumed         Null[bool]   `col:"is_assumed" id:"12" doc:"Whether the settings were first seen after the day, or the day ended between two looks that differ. NULL: never seen."`
 	SettingsChanged   bool         `col:"settings_changed" id:"13" doc:"Whether the settings were seen to change within the day."`
 	CoverageState     string       `col:"coverage_state" id:"14" doc:"How well the day is known: see ops.day_coverage."`
 	IsCovered         bool         `col:"is_covered" id:"15" doc:"Whether the day is stored. If not, the measures are NULL; if so, 0 means none."`
 	IsFinal           bool         `col:"is_final" id:"16" doc:"Whether the service can no longer restate the day here."`
 	Spend             Null[Money]  `col:"spend" id:"17" doc:"US dollars. NULL: the day is not covered."`
-	Clicks            Null[int64]  `col:"clicks" id:"18" doc:"Clicks. NULL: the day is not covered."`
-	Impressions       Null[int64]  `col:"impressions" id:"19" doc:"Impressions. NULL: the day is not covered."`
-	Conversions       Null[int64]  `col:"conversions" id:"20" doc:"Conversions. NULL: the day is not covered."`
+	Clicks            Null[int64]  `col:"clicks" id:"18" doc:"Clicks. NULL: the day is not covered, or some row lacks the number."`
+	Impressions       Null[int64]  `col:"impressions" id:"19" doc:"Impressions. NULL: the day is not covered, or some row lacks the number."`
+	Conversions       Null[int64]  `col:"conversions" id:"20" doc:"Conversions. NULL: the day is not covered, or some row lacks the number."`
 	SettingsVersion   Null[int64]  `col:"settings_version" id:"21" doc:"Version of the settings at the end of the day. NULL: never seen."`
 	SettingsReadState Null[string] `col:"settings_read_state" id:"22" doc:"How well that version could be read: see campaign_history."`
 	IsDeleted         Null[bool]   `col:"is_deleted" id:"24" doc:"Whether the campaign was found to be gone by the end of the day. NULL: never seen."`

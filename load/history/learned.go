@@ -7,8 +7,8 @@ import (
 )
 
 // Learned are the campaigns of which something is known now about a time
-// that was published before: one that is new, or whose version was filled. The
-// first day that a version tells of stands beside each.
+// that was published before: one that is new, whose version was filled, or that was seen
+// changed after a long time without a look. The first day concerned stands beside each.
 func Learned[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[string]schema.Date {
 	if !slices.Equal(t.KeyNames(), []string{"account_id", "campaign_id", "version_no"}) {
 		return nil
@@ -29,7 +29,15 @@ func Learned[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[strin
 		campaign := id.parts(&now[i])[0]
 		was := before[version{campaign, frame.VersionNo}]
 		if was == nil && frame.VersionNo > 1 {
-			continue // it begins now
+			// It begins now, but since the version before was last confirmed that one is only
+			// assumed: that may be longer ago than the days that are always written.
+			if after := frame.ChangedAfter; after.Valid {
+				day := schema.DateOf(after.V.Time())
+				if known, ok := learned[campaign]; day+schema.ReachDays < schema.DateOf(frame.ValidFrom.Time()) && (!ok || day < known) {
+					learned[campaign] = day
+				}
+			}
+			continue
 		}
 		if was != nil && !slices.ContainsFunc(columns, func(c schema.Column) bool { return !t.ColumnEqual(was, &now[i], c) }) {
 			continue

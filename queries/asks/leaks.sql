@@ -1,10 +1,10 @@
 -- What was spent on things that should have stopped?
--- Trap: a stop counts from when we saw it, and late clicks are billed for a while; only what exceeds that while is a leak and shown here.
+-- Trap: a stop counts from when we saw it until it was last confirmed, and late clicks are billed for a while; only what exceeds that while is a leak and shown here.
 -- Parameter rows: 20, things to show, the dearest first.
 SELECT
   s.account_id, s.kind, s.reason, s.campaign_id, any_value(s.campaign_name) AS campaign_name, s.creative_id, s.source_id,
   s.stopped_since, count(*) AS days, min(s.report_date) AS first_day, max(s.report_date) AS last_day,
-  sum(s.spend) AS spend, sum(s.clicks) AS clicks
+  sum(s.spend) AS spend, CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks) END AS clicks
 FROM mart.spend_on_stopped AS s
 WHERE s.is_leak
 GROUP BY s.account_id, s.kind, s.reason, s.campaign_id, s.creative_id, s.source_id, s.stopped_since

@@ -18,18 +18,17 @@ measured AS (
     sum(s.spend)::DECIMAL(18, 6) AS spend,
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
     CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
-    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
+    sum(s.spend) FILTER (WHERE s.conversions IS NOT NULL) AS counted_spend, sum(s.conversions) AS counted_conversions
   FROM main.spend_daily AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id, s.source_id
-  HAVING s.source_id <> '' OR sum(s.spend) <> 0
 ),
 with_campaign AS (
   SELECT
     m.*,
     sum(m.spend) OVER of_campaign AS campaign_spend,
-    (sum(m.spend) FILTER (WHERE m.conversions IS NOT NULL) OVER of_campaign)::DOUBLE
-      / nullif(sum(m.conversions) OVER of_campaign, 0) AS campaign_cpa
+    (sum(m.counted_spend) OVER of_campaign)::DOUBLE / nullif(sum(m.counted_conversions) OVER of_campaign, 0) AS campaign_cpa
   FROM measured AS m
   WINDOW of_campaign AS (PARTITION BY m.account_id, m.campaign_id)
 ),
@@ -61,6 +60,7 @@ with_settings AS (
     ON h.account_id = w.account_id AND h.campaign_id = w.campaign_id AND h.is_current
   LEFT JOIN main.source_mode AS o ON o.account_id = w.account_id AND o.campaign_id = w.campaign_id
   LEFT JOIN rules AS r ON r.account_id = w.account_id AND r.campaign_id = w.campaign_id AND r.source_id = w.source_id
+  WHERE w.source_id <> '' OR w.spend <> 0
 ),
 -- Byar's bounds on a Poisson count: no more than 0.03 off the exact ones.
 bounded AS (

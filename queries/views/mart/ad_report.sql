@@ -12,7 +12,10 @@
 WITH measured AS (
   SELECT
     s.account_id, s.report_date, s.campaign_id, s.creative_id, max(s.campaign_name) AS reported_name,
-    sum(s.clicks)::BIGINT AS clicks, sum(s.impressions)::BIGINT AS impressions, sum(s.spend)::DECIMAL(18, 6) AS spend, sum(s.conversions)::BIGINT AS conversions
+    sum(s.spend)::DECIMAL(18, 6) AS spend,
+    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
+    CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions
   FROM main.spend_daily AS s
   GROUP BY s.account_id, s.report_date, s.campaign_id, s.creative_id
 )

@@ -35,7 +35,9 @@ span AS (
 spend AS (
   SELECT
     s.account_id, s.campaign_id, s.source_id, k.ends_at,
-    sum(s.spend) AS spend, sum(s.clicks)::BIGINT AS clicks, sum(s.conversions) AS conversions
+    sum(s.spend) AS spend,
+    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions
   FROM main.spend_daily AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   -- The window once more, as a constant: what lies before it is not even read.
@@ -79,7 +81,9 @@ bidden AS (
 summed AS (
   SELECT
     b.account_id, b.campaign_id, b.source_id,
-    sum(b.spend)::DECIMAL(18,6) AS spend, sum(b.clicks)::BIGINT AS clicks, sum(b.conversions)::BIGINT AS conversions,
+    sum(b.spend)::DECIMAL(18,6) AS spend,
+    CASE WHEN count(b.clicks) = count(*) THEN sum(b.clicks)::BIGINT END AS clicks,
+    CASE WHEN count(b.conversions) = count(*) THEN sum(b.conversions)::BIGINT END AS conversions,
     -- Added up exactly: a sum of floats would follow the order of the rows.
     sum(b.clicks * b.bid)::DOUBLE / nullif(sum(b.clicks) FILTER (WHERE b.bid IS NOT NULL), 0)::DOUBLE AS mean_bid
   FROM bidden AS b

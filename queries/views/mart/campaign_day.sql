@@ -1,5 +1,5 @@
 -- What did each campaign spend and bring on each Chicago day, and under which settings did the day end?
--- Trap: settings are those at the end of the day, though the day may have had several (settings_changed); before the first look at a campaign they are those first seen (is_assumed).
+-- Trap: settings are those at the end of the day, though the day may have had several (settings_changed); before the first look at a campaign they are those first seen, and between two looks those of the first one (is_assumed).
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day: active, paused, archived or rejected. A deleted campaign keeps its last one; see is_deleted.
 -- Column is_deleted: Whether the campaign was found to be gone by the end of the day. NULL: never seen.
@@ -11,20 +11,21 @@
 -- Column source_mode: block_list or allow_list at the end of the day. NULL: never readable.
 -- Column settings_version: Version of the campaign's settings at the end of the day, as in campaign_history. NULL: never seen.
 -- Column settings_read_state: How well that version could be read: ok, partial, unreadable or stub. NULL: never seen.
--- Column is_assumed: Whether the settings were first seen after the day, and so are only assumed to have held then. NULL: never seen.
+-- Column is_assumed: Whether the settings at the end of the day are only assumed: they were first seen after it, or it ended between the last look that confirmed them and the look that saw others. What was changed and changed back between two looks leaves no trace. NULL: never seen.
 -- Column settings_changed: Whether the settings were seen to change within the day.
 -- Column changes: Versions of the settings that began within the day, the first one not counted. Delivery and bids per source are not among them.
 -- Column coverage_state: How well the day is known: open, complete, final, partial, missing or lost, as in ops.day_coverage.
 -- Column is_covered: Whether the day was read: then no row means 0, as of its last read. An open or partial day was last read before it was over.
 -- Column is_final: Whether the day is out of the report's reach, so that nothing can change any more.
 -- Column spend: US dollars. NULL: the day is not covered.
--- Column clicks: Clicks. NULL: the day is not covered, or the service did not tell.
--- Column impressions: Impressions. NULL: the day is not covered, or the service did not tell.
--- Column conversions: Conversions. NULL: the day is not covered, or the service did not tell.
+-- Column clicks: Clicks. NULL: the day is not covered, or some row lacks the number.
+-- Column impressions: Impressions. NULL: the day is not covered, or some row lacks the number.
+-- Column conversions: Conversions so far. NULL: the day is not covered, or some row lacks the number.
 WITH flagged AS (
   -- What was first seen is taken to have held before: the first version counts from the beginning of time.
   SELECT
     h.*,
+    lead(h.changed_after) OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS confirmed_until,
     CASE WHEN h.version_no = 1 THEN to_timestamp(0) ELSE h.valid_from END AS counts_from,
     h.is_deleted OR coalesce(h.status = 'archived', false) AS is_over,
     sum(CASE WHEN h.is_deleted OR coalesce(h.status = 'archived', false) THEN 0 ELSE 1 END)
@@ -74,7 +75,7 @@ settled AS (
   SELECT
     d.*,
     h.name, h.status, h.is_deleted, h.default_bid, h.daily_spend_limit, h.target_cpa, h.country, h.source_mode,
-    h.version_no, h.read_state, h.valid_from, h.over_since
+    h.version_no, h.read_state, h.valid_from, h.confirmed_until, h.over_since
   FROM spine AS d
   -- No ASOF join here: where DuckDB takes the spine for short, it compares every pair of rows.
   LEFT JOIN version AS h
@@ -104,7 +105,11 @@ known AS (
   SELECT
     d.*,
     s.report_date IS NOT NULL AS has_rows,
-    s.campaign_name AS report_name, s.spend, s.clicks, s.impressions, s.conversions,
+    s.campaign_name AS report_name, s.spend,
+    -- A sum of which a part is unknown is unknown, not smaller.
+    CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
+    CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
+    CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END AS conversions,
     coalesce(n.versions, 0) AS changes,
     coalesce(c.state, 'missing') AS coverage_state,
     coalesce(c.state IN ('open', 'complete', 'final', 'partial'), false) AS is_covered
@@ -118,7 +123,7 @@ SELECT
   coalesce(d.name, d.report_name) AS campaign_name,
   d.status, d.is_deleted, d.delivery_status, d.default_bid, d.daily_spend_limit, d.target_cpa, d.country, d.source_mode,
   d.version_no AS settings_version, d.read_state AS settings_read_state,
-  d.valid_from >= d.ends_at AS is_assumed,
+  d.valid_from >= d.ends_at OR coalesce(d.confirmed_until < d.ends_at, false) AS is_assumed,
   d.changes > 0 AS settings_changed, d.changes,
   d.coverage_state, d.is_covered, d.coverage_state = 'final' AS is_final,
   -- Where there is a row, a NULL in it stays one.

@@ -65,12 +65,12 @@ summed AS (
     c.account_id, c.campaign_id, c.version_no,
     count(d.report_date) FILTER (WHERE d.report_date < c.first_date) AS days_before,
     sum(d.spend) FILTER (WHERE d.report_date < c.first_date)::DECIMAL(18,6) AS spend_before,
-    sum(d.clicks) FILTER (WHERE d.report_date < c.first_date)::BIGINT AS clicks_before,
-    sum(d.conversions) FILTER (WHERE d.report_date < c.first_date)::BIGINT AS conversions_before,
+    CASE WHEN count(*) FILTER (WHERE d.clicks IS NULL AND d.report_date < c.first_date) = 0 THEN sum(d.clicks) FILTER (WHERE d.report_date < c.first_date)::BIGINT END AS clicks_before,
+    CASE WHEN count(*) FILTER (WHERE d.conversions IS NULL AND d.report_date < c.first_date) = 0 THEN sum(d.conversions) FILTER (WHERE d.report_date < c.first_date)::BIGINT END AS conversions_before,
     count(d.report_date) FILTER (WHERE d.report_date > c.last_date) AS days_after,
     sum(d.spend) FILTER (WHERE d.report_date > c.last_date)::DECIMAL(18,6) AS spend_after,
-    sum(d.clicks) FILTER (WHERE d.report_date > c.last_date)::BIGINT AS clicks_after,
-    sum(d.conversions) FILTER (WHERE d.report_date > c.last_date)::BIGINT AS conversions_after,
+    CASE WHEN count(*) FILTER (WHERE d.clicks IS NULL AND d.report_date > c.last_date) = 0 THEN sum(d.clicks) FILTER (WHERE d.report_date > c.last_date)::BIGINT END AS clicks_after,
+    CASE WHEN count(*) FILTER (WHERE d.conversions IS NULL AND d.report_date > c.last_date) = 0 THEN sum(d.conversions) FILTER (WHERE d.report_date > c.last_date)::BIGINT END AS conversions_after,
     count(*) FILTER (WHERE d.coverage_state = 'complete' AND (d.report_date < c.first_date OR d.report_date > c.last_date)) AS days_not_final
   FROM compared AS c
   LEFT JOIN day AS d

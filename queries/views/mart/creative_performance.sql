@@ -10,7 +10,8 @@ WITH measured AS (
     sum(s.spend)::DECIMAL(18, 6) AS spend,
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
     CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
-    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
+    sum(s.spend) FILTER (WHERE s.conversions IS NOT NULL) AS counted_spend, sum(s.conversions) AS counted_conversions
   FROM main.spend_daily AS s
   JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id, s.creative_id
@@ -19,8 +20,7 @@ with_campaign AS (
   SELECT
     m.*,
     sum(m.spend) OVER of_campaign AS campaign_spend,
-    (sum(m.spend) FILTER (WHERE m.conversions IS NOT NULL) OVER of_campaign)::DOUBLE
-      / nullif(sum(m.conversions) OVER of_campaign, 0) AS campaign_cpa
+    (sum(m.counted_spend) OVER of_campaign)::DOUBLE / nullif(sum(m.counted_conversions) OVER of_campaign, 0) AS campaign_cpa
   FROM measured AS m
   WINDOW of_campaign AS (PARTITION BY m.account_id, m.campaign_id)
 ),

@@ -41,7 +41,10 @@ aged AS (
   JOIN main.calendar AS z ON z.account_id = b.account_id AND z.starts_at <= b.last_read_at AND b.last_read_at < z.ends_at
 ),
 total AS (
-  SELECT s.account_id, s.report_date, sum(s.spend) AS spend, sum(s.clicks) AS clicks, sum(s.conversions) AS conversions
+  SELECT
+    s.account_id, s.report_date, sum(s.spend) AS spend,
+    CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks) END AS clicks,
+    CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions) END AS conversions
   FROM mart.campaign_spend AS s
   GROUP BY s.account_id, s.report_date
 ),

@@ -1,18 +1,22 @@
 -- Which money went to something that had been stopped for the whole Chicago day?
--- Trap: clicks that were on their way when something stopped are billed later and are no leak (is_leak says which are); a stop counts from when we saw it, which is later than it was. Every amount stands once, under the widest stop: campaign, then creative, then source.
+-- Trap: clicks that were on their way when something stopped are billed later and are not a leak (is_leak says which are); a stop counts from when we saw it until it was last confirmed, so what was seen resumed may have been resumed right after the look before, and is left out; what was resumed and stopped again between two looks leaves no trace (is_assumed says where nobody looked for long). Every amount stands once, under the widest stop: campaign, then creative, then source.
 -- Column report_date: Chicago calendar day, of the last ones that are known at all (threshold performance_days).
 -- Column kind: What had been stopped: campaign, creative or source.
 -- Column reason: campaign: paused, archived, rejected, deleted, ended (past its end) or not_started; creative: paused, archived, rejected or deleted; source: blocked, or not_allowed where the campaign buys from an allow list.
 -- Column campaign_name: Name of the campaign now. NULL: never readable.
 -- Column creative_id: Creative that had been stopped. NULL: a campaign or a source had been.
 -- Column source_id: Source that had been stopped. NULL: a campaign or a creative had been.
--- Column stopped_since: Since when we saw it stopped without a break, or the campaign's own end where that is later than when we first saw that setting.
+-- Column stopped_since: Since when it was seen stopped at every look, or the campaign's own end where that is later than when we first saw that setting.
 -- Column hours_stopped: Hours from then to the beginning of the day.
--- Column is_leak: Whether that is at least threshold stopped_grace_hours, so that no late click explains it.
+-- Column is_leak: Whether that is at least threshold stopped_grace_hours, so that no late click explains it, and the stop is not merely assumed.
+-- Column is_assumed: Whether nobody looked at the settings for longer than threshold stop_gap_hours around the day: it may have been resumed and stopped again meanwhile. What is archived cannot be.
 -- Column spend: US dollars spent on the day in spite of the stop.
 -- Column coverage_state: How well the day is known: open, complete, final or partial, as in ops.day_coverage.
 WITH span AS (
-  SELECT c.account_id, c.report_date, c.state, k.starts_at, k.ends_at
+  -- ends_at is when the day's numbers end: those of an open or partial day when they were last read.
+  SELECT
+    c.account_id, c.report_date, c.state, k.starts_at,
+    CASE WHEN c.state IN ('complete', 'final') THEN k.ends_at ELSE least(k.ends_at, coalesce(c.last_read_at, k.ends_at)) END AS ends_at
   FROM ops.day_coverage AS c
   JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
   WHERE c.state IN ('open', 'complete', 'final', 'partial')
@@ -29,60 +33,97 @@ spent AS (
 ),
 campaign_flagged AS (
   SELECT
-    h.account_id, h.campaign_id, h.version_no, h.valid_from, h.valid_to, h.start_at, h.end_at,
+    h.account_id, h.campaign_id, h.version_no, h.valid_from, h.valid_to, h.start_at, h.end_at, h.last_confirmed_at,
+    lead(h.changed_after) OVER versions AS changed_after,
     CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END AS reason,
+    lead(CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END) OVER versions AS next_reason,
     sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
       OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no) AS lives
   FROM main.campaign_history AS h
+  WINDOW versions AS (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no)
+),
+campaign_known AS (
+  -- What was seen holds until the last look that confirmed it. Only what is archived
+  -- stays so by itself, and is not read again.
+  SELECT
+    f.* REPLACE (CASE
+      WHEN f.next_reason IS NOT NULL OR f.reason = 'archived' THEN f.valid_to
+      ELSE least(f.valid_to, coalesce(f.changed_after, f.last_confirmed_at)) END AS valid_to)
+  FROM campaign_flagged AS f
 ),
 campaign_stop AS (
   SELECT
     f.account_id, f.campaign_id, f.reason, f.valid_from, f.valid_to,
     min(f.valid_from) FILTER (WHERE f.reason IS NOT NULL) OVER (PARTITION BY f.account_id, f.campaign_id, f.lives) AS since
-  FROM campaign_flagged AS f
+  FROM campaign_known AS f
   QUALIFY f.reason IS NOT NULL
   UNION ALL
   SELECT f.account_id, f.campaign_id, 'ended' AS reason, f.valid_from, f.valid_to, greatest(f.valid_from, f.end_at) AS since
-  FROM campaign_flagged AS f
+  FROM campaign_known AS f
   WHERE f.reason IS NULL AND f.end_at < f.valid_to
   UNION ALL
   SELECT f.account_id, f.campaign_id, 'not_started' AS reason, f.valid_from, least(f.valid_to, f.start_at) AS valid_to, f.valid_from AS since
-  FROM campaign_flagged AS f
+  FROM campaign_known AS f
   WHERE f.reason IS NULL AND f.start_at > f.valid_from
 ),
 creative_flagged AS (
   SELECT
-    h.account_id, h.creative_id, h.version_no, h.valid_from, h.valid_to,
+    h.account_id, h.creative_id, h.version_no, h.valid_from, h.valid_to, h.last_confirmed_at,
+    lead(h.changed_after) OVER versions AS changed_after,
     CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END AS reason,
+    lead(CASE WHEN h.is_deleted THEN 'deleted' WHEN h.status IN ('paused', 'archived', 'rejected') THEN h.status END) OVER versions AS next_reason,
     sum(CASE WHEN h.is_deleted OR coalesce(h.status IN ('paused', 'archived', 'rejected'), false) THEN 0 ELSE 1 END)
       OVER (PARTITION BY h.account_id, h.creative_id ORDER BY h.version_no) AS lives
   FROM main.creative_history AS h
+  WINDOW versions AS (PARTITION BY h.account_id, h.creative_id ORDER BY h.version_no)
 ),
 creative_stop AS (
   SELECT
-    f.account_id, f.creative_id, f.reason, f.valid_from, f.valid_to,
+    f.account_id, f.creative_id, f.reason, f.valid_from,
+    CASE
+      WHEN f.next_reason IS NOT NULL OR f.reason = 'archived' THEN f.valid_to
+      ELSE least(f.valid_to, coalesce(f.changed_after, f.last_confirmed_at))
+    END AS valid_to,
     min(f.valid_from) FILTER (WHERE f.reason IS NOT NULL) OVER (PARTITION BY f.account_id, f.creative_id, f.lives) AS since
   FROM creative_flagged AS f
   QUALIFY f.reason IS NOT NULL
 ),
 mode AS (
-  SELECT m.account_id, m.campaign_id, m.source_mode, m.valid_from, m.valid_to
+  SELECT
+    m.account_id, m.campaign_id, m.source_mode, m.is_deleted, m.valid_from,
+    least(m.valid_to, coalesce(lead(m.changed_after) OVER versions, m.last_confirmed_at)) AS valid_to
   FROM main.source_mode_history AS m
-  WHERE NOT m.is_deleted
+  WINDOW versions AS (PARTITION BY m.account_id, m.campaign_id ORDER BY m.version_no)
+  QUALIFY NOT m.is_deleted
+),
+rule_known AS (
+  SELECT
+    r.account_id, r.campaign_id, r.source_id, r.rule, r.is_deleted, r.valid_from, r.valid_to, r.changed_after,
+    least(r.valid_to, coalesce(lead(r.changed_after) OVER versions, r.last_confirmed_at)) AS confirmed_until
+  FROM main.source_rule_history AS r
+  WHERE r.rule IN ('blocked', 'allowed')
+  WINDOW versions AS (PARTITION BY r.account_id, r.campaign_id, r.source_id, r.rule ORDER BY r.version_no)
 ),
 blocked AS (
   SELECT
     r.account_id, r.campaign_id, r.source_id,
-    greatest(r.valid_from, m.valid_from) AS since, least(r.valid_to, m.valid_to) AS until
-  FROM main.source_rule_history AS r
+    greatest(r.valid_from, m.valid_from) AS since, least(r.confirmed_until, m.valid_to) AS until
+  FROM rule_known AS r
   JOIN mode AS m
     ON m.account_id = r.account_id AND m.campaign_id = r.campaign_id AND m.source_mode = 'block_list'
-    AND m.valid_from < r.valid_to AND m.valid_to > r.valid_from
+    AND m.valid_from < r.confirmed_until AND m.valid_to > r.valid_from
   WHERE r.rule = 'blocked' AND NOT r.is_deleted
 ),
+sync AS (
+  SELECT r.account_id, r.started_at, lag(r.started_at) OVER (PARTITION BY r.account_id ORDER BY r.started_at) AS before
+  FROM ops.run AS r
+  WHERE r.campaigns_read > 0
+),
 allowed AS (
-  SELECT r.account_id, r.campaign_id, r.source_id, r.valid_from, r.valid_to
-  FROM main.source_rule_history AS r
+  -- A source came on the list after the look before the one that saw it there.
+  SELECT r.account_id, r.campaign_id, r.source_id, coalesce(r.changed_after, s.before, r.valid_from) AS valid_from, r.valid_to
+  FROM rule_known AS r
+  ASOF LEFT JOIN sync AS s ON s.account_id = r.account_id AND r.valid_from > s.started_at
   WHERE r.rule = 'allowed' AND NOT r.is_deleted
 ),
 outside AS (
@@ -125,18 +166,31 @@ flagged AS (
     ON a.account_id = s.account_id AND a.campaign_id = s.campaign_id AND a.source_id = s.source_id AND a.valid_to <= s.starts_at
   GROUP BY ALL
 ),
+gap AS (
+  -- Times in which nobody looked.
+  SELECT s.account_id, s.before AS from_at, s.started_at AS to_at
+  FROM sync AS s
+  WHERE epoch(s.started_at) - epoch(s.before) > 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'stop_gap_hours')
+),
+unwatched AS (
+  SELECT DISTINCT d.account_id, d.report_date
+  FROM span AS d
+  JOIN gap AS g ON g.account_id = d.account_id AND g.from_at < d.ends_at AND g.to_at > d.starts_at
+),
 counted AS (
-  SELECT f.*
+  SELECT f.*, u.report_date IS NOT NULL AND f.reason <> 'archived' AS is_assumed
   FROM flagged AS f
+  LEFT JOIN unwatched AS u ON u.account_id = f.account_id AND u.report_date = f.report_date
   QUALIFY row_number() OVER (
     PARTITION BY f.account_id, f.report_date, f.campaign_id, f.creative_id, f.source_id ORDER BY f.rank, f.since, f.reason) = 1
 ),
 summed AS (
   SELECT
-    c.account_id, c.report_date, c.state, c.starts_at, c.kind, c.reason, c.since, c.campaign_id,
+    c.account_id, c.report_date, c.state, c.starts_at, c.kind, c.reason, c.since, c.campaign_id, c.is_assumed,
     CASE WHEN c.kind = 'creative' THEN c.creative_id END AS creative_id,
     CASE WHEN c.kind = 'source' THEN c.source_id END AS source_id,
-    sum(c.spend)::DECIMAL(18,6) AS spend, sum(c.clicks)::BIGINT AS clicks
+    sum(c.spend)::DECIMAL(18,6) AS spend,
+    CASE WHEN count(c.clicks) = count(*) THEN sum(c.clicks)::BIGINT END AS clicks
   FROM counted AS c
   GROUP BY ALL
 )
@@ -144,7 +198,8 @@ SELECT
   s.account_id, s.report_date, s.kind, s.reason, s.campaign_id, n.name AS campaign_name, s.creative_id, s.source_id,
   s.since AS stopped_since,
   (epoch(s.starts_at) - epoch(s.since)) / 3600 AS hours_stopped,
-  epoch(s.starts_at) - epoch(s.since) >= 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'stopped_grace_hours') AS is_leak,
-  s.spend, s.clicks, s.state AS coverage_state
+  epoch(s.starts_at) - epoch(s.since) >= 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'stopped_grace_hours')
+    AND NOT s.is_assumed AS is_leak,
+  s.spend, s.clicks, s.state AS coverage_state, s.is_assumed
 FROM summed AS s
 LEFT JOIN main.campaign_history AS n ON n.account_id = s.account_id AND n.campaign_id = s.campaign_id AND n.is_current

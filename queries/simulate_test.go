@@ -1,0 +1,107 @@
+package queries_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/schema"
+)
+
+// market is a simulated account whose truth is known: every row is drawn by chance
+// from rates that the test chose. What a verdict says of it can be held to these.
+type market struct {
+	seed                                uint64
+	campaigns, creatives, sources, days int
+	impressions, ctr, cvr, cpc          float64
+	targetCPA                           float64 // 0: none is set
+	// effect multiplies impressions, CTR and CVR of a creative at a source on a day,
+	// counted from the oldest; nil: nothing has any effect.
+	effect func(campaign, creative, source, day int) (impressions, ctr, cvr float64)
+	// dayNoise is how much the impressions of a campaign vary by day, and rateNoise how
+	// much its CVR does for all its sources alike, as shares.
+	dayNoise, rateNoise float64
+}
+
+// lastDay is the last day known whole of every simulated account.
+var lastDay = time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
+
+func (m *market) date(day int) string {
+	return lastDay.AddDate(0, 0, day-m.days+1).Format(time.DateOnly)
+}
+
+// poisson draws a count.
+func poisson(rng *rand.Rand, mean float64) int64 {
+	if mean > 50 {
+		return int64(math.Max(0, math.Round(mean+math.Sqrt(mean)*rng.NormFloat64())))
+	}
+	n, p := int64(0), rng.Float64()
+	for limit := math.Exp(-mean); p > limit; n++ {
+		p *= rng.Float64()
+	}
+	return n
+}
+
+// write fills the tables with what the market brought, within the test's transaction.
+func (m *market) write(t *testing.T, w *warehouse) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(m.seed, 18))
+	var rows []string
+	flush := func() {
+		if len(rows) > 0 {
+			w.exec(t, `INSERT INTO main.spend_daily (account_id, report_date, campaign_id, creative_id, source_id, campaign_name, spend, clicks, impressions, conversions,
+				_first_seen_at, _changed_at, _run_id) SELECT 'acme', v.*, '2026-11-20 17:00:00+00', '2026-11-20 17:00:00+00', 'r1' FROM (VALUES `+strings.Join(rows, ", ")+") AS v")
+			rows = rows[:0]
+		}
+	}
+	for d := range m.days {
+		for c := range m.campaigns {
+			volume, rate := math.Exp(m.dayNoise*rng.NormFloat64()), math.Exp(m.rateNoise*rng.NormFloat64())
+			for k := range m.creatives {
+				for s := range m.sources {
+					shown, ctr, cvr := 1.0, 1.0, 1.0
+					if m.effect != nil {
+						shown, ctr, cvr = m.effect(c, k, s, d)
+					}
+					impressions := poisson(rng, m.impressions*volume*shown)
+					if impressions == 0 {
+						continue
+					}
+					clicks := min(impressions, poisson(rng, float64(impressions)*m.ctr*ctr))
+					conversions := min(clicks, poisson(rng, float64(clicks)*m.cvr*cvr*rate))
+					rows = append(rows, fmt.Sprintf("(DATE '%s', 'c%02d', 'k%02d-%02d', 's%03d', 'Campaign %d', %.6f, %d, %d, %d)",
+						m.date(d), c, c, k, s, c, float64(clicks)*m.cpc, clicks, impressions, conversions))
+				}
+			}
+			if len(rows) > 5000 {
+				flush()
+			}
+		}
+	}
+	flush()
+	var coverage, campaigns [][]cell
+	coverage = append(coverage, cells("report_date", "state", "first_read_at", "last_read_at"))
+	for d := range m.days {
+		coverage = append(coverage, cells(m.date(d), "complete", "2026-11-20T17:00:00Z", "2026-11-20T17:00:00Z"))
+	}
+	campaigns = append(campaigns, cells("campaign_id", "name", "status", "default_bid", "daily_spend_limit", "target_cpa", "source_mode", "valid_from"))
+	for c := range m.campaigns {
+		row := cells(fmt.Sprintf("c%02d", c), fmt.Sprintf("Campaign %d", c), "active", "0.50", "1000", fmt.Sprint(m.targetCPA), "block_list", "2026-08-01T00:00:00Z")
+		row[5].null = m.targetCPA == 0
+		campaigns = append(campaigns, row)
+	}
+	(&fixture{"ops.day_coverage", coverage}).insert(t, w)
+	(&fixture{"campaign_history", campaigns}).insert(t, w)
+}
+
+// simulate makes the views that a question needs and fills them with the market.
+func (w *warehouse) simulate(t *testing.T, m *market, question string) {
+	t.Helper()
+	w.fill(t, &testCase{now: noon}, question)
+	m.write(t, w)
+	w.exec(t, "DELETE FROM mart.campaign_spend")
+	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+}
