@@ -1,5 +1,5 @@
 -- How did the last week compare with the week before, in all and by campaign?
--- Trap: a week is the last 7 days that are known whole; compare the averages a day if the two have not the same number of known days, and remember that conversions of young days still arrive.
+-- Trap: a week is the last 7 days that are known whole; compare the averages a day if the two have not the same number of known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age.
 -- Parameter days: 7, days a week has.
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
 WITH last AS (
@@ -9,41 +9,142 @@ WITH last AS (
   GROUP BY c.account_id
 ),
 known AS (
-  SELECT c.account_id, c.report_date, c.report_date > l.report_date - $days::INTEGER AS is_last
-  FROM ops.day_coverage AS c
-  JOIN last AS l ON l.account_id = c.account_id
-  WHERE c.state IN ('complete', 'final') AND c.report_date > l.report_date - 2 * $days::INTEGER
+  SELECT
+    m.account_id, m.report_date, l.report_date AS last_date, m.report_date > l.report_date - $days::INTEGER AS is_last,
+    m.last_read_at, m.conversions_share, k.ends_at
+  FROM mart.day_maturity AS m
+  JOIN last AS l ON l.account_id = m.account_id
+  JOIN main.calendar AS k ON k.account_id = m.account_id AND k.report_date = m.report_date
+  WHERE m.report_date > l.report_date - 2 * $days::INTEGER
 ),
 week AS (
-  SELECT k.account_id, count(*) FILTER (WHERE k.is_last) AS days_known, count(*) FILTER (WHERE NOT k.is_last) AS days_known_before
+  SELECT
+    k.account_id, any_value(k.last_date) AS window_to,
+    count(*) FILTER (WHERE k.is_last) AS days_known, count(*) FILTER (WHERE NOT k.is_last) AS days_known_before
   FROM known AS k
   GROUP BY k.account_id
+),
+-- A day of the week before is taken as it was known when it was as old as its
+-- counterpart is now; runs of two weeks are minutes apart, hence the two hours.
+young AS (
+  SELECT b.account_id, b.report_date, b.ends_at, to_timestamp(epoch(a.last_read_at) - 86400 * $days::INTEGER + 7200) AS known_at
+  FROM known AS b
+  JOIN known AS a ON a.account_id = b.account_id AND a.report_date = b.report_date + $days::INTEGER
+  WHERE NOT b.is_last
+),
+read AS (
+  SELECT DISTINCT y.account_id, y.report_date
+  FROM young AS y
+  JOIN ops.step AS s ON s.account_id = y.account_id AND s.unit = y.report_date::VARCHAR AND s.started_at >= y.ends_at AND s.started_at <= y.known_at
+  JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
+  WHERE s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged')
+),
+aged AS (
+  -- Whether every known day of the week before had been read whole by then.
+  SELECT k.account_id, count(r.report_date) = count(*) AS is_known
+  FROM known AS k
+  LEFT JOIN read AS r ON r.account_id = k.account_id AND r.report_date = k.report_date
+  WHERE NOT k.is_last
+  GROUP BY k.account_id
+),
+later AS (
+  SELECT
+    s.account_id, s.campaign_id, s.report_date,
+    sum(coalesce(s.new_spend, 0) - coalesce(s.old_spend, 0)) AS spend, sum(coalesce(s.new_conversions, 0) - coalesce(s.old_conversions, 0)) AS conversions
+  FROM main.spend_change AS s
+  JOIN young AS y ON y.account_id = s.account_id AND y.report_date = s.report_date AND s.seen_at > y.known_at
+  GROUP BY s.account_id, s.campaign_id, s.report_date
+),
+day AS (
+  SELECT
+    d.account_id, d.campaign_id, d.report_date, d.campaign_name, k.is_last, d.spend, d.conversions,
+    d.conversions / nullif(k.conversions_share, 0) AS adjusted,
+    d.spend - coalesce(l.spend, 0) AS aged_spend, d.conversions - coalesce(l.conversions, 0) AS aged_conversions
+  FROM mart.campaign_day AS d
+  JOIN known AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
+  LEFT JOIN later AS l ON l.account_id = d.account_id AND l.campaign_id = d.campaign_id AND l.report_date = d.report_date
 ),
 summed AS (
   SELECT
     d.account_id, d.campaign_id, grouping(d.campaign_id) = 1 AS is_total,
     arg_max(d.campaign_name, d.report_date) AS campaign_name,
-    coalesce(sum(d.spend) FILTER (WHERE k.is_last), 0) AS spend,
-    coalesce(sum(d.spend) FILTER (WHERE NOT k.is_last), 0) AS spend_before,
-    -- One count that nobody told makes the sum unknown.
-    CASE WHEN count(*) FILTER (WHERE k.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE k.is_last), 0) END AS conversions,
-    CASE WHEN count(*) FILTER (WHERE NOT k.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE NOT k.is_last), 0) END AS conversions_before
-  FROM mart.campaign_day AS d
-  JOIN known AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
+    coalesce(sum(d.spend) FILTER (WHERE d.is_last), 0) AS spend,
+    coalesce(sum(d.spend) FILTER (WHERE NOT d.is_last), 0) AS spend_before,
+    coalesce(sum(d.aged_spend) FILTER (WHERE NOT d.is_last), 0) AS aged_spend,
+    -- One unknown count makes the sum unknown.
+    CASE WHEN count(*) FILTER (WHERE d.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE d.is_last), 0) END AS conversions,
+    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE NOT d.is_last), 0) END AS conversions_before,
+    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.aged_conversions IS NULL) = 0 THEN coalesce(sum(d.aged_conversions) FILTER (WHERE NOT d.is_last), 0) END AS aged_conversions,
+    CASE WHEN count(*) FILTER (WHERE d.is_last AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE d.is_last), 0) END AS adjusted,
+    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE NOT d.is_last), 0) END AS adjusted_before
+  FROM day AS d
   GROUP BY GROUPING SETS ((d.account_id), (d.account_id, d.campaign_id))
+),
+compared AS (
+  SELECT
+    s.*, w.days_known, w.days_known_before, w.window_to,
+    CASE WHEN a.is_known THEN s.aged_conversions END AS conversions_before_at_age,
+    CASE WHEN a.is_known THEN s.aged_spend END AS spend_before_at_age
+  FROM summed AS s
+  JOIN week AS w ON w.account_id = s.account_id
+  LEFT JOIN aged AS a ON a.account_id = s.account_id
+),
+-- How much more a week's days differ from each other than counts of chance would.
+spread AS (
+  SELECT
+    d.account_id, d.campaign_id,
+    greatest(1, sum(pow(d.conversions - d.expected, 2) / nullif(d.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
+  FROM (
+    SELECT
+      t.*, t.spend::DOUBLE * sum(t.conversions) OVER of_week / nullif(sum(t.spend) OVER of_week, 0)::DOUBLE AS expected
+    FROM (
+      SELECT d.account_id, d.campaign_id, d.report_date, d.is_last, sum(d.spend) AS spend,
+        sum(CASE WHEN d.is_last THEN d.conversions ELSE d.aged_conversions END) AS conversions
+      FROM day AS d
+      GROUP BY GROUPING SETS ((d.account_id, d.report_date, d.is_last), (d.account_id, d.campaign_id, d.report_date, d.is_last))
+    ) AS t
+    WINDOW of_week AS (PARTITION BY t.account_id, t.campaign_id, t.is_last)
+  ) AS d
+  GROUP BY d.account_id, d.campaign_id
+),
+judged AS (
+  SELECT
+    c.*,
+    CASE WHEN c.conversions_before_at_age IS NOT NULL THEN 'equal_age' WHEN c.adjusted IS NOT NULL AND c.adjusted_before IS NOT NULL THEN 'adjusted' END AS compared_by,
+    CASE
+      WHEN c.conversions_before_at_age IS NOT NULL THEN
+        c.spend::DOUBLE / nullif(c.conversions, 0) / nullif(c.spend_before_at_age::DOUBLE / nullif(c.conversions_before_at_age, 0), 0) - 1
+      ELSE c.spend::DOUBLE / nullif(c.adjusted, 0) / nullif(c.spend_before::DOUBLE / nullif(c.adjusted_before, 0), 0) - 1
+    END AS cpa_change,
+    coalesce(p.dispersion, 1) * (1.0 / nullif(c.conversions, 0) + 1.0 / nullif(coalesce(c.conversions_before_at_age, c.conversions_before), 0)) AS variance
+  FROM compared AS c
+  LEFT JOIN spread AS p ON p.account_id = c.account_id AND p.campaign_id IS NOT DISTINCT FROM c.campaign_id
 )
 SELECT
   s.account_id, s.campaign_id,
   CASE WHEN s.is_total THEN 'all campaigns' ELSE s.campaign_name END AS campaign_name,
-  w.days_known, w.days_known_before,
+  s.days_known, s.days_known_before,
   s.spend, s.spend_before,
-  (s.spend::DOUBLE / nullif(w.days_known, 0))::DECIMAL(18,2) AS spend_a_day,
-  (s.spend_before::DOUBLE / nullif(w.days_known_before, 0))::DECIMAL(18,2) AS spend_a_day_before,
+  (s.spend::DOUBLE / nullif(s.days_known, 0))::DECIMAL(18,2) AS spend_a_day,
+  (s.spend_before::DOUBLE / nullif(s.days_known_before, 0))::DECIMAL(18,2) AS spend_a_day_before,
   s.conversions, s.conversions_before,
   (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa,
-  (s.spend_before::DOUBLE / nullif(s.conversions_before, 0))::DECIMAL(18,2) AS cpa_before
-FROM summed AS s
-JOIN week AS w ON w.account_id = s.account_id
+  (s.spend_before::DOUBLE / nullif(s.conversions_before, 0))::DECIMAL(18,2) AS cpa_before,
+  s.conversions_before_at_age,
+  (s.spend_before_at_age::DOUBLE / nullif(s.conversions_before_at_age, 0))::DECIMAL(18,2) AS cpa_before_at_age,
+  s.adjusted::DECIMAL(18,1) AS conversions_adjusted, s.adjusted_before::DECIMAL(18,1) AS conversions_before_adjusted,
+  (s.spend::DOUBLE / nullif(s.adjusted, 0))::DECIMAL(18,2) AS cpa_adjusted,
+  (s.spend_before::DOUBLE / nullif(s.adjusted_before, 0))::DECIMAL(18,2) AS cpa_before_adjusted,
+  s.cpa_change::DECIMAL(18,3) AS cpa_change, s.compared_by,
+  CASE
+    WHEN s.cpa_change IS NULL THEN 'unknown'
+    WHEN ln(1 + s.cpa_change) / sqrt(s.variance) > (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'dearer'
+    WHEN ln(1 + s.cpa_change) / sqrt(s.variance) < -(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'cheaper'
+    ELSE 'unclear'
+  END AS cpa_verdict,
+  s.window_to - $days::INTEGER + 1 AS window_from, s.window_to,
+  s.window_to - 2 * $days::INTEGER + 1 AS before_from, s.window_to - $days::INTEGER AS before_to
+FROM judged AS s
 WHERE s.is_total OR s.spend > 0 OR s.spend_before > 0
 QUALIFY s.is_total OR row_number() OVER (
   PARTITION BY s.account_id, s.is_total ORDER BY abs(s.spend - s.spend_before) DESC, s.campaign_id) <= $rows::INTEGER

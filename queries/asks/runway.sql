@@ -1,9 +1,10 @@
 -- How long will the money last?
--- Trap: it runs to the balance at which the service pauses everything, not to 0; the pace is the past's, and a raised limit or bid is not in it.
+-- Trap: it runs to the balance at which the service pauses everything, not to 0; the pace is that of the campaigns that are active now, on days with funds and within their limits; a raised bid is not in it.
 SELECT
   r.account_id, r.balance, r.balance_seen_at, r.balance_stop, r.is_below_warning,
   r.days_known, r.mean_daily_spend::DECIMAL(18,2) AS mean_daily_spend,
   r.days_until_stop::DECIMAL(18,1) AS days_until_stop, r.stops_at,
-  r.campaigns_active, r.campaigns_without_limit, r.full_limits_spend, r.days_at_full_limits::DECIMAL(18,1) AS days_at_full_limits
+  r.campaigns_active, r.campaigns_without_limit, r.full_limits_spend, r.days_at_full_limits::DECIMAL(18,1) AS days_at_full_limits,
+  r.balance_last_seen_at, r.is_auto_funded, r.days_funded, r.expected_daily_spend::DECIMAL(18,2) AS expected_daily_spend, r.what_to_do
 FROM mart.budget_runway AS r
 ORDER BY r.days_until_stop NULLS LAST, r.account_id

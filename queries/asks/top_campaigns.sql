@@ -9,7 +9,7 @@ WITH known AS (
   QUALIFY c.report_date > max(c.report_date) OVER (PARTITION BY c.account_id) - $days::INTEGER
 ),
 span AS (
-  SELECT k.account_id, count(*) AS days_known
+  SELECT k.account_id, count(*) AS days_known, max(k.report_date) AS window_to
   FROM known AS k
   GROUP BY k.account_id
 ),
@@ -25,7 +25,8 @@ summed AS (
 SELECT
   s.account_id, s.campaign_id, s.campaign_name, d.days_known, s.spend, s.clicks, s.conversions,
   (s.spend::DOUBLE / nullif(s.clicks, 0))::DECIMAL(18,3) AS cpc,
-  (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa
+  (s.spend::DOUBLE / nullif(s.conversions, 0))::DECIMAL(18,2) AS cpa,
+  d.window_to - $days::INTEGER + 1 AS window_from, d.window_to
 FROM summed AS s
 JOIN span AS d ON d.account_id = s.account_id
 WHERE s.spend > 0

@@ -1,19 +1,24 @@
 -- How long will each account's money last, down to the balance at which the service pauses everything?
--- Trap: it runs to the stop balance, not to 0 as the service's own days_left does; a pace is the past's, and a raised limit or bid is not in it.
+-- Trap: it runs to the stop balance, not to 0 as the service's own days_left does; the pace is that of the campaigns that are active now, on days that had funds, within their limits of now; a raised bid is not in it. An account that tops itself up does not run out (is_auto_funded).
 -- Column balance: US dollars available when it was last seen to differ. NULL: not told.
 -- Column balance_seen_at: When this balance was first seen; it held at every look since.
 -- Column balance_stop: US dollars at which the service pauses the campaigns (threshold of that name).
 -- Column is_below_warning: Whether the balance is below threshold balance_warning, where the service warns.
 -- Column window_from: First day of the recent days (threshold recent_days) that the pace is of.
--- Column mean_daily_spend: US dollars a day over the whole days of the window. NULL: none is known.
--- Column days_until_stop: Days from balance_seen_at until the stop balance at that pace; 0: it is reached. NULL: never at this pace, or not known.
+-- Column mean_daily_spend: US dollars a day of the whole account over the window's whole days that had funds. NULL: none is known.
+-- Column days_until_stop: Days from balance_last_seen_at until the stop balance at expected_daily_spend; 0: it is reached. NULL: never at this pace, not known, or the account tops itself up.
 -- Column stops_at: When that will be. NULL: never, not known, or in more than ten years.
 -- Column campaigns_active: Campaigns that are active now.
 -- Column campaigns_without_limit: Active campaigns without a daily limit, or whose limit was never readable.
 -- Column full_limits_spend: US dollars a day if all active campaigns that have a limit reach it.
--- Column days_at_full_limits: Days from balance_seen_at until the stop balance if they do. NULL: nothing is active, or a campaign without a limit makes it unknowable.
+-- Column days_at_full_limits: Days from balance_last_seen_at until the stop balance if they do. NULL: nothing is active, a campaign without a limit makes it unknowable, or the account tops itself up.
 -- Column api_average_daily_spend: US dollars a day over the last 7 days, as the service has it.
 -- Column api_days_left: Days until the balance is 0, as the service has it.
+-- Column balance_last_seen_at: When the balance was last read and still this one. The days are counted from here.
+-- Column is_auto_funded: Whether the service charges the card by itself when little is left: automatic funding is on, as last read. NULL: the reply did not say.
+-- Column days_funded: Whole days of the window that had funds: on none of them was the balance at or below the stop balance, or a campaign waiting for funds.
+-- Column expected_daily_spend: US dollars a day of the campaigns that are active now: what each spent a day since it was last activated, on days with funds, and no more than its daily limit. NULL: no such day is known.
+-- Column what_to_do: What helps.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'recent_days') AS days,
@@ -42,12 +47,80 @@ span AS (
   FROM known AS k
   GROUP BY k.account_id, k.window_from, k.window_to
 ),
+-- Times in which nothing could be spent for want of money.
+short AS (
+  SELECT b.account_id, b.seen_at AS from_at, b.until_at
+  FROM (
+    SELECT a.account_id, a.seen_at, a.balance, lead(a.seen_at, 1, TIMESTAMPTZ '9999-12-31 00:00:00+00') OVER (PARTITION BY a.account_id ORDER BY a.seen_at) AS until_at
+    FROM main.account_snapshot AS a
+  ) AS b
+  WHERE b.balance <= (SELECT l.stop FROM level AS l)
+  UNION ALL
+  SELECT h.account_id, h.valid_from AS from_at, h.valid_to AS until_at
+  FROM main.campaign_delivery_history AS h
+  WHERE h.delivery_status = 'waiting_for_funds' AND NOT h.is_deleted
+),
+funded AS (
+  SELECT k.account_id, k.report_date, c.starts_at
+  FROM known AS k
+  JOIN main.calendar AS c ON c.account_id = k.account_id AND c.report_date = k.report_date
+  WHERE NOT EXISTS (
+    SELECT 1 AS one FROM short AS s
+    WHERE s.account_id = k.account_id AND s.from_at < c.ends_at AND s.until_at > c.starts_at)
+),
+funded_days AS (
+  SELECT f.account_id, count(*) AS days_funded
+  FROM funded AS f
+  GROUP BY f.account_id
+),
 spent AS (
   SELECT s.account_id, sum(s.spend) AS spend
   FROM mart.campaign_spend AS s
-  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  JOIN funded AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY s.account_id
+),
+-- Since when each campaign that is active now has been.
+run_of AS (
+  SELECT
+    h.account_id, h.campaign_id, h.is_current, h.is_deleted, h.status, h.daily_spend_limit, h.valid_from, h.version_no,
+    count(*) FILTER (WHERE h.status IS DISTINCT FROM 'active' OR h.is_deleted)
+      OVER (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no DESC) AS stops_after
+  FROM main.campaign_history AS h
+),
+active AS (
+  SELECT
+    r.account_id, r.campaign_id, max(r.daily_spend_limit) FILTER (WHERE r.is_current) AS daily_spend_limit,
+    min(CASE WHEN r.version_no = 1 THEN to_timestamp(0) ELSE r.valid_from END) AS active_since
+  FROM run_of AS r
+  WHERE r.stops_after = 0
+  GROUP BY r.account_id, r.campaign_id
+),
+campaign_pace AS (
+  SELECT
+    a.account_id, a.campaign_id, a.daily_spend_limit,
+    -- One that was activated only just has no day of its own yet: then those on which it spent before.
+    coalesce(
+      sum(coalesce(s.spend, 0)) FILTER (WHERE f.starts_at >= a.active_since)::DOUBLE / nullif(count(*) FILTER (WHERE f.starts_at >= a.active_since), 0),
+      avg(s.spend) FILTER (WHERE s.spend > 0), 0) AS pace
+  FROM active AS a
+  JOIN funded AS f ON f.account_id = a.account_id
+  LEFT JOIN mart.campaign_spend AS s ON s.account_id = a.account_id AND s.campaign_id = a.campaign_id AND s.report_date = f.report_date
+    AND s.report_date >= (SELECT min(k.report_date) FROM known AS k)
+  GROUP BY a.account_id, a.campaign_id, a.daily_spend_limit
+),
+expected AS (
+  SELECT c.account_id, sum(least(c.pace, coalesce(c.daily_spend_limit::DOUBLE, c.pace))) AS expected_daily_spend
+  FROM campaign_pace AS c
+  GROUP BY c.account_id
+),
+looked AS (
+  SELECT r.account_id, max(r.started_at) AS looked_at
+  FROM ops.run AS r
+  WHERE r.command = 'sync' AND r.published AND r.campaigns_read > 0 AND NOT EXISTS (
+    SELECT 1 AS one FROM ops.entity_read AS e
+    WHERE e.account_id = r.account_id AND e._run_id = r._run_id AND e.entity_type = 'account' AND e.entity_id = 'balance')
+  GROUP BY r.account_id
 ),
 limits AS (
   SELECT
@@ -61,7 +134,15 @@ paced AS (
   SELECT
     f.account_id, f.balance, f.seen_at, f.payment_mode, f.balance_status, f.average_daily_spend, f.days_left,
     l.stop, l.warning, p.window_from, p.window_to, p.days_known,
-    CASE WHEN p.days_known > 0 THEN coalesce(s.spend, 0)::DOUBLE / p.days_known END AS mean_daily_spend,
+    coalesce(d.days_funded, 0) AS days_funded,
+    CASE WHEN d.days_funded > 0 THEN coalesce(s.spend, 0)::DOUBLE / d.days_funded END AS mean_daily_spend,
+    CASE WHEN d.days_funded > 0 THEN coalesce(e.expected_daily_spend, 0) END AS expected_daily_spend,
+    greatest(f.seen_at, o.looked_at) AS last_seen_at,
+    -- The service shows no names of these fields: whatever is named like automatic funding and is on.
+    CASE
+      WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)[a-z_-]*"\s*:\s*(true|\{[^{}]*"(is_)?(enabled|active|on)"\s*:\s*true)') THEN true
+      WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)') OR f.payment_mode NOT ILIKE '%card%' THEN false
+    END AS is_auto_funded,
     coalesce(m.campaigns, 0) AS campaigns, coalesce(m.without_limit, 0) AS without_limit, coalesce(m.full_spend, 0) AS full_spend,
     greatest(f.balance - l.stop, 0)::DOUBLE AS spendable
   FROM funds AS f
@@ -69,13 +150,17 @@ paced AS (
   LEFT JOIN span AS p ON p.account_id = f.account_id
   LEFT JOIN spent AS s ON s.account_id = f.account_id
   LEFT JOIN limits AS m ON m.account_id = f.account_id
+  LEFT JOIN funded_days AS d ON d.account_id = f.account_id
+  LEFT JOIN expected AS e ON e.account_id = f.account_id
+  LEFT JOIN looked AS o ON o.account_id = f.account_id
 ),
 run AS (
   SELECT
     p.*,
     CASE
       WHEN p.balance <= p.stop THEN 0
-      WHEN p.balance IS NOT NULL THEN p.spendable / nullif(p.mean_daily_spend, 0)
+      WHEN p.is_auto_funded THEN NULL
+      WHEN p.balance IS NOT NULL THEN p.spendable / nullif(p.expected_daily_spend, 0)
     END AS days_until_stop
   FROM paced AS p
 )
@@ -83,11 +168,23 @@ SELECT
   r.account_id, r.balance, r.seen_at AS balance_seen_at, r.payment_mode, r.balance_status,
   r.stop AS balance_stop, r.balance < r.warning AS is_below_warning,
   r.window_from, r.window_to, coalesce(r.days_known, 0) AS days_known, r.mean_daily_spend, r.days_until_stop,
-  CASE WHEN r.days_until_stop <= 3650 THEN to_timestamp(epoch(r.seen_at) + r.days_until_stop * 86400) END AS stops_at,
+  CASE WHEN r.days_until_stop <= 3650 THEN to_timestamp(epoch(r.last_seen_at) + r.days_until_stop * 86400) END AS stops_at,
   r.campaigns AS campaigns_active, r.without_limit AS campaigns_without_limit, r.full_spend AS full_limits_spend,
   CASE
     WHEN r.balance <= r.stop THEN 0
+    WHEN r.is_auto_funded THEN NULL
     WHEN r.balance IS NOT NULL AND r.without_limit = 0 THEN r.spendable / nullif(r.full_spend, 0)::DOUBLE
   END AS days_at_full_limits,
-  r.average_daily_spend AS api_average_daily_spend, r.days_left AS api_days_left
+  r.average_daily_spend AS api_average_daily_spend, r.days_left AS api_days_left,
+  r.last_seen_at AS balance_last_seen_at, r.is_auto_funded, r.days_funded, r.expected_daily_spend,
+  CASE
+    WHEN r.balance IS NULL THEN 'see why the balance could not be read: ops.entity_read'
+    WHEN r.balance <= r.stop AND r.is_auto_funded THEN 'see why the card was not charged: the balance is at the stop though funding is automatic'
+    WHEN r.balance <= r.stop THEN 'add money now: the service has paused the campaigns'
+    WHEN r.is_auto_funded THEN 'nothing: the service charges the card by itself'
+    WHEN r.campaigns = 0 THEN 'nothing: no campaign is active'
+    WHEN r.days_until_stop < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'urgent_days') THEN 'add money now'
+    WHEN r.balance < r.warning THEN 'add money: the service warns below this balance'
+    ELSE 'nothing'
+  END AS what_to_do
 FROM run AS r

@@ -1,5 +1,5 @@
 -- What did each campaign spend and bring in the days before and after a change of its settings?
--- Trap: before and after is no proof: other changes lie in the same days (other_changes), and conversions of days that are not final still arrive. The days in which the change may have fallen are left out.
+-- Trap: before and after is not proof: other changes lie in the same days (other_changes), and what moved the account as a whole shows in control_cpa_change. Conversions of young days still arrive, so cpa_after is not to be held against cpa_before: cpa_change compares at equal age. The days in which the change may have fallen are left out.
 -- Column campaign_name: Name of the campaign now. NULL: never readable.
 -- Column version_no: Version of the campaign's settings that the change made, as in campaign_history.
 -- Column seen_at: When the change was first seen.
@@ -23,7 +23,20 @@
 -- Column cpa_after: US dollars per conversion. NULL without conversions.
 -- Column spend_per_day_change: Change of the spend a day as a share of that before: 0.1 is a tenth more.
 -- Column cpc_change: Change of the CPC as a share of that before.
--- Column cpa_change: Change of the CPA as a share of that before. Below 0: conversions became cheaper.
+-- Column cpa_change: Change of the CPA as a share of that before, compared as compared_by says. Below 0: conversions became cheaper. NULL: not comparable yet.
+-- Column conversions_before_at_age: Conversions of the days before as they were known when these days were as old as the days after are now. NULL: nobody read them at that age, or some row lacks the number.
+-- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age. NULL: see conversions_before_at_age.
+-- Column conversions_before_adjusted: Conversions of the days before with those added that are still to come, by the account's own curve (mart.day_maturity). NULL: the curve is not known yet.
+-- Column conversions_after_adjusted: The same of the days after.
+-- Column cpa_before_adjusted: US dollars per conversion, those still to come added.
+-- Column cpa_after_adjusted: The same of the days after.
+-- Column compared_by: What cpa_change compares: equal_age, the days before as known when they were as old; adjusted, conversions still to come added. NULL: neither is known.
+-- Column control_campaigns: Other campaigns of the account with conversions in the same days and without a change of their own in them.
+-- Column control_conversions_before: Their conversions in the days before.
+-- Column control_conversions_after: Their conversions in the days after.
+-- Column control_cpa_change: Change of their CPA over the same days, conversions still to come added: what would have happened anyway. NULL: no such campaign, or not known.
+-- Column z_score: How far cpa_change, less control_cpa_change where that is known, is from chance, in standard deviations that include the days' own spread. Below 0: cheaper.
+-- Column verdict: cheaper, dearer: z_score is beyond threshold change_min_z; unclear: chance may explain it; unknown: not comparable yet. Without any effect it says cheaper or dearer in less than 5 % of cases.
 -- Column days_not_final: Days among both that the service may still restate.
 -- Column other_changes: Other versions of this campaign's settings that began within the days compared or left out.
 WITH level AS (
@@ -56,9 +69,84 @@ others AS (
   GROUP BY c.account_id, c.campaign_id, c.version_no
 ),
 day AS (
-  SELECT d.account_id, d.campaign_id, d.report_date, d.coverage_state, d.spend, d.clicks, d.conversions
+  SELECT
+    d.account_id, d.campaign_id, d.report_date, d.coverage_state, d.spend, d.clicks, d.conversions,
+    d.conversions / nullif(m.conversions_share, 0) AS adjusted, m.last_read_at, k.ends_at
   FROM mart.campaign_day AS d
-  WHERE d.coverage_state IN ('complete', 'final')
+  JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
+  JOIN main.calendar AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
+),
+-- A day before is taken as it was known when it was as old as its counterpart after is
+-- now; runs of two days are minutes apart, hence the two hours.
+young AS (
+  SELECT
+    c.account_id, c.campaign_id, c.version_no, b.report_date, b.spend, b.conversions, b.ends_at,
+    to_timestamp(epoch(a.last_read_at) - 86400 * (a.report_date - b.report_date) + 7200) AS known_at
+  FROM compared AS c
+  JOIN day AS b
+    ON b.account_id = c.account_id AND b.campaign_id = c.campaign_id AND b.report_date >= c.first_date - c.days AND b.report_date < c.first_date
+  LEFT JOIN day AS a
+    ON a.account_id = c.account_id AND a.campaign_id = c.campaign_id
+    AND a.report_date = b.report_date + (c.last_date - c.first_date)::INTEGER + c.days + 1
+),
+read AS (
+  SELECT s.account_id, try_cast(s.unit AS DATE) AS report_date, s.started_at
+  FROM ops.step AS s
+  JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
+  WHERE s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged')
+),
+was_read AS (
+  -- By then the day had been read whole; later reads are the changes.
+  SELECT DISTINCT y.account_id, y.campaign_id, y.version_no, y.report_date
+  FROM young AS y
+  JOIN read AS r ON r.account_id = y.account_id AND r.report_date = y.report_date AND r.started_at >= y.ends_at AND r.started_at <= y.known_at
+),
+later AS (
+  SELECT
+    y.account_id, y.campaign_id, y.version_no,
+    sum(coalesce(s.new_spend, 0) - coalesce(s.old_spend, 0)) AS spend, sum(coalesce(s.new_conversions, 0) - coalesce(s.old_conversions, 0)) AS conversions
+  FROM young AS y
+  JOIN main.spend_change AS s
+    ON s.account_id = y.account_id AND s.campaign_id = y.campaign_id AND s.report_date = y.report_date AND s.seen_at > y.known_at
+  GROUP BY y.account_id, y.campaign_id, y.version_no
+),
+aged AS (
+  SELECT
+    y.account_id, y.campaign_id, y.version_no,
+    CASE WHEN count(w.report_date) = count(*) THEN sum(y.spend) - coalesce(any_value(l.spend), 0) END AS spend,
+    CASE WHEN count(w.report_date) = count(*) AND count(y.conversions) = count(*) THEN sum(y.conversions) - coalesce(any_value(l.conversions), 0) END AS conversions
+  FROM young AS y
+  LEFT JOIN was_read AS w
+    ON w.account_id = y.account_id AND w.campaign_id = y.campaign_id AND w.version_no = y.version_no AND w.report_date = y.report_date
+  LEFT JOIN later AS l ON l.account_id = y.account_id AND l.campaign_id = y.campaign_id AND l.version_no = y.version_no
+  GROUP BY y.account_id, y.campaign_id, y.version_no
+),
+other_campaign AS (
+  SELECT
+    c.account_id, c.campaign_id, c.version_no, d.campaign_id AS other_id,
+    sum(d.spend) FILTER (WHERE d.report_date < c.first_date) AS spend_before, sum(d.spend) FILTER (WHERE d.report_date > c.last_date) AS spend_after,
+    sum(d.conversions) FILTER (WHERE d.report_date < c.first_date) AS conversions_before,
+    sum(d.conversions) FILTER (WHERE d.report_date > c.last_date) AS conversions_after,
+    sum(d.adjusted) FILTER (WHERE d.report_date < c.first_date) AS adjusted_before, sum(d.adjusted) FILTER (WHERE d.report_date > c.last_date) AS adjusted_after,
+    count(*) FILTER (WHERE d.adjusted IS NULL) AS unknown
+  FROM compared AS c
+  JOIN day AS d
+    ON d.account_id = c.account_id AND d.campaign_id <> c.campaign_id
+    AND d.report_date >= c.first_date - c.days AND d.report_date <= c.last_date + c.days
+  WHERE NOT EXISTS (
+    SELECT 1 AS one FROM placed AS o
+    WHERE o.account_id = c.account_id AND o.campaign_id = d.campaign_id
+      AND o.last_date >= c.first_date - c.days AND o.last_date <= c.last_date + c.days)
+  GROUP BY c.account_id, c.campaign_id, c.version_no, d.campaign_id
+),
+control AS (
+  SELECT
+    o.account_id, o.campaign_id, o.version_no, count(*) AS campaigns,
+    sum(o.conversions_before)::BIGINT AS conversions_before, sum(o.conversions_after)::BIGINT AS conversions_after,
+    (sum(o.spend_after)::DOUBLE / nullif(sum(o.adjusted_after), 0)) / nullif(sum(o.spend_before)::DOUBLE / nullif(sum(o.adjusted_before), 0), 0) - 1 AS cpa_change
+  FROM other_campaign AS o
+  WHERE o.unknown = 0 AND o.spend_before > 0 AND o.spend_after > 0
+  GROUP BY o.account_id, o.campaign_id, o.version_no
 ),
 summed AS (
   SELECT
@@ -71,6 +159,8 @@ summed AS (
     sum(d.spend) FILTER (WHERE d.report_date > c.last_date)::DECIMAL(18,6) AS spend_after,
     CASE WHEN count(*) FILTER (WHERE d.clicks IS NULL AND d.report_date > c.last_date) = 0 THEN sum(d.clicks) FILTER (WHERE d.report_date > c.last_date)::BIGINT END AS clicks_after,
     CASE WHEN count(*) FILTER (WHERE d.conversions IS NULL AND d.report_date > c.last_date) = 0 THEN sum(d.conversions) FILTER (WHERE d.report_date > c.last_date)::BIGINT END AS conversions_after,
+    CASE WHEN count(*) FILTER (WHERE d.adjusted IS NULL AND d.report_date < c.first_date) = 0 THEN sum(d.adjusted) FILTER (WHERE d.report_date < c.first_date) END AS adjusted_before,
+    CASE WHEN count(*) FILTER (WHERE d.adjusted IS NULL AND d.report_date > c.last_date) = 0 THEN sum(d.adjusted) FILTER (WHERE d.report_date > c.last_date) END AS adjusted_after,
     count(*) FILTER (WHERE d.coverage_state = 'complete' AND (d.report_date < c.first_date OR d.report_date > c.last_date)) AS days_not_final
   FROM compared AS c
   LEFT JOIN day AS d
@@ -78,9 +168,29 @@ summed AS (
     AND d.report_date >= c.first_date - c.days AND d.report_date <= c.last_date + c.days
   GROUP BY c.account_id, c.campaign_id, c.version_no
 ),
+-- How much more the days on either side differ from each other than counts of chance would.
+spread AS (
+  SELECT
+    e.account_id, e.campaign_id, e.version_no,
+    greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
+  FROM (
+    SELECT
+      c.account_id, c.campaign_id, c.version_no, d.conversions,
+      d.spend::DOUBLE * sum(d.conversions) OVER of_side / nullif(sum(d.spend) OVER of_side, 0)::DOUBLE AS expected
+    FROM compared AS c
+    JOIN day AS d
+      ON d.account_id = c.account_id AND d.campaign_id = c.campaign_id
+      AND d.report_date >= c.first_date - c.days AND d.report_date <= c.last_date + c.days
+      AND (d.report_date < c.first_date OR d.report_date > c.last_date)
+    WINDOW of_side AS (PARTITION BY c.account_id, c.campaign_id, c.version_no, d.report_date > c.last_date)
+  ) AS e
+  GROUP BY e.account_id, e.campaign_id, e.version_no
+),
 rated AS (
   SELECT
-    s.*,
+    s.*, a.conversions AS conversions_before_at_age, a.spend::DOUBLE / nullif(a.conversions, 0) AS cpa_before_at_age,
+    s.spend_before::DOUBLE / nullif(s.adjusted_before, 0) AS cpa_before_adjusted,
+    s.spend_after::DOUBLE / nullif(s.adjusted_after, 0) AS cpa_after_adjusted,
     s.spend_before::DOUBLE / nullif(s.days_before, 0) AS spend_per_day_before,
     s.spend_before::DOUBLE / nullif(s.clicks_before, 0) AS cpc_before,
     s.spend_before::DOUBLE / nullif(s.conversions_before, 0) AS cpa_before,
@@ -88,6 +198,32 @@ rated AS (
     s.spend_after::DOUBLE / nullif(s.clicks_after, 0) AS cpc_after,
     s.spend_after::DOUBLE / nullif(s.conversions_after, 0) AS cpa_after
   FROM summed AS s
+  LEFT JOIN aged AS a ON a.account_id = s.account_id AND a.campaign_id = s.campaign_id AND a.version_no = s.version_no
+),
+judged AS (
+  SELECT
+    r.*,
+    CASE
+      WHEN r.conversions_before_at_age IS NOT NULL AND r.conversions_after IS NOT NULL THEN 'equal_age'
+      WHEN r.adjusted_before IS NOT NULL AND r.adjusted_after IS NOT NULL THEN 'adjusted'
+    END AS compared_by,
+    CASE
+      WHEN r.conversions_before_at_age IS NOT NULL AND r.conversions_after IS NOT NULL THEN r.cpa_after / nullif(r.cpa_before_at_age, 0) - 1
+      ELSE r.cpa_after_adjusted / nullif(r.cpa_before_adjusted, 0) - 1
+    END AS cpa_change,
+    coalesce(p.dispersion, 1) * (1.0 / nullif(r.conversions_after, 0) + 1.0 / nullif(coalesce(r.conversions_before_at_age, r.conversions_before), 0)
+      + CASE WHEN k.cpa_change IS NOT NULL THEN 1.0 / k.conversions_before + 1.0 / k.conversions_after ELSE 0 END) AS variance,
+    k.campaigns AS control_campaigns, k.conversions_before AS control_conversions_before, k.conversions_after AS control_conversions_after,
+    k.cpa_change AS control_cpa_change
+  FROM rated AS r
+  LEFT JOIN spread AS p ON p.account_id = r.account_id AND p.campaign_id = r.campaign_id AND p.version_no = r.version_no
+  LEFT JOIN control AS k ON k.account_id = r.account_id AND k.campaign_id = r.campaign_id AND k.version_no = r.version_no
+),
+scored AS (
+  SELECT
+    j.*,
+    (ln(nullif(1 + j.cpa_change, 0)) - coalesce(ln(nullif(1 + j.control_cpa_change, 0)), 0)) / nullif(sqrt(j.variance), 0) AS z_score
+  FROM judged AS j
 )
 SELECT
   c.account_id, c.campaign_id, n.name AS campaign_name, c.version_no, c.valid_from AS seen_at, c.changed_after AS not_before,
@@ -96,9 +232,20 @@ SELECT
   r.days_after, r.spend_after, r.clicks_after, r.conversions_after, r.spend_per_day_after, r.cpc_after, r.cpa_after,
   r.spend_per_day_after / nullif(r.spend_per_day_before, 0) - 1 AS spend_per_day_change,
   r.cpc_after / nullif(r.cpc_before, 0) - 1 AS cpc_change,
-  r.cpa_after / nullif(r.cpa_before, 0) - 1 AS cpa_change,
-  r.days_not_final, o.changes AS other_changes
+  r.cpa_change,
+  r.days_not_final, o.changes AS other_changes,
+  r.conversions_before_at_age::BIGINT AS conversions_before_at_age, r.cpa_before_at_age,
+  r.adjusted_before AS conversions_before_adjusted, r.adjusted_after AS conversions_after_adjusted,
+  r.cpa_before_adjusted, r.cpa_after_adjusted, r.compared_by,
+  coalesce(r.control_campaigns, 0) AS control_campaigns, r.control_conversions_before, r.control_conversions_after, r.control_cpa_change,
+  r.z_score,
+  CASE
+    WHEN r.z_score IS NULL THEN 'unknown'
+    WHEN r.z_score > (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'dearer'
+    WHEN r.z_score < -(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'cheaper'
+    ELSE 'unclear'
+  END AS verdict
 FROM compared AS c
-JOIN rated AS r ON r.account_id = c.account_id AND r.campaign_id = c.campaign_id AND r.version_no = c.version_no
+JOIN scored AS r ON r.account_id = c.account_id AND r.campaign_id = c.campaign_id AND r.version_no = c.version_no
 JOIN others AS o ON o.account_id = c.account_id AND o.campaign_id = c.campaign_id AND o.version_no = c.version_no
 LEFT JOIN main.campaign_history AS n ON n.account_id = c.account_id AND n.campaign_id = c.campaign_id AND n.is_current

@@ -109,11 +109,13 @@ restated AS (
 coverage AS (
   SELECT
     c.account_id,
-    count(*) FILTER (WHERE c.state = 'missing') AS missing, count(*) FILTER (WHERE c.state = 'lost') AS lost,
-    count(*) FILTER (WHERE c.state = 'partial') AS partial,
-    count(*) FILTER (WHERE c.state IN ('complete', 'final') AND c.control_total_state = 'unknown') AS unknown_totals,
+    -- As of now, not of the last sync; today is still open or not due.
+    count(*) FILTER (WHERE c.state_now = 'missing' AND k.ends_at <= now()) AS missing, count(*) FILTER (WHERE c.state_now = 'lost') AS lost,
+    count(*) FILTER (WHERE c.state_now IN ('partial', 'incomplete')) AS partial,
+    count(*) FILTER (WHERE c.state_now IN ('complete', 'final') AND c.control_total_state = 'unknown') AS unknown_totals,
     (epoch(now()) - epoch(max(c.last_read_at))) / 3600 AS hours
-  FROM ops.day_coverage AS c
+  FROM mart.coverage AS c
+  JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
   GROUP BY c.account_id
 ),
 campaigns AS (

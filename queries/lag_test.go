@@ -1,0 +1,183 @@
+package queries_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// lagged is a number of accounts whose conversions arrive for days, each read once every
+// morning. dearer is by how much a conversion became dearer in the last seven days.
+type lagged struct {
+	seed                      uint64
+	accounts, campaigns, days int
+	conversions               float64 // a campaign and day
+	dearer                    float64
+	account                   string // prefix of their names
+}
+
+// write fills the tables as syncs of every morning would have: the numbers of now, a line
+// for every restatement, and the reads. Every second campaign's bid was changed eight days ago.
+func (l *lagged) write(t *testing.T, w *warehouse) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(l.seed, 3))
+	var rows, changes, steps, runs, coverage, campaigns, calendar []string
+	stamp := func(at time.Time) string { return "'" + at.Format("2006-01-02 15:04:05") + "+00'" }
+	for a := range l.accounts {
+		account := fmt.Sprintf("%s%02d", l.account, a)
+		calendar = append(calendar, "SELECT * REPLACE ('"+account+"' AS account_id) FROM main.calendar WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-09-01' AND DATE '2026-12-31'")
+		var reads []time.Time // one a morning, some minutes early or late
+		for d := range l.days {
+			at := lastDay.AddDate(0, 0, d-l.days+2).Add(12 * time.Hour).Add(time.Duration(rng.IntN(1800)) * time.Second)
+			reads = append(reads, at)
+			run := fmt.Sprintf("%s-%02d", account, d)
+			runs = append(runs, fmt.Sprintf("('%s', '%s', %s, %s, true)", account, run, stamp(at), stamp(at)))
+		}
+		for d := range l.days {
+			day := lastDay.AddDate(0, 0, d-l.days+1)
+			date := day.Format(time.DateOnly)
+			last := reads[min(d+20, l.days-1)]
+			coverage = append(coverage, fmt.Sprintf("('%s', DATE '%s', 'complete', %s, %s)", account, date, stamp(reads[d]), stamp(last)))
+			for r := d; r <= min(d+20, l.days-1); r++ {
+				steps = append(steps, fmt.Sprintf("('%s', 'spend_report', '%s', %s, 'unchanged', '%s-%02d')", account, date, stamp(reads[r]), account, r))
+			}
+			for c := range l.campaigns {
+				spend := math.Round(100*math.Exp(0.2*rng.NormFloat64())*100) / 100
+				rate := l.conversions * spend / 100
+				if d >= l.days-7 && c%2 == 0 {
+					rate /= 1 + l.dearer
+				}
+				var arrivals []time.Time
+				for range poisson(rng, rate) {
+					clicked := day.Add(6 * time.Hour).Add(time.Duration(rng.Float64()*24*3600) * time.Second)
+					delay := rng.ExpFloat64() * 60 // hours, of every second one
+					if rng.IntN(2) == 0 {
+						delay = rng.ExpFloat64()
+					}
+					arrivals = append(arrivals, clicked.Add(time.Duration(delay*3600)*time.Second))
+				}
+				arrived := func(at time.Time) (n int) {
+					for _, x := range arrivals {
+						if x.Before(at) {
+							n++
+						}
+					}
+					return n
+				}
+				was := arrived(reads[d])
+				for r := d + 1; r <= min(d+20, l.days-1); r++ {
+					if is := arrived(reads[r]); is != was {
+						changes = append(changes, fmt.Sprintf("('%s', DATE '%s', 'c%d', %s, 'update', %[5]g, %[5]g, %[6]d, %[7]d)", account, date, c, stamp(reads[r]), spend, was, is))
+						was = is
+					}
+				}
+				rows = append(rows, fmt.Sprintf("('%s', DATE '%s', 'c%d', %g, %d)", account, date, c, spend, was))
+			}
+		}
+		changed := lastDay.AddDate(0, 0, -7).Add(20 * time.Hour) // within the eighth last day
+		for c := range l.campaigns {
+			if c%2 == 1 { // left alone: what the others are compared with
+				campaigns = append(campaigns, fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', '9999-12-31 00:00:00+00', true, NULL, '2026-11-20 12:00:00+00', NULL)", account, c))
+				continue
+			}
+			campaigns = append(campaigns,
+				fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', %s, false, NULL, %[3]s, NULL)", account, c, stamp(changed)),
+				fmt.Sprintf("('%s', 'c%d', 2, %s, '9999-12-31 00:00:00+00', true, %[3]s, '2026-11-20 12:00:00+00', 'default_bid')", account, c, stamp(changed)))
+		}
+	}
+	w.exec(t, "INSERT INTO main.calendar "+strings.Join(calendar, " UNION ALL "))
+	insert := func(what string, values []string) {
+		for some := range slices.Chunk(values, 4000) {
+			w.exec(t, "INSERT INTO "+fmt.Sprintf(what, strings.Join(some, ", ")))
+		}
+	}
+	insert(`main.spend_daily (account_id, report_date, campaign_id, creative_id, source_id, campaign_name, spend, clicks, impressions, conversions, _first_seen_at, _changed_at, _run_id)
+		SELECT v.a, v.d, v.c, '', '', '', v.s, 100, 1000, v.n, '2026-11-20 12:00:00+00', '2026-11-20 12:00:00+00', 'r' FROM (VALUES %s) AS v(a, d, c, s, n)`, rows)
+	insert(`main.spend_change (account_id, report_date, campaign_id, creative_id, source_id, seen_at, op, old_spend, new_spend, old_conversions, new_conversions, _run_id)
+		SELECT v.a, v.d, v.c, '', '', v.t, v.o, v.s, v.x, v.old, v.new, 'r' FROM (VALUES %s) AS v(a, d, c, t, o, s, x, old, new)`, changes)
+	insert(`ops.step BY NAME SELECT v.*, '' AS reason, 1 AS attempts, 1 AS pages, 1 AS "rows", 1 AS bytes, 0 AS rounded_values, v.started_at AS finished_at
+		FROM (VALUES %s) AS v(account_id, stream, unit, started_at, outcome, _run_id)`, steps)
+	insert(`ops.day_coverage BY NAME SELECT v.*, 1 AS reads, 1 AS "rows", 'matched' AS control_total_state, 1 AS days_until_unreachable
+		FROM (VALUES %s) AS v(account_id, report_date, state, first_read_at, last_read_at)`, coverage)
+	head, table := [][]cell{cells("account_id", "_run_id", "started_at", "finished_at", "published")}, runs
+	for _, r := range table {
+		parts := strings.Split(strings.Trim(r, "()"), ", ")
+		for i := range parts {
+			parts[i] = strings.Trim(parts[i], "'")
+		}
+		head = append(head, cells(parts...))
+	}
+	(&fixture{"ops.run", head}).insert(t, w)
+	insert(`main.campaign_history (account_id, campaign_id, version_no, valid_from, valid_to, is_current, changed_after, last_confirmed_at, changed_columns, change_type, is_deleted, read_state, name, status, default_bid, _run_id)
+		SELECT v.*, CASE WHEN v.b = 1 THEN 'first_seen' ELSE 'changed' END, false, 'ok', 'Name', 'active', v.b, 'r' FROM (VALUES %s) AS v(a, c, b, f, t, i, x, l, k)`, campaigns)
+	w.exec(t, "DELETE FROM mart.campaign_spend")
+	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+}
+
+// TestComparisons_AtEqualAge holds what is said of the last week, and of a change of
+// settings, to accounts in which nothing happened but that conversions arrive for days,
+// and to others in which a conversion did become dearer.
+func TestComparisons_AtEqualAge(t *testing.T) {
+	w := newWarehouse(t)
+	ask, err := queries.Find("last_week")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.exec(t, "ROLLBACK")
+	w.fill(t, &testCase{now: noon}, ask.SQL+" mart.change_impact")
+	(&lagged{seed: 1, accounts: 22, campaigns: 4, days: 42, conversions: 25, account: "same"}).write(t, w)
+	(&lagged{seed: 2, accounts: 6, campaigns: 4, days: 42, conversions: 25, account: "dear", dearer: 0.8}).write(t, w)
+
+	week := strings.NewReplacer("$days", "7", "$rows", "100").Replace(ask.SQL)
+	impact := "SELECT * FROM mart.change_impact"
+	for _, q := range []struct{ name, sql, plain, adjusted string }{
+		{"last week", "SELECT *, cpa_verdict AS verdict FROM (" + week + ") WHERE campaign_id IS NOT NULL AND (account_id LIKE 'same%' OR campaign_id IN ('c0', 'c2'))", "cpa / cpa_before", "cpa_adjusted / cpa_before_adjusted"},
+		{"a change of settings", impact, "cpa_after / cpa_before", "cpa_after_adjusted / cpa_before_adjusted"},
+	} {
+		t.Run(q.name, func(t *testing.T) {
+			r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE verdict IN ('dearer', 'cheaper')), count(*) FILTER (WHERE verdict = 'dearer'),
+				avg(cpa_change)::DOUBLE, avg((`+q.plain+`)::DOUBLE) - 1, avg((`+q.adjusted+`)::DOUBLE) - 1, count(*) FILTER (WHERE compared_by = 'equal_age')
+				FROM (`+q.sql+`) AS x GROUP BY 1 ORDER BY 1`)
+			t.Log("accounts, verdicts, alarms, dearer, change, plain change, adjusted change, at equal age:", r)
+			if len(r) != 2 {
+				t.Fatal(r)
+			}
+			dear, same := numbers(t, r[0][1:]), numbers(t, r[1][1:])
+			if same[1] > 0.05*same[0] {
+				t.Errorf("without any effect %g of %g are called dearer or cheaper: more than 5 %%", same[1], same[0])
+			}
+			if math.Abs(same[3]) > 0.04 || math.Abs(same[5]) > 0.04 {
+				t.Errorf("without any effect the CPA changed by %g at equal age, by %g adjusted", same[3], same[5])
+			}
+			if same[4] < 0.1 {
+				t.Errorf("the plain CPA rose by %g: this account does not show what young conversions do", same[4])
+			}
+			if dear[2] < 0.8*dear[0] {
+				t.Errorf("a conversion costs 80 %% more, and %g of %g are called dearer", dear[2], dear[0])
+			}
+			if same[6] < 0.95*same[0] {
+				t.Errorf("%g of %g are compared at equal age, though every day was read every morning", same[6], same[0])
+			}
+		})
+	}
+}
+
+func numbers(t *testing.T, texts []string) (all []float64) {
+	t.Helper()
+	for _, s := range texts {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f)
+	}
+	return all
+}
