@@ -12,6 +12,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -26,7 +27,7 @@ func changeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
 			return yield(rec)
 		}
 		for l := range lines {
-			if rows = append(rows, l); len(rows) == recordRows && !give() {
+			if rows = append(rows, l); len(rows) == parquet.RecordRows && !give() {
 				return
 			}
 		}
@@ -90,7 +91,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 		was, lines = append(was, publishedBatches(s.opts.disk, dir, name, old, t)), old.Rows
 	}
 	for _, d := range days {
-		is = append(is, readBatches(s.opts.disk, n.g.staged(changesPath(d)), t))
+		is = append(is, parquet.Batches(s.opts.disk, n.g.staged(changesPath(d)), t))
 		lines += n.g.days[d].changes.Rows
 	}
 	into := path

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -104,7 +105,7 @@ func TestMergeDay_TellsOldAndNew(t *testing.T) {
 func TestPublish_KeepsEveryRestatement(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	random := rand.New(rand.NewPCG(5, 5))
-	days := map[schema.Date][]schema.Spend{day: manySources(day, recordRows+100), day - 1: manySources(day-1, 50)}
+	days := map[schema.Date][]schema.Spend{day: manySources(day, parquet.RecordRows+100), day - 1: manySources(day-1, 50)}
 	r.mustSync(days)
 	r.at = r.at.Add(24 * time.Hour)
 	want := map[string][]schema.SpendChange{}
@@ -121,7 +122,7 @@ func TestPublish_KeepsEveryRestatement(t *testing.T) {
 		}
 		m := r.mustSync(days)
 		slices.SortFunc(want[path], history.CompareChanges)
-		got, err := ReadRows(filepath.Join(r.dir, path), schema.SpendChanges)
+		got, err := parquet.ReadRows(filepath.Join(r.dir, path), schema.SpendChanges)
 		if err != nil || !slices.Equal(got, want[path]) {
 			t.Fatalf("run %d: %s has %d lines, want %d: %v", i, path, len(got), len(want[path]), err)
 		}

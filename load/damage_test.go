@@ -17,6 +17,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -53,7 +54,7 @@ func rawOf(after string) ReadRaw {
 		if err != nil {
 			return nil, err
 		}
-		stored, err := ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+		stored, err := parquet.ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
 		rows := packed(stored)
 		if err == nil && said[0] != "reply "+history.HashDay(rows) {
 			err = fmt.Errorf("the reply is %q", said[0])

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"spendsync/load/durable"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -493,7 +494,7 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			if _, err := textsOf(pages); err != nil {
 				return nil, err
 			}
-			rows, err := ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+			rows, err := parquet.ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
 			return packed(rows), err
 		})
 	}

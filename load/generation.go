@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"spendsync/load/durable"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -353,7 +354,7 @@ func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, drop string) (tab
 		return l, nil
 	}
 	path := "ops/" + t.Name
-	if _, err := g.putPart(path, t.Table, one(t, rows)); err != nil {
+	if _, err := g.putPart(path, t.Table, parquet.Record(t, rows)); err != nil {
 		return l, err
 	}
 	l.files = []string{g.staged(path)}

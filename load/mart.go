@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -109,7 +110,7 @@ func (n *generation) addMartParts(ctx context.Context, w *warehouse, m schema.Ma
 
 // addMonths asks for months that follow each other, and writes each.
 func (n *generation) addMonths(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, months []schema.Date, fresh bool) error {
-	rec, err := wholeRecord(martRecords(ctx, conn, m, martCondition(m, account, months)))
+	rec, err := parquet.Concat(martRecords(ctx, conn, m, martCondition(m, account, months)))
 	if err != nil {
 		return err
 	}

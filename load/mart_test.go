@@ -11,6 +11,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -56,7 +57,7 @@ const martDay = "parquet/mart_campaign_day/account=acme/month=2026-11-01/data.pa
 
 func martRows(t *testing.T, dir, path string) []schema.CampaignDay {
 	t.Helper()
-	rows, err := ReadRows(filepath.Join(dir, path), schema.CampaignDays)
+	rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.CampaignDays)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	if got := martRows(t, r.dir, "parquet/mart_campaign_day/account=acme/month=2026-10-01/data.parquet"); len(got) != 1 || got[0].Spend.V != 7 {
 		t.Errorf("October = %+v", got)
 	}
-	sources, err := ReadRows(filepath.Join(r.dir, "parquet/mart_source_30d/account=acme/data.parquet"), schema.Source30ds)
+	sources, err := parquet.ReadRows(filepath.Join(r.dir, "parquet/mart_source_30d/account=acme/data.parquet"), schema.Source30ds)
 	if err != nil || len(sources) != 2 || sources[0].SourceID != "S1" || sources[0].CPC.V != 815_556 { // (12.34 - 5 + 0.000007) / 9
 		t.Errorf("sources = %+v, %v", sources, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -415,7 +416,7 @@ func (w *modelWorld) checkParquet() {
 }
 
 func spendLines(t testing.TB, path string) (lines []string) {
-	rows, err := ReadRows(path, schema.SpendDaily)
+	rows, err := parquet.ReadRows(path, schema.SpendDaily)
 	if err != nil {
 		t.Error(err)
 	}
@@ -426,7 +427,7 @@ func spendLines(t testing.TB, path string) (lines []string) {
 }
 
 func changeLines(t testing.TB, path string) (lines []string) {
-	rows, err := ReadRows(path, schema.SpendChanges)
+	rows, err := parquet.ReadRows(path, schema.SpendChanges)
 	if err != nil {
 		t.Error(err)
 	}
@@ -444,7 +445,7 @@ func changeLines(t testing.TB, path string) (lines []string) {
 }
 
 func versionLines(t testing.TB, path string) (lines []string) {
-	rows, err := ReadRows(path, schema.CampaignHistory)
+	rows, err := parquet.ReadRows(path, schema.CampaignHistory)
 	if err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/marcboeker/go-duckdb/v2"
 
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -79,13 +80,13 @@ func TestEveryKind_SurvivesTheWholeWay(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "data.parquet")
 	var b bytes.Buffer
-	if n, err := writeParquet(&b, everyTable.Table, one(everyTable, want)); err != nil || n != int64(len(want)) {
+	if n, err := parquet.Write(&b, everyTable.Table, parquet.Record(everyTable, want)); err != nil || n != int64(len(want)) {
 		t.Fatalf("writeParquet = %d, %v", n, err)
 	}
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	fromParquet, err := ReadRows(path, everyTable)
+	fromParquet, err := parquet.ReadRows(path, everyTable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestEveryKind_SurvivesTheWholeWay(t *testing.T) {
 		t.Errorf("row -> Arrow -> Parquet -> DuckDB -> row (-want +got):\n%s", d)
 	}
 	var again bytes.Buffer
-	if _, err := writeParquet(&again, everyTable.Table, one(everyTable, want)); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+	if _, err := parquet.Write(&again, everyTable.Table, parquet.Record(everyTable, want)); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
 		t.Errorf("the same rows gave another file (%v)", err)
 	}
 }
@@ -155,46 +156,3 @@ func duckRows(t *testing.T, path string) []everyKind {
 	}
 	return out
 }
-
-func TestWriteParquet_CutsRowGroups(t *testing.T) {
-	rows := make([]schema.Spend, rowsPerGroup+10)
-	for i := range rows {
-		rows[i] = spendRow(day, "S1", schema.Money(i))
-	}
-	path := filepath.Join(t.TempDir(), "x")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := writeParquet(f, schema.SpendDaily.Table, batches(rows, 1000))
-	if err != nil || n != int64(len(rows)) {
-		t.Fatalf("writeParquet = %d, %v", n, err)
-	}
-	f.Close()
-	got, err := ReadRows(path, schema.SpendDaily)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(rows, got); d != "" {
-		t.Errorf("(-want +got):\n%.2000s", d)
-	}
-}
-
-func BenchmarkWriteParquet(b *testing.B) {
-	rows := make([]schema.Spend, 100_000)
-	for i := range rows {
-		rows[i] = spendRow(day, "S"+string(rune('0'+i%10)), schema.Money(i*37))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		var n counter
-		if _, err := writeParquet(&n, schema.SpendDaily.Table, batches(rows, 16384)); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(n)/float64(len(rows)), "B/row")
-	}
-}
-
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }

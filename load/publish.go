@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"spendsync/load/durable"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -280,7 +281,7 @@ func (n *generation) addCalendar() error {
 			want[i] = k
 		}
 	}
-	info, err := n.g.putPart(path, t.Table, one(t, want))
+	info, err := n.g.putPart(path, t.Table, parquet.Record(t, want))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -94,7 +95,7 @@ func readParquetSet(dir string) (consistent bool, err error) {
 		if info.Table != schema.SpendDaily.Name {
 			continue
 		}
-		rows, err := ReadRows(filepath.Join(dir, path), schema.SpendDaily)
+		rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.SpendDaily)
 		if err != nil {
 			return false, err // one file is always whole
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/marcboeker/go-duckdb/v2"
 
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -63,7 +64,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 			}
 		}
 		n++
-		return n%recordRows != 0 || give(), nil
+		return n%parquet.RecordRows != 0 || give(), nil
 	}
 	for _, part := range parts {
 		q := fmt.Sprintf("FROM temp.answer WHERE %s ORDER BY %s", part, strings.Join(t.KeyNames(), ", "))
@@ -74,7 +75,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 	if n != all {
 		return fmt.Errorf("%s: %d rows came of %d", asked, n, all)
 	}
-	if n == 0 || n%recordRows != 0 {
+	if n == 0 || n%parquet.RecordRows != 0 {
 		give()
 	}
 	return execAll(ctx, conn, []string{"DROP TABLE temp.answer"})
@@ -82,7 +83,7 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 
 // answerRows is how many rows of an answer are fetched at a time. What is fetched the
 // driver has in memory, below no limit; the rest is DuckDB's, on disk if need be.
-const answerRows = 4 * recordRows
+const answerRows = 4 * parquet.RecordRows
 
 // answerParts are conditions on the key that cut temp.answer into parts, in the order of
 // the key, and how many rows it has. Its rows lie in no order: an engine that builds keeps
@@ -151,42 +152,6 @@ func eachRow(ctx context.Context, conn *sql.Conn, q string, columns int, take fu
 		return false, duckErr(q, err)
 	}
 	return true, nil
-}
-
-// wholeRecord makes one record of all, which is to be released.
-func wholeRecord(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err error) {
-	var parts []arrow.Record
-	defer func() {
-		for _, rec := range parts {
-			rec.Release()
-		}
-	}()
-	for rec, err := range recs {
-		if err != nil {
-			return nil, err
-		}
-		rec.Retain()
-		parts = append(parts, rec)
-	}
-	columns, rows := make([]arrow.Array, len(parts[0].Columns())), int64(0)
-	defer func() {
-		for _, c := range columns {
-			if c != nil {
-				c.Release()
-			}
-		}
-	}()
-	for i := range columns {
-		var pieces []arrow.Array
-		for _, rec := range parts {
-			pieces = append(pieces, rec.Column(i))
-		}
-		if columns[i], err = array.Concatenate(pieces, memory.DefaultAllocator); err != nil {
-			return nil, err
-		}
-		rows = int64(columns[i].Len())
-	}
-	return array.NewRecord(parts[0].Schema(), columns, rows), nil
 }
 
 // recordCell says how a column, of the table's type, is asked for, so that its values

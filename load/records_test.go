@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -24,7 +25,7 @@ func TestTableRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	for _, n := range []int{0, 1, recordRows, answerRows - 1, answerRows, answerRows + 1, 2*answerRows + recordRows, 3*answerRows + 5} {
+	for _, n := range []int{0, 1, parquet.RecordRows, answerRows - 1, answerRows, answerRows + 1, 2*answerRows + parquet.RecordRows, 3*answerRows + 5} {
 		var want []schema.Spend
 		for i := range n {
 			r := schema.Spend{
@@ -57,7 +58,7 @@ func TestTableRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(n, err)
 			}
-			if len(got)%recordRows != 0 {
+			if len(got)%parquet.RecordRows != 0 {
 				t.Errorf("%d rows: a record follows after %d", n, len(got))
 			}
 			if got, err = schema.SpendDaily.AppendRows(got, rec); err != nil {

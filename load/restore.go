@@ -14,6 +14,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -140,7 +141,7 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 	if err == nil && info.SHA256 != was.SHA256 && t != schema.SpendDaily.Table {
 		// Some tables are written as one record, which shows where they are large.
 		var rec arrow.Record
-		if rec, err = wholeRecord(recs); err == nil {
+		if rec, err = parquet.Concat(recs); err == nil {
 			info, err = n.g.putPart(d.Path, t, slices.Values([]arrow.Record{rec}))
 			rec.Release()
 		}

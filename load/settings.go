@@ -8,6 +8,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -44,7 +45,7 @@ func StoredHistory[R any](s *Store, t schema.TableOf[R]) (history.Versions[R], e
 // and then the stored one stands.
 func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 	path := partPath(t.Table, g.store.account, 0)
-	info, err := g.putPart(path, t.Table, one(t, rows))
+	info, err := g.putPart(path, t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
@@ -248,7 +249,7 @@ func framedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R,
 		} else if err := checkBytes(n.g.store.opts.disk, n.g.store.dir, path, info); err != nil {
 			return nil, err
 		}
-		rows, err := readRows(n.g.store.opts.disk, full, t)
+		rows, err := parquet.Rows(n.g.store.opts.disk, full, t)
 		if err != nil {
 			return nil, err
 		}
@@ -264,13 +265,13 @@ func framedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R,
 			}
 		}
 		private := "ops/" + t.Name + "/" + account
-		if _, err := n.g.putPart(private, t.Table, one(t, rows)); err != nil {
+		if _, err := n.g.putPart(private, t.Table, parquet.Record(t, rows)); err != nil {
 			return nil, err
 		}
 		return []string{n.g.staged(private)}, nil
 	}
 	f.check = func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error {
-		rows, err := readRows(d, filepath.Join(dir, path), t)
+		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
 		if err := countRows(path, info, int64(len(rows)), err); err != nil {
 			return err
 		}

@@ -12,11 +12,11 @@ import (
 	"sync"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -203,7 +203,7 @@ func (g *Staged) putStale(day *stagedDay, p ProvenDay) error {
 	}
 	path := "stale/" + p.Day.String()
 	day.stale = g.staged(path)
-	_, err := g.putPart(path, schema.SpendDaily.Table, one(schema.SpendDaily, p.Stale))
+	_, err := g.putPart(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, p.Stale))
 	return err
 }
 
@@ -242,11 +242,11 @@ func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Re
 // nothing: more large ones at the same time than there are processors would only take
 // more memory.
 func (g *Staged) writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
-	if isLarge(t) {
+	if parquet.IsLarge(t) {
 		g.writing <- struct{}{}
 		defer func() { <-g.writing }()
 	}
-	return writeParquet(out, t, recs)
+	return parquet.Write(out, t, recs)
 }
 
 // Discard removes the staging area. Once a commit has begun it leaves it alone:
@@ -259,13 +259,4 @@ func (g *Staged) Discard() error {
 		return nil
 	}
 	return g.store.opts.disk.RemoveTree(g.dir)
-}
-
-// one makes a sequence of a single record of all rows, released after its use.
-func one[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
-	return func(yield func(arrow.Record) bool) {
-		rec := t.Record(memory.DefaultAllocator, rows)
-		defer rec.Release()
-		yield(rec)
-	}
 }

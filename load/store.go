@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -267,14 +268,14 @@ func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	}
 }
 
-// publishedBatches is readBatches of a published file, after checking its bytes.
+// publishedBatches is parquet.Batches of a published file, after checking its bytes.
 func publishedBatches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		if err := checkBytes(disk, dir, path, info); err != nil {
 			yield(nil, err)
 			return
 		}
-		readBatches(disk, filepath.Join(dir, path), t)(yield)
+		parquet.Batches(disk, filepath.Join(dir, path), t)(yield)
 	}
 }
 
@@ -283,7 +284,7 @@ func readPublished[R any](disk durable.Disk, dir, path string, info *FileInfo, t
 	if err := checkBytes(disk, dir, path, info); err != nil {
 		return nil, err
 	}
-	return readRows(disk, filepath.Join(dir, path), t)
+	return parquet.Rows(disk, filepath.Join(dir, path), t)
 }
 
 // checkBytes compares a file with what was published.

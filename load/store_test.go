@@ -19,6 +19,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -140,7 +141,9 @@ func unpacked(p *schema.SpendRows) (rows []schema.Spend) {
 	return rows
 }
 
-func records(rows []schema.Spend) iter.Seq[arrow.Record] { return one(schema.SpendDaily, rows) }
+func records(rows []schema.Spend) iter.Seq[arrow.Record] {
+	return parquet.Record(schema.SpendDaily, rows)
+}
 
 // checkStore opens everything that a store has: it is called after every step of
 // every storage test.
@@ -668,7 +671,7 @@ func TestRecordFailure_ShowsInTheNextGeneration(t *testing.T) {
 func batches(rows []schema.Spend, size int) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		for part := range slices.Chunk(rows, size) {
-			for rec := range one(schema.SpendDaily, part) {
+			for rec := range parquet.Record(schema.SpendDaily, part) {
 				if !yield(rec) {
 					return
 				}

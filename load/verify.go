@@ -16,6 +16,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -192,7 +193,7 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 // count reads a file to its end and compares how many rows it has.
 func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
 	n := int64(0)
-	for rec, err := range fileRecords(v.opts.disk, filepath.Join(v.dir, path), t) {
+	for rec, err := range parquet.Records(v.opts.disk, filepath.Join(v.dir, path), t) {
 		if err != nil {
 			return countRows(path, info, 0, err)
 		}
@@ -261,7 +262,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 // readDay reads the file of a day, whose rows have to be of that day.
 func readDay(d durable.Disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
 	rows := &schema.SpendRows{}
-	for batch, err := range readBatches(d, path, schema.SpendDaily) {
+	for batch, err := range parquet.Batches(d, path, schema.SpendDaily) {
 		if err != nil {
 			return rows, err
 		}

@@ -19,6 +19,7 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -290,7 +291,7 @@ func lastMoney(dir, account string, known *load.Account) (last schema.AccountSna
 	if known.Files[path] == nil {
 		return last, nil
 	}
-	rows, err := load.ReadRows(filepath.Join(dir, path), schema.AccountSnapshots)
+	rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.AccountSnapshots)
 	if err != nil || len(rows) == 0 {
 		return last, err
 	}

@@ -21,6 +21,7 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
+	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -174,7 +175,7 @@ func (w *world) checkTruth() {
 			w.t.Errorf("%s is not published", path)
 			continue
 		}
-		rows, err := load.ReadRows(filepath.Join(w.dir, path), schema.SpendDaily)
+		rows, err := parquet.ReadRows(filepath.Join(w.dir, path), schema.SpendDaily)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package load
+package parquet
 
 import (
 	"errors"
@@ -19,11 +19,11 @@ import (
 
 // ReadRows reads all rows of a table's Parquet file.
 func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
-	return readRows(durable.OS, path, t)
+	return Rows(durable.OS, path, t)
 }
 
-func readRows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, err error) {
-	for rec, err := range fileRecords(d, path, t.Table) {
+func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, err error) {
+	for rec, err := range Records(d, path, t.Table) {
 		if err != nil {
 			return nil, err
 		}
@@ -35,12 +35,12 @@ func readRows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R
 	return rows, nil
 }
 
-// readBatches reads the rows of a file some thousand at a time. The slice is the
+// Batches reads the rows of a file some thousand at a time. The slice is the
 // loop body's alone. Nothing follows an error.
-func readBatches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
+func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		var rows []R
-		for rec, err := range fileRecords(d, path, t.Table) {
+		for rec, err := range Records(d, path, t.Table) {
 			if err == nil {
 				rows, err = t.AppendRows(rows[:0], rec)
 			}
@@ -57,7 +57,7 @@ func readBatches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.S
 
 // records reads a Parquet file of ours back into Arrow records of some thousand rows,
 // each the loop body's alone. Nothing follows an error.
-func fileRecords(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
+func Records(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		opened, err := d.Open(path)
 		if err != nil {
@@ -100,7 +100,7 @@ func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.
 	return func(yield func(arrow.Record, error) bool) {
 		p, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 		if err != nil {
-			yield(nil, fmt.Errorf("%s is no Parquet file: %v: %w", path, err, ErrDamaged))
+			yield(nil, fmt.Errorf("%s is no Parquet file: %v: %w", path, err, durable.ErrDamaged))
 			return
 		}
 		var names []string
@@ -108,7 +108,7 @@ func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.
 			names = append(names, c[len(c)-1])
 		}
 		if !slices.Equal(names, t.ColumnNames()) {
-			yield(nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(), ErrDamaged))
+			yield(nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(), durable.ErrDamaged))
 			return
 		}
 		columns := make([]columnReader, len(t.Columns))
@@ -155,7 +155,7 @@ func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64
 		arrays[i] = b.NewArray()
 		b.Release()
 		if err != nil {
-			return nil, fmt.Errorf("%s column %s: %v: %w", path, t.Columns[i].Name, err, ErrDamaged)
+			return nil, fmt.Errorf("%s column %s: %v: %w", path, t.Columns[i].Name, err, durable.ErrDamaged)
 		}
 	}
 	return array.NewRecord(t.Arrow, arrays, rows), nil

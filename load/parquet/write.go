@@ -1,4 +1,4 @@
-package load
+package parquet
 
 import (
 	"fmt"
@@ -29,10 +29,10 @@ const pageBytes = 1 << 20
 // valuesPerBatch is how many values pass between Arrow and Parquet at a time.
 const valuesPerBatch = 4096
 
-// writeParquet writes records of a table as one Parquet file: zstd, dictionaries,
+// Write writes records of a table as one Parquet file: zstd, dictionaries,
 // statistics on all columns, the key declared as the sort order. The bytes
 // depend on the rows alone, so equal content gives an equal file.
-func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
+func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	var sorting []parquet.SortingColumn
 	for _, k := range t.KeyNames() {
 		sorting = append(sorting, parquet.Ascending(k))
@@ -46,7 +46,7 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
 		parquet.DictionaryMaxBytes(1 << 20),
 	}
-	if isLarge(t) {
+	if IsLarge(t) {
 		// What a page says of itself, the file's index says of all of them.
 		options = append(options, parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
 	} else {
@@ -73,8 +73,8 @@ func writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (
 	return rows, durable.Storage(w.Close())
 }
 
-// isLarge says whether the rows of a table are by far the most.
-func isLarge(t *schema.Table) bool { return t.Partition == schema.ByDay }
+// IsLarge says whether the rows of a table are by far the most.
+func IsLarge(t *schema.Table) bool { return t.Partition == schema.ByDay }
 
 // pageCodec is parquet-go's zstd with one encoder for all files, whose window is no
 // wider than a page: theirs would take 16 MB for each file that is being written.
@@ -94,9 +94,9 @@ var pageEncoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		zstd.WithZeroFrames(true), zstd.WithEncoderCRC(false)) // a page has a checksum of its own
 })
 
-// recordRows is how many rows at a time the days of the report are written by:
+// RecordRows is how many rows at a time the days of the report are written by:
 // package transform cuts them so.
-const recordRows = 4_096
+const RecordRows = 4_096
 
 // writeColumn copies an Arrow column into a Parquet column, by batches.
 func writeColumn(w *parquet.ColumnWriter, a arrow.Array, index int, nullable bool, values []parquet.Value) error {

@@ -1,0 +1,56 @@
+package parquet
+
+import (
+	"iter"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"spendsync/schema"
+)
+
+// Record makes a sequence of a single record of all rows, released after its use.
+func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
+	return func(yield func(arrow.Record) bool) {
+		rec := t.Record(memory.DefaultAllocator, rows)
+		defer rec.Release()
+		yield(rec)
+	}
+}
+
+// Concat makes one record of all, which is to be released.
+func Concat(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err error) {
+	var parts []arrow.Record
+	defer func() {
+		for _, rec := range parts {
+			rec.Release()
+		}
+	}()
+	for rec, err := range recs {
+		if err != nil {
+			return nil, err
+		}
+		rec.Retain()
+		parts = append(parts, rec)
+	}
+	columns, rows := make([]arrow.Array, len(parts[0].Columns())), int64(0)
+	defer func() {
+		for _, c := range columns {
+			if c != nil {
+				c.Release()
+			}
+		}
+	}()
+	for i := range columns {
+		var pieces []arrow.Array
+		for _, rec := range parts {
+			pieces = append(pieces, rec.Column(i))
+		}
+		if columns[i], err = array.Concatenate(pieces, memory.DefaultAllocator); err != nil {
+			return nil, err
+		}
+		rows = int64(columns[i].Len())
+	}
+	return array.NewRecord(parts[0].Schema(), columns, rows), nil
+}

@@ -1,0 +1,84 @@
+package parquet
+
+import (
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/google/go-cmp/cmp"
+
+	"spendsync/schema"
+)
+
+const day = schema.Date(20777) // 2026-11-20
+
+// spendRow is a row of a day; a test states what matters.
+func spendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
+	r := schema.Spend{
+		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
+		CampaignName: "Winter 🎿 \"sale\"", Spend: spend,
+		Clicks: schema.Some[int64](3), Impressions: schema.Some[int64](100), Conversions: schema.Some[int64](0),
+	}
+	for _, e := range edit {
+		e(&r)
+	}
+	return r
+}
+
+func batches(rows []schema.Spend, size int) iter.Seq[arrow.Record] {
+	return func(yield func(arrow.Record) bool) {
+		for part := range slices.Chunk(rows, size) {
+			for rec := range Record(schema.SpendDaily, part) {
+				if !yield(rec) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func TestWrite_CutsRowGroups(t *testing.T) {
+	rows := make([]schema.Spend, rowsPerGroup+10)
+	for i := range rows {
+		rows[i] = spendRow(day, "S1", schema.Money(i))
+	}
+	path := filepath.Join(t.TempDir(), "x")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Write(f, schema.SpendDaily.Table, batches(rows, 1000))
+	if err != nil || n != int64(len(rows)) {
+		t.Fatalf("Write = %d, %v", n, err)
+	}
+	f.Close()
+	got, err := ReadRows(path, schema.SpendDaily)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(rows, got); d != "" {
+		t.Errorf("(-want +got):\n%.2000s", d)
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	rows := make([]schema.Spend, 100_000)
+	for i := range rows {
+		rows[i] = spendRow(day, "S"+string(rune('0'+i%10)), schema.Money(i*37))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var n counter
+		if _, err := Write(&n, schema.SpendDaily.Table, batches(rows, 16384)); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(n)/float64(len(rows)), "B/row")
+	}
+}
+
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
