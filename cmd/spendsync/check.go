@@ -12,6 +12,7 @@ import (
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
@@ -261,7 +262,7 @@ func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
 	default:
 		c.ok(name, "the key acts on %s", account)
 	}
-	if known != nil && known.Pinned != "" && known.Pinned != account {
+	if known != nil && job.CheckPinned(c.app.cfg.Account, known.Pinned, account) != nil {
 		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.app.cfg.Account, known.Pinned, account)
 		return ""
 	}
@@ -337,7 +338,7 @@ func (c *checker) key() {
 		}
 	case !at.After(c.now):
 		c.fail(exit.Auth, name, do, "it expired at %s", at.Format(time.RFC3339))
-	case at.Sub(c.now) < keyNotice:
+	case at.Sub(c.now) < job.KeyNotice:
 		c.warn(name, do, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.now).Hours()/24), "day"))
 	default:
 		c.ok(name, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.now).Hours()/24), "day"))

@@ -15,6 +15,7 @@ import (
 
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/config"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/extract/adsim"
 	"spendsync/load"
@@ -55,12 +56,7 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 	sync := func(at time.Time) error {
 		service.SetNow(at)
 		a.now = func() time.Time { return at }
-		if err := a.setUp(ctx); err != nil { // a run of its own
-			return err
-		}
-		return a.sync(ctx, "sync", func(s *load.Store) (plan, error) {
-			return planDays(a.cfg.Account, a.now(), s.Account(), a.planOptions()), nil
-		})
+		return a.runJob(ctx, job.Job.Sync)
 	}
 	then := today.AddDate(0, 0, -9)
 	fmt.Fprintf(out, "A simulated account at %s. Syncing into %s as if it were %s:\n", url, dir, then.Format("Monday, 2 January"))

@@ -68,6 +68,10 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"extract", "load"},
 		not: []string{"net/http", "os", "database/sql"},
 	},
+	"cmd/spendsync/job": {
+		may: []string{"schema", "extract", "transform", "load", "load/history", "cmd/spendsync/exit", "cmd/spendsync/phrase"},
+		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus", "go.opentelemetry.io"},
+	},
 	"cmd/spendsync/output": {
 		may: []string{"load", "cmd/spendsync/exit"},
 		not: []string{"net/http", "database/sql"},

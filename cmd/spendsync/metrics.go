@@ -17,6 +17,7 @@ import (
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/parquet"
@@ -214,21 +215,9 @@ func (a *app) metricsTo() metricsTo {
 	return to
 }
 
-// asRun runs a command whose end Prometheus is told of, however it ends.
-func (a *app) asRun(ctx context.Context, do func() error) error {
-	start := a.now()
-	a.metricsTold = false
-	err := do()
-	if !a.metricsTold {
-		a.tellMetrics(ctx, &runFacts{start: start, code: exit.Of(err)})
-	}
-	return err
-}
-
-// tellMetrics writes and pushes the metrics of a run that has ended. What goes
+// sendMetrics writes and pushes the metrics of a run that has ended. What goes
 // wrong is a warning: the run's own end does not depend on who watches it.
-func (a *app) tellMetrics(ctx context.Context, f *runFacts) {
-	a.metricsTold = true
+func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 	to := a.metricsTo()
 	if to.file == "" && to.gateway == "" {
 		return
@@ -264,7 +253,7 @@ func (f *runFacts) readStore(dir, account string) error {
 	m, err := load.ReadManifest(dir)
 	if errors.Is(err, load.ErrEmpty) {
 		// Nothing is known yet: the whole reach is at stake.
-		f.coverage = load.NewAccount(planReach(f.end)).Coverage(account, f.end)
+		f.coverage = load.NewAccount(job.ReachFrom(f.end)).Coverage(account, f.end)
 		return nil
 	}
 	if err != nil {
@@ -273,7 +262,7 @@ func (f *runFacts) readStore(dir, account string) error {
 	f.manifest = m
 	known := m.Accounts[account]
 	if known == nil {
-		known = load.NewAccount(planReach(f.end))
+		known = load.NewAccount(job.ReachFrom(f.end))
 	}
 	f.coverage = known.Coverage(account, f.end)
 	run, err := load.LastRunThat(dir, account, func(r *schema.Run) bool { return r.ExitCode == exit.OK && r.Command == "sync" })

@@ -18,6 +18,7 @@ import (
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/schema"
@@ -162,7 +163,7 @@ func TestMetrics_AreNamedByConvention(t *testing.T) {
 	now := time.Now()
 	f := &runFacts{
 		start: now, end: now, success: 1, expires: schema.Some(schema.InstantOf(now)), manifest: &load.Manifest{},
-		coverage: load.NewAccount(planReach(now)).Coverage("acme", now),
+		coverage: load.NewAccount(job.ReachFrom(now)).Coverage("acme", now),
 		money:    schema.AccountSnapshot{Balance: schema.Some(schema.Money(1)), DaysLeft: schema.Some(schema.Money(1))},
 	}
 	reg := prometheus.NewRegistry()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -23,7 +24,7 @@ func (a *app) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := planDays(a.cfg.Account, a.now(), known, a.planOptions())
+			p := job.PlanDays(a.cfg.Account, a.now(), known, a.planOptions())
 			if a.json {
 				return output.JSON(a.stdout, p)
 			}
@@ -41,7 +42,7 @@ func (a *app) knownAccount() (*load.Account, error) {
 	}
 	m, err := load.ReadManifest(dir)
 	if errors.Is(err, load.ErrEmpty) || (err == nil && m.Accounts[a.cfg.Account] == nil) {
-		return load.NewAccount(planReach(a.now())), nil
+		return load.NewAccount(job.ReachFrom(a.now())), nil
 	}
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (a *app) knownAccount() (*load.Account, error) {
 	return m.Accounts[a.cfg.Account], nil
 }
 
-func (a *app) printPlan(p plan) error {
+func (a *app) printPlan(p job.Plan) error {
 	fmt.Fprintf(a.stdout, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account, p.Today, p.Reach)
 	t := output.NewTable(a.stdout, "day", "why", "requests", "can be read for")
 	for _, d := range p.Read {

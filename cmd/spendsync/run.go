@@ -16,6 +16,7 @@ import (
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -37,12 +38,9 @@ type app struct {
 	log    *slog.Logger
 	screen *screen
 	json   bool
-	full   bool // sync reads archived campaigns again
 
-	command     string // as it was called
-	runID       string // of the run that goes on, and on every line of its log
-	metricsTold bool   // of that run
-	trace       tracing
+	command string // as it was called
+	runID   string // of the run that goes on, and on every line of its log
 }
 
 // run runs one command and returns the exit code. It is the whole program: main
@@ -71,7 +69,7 @@ func (a *app) end(err error) int {
 	code := exit.Of(err)
 	_, told := err.(*exit.Outcome)
 	if code == exit.Stopped && !told {
-		err = errors.New("stopped by a signal: " + placeOf(err))
+		err = errors.New("stopped by a signal: " + phrase.Interrupted(err))
 	}
 	if !told {
 		a.lastLine(slog.LevelError, phrase.OneLine(err.Error()), code)
@@ -196,9 +194,6 @@ func (a *app) clientOptions() config.ClientOptions {
 	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: a.log, Transport: a.transport}
 }
 
-// ignoreBrokenPipe is for the commands that publish.
-func ignoreBrokenPipe() { output.IgnoreBrokenPipe() }
-
 // loadOptions are the settings of the store.
 func (a *app) loadOptions() load.Options {
 	memory, threads := a.cfg.Resources()
@@ -244,8 +239,8 @@ func columnDocs() map[string]string {
 	return docs
 }
 
-func (a *app) planOptions() planOptions {
-	return planOptions{YoungDays: a.cfg.YoungDays, RereadAfter: a.cfg.RereadAfter, PageSize: a.cfg.PageSize}
+func (a *app) planOptions() job.PlanOptions {
+	return job.PlanOptions{YoungDays: a.cfg.YoungDays, RereadAfter: a.cfg.RereadAfter, PageSize: a.cfg.PageSize}
 }
 
 // configTopic is "help config": every variable, and the exit codes.

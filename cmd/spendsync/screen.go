@@ -11,6 +11,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 )
 
@@ -50,7 +51,7 @@ type progress struct {
 }
 
 // progress starts a bar of so many things; off a terminal it shows nothing.
-func (s *screen) progress(things string, n int) *progress {
+func (s *screen) progress(things string, n int) job.Bar {
 	p := &progress{screen: s, start: time.Now()}
 	if !s.terminal || n == 0 {
 		return p
@@ -74,17 +75,18 @@ func (s *screen) progress(things string, n int) *progress {
 	return p
 }
 
-func (p *progress) rows(n int) { p.n.Add(int64(n)) }
+// Rows counts rows that were read.
+func (p *progress) Rows(n int) { p.n.Add(int64(n)) }
 
-// step counts one thing as done.
-func (p *progress) step() {
+// Step counts one thing as done.
+func (p *progress) Step() {
 	if p.bar != nil {
 		p.bar.Increment()
 	}
 }
 
-// done takes the bar away, however far it came.
-func (p *progress) done() {
+// Done takes the bar away, however far it came.
+func (p *progress) Done() {
 	if p.bar == nil {
 		return
 	}

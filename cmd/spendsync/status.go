@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -80,7 +80,7 @@ func (a *app) status() (*storeStatus, error) {
 				s.Lost = append(s.Lost, c.ReportDate)
 			}
 		}
-		for _, c := range atRisk(s.Coverage) {
+		for _, c := range job.AtRisk(s.Coverage) {
 			s.AtRisk = append(s.AtRisk, c.ReportDate)
 		}
 		if s.LastRun, err = load.LastRun(dir, name); err != nil {
@@ -107,7 +107,7 @@ var dayMarks = []struct {
 func (a *app) printStatus(st *storeStatus, weeks int) {
 	w := a.stdout
 	color := output.IsTerminal(w) && newScreen(w, a.environ).color
-	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation, roundAge(a.now().Sub(st.PublishedAt.Time())))
+	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation, phrase.Age(a.now().Sub(st.PublishedAt.Time())))
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
 		printCalendar(w, s.Coverage, weeks, color)
@@ -119,13 +119,13 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 		}
 		fmt.Fprintln(w)
 		if s.FreshestDay != nil {
-			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate, roundAge(a.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
+			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate, phrase.Age(a.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
 		}
 		if s.LastRun != nil {
-			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n", roundAge(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n", phrase.Age(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
 		}
 		if len(s.AtRisk) > 0 {
-			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n", phrase.Days(s.AtRisk), riskDays)
+			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n", phrase.Days(s.AtRisk), job.RiskDays)
 		}
 		if len(s.Lost) > 0 {
 			fmt.Fprintf(w, "  lost                 %s\n", phrase.Days(s.Lost))
@@ -176,6 +176,3 @@ func paint(s string, c text.Color, color bool) string {
 	}
 	return c.EscapeSeq() + s + text.Reset.EscapeSeq()
 }
-
-// planReach is the first day that the report can be asked for at an instant.
-func planReach(now time.Time) schema.Date { return schema.DateOf(now) - schema.ReachDays }

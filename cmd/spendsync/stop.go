@@ -3,32 +3,14 @@ package main
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"time"
 
 	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/phrase"
 )
 
 // lastMoment is how long after the grace a command may take to tell how it ended.
 // With the default grace a signal ends everything within 10 seconds.
 const lastMoment = 1500 * time.Millisecond
-
-// publishing is the context under which a run publishes. A signal stops the
-// reading at once; what is complete may still be published for a grace, counted
-// from the signal. What is under way then is broken off: it is in the staging area
-// and nobody has seen it. A commit that has begun is not broken off.
-func (a *app) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
-	pctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-time.After(a.cfg.StopGrace):
-			cancel()
-		case <-pctx.Done():
-		}
-	})
-	return pctx, func() { stop(); cancel() }
-}
 
 // endAfterSignal ends the process when a command outlasts the grace after a
 // signal, whatever holds it up: a disk that hangs, a pipe that nobody writes. The
@@ -52,10 +34,4 @@ func (a *app) lastCall(ctx context.Context) (context.Context, context.CancelFunc
 		patience = lastMoment / 3
 	}
 	return context.WithTimeout(context.WithoutCancel(ctx), patience)
-}
-
-// placeOf says what a signal broke off, without the words of Go and of DuckDB for
-// having been broken off.
-func placeOf(err error) string {
-	return strings.NewReplacer(": context canceled", "", " INTERRUPT Error: Interrupted!", "").Replace(phrase.OneLine(err.Error()))
 }

@@ -14,8 +14,8 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/schema"
 )
 
 // tracing is the trace of one run. Without an endpoint nothing is recorded.
@@ -23,6 +23,8 @@ type tracing struct {
 	tracer trace.Tracer
 	run    trace.Span
 	flush  func(context.Context) error // nil: there is nothing to send
+
+	lastCall func(context.Context) (context.Context, context.CancelFunc) // bounds the sending
 }
 
 // openTelemetry are the usual variables, OTEL_..., by name.
@@ -60,18 +62,18 @@ func traceEndpoint(env map[string]string) (wanted bool, why string) {
 }
 
 // startTrace begins the trace of a run. Where there is no endpoint it costs nothing.
-func (a *app) startTrace(ctx context.Context, command, runID string) context.Context {
-	a.trace = tracing{tracer: noop.NewTracerProvider().Tracer("")}
+func (a *app) startTrace(ctx context.Context, command, runID string) (context.Context, *tracing) {
+	t := &tracing{tracer: noop.NewTracerProvider().Tracer(""), lastCall: a.lastCall}
 	wanted, why := traceEndpoint(openTelemetry(a.environ))
 	if why != "" {
 		a.log.Warn("no traces are sent", "why", why)
 	}
 	if wanted {
-		a.trace.start(ctx, a.log)
+		t.start(ctx, a.log)
 	}
-	ctx, a.trace.run = a.trace.tracer.Start(ctx, command, trace.WithAttributes(
+	ctx, t.run = t.tracer.Start(ctx, command, trace.WithAttributes(
 		attribute.String("spendsync.account", a.cfg.Account), attribute.String("spendsync.run_id", runID)))
-	return ctx
+	return ctx, t
 }
 
 // start makes the tracer that sends; the library reads where to, and all else, from
@@ -105,62 +107,41 @@ func (e *warningExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	return nil
 }
 
-// endTrace ends the trace of a run and sends what is left of it. Only the first
-// call counts.
-func (a *app) endTrace(ctx context.Context, code int) {
-	if a.trace.run == nil {
-		return
-	}
-	a.trace.run.SetAttributes(attribute.Int("spendsync.exit_code", code))
+// end ends the trace of a run and sends what is left of it.
+func (t *tracing) end(ctx context.Context, code int) {
+	t.run.SetAttributes(attribute.Int("spendsync.exit_code", code))
 	if code != exit.OK {
-		a.trace.run.SetStatus(codes.Error, exit.About(code).Means)
+		t.run.SetStatus(codes.Error, exit.About(code).Means)
 	}
-	a.trace.run.End()
-	a.trace.run = nil
-	if a.trace.flush != nil {
-		ctx, cancel := a.lastCall(ctx)
+	t.run.End()
+	if t.flush != nil {
+		ctx, cancel := t.lastCall(ctx)
 		defer cancel()
-		_ = a.trace.flush(ctx) // warned of where it happens
+		_ = t.flush(ctx) // warned of where it happens
 	}
 }
 
-// traced does one stage of a run as a span of its own.
-func (a *app) traced(ctx context.Context, stage string, do func(context.Context) error) error {
-	ctx, span := a.trace.tracer.Start(ctx, stage)
-	defer span.End()
-	err := do(ctx)
-	endStage(span, err)
-	return err
-}
-
-// endStage notes what went wrong. Errors show no secrets, here as in the log.
-func endStage(span trace.Span, err error) {
-	if err != nil {
-		span.SetStatus(codes.Error, phrase.OneLine(err.Error()))
+// stage begins one stage of a run as a span of its own. Errors show no secrets, here as
+// in the log.
+func (t *tracing) stage(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, job.EndStage) {
+	ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(attributesOf(attrs)...))
+	return ctx, func(err error, attrs ...slog.Attr) {
+		if err != nil {
+			span.SetStatus(codes.Error, phrase.OneLine(err.Error()))
+		}
+		span.SetAttributes(attributesOf(attrs)...)
+		span.End()
 	}
 }
 
-// copyDayTraced is copyDay as a span.
-func (s *syncer) copyDayTraced(ctx context.Context, d plannedDay) error {
-	ctx, span := s.app.trace.tracer.Start(ctx, "day", trace.WithAttributes(
-		attribute.String("spendsync.day", d.Day.String()), attribute.String("spendsync.reason", d.Reason)))
-	defer span.End()
-	err := s.copyDay(ctx, d)
-	endStage(span, err)
-	if step := s.stepOf(d.Day); step != nil {
-		span.SetAttributes(attribute.String("spendsync.outcome", step.Outcome), attribute.Int64("spendsync.rows", step.Rows),
-			attribute.Int64("spendsync.pages", step.Pages), attribute.Int64("spendsync.attempts", step.Attempts))
-	}
-	return err
-}
-
-func (s *syncer) stepOf(day schema.Date) *schema.Step {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range s.steps {
-		if s.steps[i].Unit == day.String() {
-			return &s.steps[i]
+func attributesOf(attrs []slog.Attr) (of []attribute.KeyValue) {
+	for _, a := range attrs {
+		key := "spendsync." + a.Key
+		if a.Value.Kind() == slog.KindInt64 {
+			of = append(of, attribute.Int64(key, a.Value.Int64()))
+		} else {
+			of = append(of, attribute.String(key, a.Value.String()))
 		}
 	}
-	return nil
+	return of
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -24,7 +25,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			report, err := load.Verify(cmd.Context(), dir, a.loadOptions(), rowsOfReplies)
+			report, err := load.Verify(cmd.Context(), dir, a.loadOptions(), job.RowsOfReplies)
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"spendsync/schema"
 )
@@ -33,3 +34,21 @@ func Days(d []schema.Date) string {
 // OneLine joins what several errors say, or an engine with paragraphs, so that
 // the last line on stderr is the whole message.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Interrupted says what a signal broke off, without the words of Go and of DuckDB for
+// having been broken off.
+func Interrupted(err error) string {
+	words := strings.NewReplacer(": context canceled", "", " INTERRUPT Error: Interrupted!", "")
+	return words.Replace(OneLine(err.Error()))
+}
+
+// Age shows an age in the two units that matter.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second).String()
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours())/24)
+}

@@ -1,23 +1,24 @@
-package main
+package job
 
 import (
 	"fmt"
 	"time"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/schema"
 )
 
-// planOptions are the settings that a plan follows from.
-type planOptions struct {
+// PlanOptions are the settings that a plan follows from.
+type PlanOptions struct {
 	YoungDays   int
 	RereadAfter time.Duration
 	PageSize    int
 }
 
-// plannedDay is one day to be read, with the reason.
-type plannedDay struct {
+// PlannedDay is one day to be read, with the reason.
+type PlannedDay struct {
 	Day      schema.Date `json:"day"`
 	Reason   string      `json:"reason"`
 	Requests int         `json:"requests"`  // estimated from the rows of its last read
@@ -25,34 +26,37 @@ type plannedDay struct {
 	Proven   bool        `json:"proven"`    // whether it was proven complete before, after it was over
 }
 
-// keptDay is a day in reach that need not be read now.
-type keptDay struct {
+// KeptDay is a day in reach that need not be read now.
+type KeptDay struct {
 	Day    schema.Date    `json:"day"`
 	ReadAt schema.Instant `json:"last_read_at"`
 }
 
-// plan is what a run will do, and why.
-type plan struct {
+// Plan is what a run will do, and why.
+type Plan struct {
 	Account  string        `json:"account"`
 	Today    schema.Date   `json:"today"`
 	Reach    schema.Date   `json:"reach_from"`
-	Read     []plannedDay  `json:"read"`     // oldest first
-	Keep     []keptDay     `json:"keep"`     // fresh enough
+	Read     []PlannedDay  `json:"read"`     // oldest first
+	Keep     []KeptDay     `json:"keep"`     // fresh enough
 	Gone     []schema.Date `json:"gone"`     // known not at all or in part, and out of reach
 	Requests int           `json:"requests"` // estimated, with the control total
 }
 
-// planDays says which days to read at the instant now. It is pure: everything
+// PlanDays says which days to read at the instant now. It is pure: everything
 // follows from the coverage and the clock, so a run that was missed heals itself.
 // A machine's own zone plays no part.
-func planDays(account string, now time.Time, known *load.Account, o planOptions) plan {
+func PlanDays(account string, now time.Time, known *load.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
-	p := plan{Account: account, Today: today, Reach: today - schema.ReachDays, Read: []plannedDay{}, Keep: []keptDay{}, Gone: []schema.Date{}}
+	p := Plan{
+		Account: account, Today: today, Reach: today - schema.ReachDays,
+		Read: []PlannedDay{}, Keep: []KeptDay{}, Gone: []schema.Date{},
+	}
 	for d := p.Reach; d <= today; d++ {
 		k := known.Days[d]
 		reason := readReason(d, today, now, k, o)
 		if reason == "" {
-			p.Keep = append(p.Keep, keptDay{d, k.LastReadAt})
+			p.Keep = append(p.Keep, KeptDay{d, k.LastReadAt})
 			continue
 		}
 		p.add(d, reason, k, o.PageSize)
@@ -65,14 +69,15 @@ func planDays(account string, now time.Time, known *load.Account, o planOptions)
 	return p
 }
 
-// planRange is the plan of a backfill: every day asked for, whatever is known.
-func planRange(account string, now time.Time, known *load.Account, from, to schema.Date, o planOptions) (plan, error) {
-	p := planDays(account, now, &load.Account{Days: map[schema.Date]*load.Day{}, Since: schema.DateOf(now)}, o)
+// PlanRange is the plan of a backfill: every day asked for, whatever is known.
+func PlanRange(account string, now time.Time, known *load.Account, from, to schema.Date, o PlanOptions) (Plan, error) {
+	p := PlanDays(account, now, &load.Account{Days: map[schema.Date]*load.Day{}, Since: schema.DateOf(now)}, o)
 	switch {
 	case from > to:
 		return p, exit.Usagef("--from %s is after --to %s", from, to)
 	case from < p.Reach:
-		return p, exit.Usagef("--from %s: the report reaches back to %s only; days before it can never be read again", from, p.Reach)
+		return p, exit.Usagef("--from %s: the report reaches back to %s only; days before it can never be read again",
+			from, p.Reach)
 	case to > p.Today:
 		return p, exit.Usagef("--to %s: today in Chicago is %s", to, p.Today)
 	}
@@ -83,7 +88,7 @@ func planRange(account string, now time.Time, known *load.Account, from, to sche
 	return p, nil
 }
 
-func (p *plan) add(d schema.Date, reason string, k *load.Day, pageSize int) {
+func (p *Plan) add(d schema.Date, reason string, k *load.Day, pageSize int) {
 	n := 1
 	if k != nil {
 		n = max(1, (int(k.Sums.Rows)+pageSize-1)/pageSize)
@@ -91,7 +96,7 @@ func (p *plan) add(d schema.Date, reason string, k *load.Day, pageSize int) {
 	if len(p.Read) == 0 {
 		p.Requests++ // the control total, once a run
 	}
-	p.Read = append(p.Read, plannedDay{
+	p.Read = append(p.Read, PlannedDay{
 		Day: d, Reason: reason, Requests: n, DaysLeft: schema.DaysUntilUnreachable(d, p.Today),
 		Proven: k != nil && k.WasOver(d),
 	})
@@ -99,7 +104,7 @@ func (p *plan) add(d schema.Date, reason string, k *load.Day, pageSize int) {
 }
 
 // readReason says why a day must be read now; empty: it need not be.
-func readReason(d, today schema.Date, now time.Time, k *load.Day, o planOptions) string {
+func readReason(d, today schema.Date, now time.Time, k *load.Day, o PlanOptions) string {
 	switch {
 	case k == nil:
 		return "never proven complete"
@@ -111,18 +116,10 @@ func readReason(d, today schema.Date, now time.Time, k *load.Day, o planOptions)
 		return "the day goes on"
 	}
 	if age := now.Sub(k.LastReadAt.Time()); age > o.RereadAfter {
-		return fmt.Sprintf("last read %s ago", roundAge(age))
+		return fmt.Sprintf("last read %s ago", phrase.Age(age))
 	}
 	return ""
 }
 
-// roundAge shows an age in the two units that matter.
-func roundAge(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return d.Round(time.Second).String()
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%d days", int(d.Hours())/24)
-}
+// ReachFrom is the first day that the report can be asked for at an instant.
+func ReachFrom(now time.Time) schema.Date { return schema.DateOf(now) - schema.ReachDays }

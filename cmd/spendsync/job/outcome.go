@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
 )
 
-// riskDays is how close to the end of the reach an unproven day calls a person.
-const riskDays = 3
+// RiskDays is how close to the end of the reach an unproven day calls a person.
+const RiskDays = 3
 
 // failure is one thing that a run could not read.
 type failure struct {
@@ -23,14 +23,16 @@ type failure struct {
 	err  error
 }
 
-// tally is what a run has to tell about its reading, before anything is
-// published.
+// tally counts what a run has read, before anything is published.
 type tally struct {
 	planned, proven, changed, unreachable int
 	added                                 int // days that were not stored before
 	failures                              []failure
 	stopped                               bool // by a signal
 }
+
+// fail notes something that could not be read.
+func (t *tally) fail(what string, err error) { t.failures = append(t.failures, failure{what, err}) }
 
 // nothing says whether there is nothing that could be published: days were to be
 // read and none was.
@@ -57,7 +59,7 @@ func (t tally) unpublishedCode() int {
 // publishedCode decides the exit code of a run that publishes, from what will be
 // known afterwards.
 func (t tally) publishedCode(o load.Outlook) int {
-	risk := atRisk(o.Coverage)
+	risk := AtRisk(o.Coverage)
 	codes := map[int]bool{}
 	for _, f := range t.failures {
 		codes[exit.Of(f.err)] = true
@@ -77,11 +79,11 @@ func (t tally) publishedCode(o load.Outlook) int {
 	return exit.OK
 }
 
-// addTroubles takes in the views that a publication could not make, once each.
-func (t *tally) addTroubles(troubles []error) {
-	for _, err := range troubles {
+// addViewErrors takes in the views that a publication could not make, once each.
+func (t *tally) addViewErrors(errs []error) {
+	for _, err := range errs {
 		if !slices.ContainsFunc(t.failures, func(f failure) bool { return f.err.Error() == err.Error() }) {
-			t.failures = append(t.failures, failure{"views", err})
+			t.fail("views", err)
 		}
 	}
 }
@@ -96,19 +98,19 @@ func (t tally) settingsCode(o load.Outlook, reason int) int {
 	return t.publishedCode(o)
 }
 
-// atRisk are the days that are not known in full and leave the reach soon.
-func atRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
+// AtRisk are the days that are not known in full and leave the reach soon.
+func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	var days []schema.DayCoverage
 	for _, c := range coverage {
 		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial
-		if unproven && c.DaysUntilUnreachable > 0 && c.DaysUntilUnreachable <= riskDays {
+		if unproven && c.DaysUntilUnreachable > 0 && c.DaysUntilUnreachable <= RiskDays {
 			days = append(days, c)
 		}
 	}
 	return days
 }
 
-// sentence tells how a run ended, naming what failed. settings is what became of
+// sentence says how a run ended, naming what failed. settings is what became of
 // them, if the run came so far.
 func (t tally) sentence(o load.Outlook, published bool, settings string) string {
 	var b strings.Builder
@@ -116,7 +118,8 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 		b.WriteString("stopped by a signal: ")
 	}
 	if published {
-		fmt.Fprintf(&b, "published generation %d: %s of %s planned proven, %d changed", o.Generation, phrase.Count(t.proven, "day"), fmt.Sprint(t.planned), t.changed)
+		fmt.Fprintf(&b, "published generation %d: %s of %d planned proven, %d changed",
+			o.Generation, phrase.Count(t.proven, "day"), t.planned, t.changed)
 	} else {
 		fmt.Fprintf(&b, "nothing published: none of %s proven", phrase.Count(t.planned, "planned day"))
 	}
@@ -127,8 +130,9 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 	if len(o.NewlyLost) > 0 {
 		fmt.Fprintf(&b, "; lost for good: %s", phrase.Days(o.NewlyLost))
 	}
-	for _, c := range atRisk(o.Coverage) {
-		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more", c.ReportDate, phrase.Count(int(c.DaysUntilUnreachable), "day"))
+	for _, c := range AtRisk(o.Coverage) {
+		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more",
+			c.ReportDate, phrase.Count(int(c.DaysUntilUnreachable), "day"))
 	}
 	const shown = 2 // the others are in the log and in ops.step
 	failures := t.named()
@@ -142,7 +146,7 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 	return b.String()
 }
 
-// named are the failures worth telling: what a signal broke off is none.
+// named are the failures to be reported: what a signal broke off is not one.
 func (t tally) named() []failure {
 	if !t.stopped {
 		return t.failures
@@ -158,7 +162,58 @@ func (f failure) String() string {
 	return f.what + ": " + text
 }
 
-// fatal says whether a failure of one day makes going on with others pointless.
-func fatal(err error) bool {
-	return errors.Is(err, extract.ErrAuth) || errors.Is(err, load.ErrStorage)
+// settingsSentence says what was read of the settings; nothing before they are.
+func (r *run) settingsSentence() string {
+	if r.settings == nil {
+		return ""
+	}
+	return fmt.Sprintf("; settings of %s read, %s",
+		phrase.Count(len(r.settings.campaigns), "campaign"), phrase.Count(int(r.newVersions), "new version"))
+}
+
+// failed records a run that published nothing, and says why.
+func (r *run) failed(cause error) *Result {
+	code := exit.Of(cause)
+	if r.tally.nothing() {
+		code = r.tally.unpublishedCode()
+	}
+	if code == exit.OK {
+		code = exit.Unexpected
+	}
+	text := r.tally.sentence(load.Outlook{}, false, "")
+	if !r.tally.nothing() {
+		text = "nothing published: " + phrase.OneLine(cause.Error())
+	}
+	if code == exit.Stopped && !r.tally.nothing() {
+		text = "stopped by a signal before anything was published: " + phrase.Interrupted(cause)
+	}
+	row := r.row(code, text, false)
+	if m := r.store.Manifest(); m != nil {
+		row.Generation = m.Generation
+	}
+	if err := r.store.RecordFailure(row, r.steps); err != nil {
+		r.Log.Warn("the failed run could not be written to the ledger", "error", err)
+	}
+	return r.result(row)
+}
+
+// result is how the run ended.
+func (r *run) result(row schema.Run) *Result {
+	res := &Result{
+		Run: row, Coverage: r.store.Account().Coverage(r.Account, r.Now()),
+		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(),
+	}
+	if m := r.store.Manifest(); m != nil {
+		res.WarehouseBytes = m.Warehouse.Bytes
+	}
+	return res
+}
+
+// endOf is what the line of every run in the ledger has.
+func endOf(j Job, command string, start time.Time, code int, text string) schema.Run {
+	return schema.Run{
+		AccountID: j.Account, Command: command, RunID: j.RunID, Version: j.Version,
+		StartedAt: schema.InstantOf(start), FinishedAt: schema.InstantOf(j.Now()),
+		ExitCode: int64(code), Outcome: exit.About(code).Means, Message: schema.Some(text),
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"errors"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
@@ -32,19 +30,20 @@ func date(s string) schema.Date {
 	return d
 }
 
-var defaults = planOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 10000}
+var defaults = PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 10000}
 
 // knownSince is an account whose every day up to last was read at an instant.
 func knownSince(from, last schema.Date, readAt time.Time) *load.Account {
 	a := load.NewAccount(from)
 	for d := from; d <= last; d++ {
-		a.Days[d] = &load.Day{FirstReadAt: schema.InstantOf(readAt), LastReadAt: schema.InstantOf(readAt), Reads: 1, Sums: history.Sums{Rows: 25000}}
+		at := schema.InstantOf(readAt)
+		a.Days[d] = &load.Day{FirstReadAt: at, LastReadAt: at, Reads: 1, Sums: history.Sums{Rows: 25000}}
 	}
 	return a
 }
 
 // show is the days to read as "day: reason" lines.
-func show(p plan) string {
+func show(p Plan) string {
 	var lines []string
 	for _, d := range p.Read {
 		lines = append(lines, fmt.Sprintf("%s: %s", d.Day, d.Reason))
@@ -53,11 +52,11 @@ func show(p plan) string {
 }
 
 func TestPlan_FirstRunReadsTheWholeReachOldestFirst(t *testing.T) {
-	p := planDays("acme", at("2026-11-21 12:00"), load.NewAccount(date("2026-10-20")), defaults)
+	p := PlanDays("acme", at("2026-11-21 12:00"), load.NewAccount(date("2026-10-20")), defaults)
 	if len(p.Read) != 33 || p.Read[0].Day != date("2026-10-20") || p.Read[32].Day != date("2026-11-21") {
 		t.Fatalf("%d days from %s", len(p.Read), p.Read[0].Day)
 	}
-	if !slices.IsSortedFunc(p.Read, func(a, b plannedDay) int { return int(a.Day - b.Day) }) {
+	if !slices.IsSortedFunc(p.Read, func(a, b PlannedDay) int { return int(a.Day - b.Day) }) {
 		t.Error("not oldest first")
 	}
 	if p.Requests != 34 {
@@ -75,30 +74,31 @@ func TestPlan_Reasons(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		edit func(*load.Account)
-		o    planOptions
+		o    PlanOptions
 		want string
 	}{
 		"an hour later only the young days": {
 			want: "2026-11-19: younger than 3 days\n2026-11-20: younger than 3 days\n2026-11-21: younger than 3 days",
 		},
 		"a gap heals itself": {
-			edit: func(a *load.Account) { delete(a.Days, date("2026-11-02")) }, o: planOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			edit: func(a *load.Account) { delete(a.Days, date("2026-11-02")) },
+			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
 			want: "2026-11-02: never proven complete\n2026-11-21: the day goes on",
 		},
 		"a day whose last read was before its end": {
-			edit: read("2026-11-10", "2026-11-10 23:59"), o: planOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
+			edit: read("2026-11-10", "2026-11-10 23:59"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
 			want: "2026-11-10: last read before the day was over\n2026-11-21: the day goes on",
 		},
 		"a read exactly at midnight counts": {
-			edit: read("2026-11-10", "2026-11-11 00:00"), o: planOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
+			edit: read("2026-11-10", "2026-11-11 00:00"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
 			want: "2026-11-21: the day goes on",
 		},
 		"a stale day": {
-			edit: read("2026-11-05", "2026-11-20 15:00"), o: planOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			edit: read("2026-11-05", "2026-11-20 15:00"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
 			want: "2026-11-05: last read 21h00m ago\n2026-11-21: the day goes on",
 		},
 		"exactly as old as allowed is fresh": {
-			edit: read("2026-11-05", "2026-11-20 16:00"), o: planOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			edit: read("2026-11-05", "2026-11-20 16:00"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
 			want: "2026-11-21: the day goes on",
 		},
 	} {
@@ -107,10 +107,10 @@ func TestPlan_Reasons(t *testing.T) {
 			if c.edit != nil {
 				c.edit(a)
 			}
-			if c.o == (planOptions{}) {
+			if c.o == (PlanOptions{}) {
 				c.o = defaults
 			}
-			if got := show(planDays("acme", now, a, c.o)); got != c.want {
+			if got := show(PlanDays("acme", now, a, c.o)); got != c.want {
 				t.Errorf("plan:\n%s\nwant\n%s", got, c.want)
 			}
 		})
@@ -119,9 +119,10 @@ func TestPlan_Reasons(t *testing.T) {
 
 func TestPlan_CountsPages(t *testing.T) {
 	now := at("2026-11-21 12:00")
-	p := planDays("acme", now, knownSince(date("2026-10-20"), date("2026-11-21"), now.Add(-time.Hour)), defaults)
+	p := PlanDays("acme", now, knownSince(date("2026-10-20"), date("2026-11-21"), now.Add(-time.Hour)), defaults)
 	if p.Read[0].Requests != 3 || p.Requests != 10 {
-		t.Errorf("requests = %d a day, %d in all; want 3 for 25,000 rows and 10 with the control total", p.Read[0].Requests, p.Requests)
+		t.Errorf("requests = %d a day, %d in all; want 3 for 25,000 rows and 10 with the control total",
+			p.Read[0].Requests, p.Requests)
 	}
 }
 
@@ -134,7 +135,7 @@ func TestPlan_IgnoresTheMachinesZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for when, want := range map[string]string{"2026-11-20 23:59": "2026-11-20", "2026-11-21 00:00": "2026-11-21"} {
-			p := planDays("acme", at(when).In(loc), load.NewAccount(date("2026-10-19")), defaults)
+			p := PlanDays("acme", at(when).In(loc), load.NewAccount(date("2026-10-19")), defaults)
 			if p.Today != date(want) || p.Reach != date(want)-32 {
 				t.Errorf("%s in %s: today %s, reach %s", when, zone, p.Today, p.Reach)
 			}
@@ -148,7 +149,7 @@ func TestPlan_WalksOverClockChanges(t *testing.T) {
 	for _, start := range []string{"2026-03-07 12:00", "2026-10-31 12:00"} {
 		for h := range 48 {
 			now := at(start).Add(time.Duration(h) * time.Hour)
-			p := planDays("acme", now, load.NewAccount(schema.DateOf(now)-40), defaults)
+			p := PlanDays("acme", now, load.NewAccount(schema.DateOf(now)-40), defaults)
 			for i, d := range p.Read {
 				if d.Day != p.Reach+schema.Date(i) {
 					t.Fatalf("%s: day %d is %s, want %s", now, i, d.Day, p.Reach+schema.Date(i))
@@ -166,7 +167,7 @@ func TestPlan_NamesWhatIsGone(t *testing.T) {
 	a := knownSince(date("2026-10-01"), date("2026-11-21"), now.Add(-time.Hour))
 	delete(a.Days, date("2026-10-05"))
 	a.Days[date("2026-10-07")].LastReadAt = schema.InstantOf(at("2026-10-07 18:00"))
-	p := planDays("acme", now, a, defaults)
+	p := PlanDays("acme", now, a, defaults)
 	if got := fmt.Sprint(p.Gone); got != "[2026-10-05 2026-10-07]" {
 		t.Errorf("gone = %s, want the lost day and the one last read before it was over", got)
 	}
@@ -175,54 +176,15 @@ func TestPlan_NamesWhatIsGone(t *testing.T) {
 func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 	now := at("2026-11-21 12:00")
 	known := load.NewAccount(date("2026-10-20"))
-	p, err := planRange("acme", now, known, date("2026-10-20"), date("2026-11-21"), defaults)
+	p, err := PlanRange("acme", now, known, date("2026-10-20"), date("2026-11-21"), defaults)
 	if err != nil || len(p.Read) != 33 || p.Read[0].Reason != "asked for" {
 		t.Errorf("the whole reach: %d days, %v", len(p.Read), err)
 	}
-	for _, r := range [][2]string{{"2026-10-19", "2026-10-25"}, {"2026-11-01", "2026-11-22"}, {"2026-11-05", "2026-11-04"}} {
-		if _, err := planRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, exit.ErrUsage) {
+	for _, r := range [][2]string{
+		{"2026-10-19", "2026-10-25"}, {"2026-11-01", "2026-11-22"}, {"2026-11-05", "2026-11-04"},
+	} {
+		if _, err := PlanRange("acme", now, known, date(r[0]), date(r[1]), defaults); !errors.Is(err, exit.ErrUsage) {
 			t.Errorf("%v: %v, want a usage error", r, err)
 		}
-	}
-}
-
-// TestRoom_TwoLargeDaysAtATime: two days fill the room, however large they are; a third
-// finds room when one of them is done.
-func TestRoom_TwoLargeDaysAtATime(t *testing.T) {
-	s := &syncer{room: semaphore.NewWeighted(roomForRows)}
-	full := func() bool {
-		if !s.room.TryAcquire(1) {
-			return true
-		}
-		s.room.Release(1)
-		return false
-	}
-	seats := [4]seat{}
-	take := func(i int, rows int64) {
-		t.Helper()
-		if err := s.sit(t.Context(), &seats[i], rows); err != nil {
-			t.Fatal(err)
-		}
-	}
-	take(0, 50_000_000)
-	take(1, 0)
-	if full() {
-		t.Error("one large day fills the room")
-	}
-	take(2, roomForRows)
-	if !full() {
-		t.Error("two large days leave room")
-	}
-	take(2, roomForRows) // read again
-	s.leave(&seats[0])
-	take(3, 100_000)
-	if full() {
-		t.Error("a large day and a small one fill the room")
-	}
-	for i := range seats {
-		s.leave(&seats[i])
-	}
-	if !s.room.TryAcquire(roomForRows) {
-		t.Error("not all room was given back")
 	}
 }

@@ -1,0 +1,72 @@
+package job
+
+import (
+	"context"
+
+	"spendsync/load"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// accountRead is the account's money and budgets as this run saw them.
+type accountRead struct {
+	snapshot schema.AccountSnapshot
+	limits   []schema.AccountLimit
+}
+
+// readAccount reads the balance and the change budgets.
+func (n *settingsReader) readAccount(ctx context.Context, who identity) *accountRead {
+	limits, limitsErr := n.API.Limits(ctx)
+	if limitsErr != nil {
+		n.fail("account", "limits", "failed", limitsErr)
+	}
+	balance, balanceErr := n.API.Balance(ctx)
+	if balanceErr != nil {
+		n.fail("account", "balance", "failed", balanceErr)
+	}
+	if limitsErr != nil || balanceErr != nil {
+		return nil
+	}
+	snap, lims, _, _, unread, err := transform.Account(who.me, limits, balance, schema.InstantOf(n.Now()), n.context())
+	if err != nil {
+		n.fail("account", "balance", "failed", err)
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.unreadable("account", "balance", unread)
+	return &accountRead{snap, lims}
+}
+
+// stage adds what differs from the newest stored rows.
+func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
+	snapshots, err := load.StoredTable(store, schema.AccountSnapshots)
+	if err != nil {
+		return err
+	}
+	same := func(x, y schema.AccountSnapshot) bool {
+		x.SeenAt, x.RunID, x.Raw, y.SeenAt, y.RunID, y.Raw = 0, "", schema.Null[string]{}, 0, "", schema.Null[string]{}
+		return x == y
+	}
+	if k := len(snapshots); k == 0 || !same(snapshots[k-1], a.snapshot) {
+		snapshots = append(snapshots, a.snapshot)
+	}
+	if err := load.PutTable(staged, schema.AccountSnapshots, snapshots); err != nil {
+		return err
+	}
+	limits, err := load.StoredTable(store, schema.AccountLimits)
+	if err != nil {
+		return err
+	}
+	newest := map[string]schema.AccountLimit{}
+	for _, l := range limits {
+		newest[l.LimitKind] = l
+	}
+	for _, l := range a.limits {
+		was, known := newest[l.LimitKind]
+		if !known || was.Used != l.Used || was.Allowed != l.Allowed || was.ResetsAt != l.ResetsAt {
+			limits = append(limits, l)
+		}
+	}
+	return load.PutTable(staged, schema.AccountLimits, limits)
+}

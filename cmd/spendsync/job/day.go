@@ -1,0 +1,173 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// maxReads is how often a day is read before it counts as unproven.
+const maxReads = 3
+
+// dayRead is one read of a day whose pages add up.
+type dayRead struct {
+	at      schema.Instant    // when it began
+	rows    *schema.SpendRows // in key order; none where the replies are those that are stored
+	sums    history.Sums
+	hash    string
+	control string
+	pages   int
+	bytes   int64
+	rounded int
+	unknown []extract.UnknownKey
+}
+
+// proveDay reads a day until one read adds up: three times at most. An answer
+// that would empty the day or much of it must come twice.
+func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
+	suspect := ""
+	for {
+		step.Attempts++
+		read, err := r.readDay(ctx, day, work, suspect != "", r.known(day, step.Attempts))
+		var unproven *extract.UnprovenError
+		switch {
+		case errors.As(err, &unproven):
+			r.Log.Warn("the pages do not add up", "day", day.String(), "attempt", step.Attempts, "of", maxReads, "error", err)
+		case err != nil:
+			return nil, err
+		case read.hash == suspect || !suspicious(r.store.Account().Days[day], read.sums):
+			return read, nil
+		default:
+			suspect = read.hash
+			stored := r.store.Account().Days[day].Sums
+			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
+				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in a row agree",
+				read.sums.Rows, read.sums.Spend, stored.Rows, stored.Spend)}
+			r.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
+				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)
+		}
+		if err := r.staged.DropRaw(day); err != nil {
+			return nil, err
+		}
+		if step.Attempts == maxReads {
+			return nil, err
+		}
+	}
+}
+
+// suspicious says whether an answer would take away much of what is stored: all
+// rows, or more than half of the rows or of the spend.
+func suspicious(known *load.Day, now history.Sums) bool {
+	if known == nil || known.Sums.Rows == 0 {
+		return false
+	}
+	was := known.Sums
+	return now.Rows*2 < was.Rows || (was.Spend > 0 && now.Spend*2 < was.Spend)
+}
+
+// readDay reads all pages of a day once and proves them: by the pages themselves,
+// by unique keys, and by the service's own total where there is one. confirm asks for
+// that total again, after the pages.
+func (r *run) readDay(
+	ctx context.Context, day schema.Date, work *lease, confirm bool, known *extract.Known,
+) (*dayRead, error) {
+	read := &dayRead{at: schema.InstantOf(r.Now())}
+	c := transform.SpendContext{Account: r.Account, RunID: r.RunID, Day: day, SeenAt: read.at}
+	for page, err := range r.Report.Spend(ctx, day, r.Plan.PageSize, known) {
+		if err != nil {
+			return nil, err
+		}
+		read.bytes += page.Bytes
+		if page.Same {
+			return r.readSame(ctx, read, day, page.Pages, confirm)
+		}
+		if read.rows == nil {
+			if err := work.acquire(ctx, page.Total); err != nil {
+				return nil, err
+			}
+			read.rows = &work.workspace.rows
+			read.rows.Reset()
+			// A total is only a claim so far: it reserves a page or two, no more.
+			read.rows.Grow(int(min(page.Total, 1<<17)))
+		}
+		before := read.rows.Len()
+		became := transform.AppendSpend(read.rows, page, c, work.intern)
+		if len(became.Refused) > 0 {
+			return nil, &became.Refused[0].RowError
+		}
+		for _, text := range became.Texts {
+			r.Log.Info("a text of the report is not stored as it was sent; its numbers are",
+				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
+		}
+		rows := read.rows.Len() - before
+		if err := r.staged.PutRaw(day, page.Number, page.Raw, int64(rows), page.Fingerprint); err != nil {
+			return nil, err
+		}
+		read.pages++
+		read.rounded += became.Rounded
+		read.unknown = append(read.unknown, page.Unknown...)
+		r.bar.Rows(rows)
+	}
+	if err := history.SortDay(read.rows); err != nil {
+		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
+	}
+	var err error
+	if read.sums, err = history.SumDay(read.rows); err != nil {
+		return nil, fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
+	}
+	read.hash = history.HashDay(read.rows)
+	read.control, err = r.totals.compare(ctx, day, read, confirm)
+	return read, err
+}
+
+// known is what the store keeps of a day's replies: as long as the service answers
+// with the same bytes, nothing need be decoded to know that nothing has changed.
+// From the second attempt on nothing counts as known.
+func (r *run) known(day schema.Date, attempt int64) *extract.Known {
+	if attempt > 1 || r.store.Account().Days[day] == nil {
+		return nil
+	}
+	return &extract.Known{
+		Fingerprints: r.store.Fingerprints(day),
+		Body:         func(page int) ([]byte, error) { return r.store.RawPage(day, page) },
+	}
+}
+
+// readSame is a read of a day whose replies are the stored ones, which gave what is
+// stored. Only the service's own total is compared again.
+func (r *run) readSame(
+	ctx context.Context, read *dayRead, day schema.Date, pages int, confirm bool,
+) (_ *dayRead, err error) {
+	known := r.store.Account().Days[day]
+	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
+	r.bar.Rows(int(known.Sums.Rows))
+	read.control, err = r.totals.compare(ctx, day, read, confirm)
+	return read, err
+}
+
+// stageDay merges the proven day with the stored one and stages the result. A day
+// whose content is as stored is not written again.
+func (r *run) stageDay(
+	ctx context.Context, day schema.Date, read *dayRead,
+) (changed bool, diff history.Diff, err error) {
+	p := load.ProvenDay{
+		Day: day, ReadAt: read.at, Control: read.control, Hash: read.hash, Sums: read.sums, Rounded: read.rounded,
+	}
+	known := r.store.Account().Days[day]
+	if known != nil && known.ContentHash == read.hash {
+		return false, diff, r.staged.PutDay(ctx, p)
+	}
+	by := history.Reading{At: read.at, RunID: r.RunID, WasOver: known != nil && known.WasOver(day)}
+	merged, err := history.MergeDay(r.store.StoredDay(day), read.rows, by)
+	if err != nil {
+		return false, diff, err
+	}
+	p.Records, p.Changes, p.Stale = transform.Records(read.rows), merged.Changes, merged.Stale
+	return true, merged.Diff, r.staged.PutDay(ctx, p)
+}

@@ -1,0 +1,150 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// readDays reads the planned days, several at a time, oldest first. What fails
+// is noted; other days go on unless that is pointless.
+func (r *run) readDays(ctx context.Context) {
+	r.bar = r.progress("days", len(r.plan.Read))
+	defer r.bar.Done()
+	r.totals = &controlTotals{run: r}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.Concurrency)
+	for _, d := range r.plan.Read {
+		g.Go(func() error {
+			if err := gctx.Err(); err != nil {
+				return nil // noted below: the day was not read
+			}
+			err := r.copyDayTraced(gctx, d)
+			if err != nil && isFatal(err) {
+				return err
+			}
+			return nil
+		})
+	}
+	fatal := g.Wait()
+	r.workspaces.drop()
+	r.tally.stopped = ctx.Err() != nil
+	if fatal != nil || r.tally.stopped {
+		r.noteUnread(fatal)
+	}
+}
+
+// isFatal says whether a failure of one day makes going on with others pointless.
+func isFatal(err error) bool {
+	return errors.Is(err, extract.ErrAuth) || errors.Is(err, load.ErrStorage)
+}
+
+// noteUnread counts the days that were never begun because the run ended early.
+func (r *run) noteUnread(cause error) {
+	unread := 0
+	begun := map[string]bool{}
+	for _, st := range r.steps {
+		begun[st.Unit] = true
+	}
+	for _, d := range r.plan.Read {
+		if !begun[d.Day.String()] {
+			unread++
+		}
+	}
+	if unread > 0 && cause != nil {
+		r.tally.fail(fmt.Sprintf("%s not tried", phrase.Count(unread, "more day")), cause)
+	}
+}
+
+// copyDayTraced is copyDay as a stage of the run.
+func (r *run) copyDayTraced(ctx context.Context, d PlannedDay) error {
+	ctx, end := r.stage(ctx, "day", slog.String("day", d.Day.String()), slog.String("reason", d.Reason))
+	step, err := r.copyDay(ctx, d)
+	end(err, slog.String("outcome", step.Outcome), slog.Int64("rows", step.Rows), slog.Int64("pages", step.Pages),
+		slog.Int64("attempts", step.Attempts))
+	return err
+}
+
+// copyDay reads one day, proves it and stages it, and notes how that went. The
+// error is for the caller to judge whether others may go on.
+func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
+	step := schema.Step{
+		AccountID: r.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
+		StartedAt: schema.InstantOf(r.Now()), RunID: r.RunID,
+	}
+	work := lease{pool: r.workspaces}
+	defer work.release()
+	read, err := r.proveDay(ctx, d.Day, &work, &step)
+	var diff history.Diff
+	changed := false
+	if err == nil {
+		changed, diff, err = r.stageDay(ctx, d.Day, read)
+	}
+	step.FinishedAt = schema.InstantOf(r.Now())
+	if err != nil {
+		err = errors.Join(err, r.staged.DropRaw(d.Day))
+		step.Message = schema.Some(err.Error())
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case errors.Is(err, extract.ErrUnreachable):
+		// An answer about the day, not a failure: what that means for the day shows
+		// in its coverage.
+		step.Outcome = "unreachable"
+		r.tally.unreachable++
+		r.Log.Warn("the day has left the reach of the report", "day", step.Unit, "error", err)
+		err = nil
+	case err != nil:
+		step.Outcome = "failed"
+		r.tally.fail("spend "+step.Unit, err)
+		if ctx.Err() == nil {
+			r.Log.Error("the day is not proven; what was published of it stands",
+				"day", step.Unit, "attempts", step.Attempts, "error", err)
+		}
+	default:
+		step.Outcome = "unchanged"
+		r.tally.proven++
+		if changed {
+			step.Outcome = "stored"
+			r.tally.changed++
+		}
+		if r.store.Account().Days[d.Day] == nil {
+			r.tally.added++
+		}
+		r.addRead(&step, read, diff)
+	}
+	r.steps = append(r.steps, step)
+	r.bar.Step()
+	return step, err
+}
+
+// addRead adds a proven day to what the run reports.
+func (r *run) addRead(step *schema.Step, read *dayRead, diff history.Diff) {
+	step.Pages, step.Rows = int64(read.pages), read.sums.Rows
+	step.Bytes, step.Rounded = read.bytes, int64(read.rounded)
+	r.rows += read.sums.Rows
+	r.diff.Inserted += diff.Inserted
+	r.diff.Updated += diff.Updated
+	r.diff.Deleted += diff.Deleted
+	for _, u := range read.unknown {
+		r.unknown = append(r.unknown, schema.UnknownField{
+			AccountID: step.AccountID, Stream: step.Stream, Path: u.Path, SampleType: u.Type,
+			FirstSeenAt: read.at, RunID: r.RunID,
+		})
+	}
+	if read.rounded > 0 {
+		r.Log.Info("amounts with more than six decimals were rounded half to even", "day", step.Unit, "values", read.rounded)
+	}
+	r.Log.Debug("day proven", "day", step.Unit, "outcome", step.Outcome, "rows", step.Rows, "pages", step.Pages,
+		"attempts", step.Attempts, "spend", read.sums.Spend.String(), "control", read.control)
+}

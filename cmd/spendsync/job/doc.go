@@ -1,0 +1,62 @@
+// Package job is one run of spendsync: it plans, reads, proves, stages, decides and
+// publishes. Flags, wiring and printing are the command's; files are the store's.
+//
+// # What a run promises
+//
+//   - Nothing that is stored is replaced by an unproven read. A day that cannot be
+//     proven keeps no other day back.
+//   - Readers see the generation before the run or the one after it, never a mix.
+//   - Whatever ends a run, the next one carries on from what is published: which days
+//     are read follows from what is known of them, not from a cursor.
+//   - Exit code 0 says that everything planned is published. Whatever is missing is
+//     named in the run's line in the ledger.
+//
+// # The phases
+//
+// [Job.Sync] goes through them in this order:
+//
+//  1. plan (plan.go): which days to read, from their coverage and the clock.
+//  2. read and prove (day.go, control.go): several days at a time, each by itself,
+//     while the service is asked whose account the key acts on (identity.go).
+//  3. refuse: a key of another account, a wrong clock, or no day proven at all ends
+//     the run here; nothing is published.
+//  4. settings (settings.go): campaigns, creatives, sources and the account are read
+//     into one value, which observe.go turns into observations of each table.
+//  5. publish (publish.go): report and settings as one generation, or the report
+//     first where the settings take long.
+//  6. outcome (outcome.go): one exit code and one sentence for the whole run.
+//
+// [Job.Replay] and [Job.Rebuild] (repair.go) publish without asking the service.
+//
+// # Glossary
+//
+//   - day: a calendar day in America/Chicago. It is read, proven, stored and
+//     replaced whole.
+//   - open day: a day that goes on. It is stored, and complete only as of its read.
+//   - reach: the days that the service still answers for: today and the 32 before.
+//   - plan: the days that a run will read, each with the reason.
+//   - read: all pages of one day, asked for once.
+//   - proof: every page arrived and no total changed between them, as many distinct
+//     keys as the total, every row of the day asked for, and the control total.
+//   - control total: the service's own sum of a day, asked for apart from its rows.
+//   - suspicion: an answer that would take away most of what is stored. It must come
+//     twice in a row to be believed.
+//   - raw reply: a page as the service sent it, kept behind the stored day.
+//   - restatement: a difference between two reads of a day that was over at the first.
+//   - coverage: what is known of a day. Its states are open; complete (proven after
+//     the day was over); final (complete, and out of reach); partial (last read before
+//     it was over); missing (not read, in reach); lost (not read, out of reach).
+//   - entity: a campaign, a creative, or the source settings of a campaign.
+//   - settings: what the service says about entities and the account. They have no
+//     history but the one kept here.
+//   - observation: what a run saw of one settings table, as its history takes it in.
+//   - version: the state of an entity during a half-open span of time.
+//   - stub: an entity that only the report names; its settings are not known.
+//   - settled campaign: archived, and read whole since. It is not read again.
+//   - pinned account: the advertiser account that the first run's key acted on.
+//   - generation: everything that is published at one instant, by number.
+//   - staging: the private folder where a run builds its generation.
+//   - run: one execution of a job. Its line in the ledger says how it ended.
+//   - step: one day's part of a run.
+//   - ledger: the lines of all runs, steps and unreadable entities.
+package job

@@ -1,0 +1,153 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// Job is what one run works on and with. A run changes nothing of it, so that the
+// same job can be run again under another RunID.
+type Job struct {
+	RunID   string
+	Account string // its name in the store
+	DataDir string // absolute
+	Version string // of the binary
+	Store   load.Options
+
+	// Report and API ask the service. A repair needs neither.
+	Report, API *extract.Client
+
+	Plan              PlanOptions
+	Concurrency       int  // days read at the same time
+	RequestsPerMinute int  // to the API
+	Full              bool // read settled campaigns again, too
+
+	// MaxSettingsWait is how long proven numbers wait for the settings before they are
+	// published alone; 0: [DefaultMaxSettingsWait].
+	MaxSettingsWait time.Duration
+	// StopGrace is how long after a signal what is complete may still be published.
+	StopGrace time.Duration
+
+	Now      func() time.Time
+	Log      *slog.Logger
+	Progress func(what string, n int) Bar // nil: nobody watches
+	Trace    Trace                        // nil: nobody listens
+}
+
+// Bar shows how far one phase is. Its methods may be called from several goroutines.
+type Bar interface {
+	Step()      // one day or campaign is done
+	Rows(n int) // that were read
+	Done()      // the phase has ended, however far it came
+}
+
+// Trace begins a stage of a run and returns what ends it.
+type Trace func(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage)
+
+// EndStage ends a stage, with what went wrong and what is known by then.
+type EndStage func(err error, attrs ...slog.Attr)
+
+// Result is how a run ended.
+type Result struct {
+	Run            schema.Run           // its line in the ledger, with the exit code and the sentence
+	Coverage       []schema.DayCoverage // of the account, after the run
+	WarehouseBytes int64                // size of the published DuckDB file; 0: there is none
+	Failures       int                  // what could not be read
+	KeyExpires     schema.Null[schema.Instant]
+}
+
+// Sync reads and publishes what the plan names and the settings. The error is of a
+// run that did not begin; every other end is in the result.
+func (j Job) Sync(ctx context.Context) (*Result, error) {
+	return j.readAndPublish(ctx, "sync", true, func(known *load.Account) (Plan, error) {
+		return PlanDays(j.Account, j.Now(), known, j.Plan), nil
+	})
+}
+
+// Backfill reads the days of a range again, whatever is known of them, and publishes
+// them. The settings are left as they are.
+func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
+	plan := func(known *load.Account) (Plan, error) {
+		return PlanRange(j.Account, j.Now(), known, from, to, j.Plan)
+	}
+	// Refuse an impossible range before anything is opened or asked for.
+	if _, err := plan(&load.Account{}); err != nil {
+		return nil, err
+	}
+	return j.readAndPublish(ctx, "backfill", false, plan)
+}
+
+// readAndPublish is the order of the steps.
+func (j Job) readAndPublish(
+	ctx context.Context, command string, withSettings bool, makePlan func(*load.Account) (Plan, error),
+) (*Result, error) {
+	r, err := j.begin(ctx, command, makePlan)
+	if err != nil {
+		return nil, err
+	}
+	defer r.end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // nothing that the run began goes on after it
+	publishing, release := j.publishing(ctx)
+	defer release()
+
+	r.askIdentity(ctx)
+	r.readDays(ctx)
+	if err := r.refuse(ctx); err != nil {
+		return r.failed(err), nil
+	}
+	var row schema.Run
+	r.tally.stopped = r.tally.stopped || withSettings && ctx.Err() != nil
+	if withSettings && !r.tally.stopped {
+		row, err = r.publishWithSettings(ctx, publishing)
+	} else {
+		row, err = r.publishReport(publishing)
+	}
+	if err != nil {
+		return r.failed(err), nil
+	}
+	return r.result(row), nil
+}
+
+// refuse ends a run before anything is published: it acts on another account, its
+// clock is wrong, or it has nothing to publish.
+func (r *run) refuse(ctx context.Context) error {
+	if err := r.refuseOtherAccount(ctx); err != nil {
+		return err
+	}
+	if err := r.refuseClockAhead(); err != nil {
+		return err
+	}
+	return r.nothingToPublish()
+}
+
+// begin opens the store, plans, and opens the staging area.
+func (j Job) begin(ctx context.Context, command string, makePlan func(*load.Account) (Plan, error)) (*run, error) {
+	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Job: j, command: command, start: j.Now(), store: store, workspaces: newWorkspaces()}
+	if r.plan, err = makePlan(store.Account()); err == nil {
+		r.staged, err = store.Begin(j.RunID)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	r.tally.planned = len(r.plan.Read)
+	j.Log.Info("run started", "days", len(r.plan.Read), "requests", r.plan.Requests, "data_dir", j.DataDir)
+	return r, nil
+}
+
+// end removes what is staged and gives the account's lock back.
+func (r *run) end() {
+	if err := errors.Join(r.staged.Discard(), r.store.Close()); err != nil {
+		r.Log.Warn("the run could not clean up after itself; the next one will", "error", err)
+	}
+}

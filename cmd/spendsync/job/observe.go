@@ -1,0 +1,221 @@
+package job
+
+import (
+	"errors"
+	"slices"
+
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// patience is how many complete listings in a row an entity must be missing from
+// before it counts as deleted.
+const patience = 2
+
+// imageURLs are the columns of a creative that only the report knows.
+var imageURLs = []string{"image_url", "icon_url"}
+
+// stageSettings turns what was read into observations, advances each table's history
+// by them, and stages the result.
+func (r *run) stageSettings(s *settings, staged *load.Staged) error {
+	modes, err := load.StoredHistory(r.store, schema.SourceModeHistory)
+	if err != nil {
+		return err
+	}
+	untracked := append([]string{"campaign_id"}, imageURLs...) // of a creative
+	err = errors.Join(
+		advance(r, s, staged, schema.CampaignHistory, nil, s.observeCampaigns(r.Account)),
+		advance(r, s, staged, schema.DeliveryHistory, nil, s.observeDelivery()),
+		advance(r, s, staged, schema.CreativeHistory, untracked, s.observeCreatives(r.Account)),
+		advance(r, s, staged, schema.SourceRuleHistory, nil, s.observeRules()),
+		advance(r, s, staged, schema.SourceModeHistory, []string{"bids_last_read_at"}, s.observeModes()),
+	)
+	if err == nil && s.money != nil {
+		err = s.money.stage(r.store, staged)
+	}
+	if err != nil {
+		return err
+	}
+	staged.PutBidsRead(s.nextBidsRead(r.store.BidsRead(), modes.Rows))
+	staged.PutSettled(s.settledCampaigns(r.store.Account().Settled))
+	return nil
+}
+
+// goneIf says what the absence of an entity means: it is gone, or nobody knows.
+func goneIf(is bool) history.Absence {
+	if is {
+		return history.Gone
+	}
+	return history.Unknown
+}
+
+// unlisted says whether a campaign is missing from a listing that came to its end.
+func (s *settings) unlisted(campaign string) history.Absence {
+	return goneIf(s.listing.Complete && !s.listed[campaign])
+}
+
+func (s *settings) observeCampaigns(account string) history.Observation[schema.Campaign] {
+	var stubs []schema.Campaign
+	named := map[string]bool{}
+	for _, l := range s.reported {
+		if l.CampaignID != "" && !named[l.CampaignID] {
+			named[l.CampaignID] = true
+			stubs = append(stubs, schema.Campaign{AccountID: account, CampaignID: l.CampaignID})
+		}
+	}
+	return history.Observation[schema.Campaign]{
+		Seen: s.campaigns, Stubs: stubs, Patience: patience,
+		Absence: func(r *schema.Campaign) history.Absence { return s.unlisted(r.CampaignID) },
+	}
+}
+
+func (s *settings) observeDelivery() history.Observation[schema.Delivery] {
+	return history.Observation[schema.Delivery]{
+		Seen: s.delivery, Patience: patience,
+		Absence: func(r *schema.Delivery) history.Absence { return s.unlisted(r.CampaignID) },
+	}
+}
+
+// observeCreatives adds the addresses of their images to the creatives that were read,
+// and stubs of those that only the report names.
+func (s *settings) observeCreatives(account string) history.Observation[schema.Creative] {
+	reported := map[string]*transform.ReportCreative{}
+	for i := range s.reported {
+		reported[s.reported[i].CreativeID] = &s.reported[i]
+	}
+	read := map[string]bool{}
+	seen := slices.Clone(s.creatives)
+	for i := range seen {
+		c := &seen[i]
+		read[c.Row.CreativeID] = true
+		if l := reported[c.Row.CreativeID]; l != nil {
+			// A report that has no address now takes none away.
+			c.Row.ImageURL, c.Row.IconURL = l.ImageURL, l.IconURL
+			c.Unread = slices.DeleteFunc(slices.Clone(c.Unread), func(name string) bool {
+				return (name == "image_url" && l.ImageURL.Valid) || (name == "icon_url" && l.IconURL.Valid)
+			})
+		}
+	}
+	var stubs []schema.Creative
+	for _, l := range s.reported {
+		if l.CreativeID != "" && !read[l.CreativeID] {
+			stubs = append(stubs, schema.Creative{
+				AccountID: account, CreativeID: l.CreativeID, CampaignID: schema.Some(l.CampaignID),
+				ImageURL: l.ImageURL, IconURL: l.IconURL,
+			})
+		}
+	}
+	return history.Observation[schema.Creative]{
+		Seen: seen, Stubs: stubs, Patience: patience, Refreshed: schema.CreativeHistory.ColumnsNamed(imageURLs...),
+		Absence: func(r *schema.Creative) history.Absence {
+			return goneIf(r.CampaignID.Valid && s.allListed[r.CampaignID.V])
+		},
+	}
+}
+
+func (s *settings) observeRules() history.Observation[schema.SourceRule] {
+	return history.Observation[schema.SourceRule]{
+		Seen: s.rules, Patience: 1,
+		Absence: func(r *schema.SourceRule) history.Absence {
+			return goneIf(s.rulesRead[[2]string{r.CampaignID, r.Rule}])
+		},
+	}
+}
+
+func (s *settings) observeModes() history.Observation[schema.SourceMode] {
+	return history.Observation[schema.SourceMode]{
+		Seen: s.modes, Patience: patience,
+		Absence: func(r *schema.SourceMode) history.Absence { return s.unlisted(r.CampaignID) },
+	}
+}
+
+// advance adds an observation to one table's history and stages the result.
+func advance[R any, P history.Versioned[R]](
+	r *run, s *settings, staged *load.Staged, t schema.TableOf[R], untracked []string, o history.Observation[R],
+) error {
+	h, err := load.StoredHistory(r.store, t)
+	if err != nil {
+		return err
+	}
+	o.Since, o.At, o.RunID = s.since, s.at, r.RunID
+	next, st, err := history.Advance[R, P](t, t.Tracked(untracked...), h, o)
+	if err != nil {
+		return err
+	}
+	r.Log.Debug("settings added to their history", "table", t.Name, "first_seen", st.FirstSeen, "stubs", st.Stubs,
+		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
+		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
+	r.newVersions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
+	if creatives, ok := any(next.Rows).([]schema.Creative); ok {
+		st.Changed = describeStubs(creatives, s.reported) || st.Changed
+	}
+	if !st.Changed {
+		return load.PutMemory[R, P](staged, t, next)
+	}
+	return load.PutHistory[R, P](staged, t, next)
+}
+
+// describeStubs gives creatives that only the report knows the texts that it has,
+// and says whether some are new. They are not a read of the creative, so they make no
+// version either.
+func describeStubs(rows []schema.Creative, reported []transform.ReportCreative) (changed bool) {
+	lines := map[string]*transform.ReportCreative{}
+	for i := range reported {
+		lines[reported[i].CreativeID] = &reported[i]
+	}
+	for i := range rows {
+		r := &rows[i]
+		l := lines[r.CreativeID]
+		if l == nil || r.ReadState != schema.ReadStub {
+			continue
+		}
+		for to, from := range map[*schema.Null[string]]schema.Null[string]{
+			&r.Title: l.Title, &r.Message: l.Message, &r.Status: l.Status, &r.ImageURL: l.ImageURL, &r.IconURL: l.IconURL,
+		} {
+			if from.Valid && *to != from {
+				*to, changed = from, true
+			}
+		}
+	}
+	return changed
+}
+
+// nextBidsRead is when each campaign's bids could last be read, given when that was
+// before this run and which campaigns' source settings are stored.
+func (s *settings) nextBidsRead(was history.Memory, stored []schema.SourceMode) history.Memory {
+	known := map[string]bool{}
+	for _, m := range stored {
+		known[m.CampaignID] = true
+	}
+	last := func(id string) schema.Instant { // 0 is never
+		if !known[id] {
+			return 0
+		}
+		return was.Confirmed(id)
+	}
+	next := history.Memory{ConfirmedAt: s.at, Excepted: map[string]schema.Instant{}}
+	for _, m := range s.modes {
+		if id := m.Row.CampaignID; !s.bidsRead[id] {
+			next.Excepted[id] = last(id)
+		}
+	}
+	// Those that were not read in this run keep the time that they had.
+	for id := range known {
+		if _, asked := s.bidsRead[id]; !asked {
+			next.Excepted[id] = last(id)
+		}
+	}
+	return next
+}
+
+// settledCampaigns are the archived campaigns that need not be read again: those
+// of before that are still so, and those read whole now.
+func (s *settings) settledCampaigns(before []string) []string {
+	if !s.listing.Complete {
+		// What is not listed is not known to be otherwise.
+		return slices.Concat(s.settled, before)
+	}
+	return s.settled
+}

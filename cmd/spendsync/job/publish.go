@@ -1,0 +1,260 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/schema"
+)
+
+// DefaultMaxSettingsWait is how long the report's numbers, once they are ready, wait for
+// the settings: one generation costs little more than one of the report alone.
+const DefaultMaxSettingsWait = 5 * time.Second
+
+// nothingToPublish says why a run publishes nothing: no day is proven, or the storage
+// has failed.
+func (r *run) nothingToPublish() error {
+	var errs []error
+	for _, f := range r.tally.failures {
+		if errors.Is(f.err, load.ErrStorage) {
+			return f.err
+		}
+		errs = append(errs, f.err)
+	}
+	switch {
+	case !r.tally.nothing():
+		return nil
+	case len(errs) == 0: // a signal came before the first day was begun
+		return context.Canceled
+	}
+	return errors.Join(errs...)
+}
+
+// phase is how far the publication of a run has come while it has settings to publish.
+type phase int
+
+const (
+	reportStaged    phase = iota // the report waits for the settings
+	reportPublished              // the report is published without them
+)
+
+// publishWithSettings reads the settings and publishes them with the report: as one
+// generation, or the report first where the settings take long. Whatever fails of the
+// settings is named, and the rest is stored. The error is of a run that has published
+// nothing.
+func (r *run) publishWithSettings(ctx, publishing context.Context) (schema.Run, error) {
+	n := newSettingsReader(r)
+	who, err := n.account()
+	if err != nil {
+		return r.publishWithoutSettings(ctx, publishing, reportStaged, n.read, err)
+	}
+	reading, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n.start(reading, who)
+	p := reportStaged
+	if r.takesLong(n) {
+		if row, err := r.publishReport(publishing); err != nil {
+			cancel()
+			<-n.done
+			return row, err
+		}
+		p = reportPublished
+	}
+	<-n.done
+	if p == reportPublished && ctx.Err() != nil {
+		r.tally.stopped = true
+		row := r.publishedRow(r.preview)
+		r.appendRun(row)
+		return row, nil
+	}
+	r.settings = n.read
+	row, err := r.publishSettings(ctx, publishing, p, who)
+	if err == nil || p == reportStaged && failsReportToo(err) {
+		return row, err
+	}
+	return r.publishWithoutSettings(ctx, publishing, p, n.read, err)
+}
+
+// account is whom the key acts for, as far as the settings need it: while it is not
+// known, the account stays as it is pinned, and the settings are read all the same,
+// for they have no history but ours.
+func (n *settingsReader) account() (identity, error) {
+	who, err := n.identity()
+	switch {
+	case errors.Is(err, extract.ErrAuth):
+		n.fail("account", "me", "failed", err)
+		return who, fmt.Errorf("whom the key acts for: %w", err)
+	case err != nil:
+		n.fail("account", "me", "failed", err)
+		return who, nil
+	}
+	return who, CheckPinned(n.Account, n.store.Account().Pinned, who.account)
+}
+
+// takesLong waits for the settings, and stops waiting once they hold the report's
+// numbers back for too long, or are known to.
+func (r *run) takesLong(n *settingsReader) bool {
+	if r.nothingNew() {
+		<-n.done
+		return false
+	}
+	wait := time.NewTimer(cmp.Or(r.MaxSettingsWait, DefaultMaxSettingsWait))
+	defer wait.Stop()
+	select {
+	case <-n.done:
+		return false
+	case <-n.slow:
+	case <-wait.C:
+	}
+	return true
+}
+
+// nothingNew says whether the report shows readers nothing that they do not have: no
+// day is new or has changed. Then it holds no number back, however long the settings
+// take.
+func (r *run) nothingNew() bool {
+	t := &r.tally
+	return r.store.Manifest() != nil && t.changed == 0 && t.added == 0 && len(t.failures) == 0
+}
+
+// publishSettings stages the settings and publishes them: in the report's generation,
+// or in the next one where the report is published.
+func (r *run) publishSettings(ctx, publishing context.Context, p phase, who identity) (row schema.Run, err error) {
+	s, staged, stage := r.settings, r.staged, "publish"
+	if p == reportPublished {
+		stage = "publish settings"
+		if staged, err = r.store.Begin(r.RunID); err != nil {
+			return row, err
+		}
+		defer staged.Discard()
+	}
+	err = r.traced(ctx, "stage settings", func(context.Context) error { return r.stageSettings(s, staged) })
+	if err != nil {
+		return row, settingsError{err}
+	}
+	staged.PinAccount(who.account)
+	r.tally.failures = append(r.tally.failures, s.failures...)
+	s.failures = nil // they are reported now
+	r.tally.stopped = r.tally.stopped || ctx.Err() != nil
+	err = r.traced(publishing, stage, func(ctx context.Context) (err error) {
+		if p == reportStaged {
+			row, err = r.publish(ctx, staged, s.entities)
+			return err
+		}
+		_, err = staged.Publish(ctx, load.Publication{
+			Since: r.plan.Reach, Entities: s.entities,
+			Run: func(o load.Outlook) schema.Run {
+				row = r.publishedRow(o)
+				return row
+			},
+		})
+		return err
+	})
+	return row, err
+}
+
+// settingsError is an error of the settings alone: the report can do without them.
+type settingsError struct{ error }
+
+func (e settingsError) Unwrap() error { return e.error }
+
+// failsReportToo says of an error that the report by itself would fail in the same way.
+func failsReportToo(err error) bool {
+	var settings settingsError
+	if errors.As(err, &settings) {
+		return false
+	}
+	switch exit.Of(err) {
+	case exit.Storage, exit.Locked, exit.Stopped:
+		return true
+	}
+	return false
+}
+
+// publishWithoutSettings publishes the report alone where it is not published yet, and
+// reports why the settings are not.
+func (r *run) publishWithoutSettings(
+	ctx, publishing context.Context, p phase, s *settings, cause error,
+) (schema.Run, error) {
+	r.settings = s
+	r.tally.stopped = r.tally.stopped || ctx.Err() != nil
+	r.tally.failures = append(r.tally.failures, s.failures...)
+	r.tally.fail("settings", cause)
+	if p == reportStaged {
+		r.staged.DropSettings()
+		if row, err := r.publishReport(publishing); err != nil {
+			return row, err
+		}
+	}
+	// The report's generation stands. The run's line says what became of the rest.
+	row := r.publishedRow(r.preview)
+	if code := exit.Of(cause); code != exit.OK && !r.tally.stopped {
+		code = r.tally.settingsCode(r.preview, code)
+		row.ExitCode, row.Outcome = int64(code), exit.About(code).Means
+	}
+	r.appendRun(row)
+	return row, nil
+}
+
+// publishReport publishes the days that are proven. A day that fails keeps no
+// other back; a report none of whose days is proven publishes nothing.
+func (r *run) publishReport(ctx context.Context) (row schema.Run, err error) {
+	err = r.traced(ctx, "publish report", func(ctx context.Context) error {
+		row, err = r.publish(ctx, r.staged, nil)
+		return err
+	})
+	return row, err
+}
+
+// publish makes a generation of what is staged, with all that the run knows so far.
+func (r *run) publish(
+	ctx context.Context, staged *load.Staged, entities []schema.EntityRead,
+) (row schema.Run, err error) {
+	// A signal stops the reading, not at once the publishing of what is complete.
+	_, err = staged.Publish(ctx, load.Publication{
+		Since: r.plan.Reach, Unknown: r.unknown, Steps: r.steps, Entities: entities,
+		Run: func(o load.Outlook) schema.Run {
+			r.preview = o
+			row = r.publishedRow(o)
+			return row
+		},
+	})
+	if err == nil {
+		r.logAtRisk(r.preview)
+	}
+	return row, err
+}
+
+// publishedRow is the run's line as things stand when a generation is published.
+func (r *run) publishedRow(o load.Outlook) schema.Run {
+	// The days that were lost and the restatements are the report's, also in the
+	// generation of the settings.
+	o.NewlyLost, o.Restatements = r.preview.NewlyLost, r.preview.Restatements
+	r.tally.addViewErrors(o.Troubles)
+	row := r.row(r.tally.publishedCode(o), r.tally.sentence(o, true, r.settingsSentence()), true)
+	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
+	return row
+}
+
+// appendRun adds the end of a run whose generation stands to the ledger.
+func (r *run) appendRun(row schema.Run) {
+	if err := r.store.RecordFailure(row, nil); err != nil {
+		r.Log.Warn("the run's end could not be written to the ledger", "error", err)
+	}
+}
+
+func (r *run) logAtRisk(o load.Outlook) {
+	for _, d := range o.NewlyLost {
+		r.Log.Error("a report day is lost: it left the reach before it was proven", "day", d.String())
+	}
+	for _, c := range AtRisk(o.Coverage) {
+		r.Log.Error("a report day leaves the reach soon and is not proven",
+			"day", c.ReportDate.String(), "days_left", c.DaysUntilUnreachable, "state", c.State)
+	}
+}

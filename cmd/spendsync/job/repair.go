@@ -1,0 +1,227 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// Rebuild builds the DuckDB file from the Parquet files and the ledger. Of them it
+// restores what is damaged from the old DuckDB file, where that proves to be what was
+// published.
+func (j Job) Rebuild(ctx context.Context) (*Result, error) {
+	return j.repair(ctx, "rebuild", func(*repairer) error { return nil })
+}
+
+// Replay makes the days from first to last again from their stored replies, and
+// publishes those that differ from what is published. The service is asked nothing.
+func (j Job) Replay(ctx context.Context, first, last schema.Date) (*Result, error) {
+	return j.repair(ctx, "replay", func(m *repairer) error { return m.replay(ctx, first, last) })
+}
+
+// repairer is a run that publishes without asking the service anything.
+type repairer struct {
+	Job
+	command string
+	start   time.Time
+	store   *load.Store
+	staged  *load.Staged
+
+	replayed, changed, skipped int
+	failures                   []failure
+}
+
+// repair opens the store, does the work, and publishes a generation whose DuckDB
+// file is built from nothing.
+func (j Job) repair(ctx context.Context, command string, work func(*repairer) error) (*Result, error) {
+	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	if store.Manifest() == nil {
+		return nil, fmt.Errorf("%s: %w", j.DataDir, load.ErrEmpty)
+	}
+	if stored := store.Manifest().AccountNames(); !slices.Contains(stored, j.Account) {
+		return nil, exit.Usagef("%s has no account %q; set SPENDSYNC_ACCOUNT to %s",
+			j.DataDir, j.Account, strings.Join(stored, " or "))
+	}
+	m := &repairer{Job: j, command: command, start: j.Now(), store: store}
+	if m.staged, err = store.Begin(j.RunID); err != nil {
+		return nil, err
+	}
+	defer m.staged.Discard()
+	if err := work(m); err != nil {
+		return nil, err
+	}
+	var row schema.Run
+	_, err = m.staged.Publish(ctx, load.Publication{
+		Since: ReachFrom(m.start), Fresh: true,
+		Run: func(o load.Outlook) schema.Run {
+			row = m.row(o)
+			return row
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Run: row, Failures: len(m.failures)}, nil
+}
+
+// row is the repair's line in the ledger.
+func (m *repairer) row(o load.Outlook) schema.Run {
+	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
+	if m.command == "replay" {
+		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d without replies",
+			o.Generation, phrase.Count(m.replayed, "day"), m.changed, m.skipped)
+	}
+	if n := len(o.Restored); n > 0 {
+		text += fmt.Sprintf("; %s restored: %s", phrase.Count(n, "damaged file"), strings.Join(o.Restored[:min(n, 5)], ", "))
+	}
+	code := exit.OK
+	var errs []error
+	for _, err := range o.Troubles {
+		code = exit.Partial
+		text += "; " + failure{"views", err}.String()
+	}
+	for _, f := range m.failures {
+		errs = append(errs, f.err)
+		text += "; " + f.String()
+	}
+	if err := errors.Join(errs...); err != nil {
+		code = exit.Of(err)
+	}
+	row := endOf(m.Job, m.command, m.start, code, text)
+	row.Published, row.Generation = true, o.Generation
+	row.DaysChanged, row.Restatements = int64(m.changed), int64(o.Restatements)
+	return row
+}
+
+// note names a day that could not be made again.
+func (m *repairer) note(day schema.Date, err error) {
+	m.failures = append(m.failures, failure{"spend " + day.String(), err})
+	m.Log.Error("the day could not be made again", "day", day.String(), "error", err)
+}
+
+// replay makes the days of a range again.
+func (m *repairer) replay(ctx context.Context, first, last schema.Date) error {
+	known := m.store.Account()
+	for _, day := range known.DayList() {
+		if day < first || day > last {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := m.replayDay(ctx, day, known.Days[day]); err != nil {
+			m.note(day, err)
+		}
+	}
+	return nil
+}
+
+var errNoReplies = errors.New("no replies are kept of this day")
+
+// isDamaged says whether the published rows of a day cannot be read: then the
+// replies are all there is.
+func (m *repairer) isDamaged(day schema.Date) (bool, error) {
+	for _, err := range m.store.StoredDay(day) {
+		if errors.Is(err, load.ErrDamaged) {
+			m.Log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(), "error", err)
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *load.Day) error {
+	damaged, err := m.isDamaged(day)
+	if err != nil {
+		return err
+	}
+	if len(m.store.Account().RawPages(day)) == 0 {
+		if damaged {
+			return fmt.Errorf("the stored file is damaged, and %w: %w", errNoReplies, load.ErrDamaged)
+		}
+		m.skipped++
+		return nil
+	}
+	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: day, SeenAt: schema.InstantOf(m.start)}
+	if damaged {
+		// Nobody knows any more when each row was first seen: not after this.
+		c.SeenAt = known.LastReadAt
+	}
+	rows, rounded, err := rowsOf(c, m.store.RawPages(day))
+	if err == nil {
+		err = history.SortDay(rows)
+	}
+	if err != nil {
+		return fmt.Errorf("its replies: %w", err)
+	}
+	hash := history.HashDay(rows)
+	m.replayed++
+	if hash == known.ContentHash && !damaged {
+		return nil
+	}
+	sums, err := history.SumDay(rows)
+	if err != nil {
+		return err
+	}
+	by := history.Reading{At: c.SeenAt, RunID: m.RunID, WasOver: known.WasOver(day) && !damaged}
+	stored := m.store.StoredDay(day)
+	if damaged {
+		stored = func(func([]schema.Spend, error) bool) {}
+	}
+	merged, err := history.MergeDay(stored, rows, by)
+	if err != nil {
+		return err
+	}
+	m.changed++
+	return m.staged.PutDay(ctx, load.ProvenDay{
+		Day: day, Hash: hash, Sums: sums, Rounded: rounded, Replayed: true,
+		Records: transform.Records(rows), Changes: merged.Changes,
+	})
+}
+
+// RowsOfReplies makes the rows of a day again from its stored replies.
+func RowsOfReplies(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+	rows, _, err := rowsOf(transform.SpendContext{Account: account, Day: day}, pages)
+	return rows, err
+}
+
+func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *schema.SpendRows, rounded int, err error) {
+	rows = &schema.SpendRows{}
+	intern := transform.NewInterner()
+	number := 0
+	for body, err := range pages {
+		if err != nil {
+			return nil, 0, err
+		}
+		number++
+		page, err := extract.DecodeSpend(body)
+		if err != nil {
+			return nil, 0, fmt.Errorf("page %d: %w", number, err)
+		}
+		became := transform.AppendSpend(rows, page, c, intern)
+		if len(became.Refused) > 0 {
+			return nil, 0, &became.Refused[0].RowError
+		}
+		rounded += became.Rounded
+	}
+	return rows, rounded, nil
+}

@@ -1,0 +1,109 @@
+package job
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// run is the state of one run of a job.
+type run struct {
+	Job
+	command string
+	start   time.Time
+	store   *load.Store
+	staged  *load.Staged // of the report, and of the settings where both are published together
+	plan    Plan
+
+	identity    func() (identity, error) // waits for the answer
+	totals      *controlTotals
+	bar         Bar
+	workspaces  *workspaces
+	preview     load.Outlook // of the report's generation
+	settings    *settings    // nil until they are read
+	newVersions int64        // of settings
+
+	mu      sync.Mutex // guards what the days add
+	tally   tally
+	steps   []schema.Step
+	unknown []schema.UnknownField
+	diff    history.Diff
+	rows    int64
+}
+
+// row is the run's line in the ledger.
+func (r *run) row(code int, text string, published bool) schema.Run {
+	st := addStats(r.Report.Stats(), r.API.Stats())
+	row := endOf(r.Job, r.command, r.start, code, text)
+	row.Published = published
+	row.DaysPlanned, row.DaysProven = int64(r.tally.planned), int64(r.tally.proven)
+	row.DaysChanged, row.RowsRead = int64(r.tally.changed), r.rows
+	row.RowsInserted, row.RowsUpdated, row.RowsDeleted = r.diff.Inserted, r.diff.Updated, r.diff.Deleted
+	row.Requests, row.Retries, row.BytesRead = st.Requests, st.Retries, st.Bytes
+	row.ThrottledMs = st.Throttled.Milliseconds()
+	row.SettingsVersions = r.newVersions
+	if s := r.settings; s != nil {
+		row.CampaignsRead, row.CampaignsSkipped = int64(len(s.campaigns)), int64(s.skipped)
+	}
+	return row
+}
+
+func addStats(a, b extract.Stats) extract.Stats {
+	return extract.Stats{
+		Requests: a.Requests + b.Requests, Retries: a.Retries + b.Retries, Bytes: a.Bytes + b.Bytes,
+		Throttled: a.Throttled + b.Throttled,
+	}
+}
+
+// progress begins to show a phase.
+func (r *run) progress(what string, n int) Bar {
+	if r.Progress == nil {
+		return noBar{}
+	}
+	return r.Progress(what, n)
+}
+
+// noBar shows nothing.
+type noBar struct{}
+
+func (noBar) Step()    {}
+func (noBar) Rows(int) {}
+func (noBar) Done()    {}
+
+// traced does one stage of a run.
+func (r *run) traced(ctx context.Context, stage string, do func(context.Context) error) error {
+	ctx, end := r.stage(ctx, stage)
+	err := do(ctx)
+	end(err)
+	return err
+}
+
+// stage begins one stage of a run.
+func (r *run) stage(ctx context.Context, stage string, attrs ...slog.Attr) (context.Context, EndStage) {
+	if r.Trace == nil {
+		return ctx, func(error, ...slog.Attr) {}
+	}
+	return r.Trace(ctx, stage, attrs...)
+}
+
+// publishing is the context under which a run publishes. A signal stops the reading
+// at once; what is complete may still be published for a grace, counted from the
+// signal. What is under way then is broken off: it is in the staging area and nobody
+// has seen it. A commit that has begun is not broken off.
+func (j Job) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	pctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(j.StopGrace):
+			cancel()
+		case <-pctx.Done():
+		}
+	})
+	return pctx, func() { stop(); cancel() }
+}

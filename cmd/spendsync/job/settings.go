@@ -1,0 +1,320 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/extract"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// settingsReaders is how many campaigns are read at the same time. The limiter of
+// the key decides the speed, not this.
+const settingsReaders = 4
+
+// settings is what one run has read of the settings. What could not be read is in
+// entities and failures.
+type settings struct {
+	since, at schema.Instant // when the reading began and ended
+
+	listing   extract.Listing
+	listed    map[string]bool // campaigns of the listing, by ID
+	campaigns []history.Seen[schema.Campaign]
+	delivery  []history.Seen[schema.Delivery]
+	creatives []history.Seen[schema.Creative]
+	rules     []history.Seen[schema.SourceRule]
+	modes     []history.Seen[schema.SourceMode]
+	allListed map[string]bool    // campaigns whose creatives were listed to the end
+	rulesRead map[[2]string]bool // by campaign and kind: whether these rules could be read
+	bidsRead  map[string]bool    // by campaign: whether its bids could be read; absent: it was not read
+
+	reported []transform.ReportCreative // creatives that the report names
+	money    *accountRead               // nil: it could not be read
+
+	settled  []string // archived and read whole, now or before
+	skipped  int      // settled campaigns that were not read
+	entities []schema.EntityRead
+	failures []failure
+}
+
+// settingsReader reads the settings concurrently into a value.
+type settingsReader struct {
+	*run
+	before []string      // campaigns that were settled before this run
+	slow   chan struct{} // closed when the reading is known to take long
+	done   chan struct{} // closed when all is read
+
+	mu   sync.Mutex // guards what is read
+	read *settings
+}
+
+func newSettingsReader(r *run) *settingsReader {
+	return &settingsReader{
+		run: r, before: r.store.Account().Settled, slow: make(chan struct{}), done: make(chan struct{}),
+		read: &settings{
+			listed: map[string]bool{}, allListed: map[string]bool{},
+			rulesRead: map[[2]string]bool{}, bidsRead: map[string]bool{},
+		},
+	}
+}
+
+// start begins to read. The settings are whole once done is closed.
+func (n *settingsReader) start(ctx context.Context, who identity) {
+	go func() {
+		defer close(n.done)
+		n.readAll(ctx, who)
+	}()
+}
+
+// readAll reads what there is to be read. What fails is noted.
+func (n *settingsReader) readAll(ctx context.Context, who identity) {
+	var account sync.WaitGroup
+	account.Go(func() {
+		_ = n.traced(ctx, "read account", func(ctx context.Context) error {
+			n.read.money = n.readAccount(ctx, who)
+			return nil
+		})
+	})
+	_ = n.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
+	account.Wait()
+	if n.read.at == 0 {
+		n.read.at = schema.InstantOf(n.Now())
+	}
+}
+
+// context is what rows of the settings hold that the replies do not say.
+func (n *settingsReader) context() transform.SettingsContext {
+	return transform.SettingsContext{Account: n.Account, RunID: n.RunID}
+}
+
+// fail notes something that could not be read.
+func (n *settingsReader) fail(kind, id, state string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.read.entities = append(n.read.entities, n.entity(kind, id, "", state, schema.Some(err.Error())))
+	n.read.failures = append(n.read.failures, failure{kind + " " + id, err})
+}
+
+// unreadable notes fields that the service itself could not read: a warning, for the
+// last known values stand.
+func (n *settingsReader) unreadable(kind, id string, fields []string) {
+	for _, f := range fields {
+		n.read.entities = append(n.read.entities, n.entity(kind, id, f, "unreadable", schema.Null[string]{}))
+	}
+}
+
+func (n *settingsReader) entity(kind, id, field, state string, message schema.Null[string]) schema.EntityRead {
+	return schema.EntityRead{
+		AccountID: n.Account, EntityType: kind, EntityID: id, Field: field, ReadState: state,
+		Message: message, AttemptedAt: schema.InstantOf(n.Now()), RunID: n.RunID,
+	}
+}
+
+// readSettings reads the listing and then every campaign that may have changed.
+// What fails is noted; the others go on, unless the key is refused.
+func (n *settingsReader) readSettings(ctx context.Context) {
+	n.read.since = schema.InstantOf(n.Now())
+	var err error
+	if n.read.listing, err = n.API.Campaigns(ctx); err != nil {
+		n.fail("listing", "campaigns", "failed", err)
+		return
+	}
+	if !n.read.listing.Complete {
+		n.fail("listing", "campaigns", "incomplete", errors.New(n.read.listing.Why))
+	}
+	due := n.due()
+	n.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.read.skipped,
+		"requests", 3*len(due), "requests_saved", 3*n.read.skipped, "at_least", n.atLeast(3*len(due)).String())
+	if n.atLeast(3*len(due)) > 0 {
+		close(n.slow)
+	}
+	bar := n.progress("campaigns", len(due))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(settingsReaders)
+	for _, e := range due {
+		g.Go(func() error {
+			if gctx.Err() != nil {
+				return nil
+			}
+			err := n.readCampaign(gctx, e)
+			bar.Step()
+			if errors.Is(err, extract.ErrAuth) {
+				return err // the key is refused: so it will be for the others
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // noted where it happened
+	bar.Done()
+	n.readReportCreatives(ctx)
+	n.read.at = schema.InstantOf(n.Now())
+}
+
+// due are the listed campaigns that may have changed: all but the settled ones.
+func (n *settingsReader) due() (due []extract.Entity) {
+	for _, e := range n.read.listing.Entities {
+		n.read.listed[e.ID] = true
+		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.Full && transform.Archived(e) {
+			n.read.skipped++
+			n.read.settled = append(n.read.settled, e.ID)
+			continue
+		}
+		due = append(due, e)
+	}
+	return due
+}
+
+// readCampaign reads one campaign whole: its settings, its creatives, its
+// sources. The parts are independent: one that fails keeps no other back.
+func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
+	c := n.context()
+	detail, detailErr := n.API.Campaign(ctx, listed.ID)
+	if detailErr != nil {
+		n.fail("campaign", listed.ID, "failed", detailErr)
+	}
+	row, unread, err := transform.Campaign(listed, detail, c)
+	if err != nil {
+		n.fail("campaign", listed.ID, "failed", err)
+		detailErr = err
+	}
+	delivery, deliveryUnread, deliveryErr := transform.Delivery(listed, detail, c)
+	if deliveryErr != nil {
+		n.fail("campaign", listed.ID, "failed", deliveryErr)
+	}
+	creativesErr := n.readCreatives(ctx, listed.ID)
+	sources, sourcesErr := n.readSources(ctx, listed.ID)
+
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err == nil {
+		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: unread})
+		if detailErr == nil {
+			n.unreadable("campaign", listed.ID, unread)
+		}
+	}
+	if deliveryErr == nil {
+		n.read.delivery = append(n.read.delivery, history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryUnread})
+		if detailErr == nil {
+			n.unreadable("campaign", listed.ID, deliveryUnread)
+		}
+	}
+	whole := detailErr == nil && creativesErr == nil && sourcesErr == nil && len(unread) == 0 &&
+		sources.BlockedRead && sources.AllowedRead && sources.BidsRead
+	if whole && row.Status == schema.Some("archived") {
+		n.read.settled = append(n.read.settled, listed.ID)
+	}
+	return errors.Join(detailErr, creativesErr, sourcesErr)
+}
+
+// readCreatives lists a campaign's creatives.
+func (n *settingsReader) readCreatives(ctx context.Context, campaign string) error {
+	listing, err := n.API.Creatives(ctx, campaign)
+	if err != nil {
+		n.fail("creatives of", campaign, "failed", err)
+		return err
+	}
+	if !listing.Complete {
+		err = errors.New(listing.Why)
+		n.fail("creatives of", campaign, "incomplete", err)
+	}
+	for _, e := range listing.Entities {
+		row, unread, rowErr := transform.Creative(e, campaign, n.context())
+		if rowErr != nil {
+			n.fail("creative", e.ID, "failed", rowErr)
+			err = errors.Join(err, rowErr)
+			// It is there, though unreadable: it must not count as absent.
+			row = schema.Creative{AccountID: n.Account, CreativeID: e.ID}
+			unread = schema.CreativeHistory.TrackedNames()
+		}
+		n.mu.Lock()
+		n.read.creatives = append(n.read.creatives,
+			history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(unread, imageURLs)})
+		if rowErr == nil {
+			n.unreadable("creative", e.ID, unread)
+		}
+		n.mu.Unlock()
+	}
+	if err == nil {
+		n.mu.Lock()
+		n.read.allListed[campaign] = true
+		n.mu.Unlock()
+	}
+	return err
+}
+
+// readSources reads a campaign's source settings.
+func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
+	e, err := n.API.Sources(ctx, campaign)
+	if err == nil {
+		read, err = transform.Sources(e, campaign, n.context())
+	}
+	if err != nil {
+		n.fail("source settings of", campaign, "failed", err)
+		return read, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s := n.read
+	s.modes = append(s.modes,
+		history.Seen[schema.SourceMode]{Row: read.Mode, Unread: append(read.ModeUnread, "bids_last_read_at")})
+	for _, r := range read.Rules {
+		s.rules = append(s.rules, history.Seen[schema.SourceRule]{Row: r})
+	}
+	s.rulesRead[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead
+	s.rulesRead[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
+	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead
+	s.bidsRead[campaign] = read.BidsRead
+	n.unreadable("source settings", campaign, read.ModeUnread)
+	parts := map[string]bool{"blocked": read.BlockedRead, "allowed": read.AllowedRead, "bid_overrides": read.BidsRead}
+	for rule, ok := range parts {
+		if !ok {
+			n.unreadable("source settings", campaign, []string{rule})
+		}
+	}
+	return read, nil
+}
+
+// readReportCreatives asks the report for the creatives of the whole reach: for
+// the addresses of their images, and for those that only the report knows.
+func (n *settingsReader) readReportCreatives(ctx context.Context) {
+	from := n.plan.Reach
+	err := n.readReportCreativesSince(ctx, from)
+	for errors.Is(err, extract.ErrUnreachable) && from < n.plan.Reach+2 {
+		// The first day has left the reach since the plan was made.
+		from++
+		err = n.readReportCreativesSince(ctx, from)
+	}
+	if err != nil {
+		n.read.reported = nil
+		n.fail("listing", "creatives of the report", "failed", err)
+	}
+}
+
+func (n *settingsReader) readReportCreativesSince(ctx context.Context, from schema.Date) error {
+	n.read.reported = nil
+	for page, err := range n.Report.ReportCreatives(ctx, from, n.plan.Today, n.Plan.PageSize) {
+		if err != nil {
+			return err
+		}
+		lines, left := transform.ReportCreatives(page)
+		if len(left) > 0 {
+			n.fail("listing", "creatives of the report", "incomplete", &left[0].RowError)
+		}
+		n.read.reported = append(n.read.reported, lines...)
+	}
+	return nil
+}
+
+// atLeast is how long so many requests take under the key's limit: the first
+// minute's worth goes at once.
+func (n *settingsReader) atLeast(requests int) time.Duration {
+	minutes := max(0, requests-1) / n.RequestsPerMinute
+	return time.Duration(minutes) * time.Minute
+}
