@@ -1,8 +1,8 @@
 # Build: docker build --build-arg VERSION=1.0.0 --build-arg REVISION=$(git rev-parse HEAD) -t spendsync:1.0.0 .
 #
 # Everything comes from this one image, pinned by its version, and from the modules
-# that go.sum pins by their content. Who wants more appends the digest of the
-# architecture: golang:1.26.8-bookworm@sha256:...
+# that go.sum pins by their content. To pin the image by content as well, append the
+# digest of the architecture: golang:1.26.8-bookworm@sha256:...
 FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
@@ -11,9 +11,9 @@ COPY . .
 ARG VERSION=devel
 RUN cmd/spendsync/deploy/image.sh "$VERSION" /out
 
-# The binary, the libraries that it names, CA certificates and a user: no shell, no
-# package manager. It runs with a read-only root; it writes to /data alone, and what
-# a query cannot hold in memory to /tmp.
+# The binary, the libraries that it needs, CA certificates and a user: no shell, no
+# package manager. It runs with a read-only root and writes to /data only; a query that
+# exceeds the memory limit spills to /tmp (TMPDIR).
 FROM scratch
 COPY --from=build /out/ /
 ARG VERSION=devel REVISION=unknown

@@ -32,7 +32,7 @@ type Query struct {
 // Param is a parameter of a ready question; the SQL names it with a dollar sign.
 type Param struct{ Name, Default, Doc string }
 
-// Threshold is a number that answers turn on.
+// Threshold is a number that answers depend on.
 type Threshold struct {
 	Name, Value   string
 	Unit, Meaning string
@@ -43,7 +43,7 @@ func Asks() []Query { return read("asks", "") }
 
 // Views are the views and table macros that every warehouse has, each after
 // those that it asks. The values replace those of [Thresholds]; a name that is
-// not among them, or a value that is no number, is an error.
+// not among them, or a value that is not a number, is an error.
 func Views(values map[string]string) ([]Query, error) {
 	t, err := thresholdView(values)
 	if err != nil {
@@ -83,7 +83,7 @@ func Find(name string) (Query, error) {
 	return Query{}, fmt.Errorf("there is no question %q", name)
 }
 
-// Thresholds are the numbers that answers turn on, as they are by default.
+// Thresholds are the numbers that answers depend on, with their default values.
 func Thresholds() []Threshold {
 	var all []Threshold
 	for _, r := range readCSV("thresholds.csv") {
@@ -101,7 +101,7 @@ func thresholdView(values map[string]string) (Query, error) {
 		v := t.Value
 		if set, ok := values[t.Name]; ok {
 			if !number.MatchString(set) {
-				return Query{}, fmt.Errorf("threshold %s=%q is no number such as %s", t.Name, set, t.Value)
+				return Query{}, fmt.Errorf("threshold %s=%q is not a number such as %s", t.Name, set, t.Value)
 			}
 			v = set
 		}
@@ -114,11 +114,11 @@ func thresholdView(values map[string]string) (Query, error) {
 	}
 	return Query{
 		Schema: "mart", Name: "threshold",
-		Question: "Which numbers do the answers in mart turn on?",
-		Trap:     "they are the publishing run's; another run may be configured otherwise.",
+		Question: "Which thresholds do the answers in mart depend on?",
+		Trap:     "they are those of the publishing run; another run may be configured differently.",
 		Columns: map[string]string{
 			"name": "Name of the threshold, as in SPENDSYNC_THRESHOLDS.", "value": "The number in force.",
-			"unit": "What the number counts.", "meaning": "What turns on it.",
+			"unit": "What the number counts.", "meaning": "What depends on it.",
 		},
 		SQL: "SELECT t.name, t.value::DOUBLE AS value, t.unit, t.meaning\nFROM (VALUES\n  " + strings.Join(rows, ",\n  ") + "\n) AS t(name, value, unit, meaning)",
 	}, nil

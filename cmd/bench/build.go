@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// binaries are what is measured and what it is fed by.
+// binaries are the programs that are measured, and the service that they read.
 type binaries struct {
 	spendsync string
 	unlimited string // spendsync that does not wait for the limit of the key
@@ -51,7 +51,7 @@ func build(ctx context.Context, o options) (bin binaries, err error) {
 	return bin, err
 }
 
-// goBuild builds one of our commands into a folder, without symbols as a release.
+// goBuild builds one of our commands into a folder, without symbols, as a release is built.
 func goBuild(ctx context.Context, dir, name, command string, flags ...string) (path string, err error) {
 	path = filepath.Join(dir, name)
 	args := append([]string{"build", "-ldflags=-s -w", "-o", path}, flags...)
@@ -62,12 +62,12 @@ func goBuild(ctx context.Context, dir, name, command string, flags ...string) (p
 	return path, nil
 }
 
-// limitMinute is how extract/limit.go says for how long a request counts.
+// limitMinute is the line of extract/limit.go that says how long a request counts.
 const limitMinute = "const limitWindow = time.Minute + 250*time.Millisecond\n"
 
-// withoutWaits writes what go build wants as -overlay, so that a request counts
-// for a millisecond and not for a minute. The limit itself stays: no setting lifts
-// it, for no user should be able to.
+// withoutWaits writes an -overlay for go build with which a request counts for a
+// millisecond instead of a minute. It is not a setting, because no user should be
+// able to lift the limit.
 func withoutWaits(ctx context.Context, dir string) (overlay string, err error) {
 	where, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "spendsync/extract").Output()
 	if err != nil {
@@ -82,7 +82,7 @@ func withoutWaits(ctx context.Context, dir string) (overlay string, err error) {
 		return "", fmt.Errorf("%s does not hold %q; -waits measures without it", source, limitMinute)
 	}
 	text = bytes.Replace(text, []byte(limitMinute), []byte("const limitWindow = time.Millisecond\n"), 1)
-	// The folder may be named from here, and go build wants whole paths.
+	// The folder may be relative, and go build needs absolute paths.
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
 	}

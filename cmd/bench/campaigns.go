@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// archivedPercent of the campaigns are archived, as of an account of some years.
+// archivedPercent of the campaigns are archived, as in an account of some years.
 const archivedPercent = 70
 
-// campaigns reads the settings of an account of so many campaigns, and again with
-// nothing changed. What counts is the requests: the service allows 120 a minute.
+// campaigns reads the settings of an account of n campaigns, and again with nothing
+// changed. The requests matter most: the service allows 120 a minute.
 func (b *bench) campaigns(ctx context.Context, n int) error {
 	s, err := startService(ctx, b.bin, account{campaigns: n, creatives: 2, rowsPerDay: 100, sources: 200})
 	if err != nil {
@@ -68,7 +68,8 @@ func (b *bench) campaigns(ctx context.Context, n int) error {
 	return nil
 }
 
-// archive archives the oldest campaigns until so many are, and tells how many.
+// archive archives the oldest campaigns until want of them are, and returns how many
+// are.
 func (s *service) archive(ctx context.Context, want int) (archived int, err error) {
 	type campaign struct {
 		ID     string `json:"campaign_id"`
@@ -93,7 +94,7 @@ func (s *service) archive(ctx context.Context, want int) (archived int, err erro
 	return archived, err
 }
 
-// requests is what the advertiser API was asked, by what for.
+// requests counts requests to the advertiser API by kind.
 type requests struct{ lists, details, creatives, sources, account int }
 
 func (r requests) sum() int64 {
@@ -117,7 +118,7 @@ func (r *requests) add(path string) {
 	}
 }
 
-// requests is what was asked since the log was emptied.
+// requests counts those since the log was emptied.
 func (s *service) requests(ctx context.Context) (asked requests, err error) {
 	err = s.order(ctx, http.MethodGet, "/requests", nil, func(line []byte) error {
 		var of struct{ Path string }
@@ -133,10 +134,10 @@ func (s *service) requests(ctx context.Context) (asked requests, err error) {
 // campaignsAPage is the most that the service lists in one reply.
 const campaignsAPage = 100
 
-// naive is what a client without a memory asks every time: the list, a hundred
-// campaigns a page, then of every campaign its detail, its creatives and its source
-// settings, and the account. How many pages the creatives have, and what is asked
-// of the account, is counted from a first snapshot, which has no memory either.
+// naive is the number of requests that a client without state sends every time: the
+// list, a hundred campaigns a page, then the detail, the creatives and the source
+// settings of every campaign, and the account. The pages of creatives and the account's
+// requests are counted from a first snapshot, which has no state either.
 func (r requests) naive(campaigns int) (int64, error) {
 	if r.details != campaigns || r.sources != campaigns || r.creatives < campaigns {
 		return 0, fmt.Errorf("the first snapshot did not read all campaigns: %+v", r)

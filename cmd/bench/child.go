@@ -20,7 +20,7 @@ import (
 	"spendsync/schema"
 )
 
-// childVariable makes the binary one of the processes that are measured.
+// childVariable turns the binary into one of the measured processes.
 const childVariable = "SPENDSYNC_BENCH_CHILD"
 
 func runChild(name string, args []string) error {
@@ -39,10 +39,10 @@ func runChild(name string, args []string) error {
 	return fmt.Errorf("no child %q", name)
 }
 
-// reportColumns are those that spendsync asks for.
+// reportColumns are those that spendsync requests.
 const reportColumns = "date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions"
 
-// eachPage asks for every page of every day, one after the other.
+// eachPage requests every page of every day, one after the other.
 func eachPage(ctx context.Context, report, authorization string, page func(name string, p extract.Page[extract.SpendLine]) error) error {
 	today := schema.DateOf(time.Now())
 	var body bytes.Buffer
@@ -85,8 +85,8 @@ func eachPage(ctx context.Context, report, authorization string, page func(name 
 	return nil
 }
 
-// downloadPages stores every page as it comes. (It looks into each page for the
-// number of pages, as any client would have to.)
+// downloadPages stores every page as received. (It reads the number of pages from each
+// page, as any client must.)
 func downloadPages(report, authorization, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -96,16 +96,15 @@ func downloadPages(report, authorization, dir string) error {
 	})
 }
 
-// decodePages reads the pages with spendsync's decoder, does nothing with them, and
-// prints how many MB of them a core decodes in a second. The clock is that of the
-// processors' work, and stands while a file is read.
+// decodePages decodes the pages with spendsync's decoder, discards them, and prints the
+// MB decoded per core and second. It measures CPU time, without the reading of files.
 func decodePages(dir string, prepare func(page []byte) []byte) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
 		return err
 	}
-	// This heap holds one page and nothing else, as that of a sync never does: it
-	// would be collected at every other page, and that be measured.
+	// This heap holds only one page, unlike that of a sync. With the usual setting it
+	// would be collected at every other page, and the collections be measured.
 	debug.SetGCPercent(400)
 	var page bytes.Buffer
 	var size int
@@ -139,9 +138,8 @@ func readInto(to *bytes.Buffer, name string) error {
 
 func asItIs(page []byte) []byte { return page }
 
-// spellApart writes a page in another way that means the same, of which spendsync's
-// decoder makes no template: it reads it token by token with jsontext, as strictly
-// as it then has to.
+// spellApart rewrites a page to an equivalent one for which spendsync's decoder makes
+// no template, so that it reads it token by token with jsontext, in strict mode.
 func spellApart(page []byte) []byte {
 	const name = `"data":`
 	at := bytes.Index(page, []byte(name+"["))
@@ -151,9 +149,8 @@ func spellApart(page []byte) []byte {
 	return slices.Insert(page, at+len(name), ' ')
 }
 
-// loadWithDuckDB does with DuckDB alone what comes closest to a first load: its
-// JSON reader, a table, Parquet by day with zstd. Nothing is proven, and money
-// goes through floats.
+// loadWithDuckDB comes as close to a first load as DuckDB alone can: its JSON reader, a
+// table, Parquet by day with zstd. Nothing is proven, and money passes through floats.
 func loadWithDuckDB(pages, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

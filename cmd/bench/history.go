@@ -16,8 +16,8 @@ import (
 	"spendsync/transform"
 )
 
-// history reads three days of so many rows into an empty warehouse and into one
-// that holds a long history, by turns.
+// history reads three days of perDay rows each into an empty warehouse and into one
+// that holds a long history, in turns.
 func (b *bench) history(ctx context.Context, perDay int) error {
 	o := b.options
 	s, err := startService(ctx, b.bin, reportOf(perDay*days, o.creatives))
@@ -27,8 +27,8 @@ func (b *bench) history(ctx context.Context, perDay int) error {
 	defer s.stop()
 	kept := filepath.Join(o.dir, "history")
 	b.say("storing %d days of %d rows before the report's reach", o.history/perDay, perDay)
-	// In a process of its own: what it takes at its peak would count for every child of
-	// this one.
+	// In a separate process: the peak memory of this one would count for each of its
+	// children.
 	if _, _, err := measure(b.child(ctx, "history", kept, strconv.Itoa(o.history/perDay), strconv.Itoa(perDay))); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (b *bench) history(ctx context.Context, perDay int) error {
 	backfill := func(store string, from, to schema.Date) *exec.Cmd {
 		return s.spendsync(ctx, b.bin.spendsync, store, "backfill", "--from", from.String(), "--to", to.String())
 	}
-	// The first run of the binary makes the views and all months of the flat tables.
+	// The first run of the binary creates the views and all months of the flat tables.
 	if _, err := measureBackfill(backfill(kept, today-10, today-10)); err != nil {
 		return err
 	}
@@ -65,11 +65,11 @@ func (b *bench) history(ctx context.Context, perDay int) error {
 	return nil
 }
 
-// daysAtRisk is how a run ends that has published what it was to, and warns of days
-// that nobody has read: here, all of the reach but those of the backfill.
+// daysAtRisk is the exit code of a run that published everything planned and warns of
+// unread days: here, all days in reach but those of the backfill.
 const daysAtRisk = 11
 
-// measureBackfill takes that for a good end.
+// measureBackfill counts that as success.
 func measureBackfill(cmd *exec.Cmd) (measurement, error) {
 	m, _, err := measure(cmd)
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() == daysAtRisk {
@@ -78,7 +78,7 @@ func measureBackfill(cmd *exec.Cmd) (measurement, error) {
 	return m, err
 }
 
-// runHistory is makeHistory as a child's arguments ask for it.
+// runHistory calls makeHistory with a child's arguments.
 func runHistory(dir, n, perDay string) error {
 	count, err := strconv.Atoi(n)
 	if err != nil {
@@ -91,8 +91,7 @@ func runHistory(dir, n, perDay string) error {
 	return makeHistory(context.Background(), dir, count, rows)
 }
 
-// makeHistory stores days that the report does not reach any more, with the
-// product's own loader.
+// makeHistory stores days before the report's reach, with the product's own loader.
 func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 	first := schema.DateOf(time.Now()) - schema.ReachDays - 2 - schema.Date(n)
 	at := (first + schema.Date(n)).Start()
@@ -129,8 +128,8 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 	return err
 }
 
-// historyDay is a day with the shape of a real one: few campaigns, some
-// creatives, many sources.
+// historyDay is a day distributed as a real one: few campaigns, some creatives, many
+// sources.
 func historyDay(day schema.Date, n int, at schema.Instant, run string) *schema.SpendRows {
 	rows := &schema.SpendRows{}
 	for i := range n {

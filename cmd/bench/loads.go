@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// sizedTable is what was measured of a report of so many rows.
+// sizedTable holds the measurements of a report of that many rows.
 type sizedTable struct {
 	rows  int
 	table *table
 }
 
-// loads takes turns at everything that one size of report is measured by.
+// loads measures everything that concerns one size of the report, in turns.
 func (b *bench) loads(ctx context.Context, rows int) (measured sizedTable, err error) {
 	s, err := startService(ctx, b.bin, reportOf(rows, b.options.creatives))
 	if err != nil {
@@ -38,16 +38,16 @@ func (b *bench) loads(ctx context.Context, rows int) (measured sizedTable, err e
 	return measured, nil
 }
 
-// near says whether one is the other within 15 percent.
+// near reports whether a is within 15 percent of b.
 func near(a, b int) bool { return 100*a >= 85*b && 100*a <= 115*b }
 
-// step is one process that is measured.
+// step is one measured process.
 type step struct {
 	name   string
 	before func(context.Context) error // not measured
 	cmd    *exec.Cmd
 	size   string // file or folder whose bytes are shown
-	rate   bool   // it prints how many MB/s it decoded
+	rate   bool   // it prints the MB/s that it decoded
 }
 
 func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error {

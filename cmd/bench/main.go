@@ -1,29 +1,25 @@
-// Bench measures the whole product, end to end, beside what it could be compared
-// with, in one run on one machine:
+// Bench measures the whole product, end to end, beside the alternatives, in one run
+// on one machine:
 //
 //	go run ./cmd/bench -rows 100000,1000000 -campaigns 50,1000
 //
-// It builds spendsync and the simulated service, starts the service as a process
-// of its own that serves pages rendered beforehand, and then takes turns, so that
-// a slow minute of the machine hits all: a plain download of the pages, DuckDB
-// alone on them (read_json, INSERT, COPY TO parquet), the decoder alone and the
-// strict one, and spendsync: the first load, the same again with every day read
-// again and unchanged, then with the rows of a creative restated, about 1 % of all, and with
-// nothing to do; then single stages: the DuckDB file from Parquet, the rows from
-// stored replies, the whole store verified; and at last the most that a service can do
-// to it, all rows with spend restated. -rows names the sizes of the report;
-// each is measured by itself, and of two of which one is about ten times the other
-// it shows what that costs.
+// It builds spendsync and the simulated service, starts the service as a separate
+// process that serves pages rendered beforehand, and measures in turns, so that a
+// slow minute of the machine affects everything alike. README.md beside this file
+// lists what is measured, and the figures.
+//
+// -rows names the sizes of the report. Each is measured by itself; where one size is
+// about ten times another, the cost of that growth is shown.
 //
 // With -history it measures a daily sync into a warehouse of that many rows. With
-// -campaigns it measures reading the settings of accounts of so many campaigns, of
-// which seven in ten are archived, and counts the requests to the advertiser API.
-// Its limit would make minutes of waiting of that, so these runs are of a spendsync
-// that was built without the waits and is otherwise the same; -waits keeps them.
+// -campaigns it measures reading the settings of accounts of that many campaigns, 70 %
+// of them archived, and counts the requests to the advertiser API. The API's limit
+// would add minutes of waiting, so these runs use a spendsync that was built without
+// the waits and is otherwise the same; -waits keeps them.
 //
 // It prints medians of CPU seconds, wall seconds and peak memory of each process,
-// and the ratios that the project aims at. Ratios are what counts: machines differ
-// and are noisy. "bench -h" lists the flags.
+// and the ratios that the project aims at. Compare ratios, not seconds: machines
+// differ and are noisy. "bench -h" lists the flags.
 package main
 
 import (
@@ -57,8 +53,8 @@ func main() {
 	}
 }
 
-// run measures what was asked for, one after the other, and prints each as soon as
-// it is known.
+// run measures the parts that o names, one after the other, and prints each result as
+// soon as it is known.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -106,10 +102,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 type bench struct {
 	options        options
 	bin            binaries
-	stdout, stderr io.Writer // the results, and what is going on
+	stdout, stderr io.Writer // the results; progress
 }
 
-// child is this binary as one of the processes that are measured.
+// child is a command that runs this binary as one of the measured processes.
 func (b *bench) child(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, b.bin.self, args...)
 	cmd.Env = append(os.Environ(), childVariable+"="+name)

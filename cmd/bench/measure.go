@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What is measured, in the order of the table.
+// The measured processes, in the order of the table.
 const (
 	download     = "download of the pages"
 	decodeOnly   = "decoding them"
@@ -32,17 +32,17 @@ const (
 	naiveSettings     = "a client without a memory"
 )
 
-// measurement is what one process took.
+// measurement is the cost of one process.
 type measurement struct {
 	cpu, wall time.Duration
 	rss       int64   // bytes, at its peak
-	bytes     int64   // of what it left behind
-	rate      float64 // MB that a core decoded in a second
+	bytes     int64   // that it wrote
+	rate      float64 // MB decoded per core and second
 	requests  int64   // to the advertiser API
 }
 
-// measure runs a process to its end and returns what it printed, too. The figures
-// are there also of one that ended with an error.
+// measure runs a process to its end and also returns its output. The figures are
+// valid even if it ended with an error.
 func measure(cmd *exec.Cmd) (m measurement, output string, err error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -62,7 +62,7 @@ func measure(cmd *exec.Cmd) (m measurement, output string, err error) {
 	return m, out.String(), err
 }
 
-// cpuTime is what this process has taken of all processors.
+// cpuTime is the CPU time of this process, over all processors.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // of oneself it cannot fail

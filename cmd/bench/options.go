@@ -19,19 +19,18 @@ type options struct {
 	dir       string
 }
 
-// usualRows is the size that is measured where nothing is asked for.
+// usualRows is the size that is measured if no part is named.
 const usualRows = 1_000_000
 
-// The least that can be measured: below, the rows of creatives without spend, and
-// campaigns that happen to rest, decide how large the account is.
+// The smallest sizes that can be measured: below them the rows of creatives without
+// spend, and paused campaigns, dominate the size of the account.
 const (
 	leastRows      = 100 * days
 	leastCreatives = 50
 	leastCampaigns = 10
 )
 
-// mostCampaigns is how far the service's list can be read without going status by
-// status.
+// mostCampaigns is how far the service's list can be read without a filter by status.
 const mostCampaigns = 10_000
 
 func parse(args []string, stderr io.Writer) (o options, err error) {
@@ -53,7 +52,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	return o, o.check(f.NArg())
 }
 
-// check refuses what cannot be measured.
+// check returns an error for sizes that cannot be measured.
 func (o *options) check(rest int) error {
 	for _, n := range o.rows {
 		if n < leastRows {
@@ -78,7 +77,7 @@ func (o *options) check(rest int) error {
 	return nil
 }
 
-// sizes are one size or several, with commas between them.
+// sizes are one size or several, separated by commas.
 type sizes []int
 
 func (s *sizes) String() string {
@@ -89,7 +88,7 @@ func (s *sizes) String() string {
 	return strings.Join(words, ",")
 }
 
-// Set takes the place of what was there, as a flag that is given twice does.
+// Set replaces the earlier value, as for any flag that is given twice.
 func (s *sizes) Set(text string) error {
 	var list sizes
 	for word := range strings.SplitSeq(text, ",") {

@@ -21,12 +21,12 @@ import (
 	"spendsync/schema"
 )
 
-// account is what the simulated service is about.
+// account is the size of the simulated account.
 type account struct{ campaigns, creatives, rowsPerDay, sources int } // creatives of each campaign
 
-// reportOf is an account whose report has so many rows, about. It has half as many
-// websites as rows a day: with fewer there is no room for the rows, as every
-// creative has one row of a website a day.
+// reportOf is an account whose report has about that many rows. It has half as many
+// websites as rows per day: fewer cannot hold the rows, as a creative has at most one
+// row per website and day.
 func reportOf(rows, creatives int) account {
 	perCampaign, perDay := 10, rows/days
 	return account{campaigns: creatives / perCampaign, creatives: perCampaign, rowsPerDay: perDay, sources: max(200, perDay/2)}
@@ -43,8 +43,8 @@ type service struct {
 	rows          int    // of the whole report
 }
 
-// startService starts adsim, which renders its pages before it answers, and asks
-// for every page once, so that nobody pays for the rendering.
+// startService starts adsim, which renders its pages before it answers, and requests
+// every page once, so that rendering is in no measurement.
 func startService(ctx context.Context, bin binaries, a account) (*service, error) {
 	cmd := exec.CommandContext(ctx, bin.adsim, "-addr", "127.0.0.1:0", "-frozen", "-prerender", "-rate-limit", "-1",
 		"-campaigns", strconv.Itoa(a.campaigns), "-creatives", strconv.Itoa(a.creatives),

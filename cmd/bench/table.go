@@ -26,7 +26,7 @@ func (t *table) add(name string, m measurement) {
 	t.of[name] = append(t.of[name], m)
 }
 
-// median is the median of each figure by itself.
+// median is the median of each figure separately.
 func (t *table) median(name string) (m measurement) {
 	all := t.of[name]
 	if len(all) == 0 {
@@ -41,8 +41,7 @@ func (t *table) median(name string) (m measurement) {
 	return m
 }
 
-// middle is the larger of the two in the middle where their number is even: none is
-// made up.
+// middle is the upper median: always one of the measured values.
 func middle[N cmp.Ordered](all []measurement, figure func(measurement) N) N {
 	var values []N
 	for _, m := range all {
@@ -52,7 +51,7 @@ func middle[N cmp.Ordered](all []measurement, figure func(measurement) N) N {
 	return values[len(values)/2]
 }
 
-// columns are the figures as they are shown: empty where there is none.
+// columns are the figures as they are shown; an unknown one is empty.
 var columns = []struct {
 	name string
 	text func(m measurement) string
@@ -72,7 +71,7 @@ func where(is bool, text string) string {
 	return ""
 }
 
-// print writes the medians, a row each, without columns that no row has.
+// print writes the medians, one row each, without columns that are empty in all rows.
 func (t *table) print(out io.Writer, title string) {
 	rows := make([][]string, len(t.names))
 	head := []string{""}
@@ -97,7 +96,7 @@ func (t *table) print(out io.Writer, title string) {
 	printCells(out, append([][]string{head}, rows...))
 }
 
-// printCells writes lines of cells, in columns, and an empty line.
+// printCells writes lines of cells, aligned in columns, and an empty line.
 func printCells(out io.Writer, lines [][]string) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {

@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// aim is a bound that the project has set itself.
+// aim is a bound that the project has set for itself.
 type aim struct {
 	bound float64
-	least bool // else it is the most that may be
+	least bool // a lower bound; else an upper one
 }
 
 func atMost(bound float64) aim  { return aim{bound: bound} }
@@ -53,7 +53,7 @@ var targets = []target{
 	{"unchanged account, API requests against no memory", unchangedSettings, naiveSettings, asked, atMost(0.35)},
 }
 
-// memoryAims are the peaks of a first load of so many rows.
+// memoryAims are the aims for the peak memory of a first load of that many rows.
 var memoryAims = []struct {
 	rows int
 	aim  aim // MiB
@@ -62,14 +62,14 @@ var memoryAims = []struct {
 	{10_000_000, atMost(288)},
 }
 
-// result is a figure beside what it should be.
+// result is a figure with its aim.
 type result struct {
 	what   string
 	figure float64
 	aim    aim
 }
 
-// results are the ratios of which the table has both rows.
+// results are the ratios for which the table has both rows.
 func (t *table) results() (list []result) {
 	for _, g := range targets {
 		of, to := g.figure(t.median(g.of)), g.figure(t.median(g.to))
@@ -91,9 +91,9 @@ func memory(m sizedTable) (list []result) {
 	return list
 }
 
-// growth is what ten times the rows cost, of each two sizes of which one is about
-// ten times the other. What they are off by is taken out: a report of 9.8 times the
-// rows may cost 9.8/10 of the aim.
+// growth is the cost of ten times the rows, for each pair of sizes of which one is
+// about ten times the other. It is scaled to exactly ten times: a report of 9.8 times
+// the rows may cost 9.8/10 of the aim.
 func growth(loads []sizedTable) (list []result) {
 	for _, small := range loads {
 		for _, large := range loads {
@@ -109,7 +109,7 @@ func growth(loads []sizedTable) (list []result) {
 	return list
 }
 
-// printResults writes the figures and what they should be; nothing if there are none.
+// printResults writes the figures and their aims; nothing if there are none.
 func printResults(out io.Writer, list []result) {
 	if len(list) == 0 {
 		return
@@ -121,7 +121,7 @@ func printResults(out io.Writer, list []result) {
 	printCells(out, lines)
 }
 
-// digits are two behind the point, and one of a figure that is large.
+// digits formats a figure with two decimals, or one if it is large.
 func digits(v float64) string {
 	if v >= 100 {
 		return fmt.Sprintf("%.1f", v)

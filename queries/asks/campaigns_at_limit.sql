@@ -1,6 +1,6 @@
 -- Which campaigns hit their daily limits, and what would a raised limit buy?
 -- Trap: a limited campaign sells out early in the day, so its CPA is that of its first hours; a limit is compared as it was at the end of the day.
--- Parameter days: 7, days to look back from the last one that is known whole.
+-- Parameter days: 7, days to look back from the last one that is proven complete.
 -- Parameter rows: 20, campaigns to show, those that were held back most often first.
 WITH day AS (
   SELECT p.*

@@ -1,5 +1,5 @@
--- Is everything there, how old is it, and what is to be done?
--- Trap: it is as of now, not as of the last sync; a day that is there may still be restated, and settings are seen only when a sync looks.
+-- Is everything there, how old is it, and what should be done?
+-- Trap: it is as of now, not as of the last sync; a day that is there may still be restated, and settings are seen only when a sync reads them.
 WITH gap AS (
   SELECT
     c.account_id,

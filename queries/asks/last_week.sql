@@ -1,6 +1,6 @@
--- How did the last week compare with the week before, in all and by campaign?
--- Trap: a week is the last 7 days that are known whole; compare the averages a day if the two have not the same number of known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age.
--- Parameter days: 7, days a week has.
+-- How did the last week compare with the week before, in total and by campaign?
+-- Trap: a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age.
+-- Parameter days: 7, days in a week.
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
 WITH last AS (
   SELECT c.account_id, max(c.report_date) AS report_date

@@ -1,5 +1,5 @@
 -- Which finished days did the service restate, and by how much?
--- Trap: last_seen_at is when we saw it; a change lies between that and the read before. Late conversions are restatements too, and the most of them.
+-- Trap: last_seen_at is when we saw it; a change lies between that and the read before. Late conversions are restatements too, and most restatements are late conversions.
 -- Parameter days: 33, days to look back from the newest day.
 WITH newest AS (
   SELECT c.account_id, max(c.report_date) AS report_date

@@ -1,5 +1,5 @@
 -- What changed in the settings, from what to what, and did it help?
--- Trap: before and after is not proof; a look sees several changes as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it.
+-- Trap: before and after is not proof; several changes between two reads appear as one; and a CPA of few days after is too high, for conversions still arrive: cpa_change compares at equal age, and verdict says whether chance explains it.
 -- Parameter days: 14, days to look back from now.
 -- Parameter rows: 30, changes to show, the newest first.
 SELECT

@@ -1,6 +1,6 @@
 -- Which sources should be blocked, and what did each cost beyond its worth?
--- Trap: held against many sources, a few are named by bad luck; look at those on top, which cost most, and leave those near the line.
--- Parameter rows: 20, sources to show, the dearest first.
+-- Trap: among many sources, a few are named by chance; look at those at the top, which cost most, and leave those near the line.
+-- Parameter rows: 20, sources to show, the most expensive first.
 -- Parameter min_spend: 0.00, US dollars that a source must have cost in the window.
 SELECT
   b.account_id, b.campaign_id, b.campaign_name, b.source_id, b.action, b.verdict, b.spend, b.clicks, b.conversions,

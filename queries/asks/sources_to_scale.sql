@@ -1,5 +1,5 @@
 -- Which sources earn their money and can take more of it, and up to which bid?
--- Trap: a higher bid buys dearer clicks, and not always more; above safe_cpc the proof is gone.
+-- Trap: a higher bid buys more expensive clicks, and not always more of them; above safe_cpc nothing is proven.
 -- Parameter rows: 20, sources to show, those with most conversions first.
 SELECT
   s.account_id, s.campaign_id, s.campaign_name, s.source_id, s.verdict, s.spend, s.clicks, s.conversions,

@@ -1,6 +1,6 @@
 -- Which campaigns cost most in the last finished days?
--- Trap: days that are not known whole are left out (days_known); a campaign's newest name is shown; conversions of young days still arrive.
--- Parameter days: 7, days to look back from the last one that is known whole.
+-- Trap: days that are not proven complete are left out (days_known); a campaign's newest name is shown; conversions of young days still arrive.
+-- Parameter days: 7, days to look back from the last one that is proven complete.
 -- Parameter rows: 10, campaigns to show.
 WITH known AS (
   SELECT c.account_id, c.report_date

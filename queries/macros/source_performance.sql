@@ -1,5 +1,5 @@
 -- What did each source of each campaign bring over a span of days, and within which bounds does its CPA lie?
--- Trap: days of the span that are not known whole are left out (days_known counts the others), and the settings are those of now.
+-- Trap: days of the span that are not proven complete are left out (days_known counts the others), and the settings are those of now.
 -- Parameters: from_date, to_date
 WITH known AS (
   SELECT c.account_id, c.report_date
@@ -47,7 +47,7 @@ with_settings AS (
     CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
     coalesce(o.source_mode, h.source_mode) AS source_mode,
     r.list_rule, h.default_bid, r.bid_override, h.target_cpa,
-    -- A campaign that misses its target as a whole says nothing of a source that
+    -- A campaign that misses its target as a whole says nothing about a source that
     -- is no worse than the others.
     greatest(h.target_cpa::DOUBLE, w.campaign_cpa) AS judged_cpa,
     CASE

@@ -1,5 +1,5 @@
 -- What did spend_daily say at an instant, as we knew it then?
--- Trap: the growth of a day that was not over is not kept: rows that have changed since, of a day not yet known whole at that instant, have the first numbers known of it when it was over (is_exact false); a day first read later is left out.
+-- Trap: the growth of a day that was not over is not kept: rows that have changed since, of a day not yet proven complete at that instant, have the first numbers known of it when it was over (is_exact false); a day first read later is left out.
 -- Parameters: instant
 WITH undone AS (
   -- What the first change after the instant replaced is what was known at it.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds what the image holds into a folder: image.sh VERSION FOLDER, at the root of
-# the module, on Debian with Go, g++ and ca-certificates. The Dockerfile runs it; what
-# it makes can be run in a chroot as well. The same commit, version and machine image
+# the module, on Debian with Go, g++ and ca-certificates. The Dockerfile runs it; the
+# result also runs in a chroot. The same commit, version and machine image
 # give the same bytes.
 set -eu
 version=$1 root=$2
@@ -12,8 +12,8 @@ mkdir -p "$root/usr/local/bin" "$root/usr/share/doc/spendsync" "$root/etc/ssl/ce
 # cgo links DuckDB, which needs the C++ runtime. Chicago's zone data is in the binary.
 go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/spendsync" ./cmd/spendsync
 
-# The shared libraries that it names, and their loader, from this Debian; for
-# scanners and lawyers also which packages they are of.
+# The shared libraries that it needs, and their loader, from this Debian; for scanners
+# and legal review also the packages that they belong to.
 packages=ca-certificates
 for lib in $(ldd "$root/usr/local/bin/spendsync" | grep -o '/[^ ]*'); do
   mkdir -p "$root$(dirname "$lib")"
@@ -28,28 +28,28 @@ for package in $(echo "$packages" | tr ' ' '\n' | sort -u); do
 done
 cp -L /etc/os-release "$root/etc/"
 
-# Nobody but the user that it runs as, and that one cannot log in.
+# The only user is the one that it runs as, which cannot log in.
 echo 'nonroot:x:65532:65532:spendsync:/tmp:/nonexistent' > "$root/etc/passwd"
 echo 'nonroot:x:65532:' > "$root/etc/group"
 echo 'hosts: files dns' > "$root/etc/nsswitch.conf"
 chown 65532:65532 "$root/data"
 chmod 1777 "$root/tmp"
 
-# What it is made of, and under which licences.
+# The bill of materials, and the licenses.
 "$root/usr/local/bin/spendsync" version --sbom > "$root/usr/share/doc/spendsync/sbom.cdx.json"
 go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/spendsync | sort -u |
   while read -r module dir; do
     found=$(find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'unlicen[cs]e*' -o -iname 'notice*' \))
     if [ -z "$found" ]; then
-      echo "$module has no file of its licence" >&2
+      echo "$module has no license file" >&2
       exit 1 # it ends the loop, and set -e the script
     fi
     mkdir -p "$root/usr/share/doc/spendsync/licenses/$module"
     for file in $found; do cp "$file" "$root/usr/share/doc/spendsync/licenses/$module/"; done
-    # Some only say there which licences lie in a folder beside.
+    # Some only name there the licenses in a folder beside it.
     if [ -d "$dir/licenses" ]; then cp "$dir"/licenses/* "$root/usr/share/doc/spendsync/licenses/$module/"; fi
   done
 cp "$(go env GOROOT)/LICENSE" "$root/usr/share/doc/spendsync/licenses/go.txt"
 
-# Times do not tell two builds apart.
+# File times must not distinguish two builds.
 find "$root" -exec touch -h -d @0 {} +

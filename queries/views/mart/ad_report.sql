@@ -6,7 +6,7 @@
 -- Column account_name: NULL: the warehouse keeps no name of an account.
 -- Column ad_group_id: NULL: the service has no level between campaign and creative.
 -- Column ad_group_name: NULL: the service has no level between campaign and creative.
--- Column ad_id: Creative, as the service names it; empty for spend without one.
+-- Column ad_id: Creative ID, as the service gives it; empty for spend without one.
 -- Column ad_name: Title of the creative now. NULL: unknown.
 -- Column conversions_value: NULL: the service reports no value of conversions.
 WITH measured AS (

@@ -1,10 +1,10 @@
 -- How does what a click costs at each source compare with the bid, and which bid holds there now?
--- Trap: bids are those at the end of each day with clicks, weighted by the clicks; with a target CPA the service moves bids by itself (is_optimized), so a difference need not be an error. Where bid_state is not read, all bids are the last known ones, and cpc_to_bid is NULL: show them grey.
--- Column mean_bid: US dollars per click that were bid over the window: the bid at the end of each day, of the source or else the campaign, weighted by the day's clicks. Before the first look at a campaign its first known bids count. NULL: no clicks, or no bid ever readable.
--- Column cpc_to_bid: cpc by mean_bid. 1: clicks cost what was bid. NULL: no clicks, no bid known, or bids not to be relied on (bid_state).
+-- Trap: bids are those at the end of each day with clicks, weighted by the clicks; with a target CPA the service moves bids by itself (is_optimized), so a difference need not be an error. Where bid_state is not read, all bids are the last known ones, and cpc_to_bid is NULL: show them gray.
+-- Column mean_bid: US dollars per click that were bid over the window: the bid at the end of each day, of the source or else the campaign, weighted by the day's clicks. Before the first read of a campaign its first known bids count. NULL: no clicks, or no bid ever readable.
+-- Column cpc_to_bid: cpc divided by mean_bid. 1: clicks cost what was bid. NULL: no clicks, no bid known, or bids not to be relied on (bid_state).
 -- Column bid_now: US dollars per click that are bid at this source now, as last readable.
 -- Column bid_origin: Whose bid bid_now is: source, set for this source; campaign, the campaign's default. NULL: no bid known.
--- Column bid_state: read: the bids per source were readable lately; stale: they were last read longer ago than threshold bids_stale_hours; unread: never, so a source may have a bid of its own that nobody here knows. With the last two the row's bids are to be shown grey.
+-- Column bid_state: read: the bids per source were readable lately; stale: they were last read longer ago than threshold bids_stale_hours; unread: never, so a source may have a bid of its own that is not known here. With the last two the row's bids are to be shown gray.
 -- Column bids_last_read_at: When the campaign's bids per source could last be read. NULL: never.
 -- Column is_optimized: Whether the campaign has a target CPA now, with which the service moves bids by itself. NULL: never readable.
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
@@ -56,7 +56,7 @@ looked AS (
   GROUP BY m.account_id, m.campaign_id
 ),
 source_bid AS (
-  -- A bid that the first look at the campaign's sources found is taken to have held before.
+  -- A bid that the first read of the campaign's sources found is taken to have held before.
   SELECT
     r.account_id, r.campaign_id, r.source_id,
     r.bid, r.valid_to,

@@ -1,7 +1,7 @@
 -- How long will each account's money last, down to the balance at which the service pauses everything?
 -- Trap: it runs to the stop balance, not to 0 as the service's own days_left does; the pace is that of the campaigns that are active now, on days that had funds, within their limits of now; a raised bid is not in it. An account that tops itself up does not run out (is_auto_funded).
--- Column balance: US dollars available when it was last seen to differ. NULL: not told.
--- Column balance_seen_at: When this balance was first seen; it held at every look since.
+-- Column balance: US dollars available when it was last seen to differ. NULL: not reported.
+-- Column balance_seen_at: When this balance was first seen; every read since has confirmed it.
 -- Column balance_stop: US dollars at which the service pauses the campaigns (threshold of that name).
 -- Column is_below_warning: Whether the balance is below threshold balance_warning, where the service warns.
 -- Column window_from: First day of the recent days (threshold recent_days) that the pace is of.
@@ -11,14 +11,14 @@
 -- Column campaigns_active: Campaigns that are active now.
 -- Column campaigns_without_limit: Active campaigns without a daily limit, or whose limit was never readable.
 -- Column full_limits_spend: US dollars a day if all active campaigns that have a limit reach it.
--- Column days_at_full_limits: Days from balance_last_seen_at until the stop balance if they do. NULL: nothing is active, a campaign without a limit makes it unknowable, or the account tops itself up.
+-- Column days_at_full_limits: Days from balance_last_seen_at until the stop balance if they do. NULL: nothing is active, a campaign without a limit makes it unknown, or the account tops itself up.
 -- Column api_average_daily_spend: US dollars a day over the last 7 days, as the service has it.
 -- Column api_days_left: Days until the balance is 0, as the service has it.
 -- Column balance_last_seen_at: When the balance was last read and still this one. The days are counted from here.
 -- Column is_auto_funded: Whether the service charges the card by itself when little is left: automatic funding is on, as last read. NULL: the reply did not say.
 -- Column days_funded: Whole days of the window that had funds: on none of them was the balance at or below the stop balance, or a campaign waiting for funds.
 -- Column expected_daily_spend: US dollars a day of the campaigns that are active now: what each spent a day since it was last activated, on days with funds, and no more than its daily limit. NULL: no such day is known.
--- Column what_to_do: What helps.
+-- Column what_to_do: What to do.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'recent_days') AS days,

@@ -1,5 +1,5 @@
 -- What did each campaign spend and bring on each Chicago day, and under which settings did the day end?
--- Trap: settings are those at the end of the day, though the day may have had several (settings_changed); before the first look at a campaign they are those first seen, and between two looks those of the first one (is_assumed).
+-- Trap: settings are those at the end of the day, though the day may have had several (settings_changed); before the first read of a campaign they are those first seen, and between two reads those of the first of the two (is_assumed).
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day: active, paused, archived or rejected. A deleted campaign keeps its last one; see is_deleted.
 -- Column is_deleted: Whether the campaign was found to be gone by the end of the day. NULL: never seen.
@@ -11,7 +11,7 @@
 -- Column source_mode: block_list or allow_list at the end of the day. NULL: never readable.
 -- Column settings_version: Version of the campaign's settings at the end of the day, as in campaign_history. NULL: never seen.
 -- Column settings_read_state: How well that version could be read: ok, partial, unreadable or stub. NULL: never seen.
--- Column is_assumed: Whether the settings at the end of the day are only assumed: they were first seen after it, or it ended between the last look that confirmed them and the look that saw others. What was changed and changed back between two looks leaves no trace. NULL: never seen.
+-- Column is_assumed: Whether the settings at the end of the day are only assumed: they were first seen after it, or it ended between the last read that confirmed them and the read that found others. What was changed and changed back between two reads leaves no trace. NULL: never seen.
 -- Column settings_changed: Whether the settings were seen to change within the day.
 -- Column changes: Versions of the settings that began within the day, the first one not counted. Delivery and bids per source are not among them.
 -- Column coverage_state: How well the day is known: open, complete, final, partial, missing or lost, as in ops.day_coverage.
@@ -82,7 +82,7 @@ settled AS (
     ON h.account_id = d.account_id AND h.campaign_id = d.campaign_id AND h.counts_from < d.ends_at AND h.valid_to >= d.ends_at
 ),
 delivery AS (
-  -- Delivery flips many times a day: only the last of a day can stand at its end.
+  -- Delivery changes many times a day: only the last value of a day can be the one at its end.
   SELECT h.account_id, h.campaign_id, h.delivery_status, h.valid_from, h.valid_to
   FROM main.campaign_delivery_history AS h
   ASOF JOIN main.calendar AS k ON k.account_id = h.account_id AND h.valid_from >= k.starts_at

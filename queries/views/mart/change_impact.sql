@@ -7,14 +7,14 @@
 -- Column changed_columns: Settings that changed, sorted, comma-joined. A mere change of the name is left out.
 -- Column default_bid_before: US dollars per click before the change.
 -- Column default_bid_after: US dollars per click after the change.
--- Column days_before: Days known whole among the days before (threshold impact_days).
+-- Column days_before: Days proven complete among the days before (threshold impact_days).
 -- Column spend_before: US dollars in those days. NULL: there is none.
 -- Column clicks_before: Clicks in those days. NULL: not known.
 -- Column conversions_before: Conversions in those days. NULL: not known.
 -- Column spend_per_day_before: US dollars a day. NULL: no such day.
 -- Column cpc_before: US dollars per click. NULL without clicks.
 -- Column cpa_before: US dollars per conversion. NULL without conversions.
--- Column days_after: Days known whole among the days after (threshold impact_days).
+-- Column days_after: Days proven complete among the days after (threshold impact_days).
 -- Column spend_after: US dollars in those days. NULL: there is none.
 -- Column clicks_after: Clicks in those days. NULL: not known.
 -- Column conversions_after: Conversions in those days so far. NULL: not known.

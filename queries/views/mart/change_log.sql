@@ -1,14 +1,14 @@
 -- What changed in the settings of campaigns, creatives and sources, from what to what, and when?
--- Trap: we see settings only when we look: the change lies after not_before and not after seen_at, and several between two looks are one. What the first look found is no change and is left out.
+-- Trap: settings are seen only when a run reads them: the change lies after not_before and not after seen_at, and several between two reads are one. What the first read found is not a change and is left out.
 -- Column seen_at: When the change was first seen.
 -- Column not_before: When the value before was last confirmed: the change came later. NULL: nothing was known before.
--- Column kind: campaign, delivery, creative, source_rule or source_mode. Delivery flips by itself, and often.
+-- Column kind: campaign, delivery, creative, source_rule or source_mode. Delivery changes by itself, and often.
 -- Column campaign_name: Name of the campaign now. NULL: never readable.
--- Column creative_id: Creative that changed. NULL: another kind of thing did.
--- Column source_id: Source that the rule is about. NULL: another kind of thing changed.
+-- Column creative_id: Creative that changed. NULL: something else changed.
+-- Column source_id: Source that the rule is about. NULL: something else changed.
 -- Column rule: blocked, allowed or bid_override, of a source_rule.
 -- Column change_type: first_seen: it is new; changed; deleted: it is gone, or the rule was lifted; restored: it is back; stub or first_read: new, and known at first from the report alone.
--- Column field: Name of the setting that changed: one row for each. NULL: the thing as a whole came or went.
+-- Column field: Name of the setting that changed: one row for each. NULL: it appeared or disappeared as a whole.
 -- Column old_value: Value before, as text; money in US dollars, instants in UTC. NULL: not set, or not known.
 -- Column new_value: Value after, in the same way. NULL: not set any more.
 WITH campaign AS (

@@ -1,9 +1,9 @@
--- Which days are known, which can still be fetched or mended, until when, and what is to be done?
+-- Which days are known, which can still be fetched or repaired, until when, and what should be done?
 -- Trap: it is as of now, not as of the last sync: a day after the last sync is missing, and one may have left the reach since.
 -- Column state_now: open: read, and the day goes on; complete: read after it was over, may be restated; final: complete and out of reach; partial: last read before it was over; missing: not read, still readable; lost: never read and no longer readable; incomplete: partial and no longer readable.
 -- Column days_until_unreachable: Days left in which the report can be asked for this day, today included; 0: no more. As of now.
--- Column is_urgent: Whether a sync must mend the day within threshold urgent_days.
--- Column what_to_do: What helps.
+-- Column is_urgent: Whether a sync must read the day within threshold urgent_days.
+-- Column what_to_do: What to do.
 -- Column hours_since_read: Hours since the last proven read. NULL: none.
 -- Column spend: US dollars stored for the day. NULL: unknown.
 -- Column clicks: Clicks stored for the day. NULL: unknown.
@@ -52,8 +52,8 @@ SELECT
     WHEN k.state_now IN ('missing', 'partial') AND now() < k.ends_at THEN 'run spendsync sync; the day goes on'
     WHEN k.state_now IN ('missing', 'partial') AND k.days_left = 1 THEN 'run spendsync sync today: it is the last day on which this one can be read'
     WHEN k.state_now IN ('missing', 'partial') THEN 'run spendsync sync within ' || k.days_left || ' days, today included'
-    WHEN k.state_now = 'incomplete' THEN 'nothing helps: what was read before the day was over is all there will be'
-    ELSE 'nothing helps: the report no longer reaches this day'
+    WHEN k.state_now = 'incomplete' THEN 'nothing: what was read before the day was over is all that will ever be known'
+    ELSE 'nothing: the report no longer reaches this day'
   END AS what_to_do,
   k.first_read_at, k.last_read_at, (epoch(now()) - epoch(k.last_read_at)) / 3600 AS hours_since_read,
   k.reads, k.rows, k.spend, k.clicks, k.control_total_state

@@ -3,9 +3,9 @@
 -- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
 -- Column first_shown_on: First Chicago day with impressions within fatigue_days; it may have been shown before.
 -- Column age_days: Days from first_shown_on to recent_to, both included.
--- Column recent_to: Last day of the recent window of recent_days: the last one that is known whole.
--- Column impressions_recent: Impressions in the recent window, of its days that are known whole.
--- Column clicks_recent: Clicks in the recent window, of its days that are known whole.
+-- Column recent_to: Last day of the recent window of recent_days: the last one that is proven complete.
+-- Column impressions_recent: Impressions in the recent window, of its days that are proven complete.
+-- Column clicks_recent: Clicks in the recent window, of its days that are proven complete.
 -- Column ctr_recent: Clicks per impression in the recent window. NULL without impressions.
 -- Column peak_to: Day that ends the earlier stretch of recent_days with the highest CTR, of those with fatigue_min_impressions. NULL: there is none.
 -- Column impressions_peak: Impressions in the stretch that ends on peak_to. NULL: there is none.

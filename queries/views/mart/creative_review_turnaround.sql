@@ -1,14 +1,14 @@
 -- How long did each review of a creative take, and which are overdue?
--- Trap: we see statuses only when we look, so each time has bounds; a review that began and ended between two looks is not here.
+-- Trap: statuses are seen only when a run reads them, so each duration has bounds; a review that began and ended between two reads is left out.
 -- Column outcome: Status after the review (active, paused, rejected, draft, archived), deleted, or pending while it goes on.
 -- Column pending_after: The creative was not yet pending at this instant. NULL: nothing was known before, so the longest time is unknown.
 -- Column pending_by: The creative was first seen as pending at this instant.
 -- Column decided_after: It was still pending at this instant, the last time it was seen so.
 -- Column decided_by: It was first seen as decided at this instant. NULL while it is pending.
--- Column hours_min: The review took at least so many hours: from pending_by to decided_after.
--- Column hours_max: The review took at most so many hours: from pending_after to decided_by. NULL while it is pending, and where pending_after is.
+-- Column hours_min: The review took at least this many hours: from pending_by to decided_after.
+-- Column hours_max: The review took at most this many hours: from pending_after to decided_by. NULL while it is pending, and where pending_after is.
 -- Column is_overdue: Whether it surely took, or has taken, longer than review_hours: hours_min is above them.
--- Column resubmissions: Versions of the creative that were seen pending after the first: edited and submitted anew; the review may have begun anew with the last.
+-- Column resubmissions: Versions of the creative that were seen pending after the first: edited and submitted again; the review may have started over with the last.
 -- Column rejection_reasons: Why it was rejected, sorted, comma-joined. NULL where it was not.
 WITH versions AS (
   SELECT

@@ -1,4 +1,4 @@
--- How did each campaign's spend stand against its daily limit, and where will a day that is not over end?
+-- How did each campaign's spend stand against its daily limit, and where will an unfinished day end?
 -- Trap: the limit is that at the end of the day, though another may have held before (settings_changed); the projection is a straight line through the day as of its last read, and spend is not.
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day. A deleted campaign keeps its last one.
@@ -9,9 +9,9 @@
 -- Column as_of_at: When the day's numbers were last read. NULL: never.
 -- Column day_elapsed: Share of the Chicago day, 0 to 1, that had passed when its numbers were last read; 1 when it was over. NULL: never read.
 -- Column spend: US dollars, as of as_of_at. NULL: the day is not covered.
--- Column utilization: Spend by limit, 1 being all of it. NULL: no limit or no spend known.
+-- Column utilization: Spend divided by the limit; 1 is all of it. NULL: no limit or no spend known.
 -- Column projected_spend: US dollars at the end of the day at the pace so far, the limit left aside; on a day that was over when read, its spend. NULL: not covered, or too early to say (threshold pacing_min_elapsed).
--- Column projected_utilization: Projected spend by limit. Above 1 the limit will hold the day back.
+-- Column projected_utilization: Projected spend divided by the limit. Above 1 the limit will hold the day back.
 -- Column pacing_state: over: spent more than the limit; limited: held back by it, or will be (threshold pacing_limited); on_pace; under (threshold pacing_under); stopped: the day ended, or stands, with the campaign not active, below the limit; too_early; no_limit; unknown: the day is not covered or the limit was never readable.
 WITH level AS (
   SELECT

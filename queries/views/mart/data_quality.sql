@@ -1,4 +1,4 @@
--- Can the numbers be relied on, and if not, what is to be done?
+-- Can the numbers be relied on, and if not, what should be done?
 -- Trap: checks of numbers look at the performance window alone; a check that passes proves only what it counts.
 -- Column check_name: What is checked.
 -- Column severity: error: numbers are wrong or lost; warning: answers may mislead; info: to be known.
@@ -17,26 +17,26 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('impressions_told', 'warning', 0, 'rows', 'Rows without a number of impressions.', 'CTR of these rows is unknown; look at the replies in raw.'),
     ('conversions_told', 'warning', 0, 'rows', 'Rows without a number of conversions.', 'CPA of their sources is unknown, so none of them is a candidate; look at the replies in raw.'),
     ('spend_has_campaign', 'warning', 0, 'US dollars', 'Spend of rows that name no campaign.', 'Ask the service what it was spent on.'),
-    ('spend_has_creative', 'warning', 0, 'US dollars', 'Spend of rows that name no creative.', 'No creative answers for it; ask the service.'),
+    ('spend_has_creative', 'warning', 0, 'US dollars', 'Spend of rows that name no creative.', 'It belongs to no creative; ask the service.'),
     ('spend_has_source', 'warning', 0, 'US dollars', 'Spend of rows that name no source.', 'It can neither be blocked nor bid for; ask the service.'),
     ('spend_has_clicks', 'warning', 0, 'US dollars', 'Spend of rows with 0 clicks, though bids are per click.', 'Ask the service; a credit or a correction may be under way.'),
     ('clicks_within_impressions', 'warning', 0, 'rows', 'Rows with more clicks than impressions.', 'Expect late impressions or invalid clicks; their CTR means nothing.'),
     ('conversions_within_clicks', 'warning', 0, 'rows', 'Rows with more conversions than clicks.', 'See whether a conversion is reported more than once a click.'),
     ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for block_spend_in_targets conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
-    ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, by all spend.', 'Wait longer before deciding on young days; see mart.restatements.'),
+    ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'Wait longer before deciding on young days; see mart.restatements.'),
     ('days_missing', 'error', 0, 'days', 'Days that were never proven and can still be read.', 'Run spendsync sync; spendsync status shows by when.'),
-    ('days_lost', 'warning', 0, 'days', 'Days that were never proven and can no longer be read.', 'Nothing brings them back; leave them out of averages.'),
+    ('days_lost', 'warning', 0, 'days', 'Days that were never proven and can no longer be read.', 'They cannot be read again; leave them out of averages.'),
     ('days_partial', 'warning', 0, 'days', 'Days that were last read before they were over.', 'Run spendsync sync; they hold less than the whole day.'),
-    ('control_totals_known', 'warning', 0, 'days', 'Days known whole for which the service could not be asked for its own total.', 'Run spendsync backfill for these days while they can be read.'),
-    ('report_fresh', 'error', NULL, 'hours', 'Time since a day was last read.', 'See why no run succeeded: spendsync status.'),
+    ('control_totals_known', 'warning', 0, 'days', 'Days proven complete for which the service could not be asked for its own total.', 'Run spendsync backfill for these days while they can be read.'),
+    ('report_fresh', 'error', NULL, 'hours', 'Time since a day was last read.', 'Find out why no run succeeded: spendsync status.'),
     ('settings_fresh', 'warning', NULL, 'hours', 'Time since the campaign that waits longest was confirmed, archived ones aside.', 'See ops.entity_read for what cannot be read.'),
     ('bids_fresh', 'warning', NULL, 'hours', 'Time since the campaign that waits longest had its bids per source read, archived ones aside.', 'Do not rely on bid_override of these campaigns; see source_mode.'),
     ('bids_read', 'warning', 0, 'campaigns', 'Campaigns whose bids per source were never readable, archived ones aside.', 'Their bids per source are unknown; look at the dashboard.'),
     ('settings_known', 'warning', 0, 'campaigns and creatives', 'Campaigns and creatives with settings that were never readable, or that only the report knows.', 'Their settings are unknown; look at the dashboard.'),
     ('entities_read', 'warning', 0, 'reads', 'Settings that the last sync could not read.', 'See ops.entity_read; the next sync tries again.'),
     ('values_known', 'warning', 0, 'campaigns, creatives and sources', 'Statuses and modes now in force that the service''s description does not name.', 'Look them up with the service; filters on status may leave them out.'),
-    ('fields_known', 'info', 0, 'fields', 'Keys in the replies that the service''s description does not name.', 'Nothing is lost, they are in raw; tell the maintainers.'),
-    ('last_run_succeeded', 'error', 0, 'exit code', 'Exit code of the last run; it is 0 when everything planned was published.', 'See ops.run for its message and the README for its exit code.')
+    ('fields_known', 'info', 0, 'fields', 'Keys in the replies that the service''s description does not name.', 'Nothing is lost, they are in raw; report them to the maintainers.'),
+    ('last_run_succeeded', 'error', 0, 'exit code', 'Exit code of the last run; it is 0 when everything planned was published.', 'See ops.run for its message; spendsync help config lists the exit codes.')
 ),
 settings AS (
   SELECT

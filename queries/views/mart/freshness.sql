@@ -1,19 +1,19 @@
 -- How fresh is what this warehouse says of each account, and is something missing?
--- Trap: it is as of now; what was published is as old as as_of_at, however often one looks.
+-- Trap: it is as of now; what was published is as old as as_of_at, however often it is asked.
 -- Column as_of_at: When the newest numbers here were read. NULL: none were.
 -- Column hours_old: Hours since then.
 -- Column is_stale: Whether that is longer than threshold stale_hours, or nothing was ever read.
--- Column last_whole_date: Newest Chicago day that is known whole. NULL: none.
--- Column days_behind: Chicago days that are over and newer than that. NULL: none is known whole.
+-- Column last_whole_date: Newest Chicago day that is proven complete. NULL: none.
+-- Column days_behind: Chicago days that are over and newer than that. NULL: none is proven complete.
 -- Column days_missing: Days not read, or last read before they were over, that can still be read; today is not counted.
--- Column days_lost: Days that were never known whole and can no longer be read.
+-- Column days_lost: Days that were never proven complete and can no longer be read.
 -- Column oldest_gap_date: Oldest day among days_missing. NULL: none.
 -- Column days_left_for_gap: Days left in which that one can be read, today included.
 -- Column campaigns_unconfirmed: Campaigns, neither archived nor deleted, whose settings were last confirmed longer ago than threshold stale_hours.
 -- Column last_run_at: When the last run that is known here ended.
--- Column last_run_exit_code: How it ended: exit codes are listed in the README.
+-- Column last_run_exit_code: How it ended: 'spendsync help config' lists the exit codes.
 -- Column last_run_outcome: The same in words.
--- Column what_to_do: What helps first.
+-- Column what_to_do: What to do first.
 WITH read AS (
   SELECT
     c.account_id, max(c.last_read_at) AS as_of_at,

@@ -1,17 +1,17 @@
 -- How much did the service change days that were over, and how late?
--- Trap: seen_at is when we saw it; the change lies between that and the read before. Growth of a day that was not over is no restatement and is not here.
+-- Trap: seen_at is when we saw it; the change lies between that and the read before. Growth of a day that was not over is not a restatement and is left out.
 -- Column seen_at: When the differences were read.
 -- Column age_days: Chicago days from the day to the one on which its change was seen: 1 is the day after.
 -- Column hours_after_end: Hours from the end of the day to seen_at.
 -- Column rows_inserted: Rows that appeared.
 -- Column rows_updated: Rows whose numbers changed.
 -- Column rows_deleted: Rows that vanished.
--- Column spend_before: US dollars of the day as known until then. NULL: the day is not covered.
+-- Column spend_before: US dollars of the day as it was it was it was it was known until then. NULL: the day is not covered.
 -- Column spend_change: US dollars by which the day's spend changed.
 -- Column spend_change_share: That change as a share of spend_before: -0.1 is a tenth less. NULL: there was no spend.
--- Column clicks_change: Clicks by which the day changed; an untold number counts as 0.
--- Column impressions_change: Impressions by which the day changed; an untold number counts as 0.
--- Column conversions_change: Conversions by which the day changed; an untold number counts as 0.
+-- Column clicks_change: Clicks by which the day changed; a number that was not reported counts as 0.
+-- Column impressions_change: Impressions by which the day changed; a number that was not reported counts as 0.
+-- Column conversions_change: Conversions by which the day changed; a number that was not reported counts as 0.
 WITH seen AS (
   SELECT
     s.account_id, s.report_date, s.seen_at,

@@ -2,7 +2,7 @@
 -- Trap: shares are chained from what days did from one age to the next, so days count that are not final yet; what never changed before the oldest age seen is taken to be final. A change that a late run saw counts at the age at which it was seen.
 -- Column age_days: Chicago days since the day, at the end of which its numbers are taken: 1 is the day after.
 -- Column days_seen: Days whose numbers were known at this age.
--- Column days_followed: Of these, the days that were read at a later age too: only they tell how numbers went on.
+-- Column days_followed: Of these, the days that were read at a later age too: only they show how numbers went on.
 -- Column days_changed: Of these, the days that had changed by the next age.
 -- Column spend_share: Spend at this age as a share of the final spend; above 1 where spend is taken back later. NULL: no day has been followed from this age on, or from a later one.
 -- Column clicks_share: Clicks at this age as a share of the final clicks, in the same way.
@@ -17,7 +17,7 @@ WITH step AS (
   WHERE s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged')
 ),
 first_read AS (
-  -- The first read after the day was over: before it, nobody can say what the day was.
+  -- The first read after the day was over: before it, the day is not known.
   SELECT s.account_id, s.report_date, min(s.started_at) AS whole_at
   FROM step AS s
   JOIN main.calendar AS k ON k.account_id = s.account_id AND k.report_date = s.report_date AND s.started_at >= k.ends_at
@@ -141,7 +141,7 @@ near AS (
 settled AS (
   SELECT
     n.*,
-    -- All but the oldest age must be known: what comes after that one nobody has seen.
+    -- All but the oldest age must be known: what comes after that one is unknown.
     CASE
       WHEN n.age = n.oldest OR NOT n.is_chained THEN NULL
       WHEN NOT bool_and(n.is_near) OVER onward THEN false

@@ -1,5 +1,5 @@
 -- Which sources should be blocked, because chance alone does not explain how little they bring?
--- Trap: held against many sources, a few are named by bad luck; and conversions that were not told make no candidate.
+-- Trap: among many sources, a few are named by chance; and a source whose conversions were not reported is never a candidate.
 -- Column verdict: no_conversions: none for block_spend_in_targets targets of spend; too_costly: even its best-case CPA is above judged_cpa, or block_times_campaign times that where judged_cpa is the campaign's own.
 -- Column action: block: put it on the block list; disallow: take it off the allow list.
 WITH judged AS (

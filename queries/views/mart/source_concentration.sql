@@ -1,5 +1,5 @@
--- How much of each account's spend hangs on how few sources?
--- Trap: a large share is no fault of a source; it says what its loss would cost.
+-- How much of each account's spend depends on how few sources?
+-- Trap: a large share is not a fault of the source; it shows what its loss would cost.
 -- Column campaigns_with_spend: Campaigns that spent on the source within the window.
 -- Column spend_rank: 1 is the source with the largest spend of the account.
 -- Column share_of_account: Share of the account's spend over the window, 0 to 1.

@@ -44,7 +44,7 @@ with_settings AS (
     CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
     coalesce(o.source_mode, h.source_mode) AS source_mode,
     r.list_rule, h.default_bid, r.bid_override, h.target_cpa,
-    -- A campaign that misses its target as a whole says nothing of a source that
+    -- A campaign that misses its target as a whole says nothing about a source that
     -- is no worse than the others.
     greatest(h.target_cpa::DOUBLE, w.campaign_cpa) AS judged_cpa,
     CASE

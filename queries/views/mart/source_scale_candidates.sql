@@ -1,5 +1,5 @@
 -- Which sources earn their money beyond doubt and have room to grow?
--- Trap: a higher bid buys dearer clicks, and not always more; above safe_cpc the proof is gone.
+-- Trap: a higher bid buys more expensive clicks, and not always more of them; above safe_cpc nothing is proven.
 -- Column verdict: below_target: even its worst-case CPA is below the campaign's target CPA; below_campaign: the campaign has no target, and it is below the campaign's own CPA.
 -- Column safe_cpc: US dollars per click at which even its worst-case CPA is at the target or, without one, at the campaign's own CPA.
 -- Column headroom: US dollars per click from its CPC up to safe_cpc.

@@ -1,15 +1,15 @@
 -- Which money went to something that had been stopped for the whole Chicago day?
--- Trap: clicks that were on their way when something stopped are billed later and are not a leak (is_leak says which are); a stop counts from when we saw it until it was last confirmed, so what was seen resumed may have been resumed right after the look before, and is left out; what was resumed and stopped again between two looks leaves no trace (is_assumed says where nobody looked for long). Every amount stands once, under the widest stop: campaign, then creative, then source.
+-- Trap: clicks that were on their way when something stopped are billed later and are not a leak (is_leak says which are); a stop counts from when we saw it until it was last confirmed, so what was seen resumed may have been resumed right after the read before, and is left out; what was resumed and stopped again between two reads leaves no trace (is_assumed marks long gaps between reads). Every amount stands once, under the broadest stop: campaign, then creative, then source.
 -- Column report_date: Chicago calendar day, of the last ones that are known at all (threshold performance_days).
 -- Column kind: What had been stopped: campaign, creative or source.
 -- Column reason: campaign: paused, archived, rejected, deleted, ended (past its end) or not_started; creative: paused, archived, rejected or deleted; source: blocked, or not_allowed where the campaign buys from an allow list.
 -- Column campaign_name: Name of the campaign now. NULL: never readable.
 -- Column creative_id: Creative that had been stopped. NULL: a campaign or a source had been.
 -- Column source_id: Source that had been stopped. NULL: a campaign or a creative had been.
--- Column stopped_since: Since when it was seen stopped at every look, or the campaign's own end where that is later than when we first saw that setting.
+-- Column stopped_since: Since when every read found it stopped, or the campaign's own end where that is later than when we first saw that setting.
 -- Column hours_stopped: Hours from then to the beginning of the day.
 -- Column is_leak: Whether that is at least threshold stopped_grace_hours, so that no late click explains it, and the stop is not merely assumed.
--- Column is_assumed: Whether nobody looked at the settings for longer than threshold stop_gap_hours around the day: it may have been resumed and stopped again meanwhile. What is archived cannot be.
+-- Column is_assumed: Whether the settings were not read for longer than threshold stop_gap_hours around the day: it may have been resumed and stopped again meanwhile. What is archived cannot be.
 -- Column spend: US dollars spent on the day in spite of the stop.
 -- Column coverage_state: How well the day is known: open, complete, final or partial, as in ops.day_coverage.
 WITH span AS (
@@ -43,7 +43,7 @@ campaign_flagged AS (
   WINDOW versions AS (PARTITION BY h.account_id, h.campaign_id ORDER BY h.version_no)
 ),
 campaign_known AS (
-  -- What was seen holds until the last look that confirmed it. Only what is archived
+  -- A value holds until the last read that confirmed it. Only what is archived
   -- stays so by itself, and is not read again.
   SELECT
     f.* REPLACE (CASE
@@ -120,7 +120,7 @@ sync AS (
   WHERE r.campaigns_read > 0
 ),
 allowed AS (
-  -- A source came on the list after the look before the one that saw it there.
+  -- A source was added to the list after the read before the one that found it there.
   SELECT r.account_id, r.campaign_id, r.source_id, coalesce(r.changed_after, s.before, r.valid_from) AS valid_from, r.valid_to
   FROM rule_known AS r
   ASOF LEFT JOIN sync AS s ON s.account_id = r.account_id AND r.valid_from > s.started_at
@@ -167,7 +167,7 @@ flagged AS (
   GROUP BY ALL
 ),
 gap AS (
-  -- Times in which nobody looked.
+  -- Gaps between reads.
   SELECT s.account_id, s.before AS from_at, s.started_at AS to_at
   FROM sync AS s
   WHERE epoch(s.started_at) - epoch(s.before) > 3600 * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'stop_gap_hours')

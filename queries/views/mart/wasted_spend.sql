@@ -3,8 +3,8 @@
 -- Column sources_to_block: Sources of the campaign in source_block_candidates.
 -- Column spend_on_them: US dollars that these sources cost.
 -- Column excess_spend: US dollars that these sources cost beyond what their conversions were worth at judged_cpa.
--- Column excess_share: excess_spend by spend: the share of the campaign's money that bought nothing. NULL without spend.
--- Column excess_per_day: US dollars: excess_spend by days_known.
+-- Column excess_share: excess_spend divided by spend: the share of the campaign's money that bought nothing. NULL without spend.
+-- Column excess_per_day: US dollars: excess_spend divided by days_known.
 WITH blocked AS (
   SELECT b.account_id, b.campaign_id, count(*) AS sources_to_block, sum(b.spend)::DECIMAL(18, 6) AS spend_on_them, sum(b.excess_spend)::DECIMAL(18, 6) AS excess_spend
   FROM mart.source_block_candidates AS b
