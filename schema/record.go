@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -129,6 +130,19 @@ func fillColumn[T comparable, R any](a arrow.Array, c Column, rows []R, at func(
 		} else if a.IsValid(i) {
 			*(*Null[T])(field) = Some(at(i))
 		}
+	}
+}
+
+// CloneTexts gives a row texts of its own, which share no memory with anything.
+func (t TableOf[R]) CloneTexts(row *R) {
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Kind != Text {
+			continue
+		}
+		field := unsafe.Add(unsafe.Pointer(row), c.offset)
+		text := (*string)(field) // a Null begins with its value
+		*text = strings.Clone(*text)
 	}
 }
 

@@ -80,3 +80,62 @@ func SameNumbers(a, b *Spend) bool {
 	}
 	return true
 }
+
+// CopyNumbers gives a row the numbers of another.
+func CopyNumbers(to, from *Spend) {
+	for i := range ownNumbers {
+		c := &ownNumbers[i]
+		a, b := unsafe.Add(unsafe.Pointer(to), c.offset), unsafe.Add(unsafe.Pointer(from), c.offset)
+		if c.Nullable {
+			*(*Null[int64])(a) = *(*Null[int64])(b)
+		} else {
+			*(*int64)(a) = *(*int64)(b)
+		}
+	}
+}
+
+// restatedNumber is a number of spend_daily with its columns in spend_change.
+type restatedNumber struct{ number, old, new Column }
+
+var restatedNumbers = func() (restated []restatedNumber) {
+	for _, c := range ownNumbers {
+		r := restatedNumber{number: c}
+		for name, to := range map[string]*Column{"old_" + c.Name: &r.old, "new_" + c.Name: &r.new} {
+			found := SpendChanges.ColumnsNamed(name)
+			if len(found) != 1 || !found[0].Nullable || found[0].Kind != c.Kind {
+				panic("schema: a restatement of " + c.Name + " has no column " + name + " in spend_change")
+			}
+			*to = found[0]
+		}
+		restated = append(restated, r)
+	}
+	return restated
+}()
+
+// SetNumbers puts the numbers of a row as stored and as read into the line, and says what
+// happened to it. One of the rows may be nil: it was not there.
+func (l *SpendChange) SetNumbers(was, is *Spend) {
+	switch l.Op = OpUpdate; {
+	case was == nil:
+		l.Op = OpInsert
+	case is == nil:
+		l.Op = OpDelete
+	}
+	for i := range restatedNumbers {
+		r := &restatedNumbers[i]
+		l.setNumber(&r.old, &r.number, was)
+		l.setNumber(&r.new, &r.number, is)
+	}
+}
+
+func (l *SpendChange) setNumber(to, number *Column, from *Spend) {
+	n := (*Null[int64])(unsafe.Add(unsafe.Pointer(l), to.offset))
+	if *n = (Null[int64]{}); from == nil {
+		return
+	}
+	if field := unsafe.Add(unsafe.Pointer(from), number.offset); number.Nullable {
+		*n = *(*Null[int64])(field)
+	} else {
+		*n = Some(*(*int64)(field))
+	}
+}

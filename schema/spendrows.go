@@ -218,6 +218,11 @@ func (s *SpendRows) Sort() {
 type Restamp struct {
 	of    *SpendRows
 	heads []Spend
+
+	// The row before: its head as it was, its stamp, and its head as it is now.
+	from  uint32
+	stamp SpendStamp
+	to    uint32
 }
 
 // Restamp begins. Until [Restamp.Done] the rows that have their new stamp must not be
@@ -227,9 +232,12 @@ func (s *SpendRows) Restamp() *Restamp { return &Restamp{of: s} }
 // Next gives row i its stamp; i goes up from 0 by 1.
 func (r *Restamp) Next(i int, stamp SpendStamp) {
 	p := &r.of.rows[i]
-	h := r.of.heads[p.head>>knownBits]
-	h.FirstSeenAt, h.ChangedAt, h.RunID = stamp.FirstSeenAt, stamp.ChangedAt, stamp.RunID
-	p.head = addHead(&r.heads, &h)<<knownBits | p.head&(1<<knownBits-1)
+	if from := p.head >> knownBits; i == 0 || from != r.from || stamp != r.stamp {
+		h := r.of.heads[from]
+		h.FirstSeenAt, h.ChangedAt, h.RunID = stamp.FirstSeenAt, stamp.ChangedAt, stamp.RunID
+		r.from, r.stamp, r.to = from, stamp, addHead(&r.heads, &h)
+	}
+	p.head = r.to<<knownBits | p.head&(1<<knownBits-1)
 }
 
 // Done ends it, when every row has its stamp.

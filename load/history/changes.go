@@ -3,37 +3,26 @@ package history
 import (
 	"cmp"
 	"iter"
+	"math"
 
 	"spendsync/schema"
 )
 
 // Changes are the restatements of one day: lines of spend_change, in key order, in a
-// seventh of the room that a slice of them takes. A service that restates all it has makes
-// as many as there are rows. Nil has none.
+// sixth of the memory that a slice of them takes. A service that restates all it has makes
+// as many as there are rows. A nil Changes has none.
 //
-// The rows as read must keep their places and numbers for as long as these are asked.
+// The rows as read must keep their places and numbers for as long as these are used.
 type Changes struct {
-	by         Reading
-	read, gone *schema.SpendRows
-	list       []dayChange
+	by        Reading
+	read, was *schema.SpendRows // as read, and as stored where that differs
+	list      []dayChange
 }
 
-// dayChange is a row as read that was another or none, or a row that is gone.
-type dayChange struct {
-	spend                            schema.Money // as it was
-	clicks, impressions, conversions int64
-	row                              uint32
-	flags                            uint8
-}
+// dayChange is where the row as read and the row as stored are; noRow where there is none.
+type dayChange struct{ is, was uint32 }
 
-// The flags of a dayChange.
-const (
-	wasClicks = 1 << iota // the count was not NULL
-	wasImpressions
-	wasConversions
-	isInserted
-	isDeleted
-)
+const noRow = math.MaxUint32
 
 // Len is how many there are.
 func (c *Changes) Len() int {
@@ -48,67 +37,55 @@ func (c *Changes) At() schema.Instant { return c.by.At }
 
 // inserted notes the row as read of that place: there was none.
 func (c *Changes) inserted(row int) {
-	c.list = append(c.list, dayChange{row: uint32(row), flags: isInserted})
+	c.list = append(c.list, dayChange{is: uint32(row), was: noRow})
 }
 
-// updated notes the row as read of that place: it was another.
-func (c *Changes) updated(row int, was *schema.Spend) {
-	d := dayChange{spend: was.Spend, clicks: was.Clicks.V, impressions: was.Impressions.V, conversions: was.Conversions.V, row: uint32(row)}
-	for i, known := range [...]bool{was.Clicks.Valid, was.Impressions.Valid, was.Conversions.Valid} {
-		if known {
-			d.flags |= wasClicks << i
-		}
-	}
-	c.list = append(c.list, d)
+// updated notes that the row as read of that place has other numbers than the one as
+// stored. Only its numbers are kept.
+func (c *Changes) updated(row int, is, was *schema.Spend) {
+	stored := *is
+	schema.CopyNumbers(&stored, was)
+	c.list = append(c.list, dayChange{is: uint32(row), was: uint32(c.was.Len())})
+	c.was.Append(&stored)
 }
 
-// deleted notes a row that is gone.
+// deleted notes a stored row that is gone.
 func (c *Changes) deleted(was *schema.Spend) {
-	c.list = append(c.list, dayChange{row: uint32(c.gone.Len()), flags: isDeleted})
-	c.gone.Append(was)
+	c.list = append(c.list, dayChange{is: noRow, was: uint32(c.was.Len())})
+	c.was.Append(was)
 }
 
-// All are the lines. One is the loop body's alone.
+// All are the lines. The loop body may change a line.
 func (c *Changes) All() iter.Seq[schema.SpendChange] {
 	return func(yield func(schema.SpendChange) bool) {
 		if c == nil {
 			return
 		}
-		var r schema.Spend
-		for i := range c.list {
-			if !yield(c.line(&c.list[i], &r)) {
+		var is, was schema.Spend
+		for _, d := range c.list {
+			row, before, after := &is, &was, &is
+			switch {
+			case d.is == noRow:
+				row, after = &was, nil
+			case d.was == noRow:
+				before = nil
+			}
+			if after != nil {
+				c.read.Row(int(d.is), after)
+			}
+			if before != nil {
+				c.was.Row(int(d.was), before)
+			}
+			l := schema.SpendChange{
+				AccountID: row.AccountID, ReportDate: row.ReportDate, CampaignID: row.CampaignID, CreativeID: row.CreativeID, SourceID: row.SourceID,
+				SeenAt: c.by.At, RunID: c.by.RunID,
+			}
+			l.SetNumbers(before, after)
+			if !yield(l) {
 				return
 			}
 		}
 	}
-}
-
-func (c *Changes) line(d *dayChange, r *schema.Spend) schema.SpendChange {
-	rows := c.read
-	if d.flags&isDeleted != 0 {
-		rows = c.gone
-	}
-	rows.Row(int(d.row), r)
-	l := schema.SpendChange{
-		AccountID: r.AccountID, ReportDate: r.ReportDate, CampaignID: r.CampaignID, CreativeID: r.CreativeID, SourceID: r.SourceID,
-		SeenAt: c.by.At, Op: schema.OpUpdate, RunID: c.by.RunID,
-	}
-	if d.flags&isDeleted != 0 {
-		l.Op = schema.OpDelete
-		l.OldSpend, l.OldClicks, l.OldImpressions, l.OldConversions = schema.Some(r.Spend), r.Clicks, r.Impressions, r.Conversions
-		return l
-	}
-	l.NewSpend, l.NewClicks, l.NewImpressions, l.NewConversions = schema.Some(r.Spend), r.Clicks, r.Impressions, r.Conversions
-	if d.flags&isInserted != 0 {
-		l.Op = schema.OpInsert
-		return l
-	}
-	was := func(flag uint8, n int64) schema.Null[int64] {
-		return schema.Null[int64]{V: n, Valid: d.flags&flag != 0}
-	}
-	l.OldSpend = schema.Some(d.spend)
-	l.OldClicks, l.OldImpressions, l.OldConversions = was(wasClicks, d.clicks), was(wasImpressions, d.impressions), was(wasConversions, d.conversions)
-	return l
 }
 
 // MergeChanges makes one sorted sequence of two.

@@ -30,7 +30,7 @@ func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R],
 	known := make(map[string]bool, len(entities))
 	var fields columns
 	if len(h.Memory.Never) > 0 {
-		fields = fieldsOf(t.Table)
+		fields = t.Fields()
 	}
 	for _, th := range entities {
 		known[th.text] = true

@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"iter"
@@ -51,18 +50,7 @@ func HashDay(rows *schema.SpendRows) string {
 	h := sha256.New()
 	b := make([]byte, 0, hashedAtOnce+1000)
 	for _, r := range rows.All() {
-		for _, s := range [...]string{r.CampaignID, r.CreativeID, r.SourceID, r.CampaignName} {
-			b = binary.AppendUvarint(b, uint64(len(s)))
-			b = append(b, s...)
-		}
-		b = binary.AppendVarint(b, int64(r.Spend))
-		for _, n := range [...]schema.Null[int64]{r.Clicks, r.Impressions, r.Conversions} {
-			if n.Valid {
-				b = binary.AppendVarint(append(b, 1), n.V)
-			} else {
-				b = append(b, 0)
-			}
-		}
+		b = schema.AppendReported(b, r)
 		if len(b) > hashedAtOnce {
 			h.Write(b)
 			b = b[:0]
@@ -152,7 +140,7 @@ const fewStale = 8
 func MergeDay(stored iter.Seq2[[]schema.Spend, error], read *schema.SpendRows, by Reading) (Merged, error) {
 	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
 	if by.WasOver {
-		m.Changes = &Changes{by: by, read: read, gone: &schema.SpendRows{}}
+		m.Changes = &Changes{by: by, read: read, was: &schema.SpendRows{}}
 	}
 	m.turn(0)
 	for batch, err := range stored {
@@ -204,9 +192,7 @@ func (m *merger) take(was *schema.Spend) {
 	if m.next == m.read.Len() || CompareKeys(was, &m.is) < 0 {
 		m.Diff.Deleted++
 		gone := *was
-		for _, s := range []*string{&gone.AccountID, &gone.CampaignID, &gone.CreativeID, &gone.SourceID, &gone.CampaignName, &gone.RunID} {
-			*s = strings.Clone(*s)
-		}
+		schema.SpendDaily.CloneTexts(&gone)
 		if m.Changes != nil {
 			m.Changes.deleted(&gone)
 		}
@@ -214,11 +200,11 @@ func (m *merger) take(was *schema.Spend) {
 		return
 	}
 	stamp := schema.SpendStamp{FirstSeenAt: was.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID}
-	same := sameNumbers(was, &m.is)
-	if !same && m.Changes != nil {
-		m.Changes.updated(m.next, was)
+	same := schema.SameReported(was, &m.is)
+	if !same && m.Changes != nil && !schema.SameNumbers(was, &m.is) {
+		m.Changes.updated(m.next, &m.is, was)
 	}
-	if same && was.CampaignName == m.is.CampaignName {
+	if same {
 		if m.run != was.RunID {
 			m.run = strings.Clone(was.RunID)
 		}
@@ -249,8 +235,4 @@ func (m *merger) stale(r *schema.Spend) {
 	if m.Stale = append(m.Stale, *r); len(m.Stale)*fewStale > m.read.Len() {
 		m.Stale = nil
 	}
-}
-
-func sameNumbers(a, b *schema.Spend) bool {
-	return a.Spend == b.Spend && a.Clicks == b.Clicks && a.Impressions == b.Impressions && a.Conversions == b.Conversions
 }

@@ -17,20 +17,11 @@ func (cs columns) index(name string) int {
 	return slices.IndexFunc(cs, func(c schema.Column) bool { return c.Name == name })
 }
 
-// fieldsOf are the columns that hold what was read.
-func fieldsOf(t *schema.Table) columns {
-	fields := columns(t.Tracked())
-	if raw := columns(t.Columns).index("raw"); raw >= 0 {
-		fields = append(fields, t.Columns[raw])
-	}
-	return fields
-}
-
 // unread are the columns that could not be read. An unknown name is refused: a
 // misspelt one would make of an unreadable field a readable NULL.
 func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	if len(s.Unread) > 0 && a.fields == nil {
-		a.fields = fieldsOf(a.table.Table)
+		a.fields = a.table.Fields()
 	}
 	for _, name := range s.Unread {
 		i := a.fields.index(name)
