@@ -35,7 +35,7 @@ func (c *Client) Balance(ctx context.Context) (Entity, error) {
 // its own names where nothing else stands beside it that could belong to it.
 func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
 	for range maxWrappers {
-		fields, _ := doc.Object()
+		fields, _ := doc.Fields()
 		inner := fields["data"]
 		for _, name := range names {
 			if alone(fields, name) {
@@ -50,11 +50,11 @@ func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
 	if _, ok := doc.Array(); ok && what == "limits" {
 		return Entity{Raw: doc, Fields: map[string]Value{"limits": doc}}, nil
 	}
-	fields, ok := doc.Object()
+	fields, ok := doc.Fields()
 	if !ok {
 		return Entity{}, contractf("no %s: a value of type %s, not an object", what, kindOf(doc))
 	}
-	return Entity{Raw: doc, Fields: fields}, nil
+	return Entity{Raw: doc, Fields: withAttributes(fields)}, nil
 }
 
 // alone reports whether a member is an object and the only one but for what the

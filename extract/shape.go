@@ -27,6 +27,8 @@
 //     it, or within pagination, paging, meta or page_info there. Anything else, and
 //     a total that is no whole number, tells nothing. A total is only ever held
 //     against what was read (see [Listing]).
+//   - A key may be in camel case or with hyphens, and the members of an object under
+//     attributes, as JSON:API has them.
 //   - The limits may be an array; it is then taken for the field limits of an object.
 //
 // What fits none of this is [ErrContract], and names the keys that were seen.
@@ -51,7 +53,7 @@ import (
 type Entity struct {
 	ID     string           // empty for what has none
 	Raw    []byte           // its own JSON, all of it; nil for an entity that was not read
-	Fields map[string]Value // the members of the object; slices of Raw
+	Fields map[string]Value // the members of the object, see [Value.Fields]; slices of Raw
 }
 
 // Object is the members of a JSON object, or false for any other value.
@@ -68,6 +70,70 @@ func (v Value) Object() (fields map[string]Value, ok bool) {
 		return err
 	})
 	return fields, err == nil
+}
+
+// Fields is the members of a JSON object under the names that the service's description
+// has for them: defaultBid, DefaultBid and default-bid are default_bid, unless the object has
+// that key, too, or two that would become it. It is false for any other value. It is not for
+// objects whose keys are data, such as a map of ids.
+func (v Value) Fields() (fields map[string]Value, ok bool) {
+	members, ok := v.Object()
+	if !ok {
+		return nil, false
+	}
+	return described(members), true
+}
+
+// described renames the members of an object.
+func described(members map[string]Value) map[string]Value {
+	var times map[string]int
+	for key := range members {
+		if name := snakeCase(key); name != key {
+			if times == nil {
+				times = map[string]int{}
+			}
+			times[name]++
+		}
+	}
+	if times == nil {
+		return members
+	}
+	fields := make(map[string]Value, len(members))
+	for key, value := range members {
+		name := snakeCase(key)
+		if _, taken := members[name]; taken || times[name] > 1 {
+			name = key
+		}
+		fields[name] = value
+	}
+	return fields
+}
+
+// snakeCase is a key in lower case, with an underscore between its words: targetCPA is
+// target_cpa.
+func snakeCase(key string) string {
+	if strings.IndexFunc(key, func(r rune) bool { return r == '-' || r >= 'A' && r <= 'Z' }) < 0 {
+		return key
+	}
+	isUpper := func(i int) bool { return i < len(key) && key[i] >= 'A' && key[i] <= 'Z' }
+	isLower := func(i int) bool {
+		return i < len(key) && (key[i] >= 'a' && key[i] <= 'z' || key[i] >= '0' && key[i] <= '9')
+	}
+	var b strings.Builder
+	for i := range len(key) {
+		switch {
+		case key[i] == '-':
+			b.WriteByte('_')
+		case isUpper(i):
+			if i > 0 && (isLower(i-1) || isUpper(i-1) && i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z') {
+				b.WriteByte('_')
+			}
+			b.WriteByte(key[i] | 0x20)
+		default:
+			b.WriteByte(key[i])
+		}
+	}
+	return b.String()
 }
 
 // Array is the elements of a JSON array, or false for any other value.
@@ -140,11 +206,24 @@ func (r resource) one(v Value) (Entity, error) {
 	return r.unwrap(v, maxWrappers)
 }
 
+// withAttributes adds to the members of an object those under attributes, where JSON:API
+// has them (section 7.2.2 of its specification). What stands beside them counts.
+func withAttributes(fields map[string]Value) map[string]Value {
+	inner, ok := fields["attributes"].Fields()
+	if !ok {
+		return fields
+	}
+	all := maps.Clone(inner)
+	maps.Copy(all, fields)
+	return all
+}
+
 func (r resource) unwrap(v Value, wrappers int) (Entity, error) {
-	fields, ok := v.Object()
+	fields, ok := v.Fields()
 	if !ok {
 		return Entity{}, contractf("no %s: a value of type %s, not an object", r.name, kindOf(v))
 	}
+	fields = withAttributes(fields)
 	id, ok, odd := r.is(fields)
 	if ok {
 		return Entity{ID: id, Raw: v, Fields: fields}, nil

@@ -171,7 +171,7 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 		"data/settings":   {`{"data":{"settings":{"allowed_sources":[]}}}`, ""},
 		"other-campaign":  {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign "C1000002"`},
 		"nothing":         {`{"campaign_id":"C1000001","websites":[]}`, `the keys are "campaign_id", "websites"`},
-		"empty":           {`{}`, "no source settings: looked for it bare and under source_settings, sources, settings, data; the keys are none"},
+		"empty":           {`{}`, "no source settings: looked for it bare and under source_settings, sources, settings, source_targeting, targeting, data; the keys are none"},
 		"array":           {`[]`, "a value of type array, not an object"},
 		"sources/nothing": {`{"sources":{"x":1}}`, `the keys are "x"`},
 	} {

@@ -206,9 +206,6 @@ type Totals struct {
 	// BeyondReach says that there are none because the first day lies further back than
 	// the report reaches.
 	BeyondReach bool
-	// Empty says that there are none because the answer, a good one otherwise, has no
-	// row. Asked for one day alone, a day without spend may be answered so.
-	Empty bool
 	// ByDay has every day that was asked for; one without a row has the total
 	// zero. It is nil where there are none.
 	ByDay map[schema.Date]Total
@@ -296,7 +293,7 @@ func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
 		return none("%s on the first page are not all", count(rows, "row"))
 	}
 	if rows == 0 {
-		return Totals{Why: "the answer is empty", Empty: true}, nil
+		return none("the answer is empty")
 	}
 	for day := from; day <= to; day++ {
 		if _, ok := t.ByDay[day]; !ok {

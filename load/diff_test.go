@@ -107,11 +107,13 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 		for i := range rows {
 			rows[i].RunID = "again"
 		}
-		sealed, err := history.NewDay(packed(rows))
+		read := packed(rows)
+		m, err := history.MergeDay(s.StoredDay(d), read, history.Reading{RunID: "again"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.PutDay(t.Context(), DayRead{Day: d}, sealed); err != nil {
+		err = g.PutDay(t.Context(), ProvenDay{Day: d, Sums: history.Sums{Rows: 41}, Records: records(unpacked(read)), Stale: m.Stale})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

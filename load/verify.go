@@ -247,12 +247,11 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	v.mu.Lock()
 	v.report.RawPages += len(pages)
 	v.mu.Unlock()
-	var day *history.Day
 	if err == nil {
-		day, err = history.NewDay(fromRaw)
+		err = history.SortDay(fromRaw)
 	}
 	if err == nil {
-		err = known.holds(day)
+		err = sameDay(fromRaw, known)
 	}
 	if err != nil {
 		return durable.Damaged(pages[0], durable.MendReplay, "the replies of %s do not give the stored day: %v", info.Day, err)
@@ -280,19 +279,17 @@ func readDay(d durable.Disk, path, account string, day schema.Date) (*schema.Spe
 // sameDay compares rows with what was proven of their day. Those that are not in key
 // order are not the same.
 func sameDay(rows *schema.SpendRows, known *Day) error {
-	day, err := history.OrderedDay(rows)
+	if err := history.Distinct(rows); err != nil {
+		return err
+	}
+	sums, err := history.SumDay(rows)
 	if err != nil {
 		return err
 	}
-	return known.holds(day)
-}
-
-// holds says in what a day differs from what was proven of it.
-func (known *Day) holds(day *history.Day) error {
-	if sums := day.Sums(); sums != known.Sums {
+	if sums != known.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
 	}
-	if day.Hash() != known.ContentHash {
+	if hash := history.HashDay(rows); hash != known.ContentHash {
 		return errors.New("the content is not what was proven")
 	}
 	return nil

@@ -55,40 +55,61 @@ var errTwice = errors.New("there twice")
 //	used, allowed, resets_at      NULL            NULL: not limited or not told
 //	can make changes              NULL            NULL, and can_write is unread
 //
-// Payment mode and status are in lower case; other texts are as they were sent. A
-// value of another type is a [FieldError], and so is a limit without any of the
-// numbers.
-func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c SettingsContext) (snap schema.AccountSnapshot, lims []schema.AccountLimit, accountRef string, canWrite schema.Null[bool], unread []string, err error) {
-	a := accountReader{findings: &findings{table: schema.AccountSnapshots.Name, intern: NewInterner()}, c: c, seenAt: seenAt}
-	accountRef = a.account(me)
-	snap = a.balance(balance)
-	canWrite = a.canWrite(me)
+// Payment mode and status are in lower case; other texts are as they were
+// sent. Any other value is refused and its column unread, and so is a limit without any of
+// the numbers. The three replies stand each for itself: what is not understood of one keeps
+// no other back, and the raw column has all.
+func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c SettingsContext) AccountRead {
+	key := newAccountReader()
+	out := AccountRead{Ref: key.account(me), CanWrite: key.canWrite(me)}
+	out.Key = key.Reading
+	a := newAccountReader()
+	a.c, a.seenAt = c, seenAt
+	out.Snapshot = a.balance(balance)
 	if limits.Raw != nil {
 		a.table = schema.AccountLimits.Name
-		lims = a.limits(limits)
+		out.Limits = a.limits(limits)
 	}
-	if a.err != nil {
-		return schema.AccountSnapshot{}, nil, "", schema.Null[bool]{}, nil, a.err
-	}
-	snap.Raw = schema.Some(fmt.Sprintf(`{"me":%s,"limits":%s,"balance":%s}`, orNull(me), orNull(limits), orNull(balance)))
-	return snap, lims, accountRef, canWrite, a.unread, nil
+	out.Snapshot.Raw = schema.Some(fmt.Sprintf(`{"me":%s,"limits":%s,"balance":%s}`, orNull(me), orNull(limits), orNull(balance)))
+	out.Reading = a.Reading
+	return out
+}
+
+// AccountRead is what the three replies about the account say.
+type AccountRead struct {
+	Snapshot schema.AccountSnapshot
+	Limits   []schema.AccountLimit
+	Reading  // of the two
+
+	Ref      string            // the account that the key acts on; empty where it is not said
+	CanWrite schema.Null[bool] // whether the key can make changes
+	Key      Reading           // of these two
 }
 
 func orNull(e extract.Entity) string { return cmp.Or(string(e.Raw), "null") }
 
 type accountReader struct {
-	*findings
+	*entityContext
 	c      SettingsContext
 	seenAt schema.Instant
+}
+
+func newAccountReader() *accountReader {
+	return &accountReader{entityContext: &entityContext{table: schema.AccountSnapshots.Name, intern: NewInterner()}}
+}
+
+// inside reads the members of an object of a reply.
+func (a *accountReader) inside(fields map[string]extract.Value) reader {
+	return reader{entityContext: a.entityContext}.inside(fields)
 }
 
 // spread reads an entity whose values may lie within objects of these names. Those
 // within count first: beside them there may be others of the same name.
 func (a *accountReader) spread(e extract.Entity, names ...string) reader {
 	outer := maps.Clone(e.Fields)
-	r := reader{findings: a.findings}
+	r := reader{entityContext: a.entityContext}
 	for _, name := range names {
-		if inner, ok := outer[name].Object(); ok {
+		if inner, ok := outer[name].Fields(); ok {
 			r.from = append(r.from, inner)
 			delete(outer, name) // it is no value itself
 		}
@@ -108,10 +129,9 @@ func (a *accountReader) account(me extract.Entity) string {
 	r := a.keyInfo(me)
 	for _, fields := range r.from {
 		for _, key := range slices.Concat(ids, owners) {
-			v, within := fields[key], reader{findings: a.findings}
-			if inner, ok := v.Object(); ok {
-				within.from = []map[string]extract.Value{inner}
-				v, _ = within.value("", append(ids, "id")...)
+			v := fields[key]
+			if inner, ok := v.Fields(); ok {
+				v, _ = a.inside(inner).value("", append(ids, "id")...)
 			}
 			if v.Null() {
 				continue
@@ -119,6 +139,7 @@ func (a *accountReader) account(me extract.Entity) string {
 			id, err := a.accountID(v)
 			if err != nil {
 				a.refuse(key, v, err)
+				return ""
 			}
 			return id
 		}
@@ -173,7 +194,7 @@ var (
 
 // limits are the budgets, in the order of their kinds.
 func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
-	around := reader{findings: a.findings, from: []map[string]extract.Value{e.Fields}}
+	around := a.inside(e.Fields)
 	if v, ok := around.value("", limitListKeys...); ok {
 		if inner, ok := v.Object(); ok {
 			around.from = []map[string]extract.Value{inner, e.Fields}
@@ -189,49 +210,60 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 		a.refuse("kind", nil, unknownKeys(e.Fields))
 	}
 	slices.SortFunc(lims, func(x, y schema.AccountLimit) int { return cmp.Compare(x.LimitKind, y.LimitKind) })
-	for i := 1; i < len(lims); i++ {
-		if kind := lims[i].LimitKind; kind == lims[i-1].LimitKind {
-			a.refuse("kind", extract.Value(kind), errTwice)
+	return a.withoutTwins(lims)
+}
+
+// withoutTwins leaves out kinds with two budgets: nobody knows which one counts.
+func (a *accountReader) withoutTwins(lims []schema.AccountLimit) []schema.AccountLimit {
+	times := map[string]int{}
+	for _, l := range lims {
+		if times[l.LimitKind]++; times[l.LimitKind] == 2 {
+			a.refuse("kind", extract.Value(l.LimitKind), errTwice)
 		}
 	}
-	return lims
+	return slices.DeleteFunc(lims, func(l schema.AccountLimit) bool { return times[l.LimitKind] > 1 })
 }
 
 // limitMap reads the members that are objects; others are about all of them.
 func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value) (lims []schema.AccountLimit) {
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
-		if fields, ok := byKind[kind].Object(); ok {
-			lims = append(lims, a.limit(around, kind, fields))
+		if fields, ok := byKind[kind].Fields(); ok {
+			lims = a.appendLimit(lims, around, kind, fields)
 		}
 	}
 	return lims
 }
 
-func (a *accountReader) limitList(around reader, list []extract.Value) []schema.AccountLimit {
-	lims := make([]schema.AccountLimit, len(list))
-	for i, v := range list {
-		fields, ok := v.Object()
+func (a *accountReader) limitList(around reader, list []extract.Value) (lims []schema.AccountLimit) {
+	for _, v := range list {
+		fields, ok := v.Fields()
 		if !ok {
 			a.refuse("kind", v, ErrForm)
-			return nil
+			continue
 		}
-		r := reader{findings: a.findings, from: []map[string]extract.Value{fields}}
+		r := a.inside(fields)
 		kind := read(r, optional, r.intern.id, "kind", limitKindKeys...)
 		if kind.V == "" {
 			a.refuse("kind", nil, unknownKeys(fields))
+			continue
 		}
-		lims[i] = a.limit(around, kind.V, fields)
+		lims = a.appendLimit(lims, around, kind.V, fields)
 	}
 	return lims
 }
 
-func (a *accountReader) limit(around reader, kind string, fields map[string]extract.Value) schema.AccountLimit {
-	r := reader{findings: a.findings, from: []map[string]extract.Value{fields}}
-	if len(kind) > maxID || strings.ContainsFunc(kind, unicode.IsControl) {
+// appendLimit appends one budget, unless it is not understood.
+func (a *accountReader) appendLimit(
+	lims []schema.AccountLimit, around reader, kind string, fields map[string]extract.Value,
+) []schema.AccountLimit {
+	r := a.inside(fields)
+	switch {
+	case len(kind) > maxID || strings.ContainsFunc(kind, unicode.IsControl):
 		a.refuse("kind", extract.Value(kind), ErrControl)
-	}
-	if !r.has(limitUsedKeys) && !r.has(limitMostKeys) && !r.has(limitLeftKeys) {
+		return lims
+	case !r.has(limitUsedKeys) && !r.has(limitMostKeys) && !r.has(limitLeftKeys):
 		a.refuse("kind", extract.Value(kind), unknownKeys(fields))
+		return lims
 	}
 	l := schema.AccountLimit{
 		AccountID: a.c.Account, SeenAt: a.seenAt, LimitKind: kind, RunID: a.c.RunID,
@@ -246,5 +278,5 @@ func (a *accountReader) limit(around reader, kind string, fields map[string]extr
 		around = r
 	}
 	l.ResetsAt = read(around, optional, r.instant, "resets_at", limitEndsKeys...)
-	return l
+	return append(lims, l)
 }

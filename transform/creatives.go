@@ -18,20 +18,23 @@ import (
 //	image_id, button1, button2         NULL   NULL: optional
 //	rejection_reasons and _comment     NULL   NULL: only rejected creatives have them
 //
-// The status is in lower case; texts are as they were sent. The reasons of a
-// rejection are sorted, each once, and comma-joined; they may be texts, objects
-// with a code, reason, name, message or text, or one text. A campaign_id has to be
-// the campaign's.
-func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schema.Creative, unread []string, err error) {
+// The status is in lower case with underscores; texts are as they were sent. A button may be
+// an object with its text, and an image one with its id. The reasons of a rejection are
+// sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name,
+// message or text, or one of these alone. Any other value is refused, its column is unread,
+// and the rest stands. A campaign_id that is there has to be the campaign's: that of another
+// one is the error.
+func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schema.Creative, _ Reading, err error) {
 	r, err := newReader(schema.CreativeHistory.Name, "creative_id", e)
 	if err != nil {
-		return schema.Creative{}, nil, err
+		return schema.Creative{}, Reading{}, err
 	}
-	of := read(r, optional, r.text, "campaign_id")
-	if of.Valid && of.V != campaignID {
-		r.refuse("campaign_id", e.Fields["campaign_id"], ErrOther)
+	if v, ok := r.value("campaign_id"); ok && !v.Null() {
+		if of, isText := v.Text(); !isText || of != campaignID {
+			return schema.Creative{}, Reading{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v), Err: ErrOther}
+		}
 	}
-	status := read(r, needed, r.lower, "status")
+	status := read(r, needed, r.status, "status")
 	content := needed
 	if status == schema.Some("draft") {
 		content = optional
@@ -41,36 +44,36 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		Title:            read(r, content, r.text, "title"),
 		Message:          read(r, content, r.text, "message"),
 		Link:             read(r, content, r.text, "link"),
-		ImageID:          read(r, optional, r.text, "image_id"),
-		IconID:           read(r, content, r.text, "icon_id"),
-		Button1:          read(r, optional, r.text, "button1"),
-		Button2:          read(r, optional, r.text, "button2"),
+		ImageID:          read(r, optional, r.imageID, "image_id"),
+		IconID:           read(r, content, r.imageID, "icon_id"),
+		Button1:          read(r, optional, r.label, "button1"),
+		Button2:          read(r, optional, r.label, "button2"),
 		Status:           status,
 		RejectionReasons: unlessEmpty(read(r, optional, r.reasons, "rejection_reasons")),
-		RejectionComment: read(r, optional, r.text, "rejection_comment"),
+		RejectionComment: read(r, optional, r.label, "rejection_comment"),
 		Raw:              r.raw, RunID: c.RunID,
 	}
-	if r.err != nil {
-		return schema.Creative{}, nil, r.err
-	}
-	return row, r.unread, nil
+	return row, r.Reading, nil
 }
 
 // reasons are texts for people, which may hold commas: the raw JSON has them apart.
-func (f *findings) reasons(v extract.Value) (string, error) {
+func (c *entityContext) reasons(v extract.Value) (string, error) {
 	elements, ok := v.Array()
 	if !ok {
-		return f.text(v)
+		if _, object := v.Fields(); !object {
+			return c.text(v)
+		}
+		elements = []extract.Value{v}
 	}
 	list := make([]string, len(elements))
 	for i, e := range elements {
-		if fields, ok := e.Object(); ok {
-			inner := reader{findings: f, from: []map[string]extract.Value{fields}}
+		if fields, ok := e.Fields(); ok {
+			inner := reader{entityContext: c}.inside(fields)
 			if e, ok = inner.value("", "code", "reason", "name", "message", "text"); !ok {
 				return "", unknownKeys(fields)
 			}
 		}
-		s, err := f.text(e)
+		s, err := c.text(e)
 		switch {
 		case e.Null() || errors.Is(err, ErrNotText):
 			return "", ErrNotList

@@ -22,7 +22,7 @@ func TestCreative_Golden(t *testing.T) {
 			var got strings.Builder
 			fmt.Fprintf(&got, "complete %v\n", listing.Complete)
 			for _, e := range listing.Entities {
-				row, unread, err := Creative(e, "C1000001", settings)
+				row, unread, err := readCreative(e, "C1000001", settings)
 				fmt.Fprintf(&got, "creative, unread %v, error %v\n", unread, err)
 				show(&got, row)
 			}
@@ -52,6 +52,11 @@ func TestCreative_KnowsWhatAMissingKeyMeans(t *testing.T) {
 		"status/missing":    {with(t, sampleCreative, "status", ""), func(c *schema.Creative) { c.Status = schema.Null[string]{} }, "status"},
 		"image/set":         {with(t, sampleCreative, "image_id", `"x"`), func(c *schema.Creative) { c.ImageID = text("x") }, ""},
 		"button/set":        {with(t, sampleCreative, "button1", `"Click Here"`), func(c *schema.Creative) { c.Button1 = text("Click Here") }, ""},
+		"button/object":     {with(t, sampleCreative, "button1", `{"text":"Go","url":"x"}`), func(c *schema.Creative) { c.Button1 = text("Go") }, ""},
+		"image/object":      {with(t, sampleCreative, "image_id", `{"id":"x","url":"y"}`), func(c *schema.Creative) { c.ImageID = text("x") }, ""},
+		"reasons/an-object": {with(t, sampleCreative, "rejection_reasons", `{"code":"a"}`), func(c *schema.Creative) { c.RejectionReasons = text("a") }, ""},
+		"comment/object":    {with(t, sampleCreative, "rejection_comment", `{"text":"a"}`), func(c *schema.Creative) { c.RejectionComment = text("a") }, ""},
+		"status/spelled":    {with(t, sampleCreative, "status", `"Pending Review"`), func(c *schema.Creative) { c.Status = text("pending_review") }, ""},
 		"button/null":       {with(t, sampleCreative, "button2", `null`), func(*schema.Creative) {}, ""},
 		"reasons/sorted":    {with(t, sampleCreative, "rejection_reasons", `["b","a","b"]`), func(c *schema.Creative) { c.RejectionReasons = text("a,b") }, ""},
 		"reasons/empty":     {with(t, sampleCreative, "rejection_reasons", `[]`), func(*schema.Creative) {}, ""},
@@ -63,7 +68,7 @@ func TestCreative_KnowsWhatAMissingKeyMeans(t *testing.T) {
 			want := sample
 			want.Raw = text(tc.body)
 			tc.want(&want)
-			row, unread, err := Creative(entity(t, "C1000001-001", tc.body), "C1000001", settings)
+			row, unread, err := readCreative(entity(t, "C1000001-001", tc.body), "C1000001", settings)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,6 +89,8 @@ func TestCreative_RefusesValuesWithTheirPlace(t *testing.T) {
 	}{
 		"title/true":       {"title", `true`, ErrNotText},
 		"link/object":      {"link", `{}`, ErrNotText},
+		"button/object":    {"button1", `{"text":"a","label":"b"}`, ErrForm},
+		"image/object":     {"image_id", `{"url":"x"}`, ErrForm},
 		"status/list":      {"status", `["active"]`, ErrNotText},
 		"reasons/list":     {"rejection_reasons", `[[1]]`, ErrNotList},
 		"reasons/null":     {"rejection_reasons", `[null]`, ErrNotList},
@@ -92,13 +99,13 @@ func TestCreative_RefusesValuesWithTheirPlace(t *testing.T) {
 		"campaign_id/else": {"campaign_id", `"C1000002"`, ErrOther},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := Creative(entity(t, "C1000001-001", with(t, sampleCreative, tc.key, tc.value)), "C1000001", settings)
+			_, _, err := readCreative(entity(t, "C1000001-001", with(t, sampleCreative, tc.key, tc.value)), "C1000001", settings)
 			wantFieldError(t, err, tc.want, "creative_history", "C1000001-001", tc.key)
-			if tc.want == ErrForm && !strings.Contains(err.Error(), `the keys "why\x1b"`) {
+			if name == "reasons/unknown" && !strings.Contains(err.Error(), `the keys "why\x1b"`) {
 				t.Errorf("error %v does not name the keys", err)
 			}
 		})
 	}
-	_, _, err := Creative(extract.Entity{}, "C1000001", settings)
+	_, _, err := readCreative(extract.Entity{}, "C1000001", settings)
 	wantFieldError(t, err, ErrMissing, "creative_history", "", "creative_id")
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/apache/arrow/go/v17/arrow/memory"
-
 	"spendsync/extract"
 	"spendsync/schema"
 )
@@ -86,7 +84,8 @@ func BenchmarkSpend(b *testing.B) {
 			}
 			day.Reset()
 			AppendSpend(&day, p, run, intern)
-			day.Record(memory.DefaultAllocator, 0, day.Len()).Release()
+			for range Records(&day) {
+			}
 			return err
 		},
 	} {

@@ -10,12 +10,7 @@ import (
 // CanWrite is whether the key of a reply to "me" can make changes, in the spellings that
 // [Account] knows. NULL: the reply does not say so in any of them.
 func CanWrite(me extract.Entity) schema.Null[bool] {
-	a := accountReader{findings: &findings{table: schema.AccountSnapshots.Name, intern: NewInterner()}}
-	can := a.canWrite(me)
-	if a.err != nil {
-		return schema.Null[bool]{}
-	}
-	return can
+	return newAccountReader().canWrite(me)
 }
 
 // canWrite is whether the key can make changes.

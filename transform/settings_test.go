@@ -32,6 +32,34 @@ type seenAccount struct {
 	Unread    []string
 }
 
+// readCampaign is Campaign with what it refused first as an error.
+func readCampaign(listed, detail extract.Entity, c SettingsContext) (schema.Campaign, []string, error) {
+	row, r, err := Campaign(listed, detail, c)
+	return row, r.Unread, firstOf(err, &r)
+}
+
+func readDelivery(listed, detail extract.Entity, c SettingsContext) (schema.Delivery, []string, error) {
+	row, r, err := Delivery(listed, detail, c)
+	return row, r.Unread, firstOf(err, &r)
+}
+
+func readCreative(e extract.Entity, campaignID string, c SettingsContext) (schema.Creative, []string, error) {
+	row, r, err := Creative(e, campaignID, c)
+	return row, r.Unread, firstOf(err, &r)
+}
+
+func firstOf(err error, r *Reading) error {
+	if err != nil {
+		return err
+	}
+	return r.Err()
+}
+
+// modeUnread are the columns of the mode that were not read, without the kinds of rules.
+func modeUnread(s SourceRead) []string {
+	return slices.DeleteFunc(slices.Clone(s.Unread), func(column string) bool { return column != "source_mode" })
+}
+
 // see reads an account whole.
 func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 	t.Helper()
@@ -60,7 +88,7 @@ func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 		id := listed.ID
 		detail, err := c.Campaign(ctx, id)
 		fail(err)
-		row, unread, err := Campaign(listed, detail, settings)
+		row, unread, err := readCampaign(listed, detail, settings)
 		fail(err)
 		note(id, unread)
 		if row.Raw.V != string(detail.Raw) {
@@ -68,7 +96,7 @@ func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 		}
 		row.Raw = schema.Null[string]{}
 		seen.Campaigns = append(seen.Campaigns, row)
-		delivery, unread, err := Delivery(listed, detail, settings)
+		delivery, unread, err := readDelivery(listed, detail, settings)
 		fail(err)
 		note(id, unread)
 		seen.Delivery = append(seen.Delivery, delivery)
@@ -76,13 +104,14 @@ func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 		fail(err)
 		sources, err := Sources(e, id, settings)
 		fail(err)
-		note(id, sources.ModeUnread)
-		sources.Mode.Raw = schema.Null[string]{}
+		fail(sources.Err())
+		note(id, modeUnread(sources))
+		sources.Mode.Raw, sources.Reading = schema.Null[string]{}, Reading{}
 		seen.Sources = append(seen.Sources, sources)
 		creatives, err := c.Creatives(ctx, id)
 		fail(err)
 		for _, e := range creatives.Entities {
-			row, unread, err := Creative(e, id, settings)
+			row, unread, err := readCreative(e, id, settings)
 			fail(err)
 			note(e.ID, unread)
 			row.Raw = schema.Null[string]{}
@@ -98,10 +127,10 @@ func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 	fail(err)
 	balance, err := c.Balance(ctx)
 	fail(err)
-	var unread []string
-	seen.Snapshot, seen.Limits, seen.Ref, seen.CanWrite, unread, err = Account(me, limits, balance, seenAt, settings)
-	fail(err)
-	note("account", unread)
+	all := Account(me, limits, balance, seenAt, settings)
+	seen.Snapshot, seen.Limits, seen.Ref, seen.CanWrite = all.Snapshot, all.Limits, all.Ref, all.CanWrite
+	fail(firstOf(all.Key.Err(), &all.Reading))
+	note("account", append(all.Unread, all.Key.Unread...))
 	seen.Snapshot.Raw = schema.Null[string]{}
 	if failed != nil {
 		t.Fatal(failed)
@@ -308,17 +337,17 @@ func FuzzSettings(f *testing.F) {
 				t.Errorf("%s: %s", table, b.String())
 			}
 		}
-		campaign, _, err := Campaign(e, e, settings)
+		campaign, _, err := readCampaign(e, e, settings)
 		verify("campaign", campaign, err)
 		if b := campaign.DefaultBid.V; b < 0 || b > maxBid {
 			t.Errorf("bid %v", b)
 		}
-		delivery, _, err := Delivery(e, e, settings)
+		delivery, _, err := readDelivery(e, e, settings)
 		verify("delivery", delivery, err)
-		creative, _, err := Creative(e, "C1000001", settings)
+		creative, _, err := readCreative(e, "C1000001", settings)
 		verify("creative", creative, err)
 		sources, err := Sources(e, "C1000001", settings)
-		verify("mode", sources.Mode, err)
+		verify("mode", sources.Mode, firstOf(err, &sources.Reading))
 		for i, r := range sources.Rules {
 			verify("rule", r, nil)
 			if !extract.IsSourceID(r.SourceID) || i > 0 && r == sources.Rules[i-1] {
@@ -326,12 +355,12 @@ func FuzzSettings(f *testing.F) {
 			}
 		}
 		e.ID = ""
-		snap, lims, ref, _, _, err := Account(e, e, e, seenAt, settings)
-		verify("account", snap, err)
-		if (ref == "") != (err != nil) {
-			t.Errorf("account %q, error %v", ref, err)
+		all := Account(e, e, e, seenAt, settings)
+		verify("account", all.Snapshot, firstOf(all.Key.Err(), &all.Reading))
+		if all.Ref == "" && all.Key.Err() == nil {
+			t.Errorf("no account, and no word of it: %+v", all)
 		}
-		for _, l := range lims {
+		for _, l := range all.Limits {
 			verify("limit", l, nil)
 		}
 	})

@@ -15,14 +15,16 @@ import (
 // errTwoBids says that one source has two bids.
 var errTwoBids = errors.New("the source has another bid, too")
 
-// SourceRead is what one read told of a campaign's sources. Of a kind of rule that
-// was not read there are no rules, which does not say that there are none.
+// SourceRead is what one read says of a campaign's sources. Of a kind of rule that
+// was not read whole there may be some rules, which does not say that there are no others.
 type SourceRead struct {
-	Mode       schema.SourceMode // without bids_last_read_at, which is the caller's to know
-	ModeUnread []string          // columns of Mode that could not be read
-	Rules      []schema.SourceRule
+	Mode  schema.SourceMode // without bids_last_read_at, which is the caller's to know
+	Rules []schema.SourceRule
 
 	BlockedRead, AllowedRead, BidsRead bool
+	// Reading is that of Mode and of the rules: a kind that was not read is unread under its
+	// name, and withheld where it is null.
+	Reading
 }
 
 // The keys that may hold the parts of the source settings, the likeliest first.
@@ -32,6 +34,7 @@ var (
 	blockedKeys    = []string{"blocked_source_ids", "blocked_sources", "blocked", "blocked_ids", "block_list", "blocklist"}
 	allowedKeys    = []string{"allowed_source_ids", "allowed_sources", "allowed", "allowed_ids", "allow_list", "allowlist"}
 	oneListKeys    = []string{"source_ids", "sources"}
+	partsKeys      = []string{"sources", "targeting", "source_targeting", "source_lists", "lists"}
 	bidKeys        = []string{"bid_overrides", "source_bids", "bids"}
 )
 
@@ -42,7 +45,7 @@ const (
 )
 
 // Sources makes rows of a campaign's source settings. The parts may lie in the
-// object itself or in an object under sources:
+// object itself or in an object under one of the keys of partsKeys:
 //
 //   - The mode: source_targeting_mode, source_mode, sources_mode, targeting_mode,
 //     list_mode or mode. block_list, blocklist and block are one, and so are
@@ -50,8 +53,9 @@ const (
 //     another text is kept as it is. Null is NULL; missing is unread.
 //   - The lists: blocked_source_ids, blocked_sources, blocked, blocked_ids,
 //     block_list or blocklist, and the same with allow; or one list, source_ids or
-//     sources, which is that of the mode. A list that is null or missing was not
-//     read, except that of the mode that the campaign does not have, where its own
+//     sources, which is that of the mode unless its entries say themselves which they are.
+//     A list may lie in an object, as the only list of it. One that is null or missing was
+//     not read, except that of the mode that the campaign does not have, where its own
 //     was read: the description knows no blocked sources of an allow-list campaign,
 //     and no allowed ones of a block-list campaign, so there are none in force.
 //   - An entry of a list: the ID, or an object with it under source_id or id.
@@ -60,20 +64,24 @@ const (
 //     Null says that they could not be read, and so is a missing key taken. A bid
 //     that is null is a rule without a number.
 //
-// An ID has the description's form, and a bid is from 0 and fits DECIMAL(12,6).
-// Anything else is a [FieldError]; one about an object that is not known names its
-// keys. The rules are sorted by rule and source, each once.
+// An ID has the description's form, and a bid is from 0 and fits DECIMAL(12,6). Anything
+// else is refused and costs the entry: its kind is not read whole then. The rules are sorted
+// by rule and source, each once. The error is that of the settings of another campaign.
 func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead, error) {
 	e.ID = campaignID
 	r, err := newReader(schema.SourceModeHistory.Name, "campaign_id", e)
 	if err != nil {
 		return SourceRead{}, err
 	}
-	if of := read(r, optional, r.text, "campaign_id"); of.Valid && of.V != campaignID {
-		r.refuse("campaign_id", e.Fields["campaign_id"], ErrOther)
+	if v := e.Fields["campaign_id"]; !v.Null() {
+		if of, isText := v.Text(); !isText || of != campaignID {
+			return SourceRead{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v), Err: ErrOther}
+		}
 	}
-	if inner, ok := e.Fields["sources"].Object(); ok {
-		r.from = append(r.from, inner)
+	for _, key := range partsKeys {
+		if inner, ok := e.Fields[key].Fields(); ok {
+			r.from = append(r.from, inner)
+		}
 	}
 	if !r.has(modeKeys) && !r.has(blockedKeys) && !r.has(allowedKeys) && !r.has(oneListKeys) && !r.has(bidKeys) {
 		r.refuse("source_mode", nil, unknownKeys(e.Fields))
@@ -84,22 +92,40 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		SourceMode: read(r, needed, r.sourceMode, "source_mode", modeKeys...),
 		Raw:        r.raw, RunID: c.RunID,
 	}
-	s.out.ModeUnread = r.unread
 	r.table = schema.SourceRuleHistory.Name // from here on
 	s.lists()
 	s.bids()
-	if r.err != nil {
-		return SourceRead{}, r.err
-	}
+	s.unreadKinds()
 	slices.SortFunc(s.out.Rules, func(a, b schema.SourceRule) int {
 		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.SourceID, b.SourceID))
 	})
+	s.out.Reading = r.Reading
 	return s.out, nil
 }
 
+// unreadKinds names the kinds of rules that were not read.
+func (s *sourceReader) unreadKinds() {
+	for _, kind := range []struct {
+		name string
+		read bool
+		keys []string
+	}{
+		{schema.RuleBlocked, s.out.BlockedRead, blockedKeys}, {schema.RuleAllowed, s.out.AllowedRead, allowedKeys},
+		{"bid_overrides", s.out.BidsRead, bidKeys},
+	} {
+		if kind.read {
+			continue
+		}
+		s.miss(kind.name)
+		if v, ok := s.value("", kind.keys...); ok && v.Null() {
+			s.Withheld = append(s.Withheld, kind.name)
+		}
+	}
+}
+
 // sourceMode is a mode in its one form.
-func (f *findings) sourceMode(v extract.Value) (string, error) {
-	s, err := f.word(v)
+func (c *entityContext) sourceMode(v extract.Value) (string, error) {
+	s, err := c.word(v)
 	switch strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s)) {
 	case "blocklist", "block":
 		return blockList, err
@@ -107,11 +133,6 @@ func (f *findings) sourceMode(v extract.Value) (string, error) {
 		return allowList, err
 	}
 	return s, err
-}
-
-func (r reader) has(keys []string) bool {
-	_, ok := r.value("", keys...)
-	return ok
 }
 
 type sourceReader struct {
@@ -126,64 +147,127 @@ func (s *sourceReader) lists() {
 	s.out.BlockedRead = s.list(schema.RuleBlocked, blockedKeys)
 	s.out.AllowedRead = s.list(schema.RuleAllowed, allowedKeys)
 	switch one := s.oneList(); {
-	case s.out.BlockedRead || s.out.AllowedRead || one == nil:
+	case s.told(blockedKeys) || s.told(allowedKeys) || one == nil:
+	case s.sorted(one):
 	case mode == blockList:
-		s.out.BlockedRead = s.list(schema.RuleBlocked, oneListKeys)
+		s.out.BlockedRead = s.add(schema.RuleBlocked, one)
 	case mode == allowList:
-		s.out.AllowedRead = s.list(schema.RuleAllowed, oneListKeys)
+		s.out.AllowedRead = s.add(schema.RuleAllowed, one)
 	default:
-		s.refuse("rule", one, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
+		v, _ := s.value("", oneListKeys...)
+		s.refuse("rule", v, fmt.Errorf("a list of sources without a known mode: %w", ErrForm))
 	}
 	switch mode {
 	case blockList:
-		s.out.AllowedRead = s.out.AllowedRead || s.out.BlockedRead
+		s.out.AllowedRead = s.out.AllowedRead || s.out.BlockedRead && !s.told(allowedKeys)
 	case allowList:
-		s.out.BlockedRead = s.out.BlockedRead || s.out.AllowedRead
+		s.out.BlockedRead = s.out.BlockedRead || s.out.AllowedRead && !s.told(blockedKeys)
 	}
 }
 
-// oneList is the list that has no kind of its own. Under sources there may be an
-// object instead.
-func (s *sourceReader) oneList() extract.Value {
-	v, _ := s.value("", oneListKeys...)
-	if _, list := v.Array(); !list {
-		return nil
-	}
-	return v
+// told says whether one of the keys is there, and not null.
+func (s *sourceReader) told(keys []string) bool {
+	v, _ := s.value("", keys...)
+	return !v.Null()
 }
 
-// list reads the sources of one kind of rule, if they were told.
+// oneList is the list that has no kind of its own, or nil. Under sources there may be an
+// object that has all of it instead.
+func (s *sourceReader) oneList() []extract.Value {
+	for _, key := range oneListKeys {
+		if v, ok := s.value("", key); ok {
+			if entries, ok := v.Array(); ok {
+				return entries
+			}
+		}
+	}
+	return nil
+}
+
+// sorted reads a list whose entries say themselves whether they are blocked or allowed. It
+// is false where none does; where only some do, neither kind is read.
+func (s *sourceReader) sorted(entries []extract.Value) bool {
+	kinds := map[string][]extract.Value{}
+	for _, entry := range entries {
+		fields, _ := entry.Fields()
+		v, _ := s.inside(fields).value("", "rule", "status", "state", "list", "type")
+		text, _ := v.Text()
+		switch strings.TrimSuffix(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text)), "list") {
+		case "blocked", "block":
+			kinds[schema.RuleBlocked] = append(kinds[schema.RuleBlocked], entry)
+		case "allowed", "allow":
+			kinds[schema.RuleAllowed] = append(kinds[schema.RuleAllowed], entry)
+		default:
+			kinds[""] = append(kinds[""], entry)
+		}
+	}
+	if len(kinds[""]) == len(entries) {
+		return false
+	}
+	if odd := kinds[""]; len(odd) > 0 {
+		s.refuse("rule", odd[0], ErrForm)
+	}
+	whole := len(kinds[""]) == 0
+	s.out.BlockedRead = s.add(schema.RuleBlocked, kinds[schema.RuleBlocked]) && whole
+	s.out.AllowedRead = s.add(schema.RuleAllowed, kinds[schema.RuleAllowed]) && whole
+	return true
+}
+
+// list reads the sources of one kind of rule, and says whether all of them were read.
 func (s *sourceReader) list(rule string, keys []string) bool {
 	v, _ := s.value("", keys...)
 	if v.Null() {
 		return false
 	}
 	entries, ok := v.Array()
+	if fields, object := v.Fields(); object {
+		entries, ok = onlyList(fields)
+	}
 	if !ok {
 		s.refuse(rule, v, ErrForm)
 		return false
 	}
+	return s.add(rule, entries)
+}
+
+// onlyList is the list in an object that has no other.
+func onlyList(fields map[string]extract.Value) (entries []extract.Value, ok bool) {
+	for _, v := range fields {
+		if list, isList := v.Array(); isList {
+			if ok {
+				return nil, false
+			}
+			entries, ok = list, true
+		}
+	}
+	return entries, ok
+}
+
+// add makes rules of entries, and says whether all of them are known. One that is not
+// costs no other.
+func (s *sourceReader) add(rule string, entries []extract.Value) (whole bool) {
+	whole = true
 	seen := map[string]bool{}
 	for _, entry := range entries {
 		id, err := s.source(entry)
 		if err != nil {
 			s.refuse(rule, entry, err)
-			return false
+			whole = false
+			continue
 		}
 		if !seen[id] {
 			seen[id] = true
-			s.add(id, rule, schema.Null[schema.Money]{})
+			s.addRule(id, rule, schema.Null[schema.Money]{})
 		}
 	}
-	return true
+	return whole
 }
 
 // source is the ID that an entry names.
 func (s *sourceReader) source(entry extract.Value) (string, error) {
 	v := entry
-	if fields, ok := entry.Object(); ok {
-		inner := reader{findings: s.findings, from: []map[string]extract.Value{fields}}
-		if v, ok = inner.value("", "source_id", "id"); !ok {
+	if fields, ok := entry.Fields(); ok {
+		if v, ok = s.inside(fields).value("", "source_id", "id"); !ok {
 			return "", unknownKeys(fields)
 		}
 	}
@@ -208,60 +292,72 @@ func (s *sourceReader) bids() {
 	if v.Null() {
 		return
 	}
-	s.out.BidsRead = true
 	known := map[string]schema.Null[schema.Money]{}
+	odd := map[string]bool{} // sources whose bid is not known
+	whole := true
+	take := func(id string, entry extract.Value, err error) {
+		var own schema.Null[schema.Money]
+		if err == nil {
+			own, err = s.bid(entry)
+		}
+		before, twice := known[id]
+		if err == nil && twice && before != own {
+			err = errTwoBids
+		}
+		if err != nil {
+			s.refuse(schema.RuleBid, entry, err)
+			whole, odd[id] = false, true
+			return
+		}
+		known[id] = own
+	}
 	if entries, ok := v.Array(); ok {
 		for _, entry := range entries {
 			id, err := s.source(entry)
-			s.bid(known, id, entry, err)
+			take(id, entry, err)
 		}
 	} else if byID, ok := v.Object(); ok {
 		for _, id := range slices.Sorted(maps.Keys(byID)) {
-			s.bid(known, id, byID[id], sourceID(id))
+			take(id, byID[id], sourceID(id))
 		}
 	} else {
 		s.refuse(schema.RuleBid, v, ErrForm)
+		whole = false
 	}
+	s.out.BidsRead = whole
 	for id, own := range known {
-		s.add(id, schema.RuleBid, own)
+		if !odd[id] {
+			s.addRule(id, schema.RuleBid, own)
+		}
 	}
 }
 
-// bid reads the bid of one source, whose ID may already be in error.
-func (s *sourceReader) bid(known map[string]schema.Null[schema.Money], id string, entry extract.Value, err error) {
-	var price extract.Value
-	if err == nil {
-		price, err = s.price(entry)
+// bid is the bid of an entry. Null is one without a number.
+func (s *sourceReader) bid(entry extract.Value) (own schema.Null[schema.Money], err error) {
+	price, err := s.price(entry)
+	if err != nil || price.Null() {
+		return own, err
 	}
-	var own schema.Null[schema.Money]
-	if err == nil && !price.Null() {
-		own.Valid = true
-		own.V, err = bid(price)
+	if own.V, err = bid(price); errors.Is(err, errBlank) {
+		err = schema.ErrNotNumber
 	}
-	if before, twice := known[id]; err == nil && twice && before != own {
-		err = errTwoBids
-	}
-	if err != nil {
-		s.refuse(schema.RuleBid, entry, err)
-		return
-	}
-	known[id] = own
+	own.Valid = err == nil
+	return own, err
 }
 
 // price is the bid within an entry: the number itself, or a member of an object.
 func (s *sourceReader) price(entry extract.Value) (extract.Value, error) {
-	fields, ok := entry.Object()
+	fields, ok := entry.Fields()
 	if !ok {
 		return entry, nil
 	}
-	inner := reader{findings: s.findings, from: []map[string]extract.Value{fields}}
-	if v, ok := inner.value("", "bid", "amount", "value"); ok {
+	if v, ok := s.inside(fields).value("", "bid", "amount", "value"); ok {
 		return v, nil
 	}
 	return nil, unknownKeys(fields)
 }
 
-func (s *sourceReader) add(source, rule string, own schema.Null[schema.Money]) {
+func (s *sourceReader) addRule(source, rule string, own schema.Null[schema.Money]) {
 	s.out.Rules = append(s.out.Rules, schema.SourceRule{
 		AccountID: s.c.Account, CampaignID: s.id, SourceID: source, Rule: rule, Bid: own, RunID: s.c.RunID,
 	})

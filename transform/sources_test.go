@@ -15,7 +15,7 @@ func told(s SourceRead) string {
 	if s.Mode.SourceMode.Valid {
 		parts[0] = s.Mode.SourceMode.V
 	}
-	if len(s.ModeUnread) > 0 {
+	if len(modeUnread(s)) > 0 {
 		parts[0] = "unread"
 	}
 	for _, kind := range []struct {
@@ -49,7 +49,7 @@ func TestSources_Golden(t *testing.T) {
 			}
 			var got strings.Builder
 			s, err := Sources(e, "C1000001", settings)
-			fmt.Fprintf(&got, "mode, unread %v, error %v\n", s.ModeUnread, err)
+			fmt.Fprintf(&got, "mode, unread %v, error %v\n", modeUnread(s), err)
 			show(&got, s.Mode)
 			fmt.Fprintf(&got, "read: blocked %v, allowed %v, bids %v\n", s.BlockedRead, s.AllowedRead, s.BidsRead)
 			for _, r := range s.Rules {
@@ -81,6 +81,10 @@ func TestSources_TakesEveryForm(t *testing.T) {
 		"one-list/block":        {`{"mode":"block","sources":["S1"]}`, "block_list allowed: blocked: S1"},
 		"one-list/allow":        {`{"mode":"allow","source_ids":[{"id":"S1"}]}`, "allow_list allowed: S1 blocked:"},
 		"one-list/named-counts": {`{"mode":"allow","allowed":["S2"],"sources":["S1"]}`, "allow_list allowed: S2 blocked:"},
+		"nested/object":         {`{"mode":"block","blocked":{"count":1,"source_ids":["S1"]}}`, "block_list allowed: blocked: S1"},
+		"nested/targeting":      {`{"source_targeting":{"mode":"allow_list","allowed":{"items":[{"id":"S1"}]}},"bid_overrides":[]}`, "allow_list allowed: S1 bid_override: blocked:"},
+		"nested/camel-case":     {`{"sourceMode":"blockList","blockedSourceIds":["S1"],"bidOverrides":{"aB":1}}`, "block_list allowed: bid_override: aB=1.00 blocked: S1"},
+		"nested/each-its-kind":  {`{"sources":[{"id":"S1","status":"blocked"},{"id":"S2","status":"Allowed"}]}`, "unread allowed: S2 blocked: S1"},
 		"bids/null":             {`{"mode":"block","bid_overrides":null}`, "block_list"},
 		"bids/missing":          {`{"mode":"block"}`, "block_list"},
 		"bids/none":             {`{"mode":"block","bid_overrides":[]}`, "block_list bid_override:"},
@@ -144,6 +148,10 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Sources(entity(t, "C1000001", tc.body), "C1000001", settings)
+			err = firstOf(err, &s.Reading)
+			if s.Mode.Raw.V != tc.body && tc.want != ErrOther {
+				t.Errorf("raw %s", s.Mode.Raw.V)
+			}
 			wantFieldError(t, err, tc.want, tc.table, "C1000001", tc.column)
 			if !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %q does not say %q", err, tc.says)
@@ -155,4 +163,29 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 	_, err := Sources(extract.Entity{}, "C1000001", settings)
 	wantFieldError(t, err, ErrMissing, "source_mode_history", "", "campaign_id")
+}
+
+// One entry that is not known costs no other, and its kind is not read whole.
+func TestSources_OneEntryDoesNotCostTheOthers(t *testing.T) {
+	body := `{"mode":"block","blocked":["S1","S 2","S3"],"bid_overrides":[{"id":"S1","bid":0.5},{"id":"S2","bid":"0,5"},{"id":"S3","bid":1},{"id":"S3","bid":2}]}`
+	s, err := Sources(entity(t, "C1000001", body), "C1000001", settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for _, r := range s.Rules {
+		rules = append(rules, r.Rule+" "+r.SourceID)
+	}
+	if got, want := strings.Join(rules, ", "), "bid_override S1, blocked S1, blocked S3"; got != want {
+		t.Errorf("rules %s, want %s", got, want)
+	}
+	if s.BlockedRead || s.AllowedRead || s.BidsRead {
+		t.Errorf("read whole: %+v", s)
+	}
+	if got := strings.Join(s.Unread, " "); got != "blocked allowed bid_overrides" || len(s.Refused) != 2 || len(s.Withheld) != 0 {
+		t.Errorf("unread %s, refused %v, withheld %v", got, s.Refused, s.Withheld)
+	}
+	if s, _ = Sources(entity(t, "C1000001", `{"mode":"block","blocked":[],"bid_overrides":null}`), "C1000001", settings); strings.Join(s.Withheld, " ") != "bid_overrides" {
+		t.Errorf("withheld %v", s.Withheld)
+	}
 }

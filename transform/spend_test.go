@@ -70,8 +70,7 @@ func text(s string) extract.Value {
 func spendOf(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int, err error) {
 	before := sampleRow()
 	before.AccountID, before.ReportDate = c.Account, c.Day
-	day := &schema.SpendRows{}
-	day.Append(&before)
+	day := packed([]schema.Spend{before})
 	became := AppendSpend(day, p, c, intern)
 	if rounded = became.Rounded; len(became.Refused) > 0 {
 		err = &became.Refused[0].RowError

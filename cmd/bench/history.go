@@ -13,6 +13,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // history reads three days of perDay rows each into an empty warehouse and into one
@@ -107,12 +108,17 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 	defer staged.Discard()
 	for i := range n {
 		rows := historyDay(first+schema.Date(i), perDay, schema.InstantOf(at), run)
-		sealed, err := history.NewDay(rows)
+		if err := history.SortDay(rows); err != nil {
+			return err
+		}
+		sums, err := history.SumDay(rows)
 		if err != nil {
 			return err
 		}
-		day := load.DayRead{Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched}
-		if _, err := staged.PutDay(ctx, day, sealed); err != nil {
+		err = staged.PutDay(ctx, load.ProvenDay{
+			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: history.HashDay(rows), Sums: sums, Records: transform.Records(rows),
+		})
+		if err != nil {
 			return err
 		}
 	}

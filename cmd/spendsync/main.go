@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"spendsync/cmd/spendsync/crash"
 )
 
 func main() {
@@ -19,8 +17,7 @@ func main() {
 	// second one has its usual effect at once; nothing published is harmed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	crash.ExitsWithCode()
 	a := newApp(os.Environ(), os.Stdout, os.Stderr)
-	a.exit = os.Exit
+	a.giveUp = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

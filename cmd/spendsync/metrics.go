@@ -18,7 +18,6 @@ import (
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/parquet"
@@ -232,11 +231,7 @@ func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 		log.Warn("the metrics lack what the store could tell", "error", err)
 	}
 	if to.file != "" {
-		err := output.CheckReplaceable(config.Prefix+"METRICS_FILE", to.file, to.dir)
-		if err == nil {
-			err = writeMetrics(to.file, to.account, f)
-		}
-		if err != nil {
+		if err := writeMetrics(to.file, to.account, f); err != nil {
 			log.Warn("the metrics could not be written", "file", to.file, "error", err)
 		}
 	}

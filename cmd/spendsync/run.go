@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -31,7 +30,7 @@ type app struct {
 	environ        []string
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
-	exit           func(code int)    // os.Exit in main; nil in tests
+	giveUp         func(code int)    // ends the process; nil: nobody but run itself ends a command
 	blanks         *load.Blanks      // nil: every warehouse is made from nothing
 	settingsWait   time.Duration     // how long the report's numbers wait for the settings; 0: [settingsWait]
 
@@ -40,9 +39,8 @@ type app struct {
 	screen *screen
 	json   bool
 
-	grace   atomic.Int64 // SPENDSYNC_STOP_GRACE, as soon as it is known
-	command string       // as it was called
-	runID   string       // of the run that goes on, and on every line of its log
+	command string // as it was called
+	runID   string // of the run that goes on, and on every line of its log
 }
 
 // run runs one command and returns the exit code. It is the whole program: main
@@ -52,13 +50,10 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 }
 
 func newApp(environ []string, stdout, stderr io.Writer) *app {
-	a := &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
-	a.grace.Store(int64(defaultGrace))
-	return a
+	return &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
-	a.endAfterSignal(ctx)
 	root := a.commands()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -174,7 +169,7 @@ func (a *app) setUp(ctx context.Context) error {
 	for _, name := range a.cfg.Unknown() {
 		a.log.Warn("this variable is not one of ours and has no effect", "variable", config.Prefix+name)
 	}
-	a.grace.Store(int64(a.cfg.StopGrace))
+	a.endAfterSignal(ctx)
 	return nil
 }
 

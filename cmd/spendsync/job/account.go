@@ -10,11 +10,12 @@ import (
 
 // accountRead is the account's money and budgets as this run saw them.
 type accountRead struct {
-	snapshot schema.AccountSnapshot
+	snapshot *schema.AccountSnapshot // nil: the balance could not be read
 	limits   []schema.AccountLimit
 }
 
-// readAccount reads the balance and the change budgets.
+// readAccount reads the balance and the change budgets. Each stands for itself: one that
+// cannot be read, or not be understood, keeps the other not back.
 func (n *settingsReader) readAccount(ctx context.Context, who identity) *accountRead {
 	limits, limitsErr := n.API.Limits(ctx)
 	if limitsErr != nil {
@@ -24,19 +25,19 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	if balanceErr != nil {
 		n.fail("account", "balance", "failed", balanceErr)
 	}
-	if limitsErr != nil || balanceErr != nil {
-		return nil
+	read := transform.Account(who.me, limits, balance, schema.InstantOf(n.Now()), n.context())
+	a := &accountRead{limits: read.Limits}
+	if balanceErr == nil {
+		a.snapshot = &read.Snapshot
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.note("account", "balance", balanceColumns, read.Reading)
 	}
-	snap, lims, _, _, unread, err := transform.Account(who.me, limits, balance, schema.InstantOf(n.Now()), n.context())
-	if err != nil {
-		n.fail("account", "balance", "failed", err)
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.unreadable("account", "balance", unread)
-	return &accountRead{snap, lims}
+	return a
 }
+
+// balanceColumns are what the balance tells.
+var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status", "message"}
 
 // stage adds what differs from the newest stored rows.
 func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
@@ -48,8 +49,8 @@ func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 		x.SeenAt, x.RunID, x.Raw, y.SeenAt, y.RunID, y.Raw = 0, "", schema.Null[string]{}, 0, "", schema.Null[string]{}
 		return x == y
 	}
-	if k := len(snapshots); k == 0 || !same(snapshots[k-1], a.snapshot) {
-		snapshots = append(snapshots, a.snapshot)
+	if k := len(snapshots); a.snapshot != nil && (k == 0 || !same(snapshots[k-1], *a.snapshot)) {
+		snapshots = append(snapshots, *a.snapshot)
 	}
 	if err := load.PutTable(staged, schema.AccountSnapshots, snapshots); err != nil {
 		return err

@@ -84,11 +84,10 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	work := lease{pool: r.workspaces}
 	defer work.release()
 	read, err := r.proveDay(ctx, d.Day, &work, &step)
-	var put load.DayPut
+	var diff history.Diff
+	changed := false
 	if err == nil {
-		put, err = r.staged.PutDay(ctx, load.DayRead{
-			Day: d.Day, ReadAt: read.at, Control: read.control, Rounded: read.rounded,
-		}, read.day)
+		changed, diff, err = r.stageDay(ctx, d.Day, read)
 	}
 	step.FinishedAt = schema.InstantOf(r.Now())
 	if err != nil {
@@ -115,14 +114,14 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	default:
 		step.Outcome = "unchanged"
 		r.tally.proven++
-		if put.Changed {
+		if changed {
 			step.Outcome = "stored"
 			r.tally.changed++
 		}
 		if r.store.Account().Days[d.Day] == nil {
 			r.tally.added++
 		}
-		r.addRead(&step, read, put.Diff)
+		r.addRead(&step, read, diff)
 	}
 	r.steps = append(r.steps, step)
 	r.bar.Step()

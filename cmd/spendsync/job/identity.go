@@ -22,7 +22,10 @@ type identity struct {
 // key acts for, once they are ready.
 const identityWait = 15 * time.Second
 
-var errNoIdentity = errors.New("the service has not said yet whom the key acts for")
+var (
+	errNoIdentity = errors.New("the service has not said yet whom the key acts for")
+	errUnnamed    = errors.New("the reply does not name the account that the key acts on")
+)
 
 // askIdentity asks whom the key acts for while the report is being read.
 func (r *run) askIdentity(ctx context.Context) {
@@ -32,7 +35,9 @@ func (r *run) askIdentity(ctx context.Context) {
 	go func() {
 		defer close(done)
 		if who.me, err = r.API.Me(ctx); err == nil {
-			who.account, err = transform.AccountRef(who.me)
+			if who.account, err = transform.AccountRef(who.me); err != nil {
+				err = fmt.Errorf("%w: %w", errUnnamed, err)
+			}
 		}
 	}()
 	r.identity = func() (identity, error) {

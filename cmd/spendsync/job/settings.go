@@ -38,6 +38,7 @@ type settings struct {
 	reported []transform.ReportCreative // creatives that the report names
 	money    *accountRead               // nil: it could not be read
 
+	census   census   // what was not understood
 	settled  []string // archived and read whole, now or before
 	skipped  int      // settled campaigns that were not read
 	entities []schema.EntityRead
@@ -84,6 +85,7 @@ func (n *settingsReader) readAll(ctx context.Context, who identity) {
 	})
 	_ = n.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
 	account.Wait()
+	n.notUnderstood()
 	if n.read.at == 0 {
 		n.read.at = schema.InstantOf(n.Now())
 	}
@@ -102,11 +104,21 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	n.read.failures = append(n.read.failures, failure{kind + " " + id, err})
 }
 
-// unreadable notes fields that the service itself could not read: a warning, for the
-// last known values stand.
-func (n *settingsReader) unreadable(kind, id string, fields []string) {
-	for _, f := range fields {
-		n.read.entities = append(n.read.entities, n.entity(kind, id, f, "unreadable", schema.Null[string]{}))
+// note notes the fields of an entity that could not be read, for which the last known
+// values stand: a warning where the service itself could not say, and counted where it was
+// not understood. columns are those that the entity should have.
+func (n *settingsReader) note(kind, id string, columns []string, reading transform.Reading) {
+	entity := kind
+	if kind == deliveryKind {
+		entity = "campaign"
+	}
+	for _, f := range reading.Unread {
+		n.read.entities = append(n.read.entities, n.entity(entity, id, f, "unreadable", reading.Message(f)))
+	}
+	n.read.census.add(kind, id, columns, reading)
+	for _, text := range reading.Texts {
+		n.Log.Info("a text of the settings is not stored as it was sent",
+			"kind", kind, "id", id, "column", text.Column, "value", text.Value, "why", text.Reason)
 	}
 }
 
@@ -179,12 +191,12 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 	if detailErr != nil {
 		n.fail("campaign", listed.ID, "failed", detailErr)
 	}
-	row, unread, err := transform.Campaign(listed, detail, c)
+	row, reading, err := transform.Campaign(listed, detail, c)
 	if err != nil {
 		n.fail("campaign", listed.ID, "failed", err)
 		detailErr = err
 	}
-	delivery, deliveryUnread, deliveryErr := transform.Delivery(listed, detail, c)
+	delivery, deliveryReading, deliveryErr := transform.Delivery(listed, detail, c)
 	if deliveryErr != nil {
 		n.fail("campaign", listed.ID, "failed", deliveryErr)
 	}
@@ -194,18 +206,19 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err == nil {
-		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: unread})
+		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: reading.Unread})
 		if detailErr == nil {
-			n.unreadable("campaign", listed.ID, unread)
+			n.note("campaign", listed.ID, schema.CampaignHistory.TrackedNames(), reading)
 		}
 	}
 	if deliveryErr == nil {
-		n.read.delivery = append(n.read.delivery, history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryUnread})
+		n.read.delivery = append(n.read.delivery,
+			history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryReading.Unread})
 		if detailErr == nil {
-			n.unreadable("campaign", listed.ID, deliveryUnread)
+			n.note(deliveryKind, listed.ID, []string{"delivery_status"}, deliveryReading)
 		}
 	}
-	whole := detailErr == nil && creativesErr == nil && sourcesErr == nil && len(unread) == 0 &&
+	whole := detailErr == nil && creativesErr == nil && sourcesErr == nil && len(reading.Unread) == 0 &&
 		sources.BlockedRead && sources.AllowedRead && sources.BidsRead
 	if whole && row.Status == schema.Some("archived") {
 		n.read.settled = append(n.read.settled, listed.ID)
@@ -225,19 +238,19 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 		n.fail("creatives of", campaign, "incomplete", err)
 	}
 	for _, e := range listing.Entities {
-		row, unread, rowErr := transform.Creative(e, campaign, n.context())
+		row, reading, rowErr := transform.Creative(e, campaign, n.context())
 		if rowErr != nil {
 			n.fail("creative", e.ID, "failed", rowErr)
 			err = errors.Join(err, rowErr)
 			// It is there, though unreadable: it must not count as absent.
 			row = schema.Creative{AccountID: n.Account, CreativeID: e.ID}
-			unread = schema.CreativeHistory.TrackedNames()
+			reading.Unread = schema.CreativeHistory.TrackedNames()
 		}
 		n.mu.Lock()
 		n.read.creatives = append(n.read.creatives,
-			history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(unread, imageURLs)})
+			history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(reading.Unread, imageURLs)})
 		if rowErr == nil {
-			n.unreadable("creative", e.ID, unread)
+			n.note("creative", e.ID, creativeColumns, reading)
 		}
 		n.mu.Unlock()
 	}
@@ -262,8 +275,11 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.read
-	s.modes = append(s.modes,
-		history.Seen[schema.SourceMode]{Row: read.Mode, Unread: append(read.ModeUnread, "bids_last_read_at")})
+	unread := []string{"bids_last_read_at"}
+	if slices.Contains(read.Unread, "source_mode") {
+		unread = append(unread, "source_mode")
+	}
+	s.modes = append(s.modes, history.Seen[schema.SourceMode]{Row: read.Mode, Unread: unread})
 	for _, r := range read.Rules {
 		s.rules = append(s.rules, history.Seen[schema.SourceRule]{Row: r})
 	}
@@ -271,15 +287,13 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	s.rulesRead[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
 	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead
 	s.bidsRead[campaign] = read.BidsRead
-	n.unreadable("source settings", campaign, read.ModeUnread)
-	parts := map[string]bool{"blocked": read.BlockedRead, "allowed": read.AllowedRead, "bid_overrides": read.BidsRead}
-	for rule, ok := range parts {
-		if !ok {
-			n.unreadable("source settings", campaign, []string{rule})
-		}
-	}
+	n.note("source settings", campaign, []string{"source_mode", "blocked", "allowed", "bid_overrides"}, read.Reading)
 	return read, nil
 }
+
+// creativeColumns are what the API tells of a creative: the report has the addresses of its
+// images, and its campaign is the one whose list it is in.
+var creativeColumns = schema.CreativeHistory.TrackedNames(append([]string{"campaign_id"}, imageURLs...)...)
 
 // readReportCreatives asks the report for the creatives of the whole reach: for
 // the addresses of their images, and for those that only the report knows.

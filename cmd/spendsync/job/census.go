@@ -1,0 +1,101 @@
+package job
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/transform"
+)
+
+// census counts what of the settings was not understood. One entity without a field is a
+// warning; the same field missing from most of them is a service that has another name for
+// it, and without a word the old values would stay current for ever.
+//
+// What the service itself says it could not read is not counted: that was understood.
+type census map[string]*kindCensus
+
+type kindCensus struct {
+	entities int
+	bare     int            // of which nothing but the ID could be read
+	missing  map[string]int // by column
+	refused  map[string]int
+	samples  map[string]*transform.FieldError // the first value of a column that was refused
+}
+
+// deliveryKind is the delivery status, which is read apart from the rest of a campaign.
+const deliveryKind = "delivery status"
+
+// add counts one entity. columns are those that it should have.
+func (c *census) add(kind, id string, columns []string, reading transform.Reading) {
+	if *c == nil {
+		*c = census{}
+	}
+	k := (*c)[kind]
+	if k == nil {
+		k = &kindCensus{missing: map[string]int{}, refused: map[string]int{}, samples: map[string]*transform.FieldError{}}
+		(*c)[kind] = k
+	}
+	k.entities++
+	for _, e := range reading.Refused {
+		if k.refused[e.Column]++; k.samples[e.Column] == nil {
+			k.samples[e.Column] = e
+		}
+	}
+	unknown := 0
+	for _, column := range reading.Unread {
+		if slices.Contains(reading.Withheld, column) {
+			continue
+		}
+		unknown++
+		if reading.Message(column).Valid {
+			continue // counted as refused
+		}
+		k.missing[column]++
+	}
+	if unknown >= len(columns) && len(columns) > 1 {
+		k.bare++
+	}
+}
+
+// notUnderstood is what the run has to say of it: at most one sentence for each kind about
+// values and one about missing fields.
+func (c census) notUnderstood() (failures []failure) {
+	for _, kind := range slices.Sorted(maps.Keys(c)) {
+		k := c[kind]
+		of := phrase.Count(k.entities, "read")
+		fail := func(format string, args ...any) {
+			err := fmt.Errorf(format+": %w", append(args, extract.ErrContract)...)
+			failures = append(failures, failure{kind, err})
+		}
+		if columns := slices.Sorted(maps.Keys(k.refused)); len(columns) > 0 {
+			first := columns[0]
+			fail("%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), k.refused[first], of, k.samples[first].Error())
+		}
+		if k.bare > 0 {
+			fail("nothing but the ID could be read of %d of %s; update spendsync, or report what the raw column holds", k.bare, of)
+			continue
+		}
+		columns := slices.DeleteFunc(slices.Sorted(maps.Keys(k.missing)), func(column string) bool {
+			return 2*k.missing[column] <= k.entities
+		})
+		if len(columns) > 0 {
+			fail("%s missing from most of %s; the last known values stand, which may be old: "+
+				"update spendsync, or report the keys that the raw column holds", strings.Join(columns, ", "), of)
+		}
+	}
+	return failures
+}
+
+// notUnderstood adds to the failures what was not understood of all that was read.
+func (n *settingsReader) notUnderstood() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, f := range n.read.census.notUnderstood() {
+		n.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
+		n.read.failures = append(n.read.failures, f)
+	}
+}

@@ -1,0 +1,216 @@
+package transform
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// SettingsContext is what rows of the settings hold that the service does not say.
+type SettingsContext struct{ Account, RunID string }
+
+// The reasons that a value of the settings is refused for, next to those of a row.
+var (
+	// ErrNotList says that a value is not a list of texts where one belongs.
+	ErrNotList = errors.New("not a list of texts")
+	// ErrNotTime says that a value is not a time: neither RFC 3339 nor a day nor seconds or
+	// milliseconds since 1970.
+	ErrNotTime = errors.New("neither an RFC 3339 time nor a day")
+	// ErrNoZone says that a time has no zone: the service has two, that of the report and
+	// that of the budgets, and to choose one would be to guess.
+	ErrNoZone = errors.New("a time without a zone")
+	// ErrNotFlag says that a value is not true or false where one of them belongs.
+	ErrNotFlag = errors.New("neither true nor false")
+	// ErrForm says that a value has a form that is not known.
+	ErrForm = errors.New("a form that is not known")
+	// ErrOther says that a value is about another entity than the one asked for.
+	ErrOther = errors.New("not the one asked for")
+)
+
+// errBlank says that a text is empty where it is not a text that is meant. It is read as if
+// the key were absent.
+var errBlank = errors.New("an empty text")
+
+// FieldError says which value of an entity was refused, and why. It is also an
+// [extract.ErrContract]: the service sent what it does not describe.
+type FieldError struct {
+	Table  string // such as "campaign_history"
+	ID     string // of the entity; empty for the account
+	Column string
+	Value  string // JSON as received, at most 60 bytes of it; empty where absent
+	Err    error
+}
+
+// Error is the place, the value and the reason. The value is escaped where it does
+// not print.
+func (e *FieldError) Error() string {
+	var b strings.Builder
+	b.WriteString(strings.TrimSpace(e.Table+" "+e.ID) + ": " + e.Column)
+	writeValue(&b, e.Value)
+	return b.String() + ": " + e.Err.Error()
+}
+
+// Unwrap is the reason and the kind.
+func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContract} }
+
+// Reading is what became of the fields of one entity. One field that is wrong costs
+// neither the others nor the entity.
+type Reading struct {
+	// Unread are the columns that could not be read, NULL in the row: the last known value
+	// stands in for each.
+	Unread []string
+	// Withheld are those of Unread of which the service itself says that it could not read
+	// them, with a null. That is an answer; the others were not understood.
+	Withheld []string
+	// Refused are the values that are there and were not understood, the first of each
+	// column.
+	Refused []*FieldError
+	// Texts are stored otherwise than they were sent.
+	Texts []ChangedText
+}
+
+// Err is the first value that was refused, or nil.
+func (r *Reading) Err() error {
+	if len(r.Refused) == 0 {
+		return nil
+	}
+	return r.Refused[0]
+}
+
+// Message says why a column is unread, where a value of it was refused.
+func (r *Reading) Message(column string) schema.Null[string] {
+	for _, e := range r.Refused {
+		if e.Column == column {
+			return schema.Some(e.Error())
+		}
+	}
+	return schema.Null[string]{}
+}
+
+// absence is what it means that a key is missing.
+type absence int
+
+const (
+	needed   absence = iota // the value could not be read
+	optional                // there is none
+)
+
+// reader reads the values of one entity.
+type reader struct {
+	*entityContext
+	from []map[string]extract.Value // the first that has a key counts
+}
+
+// entityContext is the entity that is read, and what became of it so far.
+type entityContext struct {
+	table, id string
+	raw       schema.Null[string]
+	intern    *Interner
+	Reading
+}
+
+// newReader reads an entity of which there may be several replies, the latest
+// first. One of them has to have been read, and all have to be about one entity.
+func newReader(table, idColumn string, replies ...extract.Entity) (reader, error) {
+	r := reader{entityContext: &entityContext{table: table, intern: NewInterner()}}
+	for _, e := range replies {
+		if e.Raw == nil {
+			continue
+		}
+		switch {
+		case r.from == nil:
+			r.id, r.raw = e.ID, schema.Some(string(e.Raw))
+		case e.ID != r.id:
+			return r, &FieldError{Table: table, ID: r.id, Column: idColumn, Value: shown(extract.Value(e.ID)), Err: ErrOther}
+		}
+		r.from = append(r.from, e.Fields)
+	}
+	if r.id == "" {
+		return r, &FieldError{Table: table, Column: idColumn, Err: ErrMissing}
+	}
+	return r, nil
+}
+
+// read reads a column from the first of its keys that is there; its own name, where
+// no keys are given. Null is NULL. A value that is refused is unread.
+func read[T comparable](
+	r reader, absent absence, take func(extract.Value) (T, error), column string, keys ...string,
+) schema.Null[T] {
+	v, ok := r.value(column, keys...)
+	if ok && v.Null() {
+		return schema.Null[T]{}
+	}
+	if ok {
+		t, err := take(v)
+		if len(r.intern.changed) > 0 {
+			r.Texts = append(r.Texts, r.intern.takeChanged(column)...)
+		}
+		switch {
+		case err == nil:
+			return schema.Some(t)
+		case !errors.Is(err, errBlank):
+			r.refuse(column, v, err)
+			r.miss(column)
+			return schema.Null[T]{}
+		}
+	}
+	if absent == needed {
+		r.miss(column)
+	}
+	return schema.Null[T]{}
+}
+
+// value is the value of the first of the keys that is there.
+func (r reader) value(column string, keys ...string) (extract.Value, bool) {
+	if len(keys) == 0 {
+		keys = []string{column}
+	}
+	for _, fields := range r.from {
+		for _, key := range keys {
+			if v, ok := fields[key]; ok {
+				return v, true
+			}
+		}
+	}
+	return nil, false
+}
+
+func (r reader) has(keys []string) bool {
+	_, ok := r.value("", keys...)
+	return ok
+}
+
+// inside reads the members of an object in the entity.
+func (r reader) inside(fields map[string]extract.Value) reader {
+	return reader{entityContext: r.entityContext, from: []map[string]extract.Value{fields}}
+}
+
+// within reads an object in the entity. It is not there where it is null.
+func (r reader) within(key string) (inner reader, ok bool) {
+	v, _ := r.value(key)
+	if v.Null() {
+		return r.inside(nil), false
+	}
+	fields, ok := v.Fields()
+	if !ok {
+		r.refuse(key, v, ErrForm)
+	}
+	return r.inside(fields), ok
+}
+
+func (c *entityContext) miss(column string) {
+	if !slices.Contains(c.Unread, column) {
+		c.Unread = append(c.Unread, column)
+	}
+}
+
+// refuse notes a value that was not understood, the first of its column.
+func (c *entityContext) refuse(column string, v extract.Value, err error) {
+	known := func(e *FieldError) bool { return e.Table == c.table && e.Column == column }
+	if !slices.ContainsFunc(c.Refused, known) {
+		c.Refused = append(c.Refused, &FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: plain(err)})
+	}
+}

@@ -1,0 +1,269 @@
+package transform
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// text is a text as it was sent.
+func (c *entityContext) text(v extract.Value) (string, error) { return c.intern.text(v) }
+
+// word is a text of which the service has a few. A number or a boolean in its place says
+// nothing that is known.
+func (c *entityContext) word(v extract.Value) (string, error) {
+	s, ok := v.Text()
+	if !ok {
+		return "", ErrNotText
+	}
+	if strings.TrimSpace(s) == "" {
+		return "", errBlank
+	}
+	return c.intern.text(v)
+}
+
+// lower is a word in lower case, for which the description has no list.
+func (c *entityContext) lower(v extract.Value) (string, error) {
+	s, err := c.word(v)
+	return strings.ToLower(s), err
+}
+
+// status is a word of a list of the description's: in lower case, with underscores.
+func (c *entityContext) status(v extract.Value) (string, error) {
+	s, err := c.word(v)
+	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))), err
+}
+
+// code is a word in upper case.
+func (c *entityContext) code(v extract.Value) (string, error) {
+	s, err := c.word(v)
+	return strings.ToUpper(strings.TrimSpace(s)), err
+}
+
+// codes is a list of codes that hold no comma, or a text that has them with commas in
+// between.
+func (c *entityContext) codes(v extract.Value) (string, error) {
+	elements, ok := v.Array()
+	if !ok {
+		text, ok := v.Text()
+		if !ok {
+			return "", ErrNotList
+		}
+		var list []string
+		for code := range strings.SplitSeq(text, ",") {
+			if code = strings.ToUpper(strings.TrimSpace(code)); code != "" {
+				list = append(list, code)
+			}
+		}
+		return joined(list), nil
+	}
+	list := make([]string, len(elements))
+	for i, e := range elements {
+		s, err := c.code(e)
+		switch {
+		case e.Null() || errors.Is(err, ErrNotText):
+			return "", ErrNotList
+		case err != nil:
+			return "", fmt.Errorf("a text that is empty: %w", ErrForm)
+		case strings.Contains(s, ","):
+			return "", fmt.Errorf("a comma in a text: %w", ErrForm)
+		}
+		list[i] = s
+	}
+	return joined(list), nil
+}
+
+// joined is a list in its one form.
+func joined(list []string) string {
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), ",")
+}
+
+func unlessEmpty(s schema.Null[string]) schema.Null[string] {
+	s.Valid = s.V != ""
+	return s
+}
+
+// labelKeys are where an object has the text that it stands for.
+var labelKeys = []string{"text", "label", "title", "caption", "name", "message", "comment", "value"}
+
+// label is a text, or the only text of an object that has one: a button may come with what
+// else the service knows of it.
+func (c *entityContext) label(v extract.Value) (string, error) {
+	fields, ok := v.Fields()
+	if !ok {
+		return c.text(v)
+	}
+	return c.oneOf(fields, labelKeys)
+}
+
+// imageID is an id, or an object that has it.
+func (c *entityContext) imageID(v extract.Value) (string, error) {
+	fields, ok := v.Fields()
+	if !ok {
+		return c.text(v)
+	}
+	return c.oneOf(fields, []string{"id", "image_id", "icon_id"})
+}
+
+// oneOf is the only text among some members of an object.
+func (c *entityContext) oneOf(fields map[string]extract.Value, keys []string) (string, error) {
+	var found extract.Value
+	for _, key := range keys {
+		if v := fields[key]; !v.Null() {
+			if found != nil {
+				return "", unknownKeys(fields)
+			}
+			found = v
+		}
+	}
+	if found == nil {
+		return "", unknownKeys(fields)
+	}
+	return c.text(found)
+}
+
+// times are the forms of a time that name its zone.
+var times = []string{
+	"2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 Z07:00",
+	"2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z0700", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 GMT", time.RFC1123Z, http1123,
+}
+
+const http1123 = "Mon, 02 Jan 2006 15:04:05 GMT"
+
+// zoneless is a time that could be in any zone.
+var zoneless = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"}
+
+// instant is a time with its zone, the beginning of a day in Chicago, or a number of
+// seconds or milliseconds since 1970.
+func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
+	if digits, ok := v.Number(); ok {
+		return epoch(digits)
+	}
+	s, ok := v.Text()
+	switch s = strings.TrimSpace(s); {
+	case !ok:
+		return 0, ErrNotText
+	case s == "":
+		return 0, errBlank
+	}
+	if day, err := schema.ParseDate(s); err == nil {
+		return schema.InstantOf(day.Start()), nil
+	}
+	if at.UnmarshalText([]byte(s)) == nil {
+		return at, nil
+	}
+	for _, form := range times {
+		if t, err := time.Parse(form, s); err == nil {
+			return schema.InstantOf(t), nil
+		}
+	}
+	for _, form := range zoneless {
+		if _, err := time.Parse(form, s); err == nil {
+			return 0, ErrNoZone
+		}
+	}
+	return 0, ErrNotTime
+}
+
+// The seconds since 1970 of the years 2000 and 2100. As milliseconds they would lie in 1970,
+// and the milliseconds of these years as seconds beyond the year 30000: a number between
+// them is one or the other.
+const (
+	epochFrom = 946_684_800
+	epochTo   = 4_102_444_800
+)
+
+// epoch is a number of seconds or milliseconds since 1970.
+func epoch(digits extract.Value) (schema.Instant, error) {
+	if n, err := schema.ParseCount(digits); err == nil && n >= epochFrom*1000 && n < epochTo*1000 {
+		return schema.Instant(n * 1000), nil
+	}
+	// Money has six decimals, as an instant has microseconds.
+	n, rounded, err := schema.ParseMoney(digits)
+	if err != nil || rounded || n < epochFrom*schema.Dollar || n >= epochTo*schema.Dollar {
+		return 0, ErrNotTime
+	}
+	return schema.Instant(n), nil
+}
+
+// maxBid is the largest amount that DECIMAL(12,6) holds.
+const maxBid schema.Money = 999_999_999_999
+
+func bid(v extract.Value) (schema.Money, error) {
+	m, err := amount(v)
+	if err == nil && m > maxBid {
+		err = schema.ErrRange
+	}
+	return m, err
+}
+
+// amount is money from 0.
+func amount(v extract.Value) (schema.Money, error) {
+	m, err := money(v)
+	if err == nil && m < 0 {
+		err = ErrNegative
+	}
+	return m, err
+}
+
+// money is an amount of either sign, such as a balance: a number, a text that is one, or an
+// object with the amount and, if any, the currency USD.
+func money(v extract.Value) (schema.Money, error) {
+	if fields, ok := v.Fields(); ok {
+		currency, told := fields["currency"].Text()
+		inner := fields["amount"]
+		if len(inner) == 0 || told && !strings.EqualFold(currency, "USD") || !told && !fields["currency"].Null() {
+			return 0, unknownKeys(fields)
+		}
+		v = inner
+	}
+	digits, ok := v.Number()
+	if !ok {
+		if isBlank(v) {
+			return 0, errBlank
+		}
+		return 0, schema.ErrNotNumber
+	}
+	m, _, err := schema.ParseMoney(digits)
+	return m, err
+}
+
+func isBlank(v extract.Value) bool {
+	s, ok := v.Text()
+	return ok && strings.TrimSpace(s) == ""
+}
+
+// whole is a whole number from 0.
+func whole(v extract.Value) (int64, error) {
+	if isBlank(v) {
+		return 0, errBlank
+	}
+	n, err := count(v, false)
+	if err == nil && n.V < 0 {
+		return 0, ErrNegative
+	}
+	return n.V, err
+}
+
+// yesNo is true or false, as a text in any case, or as 1 or 0.
+func yesNo(v extract.Value) (bool, error) {
+	s := string(v)
+	if text, ok := v.Text(); ok {
+		s = strings.ToLower(strings.TrimSpace(text))
+	}
+	switch s {
+	case "true", "1":
+		return true, nil
+	case "false", "0":
+		return false, nil
+	case "":
+		return false, errBlank
+	}
+	return false, ErrNotFlag
+}
