@@ -87,8 +87,13 @@ var rowQuirks = []quirk{
 			row.set("campaign_name", leaf("null"))
 		})},
 	{Quirk: Quirk{Name: "row-without-creative",
-		Doc: "one row a page has no creative: creative_id is null"},
-		change: onePaid(func(row *node) { row.set("creative_id", leaf("null")) })},
+		Doc: "the first row with spend of a day has no creative: creative_id is null"},
+		change: func(x *exchange, body *node) *node {
+			if x.number("page", 1) > 1 {
+				return body
+			}
+			return onePaid(func(row *node) { row.set("creative_id", leaf("null")) })(x, body)
+		}},
 	{Quirk: Quirk{Name: "source-missing",
 		Doc: "a creative without delivery has no key source_id"},
 		change: ofRows(ofDays, func(_ *exchange, _ int, row *node) {
