@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,28 +18,30 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"spendsync/cmd/spendsync/check"
+	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 )
 
 // check runs the command and returns its lines by what they are about.
-func (w *world) check() (code int, lines map[string]checked, last string) {
+func (w *world) check() (code int, lines map[string]check.Line, last string) {
 	w.t.Helper()
 	w.service.SetNow(time.Now()) // its clock stands, and a busy machine takes its time
 	code, out, last := w.run("check", "--json")
-	var a checkAnswer
+	var a check.Answer
 	if err := json.Unmarshal([]byte(out), &a); err != nil {
 		w.t.Fatalf("%v in %s", err, out)
 	}
 	if a.ExitCode != code {
 		w.t.Errorf("exit %d, the answer says %d", code, a.ExitCode)
 	}
-	lines = map[string]checked{}
+	lines = map[string]check.Line{}
 	for _, l := range a.Checks {
-		if (l.State == checkOK) != (l.Do == "") || l.Found == "" {
+		if (l.State == check.OK) != (l.Do == "") || l.Found == "" {
 			w.t.Errorf("%+v", l)
 		}
-		if lines[l.Check].State != checkFailed {
+		if lines[l.Check].State != check.Failed {
 			lines[l.Check] = l
 		}
 	}
@@ -72,12 +75,12 @@ func everything(t *testing.T, dir string) string {
 func TestCheck_SaysWhetherTheKeyMayWrite(t *testing.T) {
 	w := newWorld(t)
 	for says, want := range map[string]struct{ state, found string }{
-		`"scope":"write"`:           {checkWarning, "may change things"},
-		`"can_make_changes":true`:   {checkWarning, "may change things"},
-		`"scopes":["read","write"]`: {checkWarning, "may change things"},
-		`"read_only":false`:         {checkWarning, "may change things"},
-		`"read_only":true`:          {checkOK, "the key acts on ADV1"},
-		`"name":"x"`:                {checkOK, "does not say whether"},
+		`"scope":"write"`:           {check.Warning, "may change things"},
+		`"can_make_changes":true`:   {check.Warning, "may change things"},
+		`"scopes":["read","write"]`: {check.Warning, "may change things"},
+		`"read_only":false`:         {check.Warning, "may change things"},
+		`"read_only":true`:          {check.OK, "the key acts on ADV1"},
+		`"name":"x"`:                {check.OK, "does not say whether"},
 	} {
 		w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/v1/me") {
@@ -106,14 +109,14 @@ func TestCheck_FindsAllWell(t *testing.T) {
 	}
 	for _, name := range []string{"configuration", "time zone", "memory", "store", "data directory", "space", "lock",
 		"spend report", "advertiser API", "same account", "clock", "key expiry", "openapi.json"} {
-		if l := lines[name]; l.State != checkOK && !(name == "memory" && l.State == checkWarning) {
+		if l := lines[name]; l.State != check.OK && !(name == "memory" && l.State == check.Warning) {
 			t.Errorf("%s: %+v", name, l)
 		}
 	}
 
 	w.must("sync")
 	before, data := everything(t, above), w.hashes("")
-	if code, lines, last = w.check(); code != exit.OK || lines["file system"].State != checkOK {
+	if code, lines, last = w.check(); code != exit.OK || lines["file system"].State != check.OK {
 		t.Errorf("after a sync: exit %d: %s, %+v", code, last, lines["file system"])
 	}
 	if after := everything(t, above); after != before {
@@ -140,11 +143,11 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 		state  string
 		says   string
 	}{
-		"a variable is missing":   {exit.Usage, func(w *world) { delete(w.env, "REPORT_USER") }, "configuration", checkFailed, "SPENDSYNC_REPORT_USER is not set"},
-		"a variable is malformed": {exit.Usage, func(w *world) { w.env["REREAD_AFTER"] = "soon" }, "configuration", checkFailed, "SPENDSYNC_REREAD_AFTER"},
-		"a variable is not ours":  {exit.OK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", checkWarning, "SPENDSYNC_PAGESIZE"},
-		"wrong password":          {exit.Auth, func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" }, "spend report", checkFailed, "Incorrect username or password"},
-		"wrong key":               {exit.Auth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API", checkFailed, "401"},
+		"a variable is missing":   {exit.Usage, func(w *world) { delete(w.env, "REPORT_USER") }, "configuration", check.Failed, "SPENDSYNC_REPORT_USER is not set"},
+		"a variable is malformed": {exit.Usage, func(w *world) { w.env["REREAD_AFTER"] = "soon" }, "configuration", check.Failed, "SPENDSYNC_REREAD_AFTER"},
+		"a variable is not ours":  {exit.OK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", check.Warning, "SPENDSYNC_PAGESIZE"},
+		"wrong password":          {exit.Auth, func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" }, "spend report", check.Failed, "Incorrect username or password"},
+		"wrong key":               {exit.Auth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API", check.Failed, "401"},
 		"nobody listens": {exit.Unreachable, func(w *world) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -152,19 +155,19 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			}
 			w.env["REPORT_URL"] = "http://" + l.Addr().String()
 			l.Close()
-		}, "spend report", checkFailed, "refused"},
-		"a wrong path":         {exit.Usage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API", checkFailed, "404"},
-		"the key expires soon": {exit.OK, nil, "key expiry", checkWarning, "in 4 days"},
+		}, "spend report", check.Failed, "refused"},
+		"a wrong path":         {exit.Usage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API", check.Failed, "404"},
+		"the key expires soon": {exit.OK, nil, "key expiry", check.Warning, "in 4 days"},
 		"the key of another account": {exit.Auth, func(w *world) {
 			other := httptest.NewServer(adsim.New(adsim.Config{Campaigns: 3, RateLimit: -1, Seed: 99}))
 			w.t.Cleanup(other.Close)
 			w.env["ADVERTISER_URL"] = other.URL + adsim.APIPrefix
-		}, "same account", checkFailed, "knows none of the report's campaigns"},
+		}, "same account", check.Failed, "knows none of the report's campaigns"},
 		"a file in the place of the folder": {exit.Usage, func(w *world) {
 			if err := os.WriteFile(w.dir, nil, 0o600); err != nil {
 				w.t.Fatal(err)
 			}
-		}, "data directory", checkFailed, "not a directory"},
+		}, "data directory", check.Failed, "not a directory"},
 		"a run goes on": {exit.OK, func(w *world) {
 			if err := os.MkdirAll(filepath.Join(w.dir, "locks"), 0o755); err != nil {
 				w.t.Fatal(err)
@@ -174,7 +177,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 				w.t.Fatal(err)
 			}
 			w.t.Cleanup(func() { lock.Close() })
-		}, "lock", checkWarning, "the lock of account acme is held by"},
+		}, "lock", check.Warning, "the lock of account acme is held by"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(cfg *adsim.Config) {
@@ -190,7 +193,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			if code != c.code {
 				t.Errorf("exit %d, want %d: %s", code, c.code, last)
 			}
-			if l, told := lines["same account"]; told && lines["spend report"].State == checkFailed {
+			if l, told := lines["same account"]; told && lines["spend report"].State == check.Failed {
 				t.Errorf("a report that was not read is compared by: %+v", l)
 			}
 			if l := lines[c.check]; l.State != c.state || !strings.Contains(l.Found, c.says) {
@@ -202,25 +205,20 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 
 // TestCheck_SeesAClockThatIsWrong lets this machine's clock run ahead.
 func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
-	for ahead, want := range map[time.Duration]string{0: checkOK, -time.Minute: checkWarning, time.Hour: checkFailed} {
-		c := checker{app: newApp(nil, nil, nil)}
+	for ahead, want := range map[time.Duration]string{0: check.OK, -time.Minute: check.Warning, time.Hour: check.Failed} {
 		w := newWorldInLine(t)
-		c.app.environ = w.environ()
-		if !c.configuration(t.Context()) {
-			t.Fatal(c.lines)
-		}
-		for _, client := range []interface{ Close() }{c.report, c.api} {
-			defer client.Close()
-		}
-		if _, err := c.api.Me(t.Context()); err != nil {
+		cfg, err := config.Read(t.Context(), w.environ())
+		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, _ := c.api.ServiceTime()
-		c.app.now = func() time.Time { return theirs.Add(ahead) }
-		c.clock()
-		i := slices.IndexFunc(c.lines, func(l checked) bool { return l.Check == "clock" })
-		if i < 0 || c.lines[i].State != want {
-			t.Errorf("%s ahead: %+v", ahead, c.lines)
+		w.service.SetNow(time.Now())
+		answer := check.Run(t.Context(), check.Options{
+			Config: cfg, Client: config.ClientOptions{Log: slog.New(slog.DiscardHandler)},
+			Now: func() time.Time { return time.Now().Add(ahead) },
+		})
+		i := slices.IndexFunc(answer.Checks, func(l check.Line) bool { return l.Check == "clock" })
+		if i < 0 || answer.Checks[i].State != want {
+			t.Errorf("%s ahead: %+v", ahead, answer.Checks)
 		}
 	}
 }

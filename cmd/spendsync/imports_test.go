@@ -56,6 +56,11 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/bom": {
 		not: []string{"net/http", "os", "database/sql"},
 	},
+	"cmd/spendsync/check": {
+		may: []string{"schema", "extract", "transform", "load", "cmd/spendsync/config", "cmd/spendsync/exit",
+			"cmd/spendsync/job", "cmd/spendsync/phrase"},
+		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
+	},
 	"cmd/spendsync/config": {
 		may: []string{"extract", "load", "queries", "cmd/spendsync/exit"},
 		not: []string{"database/sql", "github.com/marcboeker"},

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )
 
@@ -22,7 +23,7 @@ const (
 // volume checks the data directory: rights, one file system, room, locks. It
 // changes nothing, not even the time of last access of a file.
 func (c *checker) volume() {
-	dir, err := c.app.cfg.StoreDir()
+	dir, err := c.Config.StoreDir()
 	if err != nil {
 		return // told already
 	}
@@ -140,13 +141,13 @@ func (c *checker) space(dir, at string) {
 	}
 	switch do := "make the volume larger"; {
 	case free < need:
-		c.fail(exit.Usage, name, do, "%s free, a generation may need %s", bytesText(free), bytesText(need))
+		c.fail(exit.Usage, name, do, "%s free, a generation may need %s", phrase.Bytes(free), phrase.Bytes(need))
 	case fs.Files > 0 && fs.Ffree < 1000:
 		c.fail(exit.Usage, name, do, "%d inodes free; a first sync makes some hundred files", fs.Ffree)
 	case free < 2*need:
-		c.warn(name, do, "%s free, a generation may need %s", bytesText(free), bytesText(need))
+		c.warn(name, do, "%s free, a generation may need %s", phrase.Bytes(free), phrase.Bytes(need))
 	default:
-		c.ok(name, "%s free, a generation needs at most %s", bytesText(free), bytesText(need))
+		c.ok(name, "%s free, a generation needs at most %s", phrase.Bytes(free), phrase.Bytes(need))
 	}
 }
 
@@ -154,7 +155,7 @@ func (c *checker) space(dir, at string) {
 func (c *checker) locks(dir string) {
 	const name = "lock"
 	for _, l := range []struct{ file, whose string }{
-		{"account=" + c.app.cfg.Account + ".lock", "account " + c.app.cfg.Account}, {"store.lock", "the store"},
+		{"account=" + c.Config.Account + ".lock", "account " + c.Config.Account}, {"store.lock", "the store"},
 	} {
 		path := filepath.Join(dir, "locks", l.file)
 		if held, owner := lockHeld(path); held {
@@ -162,7 +163,7 @@ func (c *checker) locks(dir string) {
 			return
 		}
 	}
-	c.ok(name, "no run of %s goes on", c.app.cfg.Account)
+	c.ok(name, "no run of %s goes on", c.Config.Account)
 }
 
 // lockHeld says whether somebody holds a lock, and who. The system tells of its own

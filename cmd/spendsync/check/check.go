@@ -1,0 +1,144 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"spendsync/cmd/spendsync/config"
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+)
+
+// The states of a check.
+const (
+	OK      = "ok"
+	Warning = "warning"
+	Failed  = "failed"
+)
+
+// Line is one line of the answer.
+type Line struct {
+	Check string `json:"check"`
+	State string `json:"state"`
+	Found string `json:"found"`
+	Do    string `json:"do,omitempty"` // what to do, where something is wrong
+}
+
+// Answer is what check found, as a program reads it.
+type Answer struct {
+	ExitCode int    `json:"exit_code"`
+	Checks   []Line `json:"checks"`
+}
+
+// Bounds of the checks.
+const (
+	patience     = 20 * time.Second // for one question to the service, with its retries
+	skewNotice   = 30 * time.Second
+	skewTooMuch  = 10 * time.Minute // around midnight it takes one day for another
+	littleMemory = 512 << 20
+	sampled      = 3 // campaigns of the report that the API is asked for
+)
+
+// Options are what is checked.
+type Options struct {
+	Config    *config.Config // nil: the variables could not be read
+	ConfigErr error          // why they could not, or are refused
+	Client    config.ClientOptions
+	Now       func() time.Time
+}
+
+// checker goes through the checks. A check that needs what an earlier one has not
+// found is left out.
+type checker struct {
+	Options
+	lines  []Line
+	code   int // of the first line that failed
+	report *extract.Client
+	api    *extract.Client
+	at     time.Time // of the checks
+}
+
+func (c *checker) ok(check, format string, args ...any) {
+	c.lines = append(c.lines, Line{Check: check, State: OK, Found: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) warn(check, do, format string, args ...any) {
+	c.lines = append(c.lines, Line{Check: check, State: Warning, Found: fmt.Sprintf(format, args...), Do: do})
+}
+
+func (c *checker) fail(code int, check, do, format string, args ...any) {
+	if c.code == exit.OK {
+		c.code = code
+	}
+	c.lines = append(c.lines, Line{Check: check, State: Failed, Found: fmt.Sprintf(format, args...), Do: do})
+}
+
+// failRead tells of a question to the service that brought nothing.
+func (c *checker) failRead(check string, err error) {
+	switch {
+	case errors.Is(err, extract.ErrAuth):
+		c.fail(exit.Auth, check, "check the user, the password or the key in the variables or files, and that they are of this service", "%s", phrase.OneLine(err.Error()))
+	case errors.Is(err, extract.ErrUnavailable):
+		c.fail(exit.Unreachable, check, "check the address, DNS, the proxy and the network policy; if they are right, wait for the service", "%s", phrase.OneLine(err.Error()))
+	default:
+		c.fail(exit.Usage, check, "check that the URL is the base of this service, without its last part", "%s", phrase.OneLine(err.Error()))
+	}
+}
+
+// Run makes the checks. A signal ends them early.
+func Run(ctx context.Context, o Options) Answer {
+	c := &checker{Options: o, at: o.Now()}
+	c.all(ctx)
+	return Answer{c.code, c.lines}
+}
+
+func (c *checker) all(ctx context.Context) {
+	configured := c.configuration()
+	c.timeZone()
+	c.memory()
+	if c.Config == nil {
+		return
+	}
+	known := c.store()
+	c.volume()
+	if !configured {
+		return
+	}
+	campaigns, answered := c.reportAnswers(ctx)
+	if account := c.apiAnswers(ctx, known); account != "" && answered {
+		c.sameAccount(ctx, account, campaigns)
+	}
+	c.clock()
+	c.key()
+	c.description(ctx)
+}
+
+// configuration reads the variables and makes both clients.
+func (c *checker) configuration() bool {
+	const name = "configuration"
+	do := "correct what is named; see 'spendsync help config'"
+	if c.ConfigErr != nil {
+		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(c.ConfigErr.Error()))
+		return false
+	}
+	quick := *c.Config
+	quick.RetryBudget, quick.HTTPTimeout = min(quick.RetryBudget, patience), min(quick.HTTPTimeout, patience)
+	var err error
+	if c.report, err = quick.ReportClient(c.Client); err == nil {
+		c.api, err = quick.AdvertiserClient(c.Client)
+	}
+	if err != nil {
+		c.fail(exit.Usage, name, do, "%s", phrase.OneLine(err.Error()))
+		return false
+	}
+	if unknown := c.Config.Unknown(); len(unknown) > 0 {
+		c.warn(name, "correct or remove them; in a pod enableServiceLinks: false keeps those of Services away",
+			"nobody reads %s%s", config.Prefix, unknown[0])
+		return true
+	}
+	c.ok(name, "all variables are readable; account %s", c.Config.Account)
+	return true
+}

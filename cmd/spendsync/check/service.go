@@ -1,0 +1,170 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"spendsync/cmd/spendsync/config"
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// reportAnswers asks the report, and answers with campaigns that it knows, which
+// may be none.
+func (c *checker) reportAnswers(ctx context.Context) (campaigns []string, answered bool) {
+	const name = "spend report"
+	today := schema.DateOf(c.at)
+	seen := map[string]bool{}
+	for page, err := range c.report.ReportCreatives(ctx, today-7, today, 1000) {
+		if err != nil {
+			c.failRead(name, err)
+			return nil, false
+		}
+		lines, left := transform.ReportCreatives(page)
+		if len(left) > 0 {
+			c.fail(exit.Usage, name, "update spendsync: the report has changed", "%s", phrase.OneLine(left[0].Error()))
+			return nil, false
+		}
+		for _, l := range lines {
+			if l.CampaignID != "" && !seen[l.CampaignID] && len(campaigns) < sampled {
+				campaigns = append(campaigns, l.CampaignID)
+			}
+			seen[l.CampaignID] = true
+		}
+		break
+	}
+	c.ok(name, "%s may read it", c.Config.ReportUser)
+	return campaigns, true
+}
+
+// apiAnswers asks the API whom the key acts for. It answers with that account, or
+// with none if it is not the one of this warehouse.
+func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
+	const name = "advertiser API"
+	me, err := c.api.Me(ctx)
+	if err != nil {
+		c.failRead(name, err)
+		return ""
+	}
+	account, err := transform.AccountRef(me)
+	if err != nil {
+		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API", "%s", phrase.OneLine(err.Error()))
+		return ""
+	}
+	switch can := transform.CanWrite(me); {
+	case can.V:
+		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may change things", account)
+	case !can.Valid:
+		c.ok(name, "the key acts on %s; the API does not say whether it may change things", account)
+	default:
+		c.ok(name, "the key acts on %s", account)
+	}
+	if known != nil && job.CheckPinned(c.Config.Account, known.Pinned, account) != nil {
+		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.Config.Account, known.Pinned, account)
+		return ""
+	}
+	return account
+}
+
+// sameAccount asks the API for some campaigns of the report. A key sees its own
+// account alone, so one that knows none of them is of another.
+func (c *checker) sameAccount(ctx context.Context, account string, campaigns []string) {
+	const name = "same account"
+	found := 0
+	for _, id := range campaigns {
+		_, err := c.api.Campaign(ctx, id)
+		switch {
+		case err == nil:
+			found++
+		case !errors.Is(err, extract.ErrNotFound):
+			c.failRead(name, err)
+			return
+		}
+	}
+	switch {
+	case len(campaigns) == 0:
+		c.warn(name, "check again when a campaign has run", "the report of the last 7 days has no campaign to compare by")
+	case found == 0:
+		c.fail(exit.Auth, name, "use the key and the user of one and the same account", "the key of %s knows none of the report's campaigns %v", account, campaigns)
+	case found < len(campaigns):
+		c.warn(name, "none, if campaigns were deleted", "the API knows %d of the report's campaigns %v", found, campaigns)
+	default:
+		c.ok(name, "the API knows the report's campaigns (%s compared)", fmt.Sprint(found))
+	}
+}
+
+// clock compares this machine's clock with those of both interfaces, by the one
+// that differs more.
+func (c *checker) clock() {
+	const name, do = "clock", "set this machine's clock by NTP: which day it is in Chicago follows from it"
+	var worst time.Duration
+	told := false
+	for _, client := range []*extract.Client{c.report, c.api} {
+		if theirs, ok := client.ServiceTime(); ok {
+			ahead := c.Now().Sub(theirs)
+			if told = true; ahead.Abs() > worst.Abs() {
+				worst = ahead
+			}
+		}
+	}
+	found := fmt.Sprintf("%s behind the service's, by its Date header", worst.Abs().Round(time.Second))
+	if worst > 0 {
+		found = fmt.Sprintf("%s ahead of the service's, by its Date header", worst.Round(time.Second))
+	}
+	switch {
+	case !told:
+		c.warn(name, do, "the service tells no date to compare with")
+	case worst.Abs() >= skewTooMuch:
+		c.fail(exit.Usage, name, do, "%s", found)
+	case worst.Abs() >= skewNotice:
+		c.warn(name, do, "%s", found)
+	default:
+		c.ok(name, "%s", found)
+	}
+}
+
+// key looks when the API key ends.
+func (c *checker) key() {
+	const name = "key expiry"
+	at, warning, told := c.api.KeyNotice()
+	do := "renew it on the dashboard's API access page; the key itself stays the same"
+	switch {
+	case !told || at.IsZero():
+		if warning != "" {
+			c.warn(name, do, "the service says: %s", warning)
+		}
+	case !at.After(c.at):
+		c.fail(exit.Auth, name, do, "it expired at %s", at.Format(time.RFC3339))
+	case at.Sub(c.at) < job.KeyNotice:
+		c.warn(name, do, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.at).Hours()/24), "day"))
+	default:
+		c.ok(name, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.at).Hours()/24), "day"))
+	}
+}
+
+// description compares the API's own description with what we rely on.
+func (c *checker) description(ctx context.Context) {
+	const name = "openapi.json"
+	if c.code == exit.Auth || c.code == exit.Unreachable {
+		return
+	}
+	d, err := c.api.Description(ctx)
+	if err != nil {
+		c.warn(name, "nothing, as long as syncs succeed", "it cannot be read: %s", phrase.OneLine(err.Error()))
+		return
+	}
+	drift := d.Drift()
+	for _, text := range drift {
+		c.warn(name, "look for a newer version of spendsync", "%s", text)
+	}
+	if len(drift) == 0 {
+		c.ok(name, "version %s describes all that we rely on", d.Version)
+	}
+}
