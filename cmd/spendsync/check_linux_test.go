@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,5 +34,28 @@ func TestCheck_SeesAVolumeThatCannotBeWrittenTo(t *testing.T) {
 	code, lines, _ = w.check()
 	if l := lines["data directory"]; code != exit.Usage || l.State != check.Failed || !strings.Contains(l.Found, "read-only file system") {
 		t.Errorf("exit %d: %+v", code, l)
+	}
+}
+
+// TestCheck_TriesWhatACommitDoes mounts a folder of the store from the same volume: its
+// device is the same, and yet nothing can be renamed into it.
+func TestCheck_TriesWhatACommitDoes(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting a folder takes root; .ci/run has it")
+	}
+	w := newWorld(t, small)
+	w.must("sync")
+	mounted := filepath.Join(w.dir, "parquet", "spend_daily")
+	if err := syscall.Mount(mounted, mounted, "", syscall.MS_BIND, ""); err != nil {
+		t.Skipf("no bind mount here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(mounted, syscall.MNT_DETACH) })
+	before := everything(t, w.dir)
+	code, lines, _ := w.check()
+	if l := lines["file system"]; code != exit.Usage || l.State != check.Failed || !strings.Contains(l.Found, "cross-device") {
+		t.Errorf("exit %d: %+v", code, l)
+	}
+	if after := everything(t, w.dir); after != before {
+		t.Errorf("check left\n%s\nwhere there was\n%s", after, before)
 	}
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -225,3 +227,43 @@ func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
 
 // newWorldInLine is a small world for a test that makes several.
 func newWorldInLine(t *testing.T) *world { return makeWorld(t, small) }
+
+// TestCheck_SeesAStoreWithoutItsManifest: a sync would refuse to begin there.
+func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {
+	w := newWorld(t, small)
+	w.must("sync")
+	if err := os.Remove(filepath.Join(w.dir, "manifest.json")); err != nil {
+		t.Fatal(err)
+	}
+	code, lines, _ := w.check()
+	if l := lines["store"]; code != exit.Usage || l.State != check.Failed || !strings.Contains(l.Found, "manifest.json is missing") {
+		t.Errorf("exit %d: %+v", code, l)
+	}
+}
+
+// TestCheck_ComparesTheReportWithTheList: some campaigns of the report that the key does
+// not know may have been deleted, or be another account's.
+func TestCheck_ComparesTheReportWithTheList(t *testing.T) {
+	w := newWorld(t)
+	gone := w.service.CampaignIDs()[0]
+	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/"+gone):
+			http.Error(out, `{"error":{"code":"not_found","message":"no such campaign"}}`, http.StatusNotFound)
+		case strings.HasSuffix(r.URL.Path, "/v1/campaigns"):
+			rec := httptest.NewRecorder()
+			w.service.ServeHTTP(rec, r)
+			maps.Copy(out.Header(), rec.Header())
+			out.Header().Del("Content-Length")
+			text := strings.ReplaceAll(rec.Body.String(), gone, "C9999999")
+			out.WriteHeader(rec.Code)
+			io.WriteString(out, text)
+		default:
+			w.service.ServeHTTP(out, r)
+		}
+	})
+	code, lines, _ := w.check()
+	if l := lines["same account"]; code != exit.OK || l.State != check.Warning || !strings.Contains(l.Found, gone) {
+		t.Errorf("exit %d: %+v", code, l)
+	}
+}

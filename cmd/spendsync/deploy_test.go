@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	"spendsync/cmd/spendsync/check"
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 )
@@ -104,7 +105,7 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 	if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem || !slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
 		t.Errorf("%s: security of the container: %+v", from, x)
 	}
-	if c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().Value() < littleMemory {
+	if c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().Value() < check.LittleMemory {
 		t.Errorf("%s: resources: %+v", from, c.Resources)
 	}
 	if c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {

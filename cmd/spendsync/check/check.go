@@ -38,7 +38,7 @@ const (
 	patience     = 20 * time.Second // for one question to the service, with its retries
 	skewNotice   = 30 * time.Second
 	skewTooMuch  = 10 * time.Minute // around midnight it takes one day for another
-	littleMemory = 512 << 20
+	LittleMemory = 512 << 20
 	sampled      = 3 // campaigns of the report that the API is asked for
 )
 

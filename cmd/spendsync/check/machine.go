@@ -28,7 +28,7 @@ func (c *checker) memory() {
 	switch {
 	case err != nil || limit == 0:
 		c.ok(name, "no limit; DuckDB takes up to half of the machine's memory unless %sDUCKDB_MEMORY says less", config.Prefix)
-	case limit < littleMemory:
+	case limit < LittleMemory:
 		c.warn(name, "give the container 1 GiB or more", "the limit is %s, DuckDB gets half of it", phrase.Bytes(limit))
 	default:
 		c.ok(name, "the limit is %s, DuckDB gets half of it unless %sDUCKDB_MEMORY says otherwise", phrase.Bytes(limit), config.Prefix)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"errors"
+	"path/filepath"
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
@@ -19,6 +20,10 @@ func (c *checker) store() *load.Account {
 	}
 	m, err := load.ReadManifest(dir)
 	switch {
+	case errors.Is(err, load.ErrEmpty) && orphan(dir) != "":
+		c.fail(exit.Usage, name, "restore manifest.json from a backup of the same time, or choose another "+config.Prefix+"DATA_DIR; "+
+			"a sync refuses to begin here", "%s: manifest.json is missing, but %s is there", dir, orphan(dir))
+		return nil
 	case errors.Is(err, load.ErrEmpty):
 		c.ok(name, "%s: nothing is stored yet", dir)
 		return nil
@@ -34,4 +39,18 @@ func (c *checker) store() *load.Account {
 	}
 	c.ok(name, "%s: generation %d of %s", dir, m.Generation, phrase.Count(len(m.Accounts), "account"))
 	return m.Accounts[c.Config.Account]
+}
+
+// orphan is what is left of a store whose manifest is missing; empty: nothing is. A
+// first commit that goes on has not put its manifest there yet.
+func orphan(dir string) string {
+	if isThere(filepath.Join(dir, "commit.json")) {
+		return ""
+	}
+	for _, name := range []string{"warehouse.duckdb", "parquet"} {
+		if isThere(filepath.Join(dir, name)) {
+			return name
+		}
+	}
+	return ""
 }
