@@ -16,6 +16,10 @@ var ErrUsage = errors.New("usage")
 // the one that is stored.
 var ErrOtherAccount = errors.New("the key acts on another account")
 
+// ErrOtherReport marks a report that is probably not of the account that the API key
+// acts on.
+var ErrOtherReport = errors.New("the report is not this account's")
+
 // Usagef is an [ErrUsage] with this message alone.
 func Usagef(format string, args ...any) error {
 	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), hidden{ErrUsage})
@@ -51,7 +55,7 @@ func Of(err error) int {
 		return Locked
 	case errors.Is(err, load.ErrNewer):
 		return Newer
-	case errors.Is(err, extract.ErrAuth), errors.Is(err, ErrOtherAccount):
+	case errors.Is(err, extract.ErrAuth), errors.Is(err, ErrOtherAccount), errors.Is(err, ErrOtherReport):
 		return Auth
 	case errors.Is(err, load.ErrDamaged):
 		return Damaged

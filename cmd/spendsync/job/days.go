@@ -117,6 +117,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 		if changed {
 			step.Outcome = "stored"
 			r.tally.changed++
+			r.report.add(read.rows, r.store.Account().Days[d.Day], d.Day, diff)
 		}
 		if r.store.Account().Days[d.Day] == nil {
 			r.tally.added++

@@ -98,6 +98,7 @@ func (j Job) readAndPublish(
 	defer release()
 
 	r.askIdentity(ctx)
+	r.listCampaigns(ctx)
 	r.readDays(ctx)
 	if err := r.refuse(ctx); err != nil {
 		return r.failed(err), nil
@@ -119,6 +120,9 @@ func (j Job) readAndPublish(
 // clock is wrong, or it has nothing to publish.
 func (r *run) refuse(ctx context.Context) error {
 	if err := r.refuseOtherAccount(ctx); err != nil {
+		return err
+	}
+	if err := r.refuseOtherReport(ctx); err != nil {
 		return err
 	}
 	if err := r.refuseClockAhead(); err != nil {

@@ -22,6 +22,8 @@ type run struct {
 	plan    Plan
 
 	identity    func() (identity, error) // waits for the answer
+	campaigns   *campaignList            // of the account; nil: nobody has asked for it
+	report      reportFacts              // what the changed days say of the account
 	totals      *controlTotals
 	bar         Bar
 	workspaces  *workspaces

@@ -3,12 +3,14 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -132,12 +134,13 @@ func (n *settingsReader) entity(kind, id, field, state string, message schema.Nu
 // readSettings reads the listing and then every campaign that may have changed.
 // What fails is noted; the others go on, unless the key is refused.
 func (n *settingsReader) readSettings(ctx context.Context) {
-	n.read.since = schema.InstantOf(n.Now())
-	var err error
-	if n.read.listing, err = n.API.Campaigns(ctx); err != nil {
+	<-n.campaigns.done
+	n.read.since, n.read.listing = n.campaigns.since, n.campaigns.listing
+	if err := n.campaigns.err; err != nil {
 		n.fail("listing", "campaigns", "failed", err)
 		return
 	}
+	n.doubtEmptyListing()
 	if !n.read.listing.Complete {
 		n.fail("listing", "campaigns", "incomplete", errors.New(n.read.listing.Why))
 	}
@@ -167,6 +170,21 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 	bar.Done()
 	n.readReportCreatives(ctx)
 	n.read.at = schema.InstantOf(n.Now())
+}
+
+// doubtEmptyListing keeps an empty listing from taking all campaigns away: the service
+// has no way to delete one.
+func (n *settingsReader) doubtEmptyListing() {
+	l := &n.read.listing
+	if !l.Complete || len(l.Entities) > 0 {
+		return
+	}
+	known, err := n.knownCampaigns()
+	if err == nil && len(known) > 0 {
+		l.Complete = false
+		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
+			phrase.Count(len(known), "campaign"))
+	}
 }
 
 // due are the listed campaigns that may have changed: all but the settled ones.

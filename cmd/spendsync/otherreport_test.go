@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/extract/adsim"
+)
+
+// twoAccounts is a world whose service has a second account.
+func twoAccounts(t *testing.T) *world {
+	return newWorld(t, func(c *adsim.Config) {
+		c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1}}
+	})
+}
+
+const secondUser = "analyst2@example.com"
+
+// TestSync_RefusesAnotherAccountsReport: the API key of one account and the report's
+// user of another replace nothing, in a first load and later.
+func TestSync_RefusesAnotherAccountsReport(t *testing.T) {
+	w := twoAccounts(t)
+	w.env["REREAD_AFTER"] = "0s"
+	ours := w.env["REPORT_USER"]
+	w.env["REPORT_USER"] = secondUser
+	for _, command := range [][]string{{"sync"}, {"backfill", "--from", (w.today() - 5).String(), "--to", w.service.Today()}} {
+		if code, _, last := w.run(command...); code != exit.Auth || !strings.Contains(last, "the report speaks of") || !strings.Contains(last, "the account that the API key acts on has 6 campaigns") {
+			t.Errorf("first %s: exit %d: %s", command[0], code, last)
+		}
+	}
+	w.env["REPORT_USER"] = ours
+	w.must("sync")
+	const stored = "SELECT report_date, count(*), sum(spend) FROM spend_daily GROUP BY ALL ORDER BY 1"
+	was := w.ask(stored)
+	w.env["REPORT_USER"] = secondUser
+	// Also where the list of campaigns cannot be had: the store knows them.
+	for _, fault := range []adsim.Fault{{}, {Kind: adsim.Status, Status: 500, Path: "/v1/campaigns"}} {
+		if fault.Kind != "" {
+			w.service.Fail(fault)
+		}
+		if code, _, last := w.run("sync"); code != exit.Auth || !strings.Contains(last, "the report speaks of") {
+			t.Errorf("sync: exit %d: %s", code, last)
+		}
+	}
+	w.service.ClearFaults()
+	if got := w.ask(stored) + w.ask("SELECT count(*) FROM spend_change"); got != was+"0" {
+		t.Errorf("days were replaced: %s", got)
+	}
+	w.env["REPORT_USER"] = ours
+	w.must("sync")
+	w.checkTruth()
+}
+
+var creativeID = regexp.MustCompile(`("creative_id":"[^"]+)"`)
+
+// TestSync_DoubtsVanishedKeys: finished days whose stored keys are nearly all gone at
+// once are not replaced by a sync, and are by a backfill. One such day is a restatement.
+func TestSync_DoubtsVanishedKeys(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	w.env["REREAD_AFTER"] = "0s"
+	from, to := (w.today() - 6).String(), (w.today() - 3).String()
+	w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		day := r.URL.Query().Get("start_date")
+		if err != nil || day < from || day > to || day != r.URL.Query().Get("end_date") {
+			return resp, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		body = creativeID.ReplaceAll(body, []byte(`${1}9"`))
+		resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		resp.Header.Del("Content-Length")
+		return resp, err
+	})
+	was := w.ask("FROM spend_daily ORDER BY ALL")
+	if code, _, last := w.run("sync"); code != exit.Auth || !strings.Contains(last, "4 finished days") || !strings.Contains(last, "backfill") {
+		t.Errorf("sync: exit %d: %s", code, last)
+	}
+	if w.ask("FROM spend_daily ORDER BY ALL") != was {
+		t.Error("the days were replaced")
+	}
+	w.must("backfill", "--from", from, "--to", to)
+	if w.ask("FROM spend_daily ORDER BY ALL") == was {
+		t.Error("backfill took nothing in")
+	}
+}
+
+// TestSync_DoubtsAnEmptyListOfCampaigns: a list without campaigns deletes none of those
+// that are known, however often it comes.
+func TestSync_DoubtsAnEmptyListOfCampaigns(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Path: "/v1/campaigns"})
+	for range 3 {
+		if code, _, last := w.run("sync"); code != exit.Partial || !strings.Contains(last, "the listing of campaigns is empty") {
+			t.Errorf("sync: exit %d: %s", code, last)
+		}
+	}
+	if got := w.ask("SELECT count(*) FROM campaign_history WHERE is_deleted"); got != "0" {
+		t.Errorf("%s campaigns count as deleted", got)
+	}
+	w.service.ClearFaults()
+	w.must("sync")
+	w.checkSettings()
+}
+
+// roundTripper is a transport that is a function.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
