@@ -113,13 +113,13 @@ func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) (days ma
 	want := map[[2]string]int64{}
 	for name, a := range c.manifest.Accounts {
 		for _, f := range a.Files {
-			if f.Kind == KindParquet && f.Rows > 0 && martNamed(f.Table) == nil {
+			if f.Kind == KindParquet && f.Rows > 0 && !isMart(f.Table) {
 				want[[2]string{f.Table, name}] += f.Rows
 			}
 		}
 	}
 	accounts := c.manifest.AccountNames()
-	for _, t := range schema.Tables {
+	for _, t := range schema.TablesAsOf(c.manifest.SchemaVersion) {
 		if !t.HasFiles() {
 			continue
 		}
@@ -127,7 +127,7 @@ func checkCounts(ctx context.Context, conn *sql.Conn, c warehouseCheck) (days ma
 		if err != nil {
 			return nil, err
 		}
-		if t == schema.SpendDaily.Table {
+		if t.Name == schema.SpendDaily.Name {
 			days = counts
 		}
 		have := map[string]int64{}
@@ -204,7 +204,7 @@ func checkSums(ctx context.Context, conn *sql.Conn, account string, a *Account, 
 
 // checkCampaigns compares the sums of campaigns with those of the days, of every day.
 func checkCampaigns(ctx context.Context, conn *sql.Conn, m *Manifest) error {
-	if m.SchemaVersion < schema.SumsSince {
+	if m.SchemaVersion < schema.CampaignSpends.Since {
 		return nil
 	}
 	t := schema.CampaignSpends.Table

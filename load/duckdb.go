@@ -146,7 +146,7 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 			same = append(same, fmt.Sprintf("t.%[1]s = stale.%[1]s", schema.Quote(name)))
 		}
 		statements = append(statements, fmt.Sprintf("DELETE FROM %s AS t USING %s AS stale WHERE %s",
-			l.table.SQLName(), readParquetSQL(l.stale), strings.Join(same, " AND ")))
+			l.table.SQLName(), readParquetSQL(l.table, l.stale), strings.Join(same, " AND ")))
 	}
 	if l.sums != "" {
 		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s) %s", l.table.SQLName(), l.table.SQLColumns(), l.sums))
@@ -157,7 +157,7 @@ func (l tableLoad) statements(fresh bool) (statements []string) {
 			only = " WHERE " + only
 		}
 		statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s%s",
-			l.table.SQLName(), l.table.SQLColumns(), readParquetSQL(l.files), only))
+			l.table.SQLName(), l.table.SQLColumns(), readParquetSQL(l.table, l.files), only))
 	}
 	return statements
 }
@@ -423,12 +423,16 @@ func tablesOf(ctx context.Context, conn *sql.Conn) (map[string]bool, error) {
 
 // readParquetSQL names the files outright: the values are in the files, never in
 // their paths.
-func readParquetSQL(files []string) string {
+func readParquetSQL(t *schema.Table, files []string) string {
 	quoted := make([]string, len(files))
 	for i, f := range files {
 		quoted[i] = schema.QuoteText(f)
 	}
-	return "read_parquet([" + strings.Join(quoted, ", ") + "], hive_partitioning = false)"
+	options := ", hive_partitioning = false"
+	if fields := t.FieldsSQL(); fields != "" {
+		options += ", schema = " + fields
+	}
+	return "read_parquet([" + strings.Join(quoted, ", ") + "]" + options + ")"
 }
 
 // daysSQL is the condition for some days of an account. Days that follow each other are

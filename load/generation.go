@@ -163,7 +163,7 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			if f.Kind != KindParquet {
 				continue
 			}
-			if martNamed(f.Table) != nil {
+			if isMart(f.Table) {
 				continue // made from the views
 			}
 			if h := framedTable(f.Table); h != nil {

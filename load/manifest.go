@@ -116,10 +116,9 @@ type FileInfo struct {
 // mend is what makes a damaged file whole again: the replies hold the report, and
 // nothing but the report.
 func (f *FileInfo) mend() string {
-	if f.Table == schema.SpendDaily.Name {
+	if t := schema.Named(f.Table); t != nil && t.MadeFrom == schema.Replies {
 		return durable.MendReplay
-	}
-	if martNamed(f.Table) != nil {
+	} else if t != nil && t.MadeFrom == schema.OtherTables {
 		return durable.MendRebuild
 	}
 	return durable.MendBackup

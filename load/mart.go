@@ -17,14 +17,10 @@ import (
 	"spendsync/schema"
 )
 
-// martNamed is the mart of that table name, nil if there is none.
-func martNamed(table string) *schema.Mart {
-	for i := range schema.Marts {
-		if schema.Marts[i].Name == table {
-			return &schema.Marts[i]
-		}
-	}
-	return nil
+// isMart says whether a table is the answer of a view: it is in no DuckDB file.
+func isMart(table string) bool {
+	t := schema.Named(table)
+	return t != nil && t.View != ""
 }
 
 // addMarts writes anew the marts that can have changed, of all accounts: what is

@@ -75,7 +75,7 @@ func (n *generation) damages() (found []damagedFile, err error) {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
-			if info.Kind != KindParquet || martNamed(info.Table) != nil || name == s.account && n.brings(info) {
+			if info.Kind != KindParquet || isMart(info.Table) || name == s.account && n.brings(info) {
 				continue
 			}
 			err := checkBytes(s.opts.disk, s.dir, path, info)
@@ -113,10 +113,6 @@ func (n *generation) openPublished(ctx context.Context) (*sql.Conn, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	if n.base.SchemaVersion < schema.FilesVersion {
-		s.opts.Log.Warn("warehouse.duckdb is of an older schema; nothing is restored from it", "schema", n.base.SchemaVersion)
-		return nil, nil, nil
-	}
 	conn, stop, err := openEngine(ctx, s.opts, s.dir, n.g.staged("restore.tmp"))
 	if err != nil {
 		return nil, nil, err
@@ -134,6 +130,10 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 	was := a.Files[d.Path]
 	t := tableNamed(was.Table)
 	if t == nil {
+		return d.Damage
+	}
+	if n.base.SchemaVersion < t.FilesVersion() {
+		n.g.store.opts.Log.Warn("warehouse.duckdb is of an older schema; this table is not restored from it", "table", t.FullName(), "schema", n.base.SchemaVersion)
 		return d.Damage
 	}
 	recs := tableRecords(ctx, conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), partCondition(t, d.account, was.Day))
@@ -194,10 +194,8 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 }
 
 func tableNamed(name string) *schema.Table {
-	for _, t := range schema.Tables {
-		if t.Name == name && t.HasFiles() {
-			return t
-		}
+	if t := schema.Named(name); t != nil && t.HasFiles() && t.View == "" {
+		return t
 	}
 	return nil
 }

@@ -36,9 +36,25 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 }
 
 // StoredHistory reads an account's versions with what is remembered of them.
-func StoredHistory[R any](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
+func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
-	return history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}, err
+	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
+	if err != nil || len(rows) == 0 {
+		return h, err
+	}
+	// What the table has gained since its file was written has never been read.
+	version, err := parquet.Version(s.opts.disk, filepath.Join(s.dir, partPath(t.Table, s.account, 0)))
+	if err != nil {
+		return h, err
+	}
+	for _, c := range t.Tracked() {
+		if c.Since > version {
+			if h, err = history.AddColumn[R, P](t, h, c.Name); err != nil {
+				return h, err
+			}
+		}
+	}
+	return h, nil
 }
 
 // PutTable stages all rows of an account's table. Equal rows give an equal file,
@@ -177,7 +193,7 @@ func (n *generation) addTables() error {
 // onlyConfirmed says that DuckDB's versions differ from those that it is to have by
 // nothing but one instant, which most of them share: when they were last confirmed.
 func (n *generation) onlyConfirmed(h *framed, st *stagedTable) bool {
-	if st.info != nil || st.follow == 0 || len(h.unfollowed) > 1 || n.base == nil || n.base.Accounts[n.g.store.account] == nil {
+	if st.info != nil || st.follow == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil || n.base.Accounts[n.g.store.account] == nil {
 		return false
 	}
 	was, now := n.base.Accounts[n.g.store.account].Memory[h.table.Name], st.memory
@@ -210,8 +226,6 @@ type framed struct {
 	confirm func(n *generation, account string, a *Account) ([]string, error)
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error
-	// unfollowed are the columns that differ between DuckDB and Parquet.
-	unfollowed []string
 }
 
 var framedTables = []framed{
@@ -223,7 +237,7 @@ var framedTables = []framed{
 		if at := a.Memory[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
 			r.BidsLastReadAt = schema.Some(at)
 		}
-	}, "bids_last_read_at"),
+	}),
 }
 
 func framedTable(name string) *framed {
@@ -235,8 +249,8 @@ func framedTable(name string) *framed {
 	return nil
 }
 
-func framedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account), unfollowed ...string) framed {
-	f := framed{table: t.Table, unfollowed: append(unfollowed, "last_confirmed_at")}
+func framedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account)) framed {
+	f := framed{table: t.Table}
 	f.confirm = func(n *generation, account string, a *Account) ([]string, error) {
 		path := partPath(t.Table, account, 0)
 		info := a.Files[path]

@@ -242,7 +242,7 @@ func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Re
 // nothing: more large ones at the same time than there are processors would only take
 // more memory.
 func (g *Staged) writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
-	if parquet.IsLarge(t) {
+	if t.Large {
 		g.writing <- struct{}{}
 		defer func() { <-g.writing }()
 	}

@@ -175,17 +175,14 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	if info.Kind == KindRaw {
 		return nil // read with its day
 	}
-	switch info.Table {
-	case schema.SpendDaily.Name:
+	if info.Table == schema.SpendDaily.Name {
 		return v.day(account, a, path, info)
-	case schema.SpendChanges.Name, schema.Calendar.Name, schema.AccountSnapshots.Name, schema.AccountLimits.Name:
-		return v.count(path, info, tableNamed(info.Table))
 	}
 	if h := framedTable(info.Table); h != nil {
 		return h.check(v.opts.disk, v.dir, path, a, info)
 	}
-	if m := martNamed(info.Table); m != nil {
-		return v.count(path, info, m.Table)
+	if t := schema.Named(info.Table); t != nil && t.HasFiles() {
+		return v.count(path, info, t)
 	}
 	return durable.Damaged(path, "", "table %q is not known", info.Table)
 }

@@ -3,16 +3,20 @@ package schema
 // AccountSnapshot is the account's money as it was seen. A row is added when
 // something differs from the row before.
 type AccountSnapshot struct {
-	AccountID         string       `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	SeenAt            Instant      `col:"seen_at" id:"2" key:"true" doc:"When this was first seen; it held until the next row's time."`
-	Balance           Null[Money]  `col:"balance" id:"3" doc:"US dollars available. Never to be added up over time."`
-	PaymentMode       Null[string] `col:"payment_mode" id:"4" doc:"card or prepaid wire, in the service's words."`
-	AverageDailySpend Null[Money]  `col:"average_daily_spend" id:"5" doc:"US dollars a day over the last 7 days, as the service has it."`
-	DaysLeft          Null[Money]  `col:"days_left" id:"6" doc:"Days that the balance lasts at that pace, as the service has it."`
-	BalanceStatus     Null[string] `col:"balance_status" id:"7" doc:"low or depleted when funds are needed."`
-	Message           Null[string] `col:"message" id:"8" doc:"What to do, in the service's words."`
-	Raw               Null[string] `col:"raw" id:"9" doc:"The three replies (me, limits, balance) as one JSON object."`
-	RunID             string       `col:"_run_id" id:"10" doc:"Run that added the row."`
+	AccountID            string       `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	SeenAt               Instant      `col:"seen_at" id:"2" key:"true" doc:"When this was first seen; it held until the next row's time."`
+	Balance              Null[Money]  `col:"balance" id:"3" doc:"US dollars available. Never to be added up over time."`
+	PaymentMode          Null[string] `col:"payment_mode" id:"4" doc:"card or prepaid wire, in the service's words."`
+	AverageDailySpend    Null[Money]  `col:"average_daily_spend" id:"5" doc:"US dollars a day over the last 7 days, as the service has it."`
+	DaysLeft             Null[Money]  `col:"days_left" id:"6" doc:"Days that the balance lasts at that pace, as the service has it."`
+	BalanceStatus        Null[string] `col:"balance_status" id:"7" doc:"low or depleted when funds are needed."`
+	Message              Null[string] `col:"message" id:"8" doc:"What to do, in the service's words."`
+	Raw                  Null[string] `col:"raw" id:"9" doc:"The three replies (me, limits, balance) as one JSON object."`
+	AdvertiserID         Null[string] `col:"advertiser_id" id:"11" since:"3" doc:"The service's own ID of the account that the API key acts on."`
+	AutoFunding          Null[bool]   `col:"auto_funding" id:"12" since:"3" doc:"Whether the card is charged when the balance runs low. NULL: the service did not say, as of prepaid accounts."`
+	AutoFundingThreshold Null[Money]  `col:"auto_funding_threshold" id:"13" since:"3" doc:"US dollars of balance below which the card is charged."`
+	AutoFundingAmount    Null[Money]  `col:"auto_funding_amount" id:"14" since:"3" doc:"US dollars that the card is charged each time."`
+	RunID                string       `col:"_run_id" id:"10" doc:"Run that added the row."`
 }
 
 // AccountSnapshots holds how the account's money changed.

@@ -56,18 +56,17 @@ func (t TableOf[R]) CopyColumn(to, from *R, c Column) {
 	reflect.ValueOf(to).Elem().FieldByIndex(c.index).Set(reflect.ValueOf(from).Elem().FieldByIndex(c.index))
 }
 
-// Tracked are the fields but for raw and those that are named as untracked.
-func (t *Table) Tracked(untracked ...string) []Column {
-	return slices.DeleteFunc(t.Fields(), func(c Column) bool { return c.Name == "raw" || slices.Contains(untracked, c.Name) })
-}
+// Tracked are the columns whose changes make a version, in their order.
+func (t *Table) Tracked() []Column { return t.ColumnsThatAre(Tracked) }
 
 // TrackedNames are the names of the tracked columns.
-func (t *Table) TrackedNames(untracked ...string) []string { return names(t.Tracked(untracked...)) }
+func (t *Table) TrackedNames() []string { return Names(t.Tracked()) }
 
 // FieldNames are the names of the fields.
-func (t *Table) FieldNames() []string { return names(t.Fields()) }
+func (t *Table) FieldNames() []string { return Names(t.Fields()) }
 
-func names(columns []Column) []string {
+// Names are the names of columns.
+func Names(columns []Column) []string {
 	var names []string
 	for _, c := range columns {
 		names = append(names, c.Name)

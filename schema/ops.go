@@ -59,9 +59,11 @@ type DayCoverage struct {
 	Rows                 int64         `col:"rows" id:"7" json:"rows" doc:"Rows stored for the day."`
 	Spend                Null[Money]   `col:"spend" id:"8" json:"spend" doc:"US dollars stored for the day. NULL: unknown."`
 	Clicks               Null[int64]   `col:"clicks" id:"9" json:"clicks" doc:"Clicks stored for the day. NULL: unknown."`
-	ControlTotalState    string        `col:"control_total_state" id:"10" json:"control_total_state" doc:"matched: the service's own total of the day agrees; none: the service gives no total per day; open: the day was not over; unknown: the service could not be asked for it; unread: no proven read."`
+	ControlTotalState    string        `col:"control_total_state" id:"10" json:"control_total_state" doc:"matched: the service's own total of the day agrees; differs: it does not, see control_spend and control_clicks; none: the service gives no total per day; open: the day was not over; unknown: the service could not be asked for it; unread: no proven read."`
 	ContentHash          Null[string]  `col:"content_hash" id:"11" json:"content_hash" doc:"SHA-256 of the day's rows as read, in key order."`
 	DaysUntilUnreachable int64         `col:"days_until_unreachable" id:"12" json:"days_until_unreachable" doc:"Days left in which the report can be asked for this day, today included; 0: no more. Counted when the generation was published."`
+	ControlSpend         Null[Money]   `col:"control_spend" id:"14" since:"3" json:"control_spend" doc:"US dollars of the day by the service's own total, to be compared with spend. NULL: it gave none."`
+	ControlClicks        Null[int64]   `col:"control_clicks" id:"15" since:"3" json:"control_clicks" doc:"Clicks of the day by the service's own total, to be compared with clicks. NULL: it gave none."`
 	RunID                Null[string]  `col:"_run_id" id:"13" json:"_run_id" doc:"Run of the last proven read."`
 }
 
@@ -78,6 +80,7 @@ const (
 // The values of DayCoverage.ControlTotalState.
 const (
 	ControlMatched = "matched"
+	ControlDiffers = "differs"
 	ControlNone    = "none"
 	ControlOpen    = "open"
 	ControlUnknown = "unknown"
@@ -106,6 +109,20 @@ type UnknownField struct {
 	RunID       string  `col:"_run_id" id:"6" json:"_run_id" doc:"Run that first saw it."`
 }
 
+// RefusedRow is a row of a reply that could not be stored as it is.
+type RefusedRow struct {
+	AccountID  string  `col:"account_id" id:"1" key:"true" json:"account_id" doc:"Short name of the account in this warehouse."`
+	Stream     string  `col:"stream" id:"2" key:"true" json:"stream" doc:"Where it was seen, such as spend_report."`
+	ReportDate Date    `col:"report_date" id:"3" key:"true" json:"report_date" doc:"Chicago calendar day that was asked for; the first where it was a span."`
+	Page       int64   `col:"page" id:"4" key:"true" json:"page" doc:"Page of the reply, counted from 1."`
+	RowNumber  int64   `col:"row_number" id:"5" key:"true" json:"row_number" doc:"Row of the page, counted from 1."`
+	Reason     string  `col:"reason" id:"6" json:"reason" doc:"Why it was refused."`
+	Field      string  `col:"field" id:"7" json:"field" doc:"Field of the row that was refused; empty text: the row as a whole."`
+	Raw        string  `col:"raw" id:"8" json:"raw" doc:"The row's own JSON, cut where it is very long."`
+	SeenAt     Instant `col:"seen_at" id:"9" json:"seen_at" doc:"When it was read."`
+	RunID      string  `col:"_run_id" id:"10" key:"true" json:"_run_id" doc:"Run that read it."`
+}
+
 // File is one published file.
 type File struct {
 	AccountID string       `col:"account_id" id:"1" key:"true" doc:"Account whose file it is."`
@@ -125,16 +142,17 @@ var (
 	Coverage      = Define[DayCoverage]("ops.day_coverage", InMemory, "How well each Chicago day is known. A day that is open, complete or final is covered: there a missing row of spend_daily means zero.")
 	EntityReads   = Define[EntityRead]("ops.entity_read", InMemory, "Settings that could not be read, and why.")
 	UnknownFields = Define[UnknownField]("ops.unknown_field", InMemory, "Keys in the service's replies that its description does not name. They are kept in the raw replies.")
+	RefusedRows   = Define[RefusedRow]("ops.refused_row", InMemory, "Rows of the report that could not be stored, with their JSON. A day that has some is partial until a read or a replay finds none.", Since(3))
 	Files         = Define[File]("ops.file", InMemory, "The published files behind this generation, as in manifest.json.")
 )
 
 // Tables are all tables, in the order in which the dictionary shows them.
 var Tables = []*Table{
-	SpendDaily.Table, SpendChanges.Table,
+	SpendDaily.Table, SpendChanges.Table, SpendIntraday.Table,
 	CampaignHistory.Table, DeliveryHistory.Table, CreativeHistory.Table, SourceRuleHistory.Table, SourceModeHistory.Table,
 	AccountSnapshots.Table, AccountLimits.Table, Calendar.Table,
 	CampaignSpends.Table,
-	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, Files.Table,
+	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, RefusedRows.Table, Files.Table,
 }
 
 // ReachDays is how many days before today, in Chicago, the spend report can be

@@ -6,7 +6,7 @@ type SourceRule struct {
 	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
 	CampaignID string `col:"campaign_id" id:"2" key:"true" doc:"Campaign that has the rule."`
 	SourceID   string `col:"source_id" id:"3" key:"true" doc:"Source that the rule is about."`
-	Rule       string `col:"rule" id:"4" key:"true" doc:"blocked, allowed or bid_override."`
+	Rule       string `col:"rule" id:"4" key:"true" doc:"blocked, allowed, bid_override, or optimized: left to source optimization."`
 	Frame
 	Bid   Null[Money] `col:"bid" id:"5" precision:"12" doc:"US dollars per click, of a bid_override."`
 	RunID string      `col:"_run_id" id:"6" doc:"Run that last changed the row."`
@@ -14,14 +14,15 @@ type SourceRule struct {
 
 // The values of SourceRule.Rule.
 const (
-	RuleBlocked = "blocked"
-	RuleAllowed = "allowed"
-	RuleBid     = "bid_override"
+	RuleBlocked   = "blocked"
+	RuleAllowed   = "allowed"
+	RuleBid       = "bid_override"
+	RuleOptimized = "optimized"
 )
 
 // SourceRuleHistory keeps every version of every source rule.
 var SourceRuleHistory = Define[SourceRule]("source_rule_history", ByAccount,
-	"Every rule of every campaign about a source: blocked, allowed, or a bid of its own, with when it held. Bids that could not be read are no change.",
+	"Every rule of every campaign about a source: blocked, allowed, a bid of its own, or left to source optimization, with when it held. Bids that could not be read are no change.",
 	DeletedAfter(1))
 
 // SourceMode is one version of how a campaign chooses its sources.

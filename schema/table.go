@@ -12,15 +12,10 @@ import (
 )
 
 // Version is the version of the tables as a whole. A store written by a newer
-// version is refused, not guessed at. Version 2 brought mart.campaign_spend.
-const Version = 2
-
-// FilesVersion is the version in which the tables that have files were last altered, and
-// what such a file says of itself: equal rows give an equal file as long as it stands.
-const FilesVersion = 1
-
-// SumsSince is the first version that has tables which are [Summed].
-const SumsSince = 2
+// version is refused, not guessed at. Version 2 brought mart.campaign_spend; version 3
+// spend_intraday, ops.refused_row, the totals that the service gives for a day, the
+// version of a creative in review, auto-funding and the advertiser's ID.
+const Version = 3
 
 // Column is one column of a table.
 type Column struct {

@@ -112,6 +112,30 @@ func (t *Table) ColumnsThatAre(part InHistory) []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != part })
 }
 
+// TablesAsOf are the tables of a version, as they were in it.
+func TablesAsOf(version int) (tables []*Table) {
+	for _, t := range Tables {
+		if was := t.AsOf(version); was != nil {
+			tables = append(tables, was)
+		}
+	}
+	return tables
+}
+
+// FieldsSQL is what DuckDB's read_parquet has to be given, as its schema, to read files of
+// the table from before it gained columns: they are NULL there. It is empty for a table
+// that never did.
+func (t *Table) FieldsSQL() string {
+	if t.FilesVersion() == t.Since {
+		return ""
+	}
+	var fields []string
+	for _, c := range t.Columns {
+		fields = append(fields, fmt.Sprintf("%d: {name: %s, type: %s, default_value: NULL}", c.FieldID, QuoteText(c.Name), QuoteText(c.DuckDB())))
+	}
+	return "MAP {" + strings.Join(fields, ", ") + "}"
+}
+
 // Fields are the columns of a table of versions that hold what was read, in their order:
 // all but the key, the frame, and what spendsync notes.
 func (t *Table) Fields() []Column {

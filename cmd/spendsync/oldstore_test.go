@@ -163,7 +163,8 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			w.must("verify")
 			spend := w.ask("SELECT * EXCLUDE (campaign_name) FROM spend_daily ORDER BY ALL")
 			changes := w.ask("FROM spend_change ORDER BY ALL")
-			versions := w.ask("SELECT count(*) FROM campaign_history")
+			const ofCreatives = "SELECT creative_id, version_no, change_type, read_state, title FROM creative_history ORDER BY ALL"
+			versions, creatives := w.ask("SELECT count(*) FROM campaign_history"), w.ask(ofCreatives)
 			runs := w.ask("SELECT count(*) FROM ops.run")
 			// Nothing is read of the service but what costs least, so that what was
 			// stored is what is looked at.
@@ -194,6 +195,10 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			}
 			if got := w.ask("SELECT count(*) FROM campaign_history"); got != versions {
 				t.Errorf("%s versions of campaigns, there were %s", got, versions)
+			}
+			// Columns that a table has gained are filled by the first read: no version.
+			if got := w.ask(ofCreatives); got != creatives {
+				t.Errorf("the versions of creatives are\n%s\nand were\n%s", got, creatives)
 			}
 			if got := w.ask("SELECT count(*) FROM ops.run"); got <= runs {
 				t.Errorf("%s runs, there were %s", got, runs)

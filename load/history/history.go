@@ -75,6 +75,8 @@ func (o *Observation[R]) check(m Memory) error {
 type Versions[R any] struct {
 	Rows   []R // sorted by key, then version
 	Memory Memory
+	// Altered says that the rows are not those of their file, which must be written.
+	Altered bool
 }
 
 // Stats counts what an observation did, in entities. Changed says that the
@@ -111,6 +113,7 @@ func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column
 	if err != nil {
 		return h, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
+	a.stats.Changed = a.stats.Changed || h.Altered
 	next = Versions[R]{Rows: h.Rows, Memory: remember[R, P](a.entities, o.At)}
 	if a.stats.Changed {
 		next.Rows = a.rows()
@@ -288,7 +291,7 @@ func (a *advance[R, P]) keep(th *entity[R], row R, r reading) {
 	case r.filled || is.ReadState == schema.ReadStub:
 		a.stats.Filled++
 		is.ReadState = a.state(r.never)
-		if r.filled && is.VersionNo == 1 {
+		if r.first && is.VersionNo == 1 {
 			// A later version still says how it came about.
 			is.ChangeType = schema.FirstRead
 		}

@@ -566,13 +566,12 @@ func TestHistory_StubsHaveNoSettings(t *testing.T) {
 func TestHistory_RefreshedColumns(t *testing.T) {
 	table := schema.CreativeHistory
 	b := &book[schema.Creative, *schema.Creative]{
-		t: t, table: table, tracked: table.Tracked("image_url", "icon_url"),
+		t: t, table: table, tracked: table.Tracked(),
 		values: func(r *schema.Creative) string {
 			return textOr(r.Title) + " " + textOr(r.ImageURL) + " " + textOr(r.Raw) + " " + r.RunID
 		},
 	}
-	all := table.Tracked()
-	refreshed := slices.DeleteFunc(all, func(c schema.Column) bool { return c.Name != "image_url" && c.Name != "icon_url" })
+	refreshed := table.ColumnsThatAre(schema.Refreshed)
 	see := func(n int, title, image string) {
 		s := Seen[schema.Creative]{Row: schema.Creative{
 			AccountID: "acme", CreativeID: "k1", Title: schema.Some(title), ImageURL: schema.Some(image), Raw: schema.Some(fmt.Sprint("raw-", n)),

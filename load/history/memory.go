@@ -105,7 +105,7 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 		never[key] = slices.Sorted(slices.Values(append([]string{column}, never[key]...)))
 	}
 	h.Memory.Never = never
-	h.Memory = h.Memory.trim()
+	h.Memory, h.Altered = h.Memory.trim(), true
 	return h, nil
 }
 

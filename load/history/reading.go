@@ -48,6 +48,7 @@ type reading struct {
 	changed  []string // tracked columns known before and different now, sorted
 	never    []string // tracked columns still never readable, sorted
 	filled   bool     // a tracked column was readable for the first time
+	first    bool     // one of these has been there since the table has
 	full     bool     // every tracked column was readable
 	confirms bool     // the whole version is confirmed by it
 }
@@ -64,6 +65,7 @@ func (a *advance[R, P]) compare(th *entity[R], row *R, unread columns) reading {
 			}
 		case never:
 			r.filled = true
+			r.first = r.first || c.Since == a.table.Since
 		case !a.table.ColumnEqual(row, th.current, c):
 			r.changed = append(r.changed, c.Name)
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -82,6 +83,28 @@ func Records(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Recor
 	}
 }
 
+// Version is the version of the tables that a Parquet file of ours names.
+func Version(d durable.Disk, path string) (version int, err error) {
+	opened, err := d.Open(path)
+	if err != nil {
+		return 0, durable.Storage(err)
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
+	if err != nil {
+		return 0, durable.Storage(err)
+	}
+	p, err := parquet.OpenFile(opened, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err == nil {
+		text, _ := p.Lookup(versionKey)
+		version, err = strconv.Atoi(text)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s names no version of its table: %v: %w", path, err, durable.ErrDamaged)
+	}
+	return version, nil
+}
+
 // watchedFile keeps the disk's own error: what could not be read is not damaged.
 type watchedFile struct {
 	durable.File
@@ -107,13 +130,20 @@ func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.
 		for _, c := range p.Schema().Columns() {
 			names = append(names, c[len(c)-1])
 		}
-		if !slices.Equal(names, t.ColumnNames()) {
+		// A file from before the table gained columns has NULL in them.
+		was := t
+		if text, ok := p.Lookup(versionKey); ok {
+			if version, err := strconv.Atoi(text); err == nil {
+				was = t.AsOf(version)
+			}
+		}
+		if was == nil || !slices.Equal(names, was.ColumnNames()) {
 			yield(nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(), durable.ErrDamaged))
 			return
 		}
 		columns := make([]columnReader, len(t.Columns))
-		for i := range columns {
-			columns[i].groups, columns[i].index = p.RowGroups(), i
+		for i, c := range t.Columns {
+			columns[i].groups, columns[i].index = p.RowGroups(), slices.Index(names, c.Name)
 			defer columns[i].close()
 		}
 		values := make([]parquet.Value, min(valuesPerBatch, max(1, p.NumRows())))
@@ -146,6 +176,10 @@ func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64
 		}
 	}()
 	for i := range columns {
+		if columns[i].index < 0 {
+			arrays[i] = array.MakeArrayOfNull(memory.DefaultAllocator, t.Arrow.Field(i).Type, int(rows))
+			continue
+		}
 		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow.Field(i).Type)
 		b.Reserve(int(rows))
 		err := columns[i].read(b, int(rows), values)
@@ -164,8 +198,8 @@ func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64
 // columnReader reads a column through all row groups.
 type columnReader struct {
 	groups []parquet.RowGroup // those not begun
-	index  int
-	pages  parquet.Pages // of the group that is being read; nil: none
+	index  int                // of the column in the file; below 0: the file is older than it
+	pages  parquet.Pages      // of the group that is being read; nil: none
 	page   parquet.Page
 	values parquet.ValueReader // of the page
 }

@@ -29,6 +29,10 @@ const pageBytes = 1 << 20
 // valuesPerBatch is how many values pass between Arrow and Parquet at a time.
 const valuesPerBatch = 4096
 
+// versionKey is where a file says in which version the columns of its table were last
+// altered before it was written.
+const versionKey = "spendsync.schema_version"
+
 // Write writes records of a table as one Parquet file: zstd, dictionaries,
 // statistics on all columns, the key declared as the sort order. The bytes
 // depend on the rows alone, so equal content gives an equal file.
@@ -42,11 +46,11 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 		parquet.Compression(&pageCodec{}),
 		parquet.CreatedBy("spendsync", "1", ""),
 		parquet.KeyValueMetadata("spendsync.table", t.FullName()),
-		parquet.KeyValueMetadata("spendsync.schema_version", fmt.Sprint(schema.FilesVersion)),
+		parquet.KeyValueMetadata(versionKey, fmt.Sprint(t.FilesVersion())),
 		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
 		parquet.DictionaryMaxBytes(1 << 20),
 	}
-	if IsLarge(t) {
+	if t.Large {
 		// What a page says of itself, the file's index says of all of them.
 		options = append(options, parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
 	} else {
@@ -72,9 +76,6 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 	}
 	return rows, durable.Storage(w.Close())
 }
-
-// IsLarge says whether the rows of a table are by far the most.
-func IsLarge(t *schema.Table) bool { return t.Partition == schema.ByDay }
 
 // pageCodec is parquet-go's zstd with one encoder for all files, whose window is no
 // wider than a page: theirs would take 16 MB for each file that is being written.

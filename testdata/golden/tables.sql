@@ -64,6 +64,28 @@ COMMENT ON COLUMN "main"."spend_change"."old_conversions" IS 'Conversions before
 COMMENT ON COLUMN "main"."spend_change"."new_conversions" IS 'Conversions after.';
 COMMENT ON COLUMN "main"."spend_change"."_run_id" IS 'Run that saw the change.';
 
+CREATE TABLE IF NOT EXISTS "main"."spend_intraday" (
+  "account_id" VARCHAR NOT NULL,
+  "report_date" DATE NOT NULL,
+  "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "spend" DECIMAL(18,6) NOT NULL,
+  "clicks" BIGINT,
+  "impressions" BIGINT,
+  "conversions" BIGINT,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."spend_intraday" IS 'What each campaign had spent at each proven read of a day that was going on. A read that found the day as it was before has no lines. The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.';
+COMMENT ON COLUMN "main"."spend_intraday"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."spend_intraday"."report_date" IS 'Chicago calendar day, which was going on.';
+COMMENT ON COLUMN "main"."spend_intraday"."seen_at" IS 'When the read began.';
+COMMENT ON COLUMN "main"."spend_intraday"."campaign_id" IS 'Campaign that paid.';
+COMMENT ON COLUMN "main"."spend_intraday"."spend" IS 'US dollars from the start of the day up to this read. Never to be added up over reads.';
+COMMENT ON COLUMN "main"."spend_intraday"."clicks" IS 'Clicks up to this read. NULL: some row with spend gave none.';
+COMMENT ON COLUMN "main"."spend_intraday"."impressions" IS 'Impressions up to this read. NULL: some row with spend gave none.';
+COMMENT ON COLUMN "main"."spend_intraday"."conversions" IS 'Conversions up to this read. NULL: some row with spend gave none.';
+COMMENT ON COLUMN "main"."spend_intraday"."_run_id" IS 'Run that read it.';
+
 CREATE TABLE IF NOT EXISTS "main"."campaign_history" (
   "account_id" VARCHAR NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
@@ -189,6 +211,16 @@ CREATE TABLE IF NOT EXISTS "main"."creative_history" (
   "image_url" VARCHAR,
   "icon_url" VARCHAR,
   "raw" VARCHAR,
+  "pending_status" VARCHAR,
+  "pending_title" VARCHAR,
+  "pending_message" VARCHAR,
+  "pending_link" VARCHAR,
+  "pending_image_id" VARCHAR,
+  "pending_icon_id" VARCHAR,
+  "pending_button1" VARCHAR,
+  "pending_button2" VARCHAR,
+  "pending_rejection_reasons" VARCHAR,
+  "pending_rejection_comment" VARCHAR,
   "_run_id" VARCHAR NOT NULL
 );
 COMMENT ON TABLE "main"."creative_history" IS 'Every version of every creative that we saw, with its review.';
@@ -218,6 +250,16 @@ COMMENT ON COLUMN "main"."creative_history"."rejection_comment" IS 'The reviewer
 COMMENT ON COLUMN "main"."creative_history"."image_url" IS 'Address of the image, from the report. The newest known; not versioned.';
 COMMENT ON COLUMN "main"."creative_history"."icon_url" IS 'Address of the icon, from the report. The newest known; not versioned.';
 COMMENT ON COLUMN "main"."creative_history"."raw" IS 'The creative''s own JSON when this version was first read.';
+COMMENT ON COLUMN "main"."creative_history"."pending_status" IS 'Of a running creative that was edited: pending_review while its new version waits, rejected when that was refused. NULL: no other version waits.';
+COMMENT ON COLUMN "main"."creative_history"."pending_title" IS 'Title of that version.';
+COMMENT ON COLUMN "main"."creative_history"."pending_message" IS 'Message of that version.';
+COMMENT ON COLUMN "main"."creative_history"."pending_link" IS 'Where a click on that version leads.';
+COMMENT ON COLUMN "main"."creative_history"."pending_image_id" IS 'Large image of that version. NULL: none.';
+COMMENT ON COLUMN "main"."creative_history"."pending_icon_id" IS 'Icon of that version.';
+COMMENT ON COLUMN "main"."creative_history"."pending_button1" IS 'Text of the first button of that version. NULL: none.';
+COMMENT ON COLUMN "main"."creative_history"."pending_button2" IS 'Text of the second button of that version. NULL: none.';
+COMMENT ON COLUMN "main"."creative_history"."pending_rejection_reasons" IS 'Why that version was rejected, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."creative_history"."pending_rejection_comment" IS 'The reviewer''s comment on that version.';
 COMMENT ON COLUMN "main"."creative_history"."_run_id" IS 'Run that last changed the row.';
 
 CREATE TABLE IF NOT EXISTS "main"."source_rule_history" (
@@ -238,11 +280,11 @@ CREATE TABLE IF NOT EXISTS "main"."source_rule_history" (
   "bid" DECIMAL(12,6),
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "main"."source_rule_history" IS 'Every rule of every campaign about a source: blocked, allowed, or a bid of its own, with when it held. Bids that could not be read are no change.';
+COMMENT ON TABLE "main"."source_rule_history" IS 'Every rule of every campaign about a source: blocked, allowed, a bid of its own, or left to source optimization, with when it held. Bids that could not be read are no change.';
 COMMENT ON COLUMN "main"."source_rule_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."source_rule_history"."campaign_id" IS 'Campaign that has the rule.';
 COMMENT ON COLUMN "main"."source_rule_history"."source_id" IS 'Source that the rule is about.';
-COMMENT ON COLUMN "main"."source_rule_history"."rule" IS 'blocked, allowed or bid_override.';
+COMMENT ON COLUMN "main"."source_rule_history"."rule" IS 'blocked, allowed, bid_override, or optimized: left to source optimization.';
 COMMENT ON COLUMN "main"."source_rule_history"."version_no" IS 'Version of this thing, counted from 1.';
 COMMENT ON COLUMN "main"."source_rule_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."source_rule_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
@@ -302,6 +344,10 @@ CREATE TABLE IF NOT EXISTS "main"."account_snapshot" (
   "balance_status" VARCHAR,
   "message" VARCHAR,
   "raw" VARCHAR,
+  "advertiser_id" VARCHAR,
+  "auto_funding" BOOLEAN,
+  "auto_funding_threshold" DECIMAL(18,6),
+  "auto_funding_amount" DECIMAL(18,6),
   "_run_id" VARCHAR NOT NULL
 );
 COMMENT ON TABLE "main"."account_snapshot" IS 'The account''s balance and pace each time something in it was seen to differ.';
@@ -314,6 +360,10 @@ COMMENT ON COLUMN "main"."account_snapshot"."days_left" IS 'Days that the balanc
 COMMENT ON COLUMN "main"."account_snapshot"."balance_status" IS 'low or depleted when funds are needed.';
 COMMENT ON COLUMN "main"."account_snapshot"."message" IS 'What to do, in the service''s words.';
 COMMENT ON COLUMN "main"."account_snapshot"."raw" IS 'The three replies (me, limits, balance) as one JSON object.';
+COMMENT ON COLUMN "main"."account_snapshot"."advertiser_id" IS 'The service''s own ID of the account that the API key acts on.';
+COMMENT ON COLUMN "main"."account_snapshot"."auto_funding" IS 'Whether the card is charged when the balance runs low. NULL: the service did not say, as of prepaid accounts.';
+COMMENT ON COLUMN "main"."account_snapshot"."auto_funding_threshold" IS 'US dollars of balance below which the card is charged.';
+COMMENT ON COLUMN "main"."account_snapshot"."auto_funding_amount" IS 'US dollars that the card is charged each time.';
 COMMENT ON COLUMN "main"."account_snapshot"."_run_id" IS 'Run that added the row.';
 
 CREATE TABLE IF NOT EXISTS "main"."account_limit" (
@@ -399,6 +449,8 @@ CREATE TABLE IF NOT EXISTS "ops"."day_coverage" (
   "control_total_state" VARCHAR NOT NULL,
   "content_hash" VARCHAR,
   "days_until_unreachable" BIGINT NOT NULL,
+  "control_spend" DECIMAL(18,6),
+  "control_clicks" BIGINT,
   "_run_id" VARCHAR
 );
 COMMENT ON TABLE "ops"."day_coverage" IS 'How well each Chicago day is known. A day that is open, complete or final is covered: there a missing row of spend_daily means zero.';
@@ -411,9 +463,11 @@ COMMENT ON COLUMN "ops"."day_coverage"."reads" IS 'Proven reads.';
 COMMENT ON COLUMN "ops"."day_coverage"."rows" IS 'Rows stored for the day.';
 COMMENT ON COLUMN "ops"."day_coverage"."spend" IS 'US dollars stored for the day. NULL: unknown.';
 COMMENT ON COLUMN "ops"."day_coverage"."clicks" IS 'Clicks stored for the day. NULL: unknown.';
-COMMENT ON COLUMN "ops"."day_coverage"."control_total_state" IS 'matched: the service''s own total of the day agrees; none: the service gives no total per day; open: the day was not over; unknown: the service could not be asked for it; unread: no proven read.';
+COMMENT ON COLUMN "ops"."day_coverage"."control_total_state" IS 'matched: the service''s own total of the day agrees; differs: it does not, see control_spend and control_clicks; none: the service gives no total per day; open: the day was not over; unknown: the service could not be asked for it; unread: no proven read.';
 COMMENT ON COLUMN "ops"."day_coverage"."content_hash" IS 'SHA-256 of the day''s rows as read, in key order.';
 COMMENT ON COLUMN "ops"."day_coverage"."days_until_unreachable" IS 'Days left in which the report can be asked for this day, today included; 0: no more. Counted when the generation was published.';
+COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'US dollars of the day by the service''s own total, to be compared with spend. NULL: it gave none.';
+COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total, to be compared with clicks. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."_run_id" IS 'Run of the last proven read.';
 
 CREATE TABLE IF NOT EXISTS "ops"."run" (
@@ -539,6 +593,30 @@ COMMENT ON COLUMN "ops"."unknown_field"."path" IS 'Path of the key in the reply.
 COMMENT ON COLUMN "ops"."unknown_field"."sample_type" IS 'JSON type of the first value seen.';
 COMMENT ON COLUMN "ops"."unknown_field"."first_seen_at" IS 'When it was first seen.';
 COMMENT ON COLUMN "ops"."unknown_field"."_run_id" IS 'Run that first saw it.';
+
+CREATE TABLE IF NOT EXISTS "ops"."refused_row" (
+  "account_id" VARCHAR NOT NULL,
+  "stream" VARCHAR NOT NULL,
+  "report_date" DATE NOT NULL,
+  "page" BIGINT NOT NULL,
+  "row_number" BIGINT NOT NULL,
+  "reason" VARCHAR NOT NULL,
+  "field" VARCHAR NOT NULL,
+  "raw" VARCHAR NOT NULL,
+  "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored, with their JSON. A day that has some is partial until a read or a replay finds none.';
+COMMENT ON COLUMN "ops"."refused_row"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "ops"."refused_row"."stream" IS 'Where it was seen, such as spend_report.';
+COMMENT ON COLUMN "ops"."refused_row"."report_date" IS 'Chicago calendar day that was asked for; the first where it was a span.';
+COMMENT ON COLUMN "ops"."refused_row"."page" IS 'Page of the reply, counted from 1.';
+COMMENT ON COLUMN "ops"."refused_row"."row_number" IS 'Row of the page, counted from 1.';
+COMMENT ON COLUMN "ops"."refused_row"."reason" IS 'Why it was refused.';
+COMMENT ON COLUMN "ops"."refused_row"."field" IS 'Field of the row that was refused; empty text: the row as a whole.';
+COMMENT ON COLUMN "ops"."refused_row"."raw" IS 'The row''s own JSON, cut where it is very long.';
+COMMENT ON COLUMN "ops"."refused_row"."seen_at" IS 'When it was read.';
+COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that read it.';
 
 CREATE TABLE IF NOT EXISTS "ops"."file" (
   "account_id" VARCHAR NOT NULL,

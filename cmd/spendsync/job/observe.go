@@ -10,13 +10,6 @@ import (
 	"spendsync/transform"
 )
 
-// patience is how many complete listings in a row an entity must be missing from
-// before it counts as deleted.
-const patience = 2
-
-// imageURLs are the columns of a creative that only the report knows.
-var imageURLs = []string{"image_url", "icon_url"}
-
 // stageSettings turns what was read into observations, advances each table's history
 // by them, and stages the result.
 func (r *run) stageSettings(s *settings, staged *load.Staged) error {
@@ -24,13 +17,13 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 	if err != nil {
 		return err
 	}
-	untracked := append([]string{"campaign_id"}, imageURLs...) // of a creative
+	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
 	err = errors.Join(
-		advance(r, s, staged, schema.CampaignHistory, nil, s.observeCampaigns(r.Account)),
-		advance(r, s, staged, schema.DeliveryHistory, nil, s.observeDelivery()),
-		advance(r, s, staged, schema.CreativeHistory, untracked, s.observeCreatives(r.Account)),
-		advance(r, s, staged, schema.SourceRuleHistory, nil, s.observeRules()),
-		advance(r, s, staged, schema.SourceModeHistory, []string{"bids_last_read_at"}, s.observeModes()),
+		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), nil),
+		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), nil),
+		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), describe),
+		advance(r, s, staged, schema.SourceRuleHistory, s.observeRules(), nil),
+		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), nil),
 	)
 	if err == nil && s.money != nil {
 		err = s.money.stage(r.store, staged)
@@ -66,14 +59,14 @@ func (s *settings) observeCampaigns(account string) history.Observation[schema.C
 		}
 	}
 	return history.Observation[schema.Campaign]{
-		Seen: s.campaigns, Stubs: stubs, Patience: patience,
+		Seen: s.campaigns, Stubs: stubs,
 		Absence: func(r *schema.Campaign) history.Absence { return s.unlisted(r.CampaignID) },
 	}
 }
 
 func (s *settings) observeDelivery() history.Observation[schema.Delivery] {
 	return history.Observation[schema.Delivery]{
-		Seen: s.delivery, Patience: patience,
+		Seen:    s.delivery,
 		Absence: func(r *schema.Delivery) history.Absence { return s.unlisted(r.CampaignID) },
 	}
 }
@@ -108,7 +101,7 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 		}
 	}
 	return history.Observation[schema.Creative]{
-		Seen: seen, Stubs: stubs, Patience: patience, Refreshed: schema.CreativeHistory.ColumnsNamed(imageURLs...),
+		Seen: seen, Stubs: stubs,
 		Absence: func(r *schema.Creative) history.Absence {
 			return goneIf(r.CampaignID.Valid && s.allListed[r.CampaignID.V])
 		},
@@ -117,7 +110,7 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 
 func (s *settings) observeRules() history.Observation[schema.SourceRule] {
 	return history.Observation[schema.SourceRule]{
-		Seen: s.rules, Patience: 1,
+		Seen: s.rules,
 		Absence: func(r *schema.SourceRule) history.Absence {
 			return goneIf(s.rulesRead[[2]string{r.CampaignID, r.Rule}])
 		},
@@ -126,21 +119,24 @@ func (s *settings) observeRules() history.Observation[schema.SourceRule] {
 
 func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 	return history.Observation[schema.SourceMode]{
-		Seen: s.modes, Patience: patience,
+		Seen:    s.modes,
 		Absence: func(r *schema.SourceMode) history.Absence { return s.unlisted(r.CampaignID) },
 	}
 }
 
-// advance adds an observation to one table's history and stages the result.
+// advance adds an observation to one table's history, as the table declares it, and stages
+// the result. amend, where there is one, changes current rows in what makes no version,
+// and says whether it did.
 func advance[R any, P history.Versioned[R]](
-	r *run, s *settings, staged *load.Staged, t schema.TableOf[R], untracked []string, o history.Observation[R],
+	r *run, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R], amend func([]R) bool,
 ) error {
-	h, err := load.StoredHistory(r.store, t)
+	h, err := load.StoredHistory[R, P](r.store, t)
 	if err != nil {
 		return err
 	}
 	o.Since, o.At, o.RunID = s.since, s.at, r.RunID
-	next, st, err := history.Advance[R, P](t, t.Tracked(untracked...), h, o)
+	o.Patience, o.Refreshed = t.Patience, t.ColumnsThatAre(schema.Refreshed)
+	next, st, err := history.Advance[R, P](t, t.Tracked(), h, o)
 	if err != nil {
 		return err
 	}
@@ -148,8 +144,8 @@ func advance[R any, P history.Versioned[R]](
 		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
 		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
 	r.newVersions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
-	if creatives, ok := any(next.Rows).([]schema.Creative); ok {
-		st.Changed = describeStubs(creatives, s.reported) || st.Changed
+	if amend != nil {
+		st.Changed = amend(next.Rows) || st.Changed
 	}
 	if !st.Changed {
 		return load.PutMemory[R, P](staged, t, next)

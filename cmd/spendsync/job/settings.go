@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -262,7 +263,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 			err = errors.Join(err, rowErr)
 			// It is there, though unreadable: it must not count as absent.
 			row = schema.Creative{AccountID: n.Account, CreativeID: e.ID}
-			reading.Unread = schema.CreativeHistory.TrackedNames()
+			reading.Unread = schema.CreativeHistory.FieldNames()
 		}
 		n.mu.Lock()
 		n.read.creatives = append(n.read.creatives,
@@ -309,9 +310,15 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	return read, nil
 }
 
-// creativeColumns are what the API tells of a creative: the report has the addresses of its
-// images, and its campaign is the one whose list it is in.
-var creativeColumns = schema.CreativeHistory.TrackedNames(append([]string{"campaign_id"}, imageURLs...)...)
+// creativeColumns are what the API tells of every creative: the report has the addresses of
+// its images, its campaign is the one whose list it is in, and another version in review
+// has only one that was edited while it ran.
+var creativeColumns = slices.DeleteFunc(schema.CreativeHistory.TrackedNames(), func(name string) bool {
+	return strings.HasPrefix(name, "pending_")
+})
+
+// imageURLs are the columns of a creative that only the report knows.
+var imageURLs = schema.Names(schema.CreativeHistory.ColumnsThatAre(schema.Refreshed))
 
 // readReportCreatives asks the report for the creatives of the whole reach: for
 // the addresses of their images, and for those that only the report knows.

@@ -1,0 +1,48 @@
+package schema
+
+// Intraday is what one campaign had spent on an open day when it was read.
+type Intraday struct {
+	AccountID   string      `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
+	ReportDate  Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day, which was going on."`
+	SeenAt      Instant     `col:"seen_at" id:"3" key:"true" doc:"When the read began."`
+	CampaignID  string      `col:"campaign_id" id:"4" key:"true" doc:"Campaign that paid."`
+	Spend       Money       `col:"spend" id:"5" doc:"US dollars from the start of the day up to this read. Never to be added up over reads."`
+	Clicks      Null[int64] `col:"clicks" id:"6" doc:"Clicks up to this read. NULL: some row with spend gave none."`
+	Impressions Null[int64] `col:"impressions" id:"7" doc:"Impressions up to this read. NULL: some row with spend gave none."`
+	Conversions Null[int64] `col:"conversions" id:"8" doc:"Conversions up to this read. NULL: some row with spend gave none."`
+	RunID       string      `col:"_run_id" id:"9" doc:"Run that read it."`
+}
+
+// SpendIntraday keeps how each open day grew. The service forgets it.
+var SpendIntraday = Define[Intraday]("spend_intraday", ByDay,
+	"What each campaign had spent at each proven read of a day that was going on. A read that found the day as it was before has no lines. "+
+		"The first lines of a day hold all since midnight, and what came after its last read is in spend_daily alone.",
+	Since(3))
+
+// IntradayOf adds up the rows of an open day by campaign. The rows are in key order. A
+// count is NULL where some row with spend has none; one without spend may lack its zeros.
+func IntradayOf(rows *SpendRows, seen Instant, run string) (lines []Intraday) {
+	for _, r := range rows.All() {
+		if n := len(lines); n == 0 || lines[n-1].CampaignID != r.CampaignID {
+			lines = append(lines, Intraday{
+				AccountID: r.AccountID, ReportDate: r.ReportDate, SeenAt: seen, CampaignID: r.CampaignID,
+				Clicks: Some[int64](0), Impressions: Some[int64](0), Conversions: Some[int64](0), RunID: run,
+			})
+		}
+		l := &lines[len(lines)-1]
+		l.Spend += r.Spend
+		addCount(&l.Clicks, r.Clicks, r)
+		addCount(&l.Impressions, r.Impressions, r)
+		addCount(&l.Conversions, r.Conversions, r)
+	}
+	return lines
+}
+
+func addCount(sum *Null[int64], n Null[int64], of *Spend) {
+	switch {
+	case !n.Valid && of.Spend != 0:
+		*sum = Null[int64]{}
+	case sum.Valid:
+		sum.V += n.V
+	}
+}
