@@ -17,6 +17,10 @@ var errDown = errors.New("down")
 // for so long, the service is down, and the reads that wait and those to come
 // end at once: an outage costs one budget, not one for each day.
 //
+// An outage may be partial: some questions are answered, others never. The first read
+// that has used up its budget has waited for all: from then on a question is asked
+// [patientAttempts] times at most.
+//
 // A service that is down still gets a single request from a few further reads.
 // Without that, one day that always fails would pass for an outage where days
 // are read one after the other.
@@ -32,6 +36,8 @@ type health struct {
 	alarm   chan struct{} // closed when the service is down
 	down    bool
 	probes  int
+
+	givenUp map[string]bool // questions that have used up the budget, until one is answered
 }
 
 // maxProbes are the reads that may try once while the service is down;
@@ -40,6 +46,35 @@ const (
 	maxProbes  = 3
 	probeEvery = 30 * time.Second
 )
+
+// patientAttempts is how often a read asks once another has used up its budget in vain.
+const patientAttempts = 3
+
+// giveUp notes that a question has used up its budget.
+func (h *health) giveUp(question string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.givenUp == nil {
+		h.givenUp = map[string]bool{}
+	}
+	h.givenUp[question] = true
+}
+
+// recovered notes that a question is answered.
+func (h *health) recovered(question string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.givenUp[question] {
+		clear(h.givenUp)
+	}
+}
+
+// isSpent says whether a question has used up its budget.
+func (h *health) isSpent() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.givenUp) > 0
+}
 
 func newHealth(patience time.Duration) *health {
 	return &health{patience: patience, alarm: make(chan struct{})}

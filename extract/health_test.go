@@ -124,6 +124,43 @@ func TestOutage_IsNotOneBadDayAmongGoodOnes(t *testing.T) {
 	})
 }
 
+// A service that answers some questions and never others costs one budget, whether they
+// are asked one after the other or four at a time.
+func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
+	for _, readers := range []int{1, 4} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+				if day := r.URL.Query().Get("start_date"); (day[9]-'0')%2 == 0 {
+					return answerWith(500, "")
+				}
+				return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+			}))
+			start, days := time.Now(), make(chan schema.Date, 33)
+			for i := range 33 {
+				days <- testDay + schema.Date(i)
+			}
+			close(days)
+			var wg sync.WaitGroup
+			for range readers {
+				wg.Go(func() {
+					for day := range days {
+						_, err := walk(t, c.Spend(t.Context(), day, 3, nil))
+						if bad := (day.String()[9]-'0')%2 == 0; bad {
+							wantError(t, err, ErrUnavailable)
+						} else if err != nil {
+							t.Errorf("%v: %v", day, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			if took := time.Since(start); took > 11*time.Minute {
+				t.Errorf("%d readers: a partial outage took %v, the budget is 10m", readers, took)
+			}
+		})
+	}
+}
+
 func TestOutage_EndsWhenTheServiceAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := false

@@ -55,6 +55,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		c.limit.leave(true)
 		if f == nil {
 			c.health.answered()
+			c.health.recovered(q.what)
 			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", time.Since(sent))
 			return reply{body: body, at: time.Now(), requests: r.attempts}, nil
 		}
@@ -154,12 +155,16 @@ func (r *reading) again(ctx context.Context, f *failure, down bool) error {
 	case f.retry == never, f.retry == aFewTimes && r.oddities > fewRetries:
 		return r.fail(f.kind, f, f.reason)
 	case down:
+		r.c.health.giveUp(r.q.what)
 		return r.downError(f)
 	case f.hold > budget:
 		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than the %v left of the retry budget",
 			f.reason, f.hold, f.holdText, budget))
 	case budget <= 0:
+		r.c.health.giveUp(r.q.what)
 		return r.fail(f.kind, f, fmt.Sprintf("%s, for %v", f.reason, r.c.budget))
+	case r.attempts >= patientAttempts && r.c.health.isSpent():
+		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
 	}
 	wait := min(r.wait.NextBackOff(), left(r.deadline))
 	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait", max(wait, f.hold), "reason", f.reason)
