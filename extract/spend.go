@@ -206,6 +206,9 @@ type Totals struct {
 	// BeyondReach says that there are none because the first day lies further back than
 	// the report reaches.
 	BeyondReach bool
+	// Empty says that there are none because the answer, a good one otherwise, has no
+	// row. Asked for one day alone, a day without spend may be answered so.
+	Empty bool
 	// ByDay has every day that was asked for; one without a row has the total
 	// zero. It is nil where there are none.
 	ByDay map[schema.Date]Total
@@ -293,7 +296,7 @@ func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
 		return none("%s on the first page are not all", count(rows, "row"))
 	}
 	if rows == 0 {
-		return none("the answer is empty")
+		return Totals{Why: "the answer is empty", Empty: true}, nil
 	}
 	for day := from; day <= to; day++ {
 		if _, ok := t.ByDay[day]; !ok {

@@ -39,13 +39,14 @@ func changeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
 
 // putChanges stages the restatements of a day in a private file, until all days are
 // there: a run holds those of the days that it is reading.
-func (g *Staged) putChanges(day *stagedDay, p ProvenDay) (err error) {
+func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Changes) (err error) {
 	day.changes = nil
-	if p.Changes.Len() == 0 {
+	if changes.Len() == 0 {
 		return nil
 	}
-	if day.changes, err = g.putPart(changesPath(p.Day), schema.SpendChanges.Table, changeRecords(p.Changes.All())); err == nil {
-		day.changes.Day = schema.DateOf(p.Changes.At().Time())
+	day.changes, err = g.putPart(changesPath(d), schema.SpendChanges.Table, changeRecords(changes.All()))
+	if err == nil {
+		day.changes.Day = schema.DateOf(changes.At().Time())
 	}
 	return err
 }

@@ -81,14 +81,18 @@ func plainChanges(was, is []schema.Spend, at schema.Instant, run string) (lines 
 	return lines
 }
 
-// TestMergeDay_TellsOldAndNew compares the restatements of many days with those that the
+// TestChanges_HoldOldAndNew compares the restatements of many days with those that the
 // plainest way finds.
-func TestMergeDay_TellsOldAndNew(t *testing.T) {
+func TestChanges_HoldOldAndNew(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 22))
 	for turn := range 200 {
 		was := manySources(day, random.IntN(60))
 		is := restated(random, was)
-		m, err := history.MergeDay(asBatches(was, 7), packed(is), history.Reading{At: 30, RunID: "new", WasOver: true})
+		sealed, err := history.NewDay(packed(is))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := sealed.Merge(asBatches(was, 7), history.Reading{At: 30, RunID: "new", WasOver: true})
 		if err != nil {
 			t.Fatal(err)
 		}

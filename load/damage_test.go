@@ -55,8 +55,12 @@ func rawOf(after string) ReadRaw {
 			return nil, err
 		}
 		stored, err := parquet.ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+		if err != nil {
+			return nil, err
+		}
 		rows := packed(stored)
-		if err == nil && said[0] != "reply "+history.HashDay(rows) {
+		sealed, err := history.OrderedDay(rows)
+		if err == nil && said[0] != "reply "+sealed.Hash() {
 			err = fmt.Errorf("the reply is %q", said[0])
 		}
 		return rows, err
@@ -226,11 +230,11 @@ func TestDamage_RebuildMends(t *testing.T) {
 // TestSameDay_WantsTheOrder: the rows of a day in another order, or twice, are not the day.
 func TestSameDay_WantsTheOrder(t *testing.T) {
 	rows := manySources(day, 5)
-	sums, err := history.SumDay(packed(rows))
+	sealed, err := history.NewDay(packed(rows))
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := &Day{Sums: sums, ContentHash: history.HashDay(packed(rows))}
+	known := &Day{Sums: sealed.Sums(), ContentHash: sealed.Hash()}
 	if err := sameDay(packed(rows), known); err != nil {
 		t.Errorf("the day: %v", err)
 	}

@@ -107,13 +107,11 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 		for i := range rows {
 			rows[i].RunID = "again"
 		}
-		read := packed(rows)
-		m, err := history.MergeDay(s.StoredDay(d), read, history.Reading{RunID: "again"})
+		sealed, err := history.NewDay(packed(rows))
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = g.PutDay(t.Context(), ProvenDay{Day: d, Sums: history.Sums{Rows: 41}, Records: records(unpacked(read)), Stale: m.Stale})
-		if err != nil {
+		if _, err := g.PutDay(t.Context(), DayRead{Day: d}, sealed); err != nil {
 			t.Fatal(err)
 		}
 	}

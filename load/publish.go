@@ -205,7 +205,7 @@ func (n *generation) addDays() {
 			n.acc.Days[d] = known
 		}
 		stored := known.Sums.Rows
-		known.ContentHash, known.Sums, known.Rounded = p.Hash, p.Sums, p.Rounded
+		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
 		if !p.Replayed {
 			known.LastReadAt, known.Control, known.RunID = p.ReadAt, p.Control, n.g.runID
 			known.Reads++

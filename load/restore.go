@@ -187,7 +187,8 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 	if err != nil {
 		return err
 	}
-	if known := n.next.Accounts[d.account].Days[day]; known == nil || history.HashDay(rows) != known.ContentHash {
+	sealed, err := history.OrderedDay(rows)
+	if known := n.next.Accounts[d.account].Days[day]; err != nil || known == nil || sealed.Hash() != known.ContentHash {
 		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the service gave", d.What)
 	}
 	return nil

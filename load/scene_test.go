@@ -140,27 +140,15 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		for i := range rows {
 			rows[i].FirstSeenAt, rows[i].ChangedAt, rows[i].RunID = seen, seen, r.id
 		}
-		read := packed(rows)
-		if err := history.SortDay(read); err != nil {
-			return err
-		}
-		sums, err := history.SumDay(read)
+		sealed, err := history.NewDay(packed(rows))
 		if err != nil {
 			return err
 		}
-		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: history.HashDay(read), Sums: sums}
-		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), sums.Rows, ""); err != nil {
+		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", sealed.Hash()), sealed.Sums().Rows, ""); err != nil {
 			return err
 		}
-		known := s.Account().Days[d]
-		if known == nil || known.ContentHash != p.Hash {
-			merged, err := history.MergeDay(s.StoredDay(d), read, history.Reading{At: seen, RunID: r.id, WasOver: known != nil && known.WasOver(d)})
-			if err != nil {
-				return err
-			}
-			p.Records, p.Changes, p.Stale = records(unpacked(read)), merged.Changes, merged.Stale
-		}
-		if err := g.PutDay(ctx, p); err != nil {
+		p := DayRead{Day: d, ReadAt: seen, Control: schema.ControlMatched}
+		if _, err := g.PutDay(ctx, p, sealed); err != nil {
 			return err
 		}
 	}

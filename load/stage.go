@@ -50,28 +50,29 @@ type stagedDay struct {
 	part   *FileInfo            // the Parquet file; nil: the stored one stands
 	few    bool                 // only a few rows are other than those that are stored
 	stale  string               // the private file with the keys of the stored rows that go; empty: none
-	proven *ProvenDay
+	proven *provenDay
 
 	changes *FileInfo // the private file of its restatements, with the day of seeing; nil: there are none
 }
 
-// ProvenDay is what a run learnt of one day.
-type ProvenDay struct {
+// DayRead is what a run learnt of one day beside its rows.
+type DayRead struct {
 	Day     schema.Date
 	ReadAt  schema.Instant // when the proven read began
 	Control string         // control_total_state
-	Hash    string         // history.HashDay of its rows
-	Sums    history.Sums
-	Rounded int // amounts that had more than six decimals
-	// Records are the rows to store, in key order; nil: the day is as stored.
-	Records iter.Seq[arrow.Record]
-	Changes *history.Changes
-	// Stale have the keys of the stored rows that go. Beside them all that is new are
-	// the rows of this run. It is nil where all stored rows go.
-	Stale []schema.Spend
+	Rounded int            // amounts that had more than six decimals
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
+	// Damaged says that the stored rows cannot be read: the new ones replace them all,
+	// and none counts as a restatement.
+	Damaged bool
+}
+
+// DayPut is what became of a day that was staged.
+type DayPut struct {
+	Changed bool // its content is not the stored one
+	Diff    history.Diff
 }
 
 // Begin opens a staging area of the run's own.
@@ -160,50 +161,92 @@ func (g *Staged) DropRaw(d schema.Date) error {
 	return nil
 }
 
-// PutDay stages a proven day whole, or only what was learnt about it if its
-// content is as stored.
-func (g *Staged) PutDay(ctx context.Context, p ProvenDay) error {
-	day := g.day(p.Day)
-	if p.Records == nil {
-		// The stored replies say the same; new ones are kept only where none are.
-		if len(g.store.Account().RawPages(p.Day)) > 0 {
-			if err := g.DropRaw(p.Day); err != nil {
-				return err
-			}
-		}
+// provenDay is a day that is to be published.
+type provenDay struct {
+	DayRead
+	sums history.Sums
+	hash string
+}
+
+// PutDay stages a proven day whole, or only what was learnt about it if its content is
+// as stored. It is nil where the replies are those that are stored. A day whose rows
+// differ is merged with the stored one, and its rows keep their stamps from there.
+func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put DayPut, err error) {
+	day, known := g.day(p.Day), g.store.Account().Days[p.Day]
+	proven := &provenDay{DayRead: p}
+	switch {
+	case rows != nil:
+		proven.sums, proven.hash = rows.Sums(), rows.Hash()
+	case known == nil:
+		return put, fmt.Errorf("spend %s: nothing is stored of it that could be as it was read", p.Day)
+	default:
+		proven.sums, proven.hash = known.Sums, known.ContentHash
+	}
+	if known != nil && known.ContentHash == proven.hash && !p.Damaged {
+		err = g.keepDay(p)
 	} else {
-		info, err := g.putPart(partPath(schema.SpendDaily.Table, g.store.account, p.Day), schema.SpendDaily.Table, p.Records)
-		if err != nil {
-			return fmt.Errorf("spend %s: %w", p.Day, err)
-		}
-		if info.Rows != p.Sums.Rows {
-			return fmt.Errorf("spend %s: %d rows were written of %d: %w", p.Day, info.Rows, p.Sums.Rows, ErrDamaged)
-		}
-		info.Day, day.part = p.Day, info
-		if err := g.putStale(day, p); err != nil {
-			return fmt.Errorf("spend %s: %w", p.Day, err)
-		}
-		if err := g.putChanges(day, p); err != nil {
-			return fmt.Errorf("restatements of %s: %w", p.Day, err)
-		}
+		put.Changed = true
+		put.Diff, err = g.replaceDay(day, p, known, rows)
+	}
+	if err != nil {
+		return put, err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	// The rows are on disk: a run holds the days that it is reading, not those that
-	// it has read.
-	p.Records, p.Changes, p.Stale = nil, nil, nil
-	day.proven = &p
-	return ctx.Err()
+	day.proven = proven
+	return put, ctx.Err()
 }
 
-// putStale notes which of the stored rows go, in a private file.
-func (g *Staged) putStale(day *stagedDay, p ProvenDay) error {
-	if day.few = p.Stale != nil; len(p.Stale) == 0 {
+// keepDay leaves a day as it is stored. The stored replies say the same; new ones are
+// kept only where none are.
+func (g *Staged) keepDay(p DayRead) error {
+	if len(g.store.Account().RawPages(p.Day)) == 0 {
 		return nil
 	}
-	path := "stale/" + p.Day.String()
+	return g.DropRaw(p.Day)
+}
+
+// replaceDay stages the rows of a day that differ from the stored ones, with what they
+// differ by. A run holds the rows of the days that it is reading, not of those that it
+// has read.
+func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *Day, rows *history.Day) (history.Diff, error) {
+	stored := g.store.StoredDay(p.Day)
+	if p.Damaged {
+		stored = func(func([]schema.Spend, error) bool) {}
+	}
+	merged, err := rows.Merge(stored, history.Reading{
+		At: p.ReadAt, RunID: g.runID, WasOver: known != nil && known.WasOver(p.Day) && !p.Damaged,
+	})
+	if err != nil {
+		return merged.Diff, err
+	}
+	path := partPath(schema.SpendDaily.Table, g.store.account, p.Day)
+	info, err := g.putPart(path, schema.SpendDaily.Table, parquet.SpendRecords(rows.Rows()))
+	if err != nil {
+		return merged.Diff, fmt.Errorf("spend %s: %w", p.Day, err)
+	}
+	if n := rows.Sums().Rows; info.Rows != n {
+		return merged.Diff, fmt.Errorf("spend %s: %d rows were written of %d: %w", p.Day, info.Rows, n, ErrDamaged)
+	}
+	info.Day, day.part = p.Day, info
+	if err := g.putStale(day, p.Day, merged.Stale); err != nil {
+		return merged.Diff, fmt.Errorf("spend %s: %w", p.Day, err)
+	}
+	if err := g.putChanges(day, p.Day, merged.Changes); err != nil {
+		return merged.Diff, fmt.Errorf("restatements of %s: %w", p.Day, err)
+	}
+	return merged.Diff, nil
+}
+
+// putStale notes which of the stored rows go, in a private file: all that is new beside
+// them are the rows of this run. It is nil where all stored rows go.
+func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) error {
+	if day.few = stale != nil; len(stale) == 0 {
+		return nil
+	}
+	path := "stale/" + d.String()
 	day.stale = g.staged(path)
-	_, err := g.putPart(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, p.Stale))
+	_, err := g.putPart(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, stale))
 	return err
 }
 

@@ -78,27 +78,15 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 		for i := range read {
 			read[i].AccountID, read[i].FirstSeenAt, read[i].ChangedAt, read[i].RunID = r.account, seen, seen, id
 		}
-		read := packed(read)
-		if err := history.SortDay(read); err != nil {
-			return nil, err
-		}
-		sums, err := history.SumDay(read)
+		sealed, err := history.NewDay(packed(read))
 		if err != nil {
 			return nil, err
 		}
-		p := ProvenDay{Day: d, ReadAt: seen, Control: schema.ControlMatched, Hash: history.HashDay(read), Sums: sums}
-		known := s.Account().Days[d]
-		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", p.Hash), int64(read.Len()), ""); err != nil {
+		if err := g.PutRaw(d, 1, fmt.Appendf(nil, "reply %s", sealed.Hash()), sealed.Sums().Rows, ""); err != nil {
 			return nil, err
 		}
-		if known == nil || known.ContentHash != p.Hash {
-			merged, err := history.MergeDay(s.StoredDay(d), read, history.Reading{At: seen, RunID: id, WasOver: known != nil && known.WasOver(d)})
-			if err != nil {
-				return nil, err
-			}
-			p.Records, p.Changes, p.Stale = records(unpacked(read)), merged.Changes, merged.Stale
-		}
-		if err := g.PutDay(ctx, p); err != nil {
+		p := DayRead{Day: d, ReadAt: seen, Control: schema.ControlMatched}
+		if _, err := g.PutDay(ctx, p, sealed); err != nil {
 			return nil, err
 		}
 	}
@@ -132,17 +120,6 @@ func packed(rows []schema.Spend) *schema.SpendRows {
 		p.Append(&rows[i])
 	}
 	return p
-}
-
-func unpacked(p *schema.SpendRows) (rows []schema.Spend) {
-	for _, r := range p.All() {
-		rows = append(rows, *r)
-	}
-	return rows
-}
-
-func records(rows []schema.Spend) iter.Seq[arrow.Record] {
-	return parquet.Record(schema.SpendDaily, rows)
 }
 
 // checkStore opens everything that a store has: it is called after every step of
@@ -371,7 +348,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		}
 		defer g.Discard()
 		rows := []schema.Spend{spendRow(day, "S1", spend), spendRow(day, "S2", spend), spendRow(day, "S3", spend)}
-		sums, err := history.SumDay(packed(rows))
+		sealed, err := history.NewDay(packed(rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -380,7 +357,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := g.PutDay(t.Context(), ProvenDay{Day: day, Hash: history.HashDay(packed(rows)), Sums: sums, Records: records(rows)}); err != nil {
+		if _, err := g.PutDay(t.Context(), DayRead{Day: day}, sealed); err != nil {
 			t.Fatal(err)
 		}
 		m, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run { return schema.Run{AccountID: r.account, RunID: g.runID} }})

@@ -244,11 +244,12 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	v.mu.Lock()
 	v.report.RawPages += len(pages)
 	v.mu.Unlock()
+	var day *history.Day
 	if err == nil {
-		err = history.SortDay(fromRaw)
+		day, err = history.NewDay(fromRaw)
 	}
 	if err == nil {
-		err = sameDay(fromRaw, known)
+		err = known.holds(day)
 	}
 	if err != nil {
 		return durable.Damaged(pages[0], durable.MendReplay, "the replies of %s do not give the stored day: %v", info.Day, err)
@@ -276,17 +277,19 @@ func readDay(d durable.Disk, path, account string, day schema.Date) (*schema.Spe
 // sameDay compares rows with what was proven of their day. Those that are not in key
 // order are not the same.
 func sameDay(rows *schema.SpendRows, known *Day) error {
-	if err := history.Distinct(rows); err != nil {
-		return err
-	}
-	sums, err := history.SumDay(rows)
+	day, err := history.OrderedDay(rows)
 	if err != nil {
 		return err
 	}
-	if sums != known.Sums {
+	return known.holds(day)
+}
+
+// holds says in what a day differs from what was proven of it.
+func (known *Day) holds(day *history.Day) error {
+	if sums := day.Sums(); sums != known.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
 	}
-	if hash := history.HashDay(rows); hash != known.ContentHash {
+	if day.Hash() != known.ContentHash {
 		return errors.New("the content is not what was proven")
 	}
 	return nil

@@ -70,7 +70,8 @@ func text(s string) extract.Value {
 func spendOf(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int, err error) {
 	before := sampleRow()
 	before.AccountID, before.ReportDate = c.Account, c.Day
-	day := packed([]schema.Spend{before})
+	day := &schema.SpendRows{}
+	day.Append(&before)
 	became := AppendSpend(day, p, c, intern)
 	if rounded = became.Rounded; len(became.Refused) > 0 {
 		err = &became.Refused[0].RowError

@@ -13,7 +13,6 @@ import (
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/schema"
-	"spendsync/transform"
 )
 
 // history reads three days of perDay rows each into an empty warehouse and into one
@@ -108,17 +107,12 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 	defer staged.Discard()
 	for i := range n {
 		rows := historyDay(first+schema.Date(i), perDay, schema.InstantOf(at), run)
-		if err := history.SortDay(rows); err != nil {
-			return err
-		}
-		sums, err := history.SumDay(rows)
+		sealed, err := history.NewDay(rows)
 		if err != nil {
 			return err
 		}
-		err = staged.PutDay(ctx, load.ProvenDay{
-			Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched, Hash: history.HashDay(rows), Sums: sums, Records: transform.Records(rows),
-		})
-		if err != nil {
+		day := load.DayRead{Day: first + schema.Date(i), ReadAt: schema.InstantOf(at), Control: schema.ControlMatched}
+		if _, err := staged.PutDay(ctx, day, sealed); err != nil {
 			return err
 		}
 	}

@@ -62,8 +62,11 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"cmd/spendsync/config": {
-		may: []string{"extract", "load", "queries", "cmd/spendsync/exit"},
+		may: []string{"extract", "load", "queries", "cmd/spendsync/exit", "cmd/spendsync/output"},
 		not: []string{"database/sql", "github.com/marcboeker"},
+	},
+	"cmd/spendsync/crash": {
+		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/deploy": {
 		may: []string{"load"},

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"spendsync/cmd/spendsync/crash"
 )
 
 func main() {
@@ -17,7 +19,8 @@ func main() {
 	// second one has its usual effect at once; nothing published is harmed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
+	crash.ExitsWithCode()
 	a := newApp(os.Environ(), os.Stdout, os.Stderr)
-	a.giveUp = os.Exit
+	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

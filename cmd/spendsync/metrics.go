@@ -18,6 +18,7 @@ import (
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/parquet"
@@ -231,7 +232,11 @@ func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 		log.Warn("the metrics lack what the store could tell", "error", err)
 	}
 	if to.file != "" {
-		if err := writeMetrics(to.file, to.account, f); err != nil {
+		err := output.CheckReplaceable(config.Prefix+"METRICS_FILE", to.file, to.dir)
+		if err == nil {
+			err = writeMetrics(to.file, to.account, f)
+		}
+		if err != nil {
 			log.Warn("the metrics could not be written", "file", to.file, "error", err)
 		}
 	}

@@ -95,7 +95,10 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	if err != nil {
 		return err
 	}
-	if err := output.CheckFile(f.out, dir); err != nil {
+	if err := output.CheckFile("--out", f.out, dir); err != nil {
+		return err
+	}
+	if err := output.CheckTempDir(); err != nil {
 		return err
 	}
 	result, err := load.Ask(ctx, dir, q.Question, a.loadOptions())

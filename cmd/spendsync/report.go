@@ -59,9 +59,12 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 	case toStdout && a.json:
 		return exit.Usagef("--json and --out -: which one is to be on stdout?")
 	case !toStdout:
-		if err := output.CheckFile(f.out, dir); err != nil {
+		if err := output.CheckFile("--out", f.out, dir); err != nil {
 			return err
 		}
+	}
+	if err := output.CheckTempDir(); err != nil {
+		return err
 	}
 	r, err := pagedata.Read(ctx, dir, f.account, a.loadOptions())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -30,7 +31,7 @@ type app struct {
 	environ        []string
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
-	giveUp         func(code int)    // ends the process; nil: nobody but run itself ends a command
+	exit           func(code int)    // os.Exit in main; nil in tests
 	blanks         *load.Blanks      // nil: every warehouse is made from nothing
 	settingsWait   time.Duration     // how long the report's numbers wait for the settings; 0: [settingsWait]
 
@@ -39,8 +40,9 @@ type app struct {
 	screen *screen
 	json   bool
 
-	command string // as it was called
-	runID   string // of the run that goes on, and on every line of its log
+	grace   atomic.Int64 // SPENDSYNC_STOP_GRACE, as soon as it is known
+	command string       // as it was called
+	runID   string       // of the run that goes on, and on every line of its log
 }
 
 // run runs one command and returns the exit code. It is the whole program: main
@@ -50,10 +52,13 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 }
 
 func newApp(environ []string, stdout, stderr io.Writer) *app {
-	return &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
+	a := &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
+	a.grace.Store(int64(defaultGrace))
+	return a
 }
 
 func (a *app) run(ctx context.Context, args []string) int {
+	a.endAfterSignal(ctx)
 	root := a.commands()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -169,7 +174,7 @@ func (a *app) setUp(ctx context.Context) error {
 	for _, name := range a.cfg.Unknown() {
 		a.log.Warn("this variable is not one of ours and has no effect", "variable", config.Prefix+name)
 	}
-	a.endAfterSignal(ctx)
+	a.grace.Store(int64(a.cfg.StopGrace))
 	return nil
 }
 

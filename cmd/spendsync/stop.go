@@ -12,17 +12,29 @@ import (
 // With the default grace a signal ends everything within 10 seconds.
 const lastMoment = 1500 * time.Millisecond
 
+// defaultGrace is the grace of a command that has not read its variables: help, or one
+// that is held up before.
+const defaultGrace = 8 * time.Second
+
 // endAfterSignal ends the process when a command outlasts the grace after a
-// signal, whatever holds it up: a disk that hangs, a pipe that nobody writes. The
+// signal, whatever holds it up: a disk that hangs, a log that nobody reads. The
 // store survives that as it survives any kill.
 func (a *app) endAfterSignal(ctx context.Context) {
-	if a.giveUp == nil {
+	if a.exit == nil {
 		return
 	}
 	context.AfterFunc(ctx, func() {
-		time.Sleep(a.cfg.StopGrace + lastMoment)
-		a.lastLine(slog.LevelError, "stopped by a signal, and ended before it was done", exit.Stopped)
-		a.giveUp(exit.Stopped)
+		time.Sleep(time.Duration(a.grace.Load()) + lastMoment)
+		logged := make(chan struct{})
+		go func() {
+			a.lastLine(slog.LevelError, "stopped by a signal, and ended before it was done", exit.Stopped)
+			close(logged)
+		}()
+		select {
+		case <-logged:
+		case <-time.After(lastMoment / 3): // what holds the command up may be the log itself
+		}
+		a.exit(exit.Stopped)
 	})
 }
 

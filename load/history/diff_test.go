@@ -64,7 +64,7 @@ func asBatches(rows []schema.Spend, size int) iter.Seq2[[]schema.Spend, error] {
 	}
 }
 
-func TestMergeDay(t *testing.T) {
+func TestDay_Merge(t *testing.T) {
 	was := func(edit ...func([]schema.Spend) []schema.Spend) []schema.Spend {
 		rows := manySources(day, 40)
 		for i := range rows {
@@ -130,7 +130,7 @@ func TestMergeDay(t *testing.T) {
 				}
 			}
 			rows := packed(c.is)
-			m, err := MergeDay(asBatches(stored, size), rows, Reading{At: 30, RunID: "new", WasOver: over})
+			m, err := sealed(t, rows).Merge(asBatches(stored, size), Reading{At: 30, RunID: "new", WasOver: over})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,15 +162,15 @@ func TestMergeDay(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	_, err := MergeDay(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }, packed(is()), Reading{})
+	_, err := sealed(t, packed(is())).Merge(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }, Reading{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
 	}
 }
 
-// BenchmarkMergeDay lays a day that was read again over the same day as stored, of which
+// BenchmarkDay_Merge lays a day that was read again over the same day as stored, of which
 // one row in a hundred differs, and hashes it.
-func BenchmarkMergeDay(b *testing.B) {
+func BenchmarkDay_Merge(b *testing.B) {
 	stored := manySources(day, 100_000)
 	slices.SortFunc(stored, func(a, b schema.Spend) int { return CompareKeys(&a, &b) })
 	read := packed(stored)
@@ -186,20 +186,20 @@ func BenchmarkMergeDay(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := SortDay(read); err != nil {
+		d, err := NewDay(read)
+		if err != nil {
 			b.Fatal(err)
 		}
-		HashDay(read)
-		if m, err := MergeDay(batches, read, Reading{At: 30, RunID: "new", WasOver: true}); err != nil || m.Diff.Updated != 1_000 {
+		if m, err := d.Merge(batches, Reading{At: 30, RunID: "new", WasOver: true}); err != nil || m.Diff.Updated != 1_000 {
 			b.Fatal(m.Diff, err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(stored)), "ns/row")
 }
 
-// TestSumDay_RefusesWhatSumsCannotHold: no sum of some of a day's rows goes beyond
+// TestDay_RefusesWhatSumsCannotHold: no sum of some of a day's rows goes beyond
 // DECIMAL(18,6), so that DuckDB can make each.
-func TestSumDay_RefusesWhatSumsCannotHold(t *testing.T) {
+func TestDay_RefusesWhatSumsCannotHold(t *testing.T) {
 	half := schema.MaxMoney/2 + 1
 	for _, c := range []struct {
 		spend []schema.Money
@@ -216,16 +216,16 @@ func TestSumDay_RefusesWhatSumsCannotHold(t *testing.T) {
 		for i, m := range c.spend {
 			rows = append(rows, spendRow(day, fmt.Sprint("S", i), m))
 		}
-		sums, err := SumDay(packed(rows))
+		sums, err := sumDay(packed(rows))
 		if !errors.Is(err, c.err) || err == nil && sums.Spend != c.sum {
 			t.Errorf("%v add up to %v, %v, want %v, %v", c.spend, sums.Spend, err, c.sum, c.err)
 		}
 	}
 }
 
-// TestSumDay_TakesCountsBack: a credit has counts below zero, and a sum may be so, too; one
+// TestDay_TakesCountsBack: a credit has counts below zero, and a sum may be so, too; one
 // that wraps around is refused.
-func TestSumDay_TakesCountsBack(t *testing.T) {
+func TestDay_TakesCountsBack(t *testing.T) {
 	for _, c := range []struct {
 		clicks []int64
 		sum    int64
@@ -241,7 +241,7 @@ func TestSumDay_TakesCountsBack(t *testing.T) {
 			row.Clicks = schema.Some(n)
 			rows = append(rows, row)
 		}
-		sums, err := SumDay(packed(rows))
+		sums, err := sumDay(packed(rows))
 		if !errors.Is(err, c.err) || err == nil && sums.Clicks.V != c.sum {
 			t.Errorf("%v add up to %v, %v, want %v, %v", c.clicks, sums.Clicks, err, c.sum, c.err)
 		}
@@ -279,4 +279,14 @@ func TestMergeChanges(t *testing.T) {
 			t.Fatalf("the first %d of %v and %v are %v", n, a, b, got)
 		}
 	}
+}
+
+// sealed is a day of rows that are in order.
+func sealed(t *testing.T, rows *schema.SpendRows) *Day {
+	t.Helper()
+	d, err := NewDay(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -6,10 +6,10 @@
 // deleted before several complete listings lacked it. [Check] verifies that versions hold
 // together.
 //
-// [MergeDay] lays a day as it was read over the day as it is stored. Each difference in a
-// day that was over is a restatement, a line of spend_change. [HashDay] and [SumDay] say
-// in short what a day holds.
+// [NewDay] seals the rows of a day: sorted, every key once, with their sums and their
+// hash. [Day.Merge] compares a day as it was read with the day as it is stored. Each
+// difference in a day that was over is a restatement, a line of spend_change.
 //
 // What it never does: it reads no file and no clock, and it does not write to what it is
-// given, but for the rows of a day as read, whose stamps [MergeDay] sets.
+// given, but for the rows of a day as read, whose stamps [Day.Merge] sets.
 package history

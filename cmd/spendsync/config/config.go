@@ -92,6 +92,9 @@ func (c *Config) check() error {
 		return exit.Usagef("%sACCOUNT=%q does not match %s", Prefix, c.Account, load.AccountName)
 	case strings.ContainsRune(c.DataDir, 0):
 		return exit.Usagef("%sDATA_DIR holds a NUL", Prefix)
+	case strings.ContainsAny(c.absolute(), "?*["):
+		return exit.Usagef("%sDATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a name; "+
+			"choose another folder, or rename it", Prefix, c.absolute())
 	case c.YoungDays < 0 || c.YoungDays > 33:
 		return exit.Usagef("%sYOUNG_DAYS=%d is not between 0 and 33", Prefix, c.YoungDays)
 	case c.RereadAfter < 0:
@@ -134,4 +137,13 @@ func (c *Config) StoreDir() (string, error) {
 		return "", errors.Join(err, exit.ErrUsage)
 	}
 	return dir, nil
+}
+
+// absolute is the store's folder for checks: as it is set, where the working folder is
+// not known.
+func (c *Config) absolute() string {
+	if dir, err := filepath.Abs(c.DataDir); err == nil {
+		return dir
+	}
+	return c.DataDir
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/output"
 )
 
 // GatewayURL reads PUSHGATEWAY_URL. Its errors show nothing of it: it may hold a
@@ -27,6 +28,11 @@ func GatewayURL(raw Secret) (*url.URL, error) {
 func (c *Config) checkMetrics() error {
 	if strings.ContainsRune(c.MetricsFile, 0) {
 		return exit.Usagef("%sMETRICS_FILE holds a NUL", Prefix)
+	}
+	if c.MetricsFile != "" {
+		if err := output.CheckReplaceable(Prefix+"METRICS_FILE", c.MetricsFile, c.DataDir); err != nil {
+			return err
+		}
 	}
 	if c.Pushgateway == "" {
 		return nil

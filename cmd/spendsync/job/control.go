@@ -44,14 +44,14 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 // the two questions; confirm asks again in any case.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (string, error) {
 	if read.at.Time().Before(day.End()) {
-		return schema.ControlOpen, nil
+		return schema.ControlOpen, c.keepsRows(day, read, "the day goes on")
 	}
 	totals, err := c.all(ctx)
 	if err != nil {
 		return c.unavailable(ctx, day, err)
 	}
 	if !totals.Exists {
-		return schema.ControlNone, nil
+		return schema.ControlNone, c.keepsRows(day, read, totals.Why)
 	}
 	agrees := func(t extract.Totals) bool {
 		return t.ByDay[day].Agrees(read.sums.Spend, read.sums.Clicks, read.rounded)
@@ -67,9 +67,16 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 		// The pages were read just before the day left the reach, and never can be again.
 		return c.unavailable(ctx, day, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	}
+	if again.Empty && agrees(totals) && read.sums.Rows == 0 {
+		// Asked for one day alone, a day without rows has no total to show; the totals of
+		// the whole range say the same.
+		return schema.ControlMatched, nil
+	}
 	if !again.Exists {
-		// Asked for one day alone, a day without rows has no total to show.
-		again.ByDay = map[schema.Date]extract.Total{day: {}}
+		// No total is not a total of 0.
+		return "", &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
+			"the rows add up to %s US dollars, the service's total of all days says %s for it, and asked for this day alone it gives none: %s",
+			read.sums.Spend, totals.ByDay[day].Spend, again.Why)}
 	}
 	if agrees(again) {
 		return schema.ControlMatched, nil
@@ -78,6 +85,19 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	return "", &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
 		"the rows add up to %s US dollars and %d clicks, the service's own total is %s and %d",
 		read.sums.Spend, read.sums.Clicks.V, t.Spend, t.Clicks.V)}
+}
+
+// keepsRows decides about a day whose pages add up and that has no total of the
+// service's, for the given reason. The pages are the proof then. They do not prove that
+// a day that has rows has none any more: whatever loses the rows may lose the total, too.
+func (c *controlTotals) keepsRows(day schema.Date, read *dayRead, why string) error {
+	known := c.run.store.Account().Days[day]
+	if read.sums.Rows > 0 || known == nil || known.Sums.Rows == 0 {
+		return nil
+	}
+	return &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
+		"the answer is empty, %d rows and %s US dollars are stored, and no total of the service's confirms it: %s",
+		known.Sums.Rows, known.Sums.Spend, why)}
 }
 
 // unavailable decides about a day whose pages add up while the service's totals

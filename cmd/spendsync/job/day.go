@@ -17,8 +17,8 @@ const maxReads = 3
 
 // dayRead is one read of a day whose pages add up.
 type dayRead struct {
-	at      schema.Instant    // when it began
-	rows    *schema.SpendRows // in key order; none where the replies are those that are stored
+	at      schema.Instant // when it began
+	day     *history.Day   // nil where the replies are those that are stored
 	sums    history.Sums
 	hash    string
 	control string
@@ -79,6 +79,7 @@ func (r *run) readDay(
 ) (*dayRead, error) {
 	read := &dayRead{at: schema.InstantOf(r.Now())}
 	c := transform.SpendContext{Account: r.Account, RunID: r.RunID, Day: day, SeenAt: read.at}
+	var rows *schema.SpendRows
 	for page, err := range r.Report.Spend(ctx, day, r.Plan.PageSize, known) {
 		if err != nil {
 			return nil, err
@@ -87,17 +88,17 @@ func (r *run) readDay(
 		if page.Same {
 			return r.readSame(ctx, read, day, page.Pages, confirm)
 		}
-		if read.rows == nil {
+		if rows == nil {
 			if err := work.acquire(ctx, page.Total); err != nil {
 				return nil, err
 			}
-			read.rows = &work.workspace.rows
-			read.rows.Reset()
+			rows = &work.workspace.rows
+			rows.Reset()
 			// A total is only a claim so far: it reserves a page or two, no more.
-			read.rows.Grow(int(min(page.Total, 1<<17)))
+			rows.Grow(int(min(page.Total, 1<<17)))
 		}
-		before := read.rows.Len()
-		became := transform.AppendSpend(read.rows, page, c, work.intern)
+		before := rows.Len()
+		became := transform.AppendSpend(rows, page, c, work.intern)
 		if len(became.Refused) > 0 {
 			return nil, &became.Refused[0].RowError
 		}
@@ -105,23 +106,23 @@ func (r *run) readDay(
 			r.Log.Info("a text of the report is not stored as it was sent; its numbers are",
 				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
 		}
-		rows := read.rows.Len() - before
-		if err := r.staged.PutRaw(day, page.Number, page.Raw, int64(rows), page.Fingerprint); err != nil {
+		added := rows.Len() - before
+		if err := r.staged.PutRaw(day, page.Number, page.Raw, int64(added), page.Fingerprint); err != nil {
 			return nil, err
 		}
 		read.pages++
 		read.rounded += became.Rounded
 		read.unknown = append(read.unknown, page.Unknown...)
-		r.bar.Rows(rows)
-	}
-	if err := history.SortDay(read.rows); err != nil {
-		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
+		r.bar.Rows(added)
 	}
 	var err error
-	if read.sums, err = history.SumDay(read.rows); err != nil {
+	switch read.day, err = history.NewDay(rows); {
+	case errors.Is(err, schema.ErrRange):
 		return nil, fmt.Errorf("spend %s: %w: %w", day, err, extract.ErrContract)
+	case err != nil:
+		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
-	read.hash = history.HashDay(read.rows)
+	read.sums, read.hash = read.day.Sums(), read.day.Hash()
 	read.control, err = r.totals.compare(ctx, day, read, confirm)
 	return read, err
 }
@@ -149,25 +150,4 @@ func (r *run) readSame(
 	r.bar.Rows(int(known.Sums.Rows))
 	read.control, err = r.totals.compare(ctx, day, read, confirm)
 	return read, err
-}
-
-// stageDay merges the proven day with the stored one and stages the result. A day
-// whose content is as stored is not written again.
-func (r *run) stageDay(
-	ctx context.Context, day schema.Date, read *dayRead,
-) (changed bool, diff history.Diff, err error) {
-	p := load.ProvenDay{
-		Day: day, ReadAt: read.at, Control: read.control, Hash: read.hash, Sums: read.sums, Rounded: read.rounded,
-	}
-	known := r.store.Account().Days[day]
-	if known != nil && known.ContentHash == read.hash {
-		return false, diff, r.staged.PutDay(ctx, p)
-	}
-	by := history.Reading{At: read.at, RunID: r.RunID, WasOver: known != nil && known.WasOver(day)}
-	merged, err := history.MergeDay(r.store.StoredDay(day), read.rows, by)
-	if err != nil {
-		return false, diff, err
-	}
-	p.Records, p.Changes, p.Stale = transform.Records(read.rows), merged.Changes, merged.Stale
-	return true, merged.Diff, r.staged.PutDay(ctx, p)
 }

@@ -84,10 +84,11 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	work := lease{pool: r.workspaces}
 	defer work.release()
 	read, err := r.proveDay(ctx, d.Day, &work, &step)
-	var diff history.Diff
-	changed := false
+	var put load.DayPut
 	if err == nil {
-		changed, diff, err = r.stageDay(ctx, d.Day, read)
+		put, err = r.staged.PutDay(ctx, load.DayRead{
+			Day: d.Day, ReadAt: read.at, Control: read.control, Rounded: read.rounded,
+		}, read.day)
 	}
 	step.FinishedAt = schema.InstantOf(r.Now())
 	if err != nil {
@@ -114,15 +115,15 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	default:
 		step.Outcome = "unchanged"
 		r.tally.proven++
-		if changed {
+		if put.Changed {
 			step.Outcome = "stored"
 			r.tally.changed++
-			r.report.add(read.rows, r.store.Account().Days[d.Day], d.Day, diff)
+			r.report.add(read.day.Rows(), r.store.Account().Days[d.Day], d.Day, put.Diff)
 		}
 		if r.store.Account().Days[d.Day] == nil {
 			r.tally.added++
 		}
-		r.addRead(&step, read, diff)
+		r.addRead(&step, read, put.Diff)
 	}
 	r.steps = append(r.steps, step)
 	r.bar.Step()

@@ -167,35 +167,22 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *load.D
 		c.SeenAt = known.LastReadAt
 	}
 	rows, rounded, err := rowsOf(c, m.store.RawPages(day))
+	var sealed *history.Day
 	if err == nil {
-		err = history.SortDay(rows)
+		sealed, err = history.NewDay(rows)
 	}
 	if err != nil {
 		return fmt.Errorf("its replies: %w", err)
 	}
-	hash := history.HashDay(rows)
 	m.replayed++
-	if hash == known.ContentHash && !damaged {
+	if sealed.Hash() == known.ContentHash && !damaged {
 		return nil
 	}
-	sums, err := history.SumDay(rows)
-	if err != nil {
-		return err
-	}
-	by := history.Reading{At: c.SeenAt, RunID: m.RunID, WasOver: known.WasOver(day) && !damaged}
-	stored := m.store.StoredDay(day)
-	if damaged {
-		stored = func(func([]schema.Spend, error) bool) {}
-	}
-	merged, err := history.MergeDay(stored, rows, by)
-	if err != nil {
-		return err
-	}
 	m.changed++
-	return m.staged.PutDay(ctx, load.ProvenDay{
-		Day: day, Hash: hash, Sums: sums, Rounded: rounded, Replayed: true,
-		Records: transform.Records(rows), Changes: merged.Changes,
-	})
+	_, err = m.staged.PutDay(ctx, load.DayRead{
+		Day: day, ReadAt: c.SeenAt, Rounded: rounded, Replayed: true, Damaged: damaged,
+	}, sealed)
+	return err
 }
 
 // RowsOfReplies makes the rows of a day again from its stored replies.

@@ -4,38 +4,69 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"spendsync/cmd/spendsync/exit"
 )
 
-// CheckFile refuses to write over what must stay: the store, a device.
-func CheckFile(out, dataDir string) error {
-	if out == "" {
+// CheckFile refuses a path that no file could be written to, or that is not
+// [CheckReplaceable]. The name is that of the flag that holds it, for the message.
+func CheckFile(name, path, dataDir string) error {
+	if path == "" {
 		return nil
 	}
-	parent, err := filepath.EvalSymlinks(filepath.Dir(out))
-	if err == nil {
-		parent, err = filepath.Abs(parent)
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return exit.Usagef("%s %s: %v", name, path, err)
 	}
-	if err != nil {
-		return exit.Usagef("--out %s: %v", out, err)
+	return CheckReplaceable(name, path, dataDir)
+}
+
+// CheckReplaceable refuses a path at which something is that must stay: what is in the
+// folder of the store, a device, a pipe, a folder.
+func CheckReplaceable(name, path, dataDir string) error {
+	if isWithin(dataDir, path) {
+		return exit.Usagef("%s %s: that is within %s, where only spendsync's own files are", name, path, dataDir)
 	}
-	if dir, err := filepath.EvalSymlinks(dataDir); err == nil {
-		if below, err := filepath.Rel(dir, parent); err == nil && filepath.IsLocal(below) {
-			return exit.Usagef("--out %s: that is within %s, where only spendsync's own files are", out, dataDir)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return exit.Usagef("%s %s is not a regular file, and nothing else is replaced", name, path)
+	}
+	return nil
+}
+
+// isWithin compares the paths as they are written, for a folder that does not exist
+// yet, and with their links followed.
+func isWithin(dir, path string) bool {
+	parent := filepath.Dir(path)
+	for _, follow := range []func(string) (string, error){filepath.Abs, resolve} {
+		d, errDir := follow(dir)
+		p, errParent := follow(parent)
+		if errDir != nil || errParent != nil {
+			continue
+		}
+		if below, err := filepath.Rel(d, p); err == nil && filepath.IsLocal(below) {
+			return true
 		}
 	}
-	info, err := os.Stat(out)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return exit.Usagef("--out %s: %v", out, err)
-	case !info.Mode().IsRegular():
-		return exit.Usagef("--out %s is no file that could be replaced; write to stdout", out)
+	return false
+}
+
+// resolve is a path from the root on, without links.
+func resolve(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// CheckTempDir refuses a TMPDIR that is not a folder. One that does not exist, or that
+// cannot be written to, matters only to an answer that is larger than the memory limit.
+func CheckTempDir() error {
+	dir := os.TempDir()
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return exit.Usagef("TMPDIR=%s is not a folder: what an answer needs beyond the memory limit is put there; "+
+			"set TMPDIR to a folder that can be written to, or unset it", dir)
 	}
 	return nil
 }

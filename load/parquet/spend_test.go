@@ -1,4 +1,4 @@
-package transform
+package parquet
 
 import (
 	"fmt"
@@ -14,8 +14,7 @@ import (
 func manyRows(n int) []schema.Spend {
 	rows := make([]schema.Spend, n)
 	for i := range rows {
-		rows[i] = sampleRow()
-		rows[i].SourceID, rows[i].Spend = fmt.Sprint("S", i), schema.Money(i)
+		rows[i] = spendRow(day, fmt.Sprint("S", i), schema.Money(i))
 		if i%3 == 0 {
 			rows[i].Clicks = schema.Null[int64]{}
 		}
@@ -31,14 +30,14 @@ func packed(rows []schema.Spend) *schema.SpendRows {
 	return p
 }
 
-func TestRecords_HoldAllRowsInOrder(t *testing.T) {
-	for _, n := range []int{0, 1, recordRows, recordRows + 1, 3 * recordRows} {
+func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
+	for _, n := range []int{0, 1, spendRecordRows, spendRecordRows + 1, 3 * spendRecordRows} {
 		mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 		want := manyRows(n)
 		var got []schema.Spend
 		sizes := 0
-		for rec := range records(mem, packed(want)) {
-			if rec.NumRows() > recordRows {
+		for rec := range spendRecords(mem, packed(want)) {
+			if rec.NumRows() > spendRecordRows {
 				t.Errorf("%d rows in one record", rec.NumRows())
 			}
 			rows, err := schema.SpendDaily.AppendRows(nil, rec)
@@ -51,7 +50,7 @@ func TestRecords_HoldAllRowsInOrder(t *testing.T) {
 			}
 			sizes++
 		}
-		if sizes != (n+recordRows-1)/recordRows {
+		if sizes != (n+spendRecordRows-1)/spendRecordRows {
 			t.Errorf("%d rows make %d records", n, sizes)
 		}
 		if !slices.Equal(got, want) {
@@ -61,17 +60,17 @@ func TestRecords_HoldAllRowsInOrder(t *testing.T) {
 	}
 }
 
-func TestRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
+func TestSpendRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	for range records(mem, packed(manyRows(2*recordRows))) {
+	for range spendRecords(mem, packed(manyRows(2*spendRecordRows))) {
 		break
 	}
 	mem.AssertSize(t, 0)
 }
 
-func TestRecords_CanBeRetained(t *testing.T) {
+func TestSpendRecords_CanBeRetained(t *testing.T) {
 	var kept []arrow.Record
-	for rec := range Records(packed(manyRows(3))) {
+	for rec := range SpendRecords(packed(manyRows(3))) {
 		rec.Retain()
 		kept = append(kept, rec)
 	}
@@ -83,11 +82,11 @@ func TestRecords_CanBeRetained(t *testing.T) {
 	}
 }
 
-func BenchmarkRecords(b *testing.B) {
+func BenchmarkSpendRecords(b *testing.B) {
 	rows := packed(manyRows(100_000))
 	b.ReportAllocs()
 	for b.Loop() {
-		for rec := range Records(rows) {
+		for rec := range SpendRecords(rows) {
 			if rec.NumRows() == 0 {
 				b.Fatal("an empty record")
 			}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"spendsync/cmd/spendsync/exit"
+)
+
+// TestRead_RefusesAFolderThatDuckDBReadsAsAPattern: DuckDB takes a ? for the beginning
+// of options, and *, ? and [ for patterns of names.
+func TestRead_RefusesAFolderThatDuckDBReadsAsAPattern(t *testing.T) {
+	for dir, ok := range map[string]bool{
+		"/srv/what?": false, "/srv/a*b": false, "/srv/[x]": false, "/srv/a b'c\"d;]é": true,
+	} {
+		_, err := Read(t.Context(), []string{"SPENDSYNC_DATA_DIR=" + dir})
+		if (err == nil) != ok || err != nil && (exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "DATA_DIR="+dir)) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("what?", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("what?")
+	if _, err := Read(t.Context(), nil); err == nil {
+		t.Error("a relative folder below such a one is accepted")
+	}
+}
+
+// TestRead_RefusesMetricsWhereSomethingElseIs: the file is replaced by every run.
+func TestRead_RefusesMetricsWhereSomethingElseIs(t *testing.T) {
+	base := t.TempDir()
+	dir, link := filepath.Join(base, "data"), filepath.Join(base, "link")
+	device := filepath.Join(base, "pipe")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(device, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	for path, ok := range map[string]bool{
+		filepath.Join(dir, "manifest.json"): false, filepath.Join(dir, "later", "m.prom"): false,
+		filepath.Join(link, "manifest.json"): false, device: false, dir: false, "/dev/null": false,
+		filepath.Join(base, "m.prom"): true, filepath.Join(base, "not", "there", "m.prom"): true,
+	} {
+		_, err := Read(t.Context(), []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_METRICS_FILE=" + path})
+		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), "METRICS_FILE "+path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	// The folder of the store need not exist yet.
+	_, err := Read(t.Context(), []string{"SPENDSYNC_DATA_DIR=" + base + "/new", "SPENDSYNC_METRICS_FILE=" + base + "/new/manifest.json"})
+	if err == nil {
+		t.Error("a file of a store that is yet to be made is accepted")
+	}
+}
+
+// TestSecret_FromAPipe: a named pipe that nobody writes to holds nothing up.
+func TestSecret_FromAPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "key")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := readSecret("API_KEY", "", pipe)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("from a pipe: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a pipe is waited for")
+	}
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, make([]byte, maxSecretFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readSecret("API_KEY", "", large); err == nil || !strings.Contains(err.Error(), "not a key") {
+		t.Errorf("from a large file: %v", err)
+	}
+}
