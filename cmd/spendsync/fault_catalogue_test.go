@@ -57,7 +57,7 @@ var serviceFaults = map[string]shown{
 	"A32": {"a day that leaves the reach", "TestFault_MidnightAtAnyRequest"},
 	"A33": {"midnight in Chicago", "schema.TestDate_IsTheChicagoDay TestFault_MidnightAtAnyRequest TestFault_DaysOf23And25Hours"},
 	"A34": {"days of 23 and 25 hours", "schema.TestDate_HoursOfEveryDay job.TestPlan_WalksOverClockChanges TestFault_DaysOf23And25Hours"},
-	"A35": {"clocks that differ", "extract.TestServiceTime_IsThatOfTheFurthestReply TestFault_ClocksThatDiffer"},
+	"A35": {"clocks that differ", "extract.TestServiceTime_IsThatOfTheFurthestReply TestFault_ClocksThatDiffer job.TestClock_TheServiceDecidesWhichDayIsOpen"},
 	"A36": {"rows of another day, another account", "TestFault_OnAPageOfTheReport TestFault_OnTheSettings TestSettings_RefusesAnotherAccount"},
 	"A37": {"restated numbers", "TestSync_ExplainsEveryRestatement"},
 	"A38": {"a day that comes back empty", "TestSync_ConfirmsAnEmptyAnswer"},

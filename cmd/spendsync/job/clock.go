@@ -1,34 +1,137 @@
 package job
 
 import (
+	"context"
+	"log/slog"
+	"sync"
 	"time"
 
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/extract"
+	"spendsync/schema"
 )
 
-// How far this machine's clock and the service's may differ. Behind, a clock does no
-// harm: days are only read again.
+// How far this machine's clock and the service's may differ.
 const (
+	followFrom   = 2 * time.Minute // from here on the run follows the service's clock
 	clockWarning = 5 * time.Minute
-	maxAhead     = time.Hour
+	maxClockOff  = time.Hour // beyond it the run decides nothing
 )
 
-// refuseClockAhead stops a run whose clock is ahead of the service's: it would treat
-// an unfinished day as complete and a readable day as lost.
-func (r *run) refuseClockAhead() error {
-	theirs, ok := r.Report.ServiceTime()
+// clock is the time of one run. It is this machine's, and the service's where the two
+// differ by more than followFrom: the service decides which day is open and which can
+// still be read. It never goes back, whatever is done to this machine's clock meanwhile.
+type clock struct {
+	machine func() time.Time
+
+	mu       sync.Mutex
+	compared bool          // with the service's
+	ahead    time.Duration // of the service's clock, by this machine's
+	offset   time.Duration // to this machine's time; 0: it is followed as it is
+	began    time.Time
+	last     time.Time
+}
+
+func newClock(machine func() time.Time) *clock { return &clock{machine: machine, began: machine()} }
+
+// Now is the time of the run.
+func (c *clock) Now() time.Time {
+	now := c.at(c.elapsed())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Before(c.last) {
+		now = c.last
+	}
+	c.last = now
+	return now
+}
+
+// elapsed is how long the run goes on, by this machine's monotonic clock, which nobody
+// sets.
+func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
+
+// at is the time of the run at a moment of it, by what is known of the clocks now.
+func (c *clock) at(elapsed time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.began.Add(elapsed + c.offset)
+}
+
+// compare takes in what the service's clock says now. Only the first answer counts.
+func (c *clock) compare(service time.Time) (ahead time.Duration) {
+	machine := c.machine()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.compared {
+		return c.ahead
+	}
+	c.compared, c.ahead = true, machine.Sub(service)
+	if c.ahead.Abs() > followFrom {
+		c.offset = -c.ahead
+		c.last = time.Time{} // what it gave before was this machine's
+	}
+	return c.ahead
+}
+
+// surely is the time by which it is at least so late: where the clocks differ, the first
+// moments of a day, as many as they differ by, may still be the last of the day before,
+// and count as that. A day is over when both clocks say so.
+func (c *clock) surely(t time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	doubt := max(c.ahead, 0)
+	if c.offset != 0 {
+		doubt = c.ahead.Abs()
+	}
+	if today := schema.DateOf(t); schema.DateOf(t.Add(-doubt)) < today {
+		return today.Start().Add(-time.Microsecond)
+	}
+	return t
+}
+
+// holdClock compares the run's clock with that of one interface, as soon as it has
+// answered, and ends a run whose clock is wrong by so much that it would treat an
+// unfinished day as complete or a readable day as lost.
+func (r *run) holdClock(service *extract.Client) error {
+	theirs, ok := service.ServiceTime()
 	if !ok {
 		return nil
 	}
-	ours := r.Now()
-	switch ahead := ours.Sub(theirs).Round(time.Second); {
-	case ahead > maxAhead:
-		return exit.Usagef(
-			"this machine's clock is %v ahead of the service's, %s against %s: correct it, or days would count as over that go on",
-			ahead, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339))
-	case ahead.Abs() > clockWarning:
-		r.Log.Warn("this machine's clock and the service's differ",
-			"ahead", ahead.String(), "ours", ours.UTC(), "theirs", theirs.UTC())
+	ahead := r.clock.compare(theirs).Round(time.Second)
+	where := "ahead of"
+	if ahead < 0 {
+		where = "behind"
+	}
+	ours := r.clock.machine()
+	if ahead.Abs() > maxClockOff {
+		return exit.Usagef("this machine's clock is %v %s the service's, %s against %s: correct it, or days would count as %s",
+			ahead.Abs(), where, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339),
+			map[bool]string{true: "over that go on", false: "lost that can be read"}[ahead > 0])
 	}
 	return nil
+}
+
+// warnOfClock warns once of clocks that differ.
+func (r *run) warnOfClock() {
+	r.clock.mu.Lock()
+	ahead := r.clock.ahead.Round(time.Second)
+	r.clock.mu.Unlock()
+	if ahead.Abs() > clockWarning {
+		r.Log.Warn("this machine's clock and the service's differ; the run follows the service's", slog.String("ahead", ahead.String()))
+	}
+}
+
+// clockWait is how long a run waits for the API to say what time it is. Where no answer
+// comes, the report's first answer decides.
+const clockWait = 5 * time.Second
+
+// askClock compares the clocks before anything is decided.
+func (r *run) askClock(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	_, _ = r.identity(clockWait) // whose it is, is looked at when the days are read
+	err := r.holdClock(r.API)
+	r.start = r.clock.at(0)
+	return err
 }

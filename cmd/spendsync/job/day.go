@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"spendsync/extract"
 	"spendsync/load"
@@ -17,7 +18,8 @@ const maxReads = 3
 
 // dayRead is one read of a day whose pages add up.
 type dayRead struct {
-	at      schema.Instant // when it began
+	began   time.Duration  // since the run did
+	at      schema.Instant // the same as a time
 	day     *history.Day   // nil where the replies are those that are stored
 	sums    history.Sums
 	hash    string
@@ -77,7 +79,8 @@ func suspicious(known *load.Day, now history.Sums) bool {
 func (r *run) readDay(
 	ctx context.Context, day schema.Date, work *lease, confirm bool, known *extract.Known,
 ) (*dayRead, error) {
-	read := &dayRead{at: schema.InstantOf(r.Now())}
+	read := &dayRead{began: r.clock.elapsed()}
+	read.at = schema.InstantOf(r.clock.at(read.began))
 	c := transform.SpendContext{Account: r.Account, RunID: r.RunID, Day: day, SeenAt: read.at}
 	var rows *schema.SpendRows
 	for page, err := range r.Report.Spend(ctx, day, r.Plan.PageSize, known) {
@@ -123,8 +126,18 @@ func (r *run) readDay(
 		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
 	read.sums, read.hash = read.day.Sums(), read.day.Hash()
+	return read, r.holdAgainstTotal(ctx, day, read, confirm)
+}
+
+// holdAgainstTotal decides by both clocks whether the day was over when the read began,
+// and compares one that was with the service's own total.
+func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (err error) {
+	if err := r.holdClock(r.Report); err != nil {
+		return err
+	}
+	read.at = schema.InstantOf(r.clock.surely(r.clock.at(read.began)))
 	read.control, err = r.totals.compare(ctx, day, read, confirm)
-	return read, err
+	return err
 }
 
 // known is what the store keeps of a day's replies: as long as the service answers
@@ -144,10 +157,9 @@ func (r *run) known(day schema.Date, attempt int64) *extract.Known {
 // stored. Only the service's own total is compared again.
 func (r *run) readSame(
 	ctx context.Context, read *dayRead, day schema.Date, pages int, confirm bool,
-) (_ *dayRead, err error) {
+) (*dayRead, error) {
 	known := r.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
 	r.bar.Rows(int(known.Sums.Rows))
-	read.control, err = r.totals.compare(ctx, day, read, confirm)
-	return read, err
+	return read, r.holdAgainstTotal(ctx, day, read, confirm)
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
@@ -18,6 +19,8 @@ import (
 // readDays reads the planned days, several at a time, oldest first. What fails
 // is noted; other days go on unless that is pointless.
 func (r *run) readDays(ctx context.Context) {
+	r.tally.planned = len(r.plan.Read)
+	r.Log.Info("run started", "days", len(r.plan.Read), "requests", r.plan.Requests, "data_dir", r.DataDir)
 	r.bar = r.progress("days", len(r.plan.Read))
 	defer r.bar.Done()
 	r.totals = &controlTotals{run: r}
@@ -45,7 +48,7 @@ func (r *run) readDays(ctx context.Context) {
 
 // isFatal says whether a failure of one day makes going on with others pointless.
 func isFatal(err error) bool {
-	return errors.Is(err, extract.ErrAuth) || errors.Is(err, load.ErrStorage)
+	return errors.Is(err, extract.ErrAuth) || errors.Is(err, load.ErrStorage) || errors.Is(err, exit.ErrUsage)
 }
 
 // noteUnread counts the days that were never begun because the run ended early.

@@ -40,11 +40,11 @@ func (r *run) askIdentity(ctx context.Context) {
 			}
 		}
 	}()
-	r.identity = func() (identity, error) {
+	r.identity = func(wait time.Duration) (identity, error) {
 		select {
 		case <-done:
 			return who, err
-		case <-time.After(identityWait):
+		case <-time.After(wait):
 			return identity{}, errNoIdentity
 		}
 	}
@@ -69,7 +69,7 @@ func (r *run) refuseOtherAccount(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	who, err := r.identity()
+	who, err := r.identity(identityWait)
 	if err != nil {
 		return nil
 	}

@@ -65,29 +65,32 @@ type Result struct {
 // Sync reads and publishes what the plan names and the settings. The error is of a
 // run that did not begin; every other end is in the result.
 func (j Job) Sync(ctx context.Context) (*Result, error) {
-	return j.readAndPublish(ctx, "sync", true, func(known *load.Account) (Plan, error) {
-		return PlanDays(j.Account, j.Now(), known, j.Plan), nil
+	return j.readAndPublish(ctx, "sync", true, func(known *load.Account, now time.Time) (Plan, error) {
+		return PlanDays(j.Account, now, known, j.Plan), nil
 	})
 }
 
 // Backfill reads the days of a range again, whatever is known of them, and publishes
 // them. The settings are left as they are.
 func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
-	plan := func(known *load.Account) (Plan, error) {
-		return PlanRange(j.Account, j.Now(), known, from, to, j.Plan)
+	plan := func(known *load.Account, now time.Time) (Plan, error) {
+		return PlanRange(j.Account, now, known, from, to, j.Plan)
 	}
 	// Refuse an impossible range before anything is opened or asked for.
-	if _, err := plan(&load.Account{}); err != nil {
+	if _, err := plan(&load.Account{}, j.Now()); err != nil {
 		return nil, err
 	}
 	return j.readAndPublish(ctx, "backfill", false, plan)
 }
 
+// makePlan makes a plan from what is known of an account at an instant.
+type makePlan func(known *load.Account, now time.Time) (Plan, error)
+
 // readAndPublish is the order of the steps.
 func (j Job) readAndPublish(
-	ctx context.Context, command string, withSettings bool, makePlan func(*load.Account) (Plan, error),
+	ctx context.Context, command string, withSettings bool, plan makePlan,
 ) (*Result, error) {
-	r, err := j.begin(ctx, command, makePlan)
+	r, err := j.begin(ctx, command)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +101,12 @@ func (j Job) readAndPublish(
 	defer release()
 
 	r.askIdentity(ctx)
+	if err := r.askClock(ctx); err != nil { // before anything is decided
+		return r.failed(err), nil
+	}
+	if r.plan, err = plan(r.store.Account(), r.Now()); err != nil {
+		return nil, err
+	}
 	r.listCampaigns(ctx)
 	r.readDays(ctx)
 	if err := r.refuse(ctx); err != nil {
@@ -125,27 +134,25 @@ func (r *run) refuse(ctx context.Context) error {
 	if err := r.refuseOtherReport(ctx); err != nil {
 		return err
 	}
-	if err := r.refuseClockAhead(); err != nil {
+	if err := r.holdClock(r.Report); err != nil {
 		return err
 	}
+	r.warnOfClock()
 	return r.nothingToPublish()
 }
 
-// begin opens the store, plans, and opens the staging area.
-func (j Job) begin(ctx context.Context, command string, makePlan func(*load.Account) (Plan, error)) (*run, error) {
+// begin opens the store and the staging area.
+func (j Job) begin(ctx context.Context, command string) (*run, error) {
+	c := newClock(j.Now)
+	j.Now, j.Store.Now = c.Now, c.Now
 	store, err := load.Open(ctx, j.DataDir, j.Account, j.Store)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Job: j, command: command, start: j.Now(), store: store, workspaces: newWorkspaces()}
-	if r.plan, err = makePlan(store.Account()); err == nil {
-		r.staged, err = store.Begin(j.RunID)
-	}
-	if err != nil {
+	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store, workspaces: newWorkspaces()}
+	if r.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	r.tally.planned = len(r.plan.Read)
-	j.Log.Info("run started", "days", len(r.plan.Read), "requests", r.plan.Requests, "data_dir", j.DataDir)
 	return r, nil
 }
 

@@ -48,7 +48,7 @@ func (t tally) unpublishedCode() int {
 	for _, f := range t.failures {
 		codes[exit.Of(f.err)] = true
 	}
-	for _, c := range []int{exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract} {
+	for _, c := range []int{exit.Usage, exit.Auth, exit.Storage, exit.Damaged, exit.Unreachable, exit.Contract} {
 		if codes[c] {
 			return c
 		}

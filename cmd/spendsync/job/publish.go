@@ -85,7 +85,7 @@ func (r *run) publishWithSettings(ctx, publishing context.Context) (schema.Run, 
 // known, the account stays as it is pinned, and the settings are read all the same,
 // for they have no history but ours.
 func (n *settingsReader) account() (identity, error) {
-	who, err := n.identity()
+	who, err := n.identity(identityWait)
 	switch {
 	case errors.Is(err, extract.ErrAuth):
 		n.fail("account", "me", "failed", err)

@@ -20,10 +20,11 @@ type run struct {
 	store   *load.Store
 	staged  *load.Staged // of the report, and of the settings where both are published together
 	plan    Plan
+	clock   *clock // Now of the job
 
-	identity    func() (identity, error) // waits for the answer
-	campaigns   *campaignList            // of the account; nil: nobody has asked for it
-	report      reportFacts              // what the changed days say of the account
+	identity    func(wait time.Duration) (identity, error) // waits for the answer
+	campaigns   *campaignList                              // of the account; nil: nobody has asked for it
+	report      reportFacts                                // what the changed days say of the account
 	totals      *controlTotals
 	bar         Bar
 	workspaces  *workspaces

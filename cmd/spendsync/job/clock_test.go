@@ -1,0 +1,113 @@
+package job
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// apart makes this machine's clock differ from the service's.
+func (w *world) apart(by time.Duration) {
+	w.job.Now = func() time.Time { return w.service.Now().Add(by) }
+}
+
+// TestClock_TheServiceDecidesWhichDayIsOpen: near midnight in Chicago a day is over when
+// it is over by the service's clock, whichever way this machine's is wrong. The rows that
+// come after that are no restatements, and no day is lost.
+func TestClock_TheServiceDecidesWhichDayIsOpen(t *testing.T) {
+	midnight := schema.NewDate(2026, 3, 13).End()
+	for name, c := range map[string]struct {
+		at, ahead time.Duration // of midnight by the service's clock; of this machine's
+		noAPI     bool
+	}{
+		"50 minutes ahead":                {at: -40 * time.Minute, ahead: 50 * time.Minute},
+		"50 minutes ahead, without API":   {at: -40 * time.Minute, ahead: 50 * time.Minute, noAPI: true},
+		"a minute ahead":                  {at: -30 * time.Second, ahead: time.Minute},
+		"50 minutes behind":               {at: 10 * time.Minute, ahead: -50 * time.Minute},
+		"10 minutes ahead, a moment late": {at: 5 * time.Minute, ahead: 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.service.SetNow(midnight.Add(c.at))
+			w.apart(c.ahead)
+			day := schema.DateOf(midnight) - 1
+			code := exit.OK
+			if c.noAPI {
+				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Path: "/v1/*"})
+				code = exit.Partial
+			}
+			w.sync(code)
+			if k := w.account().Days[day]; k == nil || k.WasOver(day) {
+				t.Errorf("%s counts as over: %+v", day, k)
+			}
+			w.service.ClearFaults()
+			w.service.SetNow(midnight.Add(12 * time.Hour))
+			w.apart(0)
+			w.sync(exit.OK)
+			w.wantTruth()
+			if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
+				t.Errorf("the rest of the day is %s restatements", got)
+			}
+			if got := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state = 'lost'"); got != "0" {
+				t.Errorf("%s days count as lost", got)
+			}
+		})
+	}
+}
+
+// TestClock_OneThatIsWrongDecidesNothing: no day is read, none is lost, and the message
+// says which way the clock is wrong.
+func TestClock_OneThatIsWrongDecidesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		ahead time.Duration
+		says  string
+	}{
+		"two days behind": {-48 * time.Hour, "48h0m0s behind the service's"},
+		"41 days behind":  {-41 * 24 * time.Hour, "behind the service's"},
+		"1970":            {time.Unix(0, 0).Sub(worldNow), "behind the service's"},
+		"a day ahead":     {24 * time.Hour, "24h0m0s ahead of the service's"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.apart(c.ahead)
+			w.sync(exit.Usage, c.says)
+			for _, r := range w.service.Requests() {
+				if strings.Contains(r.Query, "start_date") {
+					t.Errorf("the report was asked: %s", r.Query)
+				}
+			}
+			w.apart(0)
+			w.sync(exit.OK)
+			w.wantTruth()
+			if got := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state IN ('lost', 'missing')"); got != "0" {
+				t.Errorf("%s days are lost or missing", got)
+			}
+		})
+	}
+}
+
+// TestClock_ThatJumpsBackWithinARun: the time of a run never goes back.
+func TestClock_ThatJumpsBackWithinARun(t *testing.T) {
+	w := newWorld(t)
+	w.sync(exit.OK)
+	w.rereadAll()
+	asked := 0
+	w.job.Now = func() time.Time {
+		if asked++; asked > 40 {
+			return w.service.Now().AddDate(0, 0, -21)
+		}
+		return w.service.Now()
+	}
+	w.job.Concurrency = 1
+	w.sync(exit.OK)
+	w.wantTruth()
+	for d, k := range w.account().Days {
+		if k.LastReadAt.Time().Before(worldNow) {
+			t.Errorf("%s was read at %s", d, k.LastReadAt)
+		}
+	}
+}
