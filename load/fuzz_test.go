@@ -125,6 +125,7 @@ func FuzzLedger(f *testing.F) {
 		runs:     []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4, Message: schema.Some("spend 2026-03-08: \u2028"), RunID: "R"}},
 		steps:    []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "2026-03-08", Outcome: "stored", RunID: "R"}},
 		entities: []schema.EntityRead{{AccountID: "acme", EntityType: "campaign", EntityID: "C1", ReadState: "failed", RunID: "R"}},
+		refused:  []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", Page: 2, RowNumber: 7, Field: "clicks", Raw: `{"clicks":"x"}`, RunID: "R"}},
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -237,6 +237,7 @@ func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.runs), runsSQL(ledger.runs)))
 	add(stageOps(n.g, schema.Steps, ledger.steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.entities, ""))
+	add(stageOps(n.g, schema.RefusedRows, ledger.refused, ""))
 	return loads, errors.Join(errs...)
 }
 
@@ -286,6 +287,7 @@ func (n *generation) readLedgers(account string, a *Account, fresh bool, into *l
 		into.runs = append(into.runs, rows.runs...)
 		into.steps = append(into.steps, rows.steps...)
 		into.entities = append(into.entities, rows.entities...)
+		into.refused = append(into.refused, rows.refused...)
 	}
 	return nil
 }

@@ -19,9 +19,10 @@ import (
 
 // ledgerLine is one line of a ledger file: one of the fields is set.
 type ledgerLine struct {
-	Run    *schema.Run        `json:"run,omitempty"`
-	Step   *schema.Step       `json:"step,omitempty"`
-	Entity *schema.EntityRead `json:"entity_read,omitempty"`
+	Run     *schema.Run        `json:"run,omitempty"`
+	Step    *schema.Step       `json:"step,omitempty"`
+	Entity  *schema.EntityRead `json:"entity_read,omitempty"`
+	Refused *schema.RefusedRow `json:"refused_row,omitempty"`
 }
 
 // ledgerRows are ledger lines, sorted into their tables.
@@ -29,6 +30,7 @@ type ledgerRows struct {
 	runs     []schema.Run
 	steps    []schema.Step
 	entities []schema.EntityRead
+	refused  []schema.RefusedRow
 }
 
 // ledgerPath is the account's ledger of a month (UTC), below the data directory.
@@ -48,6 +50,11 @@ func encodeLedger(rows ledgerRows) ([]byte, error) {
 	}
 	for i := range rows.entities {
 		if err := e.Encode(ledgerLine{Entity: &rows.entities[i]}); err != nil {
+			return nil, err
+		}
+	}
+	for i := range rows.refused {
+		if err := e.Encode(ledgerLine{Refused: &rows.refused[i]}); err != nil {
 			return nil, err
 		}
 	}
@@ -77,6 +84,8 @@ func decodeLedger(path string, b []byte) (rows ledgerRows, err error) {
 			rows.steps = append(rows.steps, *l.Step)
 		case l.Entity != nil:
 			rows.entities = append(rows.entities, *l.Entity)
+		case l.Refused != nil:
+			rows.refused = append(rows.refused, *l.Refused)
 		}
 	}
 	return rows, nil

@@ -82,16 +82,24 @@ type Account struct {
 	Mourned []schema.Date `json:"mourned_days,omitempty"`
 }
 
+// ControlTotal is the service's own total of a day.
+type ControlTotal struct {
+	Spend  schema.Null[schema.Money] `json:"spend"`
+	Clicks schema.Null[int64]        `json:"clicks"`
+}
+
 // Day is what is known about one proven day.
 type Day struct {
 	FirstReadAt schema.Instant `json:"first_read_at"` // when the first proven read began
 	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read began
 	Reads       int64          `json:"reads"`
 	Control     string         `json:"control_total_state"`
-	ContentHash string         `json:"content_hash"`
-	Sums        history.Sums   `json:"sums"`
-	Rounded     int            `json:"rounded,omitempty"` // amounts that had more than six decimals
-	RunID       string         `json:"run_id"`            // of the last proven read
+	// ControlTotal is the service's own total of the day, as far as it gave one.
+	ControlTotal ControlTotal `json:"control_total,omitzero"`
+	ContentHash  string       `json:"content_hash"`
+	Sums         history.Sums `json:"sums"`
+	Rounded      int          `json:"rounded,omitempty"` // amounts that had more than six decimals
+	RunID        string       `json:"run_id"`            // of the last proven read
 }
 
 // The kinds of FileInfo.
@@ -338,6 +346,7 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 		if k != nil {
 			c.FirstReadAt, c.LastReadAt, c.Reads = schema.Some(k.FirstReadAt), schema.Some(k.LastReadAt), k.Reads
 			c.Rows, c.Spend, c.Clicks = k.Sums.Rows, schema.Some(k.Sums.Spend), k.Sums.Clicks
+			c.ControlSpend, c.ControlClicks = k.ControlTotal.Spend, k.ControlTotal.Clicks
 			c.ControlTotalState, c.ContentHash, c.RunID = k.Control, schema.Some(k.ContentHash), schema.Some(k.RunID)
 		}
 		c.State = k.state(d, today)

@@ -36,6 +36,7 @@ type Publication struct {
 	Unknown  []schema.UnknownField      // seen by this run; known ones are left as they are
 	Steps    []schema.Step              //
 	Entities []schema.EntityRead        //
+	Refused  []schema.RefusedRow        // rows of the report that could not be stored
 	Run      func(o Outlook) schema.Run // the run's line, once the outcome is clear
 	Fresh    bool                       // build the DuckDB file from nothing, and bring back what is damaged
 }
@@ -100,6 +101,9 @@ func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) 
 	}
 	n.addDays()
 	if err := n.addChanges(); err != nil {
+		return nil, err
+	}
+	if err := n.addIntraday(); err != nil {
 		return nil, err
 	}
 	if err := n.addCalendar(); err != nil {
@@ -207,7 +211,8 @@ func (n *generation) addDays() {
 		stored := known.Sums.Rows
 		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
 		if !p.Replayed {
-			known.LastReadAt, known.Control, known.RunID = p.ReadAt, p.Control, n.g.runID
+			known.LastReadAt, known.RunID = p.ReadAt, n.g.runID
+			known.Control, known.ControlTotal = p.Control, p.ControlTotal
 			known.Reads++
 		}
 		if day.part != nil {
@@ -310,7 +315,7 @@ func (n *generation) addLedger(p Publication, troubles []error) error {
 	}
 	n.acc.Mourned = append(n.acc.Mourned, o.NewlyLost...)
 	run := p.Run(o)
-	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: p.Steps, entities: p.Entities})
+	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: p.Steps, entities: p.Entities, refused: p.Refused})
 	if err != nil {
 		return err
 	}

@@ -331,6 +331,12 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, conn *sql.Conn, account
 	if rows.entities, err = opsRows(ctx, conn, schema.EntityReads, account); err != nil {
 		return rows, err
 	}
+	if n.base.SchemaVersion >= schema.RefusedRows.Since {
+		if rows.refused, err = opsRows(ctx, conn, schema.RefusedRows, account); err != nil {
+			return rows, err
+		}
+	}
+	rows.refused = slices.DeleteFunc(rows.refused, func(r schema.RefusedRow) bool { return but.has(r.RunID) })
 	rows.runs = slices.DeleteFunc(rows.runs, but.hasEnd)
 	rows.steps = slices.DeleteFunc(rows.steps, func(r schema.Step) bool { return but.has(r.RunID) })
 	rows.entities = slices.DeleteFunc(rows.entities, func(r schema.EntityRead) bool { return but.has(r.RunID) })
@@ -367,6 +373,11 @@ func encodeRuns(rows ledgerRows) ([]byte, error) {
 				of.entities = append(of.entities, e)
 			}
 		}
+		for _, l := range rows.refused {
+			if l.RunID == r.RunID {
+				of.refused = append(of.refused, l)
+			}
+		}
 		b, err := encodeLedger(of)
 		if err != nil {
 			return nil, err
@@ -386,7 +397,8 @@ func readableLines(b []byte, but runsTold) (kept []byte, unreadable int) {
 			unreadable++
 		case len(rows.runs) > 0 && !but.hasEnd(rows.runs[0]),
 			len(rows.steps) > 0 && !but.has(rows.steps[0].RunID),
-			len(rows.entities) > 0 && !but.has(rows.entities[0].RunID):
+			len(rows.entities) > 0 && !but.has(rows.entities[0].RunID),
+			len(rows.refused) > 0 && !but.has(rows.refused[0].RunID):
 			kept = append(kept, strings.TrimSuffix(line, "\n")+"\n"...)
 		}
 	}

@@ -52,7 +52,8 @@ type stagedDay struct {
 	stale  string               // the private file with the keys of the stored rows that go; empty: none
 	proven *provenDay
 
-	changes *FileInfo // the private file of its restatements, with the day of seeing; nil: there are none
+	changes  *FileInfo         // the private file of its restatements, with the day of seeing; nil: there are none
+	intraday []schema.Intraday // what each campaign had spent by now, of a day that goes on and has grown
 }
 
 // DayRead is what a run learnt of one day beside its rows.
@@ -60,7 +61,9 @@ type DayRead struct {
 	Day     schema.Date
 	ReadAt  schema.Instant // when the proven read began
 	Control string         // control_total_state
-	Rounded int            // amounts that had more than six decimals
+	// ControlTotal is the service's own total, as far as it gave one.
+	ControlTotal ControlTotal
+	Rounded      int // amounts that had more than six decimals
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
@@ -187,6 +190,9 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	} else {
 		put.Changed = true
 		put.Diff, err = g.replaceDay(day, p, known, rows)
+		if rows != nil && !p.Replayed && p.ReadAt.Time().Before(p.Day.End()) {
+			day.intraday = schema.IntradayOf(rows.Rows(), p.ReadAt, g.runID)
+		}
 	}
 	if err != nil {
 		return put, err

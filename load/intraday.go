@@ -1,0 +1,45 @@
+package load
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// addIntraday adds to the files of open days what each campaign had spent by the read of
+// this run. Lines are only ever added.
+func (n *generation) addIntraday() error {
+	s, t := n.g.store, schema.SpendIntraday
+	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
+		day := n.g.days[d]
+		if day.proven == nil || len(day.intraday) == 0 {
+			continue
+		}
+		path := partPath(t.Table, s.account, d)
+		var lines []schema.Intraday
+		if old := n.acc.Files[path]; old != nil {
+			var err error
+			if lines, err = readPart(n, path, old, t); err != nil {
+				return err
+			}
+		}
+		// Another read at the same instant is of this run, which puts a day once.
+		if last := len(lines) - 1; last >= 0 && lines[last].SeenAt >= day.intraday[0].SeenAt {
+			s.opts.Log.Warn("the clock went back: how an open day grew is not kept of this read", "day", d.String())
+			continue
+		}
+		info, err := n.g.putPart(path, t.Table, parquet.Record(t, append(lines, day.intraday...)))
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", t.FullName(), d, err)
+		}
+		info.Day = d
+		n.put(path, info)
+		n.loads = append(n.loads, tableLoad{
+			table: t.Table, drop: partCondition(t.Table, s.account, d) + " AND " + n.g.ownRows(), files: []string{n.g.staged(path)}, only: n.g.ownRows(),
+		})
+	}
+	return nil
+}
