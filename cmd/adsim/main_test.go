@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -293,7 +294,9 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 }
 
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-quirk", "bom,nosuch"}, {"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
+	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-quirk", "bom,nosuch"}, {"-report-access", "closed"},
+		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"}, {"-budget", "2:campaign_create=1"}, {"-website", "0:https://a.example"},
+		{"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
 			t.Errorf("%v: got %v, said %q", args, err, stderr.String())
@@ -307,6 +310,26 @@ func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 		if !strings.Contains(help.String(), "  "+q.Name+" ") || !strings.Contains(help.String(), q.Doc) {
 			t.Errorf("-h does not list %s", q.Name)
 		}
+	}
+}
+
+func TestParse_SaysWhatAnAccountMay(t *testing.T) {
+	o, err := parse([]string{
+		"-accounts", "2", "-report-access", "unconfirmed", "-report-access", "2:no-advertiser", "-budget", "campaign_create=3",
+		"-budget", "2:image_upload=0", "-website", "https://a.example", "-website", "https://b.example", "-website", "2:https://c.example:8443",
+	}, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := o.config, o.config.Accounts[0]
+	if first.ReportAccess != adsim.ReportUnconfirmed || second.ReportAccess != adsim.ReportNoAdvertiser {
+		t.Errorf("report access %v and %v", first.ReportAccess, second.ReportAccess)
+	}
+	if n, ok := second.ChangeBudgets["image_upload"]; first.ChangeBudgets["campaign_create"] != 3 || n != 0 || !ok {
+		t.Errorf("budgets %v and %v", first.ChangeBudgets, second.ChangeBudgets)
+	}
+	if !slices.Equal(first.Websites, []string{"https://a.example", "https://b.example"}) || !slices.Equal(second.Websites, []string{"https://c.example:8443"}) {
+		t.Errorf("websites %v and %v", first.Websites, second.Websites)
 	}
 }
 

@@ -28,6 +28,13 @@ type options struct {
 	state      string
 	speed      float64
 	config     adsim.Config
+	edits      []accountEdit
+}
+
+// accountEdit is a flag that is about one account.
+type accountEdit struct {
+	account int // from 1
+	edit    func(c *adsim.Config)
 }
 
 func parse(args []string, stderr io.Writer) (*options, error) {
@@ -38,6 +45,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	o.accountFlags(f)
 	o.formFlags(f)
 	o.serviceFlags(f)
+	o.accessFlags(f)
 	accounts := f.Int("accounts", 1,
 		"accounts; the second has the user analyst2@example.com, the key adv_sim_key2 and so on")
 	limit := f.Int("rate-limit", 120, "API requests a minute; 0 is without limit")
@@ -60,6 +68,17 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	for i := range c.Accounts { // as large as the first
 		c.Accounts[i] = adsim.Config{
 			Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay, Sources: c.Sources,
+		}
+	}
+	for _, e := range o.edits {
+		switch {
+		case e.account == 1:
+			e.edit(c)
+		case e.account <= *accounts:
+			e.edit(&c.Accounts[e.account-2])
+		default:
+			fmt.Fprintf(stderr, "adsim: there is no account %d: see -accounts\n", e.account)
+			return nil, errUsage
 		}
 	}
 	f.Visit(func(set *flag.Flag) { o.controlSet = o.controlSet || set.Name == "control" })
@@ -88,6 +107,48 @@ func (o *options) accountFlags(f *flag.FlagSet) {
 		}
 		c.Prepaid = n * 1_000_000
 		return err
+	})
+}
+
+// accessFlags define what an account may do. Each may be given again, and begin with the
+// number of an account and a colon; by default it is for the first one.
+func (o *options) accessFlags(f *flag.FlagSet) {
+	of := func(name, usage string, parse func(v string) (func(*adsim.Config), error)) {
+		f.Func(name, usage+"; with a number and a colon in front for another account: 2:", func(v string) error {
+			account := 1
+			if first, rest, ok := strings.Cut(v, ":"); ok {
+				if n, err := strconv.Atoi(first); err == nil {
+					account, v = n, rest
+				}
+			}
+			edit, err := parse(v)
+			if err == nil && account < 1 {
+				err = fmt.Errorf("there is no account %d", account)
+			}
+			o.edits = append(o.edits, accountEdit{account, edit})
+			return err
+		})
+	}
+	of("report-access", "whether the report answers: granted, or 403 as unconfirmed or no-advertiser",
+		func(v string) (func(*adsim.Config), error) {
+			access, err := adsim.ParseReportAccess(v)
+			return func(c *adsim.Config) { c.ReportAccess = access }, err
+		})
+	of("budget", "changes of a kind that a day may have: campaign_create=5", func(v string) (func(*adsim.Config), error) {
+		kind, count, _ := strings.Cut(v, "=")
+		n, err := strconv.Atoi(count)
+		if err == nil {
+			err = adsim.CheckBudget(kind, n)
+		}
+		return func(c *adsim.Config) {
+			if c.ChangeBudgets == nil {
+				c.ChangeBudgets = map[string]int{}
+			}
+			c.ChangeBudgets[kind] = n
+		}, err
+	})
+	of("website", "a website of the account, in the place of the usual two", func(v string) (func(*adsim.Config), error) {
+		return func(c *adsim.Config) { c.Websites = append(c.Websites, v) }, nil
 	})
 }
 

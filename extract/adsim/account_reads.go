@@ -54,7 +54,7 @@ func (s *Service) balance(c *call) reply {
 	default:
 		return s.invalid("fresh", "expected true or false")
 	}
-	b := s.balanceOf(c.st, fresh)
+	b := s.balanceOf(c.st, s.balanceAsOf(c.st.now, fresh))
 	return s.one(c, "", func(o *object) {
 		o.money("available_balance", b.left)
 		o.str("currency", "USD")
@@ -88,17 +88,34 @@ type balanceNow struct {
 	status, message string
 }
 
+// balanceAsOf is the instant that a reply of the balance is about: a fresh one of now,
+// another of the last ten minutes, though never older than the last fresh one.
+func (s *Service) balanceAsOf(now time.Time, fresh bool) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.balanceRead.After(now) {
+		s.balanceRead = time.Time{} // the clock was set back
+	}
+	if fresh {
+		s.balanceRead = now
+		return now
+	}
+	if at := now.Truncate(10 * time.Minute); at.After(s.balanceRead) {
+		return at
+	}
+	return s.balanceRead
+}
+
 // cardThreshold is what is left when the card is charged.
 const cardThreshold = 100_000_000
 
 // balanceOf works the balance out. The card is charged every Monday with what ten
 // days cost, and when little is left; since then the balance falls with the spend. A
-// prepaid account has what was wired to it, and falls until it is empty. It is as of the last ten
-// minutes, unless a fresh one is asked for.
-func (s *Service) balanceOf(st *state, fresh bool) balanceNow {
+// prepaid account has what was wired to it, and falls until it is empty.
+func (s *Service) balanceOf(st *state, asOf time.Time) balanceNow {
 	at := *st
-	if !fresh {
-		at.now = at.now.Truncate(10 * time.Minute)
+	if !asOf.Equal(at.now) {
+		at.now = asOf
 		at.asOf = at.now.Truncate(s.cfg.Refresh)
 		at.today = dayOf(at.now, s.zone)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -90,14 +91,14 @@ func (s *Service) sendMany(now time.Time, r *http.Request) reply {
 	if err != nil || !json.Valid(raw) {
 		return pushError(http.StatusBadRequest, badPayload)
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	if in, err = parseBroadcast(raw); err != nil {
 		return pushError(http.StatusBadRequest, "Invalid request payload input: "+err.Error())
 	}
 	due, err := in.check(now)
 	switch {
 	case err != nil:
 		return pushError(http.StatusBadRequest, "Invalid request payload input: "+err.Error())
-	case !slices.Contains(s.cfg.Websites, in.Website):
+	case !slices.Contains(s.Websites(), in.Website):
 		return pushError(http.StatusUnauthorized, "invalid token")
 	}
 	s.push.mu.Lock()
@@ -106,6 +107,60 @@ func (s *Service) sendMany(now time.Time, r *http.Request) reply {
 	s.push.mu.Unlock()
 	s.sendDue()
 	return pushTaken(id)
+}
+
+// The names of the fields, which are case-sensitive: another spelling is an unknown
+// field, and ignored as those are.
+var (
+	payloadNames   = []string{"title", "message", "link", "icon"}
+	broadcastNames = slices.Concat(payloadNames, []string{
+		"website", "schedule", "external", "externalerrors", "ndelay", "segment", "subwaterfall",
+	})
+	subNames = []string{
+		"interval", "enabled", "title", "Message", "destinationLink", "extIcon", "externalpush", "externalpusherrors", "qsegment",
+	}
+	ruleNames = []string{"variable", "operator", "value"}
+)
+
+// parseBroadcast reads the body of a broadcast.
+func parseBroadcast(raw []byte) (in campaignRequest, err error) {
+	err = json.Unmarshal(exactNames(raw, broadcastNames), &in)
+	return in, err
+}
+
+// exactNames is a body without the fields that have the name of another one but for
+// upper and lower case, which the decoder would take for it. What lies within a
+// segment or a sub-campaign has the names of those.
+func exactNames(raw []byte, names []string) []byte {
+	body, ok := parseTree(raw)
+	if !ok {
+		return raw
+	}
+	body.keepExact(names)
+	sub := body.get("subwaterfall")
+	sub.keepExact(subNames)
+	for _, segment := range []*node{body.get("segment"), sub.get("qsegment")} {
+		for _, r := range segment.elements() {
+			r.keepExact(ruleNames)
+		}
+	}
+	return body.append(nil)
+}
+
+// keepExact drops the members whose keys differ from a name in case alone.
+func (n *node) keepExact(names []string) {
+	if n == nil || n.kind != '{' {
+		return
+	}
+	for _, raw := range slices.Clone(n.keys) {
+		var key string
+		if json.Unmarshal([]byte(`"`+raw+`"`), &key) != nil || slices.Contains(names, key) {
+			continue
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, key) }) {
+			n.drop(raw)
+		}
+	}
 }
 
 // accept puts a broadcast among those that wait; s.push.mu is held.
@@ -261,8 +316,8 @@ func (s *Service) redoPush(line journalLine) error {
 		s.push.numbers++
 		return nil
 	case "push_broadcast":
-		var in campaignRequest
-		if err := json.Unmarshal(line.Body, &in); err != nil {
+		in, err := parseBroadcast(line.Body)
+		if err != nil {
 			return err
 		}
 		due, err := in.check(line.At)
@@ -304,7 +359,7 @@ func (s *Service) retrieve(from string, what payload) (payload, error) {
 	if err != nil {
 		return what, err
 	}
-	if err := json.Unmarshal(raw, &what); err != nil {
+	if err := json.Unmarshal(exactNames(raw, payloadNames), &what); err != nil {
 		return what, errors.New("the external payload is no JSON object of texts")
 	}
 	if what.Title == "" || what.Message == "" || !isWebURL(what.Link) || what.Icon != "" && !isWebURL(what.Icon) {

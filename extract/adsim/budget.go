@@ -26,7 +26,7 @@ var usualBudgets = map[string]int{
 
 // budgetOf is how many changes of a kind a day has.
 func (s *Service) budgetOf(kind string) int {
-	if n, set := s.cfg.ChangeBudgets[kind]; set {
+	if n, set := s.access.changeBudgets()[kind]; set {
 		return n
 	}
 	return usualBudgets[kind]

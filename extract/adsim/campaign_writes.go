@@ -100,6 +100,7 @@ func (e *editor) takeCampaign(cp *campaign, b body) *problem {
 			*into = &v
 		}
 	}
+	of.endOptimization()
 	if b.has("name") {
 		name := b.text("name")
 		of.name = &name

@@ -249,9 +249,17 @@ func (e *editor) setCampaign(cp *campaign, of *campaignChanges, in *fields) {
 	in.amount("default_bid", &of.bid, lowestBid, highestBid)
 	in.amountOrNull("daily_spend_limit", &of.limit, 100_000_000, 1_000_000_000_000)
 	in.amountOrNull("target_cpa", &of.targetCPA, 1_000_000, 10_000_000_000)
+	of.endOptimization()
 	in.instant("start_date", &of.start)
 	in.instantOrNull("end_date", &of.end)
 	in.audience("audience", cp.audience, &of.audience)
+}
+
+// endOptimization takes all sources off optimization where target_cpa is off.
+func (of *campaignChanges) endOptimization() {
+	if of.targetCPA != nil && *of.targetCPA == 0 {
+		of.optimized = nil
+	}
 }
 
 // checkBid refuses a default bid below what the audience demands.

@@ -31,6 +31,8 @@ import (
 //	GET    /_sim/broadcasts what became of the broadcasts, a [Broadcast] a line
 //	GET    /_sim/subscribers a [Subscriber] a line; POST adds one
 //	POST   /_sim/reset      everything is as at the start, but the clock: see [Service.Reset]
+//	POST   /_sim/access     {"report":"unconfirmed","budgets":{"campaign_create":5},"websites":["https://a.example"]},
+//	                        any of them: see [Service.SetReportAccess], [Service.SetBudget], [Service.SetWebsites]
 //	POST   /_sim/key        {"key":ID or text,"do":"revoke"} or {"key":..,"until":"2027-01-01T00:00:00Z"}
 //	DELETE /_sim/sign-ins   ends all OAuth sign-ins on MCP
 //	GET    /_sim/settings   ?campaign=ID: its [Settings]; without: those of all campaigns, newest first. JSON lines
@@ -86,6 +88,7 @@ var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, bo
 	},
 	"POST balance":    func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.balanceAs(body) },
 	"POST funds":      func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.fundsAs(body) },
+	"POST access":     func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.accessAs(body) },
 	"POST key":        func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.keyAs(body) },
 	"POST reset":      func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.Reset() },
 	"DELETE sign-ins": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.EndSignIns(); return nil },
@@ -244,6 +247,37 @@ func (s *Service) fundsAs(body []byte) error {
 		return err
 	}
 	return s.AddFunds(*amount)
+}
+
+// accessAs changes what it names, or nothing where one is refused.
+func (s *Service) accessAs(body []byte) error {
+	in := struct {
+		Report   string         `json:"report"`
+		Budgets  map[string]int `json:"budgets"`
+		Websites []string       `json:"websites"`
+	}{Report: reportAccesses[s.access.reportAccess()], Websites: s.Websites()}
+	if err := decode(body, &in); err != nil {
+		return err
+	}
+	report, err := ParseReportAccess(in.Report)
+	if err != nil {
+		return err
+	}
+	for kind, n := range in.Budgets {
+		if err := CheckBudget(kind, n); err != nil {
+			return err
+		}
+	}
+	if err := s.SetWebsites(in.Websites); err != nil {
+		return err
+	}
+	s.SetReportAccess(report)
+	for kind, n := range in.Budgets {
+		if err := s.SetBudget(kind, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Service) keyAs(body []byte) error {

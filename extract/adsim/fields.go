@@ -256,7 +256,7 @@ func length(least, most int) func(string) error {
 func words(least, most int) func(string) error {
 	fits := length(least, most)
 	return func(v string) error {
-		if strings.TrimSpace(v) == "" {
+		if blank(v) {
 			return errors.New("expected more than blanks")
 		}
 		return fits(v)

@@ -36,7 +36,15 @@ var uploadBody = objectOf([]string{"kind"}, map[string]*schema{
 	"image_url":    {Type: "string", MaxLength: 2000, Pattern: `^https://\S`, Description: "Public https URL, downloaded once."},
 	"data_base64":  {Type: "string", MinLength: 8, MaxLength: 960_000, Description: "Standard base64, without data: in front."},
 	"content_type": enumOf("image/png", "image/jpeg", "image/gif").about("With data_base64."),
-})
+}).eitherOr()
+
+// eitherOr describes what imageOf refuses: an image comes from an image_url, or from
+// data_base64 with its content_type.
+func (s *schema) eitherOr() *schema {
+	s.Needs = map[string][]string{"data_base64": {"content_type"}, "content_type": {"data_base64"}}
+	s.Not = &schema{AnyOf: []*schema{{Required: []string{"image_url", "data_base64"}}, {MostFields: 1}}}
+	return s
+}
 
 // uploadImage answers POST /v1/images.
 func (s *Service) uploadImage(c *call) reply {

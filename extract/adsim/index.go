@@ -49,8 +49,8 @@ func (s *Service) serveIndex(st *state, r *http.Request) reply {
 // describe tells of the account, without its secrets.
 func (s *Service) describe(number int) indexAccount {
 	st := s.snapshot()
-	a := indexAccount{Number: number, ID: s.cfg.AdvertiserID, Name: s.cfg.AdvertiserName, User: s.cfg.ReportUser, Websites: s.cfg.Websites,
-		Balance: s.balanceOf(&st, false).status, AwaitingCreatives: s.Waiting()}
+	a := indexAccount{Number: number, ID: s.cfg.AdvertiserID, Name: s.cfg.AdvertiserName, User: s.cfg.ReportUser, Websites: s.Websites(),
+		Balance: s.balanceOf(&st, st.now.Truncate(10*time.Minute)).status, AwaitingCreatives: s.Waiting()}
 	for _, cp := range s.campaigns(&st) {
 		a.Campaigns++
 		if or(st.changes.campaign(cp.id).status, cp.status(st.today)) == "active" {

@@ -296,6 +296,7 @@ func (s *Service) redoCall(line journalLine) error {
 func (s *Service) Reset() error {
 	for _, own := range s.accounts {
 		own.resetAccount()
+		own.resetAccess()
 	}
 	s.ClearFaults()
 	if err := s.SetQuirks(s.cfg.Quirks...); err != nil {
@@ -329,6 +330,7 @@ func (s *Service) resetAccount() {
 	s.changes, s.reviews, s.budgets, s.busy = next, nil, nil, map[string]time.Time{}
 	s.images, s.uploads, s.keys = map[string]*image{}, 0, configuredKeys(&s.cfg)
 	s.overlays, s.frozen, s.anchor, s.fundsChecked = nil, s.cfg.FreezeRestatements, 0, time.Time{}
+	s.balanceRead = time.Time{}
 	s.version++
 	s.push.mu.Lock()
 	defer s.push.mu.Unlock()

@@ -194,7 +194,7 @@ func (s *Service) toolResult(c *call, rep reply) *mcp.CallToolResult {
 
 // accountNotice is what to do where the account needs funds, else "".
 func (s *Service) accountNotice(st *state) string {
-	b := s.balanceOf(st, false)
+	b := s.balanceOf(st, s.balanceAsOf(st.now, false))
 	if b.status == "ok" {
 		return ""
 	}

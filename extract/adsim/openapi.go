@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,9 +56,9 @@ func (sh Shape) bodySchema(form, name, of string) string {
 
 func (sh Shape) bidSchema() string {
 	if sh.BidMap {
-		return `{"type":["object","null"],"additionalProperties":{"type":"number"}}`
+		return `{"type":["object","null"],"additionalProperties":{"type":"number","format":"double"}}`
 	}
-	return `{"type":["array","null"],"items":{"type":"object","required":["source_id","bid"],"properties":{"source_id":{"type":"string"},"bid":{"type":"number"}}}}`
+	return `{"type":["array","null"],"items":{"type":"object","required":["source_id","bid"],"properties":{"source_id":{"type":"string"},"bid":{"type":"number","format":"double"}}}}`
 }
 
 func (sh Shape) limitSchema() string {
@@ -80,6 +81,7 @@ func (s *Service) description() []byte {
 	if err := json.Unmarshal([]byte(s.cfg.Shape.components()), &doc); err != nil {
 		panic(fmt.Sprintf("openapi.json: %v", err)) // it is part of this package
 	}
+	flatten(doc["components"].(map[string]any))
 	paths := map[string]map[string]any{}
 	for _, op := range append([]*operation{createKey}, s.operations...) {
 		if paths[op.path] == nil {
@@ -94,6 +96,40 @@ func (s *Service) description() []byte {
 	}
 	descriptions.Store(s.cfg.Shape, text)
 	return text
+}
+
+// replySuffix ends the names of responses: generators make types of them beside those of
+// the schemas, and one name for both would be one type for two.
+const replySuffix = "Reply"
+
+// flatten writes schemas that extend others out in full, for generators leave half of
+// them out, and gives the responses names that no schema has.
+func flatten(components map[string]any) {
+	schemas := components["schemas"].(map[string]any)
+	for _, name := range sortedKeys(schemas) {
+		extend(schemas, schemas[name].(map[string]any))
+	}
+	responses := components["responses"].(map[string]any)
+	for _, name := range sortedKeys(responses) {
+		responses[name+replySuffix] = responses[name]
+		delete(responses, name)
+	}
+}
+
+// extend puts what a schema refers to with allOf into the schema itself.
+func extend(schemas, of map[string]any) {
+	bases, _ := of["allOf"].([]any)
+	delete(of, "allOf")
+	for _, b := range bases {
+		ref := b.(map[string]any)["$ref"].(string)
+		base := schemas[ref[strings.LastIndexByte(ref, '/')+1:]].(map[string]any)
+		extend(schemas, base)
+		properties := of["properties"].(map[string]any)
+		for name, p := range base["properties"].(map[string]any) {
+			properties[name] = p
+		}
+		of["required"] = append(slices.Clone(base["required"].([]any)), of["required"].([]any)...)
+	}
 }
 
 // describe is the operation as OpenAPI has it.
@@ -124,7 +160,9 @@ func (op *operation) describe() map[string]any {
 
 // responses are what an operation may be answered with.
 func (op *operation) responses() map[string]any {
-	ref := func(name string) map[string]any { return map[string]any{"$ref": "#/components/responses/" + name} }
+	ref := func(name string) map[string]any {
+		return map[string]any{"$ref": "#/components/responses/" + name + replySuffix}
+	}
 	out := map[string]any{strconv.Itoa(op.status): ref(op.reply)}
 	for _, status := range []int{400, 401, 403, 404, 409, 500, 502} {
 		out[strconv.Itoa(status)] = ref("Error")

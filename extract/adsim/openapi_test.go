@@ -192,3 +192,96 @@ func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
 		t.Error("no field, or an unknown one, is valid")
 	}
 }
+
+// TestOpenAPI_SuitsGenerators: what makes generators leave something out is not there:
+// schemas that extend others, one name for a schema and a response, enums and amounts
+// without a type of their own.
+func TestOpenAPI_SuitsGenerators(t *testing.T) {
+	for _, shape := range []string{"named", "bare+bidmap+limitmap", "data+longids", "items+nototals"} {
+		parsed, err := ParseShape(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := New(Config{Shape: parsed}).description()
+		var doc struct {
+			Components struct{ Schemas, Responses map[string]any }
+		}
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		for name := range doc.Components.Responses {
+			if doc.Components.Schemas[name] != nil {
+				t.Errorf("%s: %s is a schema and a response", shape, name)
+			}
+		}
+		if len(doc.Components.Schemas) < 10 || len(doc.Components.Responses) < 10 || bytes.Contains(text, []byte("allOf")) {
+			t.Errorf("%s: %.300s", shape, text)
+		}
+		var walk func(where string, v any)
+		walk = func(where string, v any) {
+			for _, e := range list(v) {
+				walk(where, e)
+			}
+			m := asMap(v)
+			if (m["enum"] != nil || m["const"] != nil) && m["type"] == nil {
+				t.Errorf("%s: %s is an enum without a type", shape, where)
+			}
+			if m["type"] == "number" && m["format"] != "double" {
+				t.Errorf("%s: %s is a number of no size", shape, where)
+			}
+			for key, e := range m {
+				walk(where+"."+key, e)
+			}
+		}
+		var all any
+		if err := json.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
+		walk("", all)
+	}
+}
+
+// TestOpenAPI_RefusesWhatTheServerRefuses: an empty status list, and an image from
+// nowhere or from two places.
+func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
+	s := sim(Config{})
+	for body, want := range map[string]bool{
+		`{"kind":"icon"}`: false, `{"kind":"icon","content_type":"image/png"}`: false,
+		`{"kind":"icon","image_url":"https://a.example/x.png","data_base64":"aGFsbG8gd2VsdA==","content_type":"image/png"}`: false,
+		`{"kind":"icon","image_url":"https://a.example/x.png"}`:                                                             true,
+		`{"kind":"icon","data_base64":"aGFsbG8gd2VsdA==","content_type":"image/png"}`:                                       true,
+	} {
+		if got := describedAs(t, s, "POST", "/v1/images", body); got != want {
+			t.Errorf("%s: openapi.json takes it: %v, want %v", body, got, want)
+		}
+	}
+	if describedAs(t, s, "GET", "/v1/campaigns?status=active,nosuch", "") {
+		t.Error("openapi.json takes an unknown status")
+	}
+	// The validator takes status= for a parameter that is not there.
+	for _, name := range []string{"list_campaigns", "list_creatives"} {
+		i := slices.IndexFunc(s.operations, func(op *operation) bool { return op.name == name })
+		if p := s.operations[i].params[0]; p.name != "status" || p.schema.MinItems != 1 {
+			t.Errorf("%s: openapi.json takes an empty list of statuses", name)
+		}
+	}
+}
+
+// describedAs says whether openapi.json takes a request.
+func describedAs(t *testing.T, s *Service, method, path, body string) bool {
+	t.Helper()
+	req, err := http.NewRequest(method, "http://sim"+APIPrefix+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+DefaultWriteKey)
+	route, params, err := routerOf(t, s).FindRoute(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openapi3filter.ValidateRequest(t.Context(), &openapi3filter.RequestValidationInput{
+		Request: req, PathParams: params, Route: route,
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
+	}) == nil
+}

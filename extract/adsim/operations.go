@@ -109,7 +109,7 @@ func sourcesBody() *schema {
 }
 
 func statusParam(known, byDefault []string) param {
-	s := listOf(enumOf(known...), 0, 0)
+	s := listOf(enumOf(known...), 1, len(known))
 	s.Default = byDefault
 	return param{"status", s}
 }

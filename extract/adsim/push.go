@@ -183,6 +183,9 @@ func (p *pushState) find(psid, csid string) *Subscriber {
 	return nil
 }
 
-var webURLForm = regexp.MustCompile(`^https?://[^\s/]\S*$`)
+var webURLForm = regexp.MustCompile(`^https?://` + notBlank + `+$`)
 
-func isWebURL(text string) bool { return webURLForm.MatchString(text) }
+func isWebURL(text string) bool {
+	_, host, _ := strings.Cut(text, "://")
+	return webURLForm.MatchString(text) && !strings.HasPrefix(host, "/")
+}

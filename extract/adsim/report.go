@@ -57,9 +57,9 @@ func (s *Service) serveReport(st *state, r *http.Request, f *Fault) reply {
 // report answers the user of this account.
 func (s *Service) report(st *state, r *http.Request, f *Fault) reply {
 	switch {
-	case s.cfg.ReportAccess == ReportUnconfirmed:
+	case s.access.reportAccess() == ReportUnconfirmed:
 		return s.reportError(http.StatusForbidden, textUnconfirmed)
-	case s.cfg.ReportAccess == ReportNoAdvertiser:
+	case s.access.reportAccess() == ReportNoAdvertiser:
 		return s.reportError(http.StatusForbidden, textNoAdvertiser)
 	}
 	rq, text := parseReport(r.URL.Query(), st.today)

@@ -35,6 +35,11 @@ type schema struct {
 	MinFields   int                `json:"minProperties,omitempty"`
 	Additional  *bool              `json:"additionalProperties,omitempty"`
 	Default     any                `json:"default,omitempty"`
+	// What follows stands in the description for what the operation itself refuses.
+	Needs      map[string][]string `json:"dependentRequired,omitempty"`
+	Not        *schema             `json:"not,omitempty"`
+	AnyOf      []*schema           `json:"anyOf,omitempty"`
+	MostFields int                 `json:"maxProperties,omitempty"`
 }
 
 func textOf(least, most int) *schema {
@@ -50,7 +55,7 @@ func wordsOf(least, most int) *schema {
 func patternOf(pattern string) *schema { return &schema{Type: "string", Pattern: pattern} }
 
 func amountOf(least, most json.Number) *schema {
-	return &schema{Type: "number", Minimum: least, Maximum: most}
+	return &schema{Type: "number", Format: "double", Minimum: least, Maximum: most}
 }
 
 func integerOf(least, most json.Number) *schema {
@@ -171,7 +176,7 @@ func (s *schema) checkText(found []detail, field, v string) []detail {
 		return wrong("expected one of " + strings.Trim(fmt.Sprint(s.Enum), "[]"))
 	case n < s.MinLength, s.MaxLength > 0 && n > s.MaxLength:
 		return wrong(fmt.Sprintf("expected %d to %d characters", s.MinLength, s.MaxLength))
-	case s.Pattern == `\S` && !compiled(s.Pattern).MatchString(v):
+	case s.Pattern == `\S` && blank(v):
 		return wrong("expected more than blanks")
 	case s.Pattern != "" && !compiled(s.Pattern).MatchString(v):
 		return wrong("expected the form " + s.Pattern)
@@ -240,11 +245,18 @@ func (s *schema) checkObject(found []detail, field string, m map[string]any) []d
 
 var patterns sync.Map
 
-// compiled keeps the patterns of the schemas.
+// compiled keeps the patterns of the schemas. They are of ECMA-262, where \S knows the
+// spaces of Unicode; Go's knows those of ASCII.
 func compiled(pattern string) *regexp.Regexp {
 	re, ok := patterns.Load(pattern)
 	if !ok {
-		re, _ = patterns.LoadOrStore(pattern, regexp.MustCompile(pattern))
+		re, _ = patterns.LoadOrStore(pattern, regexp.MustCompile(strings.ReplaceAll(pattern, `\S`, notBlank)))
 	}
 	return re.(*regexp.Regexp)
 }
+
+// notBlank is \S of ECMA-262.
+const notBlank = `[^\s\v\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]`
+
+// blank says whether a text has nothing but spaces, those of Unicode too.
+func blank(s string) bool { return !compiled(`\S`).MatchString(s) }

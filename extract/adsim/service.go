@@ -151,6 +151,8 @@ type Service struct {
 	accounts   []*Service
 	operations []*operation
 
+	access *access
+
 	mu       sync.Mutex
 	anchor   day // first day the service was asked on
 	version  uint64
@@ -163,11 +165,13 @@ type Service struct {
 	busy     map[string]time.Time
 	// fundsChecked is until when a prepaid account was looked at.
 	fundsChecked time.Time
-	reviews      []review
-	images       map[string]*image
-	uploads      int
-	fetchTime    time.Duration
-	push         pushState
+	// balanceRead is when a fresh balance was last asked for.
+	balanceRead time.Time
+	reviews     []review
+	images      map[string]*image
+	uploads     int
+	fetchTime   time.Duration
+	push        pushState
 
 	kept     *caches
 	rowBufs  sync.Pool
@@ -237,6 +241,7 @@ func newAccountOf(cfg Config, c *clock) *Service {
 		images:    map[string]*image{},
 		fetchTime: fetchTime,
 	}
+	s.access = newAccess(&cfg)
 	s.push.subscribers = seededSubscribers(&cfg, s.account.seed)
 	s.operations = operations()
 	s.rowBufs.New = func() any { return new([]row) }

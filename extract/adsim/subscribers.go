@@ -60,7 +60,7 @@ func (s *Service) Subscribe(sub Subscriber) error {
 	switch {
 	case sub.PSID == "":
 		return errors.New("subscriber: a psid is required")
-	case !slices.Contains(s.cfg.Websites, sub.Website):
+	case !slices.Contains(s.Websites(), sub.Website):
 		return fmt.Errorf("subscriber %s: no website %q", sub.PSID, sub.Website)
 	}
 	sub.Variables = maps.Clone(sub.Variables)
