@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -114,8 +115,8 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	}
 	info.Day = seen
 	n.put(path, info)
-	n.loads = append(n.loads, tableLoad{
-		table: t.Table, drop: partCondition(t.Table, s.account, seen) + " AND " + n.g.ownRows(), files: []string{n.g.staged(path)}, only: n.g.ownRows(),
+	n.loads = append(n.loads, duck.Replace{
+		Table: t.Table, Where: partCondition(t.Table, s.account, seen) + " AND " + n.g.ownRows(), Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 	})
 	return nil
 }

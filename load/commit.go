@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 )
 
@@ -282,7 +283,7 @@ func leadsOut(path string) bool { return !filepath.IsLocal(path) || path == "." 
 // asideForeignWAL moves away a write-ahead log that somebody left who opened the
 // published file for writing: DuckDB would replay it into the next generation.
 func asideForeignWAL(d durable.Disk, dir string, log *slog.Logger) error {
-	wal := filepath.Join(dir, warehouseName+".wal")
+	wal := filepath.Join(dir, duck.FileName+".wal")
 	if there, err := d.Exists(wal); !there || err != nil {
 		return err
 	}

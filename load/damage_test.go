@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -85,7 +86,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
 	files := map[string]string{ // what mends it
-		manifestName: durable.MendBackup, warehouseName: durable.MendRebuild, ledger: durable.MendRebuild,
+		manifestName: durable.MendBackup, duck.FileName: durable.MendRebuild, ledger: durable.MendRebuild,
 		rawPath("acme", day, 1): durable.MendBackup,
 	}
 	tables := map[string]bool{}
@@ -340,7 +341,7 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 	} {
 		dir := filepath.Join(quickDir(t), "data")
 		copyStore(t, st.after, dir)
-		if err := spoil(filepath.Join(dir, warehouseName)); err != nil {
+		if err := spoil(filepath.Join(dir, duck.FileName)); err != nil {
 			t.Fatal(err)
 		}
 		calendar, spend := partPath(schema.Calendar.Table, "acme", 0), partPath(schema.SpendDaily.Table, "acme", day)
@@ -359,7 +360,7 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			t.Fatalf("%s: verify = %+v, %v", name, report, err)
 		}
 		for _, d := range report.Damages {
-			want := map[string]string{calendar: durable.MendBackup, spend: durable.MendReplay, warehouseName: durable.MendRebuild}[d.Path]
+			want := map[string]string{calendar: durable.MendBackup, spend: durable.MendReplay, duck.FileName: durable.MendRebuild}[d.Path]
 			if d.Mend != want {
 				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Mend, want)
 			}
@@ -374,7 +375,7 @@ func TestDamage_RebuildTakesNoOtherRows(t *testing.T) {
 	st := scene(t)
 	dir := filepath.Join(quickDir(t), "data")
 	copyStore(t, st.after, dir)
-	path := filepath.Join(dir, warehouseName)
+	path := filepath.Join(dir, duck.FileName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -430,7 +431,7 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 			b = append(b, `{"step":{"account_id":"acme","_run_id":"late"}}`+"\n"...)
 			// The second run went on after its generation, and failed.
 			b = append(b, lateEnd...)
-		} else if err := os.Remove(filepath.Join(dir, warehouseName)); err != nil {
+		} else if err := os.Remove(filepath.Join(dir, duck.FileName)); err != nil {
 			t.Fatal(err)
 		}
 		spoiled(t, filepath.Join(dir, ledger), c.spoil(append([]byte(nil), b...)))

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -22,8 +22,8 @@ import (
 // published, and builds one from nothing where it is not, or where fresh is set.
 func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	s := n.g.store
-	path := n.g.staged(warehouseName)
-	fresh := p.Fresh || n.anew
+	path := n.g.staged(duck.FileName)
+	fresh := p.Fresh || n.rebuild
 	if !fresh {
 		carried, err := n.carryForward(ctx, path)
 		if err != nil {
@@ -50,55 +50,55 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	if err != nil {
 		return err
 	}
-	definition := s.opts.viewsDefinition()
+	definition := s.opts.DuckDB.ViewsDefinition()
 	n.newViews = n.base == nil || n.base.Views != definition
 	n.next.Views = definition
-	views := s.opts.Views
+	views := s.opts.DuckDB.Views
 	if !fresh && !n.newViews {
 		views = nil // the file has them
 	}
 	loaded := false
-	last := func(w *warehouse, troubles []error) ([]tableLoad, error) {
+	afterViews := func(w *duck.Warehouse, viewErrors []error) ([]duck.Load, error) {
 		loaded = true
 		more, err := n.addMarts(ctx, w, p.Fresh)
 		if err != nil {
 			return nil, err
 		}
-		if troubles = append(troubles, more...); len(troubles) > 0 {
+		if viewErrors = append(viewErrors, more...); len(viewErrors) > 0 {
 			n.next.Views = "" // the next run tries again
 		}
-		if err := n.addLedger(p, troubles); err != nil {
+		if err := n.addLedger(p, viewErrors); err != nil {
 			return nil, err
 		}
 		return n.opsLoads(fresh)
 	}
-	o := s.opts
-	if n.roomy {
-		o.DuckDBShares = nil
+	o := s.opts.DuckDB
+	if n.fullMemory {
+		o.MemoryLimits = nil
 	}
 	if n.isSmall() || !fresh && len(n.changed) == 0 {
-		o.DuckDBThreads = 1
+		o.Threads = 1
 	} else {
 		// What reading the days took goes back to the system before DuckDB takes its
 		// share: a pod's limit counts both.
 		debug.FreeOSMemory()
 		defer debug.SetGCPercent(debug.SetGCPercent(25)) // there is little to look through now
 	}
-	proven := func(conn *sql.Conn) error {
-		if err := checkFile(ctx, conn, path, check); err != nil {
+	proven := func(w *duck.Warehouse) error {
+		if err := checkFile(ctx, w, check); err != nil {
 			return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
 		}
 		return nil
 	}
-	err = buildWarehouse(ctx, path, fresh, append(loads, coverage), views, o, last, proven)
-	if errors.Is(err, errOtherRows) && !fresh {
+	err = duck.Build(ctx, path, fresh, append(loads, coverage), views, o, afterViews, proven)
+	if errors.Is(err, duck.ErrOtherRows) && !fresh {
 		s.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from Parquet", "error", err)
-		n.anew = true
+		n.rebuild = true
 		return n.addWarehouse(ctx, p)
 	}
-	if isOutOfMemory(err) && !loaded && !n.roomy {
+	if duck.IsOutOfMemory(err) && !loaded && !n.fullMemory {
 		// A COMMIT that had too little memory may have left an engine that does nothing more.
-		n.roomy = true
+		n.fullMemory = true
 		return errors.Join(s.opts.disk.RemoveIfThere(path+".wal"), n.addWarehouse(ctx, p))
 	}
 	if err != nil {
@@ -112,11 +112,11 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 		return durable.Storage(err)
 	}
 	w := &n.next.Warehouse
-	w.Path, w.SHA256, w.Bytes = warehouseName, sha, size
+	w.Path, w.SHA256, w.Bytes = duck.FileName, sha, size
 	if fresh {
 		w.BuiltBytes, w.BuiltRows = size, n.next.rows()
 	}
-	n.moveStaged(warehouseName)
+	n.moveStaged(duck.FileName)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 	if n.base == nil {
 		return false, nil
 	}
-	published := filepath.Join(s.dir, warehouseName)
+	published := filepath.Join(s.dir, duck.FileName)
 	if n.base.SchemaVersion != schema.Version || grownTooMuch(n.base, n.dead) {
 		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes", n.base.Warehouse.Bytes)
 		return false, nil
@@ -155,7 +155,7 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 // allLoads fill an empty DuckDB file with every file of the generation. A file
 // that is not what was published is refused: DuckDB would read many damaged
 // files without an error.
-func (n *generation) allLoads() ([]tableLoad, error) {
+func (n *generation) allLoads() ([]duck.Load, error) {
 	files := map[string][]string{}
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
@@ -166,7 +166,7 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			if isMart(f.Table) {
 				continue // made from the views
 			}
-			if h := framedTable(f.Table); h != nil {
+			if h := versionedTable(f.Table); h != nil {
 				private, err := h.confirm(n, name, a)
 				if err != nil {
 					return nil, err
@@ -183,22 +183,17 @@ func (n *generation) allLoads() ([]tableLoad, error) {
 			files[f.Table] = append(files[f.Table], full)
 		}
 	}
-	var loads []tableLoad
+	var loads []duck.Load
 	for _, t := range schema.Tables {
 		if t.HasFiles() {
-			loads = append(loads, tableLoad{table: t, files: files[t.Name]})
+			loads = append(loads, duck.Replace{Table: t, Files: files[t.Name]})
 		}
 	}
-	return append(loads, campaignSums("true")), nil
-}
-
-// campaignSums makes the sums of the rows of a condition anew.
-func campaignSums(where string) tableLoad {
-	return tableLoad{table: schema.CampaignSpends.Table, drop: where, sums: schema.CampaignSpendSQL(where)}
+	return append(loads, duck.CampaignSums("true")), nil
 }
 
 // coverageLoad makes ops.day_coverage, which the views ask, of all accounts.
-func (n *generation) coverageLoad() (tableLoad, error) {
+func (n *generation) coverageLoad() (duck.Load, error) {
 	var coverage []schema.DayCoverage
 	for _, name := range n.next.AccountNames() {
 		coverage = append(coverage, n.next.Accounts[name].Coverage(name, n.g.store.opts.Now())...)
@@ -209,7 +204,7 @@ func (n *generation) coverageLoad() (tableLoad, error) {
 // opsLoads make the rest of schema ops from the manifest and the ledger. Small tables are
 // replaced, that of the files where one is another; runs, steps and unreadable entities
 // are appended, or all read again for a fresh file.
-func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
+func (n *generation) opsLoads(fresh bool) ([]duck.Load, error) {
 	s := n.g.store
 	var files []schema.File
 	var unknown []schema.UnknownField
@@ -226,9 +221,9 @@ func (n *generation) opsLoads(fresh bool) ([]tableLoad, error) {
 			}
 		}
 	}
-	var loads []tableLoad
+	var loads []duck.Load
 	var errs []error
-	add := func(l tableLoad, err error) { loads, errs = append(loads, l), append(errs, err) }
+	add := func(l duck.Replace, err error) { loads, errs = append(loads, l), append(errs, err) }
 	if fresh || !n.sameFiles() {
 		add(stageOps(n.g, schema.Files, files, "true"))
 	}
@@ -350,8 +345,8 @@ func fileRow(account, path string, f *FileInfo) schema.File {
 
 // stageOps writes rows of schema ops as a private Parquet file, since that is the
 // one way into DuckDB.
-func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, drop string) (tableLoad, error) {
-	l := tableLoad{table: t.Table, drop: drop}
+func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (duck.Replace, error) {
+	l := duck.Replace{Table: t.Table, Where: where}
 	if len(rows) == 0 {
 		return l, nil
 	}
@@ -359,6 +354,6 @@ func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, drop string) (tab
 	if _, err := g.putPart(path, t.Table, parquet.Record(t, rows)); err != nil {
 		return l, err
 	}
-	l.files = []string{g.staged(path)}
+	l.Files = []string{g.staged(path)}
 	return l, nil
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -37,8 +38,8 @@ func (n *generation) addIntraday() error {
 		}
 		info.Day = d
 		n.put(path, info)
-		n.loads = append(n.loads, tableLoad{
-			table: t.Table, drop: partCondition(t.Table, s.account, d) + " AND " + n.g.ownRows(), files: []string{n.g.staged(path)}, only: n.g.ownRows(),
+		n.loads = append(n.loads, duck.Replace{
+			Table: t.Table, Where: partCondition(t.Table, s.account, d) + " AND " + n.g.ownRows(), Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 		})
 	}
 	return nil

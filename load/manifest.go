@@ -23,8 +23,7 @@ import (
 const ManifestFormat = 2
 
 const (
-	manifestName  = "manifest.json"
-	warehouseName = "warehouse.duckdb"
+	manifestName = "manifest.json"
 )
 
 // Manifest is the published generation: everything that a reader may rely on,

@@ -2,17 +2,16 @@ package load
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
+	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -25,12 +24,12 @@ func isMart(table string) bool {
 
 // addMarts writes anew the marts that can have changed, of all accounts: what is
 // final, and whether, follows the day of publishing. w is the new warehouse,
-// with its views. The troubles are of marts whose view could not answer: their
+// with its views. The viewErrors are of marts whose view could not answer: their
 // files stay as they are.
-func (n *generation) addMarts(ctx context.Context, w *warehouse, fresh bool) (troubles []error, err error) {
+func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse, fresh bool) (viewErrors []error, err error) {
 	fresh = fresh || n.newViews
 	for _, m := range schema.Marts {
-		if !n.g.store.opts.hasView(m.View) {
+		if !n.g.store.opts.DuckDB.HasView(m.View) {
 			continue
 		}
 		for _, account := range n.next.AccountNames() {
@@ -42,11 +41,11 @@ func (n *generation) addMarts(ctx context.Context, w *warehouse, fresh bool) (tr
 				return nil, err
 			}
 			if err != nil {
-				troubles = append(troubles, fmt.Errorf("%s of account %s is as it was before: %w", m.FullName(), account, err))
+				viewErrors = append(viewErrors, fmt.Errorf("%s of account %s is as it was before: %w", m.FullName(), account, err))
 			}
 		}
 	}
-	return troubles, nil
+	return viewErrors, nil
 }
 
 // martStands says that nothing has changed of what an account's mart is made of:
@@ -59,7 +58,7 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 		if len(n.changed) > 0 {
 			return false
 		}
-		behind := n.g.store.opts.tablesBehind("mart." + m.View)
+		behind := n.g.store.opts.DuckDB.TablesBehind("mart." + m.View)
 		for name, t := range n.g.tables {
 			if t.info != nil && behind[name] {
 				return false
@@ -81,8 +80,8 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart that can have changed.
-func (n *generation) addMartOf(ctx context.Context, w *warehouse, m schema.Mart, account string, fresh bool) error {
-	parts, err := n.martParts(ctx, w.conn, m, account, fresh)
+func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, fresh bool) error {
+	parts, err := n.martParts(ctx, w, m, account, fresh)
 	if err != nil {
 		return err
 	}
@@ -95,18 +94,18 @@ func (n *generation) addMartOf(ctx context.Context, w *warehouse, m schema.Mart,
 }
 
 // addMartParts asks for parts that follow each other, and writes each.
-func (n *generation) addMartParts(ctx context.Context, w *warehouse, m schema.Mart, account string, parts []schema.Date, fresh bool) error {
-	return w.withRoom(ctx, func() error {
+func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, parts []schema.Date, fresh bool) error {
+	return w.WithMemory(ctx, func() error {
 		if m.Partition != schema.ByMonth {
-			return n.addMart(m, account, parts[0], martRecords(ctx, w.conn, m, martCondition(m, account, parts)), fresh)
+			return n.addMart(m, account, parts[0], w.MartRecords(ctx, m, martCondition(m, account, parts)), fresh)
 		}
-		return n.addMonths(ctx, w.conn, m, account, parts, fresh)
+		return n.addMonths(ctx, w, m, account, parts, fresh)
 	})
 }
 
 // addMonths asks for months that follow each other, and writes each.
-func (n *generation) addMonths(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, months []schema.Date, fresh bool) error {
-	rec, err := parquet.Concat(martRecords(ctx, conn, m, martCondition(m, account, months)))
+func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, months []schema.Date, fresh bool) error {
+	rec, err := parquet.Concat(w.MartRecords(ctx, m, martCondition(m, account, months)))
 	if err != nil {
 		return err
 	}
@@ -129,11 +128,11 @@ func (n *generation) addMonths(ctx context.Context, conn *sql.Conn, m schema.Mar
 
 // martParts are the parts of a mart to write: the months from the first day that
 // can differ, or the one file of a mart that is not cut.
-func (n *generation) martParts(ctx context.Context, conn *sql.Conn, m schema.Mart, account string, fresh bool) ([]schema.Date, error) {
+func (n *generation) martParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, fresh bool) ([]schema.Date, error) {
 	if m.Partition == schema.ByAccount {
 		return []schema.Date{0}, nil
 	}
-	from, err := n.firstAltered(ctx, conn, account, fresh)
+	from, err := n.firstAltered(ctx, w, account, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +147,7 @@ func (n *generation) martParts(ctx context.Context, conn *sql.Conn, m schema.Mar
 // firstAltered is the first day of an account whose rows in a mart may differ
 // from those that were published: one that was read or whose state has moved on,
 // or a day of a campaign whose past became known.
-func (n *generation) firstAltered(ctx context.Context, conn *sql.Conn, account string, fresh bool) (schema.Date, error) {
+func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, account string, fresh bool) (schema.Date, error) {
 	a := n.next.Accounts[account]
 	first := a.Since
 	for d := range a.Days {
@@ -165,17 +164,15 @@ func (n *generation) firstAltered(ctx context.Context, conn *sql.Conn, account s
 		var ids []string
 		for id, seen := range n.g.learned {
 			from = min(from, seen)
-			ids = append(ids, schema.QuoteText(id))
+			ids = append(ids, id)
 		}
 		if len(ids) > 0 {
-			q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM mart.campaign_spend WHERE account_id = %s AND campaign_id IN (%s)",
-				schema.QuoteText(account), strings.Join(ids, ", "))
-			var spent sql.Null[int64]
-			if err := conn.QueryRowContext(ctx, q).Scan(&spent); err != nil {
-				return 0, duckErr(q, err)
+			spent, err := w.FirstSpend(ctx, account, ids)
+			if err != nil {
+				return 0, err
 			}
 			if spent.Valid {
-				from = min(from, schema.Date(spent.V))
+				from = min(from, spent.V)
 			}
 		}
 	}
@@ -207,19 +204,4 @@ func martCondition(m schema.Mart, account string, parts []schema.Date) string {
 		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", parts[0], (parts[len(parts)-1] + 31).Month())
 	}
 	return c
-}
-
-// martColumns are the mart's columns as its view gives them, in the types of the
-// table: ratios, which a view gives as floats, are rounded to six decimals.
-func martColumns(m schema.Mart) string {
-	var list []string
-	for _, c := range m.Columns {
-		list = append(list, fmt.Sprintf("CAST(%[1]s AS %[2]s) AS %[1]s", schema.Quote(c.Name), c.DuckDB()))
-	}
-	return strings.Join(list, ", ")
-}
-
-// martRecords asks the view and gives its rows, in the order of the key.
-func martRecords(ctx context.Context, conn *sql.Conn, m schema.Mart, where string) iter.Seq2[arrow.Record, error] {
-	return tableRecords(ctx, conn, m.Table, fmt.Sprintf("SELECT %s FROM mart.%s", martColumns(m), schema.Quote(m.View)), where)
 }

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -17,7 +17,7 @@ import (
 
 // flatView is a view with the columns of a mart: those that are given, and what
 // fits the column's type for the rest.
-func flatView(m schema.Mart, from string, given map[string]string) View {
+func flatView(m schema.Mart, from string, given map[string]string) duck.View {
 	var list []string
 	for _, c := range m.Columns {
 		e := "NULL"
@@ -36,11 +36,11 @@ func flatView(m schema.Mart, from string, given map[string]string) View {
 		}
 		list = append(list, e+" AS "+c.Name)
 	}
-	return View{Schema: "mart", Name: m.View, SQL: "SELECT " + strings.Join(list, ", ") + " FROM " + from}
+	return duck.View{Schema: "mart", Name: m.View, SQL: "SELECT " + strings.Join(list, ", ") + " FROM " + from}
 }
 
 // martViews are small stand-ins for the questions, which load does not know.
-func martViews() []View {
+func martViews() []duck.View {
 	days := flatView(schema.Marts[0], "main.spend_daily AS s LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.version_no = 1 GROUP BY ALL",
 		map[string]string{
 			"account_id": "s.account_id", "report_date": "s.report_date", "campaign_id": "s.campaign_id", "campaign_name": "h.name",
@@ -50,7 +50,7 @@ func martViews() []View {
 		"account_id": "s.account_id", "campaign_id": "s.campaign_id", "source_id": "s.source_id", "spend": "sum(s.spend)",
 		"cpc": "sum(s.spend)::DOUBLE / nullif(sum(s.clicks), 0)",
 	})
-	return []View{days, sources}
+	return []duck.View{days, sources}
 }
 
 const martDay = "parquet/mart_campaign_day/account=acme/month=2026-11-01/data.parquet"
@@ -66,7 +66,7 @@ func martRows(t *testing.T, dir, path string) []schema.CampaignDay {
 
 func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.Views = martViews()
+	r.opts.DuckDB.Views = martViews()
 	october := schema.NewDate(2026, 10, 25)
 	days := twoDays()
 	days[october] = []schema.Spend{spendRow(october, "S1", 7)}
@@ -100,7 +100,7 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 // long after its days: months that no run reads any more are written again.
 func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.Views = martViews()
+	r.opts.DuckDB.Views = martViews()
 	r.mustSync(twoDays())
 	r.at = now.AddDate(0, 4, 0)
 	r.mustSync(nil)
@@ -134,11 +134,11 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 
 func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.Views = append(martViews(), View{Schema: "mart", Name: "gone", SQL: "SELECT 1 AS one"}, View{Schema: "main", Name: "gone_too", SQL: "SELECT a AS one", Parameters: "a"})
+	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "gone", SQL: "SELECT 1 AS one"}, duck.View{Schema: "main", Name: "gone_too", SQL: "SELECT a AS one", Parameters: "a"})
 	r.mustSync(twoDays())
 	r.at = now.AddDate(0, 4, 0)
-	r.opts.Views = martViews()
-	r.opts.Views[0].SQL = strings.Replace(r.opts.Views[0].SQL, "h.name AS", "'renamed' AS", 1)
+	r.opts.DuckDB.Views = martViews()
+	r.opts.DuckDB.Views[0].SQL = strings.Replace(r.opts.DuckDB.Views[0].SQL, "h.name AS", "'renamed' AS", 1)
 	r.mustSync(nil)
 	if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != "renamed" {
 		t.Errorf("the mart of the new view = %+v", got[0])
@@ -152,7 +152,7 @@ func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
 // longer says what its view says.
 func TestMarts_DamageIsNamed(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.Views = martViews()
+	r.opts.DuckDB.Views = martViews()
 	r.mustSync(twoDays())
 	full := filepath.Join(r.dir, martDay)
 	whole, err := os.ReadFile(full)
@@ -189,8 +189,8 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 // the next run, which can, makes up for it.
 func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.Views = append(martViews(), View{Schema: "mart", Name: "broken", SQL: "SELECT nonsense FROM main.spend_daily"})
-	r.opts.Views[0].SQL = strings.Replace(r.opts.Views[0].SQL, "s.campaign_id AS", "NULL AS", 1)
+	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "broken", SQL: "SELECT nonsense FROM main.spend_daily"})
+	r.opts.DuckDB.Views[0].SQL = strings.Replace(r.opts.DuckDB.Views[0].SQL, "s.campaign_id AS", "NULL AS", 1)
 	m := r.mustSync(twoDays())
 	var texts []string
 	for _, err := range r.outlook.Troubles {
@@ -202,23 +202,10 @@ func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	if m.Accounts["acme"].Files[martDay] != nil || len(m.Accounts["acme"].Days) != 2 {
 		t.Errorf("published = %+v", m.Accounts["acme"])
 	}
-	r.opts.Views = martViews()
+	r.opts.DuckDB.Views = martViews()
 	r.at = now.AddDate(0, 4, 0)
 	r.mustSync(nil)
 	if len(r.outlook.Troubles) != 0 || len(martRows(t, r.dir, martDay)) != 2 {
 		t.Errorf("the next run left troubles %v", r.outlook.Troubles)
-	}
-}
-
-func TestTablesBehind_FollowsViews(t *testing.T) {
-	o := Options{Views: []View{
-		{Schema: "mart", Name: "day", SQL: "SELECT * FROM main.spend_daily AS s JOIN main.campaign AS c ON true JOIN ops.day_coverage AS d ON true"},
-		{Schema: "main", Name: "campaign", SQL: "SELECT * FROM main.campaign_history WHERE is_current"},
-		{Schema: "mart", Name: "other", SQL: "SELECT * FROM main.account_snapshot"},
-	}}
-	got := slices.Sorted(maps.Keys(o.tablesBehind("mart.day")))
-	want := []string{"campaign", "campaign_history", "day", "day_coverage", "spend_daily"}
-	if !slices.Equal(got, want) {
-		t.Errorf("tables behind mart.day: %q, want %q", got, want)
 	}
 }

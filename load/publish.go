@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -74,14 +75,14 @@ type generation struct {
 	acc     *Account // this account's part of next
 	moves   []move
 	removes []string
-	loads   []tableLoad // of the tables of main, for a file that is carried forward
+	loads   []duck.Load // of the tables of main, for a file that is carried forward
 	changed map[schema.Date]bool
 	dead    int64 // rows of the base's DuckDB file that others replace
 
-	anew     bool     // the base's DuckDB file is not to be built on
-	roomy    bool     // DuckDB takes all the memory that it may have at once
-	newViews bool     // whether the views are other than those of the base
-	restored []string // damaged files that this generation brings back
+	rebuild    bool     // the base's DuckDB file is not to be built on
+	fullMemory bool     // DuckDB takes all the memory that it may have at once
+	newViews   bool     // whether the views are other than those of the base
+	restored   []string // damaged files that this generation brings back
 }
 
 func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) {
@@ -195,8 +196,8 @@ func (g *Staged) ownRows() string {
 func (n *generation) addDays() {
 	account := n.g.store.account
 	whole := map[schema.Date]bool{}
-	all := tableLoad{table: schema.SpendDaily.Table}
-	some := tableLoad{table: schema.SpendDaily.Table, only: n.g.ownRows()}
+	all := duck.Replace{Table: schema.SpendDaily.Table}
+	some := duck.Patch{Table: schema.SpendDaily.Table, Only: n.g.ownRows()}
 	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
 		day := n.g.days[d]
 		p := day.proven
@@ -220,12 +221,12 @@ func (n *generation) addDays() {
 			n.put(path, day.part)
 			n.changed[d] = true
 			if day.few {
-				some.files = append(some.files, n.g.staged(path))
+				some.Files = append(some.Files, n.g.staged(path))
 				if day.stale != "" {
-					some.stale = append(some.stale, day.stale)
+					some.Stale = append(some.Stale, day.stale)
 				}
 			} else {
-				whole[d], all.files = true, append(all.files, n.g.staged(path))
+				whole[d], all.Files = true, append(all.Files, n.g.staged(path))
 				n.dead += stored
 			}
 		}
@@ -245,14 +246,14 @@ func (n *generation) addDays() {
 		}
 	}
 	if len(whole) > 0 {
-		all.drop = daysSQL(account, "report_date", whole)
+		all.Where = duck.DaysSQL(account, "report_date", whole)
 		n.loads = append(n.loads, all)
 	}
-	if len(some.files) > 0 {
+	if len(some.Files) > 0 {
 		n.loads = append(n.loads, some)
 	}
 	if len(n.changed) > 0 {
-		n.loads = append(n.loads, campaignSums(daysSQL(account, "report_date", n.changed)))
+		n.loads = append(n.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", n.changed)))
 	}
 }
 
@@ -291,7 +292,7 @@ func (n *generation) addCalendar() error {
 		return err
 	}
 	n.put(path, info)
-	n.loads = append(n.loads, tableLoad{table: t.Table, drop: "account_id = " + schema.QuoteText(s.account), files: []string{n.g.staged(path)}})
+	n.loads = append(n.loads, duck.Replace{Table: t.Table, Where: "account_id = " + schema.QuoteText(s.account), Files: []string{n.g.staged(path)}})
 	return nil
 }
 

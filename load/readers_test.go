@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -50,7 +51,7 @@ func readUntilTold(dir string) {
 			return
 		default:
 		}
-		if err := readDuckDB(filepath.Join(dir, warehouseName)); err != nil {
+		if err := readDuckDB(filepath.Join(dir, duck.FileName)); err != nil {
 			fmt.Println("error:", err)
 			return
 		}
@@ -135,7 +136,7 @@ func TestReaders_ThroughManyPublishes(t *testing.T) {
 	}
 	dir := filepath.Join(quickDir(t), "data")
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
-	o.Views = nil
+	o.DuckDB.Views = nil
 	if err := uniform(1).do(t.Context(), dir, o); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestReaders_MeetADeadCommit(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(quickDir(t), "data")
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
-	o.Views = nil
+	o.DuckDB.Views = nil
 	if err := uniform(1).do(t.Context(), dir, o); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,7 @@ func TestReaders_MeetADeadCommit(t *testing.T) {
 	if err := uniform(2).do(t.Context(), dir, o); !errors.Is(err, errCrash) {
 		t.Fatalf("run = %v, want the crash", err)
 	}
-	if err := readDuckDB(filepath.Join(dir, warehouseName)); err != nil {
+	if err := readDuckDB(filepath.Join(dir, duck.FileName)); err != nil {
 		t.Error(err)
 	}
 	if consistent, err := readParquetSet(dir); consistent || err != nil {

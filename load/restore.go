@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -25,7 +25,7 @@ import (
 // they were last confirmed.
 //
 // The error names every file that cannot be brought back.
-func (n *generation) restore(ctx context.Context) error {
+func (n *generation) restore(ctx context.Context) (err error) {
 	damages, err := n.damages()
 	if err != nil {
 		return err
@@ -34,18 +34,18 @@ func (n *generation) restore(ctx context.Context) error {
 	if err != nil || len(damages)+len(ledgers) == 0 {
 		return err
 	}
-	conn, stop, err := n.openPublished(ctx)
+	w, err := n.openPublished(ctx)
 	if err != nil {
 		return err
 	}
-	if conn != nil {
-		defer stop()
+	if w != nil {
+		defer func() { err = w.Stop(err) }()
 	}
 	var lost []error
 	for _, d := range damages {
 		err := error(d.Damage)
-		if conn != nil {
-			err = n.restoreFile(ctx, conn, d)
+		if w != nil {
+			err = n.restoreFile(ctx, w, d)
 		}
 		if errors.Is(err, ErrDamaged) {
 			lost = append(lost, err)
@@ -54,7 +54,7 @@ func (n *generation) restore(ctx context.Context) error {
 		}
 	}
 	for _, d := range ledgers {
-		if err := n.restoreLedger(ctx, conn, d); err != nil {
+		if err := n.restoreLedger(ctx, w, d); err != nil {
 			return err
 		}
 	}
@@ -102,30 +102,25 @@ func (n *generation) brings(info *FileInfo) bool {
 
 // openPublished opens the published DuckDB file under the name w, or returns nil
 // if its bytes are not those that were published.
-func (n *generation) openPublished(ctx context.Context) (*sql.Conn, func() error, error) {
+func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error) {
 	s := n.g.store
-	path := filepath.Join(s.dir, warehouseName)
+	path := filepath.Join(s.dir, duck.FileName)
 	sha, _, err := s.opts.disk.HashFile(path)
 	if there, existsErr := s.opts.disk.Exists(path); !there && existsErr == nil || err == nil && sha != n.base.Warehouse.SHA256 {
 		s.opts.Log.Warn("warehouse.duckdb is not what was published either; nothing can be restored from it")
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	conn, stop, err := openEngine(ctx, s.opts, s.dir, n.g.staged("restore.tmp"))
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := execAll(ctx, conn, attachToRead(path)); err != nil {
-		return nil, nil, errors.Join(err, stop())
-	}
-	return conn, stop, nil
+	o := s.opts.DuckDB
+	o.MemoryLimits, o.TempDir = nil, n.g.staged("restore.tmp")
+	return duck.OpenPublished(ctx, path, o)
 }
 
 // restoreFile writes a file again from the rows in DuckDB. An [ErrDamaged] says
 // that they do not give the file that was published.
-func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedFile) error {
+func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	a := n.next.Accounts[d.account]
 	was := a.Files[d.Path]
 	t := tableNamed(was.Table)
@@ -136,7 +131,7 @@ func (n *generation) restoreFile(ctx context.Context, conn *sql.Conn, d damagedF
 		n.g.store.opts.Log.Warn("warehouse.duckdb is of an older schema; this table is not restored from it", "table", t.FullName(), "schema", n.base.SchemaVersion)
 		return d.Damage
 	}
-	recs := tableRecords(ctx, conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), partCondition(t, d.account, was.Day))
+	recs := w.TableRecords(ctx, t, partCondition(t, d.account, was.Day))
 	info, err := n.g.putAnswer(d.Path, t, recs)
 	if err == nil && info.SHA256 != was.SHA256 && t != schema.SpendDaily.Table {
 		// Some tables are written as one record, which shows where they are large.
@@ -171,7 +166,7 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 	if t == schema.SpendDaily.Table {
 		return n.takeRestoredDay(d, info.Day)
 	}
-	h, was := framedTable(t.Name), a.Files[d.Path]
+	h, was := versionedTable(t.Name), a.Files[d.Path]
 	if h == nil || info.Rows != was.Rows {
 		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb give another file", d.What)
 	}
@@ -243,16 +238,16 @@ func (n *generation) ledgerDamages() (found []damagedFile, err error) {
 
 // restoreLedger writes a ledger file again: the runs that DuckDB knows and no
 // whole ledger file of the account tells of, and every line of the old file that
-// can be read and tells of another run. conn is nil where DuckDB cannot be asked.
-func (n *generation) restoreLedger(ctx context.Context, conn *sql.Conn, d damagedFile) error {
+// can be read and tells of another run. w is nil where DuckDB cannot be asked.
+func (n *generation) restoreLedger(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	s := n.g.store
 	told, err := n.runsToldElsewhere(d)
 	if err != nil {
 		return err
 	}
 	var known ledgerRows
-	if conn != nil {
-		if known, err = n.ledgerOfDuckDB(ctx, conn, d.account, told); err != nil {
+	if w != nil {
+		if known, err = n.ledgerOfDuckDB(ctx, w, d.account, told); err != nil {
 			return err
 		}
 	}
@@ -321,18 +316,18 @@ func (t runsTold) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID
 
 // ledgerOfDuckDB are the account's runs in DuckDB with what belongs to them, but
 // for some.
-func (n *generation) ledgerOfDuckDB(ctx context.Context, conn *sql.Conn, account string, but runsTold) (rows ledgerRows, err error) {
-	if rows.runs, err = opsRows(ctx, conn, schema.Runs, account); err != nil {
+func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string, but runsTold) (rows ledgerRows, err error) {
+	if rows.runs, err = opsRows(ctx, w, schema.Runs, account); err != nil {
 		return rows, err
 	}
-	if rows.steps, err = opsRows(ctx, conn, schema.Steps, account); err != nil {
+	if rows.steps, err = opsRows(ctx, w, schema.Steps, account); err != nil {
 		return rows, err
 	}
-	if rows.entities, err = opsRows(ctx, conn, schema.EntityReads, account); err != nil {
+	if rows.entities, err = opsRows(ctx, w, schema.EntityReads, account); err != nil {
 		return rows, err
 	}
 	if n.base.SchemaVersion >= schema.RefusedRows.Since {
-		if rows.refused, err = opsRows(ctx, conn, schema.RefusedRows, account); err != nil {
+		if rows.refused, err = opsRows(ctx, w, schema.RefusedRows, account); err != nil {
 			return rows, err
 		}
 	}
@@ -343,8 +338,8 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, conn *sql.Conn, account
 	return rows, nil
 }
 
-func opsRows[R any](ctx context.Context, conn *sql.Conn, t schema.TableOf[R], account string) (all []R, err error) {
-	recs := tableRecords(ctx, conn, t.Table, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), "account_id = "+schema.QuoteText(account))
+func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R], account string) (all []R, err error) {
+	recs := w.TableRecords(ctx, t.Table, "account_id = "+schema.QuoteText(account))
 	for rec, err := range recs {
 		if err != nil {
 			return nil, err

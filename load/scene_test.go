@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -94,7 +95,7 @@ func sceneCampaign(id, name string, bid schema.Money) history.Seen[schema.Campai
 }
 
 func sceneOptions(d durable.Disk) Options {
-	return Options{KeepRaw: true, DuckDBThreads: 1, DuckDBMemory: "256MiB", Views: martViews(), disk: d}
+	return Options{KeepRaw: true, DuckDB: duck.Options{Threads: 1, Memory: "256MiB", Views: martViews()}, disk: d}
 }
 
 // do makes the run as the command does: a failure is told of in the ledger.
@@ -313,7 +314,7 @@ func whole(t testing.TB, dir string) string {
 			t.Errorf("generation %d: %v", m.Generation, err)
 		}
 	}
-	if sha, _, err := durable.OS.HashFile(filepath.Join(dir, warehouseName)); err != nil || sha != m.Warehouse.SHA256 {
+	if sha, _, err := durable.OS.HashFile(filepath.Join(dir, duck.FileName)); err != nil || sha != m.Warehouse.SHA256 {
 		t.Errorf("generation %d: warehouse.duckdb is not what the manifest says (%v)", m.Generation, err)
 	}
 	for path, n := range m.Accounts["acme"].Ledger {
@@ -351,7 +352,7 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, isNew *Manifest) {
 		}
 		return sha
 	}
-	if sha := is(warehouseName); sha != st.was.Warehouse.SHA256 && sha != isNew.Warehouse.SHA256 {
+	if sha := is(duck.FileName); sha != st.was.Warehouse.SHA256 && sha != isNew.Warehouse.SHA256 {
 		t.Error("a reader finds a warehouse.duckdb that is neither the old nor the new one")
 	}
 	was, now := st.was.Accounts["acme"].Files, isNew.Accounts["acme"].Files

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -20,9 +21,9 @@ const bidsRead = "source_bids"
 type stagedTable struct {
 	info   *FileInfo       // nil: the stored file stands
 	memory *history.Memory // nil: nothing is remembered beside the rows
-	// follow is how many current versions were last confirmed when most were; 0 where
-	// nobody has counted.
-	follow int64
+	// confirmedRows counts the current rows that share the common confirmation time; 0
+	// means not counted.
+	confirmedRows int64
 }
 
 // StoredTable reads an account's rows of a table that has one file per account.
@@ -110,7 +111,7 @@ func PutMemory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h 
 	for i := range h.Rows {
 		if P(&h.Rows[i]).FramePtr().IsCurrent {
 			if _, excepted := h.Memory.Excepted[keyText(&h.Rows[i])]; !excepted {
-				staged.follow++
+				staged.confirmedRows++
 			}
 		}
 	}
@@ -170,20 +171,21 @@ func (n *generation) addTables() error {
 		if st.info != nil {
 			n.put(path, st.info)
 		}
-		load := tableLoad{table: t, drop: "account_id = " + schema.QuoteText(s.account)}
-		switch h := framedTable(t.Name); {
+		load := duck.Replace{Table: t, Where: "account_id = " + schema.QuoteText(s.account)}
+		switch h := versionedTable(t.Name); {
 		case h != nil && n.onlyConfirmed(h, st):
-			load = n.confirmations(t, st)
+			n.loads = append(n.loads, n.confirmations(t, st))
+			continue
 		case h != nil:
 			private, err := h.confirm(n, s.account, n.acc)
 			if err != nil {
 				return err
 			}
-			load.files = private
+			load.Files = private
 		case st.info == nil:
 			continue
 		default:
-			load.files = []string{n.g.staged(path)}
+			load.Files = []string{n.g.staged(path)}
 		}
 		n.loads = append(n.loads, load)
 	}
@@ -192,8 +194,8 @@ func (n *generation) addTables() error {
 
 // onlyConfirmed says that DuckDB's versions differ from those that it is to have by
 // nothing but one instant, which most of them share: when they were last confirmed.
-func (n *generation) onlyConfirmed(h *framed, st *stagedTable) bool {
-	if st.info != nil || st.follow == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil || n.base.Accounts[n.g.store.account] == nil {
+func (n *generation) onlyConfirmed(h *versioned, st *stagedTable) bool {
+	if st.info != nil || st.confirmedRows == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil || n.base.Accounts[n.g.store.account] == nil {
 		return false
 	}
 	was, now := n.base.Accounts[n.g.store.account].Memory[h.table.Name], st.memory
@@ -206,19 +208,19 @@ func (n *generation) onlyConfirmed(h *framed, st *stagedTable) bool {
 }
 
 // confirmations move that instant on where it is, without the rows being written again.
-func (n *generation) confirmations(t *schema.Table, st *stagedTable) tableLoad {
+func (n *generation) confirmations(t *schema.Table, st *stagedTable) duck.Amend {
 	account := n.g.store.account
 	instant := func(m history.Memory) string {
 		return fmt.Sprintf("last_confirmed_at = make_timestamptz(%d)", m.ConfirmedAt)
 	}
-	return tableLoad{
-		table: t, set: instant(*st.memory), setRows: st.follow,
-		where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " + instant(n.base.Accounts[account].Memory[t.Name]),
+	return duck.Amend{
+		Table: t, Set: instant(*st.memory), Rows: st.confirmedRows,
+		Where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " + instant(n.base.Accounts[account].Memory[t.Name]),
 	}
 }
 
-// framed is a table of versions, whatever its rows are.
-type framed struct {
+// versioned is a table of versions, whatever its rows are.
+type versioned struct {
 	table *schema.Table
 	// confirm writes the account's versions as a private file for DuckDB, with the
 	// newest confirmations, which the published file does not follow: so it stays
@@ -228,29 +230,29 @@ type framed struct {
 	check func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error
 }
 
-var framedTables = []framed{
-	framedOf(schema.CampaignHistory, nil),
-	framedOf(schema.DeliveryHistory, nil),
-	framedOf(schema.CreativeHistory, nil),
-	framedOf(schema.SourceRuleHistory, nil),
-	framedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *Account) {
+var versionedTables = []versioned{
+	versionedOf(schema.CampaignHistory, nil),
+	versionedOf(schema.DeliveryHistory, nil),
+	versionedOf(schema.CreativeHistory, nil),
+	versionedOf(schema.SourceRuleHistory, nil),
+	versionedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *Account) {
 		if at := a.Memory[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
 			r.BidsLastReadAt = schema.Some(at)
 		}
 	}),
 }
 
-func framedTable(name string) *framed {
-	for i := range framedTables {
-		if framedTables[i].table.Name == name {
-			return &framedTables[i]
+func versionedTable(name string) *versioned {
+	for i := range versionedTables {
+		if versionedTables[i].table.Name == name {
+			return &versionedTables[i]
 		}
 	}
 	return nil
 }
 
-func framedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account)) framed {
-	f := framed{table: t.Table}
+func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account)) versioned {
+	f := versioned{table: t.Table}
 	f.confirm = func(n *generation, account string, a *Account) ([]string, error) {
 		path := partPath(t.Table, account, 0)
 		info := a.Files[path]

@@ -66,7 +66,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step.spoil {
-			g.tables[table.Name].follow++
+			g.tables[table.Name].confirmedRows++
 		}
 		m, err := g.Publish(t.Context(), r.publication())
 		if err != nil {
@@ -94,5 +94,14 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 			t.Errorf("step %d: ops.file has %s, want %s", i, got, want)
 		}
 		checkStore(t, dir)
+	}
+}
+
+// TestVersionedTables_AreAllKnown: a table that has versions is confirmed and checked.
+func TestVersionedTables_AreAllKnown(t *testing.T) {
+	for _, table := range schema.Tables {
+		if (versionedTable(table.Name) != nil) != table.Versioned {
+			t.Errorf("%s: versioned %t", table.FullName(), table.Versioned)
+		}
 	}
 }

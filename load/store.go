@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -21,21 +22,12 @@ import (
 
 // Options are what a store needs to know from outside.
 type Options struct {
-	LockWait      time.Duration    // how long to wait for the store's lock
-	DuckDBMemory  string           // the most that DuckDB may take, such as "512MiB"; empty: DuckDB's own choice
-	DuckDBShares  []string         // what a publication tries to do with before it takes that, smallest first
-	DuckDBThreads int              // 0: one per processor
-	KeepRaw       bool             // keep the replies behind the stored days
-	Views         []View           // of the DuckDB file
-	Blanks        *Blanks          // of a process that makes many warehouses; nil: none
-	Version       string           // of the binary, for the manifest
-	Log           *slog.Logger     // nil: silent
-	Now           func() time.Time // for "today" only; nil: the clock
-
-	dir       string // the data directory: all that DuckDB may reach
-	keepOrder bool   // answers keep the order they were asked in
-	attach    string // a file to open read-only before the doors close
-	moreLater bool   // the engine may be given more memory than it begins with
+	LockWait time.Duration // how long to wait for the store's lock
+	DuckDB   duck.Options
+	KeepRaw  bool             // keep the replies behind the stored days
+	Version  string           // of the binary, for the manifest
+	Log      *slog.Logger     // nil: silent
+	Now      func() time.Time // for "today" only; nil: the clock
 
 	// disk is the file system; zero: the operating system's.
 	disk durable.Disk
@@ -70,7 +62,7 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 		return nil, durable.Storage(err)
 	}
 	s := &Store{dir: dir, account: account, opts: o.filled()}
-	s.opts.dir = dir
+	s.opts.DuckDB.Dir = dir
 	disk := s.opts.disk
 	for _, d := range []string{"", "locks", "staging"} {
 		if err := disk.MakeDirs(filepath.Join(dir, d)); err != nil {
@@ -127,6 +119,7 @@ func (o Options) filled() Options {
 	if o.disk.FS == nil {
 		o.disk = durable.OS
 	}
+	o.DuckDB.Disk = o.disk
 	if o.crash == nil {
 		o.crash = func(string) error { return nil }
 	}
@@ -185,7 +178,7 @@ func (s *Store) recover(ctx context.Context) error {
 // data: without its manifest the store cannot say what is proven, and publishing
 // would forget it.
 func (s *Store) refuseOrphans() error {
-	for _, name := range []string{warehouseName, "parquet"} {
+	for _, name := range []string{duck.FileName, "parquet"} {
 		there, err := s.opts.disk.Exists(filepath.Join(s.dir, name))
 		if err != nil {
 			return err

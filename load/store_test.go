@@ -17,6 +17,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -52,7 +53,7 @@ type run struct {
 }
 
 func newRun(t *testing.T, dir string) run {
-	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDBThreads: 2, DuckDBMemory: "512MiB", LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
+	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDB: duck.Options{Threads: 2, Memory: "512MiB"}, LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
 var runs int
@@ -126,7 +127,7 @@ func packed(rows []schema.Spend) *schema.SpendRows {
 // every storage test.
 func checkStore(t *testing.T, dir string) *Report {
 	t.Helper()
-	report, err := Verify(context.Background(), dir, Options{DuckDBThreads: 2, LockWait: time.Second}, nil)
+	report, err := Verify(context.Background(), dir, Options{DuckDB: duck.Options{Threads: 2}, LockWait: time.Second}, nil)
 	if errors.Is(err, ErrEmpty) {
 		return &Report{}
 	}
@@ -142,7 +143,7 @@ func checkStore(t *testing.T, dir string) *Report {
 // query runs SQL on the published file, opened as an analyst would.
 func query(t *testing.T, dir, q string) string {
 	t.Helper()
-	db, err := sql.Open("duckdb", filepath.Join(dir, warehouseName)+"?access_mode=read_only")
+	db, err := sql.Open("duckdb", filepath.Join(dir, duck.FileName)+"?access_mode=read_only")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -566,15 +567,15 @@ func TestPublish_HealsAForeignWarehouse(t *testing.T) {
 			dir := t.TempDir()
 			r := newRun(t, dir)
 			r.mustSync(twoDays())
-			if err := spoil(filepath.Join(dir, warehouseName)); err != nil {
+			if err := spoil(filepath.Join(dir, duck.FileName)); err != nil {
 				t.Fatal(err)
 			}
 			report, err := Verify(t.Context(), dir, Options{LockWait: time.Second}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(report.Damages) != 1 || !strings.HasPrefix(report.Damages[0].Path, warehouseName) {
-				t.Errorf("damages = %v, want one of %s", report.Damages, warehouseName)
+			if len(report.Damages) != 1 || !strings.HasPrefix(report.Damages[0].Path, duck.FileName) {
+				t.Errorf("damages = %v, want one of %s", report.Damages, duck.FileName)
 			}
 			r.at = r.at.Add(time.Hour)
 			r.mustSync(twoDays())
@@ -660,7 +661,7 @@ func batches(rows []schema.Spend, size int) iter.Seq[arrow.Record] {
 func TestQuery_ReachesNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
-	a, err := Query(t.Context(), dir, "SELECT source_id, spend FROM spend_daily ORDER BY spend DESC")
+	a, err := duck.Query(t.Context(), dir, "SELECT source_id, spend FROM spend_daily ORDER BY spend DESC")
 	if err != nil || len(a.Rows) != 4 || a.Rows[0][1].V != "12.340000" {
 		t.Errorf("Query = %v, %v", a, err)
 	}
@@ -670,7 +671,7 @@ func TestQuery_ReachesNothingElse(t *testing.T) {
 		"SELECT 1); COPY (SELECT 1) TO '/tmp/x'; SELECT (1",
 		"SELECT 1); UPDATE spend_daily SET spend = 0; SELECT * FROM (SELECT 1",
 	} {
-		if _, err := Query(t.Context(), dir, q); err == nil {
+		if _, err := duck.Query(t.Context(), dir, q); err == nil {
 			t.Errorf("%s: no error", q)
 		}
 	}

@@ -45,7 +45,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 		return nil, durable.Storage(err)
 	}
 	o = o.filled()
-	o.dir = dir
+	o.DuckDB.Dir = dir
 	if there, err := o.disk.Exists(dir); !there || err != nil {
 		return nil, cmp.Or(err, fmt.Errorf("%s: %w", dir, ErrEmpty))
 	}
@@ -122,7 +122,7 @@ func (v *verifier) found(err error) error {
 // files checks every file that the manifest names, several at a time.
 func (v *verifier) files(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(2, v.opts.DuckDBThreads))
+	g.SetLimit(max(2, v.opts.DuckDB.Threads))
 	for _, name := range v.manifest.AccountNames() {
 		a := v.manifest.Accounts[name]
 		for path, info := range a.Files {
@@ -178,7 +178,7 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 	if info.Table == schema.SpendDaily.Name {
 		return v.day(account, a, path, info)
 	}
-	if h := framedTable(info.Table); h != nil {
+	if h := versionedTable(info.Table); h != nil {
 		return h.check(v.opts.disk, v.dir, path, a, info)
 	}
 	if t := schema.Named(info.Table); t != nil && t.HasFiles() {

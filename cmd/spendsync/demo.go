@@ -18,7 +18,7 @@ import (
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
 	"spendsync/extract/adsim"
-	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -184,7 +184,7 @@ func (a *app) printAsk(ctx context.Context, dir, name string, params ...string) 
 	if err != nil {
 		return err
 	}
-	result, err := load.Ask(ctx, dir, q.Question, a.loadOptions())
+	result, err := duck.Ask(ctx, dir, q.Question, a.loadOptions().DuckDB)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -183,7 +183,7 @@ func (c *chapter) question() string {
 // check compares a table of the warehouse with the diary.
 func (c *chapter) check(t *testing.T, dir string) (versions int) {
 	t.Helper()
-	a, err := load.Query(t.Context(), dir, c.question())
+	a, err := duck.Query(t.Context(), dir, c.question())
 	if err != nil {
 		t.Fatal(err)
 	}

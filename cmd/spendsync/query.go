@@ -15,6 +15,7 @@ import (
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/duck"
 )
 
 // queryFlags are what the caller of query chose.
@@ -101,7 +102,7 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	if err := output.CheckTempDir(); err != nil {
 		return err
 	}
-	result, err := load.Ask(ctx, dir, q.Question, a.loadOptions())
+	result, err := duck.Ask(ctx, dir, q.Question, a.loadOptions().DuckDB)
 	if err != nil {
 		return a.queryErr(err, dir, q.Asks != "")
 	}
@@ -120,7 +121,7 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 // queryErr says what is wrong with the question as a usage error, with the place
 // in the SQL above the last line.
 func (a *app) queryErr(err error, dir string, named bool) error {
-	var q *load.QuestionError
+	var q *duck.QuestionError
 	switch {
 	case errors.Is(err, load.ErrEmpty):
 		return exit.Usagef("%s holds nothing yet: run 'spendsync sync' first", dir)

@@ -21,6 +21,7 @@ import (
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -32,7 +33,7 @@ type app struct {
 	now            func() time.Time
 	transport      http.RoundTripper // to both interfaces; nil: the network
 	exit           func(code int)    // os.Exit in main; nil in tests
-	blanks         *load.Blanks      // nil: every warehouse is made from nothing
+	blanks         *duck.Blanks      // nil: every warehouse is made from nothing
 	settingsWait   time.Duration     // how long the report's numbers wait for the settings; 0: [settingsWait]
 
 	cfg    *config.Config
@@ -203,27 +204,27 @@ func (a *app) clientOptions() config.ClientOptions {
 func (a *app) loadOptions() load.Options {
 	memory, threads := a.cfg.Resources()
 	o := load.Options{
-		LockWait: a.cfg.LockWait, DuckDBMemory: memory, DuckDBThreads: threads, KeepRaw: a.cfg.KeepRaw,
-		Version: version(), Log: a.log, Now: a.now, Views: a.views(), Blanks: a.blanks,
+		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, Version: version(), Log: a.log, Now: a.now,
+		DuckDB: duck.Options{Memory: memory, Threads: threads, Views: a.views(), Blanks: a.blanks},
 	}
 	if a.cfg.DuckDBMemory == "" {
-		o.DuckDBShares = []string{"64MiB", "96MiB", "128MiB"} // what resources gives is no less
+		o.DuckDB.MemoryLimits = []string{"64MiB", "96MiB", "128MiB"} // what resources gives is no less
 	}
 	return o
 }
 
 // views are the questions that every warehouse answers by name.
-func (a *app) views() []load.View {
+func (a *app) views() []duck.View {
 	asked, err := queries.Views(a.cfg.Thresholds)
 	if err != nil {
 		panic(err) // the configuration was checked
 	}
 	docs := columnDocs()
-	var all []load.View
+	var all []duck.View
 	for _, q := range asked {
 		columns := maps.Clone(docs)
 		maps.Copy(columns, q.Columns)
-		all = append(all, load.View{
+		all = append(all, duck.View{
 			Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Columns: columns, Parameters: q.Parameters,
 		})
 	}

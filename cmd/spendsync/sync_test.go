@@ -21,6 +21,7 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -50,7 +51,7 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 
 // blanks spare the worlds of this process what takes longest in a first sync. Runs
 // in processes of their own do without.
-var blanks load.Blanks
+var blanks duck.Blanks
 
 func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
@@ -123,7 +124,7 @@ func (w *world) must(args ...string) string {
 // ask asks the published warehouse a question; cells are joined by bars.
 func (w *world) ask(q string) string {
 	w.t.Helper()
-	a, err := load.Query(w.t.Context(), w.dir, q)
+	a, err := duck.Query(w.t.Context(), w.dir, q)
 	if err != nil {
 		w.t.Fatalf("%s: %v", q, err)
 	}

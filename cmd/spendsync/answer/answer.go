@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"spendsync/cmd/spendsync/output"
-	"spendsync/load"
+	"spendsync/load/duck"
 )
 
 // Formats are the forms in which query answers.
@@ -16,7 +16,7 @@ var Formats = []string{"table", "csv", "json", "markdown", "parquet"}
 
 // Answer is an answer on its way to the one who asked.
 type Answer struct {
-	Result   *load.Result
+	Result   *duck.Result
 	Question Question
 	Terminal bool // nothing may reach it that a terminal would obey
 	Width    int  // of the terminal; 0: as wide as it gets
@@ -56,7 +56,7 @@ const (
 	formNested
 )
 
-func formOf(c load.Column) valueForm {
+func formOf(c duck.Column) valueForm {
 	switch t, _, _ := strings.Cut(c.Type, "("); {
 	case c.Nested():
 		return formNested

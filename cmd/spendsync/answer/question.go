@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"spendsync/cmd/spendsync/exit"
-	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
 )
 
 // Question is what to ask, and how it is introduced to a person.
 type Question struct {
-	load.Question
+	duck.Question
 	Asks, Trap string
 }
 

@@ -20,6 +20,7 @@ import (
 	"spendsync/extract"
 	"spendsync/extract/adsim"
 	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -44,7 +45,7 @@ type quirkWorld struct {
 }
 
 // blanks shorten the first publication of each store.
-var blanks load.Blanks
+var blanks duck.Blanks
 
 func newQuirkWorld(t *testing.T, quirks ...string) *quirkWorld {
 	t.Helper()
@@ -81,7 +82,7 @@ func (w *quirkWorld) sync() *job.Result {
 	j := job.Job{
 		RunID: fmt.Sprintf("run%d", w.runs), Account: "acme", DataDir: w.dir, Version: "test",
 		Store: load.Options{
-			DuckDBMemory: "256MiB", DuckDBThreads: 1, KeepRaw: true, Blanks: &blanks, Version: "test", Log: log, Now: w.service.Now,
+			DuckDB: duck.Options{Memory: "256MiB", Threads: 1, Blanks: &blanks}, KeepRaw: true, Version: "test", Log: log, Now: w.service.Now,
 		},
 		Report: w.client("https://report.test"+adsim.ReportPrefix, basic, log),
 		API:    w.client("https://ads.test"+adsim.APIPrefix, "Bearer "+canaryKey, log),

@@ -11,6 +11,7 @@ import (
 	"spendsync/extract"
 	"spendsync/extract/adsim"
 	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -32,7 +33,7 @@ type world struct {
 }
 
 // blanks are shared by all worlds: they save what takes longest in a first run.
-var blanks load.Blanks
+var blanks duck.Blanks
 
 // newWorld begins with a small account and an empty store.
 func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
@@ -51,8 +52,8 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	w.job = Job{
 		Account: "acme", DataDir: filepath.Join(t.TempDir(), "data"), Version: "test",
 		Store: load.Options{
-			LockWait: 5 * time.Second, DuckDBMemory: "512MiB", DuckDBThreads: 1, KeepRaw: true, Version: "test",
-			Now: w.now, Blanks: &blanks,
+			LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "512MiB", Threads: 1, Blanks: &blanks}, KeepRaw: true, Version: "test",
+			Now: w.now,
 		},
 		Plan:        PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 1000},
 		Concurrency: 4, RequestsPerMinute: 120, StopGrace: time.Minute, MaxSettingsWait: time.Minute, Now: w.now,
@@ -173,7 +174,7 @@ func (w *world) wantVerified() {
 // ask asks the published warehouse; cells are joined by bars.
 func (w *world) ask(format string, args ...any) string {
 	w.t.Helper()
-	a, err := load.Query(w.t.Context(), w.job.DataDir, fmt.Sprintf(format, args...))
+	a, err := duck.Query(w.t.Context(), w.job.DataDir, fmt.Sprintf(format, args...))
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
@@ -38,7 +39,7 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Repo
 	if err != nil {
 		return r, err
 	}
-	s, err := load.OpenSession(ctx, dir, o)
+	s, err := duck.OpenSession(ctx, dir, o.DuckDB)
 	if err != nil {
 		return r, err
 	}

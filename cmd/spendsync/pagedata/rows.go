@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"spendsync/cmd/spendsync/page"
-	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
 // reader asks the published warehouse, and after the first error nothing more.
 type reader struct {
 	ctx     context.Context
-	session *load.Session
+	session *duck.Session
 	err     error
 }
 

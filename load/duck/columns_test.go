@@ -1,4 +1,4 @@
-package load
+package duck
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ func TestEveryColumn_SurvivesTheWholeWay(t *testing.T) {
 			}
 			defer stop()
 			statements := slices.Concat([]string{"CREATE SCHEMA IF NOT EXISTS ops", "CREATE SCHEMA IF NOT EXISTS mart"}, table.CreateSQL(),
-				tableLoad{table: table, files: []string{path}}.statements(true))
+				Replace{Table: table, Files: []string{path}}.Statements(true))
 			if err := execAll(ctx, conn, statements); err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestEveryColumn_ThatCameLaterIsNULLInOlderFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stop()
-			if err := execAll(ctx, conn, append(table.CreateSQL(), tableLoad{table: table, files: []string{path}}.statements(true)...)); err != nil {
+			if err := execAll(ctx, conn, append(table.CreateSQL(), Replace{Table: table, Files: []string{path}}.Statements(true)...)); err != nil {
 				t.Fatal(err)
 			}
 			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+table.SQLName(), "true"))
@@ -138,13 +138,4 @@ func rowsOfFile(t *testing.T, table *schema.Table, path string) any {
 		t.Fatal(err)
 	}
 	return rows
-}
-
-// TestVersionedTables_AreAllKnown: a table that has versions is confirmed and checked.
-func TestVersionedTables_AreAllKnown(t *testing.T) {
-	for _, table := range schema.Tables {
-		if (framedTable(table.Name) != nil) != table.Versioned {
-			t.Errorf("%s: versioned %t", table.FullName(), table.Versioned)
-		}
-	}
 }

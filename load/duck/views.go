@@ -1,4 +1,4 @@
-package load
+package duck
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -25,9 +26,9 @@ type View struct {
 }
 
 // makeViews makes the views anew, all at once or, where one fails, each by
-// itself, in place of those that an earlier release had. The troubles are those of
+// itself, in place of those that an earlier release had. The viewErrors are those of
 // views; an error is the storage's.
-func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []error, err error) {
+func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []error, err error) {
 	statements, err := dropsOf(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -42,10 +43,10 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []er
 	if err := execTogether(ctx, conn, statements); err != nil {
 		for _, v := range views {
 			if err := execTogether(ctx, conn, v.createSQL()); err != nil {
-				if ctx.Err() != nil || errors.Is(err, ErrStorage) {
+				if ctx.Err() != nil || errors.Is(err, durable.ErrStorage) {
 					return nil, err
 				}
-				troubles = append(troubles, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema, v.Name, err))
+				viewErrors = append(viewErrors, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema, v.Name, err))
 			}
 		}
 	}
@@ -60,7 +61,7 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (troubles []er
 			return nil, err
 		}
 	}
-	return troubles, nil
+	return viewErrors, nil
 }
 
 // createSQL makes the view, or the table macro.
@@ -124,16 +125,16 @@ func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statemen
 	return statements, rows.Err()
 }
 
-func (o Options) hasView(name string) bool {
+func (o Options) HasView(name string) bool {
 	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
 }
 
 // namedBy is how a view names what it asks.
 var namedBy = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
 
-// tablesBehind are the names of the tables that a view asks, by way of other views
+// TablesBehind are the names of the tables that a view asks, by way of other views
 // too.
-func (o Options) tablesBehind(view string) map[string]bool {
+func (o Options) TablesBehind(view string) map[string]bool {
 	tables, seen := map[string]bool{}, map[string]bool{}
 	var follow func(name string)
 	follow = func(name string) {
@@ -155,9 +156,9 @@ func (o Options) tablesBehind(view string) map[string]bool {
 	return tables
 }
 
-// viewsDefinition tells apart the views of two releases, or of two sets of
+// ViewsDefinition tells apart the views of two releases, or of two sets of
 // thresholds: they give other rows.
-func (o Options) viewsDefinition() string {
+func (o Options) ViewsDefinition() string {
 	h := sha256.New()
 	add := func(texts ...string) {
 		for _, t := range texts {

@@ -1,4 +1,4 @@
-package load
+package duck
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func (b *Blanks) write(ctx context.Context, path string, o Options) (bool, error
 func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := o.viewsDefinition()
+	key := o.ViewsDefinition()
 	if file := b.files[key]; file != nil {
 		return file, nil
 	}
@@ -40,9 +40,9 @@ func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 		return nil, durable.Storage(err)
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, warehouseName)
-	troubles, err := makeBlank(ctx, path, o)
-	if err != nil || len(troubles) > 0 {
+	path := filepath.Join(dir, FileName)
+	viewErrors, err := makeBlank(ctx, path, o)
+	if err != nil || len(viewErrors) > 0 {
 		return nil, err
 	}
 	file, err := os.ReadFile(path)
@@ -56,18 +56,19 @@ func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 	return file, nil
 }
 
-// makeBlank makes the file. The troubles are those of views.
-func makeBlank(ctx context.Context, path string, o Options) (troubles []error, err error) {
-	w, err := openWarehouse(ctx, path, filepath.Dir(path), o)
+// makeBlank makes the file. The viewErrors are those of views.
+func makeBlank(ctx context.Context, path string, o Options) (viewErrors []error, err error) {
+	o.Dir = filepath.Dir(path)
+	w, err := Open(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = w.stop(err) }()
+	defer func() { err = w.Stop(err) }()
 	if err := w.makeTables(ctx); err != nil {
 		return nil, err
 	}
-	if troubles, err = makeViews(ctx, w.conn, o.Views); err != nil {
+	if viewErrors, err = makeViews(ctx, w.conn, o.Views); err != nil {
 		return nil, err
 	}
-	return troubles, w.finish(ctx)
+	return viewErrors, w.Finish(ctx)
 }

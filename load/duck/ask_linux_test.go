@@ -1,4 +1,4 @@
-package load
+package duck
 
 import (
 	"os"
@@ -14,7 +14,7 @@ func TestAsk_NeedsNoTemporaryFolder(t *testing.T) {
 		t.Skip("mounting takes root; .ci/run has it")
 	}
 	dir, temp := t.TempDir(), t.TempDir()
-	newRun(t, dir).mustSync(twoDays())
+	publish(t, dir)
 	if err := unix.Mount("tmpfs", temp, "tmpfs", unix.MS_RDONLY, "size=64k"); err != nil {
 		t.Skipf("nothing can be mounted here: %v", err)
 	}

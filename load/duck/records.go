@@ -1,4 +1,4 @@
-package load
+package duck
 
 import (
 	"context"
@@ -17,9 +17,18 @@ import (
 	"spendsync/schema"
 )
 
-// tableRecords asks for rows of a table, by a question that gives its columns and a
-// condition on them, and gives them in the order of the key. A record is the loop body's
-// alone; there is one at least. Nothing follows an error.
+// Records asks for rows of a table, by a query that gives its columns and a condition on
+// them, and yields them in the order of the key. A record is the loop body's alone; there
+// is one at least. Nothing follows an error.
+func (w *Warehouse) Records(ctx context.Context, t *schema.Table, query, where string) iter.Seq2[arrow.Record, error] {
+	return tableRecords(ctx, w.conn, t, query, where)
+}
+
+// TableRecords are the rows of a table of the file that meet a condition.
+func (w *Warehouse) TableRecords(ctx context.Context, t *schema.Table, where string) iter.Seq2[arrow.Record, error] {
+	return w.Records(ctx, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), where)
+}
+
 func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		if err := eachRecord(ctx, conn, t, question, where, func(rec arrow.Record) bool { return yield(rec, nil) }); err != nil {
@@ -173,5 +182,5 @@ func recordCell(c schema.Column, b array.Builder) (expression string, put func(a
 	case *array.TimestampBuilder:
 		return fmt.Sprintf("epoch_us(%s)", name), func(v any) { b.Append(arrow.Timestamp(v.(int64))) }
 	}
-	panic(fmt.Sprintf("load: no cell for %s", b.Type()))
+	panic(fmt.Sprintf("duck: no cell for %s", b.Type()))
 }

@@ -1,4 +1,4 @@
-package load
+package duck
 
 import (
 	"context"
@@ -32,9 +32,9 @@ func OpenSession(ctx context.Context, dir string, o Options) (*Session, error) {
 	if err != nil {
 		return nil, durable.Storage(err)
 	}
-	path := filepath.Join(dir, warehouseName)
+	path := filepath.Join(dir, FileName)
 	if !durable.Exists(path) {
-		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
 	}
 	s := &Session{tempDir: filepath.Join(os.TempDir(), "spendsync-session-"+ulid.Make().String())}
 	o.keepOrder, o.attach = true, path
@@ -68,13 +68,13 @@ func (s *Session) Close() error {
 func (s *Session) Query(ctx context.Context, question string) (Answer, error) {
 	a, err := s.query(ctx, question)
 	var broken *duckdb.Error
-	if !errors.As(err, &broken) || broken.Type != duckdb.ErrorTypeInternal || s.opts.DuckDBThreads == 1 {
+	if !errors.As(err, &broken) || broken.Type != duckdb.ErrorTypeInternal || s.opts.Threads == 1 {
 		return a, err
 	}
 	if now, err := os.Stat(s.opts.attach); err != nil || !os.SameFile(now, s.file) {
 		return a, broken // another generation: its answers would not go with those before
 	}
-	s.opts.DuckDBThreads = 1
+	s.opts.Threads = 1
 	_ = s.stop() // what it could say of its end, it has said
 	if err := s.open(ctx); err != nil {
 		s.stop = func() error { return nil }

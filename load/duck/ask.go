@@ -1,4 +1,4 @@
-package load
+package duck
 
 import (
 	"context"
@@ -98,9 +98,9 @@ func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err
 	if err != nil {
 		return nil, durable.Storage(err)
 	}
-	path := filepath.Join(dir, warehouseName)
+	path := filepath.Join(dir, FileName)
 	if !durable.Exists(path) {
-		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
 	}
 	// The engine makes the folder when it needs it, if ever.
 	r = &Result{tempDir: filepath.Join(os.TempDir(), "spendsync-query-"+ulid.Make().String())}
@@ -123,12 +123,12 @@ func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err
 // openErr tells why the published file does not open.
 func openErr(err error) error {
 	switch text := err.Error(); {
-	case !errors.Is(err, ErrStorage) || strings.Contains(text, "Permission denied"):
+	case !errors.Is(err, durable.ErrStorage) || strings.Contains(text, "Permission denied"):
 		return err
 	case strings.Contains(text, "Could not set lock"):
-		return fmt.Errorf("%s: somebody has it open for writing (%v): %w", warehouseName, err, ErrLocked)
+		return fmt.Errorf("%s: somebody has it open for writing (%v): %w", FileName, err, durable.ErrLocked)
 	}
-	return durable.Damaged(warehouseName, durable.MendRebuild, "it does not open: %v", err)
+	return durable.Damaged(FileName, durable.MendRebuild, "it does not open: %v", err)
 }
 
 // Close gives back what the answer holds.
@@ -266,7 +266,7 @@ func questionErr(err error, asAsked bool) error {
 		return fmt.Errorf("duckdb: %w", err)
 	}
 	if de.Type == duckdb.ErrorTypeIO || diskTrouble.MatchString(de.Msg) {
-		return fmt.Errorf("duckdb: %w: %w", err, ErrStorage)
+		return fmt.Errorf("duckdb: %w: %w", err, durable.ErrStorage)
 	}
 	q := &QuestionError{Message: excerpt.ReplaceAllString(de.Msg, "")}
 	// Later the excerpt would be of the statement that the question was put in.

@@ -1,0 +1,137 @@
+package duck
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// AccountDay is a day of an account.
+type AccountDay struct {
+	Account string
+	Day     schema.Date
+}
+
+// Counts counts a table's rows by account, and those of spend_daily by day, too. Where
+// there should be one account, all rows are taken for its own: whether they are shows in
+// the count of those that have its name, and both together are far cheaper than to group
+// by names.
+func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []string) (map[AccountDay]int64, error) {
+	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
+	account, day, its := "account_id", "0", ""
+	if t.Name == schema.SpendDaily.Name {
+		day = "(report_date - DATE '1970-01-01')::BIGINT"
+	}
+	if len(accounts) == 1 {
+		account = schema.QuoteText(accounts[0])
+		its = " WHERE account_id = " + account
+	}
+	counts := map[AccountDay]int64{}
+	rows, err := w.conn.QueryContext(ctx, fmt.Sprintf("SELECT %s, %s, count(*) FROM %s GROUP BY ALL", account, day, t.SQLName()))
+	if err != nil {
+		return nil, uncounted(err)
+	}
+	counted := int64(0)
+	for rows.Next() {
+		var k AccountDay
+		var n int64
+		if err := rows.Scan(&k.Account, &k.Day, &n); err != nil {
+			return nil, errors.Join(uncounted(err), rows.Close())
+		}
+		counts[k] = n
+		counted += n
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, uncounted(err)
+	}
+	if its == "" {
+		return counts, nil
+	}
+	var named int64
+	if err := w.conn.QueryRowContext(ctx, "SELECT count(*) FROM "+t.SQLName()+its).Scan(&named); err != nil {
+		return nil, uncounted(err)
+	}
+	if named != counted {
+		return w.Counts(ctx, t, nil)
+	}
+	return counts, nil
+}
+
+// Sums adds up the measures of a table by day, of the rows of a condition. account and
+// rows are what to take for the account and for the number of rows.
+func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows, where string) (map[AccountDay]history.Sums, error) {
+	// The sum of money travels as text: exact.
+	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
+		FROM %s WHERE %s GROUP BY ALL`, account, rows, t.SQLName(), where)
+	unsummed := func(err error) error { return unread(err, "%s cannot be summed", t.FullName()) }
+	found, err := w.conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, unsummed(err)
+	}
+	defer found.Close()
+	sums := map[AccountDay]history.Sums{}
+	for found.Next() {
+		var k AccountDay
+		var got history.Sums
+		var spend string
+		var clicks, impressions, conversions sql.Null[int64]
+		if err := found.Scan(&k.Account, &k.Day, &got.Rows, &spend, &clicks, &impressions, &conversions); err != nil {
+			return nil, unsummed(err)
+		}
+		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
+			return nil, unsummed(err)
+		}
+		got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions), schema.Null[int64](conversions)
+		sums[k] = got
+	}
+	if err := found.Err(); err != nil {
+		return nil, unsummed(err)
+	}
+	return sums, nil
+}
+
+// MostOfAKey is how often the key of spend_daily that occurs most often on a day does. It
+// needs memory for a day.
+func (w *Warehouse) MostOfAKey(ctx context.Context, account string, d schema.Date) (int64, error) {
+	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND report_date = DATE '%s'
+		GROUP BY campaign_id, creative_id, source_id)`, schema.SpendDaily.SQLName(), schema.QuoteText(account), d)
+	var most int64
+	if err := w.conn.QueryRowContext(ctx, q).Scan(&most); err != nil {
+		return 0, unread(err, "the keys of %s of account %s cannot be counted", d, account)
+	}
+	return most, nil
+}
+
+// RowsHash is a hash over columns of all rows of a table, a view, a query or files. It is
+// DuckDB's own, added up, so no order is needed.
+func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash string, err error) {
+	q := "SELECT coalesce(sum(hash(" + columns + ")::HUGEINT), 0)::VARCHAR FROM " + from
+	err = w.WithMemory(ctx, func() error {
+		if err := w.conn.QueryRowContext(ctx, q).Scan(&hash); err != nil {
+			return duckErr(q, err)
+		}
+		return nil
+	})
+	return hash, err
+}
+
+// FirstSpend is the first day on which campaigns of an account have rows; absent where
+// they have none.
+func (w *Warehouse) FirstSpend(ctx context.Context, account string, campaigns []string) (day schema.Null[schema.Date], err error) {
+	var ids []string
+	for _, id := range campaigns {
+		ids = append(ids, schema.QuoteText(id))
+	}
+	q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM mart.campaign_spend WHERE account_id = %s AND campaign_id IN (%s)",
+		schema.QuoteText(account), strings.Join(ids, ", "))
+	var first sql.Null[int64]
+	if err := w.conn.QueryRowContext(ctx, q).Scan(&first); err != nil {
+		return day, duckErr(q, err)
+	}
+	return schema.Null[schema.Date]{V: schema.Date(first.V), Valid: first.Valid}, nil
+}

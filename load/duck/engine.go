@@ -1,0 +1,167 @@
+package duck
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/marcboeker/go-duckdb/v2"
+
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// FileName is the name of the DuckDB file in a data directory.
+const FileName = "warehouse.duckdb"
+
+// Options say what DuckDB may use, and what it is to find.
+type Options struct {
+	Memory string // the most that DuckDB may take, such as "512MiB"; empty: DuckDB's own choice
+	// MemoryLimits are what building and checking try with before they take Memory,
+	// smallest first.
+	MemoryLimits []string
+	Threads      int          // 0: one per processor
+	Views        []View       // of the file
+	Blanks       *Blanks      // of a process that builds many files; nil: none
+	Disk         durable.Disk // of a file that is built; reading needs none
+	Dir          string       // all that DuckDB may reach while it builds or checks
+	TempDir      string       // where it puts what memory has no room for; empty: beside the file
+
+	keepOrder bool   // answers keep the order they were asked in
+	attach    string // a file to open read-only before the engine is locked
+	unlocked  bool   // the engine may be given more memory than it begins with
+}
+
+// openEngine starts a DuckDB without a file of its own; files are attached to it
+// under the name w. Attaching takes the path as a text, where a data source name
+// would give '?' and '%' a meaning. The engine reaches the files below dir and
+// nothing else: no other file, no network, no extension.
+func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn, func() error, error) {
+	if o.attach != "" {
+		if info, err := os.Stat(o.attach); err == nil && info.Size() < smallFile {
+			o.Threads = 1
+		}
+	}
+	connector, err := duckdb.NewConnector("", nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	db := sql.OpenDB(connector)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	stop := func() error { return errors.Join(conn.Close(), db.Close()) }
+	settings := []string{
+		// Nothing is fetched, loaded or remembered behind our back.
+		"SET autoinstall_known_extensions = false",
+		"SET autoload_known_extensions = false",
+		"SET allow_community_extensions = false",
+		"SET allow_persistent_secrets = false",
+		// Rows carry their key; keeping their order would double the time to load.
+		fmt.Sprintf("SET preserve_insertion_order = %t", o.keepOrder),
+		"SET temp_directory = " + schema.QuoteText(tempDir),
+		"SET TimeZone = 'UTC'",
+		"SET allowed_directories = [" + schema.QuoteText(dir) + "]",
+	}
+	if o.Memory != "" {
+		settings = append(settings, "SET memory_limit = "+schema.QuoteText(o.Memory))
+	}
+	if o.Threads > 0 {
+		settings = append(settings, fmt.Sprintf("SET threads = %d", o.Threads))
+	}
+	if o.attach != "" {
+		settings = append(settings, attachToRead(o.attach)...)
+	}
+	settings = append(settings, "SET enable_external_access = false")
+	if !o.unlocked {
+		settings = append(settings, "SET lock_configuration = true")
+	}
+	if err := execAll(ctx, conn, settings); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return conn, stop, nil
+}
+
+// smallFile is how many bytes of a DuckDB file one processor answers from sooner than
+// several that wait for each other.
+const smallFile = 64 << 20
+
+// attachToRead opens a finished DuckDB file under the name w. A view finds its tables only
+// in the database that is in use.
+func attachToRead(path string) (statements []string) {
+	return []string{"ATTACH " + schema.QuoteText(path) + " AS w (READ_ONLY)", "USE w"}
+}
+
+// execAll runs statements in order and stops at the first error. Every error
+// counts: a COMMIT after a failed statement reports success and rolls back.
+func execAll(ctx context.Context, conn *sql.Conn, statements []string) error {
+	for _, q := range statements {
+		if _, err := conn.ExecContext(ctx, q); err != nil {
+			return duckErr(q, err)
+		}
+	}
+	return nil
+}
+
+func duckErr(statement string, err error) error {
+	if len(statement) > 120 {
+		statement = statement[:120] + "..."
+	}
+	err = fmt.Errorf("duckdb: %s: %w", strings.Join(strings.Fields(statement), " "), err)
+	var de *duckdb.Error
+	if errors.As(err, &de) && (de.Type == duckdb.ErrorTypeIO || diskTrouble.MatchString(de.Msg)) {
+		return fmt.Errorf("%w: %w", err, durable.ErrStorage)
+	}
+	return err
+}
+
+// unread says what could not be looked at in a DuckDB file: it is damaged, unless it was
+// memory or the disk that failed.
+func unread(err error, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	var de *duckdb.Error
+	if IsOutOfMemory(err) || errors.As(err, &de) && diskTrouble.MatchString(de.Msg) {
+		return duckErr(what, err)
+	}
+	return durable.Damaged(FileName, durable.MendRebuild, "%s: %v", what, err)
+}
+
+// diskTrouble knows the file system's errors inside DuckDB's, which gives them
+// the kind of whatever it was doing: a full disk at COMMIT is a transaction error.
+var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not (write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
+
+// IsOutOfMemory knows DuckDB's error by its kind, or by what it says where it happened at
+// COMMIT.
+func IsOutOfMemory(err error) bool {
+	var de *duckdb.Error
+	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(de.Msg, "Out of Memory Error"))
+}
+
+// execTogether runs statements in one transaction, which is undone at the first
+// error.
+func execTogether(ctx context.Context, conn *sql.Conn, statements []string) error {
+	return together(ctx, conn, func() error { return execAll(ctx, conn, statements) })
+}
+
+// together does something in one transaction, which is undone where it fails.
+func together(ctx context.Context, conn *sql.Conn, do func() error) error {
+	err := execAll(ctx, conn, []string{"BEGIN"})
+	if err == nil {
+		err = do()
+	}
+	if err == nil {
+		err = execAll(ctx, conn, []string{"COMMIT"})
+	}
+	if err != nil {
+		// After a failed COMMIT there may be nothing to undo.
+		_, _ = conn.ExecContext(ctx, "ROLLBACK")
+	}
+	return err
+}

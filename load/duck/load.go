@@ -1,0 +1,150 @@
+package duck
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// Load is what happens to one table of the file: a [Replace], [Patch], [Derive] or
+// [Amend].
+type Load interface {
+	// Statements do it. A fresh file has no row that could go.
+	Statements(fresh bool) []string
+}
+
+// Replace takes rows out of a table, and puts those of Parquet files in.
+type Replace struct {
+	Table *schema.Table
+	Where string   // condition on the rows that go; empty: none
+	Files []string // absolute paths
+	Only  string   // condition on the rows that come; empty: all of the files
+}
+
+// Statements are the SQL of the replacement.
+func (r Replace) Statements(fresh bool) []string {
+	return append(deleteWhere(r.Table, r.Where, fresh), insertFiles(r.Table, r.Files, r.Only)...)
+}
+
+// Patch takes the rows of some keys out of a table, and puts rows of Parquet files in.
+type Patch struct {
+	Table *schema.Table
+	Stale []string // files with the keys of the rows that go
+	Files []string // absolute paths
+	Only  string   // condition on the rows that come; empty: all of the files
+}
+
+// Statements are the SQL of the patch.
+func (p Patch) Statements(fresh bool) (statements []string) {
+	if len(p.Stale) > 0 && !fresh {
+		// Nothing but the keys: with any other condition DuckDB takes the table for
+		// the smaller side and builds its hash table from it.
+		var same []string
+		for _, name := range p.Table.KeyNames() {
+			same = append(same, fmt.Sprintf("t.%[1]s = stale.%[1]s", schema.Quote(name)))
+		}
+		statements = append(statements, fmt.Sprintf("DELETE FROM %s AS t USING %s AS stale WHERE %s",
+			p.Table.SQLName(), FilesSQL(p.Table, p.Stale), strings.Join(same, " AND ")))
+	}
+	return append(statements, insertFiles(p.Table, p.Files, p.Only)...)
+}
+
+// Derive takes rows out of a table, and puts in what a query gives of tables that have
+// got their rows.
+type Derive struct {
+	Table *schema.Table
+	Where string // condition on the rows that go
+	Query string
+}
+
+// Statements are the SQL of the derivation.
+func (d Derive) Statements(fresh bool) []string {
+	insert := fmt.Sprintf("INSERT INTO %s (%s) %s", d.Table.SQLName(), d.Table.SQLColumns(), d.Query)
+	return append(deleteWhere(d.Table, d.Where, fresh), insert)
+}
+
+// CampaignSums derive the sums of campaigns, of the rows of a condition.
+func CampaignSums(where string) Derive {
+	return Derive{Table: schema.CampaignSpends.Table, Where: where, Query: schema.CampaignSpendSQL(where)}
+}
+
+// Amend sets values in rows that stay.
+type Amend struct {
+	Table *schema.Table
+	Set   string
+	Where string
+	Rows  int64 // how many rows meet the condition
+}
+
+// Statements are none: whether as many rows changed as must is seen when it is done.
+func (Amend) Statements(bool) []string { return nil }
+
+// ErrOtherRows says that a DuckDB file which has the bytes that were published has not
+// the rows that it must have.
+var ErrOtherRows = errors.New("it has other rows than it must have")
+
+func (a Amend) do(ctx context.Context, conn *sql.Conn) error {
+	q := "UPDATE " + a.Table.SQLName() + " SET " + a.Set + " WHERE " + a.Where
+	result, err := conn.ExecContext(ctx, q)
+	if err != nil {
+		return duckErr(q, err)
+	}
+	if changed, err := result.RowsAffected(); err != nil || changed != a.Rows {
+		return errors.Join(fmt.Errorf("%s: %d rows would change of %d: %w", a.Table.FullName(), changed, a.Rows, ErrOtherRows), err)
+	}
+	return nil
+}
+
+func deleteWhere(t *schema.Table, where string, fresh bool) []string {
+	if where == "" || fresh {
+		return nil
+	}
+	return []string{"DELETE FROM " + t.SQLName() + " WHERE " + where}
+}
+
+func insertFiles(t *schema.Table, files []string, only string) []string {
+	if len(files) == 0 {
+		return nil
+	}
+	if only != "" {
+		only = " WHERE " + only
+	}
+	return []string{fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s%s", t.SQLName(), t.SQLColumns(), FilesSQL(t, files), only)}
+}
+
+// FilesSQL reads Parquet files of a table. It names them outright: the values are in the
+// files, never in their paths.
+func FilesSQL(t *schema.Table, files []string) string {
+	quoted := make([]string, len(files))
+	for i, f := range files {
+		quoted[i] = schema.QuoteText(f)
+	}
+	options := ", hive_partitioning = false"
+	if fields := t.FieldsSQL(); fields != "" {
+		options += ", schema = " + fields
+	}
+	return "read_parquet([" + strings.Join(quoted, ", ") + "]" + options + ")"
+}
+
+// DaysSQL is the condition for some days of an account. Days that follow each other are
+// a span: of a list DuckDB makes a join.
+func DaysSQL(account, column string, days map[schema.Date]bool) string {
+	sorted := slices.Sorted(maps.Keys(days))
+	var which string
+	if first, last := sorted[0], sorted[len(sorted)-1]; int(last-first) == len(sorted)-1 {
+		which = fmt.Sprintf("BETWEEN DATE '%s' AND DATE '%s'", first, last)
+	} else {
+		list := make([]string, len(sorted))
+		for i, d := range sorted {
+			list[i] = "DATE '" + d.String() + "'"
+		}
+		which = "IN (" + strings.Join(list, ", ") + ")"
+	}
+	return fmt.Sprintf("account_id = %s AND %s %s", schema.QuoteText(account), schema.Quote(column), which)
+}

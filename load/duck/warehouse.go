@@ -1,0 +1,132 @@
+package duck
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// Warehouse is a DuckDB file that is written to or looked through. It is attached as w.
+type Warehouse struct {
+	path   string
+	conn   *sql.Conn
+	end    func() error
+	disk   durable.Disk
+	limits []string // of memory, that DuckDB has not been given yet
+	// mayLackDisk says that spilling to disk may fail where memory does not suffice: then
+	// more memory is tried first.
+	mayLackDisk bool
+}
+
+// WithMemory does something, and again with more memory as long as DuckDB has too little
+// for it and may have more. What it had done by then must be undone.
+func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if len(w.limits) == 0 || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
+			return err
+		}
+		if err := w.take(ctx, 0); err != nil {
+			return err
+		}
+	}
+}
+
+// takeAll gives DuckDB all the memory that it may have.
+func (w *Warehouse) takeAll(ctx context.Context) error {
+	if len(w.limits) == 0 {
+		return nil
+	}
+	return w.take(ctx, len(w.limits)-1)
+}
+
+func (w *Warehouse) take(ctx context.Context, share int) error {
+	q := "SET memory_limit = " + schema.QuoteText(w.limits[share])
+	w.limits = w.limits[share+1:]
+	return execAll(ctx, w.conn, []string{q})
+}
+
+// Open opens the file at path, or makes it. The engine reaches the files below the
+// directory of the options.
+func Open(ctx context.Context, path string, o Options) (*Warehouse, error) {
+	w, err := start(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Exec(ctx, "ATTACH "+schema.QuoteText(path)+" AS w", "USE w"); err != nil {
+		return nil, w.Stop(err)
+	}
+	return w, nil
+}
+
+// OpenPublished opens a finished file read-only. Where its contents do not fit into
+// memory the disk may have no room for them either: more memory is tried first.
+func OpenPublished(ctx context.Context, path string, o Options) (*Warehouse, error) {
+	w, err := start(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	w.mayLackDisk = true
+	if err := w.WithMemory(ctx, func() error { return w.Attach(ctx) }); err != nil {
+		return nil, w.Stop(err)
+	}
+	return w, nil
+}
+
+// start starts the engine for the file at path, and leaves it to be attached.
+func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
+	limits := []string{o.Memory}
+	if o.Memory != "" { // DuckDB cannot be told to choose again
+		limits = slices.Concat(o.MemoryLimits, limits)
+	}
+	o.Memory, o.unlocked = limits[0], len(limits) > 1
+	conn, end, err := openEngine(ctx, o, o.Dir, cmp.Or(o.TempDir, path+".tmp"))
+	if err != nil {
+		return nil, err
+	}
+	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, limits: limits[1:]}, nil
+}
+
+// Attach opens the finished file read-only, with an engine that has nothing of it.
+func (w *Warehouse) Attach(ctx context.Context) error {
+	if err := execAll(ctx, w.conn, attachToRead(w.path)); err != nil {
+		return unread(err, "it does not open")
+	}
+	return nil
+}
+
+// Detach closes the file: none of its blocks stays in memory.
+func (w *Warehouse) Detach(ctx context.Context) error {
+	return w.Exec(ctx, "USE memory", "DETACH w")
+}
+
+// Exec runs statements in order and stops at the first error.
+func (w *Warehouse) Exec(ctx context.Context, statements ...string) error {
+	return execAll(ctx, w.conn, statements)
+}
+
+// Stop ends the engine, whatever the outcome was.
+func (w *Warehouse) Stop(outcome error) error { return errors.Join(outcome, w.end()) }
+
+// Finish closes the file with nothing left in a log.
+func (w *Warehouse) Finish(ctx context.Context) error {
+	if err := execAll(ctx, w.conn, []string{"CHECKPOINT w", "USE memory", "DETACH w"}); err != nil {
+		return err
+	}
+	// Closing proves nothing, an absent log does.
+	left, err := w.disk.Exists(w.path + ".wal")
+	if err != nil {
+		return err
+	}
+	if left {
+		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(w.path), durable.ErrStorage)
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package duck
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/marcboeker/go-duckdb/v2"
+
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+const day = schema.Date(20777) // 2026-11-20
+
+// TestWarehouse_NeedsNoRoomOnDisk: who only looks may do so on a volume that takes nothing.
+// DuckDB is given more memory before it is to put rows aside there; who builds needs the
+// disk anyway.
+func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
+	for mayLackDisk, want := range map[bool]int{true: 3, false: 1} {
+		o := Options{Threads: 1, Dir: t.TempDir(), MemoryLimits: []string{"8MiB", "9MiB"}, Memory: "1GiB", Disk: durable.OS}
+		w, err := start(t.Context(), filepath.Join(o.Dir, FileName), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mayLackDisk = mayLackDisk
+		tries := 0
+		full := func() error {
+			tries++
+			return duckErr("SELECT", &duckdb.Error{Type: duckdb.ErrorTypeIO, Msg: `IO Error: Failed to create directory "w.tmp": Read-only file system`})
+		}
+		if err := w.Stop(w.WithMemory(t.Context(), full)); !errors.Is(err, durable.ErrStorage) || tries != want {
+			t.Errorf("mayLackDisk %t: %d tries and %v, want %d", mayLackDisk, tries, err, want)
+		}
+	}
+}
+
+// TestUnread_TellsTheDiskFromDamage: a disk that has no room for what DuckDB would put
+// there says nothing of the file.
+func TestUnread_TellsTheDiskFromDamage(t *testing.T) {
+	for text, damage := range map[string]bool{
+		`IO Error: Failed to create directory "w.tmp": Read-only file system`:          false,
+		`IO Error: Could not write file "w.tmp/0": No space left on device`:            false,
+		"IO Error: Corrupt database file: computed checksum 1 does not match stored 2": true,
+		"INTERNAL Error: Attempted to access index 7 within vector of size 3":          true,
+		"Catalog Error: Table with name spend_daily does not exist!":                   true,
+	} {
+		kind := duckdb.ErrorTypeInvalid
+		if strings.HasPrefix(text, "IO Error") {
+			kind = duckdb.ErrorTypeIO
+		}
+		err := unread(&duckdb.Error{Type: kind, Msg: text}, "%s cannot be summed", "spend_daily")
+		if errors.Is(err, durable.ErrDamaged) != damage || errors.Is(err, durable.ErrStorage) == damage {
+			t.Errorf("%s: %v, want a damage: %t", text, err, damage)
+		}
+	}
+}
+
+// TestDuckErr_TellsTheDisksTrouble: DuckDB gives the disk's errors the kind of what it
+// was doing.
+func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
+	for text, want := range map[string]bool{
+		"TransactionContext Error: Failed to commit: fsync failed!":                           true,
+		"TransactionContext Error: Failed to commit: Could not write file: No space left":     true,
+		"TransactionContext Error: Failed to commit: PRIMARY KEY or UNIQUE constraint broken": false,
+	} {
+		err := duckErr("COMMIT", &duckdb.Error{Type: duckdb.ErrorTypeTransaction, Msg: text})
+		if got := errors.Is(err, durable.ErrStorage); got != want {
+			t.Errorf("%s: storage %t, want %t", text, got, want)
+		}
+	}
+}
+
+// TestWarehouse_TakesMoreMemoryWhereItMust: what cannot be done with the first share of
+// memory is done again with the next, and fails with the last.
+func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits []string
+		most   string
+		tries  int
+		fails  bool
+	}{
+		"all at once":    {nil, "1GiB", 1, false},
+		"the third":      {[]string{"8MiB", "9MiB"}, "1GiB", 3, false},
+		"never enough":   {[]string{"8MiB"}, "9MiB", 2, true},
+		"little enough":  {nil, "9MiB", 1, true},
+		"its own choice": {[]string{"8MiB"}, "", 1, false},
+	} {
+		o := Options{Threads: 1, Dir: t.TempDir(), MemoryLimits: c.limits, Memory: c.most, Disk: durable.OS}
+		w, err := Open(t.Context(), filepath.Join(o.Dir, FileName), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tries := 0
+		err = w.WithMemory(t.Context(), func() error {
+			tries++
+			return w.Exec(t.Context(), "SELECT length(list(i)::VARCHAR) FROM range(2_000_000) AS t(i)")
+		})
+		if tries != c.tries || (err != nil) != c.fails {
+			t.Errorf("%s: %d tries and %v, want %d and an error: %t", name, tries, err, c.tries, c.fails)
+		}
+		if err := w.Stop(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDaysSQL: days that follow each other are a span, and no other day is among them.
+func TestDaysSQL(t *testing.T) {
+	for _, c := range []struct {
+		days []schema.Date
+		want string
+	}{
+		{[]schema.Date{day}, "BETWEEN DATE '2026-11-20' AND DATE '2026-11-20'"},
+		{[]schema.Date{day, day - 1, day + 1}, "BETWEEN DATE '2026-11-19' AND DATE '2026-11-21'"},
+		{[]schema.Date{day + 1, day - 1}, "IN (DATE '2026-11-19', DATE '2026-11-21')"},
+	} {
+		days := map[schema.Date]bool{}
+		for _, d := range c.days {
+			days[d] = true
+		}
+		if got, want := DaysSQL("o'hara", "report_date", days), `account_id = 'o''hara' AND "report_date" `+c.want; got != want {
+			t.Errorf("DaysSQL = %s, want %s", got, want)
+		}
+	}
+}
