@@ -1,6 +1,7 @@
 package queries_test
 
 import (
+	"database/sql/driver"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -29,7 +30,8 @@ type lagged struct {
 func (l *lagged) write(t *testing.T, w *warehouse) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(l.seed, 3))
-	var rows, changes, steps, runs, coverage, campaigns, calendar []string
+	var rows, changes, steps [][]driver.Value
+	var runs, coverage, campaigns, calendar []string
 	stamp := func(at time.Time) string { return "'" + at.Format("2006-01-02 15:04:05") + "+00'" }
 	for a := range l.accounts {
 		account := fmt.Sprintf("%s%02d", l.account, a)
@@ -47,7 +49,7 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 			last := reads[min(d+20, l.days-1)]
 			coverage = append(coverage, fmt.Sprintf("('%s', DATE '%s', 'complete', %s, %s)", account, date, stamp(reads[d]), stamp(last)))
 			for r := d; r <= min(d+20, l.days-1); r++ {
-				steps = append(steps, fmt.Sprintf("('%s', 'spend_report', '%s', %s, 'unchanged', '%s-%02d')", account, date, stamp(reads[r]), account, r))
+				steps = append(steps, []driver.Value{account, date, reads[r], fmt.Sprintf("%s-%02d", account, r)})
 			}
 			for c := range l.campaigns {
 				spend := math.Round(100*math.Exp(0.2*rng.NormFloat64())*100) / 100
@@ -75,11 +77,11 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 				was := arrived(reads[d])
 				for r := d + 1; r <= min(d+20, l.days-1); r++ {
 					if is := arrived(reads[r]); is != was {
-						changes = append(changes, fmt.Sprintf("('%s', DATE '%s', 'c%d', %s, 'update', %[5]g, %[5]g, %[6]d, %[7]d)", account, date, c, stamp(reads[r]), spend, was, is))
+						changes = append(changes, []driver.Value{account, date, fmt.Sprint("c", c), reads[r], spend, int64(was), int64(is)})
 						was = is
 					}
 				}
-				rows = append(rows, fmt.Sprintf("('%s', DATE '%s', 'c%d', %g, %d)", account, date, c, spend, was))
+				rows = append(rows, []driver.Value{account, date, fmt.Sprint("c", c), spend, int64(was)})
 			}
 		}
 		changed := lastDay.AddDate(0, 0, -7).Add(20 * time.Hour) // within the eighth last day
@@ -99,12 +101,15 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 			w.exec(t, "INSERT INTO "+fmt.Sprintf(what, strings.Join(some, ", ")))
 		}
 	}
-	insert(`main.spend_daily (account_id, report_date, campaign_id, creative_id, source_id, campaign_name, spend, clicks, impressions, conversions, _first_seen_at, _changed_at, _run_id)
-		SELECT v.a, v.d, v.c, '', '', '', v.s, 100, 1000, v.n, '2026-11-20 12:00:00+00', '2026-11-20 12:00:00+00', 'r' FROM (VALUES %s) AS v(a, d, c, s, n)`, rows)
-	insert(`main.spend_change (account_id, report_date, campaign_id, creative_id, source_id, seen_at, op, old_spend, new_spend, old_conversions, new_conversions, _run_id)
-		SELECT v.a, v.d, v.c, '', '', v.t, v.o, v.s, v.x, v.old, v.new, 'r' FROM (VALUES %s) AS v(a, d, c, t, o, s, x, old, new)`, changes)
-	insert(`ops.step BY NAME SELECT v.*, '' AS reason, 1 AS attempts, 1 AS pages, 1 AS "rows", 1 AS bytes, 0 AS rounded_values, v.started_at AS finished_at
-		FROM (VALUES %s) AS v(account_id, stream, unit, started_at, outcome, _run_id)`, steps)
+	w.load(t, "account_id VARCHAR, report_date VARCHAR, campaign_id VARCHAR, spend DOUBLE, conversions BIGINT", rows,
+		`INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), '' AS creative_id, '' AS source_id, '' AS campaign_name, 100 AS clicks,
+			1000 AS impressions, TIMESTAMPTZ '2026-11-20 12:00:00+00' AS _first_seen_at, TIMESTAMPTZ '2026-11-20 12:00:00+00' AS _changed_at, 'r' AS _run_id FROM loaded AS l`)
+	w.load(t, "account_id VARCHAR, report_date VARCHAR, campaign_id VARCHAR, seen_at TIMESTAMPTZ, old_spend DOUBLE, old_conversions BIGINT, new_conversions BIGINT", changes,
+		`INSERT INTO main.spend_change BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), '' AS creative_id, '' AS source_id, 'update' AS op,
+			l.old_spend AS new_spend, 'r' AS _run_id FROM loaded AS l`)
+	w.load(t, "account_id VARCHAR, unit VARCHAR, started_at TIMESTAMPTZ, _run_id VARCHAR", steps,
+		`INSERT INTO ops.step BY NAME SELECT l.*, 'spend_report' AS stream, 'unchanged' AS outcome, '' AS reason, 1 AS attempts, 1 AS pages, 1 AS "rows", 1 AS bytes,
+			0 AS rounded_values, l.started_at AS finished_at FROM loaded AS l`)
 	insert(`ops.day_coverage BY NAME SELECT v.*, 1 AS reads, 1 AS "rows", 'matched' AS control_total_state, 1 AS days_until_unreachable
 		FROM (VALUES %s) AS v(account_id, report_date, state, first_read_at, last_read_at)`, coverage)
 	head, table := [][]cell{cells("account_id", "_run_id", "started_at", "finished_at", "published")}, runs

@@ -1,12 +1,15 @@
 package queries_test
 
 import (
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/marcboeker/go-duckdb/v2"
 
 	"spendsync/schema"
 )
@@ -49,14 +52,7 @@ func poisson(rng *rand.Rand, mean float64) int64 {
 func (m *market) write(t *testing.T, w *warehouse) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(m.seed, 18))
-	var rows []string
-	flush := func() {
-		if len(rows) > 0 {
-			w.exec(t, `INSERT INTO main.spend_daily (account_id, report_date, campaign_id, creative_id, source_id, campaign_name, spend, clicks, impressions, conversions,
-				_first_seen_at, _changed_at, _run_id) SELECT 'acme', v.*, '2026-11-20 17:00:00+00', '2026-11-20 17:00:00+00', 'r1' FROM (VALUES `+strings.Join(rows, ", ")+") AS v")
-			rows = rows[:0]
-		}
-	}
+	var rows [][]driver.Value
 	for d := range m.days {
 		for c := range m.campaigns {
 			volume, rate := math.Exp(m.dayNoise*rng.NormFloat64()), math.Exp(m.rateNoise*rng.NormFloat64())
@@ -72,16 +68,15 @@ func (m *market) write(t *testing.T, w *warehouse) {
 					}
 					clicks := min(impressions, poisson(rng, float64(impressions)*m.ctr*ctr))
 					conversions := min(clicks, poisson(rng, float64(clicks)*m.cvr*cvr*rate))
-					rows = append(rows, fmt.Sprintf("(DATE '%s', 'c%02d', 'k%02d-%02d', 's%03d', 'Campaign %d', %.6f, %d, %d, %d)",
-						m.date(d), c, c, k, s, c, float64(clicks)*m.cpc, clicks, impressions, conversions))
+					rows = append(rows, []driver.Value{m.date(d), fmt.Sprintf("c%02d", c), fmt.Sprintf("k%02d-%02d", c, k), fmt.Sprintf("s%03d", s),
+						float64(clicks) * m.cpc, clicks, impressions, conversions})
 				}
-			}
-			if len(rows) > 5000 {
-				flush()
 			}
 		}
 	}
-	flush()
+	w.load(t, "report_date VARCHAR, campaign_id VARCHAR, creative_id VARCHAR, source_id VARCHAR, spend DOUBLE, clicks BIGINT, impressions BIGINT, conversions BIGINT", rows,
+		`INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), 'acme' AS account_id, 'Campaign' AS campaign_name,
+			TIMESTAMPTZ '2026-11-20 17:00:00+00' AS _first_seen_at, TIMESTAMPTZ '2026-11-20 17:00:00+00' AS _changed_at, 'r1' AS _run_id FROM loaded AS l`)
 	var coverage, campaigns [][]cell
 	coverage = append(coverage, cells("report_date", "state", "first_read_at", "last_read_at"))
 	for d := range m.days {
@@ -104,4 +99,31 @@ func (w *warehouse) simulate(t *testing.T, m *market, question string) {
 	m.write(t, w)
 	w.exec(t, "DELETE FROM mart.campaign_spend")
 	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+}
+
+// load appends rows to a table of its own, called loaded, from which a statement takes them.
+func (w *warehouse) load(t *testing.T, columns string, rows [][]driver.Value, statement string) {
+	t.Helper()
+	w.exec(t, "CREATE OR REPLACE TABLE main.loaded ("+columns+")")
+	conn, err := w.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = conn.Raw(func(c any) error {
+		a, err := duckdb.NewAppenderFromConn(c.(driver.Conn), "main", "loaded")
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := a.AppendRow(r...); err != nil {
+				return err
+			}
+		}
+		return a.Close()
+	})
+	if err := errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.exec(t, statement)
+	w.exec(t, "DROP TABLE main.loaded")
 }

@@ -8,10 +8,14 @@
 -- Column bids_last_read_at: When the campaign's bids per source could last be read. NULL: never.
 -- Column is_optimized: Whether the campaign has a target CPA now, with which the service moves bids by itself. NULL: never readable.
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
--- Column cpc_at_target: US dollars per click at which the conversion rate gives exactly target_cpa: cvr times target_cpa. Above it clicks cost more than they bring. NULL: rate or target unknown.
+-- Column cpc_at_target: US dollars per click at which the conversion rate gives exactly target_cpa: cvr times target_cpa. A point estimate: of few conversions it says nothing. NULL: rate or target unknown.
+-- Column cpc_at_target_best_case: The same at the highest conversion rate that chance leaves likely (Byar's bound, bound_z). Only clicks that cost more than this are surely too dear. NULL: not known.
+-- Column campaign_cpa_to_target: The whole campaign's CPA over the window by its target: at 4 it is the campaign that misses, not a source. NULL: none set, no conversion, or not known.
+-- Column advice: service_bids: the campaign has a target CPA, so the service moves the bids; bid_less: cpc is above what the campaign's own CPA allows at the best case, block_times_campaign times; keep: it is not; too_little_data: fewer than scale_min_conversions and not even that spend; unknown: bids or conversions are not.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'performance_days') AS days,
+    max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
     max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS stale_hours
   FROM mart.threshold AS t
 ),
@@ -37,7 +41,8 @@ spend AS (
     s.account_id, s.campaign_id, s.source_id, k.ends_at,
     sum(s.spend) AS spend,
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
-    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions
+    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions,
+    sum(s.spend) FILTER (WHERE s.conversions IS NOT NULL) AS counted_spend, sum(s.conversions) AS counted_conversions
   FROM main.spend_daily AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   -- The window once more, as a constant: what lies before it is not even read.
@@ -84,6 +89,7 @@ summed AS (
     sum(b.spend)::DECIMAL(18,6) AS spend,
     CASE WHEN count(b.clicks) = count(*) THEN sum(b.clicks)::BIGINT END AS clicks,
     CASE WHEN count(b.conversions) = count(*) THEN sum(b.conversions)::BIGINT END AS conversions,
+    sum(b.counted_spend) AS counted_spend, sum(b.counted_conversions) AS counted_conversions,
     -- Added up exactly: a sum of floats would follow the order of the rows.
     sum(b.clicks * b.bid)::DOUBLE / nullif(sum(b.clicks) FILTER (WHERE b.bid IS NOT NULL), 0)::DOUBLE AS mean_bid
   FROM bidden AS b
@@ -91,7 +97,11 @@ summed AS (
 ),
 judged AS (
   SELECT
-    s.*, c.name AS campaign_name, c.target_cpa, c.default_bid, o.bid AS own_bid, m.bids_last_read_at,
+    s.*,
+    (s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.bound_z / (3 * sqrt(s.conversions + 1)), 3) AS most_conversions,
+    (sum(s.counted_spend) OVER (PARTITION BY s.account_id, s.campaign_id))::DOUBLE
+      / nullif(sum(s.counted_conversions) OVER (PARTITION BY s.account_id, s.campaign_id), 0) AS campaign_cpa,
+    c.name AS campaign_name, c.target_cpa, c.default_bid, o.bid AS own_bid, m.bids_last_read_at,
     CASE WHEN c.is_deleted THEN 'deleted' ELSE c.status END AS campaign_status,
     CASE WHEN c.target_cpa IS NOT NULL THEN true WHEN c.read_state = 'ok' THEN false END AS is_optimized,
     CASE
@@ -118,6 +128,15 @@ SELECT
   CASE WHEN j.own_bid IS NOT NULL THEN 'source' WHEN j.default_bid IS NOT NULL THEN 'campaign' END AS bid_origin,
   j.bid_state, j.bids_last_read_at, j.is_optimized, j.target_cpa,
   j.conversions::DOUBLE / nullif(j.clicks, 0) AS cvr,
-  j.conversions::DOUBLE / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target
+  j.conversions::DOUBLE / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target,
+  j.most_conversions / nullif(j.clicks, 0) * j.target_cpa::DOUBLE AS cpc_at_target_best_case,
+  j.campaign_cpa / nullif(j.target_cpa, 0)::DOUBLE AS campaign_cpa_to_target,
+  CASE
+    WHEN j.is_optimized THEN 'service_bids'
+    WHEN j.is_optimized IS NULL OR j.bid_state <> 'read' OR j.conversions IS NULL OR j.clicks IS NULL OR j.campaign_cpa IS NULL THEN 'unknown'
+    WHEN j.spend::DOUBLE > j.most_conversions * j.campaign_cpa * (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_times_campaign') THEN 'bid_less'
+    WHEN j.conversions < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions') THEN 'too_little_data'
+    ELSE 'keep'
+  END AS advice
 FROM judged AS j
 JOIN span AS p ON p.account_id = j.account_id

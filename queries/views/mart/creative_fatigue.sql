@@ -1,5 +1,5 @@
 -- Which creatives have lost their CTR and should be replaced?
--- Trap: the peak is the best of many weeks, so part of every fall is chance; and young creatives start on the most willing subscribers.
+-- Trap: the peak is the best of many weeks, so part of every fall is chance (z_needed allows for it), and the CTR of a whole campaign falls with its sources and days: what counts is adjusted_decline, the fall beside the campaign's other creatives. Young creatives start on the most willing subscribers.
 -- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
 -- Column first_shown_on: First Chicago day with impressions within fatigue_days; it may have been shown before.
 -- Column age_days: Days from first_shown_on to recent_to, both included.
@@ -12,7 +12,12 @@
 -- Column ctr_peak: Clicks per impression in the stretch that ends on peak_to. NULL: there is none.
 -- Column decline: Fall of the CTR from the peak to the recent window as a share of the peak; negative: it rose. NULL: nothing to compare.
 -- Column z_score: The same fall in standard deviations of chance (two proportions, pooled). NULL: nothing to compare.
--- Column fatigue: too_little_data: fewer impressions than fatigue_min_impressions in either window, or no earlier one; steady; fatiguing, exhausted: it fell by fatigue_decline, exhausted_decline or more, and by fatigue_min_z or more.
+-- Column fatigue: too_little_data: fewer impressions than fatigue_min_impressions in either window, or no earlier one; steady; fatiguing, exhausted: adjusted_decline is fatigue_decline, exhausted_decline or more, and adjusted_z is z_needed or more. Of creatives that never tired it names less than 5 %.
+-- Column windows: Earlier stretches among which the peak is the best: the more, the higher a peak by chance.
+-- Column adjusted_decline: Fall of the CTR from the peak to the recent window beside the campaign's other creatives at the same sources on the same days (Mantel-Haenszel), as a share. Where it had no others beside it, decline.
+-- Column adjusted_z: adjusted_decline in standard deviations of chance.
+-- Column z_needed: What adjusted_z must reach: threshold fatigue_min_z, raised for the number of windows (the root of fatigue_min_z squared plus 2 ln windows).
+-- Column compared_with: siblings: the campaign's other creatives; itself: it had none beside it in both windows.
 WITH lengths AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent,
@@ -59,7 +64,8 @@ windows AS (
 ),
 peaks AS (
   SELECT
-    w.account_id, w.campaign_id, w.creative_id, w.report_date AS peak_to, w.clicks::BIGINT AS clicks, w.impressions::BIGINT AS impressions,
+    w.account_id, w.campaign_id, w.creative_id, w.report_date AS peak_to,
+    count(*) OVER (PARTITION BY w.account_id, w.campaign_id, w.creative_id) AS windows, w.clicks::BIGINT AS clicks, w.impressions::BIGINT AS impressions,
     w.clicks::DOUBLE / w.impressions AS ctr
   FROM windows AS w
   CROSS JOIN lengths AS l
@@ -80,7 +86,7 @@ compared AS (
     r.account_id, r.campaign_id, r.creative_id, r.first_shown_on, r.recent_to,
     r.impressions AS impressions_recent, r.clicks AS clicks_recent,
     r.clicks::DOUBLE / nullif(r.impressions, 0) AS ctr_recent,
-    p.peak_to, p.impressions AS impressions_peak, p.ctr AS ctr_peak,
+    p.peak_to, p.windows, p.impressions AS impressions_peak, p.clicks AS clicks_peak, p.ctr AS ctr_peak,
     (p.clicks + r.clicks)::DOUBLE / nullif(p.impressions + r.impressions, 0) AS ctr_pooled
   FROM recent AS r
   LEFT JOIN peaks AS p ON p.account_id = r.account_id AND p.campaign_id = r.campaign_id AND p.creative_id = r.creative_id
@@ -92,6 +98,63 @@ measured AS (
     (c.ctr_peak - c.ctr_recent)
       / nullif(sqrt(c.ctr_pooled * (1 - c.ctr_pooled) * (1.0 / nullif(c.impressions_peak, 0) + 1.0 / nullif(c.impressions_recent, 0))), 0) AS z_score
   FROM compared AS c
+),
+-- Only creatives whose fall is to be explained are looked at source by source.
+fallen AS (
+  SELECT m.account_id, m.campaign_id, m.creative_id, m.recent_to, m.peak_to
+  FROM measured AS m
+  CROSS JOIN lengths AS l
+  WHERE m.impressions_recent >= l.enough AND m.decline >= l.fatiguing AND m.z_score >= l.min_z
+),
+looked AS (
+  SELECT DISTINCT f.account_id, f.campaign_id, d.report_date
+  FROM fallen AS f
+  CROSS JOIN lengths AS l
+  JOIN known AS d
+    ON d.account_id = f.account_id
+    AND ((d.report_date > f.recent_to - l.recent AND d.report_date <= f.recent_to) OR (d.report_date > f.peak_to - l.recent AND d.report_date <= f.peak_to))
+),
+cell AS (
+  SELECT
+    s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id, sum(s.clicks) AS clicks, sum(s.impressions) AS impressions,
+    sum(sum(s.clicks)) OVER in_cell AS all_clicks, sum(sum(s.impressions)) OVER in_cell AS all_impressions
+  FROM main.spend_daily AS s
+  JOIN looked AS d ON d.account_id = s.account_id AND d.campaign_id = s.campaign_id AND d.report_date = s.report_date
+  WHERE s.creative_id <> '' AND s.clicks IS NOT NULL AND s.impressions > 0
+  GROUP BY s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id
+  WINDOW in_cell AS (PARTITION BY s.account_id, s.campaign_id, s.report_date, s.source_id)
+),
+beside AS (
+  SELECT
+    f.account_id, f.campaign_id, f.creative_id, c.report_date > f.recent_to - l.recent AS is_recent,
+    sum(c.clicks::DOUBLE * (c.all_impressions - c.impressions) / c.all_impressions) AS own,
+    sum((c.all_clicks - c.clicks)::DOUBLE * c.impressions / c.all_impressions) AS others,
+    sum(c.all_clicks::DOUBLE * c.impressions * (c.all_impressions - c.impressions) / (c.all_impressions::DOUBLE * c.all_impressions)) AS noise
+  FROM fallen AS f
+  CROSS JOIN lengths AS l
+  JOIN cell AS c
+    ON c.account_id = f.account_id AND c.campaign_id = f.campaign_id AND c.creative_id = f.creative_id AND c.all_impressions > c.impressions
+    AND (c.report_date > f.recent_to - l.recent OR (c.report_date > f.peak_to - l.recent AND c.report_date <= f.peak_to))
+  GROUP BY f.account_id, f.campaign_id, f.creative_id, is_recent
+),
+net AS (
+  SELECT
+    b.account_id, b.campaign_id, b.creative_id,
+    max(b.own / nullif(b.others, 0)) FILTER (WHERE b.is_recent) / nullif(max(b.own / nullif(b.others, 0)) FILTER (WHERE NOT b.is_recent), 0) AS ratio,
+    sqrt(sum(b.noise / nullif(b.own * b.others, 0))) AS deviation
+  FROM beside AS b
+  GROUP BY b.account_id, b.campaign_id, b.creative_id
+  HAVING count(b.noise / nullif(b.own * b.others, 0)) = 2
+),
+judged AS (
+  SELECT
+    m.*, l.enough, l.fatiguing, l.exhausted, sqrt(l.min_z * l.min_z + 2 * ln(m.windows)) AS z_needed,
+    CASE WHEN n.ratio IS NOT NULL THEN 'siblings' WHEN m.ctr_peak IS NOT NULL THEN 'itself' END AS compared_with,
+    coalesce(1 - n.ratio, m.decline) AS adjusted_decline,
+    coalesce(ln(1 / nullif(n.ratio, 0)) / nullif(n.deviation, 0), m.z_score) AS adjusted_z
+  FROM measured AS m
+  CROSS JOIN lengths AS l
+  LEFT JOIN net AS n ON n.account_id = m.account_id AND n.campaign_id = m.campaign_id AND n.creative_id = m.creative_id
 )
 SELECT
   m.account_id, m.campaign_id, h.name AS campaign_name, m.creative_id, k.title,
@@ -99,12 +162,12 @@ SELECT
   m.first_shown_on, m.recent_to - m.first_shown_on + 1 AS age_days, m.recent_to,
   m.impressions_recent, m.clicks_recent, m.ctr_recent, m.peak_to, m.impressions_peak, m.ctr_peak, m.decline, m.z_score,
   CASE
-    WHEN m.impressions_recent < l.enough OR m.ctr_peak IS NULL THEN 'too_little_data'
-    WHEN m.decline >= l.exhausted AND m.z_score >= l.min_z THEN 'exhausted'
-    WHEN m.decline >= l.fatiguing AND m.z_score >= l.min_z THEN 'fatiguing'
+    WHEN m.impressions_recent < m.enough OR m.ctr_peak IS NULL THEN 'too_little_data'
+    WHEN m.adjusted_decline >= m.exhausted AND m.adjusted_z >= m.z_needed THEN 'exhausted'
+    WHEN m.adjusted_decline >= m.fatiguing AND m.adjusted_z >= m.z_needed THEN 'fatiguing'
     ELSE 'steady'
-  END AS fatigue
-FROM measured AS m
+  END AS fatigue,
+  m.windows, m.adjusted_decline, m.adjusted_z, m.z_needed, m.compared_with
+FROM judged AS m
 LEFT JOIN main.creative_history AS k ON k.account_id = m.account_id AND k.creative_id = m.creative_id AND k.is_current
 LEFT JOIN main.campaign_history AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
-CROSS JOIN lengths AS l

@@ -1,6 +1,11 @@
 -- What did each creative bring over the performance window, and is it better or worse than its campaign beyond chance?
--- Trap: creatives of a campaign ran on different days and sources, so the better one may have had the better places.
+-- Trap: creatives of a campaign ran on different days and sources, so the one with the better CTR or CPA may have had the better places: ctr_ratio compares at the same sources on the same days.
 -- Column status: Status of the creative now: active, paused, pending_review, rejected, draft or archived; deleted: the service no longer lists it. NULL: unknown.
+-- Column ctr_ratio: Its CTR by that of the campaign's other creatives at the same sources on the same days (Mantel-Haenszel): 1.2 is a fifth better. NULL: it never ran beside another one, or nobody clicked.
+-- Column ctr_ratio_low: ctr_ratio if luck was with it (bound_z).
+-- Column ctr_ratio_high: ctr_ratio if luck was against it.
+-- Column ctr_mix_adjusted: Clicks per impression that it would have with the sources and days of the campaign as a whole: the campaign's CTR where creatives ran side by side, times ctr_ratio. NULL: see ctr_ratio.
+-- Column ctr_vs_siblings: better, worse: beyond threshold ctr_min_z; unclear: chance may explain it. NULL: see ctr_ratio.
 -- Column cpa_vs_campaign: better: even its worst-case CPA is below the campaign's; worse: even its best-case CPA is above; unclear: chance may explain the difference. NULL: conversions unknown, or the campaign has none.
 WITH measured AS (
   SELECT
@@ -23,6 +28,34 @@ with_campaign AS (
     (sum(m.counted_spend) OVER of_campaign)::DOUBLE / nullif(sum(m.counted_conversions) OVER of_campaign, 0) AS campaign_cpa
   FROM measured AS m
   WINDOW of_campaign AS (PARTITION BY m.account_id, m.campaign_id)
+),
+-- A cell is a source of a campaign on a day; creatives are compared where they share one.
+cell AS (
+  SELECT
+    s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id, sum(s.clicks) AS clicks, sum(s.impressions) AS impressions,
+    sum(sum(s.clicks)) OVER in_cell AS all_clicks, sum(sum(s.impressions)) OVER in_cell AS all_impressions
+  FROM main.spend_daily AS s
+  JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
+  WHERE s.clicks IS NOT NULL AND s.impressions > 0 AND s.creative_id <> '' AND s.source_id <> ''
+  GROUP BY s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id
+  WINDOW in_cell AS (PARTITION BY s.account_id, s.campaign_id, s.report_date, s.source_id)
+),
+beside AS (
+  -- Sums of the ratio and of its variance (Greenland and Robins, 1985).
+  SELECT
+    c.account_id, c.campaign_id, c.creative_id,
+    sum(c.clicks::DOUBLE * (c.all_impressions - c.impressions) / c.all_impressions) AS own,
+    sum((c.all_clicks - c.clicks)::DOUBLE * c.impressions / c.all_impressions) AS others,
+    sum(c.all_clicks::DOUBLE * c.impressions * (c.all_impressions - c.impressions) / (c.all_impressions::DOUBLE * c.all_impressions)) AS noise,
+    sum(c.all_clicks)::DOUBLE / sum(c.all_impressions) AS ctr
+  FROM cell AS c
+  WHERE c.all_impressions > c.impressions
+  GROUP BY c.account_id, c.campaign_id, c.creative_id
+),
+compared AS (
+  SELECT
+    b.*, b.own / nullif(b.others, 0) AS ctr_ratio, sqrt(b.noise / nullif(b.own * b.others, 0)) AS deviation
+  FROM beside AS b
 ),
 -- Byar's bounds on a Poisson count, as in source_performance.
 bounded AS (
@@ -52,7 +85,20 @@ SELECT
     WHEN b.cpa_worst_case < b.campaign_cpa THEN 'better'
     WHEN b.cpa_best_case > b.campaign_cpa THEN 'worse'
     ELSE 'unclear'
-  END AS cpa_vs_campaign
+  END AS cpa_vs_campaign,
+  m.ctr_ratio, m.ctr_ratio * exp(-z.bound * m.deviation) AS ctr_ratio_low, m.ctr_ratio * exp(z.bound * m.deviation) AS ctr_ratio_high,
+  m.ctr * m.ctr_ratio AS ctr_mix_adjusted,
+  CASE
+    WHEN m.ctr_ratio IS NULL OR m.deviation IS NULL THEN NULL
+    WHEN ln(m.ctr_ratio) > z.beyond * m.deviation THEN 'better'
+    WHEN ln(m.ctr_ratio) < -z.beyond * m.deviation THEN 'worse'
+    ELSE 'unclear'
+  END AS ctr_vs_siblings
 FROM bounded AS b
+LEFT JOIN compared AS m ON m.account_id = b.account_id AND m.campaign_id = b.campaign_id AND m.creative_id = b.creative_id
 LEFT JOIN main.creative_history AS k ON k.account_id = b.account_id AND k.creative_id = b.creative_id AND k.is_current
 LEFT JOIN main.campaign_history AS h ON h.account_id = b.account_id AND h.campaign_id = b.campaign_id AND h.is_current
+CROSS JOIN (
+  SELECT max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound, max(t.value) FILTER (WHERE t.name = 'ctr_min_z') AS beyond
+  FROM mart.threshold AS t
+) AS z

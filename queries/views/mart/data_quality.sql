@@ -23,6 +23,7 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('clicks_within_impressions', 'warning', 0, 'rows', 'Rows with more clicks than impressions.', 'Expect late impressions or invalid clicks; their CTR means nothing.'),
     ('conversions_within_clicks', 'warning', 0, 'rows', 'Rows with more conversions than clicks.', 'See whether a conversion is reported more than once a click.'),
     ('campaigns_convert', 'warning', 0, 'campaigns', 'Campaigns with spend for block_spend_in_targets conversions (at their target CPA, else the account''s CPA) and none at all.', 'See whether their conversions reach the service, before blocking sources.'),
+    ('campaigns_unbroken', 'warning', 0, 'campaigns', 'Active campaigns whose conversions, spend, CTR or delivery broke lately.', 'See mart.breaks before following any advice about them.'),
     ('restated_share', 'warning', NULL, 'share of spend', 'Spend that was restated after its day was over, up or down, as a share of all spend.', 'Wait longer before deciding on young days; see mart.restatements.'),
     ('days_missing', 'error', 0, 'days', 'Days that were never proven and can still be read.', 'Run spendsync sync; spendsync status shows by when.'),
     ('days_lost', 'warning', 0, 'days', 'Days that were never proven and can no longer be read.', 'They cannot be read again; leave them out of averages.'),
@@ -150,8 +151,15 @@ unread AS (
   LEFT JOIN ops.entity_read AS e ON e.account_id = r.account_id AND e._run_id = r.sync_run
   GROUP BY r.account_id
 ),
+broken AS (
+  SELECT a.account_id, count(DISTINCT b.campaign_id) AS campaigns
+  FROM by_account AS a
+  LEFT JOIN mart.breaks AS b ON b.account_id = a.account_id
+  GROUP BY a.account_id
+),
 counted (account_id, check_name, value) AS (
   SELECT a.account_id, 'keys_unique', a.repeated::DOUBLE FROM by_account AS a
+  UNION ALL SELECT b.account_id, 'campaigns_unbroken', b.campaigns FROM broken AS b
   UNION ALL SELECT d.account_id, 'day_sums_agree', d.differing FROM day_sums AS d
   UNION ALL SELECT a.account_id, 'measures_not_negative', a.negative FROM by_account AS a
   UNION ALL SELECT a.account_id, 'clicks_told', a.no_clicks FROM by_account AS a
