@@ -49,7 +49,7 @@ func TestViews_AnswerOnTheDemoAccount(t *testing.T) {
 
 	t.Run("none is empty", func(t *testing.T) {
 		for _, v := range w.lines("SELECT view_name FROM duckdb_views() WHERE schema_name = 'mart' AND database_name = current_database()") {
-			if got := w.ask("SELECT count(*) > 0 FROM mart." + v); got != "true" {
+			if got := w.ask("SELECT count(*) > 0 FROM mart." + v); got != "true" && v != "breaks" { // nothing need be broken
 				t.Errorf("mart.%s is empty", v)
 			}
 		}

@@ -1,0 +1,16 @@
+-- What did each account spend and bring on each day, under the column names of Fivetran's dbt_ad_reporting (ad_reporting__account_report)?
+-- Trap: the columns and their order are that package's, so that the rows union with those of other platforms; today is not over, and days that are not covered have no rows.
+-- Column source_relation: Empty, as in that package where a platform has one source.
+-- Column date_day: Chicago calendar day.
+-- Column platform: Always push_ads.
+-- Column account_name: NULL: the warehouse keeps no name of an account.
+-- Column conversions_value: NULL: the service reports no value of conversions.
+SELECT
+  '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
+  CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks)::BIGINT END AS clicks,
+  CASE WHEN sum(s.rows_with_impressions) = sum(s.rows) THEN sum(s.impressions)::BIGINT END AS impressions,
+  sum(s.spend)::DECIMAL(18, 6) AS spend,
+  CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions)::BIGINT END AS conversions,
+  NULL::DOUBLE AS conversions_value
+FROM mart.campaign_spend AS s
+GROUP BY s.account_id, s.report_date

@@ -1,0 +1,161 @@
+-- Which campaigns pay?
+-- Trap: conversions of young days still arrive, so a CPA of today is somewhat too high; cpa_change compares the recent days with those before at equal age. A campaign whose conversions stopped as a whole gets no verdict (broken_tracking).
+-- Column campaign_status: Status of the campaign now: active, paused, archived or rejected; deleted: the service no longer lists it.
+-- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
+-- Column cpa_to_target: cpa by target_cpa: 1 is on target, 4 is four times as dear. NULL: no target, or no CPA.
+-- Column verdict: pays, loses: its CPA is within the target, or above it, beyond chance (threshold campaign_min_z, the days' own spread included: wider than cpa_best_case and cpa_worst_case); unclear: chance may explain the difference; no_target; broken_tracking: its conversions stopped (mart.breaks); unknown: some conversions are.
+-- Column excess_spend: US dollars spent beyond what its conversions were worth at target_cpa; below 0: less than that. NULL: no target, or conversions unknown.
+-- Column recent_from: First day of the recent days (threshold recent_days) that cpa_change is about; the last is window_to.
+-- Column spend_recent: US dollars in the recent days.
+-- Column conversions_recent: Conversions in the recent days so far. NULL: some row lacks the number.
+-- Column cpa_recent: US dollars per conversion in the recent days so far. NULL without conversions.
+-- Column spend_before: US dollars in as many days before, as known at equal age. NULL: nobody read them at that age.
+-- Column conversions_before_at_age: Conversions of the days before as they were known when these were as old as the recent days are now. NULL: nobody read them at that age, or some row lacks the number.
+-- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
+-- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
+-- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown.
+WITH lengths AS (
+  SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent, max(t.value) FILTER (WHERE t.name = 'bound_z') AS z,
+    max(t.value) FILTER (WHERE t.name = 'change_min_z') AS change_z, max(t.value) FILTER (WHERE t.name = 'campaign_min_z') AS campaign_z
+  FROM mart.threshold AS t
+),
+known AS (
+  SELECT
+    w.account_id, w.report_date, w.window_from, w.window_to, w.days_known, c.last_read_at, k.ends_at,
+    w.report_date > w.window_to - l.recent AS is_recent, w.report_date > w.window_to - 2 * l.recent AND w.report_date <= w.window_to - l.recent AS is_before
+  FROM mart.performance_window AS w
+  CROSS JOIN lengths AS l
+  JOIN ops.day_coverage AS c ON c.account_id = w.account_id AND c.report_date = w.report_date
+  JOIN main.calendar AS k ON k.account_id = w.account_id AND k.report_date = w.report_date
+),
+-- A day before is taken as it was known when it was as old as its counterpart is now.
+young AS (
+  SELECT b.account_id, b.report_date, b.ends_at, to_timestamp(epoch(a.last_read_at) - 86400 * l.recent + 7200) AS known_at
+  FROM known AS b
+  CROSS JOIN lengths AS l
+  JOIN known AS a ON a.account_id = b.account_id AND a.report_date = b.report_date + l.recent
+  WHERE b.is_before
+),
+read AS (
+  SELECT DISTINCT y.account_id, y.report_date
+  FROM young AS y
+  JOIN ops.step AS s ON s.account_id = y.account_id AND s.unit = y.report_date::VARCHAR AND s.started_at >= y.ends_at AND s.started_at <= y.known_at
+  JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
+  WHERE s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged')
+),
+aged AS (
+  SELECT k.account_id, count(r.report_date) = count(*) AS is_known
+  FROM known AS k
+  LEFT JOIN read AS r ON r.account_id = k.account_id AND r.report_date = k.report_date
+  WHERE k.is_before
+  GROUP BY k.account_id
+),
+later AS (
+  SELECT
+    s.account_id, s.campaign_id, s.report_date,
+    sum(coalesce(s.new_spend, 0) - coalesce(s.old_spend, 0)) AS spend, sum(coalesce(s.new_conversions, 0) - coalesce(s.old_conversions, 0)) AS conversions
+  FROM main.spend_change AS s
+  JOIN young AS y ON y.account_id = s.account_id AND y.report_date = s.report_date AND s.seen_at > y.known_at
+  WHERE s.report_date >= (SELECT min(y.report_date) FROM young AS y)
+  GROUP BY s.account_id, s.campaign_id, s.report_date
+),
+day AS (
+  SELECT
+    s.account_id, s.campaign_id, s.report_date, s.campaign_name, k.window_from, k.window_to, k.days_known, k.is_recent, k.is_before, s.spend,
+    CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
+    CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
+    CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END AS conversions,
+    s.spend - coalesce(l.spend, 0) AS aged_spend,
+    CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END - coalesce(l.conversions, 0) AS aged_conversions
+  FROM mart.campaign_spend AS s
+  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  LEFT JOIN later AS l ON l.account_id = s.account_id AND l.campaign_id = s.campaign_id AND l.report_date = s.report_date
+  WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
+),
+summed AS (
+  SELECT
+    d.account_id, d.campaign_id, arg_max(d.campaign_name, d.report_date) AS reported_name,
+    any_value(d.window_from) AS window_from, any_value(d.window_to) AS window_to, any_value(d.days_known) AS days_known,
+    sum(d.spend)::DECIMAL(18,6) AS spend,
+    CASE WHEN count(d.clicks) = count(*) THEN sum(d.clicks)::BIGINT END AS clicks,
+    CASE WHEN count(d.impressions) = count(*) THEN sum(d.impressions)::BIGINT END AS impressions,
+    CASE WHEN count(d.conversions) = count(*) THEN sum(d.conversions)::BIGINT END AS conversions,
+    coalesce(sum(d.spend) FILTER (WHERE d.is_recent), 0)::DECIMAL(18,6) AS spend_recent,
+    CASE WHEN count(*) FILTER (WHERE d.is_recent AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE d.is_recent), 0)::BIGINT END AS conversions_recent,
+    coalesce(sum(d.aged_spend) FILTER (WHERE d.is_before), 0)::DECIMAL(18,6) AS aged_spend,
+    CASE WHEN count(*) FILTER (WHERE d.is_before AND d.aged_conversions IS NULL) = 0 THEN coalesce(sum(d.aged_conversions) FILTER (WHERE d.is_before), 0)::BIGINT END AS aged_conversions
+  FROM day AS d
+  GROUP BY d.account_id, d.campaign_id
+),
+-- How much more the days of a side differ from each other than counts of chance would.
+spread AS (
+  SELECT e.account_id, e.campaign_id, greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
+  FROM (
+    SELECT d.account_id, d.campaign_id, d.conversions,
+      d.spend::DOUBLE * sum(d.conversions) OVER of_side / nullif(sum(d.spend) OVER of_side, 0)::DOUBLE AS expected
+    FROM day AS d
+    WHERE d.is_recent OR d.is_before
+    WINDOW of_side AS (PARTITION BY d.account_id, d.campaign_id, d.is_recent)
+  ) AS e
+  GROUP BY e.account_id, e.campaign_id
+),
+-- Byar's bounds on a Poisson count, as in source_performance.
+bounded AS (
+  SELECT
+    s.*, l.recent, l.change_z, coalesce(p.dispersion, 1) AS dispersion, l.campaign_z * sqrt(coalesce(p.dispersion, 1)) AS sure_z,
+    CASE WHEN a.is_known THEN s.aged_spend END AS spend_before, CASE WHEN a.is_known THEN s.aged_conversions END AS conversions_before_at_age,
+    nullif(s.spend, 0)::DOUBLE / ((s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.z / (3 * sqrt(s.conversions + 1)), 3)) AS cpa_best_case,
+    CASE WHEN s.conversions > 0 THEN
+      nullif(s.spend, 0)::DOUBLE / nullif(s.conversions * pow(greatest(0, 1 - 1 / (9.0 * s.conversions) - l.z / (3 * sqrt(s.conversions))), 3), 0)
+    END AS cpa_worst_case
+  FROM summed AS s
+  LEFT JOIN aged AS a ON a.account_id = s.account_id
+  LEFT JOIN spread AS p ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id
+  CROSS JOIN lengths AS l
+),
+rated AS (
+  SELECT
+    b.*,
+    (b.conversions + 1) * pow(1 - 1 / (9.0 * (b.conversions + 1)) + b.sure_z / (3 * sqrt(b.conversions + 1)), 3) AS most_conversions,
+    CASE WHEN b.conversions > 0 THEN b.conversions * pow(greatest(0, 1 - 1 / (9.0 * b.conversions) - b.sure_z / (3 * sqrt(b.conversions))), 3) END AS fewest_conversions, b.spend::DOUBLE / nullif(b.conversions, 0) AS cpa, b.spend_recent::DOUBLE / nullif(b.conversions_recent, 0) AS cpa_recent,
+    b.spend_before::DOUBLE / nullif(b.conversions_before_at_age, 0) AS cpa_before_at_age
+  FROM bounded AS b
+),
+scored AS (
+  SELECT
+    r.*, r.cpa_recent / nullif(r.cpa_before_at_age, 0) - 1 AS cpa_change,
+    ln(nullif(r.cpa_recent / nullif(r.cpa_before_at_age, 0), 0))
+      / sqrt(r.dispersion * (1.0 / nullif(r.conversions_recent, 0) + 1.0 / nullif(r.conversions_before_at_age, 0))) AS z_score
+  FROM rated AS r
+),
+broken AS (
+  SELECT DISTINCT b.account_id, b.campaign_id
+  FROM mart.breaks AS b
+  WHERE b.kind = 'conversions_stopped'
+)
+SELECT
+  s.account_id, s.campaign_id, coalesce(h.name, s.reported_name) AS campaign_name,
+  CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
+  s.window_from, s.window_to, s.days_known, s.spend, s.clicks, s.impressions, s.conversions,
+  s.spend::DOUBLE / nullif(s.clicks, 0) AS cpc, s.clicks::DOUBLE / nullif(s.impressions, 0) AS ctr, s.conversions::DOUBLE / nullif(s.clicks, 0) AS cvr,
+  s.cpa, s.cpa_best_case, s.cpa_worst_case, h.target_cpa, s.cpa / nullif(h.target_cpa, 0)::DOUBLE AS cpa_to_target,
+  CASE
+    WHEN k.campaign_id IS NOT NULL THEN 'broken_tracking'
+    WHEN s.conversions IS NULL THEN 'unknown'
+    WHEN h.target_cpa IS NULL THEN 'no_target'
+    WHEN s.spend::DOUBLE <= s.fewest_conversions * h.target_cpa::DOUBLE THEN 'pays'
+    WHEN s.spend::DOUBLE > s.most_conversions * h.target_cpa::DOUBLE THEN 'loses'
+    ELSE 'unclear'
+  END AS verdict,
+  (s.spend - s.conversions * h.target_cpa)::DECIMAL(18,6) AS excess_spend,
+  s.window_to - s.recent + 1 AS recent_from, s.spend_recent, s.conversions_recent, s.cpa_recent,
+  s.spend_before, s.conversions_before_at_age, s.cpa_before_at_age, s.cpa_change,
+  CASE
+    WHEN s.z_score IS NULL THEN 'unknown'
+    WHEN s.z_score > s.change_z THEN 'dearer'
+    WHEN s.z_score < -s.change_z THEN 'cheaper'
+    ELSE 'unclear'
+  END AS change_verdict
+FROM scored AS s
+LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
+LEFT JOIN broken AS k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id

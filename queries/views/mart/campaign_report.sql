@@ -1,0 +1,18 @@
+-- What did each campaign spend and bring on each day, under the column names of Fivetran's dbt_ad_reporting (ad_reporting__campaign_report)?
+-- Trap: the columns and their order are that package's, so that the rows union with those of other platforms; today is not over, and days that are not covered have no rows.
+-- Column source_relation: Empty, as in that package where a platform has one source.
+-- Column date_day: Chicago calendar day.
+-- Column platform: Always push_ads.
+-- Column account_name: NULL: the warehouse keeps no name of an account.
+-- Column conversions_value: NULL: the service reports no value of conversions.
+-- Column campaign_name: Name of the campaign now; where it was never readable, the report's name on that day.
+SELECT
+  '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
+  s.campaign_id, coalesce(h.name, s.campaign_name) AS campaign_name,
+  CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
+  CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
+  s.spend,
+  CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END AS conversions,
+  NULL::DOUBLE AS conversions_value
+FROM mart.campaign_spend AS s
+LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
