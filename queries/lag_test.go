@@ -137,10 +137,11 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.exec(t, "ROLLBACK")
-	w.fill(t, &testCase{now: noon}, ask.SQL+" mart.change_impact")
+	w.fill(t, &testCase{now: noon}, ask.SQL+" mart.change_impact mart.campaign_performance")
 	(&lagged{seed: 1, accounts: 22, campaigns: 4, days: 42, conversions: 25, account: "same"}).write(t, w)
 	(&lagged{seed: 2, accounts: 6, campaigns: 4, days: 42, conversions: 25, account: "dear", dearer: 0.8}).write(t, w)
 
+	t.Run("campaigns", w.campaignsAtEqualAge)
 	week := strings.NewReplacer("$days", "7", "$rows", "100").Replace(ask.SQL)
 	impact := "SELECT * FROM mart.change_impact"
 	for _, q := range []struct{ name, sql, plain, adjusted string }{
@@ -172,6 +173,17 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 				t.Errorf("%g of %g are compared at equal age, though every day was read every morning", same[6], same[0])
 			}
 		})
+	}
+}
+
+// campaignsAtEqualAge holds campaign_performance to the same accounts.
+func (w *warehouse) campaignsAtEqualAge(t *testing.T) {
+	r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE change_verdict IN ('dearer', 'cheaper')), avg(cpa_change)
+		FROM mart.campaign_performance WHERE account_id LIKE 'same%' OR campaign_id IN ('c0', 'c2') GROUP BY 1 ORDER BY 1`)
+	t.Log("accounts, campaigns, alarms, change:", r)
+	dear, same := numbers(t, r[0][1:]), numbers(t, r[1][1:])
+	if same[1] > 0.05*same[0] || math.Abs(same[2]) > 0.04 || dear[1] < 0.8*dear[0] {
+		t.Errorf("called dearer or cheaper: %v where nothing happened, %v where a conversion costs 80 %% more", same, dear)
 	}
 }
 

@@ -38,7 +38,6 @@ func TestVerdicts_AreRightWithoutAnEffect(t *testing.T) {
 		{"creatives that tire", "SELECT count(*) FILTER (WHERE fatigue IN ('fatiguing', 'exhausted')), count(*) FILTER (WHERE fatigue <> 'too_little_data') FROM mart.creative_fatigue"},
 		{"creatives unlike their siblings", "SELECT count(*) FILTER (WHERE ctr_vs_siblings IN ('better', 'worse')), count(*) FROM mart.creative_performance"},
 		{"campaigns that pay or lose", "SELECT count(*) FILTER (WHERE verdict IN ('pays', 'loses')), count(*) FROM mart.campaign_performance"},
-		{"campaigns that became dearer or cheaper", "SELECT count(*) FILTER (WHERE change_verdict IN ('dearer', 'cheaper')), count(*) FROM mart.campaign_performance"},
 		{"breaks", "SELECT count(*), (SELECT count(*) FROM main.campaign) FROM mart.breaks"},
 	}
 	question := ""
