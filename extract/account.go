@@ -37,6 +37,9 @@ func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
 	for range maxWrappers {
 		fields, _ := doc.Fields()
 		inner := fields["data"]
+		if inner.Null() {
+			inner = fields["result"]
+		}
 		for _, name := range names {
 			if alone(fields, name) {
 				inner = fields[name]
@@ -65,7 +68,7 @@ func alone(fields map[string]Value, name string) bool {
 	}
 	for other := range fields {
 		switch other {
-		case name, "account_notice", "key_expiry_warning", "request_id", "meta":
+		case name, "account_notice", "key_expiry_warning", "request_id", "meta", "success":
 		default:
 			return false
 		}

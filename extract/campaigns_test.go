@@ -130,8 +130,8 @@ func TestCampaigns_MeetsEveryFault(t *testing.T) {
 		"over-another": {adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true}, once, incomplete},
 		"extra-key":    {adsim.Fault{Kind: adsim.ExtraKey, Row: 3}, once, never},
 		"repeated-key": {adsim.Fault{Kind: adsim.RepeatKey, Row: 3, Column: "name", Value: `"x"`}, refused, refused},
-		"id/number":    {adsim.Fault{Kind: adsim.WrongType, Row: 3, Column: "id", Value: "5"}, refused, refused},
-		"id/missing":   {adsim.Fault{Kind: adsim.MissingKey, Row: 3, Column: "id"}, refused, refused},
+		"id/number":    {adsim.Fault{Kind: adsim.WrongType, Row: 3, Column: "id", Value: "5"}, once, incomplete},
+		"id/missing":   {adsim.Fault{Kind: adsim.MissingKey, Row: 3, Column: "id"}, once, incomplete},
 		"no-total":     {adsim.Fault{Kind: adsim.NoPagination}, once, never},
 		"endless":      {adsim.Fault{Kind: adsim.Endless}, once, never}, // no status alone has so many
 	} {

@@ -74,6 +74,7 @@ type Client struct {
 	limit     *limiter
 	health    *health
 	keys      credentials
+	pages     pageLengths
 	notice    keyNotice
 	clock     serviceClock
 
@@ -238,6 +239,8 @@ type question struct {
 	path   string // below the base URL
 	query  url.Values
 	accept func(body []byte) error // takes the body in; a *replyError where it cannot
+	// headers sees those of a reply with status 200, before accept. It may be nil.
+	headers func(http.Header)
 	// room is overwritten by the body, as far as it fits. What accept and its errors
 	// keep of the body is their own.
 	room []byte
@@ -276,6 +279,9 @@ func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failur
 	c.clock.note(resp.Header, time.Now())
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.statusFailure(req, resp)
+	}
+	if q.headers != nil {
+		q.headers(resp.Header)
 	}
 	body, err = c.readBody(resp, q.room)
 	switch {

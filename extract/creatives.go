@@ -17,7 +17,7 @@ func creativeStatuses() []string {
 
 func creativeResource() resource {
 	return resource{
-		name: "creative", plural: "creatives", wrappers: []string{"creative", "data", "item"},
+		name: "creative", plural: "creatives", wrappers: []string{"creative", "data", "item", "result", "node"}, valid: IsCreativeID,
 		is: byID("creative", IsCreativeID),
 	}
 }

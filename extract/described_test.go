@@ -28,7 +28,8 @@ func TestFields_AreUnderTheNamesOfTheDescription(t *testing.T) {
 // A campaign in the form of JSON:API.
 func TestResource_TakesAttributes(t *testing.T) {
 	body := `{"data":[{"type":"campaigns","id":"C1000001","attributes":{"name":"Spring","defaultBid":0.5,"id":7},"relationships":{}}],"meta":{"total":1}}`
-	entries, total, err := campaignResource().list([]byte(body))
+	part, err := campaignResource().list([]byte(body))
+	entries, total := part.entries, part.total
 	if err != nil || len(entries) != 1 || total != 1 {
 		t.Fatalf("%v of %d, %v", entries, total, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // ErrNotFound says that the account has nothing under an ID that was asked for,
@@ -46,10 +47,10 @@ const (
 // a hundred. A second reading of everything would cost a hundred in a hundred,
 // and prove less: what is skipped twice looks like what is not there.
 //
-// The end is a page that is not full. It is proven by the total where one is told.
-// Where none is, a page of a round number of entries (10, 20, 25, ...) may be one
-// that the service keeps smaller than was asked; then the next page shows whether
-// anything follows.
+// The end is proven by what the service says of it: a total that is reached, or a word
+// that nothing follows. Where it says nothing, a page may be short because the service
+// keeps its pages smaller than was asked: the end is then a page with nothing new, or one
+// with fewer entries than the most that this service has given of the kind in this run.
 //
 // It cannot see an entry that changes its place in the order, or its status while
 // a list that is longer than the offsets reach is read status by status. For the
@@ -68,7 +69,8 @@ type lister struct {
 type passage struct {
 	entities []Entity
 	seen     map[string]bool
-	total    int64 // as last told; -1: never
+	total    int64  // as last told; -1: never
+	refused  string // the first entry that is not one, and why
 	end      passageEnd
 	why      string
 }
@@ -76,10 +78,12 @@ type passage struct {
 type passageEnd int
 
 const (
-	whole   passageEnd = iota // every page joins the one before, and the last is not full
+	whole   passageEnd = iota // every page joins the one before, and the end is proven
 	shifted                   // a page does not join
 	short                     // fewer entries than the total
-	endless                   // no end within the offsets, or the same page again
+	endless                   // no end within the offsets, or the same full page again
+	stuck                     // the same short page again, or nothing where more is promised
+	odd                       // an entry is not recognised
 )
 
 // list reads the list whole, or status by status where it is too long for that.
@@ -116,7 +120,7 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 			if err != nil {
 				return all, err
 			}
-			all.add(first)
+			all.add(first.entries)
 		}
 		switch {
 		case len(whys) > 0:
@@ -147,7 +151,7 @@ func (l *lister) settled(ctx context.Context, statuses []string) (passage, error
 		switch {
 		case p.end == shifted && restarts < maxRestarts:
 			restarts++
-		case p.end == short && shorts < maxShort:
+		case (p.end == short || p.end == odd) && shorts < maxShort:
 			shorts++
 		default:
 			return p, nil
@@ -161,49 +165,65 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	p := passage{seen: map[string]bool{}, total: -1}
 	last := "" // the entry that the next page begins with
 	for offset := 0; ; {
-		entries, err := l.page(ctx, statuses, offset, &p)
+		part, err := l.page(ctx, statuses, offset, &p)
 		if err != nil {
 			return p, err
 		}
+		entries := part.entries
 		if last != "" && !slices.ContainsFunc(entries, func(e Entity) bool { return e.ID == last }) {
 			p.end, p.why = shifted, fmt.Sprintf("the list moved while it was read: at offset %d %s is not found again", offset, last)
 			return p, nil
 		}
 		known := len(p.seen)
 		p.add(entries)
-		n, news := len(entries), len(p.seen) > known
+		n, news := part.shown, len(p.seen) > known
 		switch {
-		case n < listLimit && (!news || p.endsWith(n)):
+		case part.more == said(false), n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
+			return p.closed(), nil
+		case !news && part.more == said(true):
+			p.end, p.why = stuck, fmt.Sprintf("the service says that more follows, and nothing does at offset %d", offset)
+			return p, nil
+		case !news && (n <= 1 || n < part.most || n < listLimit && p.total >= 0):
+			return p.closed(), nil
+		case news && n < part.most && p.total < 0 && part.more == unsaid:
 			return p.closed(), nil
 		case !news:
 			p.end, p.why = endless, fmt.Sprintf("at offset %d the same entries come again", offset)
+			if n < listLimit {
+				p.end = stuck
+			}
 			return p, nil
 		case offset == maxOffset:
 			p.end, p.why = endless, fmt.Sprintf("there is more behind offset %d, the last that may be asked for", maxOffset)
 			return p, nil
 		}
-		last = entries[n-1].ID
-		offset = min(offset+n-1, maxOffset)
+		last = entries[len(entries)-1].ID
+		switch {
+		case n == 1: // the offset has to move on
+			last, offset = "", min(offset+1, maxOffset)
+		case part.refused != "": // perhaps the entry that the next page begins with
+			last, offset = "", min(offset+n-1, maxOffset)
+		default:
+			offset = min(offset+n-1, maxOffset)
+		}
 	}
 }
 
 // page reads one page of the list and notes the total that it tells.
-func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (entries []Entity, err error) {
+func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (part listPart, err error) {
+	header := int64(-1)
 	query := url.Values{
 		"status": {strings.Join(statuses, ",")},
 		"limit":  {strconv.Itoa(listLimit)}, "offset": {strconv.Itoa(offset)},
 	}
 	r, err := l.c.read(ctx, question{
 		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query,
+		headers: func(h http.Header) { header = totalHeader(h) },
 		accept: func(body []byte) (err error) {
-			var total int64
-			if entries, total, err = l.of.list(body); err != nil {
+			if part, err = l.of.list(body); err != nil {
 				return err
 			}
-			if total >= 0 {
-				p.total = total
-			}
-			for i, e := range entries {
+			for i, e := range part.entries {
 				if !strings.HasPrefix(e.ID, l.prefix) {
 					return contractf("entry %d: %s does not belong into this list", i+1, e.ID)
 				}
@@ -212,21 +232,55 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 		},
 	})
 	l.requests += r.requests
-	return entries, err
+	if err != nil {
+		return listPart{}, err
+	}
+	switch {
+	case part.total >= 0:
+		p.total = part.total
+	case header >= 0:
+		p.total = header
+	}
+	if part.refused != "" && p.refused == "" {
+		p.refused = fmt.Sprintf("at offset %d %s", offset, part.refused)
+	}
+	// Entries that were refused count: they show how long a page is.
+	part.most = l.c.pages.longest(l.of.plural, part.shown)
+	return part, nil
 }
 
-// endsWith says whether a page of n entries, not a full one, is known to be the
-// last.
-func (p *passage) endsWith(n int) bool {
-	if p.total >= 0 {
-		return int64(len(p.seen)) >= p.total
+// totalHeader is the total of a list in a header of its reply, or -1.
+func totalHeader(h http.Header) int64 {
+	n, err := strconv.ParseInt(h.Get("X-Total-Count"), 10, 64)
+	if err != nil || n < 0 {
+		return -1
 	}
-	return n < 10 || n%10 != 0 && n%25 != 0
+	return n
+}
+
+// pageLengths is the most entries that one page of each kind of list had so far.
+type pageLengths struct {
+	mu   sync.Mutex
+	most map[string]int
+}
+
+// longest takes in a page of n entries, and returns the most of its kind.
+func (p *pageLengths) longest(kind string, n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.most == nil {
+		p.most = map[string]int{}
+	}
+	p.most[kind] = max(p.most[kind], n)
+	return p.most[kind]
 }
 
 // closed is the walk at the end of the list.
 func (p passage) closed() passage {
-	if int64(len(p.seen)) < p.total {
+	switch {
+	case p.refused != "":
+		p.end, p.why = odd, p.refused
+	case int64(len(p.seen)) < p.total:
 		p.end, p.why = short, p.lacks()
 	}
 	return p

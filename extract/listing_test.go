@@ -109,6 +109,9 @@ const everyStatus = "active,paused,archived,rejected"
 func TestCampaigns_ListsAllOfThem(t *testing.T) {
 	for n, requests := range map[int]int{0: 1, 1: 1, 7: 1, 99: 1, 100: 2, 101: 2, 198: 2, 199: 3, 200: 3, 1003: 11} {
 		for _, totals := range []bool{true, false} {
+			if !totals && n > 0 && n < 100 {
+				requests = 2 // a page that is not full may be one that the service keeps small
+			}
 			s := &catalogue{ids: numbered(n), totals: totals}
 			l := s.list(t)
 			check(t, fmt.Sprint(n, " complete"), l.Complete, true)
@@ -121,9 +124,10 @@ func TestCampaigns_ListsAllOfThem(t *testing.T) {
 	}
 }
 
-// A page of 25 looks like the default of a service that does not heed the limit.
-func TestCampaigns_DoesNotTakeARoundNumberForTheEnd(t *testing.T) {
-	for _, n := range []int{10, 25, 50, 60} {
+// A service may keep its pages smaller than was asked: without a total a page that is not
+// full is no end.
+func TestCampaigns_ProvesItsEndWithoutATotal(t *testing.T) {
+	for _, n := range []int{7, 10, 25, 33, 60} {
 		s := &catalogue{ids: numbered(n)}
 		l := s.list(t)
 		check(t, "complete", l.Complete, true)
@@ -131,7 +135,7 @@ func TestCampaigns_DoesNotTakeARoundNumberForTheEnd(t *testing.T) {
 		check(t, "campaigns", len(l.Entities), n)
 	}
 	for _, totals := range []bool{true, false} {
-		for _, atMost := range []int{25, 50} {
+		for _, atMost := range []int{2, 25, 33, 50} {
 			s := &catalogue{ids: numbered(137), atMost: atMost, totals: totals}
 			l := s.list(t)
 			check(t, "complete", l.Complete, true)
@@ -377,7 +381,7 @@ func TestCreatives_BelongToTheirCampaign(t *testing.T) {
 			return answerWith(status, body)
 		}))
 	}
-	l, err := serve(200, `{"creatives":[{"id":"C1000001-002","campaign_id":"C1000001"},{"creative_id":"C1000001-001"}]}`).Creatives(t.Context(), "C1000001")
+	l, err := serve(200, `{"creatives":[{"id":"C1000001-002","campaign_id":"C1000001"},{"creative_id":"C1000001-001"}],"has_more":false}`).Creatives(t.Context(), "C1000001")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,5 +423,95 @@ func TestClient_AsksForNothingUnderAnOddID(t *testing.T) {
 		for _, err := range []error{err1, err2, err3} {
 			wantError(t, err, ErrContract, fmt.Sprintf("campaign %q: this is not an ID of a campaign", id))
 		}
+	}
+}
+
+// What the service says of the end, in other words than a total.
+func TestCampaigns_TakesTheServicesWordForTheEnd(t *testing.T) {
+	for name, tc := range map[string]struct {
+		atMost   int
+		beside   func(offset, shown, total int) string
+		header   bool
+		complete bool
+		requests int
+	}{
+		"has-more":   {4, func(o, n, total int) string { return fmt.Sprintf(`"has_more":%v`, o+n < total) }, false, true, 3},
+		"camel-case": {4, func(o, n, total int) string { return fmt.Sprintf(`"pageInfo":{"hasNextPage":%v}`, o+n < total) }, false, true, 3},
+		"next-offset": {4, func(o, n, total int) string {
+			if o+n < total {
+				return fmt.Sprintf(`"next_offset":%d`, o+n)
+			}
+			return `"next_offset":null`
+		}, false, true, 3},
+		"next-link":   {0, func(int, int, int) string { return `"links":{"self":"x","next":null}` }, false, true, 1},
+		"total-text":  {0, func(_, _, total int) string { return fmt.Sprintf(`"meta":{"total":"%d"}`, total) }, false, true, 1},
+		"header":      {4, nil, true, true, 3},
+		"always-more": {0, func(int, int, int) string { return `"has_more":true` }, false, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ids, asked := numbered(9), 0
+			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+				asked++
+				offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+				from := min(offset, len(ids))
+				to := len(ids)
+				if tc.atMost > 0 {
+					to = min(from+tc.atMost, to)
+				}
+				list := `["` + strings.Join(ids[from:to], `","`) + `"]`
+				if from == to {
+					list = "[]"
+				}
+				if tc.header {
+					return answerWith(200, list, "X-Total-Count", fmt.Sprint(len(ids)))
+				}
+				return answerWith(200, `{"campaigns":`+list+`,`+tc.beside(from, to-from, len(ids))+`}`)
+			}))
+			l, err := c.Campaigns(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "complete", l.Complete, tc.complete)
+			check(t, "campaigns", len(l.Entities), 9)
+			check(t, "requests", asked, tc.requests)
+		})
+	}
+}
+
+// A page shows how long pages are in this run: a shorter list of the same kind needs no
+// further request.
+func TestCreatives_LearnHowLongAPageIs(t *testing.T) {
+	asked := []string{}
+	c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		campaign := strings.Split(r.URL.Path, "/")[3]
+		asked = append(asked, campaign+" "+r.URL.Query().Get("offset"))
+		n := map[string]int{"C1000001": 5, "C1000002": 3, "C1000003": 5}[campaign]
+		offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+		list := []string{}
+		for i := offset; i < n; i++ {
+			list = append(list, fmt.Sprintf(`"%s-%03d"`, campaign, n-i))
+		}
+		return answerWith(200, "["+strings.Join(list, ",")+"]")
+	}))
+	for _, campaign := range []string{"C1000001", "C1000002", "C1000003"} {
+		l, err := c.Creatives(t.Context(), campaign)
+		if err != nil || !l.Complete {
+			t.Errorf("%s: %+v, %v", campaign, l, err)
+		}
+	}
+	check(t, "asked", strings.Join(asked, "; "), "C1000001 0; C1000001 4; C1000002 0; C1000003 0; C1000003 4")
+}
+
+// An entry that is not a campaign costs no other, and the list is not complete.
+func TestCampaigns_OneEntryDoesNotCostTheList(t *testing.T) {
+	c := newTestClient(t, roundTrip(status(200, `{"campaigns":[{"id":"C1000001"},{"id":17},{"id":"C1000003"}],"total":3}`)))
+	l, err := c.Campaigns(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "campaigns", strings.Join(idsOf(l), " "), "C1000001 C1000003")
+	check(t, "complete", l.Complete, false)
+	if !strings.Contains(l.Why, "2 of the 3") && !strings.Contains(l.Why, "entry 2: id 17 is no campaign ID") {
+		t.Errorf("why %q", l.Why)
 	}
 }

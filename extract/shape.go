@@ -6,12 +6,12 @@
 //
 //   - JSON is strict, as it is for the report: valid, one value, no key twice. What is
 //     not UTF-8 in a text, and half a character, is U+FFFD. An empty body and a bare null are no answer, and are asked for again.
-//   - A list is an array, or an object that has the array under data, under items
-//     or under the resource's plural (campaigns, creatives), directly or one level
-//     deeper ({"data": {"campaigns": [...]}}). Arrays under two of these keys are
+//   - A list is an array, or an object that has the array under data, items, results,
+//     result or edges or under the resource's plural (campaigns, creatives), directly or one
+//     level deeper ({"data": {"campaigns": [...]}}). Arrays under two of these keys are
 //     refused: which is the list would be a guess. So is a list that is null.
-//   - One thing is an object, or wrapped in objects under its singular, data or
-//     item, at most two of them. So may be each element of a list. The source
+//   - One thing is an object, or wrapped in objects under its singular, data, item,
+//     result or node, at most two of them. So may be each element of a list. The source
 //     settings may lie under source_settings, sources or settings.
 //   - An object is the thing itself when it has the thing's ID; source settings,
 //     when a key speaks of a mode, of sources, of blocked, of allowed or of bids.
@@ -24,9 +24,14 @@
 //     and a creative's begins with its campaign's.
 //   - How many entries a list has in all may be told by total, total_count,
 //     total_rows, total_items or total_results, beside the array, one level above
-//     it, or within pagination, paging, meta or page_info there. Anything else, and
-//     a total that is no whole number, tells nothing. A total is only ever held
-//     against what was read (see [Listing]).
+//     it, or within pagination, paging, meta, page_info or links there. Anything else, and
+//     a total that is not a whole number, tells nothing. A total is only ever held
+//     against what was read (see [Listing]). Whether more follows may be said there, too:
+//     by has_more, has_next, has_next_page or more, or by next, next_page, next_url,
+//     next_offset, next_cursor, next_token or next_page_token, null where nothing does.
+//     The total of a bare array may be in the header X-Total-Count.
+//   - An entry of a list may be the ID alone. One that is not recognised costs no other,
+//     but the list is not complete then.
 //   - A key may be in camel case or with hyphens, and the members of an object under
 //     attributes, as JSON:API has them.
 //   - The limits may be an array; it is then taken for the field limits of an object.
@@ -190,9 +195,10 @@ func document(body []byte) (Value, error) {
 
 // resource says how one kind of thing is told from what it is wrapped in.
 type resource struct {
-	name     string   // "campaign", for errors
-	plural   string   // of its lists
-	wrappers []string // keys that it may be wrapped in
+	name     string               // "campaign", for errors
+	plural   string               // of its lists
+	wrappers []string             // keys that it may be wrapped in
+	valid    func(id string) bool // whether a text is an ID; nil: it has none
 	// is says whether the object is the thing, and its ID. An error is that of an
 	// object which nearly is.
 	is func(fields map[string]Value) (id string, ok bool, err error)
@@ -219,6 +225,9 @@ func withAttributes(fields map[string]Value) map[string]Value {
 }
 
 func (r resource) unwrap(v Value, wrappers int) (Entity, error) {
+	if id, isText := v.Text(); isText && r.valid != nil && r.valid(id) {
+		return Entity{ID: id, Raw: v}, nil
+	}
 	fields, ok := v.Fields()
 	if !ok {
 		return Entity{}, contractf("no %s: a value of type %s, not an object", r.name, kindOf(v))
@@ -240,24 +249,53 @@ func (r resource) unwrap(v Value, wrappers int) (Entity, error) {
 		r.name, strings.Join(r.wrappers, ", "), Keys(fields))
 }
 
-// list takes the entries out of a reply, and the total where one is told; else
-// it is -1.
-func (r resource) list(body []byte) (entries []Entity, total int64, err error) {
+// listPart is one page of a list.
+type listPart struct {
+	entries []Entity
+	shown   int       // entries on the page, those that were refused included
+	refused string    // the first entry that is not one, and why
+	total   int64     // of the whole list, as far as the page tells; else -1
+	more    statement // whether more follows
+	most    int       // entries that a page of this kind had in this run
+}
+
+// statement is what a reply says to a question of yes or no.
+type statement int
+
+const unsaid statement = 0
+
+// said is a statement.
+func said(yes bool) statement {
+	if yes {
+		return 1
+	}
+	return -1
+}
+
+// list takes the entries out of a reply. One that is not recognised costs no other; a
+// list of which none is, is refused.
+func (r resource) list(body []byte) (part listPart, err error) {
 	doc, err := document(body)
 	if err != nil {
-		return nil, 0, err
+		return part, err
 	}
 	values, around, err := r.array(doc)
 	if err != nil {
-		return nil, 0, err
+		return part, err
 	}
-	entries = make([]Entity, len(values))
+	part.shown, part.total, part.more = len(values), toldTotal(around), toldMore(around)
 	for i, v := range values {
-		if entries[i], err = r.one(v); err != nil {
-			return nil, 0, contractf("entry %d: %s", i+1, reason(err))
+		e, err := r.one(v)
+		if err == nil {
+			part.entries = append(part.entries, e)
+		} else if part.refused == "" {
+			part.refused = fmt.Sprintf("entry %d: %s", i+1, reason(err))
 		}
 	}
-	return entries, toldTotal(around), nil
+	if len(values) > 0 && len(part.entries) == 0 {
+		return part, contractf("%s", part.refused)
+	}
+	return part, nil
 }
 
 // array finds the array of a list, and the objects around it, the innermost
@@ -266,7 +304,7 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 	if values, ok := v.Array(); ok {
 		return values, nil, nil
 	}
-	outer, ok := v.Object()
+	outer, ok := v.Fields()
 	if !ok {
 		return nil, nil, contractf("no list of %s: a value of type %s", r.plural, kindOf(v))
 	}
@@ -280,7 +318,7 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 	if len(found) == 0 {
 		seen = maps.Clone(outer)
 		for _, key := range r.listKeys() {
-			inner, _ := outer[key].Object()
+			inner, _ := outer[key].Fields()
 			for name, value := range inner {
 				path := key + "." + name
 				seen[path] = value
@@ -302,25 +340,57 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 	return nil, nil, contractf("which list is that of %s: there are %s", r.plural, strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 }
 
-func (r resource) listKeys() []string { return []string{r.plural, "data", "items"} }
+func (r resource) listKeys() []string {
+	return []string{r.plural, "data", "items", "results", "result", "edges"}
+}
+
+// besideList are the objects in which a reply may say how long its list is and whether more
+// follows.
+func besideList(around []map[string]Value) (places []map[string]Value) {
+	for _, fields := range around {
+		places = append(places, fields)
+		for _, key := range []string{"pagination", "paging", "meta", "page_info", "links"} {
+			if inner, ok := fields[key].Fields(); ok {
+				places = append(places, inner)
+			}
+		}
+	}
+	return places
+}
 
 // toldTotal is the total that stands beside a list, or -1.
 func toldTotal(around []map[string]Value) int64 {
-	for _, fields := range around {
-		places := []map[string]Value{fields}
-		for _, key := range []string{"pagination", "paging", "meta", "page_info"} {
-			inner, _ := fields[key].Object()
-			places = append(places, inner)
-		}
-		for _, place := range places {
-			for _, key := range []string{"total", "total_count", "total_rows", "total_items", "total_results"} {
-				if n, err := schema.ParseCount(place[key]); err == nil && n >= 0 {
-					return n
-				}
+	for _, place := range besideList(around) {
+		for _, key := range []string{"total", "total_count", "total_rows", "total_items", "total_results"} {
+			digits, _ := place[key].Number()
+			if n, err := schema.ParseCount(digits); err == nil && n >= 0 {
+				return n
 			}
 		}
 	}
 	return -1
+}
+
+// toldMore is whether a reply says that more follows: in so many words, or by naming what
+// is next, where null and an empty text name nothing.
+func toldMore(around []map[string]Value) statement {
+	for _, place := range besideList(around) {
+		for _, key := range []string{"has_more", "has_next", "has_next_page", "more"} {
+			switch string(place[key]) {
+			case "true":
+				return said(true)
+			case "false":
+				return said(false)
+			}
+		}
+		for _, key := range []string{"next", "next_page", "next_url", "next_offset", "next_cursor", "next_token", "next_page_token"} {
+			if v, ok := place[key]; ok {
+				text, isText := v.Text()
+				return said(!v.Null() && (!isText || text != "") && string(v) != "false")
+			}
+		}
+	}
+	return unsaid
 }
 
 // byID is the rule for things with an ID, which lies under one of the keys and is

@@ -40,14 +40,16 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 		"total/pagination":       {`{"data":` + two + `,"pagination":{"total_rows":7}}`, 7},
 		"total/meta":             {`{"data":` + two + `,"meta":{"page":1,"total":7}}`, 7},
 		"total/outside":          {`{"data":{"campaigns":` + two + `},"meta":{"total_items":7}}`, 7},
-		"total/text":             {`{"data":` + two + `,"total":"7"}`, -1},
+		"total/text":             {`{"data":` + two + `,"total":"7"}`, 7},
+		"total/words":            {`{"data":` + two + `,"total":"many"}`, -1},
 		"total/negative":         {`{"data":` + two + `,"total":-1}`, -1},
 		"total/fraction":         {`{"data":` + two + `,"total":2.5}`, -1},
 		"total/null":             {`{"data":` + two + `,"total":null,"meta":null}`, -1},
 		"total/meta-is-no-place": {`{"data":` + two + `,"meta":[1]}`, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			entries, total, err := campaignResource().list([]byte(tc.body))
+			part, err := campaignResource().list([]byte(tc.body))
+			entries, total := part.entries, part.total
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +65,7 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 
 func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"other-key":       {`{"rows":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under campaigns, data, items, directly or one level deeper; the keys are "b\n", "rows"`},
+		"other-key":       {`{"rows":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under campaigns, data, items, results, result, edges, directly or one level deeper; the keys are "b\n", "rows"`},
 		"no-keys":         {`{}`, "the keys are none"},
 		"null":            {`{"campaigns":null}`, `the keys are "campaigns"`},
 		"too-deep":        {`{"data":{"data":{"items":[]}}}`, `the keys are "data", "data.data"`},
@@ -71,9 +73,9 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 		"text":            {`"campaigns"`, "a value of type string"},
 		"two-lists":       {`{"data":[],"items":[]}`, "which list is that of campaigns: there are data, items"},
 		"two-lists/inner": {`{"data":{"campaigns":[],"items":[]}}`, "there are data.campaigns, data.items"},
-		"entry/text":      {`["C1000001"]`, "entry 1: no campaign: a value of type string, not an object"},
-		"entry/null":      {`[{"id":"C1000001"},null]`, "entry 2: no campaign: a value of type null"},
-		"entry/no-id":     {`[{"name":"x","cid":"C1000001"}]`, `entry 1: no campaign: looked for it bare and under campaign, data, item; the keys are "cid", "name"`},
+		"entry/text":      {`["Spring"]`, "entry 1: no campaign: a value of type string, not an object"},
+		"entry/null":      {`[null]`, "entry 1: no campaign: a value of type null"},
+		"entry/no-id":     {`[{"name":"x","cid":"C1000001"}]`, `entry 1: no campaign: looked for it bare and under campaign, data, item, result, node; the keys are "cid", "name"`},
 		"entry/number":    {`[{"id":1000001}]`, "entry 1: id 1000001 is no campaign ID"},
 		"entry/lower":     {`[{"id":"c1000001"}]`, `entry 1: id "c1000001" is no campaign ID`},
 		"entry/short":     {`[{"id":"C100000"}]`, "is no campaign ID"},
@@ -90,7 +92,8 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 		"id-half":         {`[{"id":"C1000001\ud83d"}]`, "is no campaign ID"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			entries, _, err := campaignResource().list([]byte(tc.body))
+			part, err := campaignResource().list([]byte(tc.body))
+			entries := part.entries
 			wantError(t, err, ErrContract, tc.want)
 			check(t, "entries", len(entries), 0)
 			if e, ok := errors.AsType[*replyError](err); !ok || e.notJSON {
@@ -135,7 +138,7 @@ func TestCampaign_IsTakenOutOfItsEnvelope(t *testing.T) {
 		"bare/data-inside":  {`{"id":"C1000001","data":{"id":"C1000002"}}`, `{"id":"C1000001","data":{"id":"C1000002"}}`, ""},
 		"other-campaign":    {`{"id":"C1000002"}`, "", "the reply is about campaign C1000002"},
 		"array":             {`[{"id":"C1000001"}]`, "", "no campaign: a value of type array, not an object"},
-		"unknown":           {`{"result":{"id":"C1000001"}}`, "", `the keys are "result"`},
+		"unknown":           {`{"answer":{"id":"C1000001"}}`, "", `the keys are "answer"`},
 		"wrapped-too-often": {`{"data":{"item":{"campaign":{"id":"C1000001"}}}}`, "", `the keys are "campaign"`},
 		"no-id-inside":      {`{"data":{"name":"x"}}`, "", `the keys are "name"`},
 	} {
@@ -171,7 +174,7 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 		"data/settings":   {`{"data":{"settings":{"allowed_sources":[]}}}`, ""},
 		"other-campaign":  {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign "C1000002"`},
 		"nothing":         {`{"campaign_id":"C1000001","websites":[]}`, `the keys are "campaign_id", "websites"`},
-		"empty":           {`{}`, "no source settings: looked for it bare and under source_settings, sources, settings, source_targeting, targeting, data; the keys are none"},
+		"empty":           {`{}`, "no source settings: looked for it bare and under source_settings, sources, settings, source_targeting, targeting, data, result; the keys are none"},
 		"array":           {`[]`, "a value of type array, not an object"},
 		"sources/nothing": {`{"sources":{"x":1}}`, `the keys are "x"`},
 	} {
@@ -216,7 +219,8 @@ func FuzzList(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		entries, total, err := campaignResource().list(body)
+		part, err := campaignResource().list(body)
+		entries, total := part.entries, part.total
 		if err != nil {
 			if !errors.Is(err, ErrContract) || entries != nil {
 				t.Errorf("%d entries, error %v", len(entries), err)

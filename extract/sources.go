@@ -13,7 +13,7 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 		return Entity{}, refuse("campaign", campaignID)
 	}
 	settings := resource{
-		name: "source settings", wrappers: []string{"source_settings", "sources", "settings", "source_targeting", "targeting", "data"},
+		name: "source settings", wrappers: []string{"source_settings", "sources", "settings", "source_targeting", "targeting", "data", "result"},
 		is: func(fields map[string]Value) (string, bool, error) {
 			for name, v := range fields {
 				if speaksOfSources(name, v) {

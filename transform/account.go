@@ -196,6 +196,11 @@ var (
 func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	around := a.inside(e.Fields)
 	if v, ok := around.value("", limitListKeys...); ok {
+		if wrapped, ok := v.Fields(); ok {
+			if inner, ok := a.inside(wrapped).value("", limitListKeys...); ok && inner[0] != '"' && len(wrapped[limitListKeys[0]]) > 0 {
+				v = inner // in an envelope of the same name
+			}
+		}
 		if inner, ok := v.Object(); ok {
 			around.from = []map[string]extract.Value{inner, e.Fields}
 			if lims = a.limitMap(around, inner); len(lims) == 0 && len(inner) > 0 {

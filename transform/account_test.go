@@ -137,6 +137,7 @@ func TestAccount_ReadsLimitsAsAListOrAMap(t *testing.T) {
 		"map/one-end":  {`{"limits":{"a":{"used":3,"limit":4},"resets_at":"2026-03-09T00:00:00Z"}}`, "a 3/4 2026-03-09"},
 		"map/none":     {`{"limits":{}}`, ""},
 		"map/whole":    {`{"a":{"used":3,"limit":4},"b":{"used":1,"limit":2},"resets_at":"2026-03-09T00:00:00Z"}`, "a 3/4 2026-03-09, b 1/2 2026-03-09"},
+		"wrapped":      {`{"limits":{"limits":[{"kind":"a","used":3,"limit":4}]}}`, "a 3/4 never"},
 		"unlimited":    {`{"limits":[{"kind":"a","used":3,"limit":null},{"kind":"b","limit":5}]}`, "a 3/NULL never, b NULL/5 never"},
 		"remaining":    {`{"limits":[{"kind":"a","remaining":3,"limit":10}]}`, "a 7/10 never"},
 		"overdrawn":    {`{"limits":[{"kind":"a","remaining":30,"limit":10}]}`, "a 0/10 never"},

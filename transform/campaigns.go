@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -63,6 +64,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		EndAt:           read(r, settable, r.instant, "end_at", "end_date"),
 	}
 	audience, known := r.within("audience")
+	audience.from = append(audience.from, nestedAudience(audience)...)
 	restriction := optional
 	if !known {
 		restriction = needed // and never found
@@ -98,6 +100,21 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 var audienceColumns = []string{
 	"country", "states", "platforms", "subscribed_more_than_minutes_ago", "subscribed_less_than_minutes_ago",
 	"min_age", "max_age", "gender", "unsupported_targeting",
+}
+
+// nestedAudience are the objects within an audience that hold a column of it, such as
+// {"geo": {"country": "US"}}.
+func nestedAudience(audience reader) (parts []map[string]extract.Value) {
+	for _, fields := range audience.from {
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			inner, ok := fields[key].Fields()
+			holds := func(column string) bool { _, ok := inner[column]; return ok }
+			if ok && slices.ContainsFunc(audienceColumns, holds) {
+				parts = append(parts, inner)
+			}
+		}
+	}
+	return parts
 }
 
 // Delivery makes a row of a campaign's delivery status, in lower case. One that is

@@ -19,7 +19,7 @@ import (
 //	rejection_reasons and _comment     NULL   NULL: only rejected creatives have them
 //
 // The status is in lower case with underscores; texts are as they were sent. A button may be
-// an object with its text, and an image one with its id. The reasons of a rejection are
+// an object with its text, and both may be a list under buttons, and an image one with its id. The reasons of a rejection are
 // sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name,
 // message or text, or one of these alone. Any other value is refused, its column is unread,
 // and the rest stands. A campaign_id that is there has to be the campaign's: that of another
@@ -34,6 +34,7 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 			return schema.Creative{}, Reading{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v), Err: ErrOther}
 		}
 	}
+	r.from = append(r.from, buttonList(r))
 	status := read(r, needed, r.status, "status")
 	content := needed
 	if status == schema.Some("draft") {
@@ -54,6 +55,19 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		Raw:              r.raw, RunID: c.RunID,
 	}
 	return row, r.Reading, nil
+}
+
+// buttonList are the buttons of a creative that has them as a list.
+func buttonList(r reader) map[string]extract.Value {
+	v, _ := r.value("buttons")
+	buttons, _ := v.Array()
+	fields := map[string]extract.Value{}
+	for i, key := range []string{"button1", "button2"} {
+		if i < len(buttons) {
+			fields[key] = buttons[i]
+		}
+	}
+	return fields
 }
 
 // reasons are texts for people, which may hold commas: the raw JSON has them apart.

@@ -17,6 +17,11 @@ func (c *entityContext) text(v extract.Value) (string, error) { return c.intern.
 // word is a text of which the service has a few. A number or a boolean in its place says
 // nothing that is known.
 func (c *entityContext) word(v extract.Value) (string, error) {
+	if fields, ok := v.Fields(); ok {
+		v = sameWord(fields)
+	} else if only, ok := v.Array(); ok && len(only) == 1 {
+		v = only[0]
+	}
 	s, ok := v.Text()
 	if !ok {
 		return "", ErrNotText
@@ -25,6 +30,24 @@ func (c *entityContext) word(v extract.Value) (string, error) {
 		return "", errBlank
 	}
 	return c.intern.text(v)
+}
+
+// sameWord is the text that an object of a code and its label has, where all its texts are
+// the same but for their case: {"code": "active", "label": "Active"}.
+func sameWord(fields map[string]extract.Value) (word extract.Value) {
+	said := ""
+	for _, key := range []string{"code", "value", "key", "name", "label"} {
+		v, there := fields[key]
+		text, ok := v.Text()
+		switch {
+		case !there:
+		case !ok, word != nil && !strings.EqualFold(text, said):
+			return nil
+		case word == nil:
+			word, said = v, text
+		}
+	}
+	return word
 }
 
 // lower is a word in lower case, for which the description has no list.
@@ -142,6 +165,11 @@ var zoneless = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-0
 // instant is a time with its zone, the beginning of a day in Chicago, or a number of
 // seconds or milliseconds since 1970.
 func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) {
+	if fields, ok := v.Fields(); ok && len(fields) == 1 {
+		for _, only := range fields { // such as {"$date": "2026-03-08T00:00:00Z"}
+			v = only
+		}
+	}
 	if digits, ok := v.Number(); ok {
 		return epoch(digits)
 	}
@@ -154,6 +182,9 @@ func (c *entityContext) instant(v extract.Value) (at schema.Instant, err error) 
 	}
 	if day, err := schema.ParseDate(s); err == nil {
 		return schema.InstantOf(day.Start()), nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil && t.IsZero() {
+		return 0, errBlank // how some languages write no time
 	}
 	if at.UnmarshalText([]byte(s)) == nil {
 		return at, nil
