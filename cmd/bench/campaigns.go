@@ -63,7 +63,8 @@ func (b *bench) campaigns(ctx context.Context, n int) error {
 	if b.options.waits {
 		waits = "with the waits for the limit"
 	}
-	results.print(b.stdout, fmt.Sprintf("%d campaigns, %d of them archived, %d rows, %d turns, %s", n, archived, s.rows, b.options.runs, waits))
+	title := "%d campaigns, %d of them archived, %d rows, %d turns, %s"
+	results.print(b.stdout, fmt.Sprintf(title, n, archived, s.rows, b.options.runs, waits))
 	printResults(b.stdout, results.results())
 	return nil
 }
@@ -89,7 +90,8 @@ func (s *service) archive(ctx context.Context, want int) (archived int, err erro
 	for ; err == nil && archived < want; archived++ {
 		oldest := open[len(open)-1]
 		open = open[:len(open)-1]
-		err = s.order(ctx, http.MethodPost, "/change", map[string]any{"campaign": oldest, "set": map[string]string{"status": "archived"}}, nil)
+		change := map[string]any{"campaign": oldest, "set": map[string]string{"status": "archived"}}
+		err = s.order(ctx, http.MethodPost, "/change", change, nil)
 	}
 	return archived, err
 }

@@ -42,8 +42,11 @@ func runChild(name string, args []string) error {
 // reportColumns are those that spendsync requests.
 const reportColumns = "date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions"
 
+// spendPage is a decoded page of the report.
+type spendPage = extract.Page[extract.SpendLine]
+
 // eachPage requests every page of every day, one after the other.
-func eachPage(ctx context.Context, report, authorization string, page func(name string, p extract.Page[extract.SpendLine]) error) error {
+func eachPage(ctx context.Context, report, authorization string, page func(name string, p spendPage) error) error {
 	today := schema.DateOf(time.Now())
 	var body bytes.Buffer
 	for d := today - schema.ReachDays; d <= today; d++ {
@@ -91,7 +94,7 @@ func downloadPages(report, authorization, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return eachPage(context.Background(), report, authorization, func(name string, p extract.Page[extract.SpendLine]) error {
+	return eachPage(context.Background(), report, authorization, func(name string, p spendPage) error {
 		return os.WriteFile(filepath.Join(dir, name), p.Raw, 0o644)
 	})
 }
@@ -165,12 +168,18 @@ func loadWithDuckDB(pages, dir string) error {
 	glob := schema.QuoteText(filepath.Join(pages, "*.json"))
 	for _, statement := range []string{
 		"SET preserve_insertion_order = false",
-		`CREATE TABLE spend (report_date DATE, campaign_id VARCHAR, campaign_name VARCHAR, creative_id VARCHAR, source_id VARCHAR,
+		`CREATE TABLE spend (
+			report_date DATE, campaign_id VARCHAR, campaign_name VARCHAR, creative_id VARCHAR, source_id VARCHAR,
 			spend DECIMAL(18,6), clicks BIGINT, impressions BIGINT, conversions BIGINT)`,
-		`INSERT INTO spend SELECT d.date, d.campaign_id, d.campaign_name, d.creative_id, d.source_id, d.total_spend, d.clicks, d.impressions, d.conversions
-			FROM (SELECT unnest(data) AS d FROM read_json(` + glob + `, maximum_object_size = 100000000, columns = {data:
-				'STRUCT(date DATE, campaign_id VARCHAR, campaign_name VARCHAR, creative_id VARCHAR, source_id VARCHAR, total_spend DECIMAL(18,6), clicks BIGINT, impressions BIGINT, conversions BIGINT)[]'}))`,
-		"COPY spend TO " + schema.QuoteText(filepath.Join(dir, "parquet")) + " (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (report_date))",
+		`INSERT INTO spend
+			SELECT d.date, d.campaign_id, d.campaign_name, d.creative_id, d.source_id,
+				d.total_spend, d.clicks, d.impressions, d.conversions
+			FROM (SELECT unnest(data) AS d
+				FROM read_json(` + glob + `, maximum_object_size = 100000000, columns = {data: 'STRUCT(
+					date DATE, campaign_id VARCHAR, campaign_name VARCHAR, creative_id VARCHAR, source_id VARCHAR,
+					total_spend DECIMAL(18,6), clicks BIGINT, impressions BIGINT, conversions BIGINT)[]'}))`,
+		"COPY spend TO " + schema.QuoteText(filepath.Join(dir, "parquet")) +
+			" (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (report_date))",
 		"CHECKPOINT",
 	} {
 		if _, err := db.Exec(statement); err != nil {

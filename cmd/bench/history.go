@@ -28,7 +28,8 @@ func (b *bench) history(ctx context.Context, perDay int) error {
 	b.say("storing %d days of %d rows before the report's reach", o.history/perDay, perDay)
 	// In a separate process: the peak memory of this one would count for each of its
 	// children.
-	if _, _, err := measure(b.child(ctx, "history", kept, strconv.Itoa(o.history/perDay), strconv.Itoa(perDay))); err != nil {
+	child := b.child(ctx, "history", kept, strconv.Itoa(o.history/perDay), strconv.Itoa(perDay))
+	if _, _, err := measure(child); err != nil {
 		return err
 	}
 	today := schema.DateOf(time.Now())
@@ -59,7 +60,8 @@ func (b *bench) history(ctx context.Context, perDay int) error {
 			results.add(name, m)
 		}
 	}
-	results.print(b.stdout, fmt.Sprintf("three days of %d rows, %d rows of history, %d turns", perDay, o.history/perDay*perDay, o.runs))
+	title := "three days of %d rows, %d rows of history, %d turns"
+	results.print(b.stdout, fmt.Sprintf(title, perDay, o.history/perDay*perDay, o.runs))
 	printResults(b.stdout, results.results())
 	return nil
 }
@@ -94,7 +96,9 @@ func runHistory(dir, n, perDay string) error {
 func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 	first := schema.DateOf(time.Now()) - schema.ReachDays - 2 - schema.Date(n)
 	at := (first + schema.Date(n)).Start()
-	store, err := load.Open(ctx, dir, "default", load.Options{LockWait: time.Minute, Version: "bench", Now: func() time.Time { return at }})
+	store, err := load.Open(ctx, dir, "default", load.Options{
+		LockWait: time.Minute, Version: "bench", Now: func() time.Time { return at },
+	})
 	if err != nil {
 		return err
 	}
@@ -117,7 +121,10 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 		}
 	}
 	_, err = staged.Publish(ctx, load.Publication{Since: first, Run: func(o load.Outlook) schema.Run {
-		return schema.Run{AccountID: "default", Command: "sync", StartedAt: schema.InstantOf(at), FinishedAt: schema.InstantOf(at), Generation: o.Generation, Published: true, Version: "bench", RunID: run}
+		return schema.Run{
+			AccountID: "default", Command: "sync", StartedAt: schema.InstantOf(at), FinishedAt: schema.InstantOf(at),
+			Generation: o.Generation, Published: true, Version: "bench", RunID: run,
+		}
 	}})
 	return err
 }
@@ -129,9 +136,11 @@ func historyDay(day schema.Date, n int, at schema.Instant, run string) *schema.S
 	for i := range n {
 		campaign, source := i%20, i/20%2000
 		rows.Append(&schema.Spend{
-			AccountID: "default", ReportDate: day, CampaignID: fmt.Sprintf("C%07d", campaign), CampaignName: fmt.Sprintf("Campaign %d", campaign),
-			CreativeID: fmt.Sprintf("C%07d-%03d", campaign, i/40_000), SourceID: fmt.Sprintf("S%d", source), Spend: schema.Money(i%997) * 1234,
-			Clicks: schema.Some(int64(i % 7)), Impressions: schema.Some(int64(i % 1009)), Conversions: schema.Some(int64(i % 3)),
+			AccountID: "default", ReportDate: day,
+			CampaignID: fmt.Sprintf("C%07d", campaign), CampaignName: fmt.Sprintf("Campaign %d", campaign),
+			CreativeID: fmt.Sprintf("C%07d-%03d", campaign, i/40_000), SourceID: fmt.Sprintf("S%d", source),
+			Spend: schema.Money(i%997) * 1234, Clicks: schema.Some(int64(i % 7)),
+			Impressions: schema.Some(int64(i % 1009)), Conversions: schema.Some(int64(i % 3)),
 			FirstSeenAt: at, ChangedAt: at, RunID: run,
 		})
 	}

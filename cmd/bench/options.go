@@ -36,10 +36,13 @@ const mostCampaigns = 10_000
 func parse(args []string, stderr io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Var(&o.rows, "rows", "sizes of the report, in rows over all 33 days, about: 100000,1000000 (default 1000000, if nothing else is asked for)")
-	f.IntVar(&o.history, "history", 0, "rows of a warehouse into which three days of the last of -rows are synced; 0: leave that out")
+	f.Var(&o.rows, "rows", "sizes of the report, in rows over all 33 days, about: 100000,1000000 "+
+		"(default 1000000, if nothing else is asked for)")
+	f.IntVar(&o.history, "history", 0, "rows of a warehouse into which three days of the last of -rows are synced; "+
+		"0: leave that out")
 	f.Var(&o.campaigns, "campaigns", "sizes of an account, in campaigns, whose settings are read twice: 50,1000")
-	f.BoolVar(&o.waits, "waits", false, "with -campaigns: wait as the limit of 120 requests a minute has it; 1,000 campaigns then take over half an hour a turn")
+	f.BoolVar(&o.waits, "waits", false, "with -campaigns: wait as the limit of 120 requests a minute has it; "+
+		"1,000 campaigns then take over half an hour a turn")
 	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
 	f.IntVar(&o.creatives, "creatives", 100, "creatives in the account of -rows; one of them is restated")
 	f.StringVar(&o.dir, "dir", "", "folder for what is measured (default: a temporary one, removed at the end)")

@@ -29,7 +29,8 @@ type account struct{ campaigns, creatives, rowsPerDay, sources int } // creative
 // row per website and day.
 func reportOf(rows, creatives int) account {
 	perCampaign, perDay := 10, rows/days
-	return account{campaigns: creatives / perCampaign, creatives: perCampaign, rowsPerDay: perDay, sources: max(200, perDay/2)}
+	sources := max(200, perDay/2)
+	return account{campaigns: creatives / perCampaign, creatives: perCampaign, rowsPerDay: perDay, sources: sources}
 }
 
 // service is the simulated service in a process of its own.
@@ -76,7 +77,8 @@ func startService(ctx context.Context, bin binaries, a account) (*service, error
 	go io.Copy(io.Discard, out)
 	s.report = values["SPENDSYNC_REPORT_URL"]
 	s.control = strings.TrimSuffix(s.report, "/report") + "/_sim"
-	s.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(values["SPENDSYNC_REPORT_USER"]+":"+values["SPENDSYNC_REPORT_PASSWORD"]))
+	credentials := values["SPENDSYNC_REPORT_USER"] + ":" + values["SPENDSYNC_REPORT_PASSWORD"]
+	s.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
 	if err := s.warm(ctx); err != nil {
 		s.stop()
 		return nil, err
@@ -88,7 +90,8 @@ func startService(ctx context.Context, bin binaries, a account) (*service, error
 // as can be set.
 func (s *service) spendsync(ctx context.Context, binary, store string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Env = append(append(os.Environ(), s.env...), "SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
+	cmd.Env = append(append(os.Environ(), s.env...),
+		"SPENDSYNC_DATA_DIR="+store, "SPENDSYNC_LOG_LEVEL=error", "SPENDSYNC_REQUESTS_PER_MINUTE=120")
 	return cmd
 }
 

@@ -116,7 +116,8 @@ func printResults(out io.Writer, list []result) {
 	}
 	lines := [][]string{{"ratio", "measured", "aim", ""}}
 	for _, r := range list {
-		lines = append(lines, []string{r.what, digits(r.figure), r.aim.String(), where(r.aim.missed(r.figure), "missed")})
+		missed := where(r.aim.missed(r.figure), "missed")
+		lines = append(lines, []string{r.what, digits(r.figure), r.aim.String(), missed})
 	}
 	printCells(out, lines)
 }
