@@ -209,6 +209,9 @@ type Totals struct {
 	// Empty says that there are none because the answer, a good one otherwise, has no
 	// row. Asked for one day alone, a day without spend may be answered so.
 	Empty bool
+	// Decimals is the most decimals that a total has, six at most: fewer than the rows
+	// have say that the service rounds its totals.
+	Decimals int
 	// ByDay has every day that was asked for; one without a row has the total
 	// zero. It is nil where there are none.
 	ByDay map[schema.Date]Total
@@ -290,6 +293,9 @@ func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
 			return t, contractf("row %d: %v", i+1, err)
 		}
 		t.ByDay[day] = total
+		if digits, ok := l.TotalSpend.Number(); ok {
+			t.Decimals = max(t.Decimals, decimals(digits))
+		}
 	}
 	rows := int64(len(a.items))
 	if g := a.pagination; g != nil && g.totalRows != rows || rows >= totalPageSize {
@@ -332,6 +338,16 @@ func totalOf(l SpendLine) (t Total, err error) {
 	return t, nil
 }
 
+// decimals counts the decimals of a number as it is spelled; one in the form with an
+// exponent has all that are stored.
+func decimals(digits []byte) int {
+	if bytes.ContainsAny(digits, "eE") {
+		return schema.MoneyDecimals
+	}
+	_, fraction, _ := bytes.Cut(digits, []byte("."))
+	return min(len(fraction), schema.MoneyDecimals)
+}
+
 // Agrees reports whether the sums of a day's rows agree with the service's own:
 // clicks where both are known, and the spend to the millionth. Each value that
 // had to be rounded, among the rows or the total itself, may be off by half a
@@ -345,4 +361,16 @@ func (t Total) Agrees(spend schema.Money, clicks schema.Null[int64], rounded int
 	}
 	off := t.Spend - spend
 	return 2*max(off, -off) <= schema.Money(rounded)
+}
+
+// AgreesRounded reports the same where the service rounds: each of a number of rows may be off
+// by half of its last decimal, and so may the total.
+func (t Total) AgreesRounded(
+	spend schema.Money, clicks schema.Null[int64], rows int64, rowDecimals, totalDecimals int,
+) bool {
+	if t.Clicks.Valid && clicks.Valid && t.Clicks.V != clicks.V {
+		return false
+	}
+	off := t.Spend - spend
+	return 2*max(off, -off) <= schema.Money(rows)*schema.MoneyUnit(rowDecimals)+schema.MoneyUnit(totalDecimals)
 }

@@ -145,3 +145,30 @@ func TestTotal_Agrees(t *testing.T) {
 		check(t, name, tc.total.Agrees(tc.spend, tc.clicks, tc.rounded), tc.want)
 	}
 }
+
+// TestTotal_AgreesRounded: a service that rounds to cents may be off by half a cent a row and
+// for the total, and not by more; clicks are never off.
+func TestTotal_AgreesRounded(t *testing.T) {
+	none := schema.Null[int64]{}
+	for name, tc := range map[string]struct {
+		total                     Total
+		spend                     schema.Money
+		clicks                    schema.Null[int64]
+		rows                      int64
+		rowDecimals, sumsDecimals int
+		want                      bool
+	}{
+		"total/rounded to cents":       {Total{Spend: 75_140_000}, 75_143_971, none, 10, 6, 2, true},
+		"total/beyond half a cent":     {Total{Spend: 75_140_000}, 75_146_000, none, 10, 6, 2, false},
+		"rows/rounded to cents":        {Total{Spend: 75_143_971}, 75_150_000, none, 2, 2, 6, true},
+		"rows/beyond half a cent each": {Total{Spend: 75_143_971}, 75_160_000, none, 2, 2, 6, false},
+		"exact/to the millionth":       {Total{Spend: 10}, 12, none, 3, 6, 6, true},
+		"exact/beyond":                 {Total{Spend: 10}, 13, none, 3, 6, 6, false},
+		"clicks/differ":                {Total{Spend: 10, Clicks: schema.Some[int64](3)}, 10, schema.Some[int64](4), 3, 2, 2, false},
+	} {
+		check(t, name, tc.total.AgreesRounded(tc.spend, tc.clicks, tc.rows, tc.rowDecimals, tc.sumsDecimals), tc.want)
+	}
+	for text, want := range map[string]int{"75": 0, "75.1": 1, "75.140": 3, "7.5e1": 6, "1.23456789": 6} {
+		check(t, text, decimals([]byte(text)), want)
+	}
+}

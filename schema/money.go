@@ -245,3 +245,24 @@ func AddMoney(a, b Money) (Money, error) {
 	}
 	return sum, nil
 }
+
+// MoneyDecimals is how many decimals a [Money] has.
+const MoneyDecimals = moneyScale
+
+// MoneyUnit is one unit of the last of some decimals: a cent for 2.
+func MoneyUnit(decimals int) Money {
+	unit := Money(1)
+	for range MoneyDecimals - decimals {
+		unit *= 10
+	}
+	return unit
+}
+
+// Decimals is how many decimals it takes to write m.
+func (m Money) Decimals() int {
+	n := MoneyDecimals
+	for ; n > 0 && m%10 == 0; n-- {
+		m /= 10
+	}
+	return n
+}

@@ -28,7 +28,7 @@ var serviceFaults = map[string]shown{
 	"A3":  {"a page for people", "extract.TestRetry_ShowsWhatCameInsteadOfJSON TestFault_OnAPageOfTheReport TestFault_OnTheSettings"},
 	"A4":  {"null, empty, an empty object", "extract.TestStreams_MeetEveryFault TestFault_OnAPageOfTheReport TestFault_OnTheSettings"},
 	"A5":  {"rows that shift between pages", "extract.TestSpend_IsASnapshotOrAnError extract.TestSpend_NoticesShiftedRows TestFault_OnAPageOfTheReport"},
-	"A6":  {"a total that changes", "extract.TestSpend_RefusesPagesThatDoNotAddUp TestFault_OnAPageOfTheReport TestFault_OnTheControlTotal TestFault_OnTheSettings"},
+	"A6":  {"a total that changes", "extract.TestSpend_RefusesPagesThatDoNotAddUp TestFault_OnAPageOfTheReport TestFault_ATotalThatDiffers TestFault_OnTheSettings"},
 	"A7":  {"a row left out and one twice", "extract.TestSpend_MeetsEveryFault TestFault_OnAPageOfTheReport"},
 	"A8":  {"the same row twice", "TestFault_OnAPageOfTheReport"},
 	"A9":  {"one key with two measures", "TestFault_OnAPageOfTheReport"},

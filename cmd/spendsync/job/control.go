@@ -1,12 +1,17 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -19,6 +24,23 @@ type controlTotals struct {
 	err    error
 
 	noted sync.Once // that they could not be asked for
+
+	mu      sync.Mutex
+	differ  map[schema.Date]difference // of days whose total did not agree when they were last read
+	trusted []difference               // those that came the same way twice
+}
+
+// difference is a day whose rows do not add up to the service's own total of it.
+type difference struct {
+	day   schema.Date
+	hash  string
+	rows  history.Sums
+	total load.ControlTotal
+}
+
+func (d difference) String() string {
+	return fmt.Sprintf("%s: %s US dollars and %d clicks in rows, %s and %d by the total",
+		d.day, d.rows.Spend, d.rows.Clicks.V, d.total.Spend.V, d.total.Clicks.V)
 }
 
 // all asks for the totals of the planned days, the first time that it is called.
@@ -39,9 +61,9 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 	return c.totals, c.err
 }
 
-// compare holds a day that is over against the service's own total of it. A total
-// that differs is asked for once more, for the day may have been restated between
-// the two questions; confirm asks again in any case.
+// compare holds a day that is over against the service's own total of it, and notes
+// what it says. A total that differs is asked for once more, for the day may have been
+// restated between the two questions; confirm asks again in any case.
 func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayRead, confirm bool) (string, error) {
 	if read.at.Time().Before(day.End()) {
 		return schema.ControlOpen, c.keepsRows(day, read, "the day goes on")
@@ -53,10 +75,13 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	if !totals.Exists {
 		return schema.ControlNone, c.keepsRows(day, read, totals.Why)
 	}
-	agrees := func(t extract.Totals) bool {
-		return t.ByDay[day].Agrees(read.sums.Spend, read.sums.Clicks, read.rounded)
+	decimals := totals.Decimals
+	agrees := func(t extract.Total) bool {
+		read.total = load.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
+		return t.Agrees(read.sums.Spend, read.sums.Clicks, read.rounded) ||
+			t.AgreesRounded(read.sums.Spend, read.sums.Clicks, read.sums.Rows, c.decimals(day, read), decimals)
 	}
-	if !confirm && agrees(totals) {
+	if !confirm && agrees(totals.ByDay[day]) {
 		return schema.ControlMatched, nil
 	}
 	again, err := c.run.Report.ControlTotals(ctx, day, day)
@@ -67,7 +92,7 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 		// The pages were read just before the day left the reach, and never can be again.
 		return c.unavailable(ctx, day, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	}
-	if again.Empty && agrees(totals) && read.sums.Rows == 0 {
+	if again.Empty && read.sums.Rows == 0 && agrees(totals.ByDay[day]) {
 		// Asked for one day alone, a day without rows has no total to show; the totals of
 		// the whole range say the same.
 		return schema.ControlMatched, nil
@@ -78,13 +103,73 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 			"the rows add up to %s US dollars, the service's total of all days says %s for it, and asked for this day alone it gives none: %s",
 			read.sums.Spend, totals.ByDay[day].Spend, again.Why)}
 	}
-	if agrees(again) {
+	if decimals = max(decimals, again.Decimals); agrees(again.ByDay[day]) {
 		return schema.ControlMatched, nil
 	}
-	t := again.ByDay[day]
+	return c.differs(day, read, again)
+}
+
+// decimals is the most decimals that the amounts of a day have. They are looked at only
+// where the sums are not equal.
+func (c *controlTotals) decimals(day schema.Date, read *dayRead) (most int) {
+	if read.day != nil {
+		for _, row := range read.day.Rows().All() {
+			most = max(most, row.Spend.Decimals())
+		}
+		return most
+	}
+	for rows, err := range c.run.store.StoredDay(day) {
+		if err != nil {
+			return schema.MoneyDecimals
+		}
+		for i := range rows {
+			most = max(most, rows[i].Spend.Decimals())
+		}
+	}
+	return most
+}
+
+// differs decides about a day whose pages add up, but not to the service's total of
+// it. The description promises no such total, so it informs: a difference that comes the
+// same way twice is stored. It vetoes only where it vouches for what is stored against
+// what came now, and against an answer that is empty or much smaller.
+func (c *controlTotals) differs(day schema.Date, read *dayRead, t extract.Totals) (string, error) {
+	total := t.ByDay[day]
+	d := difference{day: day, hash: read.hash, rows: read.sums, total: read.total}
+	known := c.run.store.Account().Days[day]
+	vouched := known != nil && known.ContentHash != read.hash &&
+		total.Agrees(known.Sums.Spend, known.Sums.Clicks, known.Rounded)
+	doubtful := vouched || read.sums.Rows == 0 || suspicious(known, read.sums)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stored := known != nil && known.Control == schema.ControlDiffers && known.ContentHash == d.hash && known.ControlTotal == d.total
+	if !doubtful && (stored || c.differ[day] == d) {
+		c.trusted = append(c.trusted, d)
+		return schema.ControlDiffers, nil
+	}
+	if c.differ == nil {
+		c.differ = map[schema.Date]difference{}
+	}
+	c.differ[day] = d
 	return "", &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
 		"the rows add up to %s US dollars and %d clicks, the service's own total is %s and %d",
-		read.sums.Spend, read.sums.Clicks.V, t.Spend, t.Clicks.V)}
+		read.sums.Spend, read.sums.Clicks.V, total.Spend, total.Clicks.V)}
+}
+
+// sentence says which days are stored though the service's own total differs; empty:
+// none. matched is how many agree.
+func (c *controlTotals) sentence(matched int) string {
+	slices.SortFunc(c.trusted, func(a, b difference) int { return cmp.Compare(a.day, b.day) })
+	switch n := len(c.trusted); {
+	case n == 0:
+		return ""
+	case matched == 0 && n > 1:
+		return fmt.Sprintf("the service's own total differs on every finished day, such as %s: "+
+			"it probably counts something else, such as fees or other sources; the rows are stored as they came", c.trusted[n-1])
+	default:
+		return fmt.Sprintf("the service's own total differs on %s, such as %s; the rows are stored as they came",
+			phrase.Count(n, "day"), c.trusted[n-1])
+	}
 }
 
 // keepsRows decides about a day whose pages add up and that has no total of the

@@ -24,6 +24,7 @@ type dayRead struct {
 	sums    history.Sums
 	hash    string
 	control string
+	total   load.ControlTotal // the service's own, where the day was over
 	pages   int
 	bytes   int64
 	rounded int

@@ -40,6 +40,7 @@ func (r *run) readDays(ctx context.Context) {
 	}
 	fatal := g.Wait()
 	r.workspaces.drop()
+	r.tally.differs = r.totals.sentence(r.tally.matched)
 	r.tally.stopped = ctx.Err() != nil
 	if fatal != nil || r.tally.stopped {
 		r.noteUnread(fatal)
@@ -90,7 +91,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	var put load.DayPut
 	if err == nil {
 		put, err = r.staged.PutDay(ctx, load.DayRead{
-			Day: d.Day, ReadAt: read.at, Control: read.control, Rounded: read.rounded,
+			Day: d.Day, ReadAt: read.at, Control: read.control, ControlTotal: read.total, Rounded: read.rounded,
 		}, read.day)
 	}
 	step.FinishedAt = schema.InstantOf(r.Now())
@@ -118,6 +119,9 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	default:
 		step.Outcome = "unchanged"
 		r.tally.proven++
+		if read.control == schema.ControlMatched {
+			r.tally.matched++
+		}
 		if put.Changed {
 			step.Outcome = "stored"
 			r.tally.changed++

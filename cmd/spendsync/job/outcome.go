@@ -26,7 +26,9 @@ type failure struct {
 // tally counts what a run has read, before anything is published.
 type tally struct {
 	planned, proven, changed, unreachable int
-	added                                 int // days that were not stored before
+	added                                 int    // days that were not stored before
+	matched                               int    // days that agree with the service's own total
+	differs                               string // which do not, and are stored; empty: none
 	failures                              []failure
 	stopped                               bool // by a signal
 }
@@ -73,7 +75,7 @@ func (t tally) publishedCode(o load.Outlook) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0:
+	case len(t.failures) > 0 || t.differs != "":
 		return exit.Partial
 	}
 	return exit.OK
@@ -133,6 +135,9 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 	for _, c := range AtRisk(o.Coverage) {
 		fmt.Fprintf(&b, "; %s is not proven and can be read for %s more",
 			c.ReportDate, phrase.Count(int(c.DaysUntilUnreachable), "day"))
+	}
+	if t.differs != "" {
+		b.WriteString("; " + t.differs)
 	}
 	const shown = 2 // the others are in the log and in ops.step
 	failures := t.named()
