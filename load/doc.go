@@ -24,6 +24,9 @@
 // not ask the questions (the views are handed in), it never relies on DuckDB's
 // write-ahead log, and it never writes a file in place that somebody reads.
 //
+// Below it lie durable (files that survive a crash), history (versions over time),
+// parquet (the files of tables) and duck (the DuckDB file).
+//
 // The layout below the data directory:
 //
 //	warehouse.duckdb     what analysts open, read-only

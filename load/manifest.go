@@ -11,7 +11,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -329,65 +328,6 @@ func (a *Account) RawPages(day schema.Date) []string {
 	}
 	slices.Sort(pages)
 	return pages
-}
-
-// Coverage says for every day since the account's first, up to today, how well
-// it is known at the instant now.
-func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
-	today := schema.DateOf(now)
-	var days []schema.DayCoverage
-	for d := a.Since; d <= today; d++ {
-		c := schema.DayCoverage{
-			AccountID: account, ReportDate: d, ControlTotalState: schema.ControlUnread,
-			DaysUntilUnreachable: schema.DaysUntilUnreachable(d, today),
-		}
-		k := a.Days[d]
-		if k != nil {
-			c.FirstReadAt, c.LastReadAt, c.Reads = schema.Some(k.FirstReadAt), schema.Some(k.LastReadAt), k.Reads
-			c.Rows, c.Spend, c.Clicks = k.Sums.Rows, schema.Some(k.Sums.Spend), k.Sums.Clicks
-			c.ControlSpend, c.ControlClicks = k.ControlTotal.Spend, k.ControlTotal.Clicks
-			c.ControlTotalState, c.ContentHash, c.RunID = k.Control, schema.Some(k.ContentHash), schema.Some(k.RunID)
-		}
-		c.State = k.state(d, today)
-		days = append(days, c)
-	}
-	return days
-}
-
-// state is what is known of a day, given what today is. k is nil where nothing
-// was ever proven.
-func (k *Day) state(d, today schema.Date) string {
-	reachable := schema.DaysUntilUnreachable(d, today) > 0
-	switch {
-	case k == nil && reachable:
-		return schema.StateMissing
-	case k == nil:
-		return schema.StateLost
-	case k.WasOver(d) && reachable:
-		return schema.StateComplete
-	case k.WasOver(d):
-		return schema.StateFinal
-	case d == today:
-		return schema.StateOpen
-	}
-	return schema.StatePartial
-}
-
-// WasOver says whether the day had ended when its last proven read began: only
-// then can its numbers be all there, and a later difference be a restatement.
-func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
-
-// newlyLost are the days that can never be known in full and that no run has
-// reported yet.
-func (a *Account) newlyLost(account string, now time.Time) []schema.Date {
-	var lost []schema.Date
-	for _, c := range a.Coverage(account, now) {
-		gone := c.State == schema.StateLost || (c.State == schema.StatePartial && c.DaysUntilUnreachable == 0)
-		if gone && !slices.Contains(a.Mourned, c.ReportDate) {
-			lost = append(lost, c.ReportDate)
-		}
-	}
-	return lost
 }
 
 // NewAccount is an account of which nothing is known, and which could have been

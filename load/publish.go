@@ -2,14 +2,12 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 
 	"spendsync/load/duck"
-	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -67,24 +65,6 @@ func (g *Staged) Publish(ctx context.Context, p Publication) (*Manifest, error) 
 	return m, nil
 }
 
-// generation is a generation in the making.
-type generation struct {
-	g       *Staged
-	base    *Manifest // what it is built on; nil: nothing yet
-	next    *Manifest
-	acc     *Account // this account's part of next
-	moves   []move
-	removes []string
-	loads   []duck.Load // of the tables of main, for a file that is carried forward
-	changed map[schema.Date]bool
-	dead    int64 // rows of the base's DuckDB file that others replace
-
-	rebuild    bool     // the base's DuckDB file is not to be built on
-	fullMemory bool     // DuckDB takes all the memory that it may have at once
-	newViews   bool     // whether the views are other than those of the base
-	restored   []string // damaged files that this generation brings back
-}
-
 func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) {
 	s := g.store
 	// Somebody who died while he published left his commit to the next.
@@ -121,74 +101,6 @@ func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) 
 		return nil, err
 	}
 	return n.next, nil
-}
-
-// newGeneration starts from what is published now, which another account's run
-// may have moved on since this run began.
-func (g *Staged) newGeneration(p Publication) (*generation, error) {
-	s := g.store
-	n := &generation{g: g, changed: map[schema.Date]bool{}}
-	var err error
-	n.base, err = readManifestAfter(s.opts.disk, s.dir, s.base)
-	switch {
-	case errors.Is(err, ErrEmpty):
-		n.next = newManifest()
-	case err != nil:
-		return nil, err
-	default:
-		n.next = n.base.clone()
-	}
-	if s.base != nil && (n.base == nil || n.base.Generation < s.base.Generation) {
-		return nil, durable.Damaged(manifestName, "restore the newest backup",
-			"this run began with generation %d, and an older one is published now", s.base.Generation)
-	}
-	n.next.Generation++
-	n.next.SchemaVersion = schema.Version
-	n.next.PublishedAt = schema.InstantOf(s.opts.Now())
-	n.next.RunID, n.next.Version = g.runID, s.opts.Version
-	n.acc = n.next.account(s.account)
-	if n.base == nil || n.base.Accounts[s.account] == nil {
-		n.acc.Since = p.Since
-	}
-	return n, nil
-}
-
-// put adds a staged file to the generation.
-func (n *generation) put(path string, info *FileInfo) {
-	n.acc.Files[path] = info
-	n.moveStaged(path)
-}
-
-// whereIs is the folder and the name of a file of the generation.
-func (n *generation) whereIs(path string) (dir, name string) {
-	if n.isStaged(path) {
-		return n.g.dir, filepath.Base(n.g.staged(path))
-	}
-	return n.g.store.dir, path
-}
-
-// readPart reads a file of the generation.
-func readPart[R any](n *generation, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
-	dir, name := n.whereIs(path)
-	return readPublished(n.g.store.opts.disk, dir, name, info, t)
-}
-
-// isStaged says whether this run brings a new file for a published path.
-func (n *generation) isStaged(path string) bool {
-	return slices.ContainsFunc(n.moves, func(m move) bool { return m.To == path })
-}
-
-func (n *generation) moveStaged(path string) {
-	if n.isStaged(path) {
-		return // written again
-	}
-	from, _ := filepath.Rel(n.g.store.dir, n.g.staged(path))
-	n.moves = append(n.moves, move{From: from, To: path})
-}
-
-// ownRows is the condition for the rows that this run has written.
-func (g *Staged) ownRows() string {
-	return schema.Quote("_run_id") + " = " + schema.QuoteText(g.runID)
 }
 
 // addDays takes in the proven days. What was staged of unproven ones is left
@@ -356,23 +268,4 @@ func (n *generation) commit(ctx context.Context) error {
 		r.Base = n.base.Generation
 	}
 	return n.g.commit(r)
-}
-
-// bloat is how much larger than a fresh one the DuckDB file may grow before it
-// is built from nothing: days that were replaced leave dead space behind.
-const (
-	bloat         = 1.8
-	bloatFreeSize = 64 << 20
-)
-
-// grownTooMuch compares the published file with one built from nothing, once so many
-// of its rows are dead.
-func grownTooMuch(m *Manifest, dead int64) bool {
-	w := m.Warehouse
-	if w.BuiltRows == 0 {
-		return false
-	}
-	row := float64(w.BuiltBytes) / float64(w.BuiltRows)
-	will := float64(w.Bytes) + row*float64(dead)
-	return will >= bloatFreeSize && will > bloat*row*float64(m.rows())
 }

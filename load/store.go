@@ -61,6 +61,9 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, durable.Storage(err)
 	}
+	if err := duck.CheckDir(dir); err != nil {
+		return nil, err
+	}
 	s := &Store{dir: dir, account: account, opts: o.filled()}
 	s.opts.DuckDB.Dir = dir
 	disk := s.opts.disk

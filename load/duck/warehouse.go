@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -51,6 +52,15 @@ func (w *Warehouse) take(ctx context.Context, share int) error {
 	q := "SET memory_limit = " + schema.QuoteText(w.limits[share])
 	w.limits = w.limits[share+1:]
 	return execAll(ctx, w.conn, []string{q})
+}
+
+// CheckDir refuses a folder in which DuckDB cannot write a file: it takes what follows a
+// question mark for options, and looks for its log in another folder.
+func CheckDir(dir string) error {
+	if strings.Contains(dir, "?") {
+		return fmt.Errorf("%s: DuckDB cannot write in a folder with a question mark in its path; choose another SPENDSYNC_DATA_DIR: %w", dir, durable.ErrStorage)
+	}
+	return nil
 }
 
 // Open opens the file at path, or makes it. The engine reaches the files below the

@@ -67,6 +67,10 @@ func (System) Chmod(path string, mode fs.FileMode) error { return os.Chmod(path,
 
 // Lock is [FS.Lock].
 func (System) Lock(path string) (io.Closer, error) {
+	// To open a pipe would wait for somebody at its other end.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("it is not a regular file; remove it")}
+	}
 	l := flock.New(path)
 	locked, err := l.TryLock()
 	if err != nil || !locked {

@@ -1,0 +1,79 @@
+package load
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"spendsync/load/duck"
+)
+
+// TestStore_InAFolderOfAnyName: what means something to SQL, to a pattern of file names or
+// to a data source name is a letter like any other in the name of the data folder.
+func TestStore_InAFolderOfAnyName(t *testing.T) {
+	for _, name := range []string{"a*b", "a[b]", "it's", "50%", "a\\b"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRun(t, filepath.Join(t.TempDir(), name))
+			for range 2 { // from nothing, and carried forward
+				r.mustSync(twoDays())
+				r.at = r.at.Add(time.Hour)
+			}
+			if got, err := duck.Query(t.Context(), r.dir, "SELECT count(*) FROM spend_daily"); err != nil || got.Rows[0][0].V != "4" {
+				t.Errorf("%v rows are stored, want 4: %v", got.Rows, err)
+			}
+		})
+	}
+}
+
+// TestOpen_RefusesAFolderThatDuckDBCannotWriteIn: DuckDB looks for its log in another
+// folder where a question mark is in the name. That is said before anything is made.
+func TestOpen_RefusesAFolderThatDuckDBCannotWriteIn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a?b", "data")
+	s, err := Open(t.Context(), dir, "acme", Options{})
+	if s != nil || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), "SPENDSYNC_DATA_DIR") {
+		t.Errorf("Open = %v, %v", s, err)
+	}
+	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is made: %v", err)
+	}
+}
+
+// TestOpen_IsNotHeldUpByAPipe: a lock file that is something else than a file is refused
+// at once.
+func TestOpen_IsNotHeldUpByAPipe(t *testing.T) {
+	dir := t.TempDir()
+	newRun(t, dir).mustSync(twoDays())
+	for _, name := range []string{"store.lock", "account=acme.lock"} {
+		path := filepath.Join(dir, "locks", name)
+		if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := Verify(t.Context(), dir, Options{}, nil)
+			if name != "store.lock" {
+				var s *Store
+				if s, err = Open(t.Context(), dir, "acme", Options{}); err == nil {
+					err = s.Close()
+				}
+			}
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v, want that it is not a file", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s holds up the command", name)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
