@@ -31,25 +31,27 @@ with_campaign AS (
 ),
 -- A cell is a source of a campaign on a day; creatives are compared where they share one.
 cell AS (
-  SELECT
-    s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id, sum(s.clicks) AS clicks, sum(s.impressions) AS impressions,
-    sum(sum(s.clicks)) OVER in_cell AS all_clicks, sum(sum(s.impressions)) OVER in_cell AS all_impressions
+  SELECT s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id, s.clicks, s.impressions
   FROM main.spend_daily AS s
   JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
   WHERE s.clicks IS NOT NULL AND s.impressions > 0 AND s.creative_id <> '' AND s.source_id <> ''
-  GROUP BY s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id
-  WINDOW in_cell AS (PARTITION BY s.account_id, s.campaign_id, s.report_date, s.source_id)
+),
+shared AS (
+  SELECT c.account_id, c.campaign_id, c.report_date, c.source_id, sum(c.clicks)::BIGINT AS all_clicks, sum(c.impressions)::BIGINT AS all_impressions
+  FROM cell AS c
+  GROUP BY c.account_id, c.campaign_id, c.report_date, c.source_id
+  HAVING count(*) > 1
 ),
 beside AS (
   -- Sums of the ratio and of its variance (Greenland and Robins, 1985).
   SELECT
     c.account_id, c.campaign_id, c.creative_id,
-    sum(c.clicks::DOUBLE * (c.all_impressions - c.impressions) / c.all_impressions) AS own,
-    sum((c.all_clicks - c.clicks)::DOUBLE * c.impressions / c.all_impressions) AS others,
-    sum(c.all_clicks::DOUBLE * c.impressions * (c.all_impressions - c.impressions) / (c.all_impressions::DOUBLE * c.all_impressions)) AS noise,
-    sum(c.all_clicks)::DOUBLE / sum(c.all_impressions) AS ctr
+    sum(c.clicks::DOUBLE * (a.all_impressions - c.impressions) / a.all_impressions) AS own,
+    sum((a.all_clicks - c.clicks)::DOUBLE * c.impressions / a.all_impressions) AS others,
+    sum(a.all_clicks::DOUBLE * c.impressions * (a.all_impressions - c.impressions) / (a.all_impressions::DOUBLE * a.all_impressions)) AS noise,
+    sum(a.all_clicks)::DOUBLE / sum(a.all_impressions) AS ctr
   FROM cell AS c
-  WHERE c.all_impressions > c.impressions
+  JOIN shared AS a ON a.account_id = c.account_id AND a.campaign_id = c.campaign_id AND a.report_date = c.report_date AND a.source_id = c.source_id
   GROUP BY c.account_id, c.campaign_id, c.creative_id
 ),
 compared AS (
