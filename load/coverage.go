@@ -59,7 +59,7 @@ func (a *Account) newlyLost(account string, now time.Time) []schema.Date {
 	var lost []schema.Date
 	for _, c := range a.Coverage(account, now) {
 		gone := c.State == schema.StateLost || (c.State == schema.StatePartial && c.DaysUntilUnreachable == 0)
-		if gone && !slices.Contains(a.Mourned, c.ReportDate) {
+		if gone && !slices.Contains(a.ReportedLost, c.ReportDate) {
 			lost = append(lost, c.ReportDate)
 		}
 	}

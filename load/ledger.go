@@ -23,6 +23,13 @@ type ledgerLine struct {
 	Step    *schema.Step       `json:"step,omitempty"`
 	Entity  *schema.EntityRead `json:"entity_read,omitempty"`
 	Refused *schema.RefusedRow `json:"refused_row,omitempty"`
+	Lost    *reportedLost      `json:"reported_lost,omitempty"`
+}
+
+// reportedLost says that a run has ended with the exit code that reports lost days.
+type reportedLost struct {
+	RunID string        `json:"run_id"`
+	Days  []schema.Date `json:"days"`
 }
 
 // ledgerRows are ledger lines, sorted into their tables.
@@ -31,6 +38,7 @@ type ledgerRows struct {
 	steps    []schema.Step
 	entities []schema.EntityRead
 	refused  []schema.RefusedRow
+	lost     []reportedLost
 }
 
 // ledgerPath is the account's ledger of a month (UTC), below the data directory.
@@ -63,6 +71,11 @@ func encodeLedger(rows ledgerRows) ([]byte, error) {
 			return nil, err
 		}
 	}
+	for i := range rows.lost {
+		if err := e.Encode(ledgerLine{Lost: &rows.lost[i]}); err != nil {
+			return nil, err
+		}
+	}
 	return b.Bytes(), nil
 }
 
@@ -86,6 +99,8 @@ func decodeLedger(path string, b []byte) (rows ledgerRows, err error) {
 			rows.entities = append(rows.entities, *l.Entity)
 		case l.Refused != nil:
 			rows.refused = append(rows.refused, *l.Refused)
+		case l.Lost != nil:
+			rows.lost = append(rows.lost, *l.Lost)
 		}
 	}
 	return rows, nil
@@ -136,12 +151,30 @@ func (s *Store) RecordFailure(run schema.Run, steps []schema.Step) error {
 	if m, err := readManifest(s.opts.disk, s.dir); err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
 		return nil
 	}
-	path := ledgerPath(s.account, run.FinishedAt.Time())
+	return s.appendLedger(run.RunID, run.FinishedAt.Time(), lines)
+}
+
+// RecordLost notes that a run ends now with the exit code that reports lost days. A run
+// that is stopped, fails or dies before that has reported nothing: the next one will.
+func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
+	if len(days) == 0 {
+		return nil
+	}
+	lines, err := encodeLedger(ledgerRows{lost: []reportedLost{{RunID: run.RunID, Days: days}}})
+	if err != nil {
+		return err
+	}
+	return s.appendLedger(run.RunID, run.FinishedAt.Time(), lines)
+}
+
+// appendLedger adds lines to the ledger of a month. The file is replaced by a longer one.
+func (s *Store) appendLedger(runID string, at time.Time, lines []byte) error {
+	path := ledgerPath(s.account, at)
 	old, err := readLedger(s.opts.disk, s.dir, path)
 	if err != nil {
 		return err
 	}
-	draft := filepath.Join(s.dir, "staging", s.account+"."+run.RunID+".ledger"+stagedSuffix)
+	draft := filepath.Join(s.dir, "staging", s.account+"."+runID+".ledger"+stagedSuffix)
 	if _, _, err := s.opts.disk.WriteFile(draft, slices.Concat(old, lines)); err != nil {
 		return err
 	}

@@ -75,9 +75,9 @@ type Account struct {
 	// Settled are the campaigns that are archived, which is for ever, and have
 	// been read whole since: they need not be read again.
 	Settled []string `json:"settled_campaigns,omitempty"`
-	// Mourned are the lost days that a run has already reported with its exit
-	// code. A day is lost once; the alarm rings once.
-	Mourned []schema.Date `json:"mourned_days,omitempty"`
+	// ReportedLost are the lost days that a run has ended with the exit code for. Until
+	// then every run reports them.
+	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
 }
 
 // ControlTotal is the service's own total of a day.
@@ -294,7 +294,7 @@ func (m *Manifest) clone() *Manifest {
 			c.Days[d] = &copied
 		}
 		c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger), maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
-		c.Unknown, c.Settled, c.Mourned = slices.Clone(a.Unknown), slices.Clone(a.Settled), slices.Clone(a.Mourned)
+		c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled), slices.Clone(a.ReportedLost)
 		next.Accounts[name] = &c
 	}
 	return &next

@@ -222,11 +222,13 @@ func (n *generation) addUnknown(seen []schema.UnknownField) {
 func (n *generation) addLedger(p Publication, troubles []error) error {
 	s := n.g.store
 	now := s.opts.Now()
+	if err := n.addReportedLost(); err != nil {
+		return err
+	}
 	o := Outlook{
 		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, now),
 		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: n.g.restatements(), Troubles: troubles, Restored: n.restored,
 	}
-	n.acc.Mourned = append(n.acc.Mourned, o.NewlyLost...)
 	run := p.Run(o)
 	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: p.Steps, entities: p.Entities, refused: p.Refused})
 	if err != nil {
@@ -242,6 +244,33 @@ func (n *generation) addLedger(p Publication, troubles []error) error {
 		return err
 	}
 	n.moveStaged(path)
+	return nil
+}
+
+// addReportedLost takes in which lost days have been reported by a run that ended since.
+func (n *generation) addReportedLost() error {
+	paths, err := n.ownLedgers(slices.Collect(maps.Keys(n.acc.Ledger)))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		dir, rel := n.whereIs(path)
+		b, err := readLedger(n.g.store.opts.disk, dir, rel)
+		if err != nil {
+			return err
+		}
+		rows, err := decodeLedger(path, b[min(int64(len(b)), n.acc.Ledger[path]):])
+		if err != nil {
+			return err
+		}
+		for _, lost := range rows.lost {
+			for _, d := range lost.Days {
+				if !slices.Contains(n.acc.ReportedLost, d) {
+					n.acc.ReportedLost = append(n.acc.ReportedLost, d)
+				}
+			}
+		}
+	}
 	return nil
 }
 

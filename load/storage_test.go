@@ -381,7 +381,7 @@ func TestManifest_Clone(t *testing.T) {
 	a := c.Accounts["acme"]
 	a.Days[day].Reads++
 	a.Files["x"], a.Ledger["x"], a.LedgerSHA256["x"] = &FileInfo{}, 1, "x"
-	a.Mourned, a.Unknown = append(a.Mourned, day), append(a.Unknown, schema.UnknownField{})
+	a.ReportedLost, a.Unknown = append(a.ReportedLost, day), append(a.Unknown, schema.UnknownField{})
 	a.Memory["x"] = history.Memory{}
 	c.account("other").Since = day
 	if again, err := ReadManifest(st.after); err != nil || !reflect.DeepEqual(m, again) {

@@ -307,9 +307,9 @@ func TestPublish_AnOpenDayIsNotRestated(t *testing.T) {
 	}
 }
 
-// TestPublish_MournsALostDayOnce lets days leave the reach unread: the first run
-// that finds them says so, and only that one; they stay lost in the coverage.
-func TestPublish_MournsALostDayOnce(t *testing.T) {
+// TestPublish_LostDaysUntilTheyAreReported lets days leave the reach unread: every run
+// finds them, until one has ended that reported them; they stay lost in the coverage.
+func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(twoDays())
 	r.at = r.at.AddDate(0, 0, 36)
@@ -323,8 +323,21 @@ func TestPublish_MournsALostDayOnce(t *testing.T) {
 	}
 	r.at = r.at.Add(time.Minute)
 	r.mustSync(only)
+	if got := len(r.outlook.NewlyLost); got != 34 {
+		t.Errorf("%d days newly lost in a second run, want 34: nobody has reported them", got)
+	}
+	s, err := Open(t.Context(), r.dir, r.account, r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.RecordLost(schema.Run{RunID: "reporter", FinishedAt: schema.InstantOf(r.at)}, r.outlook.NewlyLost)
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.at = r.at.Add(time.Minute)
+	r.mustSync(only)
 	if got := r.outlook.NewlyLost; len(got) != 0 {
-		t.Errorf("a second run mourns %v again", got)
+		t.Errorf("days that were reported are newly lost: %v", got)
 	}
 	if got := query(t, r.dir, "SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "final|2\nlost|34\nmissing|32\nopen|1" {
 		t.Errorf("coverage = %s", got)

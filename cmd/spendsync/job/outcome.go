@@ -202,8 +202,14 @@ func (r *run) failed(cause error) *Result {
 	return r.result(row)
 }
 
-// result is how the run ended.
+// result is how the run ended. Lost days count as reported once a run has come here with
+// the exit code for them.
 func (r *run) result(row schema.Run) *Result {
+	if row.ExitCode == exit.DayAtRisk {
+		if err := r.store.RecordLost(row, r.preview.NewlyLost); err != nil {
+			r.Log.Warn("the report of lost days could not be written to the ledger; the next run repeats it", "error", err)
+		}
+	}
 	res := &Result{
 		Run: row, Coverage: r.store.Account().Coverage(r.Account, r.Now()),
 		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(),
