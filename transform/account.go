@@ -66,6 +66,7 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 	a := newAccountReader()
 	a.c, a.seenAt = c, seenAt
 	out.Snapshot = a.balance(balance)
+	out.Snapshot.AdvertiserID = unlessEmpty(schema.Some(out.Ref))
 	if limits.Raw != nil {
 		a.table = schema.AccountLimits.Name
 		out.Limits = a.limits(limits)
@@ -167,7 +168,7 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 	if e.Raw == nil {
 		said = needed // and never found
 	}
-	return schema.AccountSnapshot{
+	snap := schema.AccountSnapshot{
 		AccountID: a.c.Account, SeenAt: a.seenAt,
 		Balance: read(r, needed, money, "balance",
 			"available_balance", "balance_available", "available", "balance", "current_balance", "amount"),
@@ -181,6 +182,8 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 		Message:       read(r, said, r.text, "message", "message", "balance_message", "status_message"),
 		RunID:         a.c.RunID,
 	}
+	r.autoFunding(&snap)
+	return snap
 }
 
 var (

@@ -54,6 +54,7 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		RejectionComment: read(r, optional, r.label, "rejection_comment"),
 		Raw:              r.raw, RunID: c.RunID,
 	}
+	r.pendingVersion(&row)
 	return row, r.Reading, nil
 }
 

@@ -283,7 +283,7 @@ func creativeOf(c adsim.CreativeSettings) schema.Creative {
 func sourcesOf(t *testing.T, s adsim.Settings) SourceRead {
 	out := SourceRead{
 		Mode:        schema.SourceMode{AccountID: "acme", CampaignID: s.CampaignID, SourceMode: textOf(s.SourceMode), RunID: "01KRUN"},
-		BlockedRead: true, AllowedRead: true, BidsRead: true,
+		BlockedRead: true, AllowedRead: true, BidsRead: true, OptimizedRead: true,
 	}
 	add := func(source, rule, bid string) {
 		out.Rules = append(out.Rules, schema.SourceRule{

@@ -21,7 +21,7 @@ type SourceRead struct {
 	Mode  schema.SourceMode // without bids_last_read_at, which is the caller's to know
 	Rules []schema.SourceRule
 
-	BlockedRead, AllowedRead, BidsRead bool
+	BlockedRead, AllowedRead, BidsRead, OptimizedRead bool
 	// Reading is that of Mode and of the rules: a kind that was not read is unread under its
 	// name, and withheld where it is null.
 	Reading
@@ -95,12 +95,26 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	r.table = schema.SourceRuleHistory.Name // from here on
 	s.lists()
 	s.bids()
+	s.optimized()
 	s.unreadKinds()
 	slices.SortFunc(s.out.Rules, func(a, b schema.SourceRule) int {
 		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.SourceID, b.SourceID))
 	})
 	s.out.Reading = r.Reading
 	return s.out, nil
+}
+
+// optimizedKeys may hold the sources that are left to source optimization.
+var optimizedKeys = []string{"optimized_source_ids", "optimized_sources", "sources_under_optimization", "optimization_source_ids", "optimized"}
+
+// optimized reads the sources that are left to source optimization. The description names
+// no list of them: settings that were read and have none leave no source to it.
+func (s *sourceReader) optimized() {
+	if s.has(optimizedKeys) { // null says that it could not be read
+		s.out.OptimizedRead = s.list(schema.RuleOptimized, optimizedKeys)
+		return
+	}
+	s.out.OptimizedRead = s.out.BlockedRead && s.out.AllowedRead
 }
 
 // unreadKinds names the kinds of rules that were not read.

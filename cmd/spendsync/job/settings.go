@@ -305,6 +305,7 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	s.rulesRead[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead
 	s.rulesRead[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
 	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead
+	s.rulesRead[[2]string{campaign, schema.RuleOptimized}] = read.OptimizedRead
 	s.bidsRead[campaign] = read.BidsRead
 	n.note("source settings", campaign, []string{"source_mode", "blocked", "allowed", "bid_overrides"}, read.Reading)
 	return read, nil
