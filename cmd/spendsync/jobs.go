@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"spendsync/cmd/spendsync/exit"
@@ -29,19 +30,31 @@ func (a *app) newJob() (job.Job, error) {
 func (a *app) runJob(ctx context.Context, start startJob) error {
 	facts := &runFacts{start: a.now()}
 	result, err := a.tracedJob(ctx, start)
-	if err == nil && a.json {
-		err = output.JSON(a.stdout, result.Run)
-	}
-	facts.code = exit.Of(err)
-	if err == nil {
-		facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
-		facts.run, facts.expires = result.Run, result.KeyExpires
-	}
-	a.sendMetrics(ctx, facts)
 	if err != nil {
+		facts.code = exit.Of(err)
+		a.sendMetrics(ctx, facts)
+		return err
+	}
+	facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
+	facts.run, facts.expires = result.Run, result.KeyExpires
+	a.sendMetrics(ctx, facts)
+	if err := a.printResult(result); err != nil {
 		return err
 	}
 	return a.endJob(result, a.summary(result)...)
+}
+
+// printResult answers a program. Where the answer cannot be written, what the run has
+// done stands: the error says both.
+func (a *app) printResult(result *job.Result) error {
+	if !a.json {
+		return nil
+	}
+	err := output.QuietPipe(output.JSON(a.stdout, result.Run))
+	if err == nil || result.Run.ExitCode != exit.OK { // the run's own end matters more
+		return nil
+	}
+	return fmt.Errorf("%s; but this could not be written to stdout: %w", result.Run.Message.V, err)
 }
 
 // tracedJob reads the variables and runs the job in a trace of its own.
@@ -88,10 +101,8 @@ func (a *app) runRepair(ctx context.Context, start startJob) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		if err := output.JSON(a.stdout, result.Run); err != nil {
-			return err
-		}
+	if err := a.printResult(result); err != nil {
+		return err
 	}
 	return a.endJob(result, "generation", result.Run.Generation)
 }

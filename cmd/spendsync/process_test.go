@@ -301,3 +301,23 @@ func TestSync_SecondRunExits9(t *testing.T) {
 	w.must("sync")
 	w.checkTruth()
 }
+
+// TestSync_AnswerThatCannotBeWritten: what was published is not called unchanged.
+func TestSync_AnswerThatCannotBeWritten(t *testing.T) {
+	w := newWorld(t, small)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no device that is always full here: %v", err)
+	}
+	defer full.Close()
+	cmd := w.start(t.Context(), "sync", "--json")
+	var stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = full, &stderr
+	_ = cmd.Run()
+	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+	last := lines[len(lines)-1]
+	if code := cmd.ProcessState.ExitCode(); code != exit.Storage ||
+		!strings.Contains(last, "published generation 1") || strings.Contains(last, "unchanged") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+}

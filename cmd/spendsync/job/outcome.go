@@ -10,6 +10,7 @@ import (
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
 )
@@ -151,16 +152,22 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 	return b.String()
 }
 
-// named are the failures to be reported: what a signal broke off is not one.
+// named are the failures to be reported: what a signal broke off, or another failure
+// such as refused credentials, is not one.
 func (t tally) named() []failure {
-	if !t.stopped {
+	canceled := func(f failure) bool { return errors.Is(f.err, context.Canceled) }
+	rest := slices.DeleteFunc(slices.Clone(t.failures), canceled)
+	if !t.stopped && len(rest) == 0 {
 		return t.failures
 	}
-	return slices.DeleteFunc(slices.Clone(t.failures), func(f failure) bool { return errors.Is(f.err, context.Canceled) })
+	return rest
 }
 
 func (f failure) String() string {
 	text := phrase.OneLine(f.err.Error())
+	if errors.Is(f.err, extract.ErrContract) && strings.Contains(text, "page_size") {
+		text += " (SPENDSYNC_PAGE_SIZE sets it)"
+	}
 	if strings.HasPrefix(text, f.what) {
 		return text
 	}
