@@ -19,7 +19,10 @@ func CheckFile(name, path, dataDir string) error {
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return exit.Usagef("%s %s: %v", name, path, err)
 	}
-	return CheckReplaceable(name, path, dataDir)
+	if err := CheckReplaceable(name, path, dataDir); err != nil {
+		return exit.Usagef("%v; choose another file, or write to stdout", err)
+	}
+	return nil
 }
 
 // CheckReplaceable refuses a path at which something is that must stay: what is in the
