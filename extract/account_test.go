@@ -16,22 +16,25 @@ func TestAccount_IsTakenOutOfItsEnvelope(t *testing.T) {
 		read       read
 		body, want string // the raw JSON, or a part of the error
 	}{
-		"me/bare":            {me, `{ "advertiser_id": 17 }`, `{"advertiser_id":17}`},
-		"me/data":            {me, `{"data":{"advertiser_id":17},"ok":true}`, `{"advertiser_id":17}`},
-		"me/name":            {me, `{"me":{"advertiser_id":17},"account_notice":"x"}`, `{"advertiser_id":17}`},
-		"me/data/name":       {me, `{"data":{"key_info":{"advertiser_id":17}}}`, `{"advertiser_id":17}`},
-		"me/name-with-more":  {me, `{"me":{"id":1},"advertiser_id":17}`, `{"me":{"id":1},"advertiser_id":17}`},
-		"me/key-repeated":    {me, `{"advertiser_id":17,"key":"adv_open-sesame","x":"Bearer adv_open-sesame"}`, `{"advertiser_id":17,"key":"[redacted]","x":"Bearer [redacted]"}`},
-		"me/array":           {me, `[]`, "key info: no key info: a value of type array, not an object"},
-		"limits/bare":        {limits, `{"limits":[]}`, `{"limits":[]}`},
-		"limits/data":        {limits, `{"data":{"limits":[]}}`, `{"limits":[]}`},
-		"limits/array":       {limits, `[{"kind":"x"}]`, `[{"kind":"x"}]`},
-		"limits/data/array":  {limits, `{"data":[{"kind":"x"}]}`, `[{"kind":"x"}]`},
-		"limits/text":        {limits, `"none"`, "limits: no limits: a value of type string"},
-		"balance/bare":       {balance, `{"balance":5,"status":"ok"}`, `{"balance":5,"status":"ok"}`},
-		"balance/name":       {balance, `{"balance":{"available":5}}`, `{"available":5}`},
-		"balance/with-more":  {balance, `{"balance":{"available":5},"status":"ok"}`, `{"balance":{"available":5},"status":"ok"}`},
-		"balance/data":       {balance, `{"data":{"balance":{"available":5},"status":"ok"}}`, `{"balance":{"available":5},"status":"ok"}`},
+		"me/bare":           {me, `{ "advertiser_id": 17 }`, `{"advertiser_id":17}`},
+		"me/data":           {me, `{"data":{"advertiser_id":17},"ok":true}`, `{"advertiser_id":17}`},
+		"me/name":           {me, `{"me":{"advertiser_id":17},"account_notice":"x"}`, `{"advertiser_id":17}`},
+		"me/data/name":      {me, `{"data":{"key_info":{"advertiser_id":17}}}`, `{"advertiser_id":17}`},
+		"me/name-with-more": {me, `{"me":{"id":1},"advertiser_id":17}`, `{"me":{"id":1},"advertiser_id":17}`},
+		"me/key-repeated": {me, `{"advertiser_id":17,"key":"adv_open-sesame","x":"Bearer adv_open-sesame"}`,
+			`{"advertiser_id":17,"key":"[redacted]","x":"Bearer [redacted]"}`},
+		"me/array":          {me, `[]`, "key info: no key info: a value of type array, not an object"},
+		"limits/bare":       {limits, `{"limits":[]}`, `{"limits":[]}`},
+		"limits/data":       {limits, `{"data":{"limits":[]}}`, `{"limits":[]}`},
+		"limits/array":      {limits, `[{"kind":"x"}]`, `[{"kind":"x"}]`},
+		"limits/data/array": {limits, `{"data":[{"kind":"x"}]}`, `[{"kind":"x"}]`},
+		"limits/text":       {limits, `"none"`, "limits: no limits: a value of type string"},
+		"balance/bare":      {balance, `{"balance":5,"status":"ok"}`, `{"balance":5,"status":"ok"}`},
+		"balance/name":      {balance, `{"balance":{"available":5}}`, `{"available":5}`},
+		"balance/with-more": {balance, `{"balance":{"available":5},"status":"ok"}`, `{"balance":{"available":5},` +
+			`"status":"ok"}`},
+		"balance/data": {balance, `{"data":{"balance":{"available":5},"status":"ok"}}`,
+			`{"balance":{"available":5},"status":"ok"}`},
 		"balance/data-array": {balance, `{"data":[]}`, "balance: no balance: a value of type array"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,8 +88,9 @@ func TestKeyNotice_UnderstandsTheForms(t *testing.T) {
 		"nonsense":      {[]string{at, "soon"}, time.Time{}, "", true},
 		"warning":       {[]string{at, "2026-03-08T12:00:00Z", warn, "3 days left"}, noon, "3 days left", true},
 		"warning/alone": {[]string{warn, "3 days left"}, time.Time{}, "3 days left", true},
-		"warning/odd":   {[]string{warn, "a\x1b[31m" + strings.Repeat("b", 400)}, time.Time{}, `a\x1b[31m` + strings.Repeat("b", 294) + "...", true},
-		"other-prefix":  {[]string{"Acme-Api-Key-Expires-At", "2026-03-08T12:00:00Z"}, noon, "", true},
+		"warning/odd": {[]string{warn, "a\x1b[31m" + strings.Repeat("b", 400)}, time.Time{}, `a\x1b[31m` +
+			strings.Repeat("b", 294) + "...", true},
+		"other-prefix": {[]string{"Acme-Api-Key-Expires-At", "2026-03-08T12:00:00Z"}, noon, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {

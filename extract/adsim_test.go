@@ -60,7 +60,8 @@ func walked(t *testing.T, pages []Page[SpendLine]) map[string]string {
 				t.Fatal(err)
 			}
 			rows[fmt.Sprintf("%s %s %s", text(l.CampaignID), text(l.CreativeID), text(l.SourceID))] =
-				fmt.Sprintf("%s %v %d %d %d", text(l.CampaignName), spend, number(l.Clicks), number(l.Impressions), number(l.Conversions))
+				fmt.Sprintf("%s %v %d %d %d", text(l.CampaignName), spend, number(l.Clicks), number(l.Impressions),
+					number(l.Conversions))
 		}
 	}
 	return rows
@@ -139,15 +140,16 @@ func TestSpend_MeetsEveryFault(t *testing.T) {
 		once  any // nil: the walk brings the truth although the fault is met once
 		ever  any
 	}{
-		"status/500":       {adsim.Fault{Kind: adsim.Status, Status: 500}, nil, ErrUnavailable},
-		"status/503-wait":  {adsim.Fault{Kind: adsim.Status, Status: 503, RetryAfter: "20"}, nil, ErrUnavailable},
-		"status/429-date":  {adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "+30s"}, nil, ErrUnavailable},
-		"status/429-past":  {adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "-1"}, nil, ErrUnavailable},
-		"status/408":       {adsim.Fault{Kind: adsim.Status, Status: 408}, nil, ErrUnavailable},
-		"status/401":       {adsim.Fault{Kind: adsim.Status, Status: 401}, ErrAuth, ErrAuth},
-		"status/403":       {adsim.Fault{Kind: adsim.Status, Status: 403}, ErrAuth, ErrAuth},
-		"status/404":       {adsim.Fault{Kind: adsim.Status, Status: 404}, ErrContract, ErrContract},
-		"status/302":       {adsim.Fault{Kind: adsim.Status, Status: 302, Location: "https://evil.test/"}, ErrContract, ErrContract},
+		"status/500":      {adsim.Fault{Kind: adsim.Status, Status: 500}, nil, ErrUnavailable},
+		"status/503-wait": {adsim.Fault{Kind: adsim.Status, Status: 503, RetryAfter: "20"}, nil, ErrUnavailable},
+		"status/429-date": {adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "+30s"}, nil, ErrUnavailable},
+		"status/429-past": {adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "-1"}, nil, ErrUnavailable},
+		"status/408":      {adsim.Fault{Kind: adsim.Status, Status: 408}, nil, ErrUnavailable},
+		"status/401":      {adsim.Fault{Kind: adsim.Status, Status: 401}, ErrAuth, ErrAuth},
+		"status/403":      {adsim.Fault{Kind: adsim.Status, Status: 403}, ErrAuth, ErrAuth},
+		"status/404":      {adsim.Fault{Kind: adsim.Status, Status: 404}, ErrContract, ErrContract},
+		"status/302": {adsim.Fault{Kind: adsim.Status, Status: 302, Location: "https://evil.test/"}, ErrContract,
+			ErrContract},
 		"html":             {adsim.Fault{Kind: adsim.HTML}, nil, ErrContract},
 		"html/502":         {adsim.Fault{Kind: adsim.HTML, Status: 502}, nil, ErrUnavailable},
 		"empty":            {adsim.Fault{Kind: adsim.Empty}, nil, ErrContract},
@@ -165,17 +167,22 @@ func TestSpend_MeetsEveryFault(t *testing.T) {
 		"drop":             {adsim.Fault{Kind: adsim.Drop, Row: 3}, unproven, unproven},
 		"duplicate":        {adsim.Fault{Kind: adsim.Duplicate, Row: 3}, unproven, unproven},
 		"duplicate/placed": {adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true}, unproven, unproven},
-		"duplicate/other":  {adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true, Other: true}, unproven, unproven},
-		"repeated-key":     {adsim.Fault{Kind: adsim.RepeatKey, Row: 3, Column: "clicks", Value: "1"}, ErrContract, ErrContract},
-		"other-day":        {adsim.Fault{Kind: adsim.OtherDay, Row: 3}, unproven, unproven},
-		"no-pagination":    {adsim.Fault{Kind: adsim.NoPagination}, nil, nil}, // by page, below
-		"extra-key":        {adsim.Fault{Kind: adsim.ExtraKey, Row: 3}, nil, nil},
-		"top/extra":        {adsim.Fault{Kind: adsim.Top, Column: "notice", Value: "1"}, nil, nil},
-		"top/data":         {adsim.Fault{Kind: adsim.Top, Column: "data", Value: "null"}, ErrContract, ErrContract},
-		"top/columns":      {adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date"]`}, ErrContract, ErrContract},
-		"top/page":         {adsim.Fault{Kind: adsim.Top, Column: "page", Value: "77"}, unproven, unproven},
-		"top/total-text":   {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"9"`}, unproven, unproven}, // 9 is not the total
-		"top/total-word":   {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"nine"`}, ErrContract, ErrContract},
+		"duplicate/other": {adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true, Other: true}, unproven,
+			unproven},
+		"repeated-key": {adsim.Fault{Kind: adsim.RepeatKey, Row: 3, Column: "clicks", Value: "1"}, ErrContract,
+			ErrContract},
+		"other-day":     {adsim.Fault{Kind: adsim.OtherDay, Row: 3}, unproven, unproven},
+		"no-pagination": {adsim.Fault{Kind: adsim.NoPagination}, nil, nil}, // by page, below
+		"extra-key":     {adsim.Fault{Kind: adsim.ExtraKey, Row: 3}, nil, nil},
+		"top/extra":     {adsim.Fault{Kind: adsim.Top, Column: "notice", Value: "1"}, nil, nil},
+		"top/data":      {adsim.Fault{Kind: adsim.Top, Column: "data", Value: "null"}, ErrContract, ErrContract},
+		"top/columns": {adsim.Fault{Kind: adsim.Top, Column: "columns", Value: `["date"]`}, ErrContract,
+			ErrContract},
+		"top/page": {adsim.Fault{Kind: adsim.Top, Column: "page", Value: "77"}, unproven, unproven},
+		// 9 is not the total
+		"top/total-text": {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"9"`}, unproven, unproven},
+		"top/total-word": {adsim.Fault{Kind: adsim.Top, Column: "total_rows", Value: `"nine"`}, ErrContract,
+			ErrContract},
 	} {
 		for page := 1; page <= 3; page++ {
 			for times, want := range map[int]any{1: tc.once, 0: tc.ever} {

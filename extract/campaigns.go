@@ -10,8 +10,9 @@ func campaignStatuses() []string { return []string{"active", "paused", "archived
 
 func campaignResource() resource {
 	return resource{
-		name: "campaign", plural: "campaigns", wrappers: []string{"campaign", "data", "item", "result", "node"}, valid: IsCampaignID,
-		is: byID("campaign", IsCampaignID),
+		name: "campaign", plural: "campaigns", wrappers: []string{"campaign", "data", "item", "result", "node"},
+		valid: IsCampaignID,
+		is:    byID("campaign", IsCampaignID),
 	}
 }
 

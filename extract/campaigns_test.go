@@ -46,7 +46,8 @@ func newAdvertiser(cfg adsim.Config) *adsim.Service {
 func TestSettings_AreReadInEveryShape(t *testing.T) {
 	for name, shape := range apiShapes(t) {
 		t.Run(name, func(t *testing.T) {
-			s := newAdvertiser(adsim.Config{Shape: shape, Campaigns: 12, CreativesPerCampaign: 3, EscapeUnicode: len(name)%2 == 0})
+			s := newAdvertiser(adsim.Config{Shape: shape, Campaigns: 12, CreativesPerCampaign: 3,
+				EscapeUnicode: len(name)%2 == 0})
 			c := advertiser(t, s)
 			listing, err := c.Campaigns(t.Context())
 			if err != nil {

@@ -159,11 +159,13 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "":
 		return nil, errors.New("the base URL is not of the form https://host/path")
 	case u.User != nil:
-		return nil, fmt.Errorf("the base URL of %s holds a user name or password; they have settings of their own", u.Host)
+		return nil, fmt.Errorf("the base URL of %s holds a user name or password; they have settings "+
+			"of their own", u.Host)
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(raw, "#"):
 		return nil, fmt.Errorf("the base URL of %s has a query or a fragment", u.Host)
 	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("plain http to %s would show the credentials to everyone on the way; use https or allow http", u.Host)
+		return nil, fmt.Errorf("plain http to %s would show the credentials to everyone on the way; use https or "+
+			"allow http", u.Host)
 	}
 	return u, nil
 }

@@ -90,11 +90,13 @@ func TestClient_NeverFollowsARedirect(t *testing.T) {
 		asked := 0
 		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked++
-			http.Redirect(w, r, strings.Replace(other.URL, "http://", "http://x:hidden@", 1)+"/elsewhere?token=hidden", status)
+			http.Redirect(w, r, strings.Replace(other.URL, "http://", "http://x:hidden@", 1)+"/elsewhere?token=hidden",
+				status)
 		}))
 		c := newTestClient(t, nil, func(o *Options) { o.BaseURL, o.Transport = service.URL, nil })
 		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
-		wantError(t, err, ErrContract, "spend 2026-03-08 page 1", "status "+strconv.Itoa(status), strings.TrimPrefix(other.URL, "http://"))
+		wantError(t, err, ErrContract, "spend 2026-03-08 page 1", "status "+strconv.Itoa(status),
+			strings.TrimPrefix(other.URL, "http://"))
 		for _, secret := range []string{"hidden", "elsewhere", "open-sesame"} {
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("error %q shows %q", err, secret)
@@ -255,7 +257,8 @@ func TestClient_EndsWithItsContext(t *testing.T) {
 		rt        roundTrip
 		perMinute int
 	}{
-		"headers": {stall, 0}, "body": {body, 0}, "backoff": {busy, 0}, "pause": {held, 0}, "limiter": {busy, 1}, "limiter/open": {stall, 1},
+		"headers": {stall, 0}, "body": {body, 0}, "backoff": {busy, 0}, "pause": {held, 0}, "limiter": {busy, 1},
+		"limiter/open": {stall, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

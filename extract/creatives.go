@@ -17,8 +17,9 @@ func creativeStatuses() []string {
 
 func creativeResource() resource {
 	return resource{
-		name: "creative", plural: "creatives", wrappers: []string{"creative", "data", "item", "result", "node"}, valid: IsCreativeID,
-		is: byID("creative", IsCreativeID),
+		name: "creative", plural: "creatives", wrappers: []string{"creative", "data", "item", "result", "node"},
+		valid: IsCreativeID,
+		is:    byID("creative", IsCreativeID),
 	}
 }
 
@@ -30,7 +31,8 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 		return Listing{}, refuse("campaign", campaignID)
 	}
 	l := lister{
-		c: c, of: creativeResource(), what: "creatives of " + campaignID, path: campaignsPath + "/" + campaignID + "/creatives",
+		c: c, of: creativeResource(), what: "creatives of " + campaignID, path: campaignsPath + "/" + campaignID +
+			"/creatives",
 		statuses: creativeStatuses(), prefix: campaignID + "-",
 	}
 	listing, err := l.list(ctx)
@@ -78,7 +80,8 @@ func (l *CreativeLine) field(name []byte) *Value {
 // that of the report. The walk is proven as that of [Client.Spend] is, with one row
 // for each campaign and creative. Nothing follows an error. A page is lent until the
 // next one is asked for, see [Page].
-func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine], error] {
+func (c *Client) ReportCreatives(ctx context.Context, from, to schema.Date, pageSize int) iter.Seq2[Page[CreativeLine],
+	error] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
 	}

@@ -45,9 +45,12 @@ func TestReportCreatives_HasARowForEachCreative(t *testing.T) {
 }
 
 func TestReportCreatives_IsProven(t *testing.T) {
-	const columns = `["campaign_id","creative_id","creative_title","creative_message","creative_image_url","creative_icon_url","creative_status"]`
+	const columns = `["campaign_id","creative_id","creative_title","creative_message","creative_image_url",` +
+		`"creative_icon_url","creative_status"]`
 	row := func(campaign, creative int) string {
-		return fmt.Sprintf(`{"campaign_id":"C%07d","creative_id":"C%[1]d-%03d","creative_title":"x","creative_message":"y","creative_image_url":null,"creative_icon_url":"u","creative_status":"active"}`, campaign, creative)
+		return fmt.Sprintf(`{"campaign_id":"C%07d","creative_id":"C%[1]d-%03d","creative_title":"x",`+
+			`"creative_message":"y","creative_image_url":null,"creative_icon_url":"u","creative_status":"active"}`,
+			campaign, creative)
 	}
 	reply := func(columns, pagination string, rows ...string) string {
 		return `{"columns":` + columns + `,"data":[` + strings.Join(rows, ",") + `],` + pagination + `}`
@@ -75,7 +78,8 @@ func TestReportCreatives_IsProven(t *testing.T) {
 					t.Errorf("error %v, want an UnprovenError", err)
 				}
 			default:
-				wantError(t, err, tc.want, "creatives of the report 2026-03-07 to 2026-03-08 page 1: the columns lack creative_title")
+				wantError(t, err, tc.want, "creatives of the report 2026-03-07 to 2026-03-08 page 1: the columns "+
+					"lack creative_title")
 			}
 		})
 	}

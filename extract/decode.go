@@ -59,7 +59,8 @@ const maxQuotedNumber = 100
 func (v Value) Number() (digits Value, ok bool) {
 	digits = v
 	if len(v) > 2 && v[0] == '"' && len(v) <= maxQuotedNumber {
-		if digits = v[1 : len(v)-1]; digits[0] != '-' && (digits[0] < '0' || digits[0] > '9') || numberEnd(digits, 0) != len(digits) {
+		if digits = v[1 : len(v)-1]; digits[0] != '-' && (digits[0] < '0' || digits[0] > '9') ||
+			numberEnd(digits, 0) != len(digits) {
 			return nil, false
 		}
 		return digits, true
@@ -113,7 +114,8 @@ func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte
 const replacement = "\uFFFD"
 
 // answerOf reads the reply, its rows by the given function.
-func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decoder) ([]T, error)) (a answer[T], err error) {
+func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decoder) ([]T, error)) (a answer[T],
+	err error) {
 	if len(bytes.TrimSpace(d.body)) == 0 {
 		return a, &replyError{reason: "the reply is empty", notJSON: true}
 	}

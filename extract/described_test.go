@@ -4,8 +4,10 @@ import "testing"
 
 func TestSnakeCase(t *testing.T) {
 	for key, want := range map[string]string{
-		"default_bid": "default_bid", "defaultBid": "default_bid", "DefaultBid": "default_bid", "default-bid": "default_bid", "targetCPA": "target_cpa",
-		"CPATarget": "cpa_target", "id": "id", "ID": "id", "campaignID": "campaign_id", "button1": "button1", "average7DaySpend": "average7_day_spend", "": "", "größeX": "größe_x",
+		"default_bid": "default_bid", "defaultBid": "default_bid", "DefaultBid": "default_bid",
+		"default-bid": "default_bid", "targetCPA": "target_cpa",
+		"CPATarget": "cpa_target", "id": "id", "ID": "id", "campaignID": "campaign_id", "button1": "button1",
+		"average7DaySpend": "average7_day_spend", "": "", "größeX": "größe_x",
 	} {
 		check(t, key, snakeCase(key), want)
 	}
@@ -16,7 +18,8 @@ func TestSnakeCase(t *testing.T) {
 func TestFields_AreUnderTheNamesOfTheDescription(t *testing.T) {
 	fields, _ := Value(`{"defaultBid":1,"target_cpa":2,"targetCpa":3,"endDate":4,"end-date":5,"Name":6}`).Fields()
 	for key, want := range map[string]string{
-		"default_bid": "1", "target_cpa": "2", "targetCpa": "3", "end_date": "", "endDate": "4", "end-date": "5", "name": "6", "defaultBid": "",
+		"default_bid": "1", "target_cpa": "2", "targetCpa": "3", "end_date": "", "endDate": "4", "end-date": "5",
+		"name": "6", "defaultBid": "",
 	} {
 		check(t, key, string(fields[key]), want)
 	}
@@ -27,7 +30,8 @@ func TestFields_AreUnderTheNamesOfTheDescription(t *testing.T) {
 
 // A campaign in the form of JSON:API.
 func TestResource_TakesAttributes(t *testing.T) {
-	body := `{"data":[{"type":"campaigns","id":"C1000001","attributes":{"name":"Spring","defaultBid":0.5,"id":7},"relationships":{}}],"meta":{"total":1}}`
+	body := `{"data":[{"type":"campaigns","id":"C1000001","attributes":{"name":"Spring","defaultBid":0.5,"id":7},` +
+		`"relationships":{}}],"meta":{"total":1}}`
 	part, err := campaignResource().list([]byte(body))
 	entries, total := part.entries, part.total
 	if err != nil || len(entries) != 1 || total != 1 {
@@ -38,7 +42,8 @@ func TestResource_TakesAttributes(t *testing.T) {
 	check(t, "name", string(e.Fields["name"]), `"Spring"`)
 	check(t, "bid", string(e.Fields["default_bid"]), "0.5")
 	check(t, "raw", string(e.Raw), body[len(`{"data":[`):len(body)-len(`],"meta":{"total":1}}`)])
-	me, err := aboutAccount(Value(`{"data":{"type":"key","id":"k","attributes":{"advertiserId":"A17"}}}`), "key info", "me")
+	me, err := aboutAccount(Value(`{"data":{"type":"key","id":"k","attributes":{"advertiserId":"A17"}}}`),
+		"key info", "me")
 	if err != nil || string(me.Fields["advertiser_id"]) != `"A17"` {
 		t.Errorf("%v, %v", me, err)
 	}

@@ -49,14 +49,16 @@ type reliance struct {
 // reliances are all of them.
 func reliances() []reliance {
 	paging := func(statuses []string) map[string][]string {
-		return map[string][]string{"status": statuses, "limit": {strconv.Itoa(listLimit)}, "offset": {"0", strconv.Itoa(maxOffset)}}
+		return map[string][]string{"status": statuses, "limit": {strconv.Itoa(listLimit)},
+			"offset": {"0", strconv.Itoa(maxOffset)}}
 	}
 	campaign := []string{"name", "status", "default_bid", "daily_spend_limit", "target_cpa", "audience"}
 	return []reliance{
 		{path: "/v1/me"}, {path: "/v1/limits"}, {path: "/v1/balance"},
 		{path: "/v1/campaigns", query: paging(campaignStatuses()), fields: []string{"name", "status"}},
 		{path: "/v1/campaigns/{}", fields: campaign},
-		{path: "/v1/campaigns/{}/creatives", query: paging(creativeStatuses()), fields: []string{"title", "message", "link", "status"}},
+		{path: "/v1/campaigns/{}/creatives", query: paging(creativeStatuses()), fields: []string{"title", "message",
+			"link", "status"}},
 		{path: "/v1/campaigns/{}/sources"},
 	}
 }

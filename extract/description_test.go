@@ -38,13 +38,17 @@ func TestDescription_Drift(t *testing.T) {
 		old, now string // what the text says, and what it says now
 		want     []string
 	}{
-		"none":                    {},
-		"an operation is gone":    {`"/v1/limits"`, `"/v1/quotas"`, []string{"GET /v1/limits is not described any more"}},
-		"a path parameter":        {`{campaign_id}`, `{id}`, nil},
-		"a status is gone":        {`"archived"`, `"retired"`, []string{"GET /v1/campaigns: status=archived is not allowed any more", "GET /v1/campaigns/{}/creatives: status=archived is not allowed any more"}},
-		"pages are shorter":       {`"maximum":100,`, `"maximum":50,`, []string{"limit=100 is not allowed any more: the maximum is 50"}},
+		"none": {},
+		"an operation is gone": {`"/v1/limits"`, `"/v1/quotas"`,
+			[]string{"GET /v1/limits is not described any more"}},
+		"a path parameter": {`{campaign_id}`, `{id}`, nil},
+		"a status is gone": {`"archived"`, `"retired"`, []string{"GET /v1/campaigns: status=archived is not " +
+			"allowed any more", "GET /v1/campaigns/{}/creatives: status=archived is not allowed any more"}},
+		"pages are shorter": {`"maximum":100,`, `"maximum":50,`, []string{"limit=100 is not allowed any more: " +
+			"the maximum is 50"}},
 		"paging by something new": {`"name":"offset"`, `"name":"cursor"`, []string{"has no parameter offset any more"}},
-		"a field has a new name":  {`"default_bid"`, `"base_bid"`, []string{"the answer of GET /v1/campaigns/{} has no field default_bid any more"}},
+		"a field has a new name": {`"default_bid"`, `"base_bid"`, []string{"the answer of GET /v1/campaigns/{} has " +
+			"no field default_bid any more"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := text
@@ -77,7 +81,8 @@ func TestDescription_RefusesWhatIsNone(t *testing.T) {
 		}
 	}
 	// References in a circle end.
-	d, err := ParseDescription([]byte(`{"paths":{"/v1/me":{"get":{"responses":{"200":{"$ref":"#/components/a"}}}}},"components":{"a":{"$ref":"#/components/b"},"b":{"$ref":"#/components/a"}}}`))
+	d, err := ParseDescription([]byte(`{"paths":{"/v1/me":{"get":{"responses":{"200":{"$ref":"#/components/a"}}}}},` +
+		`"components":{"a":{"$ref":"#/components/b"},"b":{"$ref":"#/components/a"}}}`))
 	if err != nil || len(d.Drift()) == 0 {
 		t.Errorf("a circle: %v", err)
 	}

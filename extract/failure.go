@@ -86,7 +86,8 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	case code == http.StatusBadRequest && strings.HasSuffix(req.URL.Path, "/"+reportPath) && beyondReach.Match(body):
 		f.kind = ErrUnreachable
 	case code >= 300 && code < 400:
-		f.reason = fmt.Sprintf("status %d: redirects are not followed; this one leads to %s", code, redirectHost(hidden, resp))
+		f.reason = fmt.Sprintf("status %d: redirects are not followed; this one leads to %s", code,
+			redirectHost(hidden, resp))
 	}
 	return f
 }
@@ -106,7 +107,8 @@ func redirectHost(hidden secrets, resp *http.Response) string {
 }
 
 // replyFailure is a reply with status 200 that cannot be taken in.
-func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byte, accept func([]byte) error, err error) *failure {
+func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byte, accept func([]byte) error,
+	err error) *failure {
 	hidden := secretsOf(req)
 	if clean := hidden.hide(string(body)); clean != string(body) {
 		// The error quotes the reply, and may have cut it within a secret.

@@ -58,7 +58,8 @@ var testDay = schema.NewDate(2026, time.March, 8)
 
 // line is row i of a day, as the service spells it.
 func line(i int) string {
-	return fmt.Sprintf(`{"date":"2026-03-08","campaign_id":"C1000001","campaign_name":"Spring","creative_id":"C1000001-%03d",`+
+	return fmt.Sprintf(`{"date":"2026-03-08","campaign_id":"C1000001","campaign_name":"Spring",`+
+		`"creative_id":"C1000001-%03d",`+
 		`"source_id":"S%d","total_spend":1.25,"clicks":5,"impressions":100,"conversions":1}`, i, i)
 }
 
@@ -70,11 +71,13 @@ func lines(n int) []string {
 	return out
 }
 
-const columnsJSON = `["date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks","impressions","conversions"]`
+const columnsJSON = `["date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks",` +
+	`"impressions","conversions"]`
 
 // placed is the pagination of a page.
 func placed(page, size, rows, pages int) string {
-	return fmt.Sprintf(`"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}`, page, size, rows, pages)
+	return fmt.Sprintf(`"pagination":{"page":%d,"page_size":%d,"total_rows":%d,"total_pages":%d}`, page, size,
+		rows, pages)
 }
 
 // pageOf is a reply with these rows; pagination may be empty.

@@ -19,7 +19,8 @@ func FuzzPages(f *testing.F) {
 	f.Add([]byte(pageOf(rows[:3], placed(1, 3, 5, 2))), []byte(pageOf(rows[2:], placed(2, 3, 6, 2))))
 	f.Add([]byte(pageOf(rows[:2], "")), []byte(""))
 	f.Add([]byte(pageOf(nil, placed(1, 3, 0, 0))), []byte("null"))
-	f.Add([]byte(pageOf([]string{`{"source_id":null}`, `{"source_id":""}`, `{}`}, placed(1, 3, 4, 2))), []byte(pageOf(rows[:1], placed(2, 3, 4, 2))))
+	f.Add([]byte(pageOf([]string{`{"source_id":null}`, `{"source_id":""}`, `{}`}, placed(1, 3, 4, 2))),
+		[]byte(pageOf(rows[:1], placed(2, 3, 4, 2))))
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			bodies := map[string][]byte{"1": first, "2": second}
@@ -48,7 +49,8 @@ func FuzzPages(f *testing.F) {
 					t.Errorf("page %d has %q, its reply %q, %v", p.Number, p.Items, alone.Items, err)
 				}
 				for _, l := range p.Items {
-					key := string(l.CampaignID.appendText(nil)) + "\xff" + string(l.CreativeID.appendText(nil)) + "\xff" + string(l.SourceID.appendText(nil))
+					key := string(l.CampaignID.appendText(nil)) + "\xff" + string(l.CreativeID.appendText(nil)) +
+						"\xff" + string(l.SourceID.appendText(nil))
 					_, err := appendKey(nil, l.CampaignID, l.CreativeID, l.SourceID)
 					if keys[key] && err == nil {
 						t.Errorf("%q is there twice", key)
@@ -71,12 +73,17 @@ func FuzzPages(f *testing.F) {
 // FuzzTotals: a reply gives totals for the days asked for, or says why there are
 // none, or is outside the contract.
 func FuzzTotals(f *testing.F) {
-	f.Add([]byte(`{"columns":["date","total_spend","clicks"],"data":[{"date":"2026-03-08","total_spend":1.25,"clicks":5}],"pagination":{"page":1,"page_size":1000,"total_rows":1,"total_pages":1}}`))
-	f.Add([]byte(`{"columns":["date","total_spend","clicks"],"data":[{"date":"2026-03-08","total_spend":1e2},{"date":"2026-03-08","total_spend":0}]}`))
-	f.Add([]byte(`{"columns":["date","total_spend","clicks"],"data":[{"date":"2026-03-10","total_spend":-1,"clicks":1.0}]}`))
+	f.Add([]byte(`{"columns":["date","total_spend","clicks"],"data":[{"date":"2026-03-08","total_spend":1.25,` +
+		`"clicks":5}],"pagination":{"page":1,"page_size":1000,"total_rows":1,"total_pages":1}}`))
+	f.Add([]byte(`{"columns":["date","total_spend","clicks"],"data":[{"date":"2026-03-08","total_spend":1e2},` +
+		`{"date":"2026-03-08","total_spend":0}]}`))
+	f.Add([]byte(`{"columns":["date","total_spend","clicks"],"data":[{"date":"2026-03-10","total_spend":-1,` +
+		`"clicks":1.0}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			c := newTestClient(t, roundTrip(status(200, string(body))), func(o *Options) { o.RetryBudget = time.Second })
+			c := newTestClient(t, roundTrip(status(200, string(body))), func(o *Options) {
+				o.RetryBudget = time.Second
+			})
 			totals, err := c.ControlTotals(t.Context(), testDay, testDay+1)
 			switch {
 			case err != nil:
@@ -100,20 +107,25 @@ func FuzzTotals(f *testing.F) {
 // and valid, or an error of a known kind.
 func FuzzEntities(f *testing.F) {
 	for _, body := range []string{
-		`{"id":"C1000001","name":"x","audience":{}}`, `{"data":{"campaign":{"id":"C1000001"}}}`, `{"source_settings":{"mode":"block_list","blocked":[]}}`,
-		`{"creatives":[{"id":"C1000001-001"}],"total":1}`, `[{"creative_id":"C1000001-001","id":"C1000002-001"}]`, `{"advertiser_id":"adv_1"}`, `{"limits":[]}`, `null`, `{"id":`,
+		`{"id":"C1000001","name":"x","audience":{}}`, `{"data":{"campaign":{"id":"C1000001"}}}`,
+		`{"source_settings":{"mode":"block_list","blocked":[]}}`,
+		`{"creatives":[{"id":"C1000001-001"}],"total":1}`, `[{"creative_id":"C1000001-001","id":"C1000002-001"}]`,
+		`{"advertiser_id":"adv_1"}`, `{"limits":[]}`, `null`, `{"id":`,
 	} {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			c := newTestClient(t, roundTrip(status(200, string(body))), func(o *Options) { o.RetryBudget = time.Second })
+			c := newTestClient(t, roundTrip(status(200, string(body))), func(o *Options) {
+				o.RetryBudget = time.Second
+			})
 			campaign, err1 := c.Campaign(t.Context(), "C1000001")
 			sources, err2 := c.Sources(t.Context(), "C1000001")
 			me, err3 := c.Me(t.Context())
 			creatives, err4 := c.Creatives(t.Context(), "C1000001")
 			for _, err := range []error{err1, err2, err3, err4} {
-				if err != nil && (!errors.Is(err, ErrContract) || strings.ContainsAny(err.Error(), "\n\r\x00\x1b") || len(err.Error()) > 2000) {
+				if err != nil && (!errors.Is(err, ErrContract) || strings.ContainsAny(err.Error(), "\n\r\x00\x1b") ||
+					len(err.Error()) > 2000) {
 					t.Errorf("error %q of no kind, or not on one line", err)
 				}
 			}
@@ -134,13 +146,15 @@ func FuzzEntities(f *testing.F) {
 // error on one line, of the kind that the status says, without the credentials.
 func FuzzErrorBody(f *testing.F) {
 	f.Add(uint16(400), "start_date cannot be more than 32 days before today", "", "")
-	f.Add(uint16(500), `{"error":{"message":"open-sesame","request_id":"req_YW5uOm9wZW4tc2VzYW1l"}}`, "YW5uOm9wZW4tc2VzYW1l", "3")
+	f.Add(uint16(500), `{"error":{"message":"open-sesame","request_id":"req_YW5uOm9wZW4tc2VzYW1l"}}`,
+		"YW5uOm9wZW4tc2VzYW1l", "3")
 	f.Add(uint16(302), "", "", "99999999999999999999")
 	f.Add(uint16(429), "\x00\x1b[31m", "open-sesame", "Sat, 01 Jan 2000 00:00:10 GMT")
 	f.Fuzz(func(t *testing.T, code uint16, body, id, wait string) {
 		code = 201 + code%399
 		synctest.Test(t, func(t *testing.T) {
-			c := newTestClient(t, roundTrip(status(int(code), body, "X-Request-Id", id, "Retry-After", wait, "Location", body)), func(o *Options) { o.RetryBudget = time.Second })
+			c := newTestClient(t, roundTrip(status(int(code), body, "X-Request-Id", id, "Retry-After", wait, "Location",
+				body)), func(o *Options) { o.RetryBudget = time.Second })
 			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 			kind := ErrContract
 			switch {
@@ -153,7 +167,8 @@ func FuzzErrorBody(f *testing.F) {
 				t.Errorf("status %d: %v, want %v", code, err, kind)
 			}
 			text := err.Error()
-			if strings.ContainsAny(text, "\n\r\x00\x1b") || len(text) > 2000 || strings.Contains(text, "open-sesame") || strings.Contains(text, "YW5uOm9wZW4tc2VzYW1l") {
+			if strings.ContainsAny(text, "\n\r\x00\x1b") || len(text) > 2000 || strings.Contains(text, "open-sesame") ||
+				strings.Contains(text, "YW5uOm9wZW4tc2VzYW1l") {
 				t.Errorf("status %d: %q", code, text)
 			}
 		})

@@ -18,7 +18,11 @@ func TestOutage_CostsOneBudget(t *testing.T) {
 	for name, f := range map[string]func(*http.Request) (*http.Response, error){
 		"refused": broken(errors.New("connect: connection refused")),
 		"busy":    status(503, "down for maintenance"),
-		"stalled": func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() },
+		"stalled": func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil,
+				r.Context().Err()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -48,7 +52,8 @@ func TestOutage_CostsOneBudget(t *testing.T) {
 				if took := time.Since(start); took < 10*time.Minute || took > 10*time.Minute+2*time.Minute {
 					t.Errorf("took %v, want little more than the budget of 10m", took)
 				}
-				wantError(t, last, ErrUnavailable, "nothing has succeeded since 2000-01-01T00:00:0", "the last failure: ")
+				wantError(t, last, ErrUnavailable, "nothing has succeeded since 2000-01-01T00:00:0",
+					"the last failure: ")
 			})
 		})
 	}

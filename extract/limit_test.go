@@ -45,7 +45,8 @@ func TestLimiter_HoldsInEveryWindow(t *testing.T) {
 			mu.Lock()
 			travel, work := time.Duration(0), time.Duration(random.IntN(300))*time.Millisecond
 			if random.IntN(10) == 0 { // a slow way or slow work
-				travel, work = time.Duration(random.IntN(20_000))*time.Millisecond, time.Duration(random.IntN(20_000))*time.Millisecond
+				travel, work = time.Duration(random.IntN(20_000))*time.Millisecond,
+					time.Duration(random.IntN(20_000))*time.Millisecond
 			}
 			fate := random.IntN(10)
 			mu.Unlock()

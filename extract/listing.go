@@ -171,7 +171,8 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 		}
 		entries := part.entries
 		if last != "" && !slices.ContainsFunc(entries, func(e Entity) bool { return e.ID == last }) {
-			p.end, p.why = shifted, fmt.Sprintf("the list moved while it was read: at offset %d %s is not found again", offset, last)
+			p.end, p.why = shifted, fmt.Sprintf("the list moved while it was read: at offset %d %s is not found again",
+				offset, last)
 			return p, nil
 		}
 		known := len(p.seen)
@@ -181,7 +182,8 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 		case part.more == said(false), n < listLimit && p.total >= 0 && int64(len(p.seen)) >= p.total:
 			return p.closed(), nil
 		case !news && part.more == said(true):
-			p.end, p.why = stuck, fmt.Sprintf("the service says that more follows, and nothing does at offset %d", offset)
+			p.end, p.why = stuck, fmt.Sprintf("the service says that more follows, and nothing does "+
+				"at offset %d", offset)
 			return p, nil
 		case !news && (n <= 1 || n < part.most || n < listLimit && p.total >= 0):
 			return p.closed(), nil
@@ -194,7 +196,8 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 			}
 			return p, nil
 		case offset == maxOffset:
-			p.end, p.why = endless, fmt.Sprintf("there is more behind offset %d, the last that may be asked for", maxOffset)
+			p.end, p.why = endless, fmt.Sprintf("there is more behind offset %d, the last that may be asked for",
+				maxOffset)
 			return p, nil
 		}
 		last = entries[len(entries)-1].ID
@@ -310,7 +313,8 @@ func notFound(err error) error {
 }
 
 // entity asks for one thing; take takes it out of the reply.
-func (c *Client) entity(ctx context.Context, what, path string, take func(doc Value) (Entity, error)) (e Entity, err error) {
+func (c *Client) entity(ctx context.Context, what, path string, take func(doc Value) (Entity, error)) (e Entity,
+	err error) {
 	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) error {
 		doc, err := document(body)
 		if err == nil {
@@ -326,5 +330,6 @@ func (c *Client) entity(ctx context.Context, what, path string, take func(doc Va
 
 // refuse is the error for an ID that is none, before it becomes part of a path.
 func refuse(what, id string) error {
-	return &ReadError{What: what + " " + quote([]byte(id), 60), Reason: "this is not an ID of a " + what, Err: ErrContract}
+	return &ReadError{What: what + " " + quote([]byte(id), 60), Reason: "this is not an ID of a " + what,
+		Err: ErrContract}
 }

@@ -288,7 +288,9 @@ func TestCampaigns_SplitsALongListByStatus(t *testing.T) {
 		l := s.list(t)
 		check(t, "complete", l.Complete, true)
 		check(t, "campaigns", len(l.Entities), len(long))
-		if !slices.Contains(s.asked, "archived 0") || slices.ContainsFunc(s.asked, func(q string) bool { return strings.HasSuffix(q, " 10001") }) {
+		if !slices.Contains(s.asked, "archived 0") || slices.ContainsFunc(s.asked, func(q string) bool {
+			return strings.HasSuffix(q, " 10001")
+		}) {
 			t.Errorf("asked %.300v", s.asked)
 		}
 	})
@@ -350,8 +352,9 @@ func TestCampaigns_EndsWithAnErrorThatEndsTheWalk(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"forbidden":  {403, `{"error":{"code":"forbidden","message":"no"}}`, ErrAuth, "campaigns from 99: status 403"},
-		"no-such":    {404, `{"error":{"code":"not_found","message":"no"}}`, ErrContract, "campaigns from 99: status 404"},
+		"forbidden": {403, `{"error":{"code":"forbidden","message":"no"}}`, ErrAuth, "campaigns from 99: status 403"},
+		"no-such": {404, `{"error":{"code":"not_found","message":"no"}}`, ErrContract,
+			"campaigns from 99: status 404"},
 		"odd-entry":  {200, `[{"id":"C1"}]`, ErrContract, `campaigns from 99: entry 1: id "C1" is no campaign ID`},
 		"odd-object": {200, `{"rows":[]}`, ErrContract, `the keys are "rows"`},
 	} {
@@ -381,7 +384,8 @@ func TestCreatives_BelongToTheirCampaign(t *testing.T) {
 			return answerWith(status, body)
 		}))
 	}
-	l, err := serve(200, `{"creatives":[{"id":"C1000001-002","campaign_id":"C1000001"},{"creative_id":"C1000001-001"}],"has_more":false}`).Creatives(t.Context(), "C1000001")
+	l, err := serve(200, `{"creatives":[{"id":"C1000001-002","campaign_id":"C1000001"},`+
+		`{"creative_id":"C1000001-001"}],"has_more":false}`).Creatives(t.Context(), "C1000001")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,10 +399,12 @@ func TestCreatives_BelongToTheirCampaign(t *testing.T) {
 
 func TestClient_SaysWhatIsNotThere(t *testing.T) {
 	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		return answerWith(404, `{"error":{"code":"not_found","message":"There is no such campaign.","request_id":"req_17xx"}}`)
+		return answerWith(404, `{"error":{"code":"not_found","message":"There is no such campaign.",`+
+			`"request_id":"req_17xx"}}`)
 	}))
 	_, err := c.Campaign(t.Context(), "C1000001")
-	wantError(t, err, ErrNotFound, `campaign C1000001: status 404: "There is no such campaign.", request id req_17xx: not found`)
+	wantError(t, err, ErrNotFound, `campaign C1000001: status 404: "There is no such campaign.", request id `+
+		`req_17xx: not found`)
 	if errors.Is(err, ErrContract) {
 		t.Errorf("error %v is one of the contract, too", err)
 	}
@@ -435,16 +441,21 @@ func TestCampaigns_TakesTheServicesWordForTheEnd(t *testing.T) {
 		complete bool
 		requests int
 	}{
-		"has-more":   {4, func(o, n, total int) string { return fmt.Sprintf(`"has_more":%v`, o+n < total) }, false, true, 3},
-		"camel-case": {4, func(o, n, total int) string { return fmt.Sprintf(`"pageInfo":{"hasNextPage":%v}`, o+n < total) }, false, true, 3},
+		"has-more": {4, func(o, n, total int) string { return fmt.Sprintf(`"has_more":%v`, o+n < total) }, false,
+			true, 3},
+		"camel-case": {4, func(o, n, total int) string {
+			return fmt.Sprintf(`"pageInfo":{"hasNextPage":%v}`,
+				o+n < total)
+		}, false, true, 3},
 		"next-offset": {4, func(o, n, total int) string {
 			if o+n < total {
 				return fmt.Sprintf(`"next_offset":%d`, o+n)
 			}
 			return `"next_offset":null`
 		}, false, true, 3},
-		"next-link":   {0, func(int, int, int) string { return `"links":{"self":"x","next":null}` }, false, true, 1},
-		"total-text":  {0, func(_, _, total int) string { return fmt.Sprintf(`"meta":{"total":"%d"}`, total) }, false, true, 1},
+		"next-link": {0, func(int, int, int) string { return `"links":{"self":"x","next":null}` }, false, true, 1},
+		"total-text": {0, func(_, _, total int) string { return fmt.Sprintf(`"meta":{"total":"%d"}`, total) }, false,
+			true, 1},
 		"header":      {4, nil, true, true, 3},
 		"always-more": {0, func(int, int, int) string { return `"has_more":true` }, false, false, 2},
 	} {
@@ -504,7 +515,8 @@ func TestCreatives_LearnHowLongAPageIs(t *testing.T) {
 
 // An entry that is not a campaign costs no other, and the list is not complete.
 func TestCampaigns_OneEntryDoesNotCostTheList(t *testing.T) {
-	c := newTestClient(t, roundTrip(status(200, `{"campaigns":[{"id":"C1000001"},{"id":17},{"id":"C1000003"}],"total":3}`)))
+	c := newTestClient(t,
+		roundTrip(status(200, `{"campaigns":[{"id":"C1000001"},{"id":17},{"id":"C1000003"}],"total":3}`)))
 	l, err := c.Campaigns(t.Context())
 	if err != nil {
 		t.Fatal(err)

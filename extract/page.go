@@ -136,13 +136,15 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter
 
 // takeBefore hands on the known replies of the pages before the first that differs,
 // as if none had been known.
-func takeBefore[T any](c *Client, q paged[T], p *proof[T], first undecided[T], known *Known, yield func(Page[T], error) bool) bool {
+func takeBefore[T any](c *Client, q paged[T], p *proof[T], first undecided[T], known *Known,
+	yield func(Page[T], error) bool) bool {
 	if known == nil {
 		return true
 	}
 	var items []T // the rows of the first that differs lie in the walk's room
 	for n := 1; n < first.Number; n++ {
-		page := undecided[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt, Fingerprint: known.Fingerprints[n-1]}}
+		page := undecided[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt,
+			Fingerprint: known.Fingerprints[n-1]}}
 		body, err := known.Body(n)
 		if err == nil {
 			page.answer, err = q.decode(body, items)
@@ -180,11 +182,13 @@ func pass[T any](c *Client, p *proof[T], page undecided[T], yield func(Page[T], 
 			a.unknown[i].Path = hidden.hide(a.unknown[i].Path)
 		}
 	}
-	page.Pages, page.Total, page.Items, page.Unknown, page.NotObjects = p.pages, p.total, a.items, a.unknown, a.notObjects
+	page.Pages, page.Total, page.Items, page.Unknown, page.NotObjects = p.pages, p.total, a.items, a.unknown,
+		a.notObjects
 	return yield(page.Page, nil)
 }
 
-func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page undecided[T], err error) {
+func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page undecided[T],
+	err error) {
 	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
 	for name, values := range q.query {
 		query[name] = values

@@ -78,16 +78,22 @@ func TestSpend_AcceptsWhatIsWhole(t *testing.T) {
 		service *report
 		want    string
 	}{
-		"empty/no-pages":  {scripted(pageOf(nil, placed(1, 3, 0, 0))), ""},
-		"empty/one-page":  {scripted(pageOf(nil, placed(1, 3, 0, 1))), ""},
-		"empty/old":       {scripted(pageOf(nil, "")), ""},
-		"old/fewer":       {scripted(pageOf(lines(2), "")), "S1 S2"},
-		"size/clamped":    {scripted(pageOf(lines(3)[:2], placed(1, 2, 3, 2)), pageOf(lines(3)[2:], placed(2, 2, 3, 2))), "S1 S2 S3"},
-		"numbers/1.0":     {scripted(pageOf(lines(1), `"pagination":{"page":1.0,"page_size":3e0,"total_rows":1,"total_pages":1}`)), "S1"},
-		"date/absent":     {scripted(pageOf([]string{strings.Replace(line(1), `"date":"2026-03-08",`, ``, 1)}, placed(1, 3, 1, 1))), "S1"},
-		"date/null":       {scripted(pageOf([]string{strings.Replace(line(1), `"2026-03-08"`, `null`, 1)}, placed(1, 3, 1, 1))), "S1"},
-		"date/escaped":    {scripted(pageOf([]string{strings.Replace(line(1), `"2026-03-08"`, `"2026\u002d03-08"`, 1)}, placed(1, 3, 1, 1))), "S1"},
-		"order/data-last": {scripted(`{` + placed(1, 3, 1, 1) + `,"data":[` + line(1) + `],"columns":` + columnsJSON + `}`), "S1"},
+		"empty/no-pages": {scripted(pageOf(nil, placed(1, 3, 0, 0))), ""},
+		"empty/one-page": {scripted(pageOf(nil, placed(1, 3, 0, 1))), ""},
+		"empty/old":      {scripted(pageOf(nil, "")), ""},
+		"old/fewer":      {scripted(pageOf(lines(2), "")), "S1 S2"},
+		"size/clamped": {scripted(pageOf(lines(3)[:2], placed(1, 2, 3, 2)),
+			pageOf(lines(3)[2:], placed(2, 2, 3, 2))), "S1 S2 S3"},
+		"numbers/1.0": {scripted(pageOf(lines(1), `"pagination":{"page":1.0,"page_size":3e0,"total_rows":1,`+
+			`"total_pages":1}`)), "S1"},
+		"date/absent": {scripted(pageOf([]string{strings.Replace(line(1), `"date":"2026-03-08",`, ``, 1)},
+			placed(1, 3, 1, 1))), "S1"},
+		"date/null": {scripted(pageOf([]string{strings.Replace(line(1), `"2026-03-08"`, `null`, 1)},
+			placed(1, 3, 1, 1))), "S1"},
+		"date/escaped": {scripted(pageOf([]string{strings.Replace(line(1), `"2026-03-08"`, `"2026\u002d03-08"`, 1)},
+			placed(1, 3, 1, 1))), "S1"},
+		"order/data-last": {scripted(`{` + placed(1, 3, 1, 1) + `,"data":[` + line(1) + `],"columns":` + columnsJSON +
+			`}`), "S1"},
 		"key/no-source-beside-another": {scripted(pageOf([]string{
 			line(1), strings.Replace(line(1), `"source_id":"S1",`, ``, 1)}, placed(1, 3, 2, 1))), "S1 "},
 	} {
@@ -110,32 +116,44 @@ func TestSpend_RefusesPagesThatDoNotAddUp(t *testing.T) {
 		page  int
 		want  string
 	}{
-		"total/changed":      {[]string{first, pageOf(lines(6)[3:], placed(2, 3, 7, 3))}, 2, "total changed from 8 to 7"},
-		"total/changed-last": {[]string{first, second, pageOf(lines(9)[6:], placed(3, 3, 9, 3))}, 3, "total changed from 8 to 9"},
-		"size/changed":       {[]string{first, pageOf(lines(5)[3:], placed(2, 2, 8, 4))}, 2, "page size changed from 3 to 2"},
-		"pages/changed":      {[]string{first, pageOf(lines(6)[3:], placed(2, 3, 8, 4))}, 2, "number of pages changed from 3 to 4"},
-		"pages/too-many":     {[]string{pageOf(lines(3), placed(1, 3, 8, 4))}, 1, "4 pages for 8 rows, 3 a page"},
-		"pages/too-few":      {[]string{pageOf(lines(3), placed(1, 3, 8, 1))}, 1, "1 pages for 8 rows, 3 a page"},
-		"pages/none":         {[]string{pageOf(lines(3), placed(1, 3, 8, 0))}, 1, "0 pages for 8 rows"},
-		"page/other":         {[]string{first, pageOf(lines(3), placed(1, 3, 8, 3))}, 2, "the reply is page 1"},
-		"page/first-other":   {[]string{pageOf(lines(3), placed(2, 3, 8, 3))}, 1, "the reply is page 2"},
-		"page/unplaced":      {[]string{first, pageOf(lines(6)[3:], "")}, 2, "no pagination, which page 1 had"},
-		"rows/short-middle":  {[]string{first, pageOf(lines(5)[3:], placed(2, 3, 8, 3))}, 2, "2 rows where 3 belong"},
-		"rows/short-last":    {[]string{first, second, pageOf(lines(7)[6:], placed(3, 3, 8, 3))}, 3, "1 row where 2 belong"},
-		"rows/empty-last":    {[]string{first, second, pageOf(nil, placed(3, 3, 8, 3))}, 3, "0 rows where 2 belong"},
-		"rows/long-last":     {[]string{first, second, pageOf(lines(9)[6:], placed(3, 3, 8, 3))}, 3, "3 rows where 2 belong"},
-		"rows/empty-first":   {[]string{pageOf(nil, placed(1, 3, 8, 3))}, 1, "0 rows where 3 belong"},
-		"rows/some-of-none":  {[]string{pageOf(lines(1), placed(1, 3, 0, 0))}, 1, "1 row where 0 belong"},
-		"key/same-page":      {[]string{pageOf([]string{line(1), line(2), line(1)}, placed(1, 3, 3, 1))}, 1, `row 3 is there twice: "C1000001" "C1000001-001" "S1"`},
-		"key/next-page":      {[]string{first, pageOf([]string{line(3), line(4), line(5)}, placed(2, 3, 8, 3))}, 2, "row 1 is there twice"},
-		"key/other-numbers":  {[]string{pageOf([]string{line(1), strings.Replace(line(1), "1.25", "9", 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
-		"key/other-spelling": {[]string{pageOf([]string{line(1), strings.Replace(line(1), `"S1"`, `"\u00531"`, 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
+		"total/changed": {[]string{first, pageOf(lines(6)[3:], placed(2, 3, 7, 3))}, 2,
+			"total changed from 8 to 7"},
+		"total/changed-last": {[]string{first, second, pageOf(lines(9)[6:], placed(3, 3, 9, 3))}, 3,
+			"total changed from 8 to 9"},
+		"size/changed": {[]string{first, pageOf(lines(5)[3:], placed(2, 2, 8, 4))}, 2,
+			"page size changed from 3 to 2"},
+		"pages/changed": {[]string{first, pageOf(lines(6)[3:], placed(2, 3, 8, 4))}, 2,
+			"number of pages changed from 3 to 4"},
+		"pages/too-many":    {[]string{pageOf(lines(3), placed(1, 3, 8, 4))}, 1, "4 pages for 8 rows, 3 a page"},
+		"pages/too-few":     {[]string{pageOf(lines(3), placed(1, 3, 8, 1))}, 1, "1 pages for 8 rows, 3 a page"},
+		"pages/none":        {[]string{pageOf(lines(3), placed(1, 3, 8, 0))}, 1, "0 pages for 8 rows"},
+		"page/other":        {[]string{first, pageOf(lines(3), placed(1, 3, 8, 3))}, 2, "the reply is page 1"},
+		"page/first-other":  {[]string{pageOf(lines(3), placed(2, 3, 8, 3))}, 1, "the reply is page 2"},
+		"page/unplaced":     {[]string{first, pageOf(lines(6)[3:], "")}, 2, "no pagination, which page 1 had"},
+		"rows/short-middle": {[]string{first, pageOf(lines(5)[3:], placed(2, 3, 8, 3))}, 2, "2 rows where 3 belong"},
+		"rows/short-last": {[]string{first, second, pageOf(lines(7)[6:], placed(3, 3, 8, 3))}, 3,
+			"1 row where 2 belong"},
+		"rows/empty-last": {[]string{first, second, pageOf(nil, placed(3, 3, 8, 3))}, 3, "0 rows where 2 belong"},
+		"rows/long-last": {[]string{first, second, pageOf(lines(9)[6:], placed(3, 3, 8, 3))}, 3,
+			"3 rows where 2 belong"},
+		"rows/empty-first":  {[]string{pageOf(nil, placed(1, 3, 8, 3))}, 1, "0 rows where 3 belong"},
+		"rows/some-of-none": {[]string{pageOf(lines(1), placed(1, 3, 0, 0))}, 1, "1 row where 0 belong"},
+		"key/same-page": {[]string{pageOf([]string{line(1), line(2), line(1)}, placed(1, 3, 3, 1))}, 1,
+			`row 3 is there twice: "C1000001" "C1000001-001" "S1"`},
+		"key/next-page": {[]string{first, pageOf([]string{line(3), line(4), line(5)}, placed(2, 3, 8, 3))}, 2,
+			"row 1 is there twice"},
+		"key/other-numbers": {[]string{pageOf([]string{line(1), strings.Replace(line(1), "1.25", "9", 1)},
+			placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
+		"key/other-spelling": {[]string{pageOf([]string{line(1), strings.Replace(line(1), `"S1"`, `"\u00531"`, 1)},
+			placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
 		"key/null-and-empty": {[]string{pageOf([]string{strings.Replace(line(1), `"S1"`, `null`, 1),
 			strings.Replace(line(1), `"S1"`, `""`, 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
 		"key/null-and-absent": {[]string{pageOf([]string{strings.Replace(line(1), `"S1"`, `null`, 1),
 			strings.Replace(line(1), `"source_id":"S1",`, ``, 1)}, placed(1, 3, 2, 1))}, 1, "row 2 is there twice"},
-		"date/other":          {[]string{pageOf([]string{strings.Replace(line(1), "03-08", "03-09", 1)}, placed(1, 3, 1, 1))}, 1, `row 1: date "2026-03-09", not the day asked for`},
-		"date/other-midnight": {[]string{pageOf([]string{strings.Replace(line(1), "03-08", "03-09T00:00:00Z", 1)}, placed(1, 3, 1, 1))}, 1, "not the day asked for"},
+		"date/other": {[]string{pageOf([]string{strings.Replace(line(1), "03-08", "03-09", 1)},
+			placed(1, 3, 1, 1))}, 1, `row 1: date "2026-03-09", not the day asked for`},
+		"date/other-midnight": {[]string{pageOf([]string{strings.Replace(line(1), "03-08", "03-09T00:00:00Z", 1)},
+			placed(1, 3, 1, 1))}, 1, "not the day asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := walk(t, newTestClient(t, scripted(tc.pages...)).Spend(t.Context(), testDay, 3, nil))
@@ -209,40 +227,54 @@ func TestSpend_RefusesRepliesOutsideTheContract(t *testing.T) {
 	}
 	paged := func(pagination string) string { return pageOf(lines(1), `"pagination":`+pagination) }
 	for name, tc := range map[string]struct{ body, want string }{
-		"old/full":             {pageOf(lines(3), ""), "no pagination, and 3 rows fill the page"},
-		"old/overfull":         {pageOf(lines(4), ""), "no pagination, and 4 rows fill the page"},
-		"object/empty":         {`{}`, "the reply has no columns"},
-		"object/array":         {`[]`, "of type array, not an object"},
-		"object/text":          {`"ok"`, "of type string, not an object"},
-		"columns/absent":       {`{"data":[]}`, "the reply has no columns"},
-		"columns/null":         {`{"columns":null,"data":[]}`, "columns is of type null, not an array"},
-		"columns/text":         {`{"columns":"date","data":[]}`, "columns is of type string"},
-		"columns/numbers":      {`{"columns":["date",1],"data":[]}`, "column 2 is of type number"},
-		"columns/twice":        {`{"columns":["date","date"],"data":[]}`, `column "date" is there twice`},
-		"columns/lacking":      {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"clicks",`, ``, 1), "the columns lack clicks"},
-		"columns/other-case":   {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"clicks"`, `"Clicks"`, 1), "the columns lack clicks"},
-		"data/absent":          {`{"columns":` + columnsJSON + `}`, "the reply has no data"},
-		"data/null":            {`{"columns":` + columnsJSON + `,"data":null}`, "data is null, and not a list of no rows"},
-		"data/null-of-some":    {`{"columns":` + columnsJSON + `,"data":null,` + placed(1, 3, 2, 1) + `}`, "data is null, and not a list of no rows"},
-		"data/object":          {`{"columns":` + columnsJSON + `,"data":{}}`, "data is of type object, not an array"},
-		"row/duplicate-key":    {row(`"clicks":5`, `"clicks":5,"clicks":6`), `the key at "/data/1/clicks" is there twice`},
-		"row/escaped-twice":    {row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`), "is there twice"},
-		"row/nan":              {row(`1.25`, `NaN`), "the reply is not JSON"},
-		"row/leading-zero":     {row(`1.25`, `01.25`), "the reply is not JSON"},
-		"top/duplicate-key":    {`{"columns":[],"data":[],"data":[]}`, `the key at "/data" is there twice`},
-		"pagination/null":      {pageOf(lines(3), `"pagination":null`), "no pagination, and 3 rows fill the page"},
-		"pagination/array":     {paged(`[1,3,1,1]`), "pagination is of type array"},
-		"pagination/lacking":   {paged(`{"page":1,"page_size":3,"total_rows":1}`), "pagination lacks one of"},
-		"pagination/text":      {paged(`{"page":"one","page_size":3,"total_rows":1,"total_pages":1}`), `pagination.page is "one"`},
-		"pagination/fraction":  {paged(`{"page":1,"page_size":3,"total_rows":1.5,"total_pages":1}`), "pagination.total_rows"},
-		"pagination/negative":  {paged(`{"page":1,"page_size":3,"total_rows":-1,"total_pages":1}`), "pagination.total_rows"},
-		"pagination/null-part": {paged(`{"page":1,"page_size":3,"total_rows":null,"total_pages":1}`), "pagination.total_rows"},
-		"pagination/huge":      {paged(`{"page":1,"page_size":3,"total_rows":1e15,"total_pages":333333333333334}`), "more than the cap"},
-		"pagination/beyond":    {paged(`{"page":1,"page_size":3,"total_rows":1e30,"total_pages":1}`), "pagination.total_rows"},
-		"size/zero":            {paged(`{"page":1,"page_size":0,"total_rows":1,"total_pages":1}`), "page size 0, asked for 3"},
-		"size/larger":          {paged(`{"page":1,"page_size":5,"total_rows":1,"total_pages":1}`), "page size 5, asked for 3"},
-		"end/second-object":    {pageOf(lines(1), placed(1, 3, 1, 1)) + `{}`, `2 bytes after the end of the reply: "{}"`},
-		"end/garbage":          {pageOf(lines(1), placed(1, 3, 1, 1)) + "\n x", "1 byte after the end of the reply"},
+		"old/full":        {pageOf(lines(3), ""), "no pagination, and 3 rows fill the page"},
+		"old/overfull":    {pageOf(lines(4), ""), "no pagination, and 4 rows fill the page"},
+		"object/empty":    {`{}`, "the reply has no columns"},
+		"object/array":    {`[]`, "of type array, not an object"},
+		"object/text":     {`"ok"`, "of type string, not an object"},
+		"columns/absent":  {`{"data":[]}`, "the reply has no columns"},
+		"columns/null":    {`{"columns":null,"data":[]}`, "columns is of type null, not an array"},
+		"columns/text":    {`{"columns":"date","data":[]}`, "columns is of type string"},
+		"columns/numbers": {`{"columns":["date",1],"data":[]}`, "column 2 is of type number"},
+		"columns/twice":   {`{"columns":["date","date"],"data":[]}`, `column "date" is there twice`},
+		"columns/lacking": {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"clicks",`, ``, 1),
+			"the columns lack clicks"},
+		"columns/other-case": {strings.Replace(pageOf(nil, placed(1, 3, 0, 0)), `"clicks"`, `"Clicks"`, 1),
+			"the columns lack clicks"},
+		"data/absent": {`{"columns":` + columnsJSON + `}`, "the reply has no data"},
+		"data/null": {`{"columns":` + columnsJSON + `,"data":null}`, "data is null, and not a list " +
+			"of no rows"},
+		"data/null-of-some": {`{"columns":` + columnsJSON + `,"data":null,` + placed(1, 3, 2, 1) + `}`,
+			"data is null, and not a list of no rows"},
+		"data/object": {`{"columns":` + columnsJSON + `,"data":{}}`, "data is of type object, not an array"},
+		"row/duplicate-key": {row(`"clicks":5`, `"clicks":5,"clicks":6`), `the key at "/data/1/clicks" is ` +
+			`there twice`},
+		"row/escaped-twice":  {row(`"clicks":5`, `"clicks":5,"c\u006cicks":6`), "is there twice"},
+		"row/nan":            {row(`1.25`, `NaN`), "the reply is not JSON"},
+		"row/leading-zero":   {row(`1.25`, `01.25`), "the reply is not JSON"},
+		"top/duplicate-key":  {`{"columns":[],"data":[],"data":[]}`, `the key at "/data" is there twice`},
+		"pagination/null":    {pageOf(lines(3), `"pagination":null`), "no pagination, and 3 rows fill the page"},
+		"pagination/array":   {paged(`[1,3,1,1]`), "pagination is of type array"},
+		"pagination/lacking": {paged(`{"page":1,"page_size":3,"total_rows":1}`), "pagination lacks one of"},
+		"pagination/text": {paged(`{"page":"one","page_size":3,"total_rows":1,"total_pages":1}`),
+			`pagination.page is "one"`},
+		"pagination/fraction": {paged(`{"page":1,"page_size":3,"total_rows":1.5,"total_pages":1}`),
+			"pagination.total_rows"},
+		"pagination/negative": {paged(`{"page":1,"page_size":3,"total_rows":-1,"total_pages":1}`),
+			"pagination.total_rows"},
+		"pagination/null-part": {paged(`{"page":1,"page_size":3,"total_rows":null,"total_pages":1}`),
+			"pagination.total_rows"},
+		"pagination/huge": {paged(`{"page":1,"page_size":3,"total_rows":1e15,"total_pages":333333333333334}`),
+			"more than the cap"},
+		"pagination/beyond": {paged(`{"page":1,"page_size":3,"total_rows":1e30,"total_pages":1}`),
+			"pagination.total_rows"},
+		"size/zero": {paged(`{"page":1,"page_size":0,"total_rows":1,"total_pages":1}`),
+			"page size 0, asked for 3"},
+		"size/larger": {paged(`{"page":1,"page_size":5,"total_rows":1,"total_pages":1}`),
+			"page size 5, asked for 3"},
+		"end/second-object": {pageOf(lines(1), placed(1, 3, 1, 1)) + `{}`, `2 bytes after the end of the ` +
+			`reply: "{}"`},
+		"end/garbage": {pageOf(lines(1), placed(1, 3, 1, 1)) + "\n x", "1 byte after the end of the reply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -341,7 +373,8 @@ func TestSpend_KnownReplies(t *testing.T) {
 		bytes += p.Bytes
 	}
 	pages, err := walk(t, c.Spend(t.Context(), testDay, 3, known()))
-	if err != nil || len(pages) != 1 || !pages[0].Same || pages[0].Number != 3 || pages[0].Pages != 3 || pages[0].Items != nil || pages[0].Bytes != bytes {
+	if err != nil || len(pages) != 1 || !pages[0].Same || pages[0].Number != 3 || pages[0].Pages != 3 ||
+		pages[0].Items != nil || pages[0].Bytes != bytes {
 		t.Errorf("all are known: %+v, %v", pages, err)
 	}
 	for name, tc := range map[string]struct {
@@ -350,17 +383,30 @@ func TestSpend_KnownReplies(t *testing.T) {
 		rows    []string
 		fails   string
 	}{
-		"the first differs":       {restate: 1},
-		"one within differs":      {restate: 5},
-		"the last differs":        {restate: 8},
-		"rows went":               {rows: lines(5)},
-		"rows came":               {rows: lines(11)},
-		"more were known":         {edit: func(k *Known) { k.Fingerprints = append(k.Fingerprints, "1:00") }, fails: "page 4"},
-		"none was known":          {edit: func(k *Known) { k.Fingerprints = nil }},
-		"decoded by other rules":  {edit: func(k *Known) { k.Fingerprints[1] = "0" + k.Fingerprints[1][1:] }},
-		"a kept one is gone":      {restate: 5, edit: func(k *Known) { k.Body = func(int) ([]byte, error) { return nil, errors.New("no such file") } }, fails: "page 1: it is the known reply, which cannot be read any more: no such file"},
-		"a kept one is no answer": {restate: 5, edit: func(k *Known) { k.Body = func(int) ([]byte, error) { return []byte("{"), nil } }, fails: "page 1: it is the known reply, which cannot be read any more"},
-		"kept ones do not fit":    {restate: 8, edit: func(k *Known) { k.Body = func(int) ([]byte, error) { return first[0].Raw, nil } }, fails: "the reply is page 1"},
+		"the first differs":  {restate: 1},
+		"one within differs": {restate: 5},
+		"the last differs":   {restate: 8},
+		"rows went":          {rows: lines(5)},
+		"rows came":          {rows: lines(11)},
+		"more were known": {edit: func(k *Known) { k.Fingerprints = append(k.Fingerprints, "1:00") },
+			fails: "page 4"},
+		"none was known":         {edit: func(k *Known) { k.Fingerprints = nil }},
+		"decoded by other rules": {edit: func(k *Known) { k.Fingerprints[1] = "0" + k.Fingerprints[1][1:] }},
+		"a kept one is gone": {restate: 5, edit: func(k *Known) {
+			k.Body = func(int) ([]byte, error) {
+				return nil, errors.New("no such file")
+			}
+		}, fails: "page 1: it is the known reply, which cannot be read any more: no such file"},
+		"a kept one is no answer": {restate: 5, edit: func(k *Known) {
+			k.Body = func(int) ([]byte, error) {
+				return []byte("{"), nil
+			}
+		}, fails: "page 1: it is the known reply, which cannot be read any more"},
+		"kept ones do not fit": {restate: 8, edit: func(k *Known) {
+			k.Body = func(int) ([]byte, error) {
+				return first[0].Raw, nil
+			}
+		}, fails: "the reply is page 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rows := slices.Clone(s.rows)
@@ -381,7 +427,8 @@ func TestSpend_KnownReplies(t *testing.T) {
 			}
 			got, err := walk(t, now.Spend(t.Context(), testDay, 3, k))
 			if tc.fails != "" {
-				if unproven, ok := errors.AsType[*UnprovenError](err); !ok || !strings.Contains(unproven.Error(), tc.fails) {
+				if unproven, ok := errors.AsType[*UnprovenError](err); !ok || !strings.Contains(unproven.Error(),
+					tc.fails) {
 					t.Errorf("error %v, want %s", err, tc.fails)
 				}
 				return
@@ -391,7 +438,8 @@ func TestSpend_KnownReplies(t *testing.T) {
 			}
 			text := func(pages []Page[SpendLine]) (all []string) {
 				for _, p := range pages {
-					all = append(all, fmt.Sprintf("%d of %d, %d in all, %v, %s", p.Number, p.Pages, p.Total, p.Same, p.Items), string(p.Raw))
+					all = append(all, fmt.Sprintf("%d of %d, %d in all, %v, %s", p.Number, p.Pages, p.Total, p.Same,
+						p.Items), string(p.Raw))
 				}
 				return all
 			}

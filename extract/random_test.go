@@ -78,25 +78,34 @@ func (c *chaos) RoundTrip(r *http.Request) (*http.Response, error) {
 // the proof can find.
 var (
 	passing = []adsim.Fault{
-		{Kind: adsim.Status, Status: 500}, {Kind: adsim.Status, Status: 503, RetryAfter: "20"}, {Kind: adsim.Status, Status: 429, RetryAfter: "+30s"},
-		{Kind: adsim.HTML}, {Kind: adsim.HTML, Status: 502}, {Kind: adsim.Empty}, {Kind: adsim.Null}, {Kind: adsim.Cut}, {Kind: adsim.Cut, After: 100},
-		{Kind: adsim.Cut, After: 300, Chunked: true}, {Kind: adsim.Reset}, {Kind: adsim.Reset, After: 200}, {Kind: adsim.Stall, After: 50}, {Kind: adsim.Hang},
+		{Kind: adsim.Status, Status: 500}, {Kind: adsim.Status, Status: 503, RetryAfter: "20"},
+		{Kind: adsim.Status, Status: 429, RetryAfter: "+30s"},
+		{Kind: adsim.HTML}, {Kind: adsim.HTML, Status: 502}, {Kind: adsim.Empty}, {Kind: adsim.Null}, {Kind: adsim.Cut},
+		{Kind: adsim.Cut, After: 100},
+		{Kind: adsim.Cut, After: 300, Chunked: true}, {Kind: adsim.Reset}, {Kind: adsim.Reset, After: 200},
+		{Kind: adsim.Stall, After: 50}, {Kind: adsim.Hang},
 		{Kind: adsim.Slow, After: 500, For: time.Millisecond},
 	}
 	lying = []adsim.Fault{
-		{Kind: adsim.Shift}, {Kind: adsim.Shift}, {Kind: adsim.Total}, {Kind: adsim.Drop}, {Kind: adsim.Duplicate}, {Kind: adsim.Duplicate, InPlace: true},
-		{Kind: adsim.Duplicate, Other: true, InPlace: true}, {Kind: adsim.Truncate}, {Kind: adsim.NoPagination}, {Kind: adsim.OtherDay},
-		{Kind: adsim.WrongType, Column: "total_spend", Value: "7777.25"}, {Kind: adsim.WrongType, Column: "clicks", Value: "7777"},
+		{Kind: adsim.Shift}, {Kind: adsim.Shift}, {Kind: adsim.Total}, {Kind: adsim.Drop}, {Kind: adsim.Duplicate},
+		{Kind: adsim.Duplicate, InPlace: true},
+		{Kind: adsim.Duplicate, Other: true, InPlace: true}, {Kind: adsim.Truncate}, {Kind: adsim.NoPagination},
+		{Kind: adsim.OtherDay},
+		{Kind: adsim.WrongType, Column: "total_spend", Value: "7777.25"}, {Kind: adsim.WrongType, Column: "clicks",
+			Value: "7777"},
 		{Kind: adsim.MissingKey, Column: "total_spend"}, {Kind: adsim.RepeatKey, Column: "clicks", Value: "1"},
-		{Kind: adsim.Top, Column: "total_rows", Value: "25"}, {Kind: adsim.Top, Column: "page", Value: "2"}, {Kind: adsim.Top, Column: "page_size", Value: "10"},
-		{Kind: adsim.Top, Column: "data", Value: "[]"}, {Kind: adsim.Status, Status: 400}, {Kind: adsim.Trailing}, {Kind: adsim.ExtraKey},
+		{Kind: adsim.Top, Column: "total_rows", Value: "25"}, {Kind: adsim.Top, Column: "page", Value: "2"},
+		{Kind: adsim.Top, Column: "page_size", Value: "10"},
+		{Kind: adsim.Top, Column: "data", Value: "[]"}, {Kind: adsim.Status, Status: 400}, {Kind: adsim.Trailing},
+		{Kind: adsim.ExtraKey},
 	}
 )
 
 // restateAnything changes a day as a service might. Amounts are drawn from so many
 // that no two changes cancel out: what would, the control total cannot see.
 func restateAnything(r *rand.Rand, s *adsim.Service, day string) {
-	measures := &adsim.Measures{Spend: r.Int64N(1 << 40), Clicks: r.Int64N(1 << 30), Impressions: r.Int64N(1 << 40), Conversions: r.Int64N(100)}
+	measures := &adsim.Measures{Spend: r.Int64N(1 << 40), Clicks: r.Int64N(1 << 30), Impressions: r.Int64N(1 << 40),
+		Conversions: r.Int64N(100)}
 	var change adsim.Restatement
 	switch n := r.IntN(20); {
 	case n < 7:
@@ -186,7 +195,8 @@ func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 	told, kinds := 0, map[string]int{}
 	for batch := 0; batch*50 < n; batch++ {
 		synctest.Test(t, func(t *testing.T) {
-			s := newAdsim(adsim.Config{Campaigns: 6, CreativesPerCampaign: 3, RowsPerDay: 60, Sources: 60, Seed: 1 + uint64(batch%7)})
+			s := newAdsim(adsim.Config{Campaigns: 6, CreativesPerCampaign: 3, RowsPerDay: 60, Sources: 60, Seed: 1 +
+				uint64(batch%7)})
 			for i := range min(50, n-batch*50) {
 				r := rand.New(rand.NewPCG(seed, uint64(batch*50+i)))
 				states, rows := map[string]bool{}, map[string]bool{}
@@ -198,7 +208,8 @@ func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 					}
 				}
 				c := &chaos{
-					Rand: r, service: s, moves: []float64{0, 0.1, 0.4}[r.IntN(3)], breaks: []float64{0, 0.2, 0.5}[r.IntN(3)], passing: passing, lying: lying,
+					Rand: r, service: s, moves: []float64{0, 0.1, 0.4}[r.IntN(3)],
+					breaks: []float64{0, 0.2, 0.5}[r.IntN(3)], passing: passing, lying: lying,
 					change: func() { restateAnything(r, s, testDay.String()); note() },
 				}
 				note()
@@ -210,11 +221,13 @@ func TestSpend_IsASnapshotOrAnError(t *testing.T) {
 				case err == nil:
 					told++
 					if !states[digest(got)] {
-						t.Errorf("run %d of seed %d: %s, which the day never was; it was %v", batch*50+i, seed, digest(got), slices.Collect(maps.Keys(states)))
+						t.Errorf("run %d of seed %d: %s, which the day never was; it was %v", batch*50+i, seed,
+							digest(got), slices.Collect(maps.Keys(states)))
 					}
 					for key, measures := range got {
 						if !rows[key+measures] {
-							t.Errorf("run %d of seed %d: row %s = %s, which it never was", batch*50+i, seed, key, measures)
+							t.Errorf("run %d of seed %d: row %s = %s, which it never was", batch*50+i, seed, key,
+								measures)
 						}
 					}
 				case isUnproven:
@@ -271,24 +284,25 @@ func TestCampaigns_AreWholeOrSaySo(t *testing.T) {
 					always[id] = true
 				}
 				note()
-				c := &chaos{Rand: r, service: s, moves: []float64{0, 0.3, 0.6}[r.IntN(3)], breaks: []float64{0, 0.2}[r.IntN(2)], passing: passing, change: func() {
-					all := s.CampaignIDs()
-					id := all[r.IntN(len(all))]
-					change := adsim.Change{Campaign: id, Do: adsim.Hide}
-					switch {
-					case r.IntN(3) == 0:
-						change = adsim.Change{Do: adsim.Create, Set: map[string]any{"name": "Fresh"}}
-					case hidden[id]:
-						change.Do = adsim.Show
-					}
-					if err := s.Change(change); err != nil {
-						t.Fatal(err)
-					}
-					if change.Do != adsim.Create {
-						hidden[id] = change.Do == adsim.Hide
-					}
-					note()
-				}}
+				c := &chaos{Rand: r, service: s, moves: []float64{0, 0.3, 0.6}[r.IntN(3)],
+					breaks: []float64{0, 0.2}[r.IntN(2)], passing: passing, change: func() {
+						all := s.CampaignIDs()
+						id := all[r.IntN(len(all))]
+						change := adsim.Change{Campaign: id, Do: adsim.Hide}
+						switch {
+						case r.IntN(3) == 0:
+							change = adsim.Change{Do: adsim.Create, Set: map[string]any{"name": "Fresh"}}
+						case hidden[id]:
+							change.Do = adsim.Show
+						}
+						if err := s.Change(change); err != nil {
+							t.Fatal(err)
+						}
+						if change.Do != adsim.Create {
+							hidden[id] = change.Do == adsim.Hide
+						}
+						note()
+					}}
 				client := advertiser(t, s)
 				client.transport = c
 				listing, err := client.Campaigns(t.Context())
@@ -304,7 +318,8 @@ func TestCampaigns_AreWholeOrSaySo(t *testing.T) {
 					delete(always, e.ID)
 				}
 				if len(always) > 0 {
-					t.Errorf("run %d of seed %d: complete without %v", batch*20+i, seed, slices.Sorted(maps.Keys(always)))
+					t.Errorf("run %d of seed %d: complete without %v", batch*20+i, seed,
+						slices.Sorted(maps.Keys(always)))
 				}
 			}
 		})

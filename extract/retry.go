@@ -130,7 +130,8 @@ func (r *reading) heed(ctx context.Context) error {
 			return nil
 		}
 		if held.After(r.deadline) {
-			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v left of the retry budget",
+			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v "+
+				"left of the retry budget",
 				held.UTC().Format(time.RFC3339), left(r.deadline)))
 		}
 		start := time.Now()
@@ -158,7 +159,8 @@ func (r *reading) again(ctx context.Context, f *failure, down bool) error {
 		r.c.health.giveUp(r.q.what)
 		return r.downError(f)
 	case f.hold > budget:
-		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than the %v left of the retry budget",
+		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
+			"the %v left of the retry budget",
 			f.reason, f.hold, f.holdText, budget))
 	case budget <= 0:
 		r.c.health.giveUp(r.q.what)

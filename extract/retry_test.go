@@ -80,20 +80,26 @@ func TestRetry_NeverSendsAgainWhatWillNot(t *testing.T) {
 		kind   error
 		parts  []string
 	}{
-		"400":            {400, "Invalid date format (expected YYYY-MM-DD)", ErrContract, []string{`status 400: "Invalid date format (expected YYYY-MM-DD)"`}},
-		"400/reach":      {400, "start_date cannot be more than 32 days before today", ErrUnreachable, []string{"32 days"}},
-		"400/reach-json": {400, `{"error":"start_date must be within the last 32 Days"}`, ErrUnreachable, []string{`status 400: "start_date must`}},
-		"400/132-days":   {400, "the range cannot exceed 132 days", ErrContract, nil},
-		"401":            {401, "Authentication required. Use Basic Auth or Bearer the service.", ErrAuth, []string{"status 401"}},
-		"403":            {403, "User account not confirmed. Please check your email.", ErrAuth, []string{"not confirmed"}},
-		"404":            {404, "<html>no</html>", ErrContract, []string{"status 404"}},
-		"405":            {405, "", ErrContract, []string{"page 1: status 405: outside"}},
-		"204":            {204, "", ErrContract, []string{"status 204"}},
-		"206":            {206, "{}", ErrContract, []string{"status 206"}},
-		"403/error-json": {403, `{"error":{"code":"forbidden","message":"read only","request_id":"req-0042"}}`, ErrAuth, []string{`"read only"`, "request id req-0042"}},
-		"400/odd-json":   {400, `{"error":{"message":7,"x":[`, ErrContract, []string{`status 400: "{\"error\"`}},
-		"400/controls":   {400, "a\r\nb\x1b[31m\x00\xff", ErrContract, []string{`\x1b`, `\xff`}},
-		"400/long":       {400, strings.Repeat("no ", 50_000), ErrContract, []string{`no no "...`}},
+		"400": {400, "Invalid date format (expected YYYY-MM-DD)", ErrContract,
+			[]string{`status 400: "Invalid date format (expected YYYY-MM-DD)"`}},
+		"400/reach": {400, "start_date cannot be more than 32 days before today", ErrUnreachable,
+			[]string{"32 days"}},
+		"400/reach-json": {400, `{"error":"start_date must be within the last 32 Days"}`, ErrUnreachable,
+			[]string{`status 400: "start_date must`}},
+		"400/132-days": {400, "the range cannot exceed 132 days", ErrContract, nil},
+		"401": {401, "Authentication required. Use Basic Auth or Bearer the service.", ErrAuth,
+			[]string{"status 401"}},
+		"403": {403, "User account not confirmed. Please check your email.", ErrAuth,
+			[]string{"not confirmed"}},
+		"404": {404, "<html>no</html>", ErrContract, []string{"status 404"}},
+		"405": {405, "", ErrContract, []string{"page 1: status 405: outside"}},
+		"204": {204, "", ErrContract, []string{"status 204"}},
+		"206": {206, "{}", ErrContract, []string{"status 206"}},
+		"403/error-json": {403, `{"error":{"code":"forbidden","message":"read only","request_id":"req-0042"}}`, ErrAuth,
+			[]string{`"read only"`, "request id req-0042"}},
+		"400/odd-json": {400, `{"error":{"message":7,"x":[`, ErrContract, []string{`status 400: "{\"error\"`}},
+		"400/controls": {400, "a\r\nb\x1b[31m\x00\xff", ErrContract, []string{`\x1b`, `\xff`}},
+		"400/long":     {400, strings.Repeat("no ", 50_000), ErrContract, []string{`no no "...`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(status(tc.status, tc.body)))
@@ -115,7 +121,8 @@ func TestRetry_ShowsWhatCameInsteadOfJSON(t *testing.T) {
 		page := "<html>\n<title>Sign in</title>" + strings.Repeat("x", 500)
 		c := newTestClient(t, roundTrip(status(200, page, "X-Request-Id", "edge-7731")))
 		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
-		wantError(t, err, ErrContract, "not JSON", `the reply begins "<html>\n<title>Sign in</title>xxx`, "request id edge-7731", "3 attempts")
+		wantError(t, err, ErrContract, "not JSON", `the reply begins "<html>\n<title>Sign in</title>xxx`,
+			"request id edge-7731", "3 attempts")
 		check(t, "bounded", len(err.Error()) < 450, true)
 		check(t, "requests", c.Stats().Requests, 3)
 	})
@@ -128,7 +135,8 @@ func TestRetry_EndsWithItsBudget(t *testing.T) {
 			o.RetryBudget = 5 * time.Minute
 		})
 		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
-		wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1: ", "status 500", "Internal server error, request id 4f3a-77")
+		wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1: ", "status 500",
+			"Internal server error, request id 4f3a-77")
 		e, _ := errors.AsType[*ReadError](err)
 		check(t, "request id", e.RequestID, "4f3a-77")
 		check(t, "status", e.Status, 500)
@@ -311,7 +319,8 @@ func TestRetryAfter_BeyondTheBudgetEndsTheRead(t *testing.T) {
 			start := time.Now()
 			c := newTestClient(t, roundTrip(status(503, "busy", "Retry-After", header)))
 			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
-			wantError(t, err, ErrUnavailable, "status 503", "asks to wait "+wait, header, "10m0s left of the retry budget")
+			wantError(t, err, ErrUnavailable, "status 503", "asks to wait "+wait, header,
+				"10m0s left of the retry budget")
 			_, err = walk(t, c.Spend(t.Context(), testDay+1, 3, nil))
 			wantError(t, err, ErrUnavailable, "spend 2026-03-09 page 1: ", "asked to wait until 2000-01-0")
 			check(t, "requests", c.Stats().Requests, 1)

@@ -143,13 +143,16 @@ func TestSpend_WalksShareNoMemory(t *testing.T) {
 func benchmarkDay(rows int) (pages [][]byte) {
 	all := make([]string, rows)
 	for i := range all {
-		all[i] = fmt.Sprintf(`{"date":"2026-03-08","campaign_id":"C%07d","campaign_name":"Spring sale – retargeting US %d",`+
-			`"creative_id":"C%07d-%03d","source_id":"S%d","total_spend":%d.%02d,"clicks":%d,"impressions":%d,"conversions":%d}`,
+		all[i] = fmt.Sprintf(`{"date":"2026-03-08","campaign_id":"C%07d","campaign_name":"Spring sale – `+
+			`retargeting US %d",`+
+			`"creative_id":"C%07d-%03d","source_id":"S%d","total_spend":%d.%02d,"clicks":%d,"impressions":%d,`+
+			`"conversions":%d}`,
 			1000000+i/500, i/500, 1000000+i/500, i%500/50, 10000+i%5000, i%70, i%100, i%400, i*7%90000, i%9)
 	}
 	n := (rows + MaxPageSize - 1) / MaxPageSize
 	for i := range n {
-		pages = append(pages, []byte(pageOf(all[i*MaxPageSize:min((i+1)*MaxPageSize, rows)], placed(i+1, MaxPageSize, rows, n))))
+		pages = append(pages, []byte(pageOf(all[i*MaxPageSize:min((i+1)*MaxPageSize, rows)],
+			placed(i+1, MaxPageSize, rows, n))))
 	}
 	return pages
 }
@@ -170,7 +173,8 @@ func BenchmarkSpend(b *testing.B) {
 				BaseURL: "https://report.test", Authorize: func(*http.Request) {},
 				Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 					n, _ := strconv.Atoi(r.URL.Query().Get("page"))
-					resp := &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(bytes.NewReader(pages[n-1]))}
+					resp := &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1,
+						Body: io.NopCloser(bytes.NewReader(pages[n-1]))}
 					if tc.told {
 						resp.ContentLength = int64(len(pages[n-1]))
 					}

@@ -33,7 +33,8 @@ func secretsOf(req *http.Request) secrets {
 		if len(p) < 4 {
 			continue // too short to be told from other text
 		}
-		for _, form := range []string{p, url.QueryEscape(p), url.PathEscape(p), html.EscapeString(p), asJSON(p), inner(fmt.Sprintf("%+q", p))} {
+		for _, form := range []string{p, url.QueryEscape(p), url.PathEscape(p), html.EscapeString(p), asJSON(p),
+			inner(fmt.Sprintf("%+q", p))} {
 			s = append(s, form, asJSON(form), inner(fmt.Sprintf("%q", form)))
 		}
 	}

@@ -66,12 +66,17 @@ func TestSecrets_AreHiddenHoweverTheyAreRepeated(t *testing.T) {
 			"status/json": func(pad string) (*http.Response, error) {
 				return answerWith(400, `{"error":{"message":"`+pad+asJSON(said)+`"}}`)
 			},
-			"status/id":    func(pad string) (*http.Response, error) { return answerWith(500, pad+" request id: "+said) },
-			"header/id":    func(string) (*http.Response, error) { return answerWith(500, "", "X-Request-Id", said) },
-			"header/wait":  func(string) (*http.Response, error) { return answerWith(429, "", "Retry-After", said) },
-			"header/coded": func(string) (*http.Response, error) { return answerWith(200, "<", "Content-Encoding", said) },
+			"status/id": func(pad string) (*http.Response, error) {
+				return answerWith(500, pad+" request id: "+said)
+			},
+			"header/id":   func(string) (*http.Response, error) { return answerWith(500, "", "X-Request-Id", said) },
+			"header/wait": func(string) (*http.Response, error) { return answerWith(429, "", "Retry-After", said) },
+			"header/coded": func(string) (*http.Response, error) {
+				return answerWith(200, "<", "Content-Encoding", said)
+			},
 			"redirect": func(string) (*http.Response, error) {
-				return answerWith(302, "", "Location", "https://"+url.PathEscape(said)+".test/"+url.PathEscape(said)+"?x="+url.QueryEscape(said))
+				return answerWith(302, "", "Location", "https://"+url.PathEscape(said)+".test/"+url.PathEscape(said)+
+					"?x="+url.QueryEscape(said))
 			},
 			"page/html": func(pad string) (*http.Response, error) { return answerWith(200, "<p>"+pad+said) },
 			"page/key": func(pad string) (*http.Response, error) {
@@ -88,7 +93,9 @@ func TestSecrets_AreHiddenHoweverTheyAreRepeated(t *testing.T) {
 		} {
 			for pad := 0; pad <= 320; pad += cmp.Or(steps[name], 321) {
 				synctest.Test(t, func(t *testing.T) {
-					c, log := canaryClient(t, roundTrip(func(*http.Request) (*http.Response, error) { return reply(strings.Repeat("x", pad)) }))
+					c, log := canaryClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+						return reply(strings.Repeat("x", pad))
+					}))
 					pages, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 					where := fmt.Sprintf("%s, %s, after %d bytes", name, form, pad)
 					for _, p := range pages {
@@ -180,8 +187,9 @@ func TestServiceTime_IsThatOfTheFurthestReply(t *testing.T) {
 // Pages without end, or as many as make no sense, are refused on the first.
 func TestSpend_RefusesPagesWithoutEnd(t *testing.T) {
 	for name, tc := range map[string]struct{ page, want string }{
-		"many-pages": {pageOf(lines(1), placed(1, 1, 100_001, 100_001)), "100001 pages of 1 row, more than the cap of 100000 pages"},
-		"many-rows":  {pageOf(lines(3), placed(1, 3, 100_000_001, 33_333_334)), "more than the cap of 100000000"},
+		"many-pages": {pageOf(lines(1), placed(1, 1, 100_001, 100_001)), "100001 pages of 1 row, more than the cap " +
+			"of 100000 pages"},
+		"many-rows": {pageOf(lines(3), placed(1, 3, 100_000_001, 33_333_334)), "more than the cap of 100000000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClient(t, roundTrip(status(200, tc.page)))

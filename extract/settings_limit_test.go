@@ -17,7 +17,9 @@ func TestSettings_AThousandCampaignsKeepTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := adsim.New(adsim.Config{Campaigns: 1000, CreativesPerCampaign: 3, Now: time.Now})
 		c, err := NewClient(Options{
-			BaseURL: "http://127.0.0.1" + adsim.APIPrefix, Authorize: func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+adsim.DefaultKey) },
+			BaseURL: "http://127.0.0.1" + adsim.APIPrefix, Authorize: func(r *http.Request) {
+				r.Header.Set("Authorization", "Bearer "+adsim.DefaultKey)
+			},
 			Timeout: time.Minute, RetryBudget: 10 * time.Minute, PerMinute: 100, Transport: service.Transport(),
 		})
 		if err != nil {

@@ -5,7 +5,8 @@
 // assumptions about it; package transform has those about the fields.
 //
 //   - JSON is strict, as it is for the report: valid, one value, no key twice. What is
-//     not UTF-8 in a text, and half a character, is U+FFFD. An empty body and a bare null are no answer, and are asked for again.
+//     not UTF-8 in a text, and half a character, is U+FFFD. An empty body and a bare null are no
+//     answer, and are asked for again.
 //   - A list is an array, or an object that has the array under data, items, results,
 //     result or edges or under the resource's plural (campaigns, creatives), directly or one
 //     level deeper ({"data": {"campaigns": [...]}}). Arrays under two of these keys are
@@ -334,10 +335,12 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 			return values, around, nil
 		}
 	case 0:
-		return nil, nil, contractf("no list of %s: looked for an array, bare or under %s, directly or one level deeper; the keys are %s",
+		return nil, nil, contractf("no list of %s: looked for an array, bare or under %s, directly or one level "+
+			"deeper; the keys are %s",
 			r.plural, strings.Join(r.listKeys(), ", "), Keys(seen))
 	}
-	return nil, nil, contractf("which list is that of %s: there are %s", r.plural, strings.Join(slices.Sorted(maps.Keys(found)), ", "))
+	return nil, nil, contractf("which list is that of %s: there are %s", r.plural,
+		strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 }
 
 func (r resource) listKeys() []string {
@@ -383,7 +386,8 @@ func toldMore(around []map[string]Value) statement {
 				return said(false)
 			}
 		}
-		for _, key := range []string{"next", "next_page", "next_url", "next_offset", "next_cursor", "next_token", "next_page_token"} {
+		for _, key := range []string{"next", "next_page", "next_url", "next_offset", "next_cursor", "next_token",
+			"next_page_token"} {
 			if v, ok := place[key]; ok {
 				text, isText := v.Text()
 				return said(!v.Null() && (!isText || text != "") && string(v) != "false")

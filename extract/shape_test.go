@@ -20,16 +20,17 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 		body  string
 		total int64
 	}{
-		"bare":                   {two, -1},
-		"bare/blanks":            {" [ {\"id\" : \"C1000002\"} ,\n{\"campaign_id\":\"C1000001\"}]\n", -1},
-		"name":                   {`{"campaigns":` + two + `}`, -1},
-		"data":                   {`{"data":` + two + `,"next":null}`, -1},
-		"items":                  {`{"items":` + two + `,"links":[1,2]}`, -1},
-		"data/name":              {`{"data":{"campaigns":` + two + `}}`, -1},
-		"data/items":             {`{"data":{"items":` + two + `,"total":2},"total":9}`, 2},
-		"name/data":              {`{"campaigns":{"data":` + two + `}}`, -1},
-		"name/long-ids":          {`{"campaigns":[{"campaign_id":"C1000002"},{"campaign_id":"C1000001"}]}`, -1},
-		"name/wrapped-entries":   {`{"campaigns":[{"campaign":{"id":"C1000002"}},{"data":{"campaign":{"id":"C1000001"}}}]}`, -1},
+		"bare":          {two, -1},
+		"bare/blanks":   {" [ {\"id\" : \"C1000002\"} ,\n{\"campaign_id\":\"C1000001\"}]\n", -1},
+		"name":          {`{"campaigns":` + two + `}`, -1},
+		"data":          {`{"data":` + two + `,"next":null}`, -1},
+		"items":         {`{"items":` + two + `,"links":[1,2]}`, -1},
+		"data/name":     {`{"data":{"campaigns":` + two + `}}`, -1},
+		"data/items":    {`{"data":{"items":` + two + `,"total":2},"total":9}`, 2},
+		"name/data":     {`{"campaigns":{"data":` + two + `}}`, -1},
+		"name/long-ids": {`{"campaigns":[{"campaign_id":"C1000002"},{"campaign_id":"C1000001"}]}`, -1},
+		"name/wrapped-entries": {`{"campaigns":[{"campaign":{"id":"C1000002"}},` +
+			`{"data":{"campaign":{"id":"C1000001"}}}]}`, -1},
 		"name/other-lists":       {`{"campaigns":` + two + `,"warnings":[],"errors":[{}]}`, -1},
 		"name/escaped-key":       {`{"campaign\u0073":` + two + `}`, -1},
 		"ids/number-beside":      {`[{"id":17,"campaign_id":"C1000002"},{"id":18,"campaign_id":"C1000001"}]`, -1},
@@ -65,7 +66,8 @@ func TestResource_FindsTheListInItsEnvelope(t *testing.T) {
 
 func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"other-key":       {`{"rows":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under campaigns, data, items, results, result, edges, directly or one level deeper; the keys are "b\n", "rows"`},
+		"other-key": {`{"rows":[],"b\n":1}`, `no list of campaigns: looked for an array, bare or under ` +
+			`campaigns, data, items, results, result, edges, directly or one level deeper; the keys are "b\n", "rows"`},
 		"no-keys":         {`{}`, "the keys are none"},
 		"null":            {`{"campaigns":null}`, `the keys are "campaigns"`},
 		"too-deep":        {`{"data":{"data":{"items":[]}}}`, `the keys are "data", "data.data"`},
@@ -75,21 +77,23 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 		"two-lists/inner": {`{"data":{"campaigns":[],"items":[]}}`, "there are data.campaigns, data.items"},
 		"entry/text":      {`["Spring"]`, "entry 1: no campaign: a value of type string, not an object"},
 		"entry/null":      {`[null]`, "entry 1: no campaign: a value of type null"},
-		"entry/no-id":     {`[{"name":"x","cid":"C1000001"}]`, `entry 1: no campaign: looked for it bare and under campaign, data, item, result, node; the keys are "cid", "name"`},
-		"entry/number":    {`[{"id":1000001}]`, "entry 1: id 1000001 is no campaign ID"},
-		"entry/lower":     {`[{"id":"c1000001"}]`, `entry 1: id "c1000001" is no campaign ID`},
-		"entry/short":     {`[{"id":"C100000"}]`, "is no campaign ID"},
-		"entry/long":      {`[{"id":"C10000000001"}]`, "is no campaign ID"},
-		"entry/blank":     {`[{"id":"C1000001 "}]`, "is no campaign ID"},
-		"entry/null-id":   {`[{"id":null}]`, "id null is no campaign ID"},
-		"entry/both-odd":  {`[{"id":"x","campaign_id":7}]`, `campaign_id 7 or id "x" is no campaign ID`},
-		"entry/two-ids":   {`[{"id":"C1000001","campaign_id":"C1000002"}]`, "campaign_id C1000002 and id C1000001 are both IDs of a campaign"},
-		"entry/creative":  {`[{"id":"C1000001-001"}]`, `id "C1000001-001" is no campaign ID`},
-		"twice":           {`{"campaigns":[],"campaigns":[]}`, `the key at "/campaigns" is there twice`},
-		"entry/twice":     {`[{"id":"C1000001","name":1,"name":2}]`, "is there twice"},
-		"behind":          {`[]]`, "1 byte after the end of the reply"},
-		"id-not-utf-8":    {"[{\"id\":\"C1000001\xff\"}]", "is no campaign ID"},
-		"id-half":         {`[{"id":"C1000001\ud83d"}]`, "is no campaign ID"},
+		"entry/no-id": {`[{"name":"x","cid":"C1000001"}]`, `entry 1: no campaign: looked for it bare and under ` +
+			`campaign, data, item, result, node; the keys are "cid", "name"`},
+		"entry/number":   {`[{"id":1000001}]`, "entry 1: id 1000001 is no campaign ID"},
+		"entry/lower":    {`[{"id":"c1000001"}]`, `entry 1: id "c1000001" is no campaign ID`},
+		"entry/short":    {`[{"id":"C100000"}]`, "is no campaign ID"},
+		"entry/long":     {`[{"id":"C10000000001"}]`, "is no campaign ID"},
+		"entry/blank":    {`[{"id":"C1000001 "}]`, "is no campaign ID"},
+		"entry/null-id":  {`[{"id":null}]`, "id null is no campaign ID"},
+		"entry/both-odd": {`[{"id":"x","campaign_id":7}]`, `campaign_id 7 or id "x" is no campaign ID`},
+		"entry/two-ids": {`[{"id":"C1000001","campaign_id":"C1000002"}]`, "campaign_id C1000002 and id C1000001 " +
+			"are both IDs of a campaign"},
+		"entry/creative": {`[{"id":"C1000001-001"}]`, `id "C1000001-001" is no campaign ID`},
+		"twice":          {`{"campaigns":[],"campaigns":[]}`, `the key at "/campaigns" is there twice`},
+		"entry/twice":    {`[{"id":"C1000001","name":1,"name":2}]`, "is there twice"},
+		"behind":         {`[]]`, "1 byte after the end of the reply"},
+		"id-not-utf-8":   {"[{\"id\":\"C1000001\xff\"}]", "is no campaign ID"},
+		"id-half":        {`[{"id":"C1000001\ud83d"}]`, "is no campaign ID"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			part, err := campaignResource().list([]byte(tc.body))
@@ -106,7 +110,8 @@ func TestResource_RefusesAListThatItCannotRecognise(t *testing.T) {
 // What is not JSON may be a proxy's page, and is asked for again.
 func TestDocument_KnowsWhatIsNoAnswer(t *testing.T) {
 	for name, body := range map[string]string{
-		"empty": "", "blank": " \n", "null": "null", "html": "<html>", "cut": `[{"id":"C1000001"`, "cut/text": `[{"id":"C1`,
+		"empty": "", "blank": " \n", "null": "null", "html": "<html>", "cut": `[{"id":"C1000001"`,
+		"cut/text": `[{"id":"C1`,
 	} {
 		_, err := document([]byte(body))
 		if e, ok := errors.AsType[*replyError](err); !ok || !e.notJSON {
@@ -128,14 +133,16 @@ func TestKeys_AreFewAndPrintable(t *testing.T) {
 
 func TestCampaign_IsTakenOutOfItsEnvelope(t *testing.T) {
 	for name, tc := range map[string]struct{ body, raw, want string }{
-		"bare":              {`{"id":"C1000001","name":"x"}`, "", ""},
-		"name":              {`{"campaign":{"id":"C1000001","name":"x"}}`, "", ""},
-		"data":              {`{"data":{"id":"C1000001","name":"x"},"request_id":"r"}`, "", ""},
-		"data/name":         {`{"data":{"campaign":{"id":"C1000001","name":"x"}}}`, "", ""},
-		"data/id-beside":    {`{"id":"req_17","data":{"id":"C1000001","name":"x"}}`, "", ""},
-		"blanks":            {" { \"id\" : \"C1000001\",\n\t\"name\":\"x\" } ", "", ""},
-		"numbers-as-sent":   {`{"id":"C1000001","bid":1.50e0,"e":"\u00e9 "}`, `{"id":"C1000001","bid":1.50e0,"e":"\u00e9 "}`, ""},
-		"bare/data-inside":  {`{"id":"C1000001","data":{"id":"C1000002"}}`, `{"id":"C1000001","data":{"id":"C1000002"}}`, ""},
+		"bare":           {`{"id":"C1000001","name":"x"}`, "", ""},
+		"name":           {`{"campaign":{"id":"C1000001","name":"x"}}`, "", ""},
+		"data":           {`{"data":{"id":"C1000001","name":"x"},"request_id":"r"}`, "", ""},
+		"data/name":      {`{"data":{"campaign":{"id":"C1000001","name":"x"}}}`, "", ""},
+		"data/id-beside": {`{"id":"req_17","data":{"id":"C1000001","name":"x"}}`, "", ""},
+		"blanks":         {" { \"id\" : \"C1000001\",\n\t\"name\":\"x\" } ", "", ""},
+		"numbers-as-sent": {`{"id":"C1000001","bid":1.50e0,"e":"\u00e9 "}`, `{"id":"C1000001","bid":1.50e0,` +
+			`"e":"\u00e9 "}`, ""},
+		"bare/data-inside": {`{"id":"C1000001","data":{"id":"C1000002"}}`,
+			`{"id":"C1000001","data":{"id":"C1000002"}}`, ""},
 		"other-campaign":    {`{"id":"C1000002"}`, "", "the reply is about campaign C1000002"},
 		"array":             {`[{"id":"C1000001"}]`, "", "no campaign: a value of type array, not an object"},
 		"unknown":           {`{"answer":{"id":"C1000001"}}`, "", `the keys are "answer"`},
@@ -166,15 +173,16 @@ func TestCampaign_IsTakenOutOfItsEnvelope(t *testing.T) {
 func TestSources_AreToldByTheirKeys(t *testing.T) {
 	const id = "C1000001"
 	for name, tc := range map[string]struct{ body, want string }{
-		"bare":            {`{"mode":"block_list","blocked":[]}`, ""},
-		"bare/one-list":   {`{"sources":["S1"],"kind":"x"}`, ""},
-		"bids-alone":      {`{"bid_overrides":null}`, ""},
-		"name":            {`{"source_settings":{"campaign_id":"C1000001","mode":"x"}}`, ""},
-		"sources":         {`{"sources":{"blocked":[],"bid_overrides":[]},"campaign_id":"C1000001"}`, ""},
-		"data/settings":   {`{"data":{"settings":{"allowed_sources":[]}}}`, ""},
-		"other-campaign":  {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign "C1000002"`},
-		"nothing":         {`{"campaign_id":"C1000001","websites":[]}`, `the keys are "campaign_id", "websites"`},
-		"empty":           {`{}`, "no source settings: looked for it bare and under source_settings, sources, settings, source_targeting, targeting, data, result; the keys are none"},
+		"bare":           {`{"mode":"block_list","blocked":[]}`, ""},
+		"bare/one-list":  {`{"sources":["S1"],"kind":"x"}`, ""},
+		"bids-alone":     {`{"bid_overrides":null}`, ""},
+		"name":           {`{"source_settings":{"campaign_id":"C1000001","mode":"x"}}`, ""},
+		"sources":        {`{"sources":{"blocked":[],"bid_overrides":[]},"campaign_id":"C1000001"}`, ""},
+		"data/settings":  {`{"data":{"settings":{"allowed_sources":[]}}}`, ""},
+		"other-campaign": {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign "C1000002"`},
+		"nothing":        {`{"campaign_id":"C1000001","websites":[]}`, `the keys are "campaign_id", "websites"`},
+		"empty": {`{}`, "no source settings: looked for it bare and under source_settings, sources, " +
+			"settings, source_targeting, targeting, data, result; the keys are none"},
 		"array":           {`[]`, "a value of type array, not an object"},
 		"sources/nothing": {`{"sources":{"x":1}}`, `the keys are "x"`},
 	} {
@@ -197,8 +205,10 @@ func TestIDs_HaveTheirForm(t *testing.T) {
 		valid   func(string) bool
 		yes, no string
 	}{
-		{IsCampaignID, "C1234567 C1234567890", "C123456 C12345678901 1234567 c1234567 C1234567- C123456x CC123456 C١٢٣٤٥٦٧"},
-		{IsCreativeID, "C1234567-123 C1234567-123456", "C1234567-12 C1234567-1234567 C1234567 -123 C1234567-123-456 C1234567-12x"},
+		{IsCampaignID, "C1234567 C1234567890", "C123456 C12345678901 1234567 c1234567 C1234567- C123456x " +
+			"CC123456 C١٢٣٤٥٦٧"},
+		{IsCreativeID, "C1234567-123 C1234567-123456", "C1234567-12 C1234567-1234567 C1234567 -123 C1234567-123-456 " +
+			"C1234567-12x"},
 		{IsSourceID, "S1 a _ - " + strings.Repeat("s", 40), strings.Repeat("s", 41) + " S/1 S.1 é S\n"},
 	} {
 		for _, id := range strings.Split(tc.yes, " ") {
@@ -213,7 +223,8 @@ func TestIDs_HaveTheirForm(t *testing.T) {
 // FuzzList: a reply gives entries that are whole JSON with an ID each, or an error.
 func FuzzList(f *testing.F) {
 	for _, body := range []string{
-		`{"campaigns":[{"id":"C1000001","x":[1,{}]}],"total":1}`, ` [ {"campaign_id":"C1000001"} ] `, `{"data":{"items":[{"campaign":{"id":"C1000001"}}]}}`,
+		`{"campaigns":[{"id":"C1000001","x":[1,{}]}],"total":1}`, ` [ {"campaign_id":"C1000001"} ] `,
+		`{"data":{"items":[{"campaign":{"id":"C1000001"}}]}}`,
 		`{"items":[],"meta":{"total":0}}`, `[{"id":1}]`, `{"data":[],"items":[]}`, `[`,
 	} {
 		f.Add([]byte(body))

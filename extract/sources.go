@@ -13,7 +13,8 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 		return Entity{}, refuse("campaign", campaignID)
 	}
 	settings := resource{
-		name: "source settings", wrappers: []string{"source_settings", "sources", "settings", "source_targeting", "targeting", "data", "result"},
+		name: "source settings", wrappers: []string{"source_settings", "sources", "settings", "source_targeting",
+			"targeting", "data", "result"},
 		is: func(fields map[string]Value) (string, bool, error) {
 			for name, v := range fields {
 				if speaksOfSources(name, v) {
@@ -23,13 +24,14 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 			return "", false, nil
 		},
 	}
-	e, err := c.entity(ctx, "source settings of "+campaignID, campaignsPath+"/"+campaignID+"/sources", func(doc Value) (Entity, error) {
-		e, err := settings.one(doc)
-		if about, ok := e.Fields["campaign_id"].Text(); err == nil && ok && about != campaignID {
-			err = contractf("the reply is about campaign %s", quote([]byte(about), 60))
-		}
-		return e, err
-	})
+	e, err := c.entity(ctx, "source settings of "+campaignID, campaignsPath+"/"+campaignID+"/sources",
+		func(doc Value) (Entity, error) {
+			e, err := settings.one(doc)
+			if about, ok := e.Fields["campaign_id"].Text(); err == nil && ok && about != campaignID {
+				err = contractf("the reply is about campaign %s", quote([]byte(about), 60))
+			}
+			return e, err
+		})
 	return e, notFound(err)
 }
 

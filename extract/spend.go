@@ -69,13 +69,15 @@ func (l *SpendLine) field(name []byte) *Value {
 // page that says so; known may be nil.
 //
 // A page is lent until the next one is asked for, see [Page].
-func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine], error] {
+func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine],
+	error] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
 	}
 	asked := []byte(day.String())
 	return pages(ctx, c, paged[SpendLine]{
-		what: "spend " + day.String(), path: reportPath, query: reportQuery(day, day, spendColumns, true), size: pageSize,
+		what: "spend " + day.String(), path: reportPath, query: reportQuery(day, day, spendColumns, true),
+		size:   pageSize,
 		decode: decodeSpend,
 		key: func(dst []byte, l *SpendLine) ([]byte, error) {
 			// Creatives without spend come without a date; in a window of one day
@@ -158,7 +160,8 @@ func DecodeSpend(body []byte) (Page[SpendLine], error) {
 		return Page[SpendLine]{}, err
 	}
 	p := Page[SpendLine]{
-		Number: 1, Pages: 1, Total: int64(len(a.items)), Items: a.items, Raw: body, Unknown: a.unknown, NotObjects: a.notObjects,
+		Number: 1, Pages: 1, Total: int64(len(a.items)), Items: a.items, Raw: body, Unknown: a.unknown,
+		NotObjects: a.notObjects,
 	}
 	if g := a.pagination; g != nil {
 		p.Number, p.Pages, p.Total = int(g.page), max(1, int(g.totalPages)), g.totalRows
@@ -256,7 +259,8 @@ func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Total
 	}
 	t, err := totalsOf(a, from, to)
 	if err != nil {
-		return Totals{}, c.hideIn(&ReadError{What: q.what, Reason: reason(err), Status: http.StatusOK, Attempts: 1, Err: ErrContract})
+		return Totals{}, c.hideIn(&ReadError{What: q.what, Reason: reason(err), Status: http.StatusOK, Attempts: 1,
+			Err: ErrContract})
 	}
 	return t, nil
 }

@@ -12,7 +12,8 @@ import (
 )
 
 func totalsPage(rows ...string) string {
-	return `{"columns":["date","total_spend","clicks"],"data":[` + strings.Join(rows, ",") + `],` + placed(1, 1000, len(rows), 1) + `}`
+	return `{"columns":["date","total_spend","clicks"],"data":[` + strings.Join(rows, ",") + `],` +
+		placed(1, 1000, len(rows), 1) + `}`
 }
 
 func totalRow(day, spend, clicks string) string {
@@ -35,7 +36,8 @@ func TestControlTotals_AskForDatesOnly(t *testing.T) {
 	}
 	q := asked.URL.Query()
 	check(t, "path", asked.URL.Path, "/ads/spend-report")
-	check(t, "query", q.Encode(), "columns=date%2Ctotal_spend%2Cclicks&end_date=2026-03-10&page=1&page_size=1000&start_date=2026-03-08")
+	check(t, "query", q.Encode(), "columns=date%2Ctotal_spend%2Cclicks&end_date=2026-03-10&page=1&page_size=1000&"+
+		"start_date=2026-03-08")
 }
 
 func TestControlTotals_ExistWithOneRowPerDate(t *testing.T) {
@@ -52,7 +54,8 @@ func TestControlTotals_ExistWithOneRowPerDate(t *testing.T) {
 }
 
 func TestControlTotals_AcceptRepliesWithoutPagination(t *testing.T) {
-	got, err := totalsOfBody(t, `{"columns":["date","total_spend","clicks"],"data":[`+totalRow(`"2026-03-08"`, "1", "1")+`]}`)
+	got, err := totalsOfBody(t, `{"columns":["date","total_spend","clicks"],"data":[`+totalRow(`"2026-03-08"`, "1",
+		"1")+`]}`)
 	if err != nil || !got.Exists {
 		t.Errorf("totals %+v, error %v", got, err)
 	}
@@ -66,8 +69,9 @@ func TestControlTotals_DoNotExist(t *testing.T) {
 		"date/absent":     {totalsPage(day, `{"total_spend":1,"clicks":1}`), "row 2 has no date"},
 		"columns/lacking": {strings.Replace(totalsPage(day), `,"clicks"],`, `],`, 1), "the columns lack clicks"},
 		"spend/null":      {totalsPage(totalRow(`"2026-03-08"`, "null", "2")), "row 1 has no total_spend"},
-		"rows/more":       {strings.Replace(totalsPage(day), `"total_rows":1`, `"total_rows":2`, 1), "1 row on the first page are not all"},
-		"rows/none":       {totalsPage(), "the answer is empty"},
+		"rows/more": {strings.Replace(totalsPage(day), `"total_rows":1`, `"total_rows":2`, 1),
+			"1 row on the first page are not all"},
+		"rows/none": {totalsPage(), "the answer is empty"},
 	} {
 		got, err := totalsOfBody(t, tc.body)
 		if err != nil {
@@ -90,7 +94,8 @@ func TestControlTotals_DoNotExist(t *testing.T) {
 
 func TestControlTotals_RefuseWhatIsNone(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"date/before":     {totalsPage(totalRow(`"2026-03-07"`, "1", "2")), "row 1: date 2026-03-07 is outside of what was asked"},
+		"date/before": {totalsPage(totalRow(`"2026-03-07"`, "1", "2")), "row 1: date 2026-03-07 is outside of " +
+			"what was asked"},
 		"date/after":      {totalsPage(totalRow(`"2026-03-11"`, "1", "2")), "outside of what was asked"},
 		"date/odd":        {totalsPage(totalRow(`"yesterday"`, "1", "2")), `date "yesterday" is not a day`},
 		"date/number":     {totalsPage(totalRow(`20260308`, "1", "2")), "date 20260308 is not a day"},
@@ -164,7 +169,8 @@ func TestTotal_AgreesRounded(t *testing.T) {
 		"rows/beyond half a cent each": {Total{Spend: 75_143_971}, 75_160_000, none, 2, 2, 6, false},
 		"exact/to the millionth":       {Total{Spend: 10}, 12, none, 3, 6, 6, true},
 		"exact/beyond":                 {Total{Spend: 10}, 13, none, 3, 6, 6, false},
-		"clicks/differ":                {Total{Spend: 10, Clicks: schema.Some[int64](3)}, 10, schema.Some[int64](4), 3, 2, 2, false},
+		"clicks/differ": {Total{Spend: 10, Clicks: schema.Some[int64](3)}, 10, schema.Some[int64](4), 3,
+			2, 2, false},
 	} {
 		check(t, name, tc.total.AgreesRounded(tc.spend, tc.clicks, tc.rows, tc.rowDecimals, tc.sumsDecimals), tc.want)
 	}

@@ -50,10 +50,12 @@ func sameAnswer(got answer[SpendLine], gotErr error, want answer[SpendLine], wan
 	case !slices.Equal(got.columns, want.columns):
 		return fmt.Errorf("columns %q, want %q", got.columns, want.columns)
 	case !slices.Equal(got.notObjects, want.notObjects) || got.nullData != want.nullData:
-		return fmt.Errorf("not objects %v, null %v, want %v, %v", got.notObjects, got.nullData, want.notObjects, want.nullData)
+		return fmt.Errorf("not objects %v, null %v, want %v, %v", got.notObjects, got.nullData, want.notObjects,
+			want.nullData)
 	case !slices.Equal(got.unknown, want.unknown):
 		return fmt.Errorf("unknown %v, want %v", got.unknown, want.unknown)
-	case (got.pagination == nil) != (want.pagination == nil) || got.pagination != nil && *got.pagination != *want.pagination:
+	case (got.pagination == nil) != (want.pagination == nil) || got.pagination != nil &&
+		*got.pagination != *want.pagination:
 		return fmt.Errorf("pagination %v, want %v", got.pagination, want.pagination)
 	case len(got.items) != len(want.items) || got.items == nil:
 		return fmt.Errorf("%d rows, want %d", len(got.items), len(want.items))
@@ -98,24 +100,36 @@ func oddPages() []string {
 	row := `{"date":"2026-11-20","campaign_id":"C1","clicks":1}`
 	around := func(rows string) string { return `{"columns":["date","campaign_id","clicks"],"data":[` + rows + `]}` }
 	pages := []string{
-		string(benchmarkPage(12)), around(""), around(" "), around(row), around(row + "," + row), around(row + ",\n\t " + row + " "),
-		around(row + ","), around("," + row), around(row + row), around(row + `,{"date":"2026-11-20","campaign_id":"C1","clicks":1,"clicks":2}`),
-		around(row + `,{"date":"2026-11-20","campaign_id":"C1","clicks":1,}`), around(row + `,[]`), around(row + `,null`), around(`null,` + row),
-		around(row) + "x", around(row) + " ", `{"data":[` + row + `],"columns":[],"data":[]}`, `{"columns":[],"data":[` + row + `],"columns":[]}`,
+		string(benchmarkPage(12)), around(""), around(" "), around(row), around(row + "," + row),
+		around(row + ",\n\t " + row + " "),
+		around(row + ","), around("," + row), around(row + row),
+		around(row + `,{"date":"2026-11-20","campaign_id":"C1","clicks":1,"clicks":2}`),
+		around(row + `,{"date":"2026-11-20","campaign_id":"C1","clicks":1,}`), around(row + `,[]`),
+		around(row + `,null`), around(`null,` + row),
+		around(row) + "x", around(row) + " ", `{"data":[` + row + `],"columns":[],"data":[]}`,
+		`{"columns":[],"data":[` + row + `],"columns":[]}`,
 		`{"columns":["date"],"other":{"data":[` + row + `]},"data":[` + row + "," + row + `]}`,
-		`{"columns":["date"],"data":{"data":[` + row + `]}}`, `{"columns":["\"data\":["],"data":[` + row + `]}`, `{"columns":["date"],"data" :[` + row + `]}`,
-		`{"columns":["date"],"d\u0061ta":[],"data":[` + row + `]}`, `[{"data":[` + row + `]}]`, `{"data":[` + row, `{"columns":[],"data":[` + row + `],"pagination":{"page":1,"page_size":1,"total_rows":1,"total_pages":1},"more":1}`,
+		`{"columns":["date"],"data":{"data":[` + row + `]}}`, `{"columns":["\"data\":["],"data":[` + row + `]}`,
+		`{"columns":["date"],"data" :[` + row + `]}`,
+		`{"columns":["date"],"d\u0061ta":[],"data":[` + row + `]}`, `[{"data":[` + row + `]}]`, `{"data":[` + row,
+		`{"columns":[],"data":[` + row + `],"pagination":{"page":1,"page_size":1,"total_rows":1,` +
+			`"total_pages":1},"more":1}`,
 	}
 	values := []string{
-		`1`, `-1`, `-`, `01`, `-01`, `0`, `-0`, `1.`, `.1`, `1.5`, `1.5.5`, `1e5`, `1e`, `1E+5`, `1e-`, `1e+`, `NaN`, `+1`, `0x1`, `1_0`, `""`, `"a\"b"`, `"é"`, `"\u00e9"`, `"a` + "\n" + `b"`,
-		`"` + "\x00" + `"`, `"` + "\xff" + `"`, `"1234567` + "\xc3" + `"`, `"1234567é"`, `"abcdefghijklmno` + "\x1f" + `"`, `"0123456789\\"`, `"🎿🎿🎿"`, `"` + "\xed\xa0\x80" + `"`, `"unfinished`,
+		`1`, `-1`, `-`, `01`, `-01`, `0`, `-0`, `1.`, `.1`, `1.5`, `1.5.5`, `1e5`, `1e`, `1E+5`, `1e-`, `1e+`, `NaN`,
+		`+1`, `0x1`, `1_0`, `""`, `"a\"b"`, `"é"`, `"\u00e9"`, `"a` + "\n" + `b"`,
+		`"` + "\x00" + `"`, `"` + "\xff" + `"`, `"1234567` + "\xc3" + `"`, `"1234567é"`, `"abcdefghijklmno` + "\x1f" +
+			`"`, `"0123456789\\"`, `"🎿🎿🎿"`, `"` + "\xed\xa0\x80" + `"`, `"unfinished`,
 		`"half \ud83d"`, `"\ud83d\ude00"`, `"\ude00\ud83d"`, `"\ud83dx"`, `"\u0000"`, `"\ud83d` + "\xff" + `"`,
-		`null`, `nul`, `nulll`, `true`, `false`, `tru`, `{}`, `[]`, `{"a":1}`, `[1,2]`, ``, ` 1`, `1 `, "\t1\r", `"` + strings.Repeat("x", 100) + `"`, `"` + strings.Repeat("é", 50) + `"`,
+		`null`, `nul`, `nulll`, `true`, `false`, `tru`, `{}`, `[]`, `{"a":1}`, `[1,2]`, ``, ` 1`, `1 `, "\t1\r",
+		`"` + strings.Repeat("x", 100) + `"`, `"` + strings.Repeat("é", 50) + `"`,
 	}
 	for _, v := range values {
 		pages = append(pages, around(row+`,{"date":"2026-11-20","campaign_id":"C1","clicks":`+v+`},`+row),
-			around(row+`,{"date":`+v+`,"campaign_id":"C1","clicks":1},`+row), around(`{"date":"2026-11-20","campaign_id":"C1","clicks":`+v+`},`+row),
-			around(row+`,{"date":"2026-11-20","campaign_id":"C1","clicks":1,"ctr":`+v+`},`+row+`,{"date":"2026-11-20","campaign_id":"C1","clicks":1,"ctr":`+v+`}`))
+			around(row+`,{"date":`+v+`,"campaign_id":"C1","clicks":1},`+row),
+			around(`{"date":"2026-11-20","campaign_id":"C1","clicks":`+v+`},`+row),
+			around(row+`,{"date":"2026-11-20","campaign_id":"C1","clicks":1,"ctr":`+v+`},`+row+
+				`,{"date":"2026-11-20","campaign_id":"C1","clicks":1,"ctr":`+v+`}`))
 	}
 	return pages
 }

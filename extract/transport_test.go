@@ -35,8 +35,10 @@ func newAuthority(t *testing.T) authority {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
+		KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
 	if err != nil {
@@ -52,8 +54,10 @@ func newAuthority(t *testing.T) authority {
 func (a authority) issue(edit func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "service"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "service"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:   time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	if edit != nil {
 		edit(template)
@@ -73,12 +77,20 @@ func TestClient_TrustsOnlyTheService(t *testing.T) {
 		config *tls.Config
 		want   string // empty: trusted
 	}{
-		"good":      {&tls.Config{Certificates: []tls.Certificate{a.issue(nil)}}, ""},
-		"expired":   {&tls.Config{Certificates: []tls.Certificate{a.issue(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })}}, "expired"},
-		"not-yet":   {&tls.Config{Certificates: []tls.Certificate{a.issue(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(30 * time.Minute) })}}, "not yet valid"},
-		"host":      {&tls.Config{Certificates: []tls.Certificate{a.issue(func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"other.test"} })}}, "127.0.0.1"},
+		"good": {&tls.Config{Certificates: []tls.Certificate{a.issue(nil)}}, ""},
+		"expired": {&tls.Config{Certificates: []tls.Certificate{a.issue(func(c *x509.Certificate) {
+			c.NotAfter = time.Now().Add(-time.Minute)
+		})}}, "expired"},
+		"not-yet": {&tls.Config{Certificates: []tls.Certificate{a.issue(func(c *x509.Certificate) {
+			c.NotBefore = time.Now().Add(30 * time.Minute)
+		})}}, "not yet valid"},
+		"host": {&tls.Config{Certificates: []tls.Certificate{a.issue(func(c *x509.Certificate) {
+			c.IPAddresses,
+				c.DNSNames = nil, []string{"other.test"}
+		})}}, "127.0.0.1"},
 		"authority": {&tls.Config{Certificates: []tls.Certificate{stranger.issue(nil)}}, "unknown authority"},
-		"old-tls":   {&tls.Config{Certificates: []tls.Certificate{a.issue(nil)}, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, "tls: "},
+		"old-tls": {&tls.Config{Certificates: []tls.Certificate{a.issue(nil)}, MaxVersion: tls.VersionTLS11,
+			MinVersion: tls.VersionTLS10}, "tls: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int64
@@ -93,7 +105,10 @@ func TestClient_TrustsOnlyTheService(t *testing.T) {
 			transport := newTransport(time.Second)
 			transport.TLSClientConfig.RootCAs = x509.NewCertPool()
 			transport.TLSClientConfig.RootCAs.AddCert(a.cert)
-			c := newTestClient(t, transport, func(o *Options) { o.BaseURL, o.RetryBudget = service.URL, time.Millisecond })
+			c := newTestClient(t, transport, func(o *Options) {
+				o.BaseURL, o.RetryBudget = service.URL,
+					time.Millisecond
+			})
 			defer c.Close()
 			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
 			if tc.want == "" {

@@ -101,12 +101,14 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 		into = "again/" + path // it is being read
 	}
 	var unread error
-	info, err := n.g.putPart(into, t.Table, changeRecords(history.MergeChanges(linesOf(was, &unread), linesOf(is, &unread))))
+	info, err := n.g.putPart(into, t.Table, changeRecords(history.MergeChanges(linesOf(was, &unread),
+		linesOf(is, &unread))))
 	if err := errors.Join(unread, err); err != nil {
 		return err
 	}
 	if info.Rows != lines {
-		return fmt.Errorf("restatements seen on %s: %d lines were written of %d: %w", seen, info.Rows, lines, ErrDamaged)
+		return fmt.Errorf("restatements seen on %s: %d lines were written of %d: %w", seen, info.Rows, lines,
+			ErrDamaged)
 	}
 	if into != path {
 		if err := s.opts.disk.Rename(n.g.staged(into), n.g.staged(path)); err != nil {
@@ -116,7 +118,8 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	info.Day = seen
 	n.put(path, info)
 	n.loads = append(n.loads, duck.Replace{
-		Table: t.Table, Where: partCondition(t.Table, s.account, seen) + " AND " + n.g.ownRows(), Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
+		Table: t.Table, Where: partCondition(t.Table, s.account, seen) + " AND " + n.g.ownRows(),
+		Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 	})
 	return nil
 }

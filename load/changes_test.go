@@ -43,8 +43,9 @@ func restated(random *rand.Rand, rows []schema.Spend) []schema.Spend {
 func plainChanges(was, is []schema.Spend, at schema.Instant, run string) (lines []schema.SpendChange) {
 	line := func(r schema.Spend, op string) *schema.SpendChange {
 		lines = append(lines, schema.SpendChange{
-			AccountID: r.AccountID, ReportDate: r.ReportDate, CampaignID: r.CampaignID, CreativeID: r.CreativeID, SourceID: r.SourceID,
-			SeenAt: at, Op: op, RunID: run,
+			AccountID: r.AccountID, ReportDate: r.ReportDate, CampaignID: r.CampaignID, CreativeID: r.CreativeID,
+			SourceID: r.SourceID,
+			SeenAt:   at, Op: op, RunID: run,
 		})
 		return &lines[len(lines)-1]
 	}
@@ -58,7 +59,8 @@ func plainChanges(was, is []schema.Spend, at schema.Instant, run string) (lines 
 	before, after := bySource(was), bySource(is)
 	for _, r := range was {
 		n := after[r.SourceID]
-		if n != nil && n.Spend == r.Spend && n.Clicks == r.Clicks && n.Impressions == r.Impressions && n.Conversions == r.Conversions {
+		if n != nil && n.Spend == r.Spend && n.Clicks == r.Clicks && n.Impressions == r.Impressions &&
+			n.Conversions == r.Conversions {
 			continue
 		}
 		op := schema.OpUpdate
@@ -66,15 +68,18 @@ func plainChanges(was, is []schema.Spend, at schema.Instant, run string) (lines 
 			op = schema.OpDelete
 		}
 		l := line(r, op)
-		l.OldSpend, l.OldClicks, l.OldImpressions, l.OldConversions = schema.Some(r.Spend), r.Clicks, r.Impressions, r.Conversions
+		l.OldSpend, l.OldClicks, l.OldImpressions, l.OldConversions = schema.Some(r.Spend), r.Clicks, r.Impressions,
+			r.Conversions
 		if n != nil {
-			l.NewSpend, l.NewClicks, l.NewImpressions, l.NewConversions = schema.Some(n.Spend), n.Clicks, n.Impressions, n.Conversions
+			l.NewSpend, l.NewClicks, l.NewImpressions, l.NewConversions = schema.Some(n.Spend), n.Clicks, n.Impressions,
+				n.Conversions
 		}
 	}
 	for _, r := range is {
 		if before[r.SourceID] == nil {
 			l := line(r, schema.OpInsert)
-			l.NewSpend, l.NewClicks, l.NewImpressions, l.NewConversions = schema.Some(r.Spend), r.Clicks, r.Impressions, r.Conversions
+			l.NewSpend, l.NewClicks, l.NewImpressions, l.NewConversions = schema.Some(r.Spend), r.Clicks, r.Impressions,
+				r.Conversions
 		}
 	}
 	slices.SortFunc(lines, history.CompareChanges)
@@ -109,7 +114,8 @@ func TestChanges_HoldOldAndNew(t *testing.T) {
 func TestPublish_KeepsEveryRestatement(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	random := rand.New(rand.NewPCG(5, 5))
-	days := map[schema.Date][]schema.Spend{day: manySources(day, parquet.RecordRows+100), day - 1: manySources(day-1, 50)}
+	days := map[schema.Date][]schema.Spend{day: manySources(day, parquet.RecordRows+100),
+		day - 1: manySources(day-1, 50)}
 	r.mustSync(days)
 	r.at = r.at.Add(24 * time.Hour)
 	want := map[string][]schema.SpendChange{}
@@ -122,7 +128,8 @@ func TestPublish_KeepsEveryRestatement(t *testing.T) {
 		path = partPath(schema.SpendChanges.Table, r.account, schema.DateOf(r.at))
 		for d, was := range days {
 			days[d] = restated(random, was)
-			want[path] = append(want[path], plainChanges(was, days[d], schema.InstantOf(r.at), fmt.Sprintf("run%06d", runs+1))...)
+			want[path] = append(want[path], plainChanges(was, days[d], schema.InstantOf(r.at),
+				fmt.Sprintf("run%06d", runs+1))...)
 		}
 		m := r.mustSync(days)
 		slices.SortFunc(want[path], history.CompareChanges)

@@ -76,13 +76,15 @@ func checkCounts(ctx context.Context, w *duck.Warehouse, c warehouseCheck) (days
 		for account, n := range have {
 			key := [2]string{t.Name, account}
 			if want[key] != n {
-				return nil, durable.Damaged(duck.FileName, durable.MendRebuild, "%s of account %s has %d rows, its Parquet files have %d", t.FullName(), account, n, want[key])
+				return nil, durable.Damaged(duck.FileName, durable.MendRebuild, "%s of account %s has %d rows, its "+
+					"Parquet files have %d", t.FullName(), account, n, want[key])
 			}
 			delete(want, key)
 		}
 	}
 	for key, n := range want {
-		return nil, durable.Damaged(duck.FileName, durable.MendRebuild, "%s of account %s has no rows, its Parquet files have %d", key[0], key[1], n)
+		return nil, durable.Damaged(duck.FileName, durable.MendRebuild, "%s of account %s has no rows, its Parquet "+
+			"files have %d", key[0], key[1], n)
 	}
 	return days, nil
 }
@@ -93,13 +95,15 @@ func checkDays(ctx context.Context, w *duck.Warehouse, c warehouseCheck, seen ma
 		for d, k := range a.Days {
 			key := duck.AccountDay{Account: account, Day: d}
 			if seen[key] != k.Sums.Rows {
-				return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s has %d rows, its Parquet file has %d", d, account, seen[key], k.Sums.Rows)
+				return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s has %d rows, its "+
+					"Parquet file has %d", d, account, seen[key], k.Sums.Rows)
 			}
 			delete(seen, key)
 		}
 	}
 	for k, n := range seen {
-		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s has %d rows, and no Parquet file", k.Day, k.Account, n)
+		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s has %d rows, and no "+
+			"Parquet file", k.Day, k.Account, n)
 	}
 	for account, a := range c.manifest.Accounts {
 		days := map[schema.Date]bool{}
@@ -129,13 +133,15 @@ func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *Accoun
 	if len(days) == 0 {
 		return nil
 	}
-	got, err := w.Sums(ctx, schema.SpendDaily.Table, schema.QuoteText(account), "count(*)", duck.DaysSQL(account, "report_date", days))
+	got, err := w.Sums(ctx, schema.SpendDaily.Table, schema.QuoteText(account), "count(*)",
+		duck.DaysSQL(account, "report_date", days))
 	if err != nil {
 		return err
 	}
 	for d := range days {
 		if sums, want := got[duck.AccountDay{Account: account, Day: d}], a.Days[d].Sums; sums != want {
-			return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s adds up to %+v, its Parquet file to %+v", d, account, sums, want)
+			return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s adds up to %+v, its "+
+				"Parquet file to %+v", d, account, sums, want)
 		}
 	}
 	return nil
@@ -158,13 +164,15 @@ func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *Manifest) error {
 			}
 			key := duck.AccountDay{Account: account, Day: d}
 			if got[key] != k.Sums {
-				return durable.Damaged(duck.FileName, durable.MendRebuild, "%s adds up to %+v on %s of account %s, its Parquet file to %+v", t.FullName(), got[key], d, account, k.Sums)
+				return durable.Damaged(duck.FileName, durable.MendRebuild, "%s adds up to %+v on %s of account %s, "+
+					"its Parquet file to %+v", t.FullName(), got[key], d, account, k.Sums)
 			}
 			delete(got, key)
 		}
 	}
 	for k := range got {
-		return durable.Damaged(duck.FileName, durable.MendRebuild, "%s has rows on %s of account %s, and there is no Parquet file", t.FullName(), k.Day, k.Account)
+		return durable.Damaged(duck.FileName, durable.MendRebuild, "%s has rows on %s of account %s, and there is no "+
+			"Parquet file", t.FullName(), k.Day, k.Account)
 	}
 	return nil
 }
@@ -176,7 +184,8 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 		return err
 	}
 	if most > 1 {
-		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s: a key occurs %d times", d, account, most)
+		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s: a key occurs %d times", d,
+			account, most)
 	}
 	return nil
 }

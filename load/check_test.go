@@ -70,15 +70,19 @@ func TestVerify_SeesRowsOfNoAccount(t *testing.T) {
 		sql  string
 		says string
 	}{
-		"as it is":        {"SELECT 1", ""},
-		"another account": {"INSERT INTO spend_daily SELECT * REPLACE ('other' AS account_id) FROM spend_daily LIMIT 1", "account other has 1 rows"},
-		"renamed":         {"UPDATE spend_daily SET account_id = 'other'", "account other has"},
-		"another day":     {"INSERT INTO spend_daily SELECT * REPLACE (report_date - 1000 AS report_date) FROM spend_daily LIMIT 1", "spend_daily of account acme has"},
-		"a day moved":     {"UPDATE spend_daily SET report_date = report_date - 1000 WHERE report_date = (SELECT min(report_date) FROM spend_daily)", "has 0 rows"},
+		"as it is": {"SELECT 1", ""},
+		"another account": {"INSERT INTO spend_daily SELECT * REPLACE ('other' AS account_id) FROM spend_daily LIMIT 1",
+			"account other has 1 rows"},
+		"renamed": {"UPDATE spend_daily SET account_id = 'other'", "account other has"},
+		"another day": {"INSERT INTO spend_daily SELECT * REPLACE (report_date - 1000 AS report_date) FROM " +
+			"spend_daily LIMIT 1", "spend_daily of account acme has"},
+		"a day moved": {"UPDATE spend_daily SET report_date = report_date - 1000 WHERE report_date = (SELECT " +
+			"min(report_date) FROM spend_daily)", "has 0 rows"},
 	} {
 		path, o := alteredWarehouse(t, dir, c.sql)
 		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
-		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) ||
+			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}
@@ -114,17 +118,24 @@ func TestVerify_AddsUpCampaigns(t *testing.T) {
 	dir := quickDir(t)
 	m := newRun(t, dir).mustSync(twoDays())
 	for name, c := range map[string]struct{ sql, says string }{
-		"as it is":         {sql: "SELECT 1"},
-		"other spend":      {sql: "UPDATE mart.campaign_spend SET spend = spend + 0.000001 WHERE spend > 0", says: "mart.campaign_spend adds up to"},
-		"other clicks":     {sql: "UPDATE mart.campaign_spend SET clicks = NULL WHERE spend > 0", says: "mart.campaign_spend adds up to"},
-		"other rows":       {sql: "UPDATE mart.campaign_spend SET rows = rows + 1 WHERE spend > 0", says: "mart.campaign_spend adds up to"},
-		"a day is missing": {sql: "DELETE FROM mart.campaign_spend WHERE spend > 0", says: "mart.campaign_spend adds up to"},
-		"a day too many":   {sql: "INSERT INTO mart.campaign_spend SELECT * REPLACE (report_date - 1000 AS report_date) FROM mart.campaign_spend LIMIT 1", says: "there is no Parquet file"},
-		"another campaign": {sql: "UPDATE mart.campaign_spend SET campaign_id = 'other' WHERE spend > 0", says: "holds other rows than spend_daily adds up to"},
+		"as it is": {sql: "SELECT 1"},
+		"other spend": {sql: "UPDATE mart.campaign_spend SET spend = spend + 0.000001 WHERE spend > 0",
+			says: "mart.campaign_spend adds up to"},
+		"other clicks": {sql: "UPDATE mart.campaign_spend SET clicks = NULL WHERE spend > 0",
+			says: "mart.campaign_spend adds up to"},
+		"other rows": {sql: "UPDATE mart.campaign_spend SET rows = rows + 1 WHERE spend > 0",
+			says: "mart.campaign_spend adds up to"},
+		"a day is missing": {sql: "DELETE FROM mart.campaign_spend WHERE spend > 0",
+			says: "mart.campaign_spend adds up to"},
+		"a day too many": {sql: "INSERT INTO mart.campaign_spend SELECT * REPLACE (report_date - 1000 AS " +
+			"report_date) FROM mart.campaign_spend LIMIT 1", says: "there is no Parquet file"},
+		"another campaign": {sql: "UPDATE mart.campaign_spend SET campaign_id = 'other' WHERE spend > 0",
+			says: "holds other rows than spend_daily adds up to"},
 	} {
 		path, o := alteredWarehouse(t, dir, c.sql)
 		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
-		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) ||
+			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
 	}

@@ -105,7 +105,8 @@ func (g *Staged) fence(r commitRecord) error {
 		published = m.Generation
 	}
 	if other || published != r.Base {
-		return fmt.Errorf("somebody else published while generation %d was built on %d (is flock honoured on this volume?): %w", r.Generation, r.Base, ErrLocked)
+		return fmt.Errorf("somebody else published while generation %d was built on %d (is flock honoured on this "+
+			"volume?): %w", r.Generation, r.Base, ErrLocked)
 	}
 	return nil
 }
@@ -211,7 +212,8 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 		return nil, durable.Damaged(commitName, durable.MendBackup, "it is not readable: %v", err)
 	}
 	if r.Format > commitFormat {
-		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", commitName, r.Format, commitFormat, ErrNewer)
+		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", commitName, r.Format, commitFormat,
+			ErrNewer)
 	}
 	if r.Format < 1 || r.Format > 1 && !sealed {
 		return nil, durable.Damaged(commitName, durable.MendBackup, "it lacks its format or its checksum")
@@ -227,7 +229,8 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 	case err != nil:
 		return nil, err
 	case m.Generation != r.Base && m.Generation != r.Generation:
-		return nil, durable.Damaged(commitName, durable.MendBackup, "it leads from generation %d to %d, and generation %d is published", r.Base, r.Generation, m.Generation)
+		return nil, durable.Damaged(commitName, durable.MendBackup, "it leads from generation %d to %d, and "+
+			"generation %d is published", r.Base, r.Generation, m.Generation)
 	}
 	return &r, nil
 }
@@ -288,7 +291,8 @@ func asideForeignWAL(d durable.Disk, dir string, log *slog.Logger) error {
 		return err
 	}
 	aside := fmt.Sprintf("%s.aside-%s", wal, time.Now().UTC().Format("20060102T150405.000000000"))
-	log.Warn("somebody opened warehouse.duckdb for writing and left a write-ahead log; it is moved aside and not replayed",
+	log.Warn("somebody opened warehouse.duckdb for writing and left a write-ahead log; it is moved aside and "+
+		"not replayed",
 		"from", filepath.Base(wal), "to", filepath.Base(aside))
 	if err := d.Rename(wal, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return durable.Storage(err)

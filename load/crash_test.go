@@ -131,9 +131,12 @@ func TestRollForward_CanDieItself(t *testing.T) {
 
 func TestCommitRecord_StaysInTheStore(t *testing.T) {
 	for name, r := range map[string]commitRecord{
-		"moves out":       {Staging: "staging/a.1", Moves: []move{{"staging/a.1/x", "../x"}, {"staging/a.1/m", manifestName}}},
-		"moves from out":  {Staging: "staging/a.1", Moves: []move{{"staging/a.1/../../../x", "x"}, {"staging/a.1/m", manifestName}}},
-		"removes out":     {Staging: "staging/a.1", Removes: []string{"/etc/passwd"}, Moves: []move{{"staging/a.1/m", manifestName}}},
+		"moves out": {Staging: "staging/a.1", Moves: []move{{"staging/a.1/x", "../x"},
+			{"staging/a.1/m", manifestName}}},
+		"moves from out": {Staging: "staging/a.1", Moves: []move{{"staging/a.1/../../../x", "x"},
+			{"staging/a.1/m", manifestName}}},
+		"removes out": {Staging: "staging/a.1", Removes: []string{"/etc/passwd"},
+			Moves: []move{{"staging/a.1/m", manifestName}}},
 		"staging is all":  {Staging: ".", Moves: []move{{"./m", manifestName}}},
 		"no manifest":     {Staging: "staging/a.1", Moves: []move{{"staging/a.1/x", "x"}}},
 		"nothing at all":  {},

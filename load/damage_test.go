@@ -55,7 +55,8 @@ func rawOf(after string) ReadRaw {
 		if err != nil {
 			return nil, err
 		}
-		stored, err := parquet.ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+		stored, err := parquet.ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)),
+			schema.SpendDaily)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +119,8 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 				bit := byte(1) << r.IntN(8)
 				flipped := append([]byte(nil), good...)
 				flipped[at] ^= bit
-				for what, bad := range map[string][]byte{fmt.Sprintf("cut to %d bytes", at): good[:at], fmt.Sprintf("bit %08b flipped at %d", bit, at): flipped} {
+				for what, bad := range map[string][]byte{fmt.Sprintf("cut to %d bytes", at): good[:at],
+					fmt.Sprintf("bit %08b flipped at %d", bit, at): flipped} {
 					spoiled(t, full, bad)
 					n++
 					checkDamage(t, st, dir, path, mend, what)
@@ -215,7 +217,9 @@ func TestDamage_RebuildMends(t *testing.T) {
 		checkScene(t, dir)
 		// DuckDB knows when each campaign was last confirmed, the file did not.
 		but := func(content string) string {
-			return strings.Join(slices.DeleteFunc(strings.Split(content, "\n"), func(line string) bool { return strings.Contains(line, "campaign_history") }), "\n")
+			return strings.Join(slices.DeleteFunc(strings.Split(content, "\n"), func(line string) bool {
+				return strings.Contains(line, "campaign_history")
+			}), "\n")
 		}
 		if got := whole(t, dir); but(got) != but(st.want) {
 			t.Errorf("%s: rebuilt as\n%s\nwant\n%s", name, got, st.want)
@@ -260,7 +264,8 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 		taken bool
 	}{
 		"the day's rows": {func(m *Manifest) {}, true},
-		"other rows":     {func(m *Manifest) { m.Accounts["acme"].Days[day].ContentHash = strings.Repeat("0", 64) }, false},
+		"other rows": {func(m *Manifest) { m.Accounts["acme"].Days[day].ContentHash = strings.Repeat("0", 64) },
+			false},
 	} {
 		dir := filepath.Join(quickDir(t), "data")
 		copyStore(t, st.after, dir)
@@ -318,7 +323,8 @@ func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkScene(t, dir)
-	if got := query(t, dir, "SELECT default_bid, version_no FROM campaign_history WHERE campaign_id = 'C2' ORDER BY ALL"); got != "2.000000|1\n9.000000|2" {
+	if got := query(t, dir, "SELECT default_bid, version_no FROM campaign_history WHERE campaign_id = 'C2' "+
+		"ORDER BY ALL"); got != "2.000000|1\n9.000000|2" {
 		t.Errorf("versions of C2 = %s", got)
 	}
 }
@@ -349,7 +355,8 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			spoiled(t, filepath.Join(dir, path), []byte("x"))
 		}
 		_, err := rebuild(t, dir)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), calendar) || !strings.Contains(err.Error(), spend) {
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), calendar) ||
+			!strings.Contains(err.Error(), spend) {
 			t.Errorf("%s: rebuild = %v, want both files named", name, err)
 		}
 		if m, err := ReadManifest(dir); err != nil || m.Generation != st.is.Generation {
@@ -360,7 +367,8 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			t.Fatalf("%s: verify = %+v, %v", name, report, err)
 		}
 		for _, d := range report.Damages {
-			want := map[string]string{calendar: durable.MendBackup, spend: durable.MendReplay, duck.FileName: durable.MendRebuild}[d.Path]
+			want := map[string]string{calendar: durable.MendBackup, spend: durable.MendReplay,
+				duck.FileName: durable.MendRebuild}[d.Path]
 			if d.Mend != want {
 				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Mend, want)
 			}
@@ -408,15 +416,18 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
-	lateEnd := `{"run":{"account_id":"acme","_run_id":"run2","exit_code":4,"published":true,"finished_at":"2027-01-01T00:00:00Z"}}` + "\n"
+	lateEnd := `{"run":{"account_id":"acme","_run_id":"run2","exit_code":4,"published":true,` +
+		`"finished_at":"2027-01-01T00:00:00Z"}}` + "\n"
 	for name, c := range map[string]struct {
 		spoil  func(b []byte) []byte
 		duckdb bool
 		runs   string
 		end    string // exit code of the second run
 	}{
-		"a bit":                   {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, true, "rebuild\nrun1\nrun2", "4"},
-		"cut":                     {func(b []byte) []byte { return b[:len(b)-len(lateEnd)-100] }, true, "rebuild\nrun1\nrun2", "0"},
+		"a bit": {func(b []byte) []byte { b[len(b)/3] ^= 4; return b }, true,
+			"rebuild\nrun1\nrun2", "4"},
+		"cut": {func(b []byte) []byte { return b[:len(b)-len(lateEnd)-100] }, true,
+			"rebuild\nrun1\nrun2", "0"},
 		"gone":                    {func([]byte) []byte { return nil }, true, "rebuild\nrun1\nrun2", "0"},
 		"cut, and DuckDB is gone": {func(b []byte) []byte { return b[:len(b)-100] }, false, "rebuild\nrun1", ""},
 	} {
@@ -435,7 +446,8 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		spoiled(t, filepath.Join(dir, ledger), c.spoil(append([]byte(nil), b...)))
-		if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); !errors.Is(err, ErrDamaged) {
+		if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); !errors.Is(err,
+			ErrDamaged) {
 			t.Errorf("%s: a run = %v, want ErrDamaged", name, err)
 		}
 		told, err := rebuild(t, dir)
@@ -480,7 +492,8 @@ func TestDamage_ACommitRecord(t *testing.T) {
 	refused := func(what string) {
 		t.Helper()
 		_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
-		if err == nil || !strings.Contains(err.Error(), commitName) || !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+		if err == nil || !strings.Contains(err.Error(), commitName) || !errors.Is(err, ErrDamaged) &&
+			!errors.Is(err, ErrNewer) {
 			t.Errorf("%s: Open = %v, want the record refused", what, err)
 		}
 	}

@@ -52,7 +52,8 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 		}
 		r.mustSync(read)
 		for _, table := range []string{"spend_daily", "spend_change"} {
-			parquet := fmt.Sprintf("read_parquet(%s, hive_partitioning = false)", schema.QuoteText(filepath.Join(dir, "parquet", table, "*", "*", "*.parquet")))
+			parquet := fmt.Sprintf("read_parquet(%s, hive_partitioning = false)",
+				schema.QuoteText(filepath.Join(dir, "parquet", table, "*", "*", "*.parquet")))
 			for _, q := range []string{"FROM %[1]s EXCEPT ALL FROM %[2]s", "FROM %[2]s EXCEPT ALL FROM %[1]s"} {
 				if table == "spend_change" && query(t, dir, "SELECT count(*) FROM spend_change") == "0" {
 					continue
@@ -62,7 +63,8 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 				}
 			}
 		}
-		if got := query(t, dir, "FROM mart.campaign_spend EXCEPT ALL ("+schema.CampaignSpendSQL("true")+")"); got != "" {
+		if got := query(t, dir, "FROM mart.campaign_spend EXCEPT ALL ("+schema.CampaignSpendSQL("true")+
+			")"); got != "" {
 			t.Fatalf("mart.campaign_spend is not what spend_daily adds up to:\n%s", got)
 		}
 	}
@@ -89,7 +91,8 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 // which much is: of the first only what differs is loaded.
 func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.mustSync(map[schema.Date][]schema.Spend{day: manySources(day, 40), day - 1: manySources(day-1, 40), day - 2: manySources(day-2, 40)})
+	r.mustSync(map[schema.Date][]schema.Spend{day: manySources(day, 40), day - 1: manySources(day-1, 40),
+		day - 2: manySources(day-2, 40)})
 	s, err := Open(t.Context(), r.dir, r.account, r.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -127,15 +130,20 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 			continue // derived again, however the rows came
 		}
 		for _, q := range l.Statements(false) {
-			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.dir, "", "parquet~spend_daily~account=acme~day=", "", "~data.parquet"+stagedSuffix, "", `"`, "").Replace(q))
+			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.dir, "",
+				"parquet~spend_daily~account=acme~day=", "", "~data.parquet"+stagedSuffix, "", `"`, "").Replace(q))
 		}
 	}
 	want := []string{
-		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-19' AND DATE '2026-11-19'",
+		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-19' AND DATE " +
+			"'2026-11-19'",
 		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-19'], hive_partitioning = false)",
-		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + stagedSuffix + "'], hive_partitioning = false) AS stale WHERE " +
-			"t.account_id = stale.account_id AND t.report_date = stale.report_date AND t.campaign_id = stale.campaign_id AND t.creative_id = stale.creative_id AND t.source_id = stale.source_id",
-		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-18', '/2026-11-20'], hive_partitioning = false) WHERE _run_id = 'again'",
+		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + stagedSuffix +
+			"'], hive_partitioning = false) AS stale WHERE " +
+			"t.account_id = stale.account_id AND t.report_date = stale.report_date AND t.campaign_id = " +
+			"stale.campaign_id AND t.creative_id = stale.creative_id AND t.source_id = stale.source_id",
+		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-18', '/2026-11-20'], hive_partitioning = " +
+			"false) WHERE _run_id = 'again'",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("statements =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -30,7 +30,8 @@ func storeADay(ctx context.Context) error {
 	defer os.RemoveAll(dir)
 	now := time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
 	day, seen, run := schema.DateOf(now)-1, schema.InstantOf(now), "run000001"
-	store, err := load.Open(ctx, dir, "acme", load.Options{Now: func() time.Time { return now }, DuckDB: duck.Options{Threads: 1}})
+	store, err := load.Open(ctx, dir, "acme", load.Options{Now: func() time.Time { return now },
+		DuckDB: duck.Options{Threads: 1}})
 	if err != nil {
 		return err
 	}
@@ -49,11 +50,13 @@ func storeADay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen, Control: schema.ControlMatched}, sealed); err != nil {
+	if _, err := staged.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen, Control: schema.ControlMatched},
+		sealed); err != nil {
 		return err
 	}
 	manifest, err := staged.Publish(ctx, load.Publication{Since: day, Run: func(o load.Outlook) schema.Run {
-		return schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen, Generation: o.Generation, Published: true, RunID: run}
+		return schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
+			Generation: o.Generation, Published: true, RunID: run}
 	}})
 	if err != nil {
 		return err

@@ -275,7 +275,8 @@ func (m manner) disk(at int) *faultFiles {
 // enumerate tries a piece of work with every call failing. prepare gives a store
 // to work on; work runs on it; then the store must be settled. It returns how many
 // cases there were and how many of the faults the work got over.
-func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare func(t testing.TB) (dir string, isNew *Manifest), work func(dir string, o Options) error) {
+func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare func(t testing.TB) (dir string,
+	isNew *Manifest), work func(dir string, o Options) error) {
 	t.Helper()
 	dir, _ := prepare(t)
 	dry := &faultFiles{}
@@ -323,7 +324,8 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 			os.RemoveAll(dir)
 		}
 	}
-	t.Logf("%s: %d calls, %d faults; %d did not matter, %d ended with the new generation", name, dry.calls, cases, survived, after)
+	t.Logf("%s: %d calls, %d faults; %d did not matter, %d ended with the new generation", name, dry.calls, cases,
+		survived, after)
 }
 
 // committedIn is the generation that the disturbed run has made: published, or on
@@ -490,11 +492,13 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	verify := func(d *faultFiles) (*Report, error) {
-		return Verify(t.Context(), st.after, sceneOptions(durable.Disk{FS: d}), func(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+		return Verify(t.Context(), st.after, sceneOptions(durable.Disk{FS: d}), func(account string, d schema.Date,
+			pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 			if _, err := textsOf(pages); err != nil {
 				return nil, err
 			}
-			rows, err := parquet.ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)), schema.SpendDaily)
+			rows, err := parquet.ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)),
+				schema.SpendDaily)
 			return packed(rows), err
 		})
 	}
@@ -508,7 +512,8 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			d := m.disk(k)
 			r, err := verify(d)
 			left := d.die()
-			if err == nil && (d.struck == "" || strings.HasPrefix(d.struck, "close") || strings.HasPrefix(d.struck, "unlock")) {
+			if err == nil && (d.struck == "" || strings.HasPrefix(d.struck, "close") ||
+				strings.HasPrefix(d.struck, "unlock")) {
 				continue // files are read at the same time: the count may differ a little
 			}
 			if err == nil && m.after && len(r.Damages) == 0 {

@@ -23,7 +23,8 @@ func TestStore_InAFolderOfAnyName(t *testing.T) {
 				r.mustSync(twoDays())
 				r.at = r.at.Add(time.Hour)
 			}
-			if got, err := duck.Query(t.Context(), r.dir, "SELECT count(*) FROM spend_daily"); err != nil || got.Rows[0][0].V != "4" {
+			if got, err := duck.Query(t.Context(), r.dir, "SELECT count(*) FROM spend_daily"); err != nil ||
+				got.Rows[0][0].V != "4" {
 				t.Errorf("%v rows are stored, want 4: %v", got.Rows, err)
 			}
 		})

@@ -34,9 +34,11 @@ func FuzzManifest(f *testing.F) {
 	day := schema.NewDate(2026, time.March, 8)
 	acme := whole.account("acme")
 	acme.Since, acme.Settled = day-32, []string{"C1"}
-	acme.Days[day] = &Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched, ContentHash: "ab", Rounded: 1,
-		Sums: history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
-	acme.Files[rawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd", Fingerprint: "1:ef"}
+	acme.Days[day] = &Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched, ContentHash: "ab",
+		Rounded: 1,
+		Sums:    history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
+	acme.Files[rawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd",
+		Fingerprint: "1:ef"}
 	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
 	acme.Memory[schema.CampaignHistory.Name] = history.Memory{ConfirmedAt: 5}
 	sealed, err := whole.encode()
@@ -48,7 +50,8 @@ func FuzzManifest(f *testing.F) {
 		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": null}}`,
 		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"days": {"2026-03-08": null}}}}`,
 		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"files": {"a": null}}}}`,
-		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"files": {"../../etc/passwd": {"kind": "raw"}}}}}`,
+		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"files": {"../../etc/passwd": ` +
+			`{"kind": "raw"}}}}}`,
 		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"../acme": {}}}`,
 	} {
 		f.Add([]byte(text))
@@ -95,9 +98,12 @@ func FuzzManifest(f *testing.F) {
 // FuzzCommitRecord: a commit record that is taken moves and removes nothing outside
 // of the store.
 func FuzzCommitRecord(f *testing.F) {
-	f.Add([]byte(`{"format": 1, "run_id": "R", "base": 1, "generation": 2, "staging": "staging/acme.R", "moves": [{"from": "staging/acme.R/m", "to": "manifest.json"}]}`))
-	f.Add([]byte(`{"format": 1, "staging": "staging/../..", "moves": [{"from": "staging/../../m", "to": "manifest.json"}]}`))
-	f.Add([]byte(`{"format": 1, "staging": "staging/a", "moves": [{"from": "staging/a/../../../m", "to": "manifest.json"}], "removes": ["/etc/passwd"]}`))
+	f.Add([]byte(`{"format": 1, "run_id": "R", "base": 1, "generation": 2, "staging": "staging/acme.R", "moves": ` +
+		`[{"from": "staging/acme.R/m", "to": "manifest.json"}]}`))
+	f.Add([]byte(`{"format": 1, "staging": "staging/../..", "moves": [{"from": "staging/../../m", "to": ` +
+		`"manifest.json"}]}`))
+	f.Add([]byte(`{"format": 1, "staging": "staging/a", "moves": [{"from": "staging/a/../../../m", "to": ` +
+		`"manifest.json"}], "removes": ["/etc/passwd"]}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if err := os.WriteFile(filepath.Join(dir, commitName), resealed(b), 0o644); err != nil {
@@ -122,10 +128,14 @@ func FuzzCommitRecord(f *testing.F) {
 // FuzzLedger: what is read of a ledger is the same when it is written and read again.
 func FuzzLedger(f *testing.F) {
 	text, err := encodeLedger(ledgerRows{
-		runs:     []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4, Message: schema.Some("spend 2026-03-08: \u2028"), RunID: "R"}},
-		steps:    []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "2026-03-08", Outcome: "stored", RunID: "R"}},
-		entities: []schema.EntityRead{{AccountID: "acme", EntityType: "campaign", EntityID: "C1", ReadState: "failed", RunID: "R"}},
-		refused:  []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", Page: 2, RowNumber: 7, Field: "clicks", Raw: `{"clicks":"x"}`, RunID: "R"}},
+		runs: []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4,
+			Message: schema.Some("spend 2026-03-08: \u2028"), RunID: "R"}},
+		steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "2026-03-08", Outcome: "stored",
+			RunID: "R"}},
+		entities: []schema.EntityRead{{AccountID: "acme", EntityType: "campaign", EntityID: "C1", ReadState: "failed",
+			RunID: "R"}},
+		refused: []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", Page: 2, RowNumber: 7,
+			Field: "clicks", Raw: `{"clicks":"x"}`, RunID: "R"}},
 	})
 	if err != nil {
 		f.Fatal(err)

@@ -39,7 +39,8 @@ func (n *generation) addIntraday() error {
 		info.Day = d
 		n.put(path, info)
 		n.loads = append(n.loads, duck.Replace{
-			Table: t.Table, Where: partCondition(t.Table, s.account, d) + " AND " + n.g.ownRows(), Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
+			Table: t.Table, Where: partCondition(t.Table, s.account, d) + " AND " + n.g.ownRows(),
+			Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 		})
 	}
 	return nil

@@ -41,8 +41,10 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		rows := &schema.SpendRows{}
 		for c, spend := range step.spend {
 			rows.Append(&schema.Spend{
-				AccountID: "acme", ReportDate: open, CampaignID: string(rune('x' + c)), SourceID: "S1", CampaignName: "n", Spend: spend,
-				Clicks: schema.Some(int64(spend)), FirstSeenAt: schema.InstantOf(now), ChangedAt: schema.InstantOf(now), RunID: run,
+				AccountID: "acme", ReportDate: open, CampaignID: string(rune('x' + c)), SourceID: "S1",
+				CampaignName: "n", Spend: spend,
+				Clicks: schema.Some(int64(spend)), FirstSeenAt: schema.InstantOf(now), ChangedAt: schema.InstantOf(now),
+				RunID: run,
 			})
 		}
 		day, err := history.NewDay(rows)
@@ -60,7 +62,8 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		scene.id, scene.at = run, now
 		p := scene.publication()
 		p.Refused = []schema.RefusedRow{{
-			AccountID: "acme", Stream: "spend_report", ReportDate: open, Page: 1, RowNumber: int64(i), Reason: "r", Raw: `{}`,
+			AccountID: "acme", Stream: "spend_report", ReportDate: open, Page: 1, RowNumber: int64(i), Reason: "r",
+			Raw:    `{}`,
 			SeenAt: schema.InstantOf(now), RunID: run,
 		}}
 		if _, err := g.Publish(t.Context(), p); err != nil {
@@ -71,16 +74,19 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		}
 		checkStore(t, dir)
 	}
-	const lines = `SELECT string_agg(concat_ws(' ', date_diff('hour', TIMESTAMPTZ '2026-11-20 15:00:00Z', seen_at), campaign_id, spend::DOUBLE * 1e6, clicks, _run_id), ', '
+	const lines = `SELECT string_agg(concat_ws(' ', date_diff('hour', TIMESTAMPTZ '2026-11-20 15:00:00Z', seen_at),
+		campaign_id, spend::DOUBLE * 1e6, clicks, _run_id), ', '
 		ORDER BY seen_at, campaign_id) FROM spend_intraday`
 	want := "0 x 5.0 5 A, 0 y 0.0 0 A, 1 x 7.0 7 B, 1 y 0.0 0 B, 3 x 9.0 9 D, 3 y 4.0 4 D"
 	if got := query(t, dir, lines); got != want {
 		t.Errorf("the lines are %s, want %s", got, want)
 	}
-	if got := query(t, dir, "SELECT control_total_state, control_spend, control_clicks FROM ops.day_coverage WHERE report_date = DATE '2026-11-20'"); got != "differs|0.000100|3" {
+	if got := query(t, dir, "SELECT control_total_state, control_spend, control_clicks FROM ops.day_coverage WHERE "+
+		"report_date = DATE '2026-11-20'"); got != "differs|0.000100|3" {
 		t.Errorf("the coverage of the day is %s", got)
 	}
-	if got := query(t, dir, "SELECT string_agg(row_number || _run_id, '' ORDER BY row_number) FROM ops.refused_row"); got != "0A1B2C3D4E" {
+	if got := query(t, dir, "SELECT string_agg(row_number || _run_id, '' ORDER BY row_number) FROM "+
+		"ops.refused_row"); got != "0A1B2C3D4E" {
 		t.Errorf("refused rows: %s", got)
 	}
 	if got := strings.Count(query(t, dir, "SELECT string_agg(path, ' ') FROM ops.file"), "spend_intraday"); got != 1 {

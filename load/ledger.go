@@ -120,9 +120,11 @@ func readLedger(d durable.Disk, dir, path string) ([]byte, error) {
 func checkLedger(path string, b []byte, published int64, sha string) error {
 	switch {
 	case len(b) == 0 && published > 0:
-		return durable.Damaged(path, durable.MendRebuild, "it is missing or empty, and had %d bytes when it was published", published)
+		return durable.Damaged(path, durable.MendRebuild, "it is missing or empty, and had %d bytes when it "+
+			"was published", published)
 	case int64(len(b)) < published:
-		return durable.Damaged(path, durable.MendRebuild, "it has %d bytes, and had %d when it was published", len(b), published)
+		return durable.Damaged(path, durable.MendRebuild, "it has %d bytes, and had %d when it was published", len(b),
+			published)
 	case sha != "" && hashLedger(b[:published]) != sha:
 		return durable.Damaged(path, durable.MendRebuild, "its bytes are not those that were published")
 	}

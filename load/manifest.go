@@ -108,9 +108,10 @@ const (
 
 // FileInfo is one published file.
 type FileInfo struct {
-	Kind   string      `json:"kind"`
-	Table  string      `json:"table,omitempty"`
-	Day    schema.Date `json:"day,omitempty"` // of spend_daily and raw: the report day; of spend_change: the day of seeing
+	Kind  string `json:"kind"`
+	Table string `json:"table,omitempty"`
+	// of spend_daily and raw: the report day; of spend_change: the day of seeing
+	Day    schema.Date `json:"day,omitempty"`
 	Rows   int64       `json:"rows"`
 	Bytes  int64       `json:"bytes"`
 	SHA256 string      `json:"sha256"`
@@ -230,7 +231,8 @@ func (a *Account) check(name string) error {
 	}
 	for _, path := range slices.Concat(slices.Collect(maps.Keys(a.Files)), slices.Collect(maps.Keys(a.Ledger))) {
 		if leadsOut(path) || filepath.Clean(path) != path {
-			return durable.Damaged(manifestName, durable.MendBackup, "%q of account %s leads out of the store", path, name)
+			return durable.Damaged(manifestName, durable.MendBackup, "%q of account %s leads out of the store",
+				path, name)
 		}
 	}
 	return nil
@@ -293,8 +295,10 @@ func (m *Manifest) clone() *Manifest {
 			copied := *day
 			c.Days[d] = &copied
 		}
-		c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger), maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
-		c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled), slices.Clone(a.ReportedLost)
+		c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger),
+			maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
+		c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled),
+			slices.Clone(a.ReportedLost)
 		next.Accounts[name] = &c
 	}
 	return &next

@@ -41,7 +41,8 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse, fresh bool
 				return nil, err
 			}
 			if err != nil {
-				viewErrors = append(viewErrors, fmt.Errorf("%s of account %s is as it was before: %w", m.FullName(), account, err))
+				viewErrors = append(viewErrors, fmt.Errorf("%s of account %s is as it was before: %w", m.FullName(),
+					account, err))
 			}
 		}
 	}
@@ -80,7 +81,8 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart that can have changed.
-func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, fresh bool) error {
+func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+	fresh bool) error {
 	parts, err := n.martParts(ctx, w, m, account, fresh)
 	if err != nil {
 		return err
@@ -94,7 +96,8 @@ func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.
 }
 
 // addMartParts asks for parts that follow each other, and writes each.
-func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, parts []schema.Date, fresh bool) error {
+func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+	parts []schema.Date, fresh bool) error {
 	return w.WithMemory(ctx, func() error {
 		if m.Partition != schema.ByMonth {
 			return n.addMart(m, account, parts[0], w.MartRecords(ctx, m, martCondition(m, account, parts)), fresh)
@@ -104,7 +107,8 @@ func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m sche
 }
 
 // addMonths asks for months that follow each other, and writes each.
-func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, months []schema.Date, fresh bool) error {
+func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+	months []schema.Date, fresh bool) error {
 	rec, err := parquet.Concat(w.MartRecords(ctx, m, martCondition(m, account, months)))
 	if err != nil {
 		return err
@@ -128,7 +132,8 @@ func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.
 
 // martParts are the parts of a mart to write: the months from the first day that
 // can differ, or the one file of a mart that is not cut.
-func (n *generation) martParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string, fresh bool) ([]schema.Date, error) {
+func (n *generation) martParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
+	fresh bool) ([]schema.Date, error) {
 	if m.Partition == schema.ByAccount {
 		return []schema.Date{0}, nil
 	}
@@ -147,7 +152,8 @@ func (n *generation) martParts(ctx context.Context, w *duck.Warehouse, m schema.
 // firstAltered is the first day of an account whose rows in a mart may differ
 // from those that were published: one that was read or whose state has moved on,
 // or a day of a campaign whose past became known.
-func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, account string, fresh bool) (schema.Date, error) {
+func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, account string,
+	fresh bool) (schema.Date, error) {
 	a := n.next.Accounts[account]
 	first := a.Since
 	for d := range a.Days {
@@ -180,7 +186,8 @@ func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, accoun
 }
 
 // addMart writes one part. One with the same content as the published one stays.
-func (n *generation) addMart(m schema.Mart, account string, part schema.Date, recs iter.Seq2[arrow.Record, error], fresh bool) error {
+func (n *generation) addMart(m schema.Mart, account string, part schema.Date, recs iter.Seq2[arrow.Record, error],
+	fresh bool) error {
 	path := partPath(m.Table, account, part)
 	acc := n.next.Accounts[account]
 	old := acc.Files[path]
@@ -201,7 +208,8 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, re
 func martCondition(m schema.Mart, account string, parts []schema.Date) string {
 	c := "account_id = " + schema.QuoteText(account)
 	if m.Partition == schema.ByMonth {
-		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", parts[0], (parts[len(parts)-1] + 31).Month())
+		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", parts[0],
+			(parts[len(parts)-1] + 31).Month())
 	}
 	return c
 }

@@ -41,15 +41,19 @@ func flatView(m schema.Mart, from string, given map[string]string) duck.View {
 
 // martViews are small stand-ins for the questions, which load does not know.
 func martViews() []duck.View {
-	days := flatView(schema.Marts[0], "main.spend_daily AS s LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.version_no = 1 GROUP BY ALL",
+	days := flatView(schema.Marts[0], "main.spend_daily AS s LEFT JOIN main.campaign_history AS h ON h.account_id = "+
+		"s.account_id AND h.campaign_id = s.campaign_id AND h.version_no = 1 GROUP BY ALL",
 		map[string]string{
-			"account_id": "s.account_id", "report_date": "s.report_date", "campaign_id": "s.campaign_id", "campaign_name": "h.name",
-			"spend": "sum(s.spend)", "clicks": "sum(s.clicks)",
+			"account_id": "s.account_id", "report_date": "s.report_date", "campaign_id": "s.campaign_id",
+			"campaign_name": "h.name",
+			"spend":         "sum(s.spend)", "clicks": "sum(s.clicks)",
 		})
-	sources := flatView(schema.Marts[1], "main.spend_daily AS s WHERE s.source_id <> '' GROUP BY ALL", map[string]string{
-		"account_id": "s.account_id", "campaign_id": "s.campaign_id", "source_id": "s.source_id", "spend": "sum(s.spend)",
-		"cpc": "sum(s.spend)::DOUBLE / nullif(sum(s.clicks), 0)",
-	})
+	sources := flatView(schema.Marts[1], "main.spend_daily AS s WHERE s.source_id <> '' GROUP BY ALL",
+		map[string]string{
+			"account_id": "s.account_id", "campaign_id": "s.campaign_id", "source_id": "s.source_id",
+			"spend": "sum(s.spend)",
+			"cpc":   "sum(s.spend)::DOUBLE / nullif(sum(s.clicks), 0)",
+		})
 	return []duck.View{days, sources}
 }
 
@@ -71,14 +75,18 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	days := twoDays()
 	days[october] = []schema.Spend{spendRow(october, "S1", 7)}
 	m := r.mustSync(days)
-	if got := martRows(t, r.dir, martDay); len(got) != 2 || got[1].Spend.V != 12_340_001 || got[1].ReportDate != day || got[1].CampaignName.Valid {
+	if got := martRows(t, r.dir, martDay); len(got) != 2 || got[1].Spend.V != 12_340_001 || got[1].ReportDate != day ||
+		got[1].CampaignName.Valid {
 		t.Errorf("November = %+v", got)
 	}
-	if got := martRows(t, r.dir, "parquet/mart_campaign_day/account=acme/month=2026-10-01/data.parquet"); len(got) != 1 || got[0].Spend.V != 7 {
+	if got := martRows(t, r.dir, "parquet/mart_campaign_day/account=acme/month=2026-10-01/data.parquet"); len(got) !=
+		1 || got[0].Spend.V != 7 {
 		t.Errorf("October = %+v", got)
 	}
-	sources, err := parquet.ReadRows(filepath.Join(r.dir, "parquet/mart_source_30d/account=acme/data.parquet"), schema.Source30ds)
-	if err != nil || len(sources) != 2 || sources[0].SourceID != "S1" || sources[0].CPC.V != 815_556 { // (12.34 - 5 + 0.000007) / 9
+	sources, err := parquet.ReadRows(filepath.Join(r.dir, "parquet/mart_source_30d/account=acme/data.parquet"),
+		schema.Source30ds)
+	// (12.34 - 5 + 0.000007) / 9
+	if err != nil || len(sources) != 2 || sources[0].SourceID != "S1" || sources[0].CPC.V != 815_556 {
 		t.Errorf("sources = %+v, %v", sources, err)
 	}
 	if m.Accounts["acme"].Files[martDay] == nil || m.Views == "" {
@@ -116,13 +124,16 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 			t.Fatal(err)
 		}
 		row := schema.Campaign{AccountID: "acme", CampaignID: "C1234567", Frame: schema.Frame{
-			VersionNo: 1, ValidFrom: at, ValidTo: schema.Forever, IsCurrent: true, LastConfirmedAt: at, ChangeType: schema.FirstSeen, ReadState: schema.ReadOK,
+			VersionNo: 1, ValidFrom: at, ValidTo: schema.Forever, IsCurrent: true, LastConfirmedAt: at,
+			ChangeType: schema.FirstSeen, ReadState: schema.ReadOK,
 		}, Name: schema.Some(name), RunID: "late"}
-		if err := PutHistory[schema.Campaign, *schema.Campaign](g, schema.CampaignHistory, history.Versions[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
+		if err := PutHistory[schema.Campaign, *schema.Campaign](g, schema.CampaignHistory,
+			history.Versions[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := g.Publish(t.Context(), Publication{Run: func(o Outlook) schema.Run {
-			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at, RunID: "late" + name[:5]}
+			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at, RunID: "late" +
+				name[:5]}
 		}}); err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +145,8 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 
 func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "gone", SQL: "SELECT 1 AS one"}, duck.View{Schema: "main", Name: "gone_too", SQL: "SELECT a AS one", Parameters: "a"})
+	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "gone", SQL: "SELECT 1 AS one"},
+		duck.View{Schema: "main", Name: "gone_too", SQL: "SELECT a AS one", Parameters: "a"})
 	r.mustSync(twoDays())
 	r.at = now.AddDate(0, 4, 0)
 	r.opts.DuckDB.Views = martViews()
@@ -143,7 +155,8 @@ func TestMarts_OfAnotherViewAreWrittenAgain(t *testing.T) {
 	if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != "renamed" {
 		t.Errorf("the mart of the new view = %+v", got[0])
 	}
-	if got := query(t, r.dir, "SELECT count(*) FROM duckdb_functions() WHERE function_name = 'gone_too'") + query(t, r.dir, "SELECT count(*) FROM duckdb_views() WHERE view_name = 'gone'"); got != "00" {
+	if got := query(t, r.dir, "SELECT count(*) FROM duckdb_functions() WHERE function_name = 'gone_too'") +
+		query(t, r.dir, "SELECT count(*) FROM duckdb_views() WHERE view_name = 'gone'"); got != "00" {
 		t.Errorf("%s views of the release before", got)
 	}
 }
@@ -163,7 +176,8 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := Verify(t.Context(), r.dir, Options{LockWait: time.Second}, nil)
-	if err != nil || len(report.Damages) != 1 || report.Damages[0].Path != martDay || report.Damages[0].Mend != durable.MendRebuild {
+	if err != nil || len(report.Damages) != 1 || report.Damages[0].Path != martDay ||
+		report.Damages[0].Mend != durable.MendRebuild {
 		t.Errorf("verify = %+v, %v", report, err)
 	}
 	s, err := Open(t.Context(), r.dir, "acme", r.opts)
@@ -175,7 +189,9 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Publish(t.Context(), Publication{Fresh: true, Run: func(Outlook) schema.Run { return schema.Run{AccountID: "acme", RunID: "rebuild1"} }}); err != nil {
+	if _, err := g.Publish(t.Context(), Publication{Fresh: true, Run: func(Outlook) schema.Run {
+		return schema.Run{AccountID: "acme", RunID: "rebuild1"}
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(full); err != nil || !slices.Equal(b, whole) {
@@ -189,14 +205,16 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 // the next run, which can, makes up for it.
 func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "broken", SQL: "SELECT nonsense FROM main.spend_daily"})
+	r.opts.DuckDB.Views = append(martViews(), duck.View{Schema: "mart", Name: "broken",
+		SQL: "SELECT nonsense FROM main.spend_daily"})
 	r.opts.DuckDB.Views[0].SQL = strings.Replace(r.opts.DuckDB.Views[0].SQL, "s.campaign_id AS", "NULL AS", 1)
 	m := r.mustSync(twoDays())
 	var texts []string
 	for _, err := range r.outlook.Troubles {
 		texts = append(texts, err.Error())
 	}
-	if len(texts) != 2 || !strings.Contains(texts[0], "mart.broken could not be made") || !strings.Contains(texts[1], "gives a NULL in campaign_id") {
+	if len(texts) != 2 || !strings.Contains(texts[0], "mart.broken could not be made") ||
+		!strings.Contains(texts[1], "gives a NULL in campaign_id") {
 		t.Errorf("troubles = %q", texts)
 	}
 	if m.Accounts["acme"].Files[martDay] != nil || len(m.Accounts["acme"].Days) != 2 {

@@ -82,7 +82,8 @@ func overAt(d int) time.Time {
 	return time.Date(y, m, dd+1, 0, 0, 0, 0, chicago)
 }
 
-func (w *modelWarehouse) take(at time.Time, run string, days map[int]map[modelKey]modelRow, bids map[string]schema.Money) {
+func (w *modelWarehouse) take(at time.Time, run string, days map[int]map[modelKey]modelRow,
+	bids map[string]schema.Money) {
 	seen := schema.InstantOf(at)
 	for d, read := range days {
 		stored, known := w.days[d]
@@ -177,11 +178,13 @@ func newModelWorld(t testing.TB, seed, sequence uint64) *modelWorld {
 	w := &modelWorld{
 		t: t, r: rand.New(rand.NewPCG(seed, sequence)), dir: filepath.Join(quickDir(t), "data"),
 		days: map[int]map[modelKey]modelRow{}, bids: map[string]schema.Money{"C1": 1, "C2": 2},
-		is:   modelWarehouse{days: map[int]map[modelKey]modelRow{}, read: map[int]time.Time{}, reads: map[int]int64{}, missed: map[string]int{}},
+		is: modelWarehouse{days: map[int]map[modelKey]modelRow{}, read: map[int]time.Time{}, reads: map[int]int64{},
+			missed: map[string]int{}},
 		seen: map[string]int{},
 	}
 	// Near the ends of summer and of winter time.
-	w.at = []time.Time{time.Date(2026, 10, 30, 17, 0, 0, 0, time.UTC), time.Date(2026, 3, 6, 4, 30, 0, 0, time.UTC)}[w.r.IntN(2)]
+	w.at = []time.Time{time.Date(2026, 10, 30, 17, 0, 0, 0, time.UTC), time.Date(2026, 3, 6, 4, 30, 0, 0,
+		time.UTC)}[w.r.IntN(2)]
 	for d := dayOf(w.at) - 3; d <= dayOf(w.at); d++ {
 		w.change(d)
 		w.change(d)
@@ -241,8 +244,10 @@ func (w *modelWorld) sync(disturbed bool) {
 		for k, r := range rows {
 			copied[d][k] = r
 			run.days[schema.Date(d)] = append(run.days[schema.Date(d)], schema.Spend{
-				AccountID: "acme", ReportDate: schema.Date(d), CampaignID: k.campaign, CreativeID: k.creative, SourceID: k.source, CampaignName: "n",
-				Spend: r.spend, Clicks: schema.Some(r.clicks), Impressions: schema.Some[int64](9), Conversions: schema.Some[int64](0),
+				AccountID: "acme", ReportDate: schema.Date(d), CampaignID: k.campaign, CreativeID: k.creative,
+				SourceID: k.source, CampaignName: "n",
+				Spend: r.spend, Clicks: schema.Some(r.clicks), Impressions: schema.Some[int64](9),
+				Conversions: schema.Some[int64](0),
 			})
 		}
 	}
@@ -422,7 +427,8 @@ func spendLines(t testing.TB, path string) (lines []string) {
 		t.Error(err)
 	}
 	for _, r := range rows {
-		lines = append(lines, fmt.Sprintf("spend %s %q %d/%d %d %d %s", r.ReportDate, []string{r.CampaignID, r.CreativeID, r.SourceID}, r.Spend, r.Clicks.V, r.FirstSeenAt, r.ChangedAt, r.RunID))
+		lines = append(lines, fmt.Sprintf("spend %s %q %d/%d %d %d %s", r.ReportDate,
+			[]string{r.CampaignID, r.CreativeID, r.SourceID}, r.Spend, r.Clicks.V, r.FirstSeenAt, r.ChangedAt, r.RunID))
 	}
 	return lines
 }
@@ -439,7 +445,8 @@ func changeLines(t testing.TB, path string) (lines []string) {
 		return fmt.Sprintf("%d/%d", spend.V, clicks.V)
 	}
 	for _, r := range rows {
-		lines = append(lines, fmt.Sprintf("change %s %q %d %s %s>%s", r.ReportDate, []string{r.CampaignID, r.CreativeID, r.SourceID}, r.SeenAt, r.Op,
+		lines = append(lines, fmt.Sprintf("change %s %q %d %s %s>%s", r.ReportDate, []string{r.CampaignID, r.CreativeID,
+			r.SourceID}, r.SeenAt, r.Op,
 			numbers(r.OldSpend, r.OldClicks), numbers(r.NewSpend, r.NewClicks)))
 	}
 	return lines
@@ -451,7 +458,8 @@ func versionLines(t testing.TB, path string) (lines []string) {
 		t.Error(err)
 	}
 	for _, r := range rows {
-		lines = append(lines, fmt.Sprintf("version %s %d %d %d %d %v", r.CampaignID, r.VersionNo, r.ValidFrom, r.ValidTo, r.DefaultBid.V/schema.Dollar, r.IsDeleted))
+		lines = append(lines, fmt.Sprintf("version %s %d %d %d %d %v", r.CampaignID, r.VersionNo, r.ValidFrom,
+			r.ValidTo, r.DefaultBid.V/schema.Dollar, r.IsDeleted))
 	}
 	return lines
 }
@@ -460,11 +468,13 @@ func versionLines(t testing.TB, path string) (lines []string) {
 func (w *modelWorld) lines() (want []string) {
 	for d, rows := range w.is.days {
 		for k, r := range rows {
-			want = append(want, fmt.Sprintf("spend %s %q %s %d %d %s", dayText(d), []string{k.campaign, k.creative, k.source}, r.numbers(), r.first, r.changed, r.lastRun))
+			want = append(want, fmt.Sprintf("spend %s %q %s %d %d %s", dayText(d), []string{k.campaign, k.creative,
+				k.source}, r.numbers(), r.first, r.changed, r.lastRun))
 		}
 	}
 	for _, c := range w.is.changes {
-		want = append(want, fmt.Sprintf("change %s %q %d %s %s>%s", c.day, []string{c.key.campaign, c.key.creative, c.key.source}, c.seen, c.op, c.was, c.now))
+		want = append(want, fmt.Sprintf("change %s %q %d %s %s>%s", c.day, []string{c.key.campaign, c.key.creative,
+			c.key.source}, c.seen, c.op, c.was, c.now))
 	}
 	for _, v := range w.is.history {
 		want = append(want, fmt.Sprintf("version %s %d %d %d %d %v", v.id, v.no, v.from, v.to, v.bid, v.deleted))
@@ -516,10 +526,14 @@ func (w *modelWorld) compare(where string, got []string) {
 // published as of now.
 func (w *modelWorld) checkDuckDB() {
 	a, err := duck.Query(context.Background(), w.dir, `
-		SELECT 'spend' AS what, report_date, campaign_id, creative_id, source_id, (spend * 1000000)::BIGINT || '/' || clicks AS x, epoch_us(_first_seen_at) AS y, epoch_us(_changed_at) AS z, _run_id AS v FROM spend_daily
-		UNION ALL SELECT 'change', report_date, campaign_id, creative_id, source_id, epoch_us(seen_at)::VARCHAR, NULL, NULL,
-			op || ' ' || coalesce((old_spend * 1000000)::BIGINT || '/' || old_clicks, '') || '>' || coalesce((new_spend * 1000000)::BIGINT || '/' || new_clicks, '') FROM spend_change
-		UNION ALL SELECT 'version', NULL, campaign_id, NULL, NULL, version_no::VARCHAR, epoch_us(valid_from), epoch_us(valid_to), default_bid::BIGINT || ' ' || is_deleted FROM campaign_history
+		SELECT 'spend' AS what, report_date, campaign_id, creative_id, source_id, (spend * 1000000)::BIGINT || '/' ||
+		clicks AS x, epoch_us(_first_seen_at) AS y, epoch_us(_changed_at) AS z, _run_id AS v FROM spend_daily
+		UNION ALL SELECT 'change', report_date, campaign_id, creative_id, source_id, epoch_us(seen_at)::VARCHAR,
+		NULL, NULL,
+			op || ' ' || coalesce((old_spend * 1000000)::BIGINT || '/' || old_clicks, '') || '>' ||
+			coalesce((new_spend * 1000000)::BIGINT || '/' || new_clicks, '') FROM spend_change
+		UNION ALL SELECT 'version', NULL, campaign_id, NULL, NULL, version_no::VARCHAR, epoch_us(valid_from),
+		epoch_us(valid_to), default_bid::BIGINT || ' ' || is_deleted FROM campaign_history
 		UNION ALL SELECT 'coverage', report_date, NULL, NULL, NULL, state, reads, rows, NULL FROM ops.day_coverage`)
 	if err != nil {
 		w.t.Error(err)

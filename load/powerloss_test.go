@@ -326,7 +326,8 @@ func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 			if step.node != nil {
 				continue
 			}
-			if c := step.came; c != nil && (!there[c.in] || !came[[2]any{c.in, c.name}] && c.in.durable[c.name] != c.node) {
+			if c := step.came; c != nil && (!there[c.in] || !came[[2]any{c.in, c.name}] &&
+				c.in.durable[c.name] != c.node) {
 				continue
 			}
 			if s.step(step) && !(n.names[step.name] != nil && is[step.name] == n.names[step.name]) {
@@ -528,10 +529,19 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 	st := scene(t)
 	p := prepareCommit(t, st)
 	for name, forget := range map[string]func(path string, dir bool) bool{
-		"no folder is synced":             func(_ string, dir bool) bool { return dir },
-		"the manifest's is not synced":    func(path string, dir bool) bool { return dir && filepath.Base(path) == "data" },
-		"new folders are not synced":      func(path string, dir bool) bool { return dir && strings.HasSuffix(path, "account=acme") },
-		"the commit record is not synced": func(path string, dir bool) bool { return !dir && strings.Contains(path, commitName) },
+		"no folder is synced": func(_ string, dir bool) bool { return dir },
+		"the manifest's is not synced": func(path string, dir bool) bool {
+			return dir &&
+				filepath.Base(path) == "data"
+		},
+		"new folders are not synced": func(path string, dir bool) bool {
+			return dir &&
+				strings.HasSuffix(path, "account=acme")
+		},
+		"the commit record is not synced": func(path string, dir bool) bool {
+			return !dir &&
+				strings.Contains(path, commitName)
+		},
 	} {
 		root := quickDir(t)
 		dir := filepath.Join(root, "data")

@@ -204,14 +204,18 @@ func (n *generation) addCalendar() error {
 		return err
 	}
 	n.put(path, info)
-	n.loads = append(n.loads, duck.Replace{Table: t.Table, Where: "account_id = " + schema.QuoteText(s.account), Files: []string{n.g.staged(path)}})
+	n.loads = append(n.loads, duck.Replace{Table: t.Table, Where: "account_id = " + schema.QuoteText(s.account),
+		Files: []string{n.g.staged(path)}})
 	return nil
 }
 
 // addUnknown records each unknown key once.
 func (n *generation) addUnknown(seen []schema.UnknownField) {
 	for _, u := range seen {
-		if !slices.ContainsFunc(n.acc.Unknown, func(k schema.UnknownField) bool { return k.Stream == u.Stream && k.Path == u.Path }) {
+		if !slices.ContainsFunc(n.acc.Unknown, func(k schema.UnknownField) bool {
+			return k.Stream == u.Stream &&
+				k.Path == u.Path
+		}) {
 			n.acc.Unknown = append(n.acc.Unknown, u)
 		}
 	}
@@ -227,10 +231,12 @@ func (n *generation) addLedger(p Publication, troubles []error) error {
 	}
 	o := Outlook{
 		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, now),
-		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: n.g.restatements(), Troubles: troubles, Restored: n.restored,
+		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: n.g.restatements(), Troubles: troubles,
+		Restored: n.restored,
 	}
 	run := p.Run(o)
-	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: p.Steps, entities: p.Entities, refused: p.Refused})
+	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: p.Steps, entities: p.Entities,
+		refused: p.Refused})
 	if err != nil {
 		return err
 	}
@@ -292,7 +298,8 @@ func (n *generation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := commitRecord{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves, Removes: n.removes}
+	r := commitRecord{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves,
+		Removes: n.removes}
 	if n.base != nil {
 		r.Base = n.base.Generation
 	}

@@ -25,7 +25,8 @@ import (
 // uniform is a run in which every row of every day has the same spend: a reader who
 // finds two amounts has seen a mix of generations.
 func uniform(n int) sceneRun {
-	r := sceneRun{id: fmt.Sprintf("run%05d", n), at: now.Add(time.Duration(n) * time.Minute), used: int64(n), days: map[schema.Date][]schema.Spend{}}
+	r := sceneRun{id: fmt.Sprintf("run%05d", n), at: now.Add(time.Duration(n) * time.Minute), used: int64(n),
+		days: map[schema.Date][]schema.Spend{}}
 	for d := day - 2; d <= day; d++ {
 		for _, source := range []string{"S1", "S2", "S3"} {
 			r.days[d] = append(r.days[d], spendRow(d, source, schema.Money(n)))
@@ -74,7 +75,8 @@ func readDuckDB(path string) error {
 	}
 	defer db.Close()
 	var rows, least, most, generation int64
-	const q = "SELECT count(*), min(spend * 1000000)::BIGINT, max(spend * 1000000)::BIGINT, (SELECT max(generation) FROM ops.run) FROM spend_daily"
+	const q = "SELECT count(*), min(spend * 1000000)::BIGINT, max(spend * 1000000)::BIGINT, (SELECT max(generation) " +
+		"FROM ops.run) FROM spend_daily"
 	if err := db.QueryRow(q).Scan(&rows, &least, &most, &generation); err != nil {
 		return err
 	}

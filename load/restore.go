@@ -106,7 +106,8 @@ func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error)
 	s := n.g.store
 	path := filepath.Join(s.dir, duck.FileName)
 	sha, _, err := s.opts.disk.HashFile(path)
-	if there, existsErr := s.opts.disk.Exists(path); !there && existsErr == nil || err == nil && sha != n.base.Warehouse.SHA256 {
+	if there, existsErr := s.opts.disk.Exists(path); !there && existsErr == nil || err == nil &&
+		sha != n.base.Warehouse.SHA256 {
 		s.opts.Log.Warn("warehouse.duckdb is not what was published either; nothing can be restored from it")
 		return nil, nil
 	}
@@ -128,7 +129,8 @@ func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damag
 		return d.Damage
 	}
 	if n.base.SchemaVersion < t.FilesVersion() {
-		n.g.store.opts.Log.Warn("warehouse.duckdb is of an older schema; this table is not restored from it", "table", t.FullName(), "schema", n.base.SchemaVersion)
+		n.g.store.opts.Log.Warn("warehouse.duckdb is of an older schema; this table is not restored from it", "table",
+			t.FullName(), "schema", n.base.SchemaVersion)
 		return d.Damage
 	}
 	recs := w.TableRecords(ctx, t, partCondition(t, d.account, was.Day))
@@ -150,7 +152,8 @@ func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damag
 	} else if err := n.takeRestored(d, t, info); err != nil {
 		return errors.Join(err, n.g.store.opts.disk.RemoveIfThere(n.g.staged(d.Path)))
 	}
-	n.g.store.opts.Log.Warn("a damaged file is restored from warehouse.duckdb", "file", d.Path, "damage", d.What, "identical", info == was)
+	n.g.store.opts.Log.Warn("a damaged file is restored from warehouse.duckdb", "file", d.Path, "damage", d.What,
+		"identical", info == was)
 	a.Files[d.Path] = info
 	n.moveStaged(d.Path)
 	n.restored = append(n.restored, d.Path)
@@ -172,7 +175,8 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 	}
 	staged := n.g.staged(d.Path)
 	if err := h.check(n.g.store.opts.disk, filepath.Dir(staged), filepath.Base(staged), a, info); err != nil {
-		return durable.Damaged(d.Path, d.Mend, "%s; the versions in warehouse.duckdb do not hold together: %v", d.What, err)
+		return durable.Damaged(d.Path, d.Mend, "%s; the versions in warehouse.duckdb do not hold together: %v",
+			d.What, err)
 	}
 	return nil
 }
@@ -184,7 +188,8 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 	}
 	sealed, err := history.OrderedDay(rows)
 	if known := n.next.Accounts[d.account].Days[day]; err != nil || known == nil || sealed.Hash() != known.ContentHash {
-		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the service gave", d.What)
+		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the "+
+			"service gave", d.What)
 	}
 	return nil
 }
@@ -210,7 +215,8 @@ func partCondition(t *schema.Table, account string, day schema.Date) string {
 
 // seenCondition selects what was seen on a Chicago day.
 func seenCondition(day schema.Date) string {
-	return fmt.Sprintf("seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)", schema.InstantOf(day.Start()), schema.InstantOf(day.End()))
+	return fmt.Sprintf("seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)",
+		schema.InstantOf(day.Start()), schema.InstantOf(day.End()))
 }
 
 // ledgerDamages are the ledger files of all accounts of which the published part
@@ -262,7 +268,8 @@ func (n *generation) restoreLedger(ctx context.Context, w *duck.Warehouse, d dam
 		return err
 	}
 	lines = append(lines, kept...)
-	s.opts.Log.Warn("a damaged ledger file is written again", "file", d.Path, "damage", d.What, "runs_from_duckdb", len(known.runs), "unreadable_lines", unreadable)
+	s.opts.Log.Warn("a damaged ledger file is written again", "file", d.Path, "damage", d.What, "runs_from_duckdb",
+		len(known.runs), "unreadable_lines", unreadable)
 	if _, _, err := s.opts.disk.WriteFile(n.g.staged(d.Path), lines); err != nil {
 		return err
 	}
@@ -316,7 +323,8 @@ func (t runsTold) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID
 
 // ledgerOfDuckDB are the account's runs in DuckDB with what belongs to them, but
 // for some.
-func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string, but runsTold) (rows ledgerRows, err error) {
+func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string,
+	but runsTold) (rows ledgerRows, err error) {
 	if rows.runs, err = opsRows(ctx, w, schema.Runs, account); err != nil {
 		return rows, err
 	}
@@ -354,7 +362,9 @@ func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R],
 // encodeRuns writes runs as their ledger lines, each after its steps, oldest
 // first.
 func encodeRuns(rows ledgerRows) ([]byte, error) {
-	slices.SortStableFunc(rows.runs, func(a, b schema.Run) int { return a.FinishedAt.Time().Compare(b.FinishedAt.Time()) })
+	slices.SortStableFunc(rows.runs, func(a, b schema.Run) int {
+		return a.FinishedAt.Time().Compare(b.FinishedAt.Time())
+	})
 	var lines []byte
 	for _, r := range rows.runs {
 		of := ledgerRows{runs: []schema.Run{r}}

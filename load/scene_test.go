@@ -76,7 +76,9 @@ type sceneRun struct {
 
 // sceneFirst is the run before the disturbed one, and sceneSecond that one.
 func sceneFirst() sceneRun {
-	return sceneRun{id: "run1", at: now, used: 1, days: twoDays(), campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 1), sceneCampaign("C2", "Gone soon", 2)}}
+	return sceneRun{id: "run1", at: now, used: 1, days: twoDays(),
+		campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 1),
+			sceneCampaign("C2", "Gone soon", 2)}}
 }
 
 func sceneSecond() sceneRun {
@@ -86,12 +88,14 @@ func sceneSecond() sceneRun {
 			day:     {spendRow(day, "S1", 13_000_000), spendRow(day, "S4", 4_000_000)},
 			day - 2: {spendRow(day-2, "S1", 1)},
 		},
-		campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 3), sceneCampaign("C2", "Gone soon", 2)},
+		campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 3),
+			sceneCampaign("C2", "Gone soon", 2)},
 	}
 }
 
 func sceneCampaign(id, name string, bid schema.Money) history.Seen[schema.Campaign] {
-	return history.Seen[schema.Campaign]{Row: schema.Campaign{AccountID: "acme", CampaignID: id, Name: schema.Some(name), DefaultBid: schema.Some(bid * schema.Dollar)}}
+	return history.Seen[schema.Campaign]{Row: schema.Campaign{AccountID: "acme", CampaignID: id,
+		Name: schema.Some(name), DefaultBid: schema.Some(bid * schema.Dollar)}}
 }
 
 func sceneOptions(d durable.Disk) Options {
@@ -113,7 +117,8 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 		_, err = g.Publish(ctx, r.publication())
 	}
 	if err != nil && !errors.Is(err, errCrash) {
-		failed := schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(r.at), ExitCode: 7, RunID: r.id}
+		failed := schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(r.at), ExitCode: 7,
+			RunID: r.id}
 		_ = s.RecordFailure(failed, nil) // the command only logs that
 	}
 	if errors.Is(err, errCrash) {
@@ -127,9 +132,11 @@ func (r sceneRun) publication() Publication {
 	at := schema.InstantOf(r.at)
 	return Publication{
 		Since: schema.DateOf(r.at) - schema.ReachDays,
-		Steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "x", StartedAt: at, FinishedAt: at, Outcome: "stored", RunID: r.id}},
+		Steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "x", StartedAt: at, FinishedAt: at,
+			Outcome: "stored", RunID: r.id}},
 		Run: func(o Outlook) schema.Run {
-			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at, Generation: o.Generation, Published: true, RunID: r.id}
+			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at,
+				Generation: o.Generation, Published: true, RunID: r.id}
 		},
 	}
 }
@@ -157,15 +164,19 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	if err != nil {
 		return err
 	}
-	if h, _, err = history.Advance[schema.Campaign](schema.CampaignHistory, schema.CampaignHistory.Tracked(), h, history.Observation[schema.Campaign]{
-		At: seen, RunID: r.id, Seen: r.campaigns, Absence: func(*schema.Campaign) history.Absence { return history.Gone }, Patience: 2,
-	}); err != nil {
+	if h, _, err = history.Advance[schema.Campaign](schema.CampaignHistory, schema.CampaignHistory.Tracked(), h,
+		history.Observation[schema.Campaign]{
+			At: seen, RunID: r.id, Seen: r.campaigns, Absence: func(*schema.Campaign) history.Absence {
+				return history.Gone
+			}, Patience: 2,
+		}); err != nil {
 		return err
 	}
 	if err := PutHistory(g, schema.CampaignHistory, h); err != nil {
 		return err
 	}
-	limit := schema.AccountLimit{AccountID: "acme", SeenAt: seen, LimitKind: "changes", Used: schema.Some(r.used), RunID: r.id}
+	limit := schema.AccountLimit{AccountID: "acme", SeenAt: seen, LimitKind: "changes", Used: schema.Some(r.used),
+		RunID: r.id}
 	limits, err := StoredTable(s, schema.AccountLimits)
 	if err != nil {
 		return err

@@ -195,7 +195,8 @@ func (n *generation) addTables() error {
 // onlyConfirmed says that DuckDB's versions differ from those that it is to have by
 // nothing but one instant, which most of them share: when they were last confirmed.
 func (n *generation) onlyConfirmed(h *versioned, st *stagedTable) bool {
-	if st.info != nil || st.confirmedRows == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil || n.base.Accounts[n.g.store.account] == nil {
+	if st.info != nil || st.confirmedRows == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil ||
+		n.base.Accounts[n.g.store.account] == nil {
 		return false
 	}
 	was, now := n.base.Accounts[n.g.store.account].Memory[h.table.Name], st.memory
@@ -215,7 +216,8 @@ func (n *generation) confirmations(t *schema.Table, st *stagedTable) duck.Amend 
 	}
 	return duck.Amend{
 		Table: t, Set: instant(*st.memory), Rows: st.confirmedRows,
-		Where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " + instant(n.base.Accounts[account].Memory[t.Name]),
+		Where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " +
+			instant(n.base.Accounts[account].Memory[t.Name]),
 	}
 }
 

@@ -58,7 +58,8 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		for _, id := range step.seen {
 			seen = append(seen, sceneCampaign(string(id), "name", schema.Dollar))
 		}
-		next, st, err := history.Advance[schema.Campaign](table, table.Tracked(), h, history.Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen})
+		next, st, err := history.Advance[schema.Campaign](table, table.Tracked(), h,
+			history.Observation[schema.Campaign]{At: schema.InstantOf(r.at), RunID: r.id, Seen: seen})
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}
@@ -75,7 +76,8 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		got := query(t, dir, fmt.Sprintf(`SELECT string_agg(campaign_id || date_diff('day', TIMESTAMPTZ '%s', last_confirmed_at), ' ' ORDER BY campaign_id) FROM campaign_history`,
+		got := query(t, dir, fmt.Sprintf(`SELECT string_agg(campaign_id || date_diff('day', TIMESTAMPTZ '%s',
+			last_confirmed_at), ' ' ORDER BY campaign_id) FROM campaign_history`,
 			schema.InstantOf(start)))
 		if got != step.want {
 			t.Errorf("step %d: confirmed %s, want %s", i, got, step.want)
@@ -90,7 +92,8 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if built := strings.Contains(log.String(), "built again from Parquet"); built != step.built {
 			t.Errorf("step %d: built again %t, want %t: %s", i, built, step.built, log.String())
 		}
-		if got, want := query(t, dir, "SELECT count(*), count(*) FILTER (WHERE sha256 = '"+info.SHA256+"') FROM ops.file"), fmt.Sprintf("%d|1", len(m.Accounts["acme"].Files)); got != want {
+		if got, want := query(t, dir, "SELECT count(*), count(*) FILTER (WHERE sha256 = '"+info.SHA256+
+			"') FROM ops.file"), fmt.Sprintf("%d|1", len(m.Accounts["acme"].Files)); got != want {
 			t.Errorf("step %d: ops.file has %s, want %s", i, got, want)
 		}
 		checkStore(t, dir)

@@ -130,7 +130,8 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
-	day.raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID, Fingerprint: fingerprint}
+	day.raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID,
+		Fingerprint: fingerprint}
 	return nil
 }
 
@@ -142,7 +143,8 @@ func (g *Staged) pack(body []byte) ([]byte, error) {
 	if g.zstd == nil {
 		var err error
 		// Rows of JSON are so much alike that more effort or a wider window gains no byte.
-		options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1 << 20)}
+		options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(1 << 20)}
 		if g.zstd, err = zstd.NewWriter(nil, options...); err != nil {
 			return nil, err
 		}

@@ -168,7 +168,8 @@ func (d *namesMade) OpenFile(path string, flag int, perm fs.FileMode) (durable.F
 
 func TestOpen_RefusesAnAccountThatIsNoName(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	for _, account := range []string{"", ".", "..", "a/b", "../a", "A", "a.b", "a b", "-a", "ä", "a\x00", strings.Repeat("a", 41), "a'; DROP TABLE x; --"} {
+	for _, account := range []string{"", ".", "..", "a/b", "../a", "A", "a.b", "a b", "-a", "ä", "a\x00",
+		strings.Repeat("a", 41), "a'; DROP TABLE x; --"} {
 		if s, err := Open(t.Context(), dir, account, Options{}); err == nil {
 			s.Close()
 			t.Errorf("%q is taken for an account", account)
@@ -195,7 +196,8 @@ func TestSQL_NeverWritesFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"PARTITION_BY", "OVERWRITE", "COPY (", "EXPORT DATABASE", "INSERT OR REPLACE", "ON CONFLICT", "PRIMARY KEY"} {
+		for _, word := range []string{"PARTITION_BY", "OVERWRITE", "COPY (", "EXPORT DATABASE", "INSERT OR REPLACE",
+			"ON CONFLICT", "PRIMARY KEY"} {
 			if strings.Contains(string(b), `"`+word) || strings.Contains(string(b), " "+word) {
 				t.Errorf("%s has %s in its SQL", name, word)
 			}
@@ -289,7 +291,8 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 			t.Errorf("after %d steps and a run: format %d, %v", i, m.Format, err)
 		}
 		for d, k := range was.Accounts["acme"].Days {
-			if now := m.Accounts["acme"].Days[d]; now == nil || now.ContentHash != k.ContentHash && d != day && d != day-1 && d != day-2 {
+			if now := m.Accounts["acme"].Days[d]; now == nil || now.ContentHash != k.ContentHash && d != day &&
+				d != day-1 && d != day-2 {
 				t.Errorf("%s is not what it was", d)
 			}
 		}
@@ -362,7 +365,8 @@ func TestRecordFailure_LeavesACommitAlone(t *testing.T) {
 		next.Close()
 		last, err := LastRun(dir, "acme")
 		if err != nil || last.RunID != "run2" || last.Published != began {
-			t.Errorf("call %d (%s): the ledger says published %v, it is %v, %v", k, d.struck, last.Published, began, err)
+			t.Errorf("call %d (%s): the ledger says published %v, it is %v, %v", k, d.struck, last.Published,
+				began, err)
 		}
 	}
 }
@@ -423,10 +427,12 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := newRun(t, dir).mustSync(twoDays())
-	if got, err := readManifestAfter(durable.OS, dir, known); err != nil || got == known || got.Generation != next.Generation {
+	if got, err := readManifestAfter(durable.OS, dir, known); err != nil || got == known ||
+		got.Generation != next.Generation {
 		t.Errorf("the next generation is taken for the known one: %v", err)
 	}
-	unsealed := bytes.Replace(bytes.Replace(b, []byte(`"checksum": "`+known.Checksum+`",`), nil, 1), []byte(`"format": 2`), []byte(`"format": 1`), 1)
+	unsealed := bytes.Replace(bytes.Replace(b, []byte(`"checksum": "`+known.Checksum+`",`), nil, 1),
+		[]byte(`"format": 2`), []byte(`"format": 1`), 1)
 	if _, err := decodeManifest(unsealed); err != nil {
 		t.Errorf("the first format: %v", err)
 	}
@@ -477,5 +483,6 @@ func TestStore_LeavesNothingRunning(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<16)
-	t.Errorf("open: %v; %d goroutines, there were %d:\n%s", open, runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+	t.Errorf("open: %v; %d goroutines, there were %d:\n%s", open, runtime.NumGoroutine(), before,
+		stacks[:runtime.Stack(stacks, true)])
 }

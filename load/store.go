@@ -187,7 +187,8 @@ func (s *Store) refuseOrphans() error {
 			return err
 		}
 		if there {
-			return durable.Damaged(manifestName, "restore manifest.json from a backup, or choose another SPENDSYNC_DATA_DIR",
+			return durable.Damaged(manifestName, "restore manifest.json from a backup, or choose another "+
+				"SPENDSYNC_DATA_DIR",
 				"it is missing, but %s is there", name)
 		}
 	}
@@ -265,7 +266,8 @@ func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 }
 
 // publishedBatches is parquet.Batches of a published file, after checking its bytes.
-func publishedBatches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R, error] {
+func publishedBatches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R,
+	error] {
 	return func(yield func([]R, error) bool) {
 		if err := checkBytes(disk, dir, path, info); err != nil {
 			yield(nil, err)

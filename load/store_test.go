@@ -53,7 +53,8 @@ type run struct {
 }
 
 func newRun(t *testing.T, dir string) run {
-	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true, DuckDB: duck.Options{Threads: 2, Memory: "512MiB"}, LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
+	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true,
+		DuckDB: duck.Options{Threads: 2, Memory: "512MiB"}, LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
 var runs int
@@ -93,10 +94,12 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 	}
 	m, err := g.Publish(ctx, Publication{
 		Since: schema.DateOf(r.at) - schema.ReachDays,
-		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen, FinishedAt: seen, Outcome: "stored", RunID: id}},
+		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen,
+			FinishedAt: seen, Outcome: "stored", RunID: id}},
 		Run: func(o Outlook) schema.Run {
 			*r.outlook = o
-			return schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen, Generation: o.Generation, Published: true, RunID: id}
+			return schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen,
+				Generation: o.Generation, Published: true, RunID: id}
 		},
 	})
 	if err != nil {
@@ -127,7 +130,8 @@ func packed(rows []schema.Spend) *schema.SpendRows {
 // every storage test.
 func checkStore(t *testing.T, dir string) *Report {
 	t.Helper()
-	report, err := Verify(context.Background(), dir, Options{DuckDB: duck.Options{Threads: 2}, LockWait: time.Second}, nil)
+	report, err := Verify(context.Background(), dir, Options{DuckDB: duck.Options{Threads: 2}, LockWait: time.Second},
+		nil)
 	if errors.Is(err, ErrEmpty) {
 		return &Report{}
 	}
@@ -203,7 +207,9 @@ func fileHashes(t *testing.T, dir string, under ...string) map[string]string {
 
 func twoDays() map[schema.Date][]schema.Spend {
 	return map[schema.Date][]schema.Spend{
-		day:     {spendRow(day, "S1", 12_340_000), spendRow(day, "S2", 1), spendRow(day, "", 0, func(r *schema.Spend) { r.Clicks = schema.Null[int64]{} })},
+		day: {spendRow(day, "S1", 12_340_000), spendRow(day, "S2", 1), spendRow(day, "", 0, func(r *schema.Spend) {
+			r.Clicks = schema.Null[int64]{}
+		})},
 		day - 1: {spendRow(day-1, "S1", -5_000_000)},
 	}
 }
@@ -215,18 +221,22 @@ func TestPublish_StoresDaysOnceAndForAll(t *testing.T) {
 	if m.Generation != 1 {
 		t.Errorf("generation = %d, want 1", m.Generation)
 	}
-	if got, want := query(t, dir, "SELECT report_date::VARCHAR, source_id, spend, clicks FROM spend_daily ORDER BY ALL"),
-		"2026-11-19|S1|-5.000000|3\n2026-11-20||0.000000|NULL\n2026-11-20|S1|12.340000|3\n2026-11-20|S2|0.000001|3"; got != want {
+	if got, want := query(t, dir, "SELECT report_date::VARCHAR, source_id, spend, clicks FROM spend_daily "+
+		"ORDER BY ALL"),
+		"2026-11-19|S1|-5.000000|3\n2026-11-20||0.000000|NULL\n2026-11-20|S1|12.340000|3\n"+
+			"2026-11-20|S2|0.000001|3"; got != want {
 		t.Errorf("spend_daily = %s, want %s", got, want)
 	}
 	if got := query(t, dir, "SELECT count(*) FROM spend_change"); got != "0" {
 		t.Errorf("a first read wrote %s lines of spend_change, want 0", got)
 	}
-	if got, want := query(t, dir, "SELECT state, rows, spend, clicks, days_until_unreachable FROM ops.day_coverage WHERE report_date = '2026-11-20'"),
+	if got, want := query(t, dir, "SELECT state, rows, spend, clicks, days_until_unreachable FROM ops.day_coverage "+
+		"WHERE report_date = '2026-11-20'"),
 		"complete|3|12.340001|6|32"; got != want {
 		t.Errorf("coverage = %s, want %s", got, want)
 	}
-	if got, want := query(t, dir, "SELECT count(*), min(hours), max(hours), min(report_date)::VARCHAR, max(report_date)::VARCHAR FROM calendar"),
+	if got, want := query(t, dir, "SELECT count(*), min(hours), max(hours), min(report_date)::VARCHAR, "+
+		"max(report_date)::VARCHAR FROM calendar"),
 		"730|23|25|2026-01-01|2027-12-31"; got != want {
 		t.Errorf("calendar = %s, want %s", got, want)
 	}
@@ -267,11 +277,14 @@ func TestPublish_ExplainsRestatements(t *testing.T) {
 		spendRow(day, "", 0, func(r *schema.Spend) { r.Clicks = schema.Null[int64]{} }),
 	}}
 	r.mustSync(changed)
-	if got, want := query(t, dir, "SELECT source_id, op, old_spend, new_spend, old_conversions, new_conversions FROM spend_change ORDER BY ALL"),
-		"S1|update|12.340000|12.340000|0|2\nS2|delete|0.000001|NULL|0|NULL\nS3|insert|NULL|7.000000|NULL|0"; got != want {
+	if got, want := query(t, dir, "SELECT source_id, op, old_spend, new_spend, old_conversions, new_conversions FROM "+
+		"spend_change ORDER BY ALL"),
+		"S1|update|12.340000|12.340000|0|2\nS2|delete|0.000001|NULL|0|NULL\n"+
+			"S3|insert|NULL|7.000000|NULL|0"; got != want {
 		t.Errorf("spend_change =\n%s\nwant\n%s", got, want)
 	}
-	if got, want := query(t, dir, "SELECT source_id, _first_seen_at = _changed_at, _run_id = (SELECT max(_run_id) FROM ops.run) FROM spend_daily WHERE report_date = '2026-11-20' ORDER BY 1"),
+	if got, want := query(t, dir, "SELECT source_id, _first_seen_at = _changed_at, _run_id = (SELECT max(_run_id) "+
+		"FROM ops.run) FROM spend_daily WHERE report_date = '2026-11-20' ORDER BY 1"),
 		"|true|false\nS1|false|true\nS3|true|true"; got != want {
 		t.Errorf("spend_daily =\n%s\nwant\n%s", got, want)
 	}
@@ -282,7 +295,8 @@ func TestPublish_ExplainsRestatements(t *testing.T) {
 	r.at = r.at.Add(time.Minute)
 	changed[day] = changed[day][:2]
 	r.mustSync(changed)
-	if got := query(t, dir, "SELECT op, count(*) FROM spend_change GROUP BY 1 ORDER BY 1"); got != "delete|2\ninsert|1\nupdate|1" {
+	if got := query(t, dir, "SELECT op, count(*) FROM spend_change GROUP BY 1 ORDER BY 1"); got != "delete|2\n"+
+		"insert|1\nupdate|1" {
 		t.Errorf("spend_change by op = %s", got)
 	}
 }
@@ -339,7 +353,8 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	if got := r.outlook.NewlyLost; len(got) != 0 {
 		t.Errorf("days that were reported are newly lost: %v", got)
 	}
-	if got := query(t, r.dir, "SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "final|2\nlost|34\nmissing|32\nopen|1" {
+	if got := query(t, r.dir, "SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 "+
+		"ORDER BY 1"); got != "final|2\nlost|34\nmissing|32\nopen|1" {
 		t.Errorf("coverage = %s", got)
 	}
 }
@@ -374,7 +389,9 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		if _, err := g.PutDay(t.Context(), DayRead{Day: day}, sealed); err != nil {
 			t.Fatal(err)
 		}
-		m, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run { return schema.Run{AccountID: r.account, RunID: g.runID} }})
+		m, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run {
+			return schema.Run{AccountID: r.account, RunID: g.runID}
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +403,8 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 	is := read(2, "one", "another", "three")
 	for page, stays := range []bool{1: true, 2: false, 3: false} {
 		if page > 0 && (*is.Files[path(page)] == *was.Files[path(page)]) != stays {
-			t.Errorf("page %d is %+v, was %+v; want it to stay: %t", page, is.Files[path(page)], was.Files[path(page)], stays)
+			t.Errorf("page %d is %+v, was %+v; want it to stay: %t", page, is.Files[path(page)],
+				was.Files[path(page)], stays)
 		}
 	}
 	if is.Files[path(4)] != nil || durable.Exists(filepath.Join(r.dir, path(4))) {
@@ -419,7 +437,8 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(g.staged(partPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"), 0o644); err != nil {
+	if err := os.WriteFile(g.staged(partPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.Publish(t.Context(), r.publication()); err == nil {
@@ -478,7 +497,8 @@ func TestPublish_AccountsShareOneWarehouse(t *testing.T) {
 	acme.mustSync(twoDays())
 	beta.mustSync(map[schema.Date][]schema.Spend{day: {spendRow(day, "S9", 9_000_000)}})
 	acme.mustSync(map[schema.Date][]schema.Spend{day - 2: {spendRow(day-2, "S1", 1_000_000)}})
-	if got, want := query(t, dir, "SELECT account_id, count(*), sum(spend) FROM spend_daily GROUP BY 1 ORDER BY 1"), "acme|5|8.340001\nbeta|1|9.000000"; got != want {
+	if got, want := query(t, dir, "SELECT account_id, count(*), sum(spend) FROM spend_daily GROUP BY 1 ORDER BY 1"),
+		"acme|5|8.340001\nbeta|1|9.000000"; got != want {
 		t.Errorf("accounts = %s, want %s", got, want)
 	}
 	if got := query(t, dir, "SELECT account_id, count(*) FROM ops.run GROUP BY 1 ORDER BY 1"); got != "acme|2\nbeta|1" {
@@ -514,7 +534,9 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, manifestName), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run { return schema.Run{} }}); !errors.Is(err, ErrDamaged) {
+	if _, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run {
+		return schema.Run{}
+	}}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("Publish = %v, want ErrDamaged", err)
 	}
 }
@@ -642,7 +664,8 @@ func TestRecordFailure_ShowsInTheNextGeneration(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if err := s.RecordFailure(schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(at), ExitCode: 5, RunID: id}, nil); err != nil {
+		if err := s.RecordFailure(schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(at),
+			ExitCode: 5, RunID: id}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

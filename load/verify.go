@@ -136,7 +136,8 @@ func (v *verifier) files(ctx context.Context) error {
 		for d := range a.Days {
 			v.report.Days++
 			if path := partPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
-				if err := v.found(durable.Damaged(path, durable.MendReplay, "the manifest knows the day but no file of it")); err != nil {
+				if err := v.found(durable.Damaged(path, durable.MendReplay, "the manifest knows the day but no "+
+					"file of it")); err != nil {
 					return err
 				}
 			}
@@ -252,7 +253,8 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 		err = known.holds(day)
 	}
 	if err != nil {
-		return durable.Damaged(pages[0], durable.MendReplay, "the replies of %s do not give the stored day: %v", info.Day, err)
+		return durable.Damaged(pages[0], durable.MendReplay, "the replies of %s do not give the stored day: %v",
+			info.Day, err)
 	}
 	return nil
 }

@@ -25,14 +25,16 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	case err != nil:
 		return err
 	case size != w.Bytes || sha != w.SHA256:
-		return v.found(durable.Damaged(duck.FileName, durable.MendRebuild, "its bytes are not those that were published"))
+		return v.found(durable.Damaged(duck.FileName, durable.MendRebuild, "its bytes are not those that "+
+			"were published"))
 	}
 	v.whole = true
 	if wal, err := v.opts.disk.Exists(path + ".wal"); wal || err != nil {
 		if err != nil {
 			return err
 		}
-		err := v.found(durable.Damaged(duck.FileName+".wal", "the next sync moves it aside", "somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
+		err := v.found(durable.Damaged(duck.FileName+".wal", "the next sync moves it aside",
+			"somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
 		if err != nil {
 			return err
 		}
@@ -73,15 +75,18 @@ func (v *verifier) compareRows(ctx context.Context, w *duck.Warehouse) error {
 		if len(files) == 0 {
 			continue // its rows were counted
 		}
-		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than its Parquet files", t.FullName())
+		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than its Parquet files",
+			t.FullName())
 		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(t, files), otherwise); err != nil {
 			return err
 		}
 	}
 	if v.manifest.SchemaVersion >= schema.CampaignSpends.Since {
 		t := schema.CampaignSpends.Table
-		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than spend_daily adds up to", t.FullName())
-		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")", otherwise); err != nil {
+		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than spend_daily "+
+			"adds up to", t.FullName())
+		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
+			otherwise); err != nil {
 			return err
 		}
 	}
@@ -90,7 +95,8 @@ func (v *verifier) compareRows(ctx context.Context, w *duck.Warehouse) error {
 		if len(files) == 0 {
 			continue
 		}
-		otherwise := durable.Damaged("parquet/"+m.Name, durable.MendRebuild, "its files hold other rows than the view mart.%s", m.View)
+		otherwise := durable.Damaged("parquet/"+m.Name, durable.MendRebuild, "its files hold other rows than the "+
+			"view mart.%s", m.View)
 		view := "(SELECT " + duck.MartColumns(m) + " FROM w.mart." + schema.Quote(m.View) + ")"
 		if err := sameRows(ctx, w, m.SQLColumns(), view, duck.FilesSQL(m.Table, files), otherwise); err != nil {
 			return err

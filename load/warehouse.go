@@ -92,7 +92,8 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	}
 	err = duck.Build(ctx, path, fresh, append(loads, coverage), views, o, afterViews, proven)
 	if errors.Is(err, duck.ErrOtherRows) && !fresh {
-		s.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from Parquet", "error", err)
+		s.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from Parquet",
+			"error", err)
 		n.rebuild = true
 		return n.addWarehouse(ctx, p)
 	}
@@ -138,7 +139,8 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 	}
 	published := filepath.Join(s.dir, duck.FileName)
 	if n.base.SchemaVersion != schema.Version || grownTooMuch(n.base, n.dead) {
-		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes", n.base.Warehouse.Bytes)
+		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes",
+			n.base.Warehouse.Bytes)
 		return false, nil
 	}
 	sha, _, err := s.opts.disk.CopyFile(ctx, published, path)
@@ -146,7 +148,8 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return false, err
 		}
-		s.opts.Log.Warn("warehouse.duckdb is not the file that was published; it is built again from Parquet", "missing", err != nil)
+		s.opts.Log.Warn("warehouse.duckdb is not the file that was published; it is built again from Parquet",
+			"missing", err != nil)
 		return false, nil
 	}
 	return true, nil
@@ -355,7 +358,8 @@ func runsSQL(runs []schema.Run) string {
 }
 
 func fileRow(account, path string, f *FileInfo) schema.File {
-	row := schema.File{AccountID: account, Path: path, Kind: f.Kind, Rows: f.Rows, Bytes: f.Bytes, SHA256: f.SHA256, RunID: f.RunID}
+	row := schema.File{AccountID: account, Path: path, Kind: f.Kind, Rows: f.Rows, Bytes: f.Bytes, SHA256: f.SHA256,
+		RunID: f.RunID}
 	if f.Table != "" {
 		row.TableName = schema.Some(f.Table)
 	}

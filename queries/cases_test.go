@@ -35,10 +35,14 @@ import (
 
 // usual is what a column holds that a case leaves out and that can't be NULL.
 var usual = map[string]string{
-	"account_id": "acme", "_run_id": "r1", "version_no": "1", "valid_from": "2026-10-01 00:00:00+00", "valid_to": "9999-12-31 00:00:00+00",
-	"is_current": "true", "is_deleted": "false", "last_confirmed_at": "2026-11-20 17:00:00+00", "change_type": schema.FirstSeen,
-	"read_state": schema.ReadOK, "creative_id": "", "source_id": "", "state": schema.StateComplete, "control_total_state": schema.ControlMatched,
-	"finished_at": "2026-11-20 17:00:00+00", "started_at": "2026-11-20 16:59:00+00", "_first_seen_at": "2026-11-20 17:00:00+00", "_changed_at": "2026-11-20 17:00:00+00",
+	"account_id": "acme", "_run_id": "r1", "version_no": "1", "valid_from": "2026-10-01 00:00:00+00",
+	"valid_to":   "9999-12-31 00:00:00+00",
+	"is_current": "true", "is_deleted": "false", "last_confirmed_at": "2026-11-20 17:00:00+00",
+	"change_type": schema.FirstSeen,
+	"read_state":  schema.ReadOK, "creative_id": "", "source_id": "", "state": schema.StateComplete,
+	"control_total_state": schema.ControlMatched,
+	"finished_at":         "2026-11-20 17:00:00+00", "started_at": "2026-11-20 16:59:00+00",
+	"_first_seen_at": "2026-11-20 17:00:00+00", "_changed_at": "2026-11-20 17:00:00+00",
 }
 
 const noon = "2026-11-20T18:00:00Z"
@@ -199,7 +203,8 @@ func newWarehouse(t *testing.T) *warehouse {
 	}
 	var days []string
 	for _, d := range schema.CalendarDays("acme", "r1", 2025, 2027) {
-		days = append(days, fmt.Sprintf("('acme', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), make_timestamptz(%d), %d, 'r1')",
+		days = append(days, fmt.Sprintf("('acme', '%s', '%s', '%s', %d, %t, make_timestamptz(%d), "+
+			"make_timestamptz(%d), %d, 'r1')",
 			d.ReportDate, d.Month, d.ISOWeek, d.DayOfWeek, d.IsWeekend, d.StartsAt, d.EndsAt, d.Hours))
 	}
 	w.exec(t, "INSERT INTO main.calendar VALUES "+strings.Join(days, ", "))
@@ -290,7 +295,8 @@ func (f *fixture) insert(t *testing.T, w *warehouse) {
 			names, values = append(names, schema.Quote(c.Name)), append(values, "0")
 		}
 	}
-	statement := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s", schema.Tables[i].SQLName(), strings.Join(names, ", "), strings.Join(values, ", "))
+	statement := fmt.Sprintf("INSERT INTO %s (%s) SELECT %s", schema.Tables[i].SQLName(), strings.Join(names, ", "),
+		strings.Join(values, ", "))
 	for n, row := range f.rows[1:] {
 		args := make([]any, len(row))
 		for j, c := range row {

@@ -12,16 +12,19 @@ import (
 func TestReports_UnionWithThoseOfDbtAdReporting(t *testing.T) {
 	w := newWarehouse(t)
 	defer w.exec(t, "ROLLBACK")
-	m := &market{seed: 1, campaigns: 2, creatives: 2, sources: 3, days: 3, impressions: 900, ctr: 0.02, cvr: 0.1, cpc: 0.2}
+	m := &market{seed: 1, campaigns: 2, creatives: 2, sources: 3, days: 3, impressions: 900, ctr: 0.02, cvr: 0.1,
+		cpc: 0.2}
 	w.simulate(t, m, "")
-	const first, measures = "source_relation date_day platform account_id account_name ", "clicks impressions spend conversions conversions_value"
+	const first, measures = "source_relation date_day platform account_id account_name ", "clicks impressions spend " +
+		"conversions conversions_value"
 	want := w.rows(t, "SELECT sum(clicks), sum(impressions), sum(spend), sum(conversions) FROM main.spend_daily")
 	for view, between := range map[string]string{
 		"account_report":  "",
 		"campaign_report": "campaign_id campaign_name ",
 		"ad_group_report": "campaign_id campaign_name ad_group_id ad_group_name ",
 		"ad_report":       "campaign_id campaign_name ad_group_id ad_group_name ad_id ad_name ",
-		"url_report":      "campaign_id campaign_name ad_group_id ad_group_name base_url url_host url_path utm_source utm_medium utm_campaign utm_content utm_term ",
+		"url_report": "campaign_id campaign_name ad_group_id ad_group_name base_url url_host url_path " +
+			"utm_source utm_medium utm_campaign utm_content utm_term ",
 	} {
 		columns := strings.Fields(first + between + measures)
 		if got := w.columnsOf(t, "mart."+view); !slices.Equal(got, columns) {
@@ -29,7 +32,8 @@ func TestReports_UnionWithThoseOfDbtAdReporting(t *testing.T) {
 			continue
 		}
 		other := strings.Repeat("NULL, ", len(columns)-1) + "NULL"
-		union := "SELECT * FROM mart." + view + " UNION ALL SELECT * FROM (VALUES (" + other + ")) AS v(" + strings.Join(columns, ", ") + ")"
+		union := "SELECT * FROM mart." + view + " UNION ALL SELECT * FROM (VALUES (" + other + ")) AS v(" +
+			strings.Join(columns, ", ") + ")"
 		got := w.rows(t, "SELECT sum(clicks), sum(impressions), sum(spend), sum(conversions) FROM ("+union+")")
 		if strings.Join(got[0], " ") != strings.Join(want[0], " ") {
 			t.Errorf("%s adds up to %v, the table to %v", view, got, want)

@@ -35,7 +35,8 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 	stamp := func(at time.Time) string { return "'" + at.Format("2006-01-02 15:04:05") + "+00'" }
 	for a := range l.accounts {
 		account := fmt.Sprintf("%s%02d", l.account, a)
-		calendar = append(calendar, "SELECT * REPLACE ('"+account+"' AS account_id) FROM main.calendar WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-09-01' AND DATE '2026-12-31'")
+		calendar = append(calendar, "SELECT * REPLACE ('"+account+"' AS account_id) FROM main.calendar WHERE "+
+			"account_id = 'acme' AND report_date BETWEEN DATE '2026-09-01' AND DATE '2026-12-31'")
 		var reads []time.Time // one a morning, some minutes early or late
 		for d := range l.days {
 			at := lastDay.AddDate(0, 0, d-l.days+2).Add(12 * time.Hour).Add(time.Duration(rng.IntN(1800)) * time.Second)
@@ -47,7 +48,8 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 			day := lastDay.AddDate(0, 0, d-l.days+1)
 			date := day.Format(time.DateOnly)
 			last := reads[min(d+20, l.days-1)]
-			coverage = append(coverage, fmt.Sprintf("('%s', DATE '%s', 'complete', %s, %s)", account, date, stamp(reads[d]), stamp(last)))
+			coverage = append(coverage, fmt.Sprintf("('%s', DATE '%s', 'complete', %s, %s)", account, date,
+				stamp(reads[d]), stamp(last)))
 			for r := d; r <= min(d+20, l.days-1); r++ {
 				steps = append(steps, []driver.Value{account, date, reads[r], fmt.Sprintf("%s-%02d", account, r)})
 			}
@@ -77,7 +79,8 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 				was := arrived(reads[d])
 				for r := d + 1; r <= min(d+20, l.days-1); r++ {
 					if is := arrived(reads[r]); is != was {
-						changes = append(changes, []driver.Value{account, date, fmt.Sprint("c", c), reads[r], spend, int64(was), int64(is)})
+						changes = append(changes, []driver.Value{account, date, fmt.Sprint("c", c), reads[r], spend,
+							int64(was), int64(is)})
 						was = is
 					}
 				}
@@ -87,12 +90,15 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 		changed := lastDay.AddDate(0, 0, -7).Add(20 * time.Hour) // within the eighth last day
 		for c := range l.campaigns {
 			if c%2 == 1 { // left alone: what the others are compared with
-				campaigns = append(campaigns, fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', '9999-12-31 00:00:00+00', true, NULL, '2026-11-20 12:00:00+00', NULL)", account, c))
+				campaigns = append(campaigns, fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', '9999-12-31 "+
+					"00:00:00+00', true, NULL, '2026-11-20 12:00:00+00', NULL)", account, c))
 				continue
 			}
 			campaigns = append(campaigns,
-				fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', %s, false, NULL, %[3]s, NULL)", account, c, stamp(changed)),
-				fmt.Sprintf("('%s', 'c%d', 2, %s, '9999-12-31 00:00:00+00', true, %[3]s, '2026-11-20 12:00:00+00', 'default_bid')", account, c, stamp(changed)))
+				fmt.Sprintf("('%s', 'c%d', 1, '2026-09-01 00:00:00+00', %s, false, NULL, %[3]s, NULL)", account, c,
+					stamp(changed)),
+				fmt.Sprintf("('%s', 'c%d', 2, %s, '9999-12-31 00:00:00+00', true, %[3]s, '2026-11-20 12:00:00+00', "+
+					"'default_bid')", account, c, stamp(changed)))
 		}
 	}
 	w.exec(t, "INSERT INTO main.calendar "+strings.Join(calendar, " UNION ALL "))
@@ -102,13 +108,18 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 		}
 	}
 	w.load(t, "account_id VARCHAR, report_date VARCHAR, campaign_id VARCHAR, spend DOUBLE, conversions BIGINT", rows,
-		`INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), '' AS creative_id, '' AS source_id, '' AS campaign_name, 100 AS clicks,
-			1000 AS impressions, TIMESTAMPTZ '2026-11-20 12:00:00+00' AS _first_seen_at, TIMESTAMPTZ '2026-11-20 12:00:00+00' AS _changed_at, 'r' AS _run_id FROM loaded AS l`)
-	w.load(t, "account_id VARCHAR, report_date VARCHAR, campaign_id VARCHAR, seen_at TIMESTAMPTZ, old_spend DOUBLE, old_conversions BIGINT, new_conversions BIGINT", changes,
-		`INSERT INTO main.spend_change BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), '' AS creative_id, '' AS source_id, 'update' AS op,
+		`INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), '' AS
+			creative_id, '' AS source_id, '' AS campaign_name, 100 AS clicks,
+			1000 AS impressions, TIMESTAMPTZ '2026-11-20 12:00:00+00' AS _first_seen_at, TIMESTAMPTZ
+			'2026-11-20 12:00:00+00' AS _changed_at, 'r' AS _run_id FROM loaded AS l`)
+	w.load(t, "account_id VARCHAR, report_date VARCHAR, campaign_id VARCHAR, seen_at TIMESTAMPTZ, old_spend DOUBLE, "+
+		"old_conversions BIGINT, new_conversions BIGINT", changes,
+		`INSERT INTO main.spend_change BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), '' AS
+			creative_id, '' AS source_id, 'update' AS op,
 			l.old_spend AS new_spend, 'r' AS _run_id FROM loaded AS l`)
 	w.load(t, "account_id VARCHAR, unit VARCHAR, started_at TIMESTAMPTZ, _run_id VARCHAR", steps,
-		`INSERT INTO ops.step BY NAME SELECT l.*, 'spend_report' AS stream, 'unchanged' AS outcome, '' AS reason, 1 AS attempts, 1 AS pages, 1 AS "rows", 1 AS bytes,
+		`INSERT INTO ops.step BY NAME SELECT l.*, 'spend_report' AS stream, 'unchanged' AS outcome, '' AS reason, 1 AS
+			attempts, 1 AS pages, 1 AS "rows", 1 AS bytes,
 			0 AS rounded_values, l.started_at AS finished_at FROM loaded AS l`)
 	insert(`ops.day_coverage BY NAME SELECT v.*, 1 AS reads, 1 AS "rows", 'matched' AS control_total_state, 1 AS days_until_unreachable
 		FROM (VALUES %s) AS v(account_id, report_date, state, first_read_at, last_read_at)`, coverage)
@@ -145,11 +156,14 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 	week := strings.NewReplacer("$days", "7", "$rows", "100").Replace(ask.SQL)
 	impact := "SELECT * FROM mart.change_impact"
 	for _, q := range []struct{ name, sql, plain, adjusted string }{
-		{"last week", "SELECT *, cpa_verdict AS verdict FROM (" + week + ") WHERE campaign_id IS NOT NULL AND (account_id LIKE 'same%' OR campaign_id IN ('c0', 'c2'))", "cpa / cpa_before", "cpa_adjusted / cpa_before_adjusted"},
+		{"last week", "SELECT *, cpa_verdict AS verdict FROM (" + week + ") WHERE campaign_id IS NOT NULL AND " +
+			"(account_id LIKE 'same%' OR campaign_id IN ('c0', 'c2'))", "cpa / cpa_before",
+			"cpa_adjusted / cpa_before_adjusted"},
 		{"a change of settings", impact, "cpa_after / cpa_before", "cpa_after_adjusted / cpa_before_adjusted"},
 	} {
 		t.Run(q.name, func(t *testing.T) {
-			r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE verdict IN ('dearer', 'cheaper')), count(*) FILTER (WHERE verdict = 'dearer'),
+			r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE verdict IN ('dearer',
+				'cheaper')), count(*) FILTER (WHERE verdict = 'dearer'),
 				avg(cpa_change)::DOUBLE, avg((`+q.plain+`)::DOUBLE) - 1, avg((`+q.adjusted+`)::DOUBLE) - 1, count(*) FILTER (WHERE compared_by = 'equal_age')
 				FROM (`+q.sql+`) AS x GROUP BY 1 ORDER BY 1`)
 			t.Log("accounts, verdicts, alarms, dearer, change, plain change, adjusted change, at equal age:", r)
@@ -170,7 +184,8 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 				t.Errorf("a conversion costs 80 %% more, and %g of %g are called dearer", dear[2], dear[0])
 			}
 			if same[6] < 0.95*same[0] {
-				t.Errorf("%g of %g are compared at equal age, though every day was read every morning", same[6], same[0])
+				t.Errorf("%g of %g are compared at equal age, though every day was read every morning",
+					same[6], same[0])
 			}
 		})
 	}
@@ -178,12 +193,15 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 
 // campaignsAtEqualAge holds campaign_performance to the same accounts.
 func (w *warehouse) campaignsAtEqualAge(t *testing.T) {
-	r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE change_verdict IN ('dearer', 'cheaper')), avg(cpa_change)
-		FROM mart.campaign_performance WHERE account_id LIKE 'same%' OR campaign_id IN ('c0', 'c2') GROUP BY 1 ORDER BY 1`)
+	r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE change_verdict IN ('dearer',
+		'cheaper')), avg(cpa_change)
+		FROM mart.campaign_performance WHERE account_id LIKE 'same%' OR campaign_id IN ('c0', 'c2') GROUP BY 1 ORDER
+		BY 1`)
 	t.Log("accounts, campaigns, alarms, change:", r)
 	dear, same := numbers(t, r[0][1:]), numbers(t, r[1][1:])
 	if same[1] > 0.05*same[0] || math.Abs(same[2]) > 0.04 || dear[1] < 0.8*dear[0] {
-		t.Errorf("called dearer or cheaper: %v where nothing happened, %v where a conversion costs 80 %% more", same, dear)
+		t.Errorf("called dearer or cheaper: %v where nothing happened, %v where a conversion costs 80 %% more",
+			same, dear)
 	}
 }
 

@@ -109,7 +109,8 @@ func thresholdView(values map[string]string) (Query, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !known[name] {
-			return Query{}, fmt.Errorf("there is no threshold %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			return Query{}, fmt.Errorf("there is no threshold %q; there are %s", name,
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	return Query{
@@ -120,7 +121,8 @@ func thresholdView(values map[string]string) (Query, error) {
 			"name": "Name of the threshold, as in SPENDSYNC_THRESHOLDS.", "value": "The number in force.",
 			"unit": "What the number counts.", "meaning": "What depends on it.",
 		},
-		SQL: "SELECT t.name, t.value::DOUBLE AS value, t.unit, t.meaning\nFROM (VALUES\n  " + strings.Join(rows, ",\n  ") + "\n) AS t(name, value, unit, meaning)",
+		SQL: "SELECT t.name, t.value::DOUBLE AS value, t.unit, t.meaning\nFROM (VALUES\n  " +
+			strings.Join(rows, ",\n  ") + "\n) AS t(name, value, unit, meaning)",
 	}, nil
 }
 

@@ -68,23 +68,29 @@ func (m *market) write(t *testing.T, w *warehouse) {
 					}
 					clicks := min(impressions, poisson(rng, float64(impressions)*m.ctr*ctr))
 					conversions := min(clicks, poisson(rng, float64(clicks)*m.cvr*cvr*rate))
-					rows = append(rows, []driver.Value{m.date(d), fmt.Sprintf("c%02d", c), fmt.Sprintf("k%02d-%02d", c, k), fmt.Sprintf("s%03d", s),
+					rows = append(rows, []driver.Value{m.date(d), fmt.Sprintf("c%02d", c), fmt.Sprintf("k%02d-%02d", c,
+						k), fmt.Sprintf("s%03d", s),
 						float64(clicks) * m.cpc, clicks, impressions, conversions})
 				}
 			}
 		}
 	}
-	w.load(t, "report_date VARCHAR, campaign_id VARCHAR, creative_id VARCHAR, source_id VARCHAR, spend DOUBLE, clicks BIGINT, impressions BIGINT, conversions BIGINT", rows,
-		`INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), 'acme' AS account_id, 'Campaign' AS campaign_name,
-			TIMESTAMPTZ '2026-11-20 17:00:00+00' AS _first_seen_at, TIMESTAMPTZ '2026-11-20 17:00:00+00' AS _changed_at, 'r1' AS _run_id FROM loaded AS l`)
+	w.load(t, "report_date VARCHAR, campaign_id VARCHAR, creative_id VARCHAR, source_id VARCHAR, spend DOUBLE, "+
+		"clicks BIGINT, impressions BIGINT, conversions BIGINT", rows,
+		`INSERT INTO main.spend_daily BY NAME SELECT l.* REPLACE (l.report_date::DATE AS report_date), 'acme' AS
+			account_id, 'Campaign' AS campaign_name,
+			TIMESTAMPTZ '2026-11-20 17:00:00+00' AS _first_seen_at, TIMESTAMPTZ '2026-11-20 17:00:00+00' AS
+			_changed_at, 'r1' AS _run_id FROM loaded AS l`)
 	var coverage, campaigns [][]cell
 	coverage = append(coverage, cells("report_date", "state", "first_read_at", "last_read_at"))
 	for d := range m.days {
 		coverage = append(coverage, cells(m.date(d), "complete", "2026-11-20T17:00:00Z", "2026-11-20T17:00:00Z"))
 	}
-	campaigns = append(campaigns, cells("campaign_id", "name", "status", "default_bid", "daily_spend_limit", "target_cpa", "source_mode", "valid_from"))
+	campaigns = append(campaigns, cells("campaign_id", "name", "status", "default_bid", "daily_spend_limit",
+		"target_cpa", "source_mode", "valid_from"))
 	for c := range m.campaigns {
-		row := cells(fmt.Sprintf("c%02d", c), fmt.Sprintf("Campaign %d", c), "active", "0.50", "1000", fmt.Sprint(m.targetCPA), "block_list", "2026-08-01T00:00:00Z")
+		row := cells(fmt.Sprintf("c%02d", c), fmt.Sprintf("Campaign %d", c), "active", "0.50", "1000",
+			fmt.Sprint(m.targetCPA), "block_list", "2026-08-01T00:00:00Z")
 		row[5].null = m.targetCPA == 0
 		campaigns = append(campaigns, row)
 	}

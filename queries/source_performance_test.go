@@ -21,7 +21,8 @@ func TestSourcePerformance_TheMacroAnswersAsTheView(t *testing.T) {
 	if len(view) == 0 || !slices.Equal(view, macro) {
 		t.Errorf("the view gives\n%q\nthe macro\n%q", view, macro)
 	}
-	if got := w.columnsOf(t, "main.source_performance('2026-10-21', '2026-11-19')"); !slices.Equal(cells(got...), columns) {
+	if got := w.columnsOf(t, "main.source_performance('2026-10-21', '2026-11-19')"); !slices.Equal(cells(got...),
+		columns) {
 		t.Errorf("the macro has the columns %v, the view %v", got, columns)
 	}
 }

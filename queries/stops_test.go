@@ -34,7 +34,8 @@ func (c *aCampaign) versions(looks []time.Time) (rows [][]cell) {
 		if from > 0 {
 			after = cell{text: looks[from-1].Format(time.RFC3339)}
 		}
-		rows = append(rows, append(cells(c.id, fmt.Sprint(len(rows)+1), looks[from].Format(time.RFC3339), to.Format(time.RFC3339),
+		rows = append(rows, append(cells(c.id, fmt.Sprint(len(rows)+1), looks[from].Format(time.RFC3339),
+			to.Format(time.RFC3339),
 			fmt.Sprint(current), looks[until].Format(time.RFC3339), status(looks[from])), after))
 	}
 	for i := 1; i < len(looks); i++ {
@@ -55,7 +56,8 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 	w := newWarehouse(t)
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 6, 0, 0, 0, time.UTC) } // midnight in Chicago
 	every := func(hours int, skip func(time.Time) bool) (looks []time.Time) {
-		for at := day(2).Add(5 * time.Hour); at.Before(day(20).Add(12 * time.Hour)); at = at.Add(time.Duration(hours) * time.Hour) {
+		for at := day(2).Add(5 * time.Hour); at.Before(day(20).Add(12 * time.Hour)); at = at.Add(time.Duration(hours) *
+			time.Hour) {
 			if skip == nil || !skip(at) {
 				looks = append(looks, at.Add(20*time.Minute))
 			}
@@ -67,7 +69,8 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 		"a gap of four days":  every(1, func(at time.Time) bool { return at.After(day(9)) && at.Before(day(13)) }),
 		"none since the 16th": every(6, func(at time.Time) bool { return at.After(day(16)) }),
 	}
-	shortest := map[string]int{"hourly": 2, "daily": 25, "a gap of four days": 2, "none since the 16th": 7} // hours of a stop
+	// hours of a stop
+	shortest := map[string]int{"hourly": 2, "daily": 25, "a gap of four days": 2, "none since the 16th": 7}
 	for name, looks := range schedules {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(18, 1))
@@ -76,7 +79,8 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 				c := &aCampaign{id: fmt.Sprintf("c%02d", i), leaks: i%10 == 9}
 				for at := day(3); len(c.switched) < 6; {
 					// What is resumed and paused between two looks nobody can know.
-					at = at.Add(time.Duration(shortest[name]+rng.IntN(90)) * time.Hour).Add(time.Duration(rng.IntN(60)) * time.Minute)
+					at = at.Add(time.Duration(shortest[name]+rng.IntN(90)) * time.Hour).
+						Add(time.Duration(rng.IntN(60)) * time.Minute)
 					if c.leaks && len(c.switched) == 1 {
 						break // stopped for good
 					}
@@ -84,7 +88,8 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 				}
 				campaigns = append(campaigns, c)
 			}
-			history := [][]cell{cells("campaign_id", "version_no", "valid_from", "valid_to", "is_current", "last_confirmed_at", "status", "changed_after")}
+			history := [][]cell{cells("campaign_id", "version_no", "valid_from", "valid_to", "is_current",
+				"last_confirmed_at", "status", "changed_after")}
 			spend := [][]cell{cells("report_date", "campaign_id", "creative_id", "source_id", "spend", "clicks")}
 			runs := [][]cell{cells("_run_id", "started_at", "campaigns_read")}
 			for i, at := range looks {
@@ -113,7 +118,8 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 					ran[c.id+date] = minutes > 0
 					stopped[c.id+date] = minutes == 0 && d > 2 && !c.activeAt(day(d-1))
 					if minutes > 0 || c.leaks {
-						spend = append(spend, cells(date, c.id, "k1", "s1", fmt.Sprintf("%.2f", float64(minutes)*0.02+3), "3"))
+						spend = append(spend, cells(date, c.id, "k1", "s1",
+							fmt.Sprintf("%.2f", float64(minutes)*0.02+3), "3"))
 					}
 				}
 			}
@@ -122,14 +128,16 @@ func TestStops_NothingThatRanIsALeak(t *testing.T) {
 			}
 			defer w.exec(t, "ROLLBACK")
 			w.fill(t, &testCase{now: last.Format(time.RFC3339), tables: []*fixture{
-				{"campaign_history", history}, {"spend_daily", spend}, {"ops.day_coverage", coverage}, {"ops.run", runs},
+				{"campaign_history", history}, {"spend_daily", spend}, {"ops.day_coverage", coverage},
+				{"ops.run", runs},
 			}}, "mart.spend_on_stopped, mart.campaign_day")
 			assumed := w.checkStatuses(t, campaigns, looks)
 			if assumed == 0 && name != "hourly" {
 				t.Error("no day's end lies between two looks that differ")
 			}
 			found := map[string]bool{}
-			for _, r := range w.rows(t, "SELECT campaign_id, report_date, spend FROM mart.spend_on_stopped WHERE is_leak") {
+			for _, r := range w.rows(t, "SELECT campaign_id, report_date, spend FROM mart.spend_on_stopped "+
+				"WHERE is_leak") {
 				if ran[r[0]+r[1]] {
 					t.Errorf("%s on %s: $%s is called a leak, but it ran on that day", r[0], r[1], r[2])
 				}

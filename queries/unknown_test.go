@@ -17,12 +17,14 @@ var measured = regexp.MustCompile(`^(clicks|impressions|conversions|cpc|ctr|cvr|
 // not known would pass for the whole.
 func TestViews_NeverMakeASmallerNumberOfAnUnknownOne(t *testing.T) {
 	w := newWarehouse(t)
-	m := &market{seed: 1, campaigns: 2, creatives: 2, sources: 3, days: 36, impressions: 900, ctr: 0.02, cvr: 0.1, cpc: 0.2}
+	m := &market{seed: 1, campaigns: 2, creatives: 2, sources: 3, days: 36, impressions: 900, ctr: 0.02, cvr: 0.1,
+		cpc: 0.2}
 	defer w.exec(t, "ROLLBACK")
 	w.simulate(t, m, "")
 	before := w.measures(t)
 	for _, column := range []string{"clicks", "impressions", "conversions"} {
-		w.exec(t, "UPDATE main.spend_daily SET "+column+" = NULL WHERE campaign_id = 'c01' AND source_id = 's001' AND report_date IN (DATE '2026-11-05', DATE '2026-11-18')")
+		w.exec(t, "UPDATE main.spend_daily SET "+column+" = NULL WHERE campaign_id = 'c01' AND source_id = 's001' "+
+			"AND report_date IN (DATE '2026-11-05', DATE '2026-11-18')")
 	}
 	w.exec(t, "DELETE FROM mart.campaign_spend")
 	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
@@ -55,7 +57,8 @@ func (w *warehouse) measures(t *testing.T) map[string]string {
 		var keys, list []string
 		for _, c := range w.columnsOf(t, "mart."+v.Name) {
 			switch c {
-			case "account_id", "report_date", "date_day", "campaign_id", "creative_id", "ad_id", "source_id", "url_path", "base_url", "version_no":
+			case "account_id", "report_date", "date_day", "campaign_id", "creative_id", "ad_id", "source_id",
+				"url_path", "base_url", "version_no":
 				keys = append(keys, c)
 			default:
 				if measured.MatchString(c) {
@@ -66,7 +69,8 @@ func (w *warehouse) measures(t *testing.T) map[string]string {
 		if len(list) == 0 {
 			continue
 		}
-		for _, r := range w.rows(t, "SELECT concat_ws(' ', "+strings.Join(keys, ", ")+"), "+strings.Join(list, ", ")+" FROM mart."+v.Name) {
+		for _, r := range w.rows(t, "SELECT concat_ws(' ', "+strings.Join(keys, ", ")+"), "+strings.Join(list, ", ")+
+			" FROM mart."+v.Name) {
 			for i, c := range list {
 				all[v.Name+" of "+r[0]+": "+c] = r[i+1]
 			}

@@ -20,9 +20,11 @@ func factor(seed uint64, spread float64, parts ...int) float64 {
 // better or worse at converting: sources differ in CTR and grow and shrink, and the CTR of
 // whole campaigns goes up and down.
 func restless(seed uint64) *market {
-	m := &market{seed: seed, campaigns: 8, creatives: 6, sources: 10, days: 60, impressions: 260, ctr: 0.02, cvr: 0.05, cpc: 0.2, targetCPA: 4, dayNoise: 0.2, rateNoise: 0.1}
+	m := &market{seed: seed, campaigns: 8, creatives: 6, sources: 10, days: 60, impressions: 260, ctr: 0.02, cvr: 0.05,
+		cpc: 0.2, targetCPA: 4, dayNoise: 0.2, rateNoise: 0.1}
 	m.effect = func(c, _, s, d int) (float64, float64, float64) {
-		return math.Exp(0.6 * math.Sin(float64(d)/9+float64(s+c))), factor(seed, 0.4, c, s) * (1 + 0.3*math.Sin(float64(d)/6+float64(c))), 1
+		return math.Exp(0.6 * math.Sin(float64(d)/9+float64(s+c))),
+			factor(seed, 0.4, c, s) * (1 + 0.3*math.Sin(float64(d)/6+float64(c))), 1
 	}
 	return m
 }
@@ -33,11 +35,16 @@ func restless(seed uint64) *market {
 func TestVerdicts_AreRightWithoutAnEffect(t *testing.T) {
 	w := newWarehouse(t)
 	alarms := []struct{ name, sql string }{
-		{"sources to block", "SELECT count(*), (SELECT count(*) FROM mart.source_performance) FROM mart.source_block_candidates"},
-		{"sources to scale", "SELECT count(*), (SELECT count(*) FROM mart.source_performance) FROM mart.source_scale_candidates"},
-		{"creatives that tire", "SELECT count(*) FILTER (WHERE fatigue IN ('fatiguing', 'exhausted')), count(*) FILTER (WHERE fatigue <> 'too_little_data') FROM mart.creative_fatigue"},
-		{"creatives unlike their siblings", "SELECT count(*) FILTER (WHERE ctr_vs_siblings IN ('better', 'worse')), count(*) FROM mart.creative_performance"},
-		{"campaigns that pay or lose", "SELECT count(*) FILTER (WHERE verdict IN ('pays', 'loses')), count(*) FROM mart.campaign_performance"},
+		{"sources to block", "SELECT count(*), (SELECT count(*) FROM mart.source_performance) FROM " +
+			"mart.source_block_candidates"},
+		{"sources to scale", "SELECT count(*), (SELECT count(*) FROM mart.source_performance) FROM " +
+			"mart.source_scale_candidates"},
+		{"creatives that tire", "SELECT count(*) FILTER (WHERE fatigue IN ('fatiguing', 'exhausted')), count(*) " +
+			"FILTER (WHERE fatigue <> 'too_little_data') FROM mart.creative_fatigue"},
+		{"creatives unlike their siblings", "SELECT count(*) FILTER (WHERE ctr_vs_siblings IN ('better', 'worse')), " +
+			"count(*) FROM mart.creative_performance"},
+		{"campaigns that pay or lose", "SELECT count(*) FILTER (WHERE verdict IN ('pays', 'loses')), count(*) FROM " +
+			"mart.campaign_performance"},
 		{"breaks", "SELECT count(*), (SELECT count(*) FROM main.campaign) FROM mart.breaks"},
 	}
 	question := ""
@@ -53,17 +60,20 @@ func TestVerdicts_AreRightWithoutAnEffect(t *testing.T) {
 				n := numbers(t, w.rows(t, a.sql)[0])
 				called[i], judged[i] = called[i]+n[0], judged[i]+n[1]
 			}
-			plain += numbers(t, w.rows(t, "SELECT count(*) FROM mart.creative_fatigue WHERE decline >= 0.2 AND z_score >= 2")[0])[0]
+			plain += numbers(t, w.rows(t, "SELECT count(*) FROM mart.creative_fatigue WHERE decline >= 0.2 AND "+
+				"z_score >= 2")[0])[0]
 			w.exec(t, "ROLLBACK")
 		}
 		for i, a := range alarms {
 			t.Logf("%s: %g of %g", a.name, called[i], judged[i])
 			if judged[i] < 20 || called[i] > 0.05*judged[i] {
-				t.Errorf("%s: %g of %g are called though nothing is to be found: more than 5 %%", a.name, called[i], judged[i])
+				t.Errorf("%s: %g of %g are called though nothing is to be found: more than 5 %%", a.name, called[i],
+					judged[i])
 			}
 		}
 		if plain < 0.1*judged[2] {
-			t.Errorf("%g of %g creatives fell by a fifth by plain CTR: this account does not show what the comparison is for", plain, judged[2])
+			t.Errorf("%g of %g creatives fell by a fifth by plain CTR: this account does not show what the "+
+				"comparison is for", plain, judged[2])
 		}
 	})
 	t.Run("planted", func(t *testing.T) { plantedVerdicts(t, w, question) })
@@ -95,10 +105,14 @@ func plantedVerdicts(t *testing.T, w *warehouse, question string) {
 	defer w.exec(t, "ROLLBACK")
 	w.exec(t, "UPDATE main.campaign_history SET default_bid = 0.25")
 	for _, c := range []struct{ what, sql string }{
-		{"tired creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-00'), count(*) FROM mart.creative_fatigue WHERE fatigue IN ('fatiguing', 'exhausted')"},
-		{"better creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-01'), count(*) FROM mart.creative_performance WHERE ctr_vs_siblings = 'better'"},
-		{"sources that never convert", "SELECT count(*) FILTER (WHERE source_id = 's000'), count(*) FROM mart.source_block_candidates"},
-		{"sources that convert three times as often", "SELECT count(*) FILTER (WHERE source_id = 's001'), count(*) FROM mart.source_scale_candidates"},
+		{"tired creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-00'), count(*) FROM " +
+			"mart.creative_fatigue WHERE fatigue IN ('fatiguing', 'exhausted')"},
+		{"better creatives", "SELECT count(*) FILTER (WHERE creative_id LIKE '%-01'), count(*) FROM " +
+			"mart.creative_performance WHERE ctr_vs_siblings = 'better'"},
+		{"sources that never convert", "SELECT count(*) FILTER (WHERE source_id = 's000'), count(*) FROM " +
+			"mart.source_block_candidates"},
+		{"sources that convert three times as often", "SELECT count(*) FILTER (WHERE source_id = 's001'), count(*) " +
+			"FROM mart.source_scale_candidates"},
 	} {
 		n := numbers(t, w.rows(t, c.sql)[0])
 		t.Logf("%s: %g of %d found, %g named in all", c.what, n[0], m.campaigns, n[1])
@@ -115,13 +129,15 @@ func TestScale_SafeBidsAreSafe(t *testing.T) {
 	w := newWarehouse(t)
 	total, unsafe, plain := 0, 0, 0
 	for seed := range uint64(3) {
-		m := &market{seed: seed + 40, campaigns: 6, creatives: 1, sources: 120, days: 30, impressions: 300, ctr: 0.02, cvr: 0.04, cpc: 0.2, targetCPA: 6}
+		m := &market{seed: seed + 40, campaigns: 6, creatives: 1, sources: 120, days: 30, impressions: 300, ctr: 0.02,
+			cvr: 0.04, cpc: 0.2, targetCPA: 6}
 		m.effect = func(c, _, s, _ int) (float64, float64, float64) {
 			return factor(m.seed, 0.7, c, s, 1), 1, factor(m.seed, 0.6, c, s, 2)
 		}
 		w.simulate(t, m, "mart.source_scale_candidates")
 		w.exec(t, "UPDATE main.campaign_history SET default_bid = 0.15")
-		for _, r := range w.rows(t, "SELECT campaign_id, source_id, safe_cpc, bid_cap, bid_now, cpc * target_cpa::DOUBLE / cpa_worst_case FROM mart.source_scale_candidates") {
+		for _, r := range w.rows(t, "SELECT campaign_id, source_id, safe_cpc, bid_cap, bid_now, cpc * "+
+			"target_cpa::DOUBLE / cpa_worst_case FROM mart.source_scale_candidates") {
 			var c, s int
 			if _, err := fmt.Sscanf(r[0]+" "+r[1], "c%d s%d", &c, &s); err != nil {
 				t.Fatal(err)
@@ -142,7 +158,8 @@ func TestScale_SafeBidsAreSafe(t *testing.T) {
 		}
 		w.exec(t, "ROLLBACK")
 	}
-	t.Logf("%d sources to scale; %d bids above what their true rate pays for, %d by the plain bound", total, unsafe, plain)
+	t.Logf("%d sources to scale; %d bids above what their true rate pays for, %d by the plain bound", total,
+		unsafe, plain)
 	if total < 100 || float64(unsafe) > 0.05*float64(total) {
 		t.Errorf("%d of %d bids called safe are above what the true rate pays for: more than 5 %%", unsafe, total)
 	}
@@ -170,16 +187,19 @@ func TestBreaks_SilenceWhatRestsOnThem(t *testing.T) {
 	}
 	w.simulate(t, m, "mart.breaks mart.source_block_candidates mart.wasted_spend")
 	defer w.exec(t, "ROLLBACK")
-	(&fixture{"campaign_delivery_history", [][]cell{cells("campaign_id", "delivery_status", "valid_from"), cells("c05", "waiting_for_funds", "2026-11-18T12:00:00Z")}}).insert(t, w)
+	(&fixture{"campaign_delivery_history", [][]cell{cells("campaign_id", "delivery_status", "valid_from"),
+		cells("c05", "waiting_for_funds", "2026-11-18T12:00:00Z")}}).insert(t, w)
 	got := fmt.Sprint(w.rows(t, "SELECT campaign_id, kind, since_date FROM mart.breaks ORDER BY ALL"))
-	want := "[[c01 conversions_stopped 2026-10-31] [c02 spend_jumped 2026-11-19] [c03 spend_fell 2026-11-19] [c04 ctr_collapsed 2026-11-18] [c05 delivery_stopped 2026-11-18]]"
+	want := "[[c01 conversions_stopped 2026-10-31] [c02 spend_jumped 2026-11-19] [c03 spend_fell 2026-11-19] [c04 " +
+		"ctr_collapsed 2026-11-18] [c05 delivery_stopped 2026-11-18]]"
 	if got != want {
 		t.Errorf("breaks: %s\nwant    %s", got, want)
 	}
 	if n := w.rows(t, "SELECT count(*) FROM mart.source_block_candidates WHERE campaign_id = 'c01'")[0][0]; n != "0" {
 		t.Errorf("%s sources are to be blocked for a break of tracking", n)
 	}
-	if n := w.rows(t, "SELECT count(*) FROM mart.source_performance WHERE campaign_id = 'c01' AND cpa_best_case > judged_cpa")[0][0]; n == "0" {
+	if n := w.rows(t, "SELECT count(*) FROM mart.source_performance WHERE campaign_id = 'c01' AND cpa_best_case > "+
+		"judged_cpa")[0][0]; n == "0" {
 		t.Error("the break would have blocked nothing anyway")
 	}
 }

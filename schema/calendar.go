@@ -19,7 +19,8 @@ type CalendarDay struct {
 // Calendar holds whole years: from the year of the account's first stored day to
 // the end of the year after the newest.
 var Calendar = Define[CalendarDay]("calendar", ByAccount,
-	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end of next year.")
+	"Chicago days with their exact bounds, for every account, from the year of its first stored day to the end "+
+		"of next year.")
 
 // CalendarDays are the days of the years first to last for an account.
 func CalendarDays(account, run string, first, last int) []CalendarDay {

@@ -75,7 +75,8 @@ func TestSpendRows_KeepEveryColumn(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", what, d)
 		}
-		rec, wanted := packed.Record(memory.DefaultAllocator, 0, packed.Len()), schema.SpendDaily.Record(memory.DefaultAllocator, want)
+		rec, wanted := packed.Record(memory.DefaultAllocator, 0, packed.Len()),
+			schema.SpendDaily.Record(memory.DefaultAllocator, want)
 		defer rec.Release()
 		defer wanted.Release()
 		if !array.RecordEqual(rec, wanted) {

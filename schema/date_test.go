@@ -58,7 +58,8 @@ func TestDate_HoursOfEveryDay(t *testing.T) {
 }
 
 func TestParseDate_RefusesAllButTheForm(t *testing.T) {
-	for _, s := range []string{"", "2026-1-1", "2026-02-30", "2026-13-01", "20261101", " 2026-11-01", "2026-11-01T00:00:00Z", "26-11-01"} {
+	for _, s := range []string{"", "2026-1-1", "2026-02-30", "2026-13-01", "20261101", " 2026-11-01",
+		"2026-11-01T00:00:00Z", "26-11-01"} {
 		if d, err := ParseDate(s); err == nil {
 			t.Errorf("ParseDate(%q) = %s, want an error", s, d)
 		}

@@ -40,7 +40,8 @@ type CampaignDay struct {
 
 // CampaignDays are the days of every campaign, by month.
 var CampaignDays = Define[CampaignDay]("mart_campaign_day", ByMonth,
-	"A campaign on one Chicago day: what it spent and under which settings the day ended. The same rows as the view mart.campaign_day.",
+	"A campaign on one Chicago day: what it spent and under which settings the day ended. The same rows as the view "+
+		"mart.campaign_day.",
 	AnswerOf("campaign_day"))
 
 // Source30d is a source of a campaign over the performance window.
@@ -76,7 +77,8 @@ type Source30d struct {
 
 // Source30ds are the sources over the performance window.
 var Source30ds = Define[Source30d]("mart_source_30d", ByAccount,
-	"A source of a campaign over the last 30 days that are known whole (the window of mart.threshold). The same rows as the view mart.source_performance, ratios rounded.",
+	"A source of a campaign over the last 30 days that are known whole (the window of mart.threshold). The same rows "+
+		"as the view mart.source_performance, ratios rounded.",
 	AnswerOf("source_performance"))
 
 // Marts are the answers that are written as Parquet too.

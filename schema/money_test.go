@@ -38,14 +38,19 @@ func TestParseMoney(t *testing.T) {
 		"1e99999999999999999999":   {err: ErrRange},
 		"1e-99999999999999999999":  {money: 0, rounded: true},
 		strings.Repeat("9", 101):   {err: ErrRange},
-		"":                         {err: ErrNotNumber}, "-": {err: ErrNotNumber}, "+1": {err: ErrNotNumber}, ".5": {err: ErrNotNumber},
-		"5.": {err: ErrNotNumber}, "01": {err: ErrNotNumber}, "1.2.3": {err: ErrNotNumber}, "1e": {err: ErrNotNumber}, "1e+": {err: ErrNotNumber},
-		"1e+-5": {err: ErrNotNumber}, "NaN": {err: ErrNotNumber}, "Infinity": {err: ErrNotNumber}, "1,5": {err: ErrNotNumber}, "0x10": {err: ErrNotNumber},
-		" 1": {err: ErrNotNumber}, "1 ": {err: ErrNotNumber}, "1_000": {err: ErrNotNumber}, `"1"`: {err: ErrNotNumber}, "٣": {err: ErrNotNumber},
+		"":                         {err: ErrNotNumber}, "-": {err: ErrNotNumber}, "+1": {err: ErrNotNumber},
+		".5": {err: ErrNotNumber},
+		"5.": {err: ErrNotNumber}, "01": {err: ErrNotNumber}, "1.2.3": {err: ErrNotNumber}, "1e": {err: ErrNotNumber},
+		"1e+":   {err: ErrNotNumber},
+		"1e+-5": {err: ErrNotNumber}, "NaN": {err: ErrNotNumber}, "Infinity": {err: ErrNotNumber},
+		"1,5": {err: ErrNotNumber}, "0x10": {err: ErrNotNumber},
+		" 1": {err: ErrNotNumber}, "1 ": {err: ErrNotNumber}, "1_000": {err: ErrNotNumber}, `"1"`: {err: ErrNotNumber},
+		"٣": {err: ErrNotNumber},
 	} {
 		money, rounded, err := ParseMoney([]byte(text))
 		if !errors.Is(err, want.err) || (err == nil && (money != want.money || rounded != want.rounded)) {
-			t.Errorf("ParseMoney(%q) = %d, %v, %v; want %d, %v, %v", text, money, rounded, err, want.money, want.rounded, want.err)
+			t.Errorf("ParseMoney(%q) = %d, %v, %v; want %d, %v, %v", text, money, rounded, err, want.money,
+				want.rounded, want.err)
 		}
 	}
 }

@@ -137,19 +137,24 @@ type File struct {
 
 // The tables of schema ops. They are made from the manifest and the ledger.
 var (
-	Runs          = Define[Run]("ops.run", InMemory, "Every run: what it read, what it changed, how it ended.")
-	Steps         = Define[Step]("ops.step", InMemory, "Every unit of work of every run, with what went wrong.")
-	Coverage      = Define[DayCoverage]("ops.day_coverage", InMemory, "How well each Chicago day is known. A day that is open, complete or final is covered: there a missing row of spend_daily means zero.")
+	Runs     = Define[Run]("ops.run", InMemory, "Every run: what it read, what it changed, how it ended.")
+	Steps    = Define[Step]("ops.step", InMemory, "Every unit of work of every run, with what went wrong.")
+	Coverage = Define[DayCoverage]("ops.day_coverage", InMemory, "How well each Chicago day is known. A day "+
+		"that is open, complete or final is covered: there a missing row of spend_daily means zero.")
 	EntityReads   = Define[EntityRead]("ops.entity_read", InMemory, "Settings that could not be read, and why.")
-	UnknownFields = Define[UnknownField]("ops.unknown_field", InMemory, "Keys in the service's replies that its description does not name. They are kept in the raw replies.")
-	RefusedRows   = Define[RefusedRow]("ops.refused_row", InMemory, "Rows of the report that could not be stored, with their JSON. A day that has some is partial until a read or a replay finds none.", Since(3))
-	Files         = Define[File]("ops.file", InMemory, "The published files behind this generation, as in manifest.json.")
+	UnknownFields = Define[UnknownField]("ops.unknown_field", InMemory, "Keys in the service's replies that its "+
+		"description does not name. They are kept in the raw replies.")
+	RefusedRows = Define[RefusedRow]("ops.refused_row", InMemory, "Rows of the report that could not be stored, "+
+		"with their JSON. A day that has some is partial until a read or a replay finds none.", Since(3))
+	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as in "+
+		"manifest.json.")
 )
 
 // Tables are all tables, in the order in which the dictionary shows them.
 var Tables = []*Table{
 	SpendDaily.Table, SpendChanges.Table, SpendIntraday.Table,
-	CampaignHistory.Table, DeliveryHistory.Table, CreativeHistory.Table, SourceRuleHistory.Table, SourceModeHistory.Table,
+	CampaignHistory.Table, DeliveryHistory.Table, CreativeHistory.Table, SourceRuleHistory.Table,
+	SourceModeHistory.Table,
 	AccountSnapshots.Table, AccountLimits.Table, Calendar.Table,
 	CampaignSpends.Table,
 	Coverage.Table, Runs.Table, Steps.Table, EntityReads.Table, UnknownFields.Table, RefusedRows.Table, Files.Table,

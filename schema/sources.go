@@ -22,7 +22,8 @@ const (
 
 // SourceRuleHistory keeps every version of every source rule.
 var SourceRuleHistory = Define[SourceRule]("source_rule_history", ByAccount,
-	"Every rule of every campaign about a source: blocked, allowed, a bid of its own, or left to source optimization, with when it held. Bids that could not be read are no change.",
+	"Every rule of every campaign about a source: blocked, allowed, a bid of its own, or left to source "+
+		"optimization, with when it held. Bids that could not be read are no change.",
 	DeletedAfter(1))
 
 // SourceMode is one version of how a campaign chooses its sources.

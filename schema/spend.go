@@ -46,16 +46,19 @@ type CampaignSpend struct {
 // CampaignSpends are spend_daily without creatives and sources, some hundred times
 // fewer rows: what is asked of all history need not look through it.
 var CampaignSpends = Define[CampaignSpend]("mart.campaign_spend", Summed,
-	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans are answered at once. "+
+	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans "+
+		"are answered at once. "+
 		"mart.campaign_day has the days without spend and the settings, too.",
 	Since(2), SumsOf(CampaignSpendSQL))
 
 // CampaignSpendSQL asks spend_daily for the rows of [CampaignSpends], those of a
 // condition.
 func CampaignSpendSQL(where string) string {
-	return `SELECT account_id, report_date, campaign_id, max(campaign_name) AS campaign_name, count(*) AS "rows", sum(spend)::DECIMAL(18,6) AS spend,
+	return `SELECT account_id, report_date, campaign_id, max(campaign_name) AS campaign_name, count(*) AS "rows",
+		sum(spend)::DECIMAL(18,6) AS spend,
   sum(clicks)::BIGINT AS clicks, sum(impressions)::BIGINT AS impressions, sum(conversions)::BIGINT AS conversions,
-  count(clicks) AS rows_with_clicks, count(impressions) AS rows_with_impressions, count(conversions) AS rows_with_conversions
+  count(clicks) AS rows_with_clicks, count(impressions) AS rows_with_impressions, count(conversions) AS
+  rows_with_conversions
 FROM main.spend_daily WHERE ` + where + ` GROUP BY account_id, report_date, campaign_id`
 }
 
@@ -89,5 +92,6 @@ const (
 
 // SpendChanges holds every restatement ever seen. It only grows.
 var SpendChanges = Define[SpendChange]("spend_change", BySeen,
-	"Every difference between a finished day as stored and as read again: old and new numbers, and when they were seen. "+
+	"Every difference between a finished day as stored and as read again: old and new numbers, and when they "+
+		"were seen. "+
 		"The first read of a day and the growth of a day that was not over write no line.")

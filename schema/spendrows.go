@@ -97,7 +97,8 @@ func (s *SpendRows) Append(r *Spend) {
 		*n = Null[int64]{}
 	}
 	head.SourceID = ""
-	s.rows = append(s.rows, packedSpend{source: s.addSource(r.SourceID), head: addHead(&s.heads, &head)<<knownBits | known})
+	s.rows = append(s.rows, packedSpend{source: s.addSource(r.SourceID),
+		head: addHead(&s.heads, &head)<<knownBits | known})
 }
 
 // addSource copies a text, behind its length, and says where it is.

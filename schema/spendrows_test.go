@@ -19,9 +19,12 @@ func randomSpend(random *rand.Rand, n int) []Spend {
 	for i := range rows {
 		r := &rows[i]
 		*r = Spend{
-			AccountID: "acme", ReportDate: 20_000, CampaignID: fmt.Sprint("C", random.IntN(3)), CreativeID: fmt.Sprint("R", random.IntN(2)),
-			SourceID: fmt.Sprint("S", random.IntN(1000)), CampaignName: fmt.Sprint("N", random.IntN(2)), Spend: Money(random.Int64N(5) - 2),
-			FirstSeenAt: Instant(random.Int64N(2)), ChangedAt: Instant(random.Int64N(2)), RunID: fmt.Sprint("run", random.IntN(2)),
+			AccountID: "acme", ReportDate: 20_000, CampaignID: fmt.Sprint("C", random.IntN(3)),
+			CreativeID: fmt.Sprint("R", random.IntN(2)),
+			SourceID:   fmt.Sprint("S", random.IntN(1000)), CampaignName: fmt.Sprint("N", random.IntN(2)),
+			Spend:       Money(random.Int64N(5) - 2),
+			FirstSeenAt: Instant(random.Int64N(2)), ChangedAt: Instant(random.Int64N(2)),
+			RunID: fmt.Sprint("run", random.IntN(2)),
 		}
 		for _, c := range []*Null[int64]{&r.Clicks, &r.Impressions, &r.Conversions} {
 			if random.IntN(3) > 0 {
@@ -71,7 +74,8 @@ func TestSpendRows(t *testing.T) {
 			check("cut and appended to")
 		}
 		byKey := func(a, b Spend) int {
-			return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.CreativeID, b.CreativeID), cmp.Compare(a.SourceID, b.SourceID))
+			return cmp.Or(cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.CreativeID, b.CreativeID),
+				cmp.Compare(a.SourceID, b.SourceID))
 		}
 		for i := range want {
 			for j := range want {
@@ -103,7 +107,8 @@ func TestSpendRows(t *testing.T) {
 		}
 		stamps := s.Restamp()
 		for i := range want {
-			stamp := SpendStamp{FirstSeenAt: Instant(random.Int64N(2)), ChangedAt: Instant(i / 3), RunID: fmt.Sprint("again", random.IntN(2))}
+			stamp := SpendStamp{FirstSeenAt: Instant(random.Int64N(2)), ChangedAt: Instant(i / 3),
+				RunID: fmt.Sprint("again", random.IntN(2))}
 			want[i].FirstSeenAt, want[i].ChangedAt, want[i].RunID = stamp.FirstSeenAt, stamp.ChangedAt, stamp.RunID
 			stamps.Next(i, stamp)
 		}

@@ -73,14 +73,15 @@ type Table struct {
 	Arrow     *arrow.Schema
 	Parquet   *parquet.Schema
 
-	Since     int                       // version of the tables in which it came
-	Versioned bool                      // its rows are versions: they embed a [Frame]
-	MadeFrom  MadeFrom                  // what its rows can be made from again
-	Large     bool                      // it has by far the most rows
-	Stubbed   bool                      // of versions: an entity that only the report knows has one, too
-	Patience  int                       // of versions: complete listings in a row without an entity that mean it is deleted
-	View      string                    // in schema mart, whose answer the table's files keep; empty: none
-	SumsSQL   func(where string) string // of a [Summed] table: the query that gives its rows for a condition
+	Since     int      // version of the tables in which it came
+	Versioned bool     // its rows are versions: they embed a [Frame]
+	MadeFrom  MadeFrom // what its rows can be made from again
+	Large     bool     // it has by far the most rows
+	Stubbed   bool     // of versions: an entity that only the report knows has one, too
+	// of versions: complete listings in a row without an entity that mean it is deleted
+	Patience int
+	View     string                    // in schema mart, whose answer the table's files keep; empty: none
+	SumsSQL  func(where string) string // of a [Summed] table: the query that gives its rows for a condition
 
 	rows erasedRows
 }

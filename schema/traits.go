@@ -131,7 +131,8 @@ func (t *Table) FieldsSQL() string {
 	}
 	var fields []string
 	for _, c := range t.Columns {
-		fields = append(fields, fmt.Sprintf("%d: {name: %s, type: %s, default_value: NULL}", c.FieldID, QuoteText(c.Name), QuoteText(c.DuckDB())))
+		fields = append(fields, fmt.Sprintf("%d: {name: %s, type: %s, default_value: NULL}", c.FieldID,
+			QuoteText(c.Name), QuoteText(c.DuckDB())))
 	}
 	return "MAP {" + strings.Join(fields, ", ") + "}"
 }

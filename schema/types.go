@@ -33,12 +33,15 @@ type kindType struct {
 }
 
 var kinds = map[Kind]kindType{
-	Text:   {reflect.TypeFor[string](), ",string,dict", reflect.TypeFor[string](), fixed(arrow.BinaryTypes.String), "VARCHAR"},
+	Text: {reflect.TypeFor[string](), ",string,dict", reflect.TypeFor[string](), fixed(arrow.BinaryTypes.String),
+		"VARCHAR"},
 	Count:  {reflect.TypeFor[int64](), ",dict", reflect.TypeFor[int64](), fixed(arrow.PrimitiveTypes.Int64), "BIGINT"},
 	Amount: {reflect.TypeFor[Money](), ",decimal(6:%d),dict", reflect.TypeFor[int64](), decimal, "DECIMAL(%d,6)"},
-	Day:    {reflect.TypeFor[Date](), ",date,dict", reflect.TypeFor[int32](), fixed(arrow.FixedWidthTypes.Date32), "DATE"},
-	Moment: {reflect.TypeFor[Instant](), ",timestamp(microsecond:utc),dict", reflect.TypeFor[int64](), fixed(arrow.FixedWidthTypes.Timestamp_us), "TIMESTAMP WITH TIME ZONE"},
-	Flag:   {reflect.TypeFor[bool](), "", reflect.TypeFor[bool](), fixed(arrow.FixedWidthTypes.Boolean), "BOOLEAN"},
+	Day: {reflect.TypeFor[Date](), ",date,dict", reflect.TypeFor[int32](), fixed(arrow.FixedWidthTypes.Date32),
+		"DATE"},
+	Moment: {reflect.TypeFor[Instant](), ",timestamp(microsecond:utc),dict", reflect.TypeFor[int64](),
+		fixed(arrow.FixedWidthTypes.Timestamp_us), "TIMESTAMP WITH TIME ZONE"},
+	Flag: {reflect.TypeFor[bool](), "", reflect.TypeFor[bool](), fixed(arrow.FixedWidthTypes.Boolean), "BOOLEAN"},
 }
 
 func fixed(t arrow.DataType) func(int32) arrow.DataType {

@@ -71,7 +71,8 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 		a.table = schema.AccountLimits.Name
 		out.Limits = a.limits(limits)
 	}
-	out.Snapshot.Raw = schema.Some(fmt.Sprintf(`{"me":%s,"limits":%s,"balance":%s}`, orNull(me), orNull(limits), orNull(balance)))
+	out.Snapshot.Raw = schema.Some(fmt.Sprintf(`{"me":%s,"limits":%s,"balance":%s}`, orNull(me), orNull(limits),
+		orNull(balance)))
 	out.Reading = a.Reading
 	return out
 }
@@ -172,10 +173,12 @@ func (a *accountReader) balance(e extract.Entity) schema.AccountSnapshot {
 		AccountID: a.c.Account, SeenAt: a.seenAt,
 		Balance: read(r, needed, money, "balance",
 			"available_balance", "balance_available", "available", "balance", "current_balance", "amount"),
-		PaymentMode: read(r, needed, r.lower, "payment_mode", "payment_mode", "payment_method", "payment_type", "funding_mode"),
+		PaymentMode: read(r, needed, r.lower, "payment_mode", "payment_mode", "payment_method", "payment_type",
+			"funding_mode"),
 		AverageDailySpend: read(r, needed, money, "average_daily_spend",
 			"average_daily_spend", "average_daily_spend_7d", "average_daily_spend_last_7_days",
-			"avg_daily_spend", "avg_daily_spend_7d", "avg_daily_spend_last_7_days", "daily_spend_average", "average_spend"),
+			"avg_daily_spend", "avg_daily_spend_7d", "avg_daily_spend_last_7_days", "daily_spend_average",
+			"average_spend"),
 		DaysLeft: read(r, needed, money, "days_left",
 			"days_left", "days_remaining", "days_of_balance", "estimated_days_left", "balance_days_left"),
 		BalanceStatus: read(r, said, r.lower, "balance_status", "status", "balance_status"),
@@ -200,7 +203,8 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 	around := a.inside(e.Fields)
 	if v, ok := around.value("", limitListKeys...); ok {
 		if wrapped, ok := v.Fields(); ok {
-			if inner, ok := a.inside(wrapped).value("", limitListKeys...); ok && inner[0] != '"' && len(wrapped[limitListKeys[0]]) > 0 {
+			if inner, ok := a.inside(wrapped).value("", limitListKeys...); ok && inner[0] != '"' &&
+				len(wrapped[limitListKeys[0]]) > 0 {
 				v = inner // in an envelope of the same name
 			}
 		}

@@ -24,7 +24,8 @@ func TestAccount_Golden(t *testing.T) {
 			}
 			var got strings.Builder
 			all := Account(me, limits, balance, seenAt, settings)
-			snap, lims, ref, canWrite, unread, err := all.Snapshot, all.Limits, all.Ref, all.CanWrite, append(all.Unread, all.Key.Unread...), firstOf(all.Key.Err(), &all.Reading)
+			snap, lims, ref, canWrite, unread, err := all.Snapshot, all.Limits, all.Ref, all.CanWrite,
+				append(all.Unread, all.Key.Unread...), firstOf(all.Key.Err(), &all.Reading)
 			fmt.Fprintf(&got, "account %s, can write %v, unread %v, error %v\n", ref, canWrite, unread, err)
 			show(&got, snap)
 			for _, l := range lims {
@@ -39,13 +40,16 @@ func TestAccount_Golden(t *testing.T) {
 const (
 	sampleMe      = `{"advertiser_id":"A17","can_make_changes":false}`
 	sampleLimits  = `{"limits":[{"kind":"create","used":1,"limit":50,"resets_at":"2026-03-09T00:00:00Z"}]}`
-	sampleBalance = `{"available_balance":5,"payment_mode":"card","average_daily_spend":2,"days_left":2.5,"status":"low","message":"m"}`
+	sampleBalance = `{"available_balance":5,"payment_mode":"card","average_daily_spend":2,"days_left":2.5,` +
+		`"status":"low","message":"m"}`
 )
 
-func account(t *testing.T, me, limits, balance string) (schema.AccountSnapshot, []schema.AccountLimit, string, schema.Null[bool], []string, error) {
+func account(t *testing.T, me, limits, balance string) (schema.AccountSnapshot, []schema.AccountLimit, string,
+	schema.Null[bool], []string, error) {
 	t.Helper()
 	all := Account(entity(t, "", me), entity(t, "", limits), entity(t, "", balance), seenAt, settings)
-	return all.Snapshot, all.Limits, all.Ref, all.CanWrite, append(all.Unread, all.Key.Unread...), firstOf(all.Key.Err(), &all.Reading)
+	return all.Snapshot, all.Limits, all.Ref, all.CanWrite, append(all.Unread, all.Key.Unread...),
+		firstOf(all.Key.Err(), &all.Reading)
 }
 
 func TestAccount_FindsWhomTheKeyActsFor(t *testing.T) {
@@ -92,14 +96,20 @@ func TestAccount_FindsWhomTheKeyActsFor(t *testing.T) {
 
 func TestAccount_ReadsTheBalanceUnderManyNames(t *testing.T) {
 	for name, tc := range map[string]struct{ balance, want, unread string }{
-		"sample":       {sampleBalance, `5.00 card 2.00 2.50 low m`, ""},
-		"empty":        {`{}`, `NULL NULL NULL NULL NULL NULL`, "balance payment_mode average_daily_spend days_left"},
-		"nulls":        {`{"balance":null,"payment_mode":null,"average_daily_spend":null,"days_left":null,"status":null,"message":null}`, `NULL NULL NULL NULL NULL NULL`, ""},
-		"names":        {`{"amount":5,"payment_method":"Prepaid","avg_daily_spend_7d":2,"days_remaining":2.5,"balance_status":"OK","balance_message":" "}`, `5.00 prepaid 2.00 2.50 ok  `, ""},
-		"nested":       {`{"balance":{"amount":5,"status":"low"},"status":"success","payment_mode":"card","average_spend":2,"days_of_balance":2}`, `5.00 card 2.00 2.00 low NULL`, ""},
-		"nested/money": {`{"available_balance":{"amount":5,"currency":"USD"},"payment_mode":"card","average_daily_spend":2,"days_left":2}`, `5.00 card 2.00 2.00 NULL NULL`, ""},
-		"auto-funding": {`{"auto_funding":{"amount":500,"status":"on"},"payment_mode":"card","average_daily_spend":0,"days_left":1e2}`, `NULL card 0.00 100.00 NULL NULL`, "balance"},
-		"overdrawn":    {`{"balance":-0.5,"payment_mode":"card","average_daily_spend":2,"days_left":0}`, `-0.50 card 2.00 0.00 NULL NULL`, ""},
+		"sample": {sampleBalance, `5.00 card 2.00 2.50 low m`, ""},
+		"empty":  {`{}`, `NULL NULL NULL NULL NULL NULL`, "balance payment_mode average_daily_spend days_left"},
+		"nulls": {`{"balance":null,"payment_mode":null,"average_daily_spend":null,"days_left":null,` +
+			`"status":null,"message":null}`, `NULL NULL NULL NULL NULL NULL`, ""},
+		"names": {`{"amount":5,"payment_method":"Prepaid","avg_daily_spend_7d":2,"days_remaining":2.5,` +
+			`"balance_status":"OK","balance_message":" "}`, `5.00 prepaid 2.00 2.50 ok  `, ""},
+		"nested": {`{"balance":{"amount":5,"status":"low"},"status":"success","payment_mode":"card",` +
+			`"average_spend":2,"days_of_balance":2}`, `5.00 card 2.00 2.00 low NULL`, ""},
+		"nested/money": {`{"available_balance":{"amount":5,"currency":"USD"},"payment_mode":"card",` +
+			`"average_daily_spend":2,"days_left":2}`, `5.00 card 2.00 2.00 NULL NULL`, ""},
+		"auto-funding": {`{"auto_funding":{"amount":500,"status":"on"},"payment_mode":"card","average_daily_spend":0,` +
+			`"days_left":1e2}`, `NULL card 0.00 100.00 NULL NULL`, "balance"},
+		"overdrawn": {`{"balance":-0.5,"payment_mode":"card","average_daily_spend":2,"days_left":0}`,
+			`-0.50 card 2.00 0.00 NULL NULL`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			snap, _, _, _, unread, err := account(t, sampleMe, sampleLimits, tc.balance)
@@ -114,13 +124,15 @@ func TestAccount_ReadsTheBalanceUnderManyNames(t *testing.T) {
 			}
 			got := strings.Join([]string{
 				text(snap.Balance.Valid, snap.Balance.V), text(snap.PaymentMode.Valid, snap.PaymentMode.V),
-				text(snap.AverageDailySpend.Valid, snap.AverageDailySpend.V), text(snap.DaysLeft.Valid, snap.DaysLeft.V),
+				text(snap.AverageDailySpend.Valid, snap.AverageDailySpend.V),
+				text(snap.DaysLeft.Valid, snap.DaysLeft.V),
 				text(snap.BalanceStatus.Valid, snap.BalanceStatus.V), text(snap.Message.Valid, snap.Message.V),
 			}, " ")
 			if got != tc.want || strings.Join(unread, " ") != tc.unread {
 				t.Errorf("balance %q, unread %v, want %q, %q", got, unread, tc.want, tc.unread)
 			}
-			if want := `{"me":` + sampleMe + `,"limits":` + sampleLimits + `,"balance":` + tc.balance + `}`; snap.Raw.V != want {
+			if want := `{"me":` + sampleMe + `,"limits":` + sampleLimits + `,"balance":` + tc.balance +
+				`}`; snap.Raw.V != want {
 				t.Errorf("raw %s, want %s", snap.Raw.V, want)
 			}
 		})
@@ -129,18 +141,25 @@ func TestAccount_ReadsTheBalanceUnderManyNames(t *testing.T) {
 
 func TestAccount_ReadsLimitsAsAListOrAMap(t *testing.T) {
 	for name, tc := range map[string]struct{ limits, want string }{
-		"list":         {`{"limits":[{"kind":"b","used":1,"limit":50,"resets_at":"2026-03-09T00:00:00Z"},{"kind":"a","used":0,"limit":9}]}`, "a 0/9 never, b 1/50 2026-03-09"},
-		"list/names":   {`{"items":[{"name":"a","count":2,"maximum":9,"reset_time":"2026-03-09T00:00:00Z"}]}`, "a 2/9 2026-03-09"},
-		"list/one-end": {`{"resets_at":"2026-03-09T00:00:00Z","daily_limits":[{"type":"a","used":2,"allowed":9}]}`, "a 2/9 2026-03-09"},
-		"list/none":    {`{"limits":[]}`, ""},
-		"map":          {`{"limits":{"b":{"used":1,"max":2},"a":{"used":3,"limit":4,"reset_at":"2026-03-09T00:00:00Z"}}}`, "a 3/4 2026-03-09, b 1/2 never"},
-		"map/one-end":  {`{"limits":{"a":{"used":3,"limit":4},"resets_at":"2026-03-09T00:00:00Z"}}`, "a 3/4 2026-03-09"},
-		"map/none":     {`{"limits":{}}`, ""},
-		"map/whole":    {`{"a":{"used":3,"limit":4},"b":{"used":1,"limit":2},"resets_at":"2026-03-09T00:00:00Z"}`, "a 3/4 2026-03-09, b 1/2 2026-03-09"},
-		"wrapped":      {`{"limits":{"limits":[{"kind":"a","used":3,"limit":4}]}}`, "a 3/4 never"},
-		"unlimited":    {`{"limits":[{"kind":"a","used":3,"limit":null},{"kind":"b","limit":5}]}`, "a 3/NULL never, b NULL/5 never"},
-		"remaining":    {`{"limits":[{"kind":"a","remaining":3,"limit":10}]}`, "a 7/10 never"},
-		"overdrawn":    {`{"limits":[{"kind":"a","remaining":30,"limit":10}]}`, "a 0/10 never"},
+		"list": {`{"limits":[{"kind":"b","used":1,"limit":50,"resets_at":"2026-03-09T00:00:00Z"},{"kind":"a",` +
+			`"used":0,"limit":9}]}`, "a 0/9 never, b 1/50 2026-03-09"},
+		"list/names": {`{"items":[{"name":"a","count":2,"maximum":9,"reset_time":"2026-03-09T00:00:00Z"}]}`,
+			"a 2/9 2026-03-09"},
+		"list/one-end": {`{"resets_at":"2026-03-09T00:00:00Z","daily_limits":[{"type":"a","used":2,"allowed":9}]}`,
+			"a 2/9 2026-03-09"},
+		"list/none": {`{"limits":[]}`, ""},
+		"map": {`{"limits":{"b":{"used":1,"max":2},"a":{"used":3,"limit":4,` +
+			`"reset_at":"2026-03-09T00:00:00Z"}}}`, "a 3/4 2026-03-09, b 1/2 never"},
+		"map/one-end": {`{"limits":{"a":{"used":3,"limit":4},"resets_at":"2026-03-09T00:00:00Z"}}`,
+			"a 3/4 2026-03-09"},
+		"map/none": {`{"limits":{}}`, ""},
+		"map/whole": {`{"a":{"used":3,"limit":4},"b":{"used":1,"limit":2},"resets_at":"2026-03-09T00:00:00Z"}`,
+			"a 3/4 2026-03-09, b 1/2 2026-03-09"},
+		"wrapped": {`{"limits":{"limits":[{"kind":"a","used":3,"limit":4}]}}`, "a 3/4 never"},
+		"unlimited": {`{"limits":[{"kind":"a","used":3,"limit":null},{"kind":"b","limit":5}]}`,
+			"a 3/NULL never, b NULL/5 never"},
+		"remaining": {`{"limits":[{"kind":"a","remaining":3,"limit":10}]}`, "a 7/10 never"},
+		"overdrawn": {`{"limits":[{"kind":"a","remaining":30,"limit":10}]}`, "a 0/10 never"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, lims, _, _, _, err := account(t, sampleMe, tc.limits, sampleBalance)
@@ -179,27 +198,35 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 		want                error
 		says                string
 	}{
-		"me/bare-id":        {`{"id":"k","name":"x"}`, "", "", snapshots, "account", ErrForm, `the keys "id", "name"`},
-		"me/no-id-inside":   {`{"account":{"name":"x"}}`, "", "", snapshots, "account", ErrForm, `the keys "account"`},
-		"me/fraction":       {`{"account_id":1.5}`, "", "", snapshots, "account_id", ErrNotText, "1.5"},
-		"me/empty":          {`{"account_id":""}`, "", "", snapshots, "account_id", ErrMissing, ""},
-		"me/control":        {`{"account_id":"a\n"}`, "", "", snapshots, "account_id", ErrControl, ""},
-		"me/flag":           {`{"account_id":"a","can_write":"yes"}`, "", "", snapshots, "can_write", ErrNotFlag, `"yes"`},
-		"balance/text":      {"", "", `{"balance":"5,0"}`, snapshots, "balance", schema.ErrNotNumber, `"5,0"`},
-		"balance/huge":      {"", "", `{"balance":1e12}`, snapshots, "balance", schema.ErrRange, "1e12"},
-		"balance/days":      {"", "", `{"days_left":"many"}`, snapshots, "days_left", schema.ErrNotNumber, `"many"`},
-		"balance/status":    {"", "", `{"status":{"code":1}}`, snapshots, "balance_status", ErrNotText, ""},
-		"limits/nothing":    {"", `{"plan":"x"}`, "", limits, "kind", ErrForm, `the keys "plan"`},
-		"limits/one":        {"", `{"limits":{"used":1,"limit":2}}`, "", limits, "kind", ErrForm, `the keys "limit", "used"`},
-		"limits/text":       {"", `{"limits":"none"}`, "", limits, "kind", ErrForm, `"none"`},
-		"limits/null":       {"", `{"limits":null}`, "", limits, "kind", ErrForm, "null"},
-		"limits/list":       {"", `{"limits":["a"]}`, "", limits, "kind", ErrForm, `"a"`},
-		"limits/no-kind":    {"", `{"limits":[{"used":1,"limit":2}]}`, "", limits, "kind", ErrForm, `the keys "limit", "used"`},
-		"limits/no-numbers": {"", `{"limits":{"a":{"x":1}}}`, "", limits, "kind", ErrForm, `kind a: an object with the keys "x"`},
-		"limits/control":    {"", `{"limits":{"a\u001b":{"used":1,"limit":2}}}`, "", limits, "kind", ErrControl, `a\x1b`},
-		"limits/fraction":   {"", `{"limits":{"a":{"used":1.5,"limit":2}}}`, "", limits, "used", schema.ErrFraction, "1.5"},
-		"limits/time":       {"", `{"limits":{"a":{"used":1,"limit":2,"resets_at":"00:00"}}}`, "", limits, "resets_at", ErrNotTime, `"00:00"`},
-		"limits/twice":      {"", `{"limits":[{"kind":"a","used":1,"limit":2},{"kind":"a","used":2,"limit":2}]}`, "", limits, "kind", errTwice, "a"},
+		"me/bare-id":      {`{"id":"k","name":"x"}`, "", "", snapshots, "account", ErrForm, `the keys "id", "name"`},
+		"me/no-id-inside": {`{"account":{"name":"x"}}`, "", "", snapshots, "account", ErrForm, `the keys "account"`},
+		"me/fraction":     {`{"account_id":1.5}`, "", "", snapshots, "account_id", ErrNotText, "1.5"},
+		"me/empty":        {`{"account_id":""}`, "", "", snapshots, "account_id", ErrMissing, ""},
+		"me/control":      {`{"account_id":"a\n"}`, "", "", snapshots, "account_id", ErrControl, ""},
+		"me/flag": {`{"account_id":"a","can_write":"yes"}`, "", "", snapshots, "can_write", ErrNotFlag,
+			`"yes"`},
+		"balance/text":   {"", "", `{"balance":"5,0"}`, snapshots, "balance", schema.ErrNotNumber, `"5,0"`},
+		"balance/huge":   {"", "", `{"balance":1e12}`, snapshots, "balance", schema.ErrRange, "1e12"},
+		"balance/days":   {"", "", `{"days_left":"many"}`, snapshots, "days_left", schema.ErrNotNumber, `"many"`},
+		"balance/status": {"", "", `{"status":{"code":1}}`, snapshots, "balance_status", ErrNotText, ""},
+		"limits/nothing": {"", `{"plan":"x"}`, "", limits, "kind", ErrForm, `the keys "plan"`},
+		"limits/one": {"", `{"limits":{"used":1,"limit":2}}`, "", limits, "kind", ErrForm,
+			`the keys "limit", "used"`},
+		"limits/text": {"", `{"limits":"none"}`, "", limits, "kind", ErrForm, `"none"`},
+		"limits/null": {"", `{"limits":null}`, "", limits, "kind", ErrForm, "null"},
+		"limits/list": {"", `{"limits":["a"]}`, "", limits, "kind", ErrForm, `"a"`},
+		"limits/no-kind": {"", `{"limits":[{"used":1,"limit":2}]}`, "", limits, "kind", ErrForm,
+			`the keys "limit", "used"`},
+		"limits/no-numbers": {"", `{"limits":{"a":{"x":1}}}`, "", limits, "kind", ErrForm, `kind a: an object with ` +
+			`the keys "x"`},
+		"limits/control": {"", `{"limits":{"a\u001b":{"used":1,"limit":2}}}`, "", limits, "kind", ErrControl,
+			`a\x1b`},
+		"limits/fraction": {"", `{"limits":{"a":{"used":1.5,"limit":2}}}`, "", limits, "used",
+			schema.ErrFraction, "1.5"},
+		"limits/time": {"", `{"limits":{"a":{"used":1,"limit":2,"resets_at":"00:00"}}}`, "", limits, "resets_at",
+			ErrNotTime, `"00:00"`},
+		"limits/twice": {"", `{"limits":[{"kind":"a","used":1,"limit":2},{"kind":"a","used":2,"limit":2}]}`, "",
+			limits, "kind", errTwice, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			or := func(s, sample string) string {
@@ -208,13 +235,15 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 				}
 				return s
 			}
-			snap, lims, ref, _, unread, err := account(t, or(tc.me, sampleMe), or(tc.limits, sampleLimits), or(tc.balance, sampleBalance))
+			snap, lims, ref, _, unread, err := account(t, or(tc.me, sampleMe), or(tc.limits, sampleLimits),
+				or(tc.balance, sampleBalance))
 			wantFieldError(t, err, tc.want, tc.table, "", tc.column)
 			if !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("error %q does not say %q", err, tc.says)
 			}
 			// The others stand.
-			if (ref == "A17") != (tc.me == "") && tc.column != "can_write" || snap.Message.Valid != (tc.balance == "") || (len(lims) == 1) != (tc.limits == "") && len(lims) > 1 {
+			if (ref == "A17") != (tc.me == "") && tc.column != "can_write" ||
+				snap.Message.Valid != (tc.balance == "") || (len(lims) == 1) != (tc.limits == "") && len(lims) > 1 {
 				t.Errorf("account %q, limits %v, unread %v, snapshot %+v", ref, lims, unread, snap)
 			}
 		})
@@ -225,11 +254,13 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 // known.
 func TestAccount_BearsRepliesThatFailed(t *testing.T) {
 	all := Account(entity(t, "", sampleMe), extract.Entity{}, extract.Entity{}, seenAt, settings)
-	snap, lims, ref, unread, err := all.Snapshot, all.Limits, all.Ref, append(all.Unread, all.Key.Unread...), firstOf(all.Key.Err(), &all.Reading)
+	snap, lims, ref, unread, err := all.Snapshot, all.Limits, all.Ref, append(all.Unread, all.Key.Unread...),
+		firstOf(all.Key.Err(), &all.Reading)
 	if err != nil || ref != "A17" || lims != nil {
 		t.Fatalf("account %q, limits %v, error %v", ref, lims, err)
 	}
-	if got, want := strings.Join(unread, " "), "balance payment_mode average_daily_spend days_left balance_status message"; got != want {
+	if got, want := strings.Join(unread, " "), "balance payment_mode average_daily_spend days_left "+
+		"balance_status message"; got != want {
 		t.Errorf("unread %s, want %s", got, want)
 	}
 	if got, want := snap.Raw.V, `{"me":`+sampleMe+`,"limits":null,"balance":null}`; got != want {

@@ -50,7 +50,8 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 				}
 				for l := range s.Truth(d.String()) {
 					want = append(want, schema.Spend{
-						AccountID: "acme", ReportDate: d, CampaignID: l.CampaignID, CreativeID: l.CreativeID, SourceID: l.SourceID,
+						AccountID: "acme", ReportDate: d, CampaignID: l.CampaignID, CreativeID: l.CreativeID,
+						SourceID:     l.SourceID,
 						CampaignName: l.CampaignName, Spend: schema.Money(l.Spend), Clicks: schema.Some(l.Clicks),
 						Impressions: schema.Some(l.Impressions), Conversions: schema.Some(l.Conversions),
 						FirstSeenAt: seenAt, ChangedAt: seenAt, RunID: "01KRUN",
@@ -70,5 +71,6 @@ func TestSpend_IsTheTruthOfTheSimulatedService(t *testing.T) {
 }
 
 func byKey(a, b schema.Spend) int {
-	return slices.Compare([]string{a.CampaignID, a.CreativeID, a.SourceID}, []string{b.CampaignID, b.CreativeID, b.SourceID})
+	return slices.Compare([]string{a.CampaignID, a.CreativeID, a.SourceID}, []string{b.CampaignID, b.CreativeID,
+		b.SourceID})
 }

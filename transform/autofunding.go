@@ -5,10 +5,12 @@ import "spendsync/schema"
 // The keys that may say whether and how a card is charged when the balance runs low: an
 // object of the first with members of the others, or members of the balance itself.
 var (
-	autoFundingKeys = []string{"auto_funding", "autofunding", "auto_fund", "auto_recharge", "auto_reload", "auto_top_up"}
-	autoOnKeys      = []string{"enabled", "is_enabled", "active", "on"}
-	autoBelowKeys   = []string{"threshold", "balance_threshold", "minimum_balance", "min_balance", "below", "when_below"}
-	autoAmountKeys  = []string{"amount", "charge_amount", "recharge_amount", "top_up_amount"}
+	autoFundingKeys = []string{"auto_funding", "autofunding", "auto_fund", "auto_recharge", "auto_reload",
+		"auto_top_up"}
+	autoOnKeys    = []string{"enabled", "is_enabled", "active", "on"}
+	autoBelowKeys = []string{"threshold", "balance_threshold", "minimum_balance", "min_balance", "below",
+		"when_below"}
+	autoAmountKeys = []string{"amount", "charge_amount", "recharge_amount", "top_up_amount"}
 )
 
 // autoFunding reads whether the card is charged when the balance runs low, below what and

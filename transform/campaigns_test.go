@@ -142,16 +142,20 @@ func TestCampaign_Golden(t *testing.T) {
 }
 
 // sampleCampaign has nothing odd.
-const sampleCampaign = `{"id":"C1000001","name":"Spring","status":"active","delivery_status":"scheduled","default_bid":0.45,` +
-	`"daily_spend_limit":250,"start_date":"2026-03-01T06:00:00Z","source_mode":"block_list","audience":{"country":"US"}}`
+const sampleCampaign = `{"id":"C1000001","name":"Spring","status":"active","delivery_status":"scheduled",` +
+	`"default_bid":0.45,` +
+	`"daily_spend_limit":250,"start_date":"2026-03-01T06:00:00Z","source_mode":"block_list",` +
+	`"audience":{"country":"US"}}`
 
 func sampleCampaignRow() schema.Campaign {
 	start := schema.Instant(0)
 	_ = start.UnmarshalText([]byte("2026-03-01T06:00:00Z"))
 	return schema.Campaign{
 		AccountID: "acme", CampaignID: "C1000001", Name: schema.Some("Spring"), Status: schema.Some("active"),
-		DefaultBid: schema.Some[schema.Money](450_000), DailySpendLimit: schema.Some(250 * schema.Dollar), StartAt: schema.Some(start),
-		Country: schema.Some("US"), SourceMode: schema.Some("block_list"), UnsupportedTargeting: schema.Some(false), RunID: "01KRUN",
+		DefaultBid: schema.Some[schema.Money](450_000), DailySpendLimit: schema.Some(250 * schema.Dollar),
+		StartAt: schema.Some(start),
+		Country: schema.Some("US"), SourceMode: schema.Some("block_list"), UnsupportedTargeting: schema.Some(false),
+		RunID: "01KRUN",
 	}
 }
 
@@ -191,79 +195,111 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 		want       func(row)
 		unread     string
 	}{
-		"sample":                {"x", `1`, func(row) {}, ""},
-		"name/blank":            {"name", `" É\n "`, func(r row) { r.Name = schema.Some(" É\n ") }, ""},
-		"name/null":             {"name", `null`, func(r row) { r.Name = null }, ""},
-		"name/missing":          {"name", ``, func(r row) { r.Name = null }, "name"},
-		"status/upper":          {"status", `"PAUSED"`, func(r row) { r.Status = schema.Some("paused") }, ""},
-		"status/new":            {"status", `"on_hold"`, func(r row) { r.Status = schema.Some("on_hold") }, ""},
-		"status/missing":        {"status", ``, func(r row) { r.Status = null }, "status"},
-		"bid/exponent":          {"default_bid", `4.5E-1`, func(row) {}, ""},
-		"bid/noise":             {"default_bid", `0.45000000000000001`, func(row) {}, ""},
-		"bid/largest":           {"default_bid", `999999.999999`, func(r row) { r.DefaultBid.V = 999_999_999_999 }, ""},
-		"bid/missing":           {"default_bid", ``, func(r row) { r.DefaultBid = schema.Null[schema.Money]{} }, "default_bid"},
-		"limit/null":            {"daily_spend_limit", `null`, func(r row) { r.DailySpendLimit = schema.Null[schema.Money]{} }, ""},
-		"limit/missing":         {"daily_spend_limit", ``, func(r row) { r.DailySpendLimit = schema.Null[schema.Money]{} }, "daily_spend_limit"},
-		"name/number":           {"name", `2024`, func(r row) { r.Name = schema.Some("2024") }, ""},
-		"name/half":             {"name", `"a\ud83d"`, func(r row) { r.Name = schema.Some("a\uFFFD") }, ""},
-		"status/spelled":        {"status", `" On-Hold "`, func(r row) { r.Status = schema.Some("on_hold") }, ""},
-		"status/empty":          {"status", `""`, func(r row) { r.Status = null }, "status"},
-		"bid/text":              {"default_bid", `"0.45"`, func(row) {}, ""},
-		"bid/object":            {"default_bid", `{"amount":"0.45","currency":"usd"}`, func(row) {}, ""},
-		"bid/empty":             {"default_bid", `""`, func(r row) { r.DefaultBid = schema.Null[schema.Money]{} }, "default_bid"},
-		"cpa/empty":             {"target_cpa", `""`, func(row) {}, ""},
-		"start/seconds":         {"start_date", `1772344800`, func(row) {}, ""},
-		"start/milliseconds":    {"start_date", `1772344800000`, func(row) {}, ""},
-		"start/text-seconds":    {"start_date", `"1772344800"`, func(row) {}, ""},
-		"start/fraction":        {"start_date", `1772344800.25`, func(r row) { r.StartAt = instant(t, "2026-03-01T06:00:00.25Z") }, ""},
-		"start/blank-zone":      {"start_date", `"2026-03-01 00:00:00 -0600"`, func(row) {}, ""},
-		"start/utc":             {"start_date", `"2026-03-01 06:00:00 UTC"`, func(row) {}, ""},
-		"start/http":            {"start_date", `"Sun, 01 Mar 2026 06:00:00 GMT"`, func(row) {}, ""},
-		"start/empty":           {"start_date", `""`, func(r row) { r.StartAt = schema.Null[schema.Instant]{} }, "start_at"},
-		"end/no-time":           {"end_date", `"0001-01-01T00:00:00Z"`, func(row) {}, ""},
-		"start/wrapped":         {"start_date", `{"$date":"2026-03-01T06:00:00Z"}`, func(row) {}, ""},
-		"status/labelled":       {"status", `{"code":"paused","label":"Paused"}`, func(r row) { r.Status = schema.Some("paused") }, ""},
-		"audience/nested":       {"audience", `{"geo":{"country":"CA"},"device":{"platforms":["MOBILE"]}}`, func(r row) { r.Country, r.Platforms = schema.Some("CA"), schema.Some("MOBILE") }, ""},
+		"sample":         {"x", `1`, func(row) {}, ""},
+		"name/blank":     {"name", `" É\n "`, func(r row) { r.Name = schema.Some(" É\n ") }, ""},
+		"name/null":      {"name", `null`, func(r row) { r.Name = null }, ""},
+		"name/missing":   {"name", ``, func(r row) { r.Name = null }, "name"},
+		"status/upper":   {"status", `"PAUSED"`, func(r row) { r.Status = schema.Some("paused") }, ""},
+		"status/new":     {"status", `"on_hold"`, func(r row) { r.Status = schema.Some("on_hold") }, ""},
+		"status/missing": {"status", ``, func(r row) { r.Status = null }, "status"},
+		"bid/exponent":   {"default_bid", `4.5E-1`, func(row) {}, ""},
+		"bid/noise":      {"default_bid", `0.45000000000000001`, func(row) {}, ""},
+		"bid/largest":    {"default_bid", `999999.999999`, func(r row) { r.DefaultBid.V = 999_999_999_999 }, ""},
+		"bid/missing": {"default_bid", ``, func(r row) { r.DefaultBid = schema.Null[schema.Money]{} },
+			"default_bid"},
+		"limit/null": {"daily_spend_limit", `null`,
+			func(r row) { r.DailySpendLimit = schema.Null[schema.Money]{} }, ""},
+		"limit/missing": {"daily_spend_limit", ``,
+			func(r row) { r.DailySpendLimit = schema.Null[schema.Money]{} }, "daily_spend_limit"},
+		"name/number":    {"name", `2024`, func(r row) { r.Name = schema.Some("2024") }, ""},
+		"name/half":      {"name", `"a\ud83d"`, func(r row) { r.Name = schema.Some("a\uFFFD") }, ""},
+		"status/spelled": {"status", `" On-Hold "`, func(r row) { r.Status = schema.Some("on_hold") }, ""},
+		"status/empty":   {"status", `""`, func(r row) { r.Status = null }, "status"},
+		"bid/text":       {"default_bid", `"0.45"`, func(row) {}, ""},
+		"bid/object":     {"default_bid", `{"amount":"0.45","currency":"usd"}`, func(row) {}, ""},
+		"bid/empty": {"default_bid", `""`, func(r row) { r.DefaultBid = schema.Null[schema.Money]{} },
+			"default_bid"},
+		"cpa/empty":          {"target_cpa", `""`, func(row) {}, ""},
+		"start/seconds":      {"start_date", `1772344800`, func(row) {}, ""},
+		"start/milliseconds": {"start_date", `1772344800000`, func(row) {}, ""},
+		"start/text-seconds": {"start_date", `"1772344800"`, func(row) {}, ""},
+		"start/fraction": {"start_date", `1772344800.25`,
+			func(r row) { r.StartAt = instant(t, "2026-03-01T06:00:00.25Z") }, ""},
+		"start/blank-zone": {"start_date", `"2026-03-01 00:00:00 -0600"`, func(row) {}, ""},
+		"start/utc":        {"start_date", `"2026-03-01 06:00:00 UTC"`, func(row) {}, ""},
+		"start/http":       {"start_date", `"Sun, 01 Mar 2026 06:00:00 GMT"`, func(row) {}, ""},
+		"start/empty": {"start_date", `""`, func(r row) { r.StartAt = schema.Null[schema.Instant]{} },
+			"start_at"},
+		"end/no-time":   {"end_date", `"0001-01-01T00:00:00Z"`, func(row) {}, ""},
+		"start/wrapped": {"start_date", `{"$date":"2026-03-01T06:00:00Z"}`, func(row) {}, ""},
+		"status/labelled": {"status", `{"code":"paused","label":"Paused"}`,
+			func(r row) { r.Status = schema.Some("paused") }, ""},
+		"audience/nested": {"audience", `{"geo":{"country":"CA"},"device":{"platforms":["MOBILE"]}}`,
+			func(r row) { r.Country, r.Platforms = schema.Some("CA"), schema.Some("MOBILE") }, ""},
 		"audience/country-list": {"audience", `{"country":["CA"]}`, func(r row) { r.Country = schema.Some("CA") }, ""},
 		"end/empty":             {"end_date", `""`, func(row) {}, ""},
-		"audience/states-text":  {"audience", `{"states":"tx, CA"}`, func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
-		"audience/age-text":     {"audience", `{"min_age":"25"}`, func(r row) { audience(r); r.MinAge = schema.Some[int64](25) }, ""},
+		"audience/states-text": {"audience", `{"states":"tx, CA"}`,
+			func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
+		"audience/age-text": {"audience", `{"min_age":"25"}`,
+			func(r row) { audience(r); r.MinAge = schema.Some[int64](25) }, ""},
 		"audience/camel-case": {"audience", `{"minAge":25,"subscribedLessThanMinutesAgo":7}`, func(r row) {
 			audience(r)
 			r.MinAge, r.SubscribedLessThan = schema.Some[int64](25), schema.Some[int64](7)
 		}, ""},
-		"exclusions/text":        {"unsupported_targeting", `"True"`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
-		"exclusions/one":         {"unsupported_targeting", `1`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
-		"cpa/set":                {"target_cpa", `12.5`, func(r row) { r.TargetCPA = schema.Some[schema.Money](12_500_000) }, ""},
-		"cpa/null":               {"target_cpa", `null`, func(row) {}, ""},
-		"start/missing":          {"start_date", ``, func(r row) { r.StartAt = schema.Null[schema.Instant]{} }, "start_at"},
-		"start/day":              {"start_date", `"2026-03-08"`, func(r row) { r.StartAt = instant(t, "2026-03-08T06:00:00Z") }, ""},
-		"start/day-after-change": {"start_date", `"2026-03-09"`, func(r row) { r.StartAt = instant(t, "2026-03-09T05:00:00Z") }, ""},
-		"end/offset":             {"end_date", `"2026-04-01T00:00:00.25+02:00"`, func(r row) { r.EndAt = instant(t, "2026-03-31T22:00:00.25Z") }, ""},
-		"end/null":               {"end_date", `null`, func(row) {}, ""},
-		"audience/everyone":      {"audience", `{}`, audience, ""},
-		"audience/states":        {"audience", `{"states":["tx","CA","TX"]}`, func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
-		"audience/states-empty":  {"audience", `{"states":[]}`, audience, ""},
-		"audience/states-null":   {"audience", `{"states":null}`, audience, ""},
-		"audience/platforms":     {"audience", `{"platforms":["tablet","DESKTOP"]}`, func(r row) { audience(r); r.Platforms = schema.Some("DESKTOP,TABLET") }, ""},
-		"audience/ages":          {"audience", `{"min_age":13,"max_age":1.2e2}`, func(r row) { audience(r); r.MinAge, r.MaxAge = schema.Some[int64](13), schema.Some[int64](120) }, ""},
-		"audience/gender":        {"audience", `{"gender":"m"}`, func(r row) { audience(r); r.Gender = schema.Some("M") }, ""},
-		"audience/subscribed": {"audience", `{"subscribed_more_than_minutes_ago":1,"subscribed_less_than_minutes_ago":2}`, func(r row) {
+		"exclusions/text": {"unsupported_targeting", `"True"`, func(r row) { r.UnsupportedTargeting.V = true },
+			""},
+		"exclusions/one": {"unsupported_targeting", `1`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
+		"cpa/set": {"target_cpa", `12.5`,
+			func(r row) { r.TargetCPA = schema.Some[schema.Money](12_500_000) }, ""},
+		"cpa/null": {"target_cpa", `null`, func(row) {}, ""},
+		"start/missing": {"start_date", ``, func(r row) { r.StartAt = schema.Null[schema.Instant]{} },
+			"start_at"},
+		"start/day": {"start_date", `"2026-03-08"`,
+			func(r row) { r.StartAt = instant(t, "2026-03-08T06:00:00Z") }, ""},
+		"start/day-after-change": {"start_date", `"2026-03-09"`,
+			func(r row) { r.StartAt = instant(t, "2026-03-09T05:00:00Z") }, ""},
+		"end/offset": {"end_date", `"2026-04-01T00:00:00.25+02:00"`,
+			func(r row) { r.EndAt = instant(t, "2026-03-31T22:00:00.25Z") }, ""},
+		"end/null":          {"end_date", `null`, func(row) {}, ""},
+		"audience/everyone": {"audience", `{}`, audience, ""},
+		"audience/states": {"audience", `{"states":["tx","CA","TX"]}`,
+			func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
+		"audience/states-empty": {"audience", `{"states":[]}`, audience, ""},
+		"audience/states-null":  {"audience", `{"states":null}`, audience, ""},
+		"audience/platforms": {"audience", `{"platforms":["tablet","DESKTOP"]}`,
+			func(r row) { audience(r); r.Platforms = schema.Some("DESKTOP,TABLET") }, ""},
+		"audience/ages": {"audience", `{"min_age":13,"max_age":1.2e2}`, func(r row) {
+			audience(r)
+			r.MinAge,
+				r.MaxAge = schema.Some[int64](13), schema.Some[int64](120)
+		}, ""},
+		"audience/gender": {"audience", `{"gender":"m"}`,
+			func(r row) { audience(r); r.Gender = schema.Some("M") }, ""},
+		"audience/subscribed": {"audience", `{"subscribed_more_than_minutes_ago":1,` +
+			`"subscribed_less_than_minutes_ago":2}`, func(r row) {
 			audience(r)
 			r.SubscribedMoreThan, r.SubscribedLessThan = schema.Some[int64](1), schema.Some[int64](2)
 		}, ""},
-		"audience/exclusions":      {"audience", `{"unsupported_targeting":true}`, func(r row) { audience(r); r.UnsupportedTargeting.V = true }, ""},
-		"audience/more-keys":       {"audience", `{"excluded":{"x":1},"country":"US"}`, func(row) {}, ""},
-		"audience/null":            {"audience", `null`, func(r row) { audience(r); r.UnsupportedTargeting = schema.Null[bool]{} }, everyAudienceColumn + " unsupported_targeting"},
-		"audience/missing":         {"audience", ``, func(r row) { audience(r); r.UnsupportedTargeting = schema.Null[bool]{} }, everyAudienceColumn + " unsupported_targeting"},
-		"exclusions/beside":        {"unsupported_targeting", `true`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
-		"exclusions/beside-false":  {"unsupported_targeting", `false`, func(row) {}, ""},
-		"exclusions/beside-null":   {"unsupported_targeting", `null`, func(row) {}, ""},
-		"mode/null":                {"source_mode", `null`, func(r row) { r.SourceMode = null }, ""},
-		"mode/missing":             {"source_mode", ``, func(r row) { r.SourceMode = null }, "source_mode"},
-		"mode/spelled":             {"source_mode", `"Allow List"`, func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
-		"mode/new":                 {"source_mode", `"Smart"`, func(r row) { r.SourceMode = schema.Some("Smart") }, ""},
-		"mode/likelier-key-counts": {"source_targeting_mode", `"allowlist"`, func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
+		"audience/exclusions": {"audience", `{"unsupported_targeting":true}`,
+			func(r row) { audience(r); r.UnsupportedTargeting.V = true }, ""},
+		"audience/more-keys": {"audience", `{"excluded":{"x":1},"country":"US"}`, func(row) {}, ""},
+		"audience/null": {"audience", `null`,
+			func(r row) { audience(r); r.UnsupportedTargeting = schema.Null[bool]{} }, everyAudienceColumn +
+				" unsupported_targeting"},
+		"audience/missing": {"audience", ``,
+			func(r row) { audience(r); r.UnsupportedTargeting = schema.Null[bool]{} }, everyAudienceColumn +
+				" unsupported_targeting"},
+		"exclusions/beside": {"unsupported_targeting", `true`, func(r row) { r.UnsupportedTargeting.V = true },
+			""},
+		"exclusions/beside-false": {"unsupported_targeting", `false`, func(row) {}, ""},
+		"exclusions/beside-null":  {"unsupported_targeting", `null`, func(row) {}, ""},
+		"mode/null":               {"source_mode", `null`, func(r row) { r.SourceMode = null }, ""},
+		"mode/missing":            {"source_mode", ``, func(r row) { r.SourceMode = null }, "source_mode"},
+		"mode/spelled": {"source_mode", `"Allow List"`,
+			func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
+		"mode/new": {"source_mode", `"Smart"`, func(r row) { r.SourceMode = schema.Some("Smart") }, ""},
+		"mode/likelier-key-counts": {"source_targeting_mode", `"allowlist"`,
+			func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := with(t, sampleCampaign, tc.key, tc.value)
@@ -284,7 +320,8 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 	}
 }
 
-const everyAudienceColumn = "country states platforms subscribed_more_than_minutes_ago subscribed_less_than_minutes_ago min_age max_age gender"
+const everyAudienceColumn = "country states platforms subscribed_more_than_minutes_ago " +
+	"subscribed_less_than_minutes_ago min_age max_age gender"
 
 func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -315,11 +352,12 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 		"audience/states-comma":  {"audience", `{"states":["CA,TX"]}`, "states", ErrForm},
 		"audience/age":           {"audience", `{"min_age":25.5}`, "min_age", schema.ErrFraction},
 		"audience/age-text":      {"audience", `{"max_age":"64+"}`, "max_age", schema.ErrNotNumber},
-		"audience/minutes":       {"audience", `{"subscribed_less_than_minutes_ago":-1}`, "subscribed_less_than_minutes_ago", ErrNegative},
-		"audience/exclusions":    {"audience", `{"unsupported_targeting":"yes"}`, "unsupported_targeting", ErrNotFlag},
-		"mode/lists":             {"source_mode", `["block_list","allow_list"]`, "source_mode", ErrNotText},
-		"status/two-words":       {"status", `{"code":"a","label":"Active"}`, "status", ErrNotText},
-		"delivery/number":        {"delivery_status", `1`, "delivery_status", ErrNotText},
+		"audience/minutes": {"audience", `{"subscribed_less_than_minutes_ago":-1}`,
+			"subscribed_less_than_minutes_ago", ErrNegative},
+		"audience/exclusions": {"audience", `{"unsupported_targeting":"yes"}`, "unsupported_targeting", ErrNotFlag},
+		"mode/lists":          {"source_mode", `["block_list","allow_list"]`, "source_mode", ErrNotText},
+		"status/two-words":    {"status", `{"code":"a","label":"Active"}`, "status", ErrNotText},
+		"delivery/number":     {"delivery_status", `1`, "delivery_status", ErrNotText},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := entity(t, "C1000001", with(t, sampleCampaign, tc.key, tc.value))
@@ -329,10 +367,12 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 				_, unread, err = readDelivery(e, extract.Entity{}, settings)
 				table, row = "campaign_delivery_history", schema.Campaign{}
 			}
-			if got := strings.Join(unread, " "); !strings.Contains(got, tc.column) && tc.column != "audience" || tc.column == "audience" && !strings.HasPrefix(got, everyAudienceColumn) {
+			if got := strings.Join(unread, " "); !strings.Contains(got, tc.column) && tc.column != "audience" ||
+				tc.column == "audience" && !strings.HasPrefix(got, everyAudienceColumn) {
 				t.Errorf("unread %s", got)
 			}
-			if tc.key != "delivery_status" && (row.CampaignID != "C1000001" || row.Raw.V != string(e.Raw) || row.Name.Valid == (tc.key == "name")) {
+			if tc.key != "delivery_status" && (row.CampaignID != "C1000001" || row.Raw.V != string(e.Raw) ||
+				row.Name.Valid == (tc.key == "name")) {
 				t.Errorf("the rest of the row is %+v", row)
 			}
 			wantFieldError(t, err, tc.want, table, "C1000001", tc.column)
@@ -371,7 +411,8 @@ func TestCampaign_SaysWhatItRefused(t *testing.T) {
 
 // The single read came later; what it does not name stands as it was listed.
 func TestCampaign_PrefersTheSingleRead(t *testing.T) {
-	listed := entity(t, "C1000001", `{"id":"C1000001","name":"old","status":"active","default_bid":0.5,"target_cpa":5,"audience":{"country":"CA"}}`)
+	listed := entity(t, "C1000001", `{"id":"C1000001","name":"old","status":"active","default_bid":0.5,`+
+		`"target_cpa":5,"audience":{"country":"CA"}}`)
 	detail := entity(t, "C1000001", `{"id":"C1000001","name":"new","target_cpa":null,"audience":{}}`)
 	row, unread, err := readCampaign(listed, detail, settings)
 	if err != nil {
@@ -453,7 +494,8 @@ func TestDelivery_IsKnownWhereEitherReadTellsIt(t *testing.T) {
 
 func TestArchived_IsToldByTheStatus(t *testing.T) {
 	for body, want := range map[string]bool{
-		`{"status":"archived"}`: true, `{"status":"ARCHIVED"}`: true, `{"status":"active"}`: false, `{"status":null}`: false, `{}`: false,
+		`{"status":"archived"}`: true, `{"status":"ARCHIVED"}`: true, `{"status":"active"}`: false,
+		`{"status":null}`: false, `{}`: false,
 	} {
 		if got := Archived(entity(t, "C1000001", body)); got != want {
 			t.Errorf("%s: %v", body, got)

@@ -19,7 +19,8 @@ import (
 //	rejection_reasons and _comment     NULL   NULL: only rejected creatives have them
 //
 // The status is in lower case with underscores; texts are as they were sent. A button may be
-// an object with its text, and both may be a list under buttons, and an image one with its id. The reasons of a rejection are
+// an object with its text, and both may be a list under buttons, and an image one with its id. The
+// reasons of a rejection are
 // sorted, each once, and comma-joined; they may be texts, objects with a code, reason, name,
 // message or text, or one of these alone. Any other value is refused, its column is unread,
 // and the rest stands. A campaign_id that is there has to be the campaign's: that of another
@@ -31,7 +32,8 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 	}
 	if v, ok := r.value("campaign_id"); ok && !v.Null() {
 		if of, isText := v.Text(); !isText || of != campaignID {
-			return schema.Creative{}, Reading{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v), Err: ErrOther}
+			return schema.Creative{}, Reading{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id",
+				Value: shown(v), Err: ErrOther}
 		}
 	}
 	r.from = append(r.from, buttonList(r))

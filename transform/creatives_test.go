@@ -31,39 +31,71 @@ func TestCreative_Golden(t *testing.T) {
 	}
 }
 
-const sampleCreative = `{"id":"C1000001-001","campaign_id":"C1000001","title":"t","message":"m","link":"l","icon_id":"i","status":"active"}`
+const sampleCreative = `{"id":"C1000001-001","campaign_id":"C1000001","title":"t","message":"m","link":"l",` +
+	`"icon_id":"i","status":"active"}`
 
 func TestCreative_KnowsWhatAMissingKeyMeans(t *testing.T) {
 	text := schema.Some[string]
 	sample := schema.Creative{
-		AccountID: "acme", CreativeID: "C1000001-001", CampaignID: text("C1000001"), Title: text("t"), Message: text("m"),
-		Link: text("l"), IconID: text("i"), Status: text("active"), RunID: "01KRUN",
+		AccountID: "acme", CreativeID: "C1000001-001", CampaignID: text("C1000001"), Title: text("t"),
+		Message: text("m"),
+		Link:    text("l"), IconID: text("i"), Status: text("active"), RunID: "01KRUN",
 	}
 	for name, tc := range map[string]struct {
 		body   string
 		want   func(*schema.Creative)
 		unread string
 	}{
-		"sample":            {sampleCreative, func(*schema.Creative) {}, ""},
-		"title/missing":     {with(t, sampleCreative, "title", ""), func(c *schema.Creative) { c.Title.Valid, c.Title.V = false, "" }, "title"},
-		"title/null":        {with(t, sampleCreative, "title", "null"), func(c *schema.Creative) { c.Title = schema.Null[string]{} }, ""},
-		"title/empty":       {with(t, sampleCreative, "title", `""`), func(c *schema.Creative) { c.Title.V = "" }, ""},
-		"campaign/missing":  {with(t, sampleCreative, "campaign_id", ""), func(*schema.Creative) {}, ""},
-		"status/missing":    {with(t, sampleCreative, "status", ""), func(c *schema.Creative) { c.Status = schema.Null[string]{} }, "status"},
-		"image/set":         {with(t, sampleCreative, "image_id", `"x"`), func(c *schema.Creative) { c.ImageID = text("x") }, ""},
-		"button/set":        {with(t, sampleCreative, "button1", `"Click Here"`), func(c *schema.Creative) { c.Button1 = text("Click Here") }, ""},
-		"button/object":     {with(t, sampleCreative, "button1", `{"text":"Go","url":"x"}`), func(c *schema.Creative) { c.Button1 = text("Go") }, ""},
-		"image/object":      {with(t, sampleCreative, "image_id", `{"id":"x","url":"y"}`), func(c *schema.Creative) { c.ImageID = text("x") }, ""},
-		"reasons/an-object": {with(t, sampleCreative, "rejection_reasons", `{"code":"a"}`), func(c *schema.Creative) { c.RejectionReasons = text("a") }, ""},
-		"comment/object":    {with(t, sampleCreative, "rejection_comment", `{"text":"a"}`), func(c *schema.Creative) { c.RejectionComment = text("a") }, ""},
-		"status/spelled":    {with(t, sampleCreative, "status", `"Pending Review"`), func(c *schema.Creative) { c.Status = text("pending_review") }, ""},
-		"button/list":       {with(t, sampleCreative, "buttons", `["Go",{"text":"Stay"}]`), func(c *schema.Creative) { c.Button1, c.Button2 = text("Go"), text("Stay") }, ""},
-		"button/null":       {with(t, sampleCreative, "button2", `null`), func(*schema.Creative) {}, ""},
-		"reasons/sorted":    {with(t, sampleCreative, "rejection_reasons", `["b","a","b"]`), func(c *schema.Creative) { c.RejectionReasons = text("a,b") }, ""},
-		"reasons/empty":     {with(t, sampleCreative, "rejection_reasons", `[]`), func(*schema.Creative) {}, ""},
-		"reasons/objects":   {with(t, sampleCreative, "rejection_reasons", `[{"reason":"b"},{"code":"a","text":"x"}]`), func(c *schema.Creative) { c.RejectionReasons = text("a,b") }, ""},
-		"reasons/one-text":  {with(t, sampleCreative, "rejection_reasons", `"a, or b"`), func(c *schema.Creative) { c.RejectionReasons = text("a, or b") }, ""},
-		"comment/untouched": {with(t, sampleCreative, "rejection_comment", `" a\n"`), func(c *schema.Creative) { c.RejectionComment = text(" a\n") }, ""},
+		"sample": {sampleCreative, func(*schema.Creative) {}, ""},
+		"title/missing": {with(t, sampleCreative, "title", ""), func(c *schema.Creative) {
+			c.Title.Valid,
+				c.Title.V = false, ""
+		}, "title"},
+		"title/null": {with(t, sampleCreative, "title", "null"), func(c *schema.Creative) {
+			c.Title = schema.Null[string]{}
+		}, ""},
+		"title/empty":      {with(t, sampleCreative, "title", `""`), func(c *schema.Creative) { c.Title.V = "" }, ""},
+		"campaign/missing": {with(t, sampleCreative, "campaign_id", ""), func(*schema.Creative) {}, ""},
+		"status/missing": {with(t, sampleCreative, "status", ""), func(c *schema.Creative) {
+			c.Status = schema.Null[string]{}
+		}, "status"},
+		"image/set": {with(t, sampleCreative, "image_id", `"x"`), func(c *schema.Creative) {
+			c.ImageID = text("x")
+		}, ""},
+		"button/set": {with(t, sampleCreative, "button1", `"Click Here"`), func(c *schema.Creative) {
+			c.Button1 = text("Click Here")
+		}, ""},
+		"button/object": {with(t, sampleCreative, "button1", `{"text":"Go","url":"x"}`), func(c *schema.Creative) {
+			c.Button1 = text("Go")
+		}, ""},
+		"image/object": {with(t, sampleCreative, "image_id", `{"id":"x","url":"y"}`), func(c *schema.Creative) {
+			c.ImageID = text("x")
+		}, ""},
+		"reasons/an-object": {with(t, sampleCreative, "rejection_reasons", `{"code":"a"}`), func(c *schema.Creative) {
+			c.RejectionReasons = text("a")
+		}, ""},
+		"comment/object": {with(t, sampleCreative, "rejection_comment", `{"text":"a"}`), func(c *schema.Creative) {
+			c.RejectionComment = text("a")
+		}, ""},
+		"status/spelled": {with(t, sampleCreative, "status", `"Pending Review"`), func(c *schema.Creative) {
+			c.Status = text("pending_review")
+		}, ""},
+		"button/list": {with(t, sampleCreative, "buttons", `["Go",{"text":"Stay"}]`), func(c *schema.Creative) {
+			c.Button1, c.Button2 = text("Go"), text("Stay")
+		}, ""},
+		"button/null": {with(t, sampleCreative, "button2", `null`), func(*schema.Creative) {}, ""},
+		"reasons/sorted": {with(t, sampleCreative, "rejection_reasons", `["b","a","b"]`), func(c *schema.Creative) {
+			c.RejectionReasons = text("a,b")
+		}, ""},
+		"reasons/empty": {with(t, sampleCreative, "rejection_reasons", `[]`), func(*schema.Creative) {}, ""},
+		"reasons/objects": {with(t, sampleCreative, "rejection_reasons", `[{"reason":"b"},{"code":"a","text":"x"}]`),
+			func(c *schema.Creative) { c.RejectionReasons = text("a,b") }, ""},
+		"reasons/one-text": {with(t, sampleCreative, "rejection_reasons", `"a, or b"`), func(c *schema.Creative) {
+			c.RejectionReasons = text("a, or b")
+		}, ""},
+		"comment/untouched": {with(t, sampleCreative, "rejection_comment", `" a\n"`), func(c *schema.Creative) {
+			c.RejectionComment = text(" a\n")
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := sample
@@ -100,7 +132,8 @@ func TestCreative_RefusesValuesWithTheirPlace(t *testing.T) {
 		"campaign_id/else": {"campaign_id", `"C1000002"`, ErrOther},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := readCreative(entity(t, "C1000001-001", with(t, sampleCreative, tc.key, tc.value)), "C1000001", settings)
+			_, _, err := readCreative(entity(t, "C1000001-001", with(t, sampleCreative, tc.key, tc.value)), "C1000001",
+				settings)
 			wantFieldError(t, err, tc.want, "creative_history", "C1000001-001", tc.key)
 			if name == "reasons/unknown" && !strings.Contains(err.Error(), `the keys "why\x1b"`) {
 				t.Errorf("error %v does not name the keys", err)

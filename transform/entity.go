@@ -124,7 +124,8 @@ func newReader(table, idColumn string, replies ...extract.Entity) (reader, error
 		case r.from == nil:
 			r.id, r.raw = e.ID, schema.Some(string(e.Raw))
 		case e.ID != r.id:
-			return r, &FieldError{Table: table, ID: r.id, Column: idColumn, Value: shown(extract.Value(e.ID)), Err: ErrOther}
+			return r, &FieldError{Table: table, ID: r.id, Column: idColumn, Value: shown(extract.Value(e.ID)),
+				Err: ErrOther}
 		}
 		r.from = append(r.from, e.Fields)
 	}
@@ -211,6 +212,7 @@ func (c *entityContext) miss(column string) {
 func (c *entityContext) refuse(column string, v extract.Value, err error) {
 	known := func(e *FieldError) bool { return e.Table == c.table && e.Column == column }
 	if !slices.ContainsFunc(c.Refused, known) {
-		c.Refused = append(c.Refused, &FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: plain(err)})
+		c.Refused = append(c.Refused, &FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v),
+			Err: plain(err)})
 	}
 }

@@ -61,12 +61,15 @@ func BenchmarkSpend(b *testing.B) {
 	var data strings.Builder
 	const n = 10_000
 	for i := range n {
-		fmt.Fprintf(&data, `%s{"date":"2026-03-08","campaign_id":"C%07d","campaign_name":"Spring sale – retargeting US %d",`+
-			`"creative_id":"C%07d-%03d","source_id":"S%d","total_spend":%d.%02d,"clicks":%d,"impressions":%d,"conversions":%d}`,
+		fmt.Fprintf(&data, `%s{"date":"2026-03-08","campaign_id":"C%07d","campaign_name":"Spring sale – `+
+			`retargeting US %d",`+
+			`"creative_id":"C%07d-%03d","source_id":"S%d","total_spend":%d.%02d,"clicks":%d,"impressions":%d,`+
+			`"conversions":%d}`,
 			map[bool]string{true: "", false: ","}[i == 0],
 			1000000+i/500, i/500, 1000000+i/500, i%500/50, 10000+i%5000, i%70, i%100, i%400, i*7%90000, i%9)
 	}
-	body := []byte(`{"columns":["date","campaign_id","campaign_name","creative_id","source_id","total_spend","clicks","impressions","conversions"],` +
+	body := []byte(`{"columns":["date","campaign_id","campaign_name","creative_id","source_id","total_spend",` +
+		`"clicks","impressions","conversions"],` +
 		`"data":[` + data.String() + `],"pagination":{"page":1,"page_size":10000,"total_rows":10000,"total_pages":1}}`)
 	var day schema.SpendRows
 	intern := NewInterner() // one for the day, so all but its first page find their texts

@@ -16,7 +16,8 @@ func CanWrite(me extract.Entity) schema.Null[bool] {
 // canWrite is whether the key can make changes.
 func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
 	r := a.keyInfo(me)
-	if can := read(r, optional, yesNo, "can_write", "can_make_changes", "can_write", "can_change", "writable", "write"); can.Valid {
+	if can := read(r, optional, yesNo, "can_write", "can_make_changes", "can_write", "can_change", "writable",
+		"write"); can.Valid {
 		return can
 	}
 	if only := read(r, optional, yesNo, "can_write", "read_only", "readonly"); only.Valid {

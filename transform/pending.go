@@ -3,7 +3,8 @@ package transform
 import "spendsync/schema"
 
 // pendingKeys may hold the version of a running creative that waits for its review.
-var pendingKeys = []string{"pending_version", "version_in_review", "pending_changes", "pending_update", "new_version", "pending"}
+var pendingKeys = []string{"pending_version", "version_in_review", "pending_changes", "pending_update", "new_version",
+	"pending"}
 
 // pendingVersion reads the version of a running creative that was edited: the original runs
 // until the new one is approved. Without one, or where it is not an object, all its columns

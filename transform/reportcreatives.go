@@ -44,7 +44,8 @@ func ReportCreatives(p extract.Page[extract.CreativeLine]) (lines []ReportCreati
 		}
 		lines = append(lines, ReportCreative{
 			CampaignID: campaign, CreativeID: creative,
-			Title: filled(intern, from.Title), Message: filled(intern, from.Message), Status: filled(intern, from.Status),
+			Title: filled(intern, from.Title), Message: filled(intern, from.Message),
+			Status:   filled(intern, from.Status),
 			ImageURL: filled(intern, from.ImageURL), IconURL: filled(intern, from.IconURL),
 		})
 	}

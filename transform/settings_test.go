@@ -150,12 +150,16 @@ func newAccount(t *testing.T, shape adsim.Shape) *adsim.Service {
 	id, err := s.Create(adsim.Change{Set: map[string]any{
 		"name": "=1+1\n\"ünï\" 🎉", "default_bid": "0.123457", "target_cpa": "9.5", "daily_spend_limit": nil,
 		"start_date": "2026-03-14T00:00:00.25-05:00", "end_date": "2026-11-01T06:30:00Z", "unsupported_targeting": true,
-		"audience": map[string]any{"country": "US", "states": []string{"TX", "CA"}, "platforms": []string{"TABLET", "DESKTOP"}, "subscribed_more_than_minutes_ago": 43200},
+		"audience": map[string]any{"country": "US", "states": []string{"TX", "CA"}, "platforms": []string{"TABLET",
+			"DESKTOP"}, "subscribed_more_than_minutes_ago": 43200},
 	}})
 	for _, c := range []adsim.Change{
-		{Campaign: id, Sources: &adsim.SourceChange{Mode: "allow_list", Allow: good[:2], Bids: map[string]any{good[0]: "0.333333", bad[0]: 25}}},
-		{Campaign: id, Do: adsim.Create, Set: map[string]any{"status": "draft", "title": nil, "message": nil, "icon_id": nil}},
-		{Campaign: id, Do: adsim.Create, Set: map[string]any{"status": "rejected", "rejection_reasons": []string{"z", "a"}, "button1": "Öffnen"}},
+		{Campaign: id, Sources: &adsim.SourceChange{Mode: "allow_list", Allow: good[:2],
+			Bids: map[string]any{good[0]: "0.333333", bad[0]: 25}}},
+		{Campaign: id, Do: adsim.Create, Set: map[string]any{"status": "draft", "title": nil, "message": nil,
+			"icon_id": nil}},
+		{Campaign: id, Do: adsim.Create, Set: map[string]any{"status": "rejected", "rejection_reasons": []string{"z",
+			"a"}, "button1": "Öffnen"}},
 	} {
 		if err == nil {
 			err = s.Change(c)
@@ -194,10 +198,12 @@ func TestSettings_AreTheTruthOfTheSimulatedService(t *testing.T) {
 		t.Errorf("(-want +got)\n%.3000s", diff)
 	}
 	a := seen.Snapshot
-	if seen.Ref == "" || !a.Balance.Valid || a.PaymentMode.V != "card" || a.BalanceStatus.V != "low" || a.AverageDailySpend.V <= 0 || a.Message.V == "" {
+	if seen.Ref == "" || !a.Balance.Valid || a.PaymentMode.V != "card" || a.BalanceStatus.V != "low" ||
+		a.AverageDailySpend.V <= 0 || a.Message.V == "" {
 		t.Errorf("account %q, snapshot %+v", seen.Ref, a)
 	}
-	if len(seen.Limits) != 6 || seen.Limits[0].Allowed != schema.Some[int64](50) || seen.Limits[0].ResetsAt != instant(t, "2026-03-14T00:00:00Z") {
+	if len(seen.Limits) != 6 || seen.Limits[0].Allowed != schema.Some[int64](50) ||
+		seen.Limits[0].ResetsAt != instant(t, "2026-03-14T00:00:00Z") {
 		t.Errorf("limits %+v", seen.Limits)
 	}
 }
@@ -206,7 +212,8 @@ func TestSettings_AreTheTruthOfTheSimulatedService(t *testing.T) {
 func TestSettings_AreTheSameInEveryShape(t *testing.T) {
 	want := see(t, newAccount(t, adsim.Shape{}))
 	for _, envelope := range []string{"named", "bare", "data", "items"} {
-		for _, more := range []string{"", "+longids", "+bidmap", "+limitmap", "+nototals", "+longids+bidmap+limitmap+nototals"} {
+		for _, more := range []string{"", "+longids", "+bidmap", "+limitmap", "+nototals",
+			"+longids+bidmap+limitmap+nototals"} {
 			words := envelope + more
 			shape, err := adsim.ParseShape(words)
 			if err != nil {
@@ -264,8 +271,10 @@ func campaignOf(t *testing.T, s adsim.Settings) schema.Campaign {
 	a := s.Audience
 	return schema.Campaign{
 		AccountID: "acme", CampaignID: s.CampaignID, Name: textOf(s.Name), Status: textOf(s.Status),
-		DefaultBid: moneyOf(t, s.DefaultBid), DailySpendLimit: moneyOf(t, s.DailySpendLimit), TargetCPA: moneyOf(t, s.TargetCPA),
-		StartAt: at(s.StartDate), EndAt: at(s.EndDate), Country: textOf(a.Country), States: listOf(a.States), Platforms: listOf(a.Platforms),
+		DefaultBid: moneyOf(t, s.DefaultBid), DailySpendLimit: moneyOf(t, s.DailySpendLimit),
+		TargetCPA: moneyOf(t, s.TargetCPA),
+		StartAt:   at(s.StartDate), EndAt: at(s.EndDate), Country: textOf(a.Country), States: listOf(a.States),
+		Platforms:          listOf(a.Platforms),
 		SubscribedMoreThan: number(a.SubscribedMoreThan), SubscribedLessThan: number(a.SubscribedLessThan),
 		MinAge: number(a.MinAge), MaxAge: number(a.MaxAge), Gender: textOf(a.Gender),
 		SourceMode: textOf(s.SourceMode), UnsupportedTargeting: schema.Some(a.UnsupportedTargeting), RunID: "01KRUN",
@@ -274,20 +283,25 @@ func campaignOf(t *testing.T, s adsim.Settings) schema.Campaign {
 
 func creativeOf(c adsim.CreativeSettings) schema.Creative {
 	return schema.Creative{
-		AccountID: "acme", CreativeID: c.CreativeID, CampaignID: textOf(c.CampaignID), Title: textOf(c.Title), Message: textOf(c.Message),
-		Link: textOf(c.Link), ImageID: textOf(c.ImageID), IconID: textOf(c.IconID), Button1: textOf(c.Button1), Button2: textOf(c.Button2),
-		Status: textOf(c.Status), RejectionReasons: listOf(c.RejectionReasons), RejectionComment: textOf(c.RejectionComment), RunID: "01KRUN",
+		AccountID: "acme", CreativeID: c.CreativeID, CampaignID: textOf(c.CampaignID), Title: textOf(c.Title),
+		Message: textOf(c.Message),
+		Link:    textOf(c.Link), ImageID: textOf(c.ImageID), IconID: textOf(c.IconID), Button1: textOf(c.Button1),
+		Button2: textOf(c.Button2),
+		Status:  textOf(c.Status), RejectionReasons: listOf(c.RejectionReasons),
+		RejectionComment: textOf(c.RejectionComment), RunID: "01KRUN",
 	}
 }
 
 func sourcesOf(t *testing.T, s adsim.Settings) SourceRead {
 	out := SourceRead{
-		Mode:        schema.SourceMode{AccountID: "acme", CampaignID: s.CampaignID, SourceMode: textOf(s.SourceMode), RunID: "01KRUN"},
+		Mode: schema.SourceMode{AccountID: "acme", CampaignID: s.CampaignID, SourceMode: textOf(s.SourceMode),
+			RunID: "01KRUN"},
 		BlockedRead: true, AllowedRead: true, BidsRead: true, OptimizedRead: true,
 	}
 	add := func(source, rule, bid string) {
 		out.Rules = append(out.Rules, schema.SourceRule{
-			AccountID: "acme", CampaignID: s.CampaignID, SourceID: source, Rule: rule, Bid: moneyOf(t, bid), RunID: "01KRUN",
+			AccountID: "acme", CampaignID: s.CampaignID, SourceID: source, Rule: rule, Bid: moneyOf(t, bid),
+			RunID: "01KRUN",
 		})
 	}
 	for _, source := range s.Allowed {
@@ -312,7 +326,8 @@ func FuzzSettings(f *testing.F) {
 		sampleCampaign, sampleCreative, sampleMe, sampleLimits, sampleBalance,
 		`{"mode":"allow","allowed":[{"id":"S1"}],"bid_overrides":{"S1":{"bid":1e-1}},"sources":["S2"]}`,
 		`{"advertiser":{"id":1},"scopes":["write"],"balance":{"amount":-1},"limits":{"a":{"remaining":1,"max":2}}}`,
-		`{"audience":{"states":["a","A"],"unsupported_targeting":true},"rejection_reasons":[{"code":"x"}],"status":"DRAFT"}`,
+		`{"audience":{"states":["a","A"],"unsupported_targeting":true},"rejection_reasons":[{"code":"x"}],` +
+			`"status":"DRAFT"}`,
 	} {
 		f.Add([]byte(body))
 	}
@@ -328,7 +343,8 @@ func FuzzSettings(f *testing.F) {
 		verify := func(table string, row any, err error) {
 			t.Helper()
 			if err != nil {
-				wantFieldError(t, err, extract.ErrContract, err.(*FieldError).Table, err.(*FieldError).ID, err.(*FieldError).Column)
+				wantFieldError(t, err, extract.ErrContract, err.(*FieldError).Table, err.(*FieldError).ID,
+					err.(*FieldError).Column)
 				return
 			}
 			var b strings.Builder

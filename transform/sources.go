@@ -31,11 +31,13 @@ type SourceRead struct {
 var (
 	sourceModeKeys = []string{"source_targeting_mode", "source_mode", "sources_mode", "targeting_mode"}
 	modeKeys       = append(slices.Clone(sourceModeKeys), "list_mode", "mode")
-	blockedKeys    = []string{"blocked_source_ids", "blocked_sources", "blocked", "blocked_ids", "block_list", "blocklist"}
-	allowedKeys    = []string{"allowed_source_ids", "allowed_sources", "allowed", "allowed_ids", "allow_list", "allowlist"}
-	oneListKeys    = []string{"source_ids", "sources"}
-	partsKeys      = []string{"sources", "targeting", "source_targeting", "source_lists", "lists"}
-	bidKeys        = []string{"bid_overrides", "source_bids", "bids"}
+	blockedKeys    = []string{"blocked_source_ids", "blocked_sources", "blocked", "blocked_ids", "block_list",
+		"blocklist"}
+	allowedKeys = []string{"allowed_source_ids", "allowed_sources", "allowed", "allowed_ids", "allow_list",
+		"allowlist"}
+	oneListKeys = []string{"source_ids", "sources"}
+	partsKeys   = []string{"sources", "targeting", "source_targeting", "source_lists", "lists"}
+	bidKeys     = []string{"bid_overrides", "source_bids", "bids"}
 )
 
 // The modes, as they are stored.
@@ -75,7 +77,8 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	}
 	if v := e.Fields["campaign_id"]; !v.Null() {
 		if of, isText := v.Text(); !isText || of != campaignID {
-			return SourceRead{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v), Err: ErrOther}
+			return SourceRead{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id", Value: shown(v),
+				Err: ErrOther}
 		}
 	}
 	for _, key := range partsKeys {
@@ -105,7 +108,8 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 }
 
 // optimizedKeys may hold the sources that are left to source optimization.
-var optimizedKeys = []string{"optimized_source_ids", "optimized_sources", "sources_under_optimization", "optimization_source_ids", "optimized"}
+var optimizedKeys = []string{"optimized_source_ids", "optimized_sources", "sources_under_optimization",
+	"optimization_source_ids", "optimized"}
 
 // optimized reads the sources that are left to source optimization. The description names
 // no list of them: settings that were read and have none leave no source to it.
@@ -206,7 +210,8 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 		fields, _ := entry.Fields()
 		v, _ := s.inside(fields).value("", "rule", "status", "state", "list", "type")
 		text, _ := v.Text()
-		switch strings.TrimSuffix(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text)), "list") {
+		switch strings.TrimSuffix(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text)),
+			"list") {
 		case "blocked", "block":
 			kinds[schema.RuleBlocked] = append(kinds[schema.RuleBlocked], entry)
 		case "allowed", "allow":

@@ -63,38 +63,51 @@ func TestSources_Golden(t *testing.T) {
 
 func TestSources_TakesEveryForm(t *testing.T) {
 	for name, tc := range map[string]struct{ body, want string }{
-		"mode/block":            {`{"mode":"block"}`, "block_list"},
-		"mode/blocklist":        {`{"source_mode":"BLOCKLIST"}`, "block_list"},
-		"mode/allow-list":       {`{"source_targeting_mode":"allow-list"}`, "allow_list"},
-		"mode/allow":            {`{"list_mode":"Allow"}`, "allow_list"},
-		"mode/new":              {`{"mode":"Smart List"}`, "Smart List"},
-		"mode/null":             {`{"mode":null}`, "NULL"},
-		"mode/missing":          {`{"blocked":[]}`, "unread blocked:"},
-		"mode/under-sources":    {`{"campaign_id":"C1000001","sources":{"mode":"block","blocked":["S1"]}}`, "block_list allowed: blocked: S1"},
-		"lists/both":            {`{"mode":"block","blocked_source_ids":["S2","S1","S2"],"allowed_source_ids":["S3"]}`, "block_list allowed: S3 blocked: S1 S2"},
-		"lists/objects":         {`{"mode":"allow","allowed_sources":[{"source_id":"S1","id":7},{"id":"S2"}],"blocked_sources":[]}`, "allow_list allowed: S1 S2 blocked:"},
-		"lists/own-alone":       {`{"mode":"block","blocked":["S1"]}`, "block_list allowed: blocked: S1"},
-		"lists/other-null":      {`{"mode":"allow","allowed":["S1"],"blocked":null}`, "allow_list allowed: S1 blocked:"},
-		"lists/own-null":        {`{"mode":"block","blocked":null,"allowed":[]}`, "block_list allowed:"},
-		"lists/own-missing":     {`{"mode":"allow","blocked":[]}`, "allow_list blocked:"},
-		"lists/mode-new":        {`{"mode":"smart","blocked":["S1"]}`, "smart blocked: S1"},
-		"one-list/block":        {`{"mode":"block","sources":["S1"]}`, "block_list allowed: blocked: S1"},
-		"one-list/allow":        {`{"mode":"allow","source_ids":[{"id":"S1"}]}`, "allow_list allowed: S1 blocked:"},
-		"one-list/named-counts": {`{"mode":"allow","allowed":["S2"],"sources":["S1"]}`, "allow_list allowed: S2 blocked:"},
-		"nested/object":         {`{"mode":"block","blocked":{"count":1,"source_ids":["S1"]}}`, "block_list allowed: blocked: S1"},
-		"nested/targeting":      {`{"source_targeting":{"mode":"allow_list","allowed":{"items":[{"id":"S1"}]}},"bid_overrides":[]}`, "allow_list allowed: S1 bid_override: blocked:"},
-		"nested/camel-case":     {`{"sourceMode":"blockList","blockedSourceIds":["S1"],"bidOverrides":{"aB":1}}`, "block_list allowed: bid_override: aB=1.00 blocked: S1"},
-		"nested/each-its-kind":  {`{"sources":[{"id":"S1","status":"blocked"},{"id":"S2","status":"Allowed"}]}`, "unread allowed: S2 blocked: S1"},
-		"bids/null":             {`{"mode":"block","bid_overrides":null}`, "block_list"},
-		"bids/missing":          {`{"mode":"block"}`, "block_list"},
-		"bids/none":             {`{"mode":"block","bid_overrides":[]}`, "block_list bid_override:"},
-		"bids/none-map":         {`{"mode":"block","bid_overrides":{}}`, "block_list bid_override:"},
-		"bids/list":             {`{"bid_overrides":[{"source_id":"S2","bid":0.5},{"id":"S1","amount":1e-1},{"id":"S3","value":25}]}`, "unread bid_override: S1=0.10 S2=0.50 S3=25.00"},
-		"bids/list-null":        {`{"bid_overrides":[{"source_id":"S2","bid":null}]}`, "unread bid_override: S2"},
-		"bids/map":              {`{"source_bids":{"S2":0.5,"S1":0.123456,"S3":null}}`, "unread bid_override: S1=0.123456 S2=0.50 S3"},
-		"bids/map-of-objects":   {`{"bids":{"S2":{"bid":0.5},"S1":{"value":1,"source_id":"S1"}}}`, "unread bid_override: S1=1.00 S2=0.50"},
-		"bids/same-twice":       {`{"bids":[{"id":"S1","bid":0.5},{"id":"S1","bid":0.50}]}`, "unread bid_override: S1=0.50"},
-		"bids/noise":            {`{"bids":{"S1":0.30000000000000004}}`, "unread bid_override: S1=0.30"},
+		"mode/block":      {`{"mode":"block"}`, "block_list"},
+		"mode/blocklist":  {`{"source_mode":"BLOCKLIST"}`, "block_list"},
+		"mode/allow-list": {`{"source_targeting_mode":"allow-list"}`, "allow_list"},
+		"mode/allow":      {`{"list_mode":"Allow"}`, "allow_list"},
+		"mode/new":        {`{"mode":"Smart List"}`, "Smart List"},
+		"mode/null":       {`{"mode":null}`, "NULL"},
+		"mode/missing":    {`{"blocked":[]}`, "unread blocked:"},
+		"mode/under-sources": {`{"campaign_id":"C1000001","sources":{"mode":"block","blocked":["S1"]}}`,
+			"block_list allowed: blocked: S1"},
+		"lists/both": {`{"mode":"block","blocked_source_ids":["S2","S1","S2"],"allowed_source_ids":["S3"]}`,
+			"block_list allowed: S3 blocked: S1 S2"},
+		"lists/objects": {`{"mode":"allow","allowed_sources":[{"source_id":"S1","id":7},{"id":"S2"}],` +
+			`"blocked_sources":[]}`, "allow_list allowed: S1 S2 blocked:"},
+		"lists/own-alone": {`{"mode":"block","blocked":["S1"]}`, "block_list allowed: blocked: S1"},
+		"lists/other-null": {`{"mode":"allow","allowed":["S1"],"blocked":null}`,
+			"allow_list allowed: S1 blocked:"},
+		"lists/own-null":    {`{"mode":"block","blocked":null,"allowed":[]}`, "block_list allowed:"},
+		"lists/own-missing": {`{"mode":"allow","blocked":[]}`, "allow_list blocked:"},
+		"lists/mode-new":    {`{"mode":"smart","blocked":["S1"]}`, "smart blocked: S1"},
+		"one-list/block":    {`{"mode":"block","sources":["S1"]}`, "block_list allowed: blocked: S1"},
+		"one-list/allow":    {`{"mode":"allow","source_ids":[{"id":"S1"}]}`, "allow_list allowed: S1 blocked:"},
+		"one-list/named-counts": {`{"mode":"allow","allowed":["S2"],"sources":["S1"]}`,
+			"allow_list allowed: S2 blocked:"},
+		"nested/object": {`{"mode":"block","blocked":{"count":1,"source_ids":["S1"]}}`,
+			"block_list allowed: blocked: S1"},
+		"nested/targeting": {`{"source_targeting":{"mode":"allow_list","allowed":{"items":[{"id":"S1"}]}},` +
+			`"bid_overrides":[]}`, "allow_list allowed: S1 bid_override: blocked:"},
+		"nested/camel-case": {`{"sourceMode":"blockList","blockedSourceIds":["S1"],"bidOverrides":{"aB":1}}`,
+			"block_list allowed: bid_override: aB=1.00 blocked: S1"},
+		"nested/each-its-kind": {`{"sources":[{"id":"S1","status":"blocked"},{"id":"S2","status":"Allowed"}]}`,
+			"unread allowed: S2 blocked: S1"},
+		"bids/null":     {`{"mode":"block","bid_overrides":null}`, "block_list"},
+		"bids/missing":  {`{"mode":"block"}`, "block_list"},
+		"bids/none":     {`{"mode":"block","bid_overrides":[]}`, "block_list bid_override:"},
+		"bids/none-map": {`{"mode":"block","bid_overrides":{}}`, "block_list bid_override:"},
+		"bids/list": {`{"bid_overrides":[{"source_id":"S2","bid":0.5},{"id":"S1","amount":1e-1},` +
+			`{"id":"S3","value":25}]}`, "unread bid_override: S1=0.10 S2=0.50 S3=25.00"},
+		"bids/list-null": {`{"bid_overrides":[{"source_id":"S2","bid":null}]}`, "unread bid_override: S2"},
+		"bids/map": {`{"source_bids":{"S2":0.5,"S1":0.123456,"S3":null}}`,
+			"unread bid_override: S1=0.123456 S2=0.50 S3"},
+		"bids/map-of-objects": {`{"bids":{"S2":{"bid":0.5},"S1":{"value":1,"source_id":"S1"}}}`,
+			"unread bid_override: S1=1.00 S2=0.50"},
+		"bids/same-twice": {`{"bids":[{"id":"S1","bid":0.5},{"id":"S1","bid":0.50}]}`,
+			"unread bid_override: S1=0.50"},
+		"bids/noise": {`{"bids":{"S1":0.30000000000000004}}`, "unread bid_override: S1=0.30"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Sources(entity(t, "C1000001", tc.body), "C1000001", settings)
@@ -104,7 +117,8 @@ func TestSources_TakesEveryForm(t *testing.T) {
 			if got := told(s); got != tc.want {
 				t.Errorf("told %q, want %q", got, tc.want)
 			}
-			if s.Mode.CampaignID != "C1000001" || s.Mode.AccountID != "acme" || s.Mode.RunID != "01KRUN" || s.Mode.Raw.V != tc.body {
+			if s.Mode.CampaignID != "C1000001" || s.Mode.AccountID != "acme" || s.Mode.RunID != "01KRUN" ||
+				s.Mode.Raw.V != tc.body {
 				t.Errorf("mode %+v", s.Mode)
 			}
 			for _, r := range s.Rules {
@@ -123,28 +137,33 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 		want                error
 		says                string
 	}{
-		"nothing":            {`{"websites":[],"x":1}`, modes, "source_mode", ErrForm, `an object with the keys "websites", "x": a form`},
-		"empty":              {`{}`, modes, "source_mode", ErrForm, "the keys none"},
-		"mode/number":        {`{"mode":1}`, modes, "source_mode", ErrNotText, "source_mode 1"},
-		"other-campaign":     {`{"campaign_id":"C1000002","mode":"block"}`, modes, "campaign_id", ErrOther, "C1000002"},
-		"list/text":          {`{"blocked":"S1"}`, rules, "blocked", ErrForm, `"S1"`},
-		"list/number":        {`{"blocked":[17]}`, rules, "blocked", ErrNotText, "17"},
-		"list/null-entry":    {`{"allowed":[null]}`, rules, "allowed", ErrForm, `"" is not the ID of a source`},
-		"list/odd-id":        {`{"allowed":["S 1"]}`, rules, "allowed", ErrForm, `"S 1" is not the ID of a source`},
-		"list/unknown":       {`{"allowed":[{"site":"S1","on":true}]}`, rules, "allowed", ErrForm, `the keys "on", "site"`},
-		"one-list/no-mode":   {`{"sources":["S1"]}`, rules, "rule", ErrForm, "without a known mode"},
-		"one-list/new-mode":  {`{"sources":["S1"],"mode":"smart"}`, rules, "rule", ErrForm, "without a known mode"},
-		"bids/text":          {`{"bid_overrides":"none"}`, rules, "bid_override", ErrForm, `"none"`},
-		"bids/number":        {`{"bid_overrides":0}`, rules, "bid_override", ErrForm, ""},
-		"bids/price-text":    {`{"bid_overrides":{"S1":"0,5"}}`, rules, "bid_override", schema.ErrNotNumber, `"0,5"`},
-		"bids/negative":      {`{"bid_overrides":{"S1":-0.5}}`, rules, "bid_override", ErrNegative, "-0.5"},
-		"bids/too-large":     {`{"bid_overrides":{"S1":1000000}}`, rules, "bid_override", schema.ErrRange, "1000000"},
-		"bids/map-key":       {`{"bid_overrides":{"S 1":0.5}}`, rules, "bid_override", ErrForm, `"S 1" is not the ID of a source`},
-		"bids/map-unknown":   {`{"bid_overrides":{"S1":{"usd":1}}}`, rules, "bid_override", ErrForm, `the keys "usd"`},
-		"bids/list-unknown":  {`{"bid_overrides":[{"source_id":"S1","usd":1}]}`, rules, "bid_override", ErrForm, `the keys "source_id", "usd"`},
+		"nothing": {`{"websites":[],"x":1}`, modes, "source_mode", ErrForm, `an object with the keys ` +
+			`"websites", "x": a form`},
+		"empty":           {`{}`, modes, "source_mode", ErrForm, "the keys none"},
+		"mode/number":     {`{"mode":1}`, modes, "source_mode", ErrNotText, "source_mode 1"},
+		"other-campaign":  {`{"campaign_id":"C1000002","mode":"block"}`, modes, "campaign_id", ErrOther, "C1000002"},
+		"list/text":       {`{"blocked":"S1"}`, rules, "blocked", ErrForm, `"S1"`},
+		"list/number":     {`{"blocked":[17]}`, rules, "blocked", ErrNotText, "17"},
+		"list/null-entry": {`{"allowed":[null]}`, rules, "allowed", ErrForm, `"" is not the ID of a source`},
+		"list/odd-id":     {`{"allowed":["S 1"]}`, rules, "allowed", ErrForm, `"S 1" is not the ID of a source`},
+		"list/unknown": {`{"allowed":[{"site":"S1","on":true}]}`, rules, "allowed", ErrForm,
+			`the keys "on", "site"`},
+		"one-list/no-mode":  {`{"sources":["S1"]}`, rules, "rule", ErrForm, "without a known mode"},
+		"one-list/new-mode": {`{"sources":["S1"],"mode":"smart"}`, rules, "rule", ErrForm, "without a known mode"},
+		"bids/text":         {`{"bid_overrides":"none"}`, rules, "bid_override", ErrForm, `"none"`},
+		"bids/number":       {`{"bid_overrides":0}`, rules, "bid_override", ErrForm, ""},
+		"bids/price-text":   {`{"bid_overrides":{"S1":"0,5"}}`, rules, "bid_override", schema.ErrNotNumber, `"0,5"`},
+		"bids/negative":     {`{"bid_overrides":{"S1":-0.5}}`, rules, "bid_override", ErrNegative, "-0.5"},
+		"bids/too-large":    {`{"bid_overrides":{"S1":1000000}}`, rules, "bid_override", schema.ErrRange, "1000000"},
+		"bids/map-key": {`{"bid_overrides":{"S 1":0.5}}`, rules, "bid_override", ErrForm, `"S 1" is not the ID ` +
+			`of a source`},
+		"bids/map-unknown": {`{"bid_overrides":{"S1":{"usd":1}}}`, rules, "bid_override", ErrForm, `the keys "usd"`},
+		"bids/list-unknown": {`{"bid_overrides":[{"source_id":"S1","usd":1}]}`, rules, "bid_override", ErrForm,
+			`the keys "source_id", "usd"`},
 		"bids/list-no-id":    {`{"bid_overrides":[{"bid":1}]}`, rules, "bid_override", ErrForm, `the keys "bid"`},
 		"bids/list-of-texts": {`{"bid_overrides":["S1"]}`, rules, "bid_override", schema.ErrNotNumber, "S1"},
-		"bids/two-bids":      {`{"bid_overrides":[{"id":"S1","bid":1},{"id":"S1","bid":2}]}`, rules, "bid_override", errTwoBids, ""},
+		"bids/two-bids": {`{"bid_overrides":[{"id":"S1","bid":1},{"id":"S1","bid":2}]}`, rules, "bid_override",
+			errTwoBids, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Sources(entity(t, "C1000001", tc.body), "C1000001", settings)
@@ -167,7 +186,8 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 
 // One entry that is not known costs no other, and its kind is not read whole.
 func TestSources_OneEntryDoesNotCostTheOthers(t *testing.T) {
-	body := `{"mode":"block","blocked":["S1","S 2","S3"],"bid_overrides":[{"id":"S1","bid":0.5},{"id":"S2","bid":"0,5"},{"id":"S3","bid":1},{"id":"S3","bid":2}]}`
+	body := `{"mode":"block","blocked":["S1","S 2","S3"],"bid_overrides":[{"id":"S1","bid":0.5},{"id":"S2","bid":"0,` +
+		`5"},{"id":"S3","bid":1},{"id":"S3","bid":2}]}`
 	s, err := Sources(entity(t, "C1000001", body), "C1000001", settings)
 	if err != nil {
 		t.Fatal(err)
@@ -182,10 +202,12 @@ func TestSources_OneEntryDoesNotCostTheOthers(t *testing.T) {
 	if s.BlockedRead || s.AllowedRead || s.BidsRead {
 		t.Errorf("read whole: %+v", s)
 	}
-	if got := strings.Join(s.Unread, " "); got != "blocked allowed bid_overrides" || len(s.Refused) != 2 || len(s.Withheld) != 0 {
+	if got := strings.Join(s.Unread, " "); got != "blocked allowed bid_overrides" || len(s.Refused) != 2 ||
+		len(s.Withheld) != 0 {
 		t.Errorf("unread %s, refused %v, withheld %v", got, s.Refused, s.Withheld)
 	}
-	if s, _ = Sources(entity(t, "C1000001", `{"mode":"block","blocked":[],"bid_overrides":null}`), "C1000001", settings); strings.Join(s.Withheld, " ") != "bid_overrides" {
+	if s, _ = Sources(entity(t, "C1000001", `{"mode":"block","blocked":[],"bid_overrides":null}`), "C1000001",
+		settings); strings.Join(s.Withheld, " ") != "bid_overrides" {
 		t.Errorf("withheld %v", s.Withheld)
 	}
 }

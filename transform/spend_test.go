@@ -67,7 +67,8 @@ func text(s string) extract.Value {
 
 // spendOf are the rows of one page. What stood before them stays; with an error they
 // are none.
-func spendOf(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int, err error) {
+func spendOf(p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) (rows []schema.Spend, rounded int,
+	err error) {
 	before := sampleRow()
 	before.AccountID, before.ReportDate = c.Account, c.Day
 	day := &schema.SpendRows{}
@@ -141,57 +142,80 @@ func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
 		want          func(*schema.Spend)
 		rounded       int
 	}{
-		"sample":                {"clicks", "5", func(*schema.Spend) {}, 0},
-		"spend/text":            {"total_spend", `"1.25"`, func(*schema.Spend) {}, 0},
-		"spend/text-noise":      {"total_spend", `"12.300000000000001"`, func(r *schema.Spend) { r.Spend = 12_300_000 }, 1},
-		"clicks/text":           {"clicks", `"5"`, func(*schema.Spend) {}, 0},
-		"date/midnight":         {"date", `"2026-03-08T00:00:00Z"`, func(*schema.Spend) {}, 0},
-		"campaign/absent":       {"campaign_id", "", func(r *schema.Spend) { r.CampaignID = "" }, 0},
-		"campaign/null":         {"campaign_id", "null", func(r *schema.Spend) { r.CampaignID = "" }, 0},
-		"campaign/empty":        {"campaign_id", `""`, func(r *schema.Spend) { r.CampaignID = "" }, 0},
-		"name/half":             {"campaign_name", `"Sale \ud83d"`, func(r *schema.Spend) { r.CampaignName = "Sale \uFFFD" }, 0},
-		"name/nul":              {"campaign_name", `"a\u0000b"`, func(r *schema.Spend) { r.CampaignName = `a\u0000b` }, 0},
-		"name/number":           {"campaign_name", `2024`, func(r *schema.Spend) { r.CampaignName = "2024" }, 0},
-		"name/array":            {"campaign_name", `["x"]`, func(r *schema.Spend) { r.CampaignName = "" }, 0},
-		"name/long":             {"campaign_name", `"` + strings.Repeat("n", 20_000) + `"`, func(r *schema.Spend) { r.CampaignName = strings.Repeat("n", 20_000) }, 0},
-		"spend/exponent":        {"total_spend", "125e-2", func(*schema.Spend) {}, 0},
-		"spend/whole":           {"total_spend", "3", func(r *schema.Spend) { r.Spend = 3 * schema.Dollar }, 0},
-		"spend/float-noise":     {"total_spend", "12.300000000000001", func(r *schema.Spend) { r.Spend = 12_300_000 }, 1},
-		"spend/trailing-zeros":  {"total_spend", "1.2500000000", func(*schema.Spend) {}, 0},
-		"spend/half-to-even":    {"total_spend", "0.0000025", func(r *schema.Spend) { r.Spend = 2 }, 1},
-		"spend/credit":          {"total_spend", "-4.5", func(r *schema.Spend) { r.Spend = -4_500_000 }, 0},
-		"spend/zero":            {"total_spend", "0.00", func(r *schema.Spend) { r.Spend = 0 }, 0},
-		"spend/largest":         {"total_spend", "999999999999.999999", func(r *schema.Spend) { r.Spend = schema.MaxMoney }, 0},
-		"clicks/whole-float":    {"clicks", "1.0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](1) }, 0},
-		"clicks/exponent":       {"clicks", "1e2", func(r *schema.Spend) { r.Clicks = schema.Some[int64](100) }, 0},
-		"clicks/zero":           {"clicks", "0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](0) }, 0},
-		"clicks/minus-zero":     {"clicks", "-0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](0) }, 0},
-		"clicks/null":           {"clicks", "null", func(r *schema.Spend) { r.Clicks = null }, 0},
-		"impressions/null":      {"impressions", "null", func(r *schema.Spend) { r.Impressions = null }, 0},
-		"impressions/past-2^53": {"impressions", "9007199254740993", func(r *schema.Spend) { r.Impressions = schema.Some[int64](9007199254740993) }, 0},
-		"conversions/null":      {"conversions", "null", func(r *schema.Spend) { r.Conversions = null }, 0},
-		"date/absent":           {"date", "", func(*schema.Spend) {}, 0},
-		"date/null":             {"date", "null", func(*schema.Spend) {}, 0},
-		"date/escaped":          {"date", `"2026\u002d03-08"`, func(*schema.Spend) {}, 0},
-		"creative/absent":       {"creative_id", "", func(r *schema.Spend) { r.CreativeID = "" }, 0},
-		"creative/null":         {"creative_id", "null", func(r *schema.Spend) { r.CreativeID = "" }, 0},
-		"creative/empty":        {"creative_id", `""`, func(r *schema.Spend) { r.CreativeID = "" }, 0},
-		"source/absent":         {"source_id", "", func(r *schema.Spend) { r.SourceID = "" }, 0},
-		"source/null":           {"source_id", "null", func(r *schema.Spend) { r.SourceID = "" }, 0},
-		"source/path":           {"source_id", `"../x/a"`, func(r *schema.Spend) { r.SourceID = "../x/a" }, 0},
-		"source/escaped-slash":  {"source_id", `"a\/b"`, func(r *schema.Spend) { r.SourceID = "a/b" }, 0},
-		"source/blank":          {"source_id", `" "`, func(r *schema.Spend) { r.SourceID = " " }, 0},
-		"source/unicode":        {"source_id", `"S\u00e9"`, func(r *schema.Spend) { r.SourceID = "Sé" }, 0},
-		"source/longest":        {"source_id", `"` + strings.Repeat("s", 200) + `"`, func(r *schema.Spend) { r.SourceID = strings.Repeat("s", 200) }, 0},
-		"campaign/lower-case":   {"campaign_id", `"c1000001 "`, func(r *schema.Spend) { r.CampaignID = "c1000001 " }, 0},
-		"name/absent":           {"campaign_name", "", func(r *schema.Spend) { r.CampaignName = "" }, 0},
-		"name/null":             {"campaign_name", "null", func(r *schema.Spend) { r.CampaignName = "" }, 0},
-		"name/formula":          {"campaign_name", `"=HYPERLINK(\"x\")"`, func(r *schema.Spend) { r.CampaignName = `=HYPERLINK("x")` }, 0},
-		"name/html":             {"campaign_name", `"<script>'; DROP"`, func(r *schema.Spend) { r.CampaignName = `<script>'; DROP` }, 0},
-		"name/newline":          {"campaign_name", `"a\nb\u001b"`, func(r *schema.Spend) { r.CampaignName = "a\nb\x1b" }, 0},
-		"name/surrogates":       {"campaign_name", `"\ud83c\udf89"`, func(r *schema.Spend) { r.CampaignName = "🎉" }, 0},
-		"name/bidi":             {"campaign_name", "\"\u202ex\"", func(r *schema.Spend) { r.CampaignName = "\u202ex" }, 0},
-		"name/longest":          {"campaign_name", `"` + strings.Repeat("n", 10_000) + `"`, func(r *schema.Spend) { r.CampaignName = strings.Repeat("n", 10_000) }, 0},
+		"sample":     {"clicks", "5", func(*schema.Spend) {}, 0},
+		"spend/text": {"total_spend", `"1.25"`, func(*schema.Spend) {}, 0},
+		"spend/text-noise": {"total_spend", `"12.300000000000001"`, func(r *schema.Spend) { r.Spend = 12_300_000 },
+			1},
+		"clicks/text":     {"clicks", `"5"`, func(*schema.Spend) {}, 0},
+		"date/midnight":   {"date", `"2026-03-08T00:00:00Z"`, func(*schema.Spend) {}, 0},
+		"campaign/absent": {"campaign_id", "", func(r *schema.Spend) { r.CampaignID = "" }, 0},
+		"campaign/null":   {"campaign_id", "null", func(r *schema.Spend) { r.CampaignID = "" }, 0},
+		"campaign/empty":  {"campaign_id", `""`, func(r *schema.Spend) { r.CampaignID = "" }, 0},
+		"name/half": {"campaign_name", `"Sale \ud83d"`, func(r *schema.Spend) {
+			r.CampaignName = "Sale \uFFFD"
+		}, 0},
+		"name/nul": {"campaign_name", `"a\u0000b"`, func(r *schema.Spend) { r.CampaignName = `a\u0000b` },
+			0},
+		"name/number": {"campaign_name", `2024`, func(r *schema.Spend) { r.CampaignName = "2024" }, 0},
+		"name/array":  {"campaign_name", `["x"]`, func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"name/long": {"campaign_name", `"` + strings.Repeat("n", 20_000) + `"`, func(r *schema.Spend) {
+			r.CampaignName = strings.Repeat("n", 20_000)
+		}, 0},
+		"spend/exponent": {"total_spend", "125e-2", func(*schema.Spend) {}, 0},
+		"spend/whole":    {"total_spend", "3", func(r *schema.Spend) { r.Spend = 3 * schema.Dollar }, 0},
+		"spend/float-noise": {"total_spend", "12.300000000000001", func(r *schema.Spend) { r.Spend = 12_300_000 },
+			1},
+		"spend/trailing-zeros": {"total_spend", "1.2500000000", func(*schema.Spend) {}, 0},
+		"spend/half-to-even":   {"total_spend", "0.0000025", func(r *schema.Spend) { r.Spend = 2 }, 1},
+		"spend/credit":         {"total_spend", "-4.5", func(r *schema.Spend) { r.Spend = -4_500_000 }, 0},
+		"spend/zero":           {"total_spend", "0.00", func(r *schema.Spend) { r.Spend = 0 }, 0},
+		"spend/largest": {"total_spend", "999999999999.999999", func(r *schema.Spend) {
+			r.Spend = schema.MaxMoney
+		}, 0},
+		"clicks/whole-float": {"clicks", "1.0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](1) }, 0},
+		"clicks/exponent":    {"clicks", "1e2", func(r *schema.Spend) { r.Clicks = schema.Some[int64](100) }, 0},
+		"clicks/zero":        {"clicks", "0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](0) }, 0},
+		"clicks/minus-zero":  {"clicks", "-0", func(r *schema.Spend) { r.Clicks = schema.Some[int64](0) }, 0},
+		"clicks/null":        {"clicks", "null", func(r *schema.Spend) { r.Clicks = null }, 0},
+		"impressions/null":   {"impressions", "null", func(r *schema.Spend) { r.Impressions = null }, 0},
+		"impressions/past-2^53": {"impressions", "9007199254740993", func(r *schema.Spend) {
+			r.Impressions = schema.Some[int64](9007199254740993)
+		}, 0},
+		"conversions/null":     {"conversions", "null", func(r *schema.Spend) { r.Conversions = null }, 0},
+		"date/absent":          {"date", "", func(*schema.Spend) {}, 0},
+		"date/null":            {"date", "null", func(*schema.Spend) {}, 0},
+		"date/escaped":         {"date", `"2026\u002d03-08"`, func(*schema.Spend) {}, 0},
+		"creative/absent":      {"creative_id", "", func(r *schema.Spend) { r.CreativeID = "" }, 0},
+		"creative/null":        {"creative_id", "null", func(r *schema.Spend) { r.CreativeID = "" }, 0},
+		"creative/empty":       {"creative_id", `""`, func(r *schema.Spend) { r.CreativeID = "" }, 0},
+		"source/absent":        {"source_id", "", func(r *schema.Spend) { r.SourceID = "" }, 0},
+		"source/null":          {"source_id", "null", func(r *schema.Spend) { r.SourceID = "" }, 0},
+		"source/path":          {"source_id", `"../x/a"`, func(r *schema.Spend) { r.SourceID = "../x/a" }, 0},
+		"source/escaped-slash": {"source_id", `"a\/b"`, func(r *schema.Spend) { r.SourceID = "a/b" }, 0},
+		"source/blank":         {"source_id", `" "`, func(r *schema.Spend) { r.SourceID = " " }, 0},
+		"source/unicode":       {"source_id", `"S\u00e9"`, func(r *schema.Spend) { r.SourceID = "Sé" }, 0},
+		"source/longest": {"source_id", `"` + strings.Repeat("s", 200) + `"`, func(r *schema.Spend) {
+			r.SourceID = strings.Repeat("s", 200)
+		}, 0},
+		"campaign/lower-case": {"campaign_id", `"c1000001 "`, func(r *schema.Spend) { r.CampaignID = "c1000001 " },
+			0},
+		"name/absent": {"campaign_name", "", func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"name/null":   {"campaign_name", "null", func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"name/formula": {"campaign_name", `"=HYPERLINK(\"x\")"`, func(r *schema.Spend) {
+			r.CampaignName = `=HYPERLINK("x")`
+		}, 0},
+		"name/html": {"campaign_name", `"<script>'; DROP"`, func(r *schema.Spend) {
+			r.CampaignName = `<script>'; DROP`
+		}, 0},
+		"name/newline": {"campaign_name", `"a\nb\u001b"`, func(r *schema.Spend) {
+			r.CampaignName = "a\nb\x1b"
+		}, 0},
+		"name/surrogates": {"campaign_name", `"\ud83c\udf89"`, func(r *schema.Spend) { r.CampaignName = "🎉" }, 0},
+		"name/bidi": {"campaign_name", "\"\u202ex\"", func(r *schema.Spend) { r.CampaignName = "\u202ex" },
+			0},
+		"name/longest": {"campaign_name", `"` + strings.Repeat("n", 10_000) + `"`, func(r *schema.Spend) {
+			r.CampaignName = strings.Repeat("n", 10_000)
+		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, want := sample(), sampleRow()
@@ -273,7 +297,8 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 			if diff := cmp.Diff([]schema.Spend{sampleRow(), sampleRow()}, rows); diff != "" || rounded != 0 {
 				t.Errorf("the rows beside it, %d rounded: (-want +got)\n%s", rounded, diff)
 			}
-			if got := AppendSpend(&schema.SpendRows{}, p, run, NewInterner()).Refused; len(got) != 1 || got[0].JSON != `{"the":["row"]}` {
+			if got := AppendSpend(&schema.SpendRows{}, p, run, NewInterner()).Refused; len(got) != 1 ||
+				got[0].JSON != `{"the":["row"]}` {
 				t.Errorf("refused %+v", got)
 			}
 			e, ok := errors.AsType[*RowError](err)
@@ -302,7 +327,8 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 	l, want := sample(), sampleRow()
 	l.TotalSpend, l.Clicks, l.Impressions, l.Conversions = extract.Value("0"), nil, nil, nil
-	want.Spend, want.Clicks, want.Impressions, want.Conversions = 0, schema.Null[int64]{}, schema.Null[int64]{}, schema.Null[int64]{}
+	want.Spend, want.Clicks, want.Impressions, want.Conversions = 0, schema.Null[int64]{}, schema.Null[int64]{},
+		schema.Null[int64]{}
 	rows, _, err := spendOf(page(l), run, NewInterner())
 	if err != nil {
 		t.Fatal(err)
@@ -336,14 +362,16 @@ func TestSpend_TakesACreditWithItsCounts(t *testing.T) {
 		l := sample()
 		l.TotalSpend, l.Clicks, l.Impressions = extract.Value(spend), extract.Value("-5"), extract.Value(`"-90"`)
 		rows, _, err := spendOf(page(l), run, NewInterner())
-		if !errors.Is(err, want) || want == nil && (len(rows) != 1 || rows[0].Clicks.V != -5 || rows[0].Impressions.V != -90) {
+		if !errors.Is(err, want) || want == nil && (len(rows) != 1 || rows[0].Clicks.V != -5 ||
+			rows[0].Impressions.V != -90) {
 			t.Errorf("spend %s: rows %+v, error %v, want %v", spend, rows, err, want)
 		}
 	}
 }
 
 func TestSpend_NamesTheTextsThatItChanged(t *testing.T) {
-	names := []string{`"Sale \ud83d"`, `"a\u0000b"`, `7`, `{}`, `"` + strings.Repeat("n", 20_000) + `"`, `"plain"`, `"Sale \ud83d"`}
+	names := []string{`"Sale \ud83d"`, `"a\u0000b"`, `7`, `{}`, `"` + strings.Repeat("n", 20_000) + `"`, `"plain"`,
+		`"Sale \ud83d"`}
 	items := make([]extract.SpendLine, len(names))
 	for i, name := range names {
 		items[i] = sample()
@@ -392,7 +420,8 @@ func TestSpend_SharesTexts(t *testing.T) {
 		rows = append(rows, r...)
 		copy(body, `"Autumn"`)
 	}
-	if rows[0].CampaignName != "Spring" || unsafe.StringData(rows[0].CampaignName) != unsafe.StringData(rows[1].CampaignName) {
+	if rows[0].CampaignName != "Spring" ||
+		unsafe.StringData(rows[0].CampaignName) != unsafe.StringData(rows[1].CampaignName) {
 		t.Errorf("names %q and %q are not one", rows[0].CampaignName, rows[1].CampaignName)
 	}
 }

@@ -154,7 +154,8 @@ func (c *entityContext) oneOf(fields map[string]extract.Value, keys []string) (s
 // times are the forms of a time that name its zone.
 var times = []string{
 	"2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 Z07:00",
-	"2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z0700", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 GMT", time.RFC1123Z, http1123,
+	"2006-01-02 15:04:05Z0700", "2006-01-02 15:04:05 Z0700", "2006-01-02 15:04:05 UTC", "2006-01-02 15:04:05 GMT",
+	time.RFC1123Z, http1123,
 }
 
 const http1123 = "Mon, 02 Jan 2006 15:04:05 GMT"

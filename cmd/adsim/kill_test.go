@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 func TestState_OutlivesAKill(t *testing.T) {
 	dir := t.TempDir()
 	state, urls := filepath.Join(dir, "state"), filepath.Join(dir, "urls")
-	args := []string{"-addr", "127.0.0.1:0", "-url-file", urls, "-state", state, "-campaigns", "2", "-creatives", "1", "-rows-per-day", "40", "-sources", "40", "-rate-limit", "0"}
+	args := []string{"-addr", "127.0.0.1:0", "-url-file", urls, "-state", state, "-campaigns", "2", "-creatives", "1",
+		"-rows-per-day", "40", "-sources", "40", "-rate-limit", "0"}
 	have := 0
 	for range 2 {
 		os.Remove(urls)
@@ -47,11 +48,13 @@ func TestState_OutlivesAKill(t *testing.T) {
 				t.Fatal("it does not listen")
 			}
 		}
-		if _, body := get(t, api+"/v1/campaigns?search=Kept&limit=100", withKey(adsim.DefaultKey)); strings.Count(string(body), `"name":"Kept`) != have {
+		if _, body := get(t, api+"/v1/campaigns?search=Kept&limit=100",
+			withKey(adsim.DefaultKey)); strings.Count(string(body), `"name":"Kept`) != have {
 			t.Errorf("after %d writes: %s", have, body)
 		}
 		for range 12 {
-			post(t, api+"/v1/campaigns", fmt.Sprintf(`{"name":"Kept %d","audience":{},"default_bid":0.5,"daily_spend_limit":100}`, have))
+			post(t, api+"/v1/campaigns", fmt.Sprintf(`{"name":"Kept %d","audience":{},"default_bid":0.5,`+
+				`"daily_spend_limit":100}`, have))
 			have++
 		}
 		if err := cmd.Process.Kill(); err != nil {

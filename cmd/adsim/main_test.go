@@ -87,16 +87,21 @@ func get(t *testing.T, url string, edit func(*http.Request)) (int, []byte) {
 }
 
 func TestRun_ServesUntilItIsStopped(t *testing.T) {
-	api, report, stdout, stop := start(t, "-now", "2026-11-21T20:00:00Z", "-frozen", "-rows-per-day", "300", "-password", "it's", "-shape", "bare", "-rate-limit", "0")
-	want := "export SPENDSYNC_ADVERTISER_URL=" + api + "\nexport SPENDSYNC_API_KEY=adv_sim_key\nexport SPENDSYNC_REPORT_URL=" + report +
+	api, report, stdout, stop := start(t, "-now", "2026-11-21T20:00:00Z", "-frozen", "-rows-per-day", "300",
+		"-password", "it's", "-shape", "bare", "-rate-limit", "0")
+	want := "export SPENDSYNC_ADVERTISER_URL=" + api + "\nexport SPENDSYNC_API_KEY=adv_sim_key\nexport " +
+		"SPENDSYNC_REPORT_URL=" + report +
 		"\nexport SPENDSYNC_REPORT_USER=analyst@example.com\nexport SPENDSYNC_REPORT_PASSWORD='it'\\''s'\n"
 	if got := stdout.String(); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	if status, body := get(t, api+"/v1/campaigns", func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") }); status != 200 || body[0] != '[' {
+	if status, body := get(t, api+"/v1/campaigns", func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer adv_sim_key")
+	}); status != 200 || body[0] != '[' {
 		t.Errorf("%d %s", status, body)
 	}
-	status, body := get(t, report+"/ads/spend-report?start_date=2026-11-21&end_date=2026-11-21&columns=date", func(r *http.Request) { r.SetBasicAuth(adsim.DefaultUser, "it's") })
+	status, body := get(t, report+"/ads/spend-report?start_date=2026-11-21&end_date=2026-11-21&columns=date",
+		func(r *http.Request) { r.SetBasicAuth(adsim.DefaultUser, "it's") })
 	if status != 200 || !bytes.Contains(body, []byte(`"data":[{"date":"2026-11-21"}]`)) {
 		t.Errorf("%d %s", status, body)
 	}
@@ -105,13 +110,15 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 		Standing bool
 	}
 	_, body = get(t, strings.TrimSuffix(api, adsim.APIPrefix)+"/_sim/clock", nil)
-	if err := json.Unmarshal(body, &clock); err != nil || !clock.Standing || clock.Now.Sub(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)) > time.Minute {
+	if err := json.Unmarshal(body, &clock); err != nil || !clock.Standing ||
+		clock.Now.Sub(time.Date(2026, 11, 21, 20, 0, 0, 0, time.UTC)) > time.Minute {
 		t.Errorf("%s, %v", body, err)
 	}
 	if err := stop(); err != nil {
 		t.Errorf("stopped: %v", err)
 	}
-	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(strings.TrimSuffix(api, adsim.APIPrefix), "http://"), time.Second); err == nil {
+	if _, err := net.DialTimeout("tcp", strings.TrimPrefix(strings.TrimSuffix(api, adsim.APIPrefix), "http://"),
+		time.Second); err == nil {
 		t.Error("it still listens")
 	}
 }
@@ -119,7 +126,8 @@ func TestRun_ServesUntilItIsStopped(t *testing.T) {
 func TestRun_HasQuirks(t *testing.T) {
 	api, report, _, stop := start(t, "-frozen", "-rate-limit", "0", "-quirk", "bom,type-plain", "-quirk", "ids-long")
 	asReader := func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") }
-	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body, []byte("\xef\xbb\xbf{\"campaigns\":[{\"campaign_id\":\"C")) {
+	if _, body := get(t, api+"/v1/campaigns", asReader); !bytes.HasPrefix(body,
+		[]byte("\xef\xbb\xbf{\"campaigns\":[{\"campaign_id\":\"C")) {
 		t.Errorf("got %.80q", body)
 	}
 	quirks := strings.TrimSuffix(report, adsim.ReportPrefix) + "/_sim/quirks"
@@ -176,11 +184,15 @@ func TestRun_TakesChangesOfSettings(t *testing.T) {
 	}
 	id := order(`{"do":"create","set":{"name":"Fresh","default_bid":"0.450001"}}`)
 	order(`{"campaign":"` + id + `","set":{"status":"paused"}}`)
-	status, body := get(t, api+"/v1/campaigns/"+id, func(r *http.Request) { r.Header.Set("Authorization", "Bearer adv_sim_key") })
-	if want := `{"id":"` + id + `","name":"Fresh","status":"paused","delivery_status":"paused","default_bid":0.450001,`; status != 200 || !strings.HasPrefix(string(body), want) {
+	status, body := get(t, api+"/v1/campaigns/"+id, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer adv_sim_key")
+	})
+	if want := `{"id":"` + id + `","name":"Fresh","status":"paused","delivery_status":"paused",` +
+		`"default_bid":0.450001,`; status != 200 || !strings.HasPrefix(string(body), want) {
 		t.Errorf("%d %s, want %s", status, body, want)
 	}
-	if _, body := get(t, control+"settings?campaign="+id, nil); !bytes.Contains(body, []byte(`"default_bid":"0.450001"`)) {
+	if _, body := get(t, control+"settings?campaign="+id, nil); !bytes.Contains(body,
+		[]byte(`"default_bid":"0.450001"`)) {
 		t.Errorf("got %s", body)
 	}
 	if err := stop(); err != nil {
@@ -210,16 +222,20 @@ func write(t *testing.T, url, key, body string) string {
 
 func TestRun_GoesOnWhereItWasStopped(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"-state", state, "-accounts", "2", "-rows-per-day", "300", "-campaigns", "6", "-now", "2026-11-21T20:00:00Z", "-frozen"}
+	args := []string{"-state", state, "-accounts", "2", "-rows-per-day", "300", "-campaigns", "6", "-now",
+		"2026-11-21T20:00:00Z", "-frozen"}
 	api, _, _, stop := start(t, args...)
 	const body = `{"name":"Kept","audience":{},"default_bid":0.5,"daily_spend_limit":100}`
-	id, second := write(t, api+"/v1/campaigns", "adv_sim_write_key", body), write(t, api+"/v1/campaigns", "adv_sim_write_key2", body)
+	id, second := write(t, api+"/v1/campaigns", "adv_sim_write_key", body), write(t, api+"/v1/campaigns",
+		"adv_sim_write_key2", body)
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	api, _, _, stop = start(t, args[:8]...) // without the clock: that is kept too
 	for key, id := range map[string]string{"adv_sim_key": id, "adv_sim_key2": second} {
-		if status, body := get(t, api+"/v1/campaigns/"+id, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+key) }); status != 200 || !bytes.Contains(body, []byte(`"name":"Kept"`)) {
+		if status, body := get(t, api+"/v1/campaigns/"+id, func(r *http.Request) {
+			r.Header.Set("Authorization", "Bearer "+key)
+		}); status != 200 || !bytes.Contains(body, []byte(`"name":"Kept"`)) {
 			t.Errorf("%s: %d %s", id, status, body)
 		}
 	}
@@ -227,13 +243,15 @@ func TestRun_GoesOnWhereItWasStopped(t *testing.T) {
 	if _, body := get(t, base+"/_sim/clock", nil); !bytes.Contains(body, []byte("2026-11-21T20:00:00Z")) {
 		t.Errorf("the clock is %s", body)
 	}
-	if status, body := get(t, base+"/", nil); status != 200 || !bytes.Contains(body, []byte("adsim is running")) || !bytes.Contains(body, []byte("analyst2@example.com")) {
+	if status, body := get(t, base+"/", nil); status != 200 || !bytes.Contains(body, []byte("adsim is running")) ||
+		!bytes.Contains(body, []byte("analyst2@example.com")) {
 		t.Errorf("%d %s", status, body)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-state", state, "-seed", "2"}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "seed 1") {
+	if err := run(t.Context(), []string{"-addr", "127.0.0.1:0", "-state", state, "-seed", "2"}, io.Discard,
+		io.Discard); err == nil || !strings.Contains(err.Error(), "seed 1") {
 		t.Errorf("another account's state: %v", err)
 	}
 }
@@ -294,8 +312,10 @@ func TestControl_IsForLoopbackUnlessAskedFor(t *testing.T) {
 }
 
 func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-quirk", "bom,nosuch"}, {"-report-access", "closed"},
-		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"}, {"-budget", "2:campaign_create=1"}, {"-website", "0:https://a.example"},
+	for _, args := range [][]string{{"-nosuch"}, {"-now", "yesterday"}, {"-shape", "round"}, {"-quirk", "bom,nosuch"},
+		{"-report-access", "closed"},
+		{"-budget", "campaign_create"}, {"-budget", "nosuch=1"}, {"-budget", "2:campaign_create=1"},
+		{"-website", "0:https://a.example"},
 		{"-zero-spend", "x"}, {"serve"}, {"-rows-per-day", "many"}, {"-accounts", "0"}, {"-speed", "0"}} {
 		var stderr bytes.Buffer
 		if _, err := parse(args, &stderr); !errors.Is(err, errUsage) || stderr.Len() == 0 {
@@ -315,8 +335,10 @@ func TestParse_RefusesWhatItDoesNotKnow(t *testing.T) {
 
 func TestParse_SaysWhatAnAccountMay(t *testing.T) {
 	o, err := parse([]string{
-		"-accounts", "2", "-report-access", "unconfirmed", "-report-access", "2:no-advertiser", "-budget", "campaign_create=3",
-		"-budget", "2:image_upload=0", "-website", "https://a.example", "-website", "https://b.example", "-website", "2:https://c.example:8443",
+		"-accounts", "2", "-report-access", "unconfirmed", "-report-access", "2:no-advertiser", "-budget",
+		"campaign_create=3",
+		"-budget", "2:image_upload=0", "-website", "https://a.example", "-website", "https://b.example", "-website",
+		"2:https://c.example:8443",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -328,13 +350,15 @@ func TestParse_SaysWhatAnAccountMay(t *testing.T) {
 	if n, ok := second.ChangeBudgets["image_upload"]; first.ChangeBudgets["campaign_create"] != 3 || n != 0 || !ok {
 		t.Errorf("budgets %v and %v", first.ChangeBudgets, second.ChangeBudgets)
 	}
-	if !slices.Equal(first.Websites, []string{"https://a.example", "https://b.example"}) || !slices.Equal(second.Websites, []string{"https://c.example:8443"}) {
+	if !slices.Equal(first.Websites, []string{"https://a.example", "https://b.example"}) ||
+		!slices.Equal(second.Websites, []string{"https://c.example:8443"}) {
 		t.Errorf("websites %v and %v", first.Websites, second.Websites)
 	}
 }
 
 func TestReachable_NamesAnAddressForClients(t *testing.T) {
-	for addr, want := range map[string]string{"[::]:80": "127.0.0.1:80", "0.0.0.0:81": "127.0.0.1:81", "127.0.0.1:82": "127.0.0.1:82"} {
+	for addr, want := range map[string]string{"[::]:80": "127.0.0.1:80", "0.0.0.0:81": "127.0.0.1:81",
+		"127.0.0.1:82": "127.0.0.1:82"} {
 		tcp, err := net.ResolveTCPAddr("tcp", addr)
 		if err != nil {
 			t.Fatal(err)

@@ -67,7 +67,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	c.Accounts = make([]adsim.Config, *accounts-1)
 	for i := range c.Accounts { // as large as the first
 		c.Accounts[i] = adsim.Config{
-			Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay, Sources: c.Sources,
+			Campaigns: c.Campaigns, CreativesPerCampaign: c.CreativesPerCampaign, RowsPerDay: c.RowsPerDay,
+			Sources: c.Sources,
 		}
 	}
 	for _, e := range o.edits {
@@ -96,18 +97,21 @@ func (o *options) accountFlags(f *flag.FlagSet) {
 	f.IntVar(&c.CreativesPerCampaign, "creatives", 8, "creatives per campaign, on average")
 	f.IntVar(&c.Sources, "sources", 0, "websites (default 4000, more with more rows)")
 	f.IntVar(&c.RowsPerDay, "rows-per-day", 2500, "rows of a closed day, about")
-	f.DurationVar(&c.ReviewTakes, "review", 0, "how long a review takes; by default up to a day, if negative until it is ordered")
+	f.DurationVar(&c.ReviewTakes, "review", 0, "how long a review takes; by default up to a day, if negative until "+
+		"it is ordered")
 	f.DurationVar(&c.PauseTakes, "pause", 0, "how long a pause takes to finish (default 5s)")
-	f.DurationVar(&c.ChangeTakes, "change", 0, "how long a change is in progress, so that another of the same campaign is refused")
+	f.DurationVar(&c.ChangeTakes, "change", 0, "how long a change is in progress, so that another of the same "+
+		"campaign is refused")
 	f.BoolVar(&c.FreezeRestatements, "freeze-restatements", false, "closed days do not change by themselves")
-	f.Func("prepaid", "dollars that the account begins with, which then pays by wire; by default a card pays", func(v string) error {
-		n, err := strconv.ParseInt(v, 10, 32)
-		if err == nil && n < 1 {
-			err = strconv.ErrRange
-		}
-		c.Prepaid = n * 1_000_000
-		return err
-	})
+	f.Func("prepaid", "dollars that the account begins with, which then pays by wire; by default a card pays",
+		func(v string) error {
+			n, err := strconv.ParseInt(v, 10, 32)
+			if err == nil && n < 1 {
+				err = strconv.ErrRange
+			}
+			c.Prepaid = n * 1_000_000
+			return err
+		})
 }
 
 // accessFlags define what an account may do. Each may be given again, and begin with the
@@ -134,22 +138,24 @@ func (o *options) accessFlags(f *flag.FlagSet) {
 			access, err := adsim.ParseReportAccess(v)
 			return func(c *adsim.Config) { c.ReportAccess = access }, err
 		})
-	of("budget", "changes of a kind that a day may have: campaign_create=5", func(v string) (func(*adsim.Config), error) {
-		kind, count, _ := strings.Cut(v, "=")
-		n, err := strconv.Atoi(count)
-		if err == nil {
-			err = adsim.CheckBudget(kind, n)
-		}
-		return func(c *adsim.Config) {
-			if c.ChangeBudgets == nil {
-				c.ChangeBudgets = map[string]int{}
+	of("budget", "changes of a kind that a day may have: campaign_create=5",
+		func(v string) (func(*adsim.Config), error) {
+			kind, count, _ := strings.Cut(v, "=")
+			n, err := strconv.Atoi(count)
+			if err == nil {
+				err = adsim.CheckBudget(kind, n)
 			}
-			c.ChangeBudgets[kind] = n
-		}, err
-	})
-	of("website", "a website of the account, in the place of the usual two", func(v string) (func(*adsim.Config), error) {
-		return func(c *adsim.Config) { c.Websites = append(c.Websites, v) }, nil
-	})
+			return func(c *adsim.Config) {
+				if c.ChangeBudgets == nil {
+					c.ChangeBudgets = map[string]int{}
+				}
+				c.ChangeBudgets[kind] = n
+			}, err
+		})
+	of("website", "a website of the account, in the place of the usual two",
+		func(v string) (func(*adsim.Config), error) {
+			return func(c *adsim.Config) { c.Websites = append(c.Websites, v) }, nil
+		})
 }
 
 // formFlags define the form of the replies.
@@ -157,28 +163,33 @@ func (o *options) formFlags(f *flag.FlagSet) {
 	c := &o.config
 	f.BoolVar(&c.FloatNoise, "float-noise", false, "write some amounts as services do that compute in floats")
 	f.BoolVar(&c.EscapeUnicode, "ascii", false, "write texts with \\u escapes")
-	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap +limitmap +nototals, "+
+	f.Func("shape", "form of the API's bodies: named, bare, data or items, and any of +longids +bidmap +limitmap "+
+		"+nototals, "+
 		"joined: data+longids", func(v string) (err error) {
 		c.Shape, err = adsim.ParseShape(v)
 		return err
 	})
-	f.Func("quirk", "a variation of the service, or several, joined by commas; may be given again; they are listed below", func(v string) error {
+	f.Func("quirk", "a variation of the service, or several, joined by commas; may be given again; they are "+
+		"listed below", func(v string) error {
 		names := strings.Split(v, ",")
 		c.Quirks = append(c.Quirks, names...)
 		return adsim.CheckQuirks(names...)
 	})
-	f.Func("zero-spend", "form of creatives without spend: null, empty, nosource or bare (default null)", func(v string) (err error) {
-		c.ZeroSpend, err = adsim.ParseZeroSpend(v)
-		return err
-	})
+	f.Func("zero-spend", "form of creatives without spend: null, empty, nosource or bare (default null)",
+		func(v string) (err error) {
+			c.ZeroSpend, err = adsim.ParseZeroSpend(v)
+			return err
+		})
 }
 
 // serviceFlags define the server, its clock, its state and its credentials.
 func (o *options) serviceFlags(f *flag.FlagSet) {
 	c := &o.config
 	f.StringVar(&o.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 takes a free one")
-	f.StringVar(&o.urlFile, "url-file", "", "write the API's and the report's base URL to this file, a line each, once listening")
-	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a loopback address)")
+	f.StringVar(&o.urlFile, "url-file", "", "write the API's and the report's base URL to this file, a line each, "+
+		"once listening")
+	f.BoolVar(&o.control, "control", true, "take orders under /_sim/ without credentials (default: only on a "+
+		"loopback address)")
 	f.StringVar(&o.state, "state", "", "keep everything that is done in this file, and go on from what it holds")
 	f.BoolVar(&c.Prerender, "prerender", false, "keep rendered pages (up to 1 GiB)")
 	f.Func("now", "start the clock at this instant (RFC 3339); it then runs on", func(v string) error {
@@ -200,7 +211,8 @@ func printUsage(f *flag.FlagSet, stderr io.Writer) {
 	fmt.Fprintln(stderr, "usage: adsim [flags]\n\n"+
 		"Serves the simulated advertising service and prints the variables that point spendsync at it.")
 	f.PrintDefaults()
-	fmt.Fprintln(stderr, "\nQuirks, for -quirk, in the order in which they apply. Each is something that the description leaves open:")
+	fmt.Fprintln(stderr, "\nQuirks, for -quirk, in the order in which they apply. Each is something that the "+
+		"description leaves open:")
 	for _, q := range adsim.Quirks() {
 		on := "report and API"
 		if !q.API {
@@ -223,7 +235,8 @@ func (o *options) decideControl(addr net.Addr) {
 // quote makes a text a single word of a POSIX shell.
 func quote(s string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@%_+=:,./-", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("@%_+=:,./-", r)
 	}
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s

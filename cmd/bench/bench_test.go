@@ -26,7 +26,8 @@ func TestRun_MeasuresAndPrintsAll(t *testing.T) {
 	var out, progress bytes.Buffer
 	// So few campaigns stay below the limit: there is nothing to wait for. So many
 	// creatives have rows on every day, whatever day it is.
-	err := run(t.Context(), strings.Fields("-rows 6000 -creatives 200 -campaigns 20 -waits -runs 1 -dir "+inMemory(t)), &out, &progress)
+	err := run(t.Context(), strings.Fields("-rows 6000 -creatives 200 -campaigns 20 -waits -runs 1 -dir "+inMemory(t)),
+		&out, &progress)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, progress.String())
 	}
@@ -84,7 +85,8 @@ func TestWithoutWaits_TakesTheMinuteOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "spendsync/extract").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "spendsync/extract").
+		CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 	var names struct{ Replace map[string]string }
@@ -104,7 +106,8 @@ func TestWithoutWaits_TakesTheMinuteOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Replace(string(was), "= time.Minute + 250*time.Millisecond\n", "= time.Millisecond\n", 1); string(is) != want || want == string(was) {
+		if want := strings.Replace(string(was), "= time.Minute + 250*time.Millisecond\n", "= time.Millisecond\n",
+			1); string(is) != want || want == string(was) {
 			t.Errorf("%s differs in something else than the minute", changed)
 		}
 	}

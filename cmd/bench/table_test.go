@@ -30,8 +30,10 @@ func TestMedian_IsOfEachFigureByItself(t *testing.T) {
 
 func TestTable_ShowsFiguresThatThereAre(t *testing.T) {
 	var loads table
-	loads.add(download, measurement{cpu: 120 * time.Millisecond, wall: 1500 * time.Millisecond, rss: 32 << 20, bytes: 20_460_000})
-	loads.add(decodeOnly, measurement{cpu: 40 * time.Millisecond, wall: 50 * time.Millisecond, rss: 33<<20 + 1, rate: 448.6})
+	loads.add(download, measurement{cpu: 120 * time.Millisecond, wall: 1500 * time.Millisecond, rss: 32 << 20,
+		bytes: 20_460_000})
+	loads.add(decodeOnly, measurement{cpu: 40 * time.Millisecond, wall: 50 * time.Millisecond, rss: 33<<20 + 1,
+		rate: 448.6})
 	checkPrinted(t, &loads, ""+
 		"a title (medians)\n"+
 		"\n"+

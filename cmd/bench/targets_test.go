@@ -66,15 +66,18 @@ func TestGrowth_IsOfSizesTenTimesApart(t *testing.T) {
 	load := func(rows int, cpu time.Duration) sizedTable {
 		return sizedTable{rows, sampleTable(map[string]measurement{firstLoad: {cpu: cpu}})}
 	}
-	got := growth([]sizedTable{load(1_000_000, 8*time.Second), load(3_200_000, 30*time.Second), load(98_000, time.Second)})
-	if len(got) != 1 || got[0].what != "ten times the rows, CPU of the first load (98000, 1000000)" || got[0].aim != atMost(10.5) {
+	got := growth([]sizedTable{load(1_000_000, 8*time.Second), load(3_200_000, 30*time.Second),
+		load(98_000, time.Second)})
+	if len(got) != 1 || got[0].what != "ten times the rows, CPU of the first load (98000, 1000000)" ||
+		got[0].aim != atMost(10.5) {
 		t.Fatalf("got %v", got)
 	}
 	// 8 times the CPU for 10.2 times the rows.
 	if want := 7.84; math.Abs(got[0].figure-want) > 1e-9 {
 		t.Errorf("got %v, want %v", got[0].figure, want)
 	}
-	if got := growth([]sizedTable{load(100_000, time.Second), load(800_000, time.Second), load(1_200_000, time.Second)}); len(got) != 0 {
+	if got := growth([]sizedTable{load(100_000, time.Second), load(800_000, time.Second),
+		load(1_200_000, time.Second)}); len(got) != 0 {
 		t.Errorf("eight and twelve times are not ten: %v", got)
 	}
 }
@@ -94,7 +97,8 @@ func TestMemory_IsHeldAgainstTheAimOfItsSize(t *testing.T) {
 
 func TestResults_SayWhatIsMissed(t *testing.T) {
 	var out bytes.Buffer
-	printResults(&out, []result{{"a ratio", 0.3, atMost(0.35)}, {"a peak", 511.04, atMost(256)}, {"a rate", 2.4, atLeast(2.5)}})
+	printResults(&out, []result{{"a ratio", 0.3, atMost(0.35)}, {"a peak", 511.04, atMost(256)},
+		{"a rate", 2.4, atLeast(2.5)}})
 	want := "" +
 		"ratio    measured  aim               \n" +
 		"a ratio  0.30      <= 0.35           \n" +

@@ -16,10 +16,10 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Check that a sync can work here: variables, credentials, clock, volume",
-		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It leaves everything as
-it was: it renames an empty file of its own into every folder of the store and back, as a commit would, and only looks at
-a lock that somebody holds. It sends about ten requests to the service, and one more for every hundred campaigns; none of
-them changes anything.
+		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It leaves
+everything as it was: it renames an empty file of its own into every folder of the store and back, as a commit
+would, and only looks at a lock that somebody holds. It sends about ten requests to the service, and one more for
+every hundred campaigns; none of them changes anything.
 
 Exit 0: nothing failed, warnings included; 2: the configuration or this machine; 3: credentials, or two accounts; 5: the
 service cannot be reached. Of several the first line decides.`,
@@ -50,7 +50,8 @@ func (a *app) endCheck(answer check.Answer) error {
 	for _, l := range answer.Checks {
 		n[l.State]++
 	}
-	happened := fmt.Sprintf("%d checks: %d ok, %s, %d failed", len(answer.Checks), n[check.OK], phrase.Count(n[check.Warning], "warning"), n[check.Failed])
+	happened := fmt.Sprintf("%d checks: %d ok, %s, %d failed", len(answer.Checks), n[check.OK],
+		phrase.Count(n[check.Warning], "warning"), n[check.Failed])
 	switch {
 	case answer.ExitCode != exit.OK:
 	case a.jsonLogs():

@@ -25,14 +25,16 @@ func TestCheck_SeesAVolumeThatCannotBeWrittenTo(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Unmount(w.dir, syscall.MNT_DETACH) })
 	code, lines, _ := w.check()
-	if l := lines["space"]; code != exit.Usage || l.State != check.Failed || !strings.Contains(l.Found, "1.0 MiB free") {
+	if l := lines["space"]; code != exit.Usage || l.State != check.Failed ||
+		!strings.Contains(l.Found, "1.0 MiB free") {
 		t.Errorf("exit %d: %+v", code, l)
 	}
 	if err := syscall.Mount("tmpfs", w.dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
 	code, lines, _ = w.check()
-	if l := lines["data directory"]; code != exit.Usage || l.State != check.Failed || !strings.Contains(l.Found, "read-only file system") {
+	if l := lines["data directory"]; code != exit.Usage || l.State != check.Failed ||
+		!strings.Contains(l.Found, "read-only file system") {
 		t.Errorf("exit %d: %+v", code, l)
 	}
 }
@@ -52,7 +54,8 @@ func TestCheck_TriesWhatACommitDoes(t *testing.T) {
 	t.Cleanup(func() { syscall.Unmount(mounted, syscall.MNT_DETACH) })
 	before := everything(t, w.dir)
 	code, lines, _ := w.check()
-	if l := lines["file system"]; code != exit.Usage || l.State != check.Failed || !strings.Contains(l.Found, "cross-device") {
+	if l := lines["file system"]; code != exit.Usage || l.State != check.Failed ||
+		!strings.Contains(l.Found, "cross-device") {
 		t.Errorf("exit %d: %+v", code, l)
 	}
 	if after := everything(t, w.dir); after != before {

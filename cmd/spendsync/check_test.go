@@ -145,11 +145,16 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 		state  string
 		says   string
 	}{
-		"a variable is missing":   {exit.Usage, func(w *world) { delete(w.env, "REPORT_USER") }, "configuration", check.Failed, "SPENDSYNC_REPORT_USER is not set"},
-		"a variable is malformed": {exit.Usage, func(w *world) { w.env["REREAD_AFTER"] = "soon" }, "configuration", check.Failed, "SPENDSYNC_REREAD_AFTER"},
-		"a variable is not ours":  {exit.OK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", check.Warning, "SPENDSYNC_PAGESIZE"},
-		"wrong password":          {exit.Auth, func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" }, "spend report", check.Failed, "Incorrect username or password"},
-		"wrong key":               {exit.Auth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API", check.Failed, "401"},
+		"a variable is missing": {exit.Usage, func(w *world) { delete(w.env, "REPORT_USER") }, "configuration",
+			check.Failed, "SPENDSYNC_REPORT_USER is not set"},
+		"a variable is malformed": {exit.Usage, func(w *world) { w.env["REREAD_AFTER"] = "soon" }, "configuration",
+			check.Failed, "SPENDSYNC_REREAD_AFTER"},
+		"a variable is not ours": {exit.OK, func(w *world) { w.env["PAGESIZE"] = "1" }, "configuration", check.Warning,
+			"SPENDSYNC_PAGESIZE"},
+		"wrong password": {exit.Auth, func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" }, "spend report",
+			check.Failed, "Incorrect username or password"},
+		"wrong key": {exit.Auth, func(w *world) { w.env["API_KEY"] = "pushads_wrong" }, "advertiser API",
+			check.Failed, "401"},
 		"nobody listens": {exit.Unreachable, func(w *world) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -158,7 +163,8 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			w.env["REPORT_URL"] = "http://" + l.Addr().String()
 			l.Close()
 		}, "spend report", check.Failed, "refused"},
-		"a wrong path":         {exit.Usage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API", check.Failed, "404"},
+		"a wrong path": {exit.Usage, func(w *world) { w.env["ADVERTISER_URL"] += "/v1" }, "advertiser API",
+			check.Failed, "404"},
 		"the key expires soon": {exit.OK, nil, "key expiry", check.Warning, "in 4 days"},
 		"the key of another account": {exit.Auth, func(w *world) {
 			other := httptest.NewServer(adsim.New(adsim.Config{Campaigns: 3, RateLimit: -1, Seed: 99}))
@@ -207,7 +213,8 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 
 // TestCheck_SeesAClockThatIsWrong lets this machine's clock run ahead.
 func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
-	for ahead, want := range map[time.Duration]string{0: check.OK, -time.Minute: check.Warning, time.Hour: check.Failed} {
+	for ahead, want := range map[time.Duration]string{0: check.OK, -time.Minute: check.Warning,
+		time.Hour: check.Failed} {
 		w := newWorldInLine(t)
 		cfg, err := config.Read(t.Context(), w.environ())
 		if err != nil {
@@ -236,7 +243,8 @@ func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, lines, _ := w.check()
-	if l := lines["store"]; code != exit.Usage || l.State != check.Failed || !strings.Contains(l.Found, "manifest.json is missing") {
+	if l := lines["store"]; code != exit.Usage || l.State != check.Failed ||
+		!strings.Contains(l.Found, "manifest.json is missing") {
 		t.Errorf("exit %d: %+v", code, l)
 	}
 }

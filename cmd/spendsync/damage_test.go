@@ -48,7 +48,8 @@ func TestDamage_IsFoundNamedAndMended(t *testing.T) {
 	} {
 		w.spoil(c.path, flipped)
 		code, out, last := w.run("verify")
-		if code != exit.Damaged || !strings.Contains(out, c.path) || !strings.Contains(last, c.path) || !strings.Contains(out, "[spendsync "+c.mend+"]") {
+		if code != exit.Damaged || !strings.Contains(out, c.path) || !strings.Contains(last, c.path) ||
+			!strings.Contains(out, "[spendsync "+c.mend+"]") {
 			t.Errorf("%s: verify: exit %d: %s%s", c.path, code, out, last)
 		}
 		w.must(c.mend)
@@ -71,15 +72,18 @@ func TestDamage_OfSeveralFiles(t *testing.T) {
 	w.spoil(day, cut)
 	w.spoil("warehouse.duckdb", cut)
 	code, out, _ := w.run("verify")
-	for path, mend := range map[string]string{calendar: "restore it from a backup", day: "spendsync replay", "warehouse.duckdb": "spendsync rebuild"} {
+	for path, mend := range map[string]string{calendar: "restore it from a backup", day: "spendsync replay",
+		"warehouse.duckdb": "spendsync rebuild"} {
 		if code != exit.Damaged || !strings.Contains(out, path) || !strings.Contains(out, "["+mend+"]") {
 			t.Errorf("verify: exit %d, want %s and %s in\n%s", code, path, mend, out)
 		}
 	}
-	if code, _, last := w.run("rebuild"); code != exit.Damaged || !strings.Contains(last, calendar) || !strings.Contains(last, day) {
+	if code, _, last := w.run("rebuild"); code != exit.Damaged || !strings.Contains(last, calendar) ||
+		!strings.Contains(last, day) {
 		t.Errorf("rebuild: exit %d: %s", code, last)
 	}
-	if code, _, last := w.run("replay"); code != exit.Damaged || !strings.Contains(last, calendar) || strings.Contains(last, day) {
+	if code, _, last := w.run("replay"); code != exit.Damaged || !strings.Contains(last, calendar) ||
+		strings.Contains(last, day) {
 		t.Errorf("replay: exit %d: %s", code, last)
 	}
 	w.spoil(calendar, func([]byte) []byte { return good })
@@ -132,7 +136,8 @@ func TestRebuild_MakesNoAccount(t *testing.T) {
 	w.must("sync")
 	w.env["ACCOUNT"] = "another"
 	for _, command := range []string{"rebuild", "replay"} {
-		if code, _, last := w.run(command); code != exit.Usage || !strings.Contains(last, `no account "another"; set SPENDSYNC_ACCOUNT to acme`) {
+		if code, _, last := w.run(command); code != exit.Usage ||
+			!strings.Contains(last, `no account "another"; set SPENDSYNC_ACCOUNT to acme`) {
 			t.Errorf("%s: exit %d: %s", command, code, last)
 		}
 	}

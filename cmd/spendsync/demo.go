@@ -27,8 +27,10 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
 		Example: "  spendsync demo\n  spendsync demo --dir /tmp/demo --rows-per-day 20000",
-		Long: "Starts the simulated service in this process and syncs its account into ./demo-data as it was nine days ago, an hour later,\n" +
-			"when people had changed settings, and now, when the service has restated days. Then it asks the warehouse a few questions.\n" +
+		Long: "Starts the simulated service in this process and syncs its account into ./demo-data as it was nine " +
+			"days ago, an hour later,\n" +
+			"when people had changed settings, and now, when the service has restated days. Then it asks the " +
+			"warehouse a few questions.\n" +
 			"The sync is the same as ever; only its address and its clock are others.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), dir, rows) },
 	}
@@ -46,8 +48,10 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 	defer stop()
 	a.environ = append(withoutOurs(a.environ),
 		config.Prefix+"ADVERTISER_URL="+url+adsim.APIPrefix, config.Prefix+"API_KEY="+adsim.DefaultKey,
-		config.Prefix+"REPORT_URL="+url+adsim.ReportPrefix, config.Prefix+"REPORT_USER="+adsim.DefaultUser, config.Prefix+"REPORT_PASSWORD="+adsim.DefaultPassword,
-		config.Prefix+"DATA_DIR="+dir, config.Prefix+"ACCOUNT=demo", config.Prefix+"LOG_FORMAT=text", config.Prefix+"LOG_LEVEL=warn", config.Prefix+"REQUESTS_PER_MINUTE=120")
+		config.Prefix+"REPORT_URL="+url+adsim.ReportPrefix, config.Prefix+"REPORT_USER="+adsim.DefaultUser,
+		config.Prefix+"REPORT_PASSWORD="+adsim.DefaultPassword,
+		config.Prefix+"DATA_DIR="+dir, config.Prefix+"ACCOUNT=demo", config.Prefix+"LOG_FORMAT=text", config.Prefix+
+			"LOG_LEVEL=warn", config.Prefix+"REQUESTS_PER_MINUTE=120")
 	if err := a.setUp(ctx); err != nil {
 		return err
 	}
@@ -59,11 +63,13 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return a.runJob(ctx, job.Job.Sync)
 	}
 	then := today.AddDate(0, 0, -9)
-	fmt.Fprintf(out, "A simulated account at %s. Syncing into %s as if it were %s:\n", url, dir, then.Format("Monday, 2 January"))
+	fmt.Fprintf(out, "A simulated account at %s. Syncing into %s as if it were %s:\n", url, dir,
+		then.Format("Monday, 2 January"))
 	if err := sync(then); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "\nSomebody changes a bid, a limit, pauses a campaign and sends creatives to review. Syncing an hour later:")
+	fmt.Fprintln(out, "\nSomebody changes a bid, a limit, pauses a campaign and sends creatives to review. Syncing "+
+		"an hour later:")
 	reviewed, err := meddle(service)
 	if err != nil {
 		return err
@@ -72,11 +78,13 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return err
 	}
 	yesterday := schema.DateOf(today) - 1
-	fmt.Fprintf(out, "\nNine days pass; the reviews are decided, and the service restates %s and %s. Syncing now:\n", yesterday-11, yesterday-10)
+	fmt.Fprintf(out, "\nNine days pass; the reviews are decided, and the service restates %s and %s. Syncing now:\n",
+		yesterday-11, yesterday-10)
 	if err := decide(service, reviewed); err != nil {
 		return err
 	}
-	for day, r := range map[schema.Date]adsim.Restatement{yesterday - 11: {Kind: "multiply", Percent: 104}, yesterday - 10: {Kind: "delete", Row: rows / 2}} {
+	for day, r := range map[schema.Date]adsim.Restatement{yesterday - 11: {Kind: "multiply", Percent: 104},
+		yesterday - 10: {Kind: "delete", Row: rows / 2}} {
 		if _, err := service.Restate(day.String(), r); err != nil {
 			return err
 		}
@@ -90,7 +98,8 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return err
 	}
 	a.printStatus(st, 7)
-	for _, ask := range [][]string{{"spend_by_day"}, {"top_campaigns", "rows=5"}, {"sources_to_block", "rows=5"}, {"restated"}, {"settings_changed"}} {
+	for _, ask := range [][]string{{"spend_by_day"}, {"top_campaigns", "rows=5"}, {"sources_to_block", "rows=5"},
+		{"restated"}, {"settings_changed"}} {
 		if err := a.printAsk(ctx, dir, ask[0], ask[1:]...); err != nil {
 			return err
 		}
@@ -131,7 +140,8 @@ func meddle(service *adsim.Service) (reviewed []string, err error) {
 		}
 	}
 	for _, id := range reviewed {
-		changes = append(changes, adsim.Change{Creative: id, Set: map[string]any{"status": "pending_review"}, Force: true})
+		changes = append(changes, adsim.Change{Creative: id, Set: map[string]any{"status": "pending_review"},
+			Force: true})
 	}
 	for _, c := range changes {
 		if err := service.Change(c); err != nil {
@@ -145,7 +155,8 @@ func meddle(service *adsim.Service) (reviewed []string, err error) {
 func decide(service *adsim.Service, reviewed []string) error {
 	for i, id := range reviewed {
 		status := []string{"active", "rejected"}[i%2]
-		if err := service.Change(adsim.Change{Creative: id, Set: map[string]any{"status": status}, Force: true}); err != nil {
+		if err := service.Change(adsim.Change{Creative: id, Set: map[string]any{"status": status},
+			Force: true}); err != nil {
 			return err
 		}
 	}

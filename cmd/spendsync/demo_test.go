@@ -22,12 +22,14 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 		return code, out.String() + errOut.String()
 	}
 	// A caller's own settings must not lead the demo to his real account.
-	code, text := demo([]string{"SPENDSYNC_REPORT_URL=https://real.example.com", "SPENDSYNC_ACCOUNT=real"}, "demo", "--dir", dir, "--rows-per-day", "300")
+	code, text := demo([]string{"SPENDSYNC_REPORT_URL=https://real.example.com", "SPENDSYNC_ACCOUNT=real"}, "demo",
+		"--dir", dir, "--rows-per-day", "300")
 	if code != exit.OK {
 		t.Fatalf("exit %d: %s", code, text)
 	}
 	for _, want := range []string{
-		"33 days of 33 planned proven, 33 changed; settings of ", "restatements", "Account demo", "complete, may be restated",
+		"33 days of 33 planned proven, 33 changed; settings of ", "restatements", "Account demo",
+		"complete, may be restated",
 		"What did each of the last days cost", "Which campaigns cost most", "duckdb -readonly",
 	} {
 		if !strings.Contains(text, want) {
@@ -78,7 +80,8 @@ func TestTables_OfOneTable(t *testing.T) {
 func TestStatus_OfNothing(t *testing.T) {
 	var out bytes.Buffer
 	env := []string{"SPENDSYNC_DATA_DIR=" + t.TempDir()}
-	if code := run(t.Context(), []string{"status"}, env, &out, &out); code != exit.Usage || !strings.Contains(out.String(), "nothing is stored yet") {
+	if code := run(t.Context(), []string{"status"}, env, &out, &out); code != exit.Usage ||
+		!strings.Contains(out.String(), "nothing is stored yet") {
 		t.Errorf("exit %d: %s", code, out.String())
 	}
 }

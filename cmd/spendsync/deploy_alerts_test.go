@@ -159,7 +159,8 @@ func (e alertEngine) expand(text string, l map[string]string, s promql.Sample, a
 	e.t.Helper()
 	data := template.AlertTemplateData(l, nil, "", s)
 	defs := "{{$labels := .Labels}}{{$value := .Value}}"
-	out, err := template.NewTemplateExpander(e.t.Context(), defs+text, "alert", data, model.Time(at.Milliseconds()), nil, &url.URL{}, nil).Expand()
+	out, err := template.NewTemplateExpander(e.t.Context(), defs+text, "alert", data, model.Time(at.Milliseconds()),
+		nil, &url.URL{}, nil).Expand()
 	if err != nil {
 		e.t.Errorf("%s: %v", text, err)
 	}
@@ -201,7 +202,8 @@ func (s floatSample) Copy() chunks.Sample           { return s }
 type seriesList []storage.Series
 
 func (l seriesList) Querier(int64, int64) (storage.Querier, error) {
-	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	return &storage.MockQuerier{SelectMockFunction: func(_ bool, _ *storage.SelectHints,
+		matchers ...*labels.Matcher) storage.SeriesSet {
 		found := &someSeries{at: -1}
 		for _, s := range l {
 			fits := true

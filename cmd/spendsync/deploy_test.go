@@ -84,7 +84,8 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 	if _, err := cron.ParseStandard(j.Spec.Schedule); err != nil {
 		t.Errorf("%s: schedule %q: %v", from, j.Spec.Schedule, err)
 	}
-	if j.Spec.TimeZone == nil || *j.Spec.TimeZone != "America/Chicago" || j.Spec.ConcurrencyPolicy != batch.ForbidConcurrent || j.Spec.StartingDeadlineSeconds == nil {
+	if j.Spec.TimeZone == nil || *j.Spec.TimeZone != "America/Chicago" ||
+		j.Spec.ConcurrencyPolicy != batch.ForbidConcurrent || j.Spec.StartingDeadlineSeconds == nil {
 		t.Errorf("%s: zone, concurrency or deadline: %+v", from, j.Spec)
 	}
 	job := j.Spec.JobTemplate.Spec
@@ -93,16 +94,19 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 	}
 	checkPolicy(t, from, job.PodFailurePolicy)
 	pod := job.Template.Spec
-	if pod.RestartPolicy != core.RestartPolicyNever || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken ||
+	if pod.RestartPolicy != core.RestartPolicyNever || pod.AutomountServiceAccountToken == nil ||
+		*pod.AutomountServiceAccountToken ||
 		pod.TerminationGracePeriodSeconds == nil || *pod.TerminationGracePeriodSeconds <= 10 {
 		t.Errorf("%s: restart policy, token or grace: %+v", from, pod)
 	}
 	s := pod.SecurityContext
-	if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || *s.RunAsUser != 65532 || *s.FSGroup != 65532 || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
+	if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || *s.RunAsUser != 65532 || *s.FSGroup != 65532 ||
+		s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
 		t.Errorf("%s: security of the pod: %+v", from, s)
 	}
 	c := pod.Containers[0]
-	if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem || !slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
+	if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem ||
+		!slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
 		t.Errorf("%s: security of the container: %+v", from, x)
 	}
 	if c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().Value() < check.LittleMemory {
@@ -129,7 +133,8 @@ func checkPolicy(t *testing.T, from string, p *batch.PodFailurePolicy) {
 		if r.OnExitCodes == nil {
 			continue
 		}
-		if r.Action != batch.PodFailurePolicyActionFailJob || r.OnExitCodes.Operator != batch.PodFailurePolicyOnExitCodesOpIn {
+		if r.Action != batch.PodFailurePolicyActionFailJob ||
+			r.OnExitCodes.Operator != batch.PodFailurePolicyOnExitCodesOpIn {
 			t.Errorf("%s: %+v", from, r)
 		}
 		got = append(got, r.OnExitCodes.Values...)
@@ -284,7 +289,8 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 		jobs []string // name, schedule, command, config, secret, claim
 		mode core.PersistentVolumeAccessMode
 	}{
-		"deploy/base": {[]string{"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data"}, core.ReadWriteOncePod},
+		"deploy/base": {[]string{"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data"},
+			core.ReadWriteOncePod},
 		"deploy/overlays/hourly-and-nightly": {[]string{
 			"spendsync|10 0-2,4-23 * * *|sync|spendsync|spendsync|spendsync-data",
 			"spendsync-nightly|10 3 * * *|sync --full|spendsync|spendsync|spendsync-data",
@@ -311,10 +317,15 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 				}
 				c := pod.Containers[0]
 				config := c.EnvFrom[0].ConfigMapRef.Name
-				got = append(got, strings.Join([]string{j.Name, j.Spec.Schedule, strings.Join(c.Args, " "), config, secret, claim}, "|"))
+				got = append(got, strings.Join([]string{j.Name, j.Spec.Schedule, strings.Join(c.Args, " "), config,
+					secret, claim}, "|"))
 				if !slices.ContainsFunc(m.configs, func(c *core.ConfigMap) bool { return c.Name == config }) ||
-					!slices.ContainsFunc(m.claims, func(c *core.PersistentVolumeClaim) bool { return c.Name == claim }) ||
-					!slices.ContainsFunc(m.accounts, func(a *core.ServiceAccount) bool { return a.Name == pod.ServiceAccountName }) {
+					!slices.ContainsFunc(m.claims, func(c *core.PersistentVolumeClaim) bool {
+						return c.Name == claim
+					}) ||
+					!slices.ContainsFunc(m.accounts, func(a *core.ServiceAccount) bool {
+						return a.Name == pod.ServiceAccountName
+					}) {
 					t.Errorf("%s names what is not there", j.Name)
 				}
 				if shared := want.mode == core.ReadWriteOnce; shared != (pod.Affinity != nil) {
@@ -352,7 +363,8 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 		return m
 	}
 	// With no flag it is the base, but for the image.
-	plain := decodeManifests(t, "cronjob", bytes.ReplaceAll(func() []byte { print(); return out.Bytes() }(), []byte("spendsync:"+version()), []byte("spendsync:1.0.0")))
+	plain := decodeManifests(t, "cronjob", bytes.ReplaceAll(func() []byte { print(); return out.Bytes() }(),
+		[]byte("spendsync:"+version()), []byte("spendsync:1.0.0")))
 	base := decodeManifests(t, "base", kustomize(t, "deploy/base"))
 	a, _ := json.Marshal([]any{plain.jobs, plain.configs, plain.claims, plain.accounts, plain.policies})
 	b, _ := json.Marshal([]any{base.jobs, base.configs, base.claims, base.accounts, base.policies})
@@ -360,20 +372,28 @@ func TestCronjob_PrintsTheBase(t *testing.T) {
 		t.Errorf("cronjob prints\n%s\nthe base is\n%s", a, b)
 	}
 
-	m := print("--image", "registry.example.com:5000/ads/spendsync:1.2.3", "--account", "42", "--schedule", "*/30 * * * *", "--namespace", "ads",
-		"--storage", "50Gi", "--storage-class", "fast", "--secret", "push-ads", "--advertiser-url", "https://a.example.com", "--report-url", "https://r.example.com", "--report-user", "me@example.com")
+	m := print("--image", "registry.example.com:5000/ads/spendsync:1.2.3", "--account", "42", "--schedule",
+		"*/30 * * * *", "--namespace", "ads",
+		"--storage", "50Gi", "--storage-class", "fast", "--secret", "push-ads", "--advertiser-url",
+		"https://a.example.com", "--report-url", "https://r.example.com", "--report-user", "me@example.com")
 	pod := m.jobs[0].Spec.JobTemplate.Spec.Template.Spec
-	got := []string{pod.Containers[0].Image, m.configs[0].Data["SPENDSYNC_ACCOUNT"], m.jobs[0].Spec.Schedule, m.jobs[0].Namespace, m.configs[0].Namespace, m.claims[0].Namespace,
-		m.claims[0].Spec.Resources.Requests.Storage().String(), *m.claims[0].Spec.StorageClassName, pod.Volumes[1].Secret.SecretName,
-		m.configs[0].Data["SPENDSYNC_ADVERTISER_URL"], m.configs[0].Data["SPENDSYNC_REPORT_URL"], m.configs[0].Data["SPENDSYNC_REPORT_USER"]}
-	want := []string{"registry.example.com:5000/ads/spendsync:1.2.3", "42", "*/30 * * * *", "ads", "ads", "ads", "50Gi", "fast", "push-ads",
+	got := []string{pod.Containers[0].Image, m.configs[0].Data["SPENDSYNC_ACCOUNT"], m.jobs[0].Spec.Schedule,
+		m.jobs[0].Namespace, m.configs[0].Namespace, m.claims[0].Namespace,
+		m.claims[0].Spec.Resources.Requests.Storage().String(), *m.claims[0].Spec.StorageClassName,
+		pod.Volumes[1].Secret.SecretName,
+		m.configs[0].Data["SPENDSYNC_ADVERTISER_URL"], m.configs[0].Data["SPENDSYNC_REPORT_URL"],
+		m.configs[0].Data["SPENDSYNC_REPORT_USER"]}
+	want := []string{"registry.example.com:5000/ads/spendsync:1.2.3", "42", "*/30 * * * *", "ads", "ads", "ads", "50Gi",
+		"fast", "push-ads",
 		"https://a.example.com", "https://r.example.com", "me@example.com"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	for _, args := range [][]string{{"--schedule", "hourly"}, {"--schedule", "TZ=UTC 1 * * * *"}, {"--account", "A B"}, {"--storage", "much"}, {"--namespace", "Ads"}, {"--image", "x y"}} {
+	for _, args := range [][]string{{"--schedule", "hourly"}, {"--schedule", "TZ=UTC 1 * * * *"}, {"--account", "A B"},
+		{"--storage", "much"}, {"--namespace", "Ads"}, {"--image", "x y"}} {
 		errOut.Reset()
-		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exit.Usage || !strings.Contains(errOut.String(), args[0]) {
+		if code := run(t.Context(), append([]string{"cronjob"}, args...), nil, &out, &errOut); code != exit.Usage ||
+			!strings.Contains(errOut.String(), args[0]) {
 			t.Errorf("%v: exit %d: %s", args, code, errOut.String())
 		}
 	}
@@ -436,7 +456,8 @@ func TestDeploy_AlertsNameWhatThereIs(t *testing.T) {
 	}
 	for _, r := range rules.Groups[0].Rules {
 		checkQuery(t, r.Alert, r.Expr)
-		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || !slices.Contains([]string{"page", "warning", "info"}, r.Labels["severity"]) {
+		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+			!slices.Contains([]string{"page", "warning", "info"}, r.Labels["severity"]) {
 			t.Errorf("%s: %+v", r.Alert, r)
 		}
 		// That it fires is tested by deploy_alerts_test.go; here, that a test expects it.
@@ -449,7 +470,8 @@ func TestDeploy_AlertsNameWhatThereIs(t *testing.T) {
 				t.Errorf("%s: exit %d is %q, retry %q", r.Alert, n, e.Means, e.Retry)
 			}
 		}
-		for _, name := range regexp.MustCompile(config.Prefix+`[A-Z_]+`).FindAllString(r.Annotations["description"], -1) {
+		for _, name := range regexp.MustCompile(config.Prefix+`[A-Z_]+`).FindAllString(r.Annotations["description"],
+			-1) {
 			checkVariable(t, r.Alert, name)
 		}
 	}
@@ -497,12 +519,15 @@ func TestDeploy_DashboardNamesWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"spendsync_coverage", "spendsync_balance_dollars", "spendsync_last_run_requests", "spendsync_last_run_throttled_seconds", "spendsync_api_key_expiry_timestamp_seconds"} {
+	for _, name := range []string{"spendsync_coverage", "spendsync_balance_dollars", "spendsync_last_run_requests",
+		"spendsync_last_run_throttled_seconds", "spendsync_api_key_expiry_timestamp_seconds"} {
 		if !shown[name] {
 			t.Errorf("no panel shows %s", name)
 		}
 	}
-	if i := slices.IndexFunc(board.Templating.List, func(v struct{ Name, Query string }) bool { return v.Name == "account" }); i < 0 || !strings.Contains(board.Templating.List[i].Query, metrics[1].name) {
+	if i := slices.IndexFunc(board.Templating.List, func(v struct{ Name, Query string }) bool {
+		return v.Name == "account"
+	}); i < 0 || !strings.Contains(board.Templating.List[i].Query, metrics[1].name) {
 		t.Errorf("variables: %+v", board.Templating.List)
 	}
 }

@@ -30,7 +30,8 @@ func TestSync_FullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Unmount(volume, syscall.MNT_DETACH) })
 	resize := func(kib int) {
-		if err := syscall.Mount("tmpfs", volume, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dk", kib)); err != nil {
+		if err := syscall.Mount("tmpfs", volume, "tmpfs", syscall.MS_REMOUNT,
+			fmt.Sprintf("size=%dk", kib)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +45,8 @@ func TestSync_FullDisk(t *testing.T) {
 			break
 		}
 		full++
-		if code != exit.Storage || !strings.Contains(last, "no space left") && !strings.Contains(strings.ToLower(last), "no space left") {
+		if code != exit.Storage || !strings.Contains(last, "no space left") && !strings.Contains(strings.ToLower(last),
+			"no space left") {
 			t.Errorf("%d KiB: exit %d: %s", kib, code, last)
 		}
 	}

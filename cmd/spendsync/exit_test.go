@@ -50,7 +50,8 @@ func TestExitCodes(t *testing.T) {
 		"2 unknown flag":    {code: exit.Usage, args: []string{"sync", "--fast"}, says: []string{"--fast"}},
 		"2 unknown command": {code: exit.Usage, args: []string{"synk"}, says: []string{"synk"}},
 		"2 day out of reach": {
-			code: exit.Usage, args: []string{"backfill", "--from", "2020-01-01", "--to", "2020-01-02"}, says: []string{"2020-01-01", "reaches back to"},
+			code: exit.Usage, args: []string{"backfill", "--from", "2020-01-01", "--to", "2020-01-02"},
+			says: []string{"2020-01-01", "reaches back to"},
 		},
 		"3 wrong password": {
 			code: exit.Auth, break_: func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" },
@@ -86,7 +87,9 @@ func TestExitCodes(t *testing.T) {
 			says: []string{"nothing published", "refused"},
 		},
 		"5 it keeps failing": {
-			code: exit.Unreachable, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503}) },
+			code: exit.Unreachable, break_: func(w *world) {
+				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503})
+			},
 			says: []string{"nothing published", "503"},
 		},
 		"6 a page for people": {
@@ -95,7 +98,8 @@ func TestExitCodes(t *testing.T) {
 		},
 		"6 a text where a number belongs": {
 			code: exit.Contract, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: 4, Column: "total_spend", Value: `"12,5"`})
+				w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: 4,
+					Column: "total_spend", Value: `"12,5"`})
 			},
 			says: []string{"nothing published", "row 5", "total_spend", "12,5"},
 		},
@@ -110,7 +114,8 @@ func TestExitCodes(t *testing.T) {
 		"8 a stored file is damaged": {
 			code: exit.Damaged, args: []string{"verify"}, before: func(w *world) { w.must("sync") },
 			break_: func(w *world) {
-				if err := os.Truncate(filepath.Join(w.dir, "parquet/calendar/account=acme/data.parquet"), 100); err != nil {
+				if err := os.Truncate(filepath.Join(w.dir, "parquet/calendar/account=acme/data.parquet"),
+					100); err != nil {
 					w.t.Fatal(err)
 				}
 			},

@@ -35,7 +35,8 @@ func TestFault_BodiesWithoutEnd(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"A23 spaces": {func(w http.ResponseWriter, _ *http.Request) { endless(w, ' ') }, exit.Contract, "larger than the cap of 67108864 bytes"},
+		"A23 spaces": {func(w http.ResponseWriter, _ *http.Request) { endless(w, ' ') }, exit.Contract,
+			"larger than the cap of 67108864 bytes"},
 		"A24 gzip": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
@@ -160,9 +161,12 @@ func TestFault_RefusedInTheMiddle(t *testing.T) {
 
 // hostileTexts are texts that somebody may call a campaign, or a source.
 var hostileTexts = []string{
-	"../../../../etc/cron.d/x", "a/b", "..", "", "CON", "=", "x=y", strings.Repeat("é", 90), "%2e%2e%2f", `C:\x`, "~root", "$(reboot)", "`reboot`", "-rf",
-	"=HYPERLINK(\"http://evil.test\";\"x\")", "+1+cmd|' /C calc'!A0", "@SUM(1)", "<script>alert(1)</script>", "</script><img src=x onerror=alert(1)>",
-	"'; DROP TABLE spend_daily; --", `"; ATTACH 'x' AS y; --`, "{{template}}", "%s%n%d", "\u202etxt.exe", "a\u200bb", "N\u0303", "Ñ", "🏳️‍🌈", "NULL", "null", "NaN", "\\N",
+	"../../../../etc/cron.d/x", "a/b", "..", "", "CON", "=", "x=y", strings.Repeat("é", 90), "%2e%2e%2f", `C:\x`,
+	"~root", "$(reboot)", "`reboot`", "-rf",
+	"=HYPERLINK(\"http://evil.test\";\"x\")", "+1+cmd|' /C calc'!A0", "@SUM(1)", "<script>alert(1)</script>",
+	"</script><img src=x onerror=alert(1)>",
+	"'; DROP TABLE spend_daily; --", `"; ATTACH 'x' AS y; --`, "{{template}}", "%s%n%d", "\u202etxt.exe", "a\u200bb",
+	"N\u0303", "Ñ", "🏳️‍🌈", "NULL", "null", "NaN", "\\N",
 }
 
 // TestFault_HostileTexts lets every row of a day be of a source that is called
@@ -173,14 +177,16 @@ func TestFault_HostileTexts(t *testing.T) {
 	w := inProcess(t, syncedStore(t))
 	day := date("2026-03-08")
 	// And a row of two millions: the marts carry larger sums than most accounts have.
-	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: 5, Measures: &adsim.Measures{Spend: 2e12, Clicks: 1e6, Impressions: 1e8}}); err != nil {
+	if _, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "change", Row: 5,
+		Measures: &adsim.Measures{Spend: 2e12, Clicks: 1e6, Impressions: 1e8}}); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
 	said := map[string]bool{}
 	w.transport = onTheWay(func(r *http.Request) (*http.Response, error) {
 		resp, err := w.service.Transport().RoundTrip(r)
-		if err != nil || !strings.Contains(r.URL.RawQuery, "start_date="+day.String()) || !strings.Contains(r.URL.RawQuery, "include_creatives=true") {
+		if err != nil || !strings.Contains(r.URL.RawQuery, "start_date="+day.String()) ||
+			!strings.Contains(r.URL.RawQuery, "include_creatives=true") {
 			return resp, err
 		}
 		body, err := io.ReadAll(resp.Body)
@@ -189,7 +195,10 @@ func TestFault_HostileTexts(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		text := renamed(string(body), `"source_id":"`, func(n int) string { return hostileTexts[n%len(hostileTexts)] + strconv.Itoa(n/len(hostileTexts)) }, said)
+		text := renamed(string(body), `"source_id":"`, func(n int) string {
+			return hostileTexts[n%len(hostileTexts)] +
+				strconv.Itoa(n/len(hostileTexts))
+		}, said)
 		text = renamed(text, `"campaign_name":"`, func(n int) string { return hostileTexts[n%len(hostileTexts)] }, said)
 		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 		return resp, nil
@@ -201,7 +210,8 @@ func TestFault_HostileTexts(t *testing.T) {
 	}
 	stored := map[string]bool{}
 	for _, column := range []string{"source_id", "campaign_name"} {
-		for text := range strings.SplitSeq(w.ask("SELECT DISTINCT "+column+" FROM spend_daily WHERE report_date = '2026-03-08' AND "+column+" <> ''"), "\n") {
+		for text := range strings.SplitSeq(w.ask("SELECT DISTINCT "+column+" FROM spend_daily WHERE report_date = "+
+			"'2026-03-08' AND "+column+" <> ''"), "\n") {
 			stored[text] = true
 		}
 	}
@@ -259,10 +269,14 @@ func TestFault_UnknownStatuses(t *testing.T) {
 			active = id
 		}
 	}
-	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/campaigns/" + active, Column: "status", Value: `"zombie"`})
-	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/campaigns/" + active + "/creatives", Row: -1, Column: "status", Value: `"undead"`})
+	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/campaigns/" + active, Column: "status",
+		Value: `"zombie"`})
+	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Path: "/v1/campaigns/" + active + "/creatives", Row: -1,
+		Column: "status", Value: `"undead"`})
 	w.must("sync")
-	if got := w.ask("SELECT (SELECT status FROM campaign WHERE campaign_id = '" + active + "'), (SELECT string_agg(DISTINCT status, ',') FROM creative WHERE campaign_id = '" + active + "' AND read_state <> 'stub')"); got != "zombie|undead" {
+	if got := w.ask("SELECT (SELECT status FROM campaign WHERE campaign_id = '" + active +
+		"'), (SELECT string_agg(DISTINCT status, ',') FROM creative WHERE campaign_id = '" + active +
+		"' AND read_state <> 'stub')"); got != "zombie|undead" {
 		t.Errorf("statuses = %s", got)
 	}
 }
@@ -289,8 +303,10 @@ func TestFault_LeavesNothingOpen(t *testing.T) {
 	}
 	goroutines, files := left()
 	for _, f := range []adsim.Fault{
-		{Kind: adsim.Stall, After: 100}, {Kind: adsim.Hang}, {Kind: adsim.Cut}, {Kind: adsim.Reset}, {Kind: adsim.HTML}, {Kind: adsim.Status, Status: 500},
-		{Kind: adsim.Status, Status: 401}, {Kind: adsim.Total}, {Kind: adsim.Trailing}, {Kind: adsim.Stall, Path: "/v1/me"}, {Kind: adsim.Status, Status: 429, RetryAfter: "3600"},
+		{Kind: adsim.Stall, After: 100}, {Kind: adsim.Hang}, {Kind: adsim.Cut}, {Kind: adsim.Reset}, {Kind: adsim.HTML},
+		{Kind: adsim.Status, Status: 500},
+		{Kind: adsim.Status, Status: 401}, {Kind: adsim.Total}, {Kind: adsim.Trailing},
+		{Kind: adsim.Stall, Path: "/v1/me"}, {Kind: adsim.Status, Status: 429, RetryAfter: "3600"},
 	} {
 		w.service.ClearFaults()
 		w.service.Fail(f)
@@ -300,7 +316,8 @@ func TestFault_LeavesNothingOpen(t *testing.T) {
 	w.run(day...)
 	if g, f := left(); g > goroutines || f > files {
 		buf := make([]byte, 1<<20)
-		t.Errorf("%d goroutines, %d before; %d open files, %d before\n%s", g, goroutines, f, files, buf[:runtime.Stack(buf, true)])
+		t.Errorf("%d goroutines, %d before; %d open files, %d before\n%s", g, goroutines, f, files,
+			buf[:runtime.Stack(buf, true)])
 	}
 }
 
@@ -333,7 +350,8 @@ func TestFault_RandomSyncs(t *testing.T) {
 				w.service.Advance(time.Second) // all days are due again
 				code, _, last := w.runLogged("sync")
 				codes[code]++
-				if !slices.Contains([]int{exit.OK, exit.Auth, exit.Partial, exit.Unreachable, exit.Contract, exit.DayAtRisk}, code) {
+				if !slices.Contains([]int{exit.OK, exit.Auth, exit.Partial, exit.Unreachable, exit.Contract,
+					exit.DayAtRisk}, code) {
 					t.Errorf("exit %d: %s", code, last)
 				}
 				w.service.ClearFaults()
@@ -378,10 +396,12 @@ func (c *chaos) check() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.w.must("verify")
-	for line := range strings.SplitSeq(c.w.ask("SELECT report_date, count(*), sum(spend), sum(clicks) FROM spend_daily WHERE report_date > '2026-03-13' GROUP BY 1"), "\n") {
+	for line := range strings.SplitSeq(c.w.ask("SELECT report_date, count(*), sum(spend), sum(clicks) FROM "+
+		"spend_daily WHERE report_date > '2026-03-13' GROUP BY 1"), "\n") {
 		day, sums, _ := strings.Cut(line, "|")
 		if line != "" && !c.states[day][sums] {
-			c.w.t.Errorf("%s is stored as %s, which it never was: %v", day, sums, slices.Collect(maps.Keys(c.states[day])))
+			c.w.t.Errorf("%s is stored as %s, which it never was: %v", day, sums,
+				slices.Collect(maps.Keys(c.states[day])))
 		}
 	}
 }
@@ -391,7 +411,8 @@ func (c *chaos) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.IntN(8) == 0 {
 		d := c.w.today() - schema.Date(c.IntN(32))
 		measures := &adsim.Measures{Spend: c.Int64N(1 << 40), Clicks: c.Int64N(1 << 30), Impressions: c.Int64N(1 << 40)}
-		change := adsim.Restatement{Kind: []string{"change", "insert", "delete"}[c.IntN(3)], Row: c.IntN(50), Measures: measures}
+		change := adsim.Restatement{Kind: []string{"change", "insert", "delete"}[c.IntN(3)], Row: c.IntN(50),
+			Measures: measures}
 		if _, err := c.w.service.Restate(d.String(), change); err == nil {
 			c.moved++
 		}
@@ -402,7 +423,8 @@ func (c *chaos) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.struck++
 		f = randomFaults[c.IntN(len(randomFaults))]
 		f.Row, f.Rows, f.Times = c.IntN(20), 1+c.IntN(3), 1
-		f.Path, f.Query = strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, adsim.APIPrefix), adsim.ReportPrefix), r.URL.RawQuery
+		f.Path, f.Query = strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, adsim.APIPrefix), adsim.ReportPrefix),
+			r.URL.RawQuery
 		c.w.service.Fail(f)
 	}
 	c.mu.Unlock()
@@ -410,8 +432,12 @@ func (c *chaos) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 var randomFaults = []adsim.Fault{
-	{Kind: adsim.Status, Status: 500}, {Kind: adsim.Status, Status: 503}, {Kind: adsim.Status, Status: 429}, {Kind: adsim.HTML}, {Kind: adsim.Empty}, {Kind: adsim.Null},
-	{Kind: adsim.Cut}, {Kind: adsim.Cut, After: 50, Chunked: true}, {Kind: adsim.Reset}, {Kind: adsim.Stall, After: 20}, {Kind: adsim.Shift}, {Kind: adsim.Total},
-	{Kind: adsim.Drop}, {Kind: adsim.Duplicate}, {Kind: adsim.Duplicate, InPlace: true}, {Kind: adsim.Duplicate, InPlace: true, Other: true}, {Kind: adsim.Trailing},
-	{Kind: adsim.NoPagination}, {Kind: adsim.RepeatKey, Column: "clicks", Value: "1"}, {Kind: adsim.OtherDay}, {Kind: adsim.Status, Status: 404}, {Kind: adsim.Unreadable},
+	{Kind: adsim.Status, Status: 500}, {Kind: adsim.Status, Status: 503}, {Kind: adsim.Status, Status: 429},
+	{Kind: adsim.HTML}, {Kind: adsim.Empty}, {Kind: adsim.Null},
+	{Kind: adsim.Cut}, {Kind: adsim.Cut, After: 50, Chunked: true}, {Kind: adsim.Reset}, {Kind: adsim.Stall, After: 20},
+	{Kind: adsim.Shift}, {Kind: adsim.Total},
+	{Kind: adsim.Drop}, {Kind: adsim.Duplicate}, {Kind: adsim.Duplicate, InPlace: true},
+	{Kind: adsim.Duplicate, InPlace: true, Other: true}, {Kind: adsim.Trailing},
+	{Kind: adsim.NoPagination}, {Kind: adsim.RepeatKey, Column: "clicks", Value: "1"}, {Kind: adsim.OtherDay},
+	{Kind: adsim.Status, Status: 404}, {Kind: adsim.Unreadable},
 }

@@ -27,7 +27,8 @@ import (
 func TestSecret_InAnAddress(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
-		"https://ann:cAn4ry@report.test", "https://report.test/?key=cAn4ry", "https://report.test/#cAn4ry", "https://ann:cAn4ry@report.test:port", "http://report.test/cAn4ry",
+		"https://ann:cAn4ry@report.test", "https://report.test/?key=cAn4ry", "https://report.test/#cAn4ry",
+		"https://ann:cAn4ry@report.test:port", "http://report.test/cAn4ry",
 	} {
 		for _, name := range []string{"REPORT_URL", "ADVERTISER_URL"} {
 			w := inProcess(t, nil)
@@ -67,7 +68,8 @@ func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 			body, _ := io.ReadAll(resp.Body)
 			return replyWith(resp, 200, strings.Replace(string(body), "{", `{"key_value":"`+canaryKey+`",`, 1)), nil
 		case strings.HasSuffix(path, "/sources"):
-			return replyWith(resp, 400, `{"error":{"message":"`+strings.ReplaceAll(said, `"`, `\"`)+`","request_id":"`+canaryKey+`"}}`), nil
+			return replyWith(resp, 400, `{"error":{"message":"`+strings.ReplaceAll(said, `"`, `\"`)+`","request_id":"`+
+				canaryKey+`"}}`), nil
 		case strings.HasSuffix(path, "/creatives"):
 			resp.Header.Set("Location", "https://"+canaryKey+".evil.test/?key="+url.QueryEscape(said))
 			return replyWith(resp, 302, said), nil
@@ -79,7 +81,8 @@ func TestSecret_AServiceThatRepeatsIt(t *testing.T) {
 		case r.URL.Query().Get("start_date") == "2026-03-11":
 			return replyWith(resp, 500, strings.Repeat("x", n%300)+said), nil
 		case r.URL.Query().Get("start_date") == "2026-03-12":
-			return replyWith(resp, 200, strings.Repeat(" ", n%3)+`{"`+strings.Repeat("x", n%90)+strings.ReplaceAll(said, `"`, `\"`)+`":`+said), nil
+			return replyWith(resp, 200, strings.Repeat(" ", n%3)+`{"`+strings.Repeat("x", n%90)+strings.ReplaceAll(said,
+				`"`, `\"`)+`":`+said), nil
 		}
 		return resp, nil
 	})
@@ -150,14 +153,17 @@ func (w *world) wantNoCanaryAnywhere() {
 	if err != nil || files < 50 {
 		w.t.Errorf("%d files, %v", files, err)
 	}
-	columns := strings.Split(w.ask("SELECT table_schema || '|' || table_name || '|' || column_name FROM information_schema.columns WHERE data_type = 'VARCHAR' AND regexp_full_match(column_name, '[a-z0-9_]+') AND table_schema IN ('main', 'ops')"), "\n")
+	columns := strings.Split(w.ask("SELECT table_schema || '|' || table_name || '|' || column_name FROM "+
+		"information_schema.columns WHERE data_type = 'VARCHAR' AND regexp_full_match(column_name, '[a-z0-9_]+') AND "+
+		"table_schema IN ('main', 'ops')"), "\n")
 	if len(columns) < 50 {
 		w.t.Errorf("only %d columns of text", len(columns))
 	}
 	var questions []string
 	for _, c := range columns {
 		p := strings.Split(c, "|")
-		questions = append(questions, fmt.Sprintf(`SELECT '%s.%s.%s' FROM "%[1]s"."%[2]s" WHERE "%[3]s" LIKE '%%cAn4ry%%'`, p[0], p[1], p[2]))
+		questions = append(questions, fmt.Sprintf(`SELECT '%s.%s.%s' FROM "%[1]s"."%[2]s" WHERE "%[3]s" LIKE
+			'%%cAn4ry%%'`, p[0], p[1], p[2]))
 	}
 	if found := w.ask(strings.Join(questions, " UNION ")); found != "" {
 		w.t.Errorf("secrets in %s", found)
@@ -169,7 +175,8 @@ func TestSecret_TheCanaryIsHeard(t *testing.T) {
 	w := inProcess(t, nil)
 	w.env["ACCOUNT"] = "cAn4ry"
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks, settingsWait: w.settingsWait}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks,
+		settingsWait: w.settingsWait}
 	if a.run(context.Background(), []string{"sync"}); !strings.Contains(errOut.String(), "cAn4ry") {
 		t.Errorf("stderr: %s", errOut.String())
 	}

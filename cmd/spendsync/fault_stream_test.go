@@ -34,10 +34,12 @@ func TestFault_OnceOnEveryDay(t *testing.T) {
 		}
 		w.service.Fail(f)
 	}
-	w.service.Fail(adsim.Fault{Kind: adsim.ExtraKey, Row: -1, Column: "brand_new", Value: `{"x":1}`, Day: w.dayAfter(0), Query: "include_creatives=true"})
+	w.service.Fail(adsim.Fault{Kind: adsim.ExtraKey, Row: -1, Column: "brand_new", Value: `{"x":1}`, Day: w.dayAfter(0),
+		Query: "include_creatives=true"})
 	w.service.Fail(adsim.Fault{
 		Kind: adsim.Top, Column: "columns", Day: w.dayAfter(1), Query: "include_creatives=true",
-		Value: `["clicks","conversions","impressions","total_spend","source_id","creative_id","campaign_name","campaign_id","date"]`,
+		Value: `["clicks","conversions","impressions","total_spend","source_id","creative_id","campaign_name",` +
+			`"campaign_id","date"]`,
 	})
 	w.must("sync", "--full") // what was archived 32 days ago has other creatives now
 	struck := map[string]bool{}
@@ -52,10 +54,12 @@ func TestFault_OnceOnEveryDay(t *testing.T) {
 	w.service.ClearFaults()
 	w.checkTruth()
 	w.checkSettings()
-	if got := w.ask("SELECT path, sample_type FROM ops.unknown_field WHERE path LIKE '%brand_new%'"); got != "data[].brand_new|object" {
+	if got := w.ask("SELECT path, sample_type FROM ops.unknown_field WHERE path LIKE " +
+		"'%brand_new%'"); got != "data[].brand_new|object" {
 		t.Errorf("ops.unknown_field = %s", got)
 	}
-	if got := w.ask("SELECT max(attempts) > 1 AND sum(CASE WHEN outcome = 'stored' THEN 1 END) = 33 FROM ops.step WHERE _run_id = (SELECT max(_run_id) FROM ops.run)"); got != "true" {
+	if got := w.ask("SELECT max(attempts) > 1 AND sum(CASE WHEN outcome = 'stored' THEN 1 END) = 33 FROM ops.step " +
+		"WHERE _run_id = (SELECT max(_run_id) FROM ops.run)"); got != "true" {
 		t.Errorf("ops.step does not tell of the attempts: %s", got)
 	}
 }
@@ -71,10 +75,12 @@ func TestFault_OnTheControlTotal(t *testing.T) {
 	w := later(t)
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Query: totals})
 	days := []string{"backfill", "--from", "2026-03-14", "--to", w.service.Today()}
-	if code, _, last := w.runLogged(days...); code != exit.Partial && code != exit.DayAtRisk || !strings.Contains(last, "32 days of 32 planned proven") || !strings.Contains(last, "control total") {
+	if code, _, last := w.runLogged(days...); code != exit.Partial && code != exit.DayAtRisk ||
+		!strings.Contains(last, "32 days of 32 planned proven") || !strings.Contains(last, "control total") {
 		t.Errorf("first sync: exit %d: %s", code, last)
 	}
-	if got := w.ask("SELECT control_total_state, count(*) FROM ops.day_coverage WHERE report_date > '2026-03-13' GROUP BY 1 ORDER BY 1"); got != "open|1\nunknown|31" {
+	if got := w.ask("SELECT control_total_state, count(*) FROM ops.day_coverage WHERE report_date > '2026-03-13' " +
+		"GROUP BY 1 ORDER BY 1"); got != "open|1\nunknown|31" {
 		t.Errorf("control totals: %s", got)
 	}
 	was := w.published()
@@ -90,13 +96,16 @@ func TestFault_OnTheControlTotal(t *testing.T) {
 		{"A4", adsim.Fault{Kind: adsim.Null}, exit.Contract, "the reply is null"},
 		{"A15", adsim.Fault{Kind: adsim.RepeatKey, Column: "total_spend", Value: "1"}, exit.Contract, "is there twice"},
 		{"A17", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "-3"}, exit.Contract, "clicks -3"},
-		{"A18", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "total_spend", Value: "1e400"}, exit.Contract, "total_spend"},
+		{"A18", adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "total_spend", Value: "1e400"}, exit.Contract,
+			"total_spend"},
 		{"A25", adsim.Fault{Kind: adsim.Status, Status: 401}, exit.Auth, "Incorrect username or password"},
 		{"A26", adsim.Fault{Kind: adsim.Status, Status: 403}, exit.Auth, "status 403"},
 		{"A28", adsim.Fault{Kind: adsim.Status, Status: 503}, exit.Unreachable, "status 503"},
 		{"A30", adsim.Fault{Kind: adsim.Stall}, exit.Unreachable, "no whole reply within"},
-		{"A31", adsim.Fault{Kind: adsim.Status, Status: 301, Location: "//evil.test"}, exit.Contract, "redirects are not followed"},
-		{"A36", adsim.Fault{Kind: adsim.OtherDay, Row: -1, Value: "2026-01-01"}, exit.Contract, "outside of what was asked"},
+		{"A31", adsim.Fault{Kind: adsim.Status, Status: 301, Location: "//evil.test"}, exit.Contract,
+			"redirects are not followed"},
+		{"A36", adsim.Fault{Kind: adsim.OtherDay, Row: -1, Value: "2026-01-01"}, exit.Contract,
+			"outside of what was asked"},
 	} {
 		w.service.ClearFaults()
 		tc.fault.Query = totals
@@ -121,12 +130,15 @@ func TestFault_ATotalThatDiffers(t *testing.T) { // A6
 	day := w.dayAfter(20)
 	read := []string{"backfill", "--from", day, "--to", day}
 	rows := w.ask("SELECT * EXCLUDE (_run_id, _changed_at) FROM spend_daily ORDER BY ALL")
-	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "3", Query: "columns=date,total_spend,clicks"})
+	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "clicks", Value: "3",
+		Query: "columns=date,total_spend,clicks"})
 	for range 2 {
-		if code, _, last := w.runLogged(read...); code != exit.Partial || !strings.Contains(last, "the service's own total differs on 1 day, such as "+day) {
+		if code, _, last := w.runLogged(read...); code != exit.Partial ||
+			!strings.Contains(last, "the service's own total differs on 1 day, such as "+day) {
 			t.Errorf("exit %d: %s", code, last)
 		}
-		if got := w.ask("SELECT control_total_state, control_clicks, clicks > 3 FROM ops.day_coverage WHERE report_date = '" + day + "'"); got != "differs|3|true" {
+		if got := w.ask("SELECT control_total_state, control_clicks, clicks > 3 FROM ops.day_coverage WHERE " +
+			"report_date = '" + day + "'"); got != "differs|3|true" {
 			t.Errorf("coverage: %s", got)
 		}
 	}
@@ -147,7 +159,8 @@ func TestFault_ATotalThatDiffers(t *testing.T) { // A6
 	rows = w.ask("SELECT * EXCLUDE (_run_id, _changed_at) FROM spend_daily ORDER BY ALL")
 	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Rows: 40, Query: "include_creatives=true", Day: day})
 	for range 2 {
-		if code, _, last := w.runLogged(read...); code == exit.OK || !strings.Contains(last, "the service's own total is") {
+		if code, _, last := w.runLogged(read...); code == exit.OK ||
+			!strings.Contains(last, "the service's own total is") {
 			t.Errorf("rows missing: exit %d: %s", code, last)
 		}
 	}
@@ -181,28 +194,36 @@ func TestFault_OnTheSettings(t *testing.T) {
 			{"A4", creatives, adsim.Fault{Kind: adsim.Empty}, "the reply is empty"},
 			{"A15", sources, adsim.Fault{Kind: adsim.Body, Value: `{"mode":1,"mode":2}`}, "is there twice"},
 			{"A22", campaign, adsim.Fault{Kind: adsim.Body, Value: "{\"id\":\"\xff\"}"}, "is no campaign ID"},
-			{"A41", creatives, adsim.Fault{Kind: adsim.WrongType, Column: "id", Value: `"../../x"`}, "is no creative ID"},
-			{"A31", sources, adsim.Fault{Kind: adsim.Status, Status: 308, Location: "https://evil.test"}, "redirects are not followed"},
-			{"A36", campaign, adsim.Fault{Kind: adsim.Body, Value: `{"id":"C7777777"}`}, "the reply is about campaign C7777777"},
+			{"A41", creatives, adsim.Fault{Kind: adsim.WrongType, Column: "id", Value: `"../../x"`},
+				"is no creative ID"},
+			{"A31", sources, adsim.Fault{Kind: adsim.Status, Status: 308, Location: "https://evil.test"},
+				"redirects are not followed"},
+			{"A36", campaign, adsim.Fault{Kind: adsim.Body, Value: `{"id":"C7777777"}`},
+				"the reply is about campaign C7777777"},
 			{"A29", creatives, adsim.Fault{Kind: adsim.Status, Status: 400}, "status 400"},
 			{"A44", sources, adsim.Fault{Kind: adsim.Body, Status: 404, Value: "\x00\xff"}, "status 404"},
 			{"A3", "/v1/limits", adsim.Fault{Kind: adsim.HTML}, "the reply is not JSON"},
 			{"A20", "/v1/balance", adsim.Fault{Kind: adsim.Body, Value: `"12.50"`}, "type string"},
 		}},
 		"values": {exit.Partial, []cell{
-			{"A20", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "default_bid", Value: `"0,25"`}, "default_bid"},
+			{"A20", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "default_bid", Value: `"0,25"`},
+				"default_bid"},
 			{"A1", sources, adsim.Fault{Kind: adsim.Cut}, "cut off"},
-			{"A18", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "daily_spend_limit", Value: "1e400"}, "daily_spend_limit"},
+			{"A18", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "daily_spend_limit", Value: "1e400"},
+				"daily_spend_limit"},
 			{"A30", sources, adsim.Fault{Kind: adsim.Stall}, "no whole reply"},
 			{"A22", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "name", Value: `["x"]`}, "name"},
 			{"A28", "/v1/balance", adsim.Fault{Kind: adsim.Status, Status: 500}, "status 500"},
 			{"A17", campaign, adsim.Fault{Kind: adsim.WrongType, Column: "default_bid", Value: "-1"}, "default_bid"},
 			{"A28", "/v1/limits", adsim.Fault{Kind: adsim.Status, Status: 500}, "status 500"},
 		}},
-		"list that lies": {exit.Partial, []cell{{"A6", "/v1/campaigns", adsim.Fault{Kind: adsim.Drop}, "that the service tells of"}}},
-		"me/odd":         {exit.Partial, []cell{{"A4", "/v1/me", adsim.Fault{Kind: adsim.Body, Value: "{}"}, "account"}}},
-		"key refused":    {exit.Auth, []cell{{"A25", "/v1/me", adsim.Fault{Kind: adsim.Status, Status: 401}, ""}}},
-		"part refused":   {exit.Auth, []cell{{"A26", sources, adsim.Fault{Kind: adsim.Status, Status: 403}, "status 403"}}},
+		"list that lies": {exit.Partial, []cell{{"A6", "/v1/campaigns", adsim.Fault{Kind: adsim.Drop},
+			"that the service tells of"}}},
+		"me/odd": {exit.Partial, []cell{{"A4", "/v1/me", adsim.Fault{Kind: adsim.Body, Value: "{}"},
+			"account"}}},
+		"key refused": {exit.Auth, []cell{{"A25", "/v1/me", adsim.Fault{Kind: adsim.Status, Status: 401}, ""}}},
+		"part refused": {exit.Auth, []cell{{"A26", sources, adsim.Fault{Kind: adsim.Status, Status: 403},
+			"status 403"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {
@@ -232,7 +253,8 @@ func TestFault_OnTheSettings(t *testing.T) {
 			if code != tc.code || !strings.Contains(last, "3 days of 3 planned proven") {
 				t.Errorf("exit %d, want %d: %s", code, tc.code, last)
 			}
-			read := w.ask("SELECT entity_type || ' ' || entity_id || ': ' || coalesce(message, '') FROM ops.entity_read WHERE read_state IN ('failed', 'incomplete')")
+			read := w.ask("SELECT entity_type || ' ' || entity_id || ': ' || coalesce(message, '') FROM " +
+				"ops.entity_read WHERE read_state IN ('failed', 'incomplete')")
 			for _, c := range tc.cells {
 				if c.says != "" && !strings.Contains(read, c.says) {
 					t.Errorf("%s: ops.entity_read lacks %q: %s", c.id, c.says, read)

@@ -21,7 +21,8 @@ func (w *world) checkDays(days ...schema.Date) {
 			w.t.Fatal(err)
 		}
 		want := fmt.Sprintf("%d|%s|%d|%d|%d", sum.Rows, sum.Exact(), sum.Clicks, sum.Impressions, sum.Conversions)
-		if got := w.ask(fmt.Sprintf("SELECT count(*), sum(spend), sum(clicks), sum(impressions), sum(conversions) FROM spend_daily WHERE report_date = '%s'", d)); got != want {
+		if got := w.ask(fmt.Sprintf("SELECT count(*), sum(spend), sum(clicks), sum(impressions), sum(conversions) "+
+			"FROM spend_daily WHERE report_date = '%s'", d)); got != want {
 			w.t.Errorf("%s adds up to %s, the service says %s", d, got, want)
 		}
 	}
@@ -55,12 +56,18 @@ func TestFault_MidnightAtAnyRequest(t *testing.T) {
 		says   string
 		states [2]string // of the first day read and the next
 	}{
-		"oldest day/first page":  {false, fresh, pageOf(fresh, "1"), exit.DayAtRisk, "1 day of 2 planned proven", [2]string{lost, complete}},
-		"oldest day/second page": {false, fresh, pageOf(fresh, "2"), exit.DayAtRisk, "1 day of 2 planned proven", [2]string{lost, complete}},
-		"oldest day/total":       {false, fresh, asks("total_spend%2Cclicks&"), exit.DayAtRisk, "2 days of 2 planned proven, 2 changed", [2]string{"final", complete}},
-		"oldest day/stored":      {true, oldest, pageOf(oldest, "2"), exit.OK, "1 day of 2 planned proven", [2]string{"final", complete}},
-		"today/second page":      {true, today - 1, pageOf(today, "2"), exit.OK, "2 days of 2 planned proven", [2]string{complete, "partial"}},
-		"settings/second page":   {true, 0, asks("creative_title", "page=2&"), exit.OK, "3 days of 3 planned proven", [2]string{}},
+		"oldest day/first page": {false, fresh, pageOf(fresh, "1"), exit.DayAtRisk, "1 day of 2 planned proven",
+			[2]string{lost, complete}},
+		"oldest day/second page": {false, fresh, pageOf(fresh, "2"), exit.DayAtRisk, "1 day of 2 planned proven",
+			[2]string{lost, complete}},
+		"oldest day/total": {false, fresh, asks("total_spend%2Cclicks&"), exit.DayAtRisk,
+			"2 days of 2 planned proven, 2 changed", [2]string{"final", complete}},
+		"oldest day/stored": {true, oldest, pageOf(oldest, "2"), exit.OK, "1 day of 2 planned proven",
+			[2]string{"final", complete}},
+		"today/second page": {true, today - 1, pageOf(today, "2"), exit.OK, "2 days of 2 planned proven",
+			[2]string{complete, "partial"}},
+		"settings/second page": {true, 0, asks("creative_title", "page=2&"), exit.OK, "3 days of 3 planned proven",
+			[2]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			switch name {
@@ -145,7 +152,8 @@ func TestFault_DaysOf23And25Hours(t *testing.T) {
 			today := w.today()
 			read := func() {
 				// The other days are at risk.
-				if code, _, last := w.runLogged("backfill", "--from", (today - 1).String(), "--to", today.String()); code != exit.DayAtRisk || !strings.Contains(last, "2 days of 2 planned proven") {
+				if code, _, last := w.runLogged("backfill", "--from", (today - 1).String(), "--to",
+					today.String()); code != exit.DayAtRisk || !strings.Contains(last, "2 days of 2 planned proven") {
 					t.Errorf("exit %d: %s", code, last)
 				}
 			}
@@ -192,7 +200,8 @@ func TestFault_ClocksThatDiffer(t *testing.T) {
 			w.now = func() time.Time { return w.service.Now().Add(tc.ahead).Truncate(time.Second) }
 			was, day := w.published(), w.today()-3
 			code, stderr, last := w.runLogged("backfill", "--from", day.String(), "--to", day.String())
-			if code != tc.code || !strings.Contains(last, tc.says) || strings.Contains(stderr, "clock and the service's differ") != tc.warns {
+			if code != tc.code || !strings.Contains(last, tc.says) ||
+				strings.Contains(stderr, "clock and the service's differ") != tc.warns {
 				t.Errorf("exit %d, want %d and %q, warning %v: %s", code, tc.code, tc.says, tc.warns, last)
 			}
 			if tc.code == exit.Usage {

@@ -45,8 +45,9 @@ func inProcess(t *testing.T, from fs.FS, edit ...func(*adsim.Config)) *world {
 	w.service.SetNow(faultNow)
 	w.env = map[string]string{
 		"ADVERTISER_URL": "https://ads.test" + adsim.APIPrefix, "API_KEY": canaryKey,
-		"REPORT_URL": "https://report.test" + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser, "REPORT_PASSWORD": canaryPassword,
-		"DATA_DIR": w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "debug", "PAGE_SIZE": "20",
+		"REPORT_URL": "https://report.test" + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser,
+		"REPORT_PASSWORD": canaryPassword,
+		"DATA_DIR":        w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "debug", "PAGE_SIZE": "20",
 		"RETRY_BUDGET": "20ms", "HTTP_TIMEOUT": "5s", "DUCKDB_THREADS": "2", "DUCKDB_MEMORY": "512MiB",
 	}
 	if from != nil {
@@ -103,7 +104,8 @@ func later(t *testing.T, edit ...func(*adsim.Config)) *world {
 func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 	w.t.Helper()
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks, settingsWait: w.settingsWait}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks,
+		settingsWait: w.settingsWait}
 	code = a.run(w.t.Context(), args)
 	w.wantNoCanary(strings.Join(args, " "), out.String()+errOut.String())
 	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")

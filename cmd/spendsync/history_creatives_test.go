@@ -12,13 +12,15 @@ import (
 // wording writes a creative.
 func (l *life) wording(title string) wording {
 	n := l.rng.IntN(2)
-	return wording{title: l.name(title), message: "For {{=data.city||'you'}} | and \"more\"", link: "https://shop.example/?s=<<source_id>>", icon: l.icons[n], image: l.images[n], button1: "Click Here"}
+	return wording{title: l.name(title), message: "For {{=data.city||'you'}} | and \"more\"",
+		link: "https://shop.example/?s=<<source_id>>", icon: l.icons[n], image: l.images[n], button1: "Click Here"}
 }
 
 // body is a creative as it is sent; what is not set is left out.
 func (x wording) body() args {
 	in := args{}
-	for name, v := range map[string]string{"title": x.title, "message": x.message, "link": x.link, "image_id": x.image, "icon_id": x.icon, "button2": x.button2} {
+	for name, v := range map[string]string{"title": x.title, "message": x.message, "link": x.link, "image_id": x.image,
+		"icon_id": x.icon, "button2": x.button2} {
 		if v != "" {
 			in[name] = v
 		}

@@ -19,7 +19,8 @@ var deeds = []struct {
 	{"create a campaign", func(l *life) bool { return l.create(nil, l.wording("First"), l.wording("Second")) }},
 	{"create a paused campaign", func(l *life) bool { return l.create(args{"status": "paused"}, l.wording("First")) }},
 	{"create a campaign for later", func(l *life) bool {
-		return l.create(args{"start_date": l.service.Now().Add(150 * time.Minute).Format(time.RFC3339)}, l.wording("First"))
+		return l.create(args{"start_date": l.service.Now().Add(150 * time.Minute).Format(time.RFC3339)},
+			l.wording("First"))
 	}},
 	{"create a campaign with nothing but a bad creative", func(l *life) bool {
 		if !l.create(nil, l.wording("Guaranteed riches")) {
@@ -48,7 +49,9 @@ var deeds = []struct {
 	}},
 	{"change a daily limit", func(l *life) bool {
 		a := l.pick(isOpen)
-		return a != nil && l.update(a, args{"daily_spend_limit": inDollars(min(2*a.limit, 100_000_000+int64(l.rng.IntN(9))*25_000_000))})
+		return a != nil &&
+			l.update(a,
+				args{"daily_spend_limit": inDollars(min(2*a.limit, 100_000_000+int64(l.rng.IntN(9))*25_000_000))})
 	}},
 	{"set a target CPA", func(l *life) bool {
 		a := l.pick(isOpen)
@@ -62,21 +65,26 @@ var deeds = []struct {
 		return l.update(a, args{"target_cpa": inDollars(cpa)})
 	}},
 	{"end a target CPA", func(l *life) bool {
-		return l.done["optimize a source"] > 0 && l.update(l.pick(func(a *ad) bool { return isOpen(a) && a.cpa > 0 }), args{"target_cpa": nil})
+		return l.done["optimize a source"] > 0 && l.update(l.pick(func(a *ad) bool { return isOpen(a) && a.cpa > 0 }),
+			args{"target_cpa": nil})
 	}},
 	{"change an audience", func(l *life) bool { return l.update(l.pick(isOpen), args{"audience": l.audience()}) }},
 	{"open an audience", func(l *life) bool {
 		return l.update(l.pick(func(a *ad) bool { return isOpen(a) && len(a.audience) > 0 }), args{"audience": args{}})
 	}},
 	{"end a campaign on a date", func(l *life) bool {
-		return l.update(l.pick(isRunning(l)), args{"end_date": l.service.Now().Add(time.Duration(2+l.rng.IntN(60)) * time.Hour).Truncate(time.Second).Format(time.RFC3339)})
+		return l.update(l.pick(isRunning(l)),
+			args{"end_date": l.service.Now().Add(time.Duration(2+l.rng.IntN(60)) * time.Hour).Truncate(time.Second).
+				Format(time.RFC3339)})
 	}},
 	{"take an end date away", func(l *life) bool {
 		return l.update(l.pick(func(a *ad) bool { return isOpen(a) && !a.end.IsZero() }), args{"end_date": nil})
 	}},
 	{"change two things of a campaign", func(l *life) bool {
 		a := l.pick(isOpen)
-		return l.update(a, args{"name": l.name("Twice")}) && l.update(a, args{"daily_spend_limit": inDollars(min(2*a.limit, 150_000_000+int64(l.rng.IntN(4))*10_000_000))})
+		return l.update(a, args{"name": l.name("Twice")}) &&
+			l.update(a,
+				args{"daily_spend_limit": inDollars(min(2*a.limit, 150_000_000+int64(l.rng.IntN(4))*10_000_000))})
 	}},
 	{"change a name and change it back", func(l *life) bool {
 		a := l.pick(func(a *ad) bool { return isOpen(a) && a.seen && !a.acted })
@@ -114,12 +122,17 @@ var deeds = []struct {
 		return a != nil && l.resetBid(a, slices.Sorted(maps.Keys(a.bids))[0], args{"bid": nil})
 	}},
 	{"optimize a source", func(l *life) bool {
-		return l.resetBid(l.pick(func(a *ad) bool { return isOpen(a) && a.cpa > 0 }), l.sources(1)[0], args{"optimize": true})
+		return l.resetBid(l.pick(func(a *ad) bool { return isOpen(a) && a.cpa > 0 }), l.sources(1)[0],
+			args{"optimize": true})
 	}},
 
 	{"add creatives", func(l *life) bool { return l.add(false, l.wording("A fine offer"), l.wording("Another one")) }},
-	{"add a creative that breaks the rules", func(l *life) bool { return l.add(false, l.wording("Guaranteed profit")) }},
-	{"draft a creative", func(l *life) bool { return l.add(true, wording{title: l.name("Draft"), button1: "Click Here"}) }},
+	{"add a creative that breaks the rules", func(l *life) bool {
+		return l.add(false, l.wording("Guaranteed profit"))
+	}},
+	{"draft a creative", func(l *life) bool {
+		return l.add(true, wording{title: l.name("Draft"), button1: "Click Here"})
+	}},
 	{"finish a draft", (*life).finishDraft},
 	{"edit a creative in review", func(l *life) bool { return l.edit("pending_review", l.name("Edited")) }},
 	{"edit a rejected creative", func(l *life) bool { return l.edit("rejected", l.name("Mended")) }},
@@ -161,7 +174,10 @@ var deeds = []struct {
 		return l.byDashboard(a, adsim.Change{Campaign: a.id, Set: map[string]any{"status": "rejected"}})
 	}},
 	{"pause a rejected campaign", func(l *life) bool {
-		return l.setStatus(l.pick(func(a *ad) bool { return a.status == "rejected" && a.seen && !a.hidden && !a.acted }), "paused")
+		return l.setStatus(l.pick(func(a *ad) bool {
+			return a.status == "rejected" && a.seen && !a.hidden &&
+				!a.acted
+		}), "paused")
 	}},
 	{"a campaign vanishes", func(l *life) bool {
 		// A creative that no sync has read would be known from the report alone.
@@ -301,13 +317,15 @@ func (l *life) agreesOnSources(a *ad) {
 	said := ad{mode: a.mode}
 	said.takeSources(l.must("get_source_settings", args{"campaign_id": a.id}))
 	if got, want := said.rules(), a.rules(); !maps.Equal(got, want) {
-		l.t.Errorf("%s: of campaign %s the service answers the rules\n%v\nhe knows\n%v", l.service.Now(), a.id, got, want)
+		l.t.Errorf("%s: of campaign %s the service answers the rules\n%v\nhe knows\n%v", l.service.Now(), a.id,
+			got, want)
 	}
 }
 
 // newAd is a campaign of his own.
 func (l *life) newAd() *ad {
-	a := &ad{blocked: map[string]bool{}, allowed: map[string]bool{}, bids: map[string]int64{}, mode: "block_list", acted: true}
+	a := &ad{blocked: map[string]bool{}, allowed: map[string]bool{}, bids: map[string]int64{}, mode: "block_list",
+		acted: true}
 	l.ads = append(l.ads, a)
 	return a
 }
@@ -324,7 +342,8 @@ func (l *life) create(more args, creatives ...wording) bool {
 	maps.Copy(in, more)
 	got := l.must("create_campaign", in)
 	a := l.newAd()
-	a.id, a.name, a.status, a.bid, a.limit, a.start = asText(got["id"]), name, "active", bid, 100_000_000, l.service.Now().Truncate(time.Second)
+	a.id, a.name, a.status, a.bid, a.limit, a.start = asText(got["id"]), name, "active", bid, 100_000_000,
+		l.service.Now().Truncate(time.Second)
 	if in["status"] != nil {
 		a.status = "paused"
 	}
@@ -344,8 +363,10 @@ func (l *life) cloneAd() bool {
 	got := l.must("clone_campaign", args{"campaign_id": from.id, "name": name, "status": "active"})
 	a := l.newAd()
 	*a = ad{
-		id: asText(got["id"]), name: name, status: "active", bid: from.bid, limit: from.limit, cpa: from.cpa, start: from.start, end: from.end,
-		audience: maps.Clone(from.audience), unsupported: from.unsupported, mode: from.mode, blocked: map[string]bool{}, allowed: map[string]bool{}, bids: maps.Clone(from.bids), acted: true,
+		id: asText(got["id"]), name: name, status: "active", bid: from.bid, limit: from.limit, cpa: from.cpa,
+		start: from.start, end: from.end,
+		audience: maps.Clone(from.audience), unsupported: from.unsupported, mode: from.mode, blocked: map[string]bool{},
+		allowed: map[string]bool{}, bids: maps.Clone(from.bids), acted: true,
 	}
 	if a.mode == "allow_list" {
 		a.allowed = maps.Clone(from.allowed)
@@ -529,7 +550,8 @@ func (l *life) wire() bool {
 func (l *life) askFunds() bool {
 	l.t.Helper()
 	b := l.must("get_balance", args{"fresh": true})
-	if left := amount(b["available_balance"]); b["payment_mode"] != "prepaid" || (b["status"] == "depleted") != (left == 0) {
+	if left := amount(b["available_balance"]); b["payment_mode"] != "prepaid" ||
+		(b["status"] == "depleted") != (left == 0) {
 		l.t.Errorf("%s: the balance is %v", l.service.Now(), b)
 	}
 	if b["status"] == "depleted" {

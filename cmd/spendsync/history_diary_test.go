@@ -48,12 +48,17 @@ type diaryVersion struct {
 
 func newDiary() *diary {
 	return &diary{tables: []*chapter{
-		{name: "campaign_history", key: []string{"campaign_id"}, patience: 2, columns: strings.Fields(`name status default_bid daily_spend_limit target_cpa start_at end_at country states platforms
+		{name: "campaign_history", key: []string{"campaign_id"}, patience: 2,
+			columns: strings.Fields(`name status default_bid daily_spend_limit target_cpa start_at end_at country states platforms
 			subscribed_more_than_minutes_ago subscribed_less_than_minutes_ago min_age max_age gender source_mode unsupported_targeting`)},
-		{name: "campaign_delivery_history", key: []string{"campaign_id"}, patience: 2, columns: []string{"delivery_status"}},
-		{name: "creative_history", key: []string{"creative_id"}, patience: 2, columns: strings.Fields("title message link image_id icon_id button1 button2 status rejection_reasons rejection_comment")},
+		{name: "campaign_delivery_history", key: []string{"campaign_id"}, patience: 2,
+			columns: []string{"delivery_status"}},
+		{name: "creative_history", key: []string{"creative_id"}, patience: 2,
+			columns: strings.Fields("title message link image_id icon_id button1 button2 status rejection_reasons " +
+				"rejection_comment")},
 		{name: "source_mode_history", key: []string{"campaign_id"}, patience: 2, columns: []string{"source_mode"}},
-		{name: "source_rule_history", key: []string{"campaign_id", "source_id", "rule"}, patience: 1, columns: []string{"bid"}},
+		{name: "source_rule_history", key: []string{"campaign_id", "source_id", "rule"}, patience: 1,
+			columns: []string{"bid"}},
 	}}
 }
 
@@ -86,7 +91,8 @@ func (d *diary) write(at time.Time, f facts, asked, listed func(campaign string)
 				continue
 			}
 			// What belongs to a campaign is known to be gone where that was asked.
-			if ofCampaign := c.name == "creative_history" || c.name == "source_rule_history"; ofCampaign && asked(e.campaign) || !ofCampaign && !listed(e.campaign) {
+			if ofCampaign := c.name == "creative_history" || c.name == "source_rule_history"; ofCampaign &&
+				asked(e.campaign) || !ofCampaign && !listed(e.campaign) {
 				c.miss(at, e)
 			}
 		}
@@ -100,7 +106,8 @@ func (c *chapter) see(at time.Time, key string, is fact) {
 	}
 	e := c.things[key]
 	if e == nil {
-		c.things[key] = &diaryEntry{campaign: is.campaign, confirmed: at, versions: []diaryVersion{{cells: is.cells, from: at, change: schema.FirstSeen}}}
+		c.things[key] = &diaryEntry{campaign: is.campaign, confirmed: at,
+			versions: []diaryVersion{{cells: is.cells, from: at, change: schema.FirstSeen}}}
 		return
 	}
 	now := &e.versions[len(e.versions)-1]
@@ -162,7 +169,9 @@ func (c *chapter) rows() map[string]string {
 				to, confirmed = strconv.FormatInt(int64(schema.Forever), 10), micros(e.confirmed)
 			}
 			id := key + "|" + strconv.Itoa(i+1)
-			out[id] = strings.Join(slices.Concat([]string{micros(v.from), to, strconv.FormatBool(current), strconv.FormatBool(v.deleted), micros(v.after), confirmed, v.change, orNull(v.changedCols), schema.ReadOK}, v.cells), "|")
+			out[id] = strings.Join(slices.Concat([]string{micros(v.from), to, strconv.FormatBool(current),
+				strconv.FormatBool(v.deleted), micros(v.after), confirmed, v.change, orNull(v.changedCols),
+				schema.ReadOK}, v.cells), "|")
 		}
 	}
 	return out
@@ -176,7 +185,8 @@ func (c *chapter) question() string {
 			columns[i] = "epoch_us(" + name + ")"
 		}
 	}
-	return fmt.Sprintf(`SELECT concat_ws('|', %s, version_no), epoch_us(valid_from), epoch_us(valid_to), is_current, is_deleted, epoch_us(changed_after), epoch_us(last_confirmed_at),
+	return fmt.Sprintf(`SELECT concat_ws('|', %s, version_no), epoch_us(valid_from), epoch_us(valid_to), is_current,
+		is_deleted, epoch_us(changed_after), epoch_us(last_confirmed_at),
 		change_type, changed_columns, read_state, %s FROM %s`, strings.Join(c.key, ", "), strings.Join(columns, ", "), c.name)
 }
 

@@ -150,7 +150,9 @@ func (h *hands) overREST(op string, in args) []byte {
 		}
 		sent = bytes.NewReader(b)
 	}
-	return h.fetch(method, h.base+path, sent, func(r *http.Request) { r.Header.Set("Content-Type", "application/json") })
+	return h.fetch(method, h.base+path, sent, func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/json")
+	})
 }
 
 // fetch asks and reads the whole answer.
@@ -180,6 +182,7 @@ func (h *hands) upload(kind string, width, height int) string {
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
 		h.t.Fatal(err)
 	}
-	got := h.must("upload_image", args{"kind": kind, "content_type": "image/png", "data_base64": base64.StdEncoding.EncodeToString(b.Bytes())})
+	got := h.must("upload_image", args{"kind": kind, "content_type": "image/png",
+		"data_base64": base64.StdEncoding.EncodeToString(b.Bytes())})
 	return got["id"].(string)
 }

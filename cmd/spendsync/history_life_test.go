@@ -164,7 +164,9 @@ func (l *life) wait(d time.Duration) {
 // deed does one thing: of those that were never done, if one of them can be.
 func (l *life) deed() {
 	order := l.rng.Perm(len(deeds))
-	slices.SortStableFunc(order, func(x, y int) int { return min(l.done[deeds[x].what], 1) - min(l.done[deeds[y].what], 1) })
+	slices.SortStableFunc(order, func(x, y int) int {
+		return min(l.done[deeds[x].what], 1) - min(l.done[deeds[y].what], 1)
+	})
 	for _, i := range order {
 		if deeds[i].do(l) {
 			l.done[deeds[i].what]++
@@ -230,8 +232,10 @@ func (l *life) checkIdle(a *ad, is idle) {
 	if is.spent > was.spent {
 		l.grew++
 	}
-	if was.delivery != "active" && was.delivery != "scheduled" && is.delivery != "active" && !a.acted && is.spent != was.spent {
-		l.t.Errorf("%s: campaign %s is %s and went from %d to %d", l.service.Now(), a.id, is.delivery, was.spent, is.spent)
+	if was.delivery != "active" && was.delivery != "scheduled" && is.delivery != "active" && !a.acted &&
+		is.spent != was.spent {
+		l.t.Errorf("%s: campaign %s is %s and went from %d to %d", l.service.Now(), a.id, is.delivery, was.spent,
+			is.spent)
 	}
 }
 
@@ -253,7 +257,8 @@ func (l *life) look(a *ad) {
 	a.take(l.must("get_campaign", args{"campaign_id": a.id}))
 	a.takeSources(l.must("get_source_settings", args{"campaign_id": a.id}))
 	a.creatives = nil
-	got := l.must("list_creatives", args{"campaign_id": a.id, "limit": 100, "status": strings.Fields("active paused pending_review rejected draft archived")})
+	got := l.must("list_creatives", args{"campaign_id": a.id, "limit": 100,
+		"status": strings.Fields("active paused pending_review rejected draft archived")})
 	for _, m := range got["creatives"].([]any) {
 		p := &piece{of: a}
 		p.take(m.(map[string]any))
@@ -281,7 +286,8 @@ func (l *life) missing() (list []string) {
 			list = append(list, d.what)
 		}
 	}
-	for _, status := range strings.Fields("active paused scheduled rejected archived waiting_for_creatives all_creatives_rejected waiting_for_funds daily_limit_reached") {
+	for _, status := range strings.Fields("active paused scheduled rejected archived waiting_for_creatives " +
+		"all_creatives_rejected waiting_for_funds daily_limit_reached") {
 		if l.deliverys[status] == 0 {
 			list = append(list, "a campaign that is "+status+" at a sync")
 		}
@@ -310,7 +316,8 @@ func (l *life) check() {
 	for _, n := range l.done {
 		deeds += n
 	}
-	l.t.Logf("%s: %d syncs, %d deeds, %d calls, %s%d days of spend_daily in %s; delivery %v", l.service.Now(), len(l.spend.read), deeds, l.calls, versions, days, time.Since(l.started).Round(time.Second), l.deliverys)
+	l.t.Logf("%s: %d syncs, %d deeds, %d calls, %s%d days of spend_daily in %s; delivery %v", l.service.Now(),
+		len(l.spend.read), deeds, l.calls, versions, days, time.Since(l.started).Round(time.Second), l.deliverys)
 	if l.t.Failed() {
 		l.t.FailNow()
 	}

@@ -101,7 +101,8 @@ func asSet(v any) map[string]bool {
 
 // take takes what an answer says of the campaign's own settings.
 func (a *ad) take(m map[string]any) {
-	a.id, a.name, a.status, a.delivery = asText(m["id"]), asText(m["name"]), asText(m["status"]), asText(m["delivery_status"])
+	a.id, a.name, a.status, a.delivery = asText(m["id"]), asText(m["name"]), asText(m["status"]),
+		asText(m["delivery_status"])
 	a.bid, a.limit, a.cpa = amount(m["default_bid"]), amount(m["daily_spend_limit"]), amount(m["target_cpa"])
 	a.start, a.end, a.mode = asTime(m["start_date"]), asTime(m["end_date"]), asText(m["source_targeting_mode"])
 	a.audience, _ = m["audience"].(map[string]any)
@@ -123,13 +124,15 @@ func (a *ad) takeSources(m map[string]any) {
 // take takes what an answer says of the creative.
 func (p *piece) take(m map[string]any) {
 	p.id, p.status = asText(m["id"]), asText(m["status"])
-	p.text = wording{asText(m["title"]), asText(m["message"]), asText(m["link"]), asText(m["image_id"]), asText(m["icon_id"]), asText(m["button1"]), asText(m["button2"])}
+	p.text = wording{asText(m["title"]), asText(m["message"]), asText(m["link"]), asText(m["image_id"]),
+		asText(m["icon_id"]), asText(m["button1"]), asText(m["button2"])}
 	p.reasons, p.comment = strings.Join(asTexts(m["rejection_reasons"]), ","), asText(m["rejection_comment"])
 }
 
 // cells are the campaign's columns in campaign_history.
 func (a *ad) cells() []string {
-	cells := []string{a.name, a.status, moneyCell(a.bid), moneyCell(a.limit), moneyCell(a.cpa), micros(a.start), micros(a.end)}
+	cells := []string{a.name, a.status, moneyCell(a.bid), moneyCell(a.limit), moneyCell(a.cpa), micros(a.start),
+		micros(a.end)}
 	au := func(name string) string {
 		switch v := a.audience[name].(type) {
 		case nil:
@@ -142,7 +145,8 @@ func (a *ad) cells() []string {
 			return fmt.Sprint(v)
 		}
 	}
-	for _, name := range []string{"country", "states", "platforms", "subscribed_more_than_minutes_ago", "subscribed_less_than_minutes_ago", "min_age", "max_age", "gender"} {
+	for _, name := range []string{"country", "states", "platforms", "subscribed_more_than_minutes_ago",
+		"subscribed_less_than_minutes_ago", "min_age", "max_age", "gender"} {
 		cells = append(cells, au(name))
 	}
 	return append(cells, a.mode, strconv.FormatBool(a.unsupported))

@@ -84,7 +84,8 @@ func (l *life) bidForSources() bool {
 	if a == nil {
 		return false
 	}
-	ids, bid := l.sources(1+l.rng.IntN(2)), min(max(a.bid*int64(5+l.rng.IntN(15))/10/10_000*10_000, 300_000), 25_000_000)
+	ids, bid := l.sources(1+l.rng.IntN(2)), min(max(a.bid*int64(5+l.rng.IntN(15))/10/10_000*10_000, 300_000),
+		25_000_000)
 	l.must("set_source_bids", args{"campaign_id": a.id, "source_ids": ids, "bid": inDollars(bid)})
 	for _, id := range ids {
 		a.bids[id] = bid

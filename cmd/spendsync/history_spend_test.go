@@ -37,7 +37,9 @@ func (r reportRead) spentOn(day, campaign string) (sum int64) {
 // readReport reads the report with the test's own hands.
 func (l *life) readReport(from, to schema.Date) (out reportRead) {
 	l.t.Helper()
-	url := fmt.Sprintf("%s/ads/spend-report?start_date=%s&end_date=%s&include_creatives=true&page_size=10000&columns=date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions", l.env["REPORT_URL"], from, to)
+	url := fmt.Sprintf("%s/ads/spend-report?start_date=%s&end_date=%s&include_creatives=true&page_size=10000&"+
+		"columns=date,campaign_id,campaign_name,creative_id,source_id,total_spend,clicks,impressions,conversions",
+		l.env["REPORT_URL"], from, to)
 	raw := l.asAnalyst(url)
 	var page struct {
 		Data       []map[string]any
@@ -54,7 +56,8 @@ func (l *life) readReport(from, to schema.Date) (out reportRead) {
 		line := reportLine{date: asText(m["date"]), campaign: asText(m["campaign_id"]), spend: amount(m["total_spend"])}
 		line.clicks, _ = m["clicks"].(json.Number).Int64()
 		line.convs, _ = m["conversions"].(json.Number).Int64()
-		line.text = strings.Join([]string{line.campaign, asText(m["creative_id"]), asText(m["source_id"]), asText(m["campaign_name"]), inDollars(line.spend).String(),
+		line.text = strings.Join([]string{line.campaign, asText(m["creative_id"]), asText(m["source_id"]),
+			asText(m["campaign_name"]), inDollars(line.spend).String(),
 			fmt.Sprint(m["clicks"]), fmt.Sprint(m["impressions"]), fmt.Sprint(m["conversions"])}, "|")
 		out = append(out, line)
 	}
@@ -66,7 +69,9 @@ func (l *life) asAnalyst(url string) []byte {
 	l.t.Helper()
 	h := *l.hands
 	h.rest = l.service.Transport()
-	return h.fetch(http.MethodGet, url, nil, func(r *http.Request) { r.SetBasicAuth(adsim.DefaultUser, adsim.DefaultPassword) })
+	return h.fetch(http.MethodGet, url, nil, func(r *http.Request) {
+		r.SetBasicAuth(adsim.DefaultUser, adsim.DefaultPassword)
+	})
 }
 
 // spendDiary is what every read of the report said of every day.
@@ -113,7 +118,9 @@ func (d *spendDiary) check(w *world) (days int) {
 	w.t.Helper()
 	stored := d.stored(w)
 	changed := d.changed(w)
-	a, err := duck.Query(w.t.Context(), w.dir, "SELECT c.report_date, epoch_us(c.last_read_at), epoch_us(k.ends_at) FROM ops.day_coverage c JOIN calendar k USING (account_id, report_date) WHERE c.state IN ('open', 'complete', 'final')")
+	a, err := duck.Query(w.t.Context(), w.dir, "SELECT c.report_date, epoch_us(c.last_read_at), epoch_us(k.ends_at) "+
+		"FROM ops.day_coverage c JOIN calendar k USING (account_id, report_date) WHERE c.state IN ('open', "+
+		"'complete', 'final')")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -122,7 +129,9 @@ func (d *spendDiary) check(w *world) (days int) {
 		last, over := microsOf(r[1].V), microsOf(r[2].V)
 		want, is := d.read[last][day]
 		if got := stored[day]; !is || got != want {
-			w.t.Errorf("%s, read last at %d: %d rows, spend %d, clicks %d, conversions %d; the report said %d, %d, %d, %d", day, last, got.rows, got.spend, got.clicks, got.converted, want.rows, want.spend, want.clicks, want.converted)
+			w.t.Errorf("%s, read last at %d: %d rows, spend %d, clicks %d, conversions %d; the report said %d, "+
+				"%d, %d, %d", day, last, got.rows, got.spend, got.clicks, got.converted, want.rows, want.spend,
+				want.clicks, want.converted)
 		}
 		first := int64(math.MaxInt64) // the first read after the day was over
 		for at := range d.read {
@@ -132,8 +141,11 @@ func (d *spendDiary) check(w *world) (days int) {
 		}
 		if base, is := d.read[first][day]; is {
 			c := changed[day]
-			if got := (daySum{spend: base.spend + c.spend, clicks: base.clicks + c.clicks, converted: base.converted + c.converted}); got.spend != want.spend || got.clicks != want.clicks || got.converted != want.converted {
-				w.t.Errorf("%s: over it had %d, %d, %d, and the restatements add %d, %d, %d: that is not %d, %d, %d", day, base.spend, base.clicks, base.converted, c.spend, c.clicks, c.converted, want.spend, want.clicks, want.converted)
+			if got := (daySum{spend: base.spend + c.spend, clicks: base.clicks + c.clicks, converted: base.converted +
+				c.converted}); got.spend != want.spend || got.clicks != want.clicks || got.converted != want.converted {
+				w.t.Errorf("%s: over it had %d, %d, %d, and the restatements add %d, %d, %d: that is not %d, %d, %d",
+					day, base.spend, base.clicks, base.converted, c.spend, c.clicks, c.converted, want.spend,
+					want.clicks, want.converted)
 			}
 		}
 		days++
@@ -157,7 +169,8 @@ func (d *spendDiary) days() map[string]bool {
 // stored are the days of the warehouse.
 func (d *spendDiary) stored(w *world) map[string]daySum {
 	w.t.Helper()
-	a, err := duck.Query(w.t.Context(), w.dir, "SELECT report_date, campaign_id, creative_id, source_id, campaign_name, spend, clicks, impressions, conversions FROM spend_daily")
+	a, err := duck.Query(w.t.Context(), w.dir, "SELECT report_date, campaign_id, creative_id, source_id, "+
+		"campaign_name, spend, clicks, impressions, conversions FROM spend_daily")
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -182,7 +195,8 @@ func (d *spendDiary) stored(w *world) map[string]daySum {
 // changed are the restatements of the days, added up.
 func (d *spendDiary) changed(w *world) map[string]daySum {
 	w.t.Helper()
-	a, err := duck.Query(w.t.Context(), w.dir, `SELECT report_date, (1000000 * sum(coalesce(new_spend, 0) - coalesce(old_spend, 0)))::BIGINT, sum(coalesce(new_clicks, 0) - coalesce(old_clicks, 0)),
+	a, err := duck.Query(w.t.Context(), w.dir, `SELECT report_date, (1000000 * sum(coalesce(new_spend, 0) -
+		coalesce(old_spend, 0)))::BIGINT, sum(coalesce(new_clicks, 0) - coalesce(old_clicks, 0)),
 		sum(coalesce(new_conversions, 0) - coalesce(old_conversions, 0)) FROM spend_change GROUP BY 1`)
 	if err != nil {
 		w.t.Fatal(err)

@@ -37,11 +37,13 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http"},
 	},
 	"load/durable": {
-		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker"},
+		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
+			"github.com/marcboeker"},
 	},
 	"load/history": {
 		may: []string{"schema", "load/durable"}, // the word for what is damaged
-		not: []string{"net/http", "os", "database/sql", "github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
+			"github.com/marcboeker"},
 	},
 	"load/parquet": {
 		may: []string{"schema", "load/durable"},
@@ -51,10 +53,12 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"database/sql", "github.com/marcboeker"},
 	},
 	"cmd/spendsync": { // and every package below it
-		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "load/duck", "load/history", "load/parquet", "queries"},
+		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "load/duck", "load/history",
+			"load/parquet", "queries"},
 	},
 	"cmd/spendsync/answer": {
-		may: []string{"schema", "load", "load/duck", "queries", "cmd/spendsync/exit", "cmd/spendsync/output", "cmd/spendsync/phrase"},
+		may: []string{"schema", "load", "load/duck", "queries", "cmd/spendsync/exit", "cmd/spendsync/output",
+			"cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
 	"cmd/spendsync/bom": {
@@ -81,8 +85,10 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/job": {
-		may: []string{"schema", "extract", "transform", "load", "load/history", "cmd/spendsync/exit", "cmd/spendsync/phrase"},
-		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus", "go.opentelemetry.io"},
+		may: []string{"schema", "extract", "transform", "load", "load/history", "cmd/spendsync/exit",
+			"cmd/spendsync/phrase"},
+		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus",
+			"go.opentelemetry.io"},
 	},
 	"cmd/spendsync/output": {
 		may: []string{"load", "cmd/spendsync/exit"},
@@ -134,7 +140,8 @@ func TestHouse_ImportsFollowThePolicy(t *testing.T) {
 		}
 		for _, spec := range f.Imports {
 			imported, _ := strconv.Unquote(spec.Path.Value)
-			if ours, ok := strings.CutPrefix(imported, "spendsync/"); ok && !slices.Contains(rules.may, ours) && !isBelowMain(pkg, ours) {
+			if ours, ok := strings.CutPrefix(imported, "spendsync/"); ok && !slices.Contains(rules.may, ours) &&
+				!isBelowMain(pkg, ours) {
 				t.Errorf("%s imports %s: %s may import %v", path, ours, pkg, rules.may)
 			}
 			for _, not := range rules.not {
@@ -162,7 +169,8 @@ func isBelowMain(pkg, imported string) bool {
 
 // TestHouse_TopLevelIsFixed holds the names that the user fixed.
 func TestHouse_TopLevelIsFixed(t *testing.T) {
-	allowed := []string{"cmd", "extract", "transform", "load", "schema", "queries", "testdata", "go.mod", "go.sum", "Dockerfile", "README.md",
+	allowed := []string{"cmd", "extract", "transform", "load", "schema", "queries", "testdata", "go.mod", "go.sum",
+		"Dockerfile", "README.md",
 		"data", "demo-data"} // the last two are what our own commands make, and git ignores
 	entries, err := os.ReadDir(filepath.Join("..", ".."))
 	if err != nil {
@@ -179,7 +187,8 @@ func TestHouse_TopLevelIsFixed(t *testing.T) {
 // are used for real, not only named.
 func TestHouse_UsesTheUsersPackages(t *testing.T) {
 	want := map[string]bool{
-		"github.com/apache/arrow/go/v17": false, "github.com/marcboeker/go-duckdb/v2": false, "github.com/parquet-go/parquet-go": false,
+		"github.com/apache/arrow/go/v17": false, "github.com/marcboeker/go-duckdb/v2": false,
+		"github.com/parquet-go/parquet-go":  false,
 		"github.com/sethvargo/go-envconfig": false, "golang.org/x/sync/errgroup": false,
 	}
 	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {

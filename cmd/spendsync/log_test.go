@@ -16,7 +16,8 @@ import (
 const summaryKeys = "time level msg run command account " +
 	"started_at elapsed_ms version published generation warehouse_bytes " +
 	"days_planned days_proven days_changed days_complete days_missing days_at_risk days_lost newest_complete_day " +
-	"rows_read rows_inserted rows_updated rows_deleted restatements settings_versions campaigns_read campaigns_skipped " +
+	"rows_read rows_inserted rows_updated rows_deleted restatements settings_versions campaigns_read " +
+	"campaigns_skipped " +
 	"requests retries bytes_read throttled_ms failures key_expires_at exit_code means safe do"
 
 // logLines decodes a log of JSON lines: one object a line, no key twice.
@@ -69,7 +70,8 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 	}
 	last := lines[len(lines)-1]
 	for key, want := range map[string]any{
-		"exit_code": 0.0, "level": "INFO", "command": "sync", "account": "acme", "days_proven": 33.0, "days_complete": 32.0, "days_missing": 0.0,
+		"exit_code": 0.0, "level": "INFO", "command": "sync", "account": "acme", "days_proven": 33.0,
+		"days_complete": 32.0, "days_missing": 0.0,
 		"generation": 1.0, "newest_complete_day": (w.today() - 1).String(), "failures": 0.0, "retries": 1.0,
 	} {
 		if last[key] != want {
@@ -85,14 +87,16 @@ func TestLog_IsOneObjectALine(t *testing.T) {
 	code, text = w.stderr("sync")
 	lines, keys = logLines(t, text)
 	last = lines[len(lines)-1]
-	if code != exit.Unreachable || keys != summaryKeys || last["exit_code"] != float64(exit.Unreachable) || last["published"] != false || last["days_complete"] != 32.0 {
+	if code != exit.Unreachable || keys != summaryKeys || last["exit_code"] != float64(exit.Unreachable) ||
+		last["published"] != false || last["days_complete"] != 32.0 {
 		t.Errorf("exit %d: %v with the keys\n%s", code, last, keys)
 	}
 	// One that cannot even begin says who it was and how it ended.
 	delete(w.env, "REPORT_USER")
 	_, text = w.stderr("sync")
 	lines, keys = logLines(t, text)
-	if want := strings.Fields("time level msg run command account exit_code means safe do"); len(lines) != 1 || !slices.Equal(strings.Fields(keys), want) {
+	if want := strings.Fields("time level msg run command account exit_code means safe do"); len(lines) != 1 ||
+		!slices.Equal(strings.Fields(keys), want) {
 		t.Errorf("%d lines, keys %s", len(lines), keys)
 	}
 }

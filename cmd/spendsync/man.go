@@ -15,11 +15,14 @@ func (a *app) manCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "man [COMMAND]", Short: "Print the manual page of spendsync or of one of its commands",
-		Long:    "Prints a manual page in roff. With --dir the pages of all commands are written into a folder, for an image or a package.",
-		Example: "  spendsync man | man -l -\n  spendsync man sync | man -l -\n  spendsync man --dir /usr/local/share/man/man1",
-		Args:    cobra.ArbitraryArgs,
+		Long: "Prints a manual page in roff. With --dir the pages of all commands are written into a folder, for " +
+			"an image or a package.",
+		Example: "  spendsync man | man -l -\n  spendsync man sync | man -l -\n  spendsync man --dir " +
+			"/usr/local/share/man/man1",
+		Args: cobra.ArbitraryArgs,
 
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion,
+			_ cobra.ShellCompDirective) {
 			if page, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
 				for _, c := range page.Commands() {
 					names = append(names, cobra.CompletionWithDesc(c.Name(), c.Short))

@@ -70,7 +70,8 @@ func TestMan_OfEveryCommand(t *testing.T) {
 		return code, out.String(), errOut.String()
 	}
 	code, page, errOut := man("sync")
-	if code != exit.OK || !strings.Contains(page, `.TH "SPENDSYNC-SYNC" "1"`) || !strings.Contains(page, "archived campaigns") {
+	if code != exit.OK || !strings.Contains(page, `.TH "SPENDSYNC-SYNC" "1"`) ||
+		!strings.Contains(page, "archived campaigns") {
 		t.Errorf("exit %d: %s%s", code, page, errOut)
 	}
 	if _, again, _ := man("sync"); again != page {
@@ -94,7 +95,8 @@ func TestMan_OfEveryCommand(t *testing.T) {
 func TestCompletion_OfEveryShell(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), []string{"completion", shell}, nil, &out, &errOut); code != exit.OK || !strings.Contains(out.String(), "spendsync") {
+		if code := run(t.Context(), []string{"completion", shell}, nil, &out, &errOut); code != exit.OK ||
+			!strings.Contains(out.String(), "spendsync") {
 			t.Errorf("%s: exit %d: %s", shell, code, errOut.String())
 		}
 	}

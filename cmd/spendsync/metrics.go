@@ -37,94 +37,118 @@ type metric struct {
 
 // metrics are all that a run tells Prometheus, in base units.
 var metrics = []metric{
-	{"spendsync_build_info", "1, with the version of the binary that ran.", "version", func(f *runFacts) map[string]float64 {
-		return map[string]float64{version(): 1}
-	}},
-	{"spendsync_last_run_timestamp_seconds", "When the last run of sync or backfill ended.", "", func(f *runFacts) map[string]float64 {
-		return one(seconds(f.end))
-	}},
-	{"spendsync_last_success_timestamp_seconds", "When the last run ended that published everything planned (exit 0).", "", func(f *runFacts) map[string]float64 {
-		return onlyIf(f.success != 0, seconds(f.success.Time()))
-	}},
+	{"spendsync_build_info", "1, with the version of the binary that ran.", "version",
+		func(f *runFacts) map[string]float64 {
+			return map[string]float64{version(): 1}
+		}},
+	{"spendsync_last_run_timestamp_seconds", "When the last run of sync or backfill ended.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(seconds(f.end))
+		}},
+	{"spendsync_last_success_timestamp_seconds", "When the last run ended that published everything planned (exit 0).",
+		"", func(f *runFacts) map[string]float64 {
+			return onlyIf(f.success != 0, seconds(f.success.Time()))
+		}},
 	{"spendsync_last_run_duration_seconds", "How long the last run took.", "", func(f *runFacts) map[string]float64 {
 		return one(f.end.Sub(f.start).Seconds())
 	}},
 	{"spendsync_last_run_exit_code", "Exit code of the last run.", "", func(f *runFacts) map[string]float64 {
 		return one(float64(f.code))
 	}},
-	{"spendsync_last_run_published", "1 if the last run published a generation, else 0.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(len(onlyIf(f.run.Published, 1))))
-	}},
-	{"spendsync_last_run_failures", "Things that the last run could not read.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.failures))
-	}},
-	{"spendsync_last_run_steps", "Report days that the last run planned, proved complete, and found changed.", "outcome", func(f *runFacts) map[string]float64 {
-		return map[string]float64{"planned": float64(f.run.DaysPlanned), "proven": float64(f.run.DaysProven), "changed": float64(f.run.DaysChanged)}
-	}},
-	{"spendsync_last_run_rows", "Rows of the report that the last run proved.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.run.RowsRead))
-	}},
-	{"spendsync_last_run_restated_rows", "Rows of finished days that the last run found different from before.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.run.Restatements))
-	}},
-	{"spendsync_last_run_settings_versions", "Versions of settings that the last run added.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.run.SettingsVersions))
-	}},
-	{"spendsync_last_run_requests", "HTTP requests that the last run sent, retries included.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.run.Requests))
-	}},
-	{"spendsync_last_run_retries", "HTTP requests of the last run that repeated one.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.run.Retries))
-	}},
-	{"spendsync_last_run_throttled_seconds", "Time that requests of the last run waited because the service asked for it, added up.", "", func(f *runFacts) map[string]float64 {
+	{"spendsync_last_run_published", "1 if the last run published a generation, else 0.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(len(onlyIf(f.run.Published, 1))))
+		}},
+	{"spendsync_last_run_failures", "Things that the last run could not read.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(f.failures))
+		}},
+	{"spendsync_last_run_steps", "Report days that the last run planned, proved complete, and found changed.",
+		"outcome", func(f *runFacts) map[string]float64 {
+			return map[string]float64{"planned": float64(f.run.DaysPlanned), "proven": float64(f.run.DaysProven),
+				"changed": float64(f.run.DaysChanged)}
+		}},
+	{"spendsync_last_run_rows", "Rows of the report that the last run proved.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(f.run.RowsRead))
+		}},
+	{"spendsync_last_run_restated_rows", "Rows of finished days that the last run found different from before.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(f.run.Restatements))
+		}},
+	{"spendsync_last_run_settings_versions", "Versions of settings that the last run added.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(f.run.SettingsVersions))
+		}},
+	{"spendsync_last_run_requests", "HTTP requests that the last run sent, retries included.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(f.run.Requests))
+		}},
+	{"spendsync_last_run_retries", "HTTP requests of the last run that repeated one.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(f.run.Retries))
+		}},
+	{"spendsync_last_run_throttled_seconds", "Time that requests of the last run waited because the service asked " +
+		"for it, added up.", "", func(f *runFacts) map[string]float64 {
 		return one(float64(f.run.ThrottledMs) / 1000)
 	}},
-	{"spendsync_last_run_read_bytes", "Bytes of the replies to the last run, decompressed.", "", func(f *runFacts) map[string]float64 {
-		return one(float64(f.run.BytesRead))
-	}},
-	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.", "state", func(f *runFacts) map[string]float64 {
-		days := map[string]float64{}
-		for _, m := range dayMarks {
-			days[m.state] = 0
-		}
+	{"spendsync_last_run_read_bytes", "Bytes of the replies to the last run, decompressed.", "",
+		func(f *runFacts) map[string]float64 {
+			return one(float64(f.run.BytesRead))
+		}},
+	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
+		"state", func(f *runFacts) map[string]float64 {
+			days := map[string]float64{}
+			for _, m := range dayMarks {
+				days[m.state] = 0
+			}
+			for _, c := range f.coverage {
+				days[c.State]++
+			}
+			return onlyMap(f.coverage != nil, days)
+		}},
+	{"spendsync_oldest_unproven_day_lost_timestamp_seconds", "When the oldest day that is not proven complete leaves " +
+		"the reach of the report and is lost; today counts as not proven.", "", func(f *runFacts) map[string]float64 {
 		for _, c := range f.coverage {
-			days[c.State]++
-		}
-		return onlyMap(f.coverage != nil, days)
-	}},
-	{"spendsync_oldest_unproven_day_lost_timestamp_seconds", "When the oldest day that is not proven complete leaves the reach of the report and is lost; today counts as not proven.", "", func(f *runFacts) map[string]float64 {
-		for _, c := range f.coverage {
-			if c.DaysUntilUnreachable > 0 && slices.Contains([]string{schema.StateMissing, schema.StatePartial, schema.StateOpen}, c.State) {
+			if c.DaysUntilUnreachable > 0 && slices.Contains([]string{schema.StateMissing, schema.StatePartial,
+				schema.StateOpen}, c.State) {
 				return one(seconds((c.ReportDate + schema.ReachDays).End()))
 			}
 		}
 		return nil
 	}},
-	{"spendsync_published_timestamp_seconds", "When the published generation of the warehouse was made, by whichever account.", "", func(f *runFacts) map[string]float64 {
+	{"spendsync_published_timestamp_seconds", "When the published generation of the warehouse was made, by " +
+		"whichever account.", "", func(f *runFacts) map[string]float64 {
 		return f.ofManifest(func(m *load.Manifest) float64 { return seconds(m.PublishedAt.Time()) })
 	}},
-	{"spendsync_generation", "Number of the published generation of the warehouse.", "", func(f *runFacts) map[string]float64 {
-		return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Generation) })
-	}},
-	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "", func(f *runFacts) map[string]float64 {
-		var rows int64
-		for _, c := range f.coverage {
-			rows += c.Rows
-		}
-		return onlyIf(f.coverage != nil, float64(rows))
-	}},
-	{"spendsync_warehouse_bytes", "Size of warehouse.duckdb, which all accounts share.", "", func(f *runFacts) map[string]float64 {
-		return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Warehouse.Bytes) })
-	}},
-	{"spendsync_balance_dollars", "US dollars that the advertiser account has left, as last seen.", "", func(f *runFacts) map[string]float64 {
-		return onlyIf(f.money.Balance.Valid, dollars(f.money.Balance.V))
-	}},
-	{"spendsync_balance_runway_seconds", "How long the balance lasts at the pace of the last 7 days, as the service last said.", "", func(f *runFacts) map[string]float64 {
+	{"spendsync_generation", "Number of the published generation of the warehouse.", "",
+		func(f *runFacts) map[string]float64 {
+			return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Generation) })
+		}},
+	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "",
+		func(f *runFacts) map[string]float64 {
+			var rows int64
+			for _, c := range f.coverage {
+				rows += c.Rows
+			}
+			return onlyIf(f.coverage != nil, float64(rows))
+		}},
+	{"spendsync_warehouse_bytes", "Size of warehouse.duckdb, which all accounts share.", "",
+		func(f *runFacts) map[string]float64 {
+			return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Warehouse.Bytes) })
+		}},
+	{"spendsync_balance_dollars", "US dollars that the advertiser account has left, as last seen.", "",
+		func(f *runFacts) map[string]float64 {
+			return onlyIf(f.money.Balance.Valid, dollars(f.money.Balance.V))
+		}},
+	{"spendsync_balance_runway_seconds", "How long the balance lasts at the pace of the last 7 days, as the service " +
+		"last said.", "", func(f *runFacts) map[string]float64 {
 		return onlyIf(f.money.DaysLeft.Valid, dollars(f.money.DaysLeft.V)*24*60*60)
 	}},
-	{"spendsync_api_key_expiry_timestamp_seconds", "When the API key expires.", "", func(f *runFacts) map[string]float64 {
-		return onlyIf(f.expires.Valid, seconds(f.expires.V.Time()))
-	}},
+	{"spendsync_api_key_expiry_timestamp_seconds", "When the API key expires.", "",
+		func(f *runFacts) map[string]float64 {
+			return onlyIf(f.expires.Valid, seconds(f.expires.V.Time()))
+		}},
 }
 
 func one(v float64) map[string]float64 { return map[string]float64{"": v} }
@@ -270,7 +294,10 @@ func (f *runFacts) readStore(dir, account string) error {
 		known = load.NewAccount(job.ReachFrom(f.end))
 	}
 	f.coverage = known.Coverage(account, f.end)
-	run, err := load.LastRunThat(dir, account, func(r *schema.Run) bool { return r.ExitCode == exit.OK && r.Command == "sync" })
+	run, err := load.LastRunThat(dir, account, func(r *schema.Run) bool {
+		return r.ExitCode == exit.OK &&
+			r.Command == "sync"
+	})
 	if run != nil {
 		f.success = run.FinishedAt
 	}
@@ -317,7 +344,9 @@ func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
 	u.User = nil // it would show in errors
 	p := push.New(u.String(), "spendsync").Grouping("account", to.account).Gatherer(reg).
 		Format(expfmt.NewFormat(expfmt.TypeTextPlain)).
-		Client(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
+		Client(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}})
 	if user != nil {
 		password, _ := user.Password()
 		p = p.BasicAuth(user.Username(), password)

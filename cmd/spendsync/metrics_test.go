@@ -85,7 +85,8 @@ func TestMetrics_TellOfEveryRun(t *testing.T) {
 	if v := got[`spendsync_balance_dollars{account="acme"}`]; v != balance || v == 0 {
 		t.Errorf("balance = %v, want %v", v, balance)
 	}
-	for _, name := range []string{"spendsync_balance_runway_seconds", "spendsync_api_key_expiry_timestamp_seconds", "spendsync_warehouse_bytes", "spendsync_last_run_duration_seconds", "spendsync_last_run_timestamp_seconds"} {
+	for _, name := range []string{"spendsync_balance_runway_seconds", "spendsync_api_key_expiry_timestamp_seconds",
+		"spendsync_warehouse_bytes", "spendsync_last_run_duration_seconds", "spendsync_last_run_timestamp_seconds"} {
 		if got[name+`{account="acme"}`] <= 0 {
 			t.Errorf("%s = %v", name, got[name+`{account="acme"}`])
 		}
@@ -97,8 +98,10 @@ func TestMetrics_TellOfEveryRun(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, last)
 	}
 	got = readMetrics(t, file)
-	if got[`spendsync_last_run_exit_code{account="acme"}`] != exit.Unreachable || got[`spendsync_last_run_retries{account="acme"}`] == 0 ||
-		got[`spendsync_last_success_timestamp_seconds{account="acme"}`] != success || got[`spendsync_coverage{account="acme",state="complete"}`] != 32 {
+	if got[`spendsync_last_run_exit_code{account="acme"}`] != exit.Unreachable ||
+		got[`spendsync_last_run_retries{account="acme"}`] == 0 ||
+		got[`spendsync_last_success_timestamp_seconds{account="acme"}`] != success ||
+		got[`spendsync_coverage{account="acme",state="complete"}`] != 32 {
 		t.Errorf("after a run that failed: %v", got)
 	}
 
@@ -107,7 +110,8 @@ func TestMetrics_TellOfEveryRun(t *testing.T) {
 	if code, _, last := w.run("sync"); code != exit.Usage {
 		t.Fatalf("exit %d: %s", code, last)
 	}
-	if got = readMetrics(t, file); got[`spendsync_last_run_exit_code{account="acme"}`] != exit.Usage || got[`spendsync_generation{account="acme"}`] != 1 {
+	if got = readMetrics(t, file); got[`spendsync_last_run_exit_code{account="acme"}`] != exit.Usage ||
+		got[`spendsync_generation{account="acme"}`] != 1 {
 		t.Errorf("after a wrong variable: %v", got)
 	}
 	left, err := filepath.Glob(filepath.Dir(file) + "/*")
@@ -200,18 +204,22 @@ func TestMetrics_ArePushed(t *testing.T) {
 	g := &gateway{status: http.StatusOK}
 	server := httptest.NewServer(g)
 	defer server.Close()
-	w.env["PUSHGATEWAY_URL"] = strings.Replace(server.URL, "http://", "http://pusher:s3cr3t-of-the-gateway@", 1) + "/prefix/"
+	w.env["PUSHGATEWAY_URL"] = strings.Replace(server.URL, "http://", "http://pusher:s3cr3t-of-the-gateway@", 1) +
+		"/prefix/"
 	w.must("sync")
-	if g.method != http.MethodPost || g.path != "/prefix/metrics/job/spendsync/account/acme" || g.user != "pusher" || g.password != "s3cr3t-of-the-gateway" {
+	if g.method != http.MethodPost || g.path != "/prefix/metrics/job/spendsync/account/acme" || g.user != "pusher" ||
+		g.password != "s3cr3t-of-the-gateway" {
 		t.Errorf("%s %s by %s:%s", g.method, g.path, g.user, g.password)
 	}
-	if !strings.Contains(g.body, "spendsync_last_run_exit_code 0\n") || !strings.Contains(g.body, `spendsync_coverage{state="complete"} 32`) {
+	if !strings.Contains(g.body, "spendsync_last_run_exit_code 0\n") ||
+		!strings.Contains(g.body, `spendsync_coverage{state="complete"} 32`) {
 		t.Errorf("pushed: %s", g.body)
 	}
 
 	// A gateway that fails is a warning, and its password stays unsaid.
 	g.status = http.StatusInternalServerError
-	err := pushMetrics(t.Context(), metricsTo{account: "acme", gateway: config.Secret(w.env["PUSHGATEWAY_URL"])}, &runFacts{})
+	err := pushMetrics(t.Context(), metricsTo{account: "acme", gateway: config.Secret(w.env["PUSHGATEWAY_URL"])},
+		&runFacts{})
 	if err == nil || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "s3cr3t") {
 		t.Errorf("a gateway that answers 500: %v", err)
 	}
@@ -222,10 +230,12 @@ func TestMetrics_ArePushed(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	for url, says := range map[string]string{
-		"ftp://pusher:s3cr3t@gateway": "http://host:port", "http://pusher:s3cr3t@gateway.example.com": "password", "http://pusher:s3cr3t@[gateway": "cannot be parsed",
+		"ftp://pusher:s3cr3t@gateway": "http://host:port", "http://pusher:s3cr3t@gateway.example.com": "password",
+		"http://pusher:s3cr3t@[gateway": "cannot be parsed",
 	} {
 		w.env["PUSHGATEWAY_URL"] = url
-		if code, stderr = w.stderr("sync"); code != exit.Usage || !strings.Contains(stderr, says) || strings.Contains(stderr, "s3cr3t") {
+		if code, stderr = w.stderr("sync"); code != exit.Usage || !strings.Contains(stderr, says) ||
+			strings.Contains(stderr, "s3cr3t") {
 			t.Errorf("%s: exit %d: %s", url, code, stderr)
 		}
 	}

@@ -163,7 +163,8 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			w.must("verify")
 			spend := w.ask("SELECT * EXCLUDE (campaign_name) FROM spend_daily ORDER BY ALL")
 			changes := w.ask("FROM spend_change ORDER BY ALL")
-			const ofCreatives = "SELECT creative_id, version_no, change_type, read_state, title FROM creative_history ORDER BY ALL"
+			const ofCreatives = "SELECT creative_id, version_no, change_type, read_state, title FROM " +
+				"creative_history ORDER BY ALL"
 			versions, creatives := w.ask("SELECT count(*) FROM campaign_history"), w.ask(ofCreatives)
 			runs := w.ask("SELECT count(*) FROM ops.run")
 			// Nothing is read of the service but what costs least, so that what was
@@ -179,8 +180,10 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is.SchemaVersion != schema.Version || is.Format < was.Format || is.Checksum == "" || is.Generation <= was.Generation {
-				t.Errorf("migrated to schema %d, manifest %d, generation %d", is.SchemaVersion, is.Format, is.Generation)
+			if is.SchemaVersion != schema.Version || is.Format < was.Format || is.Checksum == "" ||
+				is.Generation <= was.Generation {
+				t.Errorf("migrated to schema %d, manifest %d, generation %d", is.SchemaVersion, is.Format,
+					is.Generation)
 			}
 			for a := range was.Accounts[w.env["ACCOUNT"]].Days {
 				if is.Accounts[w.env["ACCOUNT"]].Days[a] == nil {
@@ -234,7 +237,9 @@ func TestOldStores_NewerIsRefused(t *testing.T) {
 	unpackStore(t, filepath.Join(storesDir, "v1.tar.zst"), w.dir)
 	before := w.hashes("")
 	for _, edit := range [][2]string{{`"schema_version": 1`, `"schema_version": 99`}, {`"format": 1`, `"format": 99`}} {
-		w.spoil("manifest.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), edit[0], edit[1], 1)) })
+		w.spoil("manifest.json", func(b []byte) []byte {
+			return []byte(strings.Replace(string(b), edit[0], edit[1], 1))
+		})
 		for _, command := range []string{"sync", "verify", "rebuild", "replay", "status"} {
 			if code, _, last := w.run(command); code != exit.Newer || !strings.Contains(last, "newer version") {
 				t.Errorf("%s of a store with %s: exit %d: %s", command, edit[1], code, last)

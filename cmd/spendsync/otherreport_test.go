@@ -15,7 +15,8 @@ import (
 // twoAccounts is a world whose service has a second account.
 func twoAccounts(t *testing.T) *world {
 	return newWorld(t, func(c *adsim.Config) {
-		c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1}}
+		c.Accounts = []adsim.Config{{Seed: 2, Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60,
+			RateLimit: -1}}
 	})
 }
 
@@ -28,8 +29,10 @@ func TestSync_RefusesAnotherAccountsReport(t *testing.T) {
 	w.env["REREAD_AFTER"] = "0s"
 	ours := w.env["REPORT_USER"]
 	w.env["REPORT_USER"] = secondUser
-	for _, command := range [][]string{{"sync"}, {"backfill", "--from", (w.today() - 5).String(), "--to", w.service.Today()}} {
-		if code, _, last := w.run(command...); code != exit.Auth || !strings.Contains(last, "the report speaks of") || !strings.Contains(last, "the account that the API key acts on has 6 campaigns") {
+	for _, command := range [][]string{{"sync"}, {"backfill", "--from", (w.today() - 5).String(), "--to",
+		w.service.Today()}} {
+		if code, _, last := w.run(command...); code != exit.Auth || !strings.Contains(last, "the report speaks of") ||
+			!strings.Contains(last, "the account that the API key acts on has 6 campaigns") {
 			t.Errorf("first %s: exit %d: %s", command[0], code, last)
 		}
 	}
@@ -78,7 +81,8 @@ func TestSync_DoubtsVanishedKeys(t *testing.T) {
 		return resp, err
 	})
 	was := w.ask("FROM spend_daily ORDER BY ALL")
-	if code, _, last := w.run("sync"); code != exit.Auth || !strings.Contains(last, "4 finished days") || !strings.Contains(last, "backfill") {
+	if code, _, last := w.run("sync"); code != exit.Auth || !strings.Contains(last, "4 finished days") ||
+		!strings.Contains(last, "backfill") {
 		t.Errorf("sync: exit %d: %s", code, last)
 	}
 	if w.ask("FROM spend_daily ORDER BY ALL") != was {
@@ -97,7 +101,8 @@ func TestSync_DoubtsAnEmptyListOfCampaigns(t *testing.T) {
 	w.must("sync")
 	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Path: "/v1/campaigns"})
 	for range 3 {
-		if code, _, last := w.run("sync"); code != exit.Partial || !strings.Contains(last, "the listing of campaigns is empty") {
+		if code, _, last := w.run("sync"); code != exit.Partial ||
+			!strings.Contains(last, "the listing of campaigns is empty") {
 			t.Errorf("sync: exit %d: %s", code, last)
 		}
 	}

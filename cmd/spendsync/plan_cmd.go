@@ -51,7 +51,8 @@ func (a *app) knownAccount() (*load.Account, error) {
 }
 
 func (a *app) printPlan(p job.Plan) error {
-	fmt.Fprintf(a.stdout, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account, p.Today, p.Reach)
+	fmt.Fprintf(a.stdout, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account,
+		p.Today, p.Reach)
 	t := output.NewTable(a.stdout, "day", "why", "requests", "can be read for")
 	for _, d := range p.Read {
 		t.Row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), phrase.Count(int(d.DaysLeft), "day"))

@@ -79,7 +79,8 @@ func read(path string) {
 		var n, clicks int64
 		var spend any
 		var run string
-		if err := db.QueryRow("SELECT count(*), sum(spend)::VARCHAR, sum(clicks)::BIGINT, max(_run_id) FROM spend_daily").Scan(&n, &spend, &clicks, &run); err != nil {
+		if err := db.QueryRow("SELECT count(*), sum(spend)::VARCHAR, sum(clicks)::BIGINT, max(_run_id) FROM "+
+			"spend_daily").Scan(&n, &spend, &clicks, &run); err != nil {
 			fmt.Println("error:", err)
 			continue
 		}
@@ -137,7 +138,9 @@ type killed struct{ starting, staging, committing, ended, finished int }
 
 func (k *killed) String() string {
 	all := max(1, k.starting+k.staging+k.committing+k.ended)
-	return fmt.Sprintf("%d killed before the first staged file, %d between it and the commit record, %d between the record and the last rename (%d%% between the first staged file and the last rename), %d after it; %d finished before the kill",
+	return fmt.Sprintf("%d killed before the first staged file, %d between it and the commit record, %d between the "+
+		"record and the last rename (%d%% between the first staged file and the last rename), %d after it; %d "+
+		"finished before the kill",
 		k.starting, k.staging, k.committing, (k.staging+k.committing)*100/all, k.ended, k.finished)
 }
 
@@ -171,7 +174,10 @@ func TestSync_KilledAtRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	// The run is short, so that there can be many: few rows, and mostly a backfill of
 	// few days without the settings.
-	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3, 30, 40 })
+	w := newWorld(t, func(c *adsim.Config) {
+		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,
+			30, 40
+	})
 	w.env["REREAD_AFTER"] = "0s"
 	w.must("sync")
 	few := []string{"backfill", "--from", (w.today() - 3).String(), "--to", (w.today() - 1).String()}
@@ -272,7 +278,8 @@ func (w *world) await(p *os.Process, pattern string) {
 		if found, _ := filepath.Glob(w.dir + "/" + pattern); len(found) > 0 {
 			return
 		}
-		if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid)); err == nil && strings.Contains(string(state), ") Z ") {
+		if state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid)); err == nil &&
+			strings.Contains(string(state), ") Z ") {
 			return
 		}
 	}

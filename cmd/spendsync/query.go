@@ -70,9 +70,13 @@ In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Ch
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.sql, "command", "c", "", "SQL to answer; - reads it from stdin")
-	flags.StringArrayVar(&f.params, "param", nil, "name=value: sets a parameter of the question; may be given several times")
-	flags.StringVar(&f.format, "format", "", "table, csv, json, markdown or parquet (default: table on a terminal, else by the ending of --out, else csv)")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.Formats, cobra.ShellCompDirectiveNoFileComp)) // fails only without the flag
+	flags.StringArrayVar(&f.params, "param", nil, "name=value: sets a parameter of the question; may be given "+
+		"several times")
+	flags.StringVar(&f.format, "format", "", "table, csv, json, markdown or parquet (default: table on a terminal, "+
+		"else by the ending of --out, else csv)")
+	// fails only without the flag
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.Formats,
+		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&f.out, "out", "", "file to write the answer to; it appears when it is whole")
 	flags.BoolVar(&f.raw, "raw", false, "CSV without apostrophes before formulas")
 	return cmd

@@ -57,7 +57,8 @@ func queryAnswersEveryQuestionThatItLists(t *testing.T, w *world) {
 		t.Fatalf("%d asks, %d views, %d macros", len(list.Asks), len(list.Views), len(list.Macros))
 	}
 	shown := w.must("query")
-	macroArguments := map[string]string{"instant": "2026-03-08 12:00:00+00", "from_date": (w.today() - 20).String(), "to_date": w.today().String()}
+	macroArguments := map[string]string{"instant": "2026-03-08 12:00:00+00", "from_date": (w.today() - 20).String(),
+		"to_date": w.today().String()}
 	for _, q := range slices.Concat(list.Asks, list.Views, list.Macros) {
 		if !strings.Contains(shown, q.Name) || !strings.Contains(shown, q.Question) || q.Trap == "" {
 			t.Errorf("the list for people lacks %s: %s", q.Name, q.Question)
@@ -92,15 +93,18 @@ func queryAsksAgree(t *testing.T, w *world) {
 		Day   string      `json:"report_date"`
 		Spend json.Number `json:"spend"`
 	}
-	if err := json.Unmarshal([]byte(w.must("query", "spend_by_day", "--json", "--param", "days=33")), &days); err != nil || len(days) != 33 {
+	if err := json.Unmarshal([]byte(w.must("query", "spend_by_day", "--json", "--param", "days=33")),
+		&days); err != nil || len(days) != 33 {
 		t.Fatal(len(days), err)
 	}
 	for _, d := range days {
-		if got := w.ask("SELECT sum(spend) FROM spend_daily WHERE report_date = '" + d.Day + "'"); got != d.Spend.String() {
+		if got := w.ask("SELECT sum(spend) FROM spend_daily WHERE report_date = '" + d.Day +
+			"'"); got != d.Spend.String() {
 			t.Errorf("%s: %s in the answer, %s in the table", d.Day, d.Spend, got)
 		}
 	}
-	week := fmt.Sprintf("SELECT sum(spend) FROM spend_daily WHERE report_date BETWEEN '%s' AND '%s'", w.today()-7, w.today()-1)
+	week := fmt.Sprintf("SELECT sum(spend) FROM spend_daily WHERE report_date BETWEEN '%s' AND '%s'", w.today()-7,
+		w.today()-1)
 	want := w.ask(week)
 	total, err := csv.NewReader(strings.NewReader(w.must("query", "last_week"))).ReadAll()
 	if err != nil || total[1][2] != "all campaigns" || total[1][5] != want {
@@ -109,7 +113,8 @@ func queryAsksAgree(t *testing.T, w *world) {
 	var campaigns []struct {
 		Spend json.Number `json:"spend"`
 	}
-	if err := json.Unmarshal([]byte(w.must("query", "top_campaigns", "--json", "--param", "rows=1000")), &campaigns); err != nil {
+	if err := json.Unmarshal([]byte(w.must("query", "top_campaigns", "--json", "--param", "rows=1000")),
+		&campaigns); err != nil {
 		t.Fatal(err)
 	}
 	var sum schema.Money
@@ -185,7 +190,8 @@ func queryRefusesAndSaysWhy(t *testing.T, w *world) {
 
 func TestQuery_OfNothingSaysToSync(t *testing.T) {
 	w := newWorld(t)
-	if code, _, last := w.run("query", "top_campaigns"); code != exit.Usage || !strings.Contains(last, "spendsync sync") || !strings.Contains(last, w.dir) {
+	if code, _, last := w.run("query", "top_campaigns"); code != exit.Usage ||
+		!strings.Contains(last, "spendsync sync") || !strings.Contains(last, w.dir) {
 		t.Errorf("exit %d: %s", code, last)
 	}
 	if _, err := os.Stat(w.dir); err == nil {
@@ -196,23 +202,34 @@ func TestQuery_OfNothingSaysToSync(t *testing.T) {
 
 // hostile has one row of what breaks careless formats, and one of nothing.
 const hostile = `SELECT * FROM (VALUES
-	('=HYPERLINK("http://evil","x")', '<script>alert(1)</script>', 'a,b|c' || chr(10) || 'd"e', chr(27) || '[31mred' || chr(8238) || 'evil' || chr(155), '', 9007199254740993, 12345678901234567890.123456::DECIMAL(38,6), -0.5::DECIMAL(2,2), 0.1::DOUBLE, 'nan'::DOUBLE, TIMESTAMPTZ '2026-03-08 01:59:59.5-06', DATE '2026-03-08', true, ['é', NULL]),
+	('=HYPERLINK("http://evil","x")', '<script>alert(1)</script>', 'a,b|c' || chr(10) || 'd"e', chr(27) || '[31mred'
+	|| chr(8238) || 'evil' || chr(155), '', 9007199254740993, 12345678901234567890.123456::DECIMAL(38,6),
+	-0.5::DECIMAL(2,2), 0.1::DOUBLE, 'nan'::DOUBLE, TIMESTAMPTZ '2026-03-08 01:59:59.5-06', DATE '2026-03-08', true,
+	['é', NULL]),
 	(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
 ) AS t(formula, html, punctuation, terminal, empty, big, money, less, fraction, nan, moment, day, flag, list)`
 
 func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 	for format, want := range map[string]string{
 		"csv": "formula,html,punctuation,terminal,empty,big,money,less,fraction,nan,moment,day,flag,list\n" +
-			`"'=HYPERLINK(""http://evil"",""x"")",<script>alert(1)</script>,"a,b|c` + "\n" + `d""e",` + "\x1b[31mred\u202eevil\u009b" +
-			`,"",9007199254740993,12345678901234567890.123456,-0.50,0.1,nan,2026-03-08T07:59:59.5Z,2026-03-08,true,"[""é"",null]"` + "\n" +
+			`"'=HYPERLINK(""http://evil"",""x"")",<script>alert(1)</script>,"a,b|c` + "\n" + `d""e",` +
+			"\x1b[31mred\u202eevil\u009b" +
+			`,"",9007199254740993,12345678901234567890.123456,-0.50,0.1,nan,2026-03-08T07:59:59.5Z,2026-03-08,true,` +
+			`"[""é"",null]"` + "\n" +
 			",,,,,,,,,,,,,\n",
 		"json": "[\n" +
-			`{"formula":"=HYPERLINK(\"http://evil\",\"x\")","html":"<script>alert(1)</script>","punctuation":"a,b|c\nd\"e","terminal":"\u001b[31mred\u202eevil\u009b","empty":"",` +
-			`"big":9007199254740993,"money":12345678901234567890.123456,"less":-0.50,"fraction":0.1,"nan":"nan","moment":"2026-03-08T07:59:59.5Z","day":"2026-03-08","flag":true,"list":["é",null]},` + "\n" +
-			`{"formula":null,"html":null,"punctuation":null,"terminal":null,"empty":null,"big":null,"money":null,"less":null,"fraction":null,"nan":null,"moment":null,"day":null,"flag":null,"list":null}` + "\n]\n",
-		"markdown": "| formula | html | punctuation | terminal | empty | big | money | less | fraction | nan | moment | day | flag | list |\n" +
+			`{"formula":"=HYPERLINK(\"http://evil\",\"x\")","html":"<script>alert(1)</script>","punctuation":"a,` +
+			`b|c\nd\"e","terminal":"\u001b[31mred\u202eevil\u009b","empty":"",` +
+			`"big":9007199254740993,"money":12345678901234567890.123456,"less":-0.50,"fraction":0.1,"nan":"nan",` +
+			`"moment":"2026-03-08T07:59:59.5Z","day":"2026-03-08","flag":true,"list":["é",null]},` + "\n" +
+			`{"formula":null,"html":null,"punctuation":null,"terminal":null,"empty":null,"big":null,"money":null,` +
+			`"less":null,"fraction":null,"nan":null,"moment":null,"day":null,"flag":null,"list":null}` + "\n]\n",
+		"markdown": "| formula | html | punctuation | terminal | empty | big | money | less | fraction | nan | " +
+			"moment | day | flag | list |\n" +
 			"| --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- | --- | --- |\n" +
-			`| =HYPERLINK("http://evil","x") | &lt;script&gt;alert(1)&lt;/script&gt; | a,b\|c<br>d"e | \x1b\[31mred\u202eevil\x9b |  | 9007199254740993 | 12345678901234567890.123456 | -0.50 | 0.1 | nan | 2026-03-08T07:59:59.5Z | 2026-03-08 | true | \["é",null\] |` + "\n" +
+			`| =HYPERLINK("http://evil","x") | &lt;script&gt;alert(1)&lt;/script&gt; | a,b\|c<br>d"e | ` +
+			`\x1b\[31mred\u202eevil\x9b |  | 9007199254740993 | 12345678901234567890.123456 | -0.50 | 0.1 | nan | ` +
+			`2026-03-08T07:59:59.5Z | 2026-03-08 | true | \["é",null\] |` + "\n" +
 			"|" + strings.Repeat("  |", 14) + "\n",
 	} {
 		if diff := cmp.Diff(want, w.must("query", "-c", hostile, "--format", format)); diff != "" {
@@ -223,7 +240,8 @@ func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 		t.Errorf("--raw: %s", raw)
 	}
 	// Every format takes an answer without rows, and one of a NULL alone.
-	for format, want := range map[string]string{"csv": "a\n", "json": "[]\n", "markdown": "| a |\n| ---: |\n", "table": "a  \n───\n"} {
+	for format, want := range map[string]string{"csv": "a\n", "json": "[]\n", "markdown": "| a |\n| ---: |\n",
+		"table": "a  \n───\n"} {
 		if diff := cmp.Diff(want, w.must("query", "-c", "SELECT 1 AS a WHERE false", "--format", format)); diff != "" {
 			t.Errorf("%s without rows: %s", format, diff)
 		}
@@ -235,7 +253,9 @@ func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 
 // queryTerminalsAreNotCommanded writes each format as to a terminal.
 func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
-	r, err := duck.Ask(t.Context(), w.dir, duck.Question{SQL: hostile + ` UNION ALL SELECT * FROM (VALUES (chr(27), chr(127), chr(8237), chr(8297), chr(13) || 'over', 1, 1, 0, 1, 1, TIMESTAMPTZ '2026-01-01', DATE '2026-01-01', true, [chr(27) || chr(8238)]))`}, duck.Options{})
+	r, err := duck.Ask(t.Context(), w.dir, duck.Question{SQL: hostile + ` UNION ALL SELECT * FROM (VALUES (chr(27), ` +
+		`chr(127), chr(8237), chr(8297), chr(13) || 'over', 1, 1, 0, 1, 1, TIMESTAMPTZ '2026-01-01', DATE ` +
+		`'2026-01-01', true, [chr(27) || chr(8238)]))`}, duck.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +263,8 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 	for _, format := range answer.Formats[:4] {
 		for _, width := range []int{40, 400} {
 			var b bytes.Buffer
-			if err := (answer.Answer{Result: r, Terminal: true, Width: width}).Write(t.Context(), &b, format); err != nil {
+			if err := (answer.Answer{Result: r, Terminal: true, Width: width}).Write(t.Context(), &b,
+				format); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range b.String() {
@@ -261,16 +282,19 @@ func queryTerminalsAreNotCommanded(t *testing.T, w *world) {
 // queryShowsLongAnswersInBlocks wants one heading and every row.
 func queryShowsLongAnswersInBlocks(t *testing.T, w *world) {
 	n := 2*1000 + 3 // widths are measured by blocks of 1,000 rows
-	out := w.must("query", "-c", fmt.Sprintf("SELECT i AS number FROM range(%d) AS r(i) ORDER BY i", n), "--format", "table")
+	out := w.must("query", "-c", fmt.Sprintf("SELECT i AS number FROM range(%d) AS r(i) ORDER BY i", n),
+		"--format", "table")
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(lines) != n+2 || strings.Count(out, "number") != 1 || strings.TrimSpace(lines[n+1]) != fmt.Sprint(n-1) || strings.TrimSpace(lines[1002]) != "1000" {
+	if len(lines) != n+2 || strings.Count(out, "number") != 1 || strings.TrimSpace(lines[n+1]) != fmt.Sprint(n-1) ||
+		strings.TrimSpace(lines[1002]) != "1000" {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 }
 
 func queryWritesFilesWhole(t *testing.T, w *world) {
 	dir := t.TempDir()
-	for name, begins := range map[string]string{"a.csv": "n,h\n", "a.json": "[\n{", "a.md": "| n |", "a.parquet": "PAR1", "a.txt": "n,h\n"} {
+	for name, begins := range map[string]string{"a.csv": "n,h\n", "a.json": "[\n{", "a.md": "| n |",
+		"a.parquet": "PAR1", "a.txt": "n,h\n"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte("what was there"), 0o600); err != nil {
 			t.Fatal(err)
@@ -285,7 +309,8 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 	// What fails leaves what was there, and nothing beside it.
 	path := filepath.Join(dir, "a.csv")
 	broken := errors.New("broken")
-	if err := output.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err, broken) {
+	if err := output.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("output.WriteFile = %v", err)
 	}
 	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "n,h") {
@@ -295,7 +320,8 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 		t.Errorf("%v in the folder", entries)
 	}
 	// Parquet goes to a pipe too.
-	if out := w.must("query", "-c", "SELECT 1 AS n", "--format", "parquet"); !strings.HasPrefix(out, "PAR1") || !strings.HasSuffix(out, "PAR1") {
+	if out := w.must("query", "-c", "SELECT 1 AS n", "--format", "parquet"); !strings.HasPrefix(out, "PAR1") ||
+		!strings.HasSuffix(out, "PAR1") {
 		t.Errorf("%d bytes of Parquet", len(out))
 	}
 }
@@ -308,7 +334,8 @@ func queryAsAProcess(t *testing.T, w *world) {
 		t.Errorf("from stdin: %s, %v", out, err)
 	}
 	cmd = w.start(t.Context(), "query", "-c", "-")
-	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exit.Usage || !strings.Contains(string(out), "no SQL") {
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exit.Usage ||
+		!strings.Contains(string(out), "no SQL") {
 		t.Errorf("from an empty stdin: %s, %v", out, err)
 	}
 	if full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
@@ -321,7 +348,8 @@ func queryAsAProcess(t *testing.T, w *world) {
 	}
 	// Who has read enough closes the pipe, as head does.
 	for _, format := range []string{"csv", "json", "markdown", "table", "parquet"} {
-		cmd := w.start(t.Context(), "query", "-c", "SELECT i, hash(i) AS h FROM range(200000) AS r(i)", "--format", format)
+		cmd := w.start(t.Context(), "query", "-c", "SELECT i, hash(i) AS h FROM range(200000) AS r(i)",
+			"--format", format)
 		var errOut bytes.Buffer
 		cmd.Stderr = &errOut
 		out, err := cmd.StdoutPipe()
@@ -345,7 +373,8 @@ func queryStoppedBySignal(t *testing.T, w *world) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer time.AfterFunc(300*time.Millisecond, cancel).Stop()
 	// It would take years.
-	code, out, last := w.runCtx(ctx, "query", "-c", "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), range(10000000000) AS b(i)")
+	code, out, last := w.runCtx(ctx, "query", "-c", "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), "+
+		"range(10000000000) AS b(i)")
 	if code != exit.Stopped || out != "" || !strings.Contains(last, "stopped") {
 		t.Errorf("exit %d: %s", code, last)
 	}

@@ -116,10 +116,12 @@ var notRunHere = []struct {
 	{"go test ./...", "it is what runs this test", true},
 	{"go install ./cmd/spendsync", "the test binary stands for it here", true},
 	{"go run ./cmd/adsim", "it serves until it is stopped", true},
-	{"go run ./cmd/bench", "it measures for minutes; .ci/run measures the same with few rows, and tests of cmd/bench parse these flags", false},
+	{"go run ./cmd/bench", "it measures for minutes; .ci/run measures the same with few rows, and tests of cmd/bench " +
+		"parse these flags", false},
 	{"kubectl ", "it needs a cluster; TestDeploy_ holds the manifests to what the cluster's own types accept", false},
 	{"docker build ", "it needs a container engine; .ci/image builds and runs the same content", false},
-	{"duckdb ", "it needs a reader that Go does not install: SPENDSYNC_TEST_READERS names the folder of one, as .ci/run does", false},
+	{"duckdb ", "it needs a reader that Go does not install: SPENDSYNC_TEST_READERS names the folder of one, as " +
+		".ci/run does", false},
 	{"python3 ", "as duckdb", false},
 }
 
@@ -159,7 +161,8 @@ func TestManuals_CommandsRun(t *testing.T) {
 				}
 			case "sql":
 				for statement := range strings.SplitSeq(strings.TrimSpace(block[2]), ";\n") {
-					addCommand(&script, statement, "spendsync query -c - <<'SQL'\n"+strings.TrimSuffix(statement, ";")+"\nSQL")
+					addCommand(&script, statement, "spendsync query -c - <<'SQL'\n"+strings.TrimSuffix(statement,
+						";")+"\nSQL")
 				}
 			case "text":
 			default:
@@ -209,7 +212,8 @@ func runnable(command string) (runs, begins string) {
 
 // addCommand adds a command that ends the script if it fails, with what it was.
 func addCommand(script *strings.Builder, command, runs string) {
-	script.WriteString("if ! {\n" + runs + "\n}; then cat >&2 <<'COMMAND'\nfailed: " + command + "\nCOMMAND\nexit 1; fi\n")
+	script.WriteString("if ! {\n" + runs + "\n}; then cat >&2 <<'COMMAND'\nfailed: " + command +
+		"\nCOMMAND\nexit 1; fi\n")
 }
 
 // runManual runs the commands of a manual in one shell, with the test binary as
@@ -228,15 +232,20 @@ func (w *world) runManual(bash, cwd, name, script string) {
 	}
 	script = strings.NewReplacer(
 		"go run ./cmd/spendsync demo", "spendsync demo --rows-per-day 300",
-		"https://ads.example.com/api", w.server.URL+adsim.APIPrefix, "https://reports.example.com", w.server.URL+adsim.ReportPrefix,
-		"you@example.com", adsim.DefaultUser, "/run/secrets", secrets, "DATA_DIR=/data", "DATA_DIR="+w.t.TempDir()+"/data",
+		"https://ads.example.com/api", w.server.URL+adsim.APIPrefix, "https://reports.example.com", w.server.URL+
+			adsim.ReportPrefix,
+		"you@example.com", adsim.DefaultUser, "/run/secrets", secrets, "DATA_DIR=/data", "DATA_DIR="+
+			w.t.TempDir()+"/data",
 	).Replace(script)
 	ctx, cancel := context.WithTimeout(w.t.Context(), 4*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bash, "-c", script)
 	cmd.Dir, cmd.WaitDelay = cwd, time.Second
-	path := slices.DeleteFunc([]string{bin, os.Getenv(readersVariable), os.Getenv("PATH")}, func(s string) bool { return s == "" })
-	cmd.Env = append(withoutOurs(os.Environ()), "PATH="+strings.Join(path, string(os.PathListSeparator)), config.Prefix+"RETRY_BUDGET=5s")
+	path := slices.DeleteFunc([]string{bin, os.Getenv(readersVariable), os.Getenv("PATH")}, func(s string) bool {
+		return s == ""
+	})
+	cmd.Env = append(withoutOurs(os.Environ()), "PATH="+strings.Join(path, string(os.PathListSeparator)), config.Prefix+
+		"RETRY_BUDGET=5s")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Errorf("%s: %v\n%s", name, err, out)

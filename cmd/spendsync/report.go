@@ -127,5 +127,6 @@ func accountsText(r page.Report) string {
 		return fmt.Sprintf("%d accounts", len(r.Accounts))
 	}
 	acc := r.Accounts[0]
-	return fmt.Sprintf("account %s as of %s", acc.Name, acc.Fresh.AsOf.In(schema.Chicago()).Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("account %s as of %s", acc.Name, acc.Fresh.AsOf.In(schema.Chicago()).
+		Format("2006-01-02 15:04 MST"))
 }

@@ -112,15 +112,24 @@ func TestReport_NumbersAreThoseOfTheQueries(t *testing.T) {
 	}{
 		{"coverage", 33, "SELECT report_date, spend, rows, days_until_unreachable FROM ops.day_coverage"},
 		{"thresholds", 20, "SELECT name, value FROM mart.threshold"},
-		{"sources", 40, `SELECT p.campaign_id || ' ' || p.source_id, p.spend, p.clicks, p.conversions, p.cpa, p.cpa_best_case, p.cpa_worst_case, p.judged_cpa, b.excess_spend
-FROM mart.source_performance AS p LEFT JOIN mart.source_block_candidates AS b USING (account_id, campaign_id, source_id)`},
-		{"bids", 40, `SELECT campaign_id || ' ' || source_id, bid_now, mean_bid, cpc, cpc_to_bid, cpc_at_target, clicks, conversions, spend FROM mart.bid_vs_cpc`},
-		{"pacing", 1, `SELECT campaign_id, spend, daily_spend_limit, utilization, day_elapsed, projected_spend FROM mart.daily_pacing
-WHERE report_date = (SELECT max(report_date) FROM mart.daily_pacing WHERE spend > 0 AND pacing_state NOT IN ('too_early', 'unknown', 'no_limit'))`},
-		{"runway", 8, `WITH r AS (FROM mart.budget_runway) SELECT 'balance', balance::VARCHAR FROM r UNION ALL SELECT 'stop', balance_stop::VARCHAR FROM r UNION ALL SELECT 'mean', mean_daily_spend::VARCHAR FROM r
-UNION ALL SELECT 'days_mean', days_until_stop::VARCHAR FROM r UNION ALL SELECT 'full', full_limits_spend::VARCHAR FROM r UNION ALL SELECT 'days_full', days_at_full_limits::VARCHAR FROM r
-UNION ALL SELECT 'unlimited', campaigns_without_limit::VARCHAR FROM r UNION ALL SELECT 'days_service', api_days_left::VARCHAR FROM r`},
-		{"runs", 1, `SELECT _run_id, (epoch_us(finished_at) - epoch_us(started_at)) / 1e6, days_planned, days_proven, days_changed, restatements, requests, retries FROM ops.run`},
+		{"sources", 40, `SELECT p.campaign_id || ' ' || p.source_id, p.spend, p.clicks, p.conversions, p.cpa,
+			p.cpa_best_case, p.cpa_worst_case, p.judged_cpa, b.excess_spend
+FROM mart.source_performance AS p LEFT JOIN mart.source_block_candidates AS b USING (account_id, campaign_id,
+source_id)`},
+		{"bids", 40, `SELECT campaign_id || ' ' || source_id, bid_now, mean_bid, cpc, cpc_to_bid, cpc_at_target,
+			clicks, conversions, spend FROM mart.bid_vs_cpc`},
+		{"pacing", 1, `SELECT campaign_id, spend, daily_spend_limit, utilization, day_elapsed, projected_spend FROM
+			mart.daily_pacing
+WHERE report_date = (SELECT max(report_date) FROM mart.daily_pacing WHERE spend > 0 AND pacing_state NOT IN
+('too_early', 'unknown', 'no_limit'))`},
+		{"runway", 8, `WITH r AS (FROM mart.budget_runway) SELECT 'balance', balance::VARCHAR FROM r UNION ALL SELECT
+			'stop', balance_stop::VARCHAR FROM r UNION ALL SELECT 'mean', mean_daily_spend::VARCHAR FROM r
+UNION ALL SELECT 'days_mean', days_until_stop::VARCHAR FROM r UNION ALL SELECT 'full', full_limits_spend::VARCHAR
+FROM r UNION ALL SELECT 'days_full', days_at_full_limits::VARCHAR FROM r
+UNION ALL SELECT 'unlimited', campaigns_without_limit::VARCHAR FROM r UNION ALL SELECT 'days_service',
+api_days_left::VARCHAR FROM r`},
+		{"runs", 1, `SELECT _run_id, (epoch_us(finished_at) - epoch_us(started_at)) / 1e6, days_planned, days_proven,
+			days_changed, restatements, requests, retries FROM ops.run`},
 		{"checks", 15, "SELECT check_name, value, threshold FROM mart.data_quality WHERE unit <> 'hours'"},
 	} {
 		want := map[string]string{}
@@ -137,14 +146,17 @@ UNION ALL SELECT 'unlimited', campaigns_without_limit::VARCHAR FROM r UNION ALL 
 			}
 		}
 	}
-	if got, want := strings.Join(tables["restated"][yesterday], "|"), w.ask("SELECT spend_change, conversions_change FROM mart.restatements"); got != want {
+	if got, want := strings.Join(tables["restated"][yesterday], "|"), w.ask("SELECT spend_change, conversions_change "+
+		"FROM mart.restatements"); got != want {
 		t.Errorf("restated: the page has %s, the warehouse %s", got, want)
 	}
-	if got, want := len(tables["changes"]), w.ask("SELECT count(DISTINCT seen_at) FROM mart.change_log WHERE kind <> 'delivery'"); fmt.Sprint(got) != want || got == 0 {
+	if got, want := len(tables["changes"]), w.ask("SELECT count(DISTINCT seen_at) FROM mart.change_log WHERE kind <> "+
+		"'delivery'"); fmt.Sprint(got) != want || got == 0 {
 		t.Errorf("the page has changes of %d looks, the warehouse of %s", got, want)
 	}
 	ofDay := map[string]string{}
-	for line := range strings.Lines(w.ask("SELECT report_date, sum(spend) FROM mart.campaign_day GROUP BY report_date")) {
+	for line := range strings.Lines(w.ask("SELECT report_date, sum(spend) FROM mart.campaign_day GROUP BY " +
+		"report_date")) {
 		day, spend, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "|")
 		ofDay[day] = spend
 	}
@@ -168,10 +180,12 @@ UNION ALL SELECT 'unlimited', campaigns_without_limit::VARCHAR FROM r UNION ALL 
 		t.Errorf("the page has %d bytes", len(html))
 	}
 	file := filepath.Join(t.TempDir(), "r.html")
-	if out := w.must("report", "--out", file); !strings.Contains(out, file) || !strings.Contains(out, "account acme as of ") {
+	if out := w.must("report", "--out", file); !strings.Contains(out, file) ||
+		!strings.Contains(out, "account acme as of ") {
 		t.Errorf("report says %q", out)
 	}
-	if out := w.must("report", "--json", "--out", file); !strings.Contains(out, `"last_whole_day"`) || !strings.Contains(out, `"bytes"`) {
+	if out := w.must("report", "--json", "--out", file); !strings.Contains(out, `"last_whole_day"`) ||
+		!strings.Contains(out, `"bytes"`) {
 		t.Errorf("report --json says %q", out)
 	}
 }
@@ -192,7 +206,8 @@ func (w *world) checkParts() {
 			w.t.Errorf("%s: its parts differ from it by %g", d.Date, off)
 		}
 	}
-	if h := r.Accounts[0].Headline; h.Spend.Text != w.ask("SELECT spend FROM ops.day_coverage WHERE state = 'complete' ORDER BY report_date DESC LIMIT 1") {
+	if h := r.Accounts[0].Headline; h.Spend.Text != w.ask("SELECT spend FROM ops.day_coverage WHERE state = "+
+		"'complete' ORDER BY report_date DESC LIMIT 1") {
 		w.t.Errorf("the last whole day cost %s on the page", h.Spend.Text)
 	}
 }
@@ -202,7 +217,8 @@ func TestReport_ShowsEveryAccountOrTheOneAskedFor(t *testing.T) {
 	w.must("sync")
 	w.env["ACCOUNT"] = "beta"
 	w.must("sync")
-	if got := regexp.MustCompile(`<h1>[^\n]*</h1>`).FindAllString(w.report(), -1); len(got) != 2 || !strings.Contains(got[0], "acme") || !strings.Contains(got[1], "beta") {
+	if got := regexp.MustCompile(`<h1>[^\n]*</h1>`).FindAllString(w.report(), -1); len(got) != 2 ||
+		!strings.Contains(got[0], "acme") || !strings.Contains(got[1], "beta") {
 		t.Errorf("headings %q", got)
 	}
 	if got := strings.Count(w.report("--account", "beta"), "<h1>"); got != 1 {

@@ -103,7 +103,8 @@ func (a *app) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "spendsync",
 		Short: "Copies a push advertising account's spend report into Parquet and DuckDB, provably complete",
-		Long: "spendsync copies a push advertising account's spend report into Parquet and DuckDB, provably complete.\n" +
+		Long: "spendsync copies a push advertising account's spend report into Parquet and DuckDB, provably " +
+			"complete.\n" +
 			"The report reaches 32 days back; what is not copied in time is gone for good.",
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -120,7 +121,8 @@ func (a *app) commands() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.AddCommand(
 		a.syncCommand(), a.planCommand(), a.backfillCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(),
-		a.rebuildCommand(), a.replayCommand(), a.tablesCommand(), a.demoCommand(), a.queryCommand(), a.reportCommand(), a.cronjobCommand(), a.manCommand(), a.versionCommand(), a.configTopic(),
+		a.rebuildCommand(), a.replayCommand(), a.tablesCommand(), a.demoCommand(), a.queryCommand(), a.reportCommand(),
+		a.cronjobCommand(), a.manCommand(), a.versionCommand(), a.configTopic(),
 	)
 	for _, c := range root.Commands() {
 		if c.Args == nil {
@@ -225,7 +227,8 @@ func (a *app) views() []duck.View {
 		columns := maps.Clone(docs)
 		maps.Copy(columns, q.Columns)
 		all = append(all, duck.View{
-			Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Columns: columns, Parameters: q.Parameters,
+			Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Columns: columns,
+			Parameters: q.Parameters,
 		})
 	}
 	return all
@@ -271,8 +274,10 @@ func configHelp() string {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" + metricsHelp())
-	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by http/protobuf.\n")
+	b.WriteString("\nMetrics (" + config.Prefix + "METRICS_FILE, " + config.Prefix + "PUSHGATEWAY_URL):\n\n" +
+		metricsHelp())
+	b.WriteString("\nTraces of sync and backfill go where the usual OTEL_EXPORTER_OTLP_ENDPOINT says, by " +
+		"http/protobuf.\n")
 	b.WriteString("\nExit codes:\n\n" + exit.Table())
 	return b.String()
 }

@@ -41,7 +41,8 @@ func (w *world) some(status string) string {
 func (w *world) free(s adsim.Settings) (string, string) {
 	w.t.Helper()
 	var free []string
-	for id := range strings.FieldsSeq(strings.ReplaceAll(w.ask("SELECT DISTINCT source_id FROM spend_daily WHERE source_id <> '' ORDER BY 1"), "\n", " ")) {
+	for id := range strings.FieldsSeq(strings.ReplaceAll(w.ask("SELECT DISTINCT source_id FROM spend_daily WHERE "+
+		"source_id <> '' ORDER BY 1"), "\n", " ")) {
 		if _, bid := s.Bids[id]; !bid && !slices.Contains(s.Blocked, id) && !slices.Contains(s.Allowed, id) {
 			free = append(free, id)
 		}
@@ -55,7 +56,8 @@ func (w *world) free(s adsim.Settings) (string, string) {
 // versions counts the versions of all settings tables.
 func (w *world) versions() string {
 	w.t.Helper()
-	return w.ask(`SELECT (SELECT count(*) FROM campaign_history), (SELECT count(*) FROM campaign_delivery_history), (SELECT count(*) FROM creative_history),
+	return w.ask(`SELECT (SELECT count(*) FROM campaign_history), (SELECT count(*) FROM campaign_delivery_history),
+		(SELECT count(*) FROM creative_history),
 		(SELECT count(*) FROM source_rule_history), (SELECT count(*) FROM source_mode_history)`)
 }
 
@@ -63,9 +65,12 @@ func (w *world) versions() string {
 func (w *world) checkSettings() {
 	w.t.Helper()
 	got := map[string]string{}
-	for line := range strings.Lines(w.ask(`SELECT c.campaign_id, c.name, c.status, c.default_bid, c.daily_spend_limit, coalesce(c.target_cpa::VARCHAR, ''), coalesce(c.country, ''), coalesce(c.states, ''),
-			m.source_mode, coalesce((SELECT string_agg(source_id || coalesce('=' || bid, ''), ',' ORDER BY rule, source_id) FROM source_rule r WHERE r.campaign_id = c.campaign_id), ''),
-			coalesce((SELECT string_agg(creative_id || ':' || status || ':' || coalesce(title, ''), ',' ORDER BY creative_id) FROM creative x WHERE x.campaign_id = c.campaign_id AND x.read_state <> 'stub'), '')
+	for line := range strings.Lines(w.ask(`SELECT c.campaign_id, c.name, c.status, c.default_bid, c.daily_spend_limit,
+		coalesce(c.target_cpa::VARCHAR, ''), coalesce(c.country, ''), coalesce(c.states, ''),
+			m.source_mode, coalesce((SELECT string_agg(source_id || coalesce('=' || bid, ''), ',' ORDER BY rule,
+			source_id) FROM source_rule r WHERE r.campaign_id = c.campaign_id), ''),
+			coalesce((SELECT string_agg(creative_id || ':' || status || ':' || coalesce(title, ''), ',' ORDER BY
+			creative_id) FROM creative x WHERE x.campaign_id = c.campaign_id AND x.read_state <> 'stub'), '')
 		FROM campaign c LEFT JOIN source_mode m ON m.campaign_id = c.campaign_id`) + "\n") {
 		line = strings.TrimSuffix(line, "\n")
 		got[strings.SplitN(line, "|", 2)[0]] = line
@@ -91,7 +96,8 @@ func (w *world) checkSettings() {
 			creatives = append(creatives, fmt.Sprintf("%s:%s:%s", c.CreativeID, c.Status, c.Title))
 		}
 		slices.Sort(creatives)
-		want := strings.Join([]string{id, s.Name, s.Status, s.DefaultBid, s.DailySpendLimit, s.TargetCPA, s.Audience.Country, strings.Join(s.Audience.States, ","),
+		want := strings.Join([]string{id, s.Name, s.Status, s.DefaultBid, s.DailySpendLimit, s.TargetCPA,
+			s.Audience.Country, strings.Join(s.Audience.States, ","),
 			s.SourceMode, strings.Join(rules, ","), strings.Join(creatives, ",")}, "|")
 		if got[id] != want {
 			w.t.Errorf("the warehouse has\n%s\nthe service\n%s", got[id], want)
@@ -113,34 +119,45 @@ func TestSettings_EveryChangeIsOneVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.change(adsim.Change{Campaign: c, Set: map[string]any{"name": "Renamed, \"twice\"", "default_bid": "1.23", "target_cpa": "17.5"}, Force: true})
-	w.change(adsim.Change{Creative: s.Creatives[0].CreativeID, Set: map[string]any{"title": "Another title"}, Force: true})
+	w.change(adsim.Change{Campaign: c, Set: map[string]any{"name": "Renamed, \"twice\"", "default_bid": "1.23",
+		"target_cpa": "17.5"}, Force: true})
+	w.change(adsim.Change{Creative: s.Creatives[0].CreativeID, Set: map[string]any{"title": "Another title"},
+		Force: true})
 	toBlock, toBid := w.free(s)
-	w.change(adsim.Change{Campaign: c, Force: true, Sources: &adsim.SourceChange{Mode: "block_list", Block: []string{toBlock}, Bids: map[string]any{toBid: "0.55"}}})
+	w.change(adsim.Change{Campaign: c, Force: true, Sources: &adsim.SourceChange{Mode: "block_list",
+		Block: []string{toBlock}, Bids: map[string]any{toBid: "0.55"}}})
 	r := w.summary(w.must("sync", "--json"))
 	w.checkSettings()
-	if got := w.ask("SELECT campaign_id, changed_columns, default_bid FROM campaign_history WHERE change_type = 'changed'"); got != c+"|default_bid,name,target_cpa|1.230000" {
+	if got := w.ask("SELECT campaign_id, changed_columns, default_bid FROM campaign_history WHERE change_type " +
+		"= 'changed'"); got != c+"|default_bid,name,target_cpa|1.230000" {
 		t.Errorf("campaign versions = %s", got)
 	}
-	if got := w.ask("SELECT creative_id, changed_columns FROM creative_history WHERE change_type = 'changed'"); got != s.Creatives[0].CreativeID+"|title" {
+	if got := w.ask("SELECT creative_id, changed_columns FROM creative_history WHERE change_type " +
+		"= 'changed'"); got != s.Creatives[0].CreativeID+"|title" {
 		t.Errorf("creative versions = %s", got)
 	}
-	rules := "FROM source_rule_history WHERE campaign_id = '" + c + "' AND source_id IN ('" + toBlock + "', '" + toBid + "')"
-	if got := w.ask("SELECT rule, source_id, change_type " + rules + " ORDER BY 1"); got != "bid_override|"+toBid+"|first_seen\nblocked|"+toBlock+"|first_seen" {
+	rules := "FROM source_rule_history WHERE campaign_id = '" + c + "' AND source_id IN ('" + toBlock + "', '" +
+		toBid + "')"
+	if got := w.ask("SELECT rule, source_id, change_type " + rules + " ORDER BY 1"); got != "bid_override|"+toBid+
+		"|first_seen\nblocked|"+toBlock+"|first_seen" {
 		t.Errorf("rules = %s", got)
 	}
 	if r.SettingsVersions < 4 {
 		t.Errorf("settings_versions = %d", r.SettingsVersions)
 	}
 	// Half-open versions without a gap, and the true change between two reads.
-	if got := w.ask(`SELECT a.valid_to = b.valid_from AND b.changed_after < b.valid_from AND b.changed_after >= a.valid_from AND b.is_current AND NOT a.is_current
-		FROM campaign_history a JOIN campaign_history b ON b.campaign_id = a.campaign_id AND b.version_no = a.version_no + 1`); got != "true" {
+	if got := w.ask(`SELECT a.valid_to = b.valid_from AND b.changed_after < b.valid_from AND b.changed_after >=
+		a.valid_from AND b.is_current AND NOT a.is_current
+		FROM campaign_history a JOIN campaign_history b ON b.campaign_id = a.campaign_id AND b.version_no =
+		a.version_no + 1`); got != "true" {
 		t.Errorf("the versions do not join: %s", got)
 	}
-	w.change(adsim.Change{Campaign: c, Force: true, Sources: &adsim.SourceChange{Unblock: []string{toBlock}, Bids: map[string]any{toBid: "0.60"}}})
+	w.change(adsim.Change{Campaign: c, Force: true, Sources: &adsim.SourceChange{Unblock: []string{toBlock},
+		Bids: map[string]any{toBid: "0.60"}}})
 	w.must("sync")
 	w.checkSettings()
-	if got := w.ask("SELECT rule, change_type, bid " + rules + " AND is_current ORDER BY 1"); got != "bid_override|changed|0.600000\nblocked|deleted|NULL" {
+	if got := w.ask("SELECT rule, change_type, bid " + rules +
+		" AND is_current ORDER BY 1"); got != "bid_override|changed|0.600000\nblocked|deleted|NULL" {
 		t.Errorf("rules now = %s", got)
 	}
 }
@@ -164,10 +181,12 @@ func TestSettings_UnreadableBidsAreNoChange(t *testing.T) {
 	if got := w.versions(); got != before {
 		t.Errorf("versions = %s, were %s", got, before)
 	}
-	if got := w.ask("SELECT count(*) > 0 FROM ops.entity_read WHERE field = 'bid_overrides' AND read_state = 'unreadable'"); got != "true" {
+	if got := w.ask("SELECT count(*) > 0 FROM ops.entity_read WHERE field = 'bid_overrides' AND read_state = " +
+		"'unreadable'"); got != "true" {
 		t.Error("ops.entity_read does not tell of the unreadable bids")
 	}
-	if got := w.ask("SELECT bids_last_read_at < (SELECT max(started_at) FROM ops.run) FROM source_mode WHERE campaign_id = '" + c + "'"); got != "true" {
+	if got := w.ask("SELECT bids_last_read_at < (SELECT max(started_at) FROM ops.run) FROM source_mode WHERE " +
+		"campaign_id = '" + c + "'"); got != "true" {
 		t.Errorf("bids_last_read_at moved on: %s", got)
 	}
 	w.service.ClearFaults()
@@ -181,7 +200,8 @@ func TestSettings_UnreadableBidsAreNoChange(t *testing.T) {
 	w.must("sync")
 	w.service.ClearFaults()
 	w.must("sync")
-	if got := w.ask("SELECT version_no, bid FROM source_rule_history WHERE rule = 'bid_override' AND campaign_id = '" + c + "' AND source_id = '" + source + "' ORDER BY 1"); got != "1|0.550000\n2|0.990000" {
+	if got := w.ask("SELECT version_no, bid FROM source_rule_history WHERE rule = 'bid_override' AND campaign_id = '" +
+		c + "' AND source_id = '" + source + "' ORDER BY 1"); got != "1|0.550000\n2|0.990000" {
 		t.Errorf("bids = %s", got)
 	}
 	w.checkSettings()
@@ -193,7 +213,8 @@ func TestSettings_DeletedAfterTwoCompleteAbsences(t *testing.T) {
 	c := w.some("active")
 	hide := func(do adsim.Action) { w.change(adsim.Change{Campaign: c, Do: do}) }
 	state := func() string {
-		return w.ask("SELECT version_no, change_type, is_deleted FROM campaign_history WHERE campaign_id = '" + c + "' AND is_current")
+		return w.ask("SELECT version_no, change_type, is_deleted FROM campaign_history WHERE campaign_id = '" + c +
+			"' AND is_current")
 	}
 	hide(adsim.Hide)
 	w.must("sync")
@@ -221,10 +242,12 @@ func TestSettings_AFailingCampaignKeepsNoOtherBack(t *testing.T) {
 	if code != exit.Partial || !strings.Contains(last, c) {
 		t.Errorf("exit %d: %s", code, last)
 	}
-	if got, want := w.ask("SELECT count(*) FROM campaign WHERE read_state IN ('ok', 'partial')"), fmt.Sprint(len(w.service.CampaignIDs())); got != want {
+	if got, want := w.ask("SELECT count(*) FROM campaign WHERE read_state IN ('ok', 'partial')"),
+		fmt.Sprint(len(w.service.CampaignIDs())); got != want {
 		t.Errorf("%s campaigns, want %s", got, want)
 	}
-	if got := w.ask("SELECT entity_type, read_state FROM ops.entity_read WHERE entity_id = '" + c + "' AND field = ''"); !strings.Contains(got, "campaign|failed") {
+	if got := w.ask("SELECT entity_type, read_state FROM ops.entity_read WHERE entity_id = '" + c +
+		"' AND field = ''"); !strings.Contains(got, "campaign|failed") {
 		t.Errorf("entity_read = %s", got)
 	}
 	w.service.ClearFaults()
@@ -287,7 +310,8 @@ func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
 	w.env["API_KEY"] = adsim.DefaultKey
 	w.must("sync")
 	if m, err := load.ReadManifest(w.dir); err != nil || m.Generation != after.Generation+1 {
-		t.Errorf("report and settings with nothing new: generation %d after %d, want one more: %v", m.Generation, after.Generation, err)
+		t.Errorf("report and settings with nothing new: generation %d after %d, want one more: %v", m.Generation,
+			after.Generation, err)
 	}
 	w.checkTruth()
 }
@@ -337,7 +361,8 @@ func TestSettings_TwiceChangesNoFile(t *testing.T) {
 			t.Errorf("%s changed", path)
 		}
 	}
-	if got := w.ask("SELECT min(last_confirmed_at) > (SELECT min(finished_at) FROM ops.run) FROM campaign WHERE status <> 'archived'"); got != "true" {
+	if got := w.ask("SELECT min(last_confirmed_at) > (SELECT min(finished_at) FROM ops.run) FROM campaign WHERE " +
+		"status <> 'archived'"); got != "true" {
 		t.Error("last_confirmed_at did not move on")
 	}
 	// Built again from Parquet, the confirmations are the same.
@@ -358,19 +383,23 @@ func TestSettings_AsOfAnInstant(t *testing.T) {
 	w.change(adsim.Change{Campaign: c, Set: map[string]any{"default_bid": "2.5"}, Force: true})
 	w.must("sync")
 	bid := func(instant string) string {
-		return w.ask("SELECT default_bid, is_assumed FROM campaigns_asof(" + instant + ") WHERE campaign_id = '" + c + "'")
+		return w.ask("SELECT default_bid, is_assumed FROM campaigns_asof(" + instant + ") WHERE campaign_id = '" + c +
+			"'")
 	}
 	old := w.ask("SELECT default_bid FROM campaign_history WHERE version_no = 1 AND campaign_id = '" + c + "'")
 	if got := bid("TIMESTAMPTZ '2020-01-01 00:00:00+00'"); got != old+"|true" {
 		t.Errorf("long ago: %s", got)
 	}
-	if got := bid("(SELECT min(valid_to) - INTERVAL 1 MICROSECOND FROM campaign_history WHERE campaign_id = '" + c + "')"); got != old+"|false" {
+	if got := bid("(SELECT min(valid_to) - INTERVAL 1 MICROSECOND FROM campaign_history WHERE campaign_id = '" + c +
+		"')"); got != old+"|false" {
 		t.Errorf("just before the change: %s", got)
 	}
-	if got := bid("(SELECT max(valid_from) FROM campaign_history WHERE campaign_id = '" + c + "')"); got != "2.500000|false" {
+	if got := bid("(SELECT max(valid_from) FROM campaign_history WHERE campaign_id = '" + c +
+		"')"); got != "2.500000|false" {
 		t.Errorf("at the change: %s", got)
 	}
-	if got := w.ask(fmt.Sprintf("SELECT bool_or(settings_changed), max(default_bid) = 2.5 FROM mart.campaign_day WHERE campaign_id = '%s' AND report_date = '%s'", c, schema.DateOf(w.service.Now()))); got != "true|true" {
+	if got := w.ask(fmt.Sprintf("SELECT bool_or(settings_changed), max(default_bid) = 2.5 FROM mart.campaign_day "+
+		"WHERE campaign_id = '%s' AND report_date = '%s'", c, schema.DateOf(w.service.Now()))); got != "true|true" {
 		t.Errorf("today's settings: %s", got)
 	}
 }
@@ -389,10 +418,14 @@ func TestSettings_ShapesGiveTheSameTables(t *testing.T) {
 		w.service.SetNow(now)
 		w.must("sync")
 		w.checkSettings()
-		got := w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id, raw) FROM campaign_history ORDER BY ALL") +
-			w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id, raw) FROM creative_history ORDER BY ALL") +
-			w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id) FROM source_rule_history ORDER BY ALL") +
-			w.ask("SELECT * EXCLUDE (seen_at, raw, _run_id) FROM account_snapshot") + w.ask("SELECT * EXCLUDE (seen_at, _run_id) FROM account_limit ORDER BY ALL")
+		got := w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id, raw) FROM campaign_history "+
+			"ORDER BY ALL") +
+			w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id, raw) FROM creative_history "+
+				"ORDER BY ALL") +
+			w.ask("SELECT * EXCLUDE (valid_from, valid_to, last_confirmed_at, _run_id) FROM source_rule_history "+
+				"ORDER BY ALL") +
+			w.ask("SELECT * EXCLUDE (seen_at, raw, _run_id) FROM account_snapshot") +
+			w.ask("SELECT * EXCLUDE (seen_at, _run_id) FROM account_limit ORDER BY ALL")
 		if i == 0 {
 			want = got
 		} else if got != want {
@@ -406,16 +439,20 @@ func TestSettings_StubsForWhatOnlyTheReportKnows(t *testing.T) {
 	c := w.some("active")
 	w.change(adsim.Change{Campaign: c, Do: adsim.Hide})
 	w.must("sync")
-	if got := w.ask("SELECT change_type, read_state, name FROM campaign_history WHERE campaign_id = '" + c + "'"); got != "stub|stub|NULL" {
+	if got := w.ask("SELECT change_type, read_state, name FROM campaign_history WHERE campaign_id = '" + c +
+		"'"); got != "stub|stub|NULL" {
 		t.Errorf("the hidden campaign = %s", got)
 	}
-	if got := w.ask("SELECT count(*) FROM spend_daily s LEFT JOIN campaign c USING (account_id, campaign_id) WHERE c.campaign_id IS NULL"); got != "0" {
+	if got := w.ask("SELECT count(*) FROM spend_daily s LEFT JOIN campaign c USING (account_id, campaign_id) WHERE " +
+		"c.campaign_id IS NULL"); got != "0" {
 		t.Errorf("%s rows of spend without a campaign", got)
 	}
-	if got := w.ask("SELECT count(*) FROM spend_daily s LEFT JOIN creative c USING (account_id, creative_id) WHERE c.creative_id IS NULL AND s.creative_id <> ''"); got != "0" {
+	if got := w.ask("SELECT count(*) FROM spend_daily s LEFT JOIN creative c USING (account_id, creative_id) WHERE " +
+		"c.creative_id IS NULL AND s.creative_id <> ''"); got != "0" {
 		t.Errorf("%s rows of spend without a creative", got)
 	}
-	if got := w.ask("SELECT count(*) > 0 AND count(*) = count(status) FROM creative WHERE read_state = 'stub' AND campaign_id = '" + c + "'"); got != "true" {
+	if got := w.ask("SELECT count(*) > 0 AND count(*) = count(status) FROM creative WHERE read_state = 'stub' AND " +
+		"campaign_id = '" + c + "'"); got != "true" {
 		t.Errorf("the hidden campaign's creatives have what the report tells: %s", got)
 	}
 	before := w.hashes("parquet")
@@ -427,7 +464,8 @@ func TestSettings_StubsForWhatOnlyTheReportKnows(t *testing.T) {
 	}
 	w.change(adsim.Change{Campaign: c, Do: adsim.Show})
 	w.must("sync")
-	if got := w.ask("SELECT version_no, change_type, read_state FROM campaign_history WHERE campaign_id = '" + c + "'"); got != "1|first_read|ok" {
+	if got := w.ask("SELECT version_no, change_type, read_state FROM campaign_history WHERE campaign_id = '" + c +
+		"'"); got != "1|first_read|ok" {
 		t.Errorf("the shown campaign = %s", got)
 	}
 	if got := w.ask("SELECT count(*) > 0 FROM creative WHERE image_url LIKE 'http%'"); got != "true" {
@@ -462,7 +500,9 @@ func TestSettings_KilledInTheMiddle(t *testing.T) {
 		t.Fatal(err)
 	}
 	reached := func() bool {
-		return slices.ContainsFunc(w.service.Requests(), func(r adsim.Request) bool { return strings.HasSuffix(r.Path, "/sources") })
+		return slices.ContainsFunc(w.service.Requests(), func(r adsim.Request) bool {
+			return strings.HasSuffix(r.Path, "/sources")
+		})
 	}
 	for !reached() {
 		time.Sleep(time.Millisecond)

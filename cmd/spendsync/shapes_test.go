@@ -14,8 +14,10 @@ import (
 func TestShapes_TextsNeverStopNumbers(t *testing.T) {
 	w := newWorld(t)
 	names := []struct{ sent, stored string }{
-		{`"Sale \ud83d"`, "Sale \uFFFD"}, {`"\ude00\ud83d"`, "\uFFFD\uFFFD"}, {"\"Spr\xff\xfeing\"", "Spr\uFFFDing"}, {`"a\u0000b"`, `a\u0000b`},
-		{`2024`, "2024"}, {`["x"]`, ""}, {`true`, ""}, {`"` + strings.Repeat("n", 20_000) + `"`, strings.Repeat("n", 20_000)},
+		{`"Sale \ud83d"`, "Sale \uFFFD"}, {`"\ude00\ud83d"`, "\uFFFD\uFFFD"}, {"\"Spr\xff\xfeing\"", "Spr\uFFFDing"},
+		{`"a\u0000b"`, `a\u0000b`},
+		{`2024`, "2024"}, {`["x"]`, ""}, {`true`, ""}, {`"` + strings.Repeat("n", 20_000) + `"`,
+			strings.Repeat("n", 20_000)},
 	}
 	for i, name := range names {
 		w.service.Fail(adsim.Fault{
@@ -25,7 +27,8 @@ func TestShapes_TextsNeverStopNumbers(t *testing.T) {
 	}
 	// Two names of one campaign on one day.
 	two := (w.today() - 20).String()
-	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Row: 1, Column: "campaign_name", Value: `"another name"`, Day: two, Query: "include_creatives=true"})
+	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Row: 1, Column: "campaign_name", Value: `"another name"`,
+		Day: two, Query: "include_creatives=true"})
 	w.must("sync")
 	w.must("verify")
 	for i, name := range names {
@@ -34,16 +37,20 @@ func TestShapes_TextsNeverStopNumbers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := w.ask("SELECT count(*), min(campaign_name) = max(campaign_name), min(campaign_name), sum(spend) FROM spend_daily WHERE report_date = '" + day.String() + "'")
-		want := fmt.Sprintf("%d|true|%s|%d.%06d", sum.Rows, name.stored, sum.Spend/int64(schema.Dollar), sum.Spend%int64(schema.Dollar))
+		got := w.ask("SELECT count(*), min(campaign_name) = max(campaign_name), min(campaign_name), sum(spend) FROM " +
+			"spend_daily WHERE report_date = '" + day.String() + "'")
+		want := fmt.Sprintf("%d|true|%s|%d.%06d", sum.Rows, name.stored, sum.Spend/int64(schema.Dollar),
+			sum.Spend%int64(schema.Dollar))
 		if got != want {
 			t.Errorf("%.40s: %.200s, want %.200s", name.sent, got, want)
 		}
 	}
-	if got := w.ask("SELECT count(*) > 1, count(*) FILTER (campaign_name = 'another name') FROM spend_daily WHERE report_date = '" + two + "'"); got != "true|1" {
+	if got := w.ask("SELECT count(*) > 1, count(*) FILTER (campaign_name = 'another name') FROM spend_daily WHERE " +
+		"report_date = '" + two + "'"); got != "true|1" {
 		t.Errorf("two names on one day: %s", got)
 	}
-	if got := w.ask("SELECT DISTINCT state FROM ops.day_coverage WHERE report_date < '" + w.today().String() + "'"); got != "complete" {
+	if got := w.ask("SELECT DISTINCT state FROM ops.day_coverage WHERE report_date < '" + w.today().String() +
+		"'"); got != "complete" {
 		t.Errorf("coverage %s", got)
 	}
 }
@@ -58,14 +65,17 @@ func TestShapes_TakesWhatAServiceMayWrite(t *testing.T) {
 		return f.Day
 	}
 	fail(adsim.Fault{Kind: adsim.Top, Column: "pagination", Value: "null"}, 2)
-	fail(adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "date", Value: `"` + (w.today() - 3).String() + `T00:00:00Z"`}, 3)
+	fail(adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "date", Value: `"` + (w.today() - 3).String() +
+		`T00:00:00Z"`}, 3)
 	orphan := fail(adsim.Fault{Kind: adsim.WrongType, Row: 2, Column: "campaign_id", Value: "null"}, 4)
 	w.must("sync")
 	w.must("verify")
-	if got := w.ask("SELECT DISTINCT state, control_total_state FROM ops.day_coverage WHERE report_date < '" + w.today().String() + "'"); got != "complete|matched" {
+	if got := w.ask("SELECT DISTINCT state, control_total_state FROM ops.day_coverage WHERE report_date < '" +
+		w.today().String() + "'"); got != "complete|matched" {
 		t.Errorf("coverage %s", got)
 	}
-	if got := w.ask("SELECT count(*) FROM spend_daily WHERE campaign_id = '' AND report_date = '" + orphan + "'"); got != "1" {
+	if got := w.ask("SELECT count(*) FROM spend_daily WHERE campaign_id = '' AND report_date = '" + orphan +
+		"'"); got != "1" {
 		t.Errorf("rows without a campaign: %s", got)
 	}
 	if got := w.ask("SELECT count(*) FROM campaign WHERE campaign_id = ''"); got != "0" {

@@ -21,7 +21,10 @@ func TestSync_KilledThroughDays(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 2))
-	w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3, 30, 40 })
+	w := newWorld(t, func(c *adsim.Config) {
+		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,
+			30, 40
+	})
 	at := time.Now()
 	goOn := func(d time.Duration) {
 		at = at.Add(d)
@@ -68,7 +71,8 @@ func TestSync_KilledThroughDays(t *testing.T) {
 			t.Errorf("the bid of %s is %s, want %s", id, got, want)
 		}
 	}
-	if lost := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state NOT IN ('open', 'complete', 'final')"); lost != "0" {
+	if lost := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state NOT IN ('open', " +
+		"'complete', 'final')"); lost != "0" {
 		t.Errorf("%s days are not known whole", lost)
 	}
 }
@@ -86,7 +90,8 @@ func (w *world) changeBid(r *rand.Rand, bids map[string]string) {
 		return
 	}
 	bid := fmt.Sprintf("%d.%06d", 1+r.IntN(4), 10_000*r.IntN(100))
-	if err := w.service.Change(adsim.Change{Campaign: id, Set: map[string]any{"default_bid": bid}, Force: true}); err != nil {
+	if err := w.service.Change(adsim.Change{Campaign: id, Set: map[string]any{"default_bid": bid},
+		Force: true}); err != nil {
 		w.t.Fatal(err)
 	}
 	bids[id] = bid

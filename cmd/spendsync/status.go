@@ -38,8 +38,10 @@ func (a *app) statusCommand() *cobra.Command {
 	weeks := 7
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show coverage as a calendar, freshness, and days at risk",
-		Example: "  spendsync status\n  spendsync status --weeks 0\n  spendsync status --json | jq '.accounts[].days_at_risk'",
-		Long:    "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is asked of the service.",
+		Example: "  spendsync status\n  spendsync status --weeks 0\n  spendsync status --json | jq " +
+			"'.accounts[].days_at_risk'",
+		Long: "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is " +
+			"asked of the service.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
@@ -70,7 +72,8 @@ func (a *app) status() (*storeStatus, error) {
 	}
 	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt}
 	for _, name := range m.AccountNames() {
-		s := accountStatus{Account: name, States: map[string]int{}, Coverage: m.Accounts[name].Coverage(name, a.now()), Unknown: m.Accounts[name].Unknown}
+		s := accountStatus{Account: name, States: map[string]int{}, Coverage: m.Accounts[name].Coverage(name, a.now()),
+			Unknown: m.Accounts[name].Unknown}
 		for i, c := range s.Coverage {
 			s.States[c.State]++
 			if c.State == schema.StateComplete || c.State == schema.StateFinal {
@@ -107,7 +110,8 @@ var dayMarks = []struct {
 func (a *app) printStatus(st *storeStatus, weeks int) {
 	w := a.stdout
 	color := output.IsTerminal(w) && newScreen(w, a.environ).color
-	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation, phrase.Age(a.now().Sub(st.PublishedAt.Time())))
+	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
+		phrase.Age(a.now().Sub(st.PublishedAt.Time())))
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
 		printCalendar(w, s.Coverage, weeks, color)
@@ -119,19 +123,23 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 		}
 		fmt.Fprintln(w)
 		if s.FreshestDay != nil {
-			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate, phrase.Age(a.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
+			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate,
+				phrase.Age(a.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
 		}
 		if s.LastRun != nil {
-			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n", phrase.Age(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
+				phrase.Age(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
 		}
 		if len(s.AtRisk) > 0 {
-			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n", phrase.Days(s.AtRisk), job.RiskDays)
+			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n",
+				phrase.Days(s.AtRisk), job.RiskDays)
 		}
 		if len(s.Lost) > 0 {
 			fmt.Fprintf(w, "  lost                 %s\n", phrase.Days(s.Lost))
 		}
 		for _, u := range s.Unknown {
-			fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path, u.SampleType)
+			fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path,
+				u.SampleType)
 		}
 	}
 }

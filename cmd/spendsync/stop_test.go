@@ -48,7 +48,8 @@ func (w *world) stopAt(at func(p *os.Process), args ...string) (code int, last s
 	}
 	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
 	code = s.cmd.ProcessState.ExitCode()
-	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() && status.Signal() == syscall.SIGTERM {
+	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() &&
+		status.Signal() == syscall.SIGTERM {
 		code = exit.Stopped // before the command had begun; a container's code is the same
 	}
 	return code, lines[len(lines)-1]

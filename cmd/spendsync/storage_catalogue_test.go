@@ -13,34 +13,45 @@ import (
 // storageFaults are the faults of the store's disk, processes and volumes that
 // somebody has thought of, each with the tests that bring it about.
 var storageFaults = map[string]shown{
-	"B1":  {"SIGTERM", "TestSync_StoppedBySignal load.TestPublish_CancelledAnywhere"},
-	"B2":  {"SIGKILL at any moment", "load.TestPublish_DiesAnywhere TestSync_KilledAtRandom"},
-	"B3":  {"loss of power", "load.TestPowerLoss_DuringARun load.TestPowerLoss_DuringTheFirstRun load.TestPowerLoss_FindsMissingSyncs"},
-	"B4":  {"death during the recovery", "load.TestRollForward_CanDieItself load.TestPowerLoss_DuringARecovery load.TestFaults_AnyCallOfARecovery"},
-	"B5":  {"a full disk, at every write", "load.TestFaults_AnyCallOfARun load.TestFaults_AnyCallOfACommit TestSync_FullDisk"},
-	"B6":  {"a full disk inside DuckDB", "TestSync_FullDisk TestSync_IOErrors"},
-	"B7":  {"an I/O error", "load.TestFaults_AnyCallOfARun load.TestFaults_AnyCallOfTheNextRun load.TestFaults_VerifyTellsTheDiskFromDamage TestSync_IOErrors"},
-	"B8":  {"a read-only volume, a file where the folder belongs", "TestSync_ReadOnlyFolder TestExitCodes"},
-	"B9":  {"too few open files, a memory limit", "TestSync_TooFewFiles"},
-	"B10": {"two runs at once, also where locks are not honoured", "TestSync_SecondRunExits9 TestSync_ManyAtOnce load.TestPublish_IsFencedWithoutLocks"},
+	"B1": {"SIGTERM", "TestSync_StoppedBySignal load.TestPublish_CancelledAnywhere"},
+	"B2": {"SIGKILL at any moment", "load.TestPublish_DiesAnywhere TestSync_KilledAtRandom"},
+	"B3": {"loss of power", "load.TestPowerLoss_DuringARun load.TestPowerLoss_DuringTheFirstRun " +
+		"load.TestPowerLoss_FindsMissingSyncs"},
+	"B4": {"death during the recovery", "load.TestRollForward_CanDieItself load.TestPowerLoss_DuringARecovery " +
+		"load.TestFaults_AnyCallOfARecovery"},
+	"B5": {"a full disk, at every write", "load.TestFaults_AnyCallOfARun load.TestFaults_AnyCallOfACommit " +
+		"TestSync_FullDisk"},
+	"B6": {"a full disk inside DuckDB", "TestSync_FullDisk TestSync_IOErrors"},
+	"B7": {"an I/O error", "load.TestFaults_AnyCallOfARun load.TestFaults_AnyCallOfTheNextRun " +
+		"load.TestFaults_VerifyTellsTheDiskFromDamage TestSync_IOErrors"},
+	"B8": {"a read-only volume, a file where the folder belongs", "TestSync_ReadOnlyFolder TestExitCodes"},
+	"B9": {"too few open files, a memory limit", "TestSync_TooFewFiles"},
+	"B10": {"two runs at once, also where locks are not honoured", "TestSync_SecondRunExits9 TestSync_ManyAtOnce " +
+		"load.TestPublish_IsFencedWithoutLocks"},
 	"B11": {"a lock whose process died", "TestSync_SecondRunExits9 TestSync_KilledAtRandom"},
 	"B12": {"a reader holds the file", "TestSync_AReaderNeitherBlocksNorBreaks load.TestReaders_ThroughManyPublishes"},
 	"B13": {"somebody wrote the file, or left a write-ahead log", "load.TestPublish_HealsAForeignWarehouse"},
-	"B14": {"a damaged DuckDB file", "load.TestDamage_VerifyNamesTheFile load.TestPublish_HealsAForeignWarehouse TestDamage_IsFoundNamedAndMended"},
+	"B14": {"a damaged DuckDB file", "load.TestDamage_VerifyNamesTheFile load.TestPublish_HealsAForeignWarehouse " +
+		"TestDamage_IsFoundNamedAndMended"},
 	"B15": {"a DuckDB file half made", "load.TestPublish_DiesAnywhere TestSync_KilledAtRandom"},
 	"B16": {"a write-ahead log without its file", "load.TestPublish_HealsALogWithoutItsFile"},
-	"B17": {"a half-written Parquet file in sight", "load.TestFaults_AnyCallOfARun load.TestReaders_ThroughManyPublishes load.TestStaging_HasNoNameThatReadersGlob"},
-	"B18": {"a damaged Parquet file", "load.TestVerify_NamesWhatIsDamaged load.TestDamage_VerifyNamesTheFile load.TestDamage_RebuildMends"},
+	"B17": {"a half-written Parquet file in sight", "load.TestFaults_AnyCallOfARun " +
+		"load.TestReaders_ThroughManyPublishes load.TestStaging_HasNoNameThatReadersGlob"},
+	"B18": {"a damaged Parquet file", "load.TestVerify_NamesWhatIsDamaged load.TestDamage_VerifyNamesTheFile " +
+		"load.TestDamage_RebuildMends"},
 	"B19": {"a rename across file systems", "TestSync_FolderOnAnotherFileSystem"},
 	"B20": {"death between Parquet and DuckDB", "load.TestPublish_DiesAnywhere load.TestReaders_MeetADeadCommit"},
-	"B21": {"several partitions change in one run", "load.TestReaders_ThroughManyPublishes load.TestReaders_MeetADeadCommit"},
+	"B21": {"several partitions change in one run", "load.TestReaders_ThroughManyPublishes " +
+		"load.TestReaders_MeetADeadCommit"},
 	"B22": {"no value for a partition", "load.TestOpen_RefusesAnAccountThatIsNoName"},
 	"B23": {"DuckDB writes partitions", "load.TestSQL_NeverWritesFiles"},
 	"B24": {"a store of an older version", "TestOldStores_OpenMigrateAndVerify TestOldStores_AreKept"},
-	"B25": {"a store of a newer version", "TestOldStores_NewerIsRefused load.TestOpen_RefusesANewerStore TestExitCodes"},
+	"B25": {"a store of a newer version", "TestOldStores_NewerIsRefused load.TestOpen_RefusesANewerStore " +
+		"TestExitCodes"},
 	"B26": {"death during a migration", "load.TestMigration_DiesAnywhere"},
 	"B27": {"leftovers pile up", "load.TestPublish_DiesAnywhere load.TestFaults_AnyCallOfARun TestSync_KilledAtRandom"},
-	"B28": {"a volume put back in time", "load.TestPublish_RefusesAnOlderBase load.TestDamage_ACommitRecord load.TestOpen_RefusesDataWithoutManifest"},
+	"B28": {"a volume put back in time", "load.TestPublish_RefusesAnOlderBase load.TestDamage_ACommitRecord " +
+		"load.TestOpen_RefusesDataWithoutManifest"},
 	"B29": {"days without a run", "load.TestPublish_MournsALostDayOnce load.TestModel_AnySequence"},
 	"B30": {"the same job twice", "TestSync_ManyAtOnce TestSync_TwiceChangesOnlyTheLedger"},
 	"B31": {"secrets in files, rotated", "TestSecret_Files TestFault_RefusedInTheMiddle"},

@@ -26,7 +26,10 @@ import (
 // the rows.
 func tinyWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 2, 2, 10, 12 })
+	return newWorld(t, func(c *adsim.Config) {
+		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 2, 2,
+			10, 12
+	})
 }
 
 // asProcess runs a command in a process of its own, below another program where
@@ -169,7 +172,8 @@ func TestSync_IOErrors(t *testing.T) {
 		} {
 			w.restate(w.today() - 2)
 			inject := fmt.Sprintf("inject=%s:error=%s:when=%d", c.call, c.errno, c.from+i*3)
-			code, stderr := w.asProcess(t.Context(), []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.call, "-e", inject}, "sync")
+			code, stderr := w.asProcess(t.Context(), []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" +
+				c.call, "-e", inject}, "sync")
 			switch {
 			case code == exit.Storage:
 				met++
@@ -193,7 +197,8 @@ func TestSync_TooFewFiles(t *testing.T) {
 	w := tinyWorld(t)
 	w.must("sync")
 	for _, files := range []int{8, 12, 16} {
-		code, stderr := w.asProcess(t.Context(), []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files)}, "sync")
+		code, stderr := w.asProcess(t.Context(), []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`,
+			files)}, "sync")
 		if code != exit.OK && code != exit.Storage && code != exit.Unreachable && code != exit.Partial {
 			t.Errorf("%d files: exit %d: %s", files, code, stderr)
 		}
@@ -248,7 +253,8 @@ func TestSync_ManyAtOnce(t *testing.T) {
 			t.Errorf("4 accounts at once ended with %v", codes)
 		}
 		w.checkTruth()
-		if got := w.ask("SELECT count(DISTINCT account_id), count(DISTINCT n) FROM (SELECT account_id, count(*) AS n FROM spend_daily GROUP BY 1)"); got != "4|1" {
+		if got := w.ask("SELECT count(DISTINCT account_id), count(DISTINCT n) FROM (SELECT account_id, count(*) AS n " +
+			"FROM spend_daily GROUP BY 1)"); got != "4|1" {
 			t.Errorf("accounts and their numbers of rows = %s", got)
 		}
 	})

@@ -15,10 +15,13 @@ func (a *app) syncCommand() *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
-		Long: "Reads the days of the spend report that the plan names and proves each complete, then reads the settings of the\n" +
-			"account, its campaigns, creatives and sources, and publishes all as one generation. Settings that take long hold no\n" +
+		Long: "Reads the days of the spend report that the plan names and proves each complete, then reads the " +
+			"settings of the\n" +
+			"account, its campaigns, creatives and sources, and publishes all as one generation. Settings that take " +
+			"long hold no\n" +
 			"number back: the report is published first then, and they are the next generation.\n" +
-			"Run it as often as you like: it reads young days every time and the others once in " + config.Prefix + "REREAD_AFTER.\n\n" +
+			"Run it as often as you like: it reads young days every time and the others once in " + config.Prefix +
+			"REREAD_AFTER.\n\n" +
 			"Exit codes:\n\n" + exit.Table(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -60,8 +63,10 @@ func (a *app) rebuildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
 		Long: "Builds the DuckDB file from nothing but the Parquet files and the ledger.\n" +
-			"A Parquet file or ledger that is damaged is first restored from the old DuckDB file, if that one is whole: it is taken\n" +
-			"only if it proves to be what was published. What cannot be restored is named, and nothing is published then.",
+			"A Parquet file or ledger that is damaged is first restored from the old DuckDB file, if that one is " +
+			"whole: it is taken\n" +
+			"only if it proves to be what was published. What cannot be restored is named, and nothing is " +
+			"published then.",
 		Example: "  spendsync rebuild",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runRepair(cmd.Context(), job.Job.Rebuild)
@@ -73,8 +78,10 @@ func (a *app) replayCommand() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "replay", Short: "Make days again from their stored replies",
-		Long: "Reads the stored replies of the account's days again, as the service sent them, and stores what differs from what is published.\n" +
-			"It mends a damaged Parquet file of a day, and a mistake of an earlier version's parser. Nothing is asked of the service.",
+		Long: "Reads the stored replies of the account's days again, as the service sent them, and stores what " +
+			"differs from what is published.\n" +
+			"It mends a damaged Parquet file of a day, and a mistake of an earlier version's parser. Nothing is " +
+			"asked of the service.",
 		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {

@@ -65,9 +65,11 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Cleanup(w.server.Close)
 	w.env = map[string]string{
 		"ADVERTISER_URL": w.server.URL + adsim.APIPrefix, "API_KEY": adsim.DefaultKey,
-		"REPORT_URL": w.server.URL + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser, "REPORT_PASSWORD": adsim.DefaultPassword,
-		"DATA_DIR": w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "error",
-		"RETRY_BUDGET": "300ms", "HTTP_TIMEOUT": "5s", "LOCK_WAIT": "5s", "STOP_GRACE": aMinute, "DUCKDB_THREADS": "2", "DUCKDB_MEMORY": "512MiB",
+		"REPORT_URL": w.server.URL + adsim.ReportPrefix, "REPORT_USER": adsim.DefaultUser,
+		"REPORT_PASSWORD": adsim.DefaultPassword,
+		"DATA_DIR":        w.dir, "ACCOUNT": "acme", "LOG_FORMAT": "text", "LOG_LEVEL": "error",
+		"RETRY_BUDGET": "300ms", "HTTP_TIMEOUT": "5s", "LOCK_WAIT": "5s", "STOP_GRACE": aMinute, "DUCKDB_THREADS": "2",
+		"DUCKDB_MEMORY": "512MiB",
 	}
 	return w
 }
@@ -99,13 +101,15 @@ func (w *world) run(args ...string) (code int, stdout, lastLine string) {
 func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, lastLine string) {
 	w.t.Helper()
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks, settingsWait: w.settingsWait}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks,
+		settingsWait: w.settingsWait}
 	code = a.run(ctx, args)
 	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
 	if testing.Verbose() {
 		w.t.Logf("spendsync %s: exit %d\n%s", strings.Join(args, " "), code, errOut.String())
 	}
-	if strings.Contains(out.String()+errOut.String(), adsim.DefaultPassword) || strings.Contains(out.String()+errOut.String(), adsim.DefaultKey) {
+	if strings.Contains(out.String()+errOut.String(), adsim.DefaultPassword) ||
+		strings.Contains(out.String()+errOut.String(), adsim.DefaultKey) {
 		w.t.Errorf("spendsync %s shows a secret:\n%s%s", strings.Join(args, " "), out.String(), errOut.String())
 	}
 	return code, out.String(), lines[len(lines)-1]
@@ -159,7 +163,8 @@ func (w *world) checkTruth() {
 		w.t.Fatal(err)
 	}
 	inDuckDB := map[string]string{}
-	for _, line := range strings.Split(w.ask(`SELECT report_date, campaign_id, creative_id, source_id, campaign_name, spend, clicks, impressions, conversions FROM spend_daily`), "\n") {
+	for _, line := range strings.Split(w.ask(`SELECT report_date, campaign_id, creative_id, source_id, campaign_name,
+		spend, clicks, impressions, conversions FROM spend_daily`), "\n") {
 		if line != "" {
 			inDuckDB[strings.Join(strings.SplitN(line, "|", 5)[:4], "|")] = line
 		}
@@ -169,7 +174,8 @@ func (w *world) checkTruth() {
 		for l := range w.service.Truth(d.String()) {
 			spend := schema.Money(l.Spend)
 			key := fmt.Sprintf("%s|%s|%s|%s", d, l.CampaignID, l.CreativeID, l.SourceID)
-			want[key] = fmt.Sprintf("%s|%s|%d.%06d|%d|%d|%d", key, l.CampaignName, spend/schema.Dollar, spend%schema.Dollar, l.Clicks, l.Impressions, l.Conversions)
+			want[key] = fmt.Sprintf("%s|%s|%d.%06d|%d|%d|%d", key, l.CampaignName, spend/schema.Dollar,
+				spend%schema.Dollar, l.Clicks, l.Impressions, l.Conversions)
 		}
 		path := "parquet/spend_daily/account=acme/day=" + d.String() + "/data.parquet"
 		if m.Accounts["acme"].Files[path] == nil {
@@ -185,7 +191,8 @@ func (w *world) checkTruth() {
 		}
 		for _, r := range rows {
 			key := fmt.Sprintf("%s|%s|%s|%s", d, r.CampaignID, r.CreativeID, r.SourceID)
-			got := fmt.Sprintf("%s|%s|%d.%06d|%d|%d|%d", key, r.CampaignName, r.Spend/schema.Dollar, r.Spend%schema.Dollar, r.Clicks.V, r.Impressions.V, r.Conversions.V)
+			got := fmt.Sprintf("%s|%s|%d.%06d|%d|%d|%d", key, r.CampaignName, r.Spend/schema.Dollar,
+				r.Spend%schema.Dollar, r.Clicks.V, r.Impressions.V, r.Conversions.V)
 			if got != want[key] {
 				w.t.Errorf("Parquet has  %s\nthe service %s", got, want[key])
 			}
@@ -247,7 +254,8 @@ func TestSync_CopiesTheWholeReach(t *testing.T) {
 			if got := w.ask("SELECT count(*) FROM spend_change"); got != "0" {
 				t.Errorf("a first read wrote %s lines of spend_change", got)
 			}
-			if got := w.ask("SELECT state, control_total_state, count(*) FROM ops.day_coverage GROUP BY ALL ORDER BY 1"); got != "complete|matched|32\nopen|open|1" {
+			if got := w.ask("SELECT state, control_total_state, count(*) FROM ops.day_coverage GROUP BY ALL " +
+				"ORDER BY 1"); got != "complete|matched|32\nopen|open|1" {
 				t.Errorf("coverage = %s", got)
 			}
 		})
@@ -288,7 +296,8 @@ func TestSync_ExplainsEveryRestatement(t *testing.T) {
 	w := newWorld(t)
 	w.must("sync")
 	day := w.today() - 5
-	before := w.ask(fmt.Sprintf("SELECT sum(spend), sum(clicks), count(*) FROM spend_daily WHERE report_date = '%s'", day))
+	before := w.ask(fmt.Sprintf("SELECT sum(spend), sum(clicks), count(*) FROM spend_daily WHERE report_date = '%s'",
+		day))
 	gone, err := w.service.Restate(day.String(), adsim.Restatement{Kind: "delete", Row: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +322,8 @@ func TestSync_ExplainsEveryRestatement(t *testing.T) {
 			coalesce(sum(new_clicks), 0) - coalesce(sum(old_clicks), 0) AS clicks,
 			count(*) FILTER (WHERE op = 'insert') - count(*) FILTER (WHERE op = 'delete') AS rows
 		FROM spend_change WHERE report_date = '%[1]s')
-		SELECT sum(s.spend) - any_value(c.spend), sum(s.clicks) - any_value(c.clicks), count(*) - any_value(c.rows) FROM spend_daily s, c WHERE report_date = '%[1]s'`, day)); got != before {
+		SELECT sum(s.spend) - any_value(c.spend), sum(s.clicks) - any_value(c.clicks), count(*) - any_value(c.rows)
+		FROM spend_daily s, c WHERE report_date = '%[1]s'`, day)); got != before {
 		t.Errorf("the new day less its changes = %s, was %s", got, before)
 	}
 }
@@ -341,7 +351,8 @@ func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
 	}
 	w.must("sync")
 	w.checkTruth()
-	if got := w.ask(fmt.Sprintf("SELECT count(*) > 0 AND bool_and(op = 'delete') FROM spend_change WHERE report_date = '%s'", day)); got != "true" {
+	if got := w.ask(fmt.Sprintf("SELECT count(*) > 0 AND bool_and(op = 'delete') FROM spend_change WHERE "+
+		"report_date = '%s'", day)); got != "true" {
 		t.Errorf("the vanished rows are all in spend_change as delete: %s", got)
 	}
 }
@@ -351,7 +362,8 @@ func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
 	w.must("sync")
 	r := openReader(t, w.dir)
 	before := r.scan()
-	if _, err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply", Percent: 200}); err != nil {
+	if _, err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply",
+		Percent: 200}); err != nil {
 		t.Fatal(err)
 	}
 	w.must("sync")
@@ -381,7 +393,8 @@ func TestSync_StoppedBySignal(t *testing.T) {
 	if code != exit.Stopped || !strings.Contains(last, "published generation 1") {
 		t.Errorf("exit %d: %s", code, last)
 	}
-	if got := w.ask("SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "complete|9\nmissing|24" {
+	if got := w.ask("SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 ORDER BY 1"); got != "complete|9\n"+
+		"missing|24" {
 		t.Errorf("coverage = %s", got)
 	}
 	w.service.ClearFaults()
@@ -414,7 +427,8 @@ func TestRebuild_GivesTheSameContent(t *testing.T) {
 	w := newWorld(t)
 	w.must("sync")
 	all := func() string {
-		return w.ask("FROM spend_daily ORDER BY ALL") + w.ask("FROM calendar ORDER BY ALL") + w.ask("SELECT * EXCLUDE days_until_unreachable FROM ops.day_coverage ORDER BY ALL") +
+		return w.ask("FROM spend_daily ORDER BY ALL") + w.ask("FROM calendar ORDER BY ALL") +
+			w.ask("SELECT * EXCLUDE days_until_unreachable FROM ops.day_coverage ORDER BY ALL") +
 			w.ask("FROM ops.step ORDER BY ALL")
 	}
 	before := all()

@@ -49,13 +49,15 @@ func traceEndpoint(env map[string]string) (wanted bool, why string) {
 		}
 		return ""
 	}
-	if first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "" || strings.EqualFold(env["OTEL_SDK_DISABLED"], "true") {
+	if first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "" ||
+		strings.EqualFold(env["OTEL_SDK_DISABLED"], "true") {
 		return false, ""
 	}
 	if e := env["OTEL_TRACES_EXPORTER"]; e != "" && e != "otlp" {
 		return false, "OTEL_TRACES_EXPORTER=" + e + ": only otlp is spoken here"
 	}
-	if p := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); p != "" && p != "http/protobuf" {
+	if p := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); p != "" &&
+		p != "http/protobuf" {
 		return false, "OTEL_EXPORTER_OTLP_PROTOCOL=" + p + ": only http/protobuf is spoken here"
 	}
 	return true, ""
@@ -85,11 +87,13 @@ func (t *tracing) start(ctx context.Context, log *slog.Logger) {
 		return
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "spendsync"), attribute.String("service.version", version())), resource.WithFromEnv())
+		resource.WithAttributes(attribute.String("service.name", "spendsync"), attribute.String("service.version",
+			version())), resource.WithFromEnv())
 	if err != nil {
 		log.Warn("what OTEL_RESOURCE_ATTRIBUTES says is not all taken in", "why", phrase.OneLine(err.Error()))
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(&warningExporter{exporter, log}), sdktrace.WithResource(about))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(&warningExporter{exporter, log}),
+		sdktrace.WithResource(about))
 	t.tracer, t.flush = provider.Tracer("spendsync"), provider.Shutdown
 }
 

@@ -82,7 +82,8 @@ func TestTrace_OfARun(t *testing.T) {
 			root = s
 		}
 	}
-	for name, want := range map[string]int{"sync": 1, "day": 33, "read account": 1, "read settings": 1, "stage settings": 1, "publish": 1} {
+	for name, want := range map[string]int{"sync": 1, "day": 33, "read account": 1, "read settings": 1,
+		"stage settings": 1, "publish": 1} {
 		if names[name] != want {
 			t.Errorf("%d spans %q, want %d", names[name], name, want)
 		}
@@ -143,7 +144,8 @@ func TestTrace_OnlyWhereSomebodyAsks(t *testing.T) {
 	}{
 		{nil, false, ""},
 		{[]string{endpoint}, true, ""},
-		{[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://localhost:4318/v1/traces", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, true, ""},
+		{[]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://localhost:4318/v1/traces",
+			"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"}, true, ""},
 		{[]string{endpoint, "OTEL_SDK_DISABLED=true"}, false, ""},
 		{[]string{endpoint, "OTEL_TRACES_EXPORTER=none"}, false, "none"},
 		{[]string{endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, false, "grpc"},

@@ -15,8 +15,10 @@ func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify", Short: "Check every stored byte, row and sum: replies, Parquet, DuckDB",
 		Example: "  spendsync verify\n  spendsync verify --json | jq .damages",
-		Long: "Checks every published file against the manifest, every day against its sums, its hash and its stored replies,\n" +
-			"and the DuckDB file against the Parquet files, row by row. Exit 8 names what is damaged and what mends it.",
+		Long: "Checks every published file against the manifest, every day against its sums, its hash and its stored " +
+			"replies,\n" +
+			"and the DuckDB file against the Parquet files, row by row. Exit 8 names what is damaged and " +
+			"what mends it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
@@ -52,11 +54,14 @@ func (a *app) tellVerified(r *load.Report) error {
 		errs = append(errs, d)
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, phrase.Count(len(errs), "file"), errs[0])
+		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, phrase.Count(len(errs), "file"),
+			errs[0])
 	}
 	if !a.json {
-		fmt.Fprintf(a.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, warehouse.duckdb\n",
-			r.Generation, phrase.Count(r.Files, "file"), thousands(r.Rows), phrase.Count(r.Days, "day"), phrase.Count(r.RawPages, "page"))
+		fmt.Fprintf(a.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
+			"warehouse.duckdb\n",
+			r.Generation, phrase.Count(r.Files, "file"), thousands(r.Rows), phrase.Count(r.Days, "day"),
+			phrase.Count(r.RawPages, "page"))
 	}
 	return nil
 }

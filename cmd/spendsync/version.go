@@ -35,7 +35,8 @@ func (a *app) versionCommand() *cobra.Command {
 	var sbom, licenses bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version",
-		Example: "  spendsync version --json\n  spendsync version --sbom | jq -r '.components[].purl'\n  spendsync version --licenses",
+		Example: "  spendsync version --json\n  spendsync version --sbom | jq -r '.components[].purl'\n  spendsync " +
+			"version --licenses",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case sbom && licenses:
@@ -52,6 +53,7 @@ func (a *app) versionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&sbom, "sbom", false, "print what this binary is made of, as CycloneDX in JSON")
-	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the modules that this binary is made of, with their licences")
+	cmd.Flags().BoolVar(&licenses, "licenses", false, "print the modules that this binary is made of, with "+
+		"their licences")
 	return cmd
 }

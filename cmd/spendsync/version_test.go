@@ -30,11 +30,13 @@ func TestVersion_ListsWhatTheBinaryIsMadeOf(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		found[c.Name] = true
-		if bom.Licenses()[c.Name] != "" && (c.Licenses == nil || (*c.Licenses)[0].Expression != bom.Licenses()[c.Name]) {
+		if bom.Licenses()[c.Name] != "" &&
+			(c.Licenses == nil || (*c.Licenses)[0].Expression != bom.Licenses()[c.Name]) {
 			t.Errorf("%s: licences %+v", c.Name, c.Licenses)
 		}
 	}
-	for _, name := range []string{"std", "github.com/marcboeker/go-duckdb/v2", "github.com/apache/arrow/go/v17", "github.com/parquet-go/parquet-go"} {
+	for _, name := range []string{"std", "github.com/marcboeker/go-duckdb/v2", "github.com/apache/arrow/go/v17",
+		"github.com/parquet-go/parquet-go"} {
 		if !found[name] {
 			t.Errorf("%s is not listed", name)
 		}

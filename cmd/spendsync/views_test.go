@@ -20,10 +20,12 @@ func TestViews_ExplainEveryColumn(t *testing.T) {
 	if len(views) < 20 {
 		t.Fatalf("the warehouse has %d views: %v", len(views), views)
 	}
-	for _, v := range w.lines("SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE NOT internal AND coalesce(trim(comment), '') = '' AND " + ours) {
+	for _, v := range w.lines("SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE NOT internal AND " +
+		"coalesce(trim(comment), '') = '' AND " + ours) {
 		t.Errorf("%s has no comment", v)
 	}
-	for _, c := range w.lines("SELECT schema_name || '.' || table_name || '.' || column_name FROM duckdb_columns() WHERE NOT internal AND coalesce(trim(comment), '') = '' AND " + ours) {
+	for _, c := range w.lines("SELECT schema_name || '.' || table_name || '.' || column_name FROM duckdb_columns() " +
+		"WHERE NOT internal AND coalesce(trim(comment), '') = '' AND " + ours) {
 		t.Errorf("%s has no comment", c)
 	}
 }
@@ -42,14 +44,17 @@ func TestViews_AnswerOnTheDemoAccount(t *testing.T) {
 	w.must("sync")
 	w.decideReviews()
 	w.at(now)
-	if _, err := w.service.Restate((w.today() - 12).String(), adsim.Restatement{Kind: "multiply", Percent: 110}); err != nil {
+	if _, err := w.service.Restate((w.today() - 12).String(), adsim.Restatement{Kind: "multiply",
+		Percent: 110}); err != nil {
 		t.Fatal(err)
 	}
 	w.must("sync")
 
 	t.Run("none is empty", func(t *testing.T) {
-		for _, v := range w.lines("SELECT view_name FROM duckdb_views() WHERE schema_name = 'mart' AND database_name = current_database()") {
-			if got := w.ask("SELECT count(*) > 0 FROM mart." + v); got != "true" && v != "breaks" { // nothing need be broken
+		for _, v := range w.lines("SELECT view_name FROM duckdb_views() WHERE schema_name = 'mart' AND database_name " +
+			"= current_database()") {
+			// nothing need be broken
+			if got := w.ask("SELECT count(*) > 0 FROM mart." + v); got != "true" && v != "breaks" {
 				t.Errorf("mart.%s is empty", v)
 			}
 		}
@@ -88,7 +93,8 @@ func TestViews_AnswerOnTheDemoAccount(t *testing.T) {
 				t.Errorf("mart.%s adds up to %s, the table to %s", v, got, want)
 			}
 		}
-		if got, want := w.ask("SELECT sum(spend), sum(clicks), sum(impressions), sum(conversions) FROM mart.ad_report"), w.ask("SELECT sum(spend), sum(clicks), sum(impressions), sum(conversions) FROM spend_daily"); got != want {
+		if got, want := w.ask("SELECT sum(spend), sum(clicks), sum(impressions), sum(conversions) FROM mart.ad_report"),
+			w.ask("SELECT sum(spend), sum(clicks), sum(impressions), sum(conversions) FROM spend_daily"); got != want {
 			t.Errorf("mart.ad_report adds up to %s, the table to %s", got, want)
 		}
 	})
@@ -114,7 +120,8 @@ func (w *world) at(now time.Time) {
 // nothing had been changed.
 func (w *world) meddle() {
 	w.t.Helper()
-	for i, id := range w.lines("SELECT campaign_id FROM campaign JOIN spend_daily USING (account_id, campaign_id) WHERE status = 'active' AND source_mode = 'block_list' GROUP BY ALL ORDER BY sum(spend) DESC LIMIT 4") {
+	for i, id := range w.lines("SELECT campaign_id FROM campaign JOIN spend_daily USING (account_id, campaign_id) " +
+		"WHERE status = 'active' AND source_mode = 'block_list' GROUP BY ALL ORDER BY sum(spend) DESC LIMIT 4") {
 		change := adsim.Change{Campaign: id, Force: true}
 		switch i {
 		case 0:
@@ -124,13 +131,15 @@ func (w *world) meddle() {
 		case 2:
 			change.Set = map[string]any{"status": "paused"}
 		case 3:
-			plain := w.ask(fmt.Sprintf("SELECT source_id FROM spend_daily WHERE campaign_id = '%s' AND source_id NOT IN ('%s') GROUP BY ALL ORDER BY sum(spend) DESC LIMIT 1",
+			plain := w.ask(fmt.Sprintf("SELECT source_id FROM spend_daily WHERE campaign_id = '%s' AND source_id NOT "+
+				"IN ('%s') GROUP BY ALL ORDER BY sum(spend) DESC LIMIT 1",
 				id, strings.Join(slices.Concat(w.service.BadSources(), w.service.GoodSources()), "', '")))
 			change.Sources = &adsim.SourceChange{Block: []string{plain}}
 		}
 		w.change(change)
 	}
-	for _, id := range w.lines("SELECT creative_id FROM creative WHERE status = 'active' ORDER BY creative_id LIMIT 2") {
+	for _, id := range w.lines("SELECT creative_id FROM creative WHERE status = 'active' ORDER BY " +
+		"creative_id LIMIT 2") {
 		w.change(adsim.Change{Creative: id, Set: map[string]any{"status": "pending_review"}, Force: true})
 	}
 }
@@ -138,7 +147,9 @@ func (w *world) meddle() {
 // decideReviews ends the reviews, one this way and one that.
 func (w *world) decideReviews() {
 	w.t.Helper()
-	for i, id := range w.lines("SELECT creative_id FROM creative WHERE status = 'pending_review' AND version_no > 1 ORDER BY creative_id") {
-		w.change(adsim.Change{Creative: id, Set: map[string]any{"status": []string{"active", "rejected"}[i%2]}, Force: true})
+	for i, id := range w.lines("SELECT creative_id FROM creative WHERE status = 'pending_review' AND version_no > 1 " +
+		"ORDER BY creative_id") {
+		w.change(adsim.Change{Creative: id, Set: map[string]any{"status": []string{"active", "rejected"}[i%2]},
+			Force: true})
 	}
 }

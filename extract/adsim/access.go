@@ -18,7 +18,8 @@ type access struct {
 }
 
 func newAccess(cfg *Config) *access {
-	return &access{report: cfg.ReportAccess, budgets: maps.Clone(cfg.ChangeBudgets), websites: slices.Clone(cfg.Websites)}
+	return &access{report: cfg.ReportAccess, budgets: maps.Clone(cfg.ChangeBudgets),
+		websites: slices.Clone(cfg.Websites)}
 }
 
 func (a *access) reportAccess() ReportAccess {

@@ -20,7 +20,8 @@ func sendBroadcast(t *testing.T, s *Service, body string) int {
 
 func TestPush_FieldNamesAreCaseSensitive(t *testing.T) {
 	s := sim(Config{})
-	const sub = `"subwaterfall":{"interval":1,"enabled":true,"title":"t","Message":"m","destinationLink":"https://a.example"}}`
+	const sub = `"subwaterfall":{"interval":1,"enabled":true,"title":"t","Message":"m",` +
+		`"destinationLink":"https://a.example"}}`
 	const plain = `{"website":"https://news.example","title":"t","message":"m","link":"https://a.example"`
 	for body, want := range map[string]int{
 		plain + `}`: 200,
@@ -41,15 +42,18 @@ func TestPush_FieldNamesAreCaseSensitive(t *testing.T) {
 
 func TestUnicodeSpaces_AreBlank(t *testing.T) {
 	s := sim(Config{})
-	for name, want := range map[string]int{"\u00a0\u2003": 400, "\ufeff": 400, "\u3000\u3000": 400, "\u00a0x": 201, "é": 201} {
-		body, err := json.Marshal(map[string]any{"name": name, "audience": map[string]any{}, "default_bid": 0.5, "daily_spend_limit": 100})
+	for name, want := range map[string]int{"\u00a0\u2003": 400, "\ufeff": 400, "\u3000\u3000": 400, "\u00a0x": 201,
+		"é": 201} {
+		body, err := json.Marshal(map[string]any{"name": name, "audience": map[string]any{}, "default_bid": 0.5,
+			"daily_spend_limit": 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, _, reply := doWith(t, s, "POST", "http://sim"+APIPrefix+"/v1/campaigns", string(body), func(r *http.Request) {
-			r.Header.Set("Authorization", "Bearer "+DefaultWriteKey)
-			r.Header.Set("Content-Type", "application/json")
-		})
+		status, _, reply := doWith(t, s, "POST", "http://sim"+APIPrefix+"/v1/campaigns", string(body),
+			func(r *http.Request) {
+				r.Header.Set("Authorization", "Bearer "+DefaultWriteKey)
+				r.Header.Set("Content-Type", "application/json")
+			})
 		if status != want {
 			t.Errorf("name %q: %d, want %d: %s", name, status, want, reply)
 		}
@@ -114,11 +118,13 @@ func TestTargetCPA_NullEndsOptimization(t *testing.T) {
 	} {
 		write("PATCH", "/v1/campaigns/"+id, `{"target_cpa":20}`)
 		write("POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+s.GoodSources()[0]+`"],"optimize":true}`)
-		if _, _, body := raw(t, s, APIPrefix+"/v1/campaigns/"+id+"/sources"); !strings.Contains(string(body), "optimized_source_ids") {
+		if _, _, body := raw(t, s, APIPrefix+"/v1/campaigns/"+id+"/sources"); !strings.Contains(string(body),
+			"optimized_source_ids") {
 			t.Fatalf("nothing is optimized: %s", body)
 		}
 		end()
-		if _, _, body := raw(t, s, APIPrefix+"/v1/campaigns/"+id+"/sources"); strings.Contains(string(body), "optimized_source_ids") {
+		if _, _, body := raw(t, s, APIPrefix+"/v1/campaigns/"+id+"/sources"); strings.Contains(string(body),
+			"optimized_source_ids") {
 			t.Errorf("still optimized: %s", body)
 		}
 	}
@@ -126,13 +132,15 @@ func TestTargetCPA_NullEndsOptimization(t *testing.T) {
 
 func TestAccess_IsSetPerAccount(t *testing.T) {
 	s := sim(Config{Control: true, Accounts: []Config{{}}})
-	if status, _ := order(t, s, "POST", "access?account=1", `{"report":"no-advertiser","budgets":{"campaign_create":1},"websites":["https://b.example"]}`); status != 200 {
+	if status, _ := order(t, s, "POST", "access?account=1", `{"report":"no-advertiser",`+
+		`"budgets":{"campaign_create":1},"websites":["https://b.example"]}`); status != 200 {
 		t.Fatalf("status %d", status)
 	}
 	report := func(user string) int {
-		status, _, _ := do(t, s, "GET", "http://sim"+ReportPrefix+"/ads/spend-report?"+oneDay(yesterday), func(r *http.Request) {
-			r.SetBasicAuth(user, DefaultPassword)
-		})
+		status, _, _ := do(t, s, "GET", "http://sim"+ReportPrefix+"/ads/spend-report?"+oneDay(yesterday),
+			func(r *http.Request) {
+				r.SetBasicAuth(user, DefaultPassword)
+			})
 		return status
 	}
 	if first, second := report(DefaultUser), report("analyst2@example.com"); first != 200 || second != 403 {
@@ -144,7 +152,8 @@ func TestAccess_IsSetPerAccount(t *testing.T) {
 	if got := s.Account(1).Websites(); len(got) != 1 || got[0] != "https://b.example" || len(s.Websites()) != 2 {
 		t.Errorf("websites %v and %v", got, s.Websites())
 	}
-	for _, body := range []string{`{"report":"closed"}`, `{"budgets":{"nosuch":1}}`, `{"websites":["news"]}`, `{"websites":[]}`} {
+	for _, body := range []string{`{"report":"closed"}`, `{"budgets":{"nosuch":1}}`, `{"websites":["news"]}`,
+		`{"websites":[]}`} {
 		if status, _ := order(t, s, "POST", "access", body); status != 400 {
 			t.Errorf("%s: %d", body, status)
 		}

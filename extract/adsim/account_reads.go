@@ -149,7 +149,8 @@ func (s *Service) balanceOf(st *state, asOf time.Time) balanceNow {
 	case told == "ok":
 		b.left = max(b.left, 3*b.average)
 	case told == "depleted" || b.left <= 0:
-		b.status, b.message, b.left = "depleted", "The account has no funds. Add funds "+how+"; campaigns are waiting.", 0
+		b.status, b.message, b.left = "depleted", "The account has no funds. Add funds "+how+"; campaigns are waiting.",
+			0
 	case told == "low" || b.left < 2*b.average:
 		b.status, b.message = "low", "The balance lasts less than two days. Add funds "+how+"."
 		if told == "low" {

@@ -91,7 +91,8 @@ func (s *Service) perform(c *call) reply {
 	return rep
 }
 
-var upstreamProblem = &problem{status: http.StatusBadGateway, code: "upstream_error", message: "A backend step failed. The change may nevertheless have gone through."}
+var upstreamProblem = &problem{status: http.StatusBadGateway, code: "upstream_error",
+	message: "A backend step failed. The change may nevertheless have gone through."}
 
 // throttle counts a call against the minute. Pausing is never limited.
 func (s *Service) throttle(c *call) *problem {
@@ -112,7 +113,8 @@ func (s *Service) admit(c *call) *problem {
 		if err != nil {
 			wait = 30
 		}
-		return &problem{status: http.StatusServiceUnavailable, code: "unavailable", message: "Temporarily unavailable. Pausing still works.", wait: wait}
+		return &problem{status: http.StatusServiceUnavailable, code: "unavailable",
+			message: "Temporarily unavailable. Pausing still works.", wait: wait}
 	}
 	if c.op.write && c.key.scope != scopeWrite {
 		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}

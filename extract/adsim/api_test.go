@@ -91,8 +91,10 @@ func TestAPI_ListsCampaignsNewestFirst(t *testing.T) {
 				t.Errorf("%v: %s is %v, and %v in the list", c["id"], k, one[k], v)
 			}
 		}
-		for _, cr := range objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+c["id"].(string)+"/creatives?limit=100"), "creatives")) {
-			if cr["status"] == "archived" || !creativeID.MatchString(cr["id"].(string)) || cr["campaign_id"] != c["id"] {
+		for _, cr := range objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+c["id"].(string)+"/creatives?limit=100"),
+			"creatives")) {
+			if cr["status"] == "archived" || !creativeID.MatchString(cr["id"].(string)) ||
+				cr["campaign_id"] != c["id"] {
 				t.Errorf("creative %v", cr)
 			}
 			if _, has := cr["rejection_reasons"]; has != (cr["status"] == "rejected") {
@@ -115,7 +117,8 @@ func TestAPI_ListsCampaignsNewestFirst(t *testing.T) {
 	}
 	var paged []any
 	for offset := 0; offset < 40; offset += 7 {
-		for _, c := range campaignsOf(t, s, fmt.Sprintf("?status=active,paused,archived,rejected&limit=7&offset=%d", offset)) {
+		for _, c := range campaignsOf(t, s, fmt.Sprintf("?status=active,paused,archived,rejected&limit=7&offset=%d",
+			offset)) {
 			paged = append(paged, c["id"])
 		}
 	}
@@ -137,7 +140,8 @@ func TestAPI_KnowsWhatTheReportKnows(t *testing.T) {
 		listed[c["id"].(string)] = c
 	}
 	creatives := map[string]bool{}
-	for _, row := range allPages(t, s, "start_date=2026-10-20&end_date=2026-11-21&include_creatives=true&columns=campaign_id,campaign_name,creative_id,creative_status") {
+	for _, row := range allPages(t, s, "start_date=2026-10-20&end_date=2026-11-21&include_creatives=true&"+
+		"columns=campaign_id,campaign_name,creative_id,creative_status") {
 		id := text(t, row["campaign_id"])
 		c := listed[id]
 		if c == nil || c["name"] != text(t, row["campaign_name"]) {
@@ -146,7 +150,8 @@ func TestAPI_KnowsWhatTheReportKnows(t *testing.T) {
 		creatives[text(t, row["creative_id"])+" "+text(t, row["creative_status"])] = true
 	}
 	for id := range listed {
-		for _, cr := range objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?limit=100&status=active,paused,pending_review,rejected,draft,archived"), "creatives")) {
+		for _, cr := range objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+
+			"/creatives?limit=100&status=active,paused,pending_review,rejected,draft,archived"), "creatives")) {
 			delete(creatives, cr["id"].(string)+" "+cr["status"].(string))
 		}
 	}
@@ -241,12 +246,16 @@ func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
 		if e.Error.Details != nil {
 			field = e.Error.Details[0].Field
 		}
-		if status != c.status || e.Error.Code != c.code || field != c.field || e.Error.Message == "" || !strings.HasPrefix(e.Error.RequestID, "req_") {
+		if status != c.status || e.Error.Code != c.code || field != c.field || e.Error.Message == "" ||
+			!strings.HasPrefix(e.Error.RequestID, "req_") {
 			t.Errorf("%s: got %d %s", c.path, status, body)
 		}
 	}
-	for path, allow := range map[string]string{"/v1/campaigns": "GET, POST", "/v1/campaigns/" + id: "GET, PATCH", "/v1/me": "GET", "/v1/images": "POST"} {
-		status, h, body := do(t, s, "DELETE", "http://sim/api"+path, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+DefaultKey) })
+	for path, allow := range map[string]string{"/v1/campaigns": "GET, POST", "/v1/campaigns/" + id: "GET, PATCH",
+		"/v1/me": "GET", "/v1/images": "POST"} {
+		status, h, body := do(t, s, "DELETE", "http://sim/api"+path, func(r *http.Request) {
+			r.Header.Set("Authorization", "Bearer "+DefaultKey)
+		})
 		if status != 405 || h.Get("Allow") != allow {
 			t.Errorf("DELETE %s: %d %v %s", path, status, h, body)
 		}
@@ -256,13 +265,17 @@ func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
 func TestAPI_WantsTheKey(t *testing.T) {
 	s := sim(Config{KeyExpiresAt: noon.Add(100 * time.Hour)})
 	for _, auth := range []string{"", "Bearer nonsense", "Basic " + DefaultKey, DefaultKey} {
-		status, h, body := do(t, s, "GET", "http://sim/api/v1/me", func(r *http.Request) { r.Header.Set("Authorization", auth) })
-		if status != 401 || !strings.Contains(string(body), `"unauthorized"`) || h.Get("Service-Api-Key-Expires-At") != "" {
+		status, h, body := do(t, s, "GET", "http://sim/api/v1/me", func(r *http.Request) {
+			r.Header.Set("Authorization", auth)
+		})
+		if status != 401 || !strings.Contains(string(body), `"unauthorized"`) ||
+			h.Get("Service-Api-Key-Expires-At") != "" {
 			t.Errorf("%q: %d %s %v", auth, status, body, h)
 		}
 	}
 	status, h, _ := callAPI(t, s, "/v1/me")
-	if status != 200 || h.Get("Service-Api-Key-Expires-At") != "2026-11-26T00:00:00Z" || !strings.Contains(h.Get("Service-Api-Key-Expiry-Warning"), "5 days") {
+	if status != 200 || h.Get("Service-Api-Key-Expires-At") != "2026-11-26T00:00:00Z" ||
+		!strings.Contains(h.Get("Service-Api-Key-Expiry-Warning"), "5 days") {
 		t.Errorf("%d %v", status, h)
 	}
 	s.Advance(100 * time.Hour)
@@ -387,7 +400,8 @@ func TestAPI_ShapesOfLimitsAndOfListsWithoutTotals(t *testing.T) {
 		kinds := unwrap(unwrap(fetchJSON(t, byKind, "/v1/limits"), "data"), "limits").(map[string]any)
 		for _, want := range objects(unwrap(unwrap(fetchJSON(t, list, "/v1/limits"), "data"), "limits")) {
 			got := asMap(kinds[str(want["kind"])])
-			if len(got) != 3 || got["limit"] != want["limit"] || got["used"] != want["used"] || got["resets_at"] != want["resets_at"] {
+			if len(got) != 3 || got["limit"] != want["limit"] || got["used"] != want["used"] ||
+				got["resets_at"] != want["resets_at"] {
 				t.Errorf("%s: got %v, want %v", word, got, want)
 			}
 		}
@@ -482,7 +496,8 @@ func fits(t *testing.T, doc map[string]any, schema, v any, where string) {
 		t.Fatalf("%s: %v is none of %v", where, v, list)
 	}
 	if want := sch["type"]; want != nil {
-		got := map[string]string{"map[string]interface {}": "object", "[]interface {}": "array", "string": "string", "float64": "number", "bool": "boolean", "<nil>": "null"}[fmt.Sprintf("%T", v)]
+		got := map[string]string{"map[string]interface {}": "object", "[]interface {}": "array", "string": "string",
+			"float64": "number", "bool": "boolean", "<nil>": "null"}[fmt.Sprintf("%T", v)]
 		list, several := want.([]any)
 		if !several {
 			list = []any{want}

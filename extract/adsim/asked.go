@@ -79,7 +79,8 @@ func (ch *changes) creative(id string) *creativeChanges {
 
 // clone is a copy of which everything that is replaced whole may be replaced.
 func (ch *changes) clone() *changes {
-	next := &changes{campaigns: map[string]*campaignChanges{}, creatives: map[string]*creativeChanges{}, history: map[string][]version{}}
+	next := &changes{campaigns: map[string]*campaignChanges{}, creatives: map[string]*creativeChanges{},
+		history: map[string][]version{}}
 	if ch != nil {
 		next.made = slices.Clone(ch.made)
 		next.marks, next.seq, next.balance, next.deposits = ch.marks, ch.seq, ch.balance, ch.deposits

@@ -49,7 +49,8 @@ func BenchmarkReportServed(b *testing.B) {
 			}
 			size := int64(0)
 			for i := 0; b.Loop(); i++ {
-				req, err := http.NewRequest("GET", server.URL+"/report/ads/spend-report?"+query+"&page="+itoa(1+i%40), nil)
+				req, err := http.NewRequest("GET", server.URL+"/report/ads/spend-report?"+query+"&page="+
+					itoa(1+i%40), nil)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -108,7 +109,8 @@ func BenchmarkBigAccount(b *testing.B) {
 				if c.name == "list" {
 					query += "&offset=" + itoa(i%10*100)
 				}
-				if status, _, body := callAPI(b, s, strings.Replace(c.path, "%s", ids[i%1000], 1)+query); status != 200 {
+				if status, _, body := callAPI(b, s, strings.Replace(c.path, "%s", ids[i%1000], 1)+
+					query); status != 200 {
 					b.Fatal(status, string(body))
 				}
 				s.ResetRequests()

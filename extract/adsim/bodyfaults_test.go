@@ -31,7 +31,8 @@ func TestFault_UnreadableForOneCampaignAndSoManyAttempts(t *testing.T) {
 		if null := strings.Contains(src, `"bid_overrides":null`); null != (attempt == 2) {
 			t.Errorf("attempt %d: %s", attempt, head([]byte(src)))
 		}
-		if !strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other), "delivery_status") || strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other+"/sources"), `"bid_overrides":null`) {
+		if !strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other), "delivery_status") ||
+			strings.Contains(bodyOf(t, s, "/v1/campaigns/"+other+"/sources"), `"bid_overrides":null`) {
 			t.Errorf("attempt %d: another campaign is unreadable", attempt)
 		}
 	}
@@ -44,7 +45,8 @@ func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := sim(Config{RateLimit: -1, Shape: shape})
-		id := create(t, s, Change{Set: map[string]any{"name": `"},{`, "audience": map[string]any{"country": "US", "gender": "M"}},
+		id := create(t, s, Change{Set: map[string]any{"name": `"},{`, "audience": map[string]any{"country": "US",
+			"gender": "M"}},
 			Sources: &SourceChange{Bids: map[string]any{s.GoodSources()[0]: 1}}})
 		path := "/v1/campaigns/" + id
 		for _, c := range []struct {
@@ -62,11 +64,16 @@ func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
 			{path, Fault{Kind: WrongType, Column: "default_bid"}, `"default_bid":0.5`, `"default_bid":"12.50"`},
 			{path, Fault{Kind: WrongType, Column: "audience", Value: "null"}, `{"country":"US","gender":"M"}`, `null`},
 			{path, Fault{Kind: WrongType, Column: "audience.gender", Value: "7"}, `"gender":"M"`, `"gender":7`},
-			{path, Fault{Kind: RepeatKey, Column: "status", Value: `"paused"`}, `"status":"active",`, `"status":"active","status":"paused",`},
-			{path, Fault{Kind: ExtraKey, Column: "day_parting", Value: "{}"}, `"audience":{"country":"US","gender":"M"}`, `"audience":{"country":"US","gender":"M"},"day_parting":{}`},
-			{path + "/sources", Fault{Kind: MissingKey, Column: "bid_overrides"}, `,"bid_overrides":[{"source_id":"` + s.GoodSources()[0] + `","bid":1}]`, ``},
-			{"/v1/me", Fault{Kind: MissingKey, Column: "advertiser_id"}, `"advertiser_id":"` + s.cfg.AdvertiserID + `",`, ``},
-			{"/v1/balance", Fault{Kind: WrongType, Column: "auto_funding.enabled", Value: "null"}, `"enabled":true`, `"enabled":null`},
+			{path, Fault{Kind: RepeatKey, Column: "status", Value: `"paused"`}, `"status":"active",`,
+				`"status":"active","status":"paused",`},
+			{path, Fault{Kind: ExtraKey, Column: "day_parting", Value: "{}"}, `"audience":{"country":"US",` +
+				`"gender":"M"}`, `"audience":{"country":"US","gender":"M"},"day_parting":{}`},
+			{path + "/sources", Fault{Kind: MissingKey, Column: "bid_overrides"}, `,"bid_overrides":[{"source_id":"` +
+				s.GoodSources()[0] + `","bid":1}]`, ``},
+			{"/v1/me", Fault{Kind: MissingKey, Column: "advertiser_id"}, `"advertiser_id":"` + s.cfg.AdvertiserID +
+				`",`, ``},
+			{"/v1/balance", Fault{Kind: WrongType, Column: "auto_funding.enabled", Value: "null"}, `"enabled":true`,
+				`"enabled":null`},
 		} {
 			was := bodyOf(t, s, c.path)
 			c.fault.Path, c.fault.Times = c.path, 1
@@ -140,7 +147,8 @@ func TestFault_ListsThatLie(t *testing.T) {
 	}
 	s.ClearFaults()
 	s.Fail(Fault{Kind: NoPagination})
-	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); strings.Contains(got, `"total"`) || !strings.Contains(got, `"campaigns":[{`) {
+	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); strings.Contains(got, `"total"`) ||
+		!strings.Contains(got, `"campaigns":[{`) {
 		t.Errorf("got %s", got)
 	}
 }

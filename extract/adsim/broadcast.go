@@ -117,7 +117,8 @@ var (
 		"website", "schedule", "external", "externalerrors", "ndelay", "segment", "subwaterfall",
 	})
 	subNames = []string{
-		"interval", "enabled", "title", "Message", "destinationLink", "extIcon", "externalpush", "externalpusherrors", "qsegment",
+		"interval", "enabled", "title", "Message", "destinationLink", "extIcon", "externalpush", "externalpusherrors",
+		"qsegment",
 	}
 	ruleNames = []string{"variable", "operator", "value"}
 )
@@ -168,8 +169,9 @@ func (s *Service) accept(in campaignRequest, due time.Time) string {
 	s.push.numbers++
 	id := "push_" + strconv.Itoa(s.push.numbers)
 	s.push.pending = append(s.push.pending, &broadcast{
-		id: id, kind: "broadcast", website: in.Website, payload: in.payload, due: due, external: in.External, externalErrors: in.ExternalErrors,
-		delay: time.Duration(in.Delay * float64(time.Minute)), segment: in.Segment, sub: in.Sub,
+		id: id, kind: "broadcast", website: in.Website, payload: in.payload, due: due, external: in.External,
+		externalErrors: in.ExternalErrors,
+		delay:          time.Duration(in.Delay * float64(time.Minute)), segment: in.Segment, sub: in.Sub,
 	})
 	return id
 }
@@ -235,8 +237,9 @@ func (b *broadcast) followUp() *broadcast {
 	}
 	return &broadcast{
 		id: b.id, kind: "sub", website: b.website, payload: payload{sub.Title, sub.Message, sub.Link, sub.Icon},
-		due: b.due.Add(time.Duration(*sub.Interval * float64(time.Minute))), external: sub.External, externalErrors: sub.ExternalErrors,
-		delay: b.delay, segment: slices.Concat(b.segment, sub.Segment),
+		due: b.due.Add(time.Duration(*sub.Interval * float64(time.Minute))), external: sub.External,
+		externalErrors: sub.ExternalErrors,
+		delay:          b.delay, segment: slices.Concat(b.segment, sub.Segment),
 	}
 }
 
@@ -289,7 +292,8 @@ func (s *Service) outcomeOf(b *broadcast) outcome {
 func (s *Service) sendNow(at int, out outcome) {
 	b := s.push.pending[at]
 	s.push.pending = slices.Delete(s.push.pending, at, at+1)
-	told := Broadcast{ID: b.id, Kind: b.kind, Website: b.website, At: b.due, Error: out.Error, Sent: out.Error == "" || b.externalErrors}
+	told := Broadcast{ID: b.id, Kind: b.kind, Website: b.website, At: b.due, Error: out.Error, Sent: out.Error == "" ||
+		b.externalErrors}
 	if told.Sent {
 		told.Recipients = s.deliver(b, out.Payload)
 		if next := b.followUp(); next != nil {
@@ -345,7 +349,8 @@ func (s *Service) deliver(b *broadcast, what payload) (n int) {
 			slices.ContainsFunc(b.segment, func(r rule) bool { return !r.matches(sub, b.due) }) {
 			continue
 		}
-		s.push.outbox = append(s.push.outbox, Notification{At: b.due, Kind: b.kind, Campaign: b.id, Website: b.website, PSID: sub.PSID, CSID: sub.CSID,
+		s.push.outbox = append(s.push.outbox, Notification{At: b.due, Kind: b.kind, Campaign: b.id, Website: b.website,
+			PSID: sub.PSID, CSID: sub.CSID,
 			Title: what.Title, Message: what.Message, Link: what.Link, Icon: what.Icon})
 		n++
 	}

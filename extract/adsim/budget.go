@@ -21,7 +21,8 @@ var changeKinds = []string{campaignCreate, campaignUpdate, creativeCreate, creat
 // usualBudgets is how many changes of a kind may be made between 00:00 UTC and
 // 00:00 UTC. A source, a creative and an image count each.
 var usualBudgets = map[string]int{
-	campaignCreate: 50, campaignUpdate: 500, creativeCreate: 200, creativeUpdate: 500, sourceUpdate: 1000, imageUpload: 200,
+	campaignCreate: 50, campaignUpdate: 500, creativeCreate: 200, creativeUpdate: 500, sourceUpdate: 1000,
+	imageUpload: 200,
 }
 
 // budgetOf is how many changes of a kind a day has.
@@ -69,7 +70,8 @@ func (s *Service) overBudget(b *budgets, now time.Time, cost map[string]int) *pr
 	for _, kind := range changeKinds {
 		if n := cost[kind]; n > 0 && used[kind]+n > s.budgetOf(kind) {
 			wait := int(math.Ceil(nextMidnight(now).Sub(now).Seconds()))
-			return tooMany(wait, "The day's limit of %d changes of the kind %s is reached: %d are used, and this needs %d.", s.budgetOf(kind), kind, used[kind], n)
+			return tooMany(wait, "The day's limit of %d changes of the kind %s is reached: %d are used, and "+
+				"this needs %d.", s.budgetOf(kind), kind, used[kind], n)
 		}
 	}
 	return nil

@@ -97,7 +97,9 @@ func newCaches(pageBytes int64) *caches {
 	const rows = 1 << 20
 	count := func(r []row) int64 { return int64(len(r)) + 1 }
 	return &caches{
-		days:      cache[dayKey, *spendDay]{most: 1 << 18, weigh: func(sd *spendDay) int64 { return int64(len(sd.entries)) + 1 }},
+		days: cache[dayKey, *spendDay]{most: 1 << 18, weigh: func(sd *spendDay) int64 {
+			return int64(len(sd.entries)) + 1
+		}},
 		creatives: cache[dayKey, []row]{most: rows, weigh: count},
 		groups:    cache[groupKey, []row]{most: rows, weigh: count},
 		costs:     cache[costKey, int64]{most: 1 << 14, weigh: func(int64) int64 { return 1 }},

@@ -94,7 +94,8 @@ func (e *editor) checkDoubling(cp *campaign, b body) *problem {
 // takeCampaign takes the fields that are sent, and checks what they are together.
 func (e *editor) takeCampaign(cp *campaign, b body) *problem {
 	of := e.ofCampaign(cp.id)
-	for name, into := range map[string]**int64{"default_bid": &of.bid, "daily_spend_limit": &of.limit, "target_cpa": &of.targetCPA} {
+	for name, into := range map[string]**int64{"default_bid": &of.bid, "daily_spend_limit": &of.limit,
+		"target_cpa": &of.targetCPA} {
 		if b.has(name) {
 			v := b.money(name)
 			*into = &v
@@ -138,8 +139,9 @@ func (e *editor) checkCampaign(cp *campaign, b body) *problem {
 func audienceFrom(b body) audience {
 	return audience{
 		country: b.text("country"), states: b.texts("states"), platforms: b.texts("platforms"),
-		moreThan: b.integer("subscribed_more_than_minutes_ago"), lessThan: b.integer("subscribed_less_than_minutes_ago"),
-		minAge: b.integer("min_age"), maxAge: b.integer("max_age"), gender: b.text("gender"),
+		moreThan: b.integer("subscribed_more_than_minutes_ago"),
+		lessThan: b.integer("subscribed_less_than_minutes_ago"),
+		minAge:   b.integer("min_age"), maxAge: b.integer("max_age"), gender: b.text("gender"),
 	}
 }
 
@@ -149,7 +151,8 @@ func (a *audience) check() *problem {
 	case a.minAge > 0 && a.maxAge > 0 && a.minAge > a.maxAge:
 		return invalidField("audience.min_age", "expected at most max_age, %d", a.maxAge)
 	case a.moreThan > 0 && a.lessThan > 0 && a.moreThan >= a.lessThan:
-		return invalidField("audience.subscribed_more_than_minutes_ago", "expected less than subscribed_less_than_minutes_ago, %d", a.lessThan)
+		return invalidField("audience.subscribed_more_than_minutes_ago",
+			"expected less than subscribed_less_than_minutes_ago, %d", a.lessThan)
 	}
 	return nil
 }

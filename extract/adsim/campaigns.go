@@ -108,7 +108,8 @@ func (a *account) buildCampaign(s *slot, life int) *campaign {
 }
 
 func buildAudience(h uint64) audience {
-	countries := []string{"US", "US", "US", "US", "CA", "DE", "AU", "GB", "SG", "AE", "FR", "IT", "JP", "IL", "IE", "HK", "NL", ""}
+	countries := []string{"US", "US", "US", "US", "CA", "DE", "AU", "GB", "SG", "AE", "FR", "IT", "JP", "IL", "IE",
+		"HK", "NL", ""}
 	au := audience{country: countries[below(h, uint64(len(countries)))]}
 	h = mix(h)
 	if au.country == "US" && h%3 == 0 {

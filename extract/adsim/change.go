@@ -161,7 +161,8 @@ func hidden(do Action) Action {
 // ofCampaign is what is asked of a campaign, to be changed.
 func (e *editor) ofCampaign(id string) *campaignChanges {
 	of := *e.next.campaign(id)
-	of.blocked, of.allowed, of.bids, of.optimized = maps.Clone(of.blocked), maps.Clone(of.allowed), maps.Clone(of.bids), maps.Clone(of.optimized)
+	of.blocked, of.allowed, of.bids, of.optimized = maps.Clone(of.blocked), maps.Clone(of.allowed), maps.Clone(of.bids),
+		maps.Clone(of.optimized)
 	e.touched[id] = true
 	e.next.campaigns[id] = &of
 	return &of
@@ -298,7 +299,8 @@ func (e *editor) changeSources(cp *campaign, c *SourceChange) error {
 		{"disallow", "allowed", c.Disallow, e.allowedNow, &of.allowed, false, true},
 	} {
 		if len(part.ids) > 0 && part.allow != allow && !e.force {
-			return fmt.Errorf("%s: the campaign has %s", part.verb, [...]string{"a block list", "an allow list"}[btoi(allow)])
+			return fmt.Errorf("%s: the campaign has %s", part.verb, [...]string{"a block list",
+				"an allow list"}[btoi(allow)])
 		}
 		for _, id := range part.ids {
 			src, ok := e.account.sources.index(id)
@@ -306,7 +308,8 @@ func (e *editor) changeSources(cp *campaign, c *SourceChange) error {
 				return fmt.Errorf("%s: no source %q", part.verb, id)
 			}
 			if _, there := slices.BinarySearch(part.now(e.st, cp), src); there == part.on {
-				return fmt.Errorf("%s: %s is %s %s", part.verb, id, [...]string{"not", "already"}[btoi(there)], part.done)
+				return fmt.Errorf("%s: %s is %s %s", part.verb, id, [...]string{"not", "already"}[btoi(there)],
+					part.done)
 			}
 			if *part.into == nil {
 				*part.into = map[int32]bool{}

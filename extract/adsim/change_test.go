@@ -83,19 +83,29 @@ func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
 		set  map[string]any
 		want map[string]string
 	}{
-		{"name", map[string]any{"name": "Winter \"1\" <&> ❄"}, map[string]string{"name": `Winter \"1\" \u003c\u0026\u003e ❄`}},
-		{"status/paused", map[string]any{"status": "paused"}, map[string]string{"status": "paused", "delivery_status": "paused"}},
-		{"status/archived", map[string]any{"status": "archived"}, map[string]string{"status": "archived", "delivery_status": "archived"}},
+		{"name", map[string]any{"name": "Winter \"1\" <&> ❄"},
+			map[string]string{"name": `Winter \"1\" \u003c\u0026\u003e ❄`}},
+		{"status/paused", map[string]any{"status": "paused"}, map[string]string{"status": "paused",
+			"delivery_status": "paused"}},
+		{"status/archived", map[string]any{"status": "archived"}, map[string]string{"status": "archived",
+			"delivery_status": "archived"}},
 		{"default_bid/text", map[string]any{"default_bid": "1.234567"}, map[string]string{"default_bid": "1.234567"}},
-		{"default_bid/number", map[string]any{"default_bid": json.Number("24.99")}, map[string]string{"default_bid": "24.990000"}},
+		{"default_bid/number", map[string]any{"default_bid": json.Number("24.99")},
+			map[string]string{"default_bid": "24.990000"}},
 		{"default_bid/float", map[string]any{"default_bid": 2.3}, map[string]string{"default_bid": "2.300000"}},
-		{"daily_spend_limit", map[string]any{"daily_spend_limit": 1_000_000}, map[string]string{"daily_spend_limit": "1000000.000000"}},
-		{"daily_spend_limit/none", map[string]any{"daily_spend_limit": nil}, map[string]string{"daily_spend_limit": ""}},
+		{"daily_spend_limit", map[string]any{"daily_spend_limit": 1_000_000},
+			map[string]string{"daily_spend_limit": "1000000.000000"}},
+		{"daily_spend_limit/none", map[string]any{"daily_spend_limit": nil},
+			map[string]string{"daily_spend_limit": ""}},
 		{"target_cpa", map[string]any{"target_cpa": "77.7"}, map[string]string{"target_cpa": "77.700000"}},
-		{"start_date", map[string]any{"start_date": "2027-01-02T03:04:05.5+01:00"}, map[string]string{"start_date": "2027-01-02T02:04:05.5Z", "delivery_status": "scheduled"}},
-		{"end_date", map[string]any{"end_date": time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC)}, map[string]string{"end_date": "2028-02-29T00:00:00Z"}},
-		{"delivery_status", map[string]any{"delivery_status": "waiting_for_funds"}, map[string]string{"delivery_status": "waiting_for_funds"}},
-		{"several", map[string]any{"name": "Both", "default_bid": "3"}, map[string]string{"name": "Both", "default_bid": "3.000000"}},
+		{"start_date", map[string]any{"start_date": "2027-01-02T03:04:05.5+01:00"},
+			map[string]string{"start_date": "2027-01-02T02:04:05.5Z", "delivery_status": "scheduled"}},
+		{"end_date", map[string]any{"end_date": time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC)},
+			map[string]string{"end_date": "2028-02-29T00:00:00Z"}},
+		{"delivery_status", map[string]any{"delivery_status": "waiting_for_funds"},
+			map[string]string{"delivery_status": "waiting_for_funds"}},
+		{"several", map[string]any{"name": "Both", "default_bid": "3"}, map[string]string{"name": "Both",
+			"default_bid": "3.000000"}},
 		{"the same", map[string]any{"status": "active"}, map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -126,7 +136,8 @@ func TestChange_ReplacesTheWholeAudience(t *testing.T) {
 		json string
 		want Audience
 	}{
-		{`{"country":"US","states":["NY","CA"],"platforms":["MOBILE"],"subscribed_more_than_minutes_ago":5,"subscribed_less_than_minutes_ago":10080,"min_age":13,"max_age":120,"gender":"M"}`,
+		{`{"country":"US","states":["NY","CA"],"platforms":["MOBILE"],"subscribed_more_than_minutes_ago":5,` +
+			`"subscribed_less_than_minutes_ago":10080,"min_age":13,"max_age":120,"gender":"M"}`,
 			Audience{"US", []string{"NY", "CA"}, []string{"MOBILE"}, 5, 10080, 13, 120, "M", false}},
 		{`{"gender":"F"}`, Audience{Gender: "F"}},
 		{`{}`, Audience{}},
@@ -137,8 +148,10 @@ func TestChange_ReplacesTheWholeAudience(t *testing.T) {
 		}
 		asServed(t, s, id)
 	}
-	change(t, s, Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"}, "unsupported_targeting": true}})
-	if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got, Audience{Country: "DE", UnsupportedTargeting: true}) {
+	change(t, s, Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"},
+		"unsupported_targeting": true}})
+	if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got,
+		Audience{Country: "DE", UnsupportedTargeting: true}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -151,7 +164,8 @@ func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 		return list[slices.IndexFunc(list, func(c CreativeSettings) bool { return c.CreativeID == creativeID })]
 	}
 	cr := settingsOf(t, s, id).Creatives[len(settingsOf(t, s, id).Creatives)-1].CreativeID
-	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two", "image_id": strings.Repeat("a", 24)}})
+	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two",
+		"image_id": strings.Repeat("a", 24)}})
 	for _, c := range []struct {
 		set  map[string]any
 		want map[string]string
@@ -175,7 +189,8 @@ func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 		asServed(t, s, id)
 	}
 	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "archived"}})
-	if len(objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?status=archived&limit=100"), "creatives"))) == 0 {
+	if len(objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?status=archived&limit=100"),
+		"creatives"))) == 0 {
 		t.Error("the archived creative is not among the archived")
 	}
 }
@@ -188,13 +203,19 @@ func TestChange_OfSources(t *testing.T) {
 		change SourceChange
 		want   map[string]string
 	}{
-		{SourceChange{Block: []string{bad[1], bad[0]}}, map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[0], bad[1])}},
-		{SourceChange{Unblock: bad[:1], Block: bad[2:3]}, map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
-		{SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}}, map[string]string{"bid_overrides": bidsText(good[0], "0.750000", good[1], "0.100000")}},
-		{SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}}, map[string]string{"bid_overrides": bidsText(good[1], "25.000000")}},
-		{SourceChange{Mode: "allow_list", Allow: good[:2]}, map[string]string{"source_targeting_mode": "allow_list", "blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
+		{SourceChange{Block: []string{bad[1], bad[0]}},
+			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[0], bad[1])}},
+		{SourceChange{Unblock: bad[:1], Block: bad[2:3]},
+			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
+		{SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}},
+			map[string]string{"bid_overrides": bidsText(good[0], "0.750000", good[1], "0.100000")}},
+		{SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}},
+			map[string]string{"bid_overrides": bidsText(good[1], "25.000000")}},
+		{SourceChange{Mode: "allow_list", Allow: good[:2]}, map[string]string{"source_targeting_mode": "allow_list",
+			"blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
 		{SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
-		{SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list", "allowed_source_ids": "[]", "blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
+		{SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list",
+			"allowed_source_ids": "[]", "blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
 		{SourceChange{Unblock: bad[1:3]}, map[string]string{"blocked_source_ids": "[]"}},
 	} {
 		was := settingsOf(t, s, id)
@@ -234,7 +255,8 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 		}
 		change(t, s, Change{Campaign: id, Sources: &c})
 		is := settingsOf(t, s, id)
-		if !maps.Equal(is.Bids, want) || !slices.Equal(is.Allowed, was.Allowed[len(c.Disallow):]) || !slices.Equal(is.Blocked, was.Blocked[len(c.Unblock):]) {
+		if !maps.Equal(is.Bids, want) || !slices.Equal(is.Allowed, was.Allowed[len(c.Disallow):]) ||
+			!slices.Equal(is.Blocked, was.Blocked[len(c.Unblock):]) {
 			t.Errorf("%s: was %+v, is %+v", id, was, is)
 		}
 		if is.DefaultBid != was.DefaultBid || !reflect.DeepEqual(is.Creatives, was.Creatives) {
@@ -256,7 +278,8 @@ func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	before := s.CampaignIDs()
 	first := create(t, s, Change{Set: map[string]any{"name": "First"}})
-	second := create(t, s, Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2", "audience": map[string]any{"country": "JP"}},
+	second := create(t, s, Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2",
+		"audience": map[string]any{"country": "JP"}},
 		Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
 	if got := s.CampaignIDs(); !slices.Equal(got, append([]string{second, first}, before...)) {
 		t.Errorf("got %v", got[:3])
@@ -265,8 +288,10 @@ func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 	if list[0]["id"] != second || list[1]["id"] != first || len(list) != len(before)+2 {
 		t.Errorf("listed: %v, %v of %d", list[0], list[1], len(list))
 	}
-	want := Settings{CampaignID: first, Name: "First", Status: "active", DeliveryStatus: "waiting_for_creatives", DefaultBid: "0.500000", DailySpendLimit: "100.000000",
-		StartDate: "2026-11-21T20:00:00Z", CreatedAt: "2026-11-21T20:00:00Z", SourceMode: "block_list", Allowed: []string{}, Blocked: []string{}, Bids: map[string]string{}}
+	want := Settings{CampaignID: first, Name: "First", Status: "active", DeliveryStatus: "waiting_for_creatives",
+		DefaultBid: "0.500000", DailySpendLimit: "100.000000",
+		StartDate: "2026-11-21T20:00:00Z", CreatedAt: "2026-11-21T20:00:00Z", SourceMode: "block_list",
+		Allowed: []string{}, Blocked: []string{}, Bids: map[string]string{}}
 	if got := settingsOf(t, s, first); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -276,7 +301,8 @@ func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 		t.Errorf("search finds %d", len(got))
 	}
 	s.Advance(90 * 24 * time.Hour)
-	if got := s.CampaignIDs(); slices.Index(got, first) != slices.Index(got, second)+1 || slices.Index(got, second) == 0 {
+	if got := s.CampaignIDs(); slices.Index(got, first) != slices.Index(got, second)+1 ||
+		slices.Index(got, second) == 0 {
 		t.Errorf("90 days later they are at %d and %d", slices.Index(got, first), slices.Index(got, second))
 	}
 	asServed(t, s, first)
@@ -286,10 +312,12 @@ func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	for _, id := range append(running(t, s), create(t, s, Change{})) {
 		before := settingsOf(t, s, id).Creatives
-		draft := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil, "icon_id": nil}})
+		draft := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil,
+			"icon_id": nil}})
 		second := create(t, s, Change{Campaign: id, Set: map[string]any{"title": "Second"}})
 		now := settingsOf(t, s, id).Creatives
-		if len(now) != len(before)+2 || now[0].CreativeID != second || now[1].CreativeID != draft || now[0].Title != "Second" || now[0].Status != "pending_review" {
+		if len(now) != len(before)+2 || now[0].CreativeID != second || now[1].CreativeID != draft ||
+			now[0].Title != "Second" || now[0].Status != "pending_review" {
 			t.Fatalf("got %+v", now)
 		}
 		if now[1].Title != "" || now[1].IconID != "" || now[1].Message == "" {
@@ -298,7 +326,8 @@ func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
 		if err := s.Change(Change{Creative: draft, Set: map[string]any{"status": "pending_review"}}); err == nil {
 			t.Error("a creative without a title is in review")
 		}
-		change(t, s, Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now", "icon_id": strings.Repeat("1", 24)}})
+		change(t, s, Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now",
+			"icon_id": strings.Repeat("1", 24)}})
 		asServed(t, s, id)
 	}
 }
@@ -307,11 +336,14 @@ func TestChange_HidesAndShows(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	for _, id := range []string{running(t, s)[0], create(t, s, Change{Set: map[string]any{"name": "Made"}})} {
 		listed := func() (yes bool) {
-			return slices.ContainsFunc(campaignsOf(t, s, everyStatus), func(c map[string]any) bool { return c["id"] == id })
+			return slices.ContainsFunc(campaignsOf(t, s, everyStatus), func(c map[string]any) bool {
+				return c["id"] == id
+			})
 		}
 		cr := create(t, s, Change{Campaign: id})
 		was := settingsOf(t, s, id)
-		reads := []string{"/v1/campaigns/" + id, "/v1/campaigns/" + id + "/creatives", "/v1/campaigns/" + id + "/sources", "/v1/creatives/" + cr}
+		reads := []string{"/v1/campaigns/" + id, "/v1/campaigns/" + id + "/creatives", "/v1/campaigns/" + id +
+			"/sources", "/v1/creatives/" + cr}
 		for _, c := range []struct {
 			do     Action
 			listed bool
@@ -367,7 +399,8 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		want   string
 	}{
 		{Change{}, `change: nothing to change`},
-		{Change{Campaign: id, Do: Create, Set: map[string]any{"titel": "x"}}, `change create ` + id + `: no field "titel"`},
+		{Change{Campaign: id, Do: Create, Set: map[string]any{"titel": "x"}}, `change create ` + id +
+			`: no field "titel"`},
 		{Change{Campaign: id}, `change ` + id + `: nothing to change`},
 		{Change{Campaign: id, Creative: cr, Set: map[string]any{"name": "x"}}, `a campaign and a creative`},
 		{Change{Set: map[string]any{"name": "x"}}, `no campaign ""`},
@@ -413,7 +446,8 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		{audience(`{"max_age":25.5}`), `max_age`},
 		{audience(`{"subscribed_more_than_minutes_ago":0}`), `expected 1 to 5256000`},
 		{audience(`{"gender":"X"}`), `expected M or F`},
-		{Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}}, `default_bid 0.290000: this audience demands 0.300000`},
+		{Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}},
+			`default_bid 0.290000: this audience demands 0.300000`},
 		{Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived + ` is archived`},
 		{Change{Campaign: archived, Sources: &SourceChange{Block: []string{src}}}, `is archived`},
 		{Change{Campaign: archived, Do: Create}, `is archived`},
@@ -436,13 +470,16 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		{sources(SourceChange{Block: []string{src, src}}), `block: ` + src + ` is already blocked`},
 		{sources(SourceChange{Unblock: []string{src}}), `unblock: ` + src + ` is not blocked`},
 		{sources(SourceChange{Allow: []string{src}}), `allow: the campaign has a block list`},
-		{Change{Campaign: allow, Sources: &SourceChange{Block: []string{src}}}, `block: the campaign has an allow list`},
-		{Change{Campaign: allow, Sources: &SourceChange{Disallow: s.GoodSources()[:1]}}, `an allow list needs a source`},
+		{Change{Campaign: allow, Sources: &SourceChange{Block: []string{src}}}, `block: the campaign has ` +
+			`an allow list`},
+		{Change{Campaign: allow, Sources: &SourceChange{Disallow: s.GoodSources()[:1]}},
+			`an allow list needs a source`},
 		{sources(SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
 		{sources(SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src + ` 26: expected 0.100000 to 25.000000`},
 		{sources(SourceChange{Bids: map[string]any{src: nil}}), `bids: ` + src + ` has none of its own`},
 		// The name is fine, and yet it does not change.
-		{Change{Campaign: id, Set: map[string]any{"name": "x"}, Sources: &SourceChange{Block: []string{"S0"}}}, `no source`},
+		{Change{Campaign: id, Set: map[string]any{"name": "x"}, Sources: &SourceChange{Block: []string{"S0"}}},
+			`no source`},
 	} {
 		err := s.Change(c.change)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "change") {
@@ -463,7 +500,8 @@ func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
 	id := create(t, s, Change{Set: map[string]any{"status": "archived"}})
 	cr := create(t, s, Change{Campaign: id, Force: true})
 	for _, c := range []Change{
-		{Campaign: id, Set: map[string]any{"name": "Risen", "audience": map[string]any{"gender": "F"}, "default_bid": "0.1"}},
+		{Campaign: id, Set: map[string]any{"name": "Risen", "audience": map[string]any{"gender": "F"},
+			"default_bid": "0.1"}},
 		{Campaign: id, Sources: &SourceChange{Allow: s.GoodSources()[:1]}},
 		{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Disallow: s.GoodSources()[:1]}},
 		{Creative: cr, Set: map[string]any{"title": "T"}},
@@ -472,7 +510,8 @@ func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
 		change(t, s, c)
 	}
 	got := settingsOf(t, s, id)
-	if got.Name != "Risen" || got.DefaultBid != "0.100000" || got.SourceMode != "allow_list" || len(got.Allowed) > 0 || got.Creatives[0].Title != "T" {
+	if got.Name != "Risen" || got.DefaultBid != "0.100000" || got.SourceMode != "allow_list" || len(got.Allowed) > 0 ||
+		got.Creatives[0].Title != "T" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -504,7 +543,8 @@ func TestChange_LeavesTheReportAlone(t *testing.T) {
 	lines := truth(s, yesterday)
 	_, _, page := ask(t, s, oneDay(yesterday)+"&include_creatives=true")
 	l := lines[len(lines)/2]
-	change(t, s, Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused", "default_bid": "5"}, Force: true})
+	change(t, s, Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused",
+		"default_bid": "5"}, Force: true})
 	change(t, s, Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
 	change(t, s, Change{Campaign: l.CampaignID, Do: Hide})
 	create(t, s, Change{})

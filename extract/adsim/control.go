@@ -16,7 +16,8 @@ import (
 // another process:
 //
 //	GET    /_sim/clock      {"now":"2026-11-21T20:00:00Z","standing":false,"today":"2026-11-21"}
-//	POST   /_sim/clock      {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" true or false stops it or lets it run, "speed":3600 lets it run an hour a second
+//	POST /_sim/clock {"now":"2026-11-21T20:00:00Z"} or {"advance":"24h"}; "standing" true or false
+//	stops it or lets it run, "speed":3600 lets it run an hour a second
 //	POST   /_sim/fault      a [Fault], with "for" as "2s"
 //	DELETE /_sim/fault      takes all faults away
 //	GET    /_sim/quirks     all quirks, a line of JSON each, "set" true for those that hold
@@ -74,28 +75,58 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 // orders are what the control does, by method and path. One that has nothing to say
 // writes nothing.
 var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, body []byte) error{
-	"GET clock":     func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.writeClock(w); return nil },
-	"POST clock":    func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.clockAs(w, body) },
-	"POST fault":    func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.setFault(body) },
-	"DELETE fault":  func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ClearFaults(); return nil },
-	"GET quirks":    func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { return s.writeQuirks(w) },
-	"POST quirks":   func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.quirksAs(body) },
+	"GET clock": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
+		s.writeClock(w)
+		return nil
+	},
+	"POST clock": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.clockAs(w, body)
+	},
+	"POST fault": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.setFault(body)
+	},
+	"DELETE fault": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
+		s.ClearFaults()
+		return nil
+	},
+	"GET quirks": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { return s.writeQuirks(w) },
+	"POST quirks": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.quirksAs(body)
+	},
 	"DELETE quirks": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.SetQuirks() },
-	"POST restate":  func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.restateAs(w, body) },
-	"POST change":   func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error { return s.changeAs(w, body) },
+	"POST restate": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.restateAs(w, body)
+	},
+	"POST change": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.changeAs(w, body)
+	},
 	"POST review": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
 		return ordered(body, s.Review)
 	},
-	"POST balance":    func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.balanceAs(body) },
-	"POST funds":      func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.fundsAs(body) },
-	"POST access":     func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.accessAs(body) },
-	"POST key":        func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error { return s.keyAs(body) },
-	"POST reset":      func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.Reset() },
-	"DELETE sign-ins": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.EndSignIns(); return nil },
+	"POST balance": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.balanceAs(body)
+	},
+	"POST funds": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.fundsAs(body)
+	},
+	"POST access": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.accessAs(body)
+	},
+	"POST key": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return s.keyAs(body)
+	},
+	"POST reset": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.Reset() },
+	"DELETE sign-ins": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
+		s.EndSignIns()
+		return nil
+	},
 	"GET outbox": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
 		return writeLines(w, s.Outbox())
 	},
-	"DELETE outbox": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ResetOutbox(); return nil },
+	"DELETE outbox": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
+		s.ResetOutbox()
+		return nil
+	},
 	"GET broadcasts": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
 		return writeLines(w, s.Broadcasts())
 	},
@@ -111,9 +142,18 @@ var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, bo
 	"GET truth": func(s *Service, w http.ResponseWriter, q url.Values, _ []byte) error {
 		return s.writeTruth(w, q.Get("day"), q.Get("sum") != "")
 	},
-	"GET sources":     func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.tellSources(w); return nil },
-	"GET requests":    func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { s.writeRequests(w); return nil },
-	"DELETE requests": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { s.ResetRequests(); return nil },
+	"GET sources": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
+		s.tellSources(w)
+		return nil
+	},
+	"GET requests": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
+		s.writeRequests(w)
+		return nil
+	},
+	"DELETE requests": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
+		s.ResetRequests()
+		return nil
+	},
 }
 
 // ordered gives what a body holds to do.

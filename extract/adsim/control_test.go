@@ -86,7 +86,8 @@ func TestClock_RunsFast(t *testing.T) {
 
 func TestControl_SetsFaultsAndTellsRequests(t *testing.T) {
 	s := sim(Config{Control: true})
-	if status, got := order(t, s, "POST", "fault", `{"kind":"status","status":503,"path":"/ads/spend-report","page":2,"times":1,"for":"2s"}`); status != 200 {
+	if status, got := order(t, s, "POST", "fault", `{"kind":"status","status":503,"path":"/ads/spend-report",`+
+		`"page":2,"times":1,"for":"2s"}`); status != 200 {
 		t.Errorf("%d %v", status, got)
 	}
 	for page, want := range []int{1: 200, 2: 503, 3: 200} {
@@ -120,14 +121,16 @@ func TestControl_TellsTheTruth(t *testing.T) {
 	}
 	for i, l := range want {
 		m := got[i]
-		if m["date"] != l.Date || m["campaign_name"] != l.CampaignName || m["creative_id"] != l.CreativeID || m["source_id"] != l.SourceID ||
+		if m["date"] != l.Date || m["campaign_name"] != l.CampaignName || m["creative_id"] != l.CreativeID ||
+			m["source_id"] != l.SourceID ||
 			m["spend"] != l.Exact() || m["clicks"] != float64(l.Clicks) || m["conversions"] != float64(l.Conversions) {
 			t.Fatalf("line %d: got %v, want %+v", i, m, l)
 		}
 	}
 	sum := total(want)
 	_, got = order(t, s, "GET", "truth?sum=1&day="+yesterday, "")
-	if len(got) != 1 || got[0]["rows"] != float64(sum.Rows) || got[0]["spend"] != sum.Exact() || got[0]["impressions"] != float64(sum.Impressions) {
+	if len(got) != 1 || got[0]["rows"] != float64(sum.Rows) || got[0]["spend"] != sum.Exact() ||
+		got[0]["impressions"] != float64(sum.Impressions) {
 		t.Errorf("got %v, want %+v", got, sum)
 	}
 	_, got = order(t, s, "GET", "truth?sum=1", "")
@@ -143,7 +146,8 @@ func TestControl_TellsTheTruth(t *testing.T) {
 func TestControl_Restates(t *testing.T) {
 	s := sim(Config{Control: true})
 	before := truth(s, yesterday)
-	status, got := order(t, s, "POST", "restate", `{"day":"`+yesterday+`","kind":"change","row":5,"measures":{"spend":1000001,"clicks":2,"impressions":3,"conversions":1}}`)
+	status, got := order(t, s, "POST", "restate", `{"day":"`+yesterday+`","kind":"change","row":5,`+
+		`"measures":{"spend":1000001,"clicks":2,"impressions":3,"conversions":1}}`)
 	if status != 200 || got[0]["spend"] != "1.000001" {
 		t.Errorf("%d %v", status, got)
 	}
@@ -185,7 +189,8 @@ func TestControl_RefusesWhatItDoesNotKnow(t *testing.T) {
 
 func TestJSON_TextsComeThrough(t *testing.T) {
 	for _, ascii := range []bool{false, true} {
-		for _, want := range append(awkwardNames(), "", "\x00\x01\x1f\x7f\b\f", "tab\tline\nreturn\r", `\"/`, "😀\U0010FFFF", "\u2028") {
+		for _, want := range append(awkwardNames(), "", "\x00\x01\x1f\x7f\b\f", "tab\tline\nreturn\r", `\"/`,
+			"😀\U0010FFFF", "\u2028") {
 			var got string
 			raw := appendString(nil, want, ascii)
 			if err := json.Unmarshal(raw, &got); err != nil || got != want {
@@ -203,8 +208,10 @@ func TestJSON_TextsComeThrough(t *testing.T) {
 
 func TestJSON_AmountsAreExact(t *testing.T) {
 	for v, want := range map[int64][2]string{
-		0: {"0", "0.000000"}, 1: {"0.000001", "0.000001"}, 12_500_000: {"12.5", "12.500000"}, 3_000_000: {"3", "3.000000"},
-		-1: {"-0.000001", "-0.000001"}, -1 << 63: {"-9223372036854.775808", "-9223372036854.775808"}, 1_000_010: {"1.00001", "1.000010"},
+		0: {"0", "0.000000"}, 1: {"0.000001", "0.000001"}, 12_500_000: {"12.5", "12.500000"},
+		3_000_000: {"3", "3.000000"},
+		-1:        {"-0.000001", "-0.000001"}, -1 << 63: {"-9223372036854.775808", "-9223372036854.775808"},
+		1_000_010: {"1.00001", "1.000010"},
 	} {
 		if got := string(appendMillionths(nil, v)); got != want[0] {
 			t.Errorf("%d: got %s, want %s", v, got, want[0])

@@ -20,7 +20,8 @@ type content struct {
 }
 
 func contentOf(now creativeNow) content {
-	return content{title: now.title, message: now.message, link: now.link, imageID: now.imageID, iconID: now.iconID, button1: now.button1, button2: now.button2}
+	return content{title: now.title, message: now.message, link: now.link, imageID: now.imageID, iconID: now.iconID,
+		button1: now.button1, button2: now.button2}
 }
 
 // set puts the content in the place of what a creative has.
@@ -32,7 +33,8 @@ func (ct content) set(of *creativeChanges) {
 // take is the content with the fields that are sent.
 func (ct content) take(b body) content {
 	for name, into := range map[string]*string{
-		"title": &ct.title, "message": &ct.message, "link": &ct.link, "image_id": &ct.imageID, "icon_id": &ct.iconID, "button1": &ct.button1, "button2": &ct.button2,
+		"title": &ct.title, "message": &ct.message, "link": &ct.link, "image_id": &ct.imageID, "icon_id": &ct.iconID,
+		"button1": &ct.button1, "button2": &ct.button2,
 	} {
 		if b.has(name) {
 			*into = b.text(name) // null clears
@@ -43,7 +45,8 @@ func (ct content) take(b body) content {
 
 // missing lists what a creative needs before it is reviewed, and has not.
 func (ct content) missing(at string) (found []detail) {
-	for _, f := range []struct{ name, v string }{{"title", ct.title}, {"message", ct.message}, {"link", ct.link}, {"icon_id", ct.iconID}} {
+	for _, f := range []struct{ name, v string }{{"title", ct.title}, {"message", ct.message}, {"link", ct.link},
+		{"icon_id", ct.iconID}} {
 		if f.v == "" {
 			found = append(found, detail{at + f.name, "is required to submit for review"})
 		}
@@ -54,16 +57,19 @@ func (ct content) missing(at string) (found []detail) {
 // fieldText is what of a creative's texts is put in when it is sent.
 var (
 	dynamicData = `\{\{=data\.[A-Za-z_][A-Za-z0-9_]*`
-	dynamicText = regexp.MustCompile(dynamicData + `(\s*\|\|\s*(data\.[A-Za-z_][A-Za-z0-9_]*|'[^'{}]*'))*\}\}|\{\{#def\.date\('[^'{}]*'\)\}\}`)
+	dynamicText = regexp.MustCompile(dynamicData +
+		`(\s*\|\|\s*(data\.[A-Za-z_][A-Za-z0-9_]*|'[^'{}]*'))*\}\}|\{\{#def\.date\('[^'{}]*'\)\}\}`)
 	dynamicLink = regexp.MustCompile(dynamicData + `\}\}`)
 )
 
 // checkTexts refuses dynamic text of another form than the description's.
 func checkTexts(found []detail, at string, b body) []detail {
-	for name, allowed := range map[string]*regexp.Regexp{"title": dynamicText, "message": dynamicText, "link": dynamicLink} {
+	for name, allowed := range map[string]*regexp.Regexp{"title": dynamicText, "message": dynamicText,
+		"link": dynamicLink} {
 		rest := allowed.ReplaceAllString(b.text(name), "")
 		if strings.Contains(rest, "{{") || strings.Contains(rest, "}}") {
-			found = append(found, detail{at + name, "unknown dynamic text; allowed are {{=data.FIELD}}, {{=data.FIELD||'Fallback'}} and {{#def.date('FORMAT')}}"})
+			found = append(found, detail{at + name, "unknown dynamic text; allowed are {{=data.FIELD}}, " +
+				"{{=data.FIELD||'Fallback'}} and {{#def.date('FORMAT')}}"})
 		}
 	}
 	return found
@@ -79,7 +85,8 @@ func (e *editor) checkImages(at string, b body) *problem {
 		switch has := e.imageKind(id); has {
 		case kind:
 		case "":
-			return &problem{status: 404, code: "not_found", message: "There is no such image in this account.", details: []detail{{at + name, "no image " + id}}}
+			return &problem{status: 404, code: "not_found", message: "There is no such image in this account.",
+				details: []detail{{at + name, "no image " + id}}}
 		default:
 			return invalidField(at+name, "%s was uploaded with the kind %s", id, has)
 		}
@@ -172,7 +179,9 @@ func (s *Service) createCreatives(c *call) reply {
 	if p != nil {
 		return s.refuse(p)
 	}
-	return s.created(s.plainList(c, "creatives", len(made), func(o *object, i int) { s.writeCreative(o, c.st, made[i]) }))
+	return s.created(s.plainList(c, "creatives", len(made), func(o *object, i int) {
+		s.writeCreative(o, c.st, made[i])
+	}))
 }
 
 // updateCreative answers PATCH /v1/creatives/{creative_id}.

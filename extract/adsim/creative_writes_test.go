@@ -18,12 +18,15 @@ func TestCreateCreatives_SubmitsOrKeepsDrafts(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	id, icon := newCampaign(t, s), iconID(t, s)
 	path := "/v1/campaigns/" + id + "/creatives"
-	a := tell(t, s, "POST", path, `{"creatives":[{`+anyText+`,"icon_id":"`+icon+`"},{`+anyText+`,"icon_id":"`+icon+`","button1":null,"button2":"No"}]}`)
+	a := tell(t, s, "POST", path, `{"creatives":[{`+anyText+`,"icon_id":"`+icon+`"},{`+anyText+`,"icon_id":"`+icon+
+		`","button1":null,"button2":"No"}]}`)
 	made := objects(a.body["creatives"])
-	if a.status != 201 || len(made) != 2 || made[0]["id"] != id+"-001" || made[1]["id"] != id+"-002" || made[0]["status"] != "pending_review" {
+	if a.status != 201 || len(made) != 2 || made[0]["id"] != id+"-001" || made[1]["id"] != id+"-002" ||
+		made[0]["status"] != "pending_review" {
 		t.Fatalf("%d %v", a.status, a.body)
 	}
-	if made[0]["button1"] != "Click Here" || made[0]["button2"] != nil || made[1]["button1"] != nil || made[1]["button2"] != "No" {
+	if made[0]["button1"] != "Click Here" || made[0]["button2"] != nil || made[1]["button1"] != nil ||
+		made[1]["button2"] != "No" {
 		t.Errorf("buttons: %v", made)
 	}
 	for _, missing := range []string{"title", "message", "link", "icon_id"} {
@@ -39,30 +42,40 @@ func TestCreateCreatives_SubmitsOrKeepsDrafts(t *testing.T) {
 		}
 		refusedAs(t, missing, tell(t, s, "POST", path, body), 400, "validation_failed", "creatives[0]."+missing)
 	}
-	for _, field := range []string{`"title":"x"`, `"message":"x"`, `"link":"http://x"`, `"icon_id":"` + icon + `"`, `"button1":"x"`, `"image_id":null`} {
+	for _, field := range []string{`"title":"x"`, `"message":"x"`, `"link":"http://x"`, `"icon_id":"` + icon + `"`,
+		`"button1":"x"`, `"image_id":null`} {
 		a := tell(t, s, "POST", path, `{"draft":true,"creatives":[{`+field+`}]}`)
 		if a.status != 201 || objects(a.body["creatives"])[0]["status"] != "draft" {
 			t.Errorf("draft of %s: %d %v", field, a.status, a.body)
 		}
 	}
-	refusedAs(t, "an empty draft", tell(t, s, "POST", path, `{"draft":true,"creatives":[{}]}`), 400, "validation_failed", "creatives[0]")
-	refusedAs(t, "none", tell(t, s, "POST", path, `{"draft":true,"creatives":[]}`), 400, "validation_failed", "creatives")
+	refusedAs(t, "an empty draft", tell(t, s, "POST", path, `{"draft":true,"creatives":[{}]}`), 400,
+		"validation_failed", "creatives[0]")
+	refusedAs(t, "none", tell(t, s, "POST", path, `{"draft":true,"creatives":[]}`), 400, "validation_failed",
+		"creatives")
 	many := `{"draft":true,"creatives":[` + strings.TrimSuffix(strings.Repeat(`{"title":"x"},`, 20), ",") + `]}`
 	mustTell(t, s, "POST", path, many)
-	refusedAs(t, "21", tell(t, s, "POST", path, strings.Replace(many, `[{`, `[{"title":"y"},{`, 1)), 400, "validation_failed", "creatives")
+	refusedAs(t, "21", tell(t, s, "POST", path, strings.Replace(many, `[{`, `[{"title":"y"},{`, 1)), 400,
+		"validation_failed", "creatives")
 	asServed(t, s, id)
 }
 
 // creativeBounds are values at and beyond the bounds of a creative's fields.
 var creativeBounds = []struct{ field, good, bad string }{
-	{"title", `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("é", 101) + `"`}, {"title", `"x"`, `""`}, {"title", `"x"`, `null`},
+	{"title", `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("é", 101) + `"`}, {"title", `"x"`, `""`},
+	{"title", `"x"`, `null`},
 	{"message", `"` + strings.Repeat("m", 200) + `"`, `"` + strings.Repeat("m", 201) + `"`}, {"message", `"x"`, `""`},
-	{"link", `"http://x"`, `"ftp://x"`}, {"link", `"https://` + strings.Repeat("x", 1992) + `"`, `"https://` + strings.Repeat("x", 1993) + `"`},
-	{"link", `"https://x/?a=<<name>>&b={{=data.FIELD}}"`, `"https:// x"`}, {"link", `"http://x"`, `"https://x/{{data.FIELD}}"`},
-	{"button1", `"` + strings.Repeat("b", 25) + `"`, `"` + strings.Repeat("b", 26) + `"`}, {"button1", `null`, `" "`}, {"button2", `"b"`, `""`}, {"button2", `null`, `7`},
+	{"link", `"http://x"`, `"ftp://x"`}, {"link", `"https://` + strings.Repeat("x", 1992) + `"`, `"https://` +
+		strings.Repeat("x", 1993) + `"`},
+	{"link", `"https://x/?a=<<name>>&b={{=data.FIELD}}"`, `"https:// x"`},
+	{"link", `"http://x"`, `"https://x/{{data.FIELD}}"`},
+	{"button1", `"` + strings.Repeat("b", 25) + `"`, `"` + strings.Repeat("b", 26) + `"`}, {"button1", `null`, `" "`},
+	{"button2", `"b"`, `""`}, {"button2", `null`, `7`},
 	{"image_id", `null`, `"ABC"`}, {"icon_id", "", `null`}, {"icon_id", "", `"` + strings.Repeat("A", 24) + `"`},
-	{"title", `"{{=data.city}}"`, `"{{data.city}}"`}, {"title", `"{{=data.city||'friend'}}"`, `"{{=data.city||friend}}"`},
-	{"message", `"{{=data.a||data.b||'c'}} {{#def.date('MMM D')}}"`, `"{{#def.time('x')}}"`}, {"message", `"{ } } {"`, `"{{=data.}}"`}, {"title", `"x"`, `"x }}"`},
+	{"title", `"{{=data.city}}"`, `"{{data.city}}"`}, {"title", `"{{=data.city||'friend'}}"`,
+		`"{{=data.city||friend}}"`},
+	{"message", `"{{=data.a||data.b||'c'}} {{#def.date('MMM D')}}"`, `"{{#def.time('x')}}"`},
+	{"message", `"{ } } {"`, `"{{=data.}}"`}, {"title", `"x"`, `"x }}"`},
 }
 
 func TestWrite_HoldsCreativesToTheBoundsOfTheirFields(t *testing.T) {
@@ -72,7 +85,8 @@ func TestWrite_HoldsCreativesToTheBoundsOfTheirFields(t *testing.T) {
 		if c.good != "" {
 			mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"`+c.field+`":`+c.good+`}`)
 		}
-		refusedAs(t, c.field+" "+c.bad, tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"`+c.field+`":`+c.bad+`}`), 400, "validation_failed", c.field)
+		refusedAs(t, c.field+" "+c.bad, tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"`+c.field+`":`+c.bad+`}`), 400,
+			"validation_failed", c.field)
 	}
 	refusedAs(t, "nothing", tell(t, s, "PATCH", "/v1/creatives/"+cr, `{}`), 400, "validation_failed", "")
 }
@@ -83,9 +97,12 @@ func TestWrite_KnowsItsImages(t *testing.T) {
 	large := str(mustTell(t, s, "POST", "/v1/images", upload("image", pngOf(400, 200), "image/png"))["id"])
 	path := "/v1/creatives/" + cr
 	mustTell(t, s, "PATCH", path, `{"image_id":"`+large+`"}`)
-	refusedAs(t, "unknown", tell(t, s, "PATCH", path, `{"image_id":"`+strings.Repeat("a", 24)+`"}`), 404, "not_found", "image_id")
-	refusedAs(t, "an icon as image", tell(t, s, "PATCH", path, `{"image_id":"`+icon+`"}`), 400, "validation_failed", "image_id")
-	refusedAs(t, "an image as icon", tell(t, s, "PATCH", path, `{"icon_id":"`+large+`"}`), 400, "validation_failed", "icon_id")
+	refusedAs(t, "unknown", tell(t, s, "PATCH", path, `{"image_id":"`+strings.Repeat("a", 24)+`"}`), 404, "not_found",
+		"image_id")
+	refusedAs(t, "an icon as image", tell(t, s, "PATCH", path, `{"image_id":"`+icon+`"}`), 400, "validation_failed",
+		"image_id")
+	refusedAs(t, "an image as icon", tell(t, s, "PATCH", path, `{"icon_id":"`+large+`"}`), 400, "validation_failed",
+		"icon_id")
 	for _, id := range running(t, s) {
 		if of := settingsOf(t, s, id).Creatives[0].IconID; of != "" {
 			mustTell(t, s, "PATCH", path, `{"icon_id":"`+of+`","image_id":null}`) // what the account has had before
@@ -112,7 +129,8 @@ func TestReview_ApprovesAfterAWhile(t *testing.T) {
 		t.Errorf("within the hour: %v", got)
 	}
 	s.Advance(23 * time.Hour)
-	if got := creativeNowOf(t, s, cr)["status"]; got != "active" || settingsOf(t, s, id).DeliveryStatus != "active" || len(s.Waiting()) > 0 {
+	if got := creativeNowOf(t, s, cr)["status"]; got != "active" || settingsOf(t, s, id).DeliveryStatus != "active" ||
+		len(s.Waiting()) > 0 {
 		t.Errorf("a day later: %v, %v", got, settingsOf(t, s, id).DeliveryStatus)
 	}
 }
@@ -124,13 +142,15 @@ func TestReview_RejectsBadTexts(t *testing.T) {
 	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"Guaranteed miracle"}`)
 	s.Advance(time.Minute)
 	got := creativeNowOf(t, s, cr)
-	if got["status"] != "rejected" || len(list(got["rejection_reasons"])) != 1 || !strings.Contains(str(got["rejection_comment"]), "miracle") {
+	if got["status"] != "rejected" || len(list(got["rejection_reasons"])) != 1 ||
+		!strings.Contains(str(got["rejection_comment"]), "miracle") {
 		t.Errorf("got %v", got)
 	}
 	if got := settingsOf(t, s, id).DeliveryStatus; got != "all_creatives_rejected" {
 		t.Errorf("the campaign is %s", got)
 	}
-	refusedAs(t, "activate", tell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"active"}`), 409, "conflict", "")
+	refusedAs(t, "activate", tell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"active"}`), 409,
+		"conflict", "")
 	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"Good"}`)
 	if got := creativeNowOf(t, s, cr); got["status"] != "pending_review" || got["title"] != "Good" {
 		t.Errorf("resubmitted: %v", got)
@@ -153,10 +173,12 @@ func TestReview_OnCommand(t *testing.T) {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
-	if status, got := order(t, s, "POST", "review", `{"creative":"`+cr+`","approve":false,"reasons":["nudity"],"comment":"No."}`); status != 200 {
+	if status, got := order(t, s, "POST", "review", `{"creative":"`+cr+`","approve":false,"reasons":["nudity"],`+
+		`"comment":"No."}`); status != 200 {
 		t.Fatalf("%d %v", status, got)
 	}
-	if got := creativeNowOf(t, s, cr); got["status"] != "rejected" || got["rejection_comment"] != "No." || strs(got["rejection_reasons"])[0] != "nudity" {
+	if got := creativeNowOf(t, s, cr); got["status"] != "rejected" || got["rejection_comment"] != "No." ||
+		strs(got["rejection_reasons"])[0] != "nudity" {
 		t.Errorf("got %v", got)
 	}
 	if err := s.Review(Verdict{Creative: cr, Approve: true}); err == nil {
@@ -185,7 +207,8 @@ func TestUpdateCreative_OfARunningOneIsAVersion(t *testing.T) {
 		was := creativeNowOf(t, s, cr)
 		got := mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"New `+status+`"}`)
 		pending := asMap(got["pending_version"])
-		if got["title"] != was["title"] || got["status"] != status || pending["title"] != "New "+status || pending["status"] != "pending_review" {
+		if got["title"] != was["title"] || got["status"] != status || pending["title"] != "New "+status ||
+			pending["status"] != "pending_review" {
 			t.Errorf("%s: got %v", status, got)
 		}
 		got = mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"message":"Also"}`)
@@ -196,12 +219,14 @@ func TestUpdateCreative_OfARunningOneIsAVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		got = creativeNowOf(t, s, cr)
-		if p := asMap(got["pending_version"]); got["title"] != was["title"] || got["status"] != status || p["status"] != "rejected" || p["rejection_comment"] != "No" {
+		if p := asMap(got["pending_version"]); got["title"] != was["title"] || got["status"] != status ||
+			p["status"] != "rejected" || p["rejection_comment"] != "No" {
 			t.Errorf("%s: a rejected version: %v", status, got)
 		}
 		mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"Newer `+status+`"}`)
 		approve(t, s, cr)
-		if got = creativeNowOf(t, s, cr); got["title"] != "Newer "+status || got["status"] != status || got["pending_version"] != nil {
+		if got = creativeNowOf(t, s, cr); got["title"] != "Newer "+status || got["status"] != status ||
+			got["pending_version"] != nil {
 			t.Errorf("%s: an approved version: %v", status, got)
 		}
 	}
@@ -217,22 +242,28 @@ func TestUpdateCreative_OfADraft(t *testing.T) {
 	}
 	rest := `"message":"M","link":"https://x","icon_id":"` + icon + `"`
 	one := draft()
-	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{"message":"M"}`); got["status"] != "draft" || got["message"] != "M" {
+	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{"message":"M"}`); got["status"] != "draft" ||
+		got["message"] != "M" {
 		t.Errorf("not complete yet: %v", got)
 	}
-	refusedAs(t, "submitted too early", tell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`), 400, "validation_failed", "link")
-	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{`+rest+`,"submit_for_review":false}`); got["status"] != "draft" {
+	refusedAs(t, "submitted too early", tell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`), 400,
+		"validation_failed", "link")
+	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{`+rest+`,"submit_for_review":false}`); got["status"] !=
+		"draft" {
 		t.Errorf("kept a draft: %v", got)
 	}
-	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`); got["status"] != "pending_review" {
+	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`); got["status"] !=
+		"pending_review" {
 		t.Errorf("submitted: %v", got)
 	}
-	refusedAs(t, "no draft any more", tell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`), 409, "conflict", "")
+	refusedAs(t, "no draft any more", tell(t, s, "PATCH", "/v1/creatives/"+one, `{"submit_for_review":true}`), 409,
+		"conflict", "")
 	two := draft()
 	if got := mustTell(t, s, "PATCH", "/v1/creatives/"+two, `{`+rest+`}`); got["status"] != "pending_review" {
 		t.Errorf("complete: %v", got)
 	}
-	refusedAs(t, "activate a draft", tell(t, s, "POST", "/v1/creatives/"+draft()+"/status", `{"status":"active"}`), 409, "conflict", "")
+	refusedAs(t, "activate a draft", tell(t, s, "POST", "/v1/creatives/"+draft()+"/status", `{"status":"active"}`), 409,
+		"conflict", "")
 }
 
 func TestSetCreativeStatus_MovesAsDescribed(t *testing.T) {
@@ -240,9 +271,12 @@ func TestSetCreativeStatus_MovesAsDescribed(t *testing.T) {
 	id := newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	for _, c := range []struct{ from, to, code string }{
-		{"active", "paused", ""}, {"paused", "active", ""}, {"active", "active", ""}, {"active", "archived", ""}, {"paused", "archived", ""}, {"draft", "archived", ""},
-		{"pending_review", "archived", ""}, {"rejected", "archived", ""}, {"pending_review", "active", "conflict"}, {"rejected", "active", "conflict"}, {"draft", "active", "conflict"},
-		{"pending_review", "paused", "conflict"}, {"archived", "active", "conflict"}, {"archived", "paused", "conflict"}, {"archived", "archived", ""},
+		{"active", "paused", ""}, {"paused", "active", ""}, {"active", "active", ""}, {"active", "archived", ""},
+		{"paused", "archived", ""}, {"draft", "archived", ""},
+		{"pending_review", "archived", ""}, {"rejected", "archived", ""}, {"pending_review", "active", "conflict"},
+		{"rejected", "active", "conflict"}, {"draft", "active", "conflict"},
+		{"pending_review", "paused", "conflict"}, {"archived", "active", "conflict"},
+		{"archived", "paused", "conflict"}, {"archived", "archived", ""},
 	} {
 		change(t, s, Change{Creative: cr, Set: map[string]any{"status": c.from}, Force: true})
 		a := tell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"`+c.to+`"}`)
@@ -260,20 +294,25 @@ func TestCloneCreative_CopiesWithChanges(t *testing.T) {
 	id, other := newCampaign(t, s), newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	a := tell(t, s, "POST", "/v1/creatives/"+cr+"/clone", "")
-	if got := a.one(); a.status != 201 || got["id"] != id+"-002" || got["status"] != "pending_review" || got["title"] != "T" {
+	if got := a.one(); a.status != 201 || got["id"] != id+"-002" || got["status"] != "pending_review" ||
+		got["title"] != "T" {
 		t.Errorf("%d %v", a.status, a.body)
 	}
-	got := mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", `{"campaign_id":"`+other+`","title":"Else","button1":null,"draft":true}`)
-	if got["campaign_id"] != other || got["id"] != other+"-001" || got["title"] != "Else" || got["message"] != "M" || got["button1"] != nil || got["status"] != "draft" {
+	got := mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", `{"campaign_id":"`+other+
+		`","title":"Else","button1":null,"draft":true}`)
+	if got["campaign_id"] != other || got["id"] != other+"-001" || got["title"] != "Else" || got["message"] != "M" ||
+		got["button1"] != nil || got["status"] != "draft" {
 		t.Errorf("got %v", got)
 	}
-	refusedAs(t, "another account's campaign", tell(t, s, "POST", "/v1/creatives/"+cr+"/clone", `{"campaign_id":"C1234567"}`), 404, "not_found", "")
+	refusedAs(t, "another account's campaign", tell(t, s, "POST", "/v1/creatives/"+cr+"/clone",
+		`{"campaign_id":"C1234567"}`), 404, "not_found", "")
 	refusedAs(t, "no creative", tell(t, s, "POST", "/v1/creatives/"+id+"-999/clone", `{}`), 404, "not_found", "")
 	asServed(t, s, other)
 }
 
 func TestCloneCampaign_CopiesSettingsAndNewestCreatives(t *testing.T) {
-	s := sim(Config{RateLimit: -1, CreativesPerCampaign: 30, ReviewTakes: -1, ChangeBudgets: map[string]int{creativeCreate: 1000}})
+	s := sim(Config{RateLimit: -1, CreativesPerCampaign: 30, ReviewTakes: -1,
+		ChangeBudgets: map[string]int{creativeCreate: 1000}})
 	for _, id := range running(t, s)[:4] {
 		was := settingsOf(t, s, id)
 		var wanted []string
@@ -284,7 +323,8 @@ func TestCloneCampaign_CopiesSettingsAndNewestCreatives(t *testing.T) {
 		}
 		a := tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Copy"}`)
 		got := settingsOf(t, s, a.id())
-		if a.status != 201 || got.Status != "paused" || got.Name != "Copy" || len(list(a.one()["cloned_creative_ids"])) != len(wanted) {
+		if a.status != 201 || got.Status != "paused" || got.Name != "Copy" ||
+			len(list(a.one()["cloned_creative_ids"])) != len(wanted) {
 			t.Errorf("%d %v", a.status, a.body)
 		}
 		var copies []string
@@ -297,20 +337,26 @@ func TestCloneCampaign_CopiesSettingsAndNewestCreatives(t *testing.T) {
 		if !slices.Equal(copies, wanted) {
 			t.Errorf("%s: got %v, want %v", id, copies, wanted)
 		}
-		got.CampaignID, got.Name, got.Status, got.DeliveryStatus, got.CreatedAt, got.Creatives = was.CampaignID, was.Name, was.Status, was.DeliveryStatus, was.CreatedAt, was.Creatives
+		got.CampaignID, got.Name, got.Status, got.DeliveryStatus, got.CreatedAt, got.Creatives = was.CampaignID,
+			was.Name, was.Status, was.DeliveryStatus, was.CreatedAt, was.Creatives
 		if d := differing(t, was, got); len(d) > 0 {
 			t.Errorf("%s: %v", id, d)
 		}
 		asServed(t, s, a.id())
 	}
 	id := running(t, s)[0]
-	a := tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Bare","include_creatives":false,"status":"active","daily_spend_limit":123}`)
-	if got := settingsOf(t, s, a.id()); len(got.Creatives) > 0 || got.Status != "active" || got.DailySpendLimit != "123.000000" {
+	a := tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Bare","include_creatives":false,`+
+		`"status":"active","daily_spend_limit":123}`)
+	if got := settingsOf(t, s, a.id()); len(got.Creatives) > 0 || got.Status != "active" ||
+		got.DailySpendLimit != "123.000000" {
 		t.Errorf("got %+v", got)
 	}
 	change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
-	refusedAs(t, "no limit", tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x"}`), 400, "validation_failed", "daily_spend_limit")
-	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x","include_creatives":false,"daily_spend_limit":100}`)
-	refusedAs(t, "archived", tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x","status":"archived"}`), 400, "validation_failed", "status")
+	refusedAs(t, "no limit", tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x"}`), 400, "validation_failed",
+		"daily_spend_limit")
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x","include_creatives":false,`+
+		`"daily_spend_limit":100}`)
+	refusedAs(t, "archived", tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x","status":"archived"}`), 400,
+		"validation_failed", "status")
 	refusedAs(t, "no name", tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{}`), 400, "validation_failed", "name")
 }

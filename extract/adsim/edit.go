@@ -71,7 +71,10 @@ func (e *editor) commit() {
 		}
 	}
 	for _, r := range e.submitted { // what waited of the creative before is gone
-		e.reviews = append(slices.DeleteFunc(e.reviews, func(o review) bool { return o.creative == r.creative && o.version == r.version }), r)
+		e.reviews = append(slices.DeleteFunc(e.reviews, func(o review) bool {
+			return o.creative == r.creative &&
+				o.version == r.version
+		}), r)
 	}
 	e.Service.changes = e.next
 }

@@ -25,7 +25,8 @@ const (
 
 // Kinds of the wire.
 const (
-	Cut      Kind = "cut"      // After bytes (0: half, -1: none), then the connection ends; Chunked: without Content-Length
+	// After bytes (0: half, -1: none), then the connection ends; Chunked: without Content-Length
+	Cut      Kind = "cut"
 	Reset    Kind = "reset"    // After bytes (0: not even a header), then a TCP reset
 	Stall    Kind = "stall"    // the header and After bytes, then nothing for For (0: until the client goes away)
 	Hang     Kind = "hang"     // nothing at all for For (0: until the client goes away)
@@ -39,18 +40,21 @@ const (
 // object is read, of that object; "audience.country" is a key in a key. NoPagination
 // leaves total, limit and offset out. Other copies are as the first one.
 const (
-	Shift        Kind = "shift"        // Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
-	Total        Kind = "total"        // total_rows is off by Delta (0: 1)
-	Truncate     Kind = "truncate"     // the answer ends after Rows rows, and says that this is all
-	Drop         Kind = "drop"         // Rows (0: 1) rows from Row on are missing
-	Duplicate    Kind = "duplicate"    // Row comes Rows (0: 1) times more; Other: with other measures; InPlace: over its neighbours
+	// Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
+	Shift    Kind = "shift"
+	Total    Kind = "total"    // total_rows is off by Delta (0: 1)
+	Truncate Kind = "truncate" // the answer ends after Rows rows, and says that this is all
+	Drop     Kind = "drop"     // Rows (0: 1) rows from Row on are missing
+	// Row comes Rows (0: 1) times more; Other: with other measures; InPlace: over its neighbours
+	Duplicate    Kind = "duplicate"
 	WrongType    Kind = "wrongtype"    // Column of Row is the JSON text Value (empty: a string with a number in it)
 	ExtraKey     Kind = "extrakey"     // Row has the key Column (empty: unknown_key) more, with the JSON text Value
 	RepeatKey    Kind = "repeatkey"    // Row has the key Column twice, the second time with the JSON text Value
 	MissingKey   Kind = "missingkey"   // Row lacks the key Column
 	OtherDay     Kind = "otherday"     // Row has the date Value (empty: the day before)
 	NoPagination Kind = "nopagination" // the reply is of the time before April 2026
-	Top          Kind = "top"          // Column beside or above the rows is the JSON text Value: columns, data, pagination,
+	// Column beside or above the rows is the JSON text Value: columns, data, pagination,
+	Top Kind = "top"
 	// page, page_size, total_rows, total_pages (of the API: any key of the body); any other name is a key more
 )
 
@@ -253,7 +257,8 @@ func (s *Service) faultReply(st *state, r *http.Request, f *Fault) (reply, bool)
 		}
 	case HTML:
 		rep = reply{status: status, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-			body: []byte("<!DOCTYPE html>\n<html><head><title>Be right back</title></head><body><h1>We&#39;ll be right back</h1></body></html>\n")}
+			body: []byte("<!DOCTYPE html>\n<html><head><title>Be right back</title></head><body><h1>We&#39;ll be " +
+				"right back</h1></body></html>\n")}
 	case Empty:
 		rep = jsonReply(status, nil)
 	case Null:

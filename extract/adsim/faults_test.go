@@ -63,7 +63,8 @@ func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
 		{200, `{"columns":`, "", ""},
 	} {
 		status, h, body := ask(t, s, pageOf(1))
-		if status != c.status || !strings.HasPrefix(string(body), c.text) || h.Get("Retry-After") != c.after || h.Get("Location") != c.goTo {
+		if status != c.status || !strings.HasPrefix(string(body), c.text) || h.Get("Retry-After") != c.after ||
+			h.Get("Location") != c.goTo {
 			t.Errorf("got %d %s %v, want %+v", status, head(body), h, c)
 		}
 	}
@@ -91,7 +92,8 @@ func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
 		{"attempt", Fault{AttemptTo: 1}, []bool{true, true, true, true, false, false, false, false}},
 		{"attempt/from", Fault{AttemptFrom: 2}, []bool{false, false, false, false, true, true, true, true}},
 		{"times", Fault{Times: 2, Day: yesterday}, []bool{true, true, false, false, false, false, false, false}},
-		{"query", Fault{Query: "page=3&include_creatives=true"}, []bool{false, false, true, false, false, false, true, false}},
+		{"query", Fault{Query: "page=3&include_creatives=true"}, []bool{false, false, true, false, false, false,
+			true, false}},
 		{"query/absent", Fault{Query: "source_id="}, []bool{true, true, true, true, true, true, true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +135,8 @@ func TestFault_OtherBodies(t *testing.T) {
 		c.fault.Times = 1
 		s.Fail(c.fault)
 		status, h, body := ask(t, s, pageOf(1))
-		if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), c.typ) || !strings.HasPrefix(string(body), c.body) || c.body == "" && len(body) > 0 {
+		if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), c.typ) || !strings.HasPrefix(string(body),
+			c.body) || c.body == "" && len(body) > 0 {
 			t.Errorf("%s: got %d %v %s", c.fault.Kind, status, h, head(body))
 		}
 	}
@@ -418,7 +421,8 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 }
 
 func TestFail_RefusesAFaultThatNeverHappens(t *testing.T) {
-	for _, f := range []Fault{{Kind: "cutt"}, {Kind: Cut, Path: "["}, {Kind: Cut, Day: "today"}, {Kind: Status, Status: 42}, {Kind: Cut, Query: "%zz"}, {Kind: Cut, RetryAfter: "+x"}} {
+	for _, f := range []Fault{{Kind: "cutt"}, {Kind: Cut, Path: "["}, {Kind: Cut, Day: "today"},
+		{Kind: Status, Status: 42}, {Kind: Cut, Query: "%zz"}, {Kind: Cut, RetryAfter: "+x"}} {
 		func() {
 			defer func() {
 				if recover() == nil {

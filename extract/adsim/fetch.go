@@ -21,8 +21,10 @@ const fetchTime = 10 * time.Second
 // that netip knows: an image_url that leads there would make the service ask its
 // own neighbours.
 var notPublic = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10",
+	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+	"203.0.113.0/24", "240.0.0.0/4",
+	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+	"5f00::/16", "fec0::/10",
 )
 
 func prefixes(list ...string) []netip.Prefix {
@@ -36,7 +38,8 @@ func prefixes(list ...string) []netip.Prefix {
 // publicAddress says whether an address may be asked for a file.
 func publicAddress(addr netip.Addr) bool {
 	addr = addr.Unmap()
-	if !addr.IsValid() || addr.Zone() != "" || !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() {
+	if !addr.IsValid() || addr.Zone() != "" || !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.IsLoopback() ||
+		addr.IsLinkLocalUnicast() {
 		return false
 	}
 	for _, p := range notPublic {

@@ -21,7 +21,8 @@ const (
 )
 
 // deliveryStatuses are the description's, and one for a campaign that delivers.
-var deliveryStatuses = []string{"active", "waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected", "scheduled",
+var deliveryStatuses = []string{"active", "waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected",
+	"scheduled",
 	"daily_limit_reached", "paused", "archived", "rejected"}
 
 // fields are the values of a change, as JSON. They are taken one after another;
@@ -205,7 +206,8 @@ func parseAudience(raw json.RawMessage) (audience, error) {
 		v           *int
 		least, most int
 	}{
-		{"subscribed_more_than_minutes_ago", in.MoreThan, 1, minutes}, {"subscribed_less_than_minutes_ago", in.LessThan, 1, minutes},
+		{"subscribed_more_than_minutes_ago", in.MoreThan, 1, minutes}, {"subscribed_less_than_minutes_ago", in.LessThan,
+			1, minutes},
 		{"min_age", in.MinAge, 13, 120}, {"max_age", in.MaxAge, 13, 120},
 	} {
 		if n.v != nil && (*n.v < n.least || *n.v > n.most) {

@@ -54,7 +54,8 @@ func (a *account) followEntries(st *state, sd *spendDay, sc scope, all []entry, 
 		}
 	}
 	slices.SortStableFunc(rest, func(x, y entry) int {
-		return cmp.Or(cmp.Compare(x.creative.campaign.id, y.creative.campaign.id), cmp.Compare(x.creative.id, y.creative.id))
+		return cmp.Or(cmp.Compare(x.creative.campaign.id, y.creative.campaign.id), cmp.Compare(x.creative.id,
+			y.creative.id))
 	})
 	return rest
 }
@@ -131,7 +132,8 @@ func (f *followDay) layStretches(st *state, versions []version) {
 		if !to.After(from) {
 			break
 		}
-		s := stretch{from: from, to: to, begin: arrivedShare(f.sd.day, from, f.zone), end: arrivedShare(f.sd.day, to, f.zone), rules: at(from), late: at(from.Add(-sourceLag))}
+		s := stretch{from: from, to: to, begin: arrivedShare(f.sd.day, from, f.zone), end: arrivedShare(f.sd.day, to,
+			f.zone), rules: at(from), late: at(from.Add(-sourceLag))}
 		s.delivers = f.delivers(st, s.rules.version, from)
 		if n := len(f.stretches); n > 0 {
 			s.epoch = f.stretches[n-1].epoch

@@ -26,7 +26,8 @@ func (f *followDay) layCreatives(st *state, byItself []entry, traffic uint64) {
 		if cr.number == 0 && !cr.existsOn(d) || cr.number > 0 && dayOf(cr.createdAt, f.zone) > d {
 			continue
 		}
-		fc := &followCreative{entry: entry{creative: cr, key: chance(cr.key, aboutRows, uint64(d)), universe: c.universe(f.sources)}}
+		fc := &followCreative{entry: entry{creative: cr, key: chance(cr.key, aboutRows, uint64(d)),
+			universe: c.universe(f.sources)}}
 		fc.clickRate = c.clickRate * (70 + cr.key%61) / 100
 		fc.convertRate = c.convertRate * (70 + cr.key>>8%61) / 100
 		if i := slices.IndexFunc(byItself, func(e entry) bool { return e.creative == cr }); i >= 0 {

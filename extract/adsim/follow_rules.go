@@ -18,7 +18,8 @@ type rules struct {
 // rulesOf is what a version means on the day.
 func (f *followDay) rulesOf(v *version) *rules {
 	c := f.campaign
-	r := &rules{version: v, bid: c.bid(f.sd.day), reach: c.audience.reach(), allowList: c.allowList, universe: c.universe(f.sources), running: map[*creative]bool{}}
+	r := &rules{version: v, bid: c.bid(f.sd.day), reach: c.audience.reach(), allowList: c.allowList,
+		universe: c.universe(f.sources), running: map[*creative]bool{}}
 	if v.byItself {
 		return r
 	}

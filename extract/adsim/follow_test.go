@@ -27,7 +27,8 @@ func delivering(t testing.TB, s *Service) string {
 	st := s.snapshot()
 	for _, id := range running(t, s) {
 		c := s.campaign(&st, id)
-		if len(of(truth(s, s.Today()), id)) > 12 && !c.allowList && !slices.ContainsFunc([]day{0, 1, 2, 3}, func(d day) bool { return !c.deliversOn(st.today + d) }) {
+		if len(of(truth(s, s.Today()), id)) > 12 && !c.allowList && !slices.ContainsFunc([]day{0, 1, 2, 3},
+			func(d day) bool { return !c.deliversOn(st.today + d) }) {
 			change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": 1_000_000}})
 			return id
 		}
@@ -112,7 +113,8 @@ func TestFollow_ClosedDaysStayAndOpenOnesGrow(t *testing.T) {
 			now[l.CreativeID+l.SourceID] = l
 		}
 		for k, l := range was {
-			if n := now[k]; l.SourceID != "" && (n.Spend < l.Spend || n.Clicks < l.Clicks || n.Impressions < l.Impressions) {
+			if n := now[k]; l.SourceID != "" && (n.Spend < l.Spend || n.Clicks < l.Clicks ||
+				n.Impressions < l.Impressions) {
 				t.Fatalf("%v shrank to %v", l, n)
 			}
 		}
@@ -148,7 +150,8 @@ func TestFollow_BidsMovePricesAndVolume(t *testing.T) {
 			break
 		}
 	}
-	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", idsBody([]string{src}, `,"bid":`+string(appendMillionths(nil, bid/2))))
+	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", idsBody([]string{src}, `,"bid":`+
+		string(appendMillionths(nil, bid/2))))
 	later(48*time.Hour, s, plain)
 	for _, l := range of(truth(s, s.Today()), id) {
 		if l.SourceID == src && l.Clicks > 0 && l.Spend > l.Clicks*(bid/2) {
@@ -245,7 +248,8 @@ func TestFollow_AudiencesMoveTheVolume(t *testing.T) {
 	for _, s := range []*Service{s, plain} {
 		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{}}`)
 	}
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"NL","gender":"M"},"default_bid":`+string(appendMillionths(nil, max(300_000, millionths(t, settingsOf(t, s, id).DefaultBid))))+`}`)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"NL","gender":"M"},"default_bid":`+
+		string(appendMillionths(nil, max(300_000, millionths(t, settingsOf(t, s, id).DefaultBid))))+`}`)
 	later(30*time.Hour, s, plain)
 	got, want := total(of(truth(s, s.Today()), id)), total(of(truth(plain, s.Today()), id))
 	if got.Impressions > want.Impressions/2 {
@@ -268,8 +272,10 @@ func TestFollow_CreatedCampaignsDeliver(t *testing.T) {
 		t.Fatalf("approved it has %v and is %s", rows, settingsOf(t, s, id).DeliveryStatus)
 	}
 	diff(t, of(lines(t, allPages(t, s, finest(s.Today()))), id), rows)
-	page := report(t, s, oneDay(s.Today())+"&include_creatives=true&campaign_id="+id+"&columns=campaign_name,creative_title,creative_icon_url,creative_status,total_spend")
-	if len(page.Data) != 1 || text(t, page.Data[0]["campaign_name"]) != "Fresh" || text(t, page.Data[0]["creative_title"]) != "T" || text(t, page.Data[0]["creative_status"]) != "active" ||
+	page := report(t, s, oneDay(s.Today())+"&include_creatives=true&campaign_id="+id+
+		"&columns=campaign_name,creative_title,creative_icon_url,creative_status,total_spend")
+	if len(page.Data) != 1 || text(t, page.Data[0]["campaign_name"]) != "Fresh" ||
+		text(t, page.Data[0]["creative_title"]) != "T" || text(t, page.Data[0]["creative_status"]) != "active" ||
 		millionths(t, string(page.Data[0]["total_spend"])) != spend(rows) {
 		t.Errorf("the report says %v, want %d", page.Data, spend(rows))
 	}
@@ -294,7 +300,8 @@ func TestFollow_CreatedCampaignsDeliver(t *testing.T) {
 func TestFollow_LimitsEndTheDay(t *testing.T) {
 	s, plain, id := twins(t)
 	later(24*time.Hour, s, plain)
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"daily_spend_limit":100,"default_bid":`+string(appendMillionths(nil, 2*millionths(t, settingsOf(t, s, id).DefaultBid)))+`}`)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"daily_spend_limit":100,"default_bid":`+
+		string(appendMillionths(nil, 2*millionths(t, settingsOf(t, s, id).DefaultBid)))+`}`)
 	later(24*time.Hour, s, plain)
 	later(24*time.Hour, s, plain)
 	day := s.Today()
@@ -386,14 +393,19 @@ func TestFollow_RowsCanBeRestated(t *testing.T) {
 	day := s.Today()
 	rows := of(truth(s, day), id)
 	l := rows[len(rows)/2]
-	if _, err := s.Restate(day, Restatement{Kind: "change", CreativeID: l.CreativeID, SourceID: l.SourceID, Measures: &Measures{Spend: 7, Clicks: 1}}); err != nil {
+	if _, err := s.Restate(day, Restatement{Kind: "change", CreativeID: l.CreativeID, SourceID: l.SourceID,
+		Measures: &Measures{Spend: 7, Clicks: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Restate(day, Restatement{Kind: "delete", CreativeID: rows[0].CreativeID, SourceID: rows[0].SourceID}); err != nil {
+	if _, err := s.Restate(day, Restatement{Kind: "delete", CreativeID: rows[0].CreativeID,
+		SourceID: rows[0].SourceID}); err != nil {
 		t.Fatal(err)
 	}
 	got := of(truth(s, day), id)
-	if len(got) != len(rows)-1 || !slices.ContainsFunc(got, func(g Line) bool { return g.SourceID == l.SourceID && g.Spend == 7 }) {
+	if len(got) != len(rows)-1 || !slices.ContainsFunc(got, func(g Line) bool {
+		return g.SourceID == l.SourceID &&
+			g.Spend == 7
+	}) {
 		t.Errorf("%d rows, before %d", len(got), len(rows))
 	}
 	diff(t, of(lines(t, allPages(t, s, finest(day))), id), got)
@@ -441,7 +453,8 @@ func sameWhateverIsAsked(t *testing.T, days int, live func(nosy bool) (s *Servic
 // daily limit has a test of its own.
 func TestDeliveryStatus_TakesEachOfItsValues(t *testing.T) {
 	s := sim(Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: -1})
-	id := str(mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{", `{"start_date":"2026-11-21T22:00:00Z",`, 1))["id"])
+	id := str(mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{",
+		`{"start_date":"2026-11-21T22:00:00Z",`, 1))["id"])
 	path := "/v1/campaigns/" + id
 	is := func(want string) {
 		t.Helper()

@@ -31,7 +31,8 @@ func TestFunds_FallWithEveryClickAndEndDelivery(t *testing.T) {
 		if left = now; b["status"] == "depleted" {
 			break
 		}
-		if spent := float64(spend(truth(s, s.Today())))/1e6 + now; s.Today() == day && (spent < 399.9 || spent > 400.1) {
+		if spent := float64(spend(truth(s, s.Today())))/1e6 + now; s.Today() == day &&
+			(spent < 399.9 || spent > 400.1) {
 			t.Errorf("spent and left are %v of 400", spent)
 		}
 		if days := b["days_left"].(float64); days > now/b["average_daily_spend"].(float64)+0.1 {
@@ -55,14 +56,17 @@ func TestFunds_FallWithEveryClickAndEndDelivery(t *testing.T) {
 			t.Errorf("%s: without funds it went from %d to %d", d, n, got)
 		}
 	}
-	waiting := slices.ContainsFunc(s.CampaignIDs(), func(id string) bool { return settingsOf(t, s, id).DeliveryStatus == "waiting_for_funds" })
+	waiting := slices.ContainsFunc(s.CampaignIDs(), func(id string) bool {
+		return settingsOf(t, s, id).DeliveryStatus == "waiting_for_funds"
+	})
 	if !waiting {
 		t.Error("no campaign waits for funds")
 	}
 	if status, got := order(t, s, "POST", "funds", `{"amount":"250.50"}`); status != 200 {
 		t.Fatalf("%d %v", status, got)
 	}
-	if b := balanceOf(t, s); b["available_balance"].(float64) < 225 || b["available_balance"].(float64) > 250.5 || b["status"] == "depleted" {
+	if b := balanceOf(t, s); b["available_balance"].(float64) < 225 || b["available_balance"].(float64) > 250.5 ||
+		b["status"] == "depleted" {
 		t.Errorf("with funds again: %v", b)
 	}
 	now := s.Today()

@@ -42,7 +42,8 @@ func do(t testing.TB, s *Service, method, target string, edit func(*http.Request
 	return doWith(t, s, method, target, "", edit)
 }
 
-func doWith(t testing.TB, s *Service, method, target, sent string, edit func(*http.Request)) (int, http.Header, []byte) {
+func doWith(t testing.TB, s *Service, method, target, sent string, edit func(*http.Request)) (int, http.Header,
+	[]byte) {
 	t.Helper()
 	req, err := http.NewRequest(method, target, strings.NewReader(sent))
 	if err != nil {

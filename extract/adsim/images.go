@@ -32,9 +32,11 @@ type image struct {
 }
 
 var uploadBody = objectOf([]string{"kind"}, map[string]*schema{
-	"kind":         enumOf(kindImage, kindIcon),
-	"image_url":    {Type: "string", MaxLength: 2000, Pattern: `^https://\S`, Description: "Public https URL, downloaded once."},
-	"data_base64":  {Type: "string", MinLength: 8, MaxLength: 960_000, Description: "Standard base64, without data: in front."},
+	"kind": enumOf(kindImage, kindIcon),
+	"image_url": {Type: "string", MaxLength: 2000, Pattern: `^https://\S`,
+		Description: "Public https URL, downloaded once."},
+	"data_base64": {Type: "string", MinLength: 8, MaxLength: 960_000, Description: "Standard base64, without " +
+		"data: in front."},
 	"content_type": enumOf("image/png", "image/jpeg", "image/gif").about("With data_base64."),
 }).eitherOr()
 
@@ -83,7 +85,8 @@ func (s *Service) keepImage(c *call, up *image, cost map[string]int) *problem {
 	}
 	s.budgets = s.budgets.with(now, cost)
 	s.addImage(up)
-	s.record(journalLine{Op: "image", At: now, Image: &imageEntry{up.kind, up.contentType, up.width, up.height, up.size}})
+	s.record(journalLine{Op: "image", At: now, Image: &imageEntry{up.kind, up.contentType, up.width, up.height,
+		up.size}})
 	*c.st = s.stateLocked(now)
 	return nil
 }
@@ -155,7 +158,8 @@ func decodeImage(data []byte) (*image, error) {
 	}
 	reader, known := readers[up.contentType]
 	if !known {
-		return nil, fmt.Errorf("expected a PNG, JPEG or GIF, this is %s", strings.TrimSuffix(up.contentType, "; charset=utf-8"))
+		return nil, fmt.Errorf("expected a PNG, JPEG or GIF, this is %s", strings.TrimSuffix(up.contentType,
+			"; charset=utf-8"))
 	}
 	config, err := reader.config(data)
 	if err != nil {

@@ -51,7 +51,8 @@ func gifOf(w, h int) []byte {
 }
 
 func upload(kind string, data []byte, contentType string) string {
-	return string(must(json.Marshal(map[string]string{"kind": kind, "data_base64": base64.StdEncoding.EncodeToString(data), "content_type": contentType})))
+	return string(must(json.Marshal(map[string]string{"kind": kind,
+		"data_base64": base64.StdEncoding.EncodeToString(data), "content_type": contentType})))
 }
 
 func TestUploadImage_DecodesPNGJPEGAndGIF(t *testing.T) {
@@ -59,12 +60,14 @@ func TestUploadImage_DecodesPNGJPEGAndGIF(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9a-f]{24}$`)
 	seen := map[string]bool{}
 	for contentType, data := range map[string][2][]byte{
-		"image/png": {pngOf(300, 300), pngOf(400, 200)}, "image/jpeg": {jpegOf(50, 50), jpegOf(500, 250)}, "image/gif": {gifOf(1, 1), gifOf(2, 1)},
+		"image/png": {pngOf(300, 300), pngOf(400, 200)}, "image/jpeg": {jpegOf(50, 50), jpegOf(500, 250)},
+		"image/gif": {gifOf(1, 1), gifOf(2, 1)},
 	} {
 		for i, kind := range []string{"icon", "image"} {
 			a := tell(t, s, "POST", "/v1/images", upload(kind, data[i], contentType))
 			got := a.one()
-			if a.status != 201 || !form.MatchString(a.id()) || seen[a.id()] || got["kind"] != kind || got["content_type"] != contentType || got["size_bytes"] != float64(len(data[i])) {
+			if a.status != 201 || !form.MatchString(a.id()) || seen[a.id()] || got["kind"] != kind ||
+				got["content_type"] != contentType || got["size_bytes"] != float64(len(data[i])) {
 				t.Errorf("%s %s: %d %v", contentType, kind, a.status, a.body)
 			}
 			seen[a.id()] = true
@@ -87,15 +90,19 @@ func TestUploadImage_RefusesWhatIsNoImageOfTheKind(t *testing.T) {
 		{"too large", upload("icon", large, "image/png"), "data_base64"},
 		{"too many pixels", upload("icon", pngOf(9000, 9000), "image/png"), "data_base64"},
 		{"no base64", `{"kind":"icon","content_type":"image/png","data_base64":"!!!!!!!!"}`, "data_base64"},
-		{"a data: URL", `{"kind":"icon","content_type":"image/png","data_base64":"data:image/png;base64,AAAA"}`, "data_base64"},
+		{"a data: URL", `{"kind":"icon","content_type":"image/png","data_base64":"data:image/png;base64,AAAA"}`,
+			"data_base64"},
 		{"7 characters", `{"kind":"icon","content_type":"image/png","data_base64":"AAAAAAA"}`, "data_base64"},
-		{"960001 characters", `{"kind":"icon","content_type":"image/png","data_base64":"` + strings.Repeat("A", 960_001) + `"}`, "data_base64"},
+		{"960001 characters", `{"kind":"icon","content_type":"image/png","data_base64":"` +
+			strings.Repeat("A", 960_001) + `"}`, "data_base64"},
 		{"no kind", `{"content_type":"image/png","data_base64":"AAAAAAAA"}`, "kind"},
 		{"another kind", upload("logo", square, "image/png"), "kind"},
 		{"no content_type", `{"kind":"icon","data_base64":"AAAAAAAA"}`, "content_type"},
 		{"neither", `{"kind":"icon"}`, "image_url"},
-		{"both", `{"kind":"icon","content_type":"image/png","data_base64":"AAAAAAAA","image_url":"https://x.example/a.png"}`, "image_url"},
-		{"a content_type with a URL", `{"kind":"icon","content_type":"image/png","image_url":"https://x.example/a.png"}`, "content_type"},
+		{"both", `{"kind":"icon","content_type":"image/png","data_base64":"AAAAAAAA",` +
+			`"image_url":"https://x.example/a.png"}`, "image_url"},
+		{"a content_type with a URL", `{"kind":"icon","content_type":"image/png",` +
+			`"image_url":"https://x.example/a.png"}`, "content_type"},
 		{"http", `{"kind":"icon","image_url":"http://x.example/a.png"}`, "image_url"},
 		{"2001 characters", `{"kind":"icon","image_url":"https://` + strings.Repeat("x", 1993) + `"}`, "image_url"},
 	} {
@@ -134,7 +141,8 @@ func TestUploadImage_FetchesAURLOnce(t *testing.T) {
 	})
 	s := sim(cfg)
 	url := func(path string) string { return `{"kind":"icon","image_url":"` + server.URL + path + `"}` }
-	if got := mustTell(t, s, "POST", "/v1/images", url("/a.png")); got["content_type"] != "image/png" || got["width"] != 300.0 || asked != 1 {
+	if got := mustTell(t, s, "POST", "/v1/images", url("/a.png")); got["content_type"] != "image/png" ||
+		got["width"] != 300.0 || asked != 1 {
 		t.Errorf("got %v, asked %d times", got, asked)
 	}
 	for i, path := range []string{"/moved", "/large", "/html", "/nothing"} {
@@ -153,13 +161,17 @@ func TestUploadImage_AsksOnlyPublicAddresses(t *testing.T) {
 	cfg.FetchAddress = nil
 	s := sim(cfg)
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "https://"), ":")
-	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.1", "172.16.1.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "[fe80::1]", "[fd00::1]", "100.64.0.1", "[64:ff9b::7f00:1]", "224.0.0.1", "255.255.255.255"} {
-		refusedAs(t, host, tell(t, s, "POST", "/v1/images", `{"kind":"icon","image_url":"https://`+host+":"+port+`/a.png"}`), 400, "validation_failed", "image_url")
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "10.0.0.1", "172.16.1.1",
+		"192.168.1.1", "169.254.169.254", "0.0.0.0", "[fe80::1]", "[fd00::1]", "100.64.0.1", "[64:ff9b::7f00:1]",
+		"224.0.0.1", "255.255.255.255"} {
+		refusedAs(t, host, tell(t, s, "POST", "/v1/images", `{"kind":"icon","image_url":"https://`+host+":"+port+
+			`/a.png"}`), 400, "validation_failed", "image_url")
 	}
 	if asked > 0 {
 		t.Errorf("asked %d times", asked)
 	}
-	for addr, want := range map[string]bool{"8.8.8.8": true, "2606:4700::1111": true, "198.18.0.1": false, "::": false, "2002:7f00:1::": false, "ff02::1": false, "192.0.2.1": false} {
+	for addr, want := range map[string]bool{"8.8.8.8": true, "2606:4700::1111": true, "198.18.0.1": false, "::": false,
+		"2002:7f00:1::": false, "ff02::1": false, "192.0.2.1": false} {
 		if got := publicAddress(netip.MustParseAddr(addr)); got != want {
 			t.Errorf("%s: public is %v", addr, got)
 		}

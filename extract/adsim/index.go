@@ -38,19 +38,22 @@ func (s *Service) serveIndex(st *state, r *http.Request) reply {
 	var page bytes.Buffer
 	err := indexPage.Execute(&page, map[string]any{
 		"Base": baseOf(r), "API": APIPrefix, "Report": ReportPrefix, "Push": PushPrefix, "Control": s.cfg.Control,
-		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.clock.stands(), "State": file, "Lost": lost, "Accounts": accounts,
+		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.clock.stands(), "State": file,
+		"Lost": lost, "Accounts": accounts,
 	})
 	if err != nil {
 		return s.reportError(http.StatusInternalServerError, err.Error())
 	}
-	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, body: page.Bytes()}
+	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		body: page.Bytes()}
 }
 
 // describe tells of the account, without its secrets.
 func (s *Service) describe(number int) indexAccount {
 	st := s.snapshot()
-	a := indexAccount{Number: number, ID: s.cfg.AdvertiserID, Name: s.cfg.AdvertiserName, User: s.cfg.ReportUser, Websites: s.Websites(),
-		Balance: s.balanceOf(&st, st.now.Truncate(10*time.Minute)).status, AwaitingCreatives: s.Waiting()}
+	a := indexAccount{Number: number, ID: s.cfg.AdvertiserID, Name: s.cfg.AdvertiserName, User: s.cfg.ReportUser,
+		Websites: s.Websites(),
+		Balance:  s.balanceOf(&st, st.now.Truncate(10*time.Minute)).status, AwaitingCreatives: s.Waiting()}
 	for _, cp := range s.campaigns(&st) {
 		a.Campaigns++
 		if or(st.changes.campaign(cp.id).status, cp.status(st.today)) == "active" {

@@ -127,7 +127,8 @@ func (s *Service) fingerprint() string {
 	var parts []string
 	for _, own := range s.accounts {
 		c := own.cfg
-		part := fmt.Sprintf("seed %d, %d campaigns, %d creatives, %d rows, %d sources", c.Seed, c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay, c.Sources)
+		part := fmt.Sprintf("seed %d, %d campaigns, %d creatives, %d rows, %d sources", c.Seed, c.Campaigns,
+			c.CreativesPerCampaign, c.RowsPerDay, c.Sources)
 		if c.Prepaid > 0 {
 			part += ", prepaid " + exact(c.Prepaid)
 		}
@@ -260,7 +261,8 @@ func (s *Service) redo(line journalLine) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.budgets = s.budgets.with(line.At, map[string]int{imageUpload: 1})
-		s.addImage(&image{kind: in.Kind, contentType: in.ContentType, width: in.Width, height: in.Height, size: in.Size})
+		s.addImage(&image{kind: in.Kind, contentType: in.ContentType, width: in.Width, height: in.Height,
+			size: in.Size})
 		return nil
 	}
 	if strings.HasPrefix(line.Op, "push_") {

@@ -42,14 +42,16 @@ func allOf(t testing.TB, s *Service) (a all) {
 func sameAll(t testing.TB, what string, got, want all) {
 	t.Helper()
 	for i, f := range reflect.VisibleFields(reflect.TypeFor[all]()) {
-		if g, w := reflect.ValueOf(got).Field(i).Interface(), reflect.ValueOf(want).Field(i).Interface(); !reflect.DeepEqual(g, w) {
+		if g, w := reflect.ValueOf(got).Field(i).Interface(), reflect.ValueOf(want).Field(i).
+			Interface(); !reflect.DeepEqual(g, w) {
 			got, want := string(must(json.Marshal(g))), string(must(json.Marshal(w)))
 			at := 0
 			for at < min(len(got), len(want)) && got[at] == want[at] {
 				at++
 			}
 			from := max(0, at-60)
-			t.Errorf("%s: %s: got ...%s\nwant ...%s", what, f.Name, got[from:min(len(got), at+60)], want[from:min(len(want), at+60)])
+			t.Errorf("%s: %s: got ...%s\nwant ...%s", what, f.Name, got[from:min(len(got), at+60)],
+				want[from:min(len(want), at+60)])
 		}
 	}
 }
@@ -68,7 +70,8 @@ func live(t testing.TB, s *Service) {
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Copy"}`)
 	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", "")
 	tell(t, s, "POST", "/v1/campaigns", `{}`) // refused: not kept
-	change(t, s, Change{Campaign: running(t, s)[1], Set: map[string]any{"name": "By control", "default_bid": "0.700001"}})
+	change(t, s, Change{Campaign: running(t, s)[1], Set: map[string]any{"name": "By control",
+		"default_bid": "0.700001"}})
 	if _, err := s.Restate(s.Today(), Restatement{Kind: "multiply", Percent: 50}); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +80,8 @@ func live(t testing.TB, s *Service) {
 		t.Fatal(err)
 	}
 	broadcastTo(t, s, `,"schedule":"2026-11-23T00:00:00Z"`)
-	broadcastTo(t, s, `,"subwaterfall":{"interval":60,"enabled":true,"title":"x","Message":"y","destinationLink":"https://y.example"}`)
+	broadcastTo(t, s, `,"subwaterfall":{"interval":60,"enabled":true,"title":"x","Message":"y",`+
+		`"destinationLink":"https://y.example"}`)
 	callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign)
 	s.Outbox()
 	s.Advance(time.Hour)
@@ -90,7 +94,8 @@ func live(t testing.TB, s *Service) {
 }
 
 func TestState_IsTheSameAfterARestart(t *testing.T) {
-	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Accounts: []Config{{RowsPerDay: 300, Campaigns: 3, Prepaid: 30_000_000}}}
+	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12,
+		Accounts: []Config{{RowsPerDay: 300, Campaigns: 3, Prepaid: 30_000_000}}}
 	path := filepath.Join(t.TempDir(), "state")
 	open := func() *Service {
 		s := New(cfg)
@@ -229,7 +234,9 @@ func TestState_RefusesWhatIsNotItsOwn(t *testing.T) {
 		t.Errorf("another account's state: %v", err)
 	}
 	raw, _ := os.ReadFile(path)
-	for _, line := range []string{"nonsense\n", `{"op":"nosuch"}` + "\n", `{"op":"clock","account":5}` + "\n", `{"op":"update_campaign","at":"2026-11-21T20:00:00Z","path":["campaigns","C1234567"],"body":{"name":"x"}}` + "\n"} {
+	for _, line := range []string{"nonsense\n", `{"op":"nosuch"}` + "\n", `{"op":"clock","account":5}` + "\n",
+		`{"op":"update_campaign","at":"2026-11-21T20:00:00Z","path":["campaigns","C1234567"],"body":{"name":"x"}}` +
+			"\n"} {
 		if err := os.WriteFile(path, append(slices.Clip(raw), line...), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -276,25 +283,31 @@ func TestIndex_SaysWhatIsRunning(t *testing.T) {
 	cr := newCreative(t, s, newCampaign(t, s))
 	status, h, body := do(t, s, "GET", "http://sim/", nil)
 	page := string(body)
-	for _, want := range []string{"http://sim/api", "http://sim/report", "http://sim/push", "/api/mcp", "2026-11-21T20:00:00Z", cr, "management (write", "analyst2@example.com", "&lt;b&gt;Second", "State is not kept", "https://news.example"} {
+	for _, want := range []string{"http://sim/api", "http://sim/report", "http://sim/push", "/api/mcp",
+		"2026-11-21T20:00:00Z", cr, "management (write", "analyst2@example.com", "&lt;b&gt;Second", "State is not kept",
+		"https://news.example"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/html") || strings.Contains(page, "adv_") || strings.Contains(page, DefaultPassword) || strings.Contains(page, DefaultPushToken) {
+	if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/html") || strings.Contains(page, "adv_") ||
+		strings.Contains(page, DefaultPassword) || strings.Contains(page, DefaultPushToken) {
 		t.Errorf("%d %v: %s", status, h, page)
 	}
 }
 
 func TestControl_KeysAndAccounts(t *testing.T) {
 	s := sim(Config{Control: true, Accounts: []Config{{}}})
-	if status, _ := order(t, s, "POST", "key", `{"key":"key_1","do":"revoke"}`); status != 200 || callWith(t, s, DefaultKey, "GET", "/v1/me", "").status != 401 {
+	if status, _ := order(t, s, "POST", "key", `{"key":"key_1","do":"revoke"}`); status != 200 ||
+		callWith(t, s, DefaultKey, "GET", "/v1/me", "").status != 401 {
 		t.Errorf("%d", status)
 	}
-	if status, _ := order(t, s, "POST", "key?account=1", `{"key":"key_1","until":"2026-11-22T20:00:00Z"}`); status != 200 {
+	if status, _ := order(t, s, "POST", "key?account=1",
+		`{"key":"key_1","until":"2026-11-22T20:00:00Z"}`); status != 200 {
 		t.Errorf("%d", status)
 	}
-	if h := callWith(t, s, DefaultKey+"2", "GET", "/v1/me", "").header; !strings.Contains(h.Get("Service-Api-Key-Expiry-Warning"), "1 days") {
+	if h := callWith(t, s, DefaultKey+"2", "GET", "/v1/me", "").
+		header; !strings.Contains(h.Get("Service-Api-Key-Expiry-Warning"), "1 days") {
 		t.Errorf("%v", h)
 	}
 	for _, path := range []string{"clock?account=2", "clock?account=x"} {

@@ -141,7 +141,8 @@ var createKeyBody = objectOf([]string{"name", "scope"}, map[string]*schema{
 })
 
 // createKey is POST /v1/api-keys, the one operation with HTTP Basic.
-var createKey = &operation{name: "create_api_key", method: http.MethodPost, path: "/v1/api-keys", status: http.StatusCreated, body: createKeyBody, reply: "Key",
+var createKey = &operation{name: "create_api_key", method: http.MethodPost, path: "/v1/api-keys",
+	status: http.StatusCreated, body: createKeyBody, reply: "Key",
 	summary: "Create a key, with the dashboard user's name and password."}
 
 // serveAPIKeys answers /v1/api-keys.
@@ -154,7 +155,8 @@ func (s *Service) serveAPIKeys(st *state, r *http.Request) reply {
 	user, password, basic := r.BasicAuth()
 	own := s.userOf(user, password)
 	if !basic || own == nil {
-		rep := s.apiError(http.StatusUnauthorized, "unauthorized", "The dashboard user's name or password is wrong.", "")
+		rep := s.apiError(http.StatusUnauthorized, "unauthorized", "The dashboard user's name or password is wrong.",
+			"")
 		rep.header.Set("Www-Authenticate", `Basic realm="dashboard"`)
 		return rep
 	}
@@ -177,7 +179,8 @@ func (s *Service) addKey(name, scope string) *apiKey {
 	now := s.clock.now()
 	n := len(s.keys) + 1
 	h := chance(s.account.seed, aboutKey, uint64(n))
-	k := newKey(n, Key{Secret: fmt.Sprintf("%s%016x%016x", keyPrefix, h, mix(h)), Name: name, Scope: scope, ExpiresAt: now.Add(keyLife).Truncate(time.Second)})
+	k := newKey(n, Key{Secret: fmt.Sprintf("%s%016x%016x", keyPrefix, h, mix(h)), Name: name, Scope: scope,
+		ExpiresAt: now.Add(keyLife).Truncate(time.Second)})
 	s.keys = append(s.keys, k)
 	s.record(journalLine{Op: "key", Name: name, Scope: scope})
 	return k

@@ -12,10 +12,12 @@ func limitsOf(t testing.TB, s *Service) []map[string]any {
 }
 
 func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1, ChangeBudgets: map[string]int{campaignCreate: 2, campaignUpdate: 1, creativeCreate: 2, creativeUpdate: 1, sourceUpdate: 3, imageUpload: 1}})
+	s := sim(Config{RateLimit: -1, ReviewTakes: -1, ChangeBudgets: map[string]int{campaignCreate: 2, campaignUpdate: 1,
+		creativeCreate: 2, creativeUpdate: 1, sourceUpdate: 3, imageUpload: 1}})
 	id := newCampaign(t, s)
 	icon := iconID(t, s)
-	cr := objects(tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+icon+`"}]}`).body["creatives"])[0]["id"].(string)
+	cr := objects(tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+icon+
+		`"}]}`).body["creatives"])[0]["id"].(string)
 	approve(t, s, cr)
 	good := s.GoodSources()
 	newCampaign(t, s)
@@ -24,10 +26,13 @@ func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
 	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"x"}`)
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(good[:2], ""))
 	over := map[string]func() answerOf{
-		"create":  func() answerOf { return tell(t, s, "POST", "/v1/campaigns", plainCampaign) },
-		"clone":   func() answerOf { return tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x"}`) },
-		"update":  func() answerOf { return tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"y"}`) },
-		"archive": func() answerOf { return tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"archived"}`) },
+		"create": func() answerOf { return tell(t, s, "POST", "/v1/campaigns", plainCampaign) },
+		"clone":  func() answerOf { return tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x"}`) },
+		"update": func() answerOf { return tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"y"}`) },
+		"archive": func() answerOf {
+			return tell(t, s, "POST", "/v1/campaigns/"+id+"/status",
+				`{"status":"archived"}`)
+		},
 		"creatives": func() answerOf {
 			return tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"draft":true,"creatives":[{"title":"x"}]}`)
 		},
@@ -36,7 +41,10 @@ func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
 		"bids": func() answerOf {
 			return tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", idsBody(good[:2], `,"bid":0.5`))
 		},
-		"image": func() answerOf { return tell(t, s, "POST", "/v1/images", upload("icon", pngOf(10, 10), "image/png")) },
+		"image": func() answerOf {
+			return tell(t, s, "POST", "/v1/images", upload("icon", pngOf(10, 10),
+				"image/png"))
+		},
 	}
 	for what, f := range over {
 		a := f()
@@ -98,10 +106,12 @@ func TestWrite_OneChangeAtATime(t *testing.T) {
 	if a.header.Get("Retry-After") != "3" {
 		t.Errorf("wait %s", a.header.Get("Retry-After"))
 	}
-	refusedAs(t, "its sources", tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(s.GoodSources()[:1], "")), 429, "rate_limited", "")
+	refusedAs(t, "its sources", tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(s.GoodSources()[:1],
+		"")), 429, "rate_limited", "")
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+other, `{"name":"y"}`)
 	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"x"}`)
-	refusedAs(t, "the same creative", tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"y"}`), 429, "rate_limited", "")
+	refusedAs(t, "the same creative", tell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"y"}`), 429,
+		"rate_limited", "")
 	newCampaign(t, s)
 	refusedAs(t, "another create", tell(t, s, "POST", "/v1/campaigns", plainCampaign), 429, "rate_limited", "")
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`) // never limited
@@ -122,14 +132,16 @@ func TestRateLimit_IsPerKeyAndNotForPausing(t *testing.T) {
 		t.Errorf("the other key: %d", a.status)
 	}
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
-	refusedAs(t, "activating", tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`), 429, "rate_limited", "")
+	refusedAs(t, "activating", tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`), 429,
+		"rate_limited", "")
 }
 
 func TestUnavailable_PausingStillWorks(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	id := newCampaign(t, s)
 	s.Fail(Fault{Kind: Unavailable, RetryAfter: "7"})
-	for _, a := range []answerOf{tell(t, s, "GET", "/v1/me", ""), tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`), tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`)} {
+	for _, a := range []answerOf{tell(t, s, "GET", "/v1/me", ""), tell(t, s, "PATCH", "/v1/campaigns/"+id,
+		`{"name":"x"}`), tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`)} {
 		refusedAs(t, "unavailable", a, 503, "unavailable", "")
 		if a.header.Get("Retry-After") != "7" {
 			t.Errorf("wait %s", a.header.Get("Retry-After"))
@@ -154,9 +166,11 @@ func TestUpstreamError_MayHaveGoneThrough(t *testing.T) {
 }
 
 func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
-	s := sim(Config{RateLimit: -1, Accounts: []Config{{}, {APIKey: "adv_third", ReportUser: "third@example.com", ReportPassword: "p"}}})
+	s := sim(Config{RateLimit: -1, Accounts: []Config{{}, {APIKey: "adv_third", ReportUser: "third@example.com",
+		ReportPassword: "p"}}})
 	second := s.Account(1)
-	id, theirs := newCampaign(t, s), str(callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).one()["id"])
+	id, theirs := newCampaign(t, s), str(callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).
+		one()["id"])
 	if id == theirs || theirs == "" {
 		t.Fatalf("%q and %q", id, theirs)
 	}
@@ -169,8 +183,10 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 			continue
 		}
 		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", theirs), "{creative_id}", cr)
-		body := map[string]string{"update_campaign": `{"name":"x"}`, "set_campaign_status": `{"status":"paused"}`, "clone_campaign": `{"name":"x"}`, "create_creatives": `{"draft":true,"creatives":[{"title":"x"}]}`,
-			"update_creative": `{"title":"x"}`, "set_creative_status": `{"status":"paused"}`, "clone_creative": `{}`, "set_source_bids": idsBody(s.GoodSources()[:1], `,"bid":0.5`)}[op.name]
+		body := map[string]string{"update_campaign": `{"name":"x"}`, "set_campaign_status": `{"status":"paused"}`,
+			"clone_campaign": `{"name":"x"}`, "create_creatives": `{"draft":true,"creatives":[{"title":"x"}]}`,
+			"update_creative": `{"title":"x"}`, "set_creative_status": `{"status":"paused"}`, "clone_creative": `{}`,
+			"set_source_bids": idsBody(s.GoodSources()[:1], `,"bid":0.5`)}[op.name]
 		if body == "" && op.body != nil {
 			body = idsBody(s.GoodSources()[:1], "")
 		}
@@ -201,24 +217,30 @@ func TestAPIKeys_AreCreatedWithBasic(t *testing.T) {
 	}
 	a := post(DefaultUser, DefaultPassword, `{"name":"My reader","scope":"read"}`)
 	secret := str(a.one()["api_key"])
-	if a.status != 201 || !strings.HasPrefix(secret, "adv_") || a.one()["scope"] != "read" || a.one()["name"] != "My reader" {
+	if a.status != 201 || !strings.HasPrefix(secret, "adv_") || a.one()["scope"] != "read" ||
+		a.one()["name"] != "My reader" {
 		t.Fatalf("%d %v", a.status, a.body)
 	}
 	me := callWith(t, s, secret, "GET", "/v1/me", "")
-	if me.status != 200 || me.body["key_name"] != "My reader" || me.header.Get("Service-Api-Key-Expires-At") != "2027-02-19T20:00:00Z" {
+	if me.status != 200 || me.body["key_name"] != "My reader" ||
+		me.header.Get("Service-Api-Key-Expires-At") != "2027-02-19T20:00:00Z" {
 		t.Errorf("%d %v %v", me.status, me.body, me.header)
 	}
 	refusedAs(t, "a read key", callWith(t, s, secret, "POST", "/v1/campaigns", plainCampaign), 403, "forbidden", "")
 	b := post("second@example.com", "two", `{"name":"w","scope":"write"}`)
-	if got := callWith(t, s, str(b.one()["api_key"]), "POST", "/v1/campaigns", plainCampaign); got.status != 201 || got.id() == "" {
+	if got := callWith(t, s, str(b.one()["api_key"]), "POST", "/v1/campaigns", plainCampaign); got.status != 201 ||
+		got.id() == "" {
 		t.Errorf("%d %v", got.status, got.body)
 	}
-	if got := callWith(t, s, str(b.one()["api_key"]), "GET", "/v1/me", "").body["advertiser_id"]; got != s.Account(1).cfg.AdvertiserID {
+	if got := callWith(t, s, str(b.one()["api_key"]), "GET", "/v1/me", "").body["advertiser_id"]; got != s.Account(1).
+		cfg.AdvertiserID {
 		t.Errorf("the second user's key acts on %v", got)
 	}
 	refusedAs(t, "wrong password", post(DefaultUser, "x", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
 	refusedAs(t, "no password", post("", "", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
-	for body, field := range map[string]string{`{"scope":"read"}`: "name", `{"name":"x"}`: "scope", `{"name":"x","scope":"admin"}`: "scope", `{"name":" ","scope":"read"}`: "name", `{"name":"x","scope":"read","x":1}`: "x"} {
+	for body, field := range map[string]string{`{"scope":"read"}`: "name", `{"name":"x"}`: "scope",
+		`{"name":"x","scope":"admin"}`: "scope", `{"name":" ","scope":"read"}`: "name",
+		`{"name":"x","scope":"read","x":1}`: "x"} {
 		refusedAs(t, body, post(DefaultUser, DefaultPassword, body), 400, "validation_failed", field)
 	}
 	if a := tell(t, s, "GET", "/v1/api-keys", ""); a.status != 405 {
@@ -226,7 +248,8 @@ func TestAPIKeys_AreCreatedWithBasic(t *testing.T) {
 	}
 	// It ends, is renewed with the same text, and is revoked.
 	s.Advance(80 * 24 * time.Hour)
-	if got := callWith(t, s, secret, "GET", "/v1/me", ""); !strings.Contains(got.header.Get("Service-Api-Key-Expiry-Warning"), "10 days") {
+	if got := callWith(t, s, secret, "GET", "/v1/me",
+		""); !strings.Contains(got.header.Get("Service-Api-Key-Expiry-Warning"), "10 days") {
 		t.Errorf("%v", got.header)
 	}
 	s.Advance(10 * 24 * time.Hour)

@@ -71,7 +71,8 @@ func (s *Service) toolServer(key *apiKey, f *Fault) *mcp.Server {
 		if op.notTool {
 			continue
 		}
-		tool := &mcp.Tool{Name: op.name, Description: op.summary, InputSchema: op.input(), Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !op.write}}
+		tool := &mcp.Tool{Name: op.name, Description: op.summary, InputSchema: op.input(),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !op.write}}
 		server.AddTool(tool, func(_ context.Context, in *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return s.callTool(op, key, f, in.Params.Arguments), nil
 		})
@@ -175,7 +176,8 @@ func (s *Service) toolResult(c *call, rep reply) *mcp.CallToolResult {
 		members = map[string]json.RawMessage{"items": rep.body}
 	}
 	if wait := rep.header.Get("Retry-After"); failed && wait != "" {
-		members["error"] = json.RawMessage(strings.TrimSuffix(string(members["error"]), "}") + `,"retry_after_seconds":` + wait + `}`)
+		members["error"] = json.RawMessage(strings.TrimSuffix(string(members["error"]), "}") +
+			`,"retry_after_seconds":` + wait + `}`)
 	}
 	if text := c.key.warning(c.st.now); text != "" {
 		members["key_expiry_warning"] = appendString(nil, text, false)
@@ -189,7 +191,8 @@ func (s *Service) toolResult(c *call, rep reply) *mcp.CallToolResult {
 		o.raw(name, string(members[name]))
 	}
 	o.end()
-	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(o.dst)}}, StructuredContent: json.RawMessage(o.dst)}
+	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(o.dst)}},
+		StructuredContent: json.RawMessage(o.dst)}
 }
 
 // accountNotice is what to do where the account needs funds, else "".

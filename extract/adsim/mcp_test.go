@@ -30,7 +30,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func session(t testing.TB, s *Service, key string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	cs, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: "http://sim" + mcpPath, HTTPClient: &http.Client{Transport: bearer{key, s.Transport()}}, DisableStandaloneSSE: true}, nil)
+	cs, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: "http://sim" + mcpPath,
+		HTTPClient: &http.Client{Transport: bearer{key, s.Transport()}}, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,8 @@ func TestMCP_ListsEveryOperationAsATool(t *testing.T) {
 	props := func(name string) []string {
 		return slices.Sorted(maps.Keys(asMap(tools[name].InputSchema.(map[string]any)["properties"])))
 	}
-	if got := props("set_source_bids"); !slices.Equal(got, []string{"bid", "campaign_id", "dry_run", "optimize", "source_ids"}) {
+	if got := props("set_source_bids"); !slices.Equal(got, []string{"bid", "campaign_id", "dry_run", "optimize",
+		"source_ids"}) {
 		t.Errorf("got %v", got)
 	}
 	if got := props("list_campaigns"); !slices.Equal(got, []string{"limit", "offset", "search", "status"}) {
@@ -113,12 +115,14 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	if b := do("get_balance", `{"fresh":true}`); b["status"] != "ok" {
 		t.Errorf("got %v", b)
 	}
-	if got := do("list_campaigns", `{"status":["active","archived"],"limit":3,"offset":1,"search":"a"}`); len(list(got["campaigns"])) > 3 || got["limit"] != 3.0 || got["offset"] != 1.0 {
+	if got := do("list_campaigns", `{"status":["active","archived"],"limit":3,"offset":1,`+
+		`"search":"a"}`); len(list(got["campaigns"])) > 3 || got["limit"] != 3.0 || got["offset"] != 1.0 {
 		t.Errorf("got %v", got)
 	}
 	id := str(do("create_campaign", plainCampaign)["id"])
 	arg := func(more string) string { return `{"campaign_id":"` + id + `"` + more + `}` }
-	if got := do("update_campaign", arg(`,"name":"By tool","target_cpa":5,"default_bid":0.75`)); got["name"] != "By tool" || got["default_bid"] != 0.75 {
+	if got := do("update_campaign", arg(`,"name":"By tool","target_cpa":5,"default_bid":0.75`)); got["name"] != "By "+
+		"tool" || got["default_bid"] != 0.75 {
 		t.Errorf("got %v", got)
 	}
 	var in map[string]string
@@ -179,7 +183,8 @@ func TestMCP_RefusesAsRESTDoes(t *testing.T) {
 	for _, c := range []struct{ name, args, code, field string }{
 		{"get_api_key_info", `{"x":1}`, "validation_failed", "x"},
 		{"create_campaign", strings.Replace(plainCampaign, "{", `{"colour":1,`, 1), "validation_failed", "colour"},
-		{"create_campaign", strings.Replace(plainCampaign, "{}", `{"city":1}`, 1), "validation_failed", "audience.city"},
+		{"create_campaign", strings.Replace(plainCampaign, "{}", `{"city":1}`, 1), "validation_failed",
+			"audience.city"},
 		{"list_campaigns", `{"limit":101}`, "validation_failed", "limit"},
 		{"get_campaign", `{}`, "validation_failed", "campaign_id"},
 		{"get_campaign", `{"campaign_id":"C1234567"}`, "not_found", ""},
@@ -190,32 +195,41 @@ func TestMCP_RefusesAsRESTDoes(t *testing.T) {
 	} {
 		got, failed := callTool(t, cs, c.name, c.args)
 		a := answerOf{body: got}
-		if !failed || a.code() != c.code || a.field() != c.field || !strings.HasPrefix(str(asMap(got["error"])["request_id"]), "req_") {
+		if !failed || a.code() != c.code || a.field() != c.field ||
+			!strings.HasPrefix(str(asMap(got["error"])["request_id"]), "req_") {
 			t.Errorf("%s %s: %v %v", c.name, c.args, failed, got)
 		}
 	}
 	reader := session(t, s, DefaultKey)
-	if got, failed := callTool(t, reader, "create_campaign", plainCampaign); !failed || (answerOf{body: got}).code() != "forbidden" {
+	if got, failed := callTool(t, reader, "create_campaign", plainCampaign); !failed ||
+		(answerOf{body: got}).code() != "forbidden" {
 		t.Errorf("a read key: %v", got)
 	}
-	status, h, body := doWith(t, s, "POST", "http://sim"+mcpPath, `{}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer nonsense") })
-	if status != 401 || !strings.Contains(string(body), "unauthorized") || !strings.Contains(h.Get("Www-Authenticate"), "resource_metadata") {
+	status, h, body := doWith(t, s, "POST", "http://sim"+mcpPath, `{}`, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer nonsense")
+	})
+	if status != 401 || !strings.Contains(string(body), "unauthorized") || !strings.Contains(h.Get("Www-Authenticate"),
+		"resource_metadata") {
 		t.Errorf("without a key: %d %s %v", status, body, h)
 	}
-	if status, h, _ := do(t, s, "GET", "http://sim"+mcpPath, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+DefaultKey) }); status != 405 || h.Get("Allow") != "POST" || h.Get("Mcp-Session-Id") != "" {
+	if status, h, _ := do(t, s, "GET", "http://sim"+mcpPath, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+DefaultKey)
+	}); status != 405 || h.Get("Allow") != "POST" || h.Get("Mcp-Session-Id") != "" {
 		t.Errorf("it keeps sessions: %d %v", status, h)
 	}
 }
 
 func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {
-	s := sim(Config{RateLimit: 3, KeyExpiresAt: noon.Add(100 * time.Hour), ChangeBudgets: map[string]int{campaignCreate: 0}})
+	s := sim(Config{RateLimit: 3, KeyExpiresAt: noon.Add(100 * time.Hour),
+		ChangeBudgets: map[string]int{campaignCreate: 0}})
 	cs := session(t, s, DefaultWriteKey)
 	got, _ := callTool(t, cs, "get_limits", `{}`)
 	if !strings.Contains(str(got["key_expiry_warning"]), "5 days") || got["account_notice"] != nil {
 		t.Errorf("got %v", got)
 	}
 	got, failed := callTool(t, cs, "create_campaign", plainCampaign)
-	if e := asMap(got["error"]); !failed || e["code"] != "rate_limited" || e["retry_after_seconds"] != 14400.0 || got["key_expiry_warning"] == nil {
+	if e := asMap(got["error"]); !failed || e["code"] != "rate_limited" || e["retry_after_seconds"] != 14400.0 ||
+		got["key_expiry_warning"] == nil {
 		t.Errorf("the budget: %v", got)
 	}
 	if err := s.SetBalance("depleted"); err != nil {

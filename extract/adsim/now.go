@@ -231,7 +231,8 @@ func (s *Service) creativeNow(st *state, cr *creative) creativeNow {
 	}
 	if now.status == "rejected" {
 		now.reasons = or(asked.rejectionReasons, []string{"misleading_claim", "low_quality_image"})
-		now.comment = or(asked.rejectionComment, "Please don't promise \"guaranteed\" results;\nsee the policy, section 4.")
+		now.comment = or(asked.rejectionComment, "Please don't promise \"guaranteed\" results;\nsee the "+
+			"policy, section 4.")
 	}
 	return now
 }

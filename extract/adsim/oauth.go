@@ -77,12 +77,16 @@ func (s *Service) serveOAuth(r *http.Request) (reply, bool) {
 	base := baseOf(r)
 	switch r.Method + " " + r.URL.Path {
 	case "GET " + protectedResource, "GET " + protectedResource + mcpPath:
-		return oauthJSON(http.StatusOK, map[string]any{"resource": base + mcpPath, "authorization_servers": []string{base + APIPrefix}, "bearer_methods_supported": []string{"header"}}), true
+		return oauthJSON(http.StatusOK, map[string]any{"resource": base + mcpPath,
+			"authorization_servers": []string{base + APIPrefix}, "bearer_methods_supported": []string{"header"}}), true
 	case "GET " + oauthServer, "GET " + oauthServer + APIPrefix, "GET " + APIPrefix + oauthServer:
 		return oauthJSON(http.StatusOK, map[string]any{
-			"issuer": base + APIPrefix, "authorization_endpoint": base + oauthPath + "authorize", "token_endpoint": base + oauthPath + "token",
-			"registration_endpoint": base + oauthPath + "register", "response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code"},
-			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"},
+			"issuer": base + APIPrefix, "authorization_endpoint": base + oauthPath + "authorize",
+			"token_endpoint":        base + oauthPath + "token",
+			"registration_endpoint": base + oauthPath + "register", "response_types_supported": []string{"code"},
+			"grant_types_supported":                 []string{"authorization_code"},
+			"code_challenge_methods_supported":      []string{"S256"},
+			"token_endpoint_auth_methods_supported": []string{"none"},
 		}), true
 	case "POST " + oauthPath + "register":
 		return s.registerClient(r), true
@@ -115,7 +119,8 @@ func (s *Service) registerClient(r *http.Request) reply {
 		ClientName   string   `json:"client_name"`
 	}
 	raw, err := readBody(r)
-	if err != nil || json.Unmarshal(raw, &in) != nil || len(in.RedirectURIs) == 0 || len(in.RedirectURIs) > mostRedirect {
+	if err != nil || json.Unmarshal(raw, &in) != nil || len(in.RedirectURIs) == 0 ||
+		len(in.RedirectURIs) > mostRedirect {
 		return oauthError("invalid_client_metadata", "redirect_uris is required")
 	}
 	for _, uri := range in.RedirectURIs {
@@ -130,8 +135,10 @@ func (s *Service) registerClient(r *http.Request) reply {
 	}
 	id := s.oauthSecret("client")
 	s.oauth.clients[id] = in.RedirectURIs
-	return oauthJSON(http.StatusCreated, map[string]any{"client_id": id, "client_name": in.ClientName, "redirect_uris": in.RedirectURIs,
-		"token_endpoint_auth_method": "none", "grant_types": []string{"authorization_code"}, "response_types": []string{"code"}})
+	return oauthJSON(http.StatusCreated, map[string]any{"client_id": id, "client_name": in.ClientName,
+		"redirect_uris":              in.RedirectURIs,
+		"token_endpoint_auth_method": "none", "grant_types": []string{"authorization_code"},
+		"response_types": []string{"code"}})
 }
 
 var signInPage = template.Must(template.New("sign in").Parse(`<!DOCTYPE html>
@@ -163,7 +170,8 @@ func (s *Service) authorize(r *http.Request) reply {
 	if err := signInPage.Execute(&page, map[string]bool{"Wrong": r.Method == http.MethodPost}); err != nil {
 		return oauthError("server_error", err.Error())
 	}
-	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, body: []byte(page.String())}
+	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		body: []byte(page.String())}
 }
 
 func (s *Service) sendBack(g grant, state string) reply {
@@ -196,13 +204,15 @@ func (s *Service) token(r *http.Request) reply {
 	g, known := s.oauth.codes[code]
 	delete(s.oauth.codes, code)
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
-	if !known || r.PostFormValue("client_id") != g.client || r.PostFormValue("redirect_uri") != g.redirect || !same(base64.RawURLEncoding.EncodeToString(sum[:]), g.challenge) {
+	if !known || r.PostFormValue("client_id") != g.client || r.PostFormValue("redirect_uri") != g.redirect ||
+		!same(base64.RawURLEncoding.EncodeToString(sum[:]), g.challenge) {
 		return oauthError("invalid_grant", "the code is not valid")
 	}
 	if s.oauth.tokens == nil || len(s.oauth.tokens) >= mostSignIns {
 		s.oauth.tokens = map[string]*signIn{}
 	}
 	token := s.oauthSecret("oauth")
-	s.oauth.tokens[token] = &signIn{g.own, &apiKey{id: "oauth", name: "sign-in", scope: scopeWrite, endless: true, limiter: &limiter{}}}
+	s.oauth.tokens[token] = &signIn{g.own, &apiKey{id: "oauth", name: "sign-in", scope: scopeWrite, endless: true,
+		limiter: &limiter{}}}
 	return oauthJSON(http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
 }

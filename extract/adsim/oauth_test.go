@@ -15,7 +15,9 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	t.Helper()
 	const verifier, back = "a-verifier-of-some-length-that-nobody-knows", "http://127.0.0.1:9/back"
 	post := func(path, contentType, body string) (int, http.Header, []byte) {
-		return doWith(t, s, "POST", "http://sim"+path, body, func(r *http.Request) { r.Header.Set("Content-Type", contentType) })
+		return doWith(t, s, "POST", "http://sim"+path, body, func(r *http.Request) {
+			r.Header.Set("Content-Type", contentType)
+		})
 	}
 	var client struct {
 		ClientID string `json:"client_id"`
@@ -25,9 +27,11 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 		t.Fatalf("%v in %s", err, raw)
 	}
 	sum := sha256.Sum256([]byte(verifier))
-	q := url.Values{"response_type": {"code"}, "client_id": {client.ClientID}, "redirect_uri": {back}, "state": {"s"}, "code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}}
+	q := url.Values{"response_type": {"code"}, "client_id": {client.ClientID}, "redirect_uri": {back}, "state": {"s"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}}
 	const plainForm = "application/x-www-form-urlencoded"
-	status, h, page := post(oauthPath+"authorize?"+q.Encode(), plainForm, url.Values{"email": {user}, "password": {password}}.Encode())
+	status, h, page := post(oauthPath+"authorize?"+q.Encode(), plainForm, url.Values{"email": {user},
+		"password": {password}}.Encode())
 	if status != 302 {
 		if !strings.Contains(string(page), "Incorrect") {
 			t.Errorf("%d %s", status, page)
@@ -38,7 +42,8 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	if err != nil || to.Query().Get("state") != "s" || !strings.HasPrefix(to.String(), back) {
 		t.Fatalf("sent to %v", to)
 	}
-	form := url.Values{"grant_type": {"authorization_code"}, "code": {to.Query().Get("code")}, "client_id": {client.ClientID}, "redirect_uri": {back}, "code_verifier": {verifier}}
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {to.Query().Get("code")},
+		"client_id": {client.ClientID}, "redirect_uri": {back}, "code_verifier": {verifier}}
 	var token struct {
 		AccessToken string `json:"access_token"`
 	}
@@ -65,26 +70,32 @@ func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
 	}
 	refusedAs(t, "REST", callWith(t, s, token, "GET", "/v1/me", ""), 401, "unauthorized", "")
 	other := signInAs(t, s, "analyst2@example.com", "two")
-	if got, _ := callTool(t, session(t, s, other), "get_api_key_info", `{}`); got["advertiser_id"] != s.Account(1).cfg.AdvertiserID {
+	if got, _ := callTool(t, session(t, s, other), "get_api_key_info", `{}`); got["advertiser_id"] != s.Account(1).
+		cfg.AdvertiserID {
 		t.Errorf("the second user acts on %v", got)
 	}
 	if signInAs(t, s, DefaultUser, "x") != "" {
 		t.Error("a wrong password signs in")
 	}
 	order(t, s, "DELETE", "sign-ins", "")
-	if status, _, _ := doWith(t, s, "POST", "http://sim"+mcpPath, `{}`, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }); status != 401 {
+	if status, _, _ := doWith(t, s, "POST", "http://sim"+mcpPath, `{}`, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}); status != 401 {
 		t.Errorf("an ended sign-in: %d", status)
 	}
 }
 
 func TestOAuth_DescribesItself(t *testing.T) {
 	s := sim(Config{})
-	for path, want := range map[string]string{protectedResource + mcpPath: `"resource":"http://sim/api/mcp"`, oauthServer + APIPrefix: `"S256"`, oauthServer: `"token_endpoint":"http://sim/api/oauth/token"`} {
-		if status, _, body := do(t, s, "GET", "http://sim"+path, nil); status != 200 || !strings.Contains(string(body), want) {
+	for path, want := range map[string]string{protectedResource + mcpPath: `"resource":"http://sim/api/mcp"`,
+		oauthServer + APIPrefix: `"S256"`, oauthServer: `"token_endpoint":"http://sim/api/oauth/token"`} {
+		if status, _, body := do(t, s, "GET", "http://sim"+path, nil); status != 200 ||
+			!strings.Contains(string(body), want) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	for _, path := range []string{oauthPath + "authorize?client_id=x&redirect_uri=https://evil.example", oauthPath + "authorize"} {
+	for _, path := range []string{oauthPath + "authorize?client_id=x&redirect_uri=https://evil.example", oauthPath +
+		"authorize"} {
 		if status, _, _ := do(t, s, "GET", "http://sim"+path, nil); status != 400 {
 			t.Errorf("%s: %d", path, status)
 		}
@@ -94,7 +105,8 @@ func TestOAuth_DescribesItself(t *testing.T) {
 			t.Errorf("%s: %d", body, status)
 		}
 	}
-	if status, _, _ := doWith(t, s, "POST", "http://sim"+oauthPath+"token", "grant_type=password", func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }); status != 400 {
+	if status, _, _ := doWith(t, s, "POST", "http://sim"+oauthPath+"token", "grant_type=password",
+		func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }); status != 400 {
 		t.Errorf("got %d", status)
 	}
 }

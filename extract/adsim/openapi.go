@@ -50,7 +50,8 @@ func (sh Shape) bodySchema(form, name, of string) string {
 	case sh.NoTotals || form == "plain":
 		return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, list)
 	default:
-		return fmt.Sprintf(`{"type":"object","required":["%s","total","limit","offset"],"properties":{"%[1]s":%s,"total":{"type":"integer"},"limit":{"type":"integer"},"offset":{"type":"integer"}}}`, key, list)
+		return fmt.Sprintf(`{"type":"object","required":["%s","total","limit","offset"],"properties":{"%[1]s":%s,`+
+			`"total":{"type":"integer"},"limit":{"type":"integer"},"offset":{"type":"integer"}}}`, key, list)
 	}
 }
 
@@ -58,15 +59,19 @@ func (sh Shape) bidSchema() string {
 	if sh.BidMap {
 		return `{"type":["object","null"],"additionalProperties":{"type":"number","format":"double"}}`
 	}
-	return `{"type":["array","null"],"items":{"type":"object","required":["source_id","bid"],"properties":{"source_id":{"type":"string"},"bid":{"type":"number","format":"double"}}}}`
+	return `{"type":["array","null"],"items":{"type":"object","required":["source_id","bid"],` +
+		`"properties":{"source_id":{"type":"string"},"bid":{"type":"number","format":"double"}}}}`
 }
 
 func (sh Shape) limitSchema() string {
-	const budget = `"used":{"type":"integer"},"limit":{"type":"integer"},"resets_at":{"type":"string","format":"date-time"}`
+	const budget = `"used":{"type":"integer"},"limit":{"type":"integer"},"resets_at":{"type":"string",` +
+		`"format":"date-time"}`
 	if sh.LimitMap {
-		return `{"type":"object","additionalProperties":{"type":"object","required":["used","limit","resets_at"],"properties":{` + budget + `}}}`
+		return `{"type":"object","additionalProperties":{"type":"object","required":["used","limit","resets_at"],` +
+			`"properties":{` + budget + `}}}`
 	}
-	return `{"type":"array","items":{"type":"object","required":["kind","used","limit","resets_at"],"properties":{"kind":{"type":"string"},` + budget + `}}}`
+	return `{"type":"array","items":{"type":"object","required":["kind","used","limit","resets_at"],` +
+		`"properties":{"kind":{"type":"string"},` + budget + `}}}`
 }
 
 // descriptions keeps the description of each shape: it is the same for all accounts.
@@ -150,7 +155,8 @@ func (op *operation) describe() map[string]any {
 		out["parameters"] = params
 	}
 	if op.body != nil {
-		out["requestBody"] = map[string]any{"required": !op.bodyOptional, "content": map[string]any{"application/json": map[string]any{"schema": op.body}}}
+		out["requestBody"] = map[string]any{"required": !op.bodyOptional,
+			"content": map[string]any{"application/json": map[string]any{"schema": op.body}}}
 	}
 	if op == createKey {
 		out["security"] = []any{map[string]any{"dashboard": []any{}}}

@@ -80,13 +80,15 @@ func asDescribed(t testing.TB, s *Service, req *http.Request, sent string, resp 
 		return
 	}
 	in := &openapi3filter.RequestValidationInput{Request: again, PathParams: params, Route: route,
-		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true}}
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc,
+			IncludeResponseStatus: true}}
 	if resp.StatusCode < 300 {
 		if err := openapi3filter.ValidateRequest(context.Background(), in); err != nil {
 			t.Errorf("%s %s was taken, and yet: %v", req.Method, req.URL.Path, err)
 		}
 	}
-	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Options: in.Options}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode,
+		Header: resp.Header, Options: in.Options}
 	out.SetBodyBytes(bytes.Clone(body))
 	if err := openapi3filter.ValidateResponse(context.Background(), out); err != nil {
 		t.Errorf("%s %s: %d: %v", req.Method, req.URL.Path, resp.StatusCode, err)
@@ -94,7 +96,8 @@ func asDescribed(t testing.TB, s *Service, req *http.Request, sent string, resp 
 }
 
 func TestOpenAPI_IsValidInEveryShape(t *testing.T) {
-	for _, word := range []string{"named", "bare", "data", "items", "named+longids+bidmap+limitmap+nototals", "data+longids"} {
+	for _, word := range []string{"named", "bare", "data", "items", "named+longids+bidmap+limitmap+nototals",
+		"data+longids"} {
 		shape, err := ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +105,8 @@ func TestOpenAPI_IsValidInEveryShape(t *testing.T) {
 		s := sim(Config{Shape: shape})
 		routerOf(t, s)
 		status, _, body := callAPI(t, s, "/v1/openapi.json")
-		if status != 200 || !bytes.Contains(body, []byte(`"openapi":"3.1.0"`)) || !bytes.Contains(body, []byte(`"version":"1.0.0"`)) {
+		if status != 200 || !bytes.Contains(body, []byte(`"openapi":"3.1.0"`)) ||
+			!bytes.Contains(body, []byte(`"version":"1.0.0"`)) {
 			t.Errorf("%s: %d %s", word, status, head(body))
 		}
 	}
@@ -170,7 +174,8 @@ func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return openapi3filter.ValidateRequest(context.Background(), &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route,
+		return openapi3filter.ValidateRequest(context.Background(), &openapi3filter.RequestValidationInput{Request: req,
+			PathParams: params, Route: route,
 			Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}})
 	}
 	// What no schema can say, only the service refuses.
@@ -179,16 +184,19 @@ func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
 		if err := valid("PATCH", "/v1/campaigns/C1234567", `{"`+c.field+`":`+c.good+`}`); err != nil {
 			t.Errorf("%s %s: %v", c.field, c.good, err)
 		}
-		if err := valid("PATCH", "/v1/campaigns/C1234567", `{"`+c.field+`":`+c.bad+`}`); err == nil && !together.MatchString(c.bad) {
+		if err := valid("PATCH", "/v1/campaigns/C1234567", `{"`+c.field+`":`+c.bad+`}`); err == nil &&
+			!together.MatchString(c.bad) {
 			t.Errorf("%s %s is valid", c.field, c.bad)
 		}
 	}
 	for _, c := range creativeBounds {
-		if err := valid("PATCH", "/v1/creatives/C1234567-001", `{"`+c.field+`":`+c.bad+`}`); err == nil && !together.MatchString(c.bad) {
+		if err := valid("PATCH", "/v1/creatives/C1234567-001", `{"`+c.field+`":`+c.bad+`}`); err == nil &&
+			!together.MatchString(c.bad) {
 			t.Errorf("%s %s is valid", c.field, c.bad)
 		}
 	}
-	if valid("PATCH", "/v1/campaigns/C1234567", `{}`) == nil || valid("PATCH", "/v1/campaigns/C1234567", `{"colour":1}`) == nil {
+	if valid("PATCH", "/v1/campaigns/C1234567", `{}`) == nil || valid("PATCH", "/v1/campaigns/C1234567",
+		`{"colour":1}`) == nil {
 		t.Error("no field, or an unknown one, is valid")
 	}
 }
@@ -214,7 +222,8 @@ func TestOpenAPI_SuitsGenerators(t *testing.T) {
 				t.Errorf("%s: %s is a schema and a response", shape, name)
 			}
 		}
-		if len(doc.Components.Schemas) < 10 || len(doc.Components.Responses) < 10 || bytes.Contains(text, []byte("allOf")) {
+		if len(doc.Components.Schemas) < 10 || len(doc.Components.Responses) < 10 ||
+			bytes.Contains(text, []byte("allOf")) {
 			t.Errorf("%s: %.300s", shape, text)
 		}
 		var walk func(where string, v any)
@@ -247,9 +256,11 @@ func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
 	s := sim(Config{})
 	for body, want := range map[string]bool{
 		`{"kind":"icon"}`: false, `{"kind":"icon","content_type":"image/png"}`: false,
-		`{"kind":"icon","image_url":"https://a.example/x.png","data_base64":"aGFsbG8gd2VsdA==","content_type":"image/png"}`: false,
-		`{"kind":"icon","image_url":"https://a.example/x.png"}`:                                                             true,
-		`{"kind":"icon","data_base64":"aGFsbG8gd2VsdA==","content_type":"image/png"}`:                                       true,
+		`{"kind":"icon","image_url":"https://a.example/x.png","data_base64":"aGFsbG8gd2VsdA==",` +
+			`"content_type":"image/png"}`: false,
+		`{"kind":"icon","image_url":"https://a.example/x.png"}`: true,
+		`{"kind":"icon","data_base64":"aGFsbG8gd2VsdA==",` +
+			`"content_type":"image/png"}`: true,
 	} {
 		if got := describedAs(t, s, "POST", "/v1/images", body); got != want {
 			t.Errorf("%s: openapi.json takes it: %v, want %v", body, got, want)

@@ -56,9 +56,10 @@ func idSchema(name string) *schema {
 var (
 	bidSchema        = amountOf("0.1", "25").about("US dollars per click.")
 	dailyLimitSchema = amountOf("100", "1000000").about("US dollars a day.")
-	targetCPASchema  = amountOf("1", "10000").orNull().about("US dollars; setting it turns on source optimization, null turns it off.")
-	minutesSchema    = integerOf("1", "5256000")
-	ageSchema        = integerOf("13", "120")
+	targetCPASchema  = amountOf("1", "10000").orNull().about("US dollars; setting it turns on source optimization, " +
+		"null turns it off.")
+	minutesSchema = integerOf("1", "5256000")
+	ageSchema     = integerOf("13", "120")
 
 	audienceSchema = objectOf(nil, map[string]*schema{
 		"country":                          enumOf(audienceCountries...),
@@ -97,8 +98,9 @@ func with(fields map[string]*schema, name string, s *schema, more ...any) map[st
 
 func campaignFields() map[string]*schema {
 	return map[string]*schema{
-		"name": wordsOf(1, 100), "audience": audienceSchema, "default_bid": bidSchema, "daily_spend_limit": dailyLimitSchema,
-		"target_cpa": targetCPASchema, "start_date": instantOf(), "end_date": instantOf().orNull(),
+		"name": wordsOf(1, 100), "audience": audienceSchema, "default_bid": bidSchema,
+		"daily_spend_limit": dailyLimitSchema,
+		"target_cpa":        targetCPASchema, "start_date": instantOf(), "end_date": instantOf().orNull(),
 	}
 }
 
@@ -119,7 +121,8 @@ var pageParams = []param{{"limit", integerOf("1", "100").defaults(25)}, {"offset
 // operations are all of the advertiser API that a Bearer key may do.
 func operations() []*operation {
 	list := slices.Concat(accountOperations(), campaignOperations(), creativeOperations(), sourceOperations())
-	return append(list, &operation{name: "get_openapi", method: http.MethodGet, path: "/v1/openapi.json", status: 200, reply: "OpenAPI", answer: (*Service).openAPI, notTool: true,
+	return append(list, &operation{name: "get_openapi", method: http.MethodGet, path: "/v1/openapi.json", status: 200,
+		reply: "OpenAPI", answer: (*Service).openAPI, notTool: true,
 		summary: "This description."})
 }
 
@@ -129,32 +132,46 @@ func accountOperations() []*operation {
 			summary: "The account that the key acts on, and whether it can make changes."},
 		{name: "get_limits", method: "GET", path: "/v1/limits", status: 200, reply: "Limits", answer: (*Service).limits,
 			summary: "How much of the day's change budget is used."},
-		{name: "get_balance", method: "GET", path: "/v1/balance", status: 200, reply: "Balance", answer: (*Service).balance,
-			params: []param{{"fresh", flagOf(nil).about("Skips the cache of 10 minutes.")}}, summary: "The account's balance, as of the last 10 minutes."},
-		{name: "upload_image", method: "POST", path: "/v1/images", write: true, status: 201, reply: "Image", answer: (*Service).uploadImage,
-			body: uploadBody, summary: "Upload an icon (1:1) or a large image (2:1): PNG, JPEG or GIF, at most 700 KB."},
+		{name: "get_balance", method: "GET", path: "/v1/balance", status: 200, reply: "Balance",
+			answer:  (*Service).balance,
+			params:  []param{{"fresh", flagOf(nil).about("Skips the cache of 10 minutes.")}},
+			summary: "The account's balance, as of the last 10 minutes."},
+		{name: "upload_image", method: "POST", path: "/v1/images", write: true, status: 201, reply: "Image",
+			answer: (*Service).uploadImage,
+			body:   uploadBody, summary: "Upload an icon (1:1) or a large image (2:1): PNG, JPEG or GIF, at " +
+				"most 700 KB."},
 	}
 }
 
 func campaignOperations() []*operation {
 	const all, one = "/v1/campaigns", "/v1/campaigns/{campaign_id}"
 	return []*operation{
-		{name: "list_campaigns", method: "GET", path: all, status: 200, reply: "Campaigns", answer: (*Service).listCampaigns,
-			params:  append([]param{statusParam(campaignStatuses, campaignStatuses[:2]), {"search", textOf(0, 100)}}, pageParams...),
+		{name: "list_campaigns", method: "GET", path: all, status: 200, reply: "Campaigns",
+			answer: (*Service).listCampaigns,
+			params: append([]param{statusParam(campaignStatuses, campaignStatuses[:2]), {"search", textOf(0, 100)}},
+				pageParams...),
 			summary: "Campaigns, newest first."},
-		{name: "create_campaign", method: "POST", path: all, write: true, status: 201, reply: "Campaign", answer: (*Service).createCampaign,
+		{name: "create_campaign", method: "POST", path: all, write: true, status: 201, reply: "Campaign",
+			answer: (*Service).createCampaign,
 			body: objectOf([]string{"name", "audience", "default_bid", "daily_spend_limit"},
-				with(campaignFields(), "status", enumOf("active", "paused").defaults("active"))), summary: "Create a campaign."},
+				with(campaignFields(), "status", enumOf("active", "paused").defaults("active"))),
+			summary: "Create a campaign."},
 		{name: "get_campaign", method: "GET", path: one, status: 200, reply: "Campaign", answer: (*Service).getCampaign,
 			summary: "One campaign with its settings."},
-		{name: "update_campaign", method: "PATCH", path: one, write: true, status: 200, reply: "Campaign", answer: (*Service).updateCampaign,
-			body: objectOf(nil, campaignFields()).atLeastOne(), summary: "Change the fields that are sent. Amounts can at most double."},
-		{name: "set_campaign_status", method: "POST", path: one + "/status", write: true, status: 200, reply: "Campaign", answer: (*Service).setCampaignStatus,
+		{name: "update_campaign", method: "PATCH", path: one, write: true, status: 200, reply: "Campaign",
+			answer: (*Service).updateCampaign,
+			body:   objectOf(nil, campaignFields()).atLeastOne(), summary: "Change the fields that are sent. Amounts " +
+				"can at most double."},
+		{name: "set_campaign_status", method: "POST", path: one + "/status", write: true, status: 200,
+			reply: "Campaign", answer: (*Service).setCampaignStatus,
 			body:    objectOf([]string{"status"}, map[string]*schema{"status": enumOf("active", "paused", "archived")}),
 			summary: "Activate, pause or archive a campaign. Pausing is never limited; archived is permanent."},
-		{name: "clone_campaign", method: "POST", path: one + "/clone", write: true, status: 201, reply: "ClonedCampaign", answer: (*Service).cloneCampaign,
-			body: objectOf([]string{"name"}, map[string]*schema{"name": wordsOf(1, 100), "include_creatives": flagOf(true),
-				"status": enumOf("active", "paused").defaults("paused"), "daily_spend_limit": dailyLimitSchema}),
+		{name: "clone_campaign", method: "POST", path: one + "/clone", write: true, status: 201,
+			reply: "ClonedCampaign", answer: (*Service).cloneCampaign,
+			body: objectOf([]string{"name"}, map[string]*schema{"name": wordsOf(1, 100),
+				"include_creatives": flagOf(true),
+				"status":            enumOf("active", "paused").defaults("paused"),
+				"daily_spend_limit": dailyLimitSchema}),
 			summary: "Copy a campaign, with up to 20 of its newest creatives."},
 	}
 }
@@ -163,23 +180,32 @@ func creativeOperations() []*operation {
 	const all, one = "/v1/campaigns/{campaign_id}/creatives", "/v1/creatives/{creative_id}"
 	create := objectOf([]string{"creatives"}, map[string]*schema{
 		"creatives": {Type: "array", MinItems: 1, MaxItems: 20, Items: objectOf(nil, creativeFields()).atLeastOne()},
-		"draft":     flagOf(false).about("Without it the creatives are submitted for review, and need title, message, link and icon_id."),
+		"draft": flagOf(false).about("Without it the creatives are submitted for review, and need title, " +
+			"message, link and icon_id."),
 	})
 	return []*operation{
-		{name: "list_creatives", method: "GET", path: all, status: 200, reply: "Creatives", answer: (*Service).listCreatives,
-			params: append([]param{statusParam(creativeStatuses, creativeStatuses[:5])}, pageParams...), summary: "Creatives of a campaign, newest first."},
-		{name: "create_creatives", method: "POST", path: all, write: true, status: 201, reply: "CreatedCreatives", answer: (*Service).createCreatives,
-			body: create, summary: "Create up to 20 creatives and submit them for review."},
+		{name: "list_creatives", method: "GET", path: all, status: 200, reply: "Creatives",
+			answer:  (*Service).listCreatives,
+			params:  append([]param{statusParam(creativeStatuses, creativeStatuses[:5])}, pageParams...),
+			summary: "Creatives of a campaign, newest first."},
+		{name: "create_creatives", method: "POST", path: all, write: true, status: 201, reply: "CreatedCreatives",
+			answer: (*Service).createCreatives,
+			body:   create, summary: "Create up to 20 creatives and submit them for review."},
 		{name: "get_creative", method: "GET", path: one, status: 200, reply: "Creative", answer: (*Service).getCreative,
 			summary: "One creative with its status and the review's feedback."},
-		{name: "update_creative", method: "PATCH", path: one, write: true, status: 200, reply: "Creative", answer: (*Service).updateCreative,
-			body:    objectOf(nil, with(creativeFields(), "submit_for_review", flagOf(nil).about("For a draft."))).atLeastOne(),
+		{name: "update_creative", method: "PATCH", path: one, write: true, status: 200, reply: "Creative",
+			answer: (*Service).updateCreative,
+			body: objectOf(nil, with(creativeFields(), "submit_for_review", flagOf(nil).about("For a draft."))).
+				atLeastOne(),
 			summary: "Change a creative. Of one that runs, a new version goes to review while it keeps running."},
-		{name: "set_creative_status", method: "POST", path: one + "/status", write: true, status: 200, reply: "Creative", answer: (*Service).setCreativeStatus,
+		{name: "set_creative_status", method: "POST", path: one + "/status", write: true, status: 200,
+			reply: "Creative", answer: (*Service).setCreativeStatus,
 			body:    objectOf([]string{"status"}, map[string]*schema{"status": enumOf("active", "paused", "archived")}),
 			summary: "Activate, pause or archive a creative. Pausing is never limited; archived is permanent."},
-		{name: "clone_creative", method: "POST", path: one + "/clone", write: true, status: 201, reply: "Creative", answer: (*Service).cloneCreative, bodyOptional: true,
-			body:    objectOf(nil, with(creativeFields(), "campaign_id", patternOf(campaignIDForm), "draft", flagOf(false))),
+		{name: "clone_creative", method: "POST", path: one + "/clone", write: true, status: 201, reply: "Creative",
+			answer: (*Service).cloneCreative, bodyOptional: true,
+			body: objectOf(nil, with(creativeFields(), "campaign_id", patternOf(campaignIDForm), "draft",
+				flagOf(false))),
 			summary: "Copy a creative into the same or another campaign, with changes."},
 	}
 }
@@ -187,17 +213,23 @@ func creativeOperations() []*operation {
 func sourceOperations() []*operation {
 	const path = "/v1/campaigns/{campaign_id}/sources"
 	bids := sourcesBody()
-	with(bids.Properties, "bid", bidSchema.orNull().about("US dollars per click, at most three times the campaign's default; null goes back to that."),
+	with(bids.Properties, "bid", bidSchema.orNull().about("US dollars per click, at most three times the campaign's "+
+		"default; null goes back to that."),
 		"optimize", flagOf(nil).about("Hands the sources to source optimization; needs a target_cpa."))
 	change := func(name, verb, summary string) *operation {
-		return &operation{name: name, method: "POST", path: path + "/" + verb, write: true, status: 200, reply: "SourceChange",
-			body: sourcesBody(), summary: summary, answer: func(s *Service, c *call) reply { return s.changeSourceList(c, verb) }}
+		return &operation{name: name, method: "POST", path: path + "/" + verb, write: true, status: 200,
+			reply: "SourceChange",
+			body:  sourcesBody(), summary: summary, answer: func(s *Service, c *call) reply {
+				return s.changeSourceList(c, verb)
+			}}
 	}
 	return []*operation{
-		{name: "get_source_settings", method: "GET", path: path, status: 200, reply: "SourceSettings", answer: (*Service).getSources,
+		{name: "get_source_settings", method: "GET", path: path, status: 200, reply: "SourceSettings",
+			answer:  (*Service).getSources,
 			summary: "The mode, the sources blocked or allowed by hand, and the bids of single sources."},
-		{name: "set_source_bids", method: "POST", path: path + "/bids", write: true, status: 200, reply: "SourceChange", answer: (*Service).setSourceBids,
-			body: bids, summary: "Set the bid of sources, or leave it to source optimization."},
+		{name: "set_source_bids", method: "POST", path: path + "/bids", write: true, status: 200, reply: "SourceChange",
+			answer: (*Service).setSourceBids,
+			body:   bids, summary: "Set the bid of sources, or leave it to source optimization."},
 		change("block_sources", "block", "Stop buying from sources (block-list campaigns)."),
 		change("unblock_sources", "unblock", "Buy from blocked sources again."),
 		change("allow_sources", "allow", "Buy from more sources (allow-list campaigns)."),

@@ -36,11 +36,13 @@ func conflict(format string, args ...any) *problem {
 }
 
 func noSuch(what string) *problem {
-	return &problem{status: http.StatusNotFound, code: "not_found", message: "There is no such " + what + " in this account."}
+	return &problem{status: http.StatusNotFound, code: "not_found", message: "There is no such " + what +
+		" in this account."}
 }
 
 func tooMany(wait int, format string, args ...any) *problem {
-	return &problem{status: http.StatusTooManyRequests, code: "rate_limited", message: fmt.Sprintf(format, args...), wait: wait}
+	return &problem{status: http.StatusTooManyRequests, code: "rate_limited", message: fmt.Sprintf(format, args...),
+		wait: wait}
 }
 
 // refuse is the reply that tells a problem.

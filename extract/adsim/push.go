@@ -131,7 +131,8 @@ func (s *Service) sendOne(now time.Time, campaign string, r *http.Request) reply
 	if message != "" {
 		return pushError(http.StatusBadRequest, message)
 	}
-	n := Notification{At: now, Kind: "transactional", Campaign: campaign, Title: form("title"), Message: form("message"), Link: form("link"), Icon: form("icon"), PSID: form("psid"), CSID: form("csid")}
+	n := Notification{At: now, Kind: "transactional", Campaign: campaign, Title: form("title"),
+		Message: form("message"), Link: form("link"), Icon: form("icon"), PSID: form("psid"), CSID: form("csid")}
 	switch {
 	case n.PSID == "" && n.CSID == "":
 		return pushError(http.StatusBadRequest, "psid or csid is required")

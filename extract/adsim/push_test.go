@@ -45,7 +45,8 @@ func pushTo(t testing.TB, s *Service, token, path, contentType, body string) ans
 // pushRefused checks the error body of the push sending APIs.
 func pushRefused(t testing.TB, what string, a answerOf, status int, message string) {
 	t.Helper()
-	if a.status != status || a.body["statusCode"] != float64(status) || a.body["error"] != http.StatusText(status) || !strings.Contains(str(a.body["message"]), message) {
+	if a.status != status || a.body["statusCode"] != float64(status) || a.body["error"] != http.StatusText(status) ||
+		!strings.Contains(str(a.body["message"]), message) {
 		t.Errorf("%s: got %d %v, want %d %s", what, a.status, a.body, status, message)
 	}
 }
@@ -64,16 +65,20 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 		contentType, body := form(t, m)
 		return pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/order-shipped", contentType, body)
 	}
-	for i, m := range []map[string]string{fields("psid", sub.PSID, "icon", "https://shop.example/i.png"), fields("csid", sub.CSID)} {
+	for i, m := range []map[string]string{fields("psid", sub.PSID, "icon", "https://shop.example/i.png"),
+		fields("csid", sub.CSID)} {
 		if a := send(m); a.status != 200 {
 			t.Fatalf("%d %v", a.status, a.body)
 		}
-		want := Notification{At: noon, Kind: "transactional", Campaign: "order-shipped", Website: sub.Website, PSID: sub.PSID, CSID: sub.CSID, Title: "Shipped", Message: "Your parcel ✓", Link: "https://shop.example/1", Icon: m["icon"]}
+		want := Notification{At: noon, Kind: "transactional", Campaign: "order-shipped", Website: sub.Website,
+			PSID: sub.PSID, CSID: sub.CSID, Title: "Shipped", Message: "Your parcel ✓", Link: "https://shop.example/1",
+			Icon: m["icon"]}
 		if got := s.Outbox(); len(got) != i+1 || got[i] != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	if a := pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x", "application/x-www-form-urlencoded", "psid="+sub.PSID+"&title=a&message=b&link=http://x.example"); a.status != 200 {
+	if a := pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x", "application/x-www-form-urlencoded", "psid="+
+		sub.PSID+"&title=a&message=b&link=http://x.example"); a.status != 200 {
 		t.Errorf("a plain form: %d %v", a.status, a.body)
 	}
 	for _, missing := range []string{"title", "message", "link"} {
@@ -82,10 +87,14 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 	pushRefused(t, "nobody", send(fields()), 400, "psid or csid")
 	pushRefused(t, "no link", send(fields("psid", sub.PSID, "link", "x")), 400, "URL")
 	pushRefused(t, "unknown", send(fields("psid", "nobody")), 404, "subscriber")
-	pushRefused(t, "JSON", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x", "application/json", `{}`), 400, "multipart")
-	pushRefused(t, "torn", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x", "multipart/form-data; boundary=x", `--x`), 400, "form")
-	pushRefused(t, "no campaign", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/", "application/json", `{}`), 404, "campaign")
-	pushRefused(t, "token", pushTo(t, s, "nonsense", "/api/push/v2/transactional/x", "application/json", `{}`), 401, "invalid token")
+	pushRefused(t, "JSON", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x", "application/json", `{}`),
+		400, "multipart")
+	pushRefused(t, "torn", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x",
+		"multipart/form-data; boundary=x", `--x`), 400, "form")
+	pushRefused(t, "no campaign", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/", "application/json",
+		`{}`), 404, "campaign")
+	pushRefused(t, "token", pushTo(t, s, "nonsense", "/api/push/v2/transactional/x", "application/json", `{}`), 401,
+		"invalid token")
 	if status, _, _ := do(t, s, "GET", "http://sim/push/api/push/v2/transactional/x", nil); status != 405 {
 		t.Errorf("GET: %d", status)
 	}
@@ -130,7 +139,8 @@ func TestBroadcast_SendsToAllOfAWebsite(t *testing.T) {
 	if !slices.Equal(got, want) || len(want) != 40 {
 		t.Errorf("%d got it, want %d", len(got), len(want))
 	}
-	if n := s.Outbox()[0]; n.Title != "T" || n.Message != "M" || n.Icon != "https://x.example/i.png" || n.Kind != "broadcast" {
+	if n := s.Outbox()[0]; n.Title != "T" || n.Message != "M" || n.Icon != "https://x.example/i.png" ||
+		n.Kind != "broadcast" {
 		t.Errorf("got %+v", n)
 	}
 }
@@ -150,29 +160,40 @@ func TestBroadcast_RefusesAsDocumented(t *testing.T) {
 	for _, token := range []string{"", "nonsense", DefaultKey, DefaultPushToken + "2"} {
 		pushRefused(t, "token "+token, raw(token, `{`+anyBroadcast+`}`), 401, "invalid token")
 	}
-	for _, website := range []string{"https://news.example/", "http://news.example", "news.example", "https://other.example"} {
-		pushRefused(t, website, raw(DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, "https://news.example", website, 1)), 401, "invalid token")
+	for _, website := range []string{"https://news.example/", "http://news.example", "news.example",
+		"https://other.example"} {
+		pushRefused(t, website, raw(DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, "https://news.example",
+			website, 1)), 401, "invalid token")
 	}
-	for _, more := range []string{`,"title":""`, `,"link":"x"`, `,"icon":"x"`, `,"schedule":"tomorrow"`, `,"ndelay":"x"`, `,"ndelay":-1`, `,"segment":{}`, `,"segment":[{}]`,
-		`,"segment":[{"variable":"a","operator":"like","value":"b"}]`, `,"segment":[{"variable":"a","operator":"=="}]`, `,"segment":[{"variable":"a","operator":"after","value":"x"}]`,
-		`,"segment":[{"variable":"a","operator":"after n min ago","value":"x"}]`, `,"external":"x"`, `,"subwaterfall":{}`,
+	for _, more := range []string{`,"title":""`, `,"link":"x"`, `,"icon":"x"`, `,"schedule":"tomorrow"`,
+		`,"ndelay":"x"`, `,"ndelay":-1`, `,"segment":{}`, `,"segment":[{}]`,
+		`,"segment":[{"variable":"a","operator":"like","value":"b"}]`, `,"segment":[{"variable":"a","operator":"=="}]`,
+		`,"segment":[{"variable":"a","operator":"after","value":"x"}]`,
+		`,"segment":[{"variable":"a","operator":"after n min ago","value":"x"}]`, `,"external":"x"`,
+		`,"subwaterfall":{}`,
 		`,"subwaterfall":{"interval":1,"enabled":true,"title":"x","message":"lower case","destinationLink":"y"}`,
-		`,"subwaterfall":{"interval":1,"enabled":true,"title":"x","Message":"y","destinationLink":"https://z.example","qsegment":[{}]}`} {
+		`,"subwaterfall":{"interval":1,"enabled":true,"title":"x","Message":"y",` +
+			`"destinationLink":"https://z.example","qsegment":[{}]}`} {
 		pushRefused(t, more, broadcastTo(t, s, more), 400, "Invalid request payload input")
 	}
-	sub := map[string]any{"interval": 1, "enabled": true, "title": "x", "Message": "y", "destinationLink": "https://z.example"}
+	sub := map[string]any{"interval": 1, "enabled": true, "title": "x", "Message": "y",
+		"destinationLink": "https://z.example"}
 	for name := range sub {
 		rest := maps.Clone(sub)
 		delete(rest, name)
-		pushRefused(t, "subwaterfall without "+name, broadcastTo(t, s, `,"subwaterfall":`+string(must(json.Marshal(rest)))), 400, name)
+		pushRefused(t, "subwaterfall without "+name, broadcastTo(t, s, `,"subwaterfall":`+
+			string(must(json.Marshal(rest)))), 400, name)
 	}
-	for name, v := range map[string]any{"destinationLink": "x", "extIcon": "x", "externalpush": "x", "interval": -1, "enabled": "yes"} {
+	for name, v := range map[string]any{"destinationLink": "x", "extIcon": "x", "externalpush": "x", "interval": -1,
+		"enabled": "yes"} {
 		wrong := maps.Clone(sub)
 		wrong[name] = v
-		pushRefused(t, "subwaterfall with a wrong "+name, broadcastTo(t, s, `,"subwaterfall":`+string(must(json.Marshal(wrong)))), 400, "Invalid request payload input")
+		pushRefused(t, "subwaterfall with a wrong "+name, broadcastTo(t, s, `,"subwaterfall":`+
+			string(must(json.Marshal(wrong)))), 400, "Invalid request payload input")
 	}
 	for _, field := range []string{"website", "title", "message", "link"} {
-		pushRefused(t, field, raw(DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, `"`+field+`"`, `"x"`, 1)), 400, "required")
+		pushRefused(t, field, raw(DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, `"`+field+`"`, `"x"`, 1)),
+			400, "required")
 	}
 	if got := s.Broadcasts(); len(got) > 0 {
 		t.Errorf("refused, and yet %v", got)
@@ -182,7 +203,8 @@ func TestBroadcast_RefusesAsDocumented(t *testing.T) {
 func TestBroadcast_SegmentsWithEveryOperator(t *testing.T) {
 	s := sim(Config{Subscribers: -1})
 	add := func(psid string, minutes int, variables map[string]string) {
-		if err := s.Subscribe(Subscriber{PSID: psid, Website: "https://news.example", SubscribedAt: noon.Add(-time.Duration(minutes) * time.Minute), Variables: variables}); err != nil {
+		if err := s.Subscribe(Subscriber{PSID: psid, Website: "https://news.example",
+			SubscribedAt: noon.Add(-time.Duration(minutes) * time.Minute), Variables: variables}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,15 +213,22 @@ func TestBroadcast_SegmentsWithEveryOperator(t *testing.T) {
 	add("cid", 10, map[string]string{"seen": "2026-11-20T20:00:00Z"})
 	seen := map[string]bool{}
 	for _, c := range []struct{ variable, operator, value, want string }{
-		{"age", "<", "10", "ann"}, {"age", "<=", "10", "ann bob"}, {"age", ">", "9", "bob"}, {"age", ">=", "9.0", "ann bob"},
-		{"age", "equals", "9", "ann"}, {"age", "==", "10.0", "bob"}, {"city", "equals", "York", "bob"}, {"city", "contains", "York", "ann bob"},
-		{"age", "different", "9", "bob cid"}, {"city", "!=", "York", "ann cid"}, {"city", "exists", "", "ann bob"}, {"city", "not exists", "", "cid"},
-		{"seen", "before", "2026-11-21", "cid"}, {"seen", "after", "2026-11-21T06:00:00Z", "ann"}, {"seen", "before n min ago", "60", "bob cid"}, {"seen", "after n min ago", "60", "ann"},
-		{"seen", "same day", "2026-11-21", "ann bob"}, {"seen", "same day", "now", "ann bob"}, {"seen", "same hour", "2026-11-21T05:59:59Z", "bob"},
-		{"city", "<", "Oslo", "ann"}, {"city", "after", "2026-11-21", ""}, {"subscribed_at", "after n min ago", "50", "cid"},
+		{"age", "<", "10", "ann"}, {"age", "<=", "10", "ann bob"}, {"age", ">", "9", "bob"},
+		{"age", ">=", "9.0", "ann bob"},
+		{"age", "equals", "9", "ann"}, {"age", "==", "10.0", "bob"}, {"city", "equals", "York", "bob"},
+		{"city", "contains", "York", "ann bob"},
+		{"age", "different", "9", "bob cid"}, {"city", "!=", "York", "ann cid"}, {"city", "exists", "", "ann bob"},
+		{"city", "not exists", "", "cid"},
+		{"seen", "before", "2026-11-21", "cid"}, {"seen", "after", "2026-11-21T06:00:00Z", "ann"},
+		{"seen", "before n min ago", "60", "bob cid"}, {"seen", "after n min ago", "60", "ann"},
+		{"seen", "same day", "2026-11-21", "ann bob"}, {"seen", "same day", "now", "ann bob"},
+		{"seen", "same hour", "2026-11-21T05:59:59Z", "bob"},
+		{"city", "<", "Oslo", "ann"}, {"city", "after", "2026-11-21", ""}, {"subscribed_at", "after n min ago",
+			"50", "cid"},
 	} {
 		seen[c.operator] = true
-		got := strings.Join(audienceOfSegment(t, s, fmt.Sprintf(`,"segment":[{"variable":%q,"operator":%q,"value":%q}]`, c.variable, c.operator, c.value)), " ")
+		got := strings.Join(audienceOfSegment(t, s, fmt.Sprintf(`,"segment":[{"variable":%q,"operator":%q,"value":%q}]`,
+			c.variable, c.operator, c.value)), " ")
 		if got != c.want {
 			t.Errorf("%s %s %s: got %q, want %q", c.variable, c.operator, c.value, got, c.want)
 		}
@@ -209,7 +238,8 @@ func TestBroadcast_SegmentsWithEveryOperator(t *testing.T) {
 			t.Errorf("%s is not tried", op)
 		}
 	}
-	if got := audienceOfSegment(t, s, `,"segment":[{"variable":"city","operator":"contains","value":"York"},{"variable":"age","operator":">","value":"9"}]`); !slices.Equal(got, []string{"bob"}) {
+	if got := audienceOfSegment(t, s, `,"segment":[{"variable":"city","operator":"contains","value":"York"},`+
+		`{"variable":"age","operator":">","value":"9"}]`); !slices.Equal(got, []string{"bob"}) {
 		t.Errorf("two rules: %v", got)
 	}
 	if got := audienceOfSegment(t, s, `,"ndelay":100`); !slices.Equal(got, []string{"ann", "bob"}) {
@@ -218,10 +248,12 @@ func TestBroadcast_SegmentsWithEveryOperator(t *testing.T) {
 }
 
 func TestBroadcast_IsSentAtItsTimeAndFollowedUp(t *testing.T) {
-	for _, schedule := range []string{`"2026-11-21T21:00:00Z"`, `"2026-11-21T15:00:00-06:00"`, itoa(int(noon.Add(time.Hour).Unix())), itoa(int(noon.Add(time.Hour).UnixMilli()))} {
+	for _, schedule := range []string{`"2026-11-21T21:00:00Z"`, `"2026-11-21T15:00:00-06:00"`,
+		itoa(int(noon.Add(time.Hour).Unix())), itoa(int(noon.Add(time.Hour).UnixMilli()))} {
 		s := sim(Config{Subscribers: 3})
 		sub := s.Subscribers()[0]
-		follow := fmt.Sprintf(`,"subwaterfall":{"interval":90,"enabled":true,"title":"Still there?","Message":"Second","destinationLink":"https://y.example","extIcon":"https://y.example/i.png",
+		follow :=
+			fmt.Sprintf(`,"subwaterfall":{"interval":90,"enabled":true,"title":"Still there?","Message":"Second","destinationLink":"https://y.example","extIcon":"https://y.example/i.png",
 			"qsegment":[{"variable":"orders","operator":"equals","value":%q}]}`, sub.Variables["orders"])
 		if a := broadcastTo(t, s, `,"schedule":`+schedule+follow); a.status != 200 {
 			t.Fatalf("%s: %d %v", schedule, a.status, a.body)
@@ -235,7 +267,8 @@ func TestBroadcast_IsSentAtItsTimeAndFollowedUp(t *testing.T) {
 		}
 		s.Advance(24 * time.Hour)
 		got := s.Outbox()[3:]
-		if len(got) == 0 || got[0].Kind != "sub" || got[0].Title != "Still there?" || got[0].Message != "Second" || got[0].Link != "https://y.example" || !got[0].At.Equal(noon.Add(150*time.Minute)) {
+		if len(got) == 0 || got[0].Kind != "sub" || got[0].Title != "Still there?" || got[0].Message != "Second" ||
+			got[0].Link != "https://y.example" || !got[0].At.Equal(noon.Add(150*time.Minute)) {
 			t.Errorf("the follow-up is %v", got)
 		}
 		for _, n := range got {
@@ -246,7 +279,8 @@ func TestBroadcast_IsSentAtItsTimeAndFollowedUp(t *testing.T) {
 		}
 	}
 	s := sim(Config{Subscribers: 3})
-	broadcastTo(t, s, `,"schedule":"2020-01-01","subwaterfall":{"interval":0,"enabled":false,"title":"x","Message":"x","destinationLink":"https://y.example"}`)
+	broadcastTo(t, s, `,"schedule":"2020-01-01","subwaterfall":{"interval":0,"enabled":false,"title":"x",`+
+		`"Message":"x","destinationLink":"https://y.example"}`)
 	if got := s.Outbox(); len(got) != 3 {
 		t.Errorf("in the past, and the follow-up off: %v", got)
 	}
@@ -270,7 +304,8 @@ func TestBroadcast_RetrievesItsPayload(t *testing.T) {
 		failed      bool
 	}{
 		{`"external":"` + server.URL + `/good"`, "From outside", false},
-		{`"external":"` + server.URL + `/bad"`, "", true}, {`"external":"` + server.URL + `/fails"`, "", true}, {`"external":"` + server.URL + `/fails","externalerrors":false`, "", true},
+		{`"external":"` + server.URL + `/bad"`, "", true}, {`"external":"` + server.URL + `/fails"`, "", true},
+		{`"external":"` + server.URL + `/fails","externalerrors":false`, "", true},
 		{`"external":"` + server.URL + `/fails","externalerrors":true`, "T", true},
 	} {
 		s.ResetOutbox()
@@ -284,9 +319,12 @@ func TestBroadcast_RetrievesItsPayload(t *testing.T) {
 		}
 	}
 	s.ResetOutbox()
-	broadcastTo(t, s, `,"subwaterfall":{"interval":0,"enabled":true,"title":"x","Message":"y","destinationLink":"https://y.example","externalpush":"`+server.URL+`/good"}`)
-	broadcastTo(t, s, `,"subwaterfall":{"interval":0,"enabled":true,"title":"as is","Message":"y","destinationLink":"https://y.example","externalpush":"`+server.URL+`/fails","externalpusherrors":true}`)
-	broadcastTo(t, s, `,"subwaterfall":{"interval":0,"enabled":true,"title":"x","Message":"y","destinationLink":"https://y.example","externalpush":"`+server.URL+`/fails"}`)
+	broadcastTo(t, s, `,"subwaterfall":{"interval":0,"enabled":true,"title":"x","Message":"y",`+
+		`"destinationLink":"https://y.example","externalpush":"`+server.URL+`/good"}`)
+	broadcastTo(t, s, `,"subwaterfall":{"interval":0,"enabled":true,"title":"as is","Message":"y",`+
+		`"destinationLink":"https://y.example","externalpush":"`+server.URL+`/fails","externalpusherrors":true}`)
+	broadcastTo(t, s, `,"subwaterfall":{"interval":0,"enabled":true,"title":"x","Message":"y",`+
+		`"destinationLink":"https://y.example","externalpush":"`+server.URL+`/fails"}`)
 	var titles []string
 	for _, n := range s.Outbox() {
 		titles = append(titles, n.Title)
@@ -298,14 +336,16 @@ func TestBroadcast_RetrievesItsPayload(t *testing.T) {
 
 func TestPush_SubscribersCanBeAdded(t *testing.T) {
 	s := sim(Config{Control: true, Accounts: []Config{{Websites: []string{"https://other.example"}}}})
-	if status, got := order(t, s, "POST", "subscribers", `{"psid":"me","website":"https://news.example","subscribed_at":"2026-01-01T00:00:00Z","variables":{"a":"b"}}`); status != 200 {
+	if status, got := order(t, s, "POST", "subscribers", `{"psid":"me","website":"https://news.example",`+
+		`"subscribed_at":"2026-01-01T00:00:00Z","variables":{"a":"b"}}`); status != 200 {
 		t.Fatalf("%d %v", status, got)
 	}
 	_, got := order(t, s, "GET", "subscribers", "")
 	if got[len(got)-1]["psid"] != "me" {
 		t.Errorf("got %v", got[len(got)-1])
 	}
-	for _, body := range []string{`{"website":"https://news.example"}`, `{"psid":"x","website":"https://other.example"}`, `{"x":1}`} {
+	for _, body := range []string{`{"website":"https://news.example"}`,
+		`{"psid":"x","website":"https://other.example"}`, `{"x":1}`} {
 		if status, _ := order(t, s, "POST", "subscribers", body); status != 400 {
 			t.Errorf("%s: %d", body, status)
 		}
@@ -313,7 +353,8 @@ func TestPush_SubscribersCanBeAdded(t *testing.T) {
 	// The other account's token reaches its own website only.
 	for website, want := range map[string]int{"https://other.example": 200, "https://news.example": 401} {
 		body := strings.Replace(`{`+anyBroadcast+`}`, "https://news.example", website, 1)
-		if a := pushTo(t, s, DefaultPushToken+"2", "/api/push/v2/campaign", "application/json", body); a.status != want {
+		if a := pushTo(t, s, DefaultPushToken+"2", "/api/push/v2/campaign", "application/json",
+			body); a.status != want {
 			t.Errorf("%s: %d", website, a.status)
 		}
 	}

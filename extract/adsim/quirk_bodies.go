@@ -88,8 +88,10 @@ var listQuirks = []quirk{
 		change: ofLists(func(_ *exchange, body *node, _ []*node, _ int) { body.edit("total", quoted) })},
 	{Quirk: Quirk{Name: "list-total-shown",
 		Doc: "the total of a list is how many entries the page has"},
-		ask:    capped,
-		change: ofLists(func(_ *exchange, body *node, entries []*node, _ int) { body.set("total", intNode(len(entries))) })},
+		ask: capped,
+		change: ofLists(func(_ *exchange, body *node, entries []*node, _ int) {
+			body.set("total", intNode(len(entries)))
+		})},
 	{Quirk: Quirk{Name: "list-total-more",
 		Doc: "the total of a list counts one entry that is nowhere listed"},
 		change: ofLists(func(_ *exchange, body *node, _ []*node, total int) { body.set("total", intNode(total+1)) })},
@@ -176,7 +178,8 @@ func (x *exchange) plural() string {
 
 func (x *exchange) singular() string {
 	return map[place]string{
-		atCampaign: "campaign", atCreative: "creative", atSources: "source_settings", atMe: "me", atLimits: "limits", atBalance: "balance",
+		atCampaign: "campaign", atCreative: "creative", atSources: "source_settings", atMe: "me", atLimits: "limits",
+		atBalance: "balance",
 	}[x.place]
 }
 

@@ -9,7 +9,8 @@ import (
 
 var (
 	bidFields      = []string{"default_bid", "daily_spend_limit", "target_cpa"}
-	campaignStates = map[string]string{"active": "RUNNING", "paused": "STOPPED", "archived": "ENDED", "rejected": "REFUSED"}
+	campaignStates = map[string]string{"active": "RUNNING", "paused": "STOPPED", "archived": "ENDED",
+		"rejected": "REFUSED"}
 )
 
 // editFields changes some fields that are there and not null.
@@ -43,7 +44,9 @@ var fieldQuirks = []quirk{
 		change: ofEntities(ofCampaigns, editFields(bidFields, money))},
 	{Quirk: Quirk{Name: "bids-words",
 		Doc: `bids and limits are texts for people: "0.45 USD"`},
-		change: ofEntities(ofCampaigns, editFields(bidFields, func(v *node) *node { return textNode(v.raw + " USD") }))},
+		change: ofEntities(ofCampaigns, editFields(bidFields, func(v *node) *node {
+			return textNode(v.raw + " USD")
+		}))},
 	{Quirk: Quirk{Name: "bid-renamed",
 		Doc: "default_bid is called max_cpc"},
 		change: ofEntities(ofCampaigns, func(e *node) { e.rename("default_bid", "max_cpc") })},
@@ -52,7 +55,9 @@ var fieldQuirks = []quirk{
 		change: ofEntities(ofCampaigns, dropFields("daily_spend_limit"))},
 	{Quirk: Quirk{Name: "limit-null",
 		Doc: "daily_spend_limit is null"},
-		change: ofEntities(ofCampaigns, editFields([]string{"daily_spend_limit"}, func(*node) *node { return leaf("null") }))},
+		change: ofEntities(ofCampaigns, editFields([]string{"daily_spend_limit"}, func(*node) *node {
+			return leaf("null")
+		}))},
 	{Quirk: Quirk{Name: "camel-keys",
 		Doc: "keys of the advertiser API are in camel case: defaultBid"},
 		change: ofEntities(ofAPI, func(e *node) {
@@ -60,10 +65,13 @@ var fieldQuirks = []quirk{
 		})},
 	{Quirk: Quirk{Name: "status-uppercase",
 		Doc: "statuses are in upper case: ACTIVE"},
-		change: ofEntities(slices.Concat(ofCampaigns, ofCreatives), editFields([]string{"status", "delivery_status"}, upper))},
+		change: ofEntities(slices.Concat(ofCampaigns, ofCreatives), editFields([]string{"status", "delivery_status"},
+			upper))},
 	{Quirk: Quirk{Name: "status-other-words",
 		Doc: "a campaign's status has a word that the description does not know: RUNNING"},
-		change: ofEntities(ofCampaigns, editFields([]string{"status"}, func(v *node) *node { return textNode(campaignStates[v.text()]) }))},
+		change: ofEntities(ofCampaigns, editFields([]string{"status"}, func(v *node) *node {
+			return textNode(campaignStates[v.text()])
+		}))},
 	{Quirk: Quirk{Name: "status-object",
 		Doc: `a status is an object: {"code":"active","label":"Active"}`},
 		change: ofEntities(ofCampaigns, editFields([]string{"status"}, func(v *node) *node {
@@ -74,7 +82,9 @@ var fieldQuirks = []quirk{
 		change: ofEntities(ofCampaigns, dropFields("delivery_status"))},
 	{Quirk: Quirk{Name: "delivery-null",
 		Doc: "delivery_status is null"},
-		change: ofEntities(ofCampaigns, editFields([]string{"delivery_status"}, func(*node) *node { return leaf("null") }))},
+		change: ofEntities(ofCampaigns, editFields([]string{"delivery_status"}, func(*node) *node {
+			return leaf("null")
+		}))},
 	{Quirk: Quirk{Name: "detail-sparse",
 		Doc: "the read of one campaign has only what the list lacks"},
 		change: func(x *exchange, body *node) *node {
@@ -101,7 +111,8 @@ var fieldQuirks = []quirk{
 			if x.place.onAPI() {
 				for _, e := range entities(body) {
 					e.set("request_id", textNode(x.service.requestID()))
-					e.set("generated_at", textNode(x.st.now.UTC().Format(time.RFC3339Nano)+strconv.Itoa(x.times("flicker"))))
+					e.set("generated_at", textNode(x.st.now.UTC().Format(time.RFC3339Nano)+
+						strconv.Itoa(x.times("flicker"))))
 				}
 			}
 			return body
@@ -223,7 +234,8 @@ var audienceQuirks = []quirk{
 	{Quirk: Quirk{Name: "audience-nulls",
 		Doc: "what an audience does not restrict is null or an empty list"},
 		change: ofAudience(func(_, a *node) {
-			for _, key := range []string{"country", "min_age", "max_age", "gender", "subscribed_more_than_minutes_ago", "subscribed_less_than_minutes_ago"} {
+			for _, key := range []string{"country", "min_age", "max_age", "gender", "subscribed_more_than_minutes_ago",
+				"subscribed_less_than_minutes_ago"} {
 				if a.get(key) == nil {
 					a.set(key, leaf("null"))
 				}
@@ -286,7 +298,9 @@ func textsOf(list *node) []string {
 var creativeQuirks = []quirk{
 	{Quirk: Quirk{Name: "buttons-object",
 		Doc: `buttons are objects: {"text":"Learn more"}`},
-		change: ofEntities(ofCreatives, editFields([]string{"button1", "button2"}, func(v *node) *node { return objectNode().with("text", v) }))},
+		change: ofEntities(ofCreatives, editFields([]string{"button1", "button2"}, func(v *node) *node {
+			return objectNode().with("text", v)
+		}))},
 	{Quirk: Quirk{Name: "buttons-list",
 		Doc: `buttons are a list: "buttons":["Learn more"]`},
 		change: ofEntities(ofCreatives, func(e *node) {

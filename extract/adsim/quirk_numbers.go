@@ -188,7 +188,10 @@ var numberQuirks = []quirk{
 	{Quirk: Quirk{Name: "row-spend-object",
 		Doc: `the spend of one row a page is {"amount":..,"currency":"USD"}`},
 		change: onePaid(func(row *node) {
-			row.edit("total_spend", func(v *node) *node { return objectNode().with("amount", v).with("currency", textNode("USD")) })
+			row.edit("total_spend", func(v *node) *node {
+				return objectNode().with("amount", v).with("currency",
+					textNode("USD"))
+			})
 		})},
 }
 

@@ -43,7 +43,8 @@ var nameQuirks = []quirk{
 	{Quirk: Quirk{Name: "title-surrogate",
 		Doc: "titles and messages of creatives end in half an emoji"},
 		change: func(x *exchange, body *node) *node {
-			body = ofRows([]place{atTexts}, editing([]string{"creative_title", "creative_message"}, withTail(`\ud83d`)))(x, body)
+			body = ofRows([]place{atTexts}, editing([]string{"creative_title", "creative_message"},
+				withTail(`\ud83d`)))(x, body)
 			return ofEntities(ofCreatives, func(e *node) {
 				e.edit("title", withTail(`\ud83d`))
 				e.edit("message", withTail(`\ud83d`))
@@ -133,9 +134,10 @@ var rowQuirks = []quirk{
 		}},
 	{Quirk: Quirk{Name: "other-account",
 		Doc: "the report is that of another account than the API key's"},
-		change: ofRows([]place{atDays, atTexts}, editing([]string{"campaign_id", "creative_id"}, fromText(2, func(s string) *node {
-			return textNode("C88" + s[2:])
-		})))},
+		change: ofRows([]place{atDays, atTexts}, editing([]string{"campaign_id", "creative_id"},
+			fromText(2, func(s string) *node {
+				return textNode("C88" + s[2:])
+			})))},
 }
 
 // columnQuirks are about the list of columns and the form of the rows.
@@ -298,7 +300,8 @@ func reachOf(days int) func(x *exchange) (reply, bool) {
 		if !ok || !x.place.onReport() || d >= x.st.today-day(days) {
 			return reply{}, false
 		}
-		return x.service.reportError(http.StatusBadRequest, strings.Replace(textTooFar, "32", strconv.Itoa(days), 1)), true
+		return x.service.reportError(http.StatusBadRequest, strings.Replace(textTooFar, "32", strconv.Itoa(days), 1)),
+			true
 	}
 }
 
@@ -311,7 +314,9 @@ func emptyDay(x *exchange, body *node, sums bool) *node {
 	}
 	if data := body.get("data"); data != nil && x.place == atTotals && sums && !one {
 		was := len(data.values)
-		data.values = slices.DeleteFunc(data.values, func(row *node) bool { return row.get("date").text() == empty.String() })
+		data.values = slices.DeleteFunc(data.values, func(row *node) bool {
+			return row.get("date").text() == empty.String()
+		})
 		if g := body.get("pagination"); g != nil {
 			g.set("total_rows", intNode(g.get("total_rows").number()-was+len(data.values)))
 		}
@@ -361,7 +366,9 @@ var pageQuirks = []quirk{
 		change: ofPagination(func(_ *exchange, g, data *node) { g.set("total_rows", intNode(len(data.values))) })},
 	{Quirk: Quirk{Name: "pagination-one-page",
 		Doc: "total_pages is 1 where there are no rows"},
-		change: ofPagination(func(_ *exchange, g, _ *node) { g.set("total_pages", intNode(max(1, g.get("total_pages").number()))) })},
+		change: ofPagination(func(_ *exchange, g, _ *node) {
+			g.set("total_pages", intNode(max(1, g.get("total_pages").number())))
+		})},
 	{Quirk: Quirk{Name: "page-cap",
 		Doc: "a page of the report has at most 20 rows, whatever was asked for, and says so"},
 		ask: func(x *exchange) {

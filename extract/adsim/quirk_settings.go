@@ -21,7 +21,8 @@ var sourceQuirks = []quirk{
 	{Quirk: Quirk{Name: "sources-nested",
 		Doc: `lists of sources are nested: {"targeting":{"mode":"block_list","lists":{"blocked":[..]}}}`},
 		change: ofEntities(ofSources, func(e *node) {
-			lists := objectNode().with("allowed", e.get("allowed_source_ids")).with("blocked", e.get("blocked_source_ids"))
+			lists := objectNode().with("allowed", e.get("allowed_source_ids")).with("blocked",
+				e.get("blocked_source_ids"))
 			targeting := objectNode().with("mode", e.get("mode")).with("lists", lists)
 			e.drop("mode", "allowed_source_ids", "blocked_source_ids")
 			e.set("targeting", targeting)

@@ -128,12 +128,16 @@ func TestQuirks_GoWithShapesAndFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1, Shape: parsed})
+		s := sim(Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1,
+			Shape: parsed})
 		for _, f := range []Fault{
 			{Kind: Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: Top, Column: "limits", Value: "null"},
-			{Kind: WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: WrongType, Row: -1, Column: "date", Value: `""`},
-			{Kind: WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: Body, Value: "[]"}, {Kind: Null}, {Kind: Drop, Rows: 1000},
-			{Kind: WrongType, Row: -1, Column: "blocked_source_ids", Value: "7"}, {Kind: MissingKey, Row: -1, Column: "id"},
+			{Kind: WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: WrongType, Row: -1, Column: "date",
+				Value: `""`},
+			{Kind: WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: Body, Value: "[]"}, {Kind: Null},
+			{Kind: Drop, Rows: 1000},
+			{Kind: WrongType, Row: -1, Column: "blocked_source_ids", Value: "7"}, {Kind: MissingKey, Row: -1,
+				Column: "id"},
 		} {
 			s.ClearFaults()
 			s.Fail(f)
@@ -174,20 +178,24 @@ func TestQuirks_SumsFollowTheRows(t *testing.T) {
 		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) != 1 {
 			t.Fatalf("%s, %v", body, err)
 		}
-		return rows, Measures{Spend: millionths(t, string(list.Data[0]["total_spend"])), Clicks: millionths(t, string(list.Data[0]["clicks"])) / 1e6}
+		return rows, Measures{Spend: millionths(t, string(list.Data[0]["total_spend"])),
+			Clicks: millionths(t, string(list.Data[0]["clicks"])) / 1e6}
 	}
 	rows, total := sums("credit-negative-clicks")
-	if rows.Spend != total.Spend || rows.Clicks != total.Clicks || rows.Spend >= truth.Spend || rows.Clicks >= truth.Clicks {
+	if rows.Spend != total.Spend || rows.Clicks != total.Clicks || rows.Spend >= truth.Spend ||
+		rows.Clicks >= truth.Clicks {
 		t.Errorf("with a credit the rows are %+v, the sum is %+v, without it is %+v", rows, total, truth)
 	}
-	if rows, total = sums("totals-lack-source"); rows.Spend != truth.Spend || total.Spend >= truth.Spend || total.Spend <= 0 {
+	if rows, total = sums("totals-lack-source"); rows.Spend != truth.Spend || total.Spend >= truth.Spend ||
+		total.Spend <= 0 {
 		t.Errorf("a sum without a source is %+v, of %+v", total, rows)
 	}
 }
 
 func TestQuirks_AreTakenByNameAlone(t *testing.T) {
 	s := quirkSim()
-	if err := s.SetQuirks("bom", "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch") || len(s.QuirksSet()) > 0 {
+	if err := s.SetQuirks("bom", "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch") ||
+		len(s.QuirksSet()) > 0 {
 		t.Errorf("%v, %v", err, s.QuirksSet())
 	}
 	if err := s.SetQuirks("gzip", "bom"); err != nil || !slices.Equal(s.QuirksSet(), []string{"bom", "gzip"}) {

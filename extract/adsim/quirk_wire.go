@@ -16,7 +16,8 @@ var bothQuirks = []quirk{
 		Doc: "replies and what is in them have keys that the description does not name"},
 		change: newKeys},
 	{Quirk: Quirk{Name: "secret-in-error",
-		Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the API the limits"},
+		Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the " +
+			"API the limits"},
 		instead: func(x *exchange) (reply, bool) {
 			text := "Refused: " + x.request.Header.Get("Authorization")
 			switch x.place {
@@ -57,7 +58,8 @@ var bothQuirks = []quirk{
 func newKeys(x *exchange, body *node) *node {
 	more := func(n *node) {
 		if n.kind == '{' {
-			n.set("brand_new", objectNode().with("since", textNode("2026-11-01")).with("list", listNode(leaf("1"), leaf("null"))))
+			n.set("brand_new", objectNode().with("since", textNode("2026-11-01")).with("list",
+				listNode(leaf("1"), leaf("null"))))
 		}
 	}
 	if x.place.onReport() {

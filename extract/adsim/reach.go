@@ -1,7 +1,8 @@
 package adsim
 
 // countryReach is how many of a thousand subscribers are in a country.
-var countryReach = map[string]uint64{"US": 560, "CA": 60, "DE": 60, "AU": 40, "GB": 80, "SG": 10, "AE": 10, "FR": 50, "IT": 40, "JP": 50, "IL": 10, "IE": 10, "HK": 10, "NL": 10}
+var countryReach = map[string]uint64{"US": 560, "CA": 60, "DE": 60, "AU": 40, "GB": 80, "SG": 10, "AE": 10, "FR": 50,
+	"IT": 40, "JP": 50, "IL": 10, "IE": 10, "HK": 10, "NL": 10}
 
 var platformReach = map[string]uint64{"DESKTOP": 42, "MOBILE": 46, "TABLET": 9, "OTHER": 3}
 

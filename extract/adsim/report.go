@@ -250,7 +250,8 @@ func appendPagination(dst []byte, rq *reportRequest, total int, f *Fault) []byte
 		name string
 		v    int
 	}{
-		{"page", rq.page}, {"page_size", rq.size}, {"total_rows", total}, {"total_pages", (total + rq.size - 1) / rq.size},
+		{"page", rq.page}, {"page_size", rq.size}, {"total_rows", total},
+		{"total_pages", (total + rq.size - 1) / rq.size},
 	} {
 		dst = append(dst, ",{"[btoi(i == 0)])
 		dst = append(append(append(dst, '"'), m.name...), '"', ':')

@@ -22,7 +22,8 @@ func TestReport_PagesAddUpToTruth(t *testing.T) {
 			diff(t, got, want)
 		}
 		if !slices.IsSortedFunc(want, func(x, y Line) int {
-			return strings.Compare(x.CampaignID+"\x00"+x.CreativeID+"\x00"+x.SourceID, y.CampaignID+"\x00"+y.CreativeID+"\x00"+y.SourceID)
+			return strings.Compare(x.CampaignID+"\x00"+x.CreativeID+"\x00"+x.SourceID, y.CampaignID+"\x00"+y.CreativeID+
+				"\x00"+y.SourceID)
 		}) {
 			t.Errorf("%s: lines are not in order", date)
 		}
@@ -45,7 +46,9 @@ func TestReport_AnswersARangeInOrderOfDays(t *testing.T) {
 	for _, date := range []string{"2026-10-31", "2026-11-01", "2026-11-02"} {
 		want = append(want, truth(s, date)...)
 	}
-	got := lines(t, allPages(t, s, "start_date=2026-10-31&end_date=2026-11-02&page_size=333&include_creatives=true&columns="+allDay))
+	got := lines(t,
+		allPages(t, s, "start_date=2026-10-31&end_date=2026-11-02&page_size=333&include_creatives=true&columns="+
+			allDay))
 	diff(t, got, want)
 }
 
@@ -60,28 +63,33 @@ func TestReport_RefusesWithTheTextsOfTheDescription(t *testing.T) {
 		{"dates/none", "", 400, "Missing required parameters: start_date, end_date"},
 		{"dates/one", "start_date=2026-11-20", 400, "Missing required parameters: start_date, end_date"},
 		{"dates/format", "start_date=20-11-2026&end_date=2026-11-20", 400, "Invalid date format (expected YYYY-MM-DD)"},
-		{"dates/no such day", "start_date=2026-11-20&end_date=2026-11-31", 400, "Invalid date format (expected YYYY-MM-DD)"},
+		{"dates/no such day", "start_date=2026-11-20&end_date=2026-11-31", 400, "Invalid date format (expected " +
+			"YYYY-MM-DD)"},
 		{"dates/short", "start_date=2026-11-2&end_date=2026-11-20", 400, "Invalid date format (expected YYYY-MM-DD)"},
 		{"dates/order", "start_date=2026-11-20&end_date=2026-11-19", 400, "start_date must be <= end_date"},
-		{"dates/too far", "start_date=2026-10-19&end_date=2026-11-19", 400, "start_date cannot be more than 32 days before today"},
+		{"dates/too far", "start_date=2026-10-19&end_date=2026-11-19", 400, "start_date cannot be more than 32 days " +
+			"before today"},
 		{"dates/the last one", "start_date=2026-10-20&end_date=2026-10-20", 200, ""},
 		{"dates/to come", "start_date=2026-11-20&end_date=2030-01-01", 200, ""},
 		{"columns/unknown", ok + "&columns=date,colour", 400, "Unknown column: colour"},
 		{"columns/twice", ok + "&columns=date,date", 400, "Duplicate column: date"},
-		{"columns/of creatives", ok + "&columns=date,impressions", 400, "Column needs include_creatives=true: impressions"},
+		{"columns/of creatives", ok + "&columns=date,impressions", 400, "Column needs include_creatives=true: " +
+			"impressions"},
 		{"page/0", ok + "&page=0", 400, "Invalid page (expected an integer of 1 or more)"},
 		{"page/text", ok + "&page=x", 400, "Invalid page (expected an integer of 1 or more)"},
 		{"page/beyond", ok + "&page=99999999999", 200, ""},
 		{"page_size/largest", ok + "&page_size=10000", 200, ""},
 		{"page_size/larger", ok + "&page_size=10001", 400, "page_size cannot be more than 10000"},
-		{"include_creatives/no boolean", ok + "&include_creatives=maybe", 400, "Invalid include_creatives (expected true or false)"},
+		{"include_creatives/no boolean", ok + "&include_creatives=maybe", 400, "Invalid include_creatives (expected " +
+			"true or false)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, _, body := ask(t, s, c.query)
 			if status != c.status {
 				t.Errorf("status: got %d, want %d: %s", status, c.status, head(body))
 			}
-			if got, want := string(body), fmt.Sprintf("{\"error\":%s}", must(json.Marshal(c.text))); c.text != "" && unescape(got) != unescape(want) {
+			if got, want := string(body), fmt.Sprintf("{\"error\":%s}", must(json.Marshal(c.text))); c.text != "" &&
+				unescape(got) != unescape(want) {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
@@ -103,11 +111,14 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 		text   string
 	}{
 		{"none", ReportGranted, nil, 401, "Authentication required. Use Basic Auth or Bearer the service."},
-		{"bearer", ReportGranted, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+DefaultKey) }, 401, "Authentication required. Use Basic Auth or Bearer the service."},
+		{"bearer", ReportGranted, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+DefaultKey) }, 401,
+			"Authentication required. Use Basic Auth or Bearer the service."},
 		{"wrong password", ReportGranted, basic(DefaultUser, "x"), 401, "Incorrect username or password"},
 		{"wrong user", ReportGranted, basic("x", DefaultPassword), 401, "Incorrect username or password"},
-		{"unconfirmed", ReportUnconfirmed, basic(DefaultUser, DefaultPassword), 403, "User account not confirmed. Please check your email."},
-		{"no advertiser", ReportNoAdvertiser, basic(DefaultUser, DefaultPassword), 403, "User does not have an advertiser_id assigned. Contact the service."},
+		{"unconfirmed", ReportUnconfirmed, basic(DefaultUser, DefaultPassword), 403, "User account not confirmed. " +
+			"Please check your email."},
+		{"no advertiser", ReportNoAdvertiser, basic(DefaultUser, DefaultPassword), 403,
+			"User does not have an advertiser_id assigned. Contact the service."},
 		{"right", ReportGranted, basic(DefaultUser, DefaultPassword), 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,7 +132,8 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 
 func TestReport_KnowsOnePathAndOneMethod(t *testing.T) {
 	s := sim(Config{})
-	for target, want := range map[string]int{"/report/ads/spend-report": 405, "/report/ads/spend-report/": 404, "/ads/spend-report": 404, "/": 404} {
+	for target, want := range map[string]int{"/report/ads/spend-report": 405, "/report/ads/spend-report/": 404,
+		"/ads/spend-report": 404, "/": 404} {
 		status, header, _ := do(t, s, "POST", "http://sim"+target, nil)
 		if status != want {
 			t.Errorf("POST %s: got %d, want %d", target, status, want)
@@ -135,11 +147,13 @@ func TestReport_KnowsOnePathAndOneMethod(t *testing.T) {
 func TestReport_DefaultColumns(t *testing.T) {
 	s := sim(Config{})
 	r := report(t, s, oneDay(yesterday))
-	if got, want := strings.Join(r.Columns, ","), "date,campaign_id,campaign_name,creative_id,source_id,total_spend"; got != want {
+	if got, want := strings.Join(r.Columns, ","),
+		"date,campaign_id,campaign_name,creative_id,source_id,total_spend"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	r = report(t, s, oneDay(yesterday)+"&include_creatives=true")
-	want := "date,campaign_id,campaign_name,creative_id,creative_title,creative_message,creative_image_url,creative_icon_url,creative_status,source_id,total_spend,impressions,conversions,ctr,cpc,cpa"
+	want := "date,campaign_id,campaign_name,creative_id,creative_title,creative_message,creative_image_url," +
+		"creative_icon_url,creative_status,source_id,total_spend,impressions,conversions,ctr,cpc,cpa"
 	if got := strings.Join(r.Columns, ","); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -188,7 +202,9 @@ func TestReport_SumsAgreeInEveryGrouping(t *testing.T) {
 			if c.creatives {
 				columns += ",impressions,conversions"
 			}
-			rows := allPages(t, s, fmt.Sprintf("start_date=%s&end_date=%s&page_size=777&include_creatives=%v&columns=%s", days[0], days[3], c.creatives, columns))
+			rows := allPages(t, s,
+				fmt.Sprintf("start_date=%s&end_date=%s&page_size=777&include_creatives=%v&columns=%s", days[0], days[3],
+					c.creatives, columns))
 			var got Sum
 			keys := map[string]bool{}
 			for _, row := range rows {
@@ -284,7 +300,9 @@ func TestReport_Filters(t *testing.T) {
 		{"campaign_id=" + some.CampaignID, func(l Line) bool { return l.CampaignID == some.CampaignID }},
 		{"creative_id=" + some.CreativeID, func(l Line) bool { return l.CreativeID == some.CreativeID }},
 		{"source_id=" + some.SourceID, func(l Line) bool { return l.SourceID == some.SourceID }},
-		{"campaign_id=" + some.CampaignID + "&source_id=" + some.SourceID, func(l Line) bool { return l.CampaignID == some.CampaignID && l.SourceID == some.SourceID }},
+		{"campaign_id=" + some.CampaignID + "&source_id=" + some.SourceID, func(l Line) bool {
+			return l.CampaignID == some.CampaignID && l.SourceID == some.SourceID
+		}},
 		{"campaign_id=C99", func(Line) bool { return false }},
 		{"source_id=S0", func(Line) bool { return false }},
 		{"campaign_id=", func(Line) bool { return true }},
@@ -302,7 +320,8 @@ func TestReport_Filters(t *testing.T) {
 func TestReport_PageBeyondTheEndIsEmpty(t *testing.T) {
 	s := sim(Config{})
 	r := report(t, s, finest(yesterday)+"&page=50")
-	if n := int(total(truth(s, yesterday)).Rows); len(r.Data) != 0 || r.Pagination["total_rows"] != n || r.Pagination["page"] != 50 || r.Pagination["page_size"] != 1000 {
+	if n := int(total(truth(s, yesterday)).Rows); len(r.Data) != 0 || r.Pagination["total_rows"] != n ||
+		r.Pagination["page"] != 50 || r.Pagination["page_size"] != 1000 {
 		t.Errorf("got %d rows and %v, want 0 and %d in all", len(r.Data), r.Pagination, n)
 	}
 	r = report(t, s, "start_date=2026-11-22&end_date=2026-11-30")
@@ -316,7 +335,8 @@ func TestReport_SameQuestionSameBytes(t *testing.T) {
 	other := sim(Config{Seed: 8})
 	b.Truth("2026-10-25") // what was asked before does not matter
 	report(t, b, oneDay("2026-11-03"))
-	for _, query := range []string{finest(yesterday), finest(a.Today()), oneDay(yesterday) + "&columns=source_id,total_spend", oneDay(yesterday) + "&include_creatives=1"} {
+	for _, query := range []string{finest(yesterday), finest(a.Today()), oneDay(yesterday) +
+		"&columns=source_id,total_spend", oneDay(yesterday) + "&include_creatives=1"} {
 		_, _, first := ask(t, a, query)
 		_, _, again := ask(t, a, query)
 		_, _, there := ask(t, b, query)

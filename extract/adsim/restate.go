@@ -91,7 +91,8 @@ func (s *Service) Restate(date string, change Restatement) (Line, error) {
 
 	next := &overlay{edits: map[rowKey]edit{}}
 	if old := s.overlays[d]; old != nil {
-		next = &overlay{seq: old.seq, emptied: old.emptied, edits: maps.Clone(old.edits), scales: slices.Clone(old.scales)}
+		next = &overlay{seq: old.seq, emptied: old.emptied, edits: maps.Clone(old.edits),
+			scales: slices.Clone(old.scales)}
 	}
 	next.seq++
 	var touched row
@@ -144,7 +145,8 @@ func (o *overlay) multiply(a *account, change Restatement) error {
 	if change.Percent < 0 {
 		return fmt.Errorf("percent %d is negative", change.Percent)
 	}
-	sc := scale{seq: o.seq, percent: change.Percent, campaign: change.CampaignID, creative: change.CreativeID, source: noSource}
+	sc := scale{seq: o.seq, percent: change.Percent, campaign: change.CampaignID, creative: change.CreativeID,
+		source: noSource}
 	if change.SourceID != "" {
 		src, ok := a.sources.index(change.SourceID)
 		if !ok {
@@ -280,7 +282,8 @@ func (sd *spendDay) layPieces(sc scope) {
 		case e.kind == "delete" && there:
 			cuts = append(cuts, piece{base: place, n: 1})
 		case e.kind == "insert" && !there:
-			r := &row{day: sd.day, source: key.source, campaign: e.creative.campaign, creative: e.creative, Measures: e.Measures}
+			r := &row{day: sd.day, source: key.source, campaign: e.creative.campaign, creative: e.creative,
+				Measures: e.Measures}
 			cut := piece{base: place, inserted: r}
 			if bare := place - 1; bare >= 0 {
 				var buf [1]row

@@ -56,7 +56,8 @@ func TestRestate_InsertsOneRow(t *testing.T) {
 	before := truth(s, yesterday)
 	_, _, line := restated(t, s, yesterday, Restatement{Kind: "delete", Row: 100})
 	m := line.Measures
-	_, after, _ := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: line.CreativeID, SourceID: line.SourceID, Measures: &m})
+	_, after, _ := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: line.CreativeID,
+		SourceID: line.SourceID, Measures: &m})
 	diff(t, after, before)
 }
 
@@ -65,7 +66,8 @@ func TestRestate_AnInsertedRowReplacesTheOneWithoutASource(t *testing.T) {
 	all := truth(s, yesterday)
 	i := slices.IndexFunc(all, func(l Line) bool { return l.SourceID == "" })
 	source := s.GoodSources()[0]
-	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: all[i].CreativeID, SourceID: source})
+	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: all[i].CreativeID,
+		SourceID: source})
 	if line.SourceID != source {
 		t.Errorf("got %+v", line)
 	}
@@ -76,7 +78,10 @@ func TestRestate_AnInsertedRowReplacesTheOneWithoutASource(t *testing.T) {
 func TestRestate_ChangesOneRow(t *testing.T) {
 	s := sim(Config{})
 	before, after, line := restated(t, s, yesterday, Restatement{Kind: "change", Row: 100})
-	i := slices.IndexFunc(before, func(l Line) bool { return l.CreativeID == line.CreativeID && l.SourceID == line.SourceID })
+	i := slices.IndexFunc(before, func(l Line) bool {
+		return l.CreativeID == line.CreativeID &&
+			l.SourceID == line.SourceID
+	})
 	want := before[i]
 	want.Clicks++
 	want.Conversions++
@@ -88,7 +93,8 @@ func TestRestate_ChangesOneRow(t *testing.T) {
 	diff(t, after, before)
 
 	m := Measures{Spend: -1_500_000, Clicks: 2, Impressions: 3, Conversions: 1}
-	_, _, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID, SourceID: line.SourceID, Measures: &m})
+	_, _, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID,
+		SourceID: line.SourceID, Measures: &m})
 	if line.Measures != m || line.Exact() != "-1.500000" {
 		t.Errorf("got %+v %s, want %+v", line, line.Exact(), m)
 	}
@@ -104,11 +110,13 @@ func TestRestate_MultipliesInTheOrderAsked(t *testing.T) {
 			t.Fatalf("got %+v from %+v", after[i], l)
 		}
 	}
-	_, after, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID, SourceID: line.SourceID, Measures: &m})
+	_, after, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID,
+		SourceID: line.SourceID, Measures: &m})
 	if line.Measures != m || !slices.Contains(after, line) {
 		t.Errorf("a change after the multiplying is %+v, want %+v", line, m)
 	}
-	before, after, _ = restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 200, CampaignID: line.CampaignID})
+	before, after, _ = restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 200,
+		CampaignID: line.CampaignID})
 	for i, l := range before {
 		if l.CampaignID == line.CampaignID {
 			l.Measures.add(l.Measures)
@@ -125,7 +133,8 @@ func TestRestate_EmptiesAndRestores(t *testing.T) {
 	if len(after) != 0 {
 		t.Errorf("%d lines are left", len(after))
 	}
-	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: before[50].CreativeID, SourceID: before[50].SourceID})
+	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: before[50].CreativeID,
+		SourceID: before[50].SourceID})
 	diff(t, after, []Line{line})
 	_, after, _ = restated(t, s, yesterday, Restatement{Kind: "restore"})
 	diff(t, after, before)

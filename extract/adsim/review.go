@@ -88,7 +88,10 @@ func (s *Service) decide(r review, at time.Time, told *Verdict) {
 	st := s.stateLocked(at)
 	e := s.editorOf(&st)
 	e.api = true
-	e.reviews = slices.DeleteFunc(slices.Clone(e.reviews), func(o review) bool { return o.creative == r.creative && o.version == r.version })
+	e.reviews = slices.DeleteFunc(slices.Clone(e.reviews), func(o review) bool {
+		return o.creative == r.creative &&
+			o.version == r.version
+	})
 	campaignID, _, _ := strings.Cut(r.creative, "-")
 	cp := e.campaign(&st, campaignID)
 	if cp == nil {

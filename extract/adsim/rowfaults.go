@@ -17,7 +17,8 @@ func (f *Fault) changesRows() bool {
 		return false
 	}
 	switch f.Kind {
-	case Shift, Total, Truncate, Drop, Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top:
+	case Shift, Total, Truncate, Drop, Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay,
+		NoPagination, Top:
 		return true
 	}
 	return false

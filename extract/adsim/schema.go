@@ -161,7 +161,8 @@ func (s *schema) check(found []detail, field string, v any) []detail {
 // expected names the type for a person.
 func (s *schema) expected() string {
 	kind, null := s.kind()
-	name := map[string]string{"string": "a text", "number": "a number", "integer": "an integer", "boolean": "true or false", "array": "a list", "object": "an object"}[kind]
+	name := map[string]string{"string": "a text", "number": "a number", "integer": "an integer",
+		"boolean": "true or false", "array": "a list", "object": "an object"}[kind]
 	if null {
 		name += " or null"
 	}
@@ -238,7 +239,8 @@ func (s *schema) checkObject(found []detail, field string, m map[string]any) []d
 		}
 	}
 	if len(m) < s.MinFields {
-		found = append(found, detail{field, fmt.Sprintf("expected at least %d of %s", s.MinFields, strings.Join(sortedKeys(s.Properties), ", "))})
+		found = append(found, detail{field, fmt.Sprintf("expected at least %d of %s", s.MinFields,
+			strings.Join(sortedKeys(s.Properties), ", "))})
 	}
 	return found
 }

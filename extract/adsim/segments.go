@@ -19,7 +19,8 @@ type rule struct {
 }
 
 // operators are all that there are.
-var operators = []string{"different", "!=", "<", "<=", "before", ">", "before n min ago", "after n min ago", ">=", "after", "same day", "same hour",
+var operators = []string{"different", "!=", "<", "<=", "before", ">", "before n min ago", "after n min ago", ">=",
+	"after", "same day", "same hour",
 	"exists", "not exists", "contains", "equals", "=="}
 
 // check refuses a rule that lacks something, or that means nothing.
@@ -126,7 +127,8 @@ func dateOf(text string, now time.Time) (time.Time, bool) {
 	if text == "" || text == "now" {
 		return now, true
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+		time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, true
 		}

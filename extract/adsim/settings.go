@@ -100,7 +100,8 @@ func (s *Service) Settings(campaignID string) (Settings, error) {
 		EndDate:         instant(now.end),
 		CreatedAt:       instant(c.createdAt),
 		Audience: Audience{
-			Country: now.audience.country, States: slices.Clone(now.audience.states), Platforms: slices.Clone(now.audience.platforms),
+			Country: now.audience.country, States: slices.Clone(now.audience.states),
+			Platforms:          slices.Clone(now.audience.platforms),
 			SubscribedMoreThan: now.audience.moreThan, SubscribedLessThan: now.audience.lessThan,
 			MinAge: now.audience.minAge, MaxAge: now.audience.maxAge,
 			Gender: now.audience.gender, UnsupportedTargeting: now.audience.unsupported,

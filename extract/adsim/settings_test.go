@@ -25,17 +25,21 @@ func served(t testing.TB, s *Service, id string) Settings {
 	src := objectAt(t, s, "/v1/campaigns/"+id+"/sources", "source_settings", "data")
 	audience := m["audience"].(map[string]any)
 	out := Settings{
-		CampaignID: str(either(m, "id", "campaign_id")), Name: str(m["name"]), Status: str(m["status"]), DeliveryStatus: str(m["delivery_status"]),
-		DefaultBid: amount(t, m["default_bid"]), DailySpendLimit: amount(t, m["daily_spend_limit"]), TargetCPA: amount(t, m["target_cpa"]),
+		CampaignID: str(either(m, "id", "campaign_id")), Name: str(m["name"]), Status: str(m["status"]),
+		DeliveryStatus: str(m["delivery_status"]),
+		DefaultBid:     amount(t, m["default_bid"]), DailySpendLimit: amount(t, m["daily_spend_limit"]),
+		TargetCPA: amount(t, m["target_cpa"]),
 		StartDate: str(m["start_date"]), EndDate: str(m["end_date"]), CreatedAt: str(m["created_at"]),
 		Audience: Audience{
 			Country: str(audience["country"]), States: strs(audience["states"]), Platforms: strs(audience["platforms"]),
-			SubscribedMoreThan: count(t, audience["subscribed_more_than_minutes_ago"]), SubscribedLessThan: count(t, audience["subscribed_less_than_minutes_ago"]),
+			SubscribedMoreThan: count(t, audience["subscribed_more_than_minutes_ago"]), SubscribedLessThan: count(t,
+				audience["subscribed_less_than_minutes_ago"]),
 			MinAge: count(t, audience["min_age"]), MaxAge: count(t, audience["max_age"]),
 			Gender: str(audience["gender"]), UnsupportedTargeting: audience["unsupported_targeting"] == true,
 		},
-		SourceMode: str(src["mode"]), Allowed: append([]string{}, strs(src["allowed_source_ids"])...), Blocked: append([]string{}, strs(src["blocked_source_ids"])...),
-		Bids: map[string]string{},
+		SourceMode: str(src["mode"]), Allowed: append([]string{}, strs(src["allowed_source_ids"])...),
+		Blocked: append([]string{}, strs(src["blocked_source_ids"])...),
+		Bids:    map[string]string{},
 	}
 	if m["source_targeting_mode"] != src["mode"] {
 		t.Errorf("%s: %v, and %v in the sources", id, m["source_targeting_mode"], src["mode"])
@@ -56,9 +60,11 @@ func served(t testing.TB, s *Service, id string) Settings {
 		c := e.(map[string]any)
 		out.Creatives = append(out.Creatives, CreativeSettings{
 			CreativeID: str(either(c, "id", "creative_id")), CampaignID: str(c["campaign_id"]),
-			Title: str(c["title"]), Message: str(c["message"]), Link: str(c["link"]), ImageID: str(c["image_id"]), IconID: str(c["icon_id"]),
+			Title: str(c["title"]), Message: str(c["message"]), Link: str(c["link"]), ImageID: str(c["image_id"]),
+			IconID:  str(c["icon_id"]),
 			Button1: str(c["button1"]), Button2: str(c["button2"]), Status: str(c["status"]),
-			RejectionReasons: strs(c["rejection_reasons"]), RejectionComment: str(c["rejection_comment"]), CreatedAt: str(c["created_at"]),
+			RejectionReasons: strs(c["rejection_reasons"]), RejectionComment: str(c["rejection_comment"]),
+			CreatedAt: str(c["created_at"]),
 		})
 	}
 	return out
@@ -158,7 +164,8 @@ func TestSettings_OfACampaignThatThereIsNot(t *testing.T) {
 func TestControl_ChangesSettingsAndTellsThem(t *testing.T) {
 	s := sim(Config{Control: true})
 	id := running(t, s)[0]
-	status, got := order(t, s, "POST", "change", `{"campaign":"`+id+`","set":{"name":"Über","default_bid":0.450001,"target_cpa":null,"end_date":null},"sources":{"bids":{"`+s.GoodSources()[0]+`":"0.33"}}}`)
+	status, got := order(t, s, "POST", "change", `{"campaign":"`+id+`","set":{"name":"Über","default_bid":0.450001,`+
+		`"target_cpa":null,"end_date":null},"sources":{"bids":{"`+s.GoodSources()[0]+`":"0.33"}}}`)
 	if status != 200 || got[0]["id"] != id {
 		t.Fatalf("%d %v", status, got)
 	}
@@ -170,7 +177,8 @@ func TestControl_ChangesSettingsAndTellsThem(t *testing.T) {
 	order(t, s, "POST", "change", `{"campaign":"`+made+`","do":"unlist"}`)
 
 	_, got = order(t, s, "GET", "settings?campaign="+id, "")
-	if m := got[0]; m["name"] != "Über" || m["default_bid"] != "0.450001" || m["target_cpa"] != "" || asMap(m["bid_overrides"])[s.GoodSources()[0]] != "0.330000" ||
+	if m := got[0]; m["name"] != "Über" || m["default_bid"] != "0.450001" || m["target_cpa"] != "" ||
+		asMap(m["bid_overrides"])[s.GoodSources()[0]] != "0.330000" ||
 		asMap(list(m["creatives"])[0])["status"] != "active" {
 		t.Errorf("got %v", m)
 	}
@@ -178,7 +186,8 @@ func TestControl_ChangesSettingsAndTellsThem(t *testing.T) {
 	if len(got) != 37 || got[0]["campaign_id"] != made || got[0]["hidden"] != "unlist" {
 		t.Errorf("%d settings, %v", len(got), got[0])
 	}
-	for _, body := range []string{`{"campaign":"` + id + `","set":{"default_bid":"1e-1"}}`, `{"campaign":"` + id + `","sett":{}}`, `{}`, ``} {
+	for _, body := range []string{`{"campaign":"` + id + `","set":{"default_bid":"1e-1"}}`, `{"campaign":"` + id +
+		`","sett":{}}`, `{}`, ``} {
 		if status, got := order(t, s, "POST", "change", body); status != 400 || str(got[0]["error"]) == "" {
 			t.Errorf("%s: %d %v", body, status, got)
 		}
@@ -215,7 +224,9 @@ func TestAPI_NewestCreativesFirst(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	for _, id := range s.CampaignIDs() {
 		list := settingsOf(t, s, id).Creatives
-		if !slices.IsSortedFunc(list, func(x, y CreativeSettings) int { return strings.Compare(y.CreatedAt, x.CreatedAt) }) {
+		if !slices.IsSortedFunc(list, func(x, y CreativeSettings) int {
+			return strings.Compare(y.CreatedAt, x.CreatedAt)
+		}) {
 			t.Errorf("%s: %+v", id, list)
 		}
 	}

@@ -54,9 +54,11 @@ func (r *sourceResult) add(a *account, src int32, changed bool) {
 }
 
 // changeSources checks and does a change of sources, and tells what it did.
-func (s *Service) writeSources(c *call, do func(e *editor, cp *campaign, list []int32, r *sourceResult) *problem) reply {
+func (s *Service) writeSources(c *call, do func(e *editor, cp *campaign, list []int32,
+	r *sourceResult) *problem) reply {
 	id := c.path[1]
-	w := write{busy: []string{id}, cost: map[string]int{sourceUpdate: len(c.body.texts("source_ids"))}, trial: c.body.flag("dry_run", false)}
+	w := write{busy: []string{id}, cost: map[string]int{sourceUpdate: len(c.body.texts("source_ids"))},
+		trial: c.body.flag("dry_run", false)}
 	var r sourceResult
 	var mode string
 	p := s.edit(c, w, func(e *editor) *problem {
@@ -94,7 +96,8 @@ func (s *Service) changeSourceList(c *call, verb string) reply {
 	ofAllowList := verb == "allow" || verb == "disallow"
 	return s.writeSources(c, func(e *editor, cp *campaign, list []int32, r *sourceResult) *problem {
 		if or(e.next.campaign(cp.id).allowList, cp.allowList) != ofAllowList {
-			return conflict("Campaign %s has %s.", cp.id, [...]string{"an allow list", "a block list"}[btoi(ofAllowList)])
+			return conflict("Campaign %s has %s.", cp.id, [...]string{"an allow list",
+				"a block list"}[btoi(ofAllowList)])
 		}
 		now := e.blockedNow(e.st, cp)
 		if ofAllowList {
@@ -136,9 +139,11 @@ func (s *Service) setSourceBids(c *call) reply {
 		case optimize && now.targetCPA == 0:
 			return conflict("Campaign %s has no target_cpa: its sources can't be optimized.", cp.id)
 		case bid > 3*now.bid:
-			return invalidField("bid", "expected at most three times the default_bid, %s", appendMillionths(nil, 3*now.bid))
+			return invalidField("bid", "expected at most three times the default_bid, %s",
+				appendMillionths(nil, 3*now.bid))
 		case bid > 0 && bid < now.audience.minBid():
-			return invalidField("bid", "this audience demands at least %s", appendMillionths(nil, now.audience.minBid()))
+			return invalidField("bid", "this audience demands at least %s",
+				appendMillionths(nil, now.audience.minBid()))
 		}
 		was := map[int32]int64{}
 		for _, b := range e.sourcesNow(e.st, cp).bids {

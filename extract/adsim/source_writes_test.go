@@ -16,11 +16,13 @@ func TestBlockSources_ChangeTheListOfTheirMode(t *testing.T) {
 	id, good := newCampaign(t, s), s.GoodSources()
 	path := "/v1/campaigns/" + id + "/sources/"
 	got := mustTell(t, s, "POST", path+"block", idsBody(good[:3], ""))
-	if !slices.Equal(strs(got["changed_source_ids"]), good[:3]) || len(list(got["unchanged_source_ids"])) > 0 || got["mode"] != "block_list" {
+	if !slices.Equal(strs(got["changed_source_ids"]), good[:3]) || len(list(got["unchanged_source_ids"])) > 0 ||
+		got["mode"] != "block_list" {
 		t.Errorf("got %v", got)
 	}
 	got = mustTell(t, s, "POST", path+"block", idsBody(good[2:4], ""))
-	if !slices.Equal(strs(got["unchanged_source_ids"]), good[2:3]) || !slices.Equal(strs(got["changed_source_ids"]), good[3:4]) {
+	if !slices.Equal(strs(got["unchanged_source_ids"]), good[2:3]) || !slices.Equal(strs(got["changed_source_ids"]),
+		good[3:4]) {
 		t.Errorf("again: %v", got)
 	}
 	mustTell(t, s, "POST", path+"unblock", idsBody(good[:1], ""))
@@ -64,7 +66,8 @@ func TestSources_DryRunChangesNothing(t *testing.T) {
 			t.Errorf("%s: got %v", verb, got)
 		}
 	}
-	refusedAs(t, "a dry run is checked", tell(t, s, "POST", path+"bids", idsBody(good[:2], `,"bid":9,"dry_run":true`)), 400, "validation_failed", "bid")
+	refusedAs(t, "a dry run is checked", tell(t, s, "POST", path+"bids", idsBody(good[:2], `,"bid":9,"dry_run":true`)),
+		400, "validation_failed", "bid")
 	if d := differing(t, was, settingsOf(t, s, id)); len(d) > 0 {
 		t.Errorf("changed: %v", d)
 	}
@@ -81,7 +84,8 @@ func TestSourceBids_AreHeldToTheRules(t *testing.T) {
 	path := "/v1/campaigns/" + id + "/sources/bids"
 	mustTell(t, s, "POST", path, idsBody(good[:2], `,"bid":1.5`)) // three times 0.5
 	for more, field := range map[string]string{
-		`,"bid":1.51`: "bid", `,"bid":0.09`: "bid", `,"bid":25.01`: "bid", ``: "bid", `,"bid":1,"optimize":true`: "optimize", `,"bid":"1"`: "bid", `,"colour":1`: "colour",
+		`,"bid":1.51`: "bid", `,"bid":0.09`: "bid", `,"bid":25.01`: "bid", ``: "bid",
+		`,"bid":1,"optimize":true`: "optimize", `,"bid":"1"`: "bid", `,"colour":1`: "colour",
 	} {
 		refusedAs(t, more, tell(t, s, "POST", path, idsBody(good[:2], more)), 400, "validation_failed", field)
 	}
@@ -89,10 +93,12 @@ func TestSourceBids_AreHeldToTheRules(t *testing.T) {
 	if got := settingsOf(t, s, id).Bids; !maps.Equal(got, map[string]string{good[1]: "1.500000"}) {
 		t.Errorf("got %v", got)
 	}
-	refusedAs(t, "optimize without a target", tell(t, s, "POST", path, idsBody(good[:2], `,"optimize":true`)), 409, "conflict", "")
+	refusedAs(t, "optimize without a target", tell(t, s, "POST", path, idsBody(good[:2], `,"optimize":true`)), 409,
+		"conflict", "")
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"target_cpa":10}`)
 	mustTell(t, s, "POST", path, idsBody(good[:2], `,"optimize":true`))
-	if got := mustTell(t, s, "GET", "/v1/campaigns/"+id+"/sources", ""); !slices.Equal(strs(asMap(got["source_settings"])["optimized_source_ids"]), good[:2]) {
+	if got := mustTell(t, s, "GET", "/v1/campaigns/"+id+"/sources",
+		""); !slices.Equal(strs(asMap(got["source_settings"])["optimized_source_ids"]), good[:2]) {
 		t.Errorf("got %v", got)
 	}
 	mustTell(t, s, "POST", path, idsBody(good[:1], `,"optimize":false`))
@@ -114,11 +120,16 @@ func TestSources_AtMost50ThatThereAre(t *testing.T) {
 		}
 		mustTell(t, s, "POST", path, idsBody(ids[:50], more))
 		refusedAs(t, "51", tell(t, s, "POST", path, idsBody(ids[:51], more)), 400, "validation_failed", "source_ids")
-		refusedAs(t, "none", tell(t, s, "POST", path, `{"source_ids":[]`+more+`}`), 400, "validation_failed", "source_ids")
-		refusedAs(t, "twice", tell(t, s, "POST", path, idsBody([]string{ids[0], ids[0]}, more)), 400, "validation_failed", "source_ids[1]")
-		refusedAs(t, "unknown", tell(t, s, "POST", path, idsBody([]string{ids[0], "S0"}, more)), 400, "validation_failed", "source_ids[1]")
-		refusedAs(t, "form", tell(t, s, "POST", path, idsBody([]string{"S 1"}, more)), 400, "validation_failed", "source_ids[0]")
-		refusedAs(t, "long", tell(t, s, "POST", path, idsBody([]string{strings.Repeat("S", 41)}, more)), 400, "validation_failed", "source_ids[0]")
+		refusedAs(t, "none", tell(t, s, "POST", path, `{"source_ids":[]`+more+`}`), 400, "validation_failed",
+			"source_ids")
+		refusedAs(t, "twice", tell(t, s, "POST", path, idsBody([]string{ids[0], ids[0]}, more)), 400,
+			"validation_failed", "source_ids[1]")
+		refusedAs(t, "unknown", tell(t, s, "POST", path, idsBody([]string{ids[0], "S0"}, more)), 400,
+			"validation_failed", "source_ids[1]")
+		refusedAs(t, "form", tell(t, s, "POST", path, idsBody([]string{"S 1"}, more)), 400, "validation_failed",
+			"source_ids[0]")
+		refusedAs(t, "long", tell(t, s, "POST", path, idsBody([]string{strings.Repeat("S", 41)}, more)), 400,
+			"validation_failed", "source_ids[0]")
 	}
 	a := tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/block", idsBody(ids[100:150], ""))
 	late := strs(a.one()["not_enforced_source_ids"])

@@ -86,7 +86,8 @@ func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
 			before = now
 		}
 		s.SetNow(end.Add(40 * 24 * time.Hour))
-		if got, want := total(before), total(truth(s, date)); got.Rows != want.Rows || got.Impressions != want.Impressions {
+		if got, want := total(before), total(truth(s, date)); got.Rows != want.Rows ||
+			got.Impressions != want.Impressions {
 			t.Errorf("%s: at its end %+v, for good %+v", date, got, want)
 		}
 		s.SetNow(d.start(s.zone))
@@ -238,12 +239,14 @@ func TestAccount_HasAwkwardNamesAndAllStatuses(t *testing.T) {
 			}
 		}
 	}
-	for _, part := range []string{"=HYPERLINK", "🎉", "冬", "حملة", `"Quoted"`, "<script>", "90d  ", strings.Repeat("Long tail, ", 9) + "."} {
+	for _, part := range []string{"=HYPERLINK", "🎉", "冬", "حملة", `"Quoted"`, "<script>", "90d  ",
+		strings.Repeat("Long tail, ", 9) + "."} {
 		if !strings.Contains(names, part) {
 			t.Errorf("no name with %q", part)
 		}
 	}
-	for _, status := range []string{"active", "paused", "archived", "rejected", "creative active", "creative paused", "creative rejected", "creative draft", "creative archived"} {
+	for _, status := range []string{"active", "paused", "archived", "rejected", "creative active", "creative paused",
+		"creative rejected", "creative draft", "creative archived"} {
 		if statuses[status] == 0 {
 			t.Errorf("nothing is %s: %v", status, statuses)
 		}

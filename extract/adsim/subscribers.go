@@ -27,13 +27,15 @@ func seededSubscribers(cfg *Config, seed uint64) (list []Subscriber) {
 	for w, website := range cfg.Websites {
 		for i := range cfg.Subscribers {
 			h := chance(seed, aboutSubscriber, uint64(w), uint64(i))
-			sub := Subscriber{PSID: hex24(h), Website: website, SubscribedAt: lastSubscribed.Add(-time.Duration(below(mix(h), 600*24*60)) * time.Minute)}
+			sub := Subscriber{PSID: hex24(h), Website: website,
+				SubscribedAt: lastSubscribed.Add(-time.Duration(below(mix(h), 600*24*60)) * time.Minute)}
 			if h%3 > 0 {
 				sub.CSID = "customer-" + strconv.Itoa(w*100_000+i)
 			}
 			sub.Variables = map[string]string{
 				"city": cities[below(mix(h+1), uint64(len(cities)))], "orders": strconv.Itoa(int(below(mix(h+2), 20))),
-				"last_visit": lastSubscribed.Add(-time.Duration(below(mix(h+3), 60*24*60)) * time.Minute).Format(time.RFC3339),
+				"last_visit": lastSubscribed.Add(-time.Duration(below(mix(h+3), 60*24*60)) * time.Minute).
+					Format(time.RFC3339),
 			}
 			if h>>8%2 == 0 {
 				sub.Variables["plan"] = "premium"

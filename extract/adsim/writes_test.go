@@ -79,7 +79,8 @@ func mustTell(t testing.TB, s *Service, method, path, sent string) map[string]an
 // refusedAs checks an error body: status, code, and the field it names.
 func refusedAs(t testing.TB, what string, a answerOf, status int, code, field string) {
 	t.Helper()
-	if a.status != status || a.code() != code || a.field() != field || a.message() == "" || !strings.HasPrefix(str(asMap(a.body["error"])["request_id"]), "req_") {
+	if a.status != status || a.code() != code || a.field() != field || a.message() == "" ||
+		!strings.HasPrefix(str(asMap(a.body["error"])["request_id"]), "req_") {
 		t.Errorf("%s: got %d %v, want %d %s %q", what, a.status, a.body, status, code, field)
 	}
 }
@@ -104,7 +105,8 @@ func iconID(t testing.TB, s *Service) string {
 // newCreative makes a creative in review through the API and gives its ID.
 func newCreative(t testing.TB, s *Service, campaignID string) string {
 	t.Helper()
-	a := tell(t, s, "POST", "/v1/campaigns/"+campaignID+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+iconID(t, s)+`"}]}`)
+	a := tell(t, s, "POST", "/v1/campaigns/"+campaignID+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+
+		iconID(t, s)+`"}]}`)
 	if a.status != 201 {
 		t.Fatalf("creative: %d %v", a.status, a.body)
 	}
@@ -134,7 +136,8 @@ func TestWrite_NeedsAKeyThatMayWrite(t *testing.T) {
 		}
 		refusedAs(t, op.name, callWith(t, s, "adv_nonsense", op.method, path, "{}"), 401, "unauthorized", "")
 	}
-	if me := callWith(t, s, DefaultWriteKey, "GET", "/v1/me", "").body; me["scope"] != "write" || me["can_make_changes"] != true {
+	if me := callWith(t, s, DefaultWriteKey, "GET", "/v1/me", "").body; me["scope"] != "write" ||
+		me["can_make_changes"] != true {
 		t.Errorf("the write key is %v", me)
 	}
 }
@@ -142,11 +145,13 @@ func TestWrite_NeedsAKeyThatMayWrite(t *testing.T) {
 func TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	for body, field := range map[string]string{
-		"": "", "{": "", "[]": "", "null": "", `"x"`: "", `{"name":"a","name":"b"}`: "", plainCampaign + "x": "", "{\"name\":\"\xff\"}": "",
+		"": "", "{": "", "[]": "", "null": "", `"x"`: "", `{"name":"a","name":"b"}`: "", plainCampaign + "x": "",
+		"{\"name\":\"\xff\"}":           "",
 		strings.Repeat(" ", mostBody+1): "", `{"x":1}`: "name",
 		strings.Replace(plainCampaign, "{", `{"colour":"red",`, 1): "colour",
 	} {
-		refusedAs(t, body[:min(len(body), 60)], tell(t, s, "POST", "/v1/campaigns", body), 400, "validation_failed", field)
+		refusedAs(t, body[:min(len(body), 60)], tell(t, s, "POST", "/v1/campaigns", body), 400,
+			"validation_failed", field)
 	}
 	before := len(s.CampaignIDs())
 	if before != 36 {
@@ -160,31 +165,41 @@ func TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields(t *testing.T) {
 		}
 		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", id), "{creative_id}", id+"-001")
 		a := tell(t, s, op.method, path, `{"no_such_field":1}`)
-		if a.status != 400 || a.code() != "validation_failed" || !strings.Contains(fmt.Sprint(a.body), "no_such_field") {
+		if a.status != 400 || a.code() != "validation_failed" || !strings.Contains(fmt.Sprint(a.body),
+			"no_such_field") {
 			t.Errorf("%s: %d %v", op.name, a.status, a.body)
 		}
 	}
-	refusedAs(t, "in the audience", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"city":"NYC"}}`), 400, "validation_failed", "audience.city")
-	refusedAs(t, "in a creative", tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{"title":"x","colour":1}]}`), 400, "validation_failed", "creatives[0].colour")
+	refusedAs(t, "in the audience", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"city":"NYC"}}`), 400,
+		"validation_failed", "audience.city")
+	refusedAs(t, "in a creative", tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{"title":"x",`+
+		`"colour":1}]}`), 400, "validation_failed", "creatives[0].colour")
 }
 
 // fieldBounds are values at and beyond the bounds of a campaign's fields.
 var fieldBounds = []struct{ field, good, bad string }{
-	{"name", `"x"`, `""`}, {"name", `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("é", 101) + `"`}, {"name", `" x"`, `" \t"`}, {"name", `"7"`, `7`},
-	{"default_bid", `0.1`, `0.0999`}, {"default_bid", `1`, `25.01`}, {"default_bid", `1e0`, `"0.5"`}, {"default_bid", `0.6`, `null`},
-	{"daily_spend_limit", `100`, `99.99`}, {"daily_spend_limit", `200`, `1000000.01`}, {"daily_spend_limit", `150.5`, `null`},
+	{"name", `"x"`, `""`}, {"name", `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("é", 101) + `"`},
+	{"name", `" x"`, `" \t"`}, {"name", `"7"`, `7`},
+	{"default_bid", `0.1`, `0.0999`}, {"default_bid", `1`, `25.01`}, {"default_bid", `1e0`, `"0.5"`},
+	{"default_bid", `0.6`, `null`},
+	{"daily_spend_limit", `100`, `99.99`}, {"daily_spend_limit", `200`, `1000000.01`},
+	{"daily_spend_limit", `150.5`, `null`},
 	{"target_cpa", `1`, `0.99`}, {"target_cpa", `null`, `10000.01`}, {"target_cpa", `2`, `"2"`},
 	{"start_date", `"2026-11-22T00:00:00Z"`, `"2026-11-22"`}, {"start_date", `"2026-11-22T00:00:00+01:00"`, `null`},
 	{"end_date", `"2027-11-22T00:00:00Z"`, `"2027-02-30T00:00:00Z"`}, {"end_date", `null`, `7`},
-	{"audience", `{}`, `null`}, {"audience", `{"country":"NL"}`, `{"country":"XX"}`}, {"audience", `{"country":"US","states":["NY","CA"]}`, `{"states":["NY","NY"]}`},
+	{"audience", `{}`, `null`}, {"audience", `{"country":"NL"}`, `{"country":"XX"}`},
+	{"audience", `{"country":"US","states":["NY","CA"]}`, `{"states":["NY","NY"]}`},
 	{"audience", `{"states":["` + strings.Join(usStates, `","`) + `"]}`, `{"states":["PR"]}`},
-	{"audience", `{"platforms":["DESKTOP","MOBILE","TABLET","OTHER"]}`, `{"platforms":[]}`}, {"audience", `{"platforms":["OTHER"]}`, `{"platforms":["OTHER","OTHER"]}`},
+	{"audience", `{"platforms":["DESKTOP","MOBILE","TABLET","OTHER"]}`, `{"platforms":[]}`},
+	{"audience", `{"platforms":["OTHER"]}`, `{"platforms":["OTHER","OTHER"]}`},
 	{"audience", `{"subscribed_more_than_minutes_ago":1}`, `{"subscribed_more_than_minutes_ago":0}`},
 	{"audience", `{"subscribed_more_than_minutes_ago":5256000}`, `{"subscribed_more_than_minutes_ago":5256001}`},
 	{"audience", `{"subscribed_less_than_minutes_ago":10081}`, `{"subscribed_less_than_minutes_ago":1.5}`},
-	{"audience", `{"min_age":13,"max_age":120}`, `{"min_age":12}`}, {"audience", `{"max_age":20}`, `{"max_age":121}`}, {"audience", `{"gender":"M"}`, `{"gender":"m"}`},
+	{"audience", `{"min_age":13,"max_age":120}`, `{"min_age":12}`}, {"audience", `{"max_age":20}`, `{"max_age":121}`},
+	{"audience", `{"gender":"M"}`, `{"gender":"m"}`},
 	{"audience", `{"min_age":20,"max_age":20}`, `{"min_age":21,"max_age":20}`},
-	{"audience", `{"subscribed_more_than_minutes_ago":5,"subscribed_less_than_minutes_ago":6}`, `{"subscribed_more_than_minutes_ago":6,"subscribed_less_than_minutes_ago":6}`},
+	{"audience", `{"subscribed_more_than_minutes_ago":5,"subscribed_less_than_minutes_ago":6}`,
+		`{"subscribed_more_than_minutes_ago":6,"subscribed_less_than_minutes_ago":6}`},
 }
 
 func TestWrite_HoldsCampaignsToTheBoundsOfTheirFields(t *testing.T) {
@@ -199,7 +214,8 @@ func TestWrite_HoldsCampaignsToTheBoundsOfTheirFields(t *testing.T) {
 		if bad.status != 400 || bad.code() != "validation_failed" || !strings.HasPrefix(bad.field(), c.field) {
 			t.Errorf("%s %s: %d %v", c.field, c.bad, bad.status, bad.body)
 		}
-		create := map[string]json.RawMessage{"name": rawJSON(`"x"`), "audience": rawJSON(`{}`), "default_bid": rawJSON(`0.5`), "daily_spend_limit": rawJSON(`100`)}
+		create := map[string]json.RawMessage{"name": rawJSON(`"x"`), "audience": rawJSON(`{}`),
+			"default_bid": rawJSON(`0.5`), "daily_spend_limit": rawJSON(`100`)}
 		create[c.field] = rawJSON(c.bad)
 		if a := tell(t, s, "POST", "/v1/campaigns", string(must(json.Marshal(create)))); a.status != 400 {
 			t.Errorf("create with %s %s: %d", c.field, c.bad, a.status)
@@ -212,15 +228,19 @@ func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	a := tell(t, s, "POST", "/v1/campaigns", plainCampaign)
 	got := settingsOf(t, s, a.id())
-	if a.status != 201 || got.Status != "active" || got.DeliveryStatus != "waiting_for_creatives" || got.StartDate != "2026-11-21T20:00:00Z" || got.EndDate != "" ||
-		got.TargetCPA != "" || got.DefaultBid != "0.500000" || got.DailySpendLimit != "200.000000" || got.Name != "Fresh" || got.SourceMode != "block_list" {
+	if a.status != 201 || got.Status != "active" || got.DeliveryStatus != "waiting_for_creatives" ||
+		got.StartDate != "2026-11-21T20:00:00Z" || got.EndDate != "" ||
+		got.TargetCPA != "" || got.DefaultBid != "0.500000" || got.DailySpendLimit != "200.000000" ||
+		got.Name != "Fresh" || got.SourceMode != "block_list" {
 		t.Errorf("%d %+v", a.status, got)
 	}
 	asServed(t, s, a.id())
-	a = tell(t, s, "POST", "/v1/campaigns", `{"name":"Full","audience":{"country":"US","states":["NY"],"platforms":["MOBILE"],"min_age":25,"gender":"F"},"default_bid":0.3,
+	a = tell(t, s, "POST", "/v1/campaigns",
+		`{"name":"Full","audience":{"country":"US","states":["NY"],"platforms":["MOBILE"],"min_age":25,"gender":"F"},"default_bid":0.3,
 		"daily_spend_limit":1000000,"target_cpa":12.5,"start_date":"2026-12-01T00:00:00-06:00","end_date":"2026-12-24T00:00:00Z","status":"paused"}`)
 	got = settingsOf(t, s, a.id())
-	if a.status != 201 || got.Status != "paused" || got.TargetCPA != "12.500000" || got.StartDate != "2026-12-01T06:00:00Z" || got.Audience.MinAge != 25 || got.Audience.States[0] != "NY" {
+	if a.status != 201 || got.Status != "paused" || got.TargetCPA != "12.500000" ||
+		got.StartDate != "2026-12-01T06:00:00Z" || got.Audience.MinAge != 25 || got.Audience.States[0] != "NY" {
 		t.Errorf("%d %v %+v", a.status, a.body, got)
 	}
 	asServed(t, s, a.id())
@@ -231,17 +251,20 @@ func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
 		var m map[string]any
 		_ = json.Unmarshal([]byte(plainCampaign), &m)
 		delete(m, missing)
-		refusedAs(t, missing, tell(t, s, "POST", "/v1/campaigns", string(must(json.Marshal(m)))), 400, "validation_failed", missing)
+		refusedAs(t, missing, tell(t, s, "POST", "/v1/campaigns", string(must(json.Marshal(m)))), 400,
+			"validation_failed", missing)
 	}
 	for _, status := range []string{"archived", "rejected"} {
-		refusedAs(t, status, tell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{", `{"status":"`+status+`",`, 1)), 400, "validation_failed", "status")
+		refusedAs(t, status, tell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{", `{"status":"`+
+			status+`",`, 1)), 400, "validation_failed", "status")
 	}
 }
 
 func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	id := running(t, s)[0]
-	change(t, s, Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1, "target_cpa": 10, "end_date": "2027-01-01T00:00:00Z"}})
+	change(t, s, Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1,
+		"target_cpa": 10, "end_date": "2027-01-01T00:00:00Z"}})
 	was := settingsOf(t, s, id)
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"Winter"}`)
 	if got := differing(t, was, settingsOf(t, s, id)); len(got) != 1 || got["name"] != "Winter" {
@@ -252,7 +275,8 @@ func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"DE"}}`)
-	if got := settingsOf(t, s, id).Audience; got.Country != "DE" || got.UnsupportedTargeting || got.Platforms != nil || got.MinAge != 0 {
+	if got := settingsOf(t, s, id).Audience; got.Country != "DE" || got.UnsupportedTargeting || got.Platforms != nil ||
+		got.MinAge != 0 {
 		t.Errorf("the audience is not replaced: %+v", got)
 	}
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{}}`)
@@ -260,8 +284,10 @@ func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
 		t.Errorf("an empty audience is %+v", got)
 	}
 	refusedAs(t, "nothing", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{}`), 400, "validation_failed", "")
-	refusedAs(t, "status", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"status":"paused"}`), 400, "validation_failed", "status")
-	refusedAs(t, "end before start", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"end_date":"2000-01-01T00:00:00Z"}`), 400, "validation_failed", "end_date")
+	refusedAs(t, "status", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"status":"paused"}`), 400, "validation_failed",
+		"status")
+	refusedAs(t, "end before start", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"end_date":"2000-01-01T00:00:00Z"}`),
+		400, "validation_failed", "end_date")
 }
 
 func TestUpdateCampaign_AmountsCanAtMostDouble(t *testing.T) {
@@ -269,7 +295,8 @@ func TestUpdateCampaign_AmountsCanAtMostDouble(t *testing.T) {
 	id := newCampaign(t, s)
 	path := "/v1/campaigns/" + id
 	mustTell(t, s, "PATCH", path, `{"target_cpa":7}`) // from none: any
-	for field, values := range map[string][3]string{"default_bid": {"1.01", "1", "0.1"}, "daily_spend_limit": {"400.01", "400", "100"}, "target_cpa": {"14.01", "14", "1"}} {
+	for field, values := range map[string][3]string{"default_bid": {"1.01", "1", "0.1"}, "daily_spend_limit": {"400.01",
+		"400", "100"}, "target_cpa": {"14.01", "14", "1"}} {
 		refusedAs(t, field, tell(t, s, "PATCH", path, `{"`+field+`":`+values[0]+`}`), 400, "validation_failed", field)
 		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[1]+`}`)
 		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[2]+`}`)
@@ -281,16 +308,21 @@ func TestUpdateCampaign_AmountsCanAtMostDouble(t *testing.T) {
 
 func TestUpdateCampaign_BidFollowsTheAudience(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
-	for _, au := range []string{`{"min_age":18}`, `{"max_age":60}`, `{"gender":"M"}`, `{"subscribed_less_than_minutes_ago":10080}`} {
+	for _, au := range []string{`{"min_age":18}`, `{"max_age":60}`, `{"gender":"M"}`,
+		`{"subscribed_less_than_minutes_ago":10080}`} {
 		low := strings.Replace(strings.Replace(plainCampaign, "0.5", "0.29", 1), "{}", au, 1)
 		refusedAs(t, au, tell(t, s, "POST", "/v1/campaigns", low), 400, "validation_failed", "default_bid")
 		id := tell(t, s, "POST", "/v1/campaigns", strings.Replace(low, "0.29", "0.3", 1)).id()
-		refusedAs(t, au, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":0.29}`), 400, "validation_failed", "default_bid")
-		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"subscribed_less_than_minutes_ago":10081},"default_bid":0.29}`)
-		refusedAs(t, au, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":`+au+`}`), 400, "validation_failed", "default_bid")
+		refusedAs(t, au, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":0.29}`), 400, "validation_failed",
+			"default_bid")
+		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"subscribed_less_than_minutes_ago":10081},`+
+			`"default_bid":0.29}`)
+		refusedAs(t, au, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":`+au+`}`), 400, "validation_failed",
+			"default_bid")
 		src := s.GoodSources()[0]
 		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":`+au+`,"default_bid":0.3}`)
-		refusedAs(t, au, tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+src+`"],"bid":0.29}`), 400, "validation_failed", "bid")
+		refusedAs(t, au, tell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+src+
+			`"],"bid":0.29}`), 400, "validation_failed", "bid")
 	}
 }
 
@@ -303,8 +335,10 @@ func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
 		from, to string
 		code     string
 	}{
-		{"active", "active", ""}, {"active", "paused", ""}, {"paused", "paused", ""}, {"paused", "active", ""}, {"active", "archived", ""}, {"paused", "archived", ""},
-		{"rejected", "paused", ""}, {"rejected", "archived", ""}, {"rejected", "active", "conflict"}, {"archived", "active", "conflict"}, {"archived", "paused", "conflict"}, {"archived", "archived", ""},
+		{"active", "active", ""}, {"active", "paused", ""}, {"paused", "paused", ""}, {"paused", "active", ""},
+		{"active", "archived", ""}, {"paused", "archived", ""},
+		{"rejected", "paused", ""}, {"rejected", "archived", ""}, {"rejected", "active", "conflict"},
+		{"archived", "active", "conflict"}, {"archived", "paused", "conflict"}, {"archived", "archived", ""},
 	} {
 		change(t, s, Change{Campaign: id, Set: map[string]any{"status": c.from}, Force: true})
 		s.Advance(cfgPause)
@@ -351,7 +385,8 @@ func TestPause_TakesSecondsToFinish(t *testing.T) {
 }
 
 func TestWrite_MayBeDoneByManyAtOnce(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: time.Minute, ChangeBudgets: map[string]int{campaignCreate: 1000, campaignUpdate: 1000, sourceUpdate: 1000}})
+	s := sim(Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: time.Minute,
+		ChangeBudgets: map[string]int{campaignCreate: 1000, campaignUpdate: 1000, sourceUpdate: 1000}})
 	id := newCampaign(t, s)
 	newCreative(t, s, id)
 	var all sync.WaitGroup

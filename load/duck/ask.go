@@ -64,7 +64,8 @@ type Column struct {
 // Nested says that a value has values inside: a list, a struct, a map. Its text
 // is JSON.
 func (c Column) Nested() bool {
-	return strings.HasSuffix(c.Type, "]") || strings.HasPrefix(c.Type, "STRUCT(") || strings.HasPrefix(c.Type, "MAP(") || strings.HasPrefix(c.Type, "UNION(")
+	return strings.HasSuffix(c.Type, "]") || strings.HasPrefix(c.Type, "STRUCT(") ||
+		strings.HasPrefix(c.Type, "MAP(") || strings.HasPrefix(c.Type, "UNION(")
 }
 
 // Result is an answer that the engine holds: in its memory up to the limit, and
@@ -87,7 +88,8 @@ type QuestionError struct {
 func (e *QuestionError) Error() string { return e.Message }
 
 // errNotOne is the answer to what is not a question.
-var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, SUMMARIZE): the warehouse is read-only and takes one at a time"}
+var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
+	"SUMMARIZE): the warehouse is read-only and takes one at a time"}
 
 // Ask asks the published DuckDB file one question. The file is opened read-only,
 // the configuration is locked, and the question reaches nothing else: no other
@@ -150,7 +152,8 @@ func removeScratch(dir string) error {
 // nothing that reaches beyond the warehouse.
 func (r *Result) check(ctx context.Context, q Question) error {
 	var text string
-	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", q.SQL).Scan(&text); err != nil {
+	if err := r.conn.QueryRowContext(ctx, "SELECT json_serialize_sql($1::VARCHAR)::VARCHAR", q.SQL).
+		Scan(&text); err != nil {
 		return stopped(ctx, fmt.Errorf("duckdb: parse the question: %w", err))
 	}
 	var parsed struct {
@@ -165,7 +168,8 @@ func (r *Result) check(ctx context.Context, q Question) error {
 		return errNotOne
 	}
 	if f := outside(parsed.Statements); f != "" {
-		return &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse and nothing else", f)}
+		return &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse "+
+			"and nothing else", f)}
 	}
 	return r.prepare(q)
 }
@@ -307,7 +311,8 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	for i, c := range r.Columns {
 		texts[i] = c.textSQL()
 	}
-	q := fmt.Sprintf("SELECT %s FROM temp.answer WHERE rowid >= %d AND rowid < %d ORDER BY rowid", strings.Join(texts, ", "), from, from+rowsPerPage)
+	q := fmt.Sprintf("SELECT %s FROM temp.answer WHERE rowid >= %d AND rowid < %d ORDER BY rowid",
+		strings.Join(texts, ", "), from, from+rowsPerPage)
 	// The driver's own rows: database/sql would double the time.
 	err = r.conn.Raw(func(c any) error {
 		rows, err := c.(driver.QueryerContext).QueryContext(ctx, q, nil)
@@ -363,7 +368,8 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 		columns[i] = c.parquetSQL() + " AS " + schema.Quote(c.Name)
 	}
 	// The engine writes into its own folder only; from there we carry it on.
-	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (FORMAT parquet, COMPRESSION zstd)", strings.Join(columns, ", "), schema.QuoteText(path))
+	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (FORMAT parquet, COMPRESSION zstd)",
+		strings.Join(columns, ", "), schema.QuoteText(path))
 	if _, err := r.conn.ExecContext(ctx, q); err != nil {
 		return stopped(ctx, questionErr(err, false))
 	}
@@ -379,7 +385,8 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 // parquetSQL is the column as Parquet holds it without loss. DuckDB would write
 // a HUGEINT, which every sum of counts is, as a float.
 func (c Column) parquetSQL() string {
-	inexact := strings.Contains(c.Type, "HUGEINT") || strings.Contains(c.Type, "INTERVAL") || strings.Contains(c.Type, "BIGNUM")
+	inexact := strings.Contains(c.Type, "HUGEINT") || strings.Contains(c.Type, "INTERVAL") ||
+		strings.Contains(c.Type, "BIGNUM")
 	switch {
 	case c.Type == "HUGEINT", c.Type == "UHUGEINT":
 		return schema.Quote(c.Name) + "::DECIMAL(38,0)"

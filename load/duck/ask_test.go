@@ -25,8 +25,9 @@ func publish(t *testing.T, dir string) {
 	var rows []schema.Spend
 	for i, source := range []string{"S1", "S2", "S1", "S2"} {
 		rows = append(rows, schema.Spend{
-			AccountID: "acme", ReportDate: day - schema.Date(i/2), CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
-			Spend: 12_340_000, Clicks: schema.Some[int64](3),
+			AccountID: "acme", ReportDate: day - schema.Date(i/2), CampaignID: "C1234567", CreativeID: "C1234567-001",
+			SourceID: source,
+			Spend:    12_340_000, Clicks: schema.Some[int64](3),
 		})
 	}
 	parts := filepath.Join(dir, "data.parquet")
@@ -38,7 +39,9 @@ func publish(t *testing.T, dir string) {
 	loads := []Load{Replace{Table: schema.SpendDaily.Table, Files: []string{parts}}}
 	none := func(*Warehouse, []error) ([]Load, error) { return nil, nil }
 	o := Options{Threads: 1, Memory: "256MiB", Dir: dir, Disk: durable.OS}
-	if err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, nil, o, none, func(*Warehouse) error { return nil }); err != nil {
+	if err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, nil, o, none, func(*Warehouse) error {
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -102,25 +105,37 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	publish(t, dir)
 	before := fileHashes(t, dir)
 	for _, q := range []string{
-		"INSERT INTO spend_daily SELECT * FROM spend_daily", "UPDATE spend_daily SET spend = 0", "DELETE FROM spend_daily", "TRUNCATE spend_daily",
+		"INSERT INTO spend_daily SELECT * FROM spend_daily", "UPDATE spend_daily SET spend = 0",
+		"DELETE FROM spend_daily", "TRUNCATE spend_daily",
 		"MERGE INTO spend_daily USING spend_daily AS s ON true WHEN MATCHED THEN DELETE",
-		"CREATE TABLE x (i INTEGER)", "CREATE TEMP TABLE x (i INTEGER)", "CREATE TABLE memory.x AS SELECT 1 AS i", "CREATE VIEW v AS SELECT 1 AS i", "CREATE MACRO m() AS 1",
+		"CREATE TABLE x (i INTEGER)", "CREATE TEMP TABLE x (i INTEGER)", "CREATE TABLE memory.x AS SELECT 1 AS i",
+		"CREATE VIEW v AS SELECT 1 AS i", "CREATE MACRO m() AS 1",
 		"DROP TABLE spend_daily", "ALTER TABLE spend_daily ADD COLUMN x INTEGER", "COMMENT ON TABLE spend_daily IS 'x'",
 		"ATTACH ':memory:' AS z", "ATTACH '" + other + "/x.duckdb' AS z", "DETACH w", "USE memory",
-		"COPY spend_daily TO '" + other + "/x.csv'", "COPY (SELECT 1) TO '" + other + "/x.parquet'", "COPY spend_daily FROM '/etc/passwd'",
+		"COPY spend_daily TO '" + other + "/x.csv'", "COPY (SELECT 1) TO '" + other + "/x.parquet'",
+		"COPY spend_daily FROM '/etc/passwd'",
 		"EXPORT DATABASE '" + other + "'", "IMPORT DATABASE '" + other + "'",
-		"INSTALL httpfs", "LOAD httpfs", "SET threads = 1", "RESET threads", "SET VARIABLE a = 1", "SET lock_configuration = false",
-		"PRAGMA database_list", "PRAGMA table_info('spend_daily')", "PRAGMA enable_profiling", "CALL pragma_version()", "CHECKPOINT", "VACUUM", "ANALYZE",
+		"INSTALL httpfs", "LOAD httpfs", "SET threads = 1", "RESET threads", "SET VARIABLE a = 1",
+		"SET lock_configuration = false",
+		"PRAGMA database_list", "PRAGMA table_info('spend_daily')", "PRAGMA enable_profiling", "CALL pragma_version()",
+		"CHECKPOINT", "VACUUM", "ANALYZE",
 		"BEGIN", "COMMIT", "PREPARE p AS SELECT 1", "EXECUTE p", "EXPLAIN ANALYZE DELETE FROM spend_daily",
 		"SELECT 1; SELECT 2", "SELECT 1; DELETE FROM spend_daily", "", ";", "-- a comment alone",
-		"SELECT 1); DELETE FROM spend_daily; SELECT (1", "') ; DELETE FROM spend_daily; --", "FROM query('DELETE FROM spend_daily')",
-		"FROM read_csv('/etc/passwd')", "FROM '/etc/passwd'", "FROM read_text('/etc/hostname')", "FROM read_blob('/etc/hostname')", "FROM glob('/etc/*')", "FROM sniff_csv('/etc/passwd')",
-		"FROM read_parquet('" + dir + "/parquet/calendar/account=acme/data.parquet')", "FROM '" + dir + "/manifest.json'",
-		"FROM read_csv('https://example.com/x.csv')", "FROM 'https://example.com/x.parquet'", "FROM 's3://bucket/x.parquet'",
+		"SELECT 1); DELETE FROM spend_daily; SELECT (1", "') ; DELETE FROM spend_daily; --",
+		"FROM query('DELETE FROM spend_daily')",
+		"FROM read_csv('/etc/passwd')", "FROM '/etc/passwd'", "FROM read_text('/etc/hostname')",
+		"FROM read_blob('/etc/hostname')", "FROM glob('/etc/*')", "FROM sniff_csv('/etc/passwd')",
+		"FROM read_parquet('" + dir + "/parquet/calendar/account=acme/data.parquet')", "FROM '" + dir +
+			"/manifest.json'",
+		"FROM read_csv('https://example.com/x.csv')", "FROM 'https://example.com/x.parquet'",
+		"FROM 's3://bucket/x.parquet'",
 		// This one would end the process: the engine throws while it closes.
-		"FROM enable_logging('QueryLog', storage := 'file', storage_config := {'path': '" + other + "'})", "SELECT (FROM system.main.Enable_Logging())",
-		"FROM query('FROM enable' || '_logging()')", "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))", "FROM arrow_scan(1::POINTER, 2::POINTER, 3::POINTER)",
-		"WITH x AS (FROM read_blob('" + dir + "/warehouse.duckdb')) SELECT 1 FROM x", "SELECT * FROM spend_daily WHERE EXISTS (FROM force_checkpoint('w'))",
+		"FROM enable_logging('QueryLog', storage := 'file', storage_config := {'path': '" + other + "'})",
+		"SELECT (FROM system.main.Enable_Logging())",
+		"FROM query('FROM enable' || '_logging()')", "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+		"FROM arrow_scan(1::POINTER, 2::POINTER, 3::POINTER)",
+		"WITH x AS (FROM read_blob('" + dir + "/warehouse.duckdb')) SELECT 1 FROM x", "SELECT * FROM spend_daily " +
+			"WHERE EXISTS (FROM force_checkpoint('w'))",
 		"SELEC 1", "SELECT nope FROM spend_daily", "FROM nope", "SELECT 'x'::INTEGER", "SELECT $a", "SELECT ?",
 	} {
 		r, err := Ask(t.Context(), dir, Question{SQL: q}, Options{})
@@ -146,7 +161,8 @@ func TestAsk_ShowsThePlaceOfAMistake(t *testing.T) {
 	publish(t, dir)
 	_, err := Ask(t.Context(), dir, Question{SQL: "SELECT\n  nope FROM spend_daily"}, Options{})
 	var qe *QuestionError
-	if !errors.As(err, &qe) || !strings.Contains(qe.Message, `"nope" not found`) || strings.Contains(qe.Message, "LINE") || !strings.HasPrefix(qe.Excerpt, "LINE 2:   nope FROM") {
+	if !errors.As(err, &qe) || !strings.Contains(qe.Message, `"nope" not found`) ||
+		strings.Contains(qe.Message, "LINE") || !strings.HasPrefix(qe.Excerpt, "LINE 2:   nope FROM") {
 		t.Errorf("%#v, %v", qe, err)
 	}
 }
@@ -155,8 +171,10 @@ func TestAsk_TakesWhateverReads(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
 	for q, rows := range map[string]int64{
-		"SELECT 1": 1, "SELECT 1 AS a;": 1, "SELECT 1; -- the end": 1, "/* first */ SELECT ')' AS a": 1, "VALUES (1), (2)": 2, "FROM spend_daily": 4,
-		"WITH a AS (SELECT 1 AS i) FROM a": 1, "DESCRIBE calendar": 10, "SUMMARIZE calendar": 10, "(SELECT 1) UNION ALL (SELECT 1)": 2, "SELECT 1 AS a WHERE false": 0,
+		"SELECT 1": 1, "SELECT 1 AS a;": 1, "SELECT 1; -- the end": 1, "/* first */ SELECT ')' AS a": 1,
+		"VALUES (1), (2)": 2, "FROM spend_daily": 4,
+		"WITH a AS (SELECT 1 AS i) FROM a": 1, "DESCRIBE calendar": 10, "SUMMARIZE calendar": 10,
+		"(SELECT 1) UNION ALL (SELECT 1)": 2, "SELECT 1 AS a WHERE false": 0,
 	} {
 		if r := asked(t, dir, q); r.Count != rows || int64(len(rowsOf(t, r))) != rows {
 			t.Errorf("%s: %d rows, want %d", q, r.Count, rows)
@@ -174,11 +192,14 @@ func TestAsk_KeepsTypesAndDigits(t *testing.T) {
 		{"12345678901234567890.123456::DECIMAL(38,6)", "DECIMAL(38,6)", "12345678901234567890.123456"},
 		{"sum(spend)", "DECIMAL(38,6)", "22.340000"},
 		{"[123456789012.123456::DECIMAL(18,6)]", "DECIMAL(18,6)[]", "[123456789012.123456]"},
-		{"{'a': 123456789012.123456::DECIMAL(18,6), 'b': NULL}", `STRUCT(a DECIMAL(18,6), b INTEGER)`, `{"a":123456789012.123456,"b":null}`},
+		{"{'a': 123456789012.123456::DECIMAL(18,6), 'b': NULL}", `STRUCT(a DECIMAL(18,6), b INTEGER)`,
+			`{"a":123456789012.123456,"b":null}`},
 		{"MAP {'k': 9007199254740993}", "MAP(VARCHAR, BIGINT)", `{"k":9007199254740993}`},
-		{"0.1::DOUBLE", "DOUBLE", "0.1"}, {"''", "VARCHAR", ""}, {"NULL::VARCHAR", "VARCHAR", "NULL"}, {"true", "BOOLEAN", "true"},
+		{"0.1::DOUBLE", "DOUBLE", "0.1"}, {"''", "VARCHAR", ""}, {"NULL::VARCHAR", "VARCHAR", "NULL"},
+		{"true", "BOOLEAN", "true"},
 		{"TIMESTAMPTZ '2026-03-08 01:59:59.5-06'", "TIMESTAMP WITH TIME ZONE", "2026-03-08 07:59:59.5+00"},
-		{"DATE '2026-03-08'", "DATE", "2026-03-08"}, {`'\x00'::BLOB`, "BLOB", `\x00`}, {"'é😀' || chr(10)", "VARCHAR", "é😀\n"},
+		{"DATE '2026-03-08'", "DATE", "2026-03-08"}, {`'\x00'::BLOB`, "BLOB", `\x00`},
+		{"'é😀' || chr(10)", "VARCHAR", "é😀\n"},
 	} {
 		r := asked(t, dir, "SELECT "+c.sql+` AS "a ""b""" FROM (SELECT 22.34::DECIMAL(18,6) AS spend) GROUP BY ALL`)
 		if r.Columns[0].Name != `a "b"` || r.Columns[0].Type != c.kind {
@@ -188,7 +209,8 @@ func TestAsk_KeepsTypesAndDigits(t *testing.T) {
 			t.Errorf("%s = %q, want %q", c.sql, got, c.text)
 		}
 	}
-	if r := asked(t, dir, "SELECT 1 AS a, 2 AS a, 3 AS A"); r.Columns[0].Name == r.Columns[1].Name || strings.EqualFold(r.Columns[1].Name, r.Columns[2].Name) {
+	if r := asked(t, dir, "SELECT 1 AS a, 2 AS a, 3 AS A"); r.Columns[0].Name == r.Columns[1].Name ||
+		strings.EqualFold(r.Columns[1].Name, r.Columns[2].Name) {
 		t.Errorf("two columns of one name: %v", r.Columns)
 	}
 }
@@ -197,7 +219,8 @@ func TestAsk_SetsParameters(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
 	hostile := `'); DELETE FROM spend_daily; --`
-	r, err := Ask(t.Context(), dir, Question{SQL: "SELECT $n::INTEGER + 1 AS n, $t AS t LIMIT $n::BIGINT", Params: map[string]string{"n": "7", "t": hostile}}, Options{})
+	r, err := Ask(t.Context(), dir, Question{SQL: "SELECT $n::INTEGER + 1 AS n, $t AS t LIMIT $n::BIGINT",
+		Params: map[string]string{"n": "7", "t": hostile}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +228,8 @@ func TestAsk_SetsParameters(t *testing.T) {
 	if got := rowsOf(t, r); len(got) != 1 || got[0] != "8|"+hostile {
 		t.Errorf("rows = %q", got)
 	}
-	_, err = Ask(t.Context(), dir, Question{SQL: "SELECT $n::INTEGER AS n", Params: map[string]string{"n": "seven"}}, Options{})
+	_, err = Ask(t.Context(), dir, Question{SQL: "SELECT $n::INTEGER AS n", Params: map[string]string{"n": "seven"}},
+		Options{})
 	if qe := (*QuestionError)(nil); !errors.As(err, &qe) || !strings.Contains(err.Error(), "seven") {
 		t.Errorf("a parameter that is no number: %v", err)
 	}
@@ -233,7 +257,8 @@ func TestAsk_HoldsMoreThanItsMemory(t *testing.T) {
 	dir, temp := t.TempDir(), t.TempDir()
 	publish(t, dir)
 	t.Setenv("TMPDIR", temp)
-	r, err := Ask(t.Context(), dir, Question{SQL: "SELECT i, repeat(i::VARCHAR, 200) AS long FROM range(90000) AS r(i)"}, Options{Memory: "48MiB", Threads: 1})
+	r, err := Ask(t.Context(), dir, Question{SQL: "SELECT i, repeat(i::VARCHAR, 200) AS long FROM " +
+		"range(90000) AS r(i)"}, Options{Memory: "48MiB", Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +292,8 @@ func TestAsk_StopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	// It would take years.
-	_, err := Ask(ctx, dir, Question{SQL: "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), range(10000000000) AS b(i)"}, Options{})
+	_, err := Ask(ctx, dir, Question{SQL: "SELECT sum(a.i * b.i) AS s FROM range(10000000000) AS a(i), " +
+		"range(10000000000) AS b(i)"}, Options{})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v", err)
 	}
@@ -304,8 +330,10 @@ func TestAsk_NamesAWarehouseThatDoesNotOpen(t *testing.T) {
 func TestResult_WritesParquet(t *testing.T) {
 	dir := t.TempDir()
 	publish(t, dir)
-	r := asked(t, dir, `SELECT 9007199254740993::HUGEINT AS h, 12345678901234567890.123456::DECIMAL(38,6) AS d, DATE '2026-03-08' AS day,
-		TIMESTAMPTZ '2026-03-08 07:59:59.5+00' AS at, '' AS empty, NULL::VARCHAR AS nothing, INTERVAL 1 MONTH AS i, [1::HUGEINT] AS l FROM range(3)`)
+	r := asked(t, dir, `SELECT 9007199254740993::HUGEINT AS h, 12345678901234567890.123456::DECIMAL(38,6) AS d, DATE
+		'2026-03-08' AS day,
+		TIMESTAMPTZ '2026-03-08 07:59:59.5+00' AS at, '' AS empty, NULL::VARCHAR AS nothing, INTERVAL 1 MONTH AS i,
+		[1::HUGEINT] AS l FROM range(3)`)
 	var b bytes.Buffer
 	if err := r.WriteParquet(t.Context(), &b); err != nil {
 		t.Fatal(err)
@@ -321,7 +349,8 @@ func TestResult_WritesParquet(t *testing.T) {
 	for _, field := range f.Schema().Fields() {
 		got = append(got, field.Name()+" "+field.Type().String())
 	}
-	want := []string{"h DECIMAL(38,0)", "d DECIMAL(38,6)", "day DATE", "at TIMESTAMP(isAdjustedToUTC=true,unit=MICROS)", "empty STRING", "nothing STRING", "i STRING", "l STRING"}
+	want := []string{"h DECIMAL(38,0)", "d DECIMAL(38,6)", "day DATE", "at TIMESTAMP(isAdjustedToUTC=true,unit=MICROS)",
+		"empty STRING", "nothing STRING", "i STRING", "l STRING"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("columns\n%v, want\n%v", got, want)
 	}
@@ -331,7 +360,8 @@ func TestResult_WritesParquet(t *testing.T) {
 	if _, err := reader.ReadRows(rows); err != nil {
 		t.Fatal(err)
 	}
-	if v := rows[0]; v[4].IsNull() || v[4].String() != "" || !v[5].IsNull() || v[6].String() != "1 month" || v[7].String() != "[1]" {
+	if v := rows[0]; v[4].IsNull() || v[4].String() != "" || !v[5].IsNull() || v[6].String() != "1 month" ||
+		v[7].String() != "[1]" {
 		t.Errorf("row = %v", v)
 	}
 	if h := rows[0][0].ByteArray(); fmt.Sprintf("%x", h) != "00000000000000000020000000000001" {

@@ -121,7 +121,8 @@ func (w *Warehouse) load(ctx context.Context, fresh bool, loads []Load) error {
 
 // tablesOf are the tables of the attached file, by their full names.
 func tablesOf(ctx context.Context, conn *sql.Conn) (map[string]bool, error) {
-	const q = "SELECT if(schema_name = 'main', '', schema_name || '.') || table_name FROM duckdb_tables() WHERE database_name = 'w'"
+	const q = "SELECT if(schema_name = 'main', '', schema_name || '.') || table_name FROM duckdb_tables() WHERE " +
+		"database_name = 'w'"
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)

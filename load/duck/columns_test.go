@@ -36,12 +36,14 @@ func TestEveryColumn_SurvivesTheWholeWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stop()
-			statements := slices.Concat([]string{"CREATE SCHEMA IF NOT EXISTS ops", "CREATE SCHEMA IF NOT EXISTS mart"}, table.CreateSQL(),
+			statements := slices.Concat([]string{"CREATE SCHEMA IF NOT EXISTS ops", "CREATE SCHEMA IF NOT EXISTS mart"},
+				table.CreateSQL(),
 				Replace{Table: table, Files: []string{path}}.Statements(true))
 			if err := execAll(ctx, conn, statements); err != nil {
 				t.Fatal(err)
 			}
-			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+table.SQLName(), "true"))
+			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+
+				table.SQLName(), "true"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,10 +91,13 @@ func TestEveryColumn_ThatCameLaterIsNULLInOlderFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stop()
-			if err := execAll(ctx, conn, append(table.CreateSQL(), Replace{Table: table, Files: []string{path}}.Statements(true)...)); err != nil {
+			if err := execAll(ctx, conn,
+				append(table.CreateSQL(), Replace{Table: table, Files: []string{path}}.Statements(true)...)); err !=
+				nil {
 				t.Fatal(err)
 			}
-			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+table.SQLName(), "true"))
+			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+
+				table.SQLName(), "true"))
 			if err != nil {
 				t.Fatal(err)
 			}

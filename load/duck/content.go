@@ -32,7 +32,8 @@ func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []stri
 		its = " WHERE account_id = " + account
 	}
 	counts := map[AccountDay]int64{}
-	rows, err := w.conn.QueryContext(ctx, fmt.Sprintf("SELECT %s, %s, count(*) FROM %s GROUP BY ALL", account, day, t.SQLName()))
+	rows, err := w.conn.QueryContext(ctx, fmt.Sprintf("SELECT %s, %s, count(*) FROM %s GROUP BY ALL", account, day,
+		t.SQLName()))
 	if err != nil {
 		return nil, uncounted(err)
 	}
@@ -64,9 +65,11 @@ func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []stri
 
 // Sums adds up the measures of a table by day, of the rows of a condition. account and
 // rows are what to take for the account and for the number of rows.
-func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows, where string) (map[AccountDay]history.Sums, error) {
+func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
+	where string) (map[AccountDay]history.Sums, error) {
 	// The sum of money travels as text: exact.
-	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR, sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
+	q := fmt.Sprintf(`SELECT %s, (report_date - DATE '1970-01-01')::BIGINT, %s, sum(spend)::VARCHAR,
+		sum(clicks)::BIGINT, sum(impressions)::BIGINT, sum(conversions)::BIGINT
 		FROM %s WHERE %s GROUP BY ALL`, account, rows, t.SQLName(), where)
 	unsummed := func(err error) error { return unread(err, "%s cannot be summed", t.FullName()) }
 	found, err := w.conn.QueryContext(ctx, q)
@@ -86,7 +89,8 @@ func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows, wh
 		if err := got.Spend.UnmarshalText([]byte(spend)); err != nil {
 			return nil, unsummed(err)
 		}
-		got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions), schema.Null[int64](conversions)
+		got.Clicks, got.Impressions, got.Conversions = schema.Null[int64](clicks), schema.Null[int64](impressions),
+			schema.Null[int64](conversions)
 		sums[k] = got
 	}
 	if err := found.Err(); err != nil {
@@ -98,7 +102,8 @@ func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows, wh
 // MostOfAKey is how often the key of spend_daily that occurs most often on a day does. It
 // needs memory for a day.
 func (w *Warehouse) MostOfAKey(ctx context.Context, account string, d schema.Date) (int64, error) {
-	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND report_date = DATE '%s'
+	q := fmt.Sprintf(`SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM %s WHERE account_id = %s AND
+		report_date = DATE '%s'
 		GROUP BY campaign_id, creative_id, source_id)`, schema.SpendDaily.SQLName(), schema.QuoteText(account), d)
 	var most int64
 	if err := w.conn.QueryRowContext(ctx, q).Scan(&most); err != nil {
@@ -122,12 +127,14 @@ func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash st
 
 // FirstSpend is the first day on which campaigns of an account have rows; absent where
 // they have none.
-func (w *Warehouse) FirstSpend(ctx context.Context, account string, campaigns []string) (day schema.Null[schema.Date], err error) {
+func (w *Warehouse) FirstSpend(ctx context.Context, account string, campaigns []string) (day schema.Null[schema.Date],
+	err error) {
 	var ids []string
 	for _, id := range campaigns {
 		ids = append(ids, schema.QuoteText(id))
 	}
-	q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM mart.campaign_spend WHERE account_id = %s AND campaign_id IN (%s)",
+	q := fmt.Sprintf("SELECT (min(report_date) - DATE '1970-01-01')::BIGINT FROM mart.campaign_spend WHERE "+
+		"account_id = %s AND campaign_id IN (%s)",
 		schema.QuoteText(account), strings.Join(ids, ", "))
 	var first sql.Null[int64]
 	if err := w.conn.QueryRowContext(ctx, q).Scan(&first); err != nil {

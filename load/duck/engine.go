@@ -135,13 +135,15 @@ func unread(err error, format string, args ...any) error {
 
 // diskTrouble knows the file system's errors inside DuckDB's, which gives them
 // the kind of whatever it was doing: a full disk at COMMIT is a transaction error.
-var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not (write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
+var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not ` +
+	`(write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
 
 // IsOutOfMemory knows DuckDB's error by its kind, or by what it says where it happened at
 // COMMIT.
 func IsOutOfMemory(err error) bool {
 	var de *duckdb.Error
-	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeOutOfMemory || strings.Contains(de.Msg, "Out of Memory Error"))
+	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeOutOfMemory ||
+		strings.Contains(de.Msg, "Out of Memory Error"))
 }
 
 // execTogether runs statements in one transaction, which is undone at the first

@@ -50,14 +50,20 @@ func everyRow() []everyKind {
 			NDay: schema.Some[schema.Date](0), NMoment: schema.Some[schema.Instant](0), NFlag: schema.Some(false),
 		},
 		{
-			Text: "min", Count: math.MinInt64, Amount: -schema.MaxMoney, Bid: -999_999_999_999, Day: firstDay, Moment: firstMoment, Flag: true,
-			NCount: schema.Some[int64](math.MinInt64), NAmount: schema.Some(-schema.MaxMoney), NDay: schema.Some[schema.Date](firstDay), NMoment: schema.Some[schema.Instant](firstMoment), NFlag: schema.Some(true),
+			Text: "min", Count: math.MinInt64, Amount: -schema.MaxMoney, Bid: -999_999_999_999, Day: firstDay,
+			Moment: firstMoment, Flag: true,
+			NCount: schema.Some[int64](math.MinInt64), NAmount: schema.Some(-schema.MaxMoney),
+			NDay: schema.Some[schema.Date](firstDay), NMoment: schema.Some[schema.Instant](firstMoment),
+			NFlag: schema.Some(true),
 		},
 		{
-			Text: "max", Count: math.MaxInt64, Amount: schema.MaxMoney, Bid: 999_999_999_999, Day: lastDay, Moment: lastMoment, Flag: true,
-			NText: schema.Some("x"), NCount: schema.Some[int64](math.MaxInt64), NAmount: schema.Some(schema.MaxMoney), NDay: schema.Some[schema.Date](lastDay), NMoment: schema.Some[schema.Instant](lastMoment),
+			Text: "max", Count: math.MaxInt64, Amount: schema.MaxMoney, Bid: 999_999_999_999, Day: lastDay,
+			Moment: lastMoment, Flag: true,
+			NText: schema.Some("x"), NCount: schema.Some[int64](math.MaxInt64), NAmount: schema.Some(schema.MaxMoney),
+			NDay: schema.Some[schema.Date](lastDay), NMoment: schema.Some[schema.Instant](lastMoment),
 		},
-		{Text: "unicode: 日本語 🎿 \u202eRTL\u202c e\u0301 \x00 tab\t \"quotes\" 'single' =SUM(A1) <b>", NText: schema.Some("\u0000\U0010ffff"), Amount: -1, Bid: 1, Moment: -1, Day: -1},
+		{Text: "unicode: 日本語 🎿 \u202eRTL\u202c e\u0301 \x00 tab\t \"quotes\" 'single' =SUM(A1) <b>",
+			NText: schema.Some("\u0000\U0010ffff"), Amount: -1, Bid: 1, Moment: -1, Day: -1},
 		{Text: strings.Repeat("long ", 5000), Leftovers: "end"},
 	}
 }
@@ -80,7 +86,8 @@ func TestEveryKind_SurvivesTheWholeWay(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "data.parquet")
 	var b bytes.Buffer
-	if n, err := parquet.Write(&b, everyTable.Table, parquet.Record(everyTable, want)); err != nil || n != int64(len(want)) {
+	if n, err := parquet.Write(&b, everyTable.Table, parquet.Record(everyTable, want)); err != nil ||
+		n != int64(len(want)) {
 		t.Fatalf("writeParquet = %d, %v", n, err)
 	}
 	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
@@ -97,7 +104,8 @@ func TestEveryKind_SurvivesTheWholeWay(t *testing.T) {
 		t.Errorf("row -> Arrow -> Parquet -> DuckDB -> row (-want +got):\n%s", d)
 	}
 	var again bytes.Buffer
-	if _, err := parquet.Write(&again, everyTable.Table, parquet.Record(everyTable, want)); err != nil || !bytes.Equal(b.Bytes(), again.Bytes()) {
+	if _, err := parquet.Write(&again, everyTable.Table, parquet.Record(everyTable, want)); err != nil ||
+		!bytes.Equal(b.Bytes(), again.Bytes()) {
 		t.Errorf("the same rows gave another file (%v)", err)
 	}
 }
@@ -113,19 +121,23 @@ func duckRows(t *testing.T, path string) []everyKind {
 	}
 	defer stop()
 	load := append(everyTable.CreateSQL(),
-		"INSERT INTO "+everyTable.SQLName()+" SELECT "+everyTable.SQLColumns()+" FROM "+FilesSQL(everyTable.Table, []string{path}))
+		"INSERT INTO "+everyTable.SQLName()+" SELECT "+everyTable.SQLColumns()+" FROM "+FilesSQL(everyTable.Table,
+			[]string{path}))
 	if err := execAll(ctx, conn, load); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range everyTable.Columns {
 		var got string
-		q := "SELECT data_type FROM duckdb_columns() WHERE table_name = 'every_kind' AND column_name = " + schema.QuoteText(c.Name)
+		q := "SELECT data_type FROM duckdb_columns() WHERE table_name = 'every_kind' AND column_name = " +
+			schema.QuoteText(c.Name)
 		if err := conn.QueryRowContext(ctx, q).Scan(&got); err != nil || got != c.DuckDB() {
 			t.Errorf("column %s is %s in DuckDB, want %s (%v)", c.Name, got, c.DuckDB(), err)
 		}
 	}
-	rows, err := conn.QueryContext(ctx, `SELECT text, count, amount, bid, (day - DATE '1970-01-01')::INTEGER, epoch_us(moment), flag,
-		n_text, n_count, n_amount, (n_day - DATE '1970-01-01')::INTEGER, epoch_us(n_moment), n_flag, _run_id FROM every_kind`)
+	rows, err := conn.QueryContext(ctx, `SELECT text, count, amount, bid, (day - DATE '1970-01-01')::INTEGER,
+		epoch_us(moment), flag,
+		n_text, n_count, n_amount, (n_day - DATE '1970-01-01')::INTEGER, epoch_us(n_moment), n_flag, _run_id FROM
+		every_kind`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +151,8 @@ func duckRows(t *testing.T, path string) []everyKind {
 		var nCount, nMoment sql.Null[int64]
 		var nDay sql.Null[int32]
 		var nFlag sql.Null[bool]
-		if err := rows.Scan(&r.Text, &r.Count, &amount, &bid, &r.Day, &r.Moment, &r.Flag, &nText, &nCount, &nAmount, &nDay, &nMoment, &nFlag, &r.Leftovers); err != nil {
+		if err := rows.Scan(&r.Text, &r.Count, &amount, &bid, &r.Day, &r.Moment, &r.Flag, &nText, &nCount, &nAmount,
+			&nDay, &nMoment, &nFlag, &r.Leftovers); err != nil {
 			t.Fatal(err)
 		}
 		r.Amount, r.Bid = schema.Money(amount.Value.Int64()), schema.Money(bid.Value.Int64())

@@ -96,7 +96,8 @@ func (a Amend) do(ctx context.Context, conn *sql.Conn) error {
 		return duckErr(q, err)
 	}
 	if changed, err := result.RowsAffected(); err != nil || changed != a.Rows {
-		return errors.Join(fmt.Errorf("%s: %d rows would change of %d: %w", a.Table.FullName(), changed, a.Rows, ErrOtherRows), err)
+		return errors.Join(fmt.Errorf("%s: %d rows would change of %d: %w", a.Table.FullName(), changed, a.Rows,
+			ErrOtherRows), err)
 	}
 	return nil
 }
@@ -115,7 +116,8 @@ func insertFiles(t *schema.Table, files []string, only string) []string {
 	if only != "" {
 		only = " WHERE " + only
 	}
-	return []string{fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s%s", t.SQLName(), t.SQLColumns(), FilesSQL(t, files), only)}
+	return []string{fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s%s", t.SQLName(), t.SQLColumns(),
+		FilesSQL(t, files), only)}
 }
 
 // FilesSQL reads Parquet files of a table. It names them outright: the values are in the

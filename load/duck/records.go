@@ -29,15 +29,19 @@ func (w *Warehouse) TableRecords(ctx context.Context, t *schema.Table, where str
 	return w.Records(ctx, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), where)
 }
 
-func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) iter.Seq2[arrow.Record, error] {
+func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) iter.Seq2[arrow.Record,
+	error] {
 	return func(yield func(arrow.Record, error) bool) {
-		if err := eachRecord(ctx, conn, t, question, where, func(rec arrow.Record) bool { return yield(rec, nil) }); err != nil {
+		if err := eachRecord(ctx, conn, t, question, where, func(rec arrow.Record) bool {
+			return yield(rec, nil)
+		}); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string, yield func(arrow.Record) bool) error {
+func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string,
+	yield func(arrow.Record) bool) error {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, t.Arrow)
 	defer b.Release()
 	var wanted []string
@@ -51,7 +55,8 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 		defer rec.Release()
 		return yield(rec)
 	}
-	q := fmt.Sprintf("CREATE OR REPLACE TEMP TABLE answer AS SELECT %s FROM (%s WHERE %s) AS rows", strings.Join(wanted, ", "), question, where)
+	q := fmt.Sprintf("CREATE OR REPLACE TEMP TABLE answer AS SELECT %s FROM (%s WHERE %s) AS rows",
+		strings.Join(wanted, ", "), question, where)
 	if err := execAll(ctx, conn, []string{q}); err != nil {
 		return err
 	}
@@ -105,7 +110,8 @@ func answerParts(ctx context.Context, conn *sql.Conn, keys []string) (parts []st
 	if all <= answerRows {
 		return []string{"true"}, all, nil
 	}
-	q = fmt.Sprintf("SELECT %[1]s FROM (SELECT %[1]s, row_number() OVER (ORDER BY %[1]s) AS n FROM temp.answer) WHERE n > 1 AND n %% %[2]d = 1 ORDER BY n",
+	q = fmt.Sprintf("SELECT %[1]s FROM (SELECT %[1]s, row_number() OVER (ORDER BY %[1]s) AS n FROM temp.answer) "+
+		"WHERE n > 1 AND n %% %[2]d = 1 ORDER BY n",
 		strings.Join(keys, ", "), answerRows)
 	from := "true"
 	_, err = eachRow(ctx, conn, q, len(keys), func(first []any) (bool, error) {
@@ -134,12 +140,14 @@ func beyondKey(keys, values []string, is, last string) string {
 	if len(keys) == 1 {
 		return fmt.Sprintf("%s %s %s", keys[0], last, values[0])
 	}
-	return fmt.Sprintf("(%[1]s %[2]s %[3]s OR (%[1]s = %[3]s AND %[4]s))", keys[0], is, values[0], beyondKey(keys[1:], values[1:], is, last))
+	return fmt.Sprintf("(%[1]s %[2]s %[3]s OR (%[1]s = %[3]s AND %[4]s))", keys[0], is, values[0],
+		beyondKey(keys[1:], values[1:], is, last))
 }
 
 // eachRow asks and hands on each row, whose cells are lent, until there are no more or
 // none are wanted.
-func eachRow(ctx context.Context, conn *sql.Conn, q string, columns int, take func(cells []any) (more bool, err error)) (more bool, err error) {
+func eachRow(ctx context.Context, conn *sql.Conn, q string, columns int, take func(cells []any) (more bool,
+	err error)) (more bool, err error) {
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return false, duckErr(q, err)
@@ -178,7 +186,8 @@ func recordCell(c schema.Column, b array.Builder) (expression string, put func(a
 	case *array.Decimal128Builder:
 		return name, func(v any) { b.Append(decimal128.FromI64(v.(duckdb.Decimal).Value.Int64())) }
 	case *array.Date32Builder:
-		return fmt.Sprintf("CAST(%s - DATE '1970-01-01' AS BIGINT)", name), func(v any) { b.Append(arrow.Date32(v.(int64))) }
+		return fmt.Sprintf("CAST(%s - DATE '1970-01-01' AS BIGINT)", name),
+			func(v any) { b.Append(arrow.Date32(v.(int64))) }
 	case *array.TimestampBuilder:
 		return fmt.Sprintf("epoch_us(%s)", name), func(v any) { b.Append(arrow.Timestamp(v.(int64))) }
 	}

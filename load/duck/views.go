@@ -46,7 +46,8 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []
 				if ctx.Err() != nil || errors.Is(err, durable.ErrStorage) {
 					return nil, err
 				}
-				viewErrors = append(viewErrors, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema, v.Name, err))
+				viewErrors = append(viewErrors, fmt.Errorf("the view %s.%s could not be made: %w", v.Schema,
+					v.Name, err))
 			}
 		}
 	}
@@ -78,8 +79,10 @@ func (v View) createSQL() []string {
 
 // dropsOf remove every view and table macro of the attached file.
 func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err error) {
-	const q = `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE database_name = 'w' AND NOT internal
-		UNION ALL SELECT DISTINCT 'DROP MACRO TABLE ' || format('"{}"."{}"', schema_name, function_name) FROM duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal`
+	const q = `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE
+		database_name = 'w' AND NOT internal
+		UNION ALL SELECT DISTINCT 'DROP MACRO TABLE ' || format('"{}"."{}"', schema_name, function_name) FROM
+		duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal`
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)
@@ -102,7 +105,9 @@ func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statemen
 	for _, v := range views {
 		docs[[2]string{v.Schema, v.Name}] = v.Columns
 	}
-	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT v.internal ORDER BY 1, 2"
+	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v " +
+		"USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT " +
+		"v.internal ORDER BY 1, 2"
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)
@@ -119,7 +124,8 @@ func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statemen
 		}
 		if doc := docs[last][column]; doc != "" {
 			of := &statements[len(statements)-1]
-			*of = append(*of, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view), schema.Quote(column), schema.QuoteText(doc)))
+			*of = append(*of, fmt.Sprintf("COMMENT ON COLUMN %s.%s.%s IS %s", schema.Quote(in), schema.Quote(view),
+				schema.Quote(column), schema.QuoteText(doc)))
 		}
 	}
 	return statements, rows.Err()

@@ -8,7 +8,8 @@ import (
 
 func TestTablesBehind_FollowsViews(t *testing.T) {
 	o := Options{Views: []View{
-		{Schema: "mart", Name: "day", SQL: "SELECT * FROM main.spend_daily AS s JOIN main.campaign AS c ON true JOIN ops.day_coverage AS d ON true"},
+		{Schema: "mart", Name: "day", SQL: "SELECT * FROM main.spend_daily AS s JOIN main.campaign AS c ON true JOIN " +
+			"ops.day_coverage AS d ON true"},
 		{Schema: "main", Name: "campaign", SQL: "SELECT * FROM main.campaign_history WHERE is_current"},
 		{Schema: "mart", Name: "other", SQL: "SELECT * FROM main.account_snapshot"},
 	}}

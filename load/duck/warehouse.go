@@ -58,7 +58,8 @@ func (w *Warehouse) take(ctx context.Context, share int) error {
 // question mark for options, and looks for its log in another folder.
 func CheckDir(dir string) error {
 	if strings.Contains(dir, "?") {
-		return fmt.Errorf("%s: DuckDB cannot write in a folder with a question mark in its path; choose another SPENDSYNC_DATA_DIR: %w", dir, durable.ErrStorage)
+		return fmt.Errorf("%s: DuckDB cannot write in a folder with a question mark in its path; choose another "+
+			"SPENDSYNC_DATA_DIR: %w", dir, durable.ErrStorage)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ const day = schema.Date(20777) // 2026-11-20
 // disk anyway.
 func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 	for mayLackDisk, want := range map[bool]int{true: 3, false: 1} {
-		o := Options{Threads: 1, Dir: t.TempDir(), MemoryLimits: []string{"8MiB", "9MiB"}, Memory: "1GiB", Disk: durable.OS}
+		o := Options{Threads: 1, Dir: t.TempDir(), MemoryLimits: []string{"8MiB", "9MiB"}, Memory: "1GiB",
+			Disk: durable.OS}
 		w, err := start(t.Context(), filepath.Join(o.Dir, FileName), o)
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +29,8 @@ func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 		tries := 0
 		full := func() error {
 			tries++
-			return duckErr("SELECT", &duckdb.Error{Type: duckdb.ErrorTypeIO, Msg: `IO Error: Failed to create directory "w.tmp": Read-only file system`})
+			return duckErr("SELECT", &duckdb.Error{Type: duckdb.ErrorTypeIO, Msg: `IO Error: Failed to create ` +
+				`directory "w.tmp": Read-only file system`})
 		}
 		if err := w.Stop(w.WithMemory(t.Context(), full)); !errors.Is(err, durable.ErrStorage) || tries != want {
 			t.Errorf("mayLackDisk %t: %d tries and %v, want %d", mayLackDisk, tries, err, want)
@@ -120,7 +122,8 @@ func TestDaysSQL(t *testing.T) {
 		for _, d := range c.days {
 			days[d] = true
 		}
-		if got, want := DaysSQL("o'hara", "report_date", days), `account_id = 'o''hara' AND "report_date" `+c.want; got != want {
+		if got, want := DaysSQL("o'hara", "report_date", days), `account_id = 'o''hara' AND "report_date" `+
+			c.want; got != want {
 			t.Errorf("DaysSQL = %s, want %s", got, want)
 		}
 	}

@@ -151,7 +151,8 @@ func (d Disk) SyncDir(dir string) error {
 func (d Disk) SyncAbove(dir string) error {
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
 		err := d.SyncDir(parent)
-		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.EINVAL) {
+		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) &&
+			!errors.Is(err, syscall.EINVAL) {
 			return err
 		}
 	}

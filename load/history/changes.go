@@ -77,7 +77,8 @@ func (c *Changes) All() iter.Seq[schema.SpendChange] {
 				c.was.Row(int(d.was), before)
 			}
 			l := schema.SpendChange{
-				AccountID: row.AccountID, ReportDate: row.ReportDate, CampaignID: row.CampaignID, CreativeID: row.CreativeID, SourceID: row.SourceID,
+				AccountID: row.AccountID, ReportDate: row.ReportDate, CampaignID: row.CampaignID,
+				CreativeID: row.CreativeID, SourceID: row.SourceID,
 				SeenAt: c.by.At, RunID: c.by.RunID,
 			}
 			l.SetNumbers(before, after)

@@ -66,7 +66,8 @@ func entitiesOf[R any](id identity[R], rows []R) ([]*entity[R], error) {
 	return entities, nil
 }
 
-func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th *entity[R], observed schema.Instant) error {
+func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th *entity[R],
+	observed schema.Instant) error {
 	var before *schema.Frame
 	for i := range th.stored {
 		f := P(&th.stored[i]).FramePtr()
@@ -94,7 +95,8 @@ func checkRemembered[R any](th *entity[R], f *schema.Frame, observed schema.Inst
 	case f.ValidFrom > observed:
 		return fmt.Errorf("it was seen at %s, but the last observation was at %s", f.ValidFrom, observed)
 	case th.confirmed < f.LastConfirmedAt || th.confirmed > observed:
-		return fmt.Errorf("it is remembered to be confirmed at %s, its row says %s and the last observation was at %s", th.confirmed, f.LastConfirmedAt, observed)
+		return fmt.Errorf("it is remembered to be confirmed at %s, its row says %s and the last observation was at %s",
+			th.confirmed, f.LastConfirmedAt, observed)
 	case (f.ReadState == schema.ReadPartial) != (len(th.never) > 0):
 		return fmt.Errorf("its read state is %s, with %d columns that have never been read", f.ReadState, len(th.never))
 	case th.missed < 0 || (th.missed > 0 && (f.IsDeleted || f.ReadState == schema.ReadStub)):
@@ -118,7 +120,8 @@ func checkVersion(before, f *schema.Frame, no int64, newest bool) error {
 	case before != nil && f.ValidFrom != before.ValidTo:
 		return fmt.Errorf("it begins at %s, and the one before ends at %s", f.ValidFrom, before.ValidTo)
 	case before != nil && f.ChangedAfter != schema.Some(before.LastConfirmedAt):
-		return fmt.Errorf("it changed after %v, and the one before was last confirmed at %s", f.ChangedAfter, before.LastConfirmedAt)
+		return fmt.Errorf("it changed after %v, and the one before was last confirmed at %s", f.ChangedAfter,
+			before.LastConfirmedAt)
 	case before == nil && f.ChangedAfter.Valid:
 		return errors.New("it changed after something, and there is nothing before it")
 	}
@@ -139,7 +142,8 @@ func checkKind(before, f *schema.Frame) error {
 		ok = before != nil && before.IsDeleted
 	}
 	if !ok || f.IsDeleted != (f.ChangeType == schema.Deleted) {
-		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit what was before", f.ChangeType, f.IsDeleted, f.ChangedColumns.V)
+		return fmt.Errorf("change type %q, is_deleted %t, changed columns %q do not fit what was before", f.ChangeType,
+			f.IsDeleted, f.ChangedColumns.V)
 	}
 	switch f.ReadState {
 	case schema.ReadOK, schema.ReadPartial, schema.ReadUnreadable:

@@ -70,7 +70,8 @@ func TestCheckHistory_FindsWhatDoesNotHold(t *testing.T) {
 				t.Fatalf("before any harm: %v", err)
 			}
 			harm(&h)
-			if err := Check(b.table, h); !errors.Is(err, durable.ErrDamaged) || !strings.HasPrefix(err.Error(), "campaign_history: ") {
+			if err := Check(b.table, h); !errors.Is(err, durable.ErrDamaged) ||
+				!strings.HasPrefix(err.Error(), "campaign_history: ") {
 				t.Errorf("got %v, want that it is damaged", err)
 			}
 		})

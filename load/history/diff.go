@@ -125,7 +125,8 @@ func (m *merger) inserted() {
 	if m.Changes != nil {
 		m.Changes.inserted(m.next)
 	}
-	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.is.FirstSeenAt, ChangedAt: m.is.ChangedAt, RunID: m.is.RunID})
+	m.stamps.Next(m.next, schema.SpendStamp{FirstSeenAt: m.is.FirstSeenAt, ChangedAt: m.is.ChangedAt,
+		RunID: m.is.RunID})
 	m.turn(m.next + 1)
 }
 

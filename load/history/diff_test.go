@@ -103,16 +103,19 @@ func TestDay_Merge(t *testing.T) {
 		stale   string // sources; "all" for nil
 		changes string // op and source
 	}{
-		"nothing stored":    {nil, is(), Diff{Inserted: 40}, "all", strings.Repeat("insert ", 40)},
-		"the same":          {was(), is(), Diff{}, "", ""},
-		"two updated":       {was(), is(spend(0, 39)), Diff{Updated: 2}, "S000 S039", "update update "},
-		"a name":            {was(), is(rename), Diff{Updated: 1}, "S007", ""},
-		"five of 40":        {was(), is(spend(1, 2, 3, 4, 5)), Diff{Updated: 5}, "S001 S002 S003 S004 S005", "update update update update update "},
-		"six of 40 is many": {was(), is(spend(1, 2, 3, 4, 5, 6)), Diff{Updated: 6}, "all", strings.Repeat("update ", 6)},
-		"the last gone":     {was(), is(drop(39, 1)), Diff{Deleted: 1}, "S039", "delete "},
-		"the first is new":  {was(drop(0, 1)), is(), Diff{Inserted: 1}, "", "insert "},
-		"one of each":       {was(drop(3, 1)), is(drop(20, 1), spend(30)), Diff{Inserted: 1, Updated: 1, Deleted: 1}, "S020 S031", "insert delete update "},
-		"all gone":          {was(), nil, Diff{Deleted: 40}, "all", strings.Repeat("delete ", 40)},
+		"nothing stored": {nil, is(), Diff{Inserted: 40}, "all", strings.Repeat("insert ", 40)},
+		"the same":       {was(), is(), Diff{}, "", ""},
+		"two updated":    {was(), is(spend(0, 39)), Diff{Updated: 2}, "S000 S039", "update update "},
+		"a name":         {was(), is(rename), Diff{Updated: 1}, "S007", ""},
+		"five of 40": {was(), is(spend(1, 2, 3, 4, 5)), Diff{Updated: 5}, "S001 S002 S003 S004 S005",
+			"update update update update update "},
+		"six of 40 is many": {was(), is(spend(1, 2, 3, 4, 5, 6)), Diff{Updated: 6}, "all",
+			strings.Repeat("update ", 6)},
+		"the last gone":    {was(), is(drop(39, 1)), Diff{Deleted: 1}, "S039", "delete "},
+		"the first is new": {was(drop(0, 1)), is(), Diff{Inserted: 1}, "", "insert "},
+		"one of each": {was(drop(3, 1)), is(drop(20, 1), spend(30)), Diff{Inserted: 1, Updated: 1, Deleted: 1},
+			"S020 S031", "insert delete update "},
+		"all gone": {was(), nil, Diff{Deleted: 40}, "all", strings.Repeat("delete ", 40)},
 	} {
 		for _, size := range []int{1, 7, 100, -100} { // below 0: of a day that was going on
 			over := size > 0
@@ -157,12 +160,14 @@ func TestDay_Merge(t *testing.T) {
 				wantChanges = "" // that is the day going on
 			}
 			if m.Diff != c.diff || stale != c.stale || changes != wantChanges {
-				t.Errorf("%s, by %d: %+v, stale %q, changes %q; want %+v, %q, %q", name, size, m.Diff, stale, changes, c.diff, c.stale, wantChanges)
+				t.Errorf("%s, by %d: %+v, stale %q, changes %q; want %+v, %q, %q", name, size, m.Diff, stale, changes,
+					c.diff, c.stale, wantChanges)
 			}
 		}
 	}
 	broken := errors.New("broken")
-	_, err := sealed(t, packed(is())).Merge(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }, Reading{})
+	_, err := sealed(t, packed(is())).Merge(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) },
+		Reading{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
 	}
@@ -190,7 +195,8 @@ func BenchmarkDay_Merge(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if m, err := d.Merge(batches, Reading{At: 30, RunID: "new", WasOver: true}); err != nil || m.Diff.Updated != 1_000 {
+		if m, err := d.Merge(batches, Reading{At: 30, RunID: "new", WasOver: true}); err != nil ||
+			m.Diff.Updated != 1_000 {
 			b.Fatal(m.Diff, err)
 		}
 	}
@@ -253,7 +259,8 @@ func TestMergeChanges(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
 	some := func() (lines []schema.SpendChange) {
 		for range random.IntN(6) {
-			lines = append(lines, schema.SpendChange{ReportDate: schema.Date(random.IntN(3)), SourceID: fmt.Sprint(random.IntN(3)), SeenAt: schema.Instant(random.Int64N(3))})
+			lines = append(lines, schema.SpendChange{ReportDate: schema.Date(random.IntN(3)),
+				SourceID: fmt.Sprint(random.IntN(3)), SeenAt: schema.Instant(random.Int64N(3))})
 		}
 		slices.SortFunc(lines, CompareChanges)
 		return lines

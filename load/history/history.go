@@ -105,7 +105,8 @@ type Stats struct {
 // memory has moved on. A history that does not hold together is refused, as are
 // an observation from before the last one, an entity seen twice, and a second
 // content of the instant that was observed last.
-func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R], o Observation[R]) (next Versions[R], st Stats, err error) {
+func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
+	o Observation[R]) (next Versions[R], st Stats, err error) {
 	a, err := newAdvance[R, P](t, tracked, h, o)
 	if err == nil {
 		err = a.observe()
@@ -150,7 +151,8 @@ type advance[R any, P Versioned[R]] struct {
 	stats    Stats
 }
 
-func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R], o Observation[R]) (*advance[R, P], error) {
+func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
+	o Observation[R]) (*advance[R, P], error) {
 	if err := o.check(h.Memory); err != nil {
 		return nil, err
 	}
@@ -164,7 +166,9 @@ func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Col
 		replay:   o.At == h.Memory.ObservedAt,
 		entities: entities, byKey: make(map[string]*entity[R], len(entities)),
 	}
-	a.tracked = slices.SortedFunc(slices.Values(tracked), func(a, b schema.Column) int { return cmp.Compare(a.Name, b.Name) })
+	a.tracked = slices.SortedFunc(slices.Values(tracked), func(a, b schema.Column) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	for _, c := range a.tracked {
 		a.names = append(a.names, c.Name)
 	}
@@ -266,7 +270,8 @@ func (a *advance[R, P]) first(th *entity[R], row R, never []string, why, state s
 
 // open closes the current version at this instant and writes the next one. Both
 // rows are of this run: who follows changes by _run_id must see the closing too.
-func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, changed []string, confirmed schema.Instant) {
+func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, changed []string,
+	confirmed schema.Instant) {
 	closed := *th.current
 	was := P(&closed).FramePtr()
 	was.ValidTo, was.IsCurrent, was.LastConfirmedAt = a.At, false, th.confirmed

@@ -115,7 +115,8 @@ func (b *book[R, P]) show() []string {
 	for i := range b.h.Rows {
 		r := &b.h.Rows[i]
 		f := P(r).FramePtr()
-		s := fmt.Sprintf("%s v%d [%s,%s) %s", key(r), f.VersionNo, hourText(f.ValidFrom), hourText(f.ValidTo), f.ChangeType)
+		s := fmt.Sprintf("%s v%d [%s,%s) %s", key(r), f.VersionNo, hourText(f.ValidFrom), hourText(f.ValidTo),
+			f.ChangeType)
 		if f.ChangedColumns.Valid {
 			s += "(" + f.ChangedColumns.V + ")"
 		}
@@ -228,96 +229,130 @@ func TestHistory_Campaigns(t *testing.T) {
 			"c1 v1 [1,-) first_seen, confirmed 1, partial: A NULL"}},
 		{"first sight/unreadable", runs{listed(1, blindCampaign("c1"))}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 1, unreadable: NULL NULL"}},
-		{"first sight/of several is in key order", runs{listed(1, campaign("c2", "B", 2), campaign("c1", "A", 1)), listed(2, campaign("c10", "C", 3), campaign("c1", "A", 1), campaign("c2", "B", 2))}, []string{
+		{"first sight/of several is in key order", runs{listed(1, campaign("c2", "B", 2), campaign("c1", "A", 1)),
+			listed(2, campaign("c10", "C", 3), campaign("c1", "A", 1), campaign("c2", "B", 2))}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00",
 			"c10 v1 [2,-) first_seen, confirmed 2, ok: C 3.00",
 			"c2 v1 [1,-) first_seen, confirmed 2, ok: B 2.00"}},
 
 		{"same/confirms", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1))}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
-		{"same/in part confirms nothing", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 9), "default_bid"))}, []string{
+		{"same/in part confirms nothing", runs{listed(1, campaign("c1", "A", 1)),
+			listed(2, without(campaign("c1", "A", 9), "default_bid"))}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"same/unreadable confirms nothing", runs{listed(1, campaign("c1", "A", 1)), listed(2, blindCampaign("c1"))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"same/unread raw confirms", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 1), "raw"))}, []string{
+		{"same/unreadable confirms nothing", runs{listed(1, campaign("c1", "A", 1)), listed(2, blindCampaign("c1"))},
+			[]string{
+				"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+		{"same/unread raw confirms", runs{listed(1, campaign("c1", "A", 1)),
+			listed(2, without(campaign("c1", "A", 1), "raw"))}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
 
-		{"change/of one column", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1)), listed(3, campaign("c1", "B", 1))}, []string{
+		{"change/of one column", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1)),
+			listed(3, campaign("c1", "B", 1))}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 2, ok: A 1.00",
 			"c1 v2 [3,-) changed(name) after 2, confirmed 3, ok: B 1.00"}},
-		{"change/of two is one version", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "B", 2))}, []string{
-			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [2,-) changed(default_bid,name) after 1, confirmed 2, ok: B 2.00"}},
-		{"change/to NULL and back", runs{listed(1, campaign("c1", "A", 1)), listed(2, null(campaign("c1", "A", 1))), listed(3, campaign("c1", "A", 1))}, []string{
+		{"change/of two is one version", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "B", 2))},
+			[]string{
+				"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+				"c1 v2 [2,-) changed(default_bid,name) after 1, confirmed 2, ok: B 2.00"}},
+		{"change/to NULL and back", runs{listed(1, campaign("c1", "A", 1)), listed(2, null(campaign("c1", "A", 1))),
+			listed(3, campaign("c1", "A", 1))}, []string{
 			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [2,3) changed(default_bid) after 1, confirmed 2, ok: A NULL",
 			"c1 v3 [3,-) changed(default_bid) after 2, confirmed 3, ok: A 1.00"}},
-		{"change/of another column while one is unread", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "B", 9), "default_bid"))}, []string{
+		{"change/of another column while one is unread", runs{listed(1, campaign("c1", "A", 1)),
+			listed(2, without(campaign("c1", "B", 9), "default_bid"))}, []string{
 			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [2,-) changed(name) after 1, confirmed 1, ok: B 1.00"}},
-		{"change/of what was carried unread lies after its own last reading", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "B", 9), "default_bid")), listed(3, campaign("c1", "B", 2))}, []string{
+		{"change/of what was carried unread lies after its own last reading", runs{listed(1, campaign("c1", "A", 1)),
+			listed(2, without(campaign("c1", "B", 9), "default_bid")), listed(3, campaign("c1", "B", 2))}, []string{
 			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [2,3) changed(name) after 1, confirmed 1, ok: B 1.00",
 			"c1 v3 [3,-) changed(default_bid) after 1, confirmed 3, ok: B 2.00"}},
 
-		{"unread/for a while and back the same", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")), listed(4, campaign("c1", "A", 1))}, []string{
+		{"unread/for a while and back the same", runs{listed(1, campaign("c1", "A", 1)),
+			listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")),
+			listed(4, campaign("c1", "A", 1))}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 4, ok: A 1.00"}},
-		{"unread/for a while and back with another value", runs{listed(1, campaign("c1", "A", 1)), listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")), listed(4, campaign("c1", "A", 2))}, []string{
+		{"unread/for a while and back with another value", runs{listed(1, campaign("c1", "A", 1)),
+			listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")),
+			listed(4, campaign("c1", "A", 2))}, []string{
 			"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [4,-) changed(default_bid) after 1, confirmed 4, ok: A 2.00"}},
 
-		{"first read/of what was unreadable", runs{listed(1, blindCampaign("c1")), listed(2, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
-		{"first read/in part", runs{listed(1, blindCampaign("c1")), listed(2, without(campaign("c1", "A", 1), "default_bid"))}, []string{
+		{"first read/of what was unreadable", runs{listed(1, blindCampaign("c1")), listed(2, campaign("c1", "A", 1))},
+			[]string{
+				"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
+		{"first read/in part", runs{listed(1, blindCampaign("c1")),
+			listed(2, without(campaign("c1", "A", 1), "default_bid"))}, []string{
 			"c1 v1 [1,-) first_read, confirmed 2, partial: A NULL"}},
-		{"first read/of a column", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, campaign("c1", "A", 1))}, []string{
+		{"first read/of a column", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+			listed(2, campaign("c1", "A", 1))}, []string{
 			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
-		{"first read/of a NULL", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, null(campaign("c1", "A", 1)))}, []string{
+		{"first read/of a NULL", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+			listed(2, null(campaign("c1", "A", 1)))}, []string{
 			"c1 v1 [1,-) first_read, confirmed 2, ok: A NULL"}},
-		{"first read/of one column while another is unread confirms nothing", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, without(campaign("c1", "A", 1), "name"))}, []string{
-			"c1 v1 [1,-) first_read, confirmed 1, ok: A 1.00"}},
-		{"first read/beside a change is in the new version, and not among its changes", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, campaign("c1", "B", 1))}, []string{
-			"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
-			"c1 v2 [2,-) changed(name) after 1, confirmed 2, ok: B 1.00"}},
-		{"first read/after a change still says what changed", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, without(campaign("c1", "B", 1), "default_bid")), listed(3, campaign("c1", "B", 1))}, []string{
-			"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
-			"c1 v2 [2,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
+		{"first read/of one column while another is unread confirms nothing",
+			runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+				listed(2, without(campaign("c1", "A", 1), "name"))}, []string{
+				"c1 v1 [1,-) first_read, confirmed 1, ok: A 1.00"}},
+		{"first read/beside a change is in the new version, and not among its changes",
+			runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, campaign("c1", "B", 1))},
+			[]string{
+				"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
+				"c1 v2 [2,-) changed(name) after 1, confirmed 2, ok: B 1.00"}},
+		{"first read/after a change still says what changed",
+			runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+				listed(2, without(campaign("c1", "B", 1), "default_bid")), listed(3, campaign("c1", "B", 1))}, []string{
+				"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
+				"c1 v2 [2,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
 
 		{"absent/once", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2)}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"absent/once and back", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed(3, campaign("c1", "A", 1)), listed[schema.Campaign](4)}, []string{
+		{"absent/once and back", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed(3, campaign("c1", "A", 1)), listed[schema.Campaign](4)}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 3, ok: A 1.00"}},
-		{"absent/once and back unreadable", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed(3, blindCampaign("c1")), listed[schema.Campaign](4)}, []string{
+		{"absent/once and back unreadable", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed(3, blindCampaign("c1")), listed[schema.Campaign](4)}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"absent/twice", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3)}, []string{
+		{"absent/twice", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed[schema.Campaign](3)}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
-		{"absent/from broken listings", runs{listed(1, campaign("c1", "A", 1)), broken[schema.Campaign](2), broken[schema.Campaign](3), broken[schema.Campaign](4)}, []string{
+		{"absent/from broken listings", runs{listed(1, campaign("c1", "A", 1)), broken[schema.Campaign](2),
+			broken[schema.Campaign](3), broken[schema.Campaign](4)}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"absent/twice with a broken listing between", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), broken[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
+		{"absent/twice with a broken listing between", runs{listed(1, campaign("c1", "A", 1)),
+			listed[schema.Campaign](2), broken[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
 			"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [4,-) deleted after 1, confirmed 4, ok: A 1.00"}},
-		{"absent/for long is one version", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed[schema.Campaign](4), listed[schema.Campaign](5)}, []string{
+		{"absent/for long is one version", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed[schema.Campaign](3), listed[schema.Campaign](4), listed[schema.Campaign](5)}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,-) deleted after 1, confirmed 5, ok: A 1.00"}},
-		{"absent/unreadable all along", runs{listed(1, blindCampaign("c1")), listed[schema.Campaign](2), listed[schema.Campaign](3)}, []string{
+		{"absent/unreadable all along", runs{listed(1, blindCampaign("c1")), listed[schema.Campaign](2),
+			listed[schema.Campaign](3)}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, unreadable: NULL NULL",
 			"c1 v2 [3,-) deleted after 1, confirmed 3, unreadable: NULL NULL"}},
 
-		{"return/the same", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed[schema.Campaign](4), listed(5, campaign("c1", "A", 1))}, []string{
+		{"return/the same", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed[schema.Campaign](3), listed[schema.Campaign](4), listed(5, campaign("c1", "A", 1))}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,5) deleted after 1, confirmed 4, ok: A 1.00",
 			"c1 v3 [5,-) restored after 4, confirmed 5, ok: A 1.00"}},
-		{"return/otherwise", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, campaign("c1", "B", 1))}, []string{
+		{"return/otherwise", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed[schema.Campaign](3), listed(4, campaign("c1", "B", 1))}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
 			"c1 v3 [4,-) restored(name) after 3, confirmed 4, ok: B 1.00"}},
-		{"return/unreadable, and then a change", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, blindCampaign("c1")), listed(5, campaign("c1", "A", 2))}, []string{
+		{"return/unreadable, and then a change", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed[schema.Campaign](3), listed(4, blindCampaign("c1")), listed(5, campaign("c1", "A", 2))}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
 			"c1 v3 [4,5) restored after 3, confirmed 1, ok: A 1.00",
 			"c1 v4 [5,-) changed(default_bid) after 1, confirmed 5, ok: A 2.00"}},
-		{"return/with a column read for the first time", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, campaign("c1", "A", 1))}, []string{
+		{"return/with a column read for the first time", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+			listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, campaign("c1", "A", 1))}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, partial: A NULL",
 			"c1 v2 [3,4) deleted after 1, confirmed 3, partial: A NULL",
 			"c1 v3 [4,-) restored after 3, confirmed 4, ok: A 1.00"}},
@@ -328,18 +363,22 @@ func TestHistory_Campaigns(t *testing.T) {
 			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
 		{"stub/of a known entity", runs{listed(1, campaign("c1", "A", 1)), reported(2, "c1")}, []string{
 			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"stub/is in no listing", runs{reported(1, "c1"), listed[schema.Campaign](2), listed[schema.Campaign](3)}, []string{
-			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
+		{"stub/is in no listing", runs{reported(1, "c1"), listed[schema.Campaign](2), listed[schema.Campaign](3)},
+			[]string{
+				"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
 		{"stub/read later", runs{reported(1, "c1"), listed(2, campaign("c1", "A", 1))}, []string{
 			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
-		{"stub/listed and unreadable can go", runs{reported(1, "c1"), listed(2, blindCampaign("c1")), listed[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
+		{"stub/listed and unreadable can go", runs{reported(1, "c1"), listed(2, blindCampaign("c1")),
+			listed[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
 			"c1 v1 [1,4) stub, confirmed 1, unreadable: NULL NULL",
 			"c1 v2 [4,-) deleted after 1, confirmed 4, unreadable: NULL NULL"}},
-		{"stub/of a deleted entity", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2), listed[schema.Campaign](3), reported(4, "c1")}, []string{
+		{"stub/of a deleted entity", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+			listed[schema.Campaign](3), reported(4, "c1")}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
 
-		{"nothing seen", runs{listed(1, campaign("c1", "A", 1)), {At: hour(2), RunID: "run-2"}, listed(3, campaign("c1", "B", 1))}, []string{
+		{"nothing seen", runs{listed(1, campaign("c1", "A", 1)), {At: hour(2), RunID: "run-2"},
+			listed(3, campaign("c1", "B", 1))}, []string{
 			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
 			"c1 v2 [3,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
 	} {
@@ -444,7 +483,8 @@ func TestHistory_DoesNotWriteToWhatItIsGiven(t *testing.T) {
 	before := b.h
 	rows, memory := slices.Clone(before.Rows), fmt.Sprint(before.Memory)
 	b.run(Observation[schema.Campaign]{
-		At: hour(3), RunID: "run-3", Patience: 2, Seen: []Seen[schema.Campaign]{campaign("c1", "Z", 1), campaign("c2", "B", 2)},
+		At: hour(3), RunID: "run-3", Patience: 2, Seen: []Seen[schema.Campaign]{campaign("c1", "Z", 1),
+			campaign("c2", "B", 2)},
 		Absence: func(r *schema.Campaign) Absence { r.Name = schema.Some("scribbled"); return Gone },
 	})
 	if !slices.Equal(rows, before.Rows) || memory != fmt.Sprint(before.Memory) {
@@ -457,7 +497,8 @@ func TestHistory_DoesNotWriteToWhatItIsGiven(t *testing.T) {
 
 func TestHistory_CountsWhatItDid(t *testing.T) {
 	b := campaigns(t)
-	o := listed(1, campaign("same", "A", 1), campaign("changes", "A", 1), campaign("goes", "A", 1), campaign("misses", "A", 1),
+	o := listed(1, campaign("same", "A", 1), campaign("changes", "A", 1), campaign("goes", "A", 1),
+		campaign("misses", "A", 1),
 		campaign("returns", "A", 1), blindCampaign("fills"), campaign("hides", "A", 1))
 	b.run(o)
 	if want := (Stats{Changed: true, FirstSeen: 7, Confirmed: 6, Unread: 1}); b.st != want {
@@ -467,10 +508,12 @@ func TestHistory_CountsWhatItDid(t *testing.T) {
 	b.run(listed(2, append(seen, o.Seen[2])...))
 	b.run(listed(3, append(seen, o.Seen[2])...))
 	b.run(listed(4, seen...))
-	o = listed(5, campaign("same", "A", 1), campaign("changes", "B", 1), campaign("returns", "A", 1), campaign("fills", "A", 1), blindCampaign("hides"))
+	o = listed(5, campaign("same", "A", 1), campaign("changes", "B", 1), campaign("returns", "A", 1),
+		campaign("fills", "A", 1), blindCampaign("hides"))
 	o.Stubs = []schema.Campaign{{AccountID: "acme", CampaignID: "rumoured"}, {AccountID: "acme", CampaignID: "same"}}
 	b.run(o)
-	want := Stats{Changed: true, Stubs: 1, Filled: 1, Versions: 1, Deleted: 1, Restored: 1, Confirmed: 4, Unread: 1, Missing: 1}
+	want := Stats{Changed: true, Stubs: 1, Filled: 1, Versions: 1, Deleted: 1, Restored: 1, Confirmed: 4, Unread: 1,
+		Missing: 1}
 	if b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
@@ -486,12 +529,14 @@ func rules(t *testing.T) *book[schema.SourceRule, *schema.SourceRule] {
 }
 
 func blocked(campaign, source string) Seen[schema.SourceRule] {
-	return Seen[schema.SourceRule]{Row: schema.SourceRule{AccountID: "acme", CampaignID: campaign, SourceID: source, Rule: schema.RuleBlocked}}
+	return Seen[schema.SourceRule]{Row: schema.SourceRule{AccountID: "acme", CampaignID: campaign, SourceID: source,
+		Rule: schema.RuleBlocked}}
 }
 
 func bid(campaign, source string, bid schema.Money) Seen[schema.SourceRule] {
 	return Seen[schema.SourceRule]{Row: schema.SourceRule{
-		AccountID: "acme", CampaignID: campaign, SourceID: source, Rule: schema.RuleBid, Bid: schema.Some(bid * 1_000000),
+		AccountID: "acme", CampaignID: campaign, SourceID: source, Rule: schema.RuleBid,
+		Bid: schema.Some(bid * 1_000000),
 	}}
 }
 
@@ -534,7 +579,8 @@ func TestHistory_Delivery(t *testing.T) {
 		values: func(r *schema.Delivery) string { return textOr(r.DeliveryStatus) },
 	}
 	status := func(s string) Seen[schema.Delivery] {
-		return Seen[schema.Delivery]{Row: schema.Delivery{AccountID: "acme", CampaignID: "c1", DeliveryStatus: schema.Some(s)}}
+		return Seen[schema.Delivery]{Row: schema.Delivery{AccountID: "acme", CampaignID: "c1",
+			DeliveryStatus: schema.Some(s)}}
 	}
 	unread := without(status("left over"), "delivery_status")
 	b.run(listed(1, unread))
@@ -574,7 +620,8 @@ func TestHistory_RefreshedColumns(t *testing.T) {
 	refreshed := table.ColumnsThatAre(schema.Refreshed)
 	see := func(n int, title, image string) {
 		s := Seen[schema.Creative]{Row: schema.Creative{
-			AccountID: "acme", CreativeID: "k1", Title: schema.Some(title), ImageURL: schema.Some(image), Raw: schema.Some(fmt.Sprint("raw-", n)),
+			AccountID: "acme", CreativeID: "k1", Title: schema.Some(title), ImageURL: schema.Some(image),
+			Raw: schema.Some(fmt.Sprint("raw-", n)),
 		}}
 		if image == "" {
 			s = without(s, "image_url", "icon_url")

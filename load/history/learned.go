@@ -13,7 +13,8 @@ func Learned[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[strin
 	if !slices.Equal(t.KeyNames(), []string{"account_id", "campaign_id", "version_no"}) {
 		return nil
 	}
-	columns := t.ColumnsNamed(append(t.TrackedNames(), "version_no", "is_deleted", "changed_after", "change_type", "read_state")...)
+	columns := t.ColumnsNamed(append(t.TrackedNames(), "version_no", "is_deleted", "changed_after", "change_type",
+		"read_state")...)
 	type version struct {
 		campaign string
 		no       int64
@@ -33,13 +34,16 @@ func Learned[R any, P Versioned[R]](t schema.TableOf[R], old, now []R) map[strin
 			// assumed: that may be longer ago than the days that are always written.
 			if after := frame.ChangedAfter; after.Valid {
 				day := schema.DateOf(after.V.Time())
-				if known, ok := learned[campaign]; day+schema.ReachDays < schema.DateOf(frame.ValidFrom.Time()) && (!ok || day < known) {
+				if known, ok := learned[campaign]; day+schema.ReachDays < schema.DateOf(frame.ValidFrom.Time()) &&
+					(!ok || day < known) {
 					learned[campaign] = day
 				}
 			}
 			continue
 		}
-		if was != nil && !slices.ContainsFunc(columns, func(c schema.Column) bool { return !t.ColumnEqual(was, &now[i], c) }) {
+		if was != nil && !slices.ContainsFunc(columns, func(c schema.Column) bool {
+			return !t.ColumnEqual(was, &now[i], c)
+		}) {
 			continue
 		}
 		day := schema.DateOf(frame.ValidFrom.Time())

@@ -45,7 +45,8 @@ func (m Memory) Confirmed(key string) schema.Instant {
 // remember makes the memory of entities. The instant that most of them were
 // confirmed at is the rule, the later one of two that share the most.
 func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Memory {
-	m := Memory{ObservedAt: at, Excepted: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}
+	m := Memory{ObservedAt: at, Excepted: map[string]schema.Instant{}, Missed: map[string]int{},
+		Never: map[string][]string{}}
 	count := map[schema.Instant]int{}
 	for _, th := range entities {
 		count[th.confirmed]++
@@ -98,7 +99,8 @@ func AddColumn[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], column
 	for i := range h.Rows {
 		f := P(&h.Rows[i]).FramePtr()
 		key := keyText(&h.Rows[i])
-		if !f.IsCurrent || f.ReadState == schema.ReadStub || f.ReadState == schema.ReadUnreadable || slices.Contains(never[key], column) {
+		if !f.IsCurrent || f.ReadState == schema.ReadStub || f.ReadState == schema.ReadUnreadable ||
+			slices.Contains(never[key], column) {
 			continue
 		}
 		f.ReadState = schema.ReadPartial

@@ -51,7 +51,8 @@ func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
 // read in full by name, however many runs fail in a row.
 func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 	b := campaigns(t)
-	all := []Seen[schema.Campaign]{campaign("c1", "A", 1), campaign("c2", "B", 2), campaign("c3", "C", 3), campaign("c4", "D", 4)}
+	all := []Seen[schema.Campaign]{campaign("c1", "A", 1), campaign("c2", "B", 2), campaign("c3", "C", 3),
+		campaign("c4", "D", 4)}
 	b.run(listed(1, all...))
 	b.run(listed(2, all[0], all[1], without(all[2], "gender")))
 	want := Memory{
@@ -67,7 +68,8 @@ func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 	if d := cmp.Diff(want, b.h.Memory); d != "" {
 		t.Errorf("a run that saw nothing (-want +got):\n%s", d)
 	}
-	b.run(listed(4, without(all[0], "gender"), campaign("c2", "B", 2), all[2], all[3], without(campaign("c5", "E", 5), "gender", "country")))
+	b.run(listed(4, without(all[0], "gender"), campaign("c2", "B", 2), all[2], all[3], without(campaign("c5", "E", 5),
+		"gender", "country")))
 	want = Memory{
 		ObservedAt: hour(4), ConfirmedAt: hour(4),
 		Excepted: map[string]schema.Instant{"c1": hour(2)},
@@ -116,7 +118,8 @@ func TestHistory_NewColumnIsAFill(t *testing.T) {
 		s.Row.Gender = schema.Some("F")
 		return s
 	}
-	b.run(listed(4, withGender(campaign("c1", "AA", 1)), withGender(campaign("c2", "BB", 1)), withGender(campaign("c3", "C", 1))))
+	b.run(listed(4, withGender(campaign("c1", "AA", 1)), withGender(campaign("c2", "BB", 1)),
+		withGender(campaign("c3", "C", 1))))
 	b.want(
 		"c1 v1 [1,2) first_seen, confirmed 1, ok: A NULL",
 		"c1 v2 [2,-) changed(name) after 1, confirmed 4, ok: AA F",
@@ -134,7 +137,8 @@ func TestHistory_NewColumnIsAFill(t *testing.T) {
 // the keys' parts, not of their texts.
 func TestHistory_KeyTexts(t *testing.T) {
 	b := rules(t)
-	b.run(rulesRead(1, true, blocked("a/b", "c"), blocked("a", "b/c"), blocked("a~1b", "c"), blocked("a!", "z"), blocked("", "a")))
+	b.run(rulesRead(1, true, blocked("a/b", "c"), blocked("a", "b/c"), blocked("a~1b", "c"), blocked("a!", "z"),
+		blocked("", "a")))
 	b.want(
 		"/a/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",
 		"a/b~1c/blocked v1 [1,-) first_seen, confirmed 1, ok: NULL",

@@ -63,7 +63,9 @@ var modelTracked = []modelColumn{
 
 const modelPatience = 2
 
-var modelRefreshed = slices.DeleteFunc(schema.CampaignHistory.Tracked(), func(c schema.Column) bool { return c.Name != "country" })
+var modelRefreshed = slices.DeleteFunc(schema.CampaignHistory.Tracked(), func(c schema.Column) bool {
+	return c.Name != "country"
+})
 
 // modelEntity are all the events of a key, oldest first.
 type modelEntity []modelEvent
@@ -317,7 +319,8 @@ func newHistoryDice(seed uint64, sequence int) *historyDice {
 	r := rand.New(rand.NewPCG(seed, uint64(sequence)))
 	often := []float64{0, 0.1, 0.4, 0.8}
 	pick := func() float64 { return often[r.IntN(len(often))] }
-	return &historyDice{Rand: r, clock: hour(1), unread: pick(), absent: pick(), change: pick(), values: map[string]schema.Campaign{}}
+	return &historyDice{Rand: r, clock: hour(1), unread: pick(), absent: pick(), change: pick(),
+		values: map[string]schema.Campaign{}}
 }
 
 func (d *historyDice) chance(p float64) bool { return d.Float64() < p }
@@ -447,7 +450,8 @@ func historySequenceError(seed uint64, sequence int, tracked []schema.Column, se
 
 // replayError lays an observation over the history once more, which changes
 // nothing, and again as if it had been made before the last one, which is refused.
-func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], before schema.Instant, tracked []schema.Column) error {
+func replayError(h Versions[schema.Campaign], o Observation[schema.Campaign], before schema.Instant,
+	tracked []schema.Column) error {
 	again, st, err := Advance(schema.CampaignHistory, tracked, h, o)
 	if err != nil || st.Changed || !slices.Equal(again.Rows, h.Rows) || !reflect.DeepEqual(again.Memory, h.Memory) {
 		return fmt.Errorf("replayed: %+v %+v, before %+v: %w", st, again.Memory, h.Memory, err)

@@ -138,7 +138,8 @@ func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.
 			}
 		}
 		if was == nil || !slices.Equal(names, was.ColumnNames()) {
-			yield(nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(), durable.ErrDamaged))
+			yield(nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(),
+				durable.ErrDamaged))
 			return
 		}
 		columns := make([]columnReader, len(t.Columns))
@@ -166,7 +167,8 @@ func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.
 
 // nextRecord reads so many rows of all columns; after the last there must be no
 // value left.
-func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64, values []parquet.Value, last bool) (arrow.Record, error) {
+func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64, values []parquet.Value,
+	last bool) (arrow.Record, error) {
 	arrays := make([]arrow.Array, len(columns))
 	defer func() {
 		for _, a := range arrays {

@@ -14,9 +14,12 @@ import (
 
 func TestHarmless_KeepsFormulasFromRunning(t *testing.T) {
 	for text, want := range map[string]string{
-		"=1+1": "'=1+1", "+1+1": "'+1+1", "-1+1": "'-1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
-		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "-": "'-", "=": "'=", "-1 day": "'-1 day", "-1,5": "'-1,5",
-		"-1": "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": "", "a=1": "a=1", "'=1": "'=1", " =1": " =1", "1-1": "1-1", "é": "é",
+		"=1+1": "'=1+1", "+1+1": "'+1+1", "-1+1": "'-1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
+		"\n=1": "'\n=1",
+		"＝1":   "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "-": "'-", "=": "'=", "-1 day": "'-1 day",
+		"-1,5": "'-1,5",
+		"-1":   "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": "", "a=1": "a=1", "'=1": "'=1", " =1": " =1",
+		"1-1": "1-1", "é": "é",
 	} {
 		if got := harmless(text); got != want {
 			t.Errorf("harmless(%q) = %q, want %q", text, got, want)
@@ -26,8 +29,10 @@ func TestHarmless_KeepsFormulasFromRunning(t *testing.T) {
 
 func TestTable_FitsItsWidth(t *testing.T) {
 	layout := func(width int) (tableLayout, [][]string) {
-		return tableLayout{names: []string{"campaign_name", "spend", "conversions"}, forms: []valueForm{formText, formNumber, formNumber}, width: width},
-			[][]string{{"a campaign with a long name", "123456.789000", "1"}, {"短い 👩‍👩‍👧‍👦", "-1.5", "22"}, {"NULL", "NULL", "NULL"}}
+		return tableLayout{names: []string{"campaign_name", "spend", "conversions"}, forms: []valueForm{formText,
+				formNumber, formNumber}, width: width},
+			[][]string{{"a campaign with a long name", "123456.789000", "1"}, {"短い 👩‍👩‍👧‍👦", "-1.5", "22"},
+				{"NULL", "NULL", "NULL"}}
 	}
 	for _, width := range []int{0, 100, 60, 45, 41} {
 		var b bytes.Buffer
@@ -53,7 +58,8 @@ func TestTable_FitsItsWidth(t *testing.T) {
 	l.write(w, rows[:1], 0)
 	l.write(w, rows[1:2], 1)
 	w.Flush()
-	want := "── 1 ─────────────────────────\ncampaign_name  a campaign with a long name\nspend          123456.789000\nconversions    1\n" +
+	want := "── 1 ─────────────────────────\ncampaign_name  a campaign with a long name\nspend " +
+		"         123456.789000\nconversions    1\n" +
 		"── 2 ─────────────────────────\ncampaign_name  短い 👩‍👩‍👧‍👦\nspend          -1.5\nconversions    22\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
@@ -62,7 +68,8 @@ func TestTable_FitsItsWidth(t *testing.T) {
 
 // TestParamKind_FollowsTheDefault holds that each default fits its own kind.
 func TestParamKind_FollowsTheDefault(t *testing.T) {
-	for value, kind := range map[string]string{"7": "a whole number from 0", "-1": "a number", "0.5": "a number", "2026-03-08": "a day", "": "a text", "x": "a text"} {
+	for value, kind := range map[string]string{"7": "a whole number from 0", "-1": "a number", "0.5": "a number",
+		"2026-03-08": "a day", "": "a text", "x": "a text"} {
 		if got := paramKind(value); got.name != kind {
 			t.Errorf("paramKind(%q) = %s, want %s", value, got.name, kind)
 		}

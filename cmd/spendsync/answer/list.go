@@ -121,6 +121,7 @@ func (all Listing) Text() string {
 			}
 		}
 	}
-	b.WriteString("\nAsk one with 'spendsync query NAME', or anything with 'spendsync query -c SQL'; 'spendsync tables' has the columns.\n")
+	b.WriteString("\nAsk one with 'spendsync query NAME', or anything with 'spendsync query -c SQL'; 'spendsync " +
+		"tables' has the columns.\n")
 	return b.String()
 }

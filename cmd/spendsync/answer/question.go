@@ -62,7 +62,8 @@ func Find(name string, params []string) (q Question, err error) {
 		for _, p := range needed {
 			list = append(list, schema.QuoteText(values[p.Name]))
 		}
-		q.SQL = fmt.Sprintf("FROM %s.%s(%s) ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name), strings.Join(list, ", "))
+		q.SQL = fmt.Sprintf("FROM %s.%s(%s) ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name),
+			strings.Join(list, ", "))
 	case found.Schema != "":
 		// A view has no order; an answer that has one can be compared with the next.
 		q.SQL = fmt.Sprintf("FROM %s.%s ORDER BY ALL", schema.Quote(found.Schema), schema.Quote(found.Name))
@@ -89,7 +90,8 @@ func readSQL(given string, stdin io.Reader) (string, error) {
 	}
 	text := strings.TrimPrefix(string(b), "\ufeff")
 	if len(text) > maxSQL || strings.TrimSpace(text) == "" {
-		return "", exit.Usagef("-c -: stdin holds %s", cmp.Or(map[bool]string{true: "no SQL"}[len(text) <= maxSQL], "more than 4 MiB: that is no question"))
+		return "", exit.Usagef("-c -: stdin holds %s", cmp.Or(map[bool]string{true: "no SQL"}[len(text) <= maxSQL],
+			"more than 4 MiB: that is no question"))
 	}
 	return text, nil
 }
@@ -110,7 +112,8 @@ func splitParams(given []string) (map[string]string, error) {
 }
 
 // paramValues are the parameters' values: those given, else the defaults.
-func paramValues(question string, params []queries.Param, given map[string]string, required bool) (map[string]string, error) {
+func paramValues(question string, params []queries.Param, given map[string]string, required bool) (map[string]string,
+	error) {
 	values, names := map[string]string{}, []string{}
 	for _, p := range params {
 		names = append(names, p.Name)
@@ -131,7 +134,8 @@ func paramValues(question string, params []queries.Param, given map[string]strin
 			if len(names) == 0 {
 				return nil, exit.Usagef("--param %s: %s has no parameters", name, question)
 			}
-			return nil, exit.Usagef("--param %s: %s has no such parameter; it has %s", name, question, strings.Join(names, ", "))
+			return nil, exit.Usagef("--param %s: %s has no such parameter; it has %s", name, question,
+				strings.Join(names, ", "))
 		}
 	}
 	return values, nil

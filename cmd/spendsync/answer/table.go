@@ -173,7 +173,8 @@ func (t *tableLayout) writeRecords(w *bufio.Writer, rows [][]string, before int6
 	}
 	for n, r := range rows {
 		title := "── " + strconv.FormatInt(before+int64(n)+1, 10) + " "
-		fmt.Fprintf(w, "%s%s\n", title, strings.Repeat("─", max(0, min(t.width, 60)-text.StringWidthWithoutEscSequences(title))))
+		fmt.Fprintf(w, "%s%s\n", title,
+			strings.Repeat("─", max(0, min(t.width, 60)-text.StringWidthWithoutEscSequences(title))))
 		for i, cell := range r {
 			fmt.Fprintf(w, "%s  %s\n", text.Pad(t.names[i], longest, ' '), cell)
 		}

@@ -67,7 +67,8 @@ func Write(w io.Writer, version string) error {
 	}}
 	toolchain := strings.TrimPrefix(build.GoVersion, "go")
 	components := []cdx.Component{{
-		BOMRef: "go", Type: cdx.ComponentTypeLibrary, Name: "std", Version: toolchain, PackageURL: "pkg:golang/std@" + toolchain, Licenses: licensed(of["std"]),
+		BOMRef: "go", Type: cdx.ComponentTypeLibrary, Name: "std", Version: toolchain, PackageURL: "pkg:golang/std@" +
+			toolchain, Licenses: licensed(of["std"]),
 	}}
 	refs := []string{"go"}
 	for _, m := range build.Deps {
@@ -76,7 +77,8 @@ func Write(w io.Writer, version string) error {
 		}
 		url := "pkg:golang/" + m.Path + "@" + m.Version
 		components = append(components, cdx.Component{
-			BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: url, Licenses: licensed(of[m.Path]),
+			BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: url,
+			Licenses: licensed(of[m.Path]),
 			// The sum of go.sum; it is of the module's files, so it is no hash of one file.
 			Properties: &[]cdx.Property{{Name: "go:sum", Value: m.Sum}},
 		})

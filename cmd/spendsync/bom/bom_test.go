@@ -12,9 +12,10 @@ import (
 
 // words are what a licence is known by, in lower case and with single spaces.
 var words = map[string]*regexp.Regexp{
-	"Apache-2.0":           regexp.MustCompile(`apache license.{0,20}version 2\.0`),
-	"MIT":                  regexp.MustCompile(`permission is hereby granted, free of charge`),
-	"BSD-3-Clause":         regexp.MustCompile(`redistribution and use in source and binary forms.*(neither the name|used to endorse)`),
+	"Apache-2.0": regexp.MustCompile(`apache license.{0,20}version 2\.0`),
+	"MIT":        regexp.MustCompile(`permission is hereby granted, free of charge`),
+	"BSD-3-Clause": regexp.MustCompile(`redistribution and use in source and binary forms.*(neither the ` +
+		`name|used to endorse)`),
 	"BSD-2-Clause":         regexp.MustCompile(`redistribution and use in source and binary forms`),
 	"ISC":                  regexp.MustCompile(`permission to use, copy, modify,? and(/or)? distribute`),
 	"MPL-2.0":              regexp.MustCompile(`mozilla public license`),
@@ -64,7 +65,8 @@ func licencesIn(t *testing.T, dir string) (found []string) {
 // TestLicenses_AreThoseOfTheModules holds licenses.txt to the files of the modules that
 // the binary is linked from.
 func TestLicenses_AreThoseOfTheModules(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}} {{.Dir}}{{end}}{{end}}", "spendsync/cmd/spendsync").Output()
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Version}}{{.Path}} "+
+		"{{.Dir}}{{end}}{{end}}", "spendsync/cmd/spendsync").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

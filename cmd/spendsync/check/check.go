@@ -80,11 +80,14 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 func (c *checker) failRead(check string, err error) {
 	switch {
 	case errors.Is(err, extract.ErrAuth):
-		c.fail(exit.Auth, check, "check the user, the password or the key in the variables or files, and that they are of this service", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Auth, check, "check the user, the password or the key in the variables or files, and that they "+
+			"are of this service", "%s", phrase.OneLine(err.Error()))
 	case errors.Is(err, extract.ErrUnavailable):
-		c.fail(exit.Unreachable, check, "check the address, DNS, the proxy and the network policy; if they are right, wait for the service", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Unreachable, check, "check the address, DNS, the proxy and the network policy; if they are "+
+			"right, wait for the service", "%s", phrase.OneLine(err.Error()))
 	default:
-		c.fail(exit.Usage, check, "check that the URL is the base of this service, without its last part", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, check, "check that the URL is the base of this service, without its last part", "%s",
+			phrase.OneLine(err.Error()))
 	}
 }
 

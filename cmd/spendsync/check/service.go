@@ -55,19 +55,22 @@ func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
 	}
 	account, err := transform.AccountRef(me)
 	if err != nil {
-		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, "check that the URL is the base of the advertiser API", "%s",
+			phrase.OneLine(err.Error()))
 		return ""
 	}
 	switch can := transform.CanWrite(me); {
 	case can.V:
-		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may change things", account)
+		c.warn(name, "give it a key that can only read: nothing more is needed", "the key acts on %s and may "+
+			"change things", account)
 	case !can.Valid:
 		c.ok(name, "the key acts on %s; the API does not say whether it may change things", account)
 	default:
 		c.ok(name, "the key acts on %s", account)
 	}
 	if known != nil && job.CheckPinned(c.Config.Account, known.Pinned, account) != nil {
-		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key", "account %s in this warehouse is %s, the key acts on %s", c.Config.Account, known.Pinned, account)
+		c.fail(exit.Auth, "same account", "use another "+config.Prefix+"ACCOUNT or the right key",
+			"account %s in this warehouse is %s, the key acts on %s", c.Config.Account, known.Pinned, account)
 		return ""
 	}
 	return account
@@ -85,13 +88,15 @@ func (c *checker) sameAccount(ctx context.Context, account string, campaigns []s
 	first := unknown[:min(len(unknown), sampled)]
 	switch {
 	case len(campaigns) == 0:
-		c.warn(name, "check again when a campaign has run", "the report of the last 7 days has no campaign to compare by")
+		c.warn(name, "check again when a campaign has run", "the report of the last 7 days has no campaign "+
+			"to compare by")
 	case len(unknown) == compared:
 		c.fail(exit.Auth, name, "use the key and the user of one and the same account",
 			"the key of %s knows none of the report's campaigns %v", account, first)
 	case len(unknown) > 0:
 		c.warn(name, "nothing, if they were deleted; else use the key and the user of one and the same account",
-			"the key of %s does not know %d of the report's %d campaigns, such as %v", account, len(unknown), compared, first)
+			"the key of %s does not know %d of the report's %d campaigns, such as %v", account, len(unknown),
+			compared, first)
 	default:
 		c.ok(name, "the API knows the report's campaigns (%d compared)", compared)
 	}
@@ -99,7 +104,8 @@ func (c *checker) sameAccount(ctx context.Context, account string, campaigns []s
 
 // unknownCampaigns are those that neither the API's list has nor the API answers for
 // one by one; of the latter it asks for a few. Without a list it compares a few.
-func (c *checker) unknownCampaigns(ctx context.Context, campaigns []string) (unknown []string, compared int, err error) {
+func (c *checker) unknownCampaigns(ctx context.Context, campaigns []string) (unknown []string, compared int,
+	err error) {
 	list, listErr := c.api.Campaigns(ctx)
 	listed := map[string]bool{}
 	for _, e := range list.Entities {
@@ -170,9 +176,11 @@ func (c *checker) key() {
 	case !at.After(c.at):
 		c.fail(exit.Auth, name, do, "it expired at %s", at.Format(time.RFC3339))
 	case at.Sub(c.at) < job.KeyNotice:
-		c.warn(name, do, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.at).Hours()/24), "day"))
+		c.warn(name, do, "it expires at %s, in %s", at.Format(time.RFC3339),
+			phrase.Count(int(at.Sub(c.at).Hours()/24), "day"))
 	default:
-		c.ok(name, "it expires at %s, in %s", at.Format(time.RFC3339), phrase.Count(int(at.Sub(c.at).Hours()/24), "day"))
+		c.ok(name, "it expires at %s, in %s", at.Format(time.RFC3339),
+			phrase.Count(int(at.Sub(c.at).Hours()/24), "day"))
 	}
 }
 

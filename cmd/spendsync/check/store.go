@@ -21,7 +21,8 @@ func (c *checker) store() *load.Account {
 	m, err := load.ReadManifest(dir)
 	switch {
 	case errors.Is(err, load.ErrEmpty) && orphan(dir) != "":
-		c.fail(exit.Usage, name, "restore manifest.json from a backup of the same time, or choose another "+config.Prefix+"DATA_DIR; "+
+		c.fail(exit.Usage, name, "restore manifest.json from a backup of the same time, or choose another "+
+			config.Prefix+"DATA_DIR; "+
 			"a sync refuses to begin here", "%s: manifest.json is missing, but %s is there", dir, orphan(dir))
 		return nil
 	case errors.Is(err, load.ErrEmpty):

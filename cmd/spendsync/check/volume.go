@@ -81,7 +81,8 @@ func (c *checker) writable(dir, at string) bool {
 	}
 	for _, path := range look {
 		if err := unix.Access(path, unix.W_OK|unix.X_OK|unix.R_OK); err != nil {
-			c.fail(exit.Usage, name, "give user "+uidText()+" the right to write there (in a pod: fsGroup), and mount it read-write", "%s: %v", path, err)
+			c.fail(exit.Usage, name, "give user "+uidText()+" the right to write there (in a pod: fsGroup), and "+
+				"mount it read-write", "%s: %v", path, err)
 			return false
 		}
 	}
@@ -98,7 +99,8 @@ func (c *checker) writable(dir, at string) bool {
 func (c *checker) oneFileSystem(dir, at string) {
 	const name = "file system"
 	if kind := remoteFileSystem(at); kind != "" {
-		c.warn(name, "use a local volume: the locks and the renames of others cannot be relied on", "%s is on %s", at, kind)
+		c.warn(name, "use a local volume: the locks and the renames of others cannot be relied on", "%s is on %s",
+			at, kind)
 		return
 	}
 	if at != dir {
@@ -107,7 +109,8 @@ func (c *checker) oneFileSystem(dir, at string) {
 	n, err := tryRenames(dir)
 	if err != nil {
 		c.fail(exit.Usage, name, "put the whole data directory on one volume, without links and mounts below it, "+
-			"and give user "+uidText()+" the right to write everywhere in it: a run renames files from staging to their places, "+
+			"and give user "+uidText()+" the right to write everywhere in it: a run renames files from staging to "+
+			"their places, "+
 			"and its commit could not end", "%v", err)
 		return
 	}
@@ -148,7 +151,8 @@ func (c *checker) locks(dir string) {
 	} {
 		path := filepath.Join(dir, "locks", l.file)
 		if held, owner := lockHeld(path); held {
-			c.warn(name, "wait for it; a lock dies with its process", "a run goes on: the lock of %s is held by %s", l.whose, owner)
+			c.warn(name, "wait for it; a lock dies with its process", "a run goes on: the lock of %s is held by %s",
+				l.whose, owner)
 			return
 		}
 	}

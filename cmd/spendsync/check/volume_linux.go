@@ -61,5 +61,6 @@ func processText(pid string) string {
 	if err != nil {
 		return "process " + pid
 	}
-	return fmt.Sprintf("process %s (%s)", pid, strings.Join(strings.Fields(strings.ReplaceAll(string(b), "\x00", " ")), " "))
+	return fmt.Sprintf("process %s (%s)", pid, strings.Join(strings.Fields(strings.ReplaceAll(string(b), "\x00", " ")),
+		" "))
 }

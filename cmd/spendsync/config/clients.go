@@ -48,7 +48,8 @@ func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 	auth := newAuthorization("Bearer " + string(k.APIKey))
 	client, err := extract.NewClient(extract.Options{
 		BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
-		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log, Transport: o.Transport,
+		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log,
+		Transport: o.Transport,
 		Reload: func() bool {
 			k, err := c.credentials()
 			return err == nil && auth.replace("Bearer "+string(k.APIKey))

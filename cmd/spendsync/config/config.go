@@ -20,43 +20,43 @@ import (
 const Prefix = "SPENDSYNC_"
 
 // Config is everything that can be set, by environment variables with the prefix
-// SPENDSYNC_. This struct is the only place that names them; "help config" is
-// printed from it.
+// SPENDSYNC_. This struct says which there are, and docs what each is; "help config"
+// is printed from both.
 type Config struct {
-	AdvertiserURL string `env:"ADVERTISER_URL" doc:"base URL of the advertiser API; may have a path prefix" required:"true"`
-	APIKey        Secret `env:"API_KEY" doc:"key of the advertiser API; read scope suffices" required:"or API_KEY_FILE"`
-	APIKeyFile    string `env:"API_KEY_FILE" doc:"file that holds the key"`
-	ReportURL     string `env:"REPORT_URL" doc:"base URL of the spend report; may have a path prefix" required:"true"`
-	ReportUser    string `env:"REPORT_USER" doc:"user of the dashboard, for the spend report" required:"true"`
-	ReportPass    Secret `env:"REPORT_PASSWORD" doc:"that user's password" required:"or REPORT_PASSWORD_FILE"`
-	ReportPassF   string `env:"REPORT_PASSWORD_FILE" doc:"file that holds the password"`
+	AdvertiserURL string `env:"ADVERTISER_URL" required:"true"`
+	APIKey        Secret `env:"API_KEY" required:"or API_KEY_FILE"`
+	APIKeyFile    string `env:"API_KEY_FILE"`
+	ReportURL     string `env:"REPORT_URL" required:"true"`
+	ReportUser    string `env:"REPORT_USER" required:"true"`
+	ReportPass    Secret `env:"REPORT_PASSWORD" required:"or REPORT_PASSWORD_FILE"`
+	ReportPassF   string `env:"REPORT_PASSWORD_FILE"`
 
-	Account string `env:"ACCOUNT, default=default" doc:"short name of the account in the warehouse: [a-z0-9][a-z0-9_-]{0,39}"`
-	DataDir string `env:"DATA_DIR, default=data" doc:"folder of the store"`
+	Account string `env:"ACCOUNT, default=default"`
+	DataDir string `env:"DATA_DIR, default=data"`
 
-	YoungDays   int           `env:"YOUNG_DAYS, default=3" doc:"days younger than this are read by every run"`
-	RereadAfter time.Duration `env:"REREAD_AFTER, default=20h" doc:"older days are read again when their last read is older than this"`
+	YoungDays   int           `env:"YOUNG_DAYS, default=3"`
+	RereadAfter time.Duration `env:"REREAD_AFTER, default=20h"`
 
-	PageSize          int           `env:"PAGE_SIZE, default=10000" doc:"rows of the report a page, 1 to 10000"`
-	ReportConcurrency int           `env:"REPORT_CONCURRENCY, default=4" doc:"report days read at the same time"`
-	RequestsPerMinute int           `env:"REQUESTS_PER_MINUTE, default=100" doc:"requests to the advertiser API in any 60 seconds; it allows 120"`
-	HTTPTimeout       time.Duration `env:"HTTP_TIMEOUT, default=60s" doc:"one request, with its reply"`
-	RetryBudget       time.Duration `env:"RETRY_BUDGET, default=10m" doc:"one read, with all its retries"`
+	PageSize          int           `env:"PAGE_SIZE, default=10000"`
+	ReportConcurrency int           `env:"REPORT_CONCURRENCY, default=4"`
+	RequestsPerMinute int           `env:"REQUESTS_PER_MINUTE, default=100"`
+	HTTPTimeout       time.Duration `env:"HTTP_TIMEOUT, default=60s"`
+	RetryBudget       time.Duration `env:"RETRY_BUDGET, default=10m"`
 
-	KeepRaw       bool          `env:"KEEP_RAW, default=true" doc:"keep the replies behind the stored days"`
-	LockWait      time.Duration `env:"LOCK_WAIT, default=5m" doc:"how long to wait for the store's lock"`
-	StopGrace     time.Duration `env:"STOP_GRACE, default=8s" doc:"how long after a signal what is complete may still be published"`
-	DuckDBMemory  string        `env:"DUCKDB_MEMORY" doc:"DuckDB's memory limit, such as 512MiB" from:"half of the cgroup's limit"`
-	DuckDBThreads int           `env:"DUCKDB_THREADS" doc:"DuckDB's threads" from:"the cgroup's processors"`
+	KeepRaw       bool          `env:"KEEP_RAW, default=true"`
+	LockWait      time.Duration `env:"LOCK_WAIT, default=5m"`
+	StopGrace     time.Duration `env:"STOP_GRACE, default=8s"`
+	DuckDBMemory  string        `env:"DUCKDB_MEMORY" from:"half of the cgroup's limit"`
+	DuckDBThreads int           `env:"DUCKDB_THREADS" from:"the cgroup's processors"`
 
-	Thresholds map[string]string `env:"THRESHOLDS, separator==" doc:"other values for mart.threshold, such as block_spend_in_targets=2,balance_stop=0"`
+	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
 
-	MetricsFile string `env:"METRICS_FILE" doc:"file for Prometheus' textfile collector, written at the end of every run; one an account" from:"none"`
-	Pushgateway Secret `env:"PUSHGATEWAY_URL" doc:"Prometheus Pushgateway that every run tells its end; may hold user:password@" from:"none"`
+	MetricsFile string `env:"METRICS_FILE" from:"none"`
+	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
 
-	LogFormat string `env:"LOG_FORMAT" doc:"text or json" from:"text on a terminal, else json"`
-	LogLevel  string `env:"LOG_LEVEL, default=info" doc:"debug, info, warn or error"`
-	AllowHTTP bool   `env:"ALLOW_HTTP, default=false" doc:"allow plain http to a host that is not loopback"`
+	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json"`
+	LogLevel  string `env:"LOG_LEVEL, default=info"`
+	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
 	// unknown are variables with our prefix that nobody reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
@@ -68,7 +68,8 @@ type Config struct {
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
 	c := &Config{unknown: unknownIn(env)}
-	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c, Lookuper: envconfig.MapLookuper(env)}); err != nil {
+	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
+		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s", configError(err))
 	}
 	return c, c.check()

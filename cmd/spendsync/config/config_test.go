@@ -18,7 +18,8 @@ func TestRead_RefusesAFolderThatDuckDBReadsAsAPattern(t *testing.T) {
 		"/srv/what?": false, "/srv/a*b": false, "/srv/[x]": false, "/srv/a b'c\"d;]é": true,
 	} {
 		_, err := Read(t.Context(), []string{"SPENDSYNC_DATA_DIR=" + dir})
-		if (err == nil) != ok || err != nil && (exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "DATA_DIR="+dir)) {
+		if (err == nil) != ok || err != nil && (exit.Of(err) != exit.Usage ||
+			!strings.Contains(err.Error(), "DATA_DIR="+dir)) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -57,7 +58,8 @@ func TestRead_RefusesMetricsWhereSomethingElseIs(t *testing.T) {
 		}
 	}
 	// The folder of the store need not exist yet.
-	_, err := Read(t.Context(), []string{"SPENDSYNC_DATA_DIR=" + base + "/new", "SPENDSYNC_METRICS_FILE=" + base + "/new/manifest.json"})
+	_, err := Read(t.Context(), []string{"SPENDSYNC_DATA_DIR=" + base + "/new", "SPENDSYNC_METRICS_FILE=" + base +
+		"/new/manifest.json"})
 	if err == nil {
 		t.Error("a file of a store that is yet to be made is accepted")
 	}
@@ -88,5 +90,18 @@ func TestSecret_FromAPipe(t *testing.T) {
 	}
 	if _, err := readSecret("API_KEY", "", large); err == nil || !strings.Contains(err.Error(), "not a key") {
 		t.Errorf("from a large file: %v", err)
+	}
+}
+
+// TestVariables_AreExplained: each variable has its meaning, and no other has one.
+func TestVariables_AreExplained(t *testing.T) {
+	all := Variables()
+	for _, v := range all {
+		if docs[v.Name] == "" || v.Doc != docs[v.Name] {
+			t.Errorf("%s is not explained", v.Name)
+		}
+	}
+	if len(docs) != len(all) {
+		t.Errorf("%d meanings of %d variables", len(docs), len(all))
 	}
 }

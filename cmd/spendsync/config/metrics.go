@@ -42,7 +42,8 @@ func (c *Config) checkMetrics() error {
 		return err
 	}
 	if u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !isLoopback(u.Hostname()) {
-		return exit.Usagef("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or allow http", Prefix, u.Host)
+		return exit.Usagef("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or "+
+			"allow http", Prefix, u.Host)
 	}
 	return nil
 }

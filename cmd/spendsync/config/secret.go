@@ -64,7 +64,8 @@ func readSecret(name string, value Secret, file string) (Secret, error) {
 		}
 	}
 	if value == "" {
-		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", Prefix, name, Prefix, name)
+		return "", exit.Usagef("neither %s%s nor %s%s_FILE is set; see 'spendsync help config'", Prefix, name,
+			Prefix, name)
 	}
 	if strings.ContainsAny(string(value), "\x00\r\n") {
 		return "", exit.Usagef("%s%s holds a line break", Prefix, name)
@@ -89,7 +90,8 @@ func readRegular(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file: it is read again whenever the service refuses the secret", path)
+		return nil, fmt.Errorf("%s is not a regular file: it is read again whenever the service refuses "+
+			"the secret", path)
 	case info.Size() > maxSecretFile:
 		return nil, fmt.Errorf("%s has %d bytes: that is not a key or a password", path, info.Size())
 	}

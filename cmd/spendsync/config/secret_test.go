@@ -59,14 +59,17 @@ func TestSecret_Files(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := readSecret("API_KEY", "", path)
-		if string(got) != tc.want || (err == nil) != (tc.says == "") || err != nil && (!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "cAn4ry")) {
+		if string(got) != tc.want || (err == nil) != (tc.says == "") || err != nil &&
+			(!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "cAn4ry")) {
 			t.Errorf("%s: %q, %v", name, string(got), err)
 		}
 	}
-	if _, err := readSecret("API_KEY", "", filepath.Join(dir, "none")); err == nil || exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), "SPENDSYNC_API_KEY_FILE") {
+	if _, err := readSecret("API_KEY", "", filepath.Join(dir, "none")); err == nil || exit.Of(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "SPENDSYNC_API_KEY_FILE") {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := readSecret("API_KEY", canaryKey, filepath.Join(dir, "bare")); err == nil || strings.Contains(err.Error(), "cAn4ry") {
+	if _, err := readSecret("API_KEY", canaryKey, filepath.Join(dir, "bare")); err == nil ||
+		strings.Contains(err.Error(), "cAn4ry") {
 		t.Errorf("both: %v", err)
 	}
 }

@@ -17,6 +17,37 @@ func FromEnviron(environ []string) map[string]string {
 	return env
 }
 
+// docs are what the variables mean, by their names.
+var docs = map[string]string{
+	"ADVERTISER_URL":       "base URL of the advertiser API; may have a path prefix",
+	"API_KEY":              "key of the advertiser API; read scope suffices",
+	"API_KEY_FILE":         "file that holds the key",
+	"REPORT_URL":           "base URL of the spend report; may have a path prefix",
+	"REPORT_USER":          "user of the dashboard, for the spend report",
+	"REPORT_PASSWORD":      "that user's password",
+	"REPORT_PASSWORD_FILE": "file that holds the password",
+	"ACCOUNT":              "short name of the account in the warehouse: [a-z0-9][a-z0-9_-]{0,39}",
+	"DATA_DIR":             "folder of the store",
+	"YOUNG_DAYS":           "days younger than this are read by every run",
+	"REREAD_AFTER":         "older days are read again when their last read is older than this",
+	"PAGE_SIZE":            "rows of the report a page, 1 to 10000",
+	"REPORT_CONCURRENCY":   "report days read at the same time",
+	"REQUESTS_PER_MINUTE":  "requests to the advertiser API in any 60 seconds; it allows 120",
+	"HTTP_TIMEOUT":         "one request, with its reply",
+	"RETRY_BUDGET":         "one read, with all its retries",
+	"KEEP_RAW":             "keep the replies behind the stored days",
+	"LOCK_WAIT":            "how long to wait for the store's lock",
+	"STOP_GRACE":           "how long after a signal what is complete may still be published",
+	"DUCKDB_MEMORY":        "DuckDB's memory limit, such as 512MiB",
+	"DUCKDB_THREADS":       "DuckDB's threads",
+	"THRESHOLDS":           "other values for mart.threshold, such as block_spend_in_targets=2,balance_stop=0",
+	"METRICS_FILE":         "file for Prometheus' textfile collector, written at the end of every run; one an account",
+	"PUSHGATEWAY_URL":      "Prometheus Pushgateway that every run tells its end; may hold user:password@",
+	"LOG_FORMAT":           "text or json",
+	"LOG_LEVEL":            "debug, info, warn or error",
+	"ALLOW_HTTP":           "allow plain http to a host that is not loopback",
+}
+
 // Variable is one line of "help config".
 type Variable struct {
 	Name, Default, Doc string
@@ -42,7 +73,7 @@ func Variables() []Variable {
 		case f.Tag.Get("from") != "":
 			fallback = f.Tag.Get("from")
 		}
-		vars = append(vars, Variable{Name: name, Default: fallback, Doc: f.Tag.Get("doc"), field: f.Name})
+		vars = append(vars, Variable{Name: name, Default: fallback, Doc: docs[name], field: f.Name})
 	}
 	return vars
 }

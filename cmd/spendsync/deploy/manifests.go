@@ -20,7 +20,8 @@ var files embed.FS
 
 // base are the files of the base, in the order in which they are applied.
 var base = []string{
-	"common/serviceaccount.yaml", "base/configmap.yaml", "common/pvc.yaml", "common/networkpolicy.yaml", "job/cronjob.yaml",
+	"common/serviceaccount.yaml", "base/configmap.yaml", "common/pvc.yaml", "common/networkpolicy.yaml",
+	"job/cronjob.yaml",
 }
 
 // Settings are what is filled into the base. Empty ones leave it as it is.
@@ -43,7 +44,8 @@ func (f Settings) Check() error {
 		form        *regexp.Regexp
 	}{
 		{"image", f.Image, imageName}, {"account", f.Account, load.AccountName}, {"namespace", f.Namespace, dnsLabel},
-		{"storage", f.Storage, storageSize}, {"storage-class", f.StorageClass, dnsSubdomain}, {"secret", f.Secret, dnsSubdomain},
+		{"storage", f.Storage, storageSize}, {"storage-class", f.StorageClass, dnsSubdomain},
+		{"secret", f.Secret, dnsSubdomain},
 	} {
 		if v.value != "" && !v.form.MatchString(v.value) {
 			return fmt.Errorf("--%s=%q does not match %s", v.flag, v.value, v.form)
@@ -94,13 +96,17 @@ func (f Settings) fill(doc *yaml.Node) error {
 	sets := []set{{f.Namespace, []string{"metadata", "namespace"}}}
 	switch kind := nodeAt(doc, "kind"); kind.Value {
 	case "ConfigMap":
-		sets = append(sets, set{f.Account, []string{"data", "SPENDSYNC_ACCOUNT"}}, set{f.AdvertiserURL, []string{"data", "SPENDSYNC_ADVERTISER_URL"}},
-			set{f.ReportURL, []string{"data", "SPENDSYNC_REPORT_URL"}}, set{f.ReportUser, []string{"data", "SPENDSYNC_REPORT_USER"}})
+		sets = append(sets, set{f.Account, []string{"data", "SPENDSYNC_ACCOUNT"}},
+			set{f.AdvertiserURL, []string{"data", "SPENDSYNC_ADVERTISER_URL"}},
+			set{f.ReportURL, []string{"data", "SPENDSYNC_REPORT_URL"}},
+			set{f.ReportUser, []string{"data", "SPENDSYNC_REPORT_USER"}})
 	case "PersistentVolumeClaim":
-		sets = append(sets, set{f.Storage, []string{"spec", "resources", "requests", "storage"}}, set{f.StorageClass, []string{"spec", "storageClassName"}})
+		sets = append(sets, set{f.Storage, []string{"spec", "resources", "requests", "storage"}},
+			set{f.StorageClass, []string{"spec", "storageClassName"}})
 	case "CronJob":
 		pod := []string{"spec", "jobTemplate", "spec", "template", "spec"}
-		sets = append(sets, set{f.Schedule, []string{"spec", "schedule"}}, set{f.Image, append(pod[:5:5], "containers", "0", "image")},
+		sets = append(sets, set{f.Schedule, []string{"spec", "schedule"}},
+			set{f.Image, append(pod[:5:5], "containers", "0", "image")},
 			set{f.Secret, append(pod[:5:5], "volumes", "1", "secret", "secretName")})
 	}
 	for _, s := range sets {

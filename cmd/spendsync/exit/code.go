@@ -49,7 +49,8 @@ var Codes = []Code{
 	{Partial, "published, but something is stale or incomplete", "next schedule",
 		"what is published is proven; what failed is as it was before",
 		"read the message: the next run asks again for what the service could not answer; what it answered in a form " +
-			"that is not in its description stays unread until spendsync is updated: report the message to its maintainers"},
+			"that is not in its description stays unread until spendsync is updated: report the message to its " +
+			"maintainers"},
 	{Unreachable, "the service can't be reached or keeps failing; nothing published", "yes",
 		"published data is unchanged",
 		"run it again; missed days heal themselves while they are in reach (see 'spendsync status')"},

@@ -37,7 +37,8 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 }
 
 // balanceColumns are what the balance tells.
-var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status", "message"}
+var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status",
+	"message"}
 
 // stage adds what differs from the newest stored rows.
 func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {

@@ -36,7 +36,8 @@ func (c *census) add(kind, id string, columns []string, reading transform.Readin
 	}
 	k := (*c)[kind]
 	if k == nil {
-		k = &kindCensus{missing: map[string]int{}, refused: map[string]int{}, samples: map[string]*transform.FieldError{}}
+		k = &kindCensus{missing: map[string]int{}, refused: map[string]int{},
+			samples: map[string]*transform.FieldError{}}
 		(*c)[kind] = k
 	}
 	k.entities++
@@ -73,10 +74,12 @@ func (c census) notUnderstood() (failures []failure) {
 		}
 		if columns := slices.Sorted(maps.Keys(k.refused)); len(columns) > 0 {
 			first := columns[0]
-			fail("%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), k.refused[first], of, k.samples[first].Error())
+			fail("%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), k.refused[first], of,
+				k.samples[first].Error())
 		}
 		if k.bare > 0 {
-			fail("nothing but the ID could be read of %d of %s; update spendsync, or report what the raw column holds", k.bare, of)
+			fail("nothing but the ID could be read of %d of %s; update spendsync, or report what the raw column holds",
+				k.bare, of)
 			continue
 		}
 		columns := slices.DeleteFunc(slices.Sorted(maps.Keys(k.missing)), func(column string) bool {

@@ -16,23 +16,28 @@ func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
 		return transform.Reading{Unread: columns, Withheld: columns}
 	}
 	odd := transform.Reading{
-		Unread:  []string{"bid"},
-		Refused: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "bid", Value: `"x"`, Err: schema.ErrNotNumber}},
+		Unread: []string{"bid"},
+		Refused: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "bid", Value: `"x"`,
+			Err: schema.ErrNotNumber}},
 	}
 	none := transform.Reading{}
 	for name, tc := range map[string]struct {
 		readings []transform.Reading
 		want     []string // parts of the sentences
 	}{
-		"nothing":         {[]transform.Reading{none, none}, nil},
-		"one-of-three":    {[]transform.Reading{missing("bid"), none, none}, nil},
-		"half":            {[]transform.Reading{missing("bid"), none}, nil},
-		"most":            {[]transform.Reading{missing("bid"), missing("bid"), none}, []string{"bid missing from most of 3 reads"}},
-		"two-columns":     {[]transform.Reading{missing("bid", "name"), missing("name", "bid")}, []string{"bid, name missing from most of 2 reads"}},
-		"withheld":        {[]transform.Reading{withheld("bid"), withheld("bid")}, nil},
-		"all-withheld":    {[]transform.Reading{withheld("bid", "name", "status")}, nil},
-		"everything":      {[]transform.Reading{missing("bid", "name", "status"), none, none}, []string{"nothing but the ID could be read of 1 of 3 reads"}},
-		"refused":         {[]transform.Reading{odd, none, none}, []string{`bid not understood in 1 of 3 reads, such as campaign_history C1: bid "x": not a number`}},
+		"nothing":      {[]transform.Reading{none, none}, nil},
+		"one-of-three": {[]transform.Reading{missing("bid"), none, none}, nil},
+		"half":         {[]transform.Reading{missing("bid"), none}, nil},
+		"most": {[]transform.Reading{missing("bid"), missing("bid"), none},
+			[]string{"bid missing from most of 3 reads"}},
+		"two-columns": {[]transform.Reading{missing("bid", "name"), missing("name", "bid")},
+			[]string{"bid, name missing from most of 2 reads"}},
+		"withheld":     {[]transform.Reading{withheld("bid"), withheld("bid")}, nil},
+		"all-withheld": {[]transform.Reading{withheld("bid", "name", "status")}, nil},
+		"everything": {[]transform.Reading{missing("bid", "name", "status"), none, none},
+			[]string{"nothing but the ID could be read of 1 of 3 reads"}},
+		"refused": {[]transform.Reading{odd, none, none}, []string{`bid not understood in 1 of 3 reads, such ` +
+			`as campaign_history C1: bid "x": not a number`}},
 		"refused-in-most": {[]transform.Reading{odd, odd, odd}, []string{"bid not understood in 3 of 3 reads"}},
 	} {
 		var c census

@@ -104,7 +104,8 @@ func (r *run) holdClock(service *extract.Client) error {
 	}
 	ours := r.clock.machine()
 	if ahead.Abs() > maxClockOff {
-		return exit.Usagef("this machine's clock is %v %s the service's, %s against %s: correct it, or days would count as %s",
+		return exit.Usagef("this machine's clock is %v %s the service's, %s against %s: correct it, or days would "+
+			"count as %s",
 			ahead.Abs(), where, ours.UTC().Format(time.RFC3339), theirs.UTC().Format(time.RFC3339),
 			map[bool]string{true: "over that go on", false: "lost that can be read"}[ahead > 0])
 	}
@@ -117,7 +118,8 @@ func (r *run) warnOfClock() {
 	ahead := r.clock.ahead.Round(time.Second)
 	r.clock.mu.Unlock()
 	if ahead.Abs() > clockWarning {
-		r.Log.Warn("this machine's clock and the service's differ; the run follows the service's", slog.String("ahead", ahead.String()))
+		r.Log.Warn("this machine's clock and the service's differ; the run follows the service's",
+			slog.String("ahead", ahead.String()))
 	}
 }
 

@@ -100,7 +100,8 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	if !again.Exists {
 		// No total is not a total of 0.
 		return "", &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
-			"the rows add up to %s US dollars, the service's total of all days says %s for it, and asked for this day alone it gives none: %s",
+			"the rows add up to %s US dollars, the service's total of all days says %s for it, and asked for this "+
+				"day alone it gives none: %s",
 			read.sums.Spend, totals.ByDay[day].Spend, again.Why)}
 	}
 	if decimals = max(decimals, again.Decimals); agrees(again.ByDay[day]) {
@@ -142,7 +143,8 @@ func (c *controlTotals) differs(day schema.Date, read *dayRead, t extract.Totals
 	doubtful := vouched || read.sums.Rows == 0 || suspicious(known, read.sums)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	stored := known != nil && known.Control == schema.ControlDiffers && known.ContentHash == d.hash && known.ControlTotal == d.total
+	stored := known != nil && known.Control == schema.ControlDiffers && known.ContentHash == d.hash &&
+		known.ControlTotal == d.total
 	if !doubtful && (stored || c.differ[day] == d) {
 		c.trusted = append(c.trusted, d)
 		return schema.ControlDiffers, nil
@@ -165,7 +167,8 @@ func (c *controlTotals) sentence(matched int) string {
 		return ""
 	case matched == 0 && n > 1:
 		return fmt.Sprintf("the service's own total differs on every finished day, such as %s: "+
-			"it probably counts something else, such as fees or other sources; the rows are stored as they came", c.trusted[n-1])
+			"it probably counts something else, such as fees or other sources; the rows are stored as they came",
+			c.trusted[n-1])
 	default:
 		return fmt.Sprintf("the service's own total differs on %s, such as %s; the rows are stored as they came",
 			phrase.Count(n, "day"), c.trusted[n-1])

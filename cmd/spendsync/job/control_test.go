@@ -71,7 +71,8 @@ func TestControl_AnEmptiedDayIsBelieved(t *testing.T) {
 	}
 	w.sync(exit.OK)
 	w.wantTruth()
-	if got := w.ask("SELECT count(*) > 0 AND bool_and(op = 'delete') FROM spend_change WHERE report_date = '%s'", day); got != "true" {
+	if got := w.ask("SELECT count(*) > 0 AND bool_and(op = 'delete') FROM spend_change WHERE report_date = '%s'",
+		day); got != "true" {
 		t.Errorf("every row that is gone is a line of spend_change: %s", got)
 	}
 }

@@ -41,7 +41,8 @@ func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *
 		var unproven *extract.UnprovenError
 		switch {
 		case errors.As(err, &unproven):
-			r.Log.Warn("the pages do not add up", "day", day.String(), "attempt", step.Attempts, "of", maxReads, "error", err)
+			r.Log.Warn("the pages do not add up", "day", day.String(), "attempt", step.Attempts, "of", maxReads,
+				"error", err)
 		case err != nil:
 			return nil, err
 		case read.hash == suspect || !suspicious(r.store.Account().Days[day], read.sums):
@@ -50,7 +51,8 @@ func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *
 			suspect = read.hash
 			stored := r.store.Account().Days[day].Sums
 			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
-				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in a row agree",
+				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in "+
+					"a row agree",
 				read.sums.Rows, read.sums.Spend, stored.Rows, stored.Spend)}
 			r.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
 				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)

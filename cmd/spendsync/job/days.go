@@ -152,7 +152,8 @@ func (r *run) addRead(step *schema.Step, read *dayRead, diff history.Diff) {
 		})
 	}
 	if read.rounded > 0 {
-		r.Log.Info("amounts with more than six decimals were rounded half to even", "day", step.Unit, "values", read.rounded)
+		r.Log.Info("amounts with more than six decimals were rounded half to even", "day", step.Unit, "values",
+			read.rounded)
 	}
 	r.Log.Debug("day proven", "day", step.Unit, "outcome", step.Outcome, "rows", step.Rows, "pages", step.Pages,
 		"attempts", step.Attempts, "spend", read.sums.Spend.String(), "control", read.control)

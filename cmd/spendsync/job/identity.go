@@ -96,7 +96,8 @@ func (r *run) keyExpires() (expires schema.Null[schema.Instant]) {
 		expires = schema.Some(schema.InstantOf(at))
 	}
 	if warning != "" || (!at.IsZero() && at.Sub(r.Now()) < KeyNotice) {
-		r.Log.Warn("the API key expires soon; renew it on the dashboard's API access page, the key itself stays the same",
+		r.Log.Warn("the API key expires soon; renew it on the dashboard's API access page, the key itself "+
+			"stays the same",
 			"expires_at", expires.V.String(), "service_says", warning)
 	}
 	return expires

@@ -168,7 +168,8 @@ func describeStubs(rows []schema.Creative, reported []transform.ReportCreative) 
 			continue
 		}
 		for to, from := range map[*schema.Null[string]]schema.Null[string]{
-			&r.Title: l.Title, &r.Message: l.Message, &r.Status: l.Status, &r.ImageURL: l.ImageURL, &r.IconURL: l.IconURL,
+			&r.Title: l.Title, &r.Message: l.Message, &r.Status: l.Status, &r.ImageURL: l.ImageURL,
+			&r.IconURL: l.IconURL,
 		} {
 			if from.Valid && *to != from {
 				*to, changed = from, true

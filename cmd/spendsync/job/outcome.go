@@ -214,7 +214,8 @@ func (r *run) failed(cause error) *Result {
 func (r *run) result(row schema.Run) *Result {
 	if row.ExitCode == exit.DayAtRisk {
 		if err := r.store.RecordLost(row, r.preview.NewlyLost); err != nil {
-			r.Log.Warn("the report of lost days could not be written to the ledger; the next run repeats it", "error", err)
+			r.Log.Warn("the report of lost days could not be written to the ledger; the next run repeats it",
+				"error", err)
 		}
 	}
 	res := &Result{

@@ -86,11 +86,13 @@ func TestPlan_Reasons(t *testing.T) {
 			want: "2026-11-02: never proven complete\n2026-11-21: the day goes on",
 		},
 		"a day whose last read was before its end": {
-			edit: read("2026-11-10", "2026-11-10 23:59"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
+			edit: read("2026-11-10", "2026-11-10 23:59"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour,
+				PageSize: 10000},
 			want: "2026-11-10: last read before the day was over\n2026-11-21: the day goes on",
 		},
 		"a read exactly at midnight counts": {
-			edit: read("2026-11-10", "2026-11-11 00:00"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour, PageSize: 10000},
+			edit: read("2026-11-10", "2026-11-11 00:00"), o: PlanOptions{RereadAfter: 20 * 24 * time.Hour,
+				PageSize: 10000},
 			want: "2026-11-21: the day goes on",
 		},
 		"a stale day": {

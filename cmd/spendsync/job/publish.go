@@ -91,7 +91,8 @@ func (n *settingsReader) account() (identity, error) {
 		n.fail("account", "me", "failed", err)
 		return who, fmt.Errorf("whom the key acts for: %w", err)
 	case errors.Is(err, errUnnamed) && n.store.Account().Pinned == "":
-		n.Log.Warn("the service does not say which account the key acts on, so nothing will notice a key of another account",
+		n.Log.Warn("the service does not say which account the key acts on, so nothing will notice a key of "+
+			"another account",
 			"error", err)
 		return who, nil
 	case err != nil:

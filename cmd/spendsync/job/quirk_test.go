@@ -29,13 +29,15 @@ const allMatched = "complete/matched 32, open/open 1"
 var quirkCases = []quirkCase{
 	// The report's own sums.
 	{quirk: "totals-float"},
-	{quirk: "totals-lack-source", exits: [2]int{4, 4}, days: "complete/differs 32, open/open 1", says: []string{"the service's own total"}},
+	{quirk: "totals-lack-source", exits: [2]int{4, 4}, days: "complete/differs 32, open/open 1",
+		says: []string{"the service's own total"}},
 	{quirk: "totals-per-campaign", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-none", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-empty", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-no-date", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-no-clicks", days: "complete/none 32, open/open 1"},
-	{quirk: "totals-fail", exits: [2]int{4, 4}, days: "complete/unknown 32, open/open 1", says: []string{"Internal server error"}},
+	{quirk: "totals-fail", exits: [2]int{4, 4}, days: "complete/unknown 32, open/open 1",
+		says: []string{"Internal server error"}},
 
 	// How the report writes numbers.
 	{quirk: "spend-two-digits"},
@@ -74,9 +76,12 @@ var quirkCases = []quirkCase{
 	{quirk: "date-datetime"},
 	{quirk: "date-midnight"},
 	{quirk: "day-empty", numbers: "not stored 1"},
-	{quirk: "day-rows-missing", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1", numbers: "not stored 1"},
-	{quirk: "day-empty-204", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1", numbers: "not stored 1"},
-	{quirk: "day-empty-404", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1", numbers: "not stored 1"},
+	{quirk: "day-rows-missing", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
+		numbers: "not stored 1"},
+	{quirk: "day-empty-204", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
+		numbers: "not stored 1"},
+	{quirk: "day-empty-404", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
+		numbers: "not stored 1"},
 	{quirk: "today-none", numbers: "not stored 1"},
 	{quirk: "range-one-day", exits: [2]int{4, 4}, days: "complete/none 32, open/open 1"},
 
@@ -112,8 +117,10 @@ var quirkCases = []quirkCase{
 	{quirk: "times-blank"},
 	{quirk: "times-no-zone", exits: [2]int{4, 4}, settings: "end_at start_at", says: []string{"a time without a zone"}},
 	{quirk: "status-object"},
-	{quirk: "bid-renamed", exits: [2]int{4, 4}, settings: "default_bid", says: []string{"default_bid missing from most"}},
-	{quirk: "bids-words", exits: [2]int{4, 4}, settings: "daily_spend_limit default_bid target_cpa", says: []string{"not understood"}},
+	{quirk: "bid-renamed", exits: [2]int{4, 4}, settings: "default_bid",
+		says: []string{"default_bid missing from most"}},
+	{quirk: "bids-words", exits: [2]int{4, 4}, settings: "daily_spend_limit default_bid target_cpa",
+		says: []string{"not understood"}},
 	{quirk: "bids-object"},
 	{quirk: "limit-null", settings: "daily_spend_limit"},
 	{quirk: "camel-keys"},
@@ -222,7 +229,8 @@ var quirkCases = []quirkCase{
 	{quirk: "type-none"},
 	{quirk: "chunked"},
 	{quirk: "etag"},
-	{quirk: "clock-day-behind", exits: [2]int{2, 2}, days: "missing/unread 33", numbers: "not stored 33", settings: "campaigns"},
+	{quirk: "clock-day-behind", exits: [2]int{2, 2}, days: "missing/unread 33", numbers: "not stored 33",
+		settings: "campaigns"},
 }
 
 // isPlain says whether nothing shows that a case differs from the service as it is.
@@ -247,7 +255,9 @@ func (c quirkCase) and(other quirkCase) quirkCase {
 func paired(cases []quirkCase) (list []quirkCase) {
 	var ofAPI []quirkCase
 	for _, c := range cases {
-		if i := slices.IndexFunc(adsim.Quirks(), func(q adsim.Quirk) bool { return q.Name == c.quirk }); !adsim.Quirks()[i].Report {
+		if i := slices.IndexFunc(adsim.Quirks(), func(q adsim.Quirk) bool {
+			return q.Name == c.quirk
+		}); !adsim.Quirks()[i].Report {
 			ofAPI = append(ofAPI, c)
 		} else {
 			list = append(list, c)

@@ -51,8 +51,9 @@ func newQuirkWorld(t *testing.T, quirks ...string) *quirkWorld {
 	t.Helper()
 	w := &quirkWorld{t: t, dir: filepath.Join(t.TempDir(), "data"), page: 20}
 	w.service = adsim.New(adsim.Config{
-		Seed: 5, Campaigns: 7, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 30, RateLimit: -1, FreezeRestatements: true,
-		APIKey: canaryKey, ReportPassword: canaryPassword, Quirks: quirks,
+		Seed: 5, Campaigns: 7, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 30, RateLimit: -1,
+		FreezeRestatements: true,
+		APIKey:             canaryKey, ReportPassword: canaryPassword, Quirks: quirks,
 	})
 	w.service.SetNow(noon)
 	t.Cleanup(w.wantNoSecret)
@@ -82,7 +83,8 @@ func (w *quirkWorld) sync() *job.Result {
 	j := job.Job{
 		RunID: fmt.Sprintf("run%d", w.runs), Account: "acme", DataDir: w.dir, Version: "test",
 		Store: load.Options{
-			DuckDB: duck.Options{Memory: "256MiB", Threads: 1, Blanks: &blanks}, KeepRaw: true, Version: "test", Log: log, Now: w.service.Now,
+			DuckDB: duck.Options{Memory: "256MiB", Threads: 1, Blanks: &blanks}, KeepRaw: true, Version: "test",
+			Log: log, Now: w.service.Now,
 		},
 		Report: w.client("https://report.test"+adsim.ReportPrefix, basic, log),
 		API:    w.client("https://ads.test"+adsim.APIPrefix, "Bearer "+canaryKey, log),

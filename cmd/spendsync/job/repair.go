@@ -84,11 +84,13 @@ func (j Job) repair(ctx context.Context, command string, work func(*repairer) er
 func (m *repairer) row(o load.Outlook) schema.Run {
 	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
 	if m.command == "replay" {
-		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d without replies",
+		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d "+
+			"without replies",
 			o.Generation, phrase.Count(m.replayed, "day"), m.changed, m.skipped)
 	}
 	if n := len(o.Restored); n > 0 {
-		text += fmt.Sprintf("; %s restored: %s", phrase.Count(n, "damaged file"), strings.Join(o.Restored[:min(n, 5)], ", "))
+		text += fmt.Sprintf("; %s restored: %s", phrase.Count(n, "damaged file"),
+			strings.Join(o.Restored[:min(n, 5)], ", "))
 	}
 	code := exit.OK
 	var errs []error
@@ -139,7 +141,8 @@ var errNoReplies = errors.New("no replies are kept of this day")
 func (m *repairer) isDamaged(day schema.Date) (bool, error) {
 	for _, err := range m.store.StoredDay(day) {
 		if errors.Is(err, load.ErrDamaged) {
-			m.Log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(), "error", err)
+			m.Log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(),
+				"error", err)
 			return true, nil
 		}
 		if err != nil {

@@ -52,7 +52,8 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	w.job = Job{
 		Account: "acme", DataDir: filepath.Join(t.TempDir(), "data"), Version: "test",
 		Store: load.Options{
-			LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "512MiB", Threads: 1, Blanks: &blanks}, KeepRaw: true, Version: "test",
+			LockWait: 5 * time.Second, DuckDB: duck.Options{Memory: "512MiB", Threads: 1, Blanks: &blanks},
+			KeepRaw: true, Version: "test",
 			Now: w.now,
 		},
 		Plan:        PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 1000},
@@ -92,8 +93,12 @@ func (w *world) next() Job {
 	j := w.job
 	j.RunID = fmt.Sprintf("run%06d", w.runs)
 	j.Log = newTestLog(w.t)
-	j.Report = w.client("https://report.test"+adsim.ReportPrefix, 0, func(r *http.Request) { r.SetBasicAuth(w.user, w.password) })
-	j.API = w.client("https://ads.test"+adsim.APIPrefix, 120, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+w.key) })
+	j.Report = w.client("https://report.test"+adsim.ReportPrefix, 0, func(r *http.Request) {
+		r.SetBasicAuth(w.user, w.password)
+	})
+	j.API = w.client("https://ads.test"+adsim.APIPrefix, 120, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+w.key)
+	})
 	return j
 }
 

@@ -53,7 +53,8 @@ func openPage(t *testing.T, html string) *browser {
 	}
 	b := &browser{t: t}
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(dir, "profile")),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(filepath.Join(dir, "profile")),
 		chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(time.Minute))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithListener(b.hear))
@@ -109,7 +110,9 @@ func ask[T any](b *browser, a chromedp.Action[T]) T {
 // scheme makes the screen light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
-	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	call(b, emulation.SetEmulatedMedia,
+		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+			Value: name}}})
 }
 
 func (b *browser) width(w int64) { b.t.Helper(); b.do(chromedp.EmulateViewport(w, 844)) }
@@ -145,7 +148,9 @@ func TestPage_InARealBrowser(t *testing.T) {
 	})
 	t.Run("is shown in its own style", func(t *testing.T) {
 		b.t = t
-		if got := ask(b, chromedp.Evaluate[string](`getComputedStyle(document.querySelector('section')).borderRadius`)); got == "0px" {
+		if got := ask(b,
+			chromedp.Evaluate[string](`getComputedStyle(document.querySelector('section')).borderRadius`)); got ==
+			"0px" {
 			t.Error("the policy keeps the page's own style sheet away")
 		}
 	})
@@ -189,7 +194,8 @@ func TestPage_InARealBrowser(t *testing.T) {
 			t.Errorf("the PDF has %d bytes and %d pages", len(pdf), pages)
 		}
 		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-		if h := ask(b, chromedp.Evaluate[float64](`document.querySelector('[data-table=coverage] tbody tr').getBoundingClientRect().height`)); h == 0 {
+		if h := ask(b, chromedp.Evaluate[float64](`document.querySelector('[data-table=coverage] tbody `+
+			`tr').getBoundingClientRect().height`)); h == 0 {
 			t.Error("the tables stay closed on paper")
 		}
 	})

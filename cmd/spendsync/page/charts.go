@@ -28,19 +28,21 @@ func (s *sheet) spendChart(v Spend) chart {
 			top = max(top, d.Limit.V)
 		}
 	}
-	return s.chart("Spend by day", describeSpend(v), size{w: 900, h: 360}, size{w: 360, h: 320}, func(sz size) *plot.Plot {
-		p := newPlot()
-		ticks := niceTicks(top, 4, short)
-		ceiling := ticks[len(ticks)-1].Value
-		rails := railsOf(v)
-		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.6, float64(len(v.Days))+0.4, 0, ceiling*(1.03+0.07*float64(len(rails)))
-		p.X.Tick.Marker, p.Y.Tick.Marker = dayTicks(days(v.Days), sz), plot.ConstantTicks(ticks)
-		p.Add(gridLines(false))
-		drawStack(p, v, ceiling)
-		drawLimits(p, v, ceiling)
-		drawRails(p, v, rails, ceiling)
-		return p
-	})
+	return s.chart("Spend by day", describeSpend(v), size{w: 900, h: 360}, size{w: 360, h: 320},
+		func(sz size) *plot.Plot {
+			p := newPlot()
+			ticks := niceTicks(top, 4, short)
+			ceiling := ticks[len(ticks)-1].Value
+			rails := railsOf(v)
+			p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.6, float64(len(v.Days))+0.4, 0,
+				ceiling*(1.03+0.07*float64(len(rails)))
+			p.X.Tick.Marker, p.Y.Tick.Marker = dayTicks(days(v.Days), sz), plot.ConstantTicks(ticks)
+			p.Add(gridLines(false))
+			drawStack(p, v, ceiling)
+			drawLimits(p, v, ceiling)
+			drawRails(p, v, rails, ceiling)
+			return p
+		})
 }
 
 func days(of []SpendDay) []schema.Date {
@@ -175,7 +177,8 @@ func drawLimits(p *plot.Plot, v Spend, ceiling float64) {
 			end()
 			assumed = d.Assumed
 		}
-		steps = append(steps, plotter.XY{X: float64(i) - 0.5, Y: d.Limit.V}, plotter.XY{X: float64(i) + 0.5, Y: d.Limit.V})
+		steps = append(steps, plotter.XY{X: float64(i) - 0.5, Y: d.Limit.V}, plotter.XY{X: float64(i) + 0.5,
+			Y: d.Limit.V})
 	}
 	end()
 }
@@ -211,7 +214,8 @@ func drawRails(p *plot.Plot, v Spend, rails []rail, ceiling float64) {
 				at = append(at, plotter.XY{X: float64(i), Y: y})
 			}
 		}
-		p.Add(line(plotter.XYs{{X: -0.6, Y: y}, {X: float64(len(v.Days)) - 0.5, Y: y}}, grid, 1), glyphs(at, accent, r.shape, 4.5))
+		p.Add(line(plotter.XYs{{X: -0.6, Y: y}, {X: float64(len(v.Days)) - 0.5, Y: y}}, grid, 1),
+			glyphs(at, accent, r.shape, 4.5))
 	}
 }
 
@@ -268,28 +272,29 @@ func (s *sheet) sourceChart(v Sources) chart {
 	if target > 0 {
 		line1, label = target, short
 	}
-	return s.chart("Sources: spend against cost per conversion", describeSources(v, target > 0), size{w: 900, h: 420}, size{w: 360, h: 400}, func(sz size) *plot.Plot {
-		p := newPlot()
-		xs, ys := []float64{}, []float64{line1}
-		for _, r := range v.Rows {
-			if in(r, r.Best) > 0 || in(r, r.CPA) > 0 {
-				xs, ys = append(xs, r.Spend.V), append(ys, in(r, r.CPA))
-				if r.Verdict != "" {
-					ys = append(ys, in(r, r.Best))
+	return s.chart("Sources: spend against cost per conversion", describeSources(v, target > 0), size{w: 900, h: 420},
+		size{w: 360, h: 400}, func(sz size) *plot.Plot {
+			p := newPlot()
+			xs, ys := []float64{}, []float64{line1}
+			for _, r := range v.Rows {
+				if in(r, r.Best) > 0 || in(r, r.CPA) > 0 {
+					xs, ys = append(xs, r.Spend.V), append(ys, in(r, r.CPA))
+					if r.Verdict != "" {
+						ys = append(ys, in(r, r.Best))
+					}
 				}
 			}
-		}
-		x0, x1 := span(xs, 1.25)
-		y0, y1 := span(ys, 1.4)
-		y0 = max(y0, line1/50)
-		rail := y1 * 1.15
-		logAxis(&p.X, x0, x1, short)
-		logAxis(&p.Y, y0, rail*1.12, label)
-		p.Y.Tick.Marker = plot.ConstantTicks(append(logTicks(y0, y1, label), plot.Tick{Value: rail, Label: "none"}))
-		p.Add(gridLines(true), line(plotter.XYs{{X: x0, Y: line1}, {X: x1, Y: line1}}, ink, 1.5, 6, 4))
-		drawSources(p, v.Rows, in, rail, y0, 26/sz.w)
-		return p
-	})
+			x0, x1 := span(xs, 1.25)
+			y0, y1 := span(ys, 1.4)
+			y0 = max(y0, line1/50)
+			rail := y1 * 1.15
+			logAxis(&p.X, x0, x1, short)
+			logAxis(&p.Y, y0, rail*1.12, label)
+			p.Y.Tick.Marker = plot.ConstantTicks(append(logTicks(y0, y1, label), plot.Tick{Value: rail, Label: "none"}))
+			p.Add(gridLines(true), line(plotter.XYs{{X: x0, Y: line1}, {X: x1, Y: line1}}, ink, 1.5, 6, 4))
+			drawSources(p, v.Rows, in, rail, y0, 26/sz.w)
+			return p
+		})
 }
 
 // verdicts are how sources look that are to be blocked, to be scaled, or neither.
@@ -347,35 +352,37 @@ func clear(p *plot.Plot, others plotter.XYs, at plotter.XY, room float64) bool {
 // bidChart draws what is bid against what a click cost; above the slope a click
 // costs more than its bid.
 func (s *sheet) bidChart(v Bids) chart {
-	return s.chart("Bid against cost per click", describeBids(v), size{w: 900, h: 380}, size{w: 360, h: 340}, func(sz size) *plot.Plot {
-		p := newPlot()
-		var all []float64
-		for _, b := range v.Rows {
-			if b.Bid.V > 0 && b.CPC.V > 0 {
-				all = append(all, b.Bid.V, b.CPC.V)
-			}
-		}
-		low, high := span(all, 1.15)
-		logAxis(&p.X, low, high, short)
-		logAxis(&p.Y, low, high, short)
-		p.Add(gridLines(true), line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, ink, 1.5, 6, 4))
-		for _, k := range []struct {
-			stale, own bool
-			color      role
-			shape      draw.GlyphDrawer
-		}{{true, false, muted, draw.CrossGlyph{}}, {true, true, muted, draw.CrossGlyph{}}, {false, false, series0, draw.CircleGlyph{}}, {false, true, series0 + 5, draw.PyramidGlyph{}}} {
-			var at plotter.XYs
+	return s.chart("Bid against cost per click", describeBids(v), size{w: 900, h: 380}, size{w: 360, h: 340},
+		func(sz size) *plot.Plot {
+			p := newPlot()
+			var all []float64
 			for _, b := range v.Rows {
-				if b.Stale == k.stale && (b.Origin == "source") == k.own && b.Bid.V > 0 && b.CPC.V > 0 {
-					at = append(at, plotter.XY{X: b.Bid.V, Y: b.CPC.V})
+				if b.Bid.V > 0 && b.CPC.V > 0 {
+					all = append(all, b.Bid.V, b.CPC.V)
 				}
 			}
-			if len(at) > 0 {
-				p.Add(glyphs(at, k.color, k.shape, 4))
+			low, high := span(all, 1.15)
+			logAxis(&p.X, low, high, short)
+			logAxis(&p.Y, low, high, short)
+			p.Add(gridLines(true), line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, ink, 1.5, 6, 4))
+			for _, k := range []struct {
+				stale, own bool
+				color      role
+				shape      draw.GlyphDrawer
+			}{{true, false, muted, draw.CrossGlyph{}}, {true, true, muted, draw.CrossGlyph{}},
+				{false, false, series0, draw.CircleGlyph{}}, {false, true, series0 + 5, draw.PyramidGlyph{}}} {
+				var at plotter.XYs
+				for _, b := range v.Rows {
+					if b.Stale == k.stale && (b.Origin == "source") == k.own && b.Bid.V > 0 && b.CPC.V > 0 {
+						at = append(at, plotter.XY{X: b.Bid.V, Y: b.CPC.V})
+					}
+				}
+				if len(at) > 0 {
+					p.Add(glyphs(at, k.color, k.shape, 4))
+				}
 			}
-		}
-		return p
-	})
+			return p
+		})
 }
 
 // runwayMax is how many days ahead the projection is drawn.
@@ -384,42 +391,45 @@ const runwayMax = 60
 // runwayChart draws the balance going down at the account's own pace and at full
 // limits, to where the service stops the campaigns.
 func (s *sheet) runwayChart(v Runway) chart {
-	return s.chart("Days of money left", describeRunway(v), size{w: 900, h: 280}, size{w: 360, h: 280}, func(sz size) *plot.Plot {
-		p := newPlot()
-		ahead := 7.0
-		for _, d := range []Number{v.DaysAtMean, v.DaysAtFull} {
-			if d.Known {
-				ahead = max(ahead, min(d.V*1.1, runwayMax))
+	return s.chart("Days of money left", describeRunway(v), size{w: 900, h: 280}, size{w: 360, h: 280},
+		func(sz size) *plot.Plot {
+			p := newPlot()
+			ahead := 7.0
+			for _, d := range []Number{v.DaysAtMean, v.DaysAtFull} {
+				if d.Known {
+					ahead = max(ahead, min(d.V*1.1, runwayMax))
+				}
 			}
-		}
-		ahead = math.Ceil(ahead)
-		ticks := niceTicks(max(v.Balance.V, v.Warning.V*1.5), 4, short)
-		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, ahead, 0, ticks[len(ticks)-1].Value
-		p.X.Tick.Marker, p.Y.Tick.Marker = aheadTicks(v, ahead, sz), plot.ConstantTicks(ticks)
-		p.Add(gridLines(false))
-		if v.Warning.Known {
-			p.Add(line(plotter.XYs{{X: 0, Y: v.Warning.V}, {X: ahead, Y: v.Warning.V}}, muted, 1, 2, 3))
-		}
-		p.Add(line(plotter.XYs{{X: 0, Y: v.Stop.V}, {X: ahead, Y: v.Stop.V}}, bad, 2))
-		for _, f := range []struct {
-			pace, days Number
-			color      role
-			dashes     []vg.Length
-			name       string
-		}{{v.Full, v.DaysAtFull, series0 + 5, []vg.Length{3, 4}, "at full limits"}, {v.Mean, v.DaysAtMean, series0, nil, "at your pace"}} {
-			if !f.pace.Known || f.pace.V <= 0 {
-				continue
+			ahead = math.Ceil(ahead)
+			ticks := niceTicks(max(v.Balance.V, v.Warning.V*1.5), 4, short)
+			p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, ahead, 0, ticks[len(ticks)-1].Value
+			p.X.Tick.Marker, p.Y.Tick.Marker = aheadTicks(v, ahead, sz), plot.ConstantTicks(ticks)
+			p.Add(gridLines(false))
+			if v.Warning.Known {
+				p.Add(line(plotter.XYs{{X: 0, Y: v.Warning.V}, {X: ahead, Y: v.Warning.V}}, muted, 1, 2, 3))
 			}
-			end := min(ahead, max(0, (v.Balance.V-v.Stop.V)/f.pace.V))
-			to := plotter.XY{X: end, Y: v.Balance.V - end*f.pace.V}
-			p.Add(line(plotter.XYs{{X: 0, Y: v.Balance.V}, to}, f.color, 2.5, f.dashes...))
-			if to.Y <= v.Stop.V+1e-6 {
-				p.Add(glyphs(plotter.XYs{to}, f.color, draw.CrossGlyph{}, 5))
+			p.Add(line(plotter.XYs{{X: 0, Y: v.Stop.V}, {X: ahead, Y: v.Stop.V}}, bad, 2))
+			for _, f := range []struct {
+				pace, days Number
+				color      role
+				dashes     []vg.Length
+				name       string
+			}{{v.Full, v.DaysAtFull, series0 + 5, []vg.Length{3, 4}, "at full limits"},
+				{v.Mean, v.DaysAtMean, series0, nil,
+					"at your pace"}} {
+				if !f.pace.Known || f.pace.V <= 0 {
+					continue
+				}
+				end := min(ahead, max(0, (v.Balance.V-v.Stop.V)/f.pace.V))
+				to := plotter.XY{X: end, Y: v.Balance.V - end*f.pace.V}
+				p.Add(line(plotter.XYs{{X: 0, Y: v.Balance.V}, to}, f.color, 2.5, f.dashes...))
+				if to.Y <= v.Stop.V+1e-6 {
+					p.Add(glyphs(plotter.XYs{to}, f.color, draw.CrossGlyph{}, 5))
+				}
 			}
-		}
-		p.Add(glyphs(plotter.XYs{{X: 0, Y: v.Balance.V}}, ink, draw.CircleGlyph{}, 4.5))
-		return p
-	})
+			p.Add(glyphs(plotter.XYs{{X: 0, Y: v.Balance.V}}, ink, draw.CircleGlyph{}, 4.5))
+			return p
+		})
 }
 
 func aheadTicks(v Runway, ahead float64, sz size) plot.Ticker {
@@ -460,7 +470,8 @@ func (s *sheet) tiredChart(v Tired) chart {
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.ConstantTicks(nil), plot.ConstantTicks(ticks)
 	if len(v.Days) > 1 {
 		p.X.Tick.Marker = plot.ConstantTicks([]plot.Tick{
-			{Value: 1.5, Label: utc(v.Days[0].Date).Format("2 Jan")}, {Value: float64(len(v.Days)) - 2.5, Label: utc(v.Days[len(v.Days)-1].Date).Format("2 Jan")}})
+			{Value: 1.5, Label: utc(v.Days[0].Date).Format("2 Jan")}, {Value: float64(len(v.Days)) - 2.5,
+				Label: utc(v.Days[len(v.Days)-1].Date).Format("2 Jan")}})
 		p.X.Tick.LineStyle.Width = 0
 	}
 	if v.Peak.Known {

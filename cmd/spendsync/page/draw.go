@@ -41,8 +41,10 @@ const (
 const seriesMax = 6
 
 // paint is the style sheet's name of each role.
-var paint = []string{"var(--ink)", "var(--muted)", "var(--grid)", "var(--surface)", "var(--bad)", "var(--good)", "var(--accent)",
-	"url(#hatch)", "url(#thin)", "var(--s0)", "var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--rest)"}
+var paint = []string{"var(--ink)", "var(--muted)", "var(--grid)", "var(--surface)", "var(--bad)", "var(--good)",
+	"var(--accent)",
+	"url(#hatch)", "url(#thin)", "var(--s0)", "var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)",
+	"var(--rest)"}
 
 // RGBA makes a role a [color.Color].
 func (r role) RGBA() (red, green, blue, alpha uint32) {
@@ -112,7 +114,8 @@ func (s *sheet) svg(class, title, desc string, sz size, p *plot.Plot) template.H
 	})
 	id := fmt.Sprintf("g%d", s.drawn)
 	s.drawn++
-	head := fmt.Sprintf(`<svg class=%q role="img" viewBox="0 0 %g %g" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`,
+	head := fmt.Sprintf(`<svg class=%q role="img" viewBox="0 0 %g %g" aria-labelledby="%s-t %s-d"><title id="%s-t">`+
+		`%s</title><desc id="%s-d">%s</desc>`,
 		class, sz.w, sz.h, id, id, id, html.EscapeString(plain(title, 200)), id, html.EscapeString(plain(desc, 500)))
 	return template.HTML(head + body) // made here, of numbers and of texts escaped above
 }
@@ -178,7 +181,8 @@ func labels(xys plotter.XYs, texts []string, c role, dx, dy vg.Length) *plotter.
 func boxes(c role, rects ...rect) *plotter.Polygon {
 	p := &plotter.Polygon{Color: c}
 	for _, r := range rects {
-		p.XYs = append(p.XYs, plotter.XYs{{X: r.x0, Y: r.y0}, {X: r.x1, Y: r.y0}, {X: r.x1, Y: r.y1}, {X: r.x0, Y: r.y1}})
+		p.XYs = append(p.XYs, plotter.XYs{{X: r.x0, Y: r.y0}, {X: r.x1, Y: r.y0}, {X: r.x1, Y: r.y1},
+			{X: r.x0, Y: r.y1}})
 	}
 	return p
 }

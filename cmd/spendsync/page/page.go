@@ -24,12 +24,16 @@ var (
 	pageText string
 
 	pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
-		"money": cell(money), "price": cell(price), "count": cell(count), "percent": cell(percent), "signed": cell(signed),
-		"times": cell(times), "number": cell(number),
+		"money": cell(money), "price": cell(price), "count": cell(count), "percent": cell(percent),
+		"signed": cell(signed),
+		"times":  cell(times), "number": cell(number),
 		"day": day, "dayYear": dayYear, "instant": instant, "iso": iso, "isoDay": schema.Date.String,
-		"plain": func(s string) string { return plain(s, nameLength) }, "long": func(s string) string { return plain(s, 200) },
+		"plain": func(s string) string { return plain(s, nameLength) }, "long": func(s string) string {
+			return plain(s, 200)
+		},
 		"letter": func(i int) string { return letters[i] }, "words": words, "inc": func(i int) int { return i + 1 },
-		"moneyText": money, "roughText": rough, "percentText": percent, "countText": count, "many": countOf, "digits": func(n int) string { return grouped(float64(n), 0) },
+		"moneyText": money, "roughText": rough, "percentText": percent, "countText": count, "many": countOf,
+		"digits": func(n int) string { return grouped(float64(n), 0) },
 	}).Parse(pageText))
 )
 
@@ -67,8 +71,9 @@ func Write(w io.Writer, r Report) error {
 	var b bytes.Buffer
 	err := pageTemplate.Execute(&b, map[string]any{
 		"Report": r, "Accounts": views, "CSS": template.CSS(css), // ours: a file and classes made of roles and numbers
-		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'",
-		"Marks":  stateMarks,
+		"Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'; img-src data:; base-uri 'none'; form-action 'none'",
+		"Marks": stateMarks,
 	})
 	if err != nil {
 		return err
@@ -78,7 +83,8 @@ func Write(w io.Writer, r Report) error {
 }
 
 func (s *sheet) view(a Account, i int) view {
-	v := view{Account: a, ID: fmt.Sprintf("a%d", i+1), Tiles: tiles(a), Weeks: weeks(a.Coverage), States: states(a.Coverage)}
+	v := view{Account: a, ID: fmt.Sprintf("a%d", i+1), Tiles: tiles(a), Weeks: weeks(a.Coverage),
+		States: states(a.Coverage)}
 	if len(a.Spend.Days) > 0 {
 		v.SpendChart = s.spendChart(a.Spend)
 	}
@@ -194,7 +200,8 @@ func bullets(p Pacing) []bullet {
 		}
 		b := bullet{Pace: r, SpendTo: at(r.Spend), ProjectedTo: at(r.Projected)}
 		b.ElapsedAt = math.Round(r.Elapsed.V*limitAt*100) / 100
-		b.Text = fmt.Sprintf("%s of %s spent, %s of the day gone, %s expected by its end", money(r.Spend), money(r.Limit), percent(r.Elapsed), money(r.Projected))
+		b.Text = fmt.Sprintf("%s of %s spent, %s of the day gone, %s expected by its end", money(r.Spend),
+			money(r.Limit), percent(r.Elapsed), money(r.Projected))
 		all = append(all, b)
 	}
 	return all
@@ -227,9 +234,11 @@ func lanes(t Timeline) (all []laneView, days []mark) {
 	n := float64(t.To-t.From) + 1
 	place := func(d float64) float64 { return math.Round(d/n*10000) / 100 }
 	for _, l := range t.Lanes {
-		v := laneView{Campaign: l.Campaign, Text: l.Campaign.String() + ": " + countOf(len(l.Marks), "look") + " that saw changes"}
+		v := laneView{Campaign: l.Campaign, Text: l.Campaign.String() + ": " + countOf(len(l.Marks), "look") +
+			" that saw changes"}
 		for _, s := range l.Spans {
-			v.Spans = append(v.Spans, spanView{place(float64(s.From - t.From)), place(float64(s.To-s.From) + 1), statusClass(s), plain(s.Status, 20)})
+			v.Spans = append(v.Spans, spanView{place(float64(s.From - t.From)), place(float64(s.To-s.From) + 1),
+				statusClass(s), plain(s.Status, 20)})
 		}
 		for _, m := range l.Marks {
 			v.Marks = append(v.Marks, shapes(m, place(m.SeenAt.Sub(t.From.Start()).Hours()/24))...)
@@ -291,7 +300,8 @@ func runBars(h Health) []runBar {
 		if r.ExitCode != 0 {
 			b.Class = "failed"
 		}
-		b.Text = fmt.Sprintf("%s, %s: exit %d, %s s", plain(r.Command, 20), instant(r.Started), r.ExitCode, number(r.Seconds))
+		b.Text = fmt.Sprintf("%s, %s: exit %d, %s s", plain(r.Command, 20), instant(r.Started), r.ExitCode,
+			number(r.Seconds))
 		all = append(all, b)
 	}
 	return all
@@ -363,7 +373,8 @@ func plus(v float64) string {
 
 // Text is the cell in words.
 func (c RestatedCell) Text() string {
-	return fmt.Sprintf("%s, %s conversions in %s", moneyChange(c.SpendDelta), plus(c.ConversionsDelta.V)+count(N(math.Abs(c.ConversionsDelta.V))), countOf(int(c.Lines.V), "line"))
+	return fmt.Sprintf("%s, %s conversions in %s", moneyChange(c.SpendDelta), plus(c.ConversionsDelta.V)+
+		count(N(math.Abs(c.ConversionsDelta.V))), countOf(int(c.Lines.V), "line"))
 }
 
 func moneyChange(n Number) string {

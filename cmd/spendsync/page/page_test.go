@@ -81,7 +81,8 @@ func TestWrite_NeedsNothingElse(t *testing.T) {
 	policy := ""
 	for _, e := range parse(t, html) {
 		switch e.name {
-		case "script", "a", "img", "iframe", "form", "input", "link", "object", "embed", "base", "image", "use", "foreignObject", "animate", "set":
+		case "script", "a", "img", "iframe", "form", "input", "link", "object", "embed", "base", "image", "use",
+			"foreignObject", "animate", "set":
 			t.Errorf("the page has a %s %v", e.name, e.attrs)
 		case "style":
 			css += e.text
@@ -96,7 +97,8 @@ func TestWrite_NeedsNothingElse(t *testing.T) {
 		}
 	}
 	sum := sha256.Sum256([]byte(css))
-	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src data:; base-uri 'none'; form-action 'none'"
+	want := "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:; base-uri 'none'; form-action 'none'"
 	if policy != want {
 		t.Errorf("policy %q, want %q", policy, want)
 	}
@@ -107,9 +109,12 @@ func TestWrite_NeedsNothingElse(t *testing.T) {
 
 // nasty are texts that would do something if they were not held as texts.
 var nasty = []string{
-	`"><script>window.hacked=1</script>`, `</style><img src=x onerror="window.hacked=1">`, `'; DROP TABLE spend_daily;--`,
-	"evil\u202egnp.exe", "bell\a\x1b[31mred\x00nul", "line\u2028sep\r\n<b>bold</b>", `{{.Policy}} &amp;&lt;`, "javascript:window.hacked=1",
-	strings.Repeat("W", 5000), strings.Repeat("long word ", 400), "مرحبا بالعالم", "a\u0300\u0300\u0300\u0300\u0300 zalgo", "\u2066isolate\ufeff", "   ",
+	`"><script>window.hacked=1</script>`, `</style><img src=x onerror="window.hacked=1">`,
+	`'; DROP TABLE spend_daily;--`,
+	"evil\u202egnp.exe", "bell\a\x1b[31mred\x00nul", "line\u2028sep\r\n<b>bold</b>", `{{.Policy}} &amp;&lt;`,
+	"javascript:window.hacked=1",
+	strings.Repeat("W", 5000), strings.Repeat("long word ", 400), "مرحبا بالعالم",
+	"a\u0300\u0300\u0300\u0300\u0300 zalgo", "\u2066isolate\ufeff", "   ",
 }
 
 // hostile is an account all of whose texts are nasty.
@@ -204,7 +209,8 @@ func TestWrite_StaysSmall(t *testing.T) {
 // TestWrite_SaysWhyThereIsNothing gives an account of which nothing is known.
 func TestWrite_SaysWhyThereIsNothing(t *testing.T) {
 	a := Account{Name: "new"}
-	for _, why := range []*string{&a.Coverage.Why, &a.Spend.Why, &a.Pacing.Why, &a.Sources.Why, &a.Fatigue.Why, &a.Bids.Why, &a.Runway.Why, &a.Restated.Why, &a.Timeline.Why, &a.Health.Why} {
+	for _, why := range []*string{&a.Coverage.Why, &a.Spend.Why, &a.Pacing.Why, &a.Sources.Why, &a.Fatigue.Why,
+		&a.Bids.Why, &a.Runway.Why, &a.Restated.Why, &a.Timeline.Why, &a.Health.Why} {
 		*why = "because of this"
 	}
 	html := write(t, sampleReport(a))
@@ -268,7 +274,8 @@ func TestVerdict_FollowsTheNumbers(t *testing.T) {
 			if i >= 7 {
 				v = second
 			}
-			days = append(days, SpendDay{Date: d + schema.Date(i), State: schema.StateComplete, Total: N(v), Parts: []Number{N(v), N(0)}})
+			days = append(days, SpendDay{Date: d + schema.Date(i), State: schema.StateComplete, Total: N(v),
+				Parts: []Number{N(v), N(0)}})
 		}
 		return days
 	}
@@ -279,26 +286,47 @@ func TestVerdict_FollowsTheNumbers(t *testing.T) {
 		want string
 	}{
 		{"coverage/nothing", Coverage{Why: "none"}.Verdict(), "unknown", "none"},
-		{"coverage/whole", Coverage{Days: []Day{{Date: d, State: schema.StateComplete}}}.Verdict(), "fine", "1 of them may still be restated"},
-		{"coverage/gap", Coverage{Days: []Day{{Date: d, State: schema.StateMissing, Left: N(3)}, {Date: d + 1, State: schema.StatePartial, Left: N(4)}}}.Verdict(), "act", "within 3 days"},
-		{"coverage/lost", Coverage{Days: []Day{{Date: d, State: schema.StateLost}}}.Verdict(), "watch", "Leave 1 day out"},
-		{"spend/short", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(1, 1)[:13]}.Verdict(), "unknown", "Fewer than 14 days"},
-		{"spend/still", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(100, 101)}.Verdict(), "fine", "$707.00 in the last 7 whole days"},
-		{"spend/moved", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(100, 150)}.Verdict(), "watch", "A (C) first: it spent $1,050 in the last 7 whole days, $350.00 more"},
-		{"pacing/limited", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "limited"}}}.Verdict(), "act", "limit of C"},
-		{"pacing/under", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "under"}}}.Verdict(), "watch", "it will leave"},
-		{"sources/block", Sources{Rows: []Source{{Source: "s1", Verdict: "block"}, {Source: "s1", Verdict: "block"}, {Source: "s2", Verdict: "block"}}, Block: N(95), Excess: N(1234.6)}.Verdict(), "act", "Block 95 sources, each in its campaign, first of all s1 and s2: they cost $1,235 more"},
+		{"coverage/whole", Coverage{Days: []Day{{Date: d, State: schema.StateComplete}}}.Verdict(), "fine",
+			"1 of them may still be restated"},
+		{"coverage/gap", Coverage{Days: []Day{{Date: d, State: schema.StateMissing, Left: N(3)},
+			{Date: d + 1, State: schema.StatePartial, Left: N(4)}}}.Verdict(), "act", "within 3 days"},
+		{"coverage/lost", Coverage{Days: []Day{{Date: d, State: schema.StateLost}}}.Verdict(), "watch",
+			"Leave 1 day out"},
+		{"spend/short", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(1, 1)[:13]}.Verdict(), "unknown",
+			"Fewer than 14 days"},
+		{"spend/still", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(100, 101)}.Verdict(), "fine",
+			"$707.00 in the last 7 whole days"},
+		{"spend/moved", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(100, 150)}.Verdict(), "watch",
+			"A (C) first: it spent $1,050 in the last 7 whole days, $350.00 more"},
+		{"pacing/limited", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "limited"}}}.Verdict(), "act",
+			"limit of C"},
+		{"pacing/under", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "under"}}}.Verdict(), "watch",
+			"it will leave"},
+		{"sources/block", Sources{Rows: []Source{{Source: "s1", Verdict: "block"}, {Source: "s1", Verdict: "block"},
+			{Source: "s2", Verdict: "block"}}, Block: N(95), Excess: N(1234.6)}.Verdict(), "act",
+			"Block 95 sources, each in its campaign, first of all s1 and s2: they cost $1,235 more"},
 		{"sources/fine", Sources{Rows: []Source{{Source: "s1"}}}.Verdict(), "fine", "no source is worse than chance"},
 		{"fatigue/none", Fatigue{Rows: []Tired{{State: "steady"}}}.Verdict(), "fine", "Nothing to replace"},
-		{"fatigue/two", Fatigue{Rows: []Tired{{State: "exhausted", Creative: Named{"k", "K"}, Campaign: Named{"c", "C"}, CTR: N(0.02), Decline: N(0.5)}, {State: "fatiguing"}}}.Verdict(), "act", "“K” of C first: its CTR is 2 %, 50 % below its peak; 1 more is tired"},
-		{"bids/too few conversions", Bids{Enough: N(3), Rows: []Bid{{CPC: N(1), BreakEven: N(0.1), Conversions: N(2)}}}.Verdict(), "fine", "Nothing to lower"},
+		{"fatigue/two", Fatigue{Rows: []Tired{{State: "exhausted", Creative: Named{"k", "K"}, Campaign: Named{"c", "C"},
+			CTR: N(0.02), Decline: N(0.5)}, {State: "fatiguing"}}}.Verdict(), "act", "“K” of C first: its CTR is 2 " +
+			"%, 50 % below its peak; 1 more is tired"},
+		{"bids/too few conversions",
+			Bids{Enough: N(3), Rows: []Bid{{CPC: N(1), BreakEven: N(0.1), Conversions: N(2)}}}.Verdict(), "fine",
+			"Nothing to lower"},
 		{"bids/stale", Bids{Rows: []Bid{{Stale: true}}}.Verdict(), "unknown", "too long ago"},
 		{"runway/empty", Runway{Balance: N(49), Stop: N(50)}.Verdict(), "act", "Add money now"},
-		{"runway/soon", Runway{Balance: N(500), Stop: N(50), Mean: N(100), DaysAtMean: N(4.5), StopsOn: schema.Some(d)}.Verdict(), "act", "before Fri 20 Nov 2026: at $100.00 a day the balance of $500.00 reaches $50.00 in 4.5 days"},
+		{"runway/soon", Runway{Balance: N(500), Stop: N(50), Mean: N(100), DaysAtMean: N(4.5),
+			StopsOn: schema.Some(d)}.Verdict(), "act", "before Fri 20 Nov 2026: at $100.00 a day the balance of " +
+			"$500.00 reaches $50.00 in 4.5 days"},
 		{"runway/no pace", Runway{Balance: N(500), Stop: N(50)}.Verdict(), "unknown", "the pace is not"},
-		{"health/failed run", Health{Runs: []Run{{ExitCode: 5, Outcome: "not reached"}}}.Verdict(), "act", "exit 5, not reached"},
-		{"health/failed check", Health{Runs: []Run{{}}, Checks: []Check{{Name: "days_missing", Known: true, Do: "run spendsync sync."}}}.Verdict(), "act", "1 check of the data that failed (days missing), beginning so: Run spendsync sync."},
-		{"health/unknown check", Health{Runs: []Run{{}}, Checks: []Check{{Name: "x"}}, Passed: 3}.Verdict(), "fine", "3 checks of the data passed"},
+		{"health/failed run", Health{Runs: []Run{{ExitCode: 5, Outcome: "not reached"}}}.Verdict(), "act",
+			"exit 5, not reached"},
+		{"health/failed check",
+			Health{Runs: []Run{{}},
+				Checks: []Check{{Name: "days_missing", Known: true, Do: "run spendsync sync."}}}.Verdict(), "act",
+			"1 check of the data that failed (days missing), beginning so: Run spendsync sync."},
+		{"health/unknown check", Health{Runs: []Run{{}}, Checks: []Check{{Name: "x"}}, Passed: 3}.Verdict(), "fine",
+			"3 checks of the data passed"},
 	} {
 		if c.got.Tone != c.tone || !strings.Contains(c.got.Text, c.want) {
 			t.Errorf("%s: %s %q, want %s with %q", c.name, c.got.Tone, c.got.Text, c.tone, c.want)
@@ -323,10 +351,14 @@ func TestPlain_LeavesNothingThatActs(t *testing.T) {
 
 func TestFormats_SayWhatTheyShow(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{money(Number{}), "unknown"}, {money(N(0)), "$0.00"}, {money(N(999.994)), "$999.99"}, {money(N(1234567.8)), "$1,234,568"}, {money(N(-3.5)), "−$3.50"}, {money(N(0.000123)), "$0.000123"},
-		{price(N(0.6234)), "$0.623"}, {price(N(27.314)), "$27.31"}, {count(N(1234567)), "1,234,567"}, {count(N(1.25)), "1.2"},
-		{percent(N(0.02134)), "2.1 %"}, {percent(N(0.48)), "48 %"}, {percent(N(0.0034)), "0.34 %"}, {percent(N(0)), "0 %"}, {signed(N(0.05)), "+5 %"}, {signed(N(-0.05)), "−5 %"},
-		{short(12500), "$12.5k"}, {short(5000), "$5,000"}, {short(0.25), "$0.25"}, {rough(N(53.3)), "$53.30"}, {rough(N(1850)), "$1,850"},
+		{money(Number{}), "unknown"}, {money(N(0)), "$0.00"}, {money(N(999.994)), "$999.99"},
+		{money(N(1234567.8)), "$1,234,568"}, {money(N(-3.5)), "−$3.50"}, {money(N(0.000123)), "$0.000123"},
+		{price(N(0.6234)), "$0.623"}, {price(N(27.314)), "$27.31"}, {count(N(1234567)), "1,234,567"},
+		{count(N(1.25)), "1.2"},
+		{percent(N(0.02134)), "2.1 %"}, {percent(N(0.48)), "48 %"}, {percent(N(0.0034)), "0.34 %"},
+		{percent(N(0)), "0 %"}, {signed(N(0.05)), "+5 %"}, {signed(N(-0.05)), "−5 %"},
+		{short(12500), "$12.5k"}, {short(5000), "$5,000"}, {short(0.25), "$0.25"}, {rough(N(53.3)), "$53.30"},
+		{rough(N(1850)), "$1,850"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %s, want %s", c.got, c.want)
@@ -338,7 +370,8 @@ func TestParseNumber_KeepsDigitsAndRefusesOthers(t *testing.T) {
 	if n := ParseNumber(schema.Some("92233720368.547758")); !n.Known || n.Text != "92233720368.547758" {
 		t.Errorf("got %+v", n)
 	}
-	for _, s := range []schema.Null[string]{{}, schema.Some("NaN"), schema.Some("Infinity"), schema.Some("abc"), schema.Some("")} {
+	for _, s := range []schema.Null[string]{{}, schema.Some("NaN"), schema.Some("Infinity"), schema.Some("abc"),
+		schema.Some("")} {
 		if n := ParseNumber(s); n.Known {
 			t.Errorf("%v is known as %v", s, n)
 		}

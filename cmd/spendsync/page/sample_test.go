@@ -17,8 +17,10 @@ func sample(campaigns, sources int) Account {
 	a := Account{
 		Name: "acme", Fresh: Freshness{AsOf: asOf, LastWhole: schema.Some(to - 1), RunID: "01KRUN", Version: "1.2.3"},
 		Headline: Headline{
-			Spend: N(6845.335242), MeanSpend: N(7440.1), MeanDays: 7, CPA: N(27.31), AllowedCPA: N(25), CPAConversions: N(1893),
-			DaysLeft: N(12.4), Balance: N(92310.55), StopBalance: N(50), Gaps: 2, Lost: 1, SourcesToBlock: N(7), Excess: N(431.22), WindowDays: N(30),
+			Spend: N(6845.335242), MeanSpend: N(7440.1), MeanDays: 7, CPA: N(27.31), AllowedCPA: N(25),
+			CPAConversions: N(1893),
+			DaysLeft:       N(12.4), Balance: N(92310.55), StopBalance: N(50), Gaps: 2, Lost: 1, SourcesToBlock: N(7),
+			Excess: N(431.22), WindowDays: N(30),
 		},
 	}
 	for d := to - 39; d <= to; d++ {
@@ -77,20 +79,24 @@ func sample(campaigns, sources int) Account {
 		} else if projected < 0.75*limit {
 			state = "under"
 		}
-		a.Pacing.Rows = append(a.Pacing.Rows, Pace{Campaign: campaign(j), Date: to, Spend: N(spend), Limit: N(limit), Used: N(spend / limit), Elapsed: N(0.355), Projected: N(projected), State: state})
+		a.Pacing.Rows = append(a.Pacing.Rows, Pace{Campaign: campaign(j), Date: to, Spend: N(spend), Limit: N(limit),
+			Used: N(spend / limit), Elapsed: N(0.355), Projected: N(projected), State: state})
 	}
 	a.Pacing.More = max(0, campaigns-12)
 	a.Sources = Sources{From: to - 30, To: to - 1, Block: N(7), Scale: N(3), Excess: N(431.22), More: 312}
 	for j := range min(sources, 120) {
 		spend := math.Exp(r.NormFloat64()*1.2 + 4)
 		conv := math.Floor(spend / 25 * (0.5 + r.Float64()))
-		s := Source{Campaign: campaign(j % 9), Source: fmt.Sprintf("src-%04d", j), Spend: N(spend), Clicks: N(math.Floor(spend / 0.6)), Conversions: N(conv), Target: N(25), TargetOrigin: "target_cpa", Best: N(spend / (conv + 2.5 + math.Sqrt(conv)))}
+		s := Source{Campaign: campaign(j % 9), Source: fmt.Sprintf("src-%04d", j), Spend: N(spend),
+			Clicks: N(math.Floor(spend / 0.6)), Conversions: N(conv), Target: N(25), TargetOrigin: "target_cpa",
+			Best: N(spend / (conv + 2.5 + math.Sqrt(conv)))}
 		if conv > 0 {
 			s.CPA, s.Worst = N(spend/conv), N(spend/math.Max(0.05, conv-1.2*math.Sqrt(conv)))
 		}
 		switch {
 		case j < 7:
-			s.Verdict, s.Excess, s.Spend, s.Conversions, s.CPA, s.Worst = "block", N(spend), N(75+spend), N(0), Number{}, Number{}
+			s.Verdict, s.Excess, s.Spend, s.Conversions, s.CPA, s.Worst = "block", N(spend), N(75+spend), N(0),
+				Number{}, Number{}
 			s.Best = N(s.Spend.V / 2.97)
 		case j < 10:
 			s.Verdict = "scale"
@@ -99,8 +105,11 @@ func sample(campaigns, sources int) Account {
 		a.Sources.Rows = append(a.Sources.Rows, s)
 	}
 	for j := range 8 {
-		t := Tired{Campaign: campaign(j), Creative: Named{fmt.Sprintf("cr-%d", j), fmt.Sprintf("Your parcel is waiting, No %d", j)}, State: []string{"exhausted", "fatiguing", "steady"}[min(j/2, 2)],
-			Age: N(31), CTR: N(0.021 - 0.001*float64(j)), Peak: N(0.041), Decline: N(0.48 - 0.05*float64(j)), Z: N(5.1), Impressions: N(84211), Spend: N(300)}
+		t := Tired{Campaign: campaign(j), Creative: Named{fmt.Sprintf("cr-%d", j),
+			fmt.Sprintf("Your parcel is waiting, No %d", j)}, State: []string{"exhausted", "fatiguing",
+			"steady"}[min(j/2, 2)],
+			Age: N(31), CTR: N(0.021 - 0.001*float64(j)), Peak: N(0.041), Decline: N(0.48 - 0.05*float64(j)), Z: N(5.1),
+			Impressions: N(84211), Spend: N(300)}
 		for d := to - 30; d < to; d++ {
 			p := Point{Date: d}
 			if d != to-20 {
@@ -111,7 +120,8 @@ func sample(campaigns, sources int) Account {
 		a.Fatigue.Rows = append(a.Fatigue.Rows, t)
 	}
 	for j := range 60 {
-		b := Bid{Campaign: campaign(j % 9), Origin: "campaign", Source: fmt.Sprintf("src-%04d", j), Bid: N(0.3 + r.Float64()), Clicks: N(float64(100 + j*37)), ReadAt: asOf, Stale: j%9 == 8, Spend: N(200)}
+		b := Bid{Campaign: campaign(j % 9), Origin: "campaign", Source: fmt.Sprintf("src-%04d", j),
+			Bid: N(0.3 + r.Float64()), Clicks: N(float64(100 + j*37)), ReadAt: asOf, Stale: j%9 == 8, Spend: N(200)}
 		b.CPC, b.BreakEven = N(b.Bid.V*(0.7+0.5*r.Float64())), N(0.4+r.Float64())
 		b.Ratio, b.Now, b.Conversions = N(b.CPC.V/b.Bid.V), b.Bid, N(9)
 		if j%3 == 0 {
@@ -119,14 +129,18 @@ func sample(campaigns, sources int) Account {
 		}
 		a.Bids.Rows = append(a.Bids.Rows, b)
 	}
-	a.Runway = Runway{AsOf: asOf, Balance: N(92310.55), Stop: N(50), Warning: N(99), Mean: N(7440.1), Full: N(9000), MeanDays: N(7), DaysAtMean: N(12.4), DaysAtFull: N(10.25), ServiceDaysLeft: N(12), StopsOn: schema.Some(to + 12), Unlimited: N(0)}
-	a.Restated = Restated{Ages: []string{"1", "2", "3", "4", "5", "6", "7", "8–14", "15–21", "22–32"}, SettledAge: N(5), FirstAge: N(1), FirstSpend: N(0.9998), FirstConversions: N(0.93), Followed: N(14), Share: N(0.99), Changed: 20}
+	a.Runway = Runway{AsOf: asOf, Balance: N(92310.55), Stop: N(50), Warning: N(99), Mean: N(7440.1), Full: N(9000),
+		MeanDays: N(7), DaysAtMean: N(12.4), DaysAtFull: N(10.25), ServiceDaysLeft: N(12),
+		StopsOn: schema.Some(to + 12), Unlimited: N(0)}
+	a.Restated = Restated{Ages: []string{"1", "2", "3", "4", "5", "6", "7", "8–14", "15–21", "22–32"}, SettledAge: N(5),
+		FirstAge: N(1), FirstSpend: N(0.9998), FirstConversions: N(0.93), Followed: N(14), Share: N(0.99), Changed: 20}
 	for d := to - 20; d < to; d++ {
 		row := RestatedDay{Date: d}
 		for i := range a.Restated.Ages {
 			c := RestatedCell{Unknown: i+1 > int(to-d)}
 			if !c.Unknown && i < 5 && (int(d)+i)%2 == 0 {
-				c.Seen, c.Spend, c.SpendDelta, c.Conversions, c.ConversionsDelta, c.Lines = true, N(0.0004*float64(i)), N(1.2), N(0.08/float64(i+1)), N(4), N(12)
+				c.Seen, c.Spend, c.SpendDelta, c.Conversions, c.ConversionsDelta, c.Lines = true, N(0.0004*float64(i)),
+					N(1.2), N(0.08/float64(i+1)), N(4), N(12)
 			}
 			row.Cells = append(row.Cells, c)
 		}
@@ -134,32 +148,42 @@ func sample(campaigns, sources int) Account {
 	}
 	a.Timeline = Timeline{From: to - 29, To: to, More: 3, MoreRows: 11}
 	for j := range 8 {
-		l := Lane{Campaign: campaign(j), Spans: []Span{{From: to - 29, To: to - 14, Status: "active", Assumed: true}, {From: to - 13, To: to - 6, Status: []string{"active", "paused", "", "rejected"}[j%4]}, {From: to - 5, To: to, Status: "active"}}}
+		l := Lane{Campaign: campaign(j), Spans: []Span{{From: to - 29, To: to - 14, Status: "active", Assumed: true},
+			{From: to - 13, To: to - 6, Status: []string{"active", "paused", "", "rejected"}[j%4]},
+			{From: to - 5, To: to, Status: "active"}}}
 		for i, columns := range []string{"default_bid", "daily_spend_limit,target_cpa", "status", "states"} {
-			c := Change{SeenAt: (to - schema.Date(2+3*i+j)).Start().Add(9 * time.Hour), Campaign: campaign(j), Entity: "campaign", EntityID: campaign(j).ID, Kind: "changed", Columns: columns}
+			c := Change{SeenAt: (to - schema.Date(2+3*i+j)).Start().Add(9 * time.Hour), Campaign: campaign(j),
+				Entity: "campaign", EntityID: campaign(j).ID, Kind: "changed", Columns: columns}
 			c.NotBefore = c.SeenAt.Add(-time.Hour)
-			l.Marks = append(l.Marks, Mark{SeenAt: c.SeenAt, Bid: i == 0, Limit: i == 1, Status: i == 2, Other: i == 3, Changes: 1})
+			l.Marks = append(l.Marks, Mark{SeenAt: c.SeenAt, Bid: i == 0, Limit: i == 1, Status: i == 2, Other: i == 3,
+				Changes: 1})
 			a.Timeline.Changes = append(a.Timeline.Changes, c)
 		}
 		a.Timeline.Lanes = append(a.Timeline.Lanes, l)
 	}
 	for j := range 30 {
-		run := Run{ID: fmt.Sprintf("01K%02d", j), Command: "sync", Outcome: "everything planned is published", Started: asOf.Add(time.Duration(j-30) * time.Hour), Seconds: N(20 + float64(j*7%31)), Planned: N(3), Proven: N(3), Changed: N(1), Restated: N(4), Requests: N(41), Retries: N(0)}
+		run := Run{ID: fmt.Sprintf("01K%02d", j), Command: "sync", Outcome: "everything planned is published",
+			Started: asOf.Add(time.Duration(j-30) * time.Hour), Seconds: N(20 + float64(j*7%31)), Planned: N(3),
+			Proven: N(3), Changed: N(1), Restated: N(4), Requests: N(41), Retries: N(0)}
 		if j == 17 {
 			run.ExitCode, run.Outcome, run.Message = 5, "the service can't be reached", "connection refused"
 		}
 		a.Health.Runs = append(a.Health.Runs, run)
 	}
 	a.Health.Passed = 20
-	a.Health.Checks = []Check{{Name: "days_missing", Severity: "error", Known: true, Value: N(1), Threshold: N(0), Do: "Run spendsync sync; spendsync status shows by when."}, {Name: "keys_unique", Severity: "error", Known: true, Passed: true, Value: N(0), Threshold: N(0)}}
+	a.Health.Checks = []Check{{Name: "days_missing", Severity: "error", Known: true, Value: N(1), Threshold: N(0),
+		Do: "Run spendsync sync; spendsync status shows by when."}, {Name: "keys_unique", Severity: "error",
+		Known: true, Passed: true, Value: N(0), Threshold: N(0)}}
 	return a
 }
 
 func campaign(j int) Named {
-	names := []string{"US sweepstakes, Android", "Parcel DE", "Finance leads TX", "Dating CA", "VPN worldwide", "Insurance FL", "Games"}
+	names := []string{"US sweepstakes, Android", "Parcel DE", "Finance leads TX", "Dating CA", "VPN worldwide",
+		"Insurance FL", "Games"}
 	return Named{fmt.Sprintf("c-%03d", j), fmt.Sprintf("%s %d", names[j%len(names)], j)}
 }
 
 func sampleReport(accounts ...Account) Report {
-	return Report{Accounts: accounts, Version: "1.2.3", Schema: 3, Thresholds: []Threshold{{Name: "recent_days", Unit: "days", Meaning: "Length of the window.", Value: N(7)}}}
+	return Report{Accounts: accounts, Version: "1.2.3", Schema: 3,
+		Thresholds: []Threshold{{Name: "recent_days", Unit: "days", Meaning: "Length of the window.", Value: N(7)}}}
 }

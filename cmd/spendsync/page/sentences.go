@@ -65,9 +65,11 @@ func (v Coverage) Verdict() Verdict {
 		return act("Run 'spendsync sync' within %s: %s not known whole (%s), and can be asked for no longer than that.",
 			plural(int(left.V), "day", "days"), are(len(gaps), "day"), dates(gaps))
 	case len(gaps)+len(lost) > 0:
-		return watch("Leave %s out of every average (%s): %s lost for good or known in part only.", countOf(len(gaps)+len(lost), "day"), dates(append(lost, gaps...)), isAre(len(gaps)+len(lost)))
+		return watch("Leave %s out of every average (%s): %s lost for good or known in part only.",
+			countOf(len(gaps)+len(lost), "day"), dates(append(lost, gaps...)), isAre(len(gaps)+len(lost)))
 	}
-	return fine("Nothing to fetch: every finished day is known whole; %d of them may still be restated, so read the newest ones with care.", change)
+	return fine("Nothing to fetch: every finished day is known whole; %d of them may still be restated, so read the "+
+		"newest ones with care.", change)
 }
 
 func isAre(n int) string {
@@ -123,14 +125,17 @@ func (v Spend) Verdict() Verdict {
 		}
 	}
 	if was == 0 || len(v.Campaigns) == 0 {
-		return watch("The last 7 whole days cost %s, after nothing in the 7 before: check that this was meant.", money(N(total)))
+		return watch("The last 7 whole days cost %s, after nothing in the 7 before: check that this was meant.",
+			money(N(total)))
 	}
 	change := (total - was) / was
 	moved := now[most] - before[most]
 	if change < 0.05 && change > -0.05 && moved*moved < 0.01*was*was {
-		return fine("Spend holds still: %s in the last 7 whole days, %s against the 7 before; no campaign moved it by more than a tenth.", money(N(total)), signed(N(change)))
+		return fine("Spend holds still: %s in the last 7 whole days, %s against the 7 before; no campaign moved it "+
+			"by more than a tenth.", money(N(total)), signed(N(change)))
 	}
-	return watch("Look at %s (%s) first: it spent %s in the last 7 whole days, %s than in the 7 before; all campaigns together %s to %s.",
+	return watch("Look at %s (%s) first: it spent %s in the last 7 whole days, %s than in the 7 before; all "+
+		"campaigns together %s to %s.",
 		letters[most], v.Campaigns[most], money(N(now[most])), moreLess(moved), upDown(change), money(N(total)))
 }
 
@@ -171,9 +176,11 @@ func (v Pacing) Verdict() Verdict {
 	}
 	switch {
 	case len(over) > 0:
-		return act("Raise the limit of %s, or lower the bid to buy more clicks with it: the limit holds %s back.", list(over), itThem(len(over)))
+		return act("Raise the limit of %s, or lower the bid to buy more clicks with it: the limit holds %s back.",
+			list(over), itThem(len(over)))
 	case len(under) > 0:
-		return watch("Raise the bid or widen the audience of %s if the money is meant to be spent: %s will leave a good part of the limit.", list(under), itThey(len(under)))
+		return watch("Raise the bid or widen the audience of %s if the money is meant to be spent: %s will leave a "+
+			"good part of the limit.", list(under), itThey(len(under)))
 	}
 	return fine("Nothing to do: every campaign shown will use its limit without being held back by it.")
 }
@@ -208,10 +215,12 @@ func (v Sources) Verdict() Verdict {
 	}
 	switch {
 	case v.Block.V > 0:
-		return act("Block %s, each in its campaign, first of all %s: they cost %s more than their conversions were worth from %s to %s, and chance does not explain it.",
+		return act("Block %s, each in its campaign, first of all %s: they cost %s more than their conversions were "+
+			"worth from %s to %s, and chance does not explain it.",
 			countOf(int(v.Block.V), "source"), first(block), money(v.Excess), day(v.From), day(v.To))
 	case v.Scale.V > 0:
-		return act("No source is to be blocked; bid more for %s, first of all %s: they beat the target even in the worst case.", countOf(int(v.Scale.V), "source"), first(scale))
+		return act("No source is to be blocked; bid more for %s, first of all %s: they beat the target even in the "+
+			"worst case.", countOf(int(v.Scale.V), "source"), first(scale))
 	}
 	return fine("Nothing to block: no source is worse than chance explains.")
 }
@@ -245,8 +254,10 @@ func (v Fatigue) Verdict() Verdict {
 	if first == nil {
 		return fine("Nothing to replace: no creative's CTR has fallen further than chance explains.")
 	}
-	return act("Replace %s of %s first: its CTR is %s, %s below its peak; %s.", "“"+first.Creative.String()+"”", first.Campaign, percent(first.CTR), percent(first.Decline),
-		map[bool]string{true: "no other creative shown is tired", false: plural(tired-1, "more is tired", "more are tired")}[tired == 1])
+	return act("Replace %s of %s first: its CTR is %s, %s below its peak; %s.", "“"+first.Creative.String()+"”",
+		first.Campaign, percent(first.CTR), percent(first.Decline),
+		map[bool]string{true: "no other creative shown is tired", false: plural(tired-1, "more is tired",
+			"more are tired")}[tired == 1])
 }
 
 // Verdict says which bid is furthest above what its clicks bring.
@@ -269,17 +280,21 @@ func (v Bids) Verdict() Verdict {
 	}
 	switch {
 	case worst != nil:
-		return act("Bid less at %s than the %s of now: a click cost %s there and brings what %s would pay for at the target; the same holds for %s.",
-			worst.label(), price(worst.Now), price(worst.CPC), price(worst.BreakEven), map[bool]string{true: "no other", false: plural(over-1, "other source shown", "other sources shown")}[over == 1])
+		return act("Bid less at %s than the %s of now: a click cost %s there and brings what %s would pay for at the "+
+			"target; the same holds for %s.",
+			worst.label(), price(worst.Now), price(worst.CPC), price(worst.BreakEven), map[bool]string{true: "no other",
+				false: plural(over-1, "other source shown", "other sources shown")}[over == 1])
 	case stale == len(v.Rows):
 		return why("Every bid was last read too long ago to rely on: see the health of the sync.")
 	}
-	return fine("Nothing to lower: at no source shown with enough conversions does a click cost more than it brings at the target.")
+	return fine("Nothing to lower: at no source shown with enough conversions does a click cost more than it brings " +
+		"at the target.")
 }
 
 // over says whether clicks cost more than they bring, on enough conversions to say.
 func (b Bid) over(enough Number) bool {
-	return b.BreakEven.Known && b.CPC.Known && b.CPC.V > b.BreakEven.V && b.Conversions.Known && b.Conversions.V >= max(1, enough.V)
+	return b.BreakEven.Known && b.CPC.Known && b.CPC.V > b.BreakEven.V && b.Conversions.Known &&
+		b.Conversions.V >= max(1, enough.V)
 }
 
 // cost is what a bid's clicks cost beyond what they bring.
@@ -295,7 +310,8 @@ func (v Runway) Verdict() Verdict {
 	case !v.Balance.Known:
 		return why(v.Why)
 	case v.Balance.V <= v.Stop.V:
-		return act("Add money now: the balance of %s is at or below %s, where the service pauses the campaigns.", money(v.Balance), money(v.Stop))
+		return act("Add money now: the balance of %s is at or below %s, where the service pauses the campaigns.",
+			money(v.Balance), money(v.Stop))
 	case !v.DaysAtMean.Known:
 		return why("The balance is known, but the pace is not: no recent day is known whole.")
 	}
@@ -303,7 +319,8 @@ func (v Runway) Verdict() Verdict {
 	if v.StopsOn.Valid {
 		by = " before " + dayYear(v.StopsOn.V)
 	}
-	text := fmt.Sprintf("Add money%s: at %s a day the balance of %s reaches %s in %s.", by, money(v.Mean), money(v.Balance), money(v.Stop), about(v.DaysAtMean))
+	text := fmt.Sprintf("Add money%s: at %s a day the balance of %s reaches %s in %s.", by, money(v.Mean),
+		money(v.Balance), money(v.Stop), about(v.DaysAtMean))
 	if v.DaysAtMean.V < 7 {
 		return Verdict{"act", text}
 	}
@@ -328,11 +345,13 @@ func (v Restated) Verdict() Verdict {
 		return why(v.Why)
 	}
 	at := func() string {
-		return fmt.Sprintf("%s days later it shows %s of its final spend and %s of its final conversions", count(v.FirstAge), percent(v.FirstSpend), percent(v.FirstConversions))
+		return fmt.Sprintf("%s days later it shows %s of its final spend and %s of its final conversions",
+			count(v.FirstAge), percent(v.FirstSpend), percent(v.FirstConversions))
 	}
 	if v.FirstAge.V == 1 {
 		at = func() string {
-			return fmt.Sprintf("the day after it shows %s of its final spend and %s of its final conversions", percent(v.FirstSpend), percent(v.FirstConversions))
+			return fmt.Sprintf("the day after it shows %s of its final spend and %s of its final conversions",
+				percent(v.FirstSpend), percent(v.FirstConversions))
 		}
 	}
 	switch {
@@ -341,7 +360,8 @@ func (v Restated) Verdict() Verdict {
 	case v.SettledAge.Known:
 		return watch("Judge a day from %s days after it on: %s.", count(v.SettledAge), at())
 	}
-	return watch("Treat the newest days as provisional: %s been seen to change after the end, and too few have been watched long enough to say when they hold still.", has(v.Changed))
+	return watch("Treat the newest days as provisional: %s been seen to change after the end, and too few have been "+
+		"watched long enough to say when they hold still.", has(v.Changed))
 }
 
 func has(n int) string {
@@ -365,7 +385,8 @@ func (v Timeline) Verdict() Verdict {
 	if what == "" {
 		what = plain(c.Kind, 30)
 	}
-	return watch("Check that you know of %s since %s; the newest: %s of %s, seen on %s.", countOf(n, "change"), day(v.From), what, c.label(), instant(c.SeenAt))
+	return watch("Check that you know of %s since %s; the newest: %s of %s, seen on %s.", countOf(n, "change"),
+		day(v.From), what, c.label(), instant(c.SeenAt))
 }
 
 func (c Change) label() string {
@@ -398,7 +419,8 @@ func (v Health) Verdict() Verdict {
 	case last.ExitCode != 0:
 		return act("Look at the last run: it ended with exit %d, %s.", last.ExitCode, plain(last.Outcome, 120))
 	case len(failed) > 0 && do != "":
-		return act("See to %s of the data that failed (%s), beginning so: %s", countOf(len(failed), "check"), list(failed), sentence(do))
+		return act("See to %s of the data that failed (%s), beginning so: %s", countOf(len(failed), "check"),
+			list(failed), sentence(do))
 	case len(failed) > 0:
 		return act("See to %s of the data that failed: %s.", countOf(len(failed), "check"), list(failed))
 	}
@@ -419,7 +441,8 @@ func describeSpend(v Spend) string {
 	if len(v.Days) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("A column for each day from %s to %s, made of the spend of %s and the rest; limits as a line; changes of settings as marks above. The table below has every number.",
+	return fmt.Sprintf("A column for each day from %s to %s, made of the spend of %s and the rest; limits as a line; "+
+		"changes of settings as marks above. The table below has every number.",
 		day(v.Days[0].Date), day(v.Days[len(v.Days)-1].Date), countOf(len(v.Campaigns), "campaign"))
 }
 
@@ -428,17 +451,22 @@ func describeSources(v Sources, dollars bool) string {
 	if dollars {
 		in = "US dollars"
 	}
-	return fmt.Sprintf("%s: spend in US dollars on a logarithmic scale to the right, cost per conversion in %s on a logarithmic scale upwards, with the range that chance leaves. The table below has every number.", countOf(len(v.Rows), "source"), in)
+	return fmt.Sprintf("%s: spend in US dollars on a logarithmic scale to the right, cost per conversion in %s on a "+
+		"logarithmic scale upwards, with the range that chance leaves. The table below has every number.",
+		countOf(len(v.Rows), "source"), in)
 }
 
 func describeBids(v Bids) string {
-	return fmt.Sprintf("%s: the bid to the right, what a click cost upwards, both in US dollars on logarithmic scales, and the line where both are equal. The table below has every number.", countOf(len(v.Rows), "bid"))
+	return fmt.Sprintf("%s: the bid to the right, what a click cost upwards, both in US dollars on logarithmic "+
+		"scales, and the line where both are equal. The table below has every number.", countOf(len(v.Rows), "bid"))
 }
 
 func describeRunway(v Runway) string {
-	return fmt.Sprintf("The balance of %s falls to %s in %s at %s a day.", money(v.Balance), money(v.Stop), about(v.DaysAtMean), money(v.Mean))
+	return fmt.Sprintf("The balance of %s falls to %s in %s at %s a day.", money(v.Balance), money(v.Stop),
+		about(v.DaysAtMean), money(v.Mean))
 }
 
 func describeTired(v Tired) string {
-	return fmt.Sprintf("The click rate is %s now and was %s at its peak: %s lower.", percent(v.CTR), percent(v.Peak), percent(v.Decline))
+	return fmt.Sprintf("The click rate is %s now and was %s at its peak: %s lower.", percent(v.CTR), percent(v.Peak),
+		percent(v.Decline))
 }

@@ -17,13 +17,15 @@ func tiles(a Account) []tile {
 }
 
 func spendTile(f Freshness, h Headline) tile {
-	t := tile{Label: "Spend of the last whole day", Value: money(h.Spend), Exact: h.Spend, Tone: "fine", Note: "no day is known whole yet"}
+	t := tile{Label: "Spend of the last whole day", Value: money(h.Spend), Exact: h.Spend, Tone: "fine",
+		Note: "no day is known whole yet"}
 	if f.LastWhole.Valid {
 		t.Note = day(f.LastWhole.V)
 	}
 	if h.Spend.Known && h.MeanSpend.Known && h.MeanSpend.V > 0 {
 		change := h.Spend.V/h.MeanSpend.V - 1
-		t.Note += fmt.Sprintf(": %s against the mean of the last %s, %s", signed(N(change)), plural(h.MeanDays, "whole day", "whole days"), money(h.MeanSpend))
+		t.Note += fmt.Sprintf(": %s against the mean of the last %s, %s", signed(N(change)),
+			plural(h.MeanDays, "whole day", "whole days"), money(h.MeanSpend))
 		if math.Abs(change) > 0.2 {
 			t.Tone = "watch"
 		}
@@ -37,7 +39,8 @@ func cpaTile(h Headline) tile {
 	case !h.CPA.Known:
 		t.Note = "no campaign with a known target had a conversion in the last whole days"
 	case h.AllowedCPA.Known:
-		t.Note = fmt.Sprintf("targets allow %s (%s conversions, campaigns with a target, last %s)", price(h.AllowedCPA), count(h.CPAConversions), plural(h.MeanDays, "whole day", "whole days"))
+		t.Note = fmt.Sprintf("targets allow %s (%s conversions, campaigns with a target, last %s)", price(h.AllowedCPA),
+			count(h.CPAConversions), plural(h.MeanDays, "whole day", "whole days"))
 		if h.CPA.V > h.AllowedCPA.V {
 			t.Tone = "act"
 		}
@@ -49,7 +52,8 @@ func moneyTile(h Headline) tile {
 	t := tile{Label: "Money left", Value: dash, Exact: h.DaysLeft, Tone: "fine", Note: "the balance was never read"}
 	if h.DaysLeft.Known {
 		t.Value = about(h.DaysLeft)
-		t.Note = fmt.Sprintf("until %s becomes %s, where the service pauses campaigns", money(h.Balance), money(h.StopBalance))
+		t.Note = fmt.Sprintf("until %s becomes %s, where the service pauses campaigns", money(h.Balance),
+			money(h.StopBalance))
 		if h.DaysLeft.V < 7 {
 			t.Tone = "act"
 		} else if h.DaysLeft.V < 21 {
@@ -60,7 +64,8 @@ func moneyTile(h Headline) tile {
 }
 
 func gapTile(h Headline) tile {
-	t := tile{Label: "Gaps", Value: plural(h.Gaps, "day", "days"), Exact: N(float64(h.Gaps)), Tone: "fine", Note: "every finished day is known whole"}
+	t := tile{Label: "Gaps", Value: plural(h.Gaps, "day", "days"), Exact: N(float64(h.Gaps)), Tone: "fine",
+		Note: "every finished day is known whole"}
 	if h.Gaps > 0 {
 		t.Tone, t.Note = "act", "not known whole, still to be had"
 	}
@@ -74,7 +79,8 @@ func gapTile(h Headline) tile {
 }
 
 func blockTile(h Headline) tile {
-	t := tile{Label: "Sources to block", Value: count(h.SourcesToBlock), Exact: h.SourcesToBlock, Tone: "fine", Note: "none is worse than chance explains"}
+	t := tile{Label: "Sources to block", Value: count(h.SourcesToBlock), Exact: h.SourcesToBlock, Tone: "fine",
+		Note: "none is worse than chance explains"}
 	if !h.SourcesToBlock.Known {
 		t.Note = "no source can be judged yet"
 	}

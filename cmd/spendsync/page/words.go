@@ -216,6 +216,7 @@ func cell(format func(Number) string) func(Number) template.HTML {
 		if !n.Known {
 			return `<td class="n u">unknown</td>`
 		}
-		return template.HTML(`<td class="n"><data value="` + template.HTMLEscapeString(n.Text) + `">` + template.HTMLEscapeString(format(n)) + `</data></td>`)
+		return template.HTML(`<td class="n"><data value="` + template.HTMLEscapeString(n.Text) + `">` +
+			template.HTMLEscapeString(format(n)) + `</data></td>`)
 	}
 }

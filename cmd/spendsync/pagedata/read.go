@@ -30,8 +30,10 @@ const (
 )
 
 // views are the views that a report asks.
-var views = []string{"ad_report", "bid_vs_cpc", "budget_runway", "campaign_day", "change_log", "creative_fatigue", "daily_pacing", "data_quality",
-	"performance_window", "restatements", "settlement", "source_block_candidates", "source_performance", "source_scale_candidates", "threshold", "wasted_spend"}
+var views = []string{"ad_report", "bid_vs_cpc", "budget_runway", "campaign_day", "change_log", "creative_fatigue",
+	"daily_pacing", "data_quality",
+	"performance_window", "restatements", "settlement", "source_block_candidates", "source_performance",
+	"source_scale_candidates", "threshold", "wasted_spend"}
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Report, err error) {
@@ -54,7 +56,8 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Repo
 	}
 	r = page.Report{Version: o.Version, Schema: m.SchemaVersion}
 	for _, t := range q.rows("SELECT t.name, t.value, t.unit, t.meaning FROM mart.threshold AS t ORDER BY t.name") {
-		r.Thresholds = append(r.Thresholds, page.Threshold{Name: t.text("name"), Unit: t.text("unit"), Meaning: t.text("meaning"), Value: t.number("value")})
+		r.Thresholds = append(r.Thresholds, page.Threshold{Name: t.text("name"), Unit: t.text("unit"),
+			Meaning: t.text("meaning"), Value: t.number("value")})
 	}
 	for _, name := range names {
 		r.Accounts = append(r.Accounts, q.account(name))
@@ -89,7 +92,8 @@ func (q *reader) haveViews(dir string) error {
 		}
 	}
 	if q.err == nil && len(lacks) > 0 {
-		return exit.Usagef("the warehouse in %s was published by another version of spendsync and lacks %s: run 'spendsync rebuild', which makes it anew with this version's views",
+		return exit.Usagef("the warehouse in %s was published by another version of spendsync and lacks %s: run "+
+			"'spendsync rebuild', which makes it anew with this version's views",
 			dir, strings.Join(lacks, ", "))
 	}
 	return q.err
@@ -97,18 +101,23 @@ func (q *reader) haveViews(dir string) error {
 
 func (q *reader) account(name string) page.Account {
 	id := schema.QuoteText(name)
-	a := page.Account{Name: name, Coverage: q.coverage(id), Spend: q.spend(id), Pacing: q.pacing(id), Sources: q.sources(id), Fatigue: q.fatigue(id),
-		Bids: q.bids(id), Runway: q.runway(id), Restated: q.restated(id), Timeline: q.timeline(id), Health: q.health(id)}
+	a := page.Account{Name: name, Coverage: q.coverage(id), Spend: q.spend(id), Pacing: q.pacing(id),
+		Sources: q.sources(id), Fatigue: q.fatigue(id),
+		Bids: q.bids(id), Runway: q.runway(id), Restated: q.restated(id), Timeline: q.timeline(id),
+		Health: q.health(id)}
 	a.Fresh = q.freshness(id)
 	a.Headline = q.headline(id, a)
 	return a
 }
 
 func (q *reader) freshness(id string) page.Freshness {
-	r := q.row(`SELECT epoch_us(max(c.last_read_at)) AS as_of, max(c.report_date) FILTER (WHERE c.state IN ('complete', 'final')) AS last_whole
+	r := q.row(`SELECT epoch_us(max(c.last_read_at)) AS as_of, max(c.report_date) FILTER (WHERE c.state IN ('complete',
+		'final')) AS last_whole
 FROM ops.day_coverage AS c WHERE c.account_id = %s`, id)
-	run := q.row("SELECT r._run_id AS id, r.version FROM ops.run AS r WHERE r.account_id = %s ORDER BY r._run_id DESC LIMIT 1", id)
-	return page.Freshness{AsOf: r.instant("as_of"), LastWhole: r.nullDate("last_whole"), RunID: run.text("id"), Version: run.text("version")}
+	run := q.row("SELECT r._run_id AS id, r.version FROM ops.run AS r WHERE r.account_id = %s ORDER BY r._run_id "+
+		"DESC LIMIT 1", id)
+	return page.Freshness{AsOf: r.instant("as_of"), LastWhole: r.nullDate("last_whole"), RunID: run.text("id"),
+		Version: run.text("version")}
 }
 
 // headline repeats what the sections found, and asks for the recent window.
@@ -120,20 +129,25 @@ func (q *reader) headline(id string, a page.Account) page.Headline {
     sum(d.conversions * d.target_cpa) AS allowed
   FROM mart.campaign_day AS d
   WHERE d.account_id = %[1]s AND d.coverage_state IN ('complete', 'final')
-    AND d.report_date > (SELECT max(c.report_date) FROM ops.day_coverage AS c WHERE c.account_id = %[1]s AND c.state IN ('complete', 'final'))
+    AND d.report_date > (SELECT max(c.report_date) FROM ops.day_coverage AS c WHERE c.account_id = %[1]s AND c.state
+    IN ('complete', 'final'))
       - (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'recent_days')::INTEGER
   GROUP BY d.report_date
 )
 SELECT arg_max(d.spend, d.report_date) AS spend, sum(d.spend)::DOUBLE / count(*) AS mean_spend, count(*) AS days,
-  sum(d.aimed)::DOUBLE / nullif(sum(d.conversions), 0) AS cpa, sum(d.allowed)::DOUBLE / nullif(sum(d.conversions), 0) AS allowed_cpa, sum(d.conversions) AS conversions
+  sum(d.aimed)::DOUBLE / nullif(sum(d.conversions), 0) AS cpa, sum(d.allowed)::DOUBLE / nullif(sum(d.conversions), 0)
+  AS allowed_cpa, sum(d.conversions) AS conversions
 FROM day AS d`, id)
 	h := page.Headline{
-		Spend: r.number("spend"), MeanSpend: r.number("mean_spend"), MeanDays: r.int("days"), CPA: r.number("cpa"), AllowedCPA: r.number("allowed_cpa"),
-		CPAConversions: r.number("conversions"), DaysLeft: a.Runway.DaysAtMean, Balance: a.Runway.Balance, StopBalance: a.Runway.Stop,
+		Spend: r.number("spend"), MeanSpend: r.number("mean_spend"), MeanDays: r.int("days"), CPA: r.number("cpa"),
+		AllowedCPA:     r.number("allowed_cpa"),
+		CPAConversions: r.number("conversions"), DaysLeft: a.Runway.DaysAtMean, Balance: a.Runway.Balance,
+		StopBalance:    a.Runway.Stop,
 		SourcesToBlock: a.Sources.Block, Excess: a.Sources.Excess,
 	}
 	h.WindowDays = q.row("SELECT t.value FROM mart.threshold AS t WHERE t.name = 'performance_days'").number("value")
-	gaps := q.row(`SELECT count(*) FILTER (WHERE c.state IN ('missing', 'partial')) AS gaps, count(*) FILTER (WHERE c.state = 'lost') AS lost
+	gaps := q.row(`SELECT count(*) FILTER (WHERE c.state IN ('missing', 'partial')) AS gaps, count(*) FILTER (WHERE
+		c.state = 'lost') AS lost
 FROM ops.day_coverage AS c WHERE c.account_id = %s`, id)
 	h.Gaps, h.Lost = gaps.int("gaps"), gaps.int("lost")
 	return h

@@ -16,7 +16,8 @@ var restatedAges = [][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 
 // restated asks for the differences seen at each age. A cell is unknown where
 // nobody looked at that age, or not yet.
 func (q *reader) restated(id string) page.Restated {
-	v := page.Restated{Why: "No finished day has been seen to change yet. The first look at a day cannot show a change, so this fills as syncs go on."}
+	v := page.Restated{Why: "No finished day has been seen to change yet. The first look at a day cannot show a " +
+		"change, so this fills as syncs go on."}
 	for _, a := range restatedAges {
 		name := fmt.Sprint(a[0])
 		if a[0] != a[1] {
@@ -29,7 +30,8 @@ func (q *reader) restated(id string) page.Restated {
 		return v
 	}
 	looked := q.looks(id)
-	for _, r := range q.rows("SELECT c.report_date FROM ops.day_coverage AS c WHERE c.account_id = %s AND c.state IN ('complete', 'final') ORDER BY c.report_date DESC LIMIT %d", id, maxRestated) {
+	for _, r := range q.rows("SELECT c.report_date FROM ops.day_coverage AS c WHERE c.account_id = %s AND c.state IN "+
+		"('complete', 'final') ORDER BY c.report_date DESC LIMIT %d", id, maxRestated) {
 		d := page.RestatedDay{Date: r.date("report_date")}
 		for i := range restatedAges {
 			k := restatedKey{d.Date, i}
@@ -66,7 +68,8 @@ func (q *reader) looks(id string) map[restatedKey]bool {
 	looked, whole := map[restatedKey]bool{}, map[schema.Date]bool{}
 	for _, r := range q.rows(`SELECT s.unit, epoch_us(s.started_at) AS read_at FROM ops.step AS s
 JOIN ops.day_coverage AS c ON c.account_id = s.account_id AND c.report_date::VARCHAR = s.unit
-WHERE s.account_id = %s AND s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged') AND c.state IN ('complete', 'final')
+WHERE s.account_id = %s AND s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged') AND c.state IN
+('complete', 'final')
 ORDER BY s.started_at, s._run_id`, id) {
 		day := r.date("unit")
 		i := ageAt(day, r.instant("read_at"))
@@ -88,19 +91,23 @@ func (q *reader) restatements(id string) map[restatedKey]page.RestatedCell {
 		buckets += fmt.Sprintf(" WHEN s.age_days <= %d THEN %d", a[1], i)
 	}
 	for _, r := range q.rows(`WITH day AS (
-  SELECT d.report_date, sum(d.conversions) AS conversions FROM mart.campaign_day AS d WHERE d.account_id = %[1]s GROUP BY d.report_date
+  SELECT d.report_date, sum(d.conversions) AS conversions FROM mart.campaign_day AS d WHERE d.account_id = %[1]s
+  GROUP BY d.report_date
 ), seen AS (
-  SELECT r.*, d.conversions - sum(r.conversions_change) OVER (PARTITION BY r.report_date ORDER BY r.seen_at DESC) AS conversions_before
+  SELECT r.*, d.conversions - sum(r.conversions_change) OVER (PARTITION BY r.report_date ORDER BY r.seen_at DESC) AS
+  conversions_before
   FROM mart.restatements AS r LEFT JOIN day AS d ON d.report_date = r.report_date
   WHERE r.account_id = %[1]s
 )
-SELECT s.report_date, %[2]s ELSE %[3]d END AS age, sum(s.spend_change) AS spend_change, sum(s.conversions_change) AS conversions_change,
+SELECT s.report_date, %[2]s ELSE %[3]d END AS age, sum(s.spend_change) AS spend_change, sum(s.conversions_change) AS
+conversions_change,
   sum(s.spend_change)::DOUBLE / nullif(arg_min(s.spend_before, s.seen_at), 0)::DOUBLE AS spend_share,
   sum(s.conversions_change)::DOUBLE / nullif(arg_min(s.conversions_before, s.seen_at), 0) AS conversions_share,
   sum(s.rows_inserted + s.rows_updated + s.rows_deleted) AS lines
 FROM seen AS s GROUP BY ALL`, id, buckets, len(restatedAges)-1) {
 		changed[restatedKey{r.date("report_date"), r.int("age")}] = page.RestatedCell{
-			Spend: r.number("spend_share"), SpendDelta: r.number("spend_change"), Conversions: r.number("conversions_share"),
+			Spend: r.number("spend_share"), SpendDelta: r.number("spend_change"),
+			Conversions:      r.number("conversions_share"),
 			ConversionsDelta: r.number("conversions_change"), Lines: r.number("lines"),
 		}
 	}
@@ -110,8 +117,10 @@ FROM seen AS s GROUP BY ALL`, id, buckets, len(restatedAges)-1) {
 // settlement asks how much of the final numbers is there at the youngest age that
 // is known, and from which age on all of it.
 func (q *reader) settlement(id string, v *page.Restated) {
-	r := q.row(`SELECT s.age_days, s.spend_share, s.conversions_share, s.settled_age_days, s.days_followed, (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'settled_share') AS share
+	r := q.row(`SELECT s.age_days, s.spend_share, s.conversions_share, s.settled_age_days, s.days_followed, (SELECT
+		t.value FROM mart.threshold AS t WHERE t.name = 'settled_share') AS share
 FROM mart.settlement AS s WHERE s.account_id = %s AND s.days_followed > 0 ORDER BY s.age_days LIMIT 1`, id)
-	v.SettledAge, v.FirstAge, v.FirstSpend, v.FirstConversions = r.number("settled_age_days"), r.number("age_days"), r.number("spend_share"), r.number("conversions_share")
+	v.SettledAge, v.FirstAge, v.FirstSpend, v.FirstConversions = r.number("settled_age_days"), r.number("age_days"),
+		r.number("spend_share"), r.number("conversions_share")
 	v.Followed, v.Share = r.number("days_followed"), r.number("share")
 }

@@ -11,7 +11,8 @@ import (
 // turn the direction of writing. The joiners within emoji and scripts stay.
 func Unseen(r rune) bool {
 	const zwnj, zwj = '\u200c', '\u200d'
-	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || (unicode.Is(unicode.Cf, r) && r != zwnj && r != zwj)
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || (unicode.Is(unicode.Cf, r) && r != zwnj &&
+		r != zwj)
 }
 
 // Visible writes characters that are not seen as escapes, so that a hostile name
