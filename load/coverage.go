@@ -39,6 +39,8 @@ func (k *Day) state(d, today schema.Date) string {
 		return schema.StateMissing
 	case k == nil:
 		return schema.StateLost
+	case k.Refused > 0 && d < today:
+		return schema.StatePartial
 	case k.WasOver(d) && reachable:
 		return schema.StateComplete
 	case k.WasOver(d):
@@ -58,7 +60,9 @@ func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d
 func (a *Account) newlyLost(account string, now time.Time) []schema.Date {
 	var lost []schema.Date
 	for _, c := range a.Coverage(account, now) {
-		gone := c.State == schema.StateLost || (c.State == schema.StatePartial && c.DaysUntilUnreachable == 0)
+		k := a.Days[c.ReportDate]
+		cut := c.State == schema.StatePartial && c.DaysUntilUnreachable == 0 && !k.WasOver(c.ReportDate)
+		gone := c.State == schema.StateLost || cut
 		if gone && !slices.Contains(a.ReportedLost, c.ReportDate) {
 			lost = append(lost, c.ReportDate)
 		}

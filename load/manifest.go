@@ -98,6 +98,9 @@ type Day struct {
 	Sums         history.Sums `json:"sums"`
 	Rounded      int          `json:"rounded,omitempty"` // amounts that had more than six decimals
 	RunID        string       `json:"run_id"`            // of the last proven read
+	// Refused is how many rows of the replies could not be stored; the others are. Such
+	// a day is partial until the replies can be taken in whole.
+	Refused int64 `json:"refused_rows,omitempty"`
 }
 
 // The kinds of FileInfo.

@@ -122,7 +122,7 @@ func (n *generation) addDays() {
 			n.acc.Days[d] = known
 		}
 		stored := known.Sums.Rows
-		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
+		known.ContentHash, known.Sums, known.Rounded, known.Refused = p.hash, p.sums, p.Rounded, p.Refused
 		if !p.Replayed {
 			known.LastReadAt, known.RunID = p.ReadAt, n.g.runID
 			known.Control, known.ControlTotal = p.Control, p.ControlTotal

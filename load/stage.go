@@ -63,7 +63,8 @@ type DayRead struct {
 	Control string         // control_total_state
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal ControlTotal
-	Rounded      int // amounts that had more than six decimals
+	Rounded      int   // amounts that had more than six decimals
+	Refused      int64 // rows of the replies that could not be stored
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool

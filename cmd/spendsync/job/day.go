@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
@@ -29,6 +30,8 @@ type dayRead struct {
 	bytes   int64
 	rounded int
 	unknown []extract.UnknownKey
+	refused []schema.RefusedRow // rows that cannot be stored; the others are
+	first   error               // why the first of them is refused
 }
 
 // proveDay reads a day until one read adds up: three times at most. An answer
@@ -105,9 +108,7 @@ func (r *run) readDay(
 		}
 		before := rows.Len()
 		became := transform.AppendSpend(rows, page, c, work.intern)
-		if len(became.Refused) > 0 {
-			return nil, &became.Refused[0].RowError
-		}
+		read.refuse(became.Refused, c)
 		for _, text := range became.Texts {
 			r.Log.Info("a text of the report is not stored as it was sent; its numbers are",
 				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
@@ -129,7 +130,42 @@ func (r *run) readDay(
 		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
 	read.sums, read.hash = read.day.Sums(), read.day.Hash()
+	if err := read.mayReplace(day, r.store.Account().Days[day]); err != nil {
+		return nil, err
+	}
 	return read, r.holdAgainstTotal(ctx, day, read, confirm)
+}
+
+// longestRaw is how many bytes of a refused row are kept beside its reason; the reply
+// behind the day has all of it.
+const longestRaw = 2000
+
+// refuse takes in the rows of a page that cannot be stored.
+func (read *dayRead) refuse(rows []transform.RefusedRow, c transform.SpendContext) {
+	for i := range rows {
+		row := &rows[i]
+		if read.first == nil {
+			read.first = &row.RowError
+		}
+		read.refused = append(read.refused, schema.RefusedRow{
+			AccountID: c.Account, Stream: "spend_report", ReportDate: c.Day, Page: int64(row.Page), RowNumber: int64(row.Row),
+			Reason: row.Err.Error(), Field: row.Column, Raw: row.JSON[:min(len(row.JSON), longestRaw)], SeenAt: c.SeenAt, RunID: c.RunID,
+		})
+	}
+}
+
+// mayReplace decides about a read of which rows were refused: what is whole of it is
+// stored, but never over a day that was proven after it was over.
+func (read *dayRead) mayReplace(day schema.Date, known *load.Day) error {
+	switch n := len(read.refused); {
+	case n == 0:
+		return nil
+	case read.sums.Rows == 0:
+		return read.first
+	case known != nil && known.Refused == 0 && known.WasOver(day):
+		return fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w", phrase.Count(n, "row"), read.first)
+	}
+	return nil
 }
 
 // holdAgainstTotal decides by both clocks whether the day was over when the read began,
@@ -139,6 +175,10 @@ func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRe
 		return err
 	}
 	read.at = schema.InstantOf(r.clock.surely(r.clock.at(read.began)))
+	if len(read.refused) > 0 {
+		read.control = schema.ControlUnknown // it counts rows that are not stored
+		return nil
+	}
 	read.control, err = r.totals.compare(ctx, day, read, confirm)
 	return err
 }
@@ -147,7 +187,7 @@ func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRe
 // with the same bytes, nothing need be decoded to know that nothing has changed.
 // From the second attempt on nothing counts as known.
 func (r *run) known(day schema.Date, attempt int64) *extract.Known {
-	if attempt > 1 || r.store.Account().Days[day] == nil {
+	if k := r.store.Account().Days[day]; attempt > 1 || k == nil || k.Refused > 0 {
 		return nil
 	}
 	return &extract.Known{

@@ -92,6 +92,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	if err == nil {
 		put, err = r.staged.PutDay(ctx, load.DayRead{
 			Day: d.Day, ReadAt: read.at, Control: read.control, ControlTotal: read.total, Rounded: read.rounded,
+			Refused: int64(len(read.refused)),
 		}, read.day)
 	}
 	step.FinishedAt = schema.InstantOf(r.Now())
@@ -118,7 +119,15 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 		}
 	default:
 		step.Outcome = "unchanged"
-		r.tally.proven++
+		if n := len(read.refused); n > 0 {
+			r.tally.partial++
+			refused := fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w", phrase.Count(n, "row"), read.first)
+			step.Message = schema.Some(refused.Error())
+			r.tally.fail("spend "+step.Unit, refused)
+			r.refused = append(r.refused, read.refused...)
+		} else {
+			r.tally.proven++
+		}
 		if read.control == schema.ControlMatched {
 			r.tally.matched++
 		}

@@ -26,6 +26,7 @@ type failure struct {
 
 // tally counts what a run has read, before anything is published.
 type tally struct {
+	partial                               int // days stored without some of their rows
 	planned, proven, changed, unreachable int
 	added                                 int    // days that were not stored before
 	matched                               int    // days that agree with the service's own total
@@ -39,7 +40,7 @@ func (t *tally) fail(what string, err error) { t.failures = append(t.failures, f
 
 // nothing says whether there is nothing that could be published: days were to be
 // read and none was.
-func (t tally) nothing() bool { return t.planned > 0 && t.proven == 0 && t.unreachable == 0 }
+func (t tally) nothing() bool { return t.planned > 0 && t.proven+t.partial == 0 && t.unreachable == 0 }
 
 // unpublishedCode decides the exit code of a run that publishes nothing. What
 // needs a person comes before what time heals.
@@ -105,7 +106,10 @@ func (t tally) settingsCode(o load.Outlook, reason int) int {
 func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 	var days []schema.DayCoverage
 	for _, c := range coverage {
-		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial
+		// Of a day that was read after it was over only rows are missing that were refused:
+		// its replies are kept, and reading them again changes nothing.
+		over := c.LastReadAt.Valid && !c.LastReadAt.V.Time().Before(c.ReportDate.End())
+		unproven := c.State == schema.StateMissing || c.State == schema.StatePartial && !over
 		if unproven && c.DaysUntilUnreachable > 0 && c.DaysUntilUnreachable <= RiskDays {
 			days = append(days, c)
 		}

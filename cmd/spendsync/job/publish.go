@@ -223,7 +223,7 @@ func (r *run) publish(
 ) (row schema.Run, err error) {
 	// A signal stops the reading, not at once the publishing of what is complete.
 	_, err = staged.Publish(ctx, load.Publication{
-		Since: r.plan.Reach, Unknown: r.unknown, Steps: r.steps, Entities: entities,
+		Since: r.plan.Reach, Unknown: r.unknown, Steps: r.steps, Entities: entities, Refused: r.refused,
 		Run: func(o load.Outlook) schema.Run {
 			r.preview = o
 			row = r.publishedRow(o)

@@ -169,7 +169,10 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *load.D
 		// Nobody knows any more when each row was first seen: not after this.
 		c.SeenAt = known.LastReadAt
 	}
-	rows, rounded, err := rowsOf(c, m.store.RawPages(day))
+	rows, taken, err := rowsOf(c, m.store.RawPages(day))
+	if err == nil && taken.refused > 0 && known.Refused == 0 {
+		err = taken.first
+	}
 	var sealed *history.Day
 	if err == nil {
 		sealed, err = history.NewDay(rows)
@@ -178,12 +181,13 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *load.D
 		return fmt.Errorf("its replies: %w", err)
 	}
 	m.replayed++
-	if sealed.Hash() == known.ContentHash && !damaged {
+	if sealed.Hash() == known.ContentHash && known.Refused == taken.refused && !damaged {
 		return nil
 	}
 	m.changed++
 	_, err = m.staged.PutDay(ctx, load.DayRead{
-		Day: day, ReadAt: c.SeenAt, Rounded: rounded, Replayed: true, Damaged: damaged,
+		Day: day, ReadAt: c.SeenAt, Rounded: taken.rounded, Refused: taken.refused,
+		Replayed: true, Damaged: damaged,
 	}, sealed)
 	return err
 }
@@ -194,24 +198,32 @@ func RowsOfReplies(account string, day schema.Date, pages iter.Seq2[[]byte, erro
 	return rows, err
 }
 
-func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *schema.SpendRows, rounded int, err error) {
+// taken is what became of the replies of a day beside rows.
+type taken struct {
+	rounded int
+	refused int64 // rows that cannot be stored
+	first   error // why the first of them cannot
+}
+
+func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *schema.SpendRows, t taken, err error) {
 	rows = &schema.SpendRows{}
 	intern := transform.NewInterner()
 	number := 0
 	for body, err := range pages {
 		if err != nil {
-			return nil, 0, err
+			return nil, t, err
 		}
 		number++
 		page, err := extract.DecodeSpend(body)
 		if err != nil {
-			return nil, 0, fmt.Errorf("page %d: %w", number, err)
+			return nil, t, fmt.Errorf("page %d: %w", number, err)
 		}
 		became := transform.AppendSpend(rows, page, c, intern)
-		if len(became.Refused) > 0 {
-			return nil, 0, &became.Refused[0].RowError
+		if len(became.Refused) > 0 && t.first == nil {
+			t.first = &became.Refused[0].RowError
 		}
-		rounded += became.Rounded
+		t.refused += int64(len(became.Refused))
+		t.rounded += became.Rounded
 	}
-	return rows, rounded, nil
+	return rows, t, nil
 }

@@ -36,6 +36,7 @@ type run struct {
 	tally   tally
 	steps   []schema.Step
 	unknown []schema.UnknownField
+	refused []schema.RefusedRow
 	diff    history.Diff
 	rows    int64
 }
