@@ -164,8 +164,8 @@ func (s *sourceReader) lists() {
 	mode := s.out.Mode.SourceMode.V
 	s.out.BlockedRead = s.list(schema.RuleBlocked, blockedKeys)
 	s.out.AllowedRead = s.list(schema.RuleAllowed, allowedKeys)
-	switch one := s.oneList(); {
-	case s.told(blockedKeys) || s.told(allowedKeys) || one == nil:
+	switch one, ok := s.oneList(); {
+	case s.told(blockedKeys) || s.told(allowedKeys) || !ok:
 	case s.sorted(one):
 	case mode == blockList:
 		s.out.BlockedRead = s.add(schema.RuleBlocked, one)
@@ -189,22 +189,25 @@ func (s *sourceReader) told(keys []string) bool {
 	return !v.Null()
 }
 
-// oneList is the list that has no kind of its own, or nil. Under sources there may be an
-// object that has all of it instead.
-func (s *sourceReader) oneList() []extract.Value {
+// oneList is the list that has no kind of its own, if there is one; it may be empty. Under
+// sources there may be an object that has all of it instead.
+func (s *sourceReader) oneList() (entries []extract.Value, ok bool) {
 	for _, key := range oneListKeys {
-		if v, ok := s.value("", key); ok {
-			if entries, ok := v.Array(); ok {
-				return entries
+		if v, found := s.value("", key); found {
+			if entries, ok = v.Array(); ok {
+				return entries, true
 			}
 		}
 	}
-	return nil
+	return nil, false
 }
 
 // sorted reads a list whose entries say themselves whether they are blocked or allowed. It
 // is false where none does; where only some do, neither kind is read.
 func (s *sourceReader) sorted(entries []extract.Value) bool {
+	if len(entries) == 0 {
+		return false
+	}
 	kinds := map[string][]extract.Value{}
 	for _, entry := range entries {
 		fields, _ := entry.Fields()

@@ -30,6 +30,7 @@ type clock struct {
 	offset   time.Duration // to this machine's time; 0: it is followed as it is
 	began    time.Time
 	last     time.Time
+	floor    time.Time // when the store was last published; zero: never
 }
 
 func newClock(machine func() time.Time) *clock { return &clock{machine: machine, began: machine()} }
@@ -41,6 +42,11 @@ func (c *clock) Now() time.Time {
 	defer c.mu.Unlock()
 	if now.Before(c.last) {
 		now = c.last
+	}
+	// Clocks are compared to a second or so: a run that follows another at once may seem to
+	// begin before that one ended.
+	if now.Before(c.floor) && c.floor.Sub(now) <= followFrom {
+		now = c.floor
 	}
 	c.last = now
 	return now

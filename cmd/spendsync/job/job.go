@@ -149,6 +149,9 @@ func (j Job) begin(ctx context.Context, command string) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m := store.Manifest(); m != nil {
+		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
+	}
 	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store, workspaces: newWorkspaces()}
 	if r.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())
