@@ -309,10 +309,13 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 			if err == nil {
 				survived++
 			}
-			if isNew == nil {
-				isNew = st.committedIn(dir)
+			generations := []*Manifest{st.was}
+			if isNew != nil {
+				generations = append(generations, isNew)
+			} else {
+				generations = append(generations, generationsIn(dir)...)
 			}
-			st.readersSee(t, dir, isNew)
+			st.readersSee(t, dir, generations)
 			if content := st.settled(t, dir); content == st.want {
 				after++
 			} else if err == nil {
@@ -328,19 +331,32 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 		survived, after)
 }
 
+// generationsIn are the generations that a disturbed run has made: the one that is
+// published and the one on its way. A run that first ended another's commit made two.
+func generationsIn(dir string) (made []*Manifest) {
+	if m, err := ReadManifest(dir); err == nil {
+		made = append(made, m)
+	}
+	r, err := readCommit(durable.OS, dir, nil)
+	if err != nil || r == nil {
+		return made
+	}
+	for _, mv := range r.Moves {
+		if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifestName {
+			if m, err := decodeManifest(b); err == nil {
+				made = append(made, m)
+			}
+		}
+	}
+	return made
+}
+
 // committedIn is the generation that the disturbed run has made: published, or on
 // its way. Where there is none it is the old one.
 func (st *sceneStores) committedIn(dir string) *Manifest {
-	if m, err := ReadManifest(dir); err == nil && m.Generation != st.was.Generation {
-		return m
-	}
-	if r, err := readCommit(durable.OS, dir, nil); err == nil && r != nil {
-		for _, mv := range r.Moves {
-			if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifestName {
-				if m, err := decodeManifest(b); err == nil {
-					return m
-				}
-			}
+	for _, m := range generationsIn(dir) {
+		if m.Generation != st.was.Generation {
+			return m
 		}
 	}
 	return st.was

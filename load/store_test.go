@@ -7,20 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/apache/arrow/go/v17/arrow"
-
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
-	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
@@ -679,18 +674,6 @@ func TestRecordFailure_ShowsInTheNextGeneration(t *testing.T) {
 	last, err := LastRun(dir, "acme")
 	if err != nil || last == nil || last.ExitCode != 0 {
 		t.Errorf("LastRun = %+v, %v", last, err)
-	}
-}
-
-func batches(rows []schema.Spend, size int) iter.Seq[arrow.Record] {
-	return func(yield func(arrow.Record) bool) {
-		for part := range slices.Chunk(rows, size) {
-			for rec := range parquet.Record(schema.SpendDaily, part) {
-				if !yield(rec) {
-					return
-				}
-			}
-		}
 	}
 }
 

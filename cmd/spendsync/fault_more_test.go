@@ -55,7 +55,10 @@ func TestFault_BodiesWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := inProcess(t, nil)
-			server := httptest.NewServer(tc.reply)
+			server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				rw.Header()["Date"] = nil // the world's clock is another
+				tc.reply(rw, r)
+			}))
 			t.Cleanup(server.Close)
 			w.transport = nil
 			w.env["REPORT_URL"], w.env["ADVERTISER_URL"], w.env["HTTP_TIMEOUT"] = server.URL, server.URL, "30s"

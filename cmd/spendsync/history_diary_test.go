@@ -177,6 +177,20 @@ func (c *chapter) rows() map[string]string {
 	return out
 }
 
+// withoutPending are the versions of creatives without those in which nothing changed but
+// the version that waits for review behind a running one, which the diary does not follow.
+const withoutPending = `(WITH s AS (
+		SELECT *, nullif(rtrim(regexp_replace(changed_columns, 'pending_[a-z0-9_]+(,|$)', '', 'g'), ','), '') AS own
+		FROM creative_history),
+	k AS (SELECT *, sum((change_type <> 'changed' OR own IS NOT NULL)::INT)
+			OVER (PARTITION BY creative_id ORDER BY version_no) AS n FROM s),
+	m AS (SELECT *, max(valid_to) OVER w AS until, bool_or(is_current) OVER w AS current,
+			max(last_confirmed_at) OVER w AS confirmed,
+			row_number() OVER (PARTITION BY creative_id, n ORDER BY version_no) AS place
+		FROM k WINDOW w AS (PARTITION BY creative_id, n))
+	SELECT * REPLACE (n AS version_no, until AS valid_to, current AS is_current, confirmed AS last_confirmed_at,
+		own AS changed_columns) FROM m WHERE place = 1)`
+
 // question asks the warehouse for what rows gives.
 func (c *chapter) question() string {
 	columns := slices.Clone(c.columns)
@@ -185,9 +199,16 @@ func (c *chapter) question() string {
 			columns[i] = "epoch_us(" + name + ")"
 		}
 	}
+	from := c.name
+	switch from {
+	case schema.SourceRuleHistory.Name: // the diary does not follow what the service optimizes
+		from += " WHERE rule <> '" + schema.RuleOptimized + "'"
+	case schema.CreativeHistory.Name:
+		from = withoutPending
+	}
 	return fmt.Sprintf(`SELECT concat_ws('|', %s, version_no), epoch_us(valid_from), epoch_us(valid_to), is_current,
 		is_deleted, epoch_us(changed_after), epoch_us(last_confirmed_at),
-		change_type, changed_columns, read_state, %s FROM %s`, strings.Join(c.key, ", "), strings.Join(columns, ", "), c.name)
+		change_type, changed_columns, read_state, %s FROM %s`, strings.Join(c.key, ", "), strings.Join(columns, ", "), from)
 }
 
 // check compares a table of the warehouse with the diary.

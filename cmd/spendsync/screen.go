@@ -105,6 +105,3 @@ func thousands(n int64) string {
 	}
 	return s
 }
-
-// writeJSON answers a program.
-func writeJSON(w io.Writer, v any) error { return output.JSON(w, v) }

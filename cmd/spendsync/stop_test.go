@@ -112,7 +112,7 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 		},
 		"reading settings": {
 			env: map[string]string{"REQUESTS_PER_MINUTE": "3"},
-			at:  func(w *world) func(*os.Process) { return w.awaitRequest("/v1/campaigns") }, published: "32",
+			at:  func(w *world) func(*os.Process) { return w.awaitRequest("/v1/campaigns/C") }, published: "32",
 			says: "stopped by a signal: published generation",
 		},
 		"waiting for the store's lock": {

@@ -52,9 +52,9 @@ var storageFaults = map[string]shown{
 	"B27": {"leftovers pile up", "load.TestPublish_DiesAnywhere load.TestFaults_AnyCallOfARun TestSync_KilledAtRandom"},
 	"B28": {"a volume put back in time", "load.TestPublish_RefusesAnOlderBase load.TestDamage_ACommitRecord " +
 		"load.TestOpen_RefusesDataWithoutManifest"},
-	"B29": {"days without a run", "load.TestPublish_MournsALostDayOnce load.TestModel_AnySequence"},
+	"B29": {"days without a run", "load.TestPublish_LostDaysUntilTheyAreReported load.TestModel_AnySequence"},
 	"B30": {"the same job twice", "TestSync_ManyAtOnce TestSync_TwiceChangesOnlyTheLedger"},
-	"B31": {"secrets in files, rotated", "TestSecret_Files TestFault_RefusedInTheMiddle"},
+	"B31": {"secrets in files, rotated", "config.TestSecret_Files TestFault_RefusedInTheMiddle"},
 	"B32": {"nobody reads the log", "TestSync_NobodyReadsStderr"},
 }
 
@@ -62,7 +62,7 @@ var storageFaults = map[string]shown{
 // named is there.
 func TestStorageFaults_AllHaveTests(t *testing.T) {
 	there := map[string]bool{}
-	for pkg, dir := range map[string]string{"": ".", "load.": "../../load"} {
+	for pkg, dir := range map[string]string{"": ".", "config.": "config", "load.": "../../load"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no tests, %v", dir, err)

@@ -63,7 +63,8 @@ func (w *quirkWorld) settings() string {
 	}
 	rules := map[string]bool{}
 	for _, r := range rowsOf(w, schema.SourceRuleHistory, "account=acme") {
-		if r.IsCurrent && !r.IsDeleted {
+		// What the service optimizes is not among the simulated settings' rules.
+		if r.IsCurrent && !r.IsDeleted && r.Rule != schema.RuleOptimized {
 			rules[strings.Join([]string{r.CampaignID, r.Rule, r.SourceID, moneyText(r.Bid)}, " ")] = true
 		}
 	}
