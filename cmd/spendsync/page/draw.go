@@ -109,6 +109,7 @@ func (s *sheet) svg(class, title, desc string, sz size, p *plot.Plot) template.H
 		panic(err) // a buffer does not fail
 	}
 	body := svgStart.ReplaceAllString(b.String(), "")
+	body = textTag.ReplaceAllStringFunc(body, fitText)
 	body = styleAttr.ReplaceAllStringFunc(body, func(m string) string {
 		return ` class="` + s.class(html.UnescapeString(styleAttr.FindStringSubmatch(m)[1])) + `"`
 	})
@@ -118,6 +119,21 @@ func (s *sheet) svg(class, title, desc string, sz size, p *plot.Plot) template.H
 		`%s</title><desc id="%s-d">%s</desc>`,
 		class, sz.w, sz.h, id, id, id, html.EscapeString(plain(title, 200)), id, html.EscapeString(plain(desc, 500)))
 	return template.HTML(head + body) // made here, of numbers and of texts escaped above
+}
+
+// textTag is a text of a drawing: its attributes and its words.
+var textTag = regexp.MustCompile(`(?s)<text ([^>]*)>([^<]*)</text>`)
+
+// fitText has a browser draw a text as wide as it was measured: one that lacks the font
+// takes another, and a wider one would stick out of the drawing or lie over its neighbors.
+func fitText(tag string) string {
+	m := textTag.FindStringSubmatch(tag)
+	face := font.DefaultCache.Lookup(textFont(), textSize)
+	width := face.Width(html.UnescapeString(m[2]))
+	if width <= 0 {
+		return tag
+	}
+	return fmt.Sprintf(`<text textLength="%.5g" lengthAdjust="spacingAndGlyphs" %s>%s</text>`, width.Points(), m[1], m[2])
 }
 
 // textSize is the size of text in drawings, in their own units.
