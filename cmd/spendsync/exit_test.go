@@ -98,10 +98,10 @@ func TestExitCodes(t *testing.T) {
 		},
 		"6 a text where a number belongs": {
 			code: exit.Contract, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: 4,
+				w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: -1,
 					Column: "total_spend", Value: `"12,5"`})
 			},
-			says: []string{"nothing published", "row 5", "total_spend", "12,5"},
+			says: []string{"nothing published", "row 1", "total_spend", "12,5"},
 		},
 		"7 no folder to write to": {
 			code: exit.Storage, break_: func(w *world) {
