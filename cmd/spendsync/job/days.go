@@ -100,6 +100,10 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 		err = errors.Join(err, r.staged.DropRaw(d.Day))
 		step.Message = schema.Some(err.Error())
 	}
+	var campaigns []string
+	if err == nil && put.Changed {
+		campaigns = campaignsOf(read.day.Rows())
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -134,7 +138,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 		if put.Changed {
 			step.Outcome = "stored"
 			r.tally.changed++
-			r.report.add(read.day.Rows(), r.store.Account().Days[d.Day], d.Day, put.Diff)
+			r.report.add(campaigns, read.sums.Rows, r.store.Account().Days[d.Day], d.Day, put.Diff)
 		}
 		if r.store.Account().Days[d.Day] == nil {
 			r.tally.added++

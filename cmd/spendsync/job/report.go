@@ -55,23 +55,32 @@ type reportFacts struct {
 	vanished  []schema.Date   // those of them that lost nearly all of their keys
 }
 
-// add takes in a day that has changed: its rows, in key order, and how it was stored.
-func (f *reportFacts) add(rows *schema.SpendRows, known *load.Day, day schema.Date, diff history.Diff) {
+// campaignsOf are the campaigns of rows in key order. A row that names none says nothing of
+// the account.
+func campaignsOf(rows *schema.SpendRows) (ids []string) {
+	last := ""
+	for _, row := range rows.All() {
+		if row.CampaignID != last {
+			last = row.CampaignID
+			ids = append(ids, strings.Clone(last))
+		}
+	}
+	return ids
+}
+
+// add takes in a day that has changed: its campaigns and rows, and how it was stored.
+func (f *reportFacts) add(campaigns []string, rows int64, known *load.Day, day schema.Date, diff history.Diff) {
 	if f.campaigns == nil {
 		f.campaigns = map[string]bool{}
 	}
-	last := ""
-	for _, row := range rows.All() {
-		if row.CampaignID != last { // a row may name none
-			last = row.CampaignID
-			f.campaigns[strings.Clone(last)] = true
-		}
+	for _, id := range campaigns {
+		f.campaigns[id] = true
 	}
 	if known == nil || known.Sums.Rows == 0 || !known.WasOver(day) {
 		return
 	}
 	f.finished++
-	if rows.Len() > 0 && diff.Deleted*nearlyAll.of >= known.Sums.Rows*nearlyAll.share {
+	if rows > 0 && diff.Deleted*nearlyAll.of >= known.Sums.Rows*nearlyAll.share {
 		f.vanished = append(f.vanished, day)
 	}
 }
@@ -88,11 +97,7 @@ func (r *run) refuseOtherReport(ctx context.Context) error {
 	if ctx.Err() != nil || len(r.report.campaigns) == 0 {
 		return nil
 	}
-	known, err := r.knownCampaigns()
-	if err != nil {
-		return err
-	}
-	if err := CheckReport(slices.Collect(maps.Keys(r.report.campaigns)), known, r.listed()); err != nil {
+	if err := r.checkCampaigns(); err != nil {
 		return err
 	}
 	n := len(r.report.vanished)
@@ -106,7 +111,7 @@ func (r *run) refuseOtherReport(ctx context.Context) error {
 }
 
 // listed is the account's whole list of campaigns; nil where it is not to be had in time.
-func (r *run) listed() map[string]bool {
+func (r *run) listed() (ids []string) {
 	select {
 	case <-r.campaigns.done:
 	case <-time.After(identityWait):
@@ -115,35 +120,39 @@ func (r *run) listed() map[string]bool {
 	if r.campaigns.err != nil || !r.campaigns.listing.Complete {
 		return nil
 	}
-	ids := map[string]bool{}
 	for _, e := range r.campaigns.listing.Entities {
-		ids[e.ID] = true
+		ids = append(ids, e.ID)
 	}
 	return ids
 }
 
-// CheckReport is the one rule of whether a report belongs to an account: it shares a
-// campaign with what the account lists or the store knows. Campaign IDs are the
-// service's own, so two accounts have none in common. A few that nobody knows are not a
-// sign: a campaign may be newer than the list. Where nothing is known, everything passes.
-func CheckReport(report []string, stored, listed map[string]bool) error {
-	if len(report) == 0 || len(stored)+len(listed) == 0 {
+// checkCampaigns refuses a report that shares no campaign with what the account lists or the
+// store knows. Campaign IDs are the service's own, so two accounts have none in common. A
+// few that nobody knows are not a sign: a campaign may be newer than the list. Where
+// nothing is known, everything passes.
+func (r *run) checkCampaigns() error {
+	isReported := func(id string) bool { return r.report.campaigns[id] }
+	account := r.listed()
+	if slices.ContainsFunc(account, isReported) {
+		return nil // the store need not be asked
+	}
+	known, err := r.knownCampaigns()
+	if err != nil {
+		return err
+	}
+	account = slices.AppendSeq(account, maps.Keys(known))
+	if len(account) == 0 || slices.ContainsFunc(account, isReported) {
 		return nil
 	}
-	if slices.ContainsFunc(report, func(id string) bool { return stored[id] || listed[id] }) {
-		return nil
-	}
-	account := slices.Concat(slices.Collect(maps.Keys(listed)), slices.Collect(maps.Keys(stored)))
-	slices.Sort(account)
 	return fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
 		"the report's user and the API key belong to two accounts",
-		exit.ErrOtherReport, someOf("campaign", report), someOf("campaign", slices.Compact(account)))
+		exit.ErrOtherReport, someOf("campaign", slices.Collect(maps.Keys(r.report.campaigns))), someOf("campaign", account))
 }
 
-// someOf names the first of some IDs, and how many there are.
+// someOf names the first of some IDs, and how many different ones there are.
 func someOf(what string, ids []string) string {
 	const shown = 3
-	ids = slices.Sorted(slices.Values(ids))
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	text := strings.Join(ids[:min(len(ids), shown)], ", ")
 	if len(ids) > shown {
 		text += ", ..."
