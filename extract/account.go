@@ -6,13 +6,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"spendsync/extract/redact"
 )
 
-// Me reads whom the API key acts for, and what it may do. Should the reply repeat
-// the key, it is redacted.
+// Me reads whom the API key acts for, and what it may do.
 func (c *Client) Me(ctx context.Context) (Entity, error) {
 	return c.entity(ctx, "key info", "v1/me", func(doc Value) (Entity, error) {
-		return aboutAccount(Value(c.keys.secrets().hide(string(doc))), "key info", "me", "key_info")
+		return aboutAccount(doc, "key info", "me", "key_info")
 	})
 }
 
@@ -54,8 +55,11 @@ func aboutAccount(doc Value, what string, names ...string) (Entity, error) {
 		return Entity{Raw: doc, Fields: map[string]Value{"limits": doc}}, nil
 	}
 	fields, ok := doc.Fields()
-	if !ok {
+	switch {
+	case !ok:
 		return Entity{}, contractf("no %s: a value of type %s, not an object", what, kindOf(doc))
+	case isError(fields):
+		return Entity{}, contractf("no %s: the reply is an error", what)
 	}
 	return Entity{Raw: doc, Fields: withAttributes(fields)}, nil
 }
@@ -89,7 +93,7 @@ const maxWarning = 300
 
 // note reads the headers of a reply. They are told by how their names end, for the
 // beginning is the service's own name.
-func (n *keyNotice) note(h http.Header, hidden func() secrets) {
+func (n *keyNotice) note(h http.Header, hidden func() redact.Secrets) {
 	expires, warning := "", ""
 	for name, values := range h {
 		switch name = strings.ToLower(name); {
@@ -104,7 +108,7 @@ func (n *keyNotice) note(h http.Header, hidden func() secrets) {
 		return
 	}
 	if warning != "" {
-		warning = hidden().hide(warning)
+		warning = hidden().Hide(warning)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -140,4 +144,19 @@ func parseExpiry(text string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// isError says whether an object states an error and nothing else.
+func isError(fields map[string]Value) bool {
+	if fields["error"].Null() {
+		return false
+	}
+	for key := range fields {
+		switch key {
+		case "error", "success", "message", "status", "status_code", "code", "details", "request_id":
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"spendsync/extract/redact"
 )
 
 // The defaults of Options, and bounds that are not options.
@@ -75,10 +77,12 @@ type Client struct {
 	health    *health
 	keys      credentials
 	pages     pageLengths
+	totals    listTotals
 	notice    keyNotice
 	clock     serviceClock
+	redactor  atomic.Pointer[redact.Redactor] // of the latest credentials
 
-	requests, retries, bytes, throttled atomic.Int64
+	requests, retries, bytes, throttled, repeated atomic.Int64
 }
 
 // Stats counts what a client did so far.
@@ -87,6 +91,7 @@ type Stats struct {
 	Retries   int64         // sent again
 	Bytes     int64         // of replies, decompressed
 	Throttled time.Duration // waited because the service asked for it, added up over all reads
+	Repeated  int64         // replies that repeated the credentials, which were removed
 }
 
 // NewClient checks the options and makes a client. It sends nothing. Its errors
@@ -137,7 +142,7 @@ func (c *Client) Close() {
 func (c *Client) Stats() Stats {
 	return Stats{
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Bytes: c.bytes.Load(),
-		Throttled: time.Duration(c.throttled.Load()),
+		Throttled: time.Duration(c.throttled.Load()), Repeated: c.repeated.Load(),
 	}
 }
 
@@ -214,10 +219,10 @@ func (k *credentials) sign(r *http.Request) int {
 }
 
 // secrets are what must not be shown of the credentials of now.
-func (k *credentials) secrets() secrets {
+func (k *credentials) secrets() redact.Secrets {
 	r := &http.Request{Header: http.Header{}}
 	k.sign(r)
-	return secretsOf(r)
+	return redact.SecretsOf(r)
 }
 
 // renew reports whether there are other credentials than those refused. When
@@ -263,13 +268,13 @@ func (c *Client) send(ctx context.Context, q question) (body []byte, keys int, f
 	req.Header.Set("User-Agent", c.userAgent)
 	keys = c.keys.sign(req)
 	if body, f = c.exchange(req, q); f != nil {
-		f.hide(secretsOf(req))
+		f.hide(redact.SecretsOf(req))
 	}
 	return body, keys, f
 }
 
-// exchange sends a request and takes its reply in. The failure may show what the
-// reply repeated of the credentials.
+// exchange sends a request and takes its reply in, without what the reply repeats of the
+// credentials. The failure may show that.
 func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failure) {
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
@@ -277,7 +282,7 @@ func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failur
 		return nil, c.transportFailure(req, err)
 	}
 	defer resp.Body.Close()
-	c.notice.note(resp.Header, func() secrets { return secretsOf(req) })
+	c.notice.note(resp.Header, func() redact.Secrets { return redact.SecretsOf(req) })
 	c.clock.note(resp.Header, time.Now())
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.statusFailure(req, resp)
@@ -289,18 +294,32 @@ func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failur
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, &failure{
-			kind: ErrContract, status: resp.StatusCode, requestID: requestID(secretsOf(req), resp.Header, nil),
+			kind: ErrContract, status: resp.StatusCode, requestID: requestID(redact.SecretsOf(req), resp.Header, nil),
 			reason: fmt.Sprintf("the reply is larger than the cap of %d bytes", c.maxBody),
 		}
 	case err != nil:
 		f := c.transportFailure(req, err)
-		f.status, f.requestID = resp.StatusCode, requestID(secretsOf(req), resp.Header, nil)
+		f.status, f.requestID = resp.StatusCode, requestID(redact.SecretsOf(req), resp.Header, nil)
 		return nil, f
+	}
+	body, repeats := c.redactorFor(req).Reply(body)
+	if repeats {
+		c.repeated.Add(1)
 	}
 	if err := q.accept(body); err != nil {
 		return nil, c.replyFailure(req, resp, body, q.accept, err)
 	}
 	return body, nil
+}
+
+// redactorFor is the redactor for a request's credentials.
+func (c *Client) redactorFor(req *http.Request) *redact.Redactor {
+	d := c.redactor.Load()
+	if !d.IsFor(req) {
+		d = redact.New(req)
+		c.redactor.Store(d)
+	}
+	return d
 }
 
 var (

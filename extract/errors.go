@@ -27,6 +27,7 @@ type ReadError struct {
 	RequestID string // as the service gave it; often empty
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrContract or ErrUnreachable
+	Reply     []byte // the JSON that could not be taken in; nil where there was none
 }
 
 // Error names the read, its last reason, and what an operator can look up.
@@ -52,11 +53,24 @@ type UnprovenError struct {
 	What   string // what was walked, such as "spend 2026-03-08"
 	Page   int    // the page on which it showed
 	Reason string // such as "total changed from 812 to 811"
+	Reply  []byte // the page on which it showed; nil where it showed on none
 }
 
 // Error is the reason with its place.
 func (e *UnprovenError) Error() string {
 	return fmt.Sprintf("%s page %d: %s", e.What, e.Page, e.Reason)
+}
+
+// TakeReply is the reply that an error of a read or a walk holds, which is let go: errors
+// live as long as the run.
+func TakeReply(err error) (reply []byte) {
+	if e, ok := errors.AsType[*ReadError](err); ok {
+		reply, e.Reply = e.Reply, nil
+	}
+	if e, ok := errors.AsType[*UnprovenError](err); ok && reply == nil {
+		reply, e.Reply = e.Reply, nil
+	}
+	return reply
 }
 
 // replyError says where a reply is not what the service describes.

@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/extract/redact"
 )
 
 // failure is one request that did not bring what was asked for.
@@ -26,12 +29,13 @@ type failure struct {
 	down      bool          // the service looks unable to answer, and not only this question
 	hold      time.Duration // how long the service asks to wait
 	holdText  string        // the same as it was sent
+	reply     []byte        // the JSON that could not be taken in
 }
 
 // hide removes the credentials from what the failure shows, in case the service
 // repeats them.
-func (f *failure) hide(s secrets) {
-	f.reason, f.requestID, f.holdText = s.hide(f.reason), s.hide(f.requestID), s.hide(f.holdText)
+func (f *failure) hide(s redact.Secrets) {
+	f.reason, f.requestID, f.holdText = s.Hide(f.reason), s.Hide(f.requestID), s.Hide(f.holdText)
 }
 
 // retry says whether a failed request may be sent again.
@@ -58,7 +62,7 @@ func (c *Client) transportFailure(req *http.Request, err error) *failure {
 	case errors.Is(err, io.EOF):
 		err = errors.New("the connection was closed before the reply")
 	}
-	f.reason = printable(secretsOf(req).hide(err.Error()), 300)
+	f.reason = printable(redact.SecretsOf(req).Hide(err.Error()), 300)
 	return f
 }
 
@@ -67,13 +71,13 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	// An error while reading does not matter: the status has said enough.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	c.bytes.Add(int64(len(body)))
-	code, hidden := resp.StatusCode, secretsOf(req)
+	code, hidden := resp.StatusCode, redact.SecretsOf(req)
 	// Before anything is cut out of it.
-	body = []byte(hidden.hide(string(body)))
+	body = []byte(hidden.Hide(string(body)))
 	f := &failure{kind: ErrContract, status: code, requestID: requestID(hidden, resp.Header, body)}
 	f.reason = fmt.Sprintf("status %d", code)
 	if text := errorText(body); text != "" {
-		f.reason += ": " + quote([]byte(hidden.hide(text)), 300)
+		f.reason += ": " + quote([]byte(hidden.Hide(text)), 300)
 	}
 	switch {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
@@ -81,7 +85,7 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly,
 		code == http.StatusTooManyRequests, code >= 500:
 		f.kind, f.retry, f.down = ErrUnavailable, whileBudget, true
-		f.holdText = quote([]byte(hidden.hide(resp.Header.Get("Retry-After"))), 40)
+		f.holdText = quote([]byte(hidden.Hide(resp.Header.Get("Retry-After"))), 40)
 		f.hold = retryAfter(resp.Header, time.Now())
 	case code == http.StatusBadRequest && strings.HasSuffix(req.URL.Path, "/"+reportPath) && beyondReach.Match(body):
 		f.kind = ErrUnreachable
@@ -93,24 +97,24 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 }
 
 // beyondReach knows the 400 "start_date cannot be more than 32 days before
-// today", in other words too.
-var beyondReach = regexp.MustCompile(`(?i)\b32[ -]days?\b`)
+// today", in other words and from a service that reaches a few days less far, too.
+var beyondReach = regexp.MustCompile(`(?i)\b(2[89]|3[0-2])[ -]days?\b`)
 
 // redirectHost names where a redirect leads, and nothing of the URL that could
 // be secret.
-func redirectHost(hidden secrets, resp *http.Response) string {
+func redirectHost(hidden redact.Secrets, resp *http.Response) string {
 	u, err := resp.Location()
 	if err != nil {
 		return "nowhere"
 	}
-	return "host " + quote([]byte(hidden.hide(u.Host)), 100) + " over " + quote([]byte(u.Scheme), 20)
+	return "host " + quote([]byte(hidden.Hide(u.Host)), 100) + " over " + quote([]byte(u.Scheme), 20)
 }
 
 // replyFailure is a reply with status 200 that cannot be taken in.
 func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byte, accept func([]byte) error,
 	err error) *failure {
-	hidden := secretsOf(req)
-	if clean := hidden.hide(string(body)); clean != string(body) {
+	hidden := redact.SecretsOf(req)
+	if clean := hidden.Hide(string(body)); clean != string(body) {
 		// The error quotes the reply, and may have cut it within a secret.
 		body = []byte(clean)
 		if err = accept(body); err == nil {
@@ -121,13 +125,21 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 		kind: ErrContract, status: resp.StatusCode, requestID: requestID(hidden, resp.Header, nil),
 		reason: reason(err),
 	}
-	if e, ok := errors.AsType[*replyError](err); ok && e.notJSON {
+	e, ok := errors.AsType[*replyError](err)
+	if ok && !e.notJSON {
+		f.reply = bytes.Clone(body)
+	}
+	if said := statedError(body); ok && !e.notJSON && said != "" {
+		f.retry = aFewTimes // an error with the wrong status: it may pass
+		f.reason += "; the reply says " + quote([]byte(hidden.Hide(said)), 300)
+	}
+	if ok && e.notJSON {
 		f.retry = aFewTimes // the service does answer, so it is not taken for down
 		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
-			f.reason += ", content-encoding " + quote([]byte(hidden.hide(encoding)), 40)
+			f.reason += ", content-encoding " + quote([]byte(hidden.Hide(encoding)), 40)
 		}
 		if len(body) > 0 {
-			f.reason += ": the reply begins " + quote(hidden.beginning(body), 200)
+			f.reason += ": the reply begins " + quote(hidden.Beginning(body), 200)
 		}
 	}
 	return f
@@ -136,21 +148,29 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 // errorText is what the service says about an error: the message in a JSON
 // body, else the body. Nothing is required of it; the status alone decides.
 func errorText(body []byte) string {
-	for _, path := range [][]string{{"error", "message"}, {"error"}, {"message"}, {"detail"}} {
+	return cmp.Or(statedError(body), string(bytes.TrimSpace(body)))
+}
+
+// statedError is the error that a JSON body states; empty: it states none.
+func statedError(body []byte) string {
+	for _, path := range [][]string{
+		{"error", "message"}, {"error", "details"}, {"error", "code"}, {"error"}, {"error_description"}, {"message"},
+		{"detail"},
+	} {
 		if text := lookUp(body, path...); text != "" {
 			return text
 		}
 	}
-	return string(bytes.TrimSpace(body))
+	return ""
 }
 
 var requestIDText = regexp.MustCompile(`(?i)request[ _-]?id["']?\s*[:=#]?\s*["']?([A-Za-z0-9][A-Za-z0-9_.-]{3,63})`)
 
 // requestID is the id under which the service's people find the request: from a
 // header, from the JSON of an error, or from its text.
-func requestID(hidden secrets, h http.Header, body []byte) string {
+func requestID(hidden redact.Secrets, h http.Header, body []byte) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "Service-Request-Id", "X-Amzn-Requestid", "Cf-Ray"} {
-		if m := requestIDText.FindStringSubmatch("request id " + hidden.hide(h.Get(name))); m != nil {
+		if m := requestIDText.FindStringSubmatch("request id " + hidden.Hide(h.Get(name))); m != nil {
 			return m[1]
 		}
 	}
@@ -213,4 +233,16 @@ func printable[B []byte | Value | string](text B, n int) string {
 		b.WriteString("...")
 	}
 	return b.String()
+}
+
+// hideIn removes the credentials from an error about values that the service sent.
+func (c *Client) hideIn(err error) error {
+	hidden := c.keys.secrets()
+	if e, ok := errors.AsType[*UnprovenError](err); ok {
+		e.Reason = hidden.Hide(e.Reason)
+	}
+	if e, ok := errors.AsType[*ReadError](err); ok {
+		e.Reason = hidden.Hide(e.Reason)
+	}
+	return err
 }

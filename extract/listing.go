@@ -47,10 +47,11 @@ const (
 // a hundred. A second reading of everything would cost a hundred in a hundred,
 // and prove less: what is skipped twice looks like what is not there.
 //
-// The end is proven by what the service says of it: a total that is reached, or a word
-// that nothing follows. Where it says nothing, a page may be short because the service
-// keeps its pages smaller than was asked: the end is then a page with nothing new, or one
-// with fewer entries than the most that this service has given of the kind in this run.
+// The end is proven by what the service says of it: a total that is reached and counts
+// more than the page that it stands on (see listTotals), or a word that nothing follows.
+// Where it says nothing, a page may be short because the service keeps its pages smaller
+// than was asked: the end is then a page with nothing new, or one with fewer entries than
+// the most that this service has given of the kind in this run.
 //
 // It cannot see an entry that changes its place in the order, or its status while
 // a list that is longer than the offsets reach is read status by status. For the
@@ -116,7 +117,7 @@ func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 		}
 		if all.total >= 0 {
 			// The total of now, not that of the walk that failed.
-			first, err := l.page(ctx, l.statuses, 0, &all)
+			first, err := l.page(ctx, l.statuses, 0, listLimit, &all)
 			if err != nil {
 				return all, err
 			}
@@ -165,7 +166,10 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	p := passage{seen: map[string]bool{}, total: -1}
 	last := "" // the entry that the next page begins with
 	for offset := 0; ; {
-		part, err := l.page(ctx, statuses, offset, &p)
+		part, err := l.page(ctx, statuses, offset, listLimit, &p)
+		if err == nil && offset == 0 {
+			err = l.doubtTotal(ctx, statuses, part, &p)
+		}
 		if err != nil {
 			return p, err
 		}
@@ -212,12 +216,15 @@ func (l *lister) walk(ctx context.Context, statuses []string) (passage, error) {
 	}
 }
 
-// page reads one page of the list and notes the total that it tells.
-func (l *lister) page(ctx context.Context, statuses []string, offset int, p *passage) (part listPart, err error) {
+// page reads one page of the list, of at most limit entries, and notes the total that it
+// gives, if that counts.
+func (l *lister) page(
+	ctx context.Context, statuses []string, offset, limit int, p *passage,
+) (part listPart, err error) {
 	header := int64(-1)
 	query := url.Values{
 		"status": {strings.Join(statuses, ",")},
-		"limit":  {strconv.Itoa(listLimit)}, "offset": {strconv.Itoa(offset)},
+		"limit":  {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)},
 	}
 	r, err := l.c.read(ctx, question{
 		what: fmt.Sprintf("%s from %d", l.what, offset), path: l.path, query: query,
@@ -238,11 +245,11 @@ func (l *lister) page(ctx context.Context, statuses []string, offset int, p *pas
 	if err != nil {
 		return listPart{}, err
 	}
-	switch {
-	case part.total >= 0:
+	if part.total < 0 {
+		part.total = header
+	}
+	if part.total >= 0 && !l.c.totals.of(l.of.plural).is(countsPage) {
 		p.total = part.total
-	case header >= 0:
-		p.total = header
 	}
 	if part.refused != "" && p.refused == "" {
 		p.refused = fmt.Sprintf("at offset %d %s", offset, part.refused)

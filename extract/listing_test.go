@@ -16,6 +16,7 @@ type catalogue struct {
 	ids    []string
 	status func(id string) string // nil: all are active
 	totals bool
+	shown  bool                  // the total counts the entries of the page
 	atMost int                   // entries a page, whatever is asked for; 0: as asked
 	stuck  bool                  // the offset is ignored
 	before func(request int)     // called before each reply; requests count from 1
@@ -36,7 +37,7 @@ func (s *catalogue) RoundTrip(r *http.Request) (*http.Response, error) {
 	q := r.URL.Query()
 	limit, err1 := strconv.Atoi(q.Get("limit"))
 	offset, err2 := strconv.Atoi(q.Get("offset"))
-	if err := errors.Join(err1, err2); err != nil || offset > 10_000 || limit != 100 {
+	if err := errors.Join(err1, err2); err != nil || offset > 10_000 || limit != 100 && limit != 1 {
 		return answerWith(400, `{"error":{"code":"validation_failed"}}`)
 	}
 	s.asked = append(s.asked, q.Get("status")+" "+q.Get("offset"))
@@ -44,7 +45,7 @@ func (s *catalogue) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.before(len(s.asked))
 	}
 	if s.atMost > 0 {
-		limit = s.atMost
+		limit = min(limit, s.atMost)
 	}
 	if s.stuck {
 		offset = 0
@@ -65,6 +66,9 @@ func (s *catalogue) RoundTrip(r *http.Request) (*http.Response, error) {
 		total++
 	}
 	body := "[" + strings.Join(page, ",") + "]"
+	if s.shown {
+		total = len(page)
+	}
 	if s.totals {
 		body = fmt.Sprintf(`{"campaigns":%s,"total":%d}`, body, total)
 	}
@@ -107,10 +111,12 @@ func idsOf(l Listing) []string {
 const everyStatus = "active,paused,archived,rejected"
 
 func TestCampaigns_ListsAllOfThem(t *testing.T) {
-	for n, requests := range map[int]int{0: 1, 1: 1, 7: 1, 99: 1, 100: 2, 101: 2, 198: 2, 199: 3, 200: 3, 1003: 11} {
+	// A page that is not full may be one that the service keeps small, and a total that
+	// equals it may count nothing else.
+	for n, requests := range map[int]int{0: 1, 1: 1, 7: 2, 99: 2, 100: 2, 101: 2, 198: 2, 199: 3, 200: 3, 1003: 11} {
 		for _, totals := range []bool{true, false} {
-			if !totals && n > 0 && n < 100 {
-				requests = 2 // a page that is not full may be one that the service keeps small
+			if !totals && n == 1 {
+				requests = 2
 			}
 			s := &catalogue{ids: numbered(n), totals: totals}
 			l := s.list(t)
@@ -455,7 +461,7 @@ func TestCampaigns_TakesTheServicesWordForTheEnd(t *testing.T) {
 		}, false, true, 3},
 		"next-link": {0, func(int, int, int) string { return `"links":{"self":"x","next":null}` }, false, true, 1},
 		"total-text": {0, func(_, _, total int) string { return fmt.Sprintf(`"meta":{"total":"%d"}`, total) }, false,
-			true, 1},
+			true, 2},
 		"header":      {4, nil, true, true, 3},
 		"always-more": {0, func(int, int, int) string { return `"has_more":true` }, false, false, 2},
 	} {
@@ -486,6 +492,53 @@ func TestCampaigns_TakesTheServicesWordForTheEnd(t *testing.T) {
 			check(t, "campaigns", len(l.Entities), 9)
 			check(t, "requests", asked, tc.requests)
 		})
+	}
+}
+
+// A total that counts only the page it stands on ends no list, whatever its pages hold: no
+// campaign is missed, and one request in a run finds out.
+func TestCampaigns_IsNotEndedByATotalOfThePage(t *testing.T) {
+	for _, atMost := range []int{0, 2, 4, 25, 33, 100} {
+		for _, n := range []int{0, 1, 2, 4, 7, 33, 100, 137, 205} {
+			s := &catalogue{ids: numbered(n), totals: true, shown: true, atMost: atMost}
+			l := s.list(t)
+			check(t, "complete", l.Complete, true)
+			if !slices.Equal(idsOf(l), s.ids) {
+				t.Errorf("pages of %d: %d of %d listed", atMost, len(l.Entities), n)
+			}
+			silent := &catalogue{ids: s.ids, atMost: atMost}
+			if most := silent.list(t).Requests + 1; l.Requests > most {
+				t.Errorf("pages of %d, %d campaigns: %d requests, and no total takes %d", atMost, n, l.Requests, most)
+			}
+		}
+	}
+}
+
+// What the totals of a kind of list count is asked once a run, however many lists there are.
+func TestCreatives_AskOnceWhatTheirTotalsCount(t *testing.T) {
+	for _, shown := range []bool{true, false} {
+		asked := 0
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked++
+			campaign := strings.Split(r.URL.Path, "/")[3]
+			offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+			list, total := []string{}, 6
+			for i := offset; i < min(offset+min(limit, 4), total); i++ {
+				list = append(list, fmt.Sprintf(`"%s-%03d"`, campaign, 900-i))
+			}
+			if shown {
+				total = len(list)
+			}
+			return answerWith(200, fmt.Sprintf(`{"creatives":[%s],"total":%d}`, strings.Join(list, ","), total))
+		}))
+		for i := range 20 {
+			l, err := c.Creatives(t.Context(), fmt.Sprintf("C10000%02d", i))
+			if err != nil || !l.Complete || len(l.Entities) != 6 {
+				t.Errorf("%+v, %v", l, err)
+			}
+		}
+		check(t, fmt.Sprintf("requests, totals of the page %t", shown), asked, map[bool]int{true: 41, false: 40}[shown])
 	}
 }
 

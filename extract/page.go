@@ -169,22 +169,61 @@ type undecided[T any] struct {
 }
 
 // pass proves a page as far as the walk has come and hands it on. It reports
-// whether the walk goes on.
+// whether the walk goes on. There is no client where the replies were kept.
 func pass[T any](c *Client, p *proof[T], page undecided[T], yield func(Page[T], error) bool) bool {
 	a := &page.answer
 	if err := p.add(page.Number, a); err != nil {
-		yield(Page[T]{}, c.hideIn(err))
+		if c != nil {
+			err = c.hideIn(err)
+		}
+		yield(Page[T]{}, withReply(err, page.Raw))
 		return false
 	}
-	if len(a.unknown) > 0 {
+	if len(a.unknown) > 0 && c != nil {
 		hidden := c.keys.secrets()
 		for i := range a.unknown {
-			a.unknown[i].Path = hidden.hide(a.unknown[i].Path)
+			a.unknown[i].Path = hidden.Hide(a.unknown[i].Path)
 		}
 	}
 	page.Pages, page.Total, page.Items, page.Unknown, page.NotObjects = p.pages, p.total, a.items, a.unknown,
 		a.notObjects
 	return yield(page.Page, nil)
+}
+
+// withReply adds a copy of the page to an error that shows on it.
+func withReply(err error, page []byte) error {
+	if e, ok := errors.AsType[*UnprovenError](err); ok {
+		e.Reply = bytes.Clone(page)
+	}
+	if e, ok := errors.AsType[*ReadError](err); ok {
+		e.Reply = bytes.Clone(page)
+	}
+	return err
+}
+
+// prove walks replies that were kept as [pages] walks those that are asked for.
+func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T], error] {
+	return func(yield func(Page[T], error) bool) {
+		p := newProof(q)
+		n := 0
+		for body, err := range bodies {
+			page := undecided[T]{Page: Page[T]{Number: n + 1, Raw: body, Fingerprint: Fingerprint(body),
+				Bytes: int64(len(body))}}
+			if err == nil {
+				page.answer, err = q.decode(body, nil)
+			}
+			if err != nil {
+				yield(Page[T]{}, fmt.Errorf("%s: %w", pageName(q.what, n+1), err))
+				return
+			}
+			if n++; !pass(nil, p, page, yield) {
+				return
+			}
+		}
+		if n < p.pages {
+			yield(Page[T]{}, p.unproven(n, "%d of %d pages were kept", n, p.pages))
+		}
+	}
 }
 
 func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page undecided[T],

@@ -215,7 +215,7 @@ func (r *reading) downError(f *failure) error {
 func (r *reading) fail(kind error, f *failure, reason string) error {
 	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind}
 	if f != nil {
-		e.Status, e.RequestID = f.status, f.requestID
+		e.Status, e.RequestID, e.Reply = f.status, f.requestID, f.reply
 	}
 	return e
 }

@@ -170,7 +170,8 @@ func BenchmarkSpend(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			pages := benchmarkDay(tc.rows)
 			c, err := NewClient(Options{
-				BaseURL: "https://report.test", Authorize: func(*http.Request) {},
+				BaseURL:   "https://report.test",
+				Authorize: func(r *http.Request) { r.SetBasicAuth("analyst@example.com", "sim-password") },
 				Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 					n, _ := strconv.Atoi(r.URL.Query().Get("page"))
 					resp := &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: -1,

@@ -446,6 +446,9 @@ func Keys(fields map[string]Value) string {
 	return strings.Join(names, ", ") + more
 }
 
+// Type is the JSON type of the value, in words.
+func (v Value) Type() string { return kindOf(v) }
+
 // kindOf is the JSON type of a value, in words.
 func kindOf(v Value) string {
 	if len(v) == 0 {

@@ -71,11 +71,22 @@ func (l *SpendLine) field(name []byte) *Value {
 // A page is lent until the next one is asked for, see [Page].
 func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known *Known) iter.Seq2[Page[SpendLine],
 	error] {
+	return pages(ctx, c, spendPages(day, pageSize), known)
+}
+
+// ProveSpend walks replies of the report of one day that were kept, in the order of their
+// pages, as [Client.Spend] does. It ends with an error where a page is missing.
+func ProveSpend(day schema.Date, pageSize int, bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[SpendLine], error] {
+	return prove(spendPages(day, pageSize), bodies)
+}
+
+// spendPages is the question for a day.
+func spendPages(day schema.Date, pageSize int) paged[SpendLine] {
 	if pageSize <= 0 {
 		pageSize = MaxPageSize
 	}
 	asked := []byte(day.String())
-	return pages(ctx, c, paged[SpendLine]{
+	return paged[SpendLine]{
 		what: "spend " + day.String(), path: reportPath, query: reportQuery(day, day, spendColumns, true),
 		size:   pageSize,
 		decode: decodeSpend,
@@ -91,7 +102,7 @@ func (c *Client) Spend(ctx context.Context, day schema.Date, pageSize int, known
 			}
 			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID)
 		},
-	}, known)
+	}
 }
 
 // appendKey appends a key of ids, or is [errNoKey]: an id that is not a text has no

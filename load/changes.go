@@ -7,63 +7,13 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/memory"
-
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
-
-// changeRecords cuts lines into records of the table.
-func changeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
-	return func(yield func(arrow.Record) bool) {
-		var rows []schema.SpendChange
-		give := func() bool {
-			rec := schema.SpendChanges.Record(memory.DefaultAllocator, rows)
-			defer rec.Release()
-			rows = rows[:0]
-			return yield(rec)
-		}
-		for l := range lines {
-			if rows = append(rows, l); len(rows) == parquet.RecordRows && !give() {
-				return
-			}
-		}
-		if len(rows) > 0 {
-			give()
-		}
-	}
-}
-
-// putChanges stages the restatements of a day in a private file, until all days are
-// there: a run holds those of the days that it is reading.
-func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Changes) (err error) {
-	day.changes = nil
-	if changes.Len() == 0 {
-		return nil
-	}
-	day.changes, err = g.putPart(changesPath(d), schema.SpendChanges.Table, changeRecords(changes.All()))
-	if err == nil {
-		day.changes.Day = schema.DateOf(changes.At().Time())
-	}
-	return err
-}
-
-func changesPath(d schema.Date) string { return "changes/" + d.String() }
-
-// restatements are how many lines the proven days bring.
-func (g *Staged) restatements() int {
-	n := 0
-	for _, day := range g.days {
-		if day.proven != nil && day.changes != nil {
-			n += int(day.changes.Rows)
-		}
-	}
-	return n
-}
 
 // addChanges adds the restatements to the files of the days of seeing.
 func (n *generation) addChanges() error {
@@ -85,12 +35,12 @@ func (n *generation) addChanges() error {
 // before. None of them is in memory for longer than it is passed on.
 func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	s, t := n.g.store, schema.SpendChanges
-	path := partPath(t.Table, s.account, seen)
+	path := catalog.PartPath(t.Table, s.account, seen)
 	var was, is []iter.Seq2[[]schema.SpendChange, error]
 	lines := int64(0)
 	if old := n.acc.Files[path]; old != nil {
 		dir, name := n.whereIs(path)
-		was, lines = append(was, publishedBatches(s.opts.disk, dir, name, old, t)), old.Rows
+		was, lines = append(was, catalog.Batches(s.opts.disk, dir, name, old, t)), old.Rows
 	}
 	for _, d := range days {
 		is = append(is, parquet.Batches(s.opts.disk, n.g.staged(changesPath(d)), t))
@@ -101,7 +51,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 		into = "again/" + path // it is being read
 	}
 	var unread error
-	info, err := n.g.putPart(into, t.Table, changeRecords(history.MergeChanges(linesOf(was, &unread),
+	info, err := n.g.putPart(into, t.Table, parquet.ChangeRecords(history.MergeChanges(linesOf(was, &unread),
 		linesOf(is, &unread))))
 	if err := errors.Join(unread, err); err != nil {
 		return err
@@ -118,7 +68,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	info.Day = seen
 	n.put(path, info)
 	n.loads = append(n.loads, duck.Replace{
-		Table: t.Table, Where: partCondition(t.Table, s.account, seen) + " AND " + n.g.ownRows(),
+		Table: t.Table, Where: duck.PartSQL(t.Table, s.account, seen) + " AND " + n.g.ownRows(),
 		Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 	})
 	return nil

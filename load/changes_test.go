@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -125,7 +126,7 @@ func TestPublish_KeepsEveryRestatement(t *testing.T) {
 			r.at = r.at.Add(24 * time.Hour)
 		}
 		r.at = r.at.Add(time.Minute)
-		path = partPath(schema.SpendChanges.Table, r.account, schema.DateOf(r.at))
+		path = catalog.PartPath(schema.SpendChanges.Table, r.account, schema.DateOf(r.at))
 		for d, was := range days {
 			days[d] = restated(random, was)
 			want[path] = append(want[path], plainChanges(was, days[d], schema.InstantOf(r.at),

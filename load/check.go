@@ -52,7 +52,7 @@ func checkCounts(ctx context.Context, w *duck.Warehouse, c warehouseCheck) (days
 	want := map[[2]string]int64{}
 	for name, a := range c.manifest.Accounts {
 		for _, f := range a.Files {
-			if f.Kind == KindParquet && f.Rows > 0 && !isMart(f.Table) {
+			if f.Kind == KindParquet && f.Rows > 0 && !f.IsMart() {
 				want[[2]string{f.Table, name}] += f.Rows
 			}
 		}

@@ -33,18 +33,20 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 		if err := os.WriteFile(path, content(dir), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		read := func(w *duck.Warehouse, _ []error) ([]duck.Load, error) {
-			_, err := checkCounts(t.Context(), w, warehouseCheck{manifest: m})
-			return nil, err
+		w, _, err := duck.Build(t.Context(), path, false, nil, nil, o.DuckDB)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return duck.Build(t.Context(), path, false, nil, nil, o.DuckDB, read, func(w *duck.Warehouse) error {
-			if after != nil {
-				if err := os.WriteFile(path, after, 0o644); err != nil {
-					t.Fatal(err)
-				}
+		_, err = checkCounts(t.Context(), w, warehouseCheck{manifest: m})
+		if err := errors.Join(err, w.Finish(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if after != nil {
+			if err := os.WriteFile(path, after, 0o644); err != nil {
+				t.Fatal(err)
 			}
-			return checkFile(context.Background(), w, warehouseCheck{manifest: m})
-		})
+		}
+		return w.Stop(checkFile(context.Background(), w, warehouseCheck{manifest: m}))
 	}
 	if err := build(nil); err != nil {
 		t.Fatal(err)
@@ -147,24 +149,23 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 	dir := quickDir(t)
 	v := &verifier{dir: dir, manifest: newRun(t, dir).mustSync(twoDays())}
 	for _, c := range []struct {
-		limits []string
-		most   string
-		fails  bool
-	}{{[]string{"300KiB"}, "1GiB", false}, {[]string{"200KiB"}, "300KiB", true}} {
+		first, most string
+		fails       bool
+	}{{"300KiB", "1GiB", false}, {"200KiB", "300KiB", true}} {
 		v.opts = sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
-		v.opts.DuckDB.Dir, v.opts.DuckDB.MemoryLimits, v.opts.DuckDB.Memory = dir, c.limits, c.most
+		v.opts.DuckDB.Dir, v.opts.DuckDB.FirstMemory, v.opts.DuckDB.Memory = dir, c.first, c.most
 		err := v.content(t.Context(), filepath.Join(dir, duck.FileName))
 		if errors.Is(err, ErrDamaged) || duck.IsOutOfMemory(err) != c.fails || (err != nil) != c.fails {
-			t.Errorf("%s of %s: %v, want it to fail: %t", c.limits, c.most, err, c.fails)
+			t.Errorf("%s of %s: %v, want it to fail: %t", c.first, c.most, err, c.fails)
 		}
 	}
 }
 
 // TestPublish_BeginsAgainWithAllMemory: an engine that cannot so much as make its tables
-// in the first share of memory is given up for one that has all.
+// with the first limit of memory is given up for one that has all.
 func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	r := newRun(t, quickDir(t))
-	r.opts.DuckDB.MemoryLimits = []string{"600KiB"}
+	r.opts.DuckDB.FirstMemory = "600KiB"
 	view := duck.View{Schema: "mart", Name: "days", SQL: "SELECT report_date FROM main.spend_daily", Doc: "Days."}
 	for i, views := range [][]duck.View{nil, {view}} {
 		r.opts.DuckDB.Views = views

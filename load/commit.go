@@ -10,13 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 )
-
-// commitName is the record of a commit under way. While it exists, the run that
-// it names is committed and its files are on their way to their places.
-const commitName = "commit.json"
 
 // commitFormat is the version of the record. The first had no checksum.
 const commitFormat = 2
@@ -39,83 +36,11 @@ type move struct {
 	To   string `json:"to"`
 }
 
-// commit publishes what is staged, all or none. The files are durable already.
-// The store's lock is held.
-func (g *Staged) commit(r commitRecord) error {
-	s := g.store
-	if err := s.opts.crash("sync staging"); err != nil {
-		return err
-	}
-	disk := s.opts.disk
-	if err := disk.SyncDir(g.dir); err != nil {
-		return err
-	}
-	if err := disk.SyncDir(filepath.Join(s.dir, "staging")); err != nil {
-		return err
-	}
-	// The first run made the folder of the staging areas: its name has to be there
-	// before a record that speaks of it.
-	if err := disk.SyncDir(s.dir); err != nil {
-		return err
-	}
-	r.Format, r.Checksum = commitFormat, durable.Unsealed
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	durable.Seal(b)
-	draft := filepath.Join(g.dir, commitName+stagedSuffix)
-	if _, _, err := disk.WriteFile(draft, b); err != nil {
-		return err
-	}
-	if err := s.opts.crash("commit record"); err != nil {
-		return err
-	}
-	if err := g.fence(r); err != nil {
-		return err
-	}
-	// Whether or not the rename reports success, it may have happened.
-	g.committing = true
-	if err := disk.Rename(draft, filepath.Join(s.dir, commitName)); err != nil {
-		return durable.Storage(err)
-	}
-	if err := disk.SyncDir(s.dir); err != nil {
-		return err
-	}
-	// From here on the run is committed: whatever happens, the next start rolls
-	// forward by the same code.
-	return rollForwardStep(s.dir, s.opts, s.base)
-}
-
-// fence looks once more, at the last moment, whether the generation that this one
-// is built on is still the published one. With the lock held it is; on a volume
-// that does not honour locks, two runs may have come this far.
-func (g *Staged) fence(r commitRecord) error {
-	s := g.store
-	other, err := s.opts.disk.Exists(filepath.Join(s.dir, commitName))
-	if err != nil {
-		return err
-	}
-	published := int64(0)
-	m, err := readManifestAfter(s.opts.disk, s.dir, s.base)
-	if err != nil && !errors.Is(err, ErrEmpty) {
-		return err
-	}
-	if err == nil {
-		published = m.Generation
-	}
-	if other || published != r.Base {
-		return fmt.Errorf("somebody else published while generation %d was built on %d (is flock honoured on this "+
-			"volume?): %w", r.Generation, r.Base, ErrLocked)
-	}
-	return nil
-}
-
 // rollForward finishes the commit that commit.json records, if there is one. It
 // may be interrupted and repeated at any point. The store's lock is held.
 func rollForward(dir string, o Options) error {
 	o.crash = func(string) error { return nil }
-	found, err := o.disk.Exists(filepath.Join(dir, commitName))
+	found, err := o.disk.Exists(filepath.Join(dir, catalog.CommitName))
 	if err != nil || !found {
 		return err
 	}
@@ -180,7 +105,7 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 	if err := o.crash("remove commit record"); err != nil {
 		return err
 	}
-	if err := disk.RemoveIfThere(filepath.Join(dir, commitName)); err != nil {
+	if err := disk.RemoveIfThere(filepath.Join(dir, catalog.CommitName)); err != nil {
 		return err
 	}
 	if err := disk.SyncDir(dir); err != nil {
@@ -196,7 +121,7 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 // refuses one that does not belong to the published generation: somebody has put
 // back an older or a newer part of the store.
 func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, error) {
-	b, err := d.ReadFile(filepath.Join(dir, commitName))
+	b, err := d.ReadFile(filepath.Join(dir, catalog.CommitName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -205,23 +130,23 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 	}
 	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, durable.Damaged(commitName, durable.MendBackup, "%v", err)
+		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "%v", err)
 	}
 	var r commitRecord
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, durable.Damaged(commitName, durable.MendBackup, "it is not readable: %v", err)
+		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "it is not readable: %v", err)
 	}
 	if r.Format > commitFormat {
-		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", commitName, r.Format, commitFormat,
-			ErrNewer)
+		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", catalog.CommitName, r.Format,
+			commitFormat, ErrNewer)
 	}
 	if r.Format < 1 || r.Format > 1 && !sealed {
-		return nil, durable.Damaged(commitName, durable.MendBackup, "it lacks its format or its checksum")
+		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "it lacks its format or its checksum")
 	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	m, err := readManifestAfter(d, dir, known)
+	m, err := catalog.ReadAfter(d, dir, known)
 	switch {
 	case errors.Is(err, ErrEmpty), errors.Is(err, ErrDamaged):
 		// The commit brings a whole one.
@@ -229,59 +154,35 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 	case err != nil:
 		return nil, err
 	case m.Generation != r.Base && m.Generation != r.Generation:
-		return nil, durable.Damaged(commitName, durable.MendBackup, "it leads from generation %d to %d, and "+
+		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "it leads from generation %d to %d, and "+
 			"generation %d is published", r.Base, r.Generation, m.Generation)
 	}
 	return &r, nil
 }
 
-// move moves one file to its place, or finds that it is there already.
-func moveFile(d durable.Disk, dir string, m move) error {
-	to := filepath.Join(dir, m.To)
-	if err := d.MakeDirs(filepath.Dir(to)); err != nil {
-		return err
-	}
-	err := d.Rename(filepath.Join(dir, m.From), to)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return durable.Storage(err)
-	}
-	there, err := d.Exists(to)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return durable.Damaged(m.To, durable.MendBackup, "a committed file is neither at %s nor in its place", m.From)
-	}
-	// An earlier start got this far before it died.
-	return nil
-}
-
 // check refuses a record that would reach outside the store: somebody else wrote
 // it, or it is damaged.
 func (r *commitRecord) check() error {
-	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != manifestName {
-		return durable.Damaged(commitName, durable.MendBackup, "it does not end with the manifest")
+	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != catalog.ManifestName {
+		return durable.Damaged(catalog.CommitName, durable.MendBackup, "it does not end with the manifest")
 	}
 	paths := append([]string{r.Staging}, r.Removes...)
 	for _, m := range r.Moves {
 		paths = append(paths, m.From, m.To)
 		if !strings.HasPrefix(m.From, r.Staging+"/") {
-			return durable.Damaged(commitName, durable.MendBackup, "%q is not in the staging area", m.From)
+			return durable.Damaged(catalog.CommitName, durable.MendBackup, "%q is not in the staging area", m.From)
 		}
 	}
 	for _, p := range paths {
-		if leadsOut(p) {
-			return durable.Damaged(commitName, durable.MendBackup, "%q leads out of the store", p)
+		if catalog.LeadsOut(p) {
+			return durable.Damaged(catalog.CommitName, durable.MendBackup, "%q leads out of the store", p)
 		}
 	}
 	if !strings.HasPrefix(r.Staging, "staging/") {
-		return durable.Damaged(commitName, durable.MendBackup, "%q is no staging area", r.Staging)
+		return durable.Damaged(catalog.CommitName, durable.MendBackup, "%q is not a staging area", r.Staging)
 	}
 	return nil
 }
-
-// leadsOut says that a path in a record is not one of a file within the store.
-func leadsOut(path string) bool { return !filepath.IsLocal(path) || path == "." }
 
 // asideForeignWAL moves away a write-ahead log that somebody left who opened the
 // published file for writing: DuckDB would replay it into the next generation.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/schema"
 )
 
@@ -132,15 +133,15 @@ func TestRollForward_CanDieItself(t *testing.T) {
 func TestCommitRecord_StaysInTheStore(t *testing.T) {
 	for name, r := range map[string]commitRecord{
 		"moves out": {Staging: "staging/a.1", Moves: []move{{"staging/a.1/x", "../x"},
-			{"staging/a.1/m", manifestName}}},
+			{"staging/a.1/m", catalog.ManifestName}}},
 		"moves from out": {Staging: "staging/a.1", Moves: []move{{"staging/a.1/../../../x", "x"},
-			{"staging/a.1/m", manifestName}}},
+			{"staging/a.1/m", catalog.ManifestName}}},
 		"removes out": {Staging: "staging/a.1", Removes: []string{"/etc/passwd"},
-			Moves: []move{{"staging/a.1/m", manifestName}}},
-		"staging is all":  {Staging: ".", Moves: []move{{"./m", manifestName}}},
+			Moves: []move{{"staging/a.1/m", catalog.ManifestName}}},
+		"staging is all":  {Staging: ".", Moves: []move{{"./m", catalog.ManifestName}}},
 		"no manifest":     {Staging: "staging/a.1", Moves: []move{{"staging/a.1/x", "x"}}},
 		"nothing at all":  {},
-		"other's staging": {Staging: "staging/a.1", Moves: []move{{"staging/b.1/m", manifestName}}},
+		"other's staging": {Staging: "staging/a.1", Moves: []move{{"staging/b.1/m", catalog.ManifestName}}},
 	} {
 		if err := r.check(); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: check = %v, want ErrDamaged", name, err)

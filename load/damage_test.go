@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -55,7 +56,7 @@ func rawOf(after string) ReadRaw {
 		if err != nil {
 			return nil, err
 		}
-		stored, err := parquet.ReadRows(filepath.Join(after, partPath(schema.SpendDaily.Table, account, d)),
+		stored, err := parquet.ReadRows(filepath.Join(after, catalog.PartPath(schema.SpendDaily.Table, account, d)),
 			schema.SpendDaily)
 		if err != nil {
 			return nil, err
@@ -87,8 +88,9 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
 	files := map[string]string{ // what mends it
-		manifestName: durable.MendBackup, duck.FileName: durable.MendRebuild, ledger: durable.MendRebuild,
-		rawPath("acme", day, 1): durable.MendBackup,
+		catalog.ManifestName: durable.MendBackup, duck.FileName: durable.MendRebuild, ledger: durable.MendRebuild,
+		catalog.RawPath("acme", day, 1): "spendsync backfill --from 2026-11-20 --to 2026-11-20, or the next sync " +
+			"that reads the day",
 	}
 	tables := map[string]bool{}
 	for path, info := range st.is.Accounts["acme"].Files {
@@ -111,7 +113,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(1, uint64(len(good))))
 			usual := 12
-			if path == manifestName {
+			if path == catalog.ManifestName {
 				usual = 120
 			}
 			n := 0
@@ -135,7 +137,9 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 
 func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
 	t.Helper()
-	report, err := Verify(context.Background(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}}), rawOf(st.after))
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
+	o.Now = sceneSecond().now
+	report, err := Verify(context.Background(), dir, o, rawOf(st.after))
 	var d *Damage
 	switch {
 	case errors.As(err, &d): // nothing can be said without a manifest
@@ -157,28 +161,31 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
 }
 
 // rebuild publishes as the command of that name does.
-func rebuild(t testing.TB, dir string) (Outlook, error) {
+func rebuild(t testing.TB, dir string) (Preview, error) {
+	t.Helper()
+	return rebuildWith(t, dir, func(*Options) {})
+}
+
+func rebuildWith(t testing.TB, dir string, edit func(*Options)) (Preview, error) {
 	t.Helper()
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
-	second := sceneSecond()
-	second.id, second.days = "rebuild", nil
-	var told Outlook
-	p := second.publication()
-	p.Fresh, p.Steps = true, nil
-	row := p.Run
-	p.Run = func(o Outlook) schema.Run { told = o; return row(o) }
+	edit(&o)
+	r := sceneSecond()
+	r.id, r.days = "rebuild", nil
 	o.Now = sceneSecond().now
 	s, err := Open(context.Background(), dir, "acme", o)
 	if err != nil {
-		return told, err
+		return Preview{}, err
 	}
 	defer s.Close()
 	g, err := s.Begin("rebuild")
 	if err != nil {
-		return told, err
+		return Preview{}, err
 	}
-	_, err = g.Publish(context.Background(), p)
-	return told, errors.Join(err, g.Discard())
+	record := r.record()
+	record.Steps = nil
+	_, preview, err := publish(context.Background(), g, Contents{Since: r.contents().Since, Repair: true}, record)
+	return preview, errors.Join(err, g.Discard())
 }
 
 // TestDamage_RebuildMends damages every Parquet file at once, or one at a time: the
@@ -258,7 +265,7 @@ func TestSameDay_WantsTheOrder(t *testing.T) {
 func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
-	path := partPath(schema.SpendDaily.Table, "acme", day)
+	path := catalog.PartPath(schema.SpendDaily.Table, "acme", day)
 	for name, c := range map[string]struct {
 		edit  func(m *Manifest)
 		taken bool
@@ -275,11 +282,11 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 		}
 		m.Accounts["acme"].Files[path].SHA256 = strings.Repeat("1", 64)
 		c.edit(m)
-		b, err := m.encode()
+		b, err := m.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		spoiled(t, filepath.Join(dir, manifestName), b)
+		spoiled(t, filepath.Join(dir, catalog.ManifestName), b)
 		spoiled(t, filepath.Join(dir, path), []byte("PAR1 no more"))
 		told, err := rebuild(t, dir)
 		if c.taken {
@@ -306,7 +313,7 @@ func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
 	if err := third.do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); err != nil {
 		t.Fatal(err)
 	}
-	path := partPath(schema.CampaignHistory.Table, "acme", 0)
+	path := catalog.PartPath(schema.CampaignHistory.Table, "acme", 0)
 	before := query(t, dir, "SELECT * FROM campaign_history ORDER BY ALL")
 	spoiled(t, filepath.Join(dir, path), nil)
 	if told, err := rebuild(t, dir); err != nil || !slices.Equal(told.Restored, []string{path}) {
@@ -350,7 +357,8 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 		if err := spoil(filepath.Join(dir, duck.FileName)); err != nil {
 			t.Fatal(err)
 		}
-		calendar, spend := partPath(schema.Calendar.Table, "acme", 0), partPath(schema.SpendDaily.Table, "acme", day)
+		calendar := catalog.PartPath(schema.Calendar.Table, "acme", 0)
+		spend := catalog.PartPath(schema.SpendDaily.Table, "acme", day)
 		for _, path := range []string{calendar, spend} {
 			spoiled(t, filepath.Join(dir, path), []byte("x"))
 		}
@@ -367,7 +375,7 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			t.Fatalf("%s: verify = %+v, %v", name, report, err)
 		}
 		for _, d := range report.Damages {
-			want := map[string]string{calendar: durable.MendBackup, spend: durable.MendReplay,
+			want := map[string]string{calendar: catalog.MendLost, spend: durable.MendReplay,
 				duck.FileName: durable.MendRebuild}[d.Path]
 			if d.Mend != want {
 				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Mend, want)
@@ -403,7 +411,7 @@ func TestDamage_RebuildTakesNoOtherRows(t *testing.T) {
 	}
 	editManifest(t, dir, st.is.Warehouse.SHA256, sha)
 	editManifest(t, dir, fmt.Sprintf(`"bytes": %d,`, st.is.Warehouse.Bytes), fmt.Sprintf(`"bytes": %d,`, size))
-	spend := partPath(schema.SpendDaily.Table, "acme", day)
+	spend := catalog.PartPath(schema.SpendDaily.Table, "acme", day)
 	spoiled(t, filepath.Join(dir, spend), []byte("x"))
 	if _, err := rebuild(t, dir); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), spend) {
 		t.Errorf("rebuild = %v, want it refused for %s", err, spend)
@@ -411,7 +419,7 @@ func TestDamage_RebuildTakesNoOtherRows(t *testing.T) {
 }
 
 // TestDamage_RebuildMendsALedger writes a ledger again from DuckDB; without that, it
-// keeps the lines that can be read.
+// keeps the lines that can be read, once the loss of the others is accepted.
 func TestDamage_RebuildMendsALedger(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
@@ -451,6 +459,12 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 			t.Errorf("%s: a run = %v, want ErrDamaged", name, err)
 		}
 		told, err := rebuild(t, dir)
+		if !c.duckdb {
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), ledger) {
+				t.Errorf("%s: rebuild = %v, want ErrDamaged", name, err)
+			}
+			told, err = st.rebuildAccepting(t, dir)
+		}
 		if err != nil || !slices.Contains(told.Restored, ledger) {
 			t.Errorf("%s: rebuild = %v, %v", name, told.Restored, err)
 			continue
@@ -484,7 +498,7 @@ func TestDamage_ACommitRecord(t *testing.T) {
 		return dir
 	}
 	dir := crashed()
-	path := filepath.Join(dir, commitName)
+	path := filepath.Join(dir, catalog.CommitName)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -492,7 +506,7 @@ func TestDamage_ACommitRecord(t *testing.T) {
 	refused := func(what string) {
 		t.Helper()
 		_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
-		if err == nil || !strings.Contains(err.Error(), commitName) || !errors.Is(err, ErrDamaged) &&
+		if err == nil || !strings.Contains(err.Error(), catalog.CommitName) || !errors.Is(err, ErrDamaged) &&
 			!errors.Is(err, ErrNewer) {
 			t.Errorf("%s: Open = %v, want the record refused", what, err)
 		}

@@ -119,7 +119,7 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n, err := g.newGeneration(Publication{})
+	n, err := g.newGeneration(Contents{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@
 // What it promises:
 //
 //   - A published file always opens and is whole. Everything is built under
-//     staging/, verified, and committed all or none: [Staged.Publish].
+//     staging/, verified, and committed all or none: [Staged.Prepare], [Prepared.Commit].
 //   - A set of Parquet files that belong together is what manifest.json names: read
 //     the manifest, then the files, then look again. The set is of one generation if
 //     there is no commit.json and the manifest still has the same generation. Who
@@ -12,7 +12,7 @@
 //   - After any kill or fault, the next [Open] finishes what was committed and
 //     drops what was not. There is no third state.
 //   - The DuckDB file is made from the Parquet files and from nothing else, so it
-//     can be deleted at any time: a [Publication] with Fresh makes it again. It gives
+//     can be deleted at any time: a repair ([Contents]) makes it again. It gives
 //     them back in turn: a damaged Parquet file is restored from it where the bytes
 //     prove equal.
 //   - Every byte that is published is covered by a SHA-256: the files' in the
@@ -24,7 +24,8 @@
 // not ask the questions (the views are handed in), it never relies on DuckDB's
 // write-ahead log, and it never writes a file in place that somebody reads.
 //
-// Below it lie durable (files that survive a crash), history (versions over time),
+// Below it lie catalog (what lies in a data directory, and whether it is as it was
+// published), durable (files that survive a crash), history (versions over time),
 // parquet (the files of tables) and duck (the DuckDB file).
 //
 // The layout below the data directory:
@@ -33,6 +34,7 @@
 //	manifest.json        the published generation: every file with rows, bytes, SHA-256
 //	parquet/             the tables, one file per account and day, or per account
 //	raw/                 the replies behind the stored days, compressed
+//	quarantine/          the latest replies of days that could not be proven; no part of a generation
 //	ledger/              every run and step, as JSON lines
 //	staging/             private; leftovers of a dead run are removed
 //	locks/               flock files; a lock dies with its process

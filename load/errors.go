@@ -1,8 +1,7 @@
 package load
 
 import (
-	"errors"
-
+	"spendsync/load/catalog"
 	"spendsync/load/durable"
 )
 
@@ -16,7 +15,7 @@ var (
 	// ErrEmpty says that nothing has been published yet.
 	ErrEmpty = durable.ErrEmpty
 	// ErrNewer says that a newer version of spendsync wrote the store.
-	ErrNewer = errors.New("the store was written by a newer version")
+	ErrNewer = catalog.ErrNewer
 )
 
 // Damage is one stored file that is not as it was published.

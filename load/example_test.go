@@ -54,9 +54,14 @@ func storeADay(ctx context.Context) error {
 		sealed); err != nil {
 		return err
 	}
-	manifest, err := staged.Publish(ctx, load.Publication{Since: day, Run: func(o load.Outlook) schema.Run {
-		return schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
-			Generation: o.Generation, Published: true, RunID: run}
+	prepared, err := staged.Prepare(ctx, load.Contents{Since: day})
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	manifest, err := prepared.Commit(ctx, load.RunRecord{Run: schema.Run{
+		AccountID: "acme", Command: "sync", StartedAt: seen, FinishedAt: seen,
+		Generation: prepared.Preview().Generation, Published: true, RunID: run,
 	}})
 	if err != nil {
 		return err

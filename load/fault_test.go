@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -116,6 +117,17 @@ func (d *faultFiles) Remove(path string) error {
 func (d *faultFiles) Chmod(path string, mode fs.FileMode) error {
 	// The file may be linked from other stores of these tests: it keeps its mode.
 	return d.call("chmod", path, func() error { return nil })
+}
+
+// Clone copies: what these tests lie on may not be able to share blocks.
+func (d *faultFiles) Clone(from, to string) error {
+	return d.call("clone", to, func() error {
+		content, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, content, 0o644)
+	})
 }
 
 func (d *faultFiles) ReadDir(path string) (entries []fs.DirEntry, err error) {
@@ -342,8 +354,8 @@ func generationsIn(dir string) (made []*Manifest) {
 		return made
 	}
 	for _, mv := range r.Moves {
-		if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifestName {
-			if m, err := decodeManifest(b); err == nil {
+		if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == catalog.ManifestName {
+			if m, err := catalog.Decode(b); err == nil {
 				made = append(made, m)
 			}
 		}
@@ -399,8 +411,8 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 	if err := sceneSecond().do(t.Context(), p.dir, o); !errors.Is(err, errCrash) {
 		t.Fatalf("run = %v, want the crash", err)
 	}
-	draft := filepath.Join(p.dir, "staging", "acme.run2", commitName+stagedSuffix)
-	if err := os.Rename(draft, filepath.Join(p.dir, commitName)); err != nil {
+	draft := filepath.Join(p.dir, "staging", "acme.run2", catalog.CommitName+stagedSuffix)
+	if err := os.Rename(draft, filepath.Join(p.dir, catalog.CommitName)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := readCommit(durable.OS, p.dir, nil)
@@ -408,7 +420,7 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 		t.Fatal(err)
 	}
 	p.record, p.is = *r, st.committedIn(p.dir)
-	if err := os.Remove(filepath.Join(p.dir, commitName)); err != nil {
+	if err := os.Remove(filepath.Join(p.dir, catalog.CommitName)); err != nil {
 		t.Fatal(err)
 	}
 	if p.is.Generation != st.was.Generation+1 {
@@ -428,7 +440,7 @@ func (p *preparedCommit) commit(dir string, o Options) error {
 	o = o.filled()
 	s := &Store{dir: dir, account: "acme", opts: o}
 	g := &Staged{store: s, runID: "run2", dir: filepath.Join(dir, "staging", "acme.run2")}
-	err := g.commit(p.record)
+	err := (&generation{g: g}).writeCommit(p.record)
 	if !g.committing {
 		err = errors.Join(err, o.disk.RemoveTree(g.dir))
 	}
@@ -513,8 +525,8 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			if _, err := textsOf(pages); err != nil {
 				return nil, err
 			}
-			rows, err := parquet.ReadRows(filepath.Join(st.after, partPath(schema.SpendDaily.Table, account, d)),
-				schema.SpendDaily)
+			path := catalog.PartPath(schema.SpendDaily.Table, account, d)
+			rows, err := parquet.ReadRows(filepath.Join(st.after, path), schema.SpendDaily)
 			return packed(rows), err
 		})
 	}

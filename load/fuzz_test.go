@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -29,19 +30,19 @@ func resealed(text []byte) []byte {
 // FuzzManifest: what is taken for a manifest can be worked with, leads nowhere out of
 // the store, and is the same when it is written and read again.
 func FuzzManifest(f *testing.F) {
-	whole := newManifest()
+	whole := catalog.New()
 	whole.Generation, whole.RunID, whole.Version = 7, "01M7ZQ7Q1CJQD27Z3YZZYE4RDW", "1.0.0"
 	day := schema.NewDate(2026, time.March, 8)
-	acme := whole.account("acme")
+	acme := whole.Of("acme")
 	acme.Since, acme.Settled = day-32, []string{"C1"}
 	acme.Days[day] = &Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched, ContentHash: "ab",
 		Rounded: 1,
 		Sums:    history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
-	acme.Files[rawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd",
+	acme.Files[catalog.RawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd",
 		Fingerprint: "1:ef"}
 	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
 	acme.Memory[schema.CampaignHistory.Name] = history.Memory{ConfirmedAt: 5}
-	sealed, err := whole.encode()
+	sealed, err := whole.Encode()
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -58,12 +59,12 @@ func FuzzManifest(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := decodeManifest(resealed(b))
+		m, err := catalog.Decode(resealed(b))
 		if err != nil {
 			return
 		}
-		_ = m.clone()
-		_ = m.rows()
+		_ = m.Clone()
+		_ = m.Rows()
 		for name, a := range m.Accounts {
 			if !AccountName.MatchString(name) {
 				t.Errorf("account %q", name)
@@ -81,11 +82,11 @@ func FuzzManifest(f *testing.F) {
 				_ = a.Coverage(name, now)
 			}
 		}
-		text, err := m.encode()
+		text, err := m.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := decodeManifest(text)
+		again, err := catalog.Decode(text)
 		if err != nil {
 			t.Fatalf("it is not read again: %v\n%s", err, text)
 		}
@@ -106,7 +107,7 @@ func FuzzCommitRecord(f *testing.F) {
 		`"manifest.json"}], "removes": ["/etc/passwd"]}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := os.WriteFile(filepath.Join(dir, commitName), resealed(b), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, catalog.CommitName), resealed(b), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r, err := readCommit(durable.OS, dir, nil)
@@ -127,14 +128,14 @@ func FuzzCommitRecord(f *testing.F) {
 
 // FuzzLedger: what is read of a ledger is the same when it is written and read again.
 func FuzzLedger(f *testing.F) {
-	text, err := encodeLedger(ledgerRows{
-		runs: []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4,
+	text, err := catalog.EncodeLedger(catalog.LedgerRows{
+		Runs: []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4,
 			Message: schema.Some("spend 2026-03-08: \u2028"), RunID: "R"}},
-		steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "2026-03-08", Outcome: "stored",
+		Steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "2026-03-08", Outcome: "stored",
 			RunID: "R"}},
-		entities: []schema.EntityRead{{AccountID: "acme", EntityType: "campaign", EntityID: "C1", ReadState: "failed",
+		Entities: []schema.EntityRead{{AccountID: "acme", EntityType: "campaign", EntityID: "C1", ReadState: "failed",
 			RunID: "R"}},
-		refused: []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", Page: 2, RowNumber: 7,
+		Refused: []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", Page: 2, RowNumber: 7,
 			Field: "clicks", Raw: `{"clicks":"x"}`, RunID: "R"}},
 	})
 	if err != nil {
@@ -143,15 +144,15 @@ func FuzzLedger(f *testing.F) {
 	f.Add(text)
 	f.Add(text[:len(text)-9])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rows, err := decodeLedger("ledger/x", b)
+		rows, err := catalog.DecodeLedger("ledger/x", b)
 		if err != nil {
 			return
 		}
-		text, err := encodeLedger(rows)
+		text, err := catalog.EncodeLedger(rows)
 		if err != nil {
 			return // an instant beyond year 9999 has no text
 		}
-		again, err := decodeLedger("ledger/x", text)
+		again, err := catalog.DecodeLedger("ledger/x", text)
 		if err != nil || !reflect.DeepEqual(again, rows) {
 			t.Errorf("%v: read again it is\n%+v\nand was\n%+v", err, again, rows)
 		}
@@ -159,7 +160,8 @@ func FuzzLedger(f *testing.F) {
 }
 
 // partition is how the path of a part names what is in it.
-var partition = regexp.MustCompile(`^(?:parquet/([a-z_0-9]+)|raw/spend_report)/account=([^/]+)/(?:day|seen|month)=([0-9-]+)/[^/]+$`)
+var partition = regexp.MustCompile(`^(?:parquet/([a-z_0-9]+)|raw/spend_report)/account=([^/]+)/` +
+	`(?:day|seen|month)=([0-9-]+)/[^/]+$`)
 
 // FuzzPartition: a name that may be an account's gives paths within the store, one
 // for each account and day, also in the flat staging area.
@@ -179,8 +181,9 @@ func FuzzPartition(f *testing.F) {
 			return // no day that a report could have
 		}
 		for _, path := range []string{
-			partPath(schema.SpendDaily.Table, account, d), partPath(schema.SpendChanges.Table, account, d),
-			partPath(schema.CampaignDays.Table, account, d), rawPath(account, d, page),
+			catalog.PartPath(schema.SpendDaily.Table, account, d),
+			catalog.PartPath(schema.SpendChanges.Table, account, d),
+			catalog.PartPath(schema.CampaignDays.Table, account, d), catalog.RawPath(account, d, page),
 		} {
 			if !filepath.IsLocal(path) || filepath.Clean(path) != path || strings.Contains(path, "~") {
 				t.Errorf("path %q", path)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -22,38 +23,44 @@ type generation struct {
 	changed map[schema.Date]bool
 	dead    int64 // rows of the base's DuckDB file that others replace
 
-	rebuild    bool     // the base's DuckDB file is not to be built on
-	fullMemory bool     // DuckDB takes all the memory that it may have at once
-	newViews   bool     // whether the views are other than those of the base
-	restored   []string // damaged files that this generation brings back
+	repair   bool     // everything that can be made again is made again
+	restored []string // damaged files that this generation brings back
+	accepted []string // what became of those that nothing can restore
+
+	w           *duck.Warehouse // the DuckDB file while it is built
+	fromNothing bool            // it does not carry the base's forward
+	fullMemory  bool            // DuckDB takes all the memory that it may have at once
+	newViews    bool            // whether the views are other than those of the base
+	restoreGC   func()          // nil: the garbage collector works as it always does
 }
 
 // newGeneration starts from what is published now, which another account's run
 // may have moved on since this run began.
-func (g *Staged) newGeneration(p Publication) (*generation, error) {
+func (g *Staged) newGeneration(c Contents) (*generation, error) {
 	s := g.store
-	n := &generation{g: g, changed: map[schema.Date]bool{}}
+	n := &generation{g: g, changed: map[schema.Date]bool{}, repair: c.Repair, fromNothing: c.Repair}
 	var err error
-	n.base, err = readManifestAfter(s.opts.disk, s.dir, s.base)
+	n.base, err = catalog.ReadAfter(s.opts.disk, s.dir, s.base)
 	switch {
 	case errors.Is(err, ErrEmpty):
-		n.next = newManifest()
+		n.next = catalog.New()
 	case err != nil:
 		return nil, err
 	default:
-		n.next = n.base.clone()
+		n.next = n.base.Clone()
 	}
 	if s.base != nil && (n.base == nil || n.base.Generation < s.base.Generation) {
-		return nil, durable.Damaged(manifestName, "restore the newest backup",
+		return nil, durable.Damaged(catalog.ManifestName, "restore the newest backup",
 			"this run began with generation %d, and an older one is published now", s.base.Generation)
 	}
-	n.next.Generation++
+	// No number is given twice, though it may be that of a generation that is lost.
+	n.next.Generation = max(n.next.Generation, s.newer.Generation) + 1
 	n.next.SchemaVersion = schema.Version
 	n.next.PublishedAt = schema.InstantOf(s.opts.Now())
 	n.next.RunID, n.next.Version = g.runID, s.opts.Version
-	n.acc = n.next.account(s.account)
+	n.acc = n.next.Of(s.account)
 	if n.base == nil || n.base.Accounts[s.account] == nil {
-		n.acc.Since = p.Since
+		n.acc.Since = c.Since
 	}
 	return n, nil
 }
@@ -75,7 +82,7 @@ func (n *generation) whereIs(path string) (dir, name string) {
 // readPart reads a file of the generation.
 func readPart[R any](n *generation, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
 	dir, name := n.whereIs(path)
-	return readPublished(n.g.store.opts.disk, dir, name, info, t)
+	return catalog.Rows(n.g.store.opts.disk, dir, name, info, t)
 }
 
 // isStaged says whether this run brings a new file for a published path.
@@ -94,4 +101,13 @@ func (n *generation) moveStaged(path string) {
 // ownRows is the condition for the rows that this run has written.
 func (g *Staged) ownRows() string {
 	return schema.Quote("_run_id") + " = " + schema.QuoteText(g.runID)
+}
+
+// Contents is what goes into a generation beside what is staged.
+type Contents struct {
+	Since   schema.Date           // first day that could be asked for, for an account's first generation
+	Unknown []schema.UnknownField // met by this run; known ones are left as they are
+	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
+	// file is built from nothing, and so is every mart.
+	Repair bool
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -19,7 +20,7 @@ func (n *generation) addIntraday() error {
 		if day.proven == nil || len(day.intraday) == 0 {
 			continue
 		}
-		path := partPath(t.Table, s.account, d)
+		path := catalog.PartPath(t.Table, s.account, d)
 		var lines []schema.Intraday
 		if old := n.acc.Files[path]; old != nil {
 			var err error
@@ -39,7 +40,7 @@ func (n *generation) addIntraday() error {
 		info.Day = d
 		n.put(path, info)
 		n.loads = append(n.loads, duck.Replace{
-			Table: t.Table, Where: partCondition(t.Table, s.account, d) + " AND " + n.g.ownRows(),
+			Table: t.Table, Where: duck.PartSQL(t.Table, s.account, d) + " AND " + n.g.ownRows(),
 			Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 		})
 	}

@@ -60,13 +60,13 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		}
 		scene := sceneFirst()
 		scene.id, scene.at = run, now
-		p := scene.publication()
-		p.Refused = []schema.RefusedRow{{
+		record := scene.record()
+		record.Refused = []schema.RefusedRow{{
 			AccountID: "acme", Stream: "spend_report", ReportDate: open, Page: 1, RowNumber: int64(i), Reason: "r",
 			Raw:    `{}`,
 			SeenAt: schema.InstantOf(now), RunID: run,
 		}}
-		if _, err := g.Publish(t.Context(), p); err != nil {
+		if _, _, err := publish(t.Context(), g, scene.contents(), record); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(); err != nil {

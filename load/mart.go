@@ -11,32 +11,27 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
-// isMart says whether a table is the answer of a view: it is in no DuckDB file.
-func isMart(table string) bool {
-	t := schema.Named(table)
-	return t != nil && t.View != ""
-}
-
-// addMarts writes anew the marts that can have changed, of all accounts: what is
+// addMarts writes the marts that can have changed, of all accounts: what is
 // final, and whether, follows the day of publishing. w is the new warehouse,
 // with its views. The viewErrors are of marts whose view could not answer: their
 // files stay as they are.
-func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse, fresh bool) (viewErrors []error, err error) {
-	fresh = fresh || n.newViews
+func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
+	all := n.repair || n.newViews
 	for _, m := range schema.Marts {
 		if !n.g.store.opts.DuckDB.HasView(m.View) {
 			continue
 		}
 		for _, account := range n.next.AccountNames() {
-			if !fresh && n.martStands(m, account) {
+			if !all && n.martStands(m, account) {
 				continue
 			}
-			err := n.addMartOf(ctx, w, m, account, fresh)
+			err := n.addMartOf(ctx, w, m, account, all)
 			if ctx.Err() != nil || errors.Is(err, ErrStorage) {
 				return nil, err
 			}
@@ -80,15 +75,15 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 // is all in memory.
 const monthsAtOnce = 3
 
-// addMartOf writes the parts of an account's mart that can have changed.
+// addMartOf writes the parts of an account's mart that can have changed, or all of them.
 func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
-	fresh bool) error {
-	parts, err := n.martParts(ctx, w, m, account, fresh)
+	all bool) error {
+	parts, err := n.martParts(ctx, w, m, account, all)
 	if err != nil {
 		return err
 	}
 	for some := range slices.Chunk(parts, monthsAtOnce) {
-		if err := n.addMartParts(ctx, w, m, account, some, fresh); err != nil {
+		if err := n.addMartParts(ctx, w, m, account, some, all); err != nil {
 			return err
 		}
 	}
@@ -97,18 +92,18 @@ func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.
 
 // addMartParts asks for parts that follow each other, and writes each.
 func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
-	parts []schema.Date, fresh bool) error {
+	parts []schema.Date, all bool) error {
 	return w.WithMemory(ctx, func() error {
 		if m.Partition != schema.ByMonth {
-			return n.addMart(m, account, parts[0], w.MartRecords(ctx, m, martCondition(m, account, parts)), fresh)
+			return n.addMart(m, account, parts[0], w.MartRecords(ctx, m, martCondition(m, account, parts)), all)
 		}
-		return n.addMonths(ctx, w, m, account, parts, fresh)
+		return n.addMonths(ctx, w, m, account, parts, all)
 	})
 }
 
 // addMonths asks for months that follow each other, and writes each.
 func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
-	months []schema.Date, fresh bool) error {
+	months []schema.Date, all bool) error {
 	rec, err := parquet.Concat(w.MartRecords(ctx, m, martCondition(m, account, months)))
 	if err != nil {
 		return err
@@ -120,7 +115,7 @@ func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.
 		// The account is one, and then come the days.
 		to, _ := slices.BinarySearch(days, arrow.Date32((month + 31).Month()))
 		part := rec.NewSlice(int64(from), int64(to))
-		err := n.addMart(m, account, month, func(yield func(arrow.Record, error) bool) { yield(part, nil) }, fresh)
+		err := n.addMart(m, account, month, func(yield func(arrow.Record, error) bool) { yield(part, nil) }, all)
 		part.Release()
 		if err != nil {
 			return err
@@ -133,36 +128,53 @@ func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.
 // martParts are the parts of a mart to write: the months from the first day that
 // can differ, or the one file of a mart that is not cut.
 func (n *generation) martParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
-	fresh bool) ([]schema.Date, error) {
+	all bool) ([]schema.Date, error) {
 	if m.Partition == schema.ByAccount {
 		return []schema.Date{0}, nil
 	}
-	from, err := n.firstAltered(ctx, w, account, fresh)
+	from, err := n.firstAltered(ctx, w, account, all)
 	if err != nil {
 		return nil, err
 	}
 	var months []schema.Date
-	last := schema.DateOf(n.g.store.opts.Now())
+	last := n.lastDay(m, account)
 	for month := from.Month(); month <= last; month = (month + 31).Month() {
 		months = append(months, month)
 	}
 	return months, nil
 }
 
+// lastDay is the last day that an account's mart can have rows of. It is not always
+// today: a clock that was set back does not take away the days that are stored.
+func (n *generation) lastDay(m schema.Mart, account string) schema.Date {
+	last := schema.DateOf(n.g.store.opts.Now())
+	a := n.next.Accounts[account]
+	for d := range a.Days {
+		last = max(last, d)
+	}
+	for _, f := range a.Files {
+		if f.Table == m.Name {
+			last = max(last, f.Day)
+		}
+	}
+	return last
+}
+
 // firstAltered is the first day of an account whose rows in a mart may differ
 // from those that were published: one that was read or whose state has moved on,
 // or a day of a campaign whose past became known.
 func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, account string,
-	fresh bool) (schema.Date, error) {
+	all bool) (schema.Date, error) {
 	a := n.next.Accounts[account]
 	first := a.Since
 	for d := range a.Days {
 		first = min(first, d)
 	}
-	if fresh || n.base == nil || n.base.Accounts[account] == nil {
+	if all || n.base == nil || n.base.Accounts[account] == nil {
 		return first, nil
 	}
-	from := schema.DateOf(n.base.PublishedAt.Time()) - schema.ReachDays - 1
+	// Either instant may be the earlier one: a clock can be set back.
+	from := schema.DateOf(min(n.base.PublishedAt, n.next.PublishedAt).Time()) - schema.ReachDays - 1
 	if account == n.g.store.account {
 		for d := range n.changed {
 			from = min(from, d)
@@ -185,10 +197,11 @@ func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, accoun
 	return max(from, first), nil
 }
 
-// addMart writes one part. One with the same content as the published one stays.
+// addMart writes one part. One with the same content as the published one stays, unless all
+// are to be written: its file may be damaged.
 func (n *generation) addMart(m schema.Mart, account string, part schema.Date, recs iter.Seq2[arrow.Record, error],
-	fresh bool) error {
-	path := partPath(m.Table, account, part)
+	all bool) error {
+	path := catalog.PartPath(m.Table, account, part)
 	acc := n.next.Accounts[account]
 	old := acc.Files[path]
 	info, err := n.g.putAnswer(path, m.Table, recs)
@@ -196,7 +209,7 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, re
 		return err
 	}
 	info.Day = part
-	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !fresh {
+	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {
 		return n.g.store.opts.disk.RemoveIfThere(n.g.staged(path))
 	}
 	acc.Files[path] = info

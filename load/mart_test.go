@@ -104,6 +104,22 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	}
 }
 
+// TestMarts_FollowAClockThatWasSetBack has a day restated by a run whose clock is weeks
+// behind the runs before it: what the marts say of that day is what is stored.
+func TestMarts_FollowAClockThatWasSetBack(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	r.opts.DuckDB.Views = martViews()
+	r.mustSync(twoDays())
+	for i, back := range []int{-30, -90, 0} {
+		r.at = now.AddDate(0, 0, back)
+		r.mustSync(map[schema.Date][]schema.Spend{day: {spendRow(day, "S1", schema.Money(100+i))}})
+		got := martRows(t, r.dir, martDay)
+		if n := len(got); n != 2 || got[1].ReportDate != day || got[1].Spend.V != schema.Money(100+i) {
+			t.Errorf("%d days back: November = %+v, want %s with a spend of %d", -back, got, day, 100+i)
+		}
+	}
+}
+
 // TestMarts_FollowWhatBecameKnownOfThePast has a campaign whose settings arrive
 // long after its days: months that no run reads any more are written again.
 func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
@@ -131,10 +147,8 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 			history.Versions[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Publish(t.Context(), Publication{Run: func(o Outlook) schema.Run {
-			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at, RunID: "late" +
-				name[:5]}
-		}}); err != nil {
+		if _, _, err := publish(t.Context(), g, Contents{}, RunRecord{Run: schema.Run{AccountID: "acme",
+			Command: "sync", StartedAt: at, FinishedAt: at, RunID: "late" + name[:5]}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != name {
@@ -189,9 +203,8 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Publish(t.Context(), Publication{Fresh: true, Run: func(Outlook) schema.Run {
-		return schema.Run{AccountID: "acme", RunID: "rebuild1"}
-	}}); err != nil {
+	if _, _, err := publish(t.Context(), g, Contents{Repair: true}, RunRecord{Run: schema.Run{AccountID: "acme",
+		RunID: "rebuild1"}}); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(full); err != nil || !slices.Equal(b, whole) {
@@ -210,12 +223,12 @@ func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	r.opts.DuckDB.Views[0].SQL = strings.Replace(r.opts.DuckDB.Views[0].SQL, "s.campaign_id AS", "NULL AS", 1)
 	m := r.mustSync(twoDays())
 	var texts []string
-	for _, err := range r.outlook.Troubles {
+	for _, err := range r.preview.ViewErrors {
 		texts = append(texts, err.Error())
 	}
 	if len(texts) != 2 || !strings.Contains(texts[0], "mart.broken could not be made") ||
 		!strings.Contains(texts[1], "gives a NULL in campaign_id") {
-		t.Errorf("troubles = %q", texts)
+		t.Errorf("view errors = %q", texts)
 	}
 	if m.Accounts["acme"].Files[martDay] != nil || len(m.Accounts["acme"].Days) != 2 {
 		t.Errorf("published = %+v", m.Accounts["acme"])
@@ -223,7 +236,7 @@ func TestMarts_AndViewsThatFailHoldNothingBack(t *testing.T) {
 	r.opts.DuckDB.Views = martViews()
 	r.at = now.AddDate(0, 4, 0)
 	r.mustSync(nil)
-	if len(r.outlook.Troubles) != 0 || len(martRows(t, r.dir, martDay)) != 2 {
-		t.Errorf("the next run left troubles %v", r.outlook.Troubles)
+	if len(r.preview.ViewErrors) != 0 || len(martRows(t, r.dir, martDay)) != 2 {
+		t.Errorf("the next run left view errors %v", r.preview.ViewErrors)
 	}
 }

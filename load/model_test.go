@@ -357,9 +357,10 @@ func (w *modelWorld) rebuild() {
 	id := fmt.Sprintf("run%03d", w.runs)
 	g, err := s.Begin(id)
 	if err == nil {
-		p := sceneRun{id: id, at: w.at}.publication()
-		p.Fresh = true
-		_, err = g.Publish(context.Background(), p)
+		r := sceneRun{id: id, at: w.at}
+		c := r.contents()
+		c.Repair = true
+		_, _, err = publish(context.Background(), g, c, r.record())
 		err = errors.Join(err, g.Discard())
 	}
 	if err != nil {

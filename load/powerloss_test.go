@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/catalog"
 	"spendsync/load/durable"
 )
 
@@ -201,6 +202,10 @@ func (d *frailFiles) Remove(path string) error {
 
 func (d *frailFiles) Chmod(string, fs.FileMode) error { return nil }
 
+// Clone is what it is on a file system without shared blocks: what was not synced
+// is known of written files only.
+func (d *frailFiles) Clone(string, string) error { return errors.ErrUnsupported }
+
 type frailFile struct {
 	d    *frailFiles
 	file durable.File
@@ -370,7 +375,7 @@ func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every
 		t.Fatal(err)
 	}
 	d.each = func(what, path string) {
-		if d.calls%every != 0 && !strings.Contains(path, commitName) {
+		if d.calls%every != 0 && !strings.Contains(path, catalog.CommitName) {
 			return
 		}
 		for _, s := range survivors(r) {
@@ -415,7 +420,7 @@ func TestPowerLoss_DuringARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	told = true
-	d.each("the end of", dir+"/"+commitName)
+	d.each("the end of", dir+"/"+catalog.CommitName)
 	t.Logf("%d calls, %d losses of power", d.calls, *tried)
 }
 
@@ -431,7 +436,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 	dry := newFrailFiles(t, root)
 	moments := map[int]bool{}
 	dry.each = func(what, path string) {
-		if filepath.Base(path) == commitName {
+		if filepath.Base(path) == catalog.CommitName {
 			// The record is there, and nothing has made its name safe.
 			moments[dry.calls], moments[dry.calls+1] = true, true
 		}
@@ -466,7 +471,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 		}
 		if m := s.Manifest(); m.Generation == p.is.Generation {
 			told = true
-			d.each("the end of", dir+"/"+commitName)
+			d.each("the end of", dir+"/"+catalog.CommitName)
 		}
 		s.Close()
 		losses += *tried
@@ -507,7 +512,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 	}
 	every := powerStride(3)
 	d.each = func(what, path string) {
-		if d.calls%every == 0 || strings.Contains(path, commitName) {
+		if d.calls%every == 0 || strings.Contains(path, catalog.CommitName) {
 			check(what, path)
 		}
 	}
@@ -540,7 +545,7 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 		},
 		"the commit record is not synced": func(path string, dir bool) bool {
 			return !dir &&
-				strings.Contains(path, commitName)
+				strings.Contains(path, catalog.CommitName)
 		},
 	} {
 		root := quickDir(t)
@@ -570,7 +575,7 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 			}
 		}
 		d.each = func(what, path string) {
-			if what == "rename" && strings.HasSuffix(path, manifestName) {
+			if what == "rename" && strings.HasSuffix(path, catalog.ManifestName) {
 				look()
 			}
 		}

@@ -2,211 +2,160 @@ package load
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"time"
 
-	"spendsync/load/duck"
-	"spendsync/load/parquet"
+	"spendsync/load/catalog"
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
-// Outlook is what a run will have published, told before it is: it decides how
-// the run ends and what its line in the ledger says.
-type Outlook struct {
+// Preview is what a prepared generation will show once it is published: it decides how the
+// run ends and what its record says.
+type Preview struct {
 	Generation int64
 	Coverage   []schema.DayCoverage // of this account, as of now
 	// NewlyLost are days that can never be known in full, and that no run has
 	// reported before this one.
 	NewlyLost []schema.Date
-	// Troubles are views and marts that could not be made: what is stored is whole
+	// ViewErrors are of views and marts that could not be made: what is stored is whole
 	// without them.
-	Troubles []error
-	// Restored are damaged files that a [Publication] with Fresh brings back.
+	ViewErrors []error
+	// Restored are damaged files that a repair brings back.
 	Restored []string
+	// Accepted is what is lost, where [Options.AcceptLoss] goes on without it.
+	Accepted []string
 	// Restatements is how many lines spend_change gains.
 	Restatements int
 }
 
-// Publication is what goes into a generation beside the staged days.
-type Publication struct {
-	Since    schema.Date                // first day that could be asked for, for an account's first generation
-	Unknown  []schema.UnknownField      // seen by this run; known ones are left as they are
-	Steps    []schema.Step              //
-	Entities []schema.EntityRead        //
-	Refused  []schema.RefusedRow        // rows of the report that could not be stored
-	Run      func(o Outlook) schema.Run // the run's line, once the outcome is clear
-	Fresh    bool                       // build the DuckDB file from nothing, and bring back what is damaged
+// RunRecord is what the ledger, and schema ops, keep of a run.
+type RunRecord struct {
+	Run      schema.Run
+	Steps    []schema.Step
+	Entities []schema.EntityRead
+	Refused  []schema.RefusedRow // rows of the report that could not be stored
 }
 
-// Publish makes what is staged the next generation, all or none. It returns
-// [ErrLocked] if other accounts' runs hold the store for longer than the wait.
-// After an error the old generation stands, or, if the commit had begun, the new
-// one will as soon as the store is opened again.
-func (g *Staged) Publish(ctx context.Context, p Publication) (*Manifest, error) {
-	s := g.store
-	unlock, err := s.lockStore(ctx)
+// Prepared is a generation that is built and not published: it lacks the record of its
+// run. Nobody else publishes before it is committed or closed.
+type Prepared struct {
+	store   *Store
+	n       *generation
+	now     time.Time // as of which the preview is
+	preview Preview
+	unlock  func() error // nil: it has ended
+}
+
+// Prepare builds what is staged into the next generation, beside the published one. It
+// returns [ErrLocked] if other accounts' runs hold the store for longer than the wait. What
+// is prepared must be committed or closed.
+func (g *Staged) Prepare(ctx context.Context, c Contents) (*Prepared, error) {
+	unlock, err := g.store.lockStore(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := g.publish(ctx, p)
-	if err != nil && g.committing {
-		err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
+	p := &Prepared{store: g.store, unlock: unlock}
+	if err := p.prepare(ctx, g, c); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
-	if unlockErr := unlock(); unlockErr != nil {
-		// What is published is published; the lock dies with the process.
-		s.opts.Log.Warn("the store's lock could not be given back", "error", unlockErr)
-	}
-	if err != nil {
-		return nil, err
-	}
-	s.base = m
-	return m, nil
+	return p, nil
 }
 
-func (g *Staged) publish(ctx context.Context, p Publication) (*Manifest, error) {
-	s := g.store
-	// Somebody who died while he published left his commit to the next.
+func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err error) {
+	s := p.store
+	// A publisher that died may have left its commit to the next.
 	if err := rollForward(s.dir, s.opts); err != nil {
-		return nil, err
+		return err
 	}
-	n, err := g.newGeneration(p)
+	n, err := g.newGeneration(c)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if p.Fresh {
+	p.n = n
+	if n.repair {
 		if err := n.restore(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	n.addDays()
 	if err := n.addChanges(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := n.addIntraday(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := n.addCalendar(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := n.addTables(); err != nil {
-		return nil, err
+		return err
 	}
-	n.addUnknown(p.Unknown)
-	if err := n.addWarehouse(ctx, p); err != nil {
-		return nil, err
-	}
-	if err := n.commit(ctx); err != nil {
-		return nil, err
-	}
-	return n.next, nil
-}
-
-// addDays takes in the proven days. What was staged of unproven ones is left
-// behind with the staging area.
-func (n *generation) addDays() {
-	account := n.g.store.account
-	whole := map[schema.Date]bool{}
-	all := duck.Replace{Table: schema.SpendDaily.Table}
-	some := duck.Patch{Table: schema.SpendDaily.Table, Only: n.g.ownRows()}
-	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
-		day := n.g.days[d]
-		p := day.proven
-		if p == nil {
-			continue
-		}
-		known := n.acc.Days[d]
-		if known == nil {
-			known = &Day{FirstReadAt: p.ReadAt}
-			n.acc.Days[d] = known
-		}
-		stored := known.Sums.Rows
-		known.ContentHash, known.Sums, known.Rounded, known.Refused = p.hash, p.sums, p.Rounded, p.Refused
-		if !p.Replayed {
-			known.LastReadAt, known.RunID = p.ReadAt, n.g.runID
-			known.Control, known.ControlTotal = p.Control, p.ControlTotal
-			known.Reads++
-		}
-		if day.part != nil {
-			path := partPath(schema.SpendDaily.Table, account, d)
-			n.put(path, day.part)
-			n.changed[d] = true
-			if day.few {
-				some.Files = append(some.Files, n.g.staged(path))
-				if day.stale != "" {
-					some.Stale = append(some.Stale, day.stale)
-				}
-			} else {
-				whole[d], all.Files = true, append(all.Files, n.g.staged(path))
-				n.dead += stored
-			}
-		}
-		if day.part != nil && !p.Replayed {
-			// The old replies stand behind the old content: they go with it.
-			for _, old := range n.acc.RawPages(d) {
-				delete(n.acc.Files, old)
-				if day.raw[old] == nil {
-					n.removes = append(n.removes, old)
-				}
-			}
-		}
-		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
-			if n.acc.Files[path] = day.raw[path]; !day.stays[path] {
-				n.moveStaged(path)
-			}
-		}
-	}
-	if len(whole) > 0 {
-		all.Where = duck.DaysSQL(account, "report_date", whole)
-		n.loads = append(n.loads, all)
-	}
-	if len(some.Files) > 0 {
-		n.loads = append(n.loads, some)
-	}
-	if len(n.changed) > 0 {
-		n.loads = append(n.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", n.changed)))
-	}
-}
-
-// addCalendar adds the years that the stored days have come to need.
-func (n *generation) addCalendar() error {
-	s, t := n.g.store, schema.Calendar
-	first := n.acc.Since.Year()
-	for d := range n.acc.Days {
-		first = min(first, d.Year())
-	}
-	last := schema.DateOf(s.opts.Now()).Year() + 1
-	path := partPath(t.Table, s.account, 0)
-	var have []schema.CalendarDay
-	if info := n.acc.Files[path]; info != nil {
-		var err error
-		if have, err = readPart(n, path, info, t); err != nil {
-			return err
-		}
-	}
-	known := map[schema.Date]schema.CalendarDay{}
-	for _, d := range have {
-		known[d.ReportDate] = d
-		first, last = min(first, d.ReportDate.Year()), max(last, d.ReportDate.Year())
-	}
-	want := schema.CalendarDays(s.account, n.g.runID, first, last)
-	if len(want) == len(have) {
-		return nil
-	}
-	for i, d := range want {
-		if k, ok := known[d.ReportDate]; ok {
-			want[i] = k
-		}
-	}
-	info, err := n.g.putPart(path, t.Table, parquet.Record(t, want))
+	n.addUnknown(c.Unknown)
+	viewErrors, err := n.buildWarehouse(ctx)
 	if err != nil {
 		return err
 	}
-	n.put(path, info)
-	n.loads = append(n.loads, duck.Replace{Table: t.Table, Where: "account_id = " + schema.QuoteText(s.account),
-		Files: []string{n.g.staged(path)}})
+	if err := n.addReportedLost(); err != nil {
+		return err
+	}
+	p.now = s.opts.Now()
+	p.preview = Preview{
+		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, p.now),
+		NewlyLost: n.acc.NewlyLost(s.account, p.now), Restatements: g.restatements(), ViewErrors: viewErrors,
+		Restored: n.restored, Accepted: n.losses(),
+	}
 	return nil
+}
+
+// Preview is what the generation will show.
+func (p *Prepared) Preview() Preview { return p.preview }
+
+// Commit adds the run's record and publishes the generation, all or none. After an error
+// the old generation stands, or, if the commit had begun, the new one will as soon as the
+// store is opened again. Either way the preparation has ended.
+func (p *Prepared) Commit(ctx context.Context, r RunRecord) (*Manifest, error) {
+	err := p.publish(ctx, r)
+	if err != nil && p.n.g.committing {
+		err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
+	}
+	if err := errors.Join(err, p.Close()); err != nil {
+		return nil, err
+	}
+	p.store.base = p.n.next
+	return p.n.next, nil
+}
+
+func (p *Prepared) publish(ctx context.Context, r RunRecord) error {
+	if err := p.n.addLedger(r, p.now); err != nil {
+		return err
+	}
+	if err := p.n.finishWarehouse(ctx); err != nil {
+		return err
+	}
+	return p.n.commit(ctx)
+}
+
+// Close ends the preparation. What is staged stays so, and may be prepared again; what has
+// been committed is published. Closing again does nothing.
+func (p *Prepared) Close() (err error) {
+	if p.unlock == nil {
+		return nil
+	}
+	if p.n != nil {
+		err = p.n.dropWarehouse()
+	}
+	if unlockErr := p.unlock(); unlockErr != nil {
+		// What is published is published; the lock dies with the process.
+		p.store.opts.Log.Warn("the store's lock could not be released", "error", unlockErr)
+	}
+	p.unlock = nil
+	return err
 }
 
 // addUnknown records each unknown key once.
@@ -221,28 +170,18 @@ func (n *generation) addUnknown(seen []schema.UnknownField) {
 	}
 }
 
-// addLedger writes the run and its steps. The ledger file is replaced by a longer
+// addLedger writes the record of the run. The ledger file is replaced by a longer
 // one with the generation, so that it never speaks of what was not published.
-func (n *generation) addLedger(p Publication, troubles []error) error {
+func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	s := n.g.store
-	now := s.opts.Now()
-	if err := n.addReportedLost(); err != nil {
-		return err
-	}
-	o := Outlook{
-		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, now),
-		NewlyLost: n.acc.newlyLost(s.account, now), Restatements: n.g.restatements(), Troubles: troubles,
-		Restored: n.restored,
-	}
-	run := p.Run(o)
-	lines, err := encodeLedger(ledgerRows{runs: []schema.Run{run}, steps: p.Steps, entities: p.Entities,
-		refused: p.Refused})
+	lines, err := catalog.EncodeLedger(catalog.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
+		Entities: r.Entities, Refused: r.Refused})
 	if err != nil {
 		return err
 	}
-	path := ledgerPath(s.account, now)
+	path := catalog.LedgerPath(s.account, now)
 	dir, rel := n.whereIs(path)
-	old, err := readLedger(s.opts.disk, dir, rel)
+	old, err := catalog.ReadLedger(s.opts.disk, dir, rel)
 	if err != nil {
 		return err
 	}
@@ -261,15 +200,15 @@ func (n *generation) addReportedLost() error {
 	}
 	for _, path := range paths {
 		dir, rel := n.whereIs(path)
-		b, err := readLedger(n.g.store.opts.disk, dir, rel)
+		b, err := catalog.ReadLedger(n.g.store.opts.disk, dir, rel)
 		if err != nil {
 			return err
 		}
-		rows, err := decodeLedger(path, b[min(int64(len(b)), n.acc.Ledger[path]):])
+		rows, err := catalog.DecodeLedger(path, b[min(int64(len(b)), n.acc.Ledger[path]):])
 		if err != nil {
 			return err
 		}
-		for _, lost := range rows.lost {
+		for _, lost := range rows.Lost {
 			for _, d := range lost.Days {
 				if !slices.Contains(n.acc.ReportedLost, d) {
 					n.acc.ReportedLost = append(n.acc.ReportedLost, d)
@@ -282,14 +221,14 @@ func (n *generation) addReportedLost() error {
 
 // commit makes the generation durable and published.
 func (n *generation) commit(ctx context.Context) error {
-	b, err := n.next.encode()
+	b, err := n.next.Encode()
 	if err != nil {
 		return err
 	}
-	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(manifestName), b); err != nil {
+	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(catalog.ManifestName), b); err != nil {
 		return err
 	}
-	n.moveStaged(manifestName)
+	n.moveStaged(catalog.ManifestName)
 	// The last moment to stop: after this the run is published.
 	if err := ctx.Err(); err != nil {
 		return err
@@ -303,5 +242,80 @@ func (n *generation) commit(ctx context.Context) error {
 	if n.base != nil {
 		r.Base = n.base.Generation
 	}
-	return n.g.commit(r)
+	return n.writeCommit(r)
+}
+
+// writeCommit publishes what is staged, all or none. The files are durable already.
+// The store's lock is held.
+func (n *generation) writeCommit(r commitRecord) error {
+	g, s := n.g, n.g.store
+	if err := g.tryMoves(r); err != nil {
+		return err
+	}
+	if err := s.opts.crash("sync staging"); err != nil {
+		return err
+	}
+	disk := s.opts.disk
+	if err := disk.SyncDir(g.dir); err != nil {
+		return err
+	}
+	if err := disk.SyncDir(filepath.Join(s.dir, "staging")); err != nil {
+		return err
+	}
+	// The first run made the folder of the staging areas: its name has to be there
+	// before a record that speaks of it.
+	if err := disk.SyncDir(s.dir); err != nil {
+		return err
+	}
+	r.Format, r.Checksum = commitFormat, durable.Unsealed
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	durable.Seal(b)
+	draft := filepath.Join(g.dir, catalog.CommitName+stagedSuffix)
+	if _, _, err := disk.WriteFile(draft, b); err != nil {
+		return err
+	}
+	if err := s.opts.crash("commit record"); err != nil {
+		return err
+	}
+	if err := n.fence(r); err != nil {
+		return err
+	}
+	// Whether or not the rename reports success, it may have happened.
+	g.committing = true
+	if err := disk.Rename(draft, filepath.Join(s.dir, catalog.CommitName)); err != nil {
+		return durable.Storage(err)
+	}
+	if err := disk.SyncDir(s.dir); err != nil {
+		return err
+	}
+	// From here on the run is committed: whatever happens, the next start rolls
+	// forward by the same code.
+	return rollForwardStep(s.dir, s.opts, s.base)
+}
+
+// fence looks once more, at the last moment, whether the generation that this one
+// is built on is still the published one. With the lock held it is; on a volume
+// that does not honour locks, two runs may have come this far.
+func (n *generation) fence(r commitRecord) error {
+	s := n.g.store
+	other, err := s.opts.disk.Exists(filepath.Join(s.dir, catalog.CommitName))
+	if err != nil {
+		return err
+	}
+	published := int64(0)
+	m, err := catalog.ReadAfter(s.opts.disk, s.dir, s.base)
+	if err != nil && !errors.Is(err, ErrEmpty) {
+		return err
+	}
+	if err == nil {
+		published = m.Generation
+	}
+	if other || published != r.Base {
+		return fmt.Errorf("somebody else published while generation %d was built on %d (is flock honoured on this "+
+			"volume?): %w", r.Generation, r.Base, ErrLocked)
+	}
+	return nil
 }

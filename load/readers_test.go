@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
@@ -106,7 +107,7 @@ func readParquetSet(dir string) (consistent bool, err error) {
 			spends[r.Spend]++
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(dir, commitName)); err == nil {
+	if _, err := os.Lstat(filepath.Join(dir, catalog.CommitName)); err == nil {
 		return false, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return false, err

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -26,6 +26,11 @@ import (
 //
 // The error names every file that cannot be brought back.
 func (n *generation) restore(ctx context.Context) (err error) {
+	if n.accepting() {
+		if err := errors.Join(n.takeNewer(), n.forgetLostReplies()); err != nil {
+			return err
+		}
+	}
 	damages, err := n.damages()
 	if err != nil {
 		return err
@@ -47,6 +52,9 @@ func (n *generation) restore(ctx context.Context) (err error) {
 		if w != nil {
 			err = n.restoreFile(ctx, w, d)
 		}
+		if errors.Is(err, ErrDamaged) && n.accepting() {
+			err = n.acceptLoss(d)
+		}
 		if errors.Is(err, ErrDamaged) {
 			lost = append(lost, err)
 		} else if err != nil {
@@ -58,7 +66,35 @@ func (n *generation) restore(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	if len(ledgers) > 0 && w == nil && !n.accepting() {
+		lost = append(lost, n.missingRuns(ledgers[0]))
+	}
 	return errors.Join(lost...)
+}
+
+// missingRuns is the damage of a ledger that was set back, where no part of the store
+// knows the runs since; nil where the ledgers, as they are written again, know the run
+// that published this generation.
+func (n *generation) missingRuns(d damagedFile) error {
+	s := n.g.store
+	newest := int64(0)
+	for _, name := range n.next.AccountNames() {
+		for path := range n.next.Accounts[name].Ledger {
+			dir, rel := n.whereIs(path)
+			b, err := catalog.ReadLedger(s.opts.disk, dir, rel)
+			if err != nil {
+				return err
+			}
+			for _, r := range catalog.PublishedRuns(b) {
+				newest = max(newest, r.Generation)
+			}
+		}
+	}
+	if newest >= n.base.Generation {
+		return nil
+	}
+	return durable.Damaged(d.Path, catalog.MendLost, "it was set back from generation %d to %d, and warehouse.duckdb, "+
+		"which knows the runs since, is not what was published either", n.base.Generation, newest)
 }
 
 // damagedFile is a published file that is not what was published.
@@ -67,18 +103,18 @@ type damagedFile struct {
 	account string
 }
 
-// damages are the damaged Parquet files of all accounts, but for those that this
-// run brings anew.
+// damages are the damaged Parquet files of all accounts, except those that this run
+// replaces.
 func (n *generation) damages() (found []damagedFile, err error) {
 	s := n.g.store
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
-			if info.Kind != KindParquet || isMart(info.Table) || name == s.account && n.brings(info) {
+			if info.Kind != KindParquet || info.IsMart() || name == s.account && n.brings(info) {
 				continue
 			}
-			err := checkBytes(s.opts.disk, s.dir, path, info)
+			err := catalog.CheckBytes(s.opts.disk, s.dir, path, info)
 			var d *Damage
 			if errors.As(err, &d) {
 				found = append(found, damagedFile{d, name})
@@ -115,7 +151,7 @@ func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error)
 		return nil, err
 	}
 	o := s.opts.DuckDB
-	o.MemoryLimits, o.TempDir = nil, n.g.staged("restore.tmp")
+	o.FirstMemory, o.TempDir = "", n.g.staged("restore.tmp")
 	return duck.OpenPublished(ctx, path, o)
 }
 
@@ -124,7 +160,7 @@ func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error)
 func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	a := n.next.Accounts[d.account]
 	was := a.Files[d.Path]
-	t := tableNamed(was.Table)
+	t := catalog.TableNamed(was.Table)
 	if t == nil {
 		return d.Damage
 	}
@@ -133,7 +169,7 @@ func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damag
 			t.FullName(), "schema", n.base.SchemaVersion)
 		return d.Damage
 	}
-	recs := w.TableRecords(ctx, t, partCondition(t, d.account, was.Day))
+	recs := w.TableRecords(ctx, t, duck.PartSQL(t, d.account, was.Day))
 	info, err := n.g.putAnswer(d.Path, t, recs)
 	if err == nil && info.SHA256 != was.SHA256 && t != schema.SpendDaily.Table {
 		// Some tables are written as one record, which shows where they are large.
@@ -182,7 +218,7 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 }
 
 func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
-	rows, err := readDay(n.g.store.opts.disk, n.g.staged(d.Path), d.account, day)
+	rows, err := catalog.ReadDay(n.g.store.opts.disk, n.g.staged(d.Path), d.account, day)
 	if err != nil {
 		return err
 	}
@@ -194,31 +230,6 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 	return nil
 }
 
-func tableNamed(name string) *schema.Table {
-	if t := schema.Named(name); t != nil && t.HasFiles() && t.View == "" {
-		return t
-	}
-	return nil
-}
-
-// partCondition selects the rows that one file of a table holds.
-func partCondition(t *schema.Table, account string, day schema.Date) string {
-	c := "account_id = " + schema.QuoteText(account)
-	switch t.Partition {
-	case schema.ByDay:
-		c += fmt.Sprintf(" AND report_date = DATE '%s'", day)
-	case schema.BySeen:
-		c += " AND " + seenCondition(day)
-	}
-	return c
-}
-
-// seenCondition selects what was seen on a Chicago day.
-func seenCondition(day schema.Date) string {
-	return fmt.Sprintf("seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)",
-		schema.InstantOf(day.Start()), schema.InstantOf(day.End()))
-}
-
 // ledgerDamages are the ledger files of all accounts of which the published part
 // is not what it was, or that cannot be read.
 func (n *generation) ledgerDamages() (found []damagedFile, err error) {
@@ -226,12 +237,12 @@ func (n *generation) ledgerDamages() (found []damagedFile, err error) {
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Ledger)) {
-			b, err := readLedger(disk, dir, path)
+			b, err := catalog.ReadLedger(disk, dir, path)
 			if err != nil {
 				return nil, err
 			}
-			if err = checkLedger(path, b, a.Ledger[path], a.LedgerSHA256[path]); err == nil {
-				_, err = decodeLedger(path, b)
+			if err = catalog.CheckLedger(path, b, a.Ledger[path], a.LedgerSHA256[path]); err == nil {
+				_, err = catalog.DecodeLedger(path, b)
 			}
 			var d *Damage
 			if errors.As(err, &d) {
@@ -242,107 +253,107 @@ func (n *generation) ledgerDamages() (found []damagedFile, err error) {
 	return found, nil
 }
 
-// restoreLedger writes a ledger file again: the runs that DuckDB knows and no
-// whole ledger file of the account tells of, and every line of the old file that
-// can be read and tells of another run. w is nil where DuckDB cannot be asked.
+// restoreLedger writes a ledger file again: the runs that DuckDB has and no undamaged
+// ledger file of the account, and every line of the old file that can be read and is of
+// another run. w is nil where DuckDB cannot be asked.
 func (n *generation) restoreLedger(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	s := n.g.store
-	told, err := n.runsToldElsewhere(d)
+	others, err := n.runsInOtherLedgers(d)
 	if err != nil {
 		return err
 	}
-	var known ledgerRows
+	var known catalog.LedgerRows
 	if w != nil {
-		if known, err = n.ledgerOfDuckDB(ctx, w, d.account, told); err != nil {
+		if known, err = n.ledgerOfDuckDB(ctx, w, d.account, others); err != nil {
 			return err
 		}
 	}
-	old, err := readLedger(s.opts.disk, s.dir, d.Path)
+	old, err := catalog.ReadLedger(s.opts.disk, s.dir, d.Path)
 	if err != nil {
 		return err
 	}
-	told.add(known.runs)
-	kept, unreadable := readableLines(old, told)
+	others.add(known.Runs)
+	kept, unreadable := readableLines(old, others)
 	lines, err := encodeRuns(known)
 	if err != nil {
 		return err
 	}
 	lines = append(lines, kept...)
 	s.opts.Log.Warn("a damaged ledger file is written again", "file", d.Path, "damage", d.What, "runs_from_duckdb",
-		len(known.runs), "unreadable_lines", unreadable)
+		len(known.Runs), "unreadable_lines", unreadable)
 	if _, _, err := s.opts.disk.WriteFile(n.g.staged(d.Path), lines); err != nil {
 		return err
 	}
 	a := n.next.Accounts[d.account]
-	a.Ledger[d.Path], a.LedgerSHA256[d.Path] = int64(len(lines)), hashLedger(lines)
+	a.Ledger[d.Path], a.LedgerSHA256[d.Path] = int64(len(lines)), catalog.HashLedger(lines)
 	n.moveStaged(d.Path)
 	n.restored = append(n.restored, d.Path)
 	return nil
 }
 
-// runsToldElsewhere are the runs of the account's other ledger files, as far as
+// runsInOtherLedgers are the runs of the account's other ledger files, as far as
 // these can be read.
-func (n *generation) runsToldElsewhere(d damagedFile) (runsTold, error) {
+func (n *generation) runsInOtherLedgers(d damagedFile) (runEnds, error) {
 	s := n.g.store
-	told := runsTold{}
+	ends := runEnds{}
 	for path := range n.next.Accounts[d.account].Ledger {
 		if path == d.Path {
 			continue
 		}
 		dir, rel := n.whereIs(path)
-		b, err := readLedger(s.opts.disk, dir, rel)
+		b, err := catalog.ReadLedger(s.opts.disk, dir, rel)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := decodeLedger(path, b)
+		rows, err := catalog.DecodeLedger(path, b)
 		if err != nil {
 			continue // damaged too, and written again by itself
 		}
-		told.add(rows.runs)
+		ends.add(rows.Runs)
 	}
-	return told, nil
+	return ends, nil
 }
 
-// runsTold are the ends of the runs that some lines tell of. A run may have several
-// lines, of which the last counts.
-type runsTold map[string]schema.Instant
+// runEnds are when runs ended, by the ID of the run. A run may have several lines, of
+// which the last counts.
+type runEnds map[string]schema.Instant
 
-func (t runsTold) add(runs []schema.Run) {
+func (t runEnds) add(runs []schema.Run) {
 	for _, r := range runs {
 		t[r.RunID] = max(t[r.RunID], r.FinishedAt)
 	}
 }
 
-func (t runsTold) has(runID string) bool {
+func (t runEnds) has(runID string) bool {
 	_, ok := t[runID]
 	return ok
 }
 
-// hasEnd says whether they tell of the run up to the end that this line tells of.
-func (t runsTold) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID] >= r.FinishedAt }
+// hasEnd says whether the run of a line is among them, with that end or a later one.
+func (t runEnds) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID] >= r.FinishedAt }
 
 // ledgerOfDuckDB are the account's runs in DuckDB with what belongs to them, but
 // for some.
 func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string,
-	but runsTold) (rows ledgerRows, err error) {
-	if rows.runs, err = opsRows(ctx, w, schema.Runs, account); err != nil {
+	but runEnds) (rows catalog.LedgerRows, err error) {
+	if rows.Runs, err = opsRows(ctx, w, schema.Runs, account); err != nil {
 		return rows, err
 	}
-	if rows.steps, err = opsRows(ctx, w, schema.Steps, account); err != nil {
+	if rows.Steps, err = opsRows(ctx, w, schema.Steps, account); err != nil {
 		return rows, err
 	}
-	if rows.entities, err = opsRows(ctx, w, schema.EntityReads, account); err != nil {
+	if rows.Entities, err = opsRows(ctx, w, schema.EntityReads, account); err != nil {
 		return rows, err
 	}
 	if n.base.SchemaVersion >= schema.RefusedRows.Since {
-		if rows.refused, err = opsRows(ctx, w, schema.RefusedRows, account); err != nil {
+		if rows.Refused, err = opsRows(ctx, w, schema.RefusedRows, account); err != nil {
 			return rows, err
 		}
 	}
-	rows.refused = slices.DeleteFunc(rows.refused, func(r schema.RefusedRow) bool { return but.has(r.RunID) })
-	rows.runs = slices.DeleteFunc(rows.runs, but.hasEnd)
-	rows.steps = slices.DeleteFunc(rows.steps, func(r schema.Step) bool { return but.has(r.RunID) })
-	rows.entities = slices.DeleteFunc(rows.entities, func(r schema.EntityRead) bool { return but.has(r.RunID) })
+	rows.Refused = slices.DeleteFunc(rows.Refused, func(r schema.RefusedRow) bool { return but.has(r.RunID) })
+	rows.Runs = slices.DeleteFunc(rows.Runs, but.hasEnd)
+	rows.Steps = slices.DeleteFunc(rows.Steps, func(r schema.Step) bool { return but.has(r.RunID) })
+	rows.Entities = slices.DeleteFunc(rows.Entities, func(r schema.EntityRead) bool { return but.has(r.RunID) })
 	return rows, nil
 }
 
@@ -361,29 +372,29 @@ func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R],
 
 // encodeRuns writes runs as their ledger lines, each after its steps, oldest
 // first.
-func encodeRuns(rows ledgerRows) ([]byte, error) {
-	slices.SortStableFunc(rows.runs, func(a, b schema.Run) int {
+func encodeRuns(rows catalog.LedgerRows) ([]byte, error) {
+	slices.SortStableFunc(rows.Runs, func(a, b schema.Run) int {
 		return a.FinishedAt.Time().Compare(b.FinishedAt.Time())
 	})
 	var lines []byte
-	for _, r := range rows.runs {
-		of := ledgerRows{runs: []schema.Run{r}}
-		for _, s := range rows.steps {
+	for _, r := range rows.Runs {
+		of := catalog.LedgerRows{Runs: []schema.Run{r}}
+		for _, s := range rows.Steps {
 			if s.RunID == r.RunID {
-				of.steps = append(of.steps, s)
+				of.Steps = append(of.Steps, s)
 			}
 		}
-		for _, e := range rows.entities {
+		for _, e := range rows.Entities {
 			if e.RunID == r.RunID {
-				of.entities = append(of.entities, e)
+				of.Entities = append(of.Entities, e)
 			}
 		}
-		for _, l := range rows.refused {
+		for _, l := range rows.Refused {
 			if l.RunID == r.RunID {
-				of.refused = append(of.refused, l)
+				of.Refused = append(of.Refused, l)
 			}
 		}
-		b, err := encodeLedger(of)
+		b, err := catalog.EncodeLedger(of)
 		if err != nil {
 			return nil, err
 		}
@@ -392,18 +403,18 @@ func encodeRuns(rows ledgerRows) ([]byte, error) {
 	return lines, nil
 }
 
-// readableLines are the lines of a ledger file that can be read and tell of other runs
-// than the given ones, or of a later end of one, and how many cannot be read.
-func readableLines(b []byte, but runsTold) (kept []byte, unreadable int) {
+// readableLines are the lines of a ledger file that can be read and are of other runs
+// than the given ones, or of a later end of one. unreadable counts those that cannot be read.
+func readableLines(b []byte, but runEnds) (kept []byte, unreadable int) {
 	for line := range strings.Lines(string(b)) {
-		rows, err := decodeLedger("", []byte(line))
+		rows, err := catalog.DecodeLedger("", []byte(line))
 		switch {
 		case err != nil:
 			unreadable++
-		case len(rows.runs) > 0 && !but.hasEnd(rows.runs[0]),
-			len(rows.steps) > 0 && !but.has(rows.steps[0].RunID),
-			len(rows.entities) > 0 && !but.has(rows.entities[0].RunID),
-			len(rows.refused) > 0 && !but.has(rows.refused[0].RunID):
+		case len(rows.Runs) > 0 && !but.hasEnd(rows.Runs[0]),
+			len(rows.Steps) > 0 && !but.has(rows.Steps[0].RunID),
+			len(rows.Entities) > 0 && !but.has(rows.Entities[0].RunID),
+			len(rows.Refused) > 0 && !but.has(rows.Refused[0].RunID):
 			kept = append(kept, strings.TrimSuffix(line, "\n")+"\n"...)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -114,12 +115,12 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 		return errors.Join(err, s.Close())
 	}
 	if err = r.stage(ctx, s, g); err == nil {
-		_, err = g.Publish(ctx, r.publication())
+		_, err = r.publish(ctx, g)
 	}
 	if err != nil && !errors.Is(err, errCrash) {
 		failed := schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(r.at), ExitCode: 7,
 			RunID: r.id}
-		_ = s.RecordFailure(failed, nil) // the command only logs that
+		_ = s.AppendRun(failed, nil) // the command only logs that
 	}
 	if errors.Is(err, errCrash) {
 		g.zstd.Close()
@@ -128,17 +129,36 @@ func (r sceneRun) do(ctx context.Context, dir string, o Options) error {
 	return errors.Join(err, g.Discard(), s.Close())
 }
 
-func (r sceneRun) publication() Publication {
+func (r sceneRun) contents() Contents {
+	return Contents{Since: schema.DateOf(r.at) - schema.ReachDays}
+}
+
+// record is what the run says of itself; its generation is filled in.
+func (r sceneRun) record() RunRecord {
 	at := schema.InstantOf(r.at)
-	return Publication{
-		Since: schema.DateOf(r.at) - schema.ReachDays,
+	return RunRecord{
+		Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at, Published: true,
+			RunID: r.id},
 		Steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "x", StartedAt: at, FinishedAt: at,
 			Outcome: "stored", RunID: r.id}},
-		Run: func(o Outlook) schema.Run {
-			return schema.Run{AccountID: "acme", Command: "sync", StartedAt: at, FinishedAt: at,
-				Generation: o.Generation, Published: true, RunID: r.id}
-		},
 	}
+}
+
+func (r sceneRun) publish(ctx context.Context, g *Staged) (*Manifest, error) {
+	m, _, err := publish(ctx, g, r.contents(), r.record())
+	return m, err
+}
+
+// publish prepares what is staged and commits it with the record of a run.
+func publish(ctx context.Context, g *Staged, c Contents, record RunRecord) (*Manifest, Preview, error) {
+	p, err := g.Prepare(ctx, c)
+	if err != nil {
+		return nil, Preview{}, err
+	}
+	defer p.Close()
+	record.Run.Generation = p.Preview().Generation
+	m, err := p.Commit(ctx, record)
+	return m, p.Preview(), err
 }
 
 func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
@@ -321,7 +341,7 @@ func whole(t testing.TB, dir string) string {
 		return "no manifest"
 	}
 	for path, info := range m.Accounts["acme"].Files {
-		if err := checkBytes(durable.OS, dir, path, info); err != nil {
+		if err := catalog.CheckBytes(durable.OS, dir, path, info); err != nil {
 			t.Errorf("generation %d: %v", m.Generation, err)
 		}
 	}
@@ -329,12 +349,12 @@ func whole(t testing.TB, dir string) string {
 		t.Errorf("generation %d: warehouse.duckdb is not what the manifest says (%v)", m.Generation, err)
 	}
 	for path, n := range m.Accounts["acme"].Ledger {
-		b, err := readLedger(durable.OS, dir, path)
+		b, err := catalog.ReadLedger(durable.OS, dir, path)
 		if err == nil {
-			err = checkLedger(path, b, n, m.Accounts["acme"].LedgerSHA256[path])
+			err = catalog.CheckLedger(path, b, n, m.Accounts["acme"].LedgerSHA256[path])
 		}
 		if err == nil {
-			_, err = decodeLedger(path, b)
+			_, err = catalog.DecodeLedger(path, b)
 		}
 		if err != nil {
 			t.Errorf("generation %d: %v", m.Generation, err)
@@ -400,7 +420,7 @@ func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if there := durable.Exists(filepath.Join(dir, commitName)); there {
+	if there := durable.Exists(filepath.Join(dir, catalog.CommitName)); there {
 		t.Error("the commit record is still there")
 	}
 	if left, _ := os.ReadDir(filepath.Join(dir, "staging")); len(left) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -69,7 +70,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if step.spoil {
 			g.tables[table.Name].confirmedRows++
 		}
-		m, err := g.Publish(t.Context(), r.publication())
+		m, err := r.publish(t.Context(), g)
 		if err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
@@ -82,7 +83,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if got != step.want {
 			t.Errorf("step %d: confirmed %s, want %s", i, got, step.want)
 		}
-		info := m.Accounts["acme"].Files[partPath(table.Table, "acme", 0)]
+		info := m.Accounts["acme"].Files[catalog.PartPath(table.Table, "acme", 0)]
 		if file == "" {
 			file = info.SHA256
 		}

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -14,6 +15,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -32,7 +34,8 @@ type Staged struct {
 	tables  map[string]*stagedTable // of the settings, by name
 	learned map[string]schema.Date  // campaigns whose past became known, with its first day
 	pinned  string
-	settled []string
+	settled *settledCampaigns                // nil: they stay as they are
+	beyond  map[string]map[string]KeyChanges // by table; those of other tables stay as they are
 	zstd    *zstd.Encoder
 	writing chan struct{} // has room for as many files of the report as are written at the same time
 
@@ -48,6 +51,7 @@ type stagedDay struct {
 	raw    map[string]*FileInfo // by published path
 	stays  map[string]bool      // those of raw that are published as they are
 	part   *FileInfo            // the Parquet file; nil: the stored one stands
+	anew   bool                 // the stored replies are lost or damaged: those that were read replace them
 	few    bool                 // only a few rows are other than those that are stored
 	stale  string               // the private file with the keys of the stored rows that go; empty: none
 	proven *provenDay
@@ -110,16 +114,15 @@ func (g *Staged) day(d schema.Date) *stagedDay {
 	return g.days[d]
 }
 
-// PutRaw keeps one reply of a day that is being read, with what tells it from
-// every other. It is published only with its day. The stored one stays where it is the
-// same and undamaged.
+// PutRaw keeps one reply of a day that is being read, with its fingerprint. It is published
+// only with its day. The stored one stays where it is the same and undamaged.
 func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, fingerprint string) error {
 	if !g.store.opts.KeepRaw {
 		return nil
 	}
-	path, day := rawPath(g.store.account, d, page), g.day(d)
+	path, day := catalog.RawPath(g.store.account, d, page), g.day(d)
 	if known := g.store.Account().Files[path]; known != nil && fingerprint != "" && known.Fingerprint == fingerprint &&
-		checkBytes(g.store.opts.disk, g.store.dir, path, known) == nil {
+		catalog.CheckBytes(g.store.opts.disk, g.store.dir, path, known) == nil {
 		day.raw[path], day.stays[path] = known, true
 		return nil
 	}
@@ -188,12 +191,14 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	default:
 		proven.sums, proven.hash = known.Sums, known.ContentHash
 	}
-	if known != nil && known.ContentHash == proven.hash && !p.Damaged {
-		err = g.keepDay(p)
-	} else {
+	switch {
+	case rows == nil: // the replies are those that are stored
+	case known != nil && known.ContentHash == proven.hash && !p.Damaged:
+		err = g.keepDay(day, p)
+	default:
 		put.Changed = true
 		put.Diff, err = g.replaceDay(day, p, known, rows)
-		if rows != nil && !p.Replayed && p.ReadAt.Time().Before(p.Day.End()) {
+		if !p.Replayed && p.ReadAt.Time().Before(p.Day.End()) {
 			day.intraday = schema.IntradayOf(rows.Rows(), p.ReadAt, g.runID)
 		}
 	}
@@ -207,12 +212,19 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 }
 
 // keepDay leaves a day as it is stored. The stored replies say the same; new ones are
-// kept only where none are.
-func (g *Staged) keepDay(p DayRead) error {
-	if len(g.store.Account().RawPages(p.Day)) == 0 {
+// kept only where none are, or where those are lost or damaged.
+func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
+	if p.Replayed || len(g.store.Account().RawPages(p.Day)) == 0 {
 		return nil
 	}
-	return g.DropRaw(p.Day)
+	err := g.store.rawDamage(p.Day)
+	if errors.Is(err, ErrDamaged) {
+		g.store.opts.Log.Warn("a stored reply is lost or damaged; the replies of its day are stored again",
+			"day", p.Day.String(), "error", err)
+		day.anew = true
+		return nil
+	}
+	return errors.Join(err, g.DropRaw(p.Day))
 }
 
 // replaceDay stages the rows of a day that differ from the stored ones, with what they
@@ -229,7 +241,7 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *Day, rows *history
 	if err != nil {
 		return merged.Diff, err
 	}
-	path := partPath(schema.SpendDaily.Table, g.store.account, p.Day)
+	path := catalog.PartPath(schema.SpendDaily.Table, g.store.account, p.Day)
 	info, err := g.putPart(path, schema.SpendDaily.Table, parquet.SpendRecords(rows.Rows()))
 	if err != nil {
 		return merged.Diff, fmt.Errorf("spend %s: %w", p.Day, err)
@@ -311,4 +323,40 @@ func (g *Staged) Discard() error {
 		return nil
 	}
 	return g.store.opts.disk.RemoveTree(g.dir)
+}
+
+// stagedTable is a settings table on its way.
+type stagedTable struct {
+	info   *FileInfo       // nil: the stored file stands
+	memory *history.Memory // nil: nothing is remembered beside the rows
+	// confirmedRows counts the current rows that share the common confirmation time; 0
+	// means not counted.
+	confirmedRows int64
+}
+
+// putChanges stages the restatements of a day in a private file, until all days are
+// there: a run holds those of the days that it is reading.
+func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Changes) (err error) {
+	day.changes = nil
+	if changes.Len() == 0 {
+		return nil
+	}
+	day.changes, err = g.putPart(changesPath(d), schema.SpendChanges.Table, parquet.ChangeRecords(changes.All()))
+	if err == nil {
+		day.changes.Day = schema.DateOf(changes.At().Time())
+	}
+	return err
+}
+
+func changesPath(d schema.Date) string { return "changes/" + d.String() }
+
+// restatements are how many lines the proven days bring.
+func (g *Staged) restatements() int {
+	n := 0
+	for _, day := range g.days {
+		if day.proven != nil && day.changes != nil {
+			n += int(day.changes.Rows)
+		}
+	}
+	return n
 }

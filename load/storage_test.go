@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -287,7 +287,7 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 		}
 		checkScene(t, dir)
 		m, err := ReadManifest(dir)
-		if err != nil || m.Format != ManifestFormat || len(m.Accounts["acme"].LedgerSHA256) == 0 {
+		if err != nil || m.Format != catalog.ManifestFormat || len(m.Accounts["acme"].LedgerSHA256) == 0 {
 			t.Errorf("after %d steps and a run: format %d, %v", i, m.Format, err)
 		}
 		for d, k := range was.Accounts["acme"].Days {
@@ -299,48 +299,9 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 	}
 }
 
-// otherDevice is a volume on which one folder is a file system of its own.
-type otherDevice struct {
-	lazyFiles
-	at string
-}
-
-func (d otherDevice) Lstat(path string) (fs.FileInfo, error) {
-	info, err := d.lazyFiles.Lstat(path)
-	if err != nil || filepath.Base(path) != d.at {
-		return info, err
-	}
-	st := *info.Sys().(*syscall.Stat_t)
-	st.Dev++
-	return onDevice{info, &st}, nil
-}
-
-type onDevice struct {
-	fs.FileInfo
-	st *syscall.Stat_t
-}
-
-func (i onDevice) Sys() any { return i.st }
-
-func TestOpen_RefusesAFolderOnAnotherFileSystem(t *testing.T) {
-	t.Parallel()
-	st := scene(t)
-	for _, at := range []string{"parquet", "raw", "ledger", "staging"} {
-		dir := filepath.Join(quickDir(t), "data")
-		copyStore(t, st.before, dir)
-		s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: otherDevice{at: at}}))
-		if err == nil {
-			s.Close()
-		}
-		if !errors.Is(err, ErrStorage) || !strings.Contains(fmt.Sprint(err), "file system") {
-			t.Errorf("%s elsewhere: Open = %v, want ErrStorage", at, err)
-		}
-	}
-}
-
-// TestRecordFailure_LeavesACommitAlone has a run fail within its commit: the ledger
+// TestAppendRun_LeavesACommitAlone has a run fail within its commit: the ledger
 // that comes with the commit tells of it, and nothing contradicts that.
-func TestRecordFailure_LeavesACommitAlone(t *testing.T) {
+func TestAppendRun_LeavesACommitAlone(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)
@@ -355,7 +316,7 @@ func TestRecordFailure_LeavesACommitAlone(t *testing.T) {
 		s := &Store{dir: dir, account: "acme", opts: sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()}
 		began := st.committedIn(dir).Generation == p.is.Generation
 		run := schema.Run{AccountID: "acme", FinishedAt: schema.InstantOf(sceneSecond().at), ExitCode: 7, RunID: "run2"}
-		if err := s.RecordFailure(run, nil); err != nil {
+		if err := s.AppendRun(run, nil); err != nil {
 			t.Errorf("call %d: %v", k, err)
 		}
 		next, err := Open(t.Context(), dir, "acme", s.opts)
@@ -378,7 +339,7 @@ func TestManifest_Clone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := m.clone()
+	c := m.Clone()
 	if !reflect.DeepEqual(m, c) {
 		t.Fatal("the copy differs")
 	}
@@ -387,7 +348,7 @@ func TestManifest_Clone(t *testing.T) {
 	a.Files["x"], a.Ledger["x"], a.LedgerSHA256["x"] = &FileInfo{}, 1, "x"
 	a.ReportedLost, a.Unknown = append(a.ReportedLost, day), append(a.Unknown, schema.UnknownField{})
 	a.Memory["x"] = history.Memory{}
-	c.account("other").Since = day
+	c.Of("other").Since = day
 	if again, err := ReadManifest(st.after); err != nil || !reflect.DeepEqual(m, again) {
 		t.Errorf("a change of the copy shows in the original (%v)", err)
 	}
@@ -403,11 +364,11 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, m := range map[string]*Manifest{"decoded": known, "published": first} {
-		if got, err := readManifestAfter(durable.OS, dir, m); err != nil || got != m {
+		if got, err := catalog.ReadAfter(durable.OS, dir, m); err != nil || got != m {
 			t.Errorf("the %s one is decoded again: %v", what, err)
 		}
 	}
-	path := filepath.Join(dir, manifestName)
+	path := filepath.Join(dir, catalog.ManifestName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -419,7 +380,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := readManifestAfter(durable.OS, dir, known); !errors.Is(err, ErrDamaged) {
+		if m, err := catalog.ReadAfter(durable.OS, dir, known); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v, %v, want it refused", what, m, err)
 		}
 	}
@@ -427,16 +388,16 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := newRun(t, dir).mustSync(twoDays())
-	if got, err := readManifestAfter(durable.OS, dir, known); err != nil || got == known ||
+	if got, err := catalog.ReadAfter(durable.OS, dir, known); err != nil || got == known ||
 		got.Generation != next.Generation {
 		t.Errorf("the next generation is taken for the known one: %v", err)
 	}
 	unsealed := bytes.Replace(bytes.Replace(b, []byte(`"checksum": "`+known.Checksum+`",`), nil, 1),
 		[]byte(`"format": 2`), []byte(`"format": 1`), 1)
-	if _, err := decodeManifest(unsealed); err != nil {
+	if _, err := catalog.Decode(unsealed); err != nil {
 		t.Errorf("the first format: %v", err)
 	}
-	if _, err := decodeManifest(append(unsealed, '}')); !errors.Is(err, ErrDamaged) {
+	if _, err := catalog.Decode(append(unsealed, '}')); !errors.Is(err, ErrDamaged) {
 		t.Errorf("the first format and something after it: %v", err)
 	}
 }

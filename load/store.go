@@ -1,41 +1,19 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
-	"log/slog"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
-	"spendsync/load/parquet"
 	"spendsync/schema"
 )
-
-// Options are what a store needs to know from outside.
-type Options struct {
-	LockWait time.Duration // how long to wait for the store's lock
-	DuckDB   duck.Options
-	KeepRaw  bool             // keep the replies behind the stored days
-	Version  string           // of the binary, for the manifest
-	Log      *slog.Logger     // nil: silent
-	Now      func() time.Time // for "today" only; nil: the clock
-
-	// disk is the file system; zero: the operating system's.
-	disk durable.Disk
-
-	// crash is called before every named step of publishing; an error ends the
-	// run there, as if the process had died: nothing is cleaned up.
-	crash func(step string) error
-}
 
 // Store is the data directory, held by one run of one account: nobody else
 // writes this account's files until Close.
@@ -43,12 +21,10 @@ type Store struct {
 	dir     string
 	account string
 	opts    Options
-	lock    io.Closer // the account's
-	base    *Manifest // the generation this run started from; nil: none yet
+	lock    io.Closer         // the account's
+	base    *Manifest         // the generation this run started from; nil: none yet
+	newer   catalog.NewerPart // that the manifest does not know of, where that is accepted
 }
-
-// AccountName is what an account may be called: it is part of paths and SQL.
-var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 
 // Open takes the account's lock, or fails at once with [ErrLocked] if another
 // run of the account holds it. It then finishes what a dead run has committed,
@@ -78,55 +54,14 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	if s.lock == nil {
 		return nil, fmt.Errorf("account %s in %s: %w", account, dir, ErrLocked)
 	}
-	err = s.checkDevices()
-	if err == nil {
-		err = s.recover(ctx)
+	// A commit that has begun ends first, whatever it takes.
+	if err = s.recover(ctx); err == nil {
+		err = s.tryFolders()
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-// checkDevices refuses a store in which the staging area is on another file
-// system than the files: a rename could not move them, and a commit that has
-// begun could never end.
-func (s *Store) checkDevices() error {
-	staging, err := s.opts.disk.Device(filepath.Join(s.dir, "staging"))
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"", "parquet", "raw", "ledger"} {
-		dev, err := s.opts.disk.Device(filepath.Join(s.dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if dev != staging {
-			return fmt.Errorf("%s and its folder %s are on different file systems; the store needs one: %w",
-				s.dir, cmp.Or(name, "staging"), ErrStorage)
-		}
-	}
-	return nil
-}
-
-func (o Options) filled() Options {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.disk.FS == nil {
-		o.disk = durable.OS
-	}
-	o.DuckDB.Disk = o.disk
-	if o.crash == nil {
-		o.crash = func(string) error { return nil }
-	}
-	return o
 }
 
 // Close gives the account's lock back.
@@ -147,7 +82,7 @@ func (s *Store) Account() *Account {
 
 // recover brings the folder into the state of one generation.
 func (s *Store) recover(ctx context.Context) error {
-	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, commitName))
+	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, catalog.CommitName))
 	if err != nil {
 		return err
 	}
@@ -166,69 +101,76 @@ func (s *Store) recover(ctx context.Context) error {
 	if err := s.dropDeadStaging(); err != nil {
 		return err
 	}
-	m, err := readManifest(s.opts.disk, s.dir)
+	m, err := catalog.ReadFrom(s.opts.disk, s.dir)
 	if errors.Is(err, ErrEmpty) {
-		return s.refuseOrphans()
+		return nil
 	}
 	if err != nil {
 		return err
 	}
 	s.base = m
-	return nil
+	return s.lookAround(ctx)
 }
 
-// refuseOrphans stops a run that would start from nothing in a folder that holds
-// data: without its manifest the store cannot say what is proven, and publishing
-// would forget it.
-func (s *Store) refuseOrphans() error {
-	for _, name := range []string{duck.FileName, "parquet"} {
-		there, err := s.opts.disk.Exists(filepath.Join(s.dir, name))
-		if err != nil {
-			return err
-		}
-		if there {
-			return durable.Damaged(manifestName, "restore manifest.json from a backup, or choose another "+
-				"SPENDSYNC_DATA_DIR",
-				"it is missing, but %s is there", name)
-		}
+// lookAround compares the published folders with the manifest, by names and sizes: it
+// refuses a store that was set back, and warns of files that do not belong there.
+func (s *Store) lookAround(ctx context.Context) error {
+	files, err := catalog.FilesIn(s.opts.disk, s.dir)
+	if err != nil {
+		return err
 	}
-	return nil
+	newer, err := s.newest(ctx, files)
+	if err == nil && newer.Path != "" {
+		// Another account's run may be committing right now: then that is what is newer.
+		newer, files, err = s.lookAgain(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if newer.Path != "" && s.opts.AcceptLoss == nil {
+		return refusal(s.base.SetBack(newer))
+	}
+	s.newer = newer
+	return s.warnOfStrays(files)
+}
+
+// lookAgain looks while nobody publishes.
+func (s *Store) lookAgain(ctx context.Context) (newer catalog.NewerPart, files map[string]int64, err error) {
+	unlock, err := s.lockStore(ctx)
+	if err != nil {
+		return newer, nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err = rollForward(s.dir, s.opts); err != nil {
+		return newer, nil, err
+	}
+	if s.base, err = catalog.ReadAfter(s.opts.disk, s.dir, s.base); err != nil {
+		return newer, nil, err
+	}
+	if files, err = catalog.FilesIn(s.opts.disk, s.dir); err != nil {
+		return newer, nil, err
+	}
+	newer, err = s.newest(ctx, files)
+	return newer, files, err
+}
+
+// newest is the part that is newer than the manifest; its path is empty where none is.
+func (s *Store) newest(ctx context.Context, files map[string]int64) (catalog.NewerPart, error) {
+	newer, err := s.base.Newest(s.opts.disk, s.dir, files)
+	if err != nil || newer.Path != "" {
+		return newer, err
+	}
+	info, err := s.opts.disk.Lstat(filepath.Join(s.dir, duck.FileName))
+	if err != nil || info.Size() == s.base.Warehouse.Bytes {
+		return newer, nil // a file that is missing is built again
+	}
+	return s.base.NewerDuckDB(ctx, s.dir, s.opts.DuckDB)
 }
 
 // lockStore waits for the lock under which the DuckDB file is built and the
 // commit is made. It is shared by all accounts.
 func (s *Store) lockStore(ctx context.Context) (unlock func() error, err error) {
 	return lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
-}
-
-// lockPoll is how often a lock that somebody else holds is tried again.
-const lockPoll = 50 * time.Millisecond
-
-func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
-	for end := time.Now().Add(wait); ; {
-		l, err := d.Lock(filepath.Join(dir, "locks", "store.lock"))
-		if errors.Is(err, fs.ErrNotExist) { // a store that was brought here without its locks
-			if err := d.MakeDirs(filepath.Join(dir, "locks")); err != nil {
-				return nil, err
-			}
-			l, err = d.Lock(filepath.Join(dir, "locks", "store.lock"))
-		}
-		if err != nil {
-			return nil, durable.Storage(err)
-		}
-		if l != nil {
-			return func() error { return durable.Storage(l.Close()) }, nil
-		}
-		left := time.Until(end)
-		if left <= 0 {
-			return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, ErrLocked)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for the store's lock in %s: %w", dir, ctx.Err())
-		case <-time.After(min(left, lockPoll)):
-		}
-	}
 }
 
 // dropDeadStaging removes what earlier runs of this account left. None of them
@@ -256,63 +198,62 @@ func (s *Store) dropDeadStaging() error {
 // refused before any row of it is given; nothing follows an error.
 func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
-		path := partPath(schema.SpendDaily.Table, s.account, day)
+		path := catalog.PartPath(schema.SpendDaily.Table, s.account, day)
 		info := s.Account().Files[path]
 		if info == nil {
 			return
 		}
-		publishedBatches(s.opts.disk, s.dir, path, info, schema.SpendDaily)(yield)
+		catalog.Batches(s.opts.disk, s.dir, path, info, schema.SpendDaily)(yield)
 	}
 }
 
-// publishedBatches is parquet.Batches of a published file, after checking its bytes.
-func publishedBatches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R,
-	error] {
-	return func(yield func([]R, error) bool) {
-		if err := checkBytes(disk, dir, path, info); err != nil {
-			yield(nil, err)
-			return
-		}
-		parquet.Batches(disk, filepath.Join(dir, path), t)(yield)
-	}
-}
-
-// readPublished reads a published Parquet file after checking its bytes.
-func readPublished[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
-	if err := checkBytes(disk, dir, path, info); err != nil {
+// FindSetBack looks, without a lock, whether a store was set back to the generation of its
+// manifest, by the names and sizes of its files; nil: it was not. Every command that
+// publishes refuses such a store.
+func FindSetBack(dir string, m *Manifest) (*Damage, error) {
+	files, err := catalog.FilesIn(durable.OS, dir)
+	if err != nil {
 		return nil, err
 	}
-	return parquet.Rows(disk, filepath.Join(dir, path), t)
+	newer, err := m.Newest(durable.OS, dir, files)
+	if err != nil || newer.Path == "" {
+		return nil, err
+	}
+	// A run that publishes meanwhile brings newer parts first, and its manifest last.
+	committing, err := durable.OS.Exists(filepath.Join(dir, catalog.CommitName))
+	if err != nil || committing {
+		return nil, err
+	}
+	if now, err := catalog.ReadManifest(dir); err != nil || now.Generation != m.Generation {
+		return nil, err
+	}
+	return m.SetBack(newer), nil
 }
 
-// checkBytes compares a file with what was published.
-func checkBytes(d durable.Disk, dir, path string, info *FileInfo) error {
-	mend := info.mend()
-	sha, size, err := d.HashFile(filepath.Join(dir, path))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return durable.Damaged(path, mend, "it is missing")
-	case err != nil:
+// refusal is the error of a command that would publish on top of what was set back.
+func refusal(d *Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Mend) }
+
+// warnOfStrays logs which files do not belong into the published folders. None is
+// removed: whoever put them there may need them.
+func (s *Store) warnOfStrays(files map[string]int64) error {
+	found := s.base.Strays(files)
+	if len(found) == 0 {
+		return nil
+	}
+	// Another account's run may have published some of them since the manifest was read.
+	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, catalog.CommitName))
+	if committing || err != nil {
 		return err
-	case size != info.Bytes:
-		return durable.Damaged(path, mend, "it has %d bytes, and had %d when it was published", size, info.Bytes)
-	case sha != info.SHA256:
-		return durable.Damaged(path, mend, "its bytes are not those that were published")
 	}
+	m, err := catalog.ReadAfter(s.opts.disk, s.dir, s.base)
+	if err != nil {
+		return err
+	}
+	if found = m.Strays(files); len(found) == 0 {
+		return nil
+	}
+	s.opts.Log.Warn("files that spendsync has not published lie in its folders, and whoever reads all files there "+
+		"counts them; move them out of the data directory ('spendsync verify' lists them all)", "files", len(found),
+		"first", found[0])
 	return nil
-}
-
-// partPath is where a table's file of an account and day lies, below the data
-// directory. Account names are checked and days are ours, so nothing that came
-// from the service is ever part of a path.
-func partPath(t *schema.Table, account string, day schema.Date) string {
-	dir := "parquet/" + t.Name + "/account=" + account
-	if t.Partition != schema.ByAccount {
-		dir += "/" + string(t.Partition) + "=" + day.String()
-	}
-	return dir + "/data.parquet"
-}
-
-func rawPath(account string, day schema.Date, page int) string {
-	return fmt.Sprintf("raw/spend_report/account=%s/day=%s/%04d.json.zst", account, day, page)
 }

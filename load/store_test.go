@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -44,11 +46,11 @@ type run struct {
 	account string
 	at      time.Time
 	opts    Options
-	outlook *Outlook // told by the last publication
+	preview *Preview // of the last publication
 }
 
 func newRun(t *testing.T, dir string) run {
-	return run{t: t, dir: dir, account: "acme", at: now, outlook: &Outlook{}, opts: Options{KeepRaw: true,
+	return run{t: t, dir: dir, account: "acme", at: now, preview: &Preview{}, opts: Options{KeepRaw: true,
 		DuckDB: duck.Options{Threads: 2, Memory: "512MiB"}, LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
@@ -87,19 +89,16 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 			return nil, err
 		}
 	}
-	m, err := g.Publish(ctx, Publication{
-		Since: schema.DateOf(r.at) - schema.ReachDays,
+	m, preview, err := publish(ctx, g, Contents{Since: schema.DateOf(r.at) - schema.ReachDays}, RunRecord{
+		Run: schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen, Published: true,
+			RunID: id},
 		Steps: []schema.Step{{AccountID: r.account, Stream: "spend_report", Unit: "x", StartedAt: seen,
 			FinishedAt: seen, Outcome: "stored", RunID: id}},
-		Run: func(o Outlook) schema.Run {
-			*r.outlook = o
-			return schema.Run{AccountID: r.account, Command: "sync", StartedAt: seen, FinishedAt: seen,
-				Generation: o.Generation, Published: true, RunID: id}
-		},
 	})
 	if err != nil {
 		return nil, err
 	}
+	*r.preview = preview
 	return m, g.Discard()
 }
 
@@ -327,25 +326,25 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	r.mustSync(only)
 	// In reach then and never read: 33 days up to the first run's, less the two that
 	// it stored, and three more that came and went.
-	if got := len(r.outlook.NewlyLost); got != 34 {
-		t.Errorf("%d days newly lost, want 34: %v", got, r.outlook.NewlyLost)
+	if got := len(r.preview.NewlyLost); got != 34 {
+		t.Errorf("%d days newly lost, want 34: %v", got, r.preview.NewlyLost)
 	}
 	r.at = r.at.Add(time.Minute)
 	r.mustSync(only)
-	if got := len(r.outlook.NewlyLost); got != 34 {
+	if got := len(r.preview.NewlyLost); got != 34 {
 		t.Errorf("%d days newly lost in a second run, want 34: nobody has reported them", got)
 	}
 	s, err := Open(t.Context(), r.dir, r.account, r.opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.RecordLost(schema.Run{RunID: "reporter", FinishedAt: schema.InstantOf(r.at)}, r.outlook.NewlyLost)
+	err = s.RecordLost(schema.Run{RunID: "reporter", FinishedAt: schema.InstantOf(r.at)}, r.preview.NewlyLost)
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	r.at = r.at.Add(time.Minute)
 	r.mustSync(only)
-	if got := r.outlook.NewlyLost; len(got) != 0 {
+	if got := r.preview.NewlyLost; len(got) != 0 {
 		t.Errorf("days that were reported are newly lost: %v", got)
 	}
 	if got := query(t, r.dir, "SELECT state, count(*) FROM ops.day_coverage GROUP BY 1 "+
@@ -384,15 +383,14 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		if _, err := g.PutDay(t.Context(), DayRead{Day: day}, sealed); err != nil {
 			t.Fatal(err)
 		}
-		m, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run {
-			return schema.Run{AccountID: r.account, RunID: g.runID}
-		}})
+		m, _, err := publish(t.Context(), g, Contents{}, RunRecord{Run: schema.Run{AccountID: r.account,
+			RunID: g.runID}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m.Accounts[r.account]
 	}
-	path := func(page int) string { return rawPath(r.account, day, page) }
+	path := func(page int) string { return catalog.RawPath(r.account, day, page) }
 	was := read(1, "one", "two", "three", "four")
 	spoiled(t, filepath.Join(r.dir, path(3)), []byte("three, spoilt"))
 	is := read(2, "one", "another", "three")
@@ -405,9 +403,100 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 	if is.Files[path(4)] != nil || durable.Exists(filepath.Join(r.dir, path(4))) {
 		t.Error("the fourth reply of before is still there")
 	}
-	pages, err := textsOf(rawPages(durable.OS, r.dir, is, is.RawPages(day)))
+	pages, err := textsOf(catalog.RawPages(durable.OS, r.dir, is, is.RawPages(day)))
 	if got := fmt.Sprint(pages); err != nil || got != "[one another three]" {
 		t.Errorf("the replies are %s, %v", got, err)
+	}
+}
+
+// TestPutDay_StoresLostRepliesAgain has stored replies lost, damaged or swapped: a read
+// that brings the same bytes stores them again, and one that brings others replaces all.
+func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
+	path := func(d schema.Date, page int) string { return catalog.RawPath("acme", d, page) }
+	for name, spoil := range map[string]func(dir string) error{
+		"lost":    func(dir string) error { return os.Remove(filepath.Join(dir, path(day, 2))) },
+		"damaged": func(dir string) error { return os.WriteFile(filepath.Join(dir, path(day, 1)), []byte("x"), 0o644) },
+		"swapped": func(dir string) error {
+			one, other := filepath.Join(dir, path(day, 1)), filepath.Join(dir, path(day-1, 1))
+			aside := filepath.Join(dir, "x")
+			return errors.Join(os.Rename(one, aside), os.Rename(other, one), os.Rename(aside, other))
+		},
+	} {
+		for _, replies := range [][]string{{"one", "two"}, {"both"}} {
+			for _, keep := range []bool{true, false} {
+				t.Run(fmt.Sprint(name, " ", replies, " ", keep), func(t *testing.T) {
+					r := newRun(t, t.TempDir())
+					r.putReplies("one", "two")
+					if err := spoil(r.dir); err != nil {
+						t.Fatal(err)
+					}
+					r.opts.KeepRaw = keep
+					r.putReplies(replies...)
+					checkStore(t, r.dir)
+					m, err := ReadManifest(r.dir)
+					if err != nil {
+						t.Fatal(err)
+					}
+					a := m.Accounts["acme"]
+					pages, err := textsOf(catalog.RawPages(durable.OS, r.dir, a, a.RawPages(day)))
+					var want []string
+					for _, body := range replies {
+						if keep {
+							want = append(want, day.String()+" "+body)
+						}
+					}
+					if err != nil || !slices.Equal(pages, want) {
+						t.Errorf("the replies are %q, %v; want %q", pages, err, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// putReplies publishes two days of the same rows behind these replies, read as a run
+// reads them: replies that are known and stored are not decoded.
+func (r run) putReplies(replies ...string) {
+	r.t.Helper()
+	s, err := Open(r.t.Context(), r.dir, r.account, r.opts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer s.Close()
+	runs++
+	g, err := s.Begin(fmt.Sprintf("run%06d", runs))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer g.Discard()
+	for _, d := range []schema.Date{day, day - 1} {
+		var prints []string
+		for _, body := range replies {
+			prints = append(prints, d.String()+" "+body)
+		}
+		rows := []schema.Spend{spendRow(d, "S1", 1), spendRow(d, "S2", 2)}
+		sealed, err := history.NewDay(packed(rows))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if slices.Equal(s.Fingerprints(d), prints) {
+			sealed = nil
+		}
+		for i := range prints {
+			if sealed == nil {
+				break
+			}
+			if err := g.PutRaw(d, i+1, []byte(prints[i]), int64(len(rows)/len(replies)), prints[i]); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		if _, err := g.PutDay(r.t.Context(), DayRead{Day: d, ReadAt: schema.InstantOf(now)}, sealed); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	record := RunRecord{Run: schema.Run{AccountID: r.account, RunID: g.runID}}
+	if _, _, err := publish(r.t.Context(), g, Contents{}, record); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
@@ -432,18 +521,18 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(g.staged(partPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
+	if err := os.WriteFile(g.staged(catalog.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
 		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Publish(t.Context(), r.publication()); err == nil {
+	if _, err := r.publish(t.Context(), g); err == nil {
 		t.Fatal("a file that is no Parquet was published")
 	}
 	if got := whole(t, dir); got != contentOf(t, st.was) {
 		t.Errorf("after the refusal the store has\n%s", got)
 	}
 	g.DropSettings()
-	m, err := g.Publish(t.Context(), r.publication())
+	m, err := r.publish(t.Context(), g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +544,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 		}
 	}
 	for _, table := range []*schema.Table{schema.CampaignHistory.Table, schema.AccountLimits.Table} {
-		path := partPath(table, "acme", 0)
+		path := catalog.PartPath(table, "acme", 0)
 		if got.Files[path].SHA256 != was.Files[path].SHA256 {
 			t.Errorf("%s is not as it was", path)
 		}
@@ -505,7 +594,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
 	r.mustSync(twoDays())
-	old, err := os.ReadFile(filepath.Join(dir, manifestName))
+	old, err := os.ReadFile(filepath.Join(dir, catalog.ManifestName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -526,20 +615,18 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The volume is restored from an old snapshot while the run is under way.
-	if err := os.WriteFile(filepath.Join(dir, manifestName), old, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, catalog.ManifestName), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Publish(t.Context(), Publication{Run: func(Outlook) schema.Run {
-		return schema.Run{}
-	}}); !errors.Is(err, ErrDamaged) {
-		t.Errorf("Publish = %v, want ErrDamaged", err)
+	if _, err := g.Prepare(t.Context(), Contents{}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Prepare = %v, want ErrDamaged", err)
 	}
 }
 
 // editManifest replaces a text in the manifest and seals it again.
 func editManifest(t *testing.T, dir, old, with string) {
 	t.Helper()
-	path := filepath.Join(dir, manifestName)
+	path := filepath.Join(dir, catalog.ManifestName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -565,7 +652,7 @@ func TestOpen_RefusesANewerStore(t *testing.T) {
 func TestOpen_RefusesDataWithoutManifest(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
-	if err := os.Remove(filepath.Join(dir, manifestName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, catalog.ManifestName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrDamaged) {
@@ -650,7 +737,7 @@ func TestVerify_NamesWhatIsDamaged(t *testing.T) {
 	checkStore(t, dir)
 }
 
-func TestRecordFailure_ShowsInTheNextGeneration(t *testing.T) {
+func TestAppendRun_ShowsInTheNextGeneration(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
 	fail := func(at time.Time, id string) {
@@ -659,7 +746,7 @@ func TestRecordFailure_ShowsInTheNextGeneration(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if err := s.RecordFailure(schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(at),
+		if err := s.AppendRun(schema.Run{AccountID: "acme", Command: "sync", FinishedAt: schema.InstantOf(at),
 			ExitCode: 5, RunID: id}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -695,4 +782,49 @@ func TestQuery_ReachesNothingElse(t *testing.T) {
 		}
 	}
 	checkStore(t, dir)
+}
+
+// TestPrepared_IsPublishedByCommitAlone: what is prepared keeps other accounts' runs out
+// and shows nowhere; closed, it can be prepared again.
+func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
+	st, r := scene(t), sceneSecond()
+	dir := filepath.Join(quickDir(t), "store")
+	copyStore(t, st.before, dir)
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
+	o.Now = r.now
+	s, err := Open(t.Context(), dir, "acme", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	g, err := s.Begin(r.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Discard()
+	if err := r.stage(t.Context(), s, g); err != nil {
+		t.Fatal(err)
+	}
+	p, err := g.Prepare(t.Context(), r.contents())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Preview(); got.Generation != st.is.Generation || len(got.ViewErrors) > 0 {
+		t.Errorf("the preview is %+v", got)
+	}
+	if _, err := s.lockStore(t.Context()); !errors.Is(err, ErrLocked) {
+		t.Errorf("another publisher got the store: %v", err)
+	}
+	if err := errors.Join(p.Close(), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := whole(t, dir); got != contentOf(t, st.was) {
+		t.Errorf("what was only prepared shows in the store:\n%s", got)
+	}
+	if _, err := r.publish(t.Context(), g); err != nil {
+		t.Fatal(err)
+	}
+	if got := whole(t, dir); got != contentOf(t, st.is) {
+		t.Errorf("prepared again and committed, the store has\n%s\nwant\n%s", got, contentOf(t, st.is))
+	}
 }

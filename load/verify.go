@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -22,23 +23,23 @@ import (
 
 // Report is what a verification has looked at and found.
 type Report struct {
-	Generation int64     `json:"generation"`
-	Files      int       `json:"files"`
-	Rows       int64     `json:"rows"`
-	Days       int       `json:"days"`
-	RawPages   int       `json:"raw_pages"`
-	Damages    []*Damage `json:"damages"`
+	Generation int64 `json:"generation"`
+	Files      int   `json:"files"`
+	Rows       int64 `json:"rows"`
+	Days       int   `json:"days"`
+	RawPages   int   `json:"raw_pages"`
+	// Unlocked says that the store's lock could not be taken, for want of rights. Nobody
+	// has published meanwhile, or there would be no report.
+	Unlocked bool      `json:"unlocked,omitempty"`
+	Damages  []*Damage `json:"damages"`
 }
-
-// ReadRaw makes a day's rows again from its stored replies. The store does not
-// know the service, so the caller brings this.
-// The pages come one by one, each lent, and an error of reading them is to be handed back.
-type ReadRaw func(account string, day schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error)
 
 // Verify checks everything that is published: every file's bytes against the
 // manifest, every day's rows against its sums, its hash and its stored replies,
 // and the DuckDB file against the Parquet files, row by row. It finds as many
-// damages as there are; an error means that it could not look.
+// damages as there are; an error means that it could not look. It changes nothing but to
+// end a commit that a dead run has left. A user who may only read the store needs no lock:
+// the report says so.
 func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,14 +51,18 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 		return nil, cmp.Or(err, fmt.Errorf("%s: %w", dir, ErrEmpty))
 	}
 	unlock, err := lockStore(o.disk, ctx, dir, o.LockWait)
-	if err != nil {
+	unlocked := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+	if unlocked {
+		o.Log.Warn("the store's lock cannot be taken, so a run that publishes meanwhile is not held up", "error", err)
+	} else if err != nil {
 		return nil, err
+	} else {
+		defer unlock()
+		if err := rollForward(dir, o); err != nil {
+			return nil, err
+		}
 	}
-	defer unlock()
-	if err := rollForward(dir, o); err != nil {
-		return nil, err
-	}
-	m, err := readManifest(o.disk, dir)
+	m, err := catalog.ReadFrom(o.disk, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +70,39 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 	if err := v.files(ctx); err != nil {
 		return nil, err
 	}
-	if err := v.orphans(); err != nil {
+	if err := v.lookAround(); err != nil {
 		return nil, err
 	}
 	if err := v.warehouse(ctx); err != nil {
 		return nil, err
 	}
+	if unlocked {
+		if err := v.stillPublished(); err != nil {
+			return nil, err
+		}
+		v.report.Unlocked = true
+	}
 	v.nameMends()
 	slices.SortFunc(v.report.Damages, func(a, b *Damage) int { return strings.Compare(a.Path, b.Path) })
 	return &v.report, nil
+}
+
+// stillPublished refuses a verification without the lock during which somebody
+// published: it has looked at files of two generations.
+func (v *verifier) stillPublished() error {
+	committing, err := v.opts.disk.Exists(filepath.Join(v.dir, catalog.CommitName))
+	if err != nil {
+		return err
+	}
+	m, err := catalog.ReadFrom(v.opts.disk, v.dir)
+	if err != nil {
+		return err
+	}
+	if committing || m.Generation != v.manifest.Generation || m.Checksum != v.manifest.Checksum {
+		return fmt.Errorf("a commit went on while generation %d was verified without the store's lock; verify it "+
+			"again: %w", v.manifest.Generation, ErrLocked)
+	}
+	return nil
 }
 
 type verifier struct {
@@ -81,27 +110,51 @@ type verifier struct {
 	opts     Options
 	manifest *Manifest
 	raw      ReadRaw
-	whole    bool // the DuckDB file has the bytes that were published
+	whole    bool    // the DuckDB file has the bytes that were published
+	setBack  *Damage // a part is newer than the manifest; nil: none is
 
 	mu     sync.Mutex
 	report Report
 }
 
 // nameMends says of each damaged file what mends it, as things stand: the DuckDB
-// file gives back any Parquet file if it is whole itself, the replies a day.
+// file gives back any Parquet file if it is whole itself, the replies a day, and the
+// service a reply for as long as its day is in reach.
 func (v *verifier) nameMends() {
 	for _, d := range v.report.Damages {
-		for _, a := range v.manifest.Accounts {
+		if v.setBack != nil && d != v.setBack {
+			d.Mend = "see " + catalog.ManifestName // another command would forget what is newer
+			continue
+		}
+		for name, a := range v.manifest.Accounts {
+			if a.Ledger[d.Path] > 0 && !v.whole {
+				d.Mend = durable.MendRebuild + ", or " + catalog.MendLost
+			}
 			info := a.Files[d.Path]
 			switch {
-			case info == nil || info.Kind != KindParquet || d.Mend == durable.MendRebuild:
+			case info == nil || d.Mend == durable.MendRebuild:
+			case info.Kind == KindRaw && d.Mend != durable.MendReplay:
+				d.Mend = v.mendReply(name, info.Day)
+			case info.Kind != KindParquet:
 			case v.whole:
 				d.Mend = durable.MendRebuild
-			case info.Table == schema.SpendDaily.Name && len(a.RawPages(info.Day)) == 0:
-				d.Mend = durable.MendBackup
+			case info.Table != schema.SpendDaily.Name || len(a.RawPages(info.Day)) == 0:
+				d.Mend = catalog.MendLost
 			}
 		}
 	}
+}
+
+// mendReply is what brings back a stored reply of a day.
+func (v *verifier) mendReply(account string, day schema.Date) string {
+	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
+		return catalog.MendLost + "; the stored numbers of the day are whole without it"
+	}
+	command := fmt.Sprintf("spendsync backfill --from %s --to %s", day, day)
+	if len(v.manifest.Accounts) > 1 {
+		command = "SPENDSYNC_ACCOUNT=" + account + " " + command
+	}
+	return command + ", or the next sync that reads the day"
 }
 
 // found notes a damage; another error is passed on.
@@ -135,7 +188,7 @@ func (v *verifier) files(ctx context.Context) error {
 		}
 		for d := range a.Days {
 			v.report.Days++
-			if path := partPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
+			if path := catalog.PartPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
 				if err := v.found(durable.Damaged(path, durable.MendReplay, "the manifest knows the day but no "+
 					"file of it")); err != nil {
 					return err
@@ -152,19 +205,19 @@ func (v *verifier) files(ctx context.Context) error {
 // ledger checks the published part of a ledger file, and that the rest of it,
 // which failed runs have added since, can be read.
 func (v *verifier) ledger(a *Account, path string, size int64) error {
-	b, err := readLedger(v.opts.disk, v.dir, path)
+	b, err := catalog.ReadLedger(v.opts.disk, v.dir, path)
 	if err != nil {
 		return err
 	}
-	if err := checkLedger(path, b, size, a.LedgerSHA256[path]); err != nil {
+	if err := catalog.CheckLedger(path, b, size, a.LedgerSHA256[path]); err != nil {
 		return err
 	}
-	_, err = decodeLedger(path, b)
+	_, err = catalog.DecodeLedger(path, b)
 	return err
 }
 
 func (v *verifier) file(account string, a *Account, path string, info *FileInfo) error {
-	if err := checkBytes(v.opts.disk, v.dir, path, info); err != nil {
+	if err := catalog.CheckBytes(v.opts.disk, v.dir, path, info); err != nil {
 		return err
 	}
 	v.mu.Lock()
@@ -193,24 +246,11 @@ func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
 	n := int64(0)
 	for rec, err := range parquet.Records(v.opts.disk, filepath.Join(v.dir, path), t) {
 		if err != nil {
-			return countRows(path, info, 0, err)
+			return catalog.CountRows(path, info, 0, err)
 		}
 		n += rec.NumRows()
 	}
-	return countRows(path, info, n, nil)
-}
-
-func countRows(path string, info *FileInfo, rows int64, err error) error {
-	if errors.Is(err, ErrStorage) {
-		return err // it could not be read: that is no damage
-	}
-	if err != nil {
-		return durable.Damaged(path, info.mend(), "%v", err)
-	}
-	if rows != info.Rows {
-		return durable.Damaged(path, info.mend(), "it has %d rows, and had %d when it was published", rows, info.Rows)
-	}
-	return nil
+	return catalog.CountRows(path, info, n, nil)
 }
 
 // day checks the rows of a day: theirs, unique, as many, of the same sums and
@@ -220,8 +260,8 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	if known == nil {
 		return durable.Damaged(path, "", "the manifest does not know its day")
 	}
-	rows, err := readDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
-	if err := countRows(path, info, int64(rows.Len()), err); err != nil {
+	rows, err := catalog.ReadDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
+	if err := catalog.CountRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
 	if err := sameDay(rows, known); err != nil {
@@ -233,7 +273,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	}
 	var unread error
 	fromRaw, err := v.raw(account, info.Day, func(yield func([]byte, error) bool) {
-		for body, err := range rawPages(v.opts.disk, v.dir, a, pages) {
+		for body, err := range catalog.RawPages(v.opts.disk, v.dir, a, pages) {
 			if unread = err; !yield(body, err) {
 				return
 			}
@@ -250,30 +290,13 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 		day, err = history.NewDay(fromRaw)
 	}
 	if err == nil {
-		err = known.holds(day)
+		err = known.Holds(day)
 	}
 	if err != nil {
 		return durable.Damaged(pages[0], durable.MendReplay, "the replies of %s do not give the stored day: %v",
 			info.Day, err)
 	}
 	return nil
-}
-
-// readDay reads the file of a day, whose rows have to be of that day.
-func readDay(d durable.Disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
-	rows := &schema.SpendRows{}
-	for batch, err := range parquet.Batches(d, path, schema.SpendDaily) {
-		if err != nil {
-			return rows, err
-		}
-		for i := range batch {
-			if r := &batch[i]; r.AccountID != account || r.ReportDate != day {
-				return rows, fmt.Errorf("row %d is of account %q, day %s", rows.Len()+1, r.AccountID, r.ReportDate)
-			}
-			rows.Append(&batch[i])
-		}
-	}
-	return rows, nil
 }
 
 // sameDay compares rows with what was proven of their day. Those that are not in key
@@ -283,50 +306,33 @@ func sameDay(rows *schema.SpendRows, known *Day) error {
 	if err != nil {
 		return err
 	}
-	return known.holds(day)
+	return known.Holds(day)
 }
 
-// holds says in what a day differs from what was proven of it.
-func (known *Day) holds(day *history.Day) error {
-	if sums := day.Sums(); sums != known.Sums {
-		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
+// lookAround looks for files that a reader who globs would read although they are not
+// published, and for parts that are newer than the manifest.
+func (v *verifier) lookAround() error {
+	files, err := catalog.FilesIn(v.opts.disk, v.dir)
+	if err != nil {
+		return err
 	}
-	if day.Hash() != known.ContentHash {
-		return errors.New("the content is not what was proven")
+	newer, err := v.manifest.Newest(v.opts.disk, v.dir, files)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// orphans looks for files that a reader who globs would read although they are
-// not published.
-func (v *verifier) orphans() error {
-	published := map[string]bool{}
-	for _, a := range v.manifest.Accounts {
-		for path := range a.Files {
-			published[path] = true
-		}
-	}
-	return v.orphansIn("parquet", published)
-}
-
-func (v *verifier) orphansIn(folder string, published map[string]bool) error {
-	entries, err := v.opts.disk.ReadDir(filepath.Join(v.dir, folder))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return durable.Storage(err)
-	}
-	for _, e := range entries {
-		path := folder + "/" + e.Name()
-		switch {
-		case e.IsDir():
-			err = v.orphansIn(path, published)
-		case !published[path]:
-			err = v.found(durable.Damaged(path, "move it out of the data directory", "the manifest does not name it"))
-		default:
-			err = nil
-		}
-		if err != nil {
+	v.foundNewer(newer)
+	for _, path := range v.manifest.Strays(files) {
+		if err := v.found(durable.Damaged(path, catalog.MoveOut, "the manifest does not name it")); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// foundNewer notes that the store was set back, once.
+func (v *verifier) foundNewer(newer catalog.NewerPart) {
+	if newer.Path != "" && v.setBack == nil {
+		v.setBack = v.manifest.SetBack(newer)
+		v.report.Damages = append(v.report.Damages, v.setBack)
+	}
 }

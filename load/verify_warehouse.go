@@ -25,6 +25,11 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	case err != nil:
 		return err
 	case size != w.Bytes || sha != w.SHA256:
+		newer, err := v.manifest.NewerDuckDB(ctx, v.dir, v.opts.DuckDB)
+		if err != nil {
+			return err
+		}
+		v.foundNewer(newer)
 		return v.found(durable.Damaged(duck.FileName, durable.MendRebuild, "its bytes are not those that "+
 			"were published"))
 	}

@@ -4,107 +4,134 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"strings"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
-	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
-// addWarehouse builds the DuckDB file of the generation, verifies it, and adds it
-// to the manifest. It carries the published file forward where that is what was
-// published, and builds one from nothing where it is not, or where fresh is set.
-func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
+// buildWarehouse builds the DuckDB file of the generation, all but what schema ops holds of
+// the run, and the marts from its views. It carries the published file forward where that
+// is what was published, and otherwise builds one from nothing.
+func (n *generation) buildWarehouse(ctx context.Context) (viewErrors []error, err error) {
+	for {
+		viewErrors, err = n.loadWarehouse(ctx)
+		switch {
+		case errors.Is(err, duck.ErrOtherRows) && !n.fromNothing:
+			n.g.store.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from "+
+				"Parquet",
+				"error", err)
+			n.fromNothing = true
+			continue
+		case duck.IsOutOfMemory(err) && !n.fullMemory:
+			// A COMMIT that had too little memory may have left an engine that does nothing more.
+			n.fullMemory = true
+			if err := n.g.store.opts.disk.RemoveIfThere(n.g.staged(duck.FileName) + ".wal"); err != nil {
+				return nil, err
+			}
+			continue
+		case err != nil:
+			return nil, err
+		}
+		break
+	}
+	more, err := n.addMarts(ctx, n.w)
+	if err != nil {
+		return nil, err
+	}
+	if viewErrors = append(viewErrors, more...); len(viewErrors) > 0 {
+		n.next.Views = "" // the next run tries again
+	}
+	return viewErrors, nil
+}
+
+// loadWarehouse opens the DuckDB file with the rows and the views of the generation.
+func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err error) {
 	s := n.g.store
 	path := n.g.staged(duck.FileName)
-	fresh := p.Fresh || n.rebuild
-	if !fresh {
+	if !n.fromNothing {
 		carried, err := n.carryForward(ctx, path)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		fresh = !carried
+		n.fromNothing = !carried
 	}
 	loads := n.loads
-	check := warehouseCheck{manifest: n.next, changed: map[string]map[schema.Date]bool{s.account: n.changed}}
-	if fresh {
-		if err := s.opts.disk.RemoveIfThere(path); err != nil {
-			return err
+	if n.fromNothing {
+		if err := errors.Join(n.keepNewerDuckDB(ctx), s.opts.disk.RemoveIfThere(path)); err != nil {
+			return nil, err
 		}
-		var err error
 		if loads, err = n.allLoads(); err != nil {
-			return err
+			return nil, err
 		}
-		check.changed = nil
 	}
 	if err := s.opts.crash("build warehouse"); err != nil {
-		return err
+		return nil, err
 	}
 	coverage, err := n.coverageLoad()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	definition := s.opts.DuckDB.ViewsDefinition()
 	n.newViews = n.base == nil || n.base.Views != definition
 	n.next.Views = definition
 	views := s.opts.DuckDB.Views
-	if !fresh && !n.newViews {
+	if !n.fromNothing && !n.newViews {
 		views = nil // the file has them
 	}
-	loaded := false
-	afterViews := func(w *duck.Warehouse, viewErrors []error) ([]duck.Load, error) {
-		loaded = true
-		more, err := n.addMarts(ctx, w, p.Fresh)
-		if err != nil {
-			return nil, err
-		}
-		if viewErrors = append(viewErrors, more...); len(viewErrors) > 0 {
-			n.next.Views = "" // the next run tries again
-		}
-		if err := n.addLedger(p, viewErrors); err != nil {
-			return nil, err
-		}
-		return n.opsLoads(fresh)
-	}
-	o := s.opts.DuckDB
+	n.w, viewErrors, err = duck.Build(ctx, path, n.fromNothing, append(loads, coverage), views, n.engine())
+	return viewErrors, err
+}
+
+// engine is what DuckDB may use to build the file.
+func (n *generation) engine() duck.Options {
+	o := n.g.store.opts.DuckDB
 	if n.fullMemory {
-		o.MemoryLimits = nil
+		o.FirstMemory = ""
 	}
-	if n.isSmall() || !fresh && len(n.changed) == 0 {
+	if n.isSmall() || !n.fromNothing && len(n.changed) == 0 {
 		o.Threads = 1
-	} else {
-		// What reading the days took goes back to the system before DuckDB takes its
-		// share: a pod's limit counts both.
-		debug.FreeOSMemory()
-		defer debug.SetGCPercent(debug.SetGCPercent(25)) // there is little to look through now
+		return o
 	}
-	proven := func(w *duck.Warehouse) error {
-		if err := checkFile(ctx, w, check); err != nil {
-			return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
-		}
-		return nil
+	// The memory that reading the days took goes back to the system before DuckDB takes its
+	// own: a pod's limit counts both.
+	debug.FreeOSMemory()
+	if n.restoreGC == nil { // there is little to look through now
+		was := debug.SetGCPercent(25)
+		n.restoreGC = func() { debug.SetGCPercent(was) }
 	}
-	err = duck.Build(ctx, path, fresh, append(loads, coverage), views, o, afterViews, proven)
-	if errors.Is(err, duck.ErrOtherRows) && !fresh {
-		s.opts.Log.Warn("warehouse.duckdb has not the rows that were published; it is built again from Parquet",
-			"error", err)
-		n.rebuild = true
-		return n.addWarehouse(ctx, p)
-	}
-	if duck.IsOutOfMemory(err) && !loaded && !n.fullMemory {
-		// A COMMIT that had too little memory may have left an engine that does nothing more.
-		n.fullMemory = true
-		return errors.Join(s.opts.disk.RemoveIfThere(path+".wal"), n.addWarehouse(ctx, p))
-	}
+	return o
+}
+
+// finishWarehouse adds schema ops to the DuckDB file, closes it, verifies it, and adds it to
+// the manifest.
+func (n *generation) finishWarehouse(ctx context.Context) error {
+	s := n.g.store
+	ops, err := n.opsLoads()
 	if err != nil {
 		return err
 	}
+	if err := n.w.Load(ctx, ops); err != nil {
+		return err
+	}
+	if err := n.w.Finish(ctx); err != nil {
+		return err
+	}
+	check := warehouseCheck{manifest: n.next}
+	if !n.fromNothing {
+		check.changed = map[string]map[schema.Date]bool{s.account: n.changed}
+	}
+	if err := checkFile(ctx, n.w, check); err != nil {
+		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
+	}
+	if err := n.dropWarehouse(); err != nil {
+		return err
+	}
+	path := n.g.staged(duck.FileName)
 	sha, size, err := s.opts.disk.HashFile(path)
 	if err != nil {
 		return err
@@ -114,11 +141,24 @@ func (n *generation) addWarehouse(ctx context.Context, p Publication) error {
 	}
 	w := &n.next.Warehouse
 	w.Path, w.SHA256, w.Bytes = duck.FileName, sha, size
-	if fresh {
-		w.BuiltBytes, w.BuiltRows = size, n.next.rows()
+	if n.fromNothing {
+		w.BuiltBytes, w.BuiltRows = size, n.next.Rows()
 	}
 	n.moveStaged(duck.FileName)
 	return nil
+}
+
+// dropWarehouse ends the engine that builds the DuckDB file, if there is one.
+func (n *generation) dropWarehouse() (err error) {
+	if n.w != nil {
+		err = n.w.Stop(nil)
+		n.w = nil
+	}
+	if n.restoreGC != nil {
+		n.restoreGC()
+		n.restoreGC = nil
+	}
+	return err
 }
 
 // smallRows is how many rows one processor goes through faster than several that
@@ -127,7 +167,7 @@ const smallRows = 100_000
 
 // isSmall says whether the generation has so few rows that one processor is best,
 // as it is where no day has changed.
-func (n *generation) isSmall() bool { return n.next.rows() < smallRows }
+func (n *generation) isSmall() bool { return n.next.Rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It
 // reports false where there is none to build on: no file, one that is not what
@@ -155,15 +195,45 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 	return true, nil
 }
 
-// bloat is how much larger than a fresh one the DuckDB file may grow before it
+// keepNewerDuckDB refuses to build another file in place of one that is of a later
+// generation: it may be the only part of the store that knows what was published since.
+// Where its loss is accepted, a copy is kept under another name.
+func (n *generation) keepNewerDuckDB(ctx context.Context) error {
+	s := n.g.store
+	path := filepath.Join(s.dir, duck.FileName)
+	sha, _, err := s.opts.disk.HashFile(path)
+	if n.base == nil || errors.Is(err, os.ErrNotExist) || err == nil && sha == n.base.Warehouse.SHA256 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	newer, err := n.base.NewerDuckDB(ctx, s.dir, s.opts.DuckDB)
+	if err != nil || newer.Path == "" {
+		return err
+	}
+	if s.opts.AcceptLoss == nil {
+		return refusal(n.base.SetBack(newer))
+	}
+	n.next.Generation = max(n.next.Generation, newer.Generation+1)
+	aside := fmt.Sprintf("%s.aside-%s", duck.FileName, n.g.runID)
+	if _, _, err := s.opts.disk.CopyFile(ctx, path, filepath.Join(s.dir, aside)); err != nil {
+		return err
+	}
+	s.opts.Log.Warn("warehouse.duckdb is of a later generation than the manifest; a copy is kept", "generation",
+		newer.Generation, "copy", aside)
+	return s.opts.disk.SyncFile(filepath.Join(s.dir, aside))
+}
+
+// bloat is how much larger than a new one the DuckDB file may grow before it
 // is built from nothing: days that were replaced leave dead space behind.
 const (
 	bloat         = 1.8
 	bloatFreeSize = 64 << 20
 )
 
-// grownTooMuch compares the published file with one built from nothing, once so many
-// of its rows are dead.
+// grownTooMuch compares the published file with one built from nothing, given how many of
+// its rows the next generation replaces.
 func grownTooMuch(m *Manifest, dead int64) bool {
 	w := m.Warehouse
 	if w.BuiltRows == 0 {
@@ -171,7 +241,7 @@ func grownTooMuch(m *Manifest, dead int64) bool {
 	}
 	row := float64(w.BuiltBytes) / float64(w.BuiltRows)
 	will := float64(w.Bytes) + row*float64(dead)
-	return will >= bloatFreeSize && will > bloat*row*float64(m.rows())
+	return will >= bloatFreeSize && will > bloat*row*float64(m.Rows())
 }
 
 // allLoads fill an empty DuckDB file with every file of the generation. A file
@@ -185,7 +255,7 @@ func (n *generation) allLoads() ([]duck.Load, error) {
 			if f.Kind != KindParquet {
 				continue
 			}
-			if isMart(f.Table) {
+			if f.IsMart() {
 				continue // made from the views
 			}
 			if h := versionedTable(f.Table); h != nil {
@@ -199,7 +269,7 @@ func (n *generation) allLoads() ([]duck.Load, error) {
 			full := filepath.Join(n.g.store.dir, path)
 			if n.isStaged(path) {
 				full = n.g.staged(path)
-			} else if d := checkBytes(n.g.store.opts.disk, n.g.store.dir, path, f); d != nil {
+			} else if d := catalog.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); d != nil {
 				return nil, d
 			}
 			files[f.Table] = append(files[f.Table], full)
@@ -212,171 +282,4 @@ func (n *generation) allLoads() ([]duck.Load, error) {
 		}
 	}
 	return append(loads, duck.CampaignSums("true")), nil
-}
-
-// coverageLoad makes ops.day_coverage, which the views ask, of all accounts.
-func (n *generation) coverageLoad() (duck.Load, error) {
-	var coverage []schema.DayCoverage
-	for _, name := range n.next.AccountNames() {
-		coverage = append(coverage, n.next.Accounts[name].Coverage(name, n.g.store.opts.Now())...)
-	}
-	return stageOps(n.g, schema.Coverage, coverage, "true")
-}
-
-// opsLoads make the rest of schema ops from the manifest and the ledger. Small tables are
-// replaced, that of the files where one is another; runs, steps and unreadable entities
-// are appended, or all read again for a fresh file.
-func (n *generation) opsLoads(fresh bool) ([]duck.Load, error) {
-	s := n.g.store
-	var files []schema.File
-	var unknown []schema.UnknownField
-	var ledger ledgerRows
-	for _, name := range n.next.AccountNames() {
-		a := n.next.Accounts[name]
-		for path, f := range a.Files {
-			files = append(files, fileRow(name, path, f))
-		}
-		unknown = append(unknown, a.Unknown...)
-		if fresh || name == s.account {
-			if err := n.readLedgers(name, a, fresh, &ledger); err != nil {
-				return nil, err
-			}
-		}
-	}
-	var loads []duck.Load
-	var errs []error
-	add := func(l duck.Replace, err error) { loads, errs = append(loads, l), append(errs, err) }
-	if fresh || !n.sameFiles() {
-		add(stageOps(n.g, schema.Files, files, "true"))
-	}
-	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
-	// A run that publishes twice has two lines; the later one counts.
-	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.runs), runsSQL(ledger.runs)))
-	add(stageOps(n.g, schema.Steps, ledger.steps, ""))
-	add(stageOps(n.g, schema.EntityReads, ledger.entities, ""))
-	add(stageOps(n.g, schema.RefusedRows, ledger.refused, ""))
-	return loads, errors.Join(errs...)
-}
-
-// sameFiles says that the generation has the files of the one that it is built on.
-func (n *generation) sameFiles() bool {
-	return n.base != nil && maps.EqualFunc(n.base.Accounts, n.next.Accounts, func(a, b *Account) bool {
-		return maps.EqualFunc(a.Files, b.Files, func(f, g *FileInfo) bool { return *f == *g })
-	})
-}
-
-// readLedgers collects the lines that the DuckDB file does not hold yet, and
-// notes in the manifest that it will. Of other accounts only what is published
-// already is read: the rest is theirs to publish.
-func (n *generation) readLedgers(account string, a *Account, fresh bool, into *ledgerRows) error {
-	s := n.g.store
-	own := account == s.account
-	paths := slices.Collect(maps.Keys(a.Ledger))
-	if own {
-		var err error
-		if paths, err = n.ownLedgers(paths); err != nil {
-			return err
-		}
-	}
-	slices.Sort(paths)
-	for _, path := range paths {
-		dir, rel := n.whereIs(path)
-		b, err := readLedger(s.opts.disk, dir, rel)
-		if err != nil {
-			return err
-		}
-		from, end := a.Ledger[path], int64(len(b))
-		if err := checkLedger(path, b, from, a.LedgerSHA256[path]); err != nil {
-			return err
-		}
-		if own {
-			a.Ledger[path], a.LedgerSHA256[path] = end, hashLedger(b)
-		} else {
-			end = from
-		}
-		if fresh {
-			from = 0
-		}
-		rows, err := decodeLedger(path, b[from:end])
-		if err != nil {
-			return err
-		}
-		into.runs = append(into.runs, rows.runs...)
-		into.steps = append(into.steps, rows.steps...)
-		into.entities = append(into.entities, rows.entities...)
-		into.refused = append(into.refused, rows.refused...)
-	}
-	return nil
-}
-
-// ownLedgers adds the files that failed runs have begun since, and the one that
-// this run has staged.
-func (n *generation) ownLedgers(paths []string) ([]string, error) {
-	s := n.g.store
-	found, err := ledgerFiles(s.opts.disk, s.dir, s.account)
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range n.moves {
-		if strings.HasPrefix(m.To, "ledger/account="+s.account+"/") {
-			found = append(found, m.To)
-		}
-	}
-	for _, f := range found {
-		if !slices.Contains(paths, f) {
-			paths = append(paths, f)
-		}
-	}
-	return paths, nil
-}
-
-// lastOfEachRun drops the lines that a run has replaced by a later one.
-func lastOfEachRun(runs []schema.Run) []schema.Run {
-	last := map[[2]string]int{}
-	for i, r := range runs {
-		last[[2]string{r.AccountID, r.RunID}] = i
-	}
-	var kept []schema.Run
-	for i, r := range runs {
-		if last[[2]string{r.AccountID, r.RunID}] == i {
-			kept = append(kept, r)
-		}
-	}
-	return kept
-}
-
-// runsSQL is the condition for runs, by their identity.
-func runsSQL(runs []schema.Run) string {
-	if len(runs) == 0 {
-		return ""
-	}
-	var ids []string
-	for _, r := range runs {
-		ids = append(ids, schema.QuoteText(r.RunID))
-	}
-	return schema.Quote("_run_id") + " IN (" + strings.Join(ids, ", ") + ")"
-}
-
-func fileRow(account, path string, f *FileInfo) schema.File {
-	row := schema.File{AccountID: account, Path: path, Kind: f.Kind, Rows: f.Rows, Bytes: f.Bytes, SHA256: f.SHA256,
-		RunID: f.RunID}
-	if f.Table != "" {
-		row.TableName = schema.Some(f.Table)
-	}
-	return row
-}
-
-// stageOps writes rows of schema ops as a private Parquet file, since that is the
-// one way into DuckDB.
-func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (duck.Replace, error) {
-	l := duck.Replace{Table: t.Table, Where: where}
-	if len(rows) == 0 {
-		return l, nil
-	}
-	path := "ops/" + t.Name
-	if _, err := g.putPart(path, t.Table, parquet.Record(t, rows)); err != nil {
-		return l, err
-	}
-	l.Files = []string{g.staged(path)}
-	return l, nil
 }

@@ -1,6 +1,10 @@
 package load
 
-import "testing"
+import (
+	"testing"
+
+	"spendsync/load/catalog"
+)
 
 // TestGrownTooMuch lets the DuckDB file of a million rows, 100 bytes each when it was
 // built, grow by dead space: some is left behind, some is about to be.
@@ -19,7 +23,7 @@ func TestGrownTooMuch(t *testing.T) {
 		"half of the rows replaced again":     {150 * mb, mb, mb / 2, true},
 		"small, and all dead":                 {30 * mb, mb / 4, mb / 4, false},
 	} {
-		m := newManifest()
+		m := catalog.New()
 		m.Accounts["acme"] = &Account{Files: map[string]*FileInfo{"x": {Kind: KindParquet, Rows: c.rows}}}
 		m.Warehouse.Bytes, m.Warehouse.BuiltBytes, m.Warehouse.BuiltRows = c.bytes, 100*mb, mb
 		if got := grownTooMuch(m, c.dead); got != c.want {

@@ -43,6 +43,7 @@ var usual = map[string]string{
 	"control_total_state": schema.ControlMatched,
 	"finished_at":         "2026-11-20 17:00:00+00", "started_at": "2026-11-20 16:59:00+00",
 	"_first_seen_at": "2026-11-20 17:00:00+00", "_changed_at": "2026-11-20 17:00:00+00",
+	"seen_at": "2026-11-20 17:00:00+00",
 }
 
 const noon = "2026-11-20T18:00:00Z"
@@ -348,9 +349,12 @@ func (w *warehouse) ask(t *testing.T, question string, args []any, columns []cel
 // trailing zeros and rounded to six decimals, instants in UTC.
 func asText(column string) string {
 	return fmt.Sprintf(`CASE
-  WHEN typeof(%[1]s) = 'TIMESTAMP WITH TIME ZONE' THEN strftime(make_timestamp(epoch_us(try_cast(%[1]s::VARCHAR AS TIMESTAMPTZ))), '%%Y-%%m-%%dT%%H:%%M:%%SZ')
-  WHEN typeof(%[1]s) IN ('DOUBLE', 'FLOAT') THEN regexp_replace(round(try_cast(%[1]s::VARCHAR AS DOUBLE), 6)::VARCHAR, '\.0$', '')
-  WHEN typeof(%[1]s) LIKE 'DECIMAL%%' THEN regexp_replace(regexp_replace(%[1]s::VARCHAR, '(\.[0-9]*?)0+$', '\1'), '\.$', '')
+  WHEN typeof(%[1]s) = 'TIMESTAMP WITH TIME ZONE'
+    THEN strftime(make_timestamp(epoch_us(try_cast(%[1]s::VARCHAR AS TIMESTAMPTZ))), '%%Y-%%m-%%dT%%H:%%M:%%SZ')
+  WHEN typeof(%[1]s) IN ('DOUBLE', 'FLOAT')
+    THEN regexp_replace(round(try_cast(%[1]s::VARCHAR AS DOUBLE), 6)::VARCHAR, '\.0$', '')
+  WHEN typeof(%[1]s) LIKE 'DECIMAL%%'
+    THEN regexp_replace(regexp_replace(%[1]s::VARCHAR, '(\.[0-9]*?)0+$', '\1'), '\.$', '')
   ELSE %[1]s::VARCHAR END`, column)
 }
 

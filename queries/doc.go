@@ -14,6 +14,7 @@
 //	-- Column NAME: what it means.          (overrides columns.csv)
 //	-- Parameters: a, b                     (of a table macro)
 //	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
+//	-- Calls: NAME                          (of a ready question: the one that makes calls of its answer)
 //
 // Every column of a view has a comment in the warehouse: the file's line, else that
 // of columns.csv, else the column's meaning in the tables of the dictionary.

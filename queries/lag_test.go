@@ -121,7 +121,8 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 		`INSERT INTO ops.step BY NAME SELECT l.*, 'spend_report' AS stream, 'unchanged' AS outcome, '' AS reason, 1 AS
 			attempts, 1 AS pages, 1 AS "rows", 1 AS bytes,
 			0 AS rounded_values, l.started_at AS finished_at FROM loaded AS l`)
-	insert(`ops.day_coverage BY NAME SELECT v.*, 1 AS reads, 1 AS "rows", 'matched' AS control_total_state, 1 AS days_until_unreachable
+	insert(`ops.day_coverage BY NAME SELECT v.*, 1 AS reads, 1 AS "rows", 'matched' AS control_total_state,
+		1 AS days_until_unreachable
 		FROM (VALUES %s) AS v(account_id, report_date, state, first_read_at, last_read_at)`, coverage)
 	head, table := [][]cell{cells("account_id", "_run_id", "started_at", "finished_at", "published")}, runs
 	for _, r := range table {
@@ -132,8 +133,11 @@ func (l *lagged) write(t *testing.T, w *warehouse) {
 		head = append(head, cells(parts...))
 	}
 	(&fixture{"ops.run", head}).insert(t, w)
-	insert(`main.campaign_history (account_id, campaign_id, version_no, valid_from, valid_to, is_current, changed_after, last_confirmed_at, changed_columns, change_type, is_deleted, read_state, name, status, default_bid, _run_id)
-		SELECT v.*, CASE WHEN v.b = 1 THEN 'first_seen' ELSE 'changed' END, false, 'ok', 'Name', 'active', v.b, 'r' FROM (VALUES %s) AS v(a, c, b, f, t, i, x, l, k)`, campaigns)
+	insert(`main.campaign_history (account_id, campaign_id, version_no, valid_from, valid_to, is_current,
+			changed_after, last_confirmed_at, changed_columns, change_type, is_deleted, read_state, name, status,
+			default_bid, _run_id)
+		SELECT v.*, CASE WHEN v.b = 1 THEN 'first_seen' ELSE 'changed' END, false, 'ok', 'Name', 'active', v.b, 'r'
+		FROM (VALUES %s) AS v(a, c, b, f, t, i, x, l, k)`, campaigns)
 	w.exec(t, "DELETE FROM mart.campaign_spend")
 	w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
 }
@@ -164,7 +168,8 @@ func TestComparisons_AtEqualAge(t *testing.T) {
 		t.Run(q.name, func(t *testing.T) {
 			r := w.rows(t, `SELECT substr(account_id, 1, 4), count(*), count(*) FILTER (WHERE verdict IN ('dearer',
 				'cheaper')), count(*) FILTER (WHERE verdict = 'dearer'),
-				avg(cpa_change)::DOUBLE, avg((`+q.plain+`)::DOUBLE) - 1, avg((`+q.adjusted+`)::DOUBLE) - 1, count(*) FILTER (WHERE compared_by = 'equal_age')
+				avg(cpa_change)::DOUBLE, avg((`+q.plain+`)::DOUBLE) - 1, avg((`+q.adjusted+`)::DOUBLE) - 1,
+				count(*) FILTER (WHERE compared_by = 'equal_age')
 				FROM (`+q.sql+`) AS x GROUP BY 1 ORDER BY 1`)
 			t.Log("accounts, verdicts, alarms, dearer, change, plain change, adjusted change, at equal age:", r)
 			if len(r) != 2 {

@@ -10,7 +10,8 @@ import (
 )
 
 // measured are the columns of counts and of their ratios.
-var measured = regexp.MustCompile(`^(clicks|impressions|conversions|cpc|ctr|cvr|cpm|cpa)(_before|_after|_adjusted|_change|_worst_case|_best_case)?$`)
+var measured = regexp.MustCompile(`^(clicks|impressions|conversions|cpc|ctr|cvr|cpm|cpa)` +
+	`(_before|_after|_adjusted|_change|_worst_case|_best_case)?$`)
 
 // TestViews_NeverMakeASmallerNumberOfAnUnknownOne takes the counts of a few rows away. What
 // every view says then is either what it said before or NULL: a sum that leaves out what is

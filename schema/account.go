@@ -3,20 +3,35 @@ package schema
 // AccountSnapshot is the account's money as it was seen. A row is added when
 // something differs from the row before.
 type AccountSnapshot struct {
-	AccountID            string       `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	SeenAt               Instant      `col:"seen_at" id:"2" key:"true" doc:"When this was first seen; it held until the next row's time."`
-	Balance              Null[Money]  `col:"balance" id:"3" doc:"US dollars available. Never to be added up over time."`
-	PaymentMode          Null[string] `col:"payment_mode" id:"4" doc:"card or prepaid wire, in the service's words."`
-	AverageDailySpend    Null[Money]  `col:"average_daily_spend" id:"5" doc:"US dollars a day over the last 7 days, as the service has it."`
-	DaysLeft             Null[Money]  `col:"days_left" id:"6" doc:"Days that the balance lasts at that pace, as the service has it."`
-	BalanceStatus        Null[string] `col:"balance_status" id:"7" doc:"low or depleted when funds are needed."`
-	Message              Null[string] `col:"message" id:"8" doc:"What to do, in the service's words."`
-	Raw                  Null[string] `col:"raw" id:"9" doc:"The three replies (me, limits, balance) as one JSON object."`
-	AdvertiserID         Null[string] `col:"advertiser_id" id:"11" since:"3" doc:"The service's own ID of the account that the API key acts on."`
-	AutoFunding          Null[bool]   `col:"auto_funding" id:"12" since:"3" doc:"Whether the card is charged when the balance runs low. NULL: the service did not say, as of prepaid accounts."`
-	AutoFundingThreshold Null[Money]  `col:"auto_funding_threshold" id:"13" since:"3" doc:"US dollars of balance below which the card is charged."`
-	AutoFundingAmount    Null[Money]  `col:"auto_funding_amount" id:"14" since:"3" doc:"US dollars that the card is charged each time."`
-	RunID                string       `col:"_run_id" id:"10" doc:"Run that added the row."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// When this was first seen; it held until the next row's time.
+	SeenAt Instant `col:"seen_at" id:"2" key:"true"`
+	// US dollars available. Never to be added up over time.
+	Balance Null[Money] `col:"balance" id:"3"`
+	// card or prepaid wire, in the service's words.
+	PaymentMode Null[string] `col:"payment_mode" id:"4"`
+	// US dollars a day over the last 7 days, as the service has it.
+	AverageDailySpend Null[Money] `col:"average_daily_spend" id:"5"`
+	// Days that the balance lasts at that pace, as the service has it.
+	DaysLeft Null[Money] `col:"days_left" id:"6"`
+	// low or depleted when funds are needed.
+	BalanceStatus Null[string] `col:"balance_status" id:"7"`
+	// What to do, in the service's words.
+	Message Null[string] `col:"message" id:"8"`
+	// The three replies (me, limits, balance) as one JSON object.
+	Raw Null[string] `col:"raw" id:"9"`
+	// The service's own ID of the account that the API key acts on.
+	AdvertiserID Null[string] `col:"advertiser_id" id:"11" since:"3"`
+	// Whether the card is charged when the balance runs low. NULL: the service did not say, as of
+	// prepaid accounts.
+	AutoFunding Null[bool] `col:"auto_funding" id:"12" since:"3"`
+	// US dollars of balance below which the card is charged.
+	AutoFundingThreshold Null[Money] `col:"auto_funding_threshold" id:"13" since:"3"`
+	// US dollars that the card is charged each time.
+	AutoFundingAmount Null[Money] `col:"auto_funding_amount" id:"14" since:"3"`
+	// Run that added the row.
+	RunID string `col:"_run_id" id:"10"`
 }
 
 // AccountSnapshots holds how the account's money changed.
@@ -25,13 +40,20 @@ var AccountSnapshots = Define[AccountSnapshot]("account_snapshot", ByAccount,
 
 // AccountLimit is how much of a daily change budget was used.
 type AccountLimit struct {
-	AccountID string        `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	SeenAt    Instant       `col:"seen_at" id:"2" key:"true" doc:"When this was first seen."`
-	LimitKind string        `col:"kind" id:"3" key:"true" doc:"Kind of change that has the budget, in the service's words."`
-	Used      Null[int64]   `col:"used" id:"4" doc:"Changes made since the reset."`
-	Allowed   Null[int64]   `col:"allowed" id:"5" doc:"Changes allowed a day. NULL: not limited or not told."`
-	ResetsAt  Null[Instant] `col:"resets_at" id:"6" doc:"When the count begins anew."`
-	RunID     string        `col:"_run_id" id:"7" doc:"Run that added the row."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// When this was first seen.
+	SeenAt Instant `col:"seen_at" id:"2" key:"true"`
+	// Kind of change that has the budget, in the service's words.
+	LimitKind string `col:"kind" id:"3" key:"true"`
+	// Changes made since the reset.
+	Used Null[int64] `col:"used" id:"4"`
+	// Changes allowed a day. NULL: not limited or not told.
+	Allowed Null[int64] `col:"allowed" id:"5"`
+	// When the count starts at zero again.
+	ResetsAt Null[Instant] `col:"resets_at" id:"6"`
+	// Run that added the row.
+	RunID string `col:"_run_id" id:"7"`
 }
 
 // AccountLimits holds how the change budgets were used.

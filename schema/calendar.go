@@ -4,16 +4,26 @@ package schema
 // instead of casting an instant to a date, which would follow the zone of
 // whoever reads.
 type CalendarDay struct {
-	AccountID  string  `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse; join on it too."`
-	ReportDate Date    `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day."`
-	Month      Date    `col:"month" id:"3" doc:"First day of the month."`
-	ISOWeek    string  `col:"iso_week" id:"4" doc:"ISO 8601 week, such as 2026-W47."`
-	DayOfWeek  int64   `col:"day_of_week" id:"5" doc:"1 Monday to 7 Sunday."`
-	IsWeekend  bool    `col:"is_weekend" id:"6" doc:"Saturday or Sunday."`
-	StartsAt   Instant `col:"starts_at" id:"7" doc:"First instant of the day in Chicago."`
-	EndsAt     Instant `col:"ends_at" id:"8" doc:"First instant after the day."`
-	Hours      int64   `col:"hours" id:"9" doc:"Length of the day: 24, or 23 and 25 when the clocks change."`
-	RunID      string  `col:"_run_id" id:"10" doc:"Run that added the day."`
+	// Short name of the account in this warehouse; join on it too.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Chicago calendar day.
+	ReportDate Date `col:"report_date" id:"2" key:"true"`
+	// First day of the month.
+	Month Date `col:"month" id:"3"`
+	// ISO 8601 week, such as 2026-W47.
+	ISOWeek string `col:"iso_week" id:"4"`
+	// 1 Monday to 7 Sunday.
+	DayOfWeek int64 `col:"day_of_week" id:"5"`
+	// Saturday or Sunday.
+	IsWeekend bool `col:"is_weekend" id:"6"`
+	// First instant of the day in Chicago.
+	StartsAt Instant `col:"starts_at" id:"7"`
+	// First instant after the day.
+	EndsAt Instant `col:"ends_at" id:"8"`
+	// Length of the day: 24, or 23 and 25 when the clocks change.
+	Hours int64 `col:"hours" id:"9"`
+	// Run that added the day.
+	RunID string `col:"_run_id" id:"10"`
 }
 
 // Calendar holds whole years: from the year of the account's first stored day to

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// TableDoc is a table of the data dictionary.
+// TableDoc is a table of the data dictionary, or a view.
 type TableDoc struct {
 	Name    string      `json:"name"`
+	Kind    string      `json:"kind,omitempty"` // KindView, or empty: a table
 	Doc     string      `json:"doc"`
 	Files   string      `json:"files,omitempty"` // where its Parquet files lie, below the data directory
 	Columns []ColumnDoc `json:"columns"`
@@ -22,6 +23,10 @@ type ColumnDoc struct {
 	FieldID  int    `json:"field_id"`
 	Doc      string `json:"doc"`
 }
+
+// KindView is the kind of what is worked out at each question. Every column of a view
+// may be NULL.
+const KindView = "view"
 
 // FilePattern is where the table's Parquet files lie below the data directory,
 // with the names of its directory keys; empty for a table without files.
@@ -49,9 +54,9 @@ func Dictionary(tables []*Table) []TableDoc {
 }
 
 // DictionaryText describes tables for people. Key columns are marked with a star.
-func DictionaryText(tables []*Table) string {
+func DictionaryText(docs []TableDoc) string {
 	var b strings.Builder
-	for i, t := range Dictionary(tables) {
+	for i, t := range docs {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -65,7 +70,7 @@ func DictionaryText(tables []*Table) string {
 			if c.Key {
 				star = "*"
 			}
-			if c.Nullable {
+			if c.Nullable && t.Kind != KindView {
 				null = ", may be NULL"
 			}
 			fmt.Fprintf(&b, "  %s %-24s %s%s\n      %s\n", star, c.Name, shortType(c.Type), null, c.Doc)

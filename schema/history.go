@@ -10,16 +10,30 @@ import (
 // [valid_from, valid_to), and times are when we saw something, for nobody tells
 // us when it happened: the change itself lies in (changed_after, valid_from].
 type Frame struct {
-	VersionNo       int64         `col:"version_no" id:"101" key:"true" history:"no" doc:"Version of this thing, counted from 1."`
-	ValidFrom       Instant       `col:"valid_from" id:"102" history:"no" doc:"When this version was first seen: the end of the reading that saw it."`
-	ValidTo         Instant       `col:"valid_to" id:"103" history:"no" doc:"When the next version was first seen; 9999-12-31 for the newest. Not part of the version's time."`
-	IsCurrent       bool          `col:"is_current" id:"104" history:"no" doc:"Whether this is the newest version."`
-	IsDeleted       bool          `col:"is_deleted" id:"105" history:"no" doc:"Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one."`
-	ChangedAfter    Null[Instant] `col:"changed_after" id:"106" history:"no" doc:"When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before."`
-	LastConfirmedAt Instant       `col:"last_confirmed_at" id:"107" history:"volatile" doc:"All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file."`
-	ChangeType      string        `col:"change_type" id:"108" history:"no" doc:"first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone."`
-	ChangedColumns  Null[string]  `col:"changed_columns" id:"109" history:"no" doc:"Columns that differ from the version before, sorted, comma-joined."`
-	ReadState       string        `col:"read_state" id:"110" history:"no" doc:"ok; partial: some fields have never been readable; unreadable: none has; stub: never read."`
+	// Version of this entity, counted from 1.
+	VersionNo int64 `col:"version_no" id:"101" key:"true" history:"no"`
+	// When this version was first seen: the end of the reading that saw it.
+	ValidFrom Instant `col:"valid_from" id:"102" history:"no"`
+	// When the next version was first seen; 9999-12-31 for the newest. Not part of the version's time.
+	ValidTo Instant `col:"valid_to" id:"103" history:"no"`
+	// Whether this is the newest version.
+	IsCurrent bool `col:"is_current" id:"104" history:"no"`
+	// Whether this version says that the entity is gone: absent from two complete listings in a row;
+	// for a source rule, from one.
+	IsDeleted bool `col:"is_deleted" id:"105" history:"no"`
+	// When the version before was last confirmed: the change lies after this and not after valid_from.
+	// NULL: nothing was known before.
+	ChangedAfter Null[Instant] `col:"changed_after" id:"106" history:"no"`
+	// All that this version says was read at or after this; of a deleted entity: when it was last found
+	// missing. In Parquet: as of the last change of the file.
+	LastConfirmedAt Instant `col:"last_confirmed_at" id:"107" history:"volatile"`
+	// first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no
+	// column shows, see raw; deleted; restored; stub: known from the report alone.
+	ChangeType string `col:"change_type" id:"108" history:"no"`
+	// Columns that differ from the version before, sorted, comma-joined.
+	ChangedColumns Null[string] `col:"changed_columns" id:"109" history:"no"`
+	// ok; partial: some fields have never been readable; unreadable: none has; stub: never read.
+	ReadState string `col:"read_state" id:"110" history:"no"`
 }
 
 // Frame gives the frame of a row that embeds one.
@@ -33,9 +47,11 @@ const (
 	FirstSeen = "first_seen"
 	FirstRead = "first_read"
 	Changed   = "changed"
-	Deleted   = "deleted"
-	Restored  = "restored"
-	Stub      = "stub"
+	// ChangedBeyond: what changed is shown by no column, only by the JSON.
+	ChangedBeyond = "undescribed"
+	Deleted       = "deleted"
+	Restored      = "restored"
+	Stub          = "stub"
 )
 
 // The values of Frame.ReadState.

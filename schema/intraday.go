@@ -2,15 +2,24 @@ package schema
 
 // Intraday is what one campaign had spent on an open day when it was read.
 type Intraday struct {
-	AccountID   string      `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	ReportDate  Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day, which was going on."`
-	SeenAt      Instant     `col:"seen_at" id:"3" key:"true" doc:"When the read began."`
-	CampaignID  string      `col:"campaign_id" id:"4" key:"true" doc:"Campaign that paid."`
-	Spend       Money       `col:"spend" id:"5" doc:"US dollars from the start of the day up to this read. Never to be added up over reads."`
-	Clicks      Null[int64] `col:"clicks" id:"6" doc:"Clicks up to this read. NULL: some row with spend gave none."`
-	Impressions Null[int64] `col:"impressions" id:"7" doc:"Impressions up to this read. NULL: some row with spend gave none."`
-	Conversions Null[int64] `col:"conversions" id:"8" doc:"Conversions up to this read. NULL: some row with spend gave none."`
-	RunID       string      `col:"_run_id" id:"9" doc:"Run that read it."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Chicago calendar day, which was going on.
+	ReportDate Date `col:"report_date" id:"2" key:"true"`
+	// When the read began.
+	SeenAt Instant `col:"seen_at" id:"3" key:"true"`
+	// Campaign that paid.
+	CampaignID string `col:"campaign_id" id:"4" key:"true"`
+	// US dollars from the start of the day up to this read. Never to be added up over reads.
+	Spend Money `col:"spend" id:"5"`
+	// Clicks up to this read. NULL: some row with spend gave none.
+	Clicks Null[int64] `col:"clicks" id:"6"`
+	// Impressions up to this read. NULL: some row with spend gave none.
+	Impressions Null[int64] `col:"impressions" id:"7"`
+	// Conversions up to this read. NULL: some row with spend gave none.
+	Conversions Null[int64] `col:"conversions" id:"8"`
+	// Run that read it.
+	RunID string `col:"_run_id" id:"9"`
 }
 
 // SpendIntraday keeps how each open day grew. The service forgets it.

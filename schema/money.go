@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"strconv"
 )
 
 // Money is an exact amount of US dollars in millionths: DECIMAL(18,6). No float
@@ -62,94 +61,13 @@ func parseScaled(text []byte, scale int) (v int64, inexact bool, err error) {
 	if len(text) > maxNumberText {
 		return 0, false, fmt.Errorf("a number of %d digits: %w", len(text), ErrRange)
 	}
-	bad := func() (int64, bool, error) {
+	var d decimalNumber
+	if !d.parse(text) {
 		return 0, false, fmt.Errorf("%.40q: %w", text, ErrNotNumber)
 	}
-	i, negative := 0, false
-	if i < len(text) && text[i] == '-' {
-		negative, i = true, i+1
-	}
-	// digits collects the significant digits; point is where the decimal point
-	// stands, counted from the first of them.
-	var digits [maxNumberText]byte
-	n, point := 0, 0
-	whole := i
-	for ; i < len(text) && isDigit(text[i]); i++ {
-		if n > 0 || text[i] != '0' {
-			digits[n] = text[i]
-			n, point = n+1, point+1
-		}
-	}
-	if i == whole || (i-whole > 1 && text[whole] == '0') {
-		return bad()
-	}
-	if i < len(text) && text[i] == '.' {
-		i++
-		fraction := i
-		for ; i < len(text) && isDigit(text[i]); i++ {
-			if n > 0 || text[i] != '0' {
-				digits[n] = text[i]
-				n++
-			} else {
-				point--
-			}
-		}
-		if i == fraction {
-			return bad()
-		}
-	}
-	if i < len(text) && (text[i] == 'e' || text[i] == 'E') {
-		i++
-		start := i
-		if i < len(text) && (text[i] == '+' || text[i] == '-') {
-			i++
-		}
-		if i == len(text) || !isDigit(text[i]) {
-			return bad()
-		}
-		e, convErr := strconv.Atoi(string(text[start:]))
-		if errors.Is(convErr, strconv.ErrRange) || e > 1_000_000 || e < -1_000_000 {
-			// So far out that the digits no longer matter, except for zero.
-			e = 1_000_000
-			if text[start] == '-' {
-				e = -e
-			}
-		} else if convErr != nil {
-			return bad()
-		}
-		point, i = point+e, len(text)
-	}
-	if i != len(text) {
-		return bad()
-	}
-	if n == 0 {
-		return 0, false, nil
-	}
-	keep := point + scale // digits in front of the rounding
-	switch {
-	case keep > 18:
+	v, inexact, ok := d.scaled(scale)
+	if !ok {
 		return 0, false, fmt.Errorf("%.40q: %w", text, ErrRange)
-	case keep < 0:
-		return 0, true, nil
-	}
-	for k := range keep {
-		v *= 10
-		if k < n {
-			v += int64(digits[k] - '0')
-		}
-	}
-	if keep < n {
-		rest := digits[keep:n]
-		inexact = anyNonZero(rest)
-		if rest[0] > '5' || (rest[0] == '5' && (anyNonZero(rest[1:]) || v%2 == 1)) {
-			v++
-		}
-	}
-	if v > int64(MaxMoney) {
-		return 0, false, fmt.Errorf("%.40q: %w", text, ErrRange)
-	}
-	if negative {
-		v = -v
 	}
 	return v, inexact, nil
 }
@@ -191,15 +109,6 @@ func parsePlain(text []byte, scale int) (v int64, ok bool) {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func anyNonZero(digits []byte) bool {
-	for _, d := range digits {
-		if d != '0' {
-			return true
-		}
-	}
-	return false
-}
 
 // String is the amount with at least two decimals and no needless zeros behind
 // them: 12.30, 0.000001.

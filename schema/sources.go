@@ -3,13 +3,19 @@ package schema
 // SourceRule is one version of one rule of a campaign about a source. A rule that
 // ends gets a version with is_deleted.
 type SourceRule struct {
-	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	CampaignID string `col:"campaign_id" id:"2" key:"true" doc:"Campaign that has the rule."`
-	SourceID   string `col:"source_id" id:"3" key:"true" doc:"Source that the rule is about."`
-	Rule       string `col:"rule" id:"4" key:"true" doc:"blocked, allowed, bid_override, or optimized: left to source optimization."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Campaign that has the rule.
+	CampaignID string `col:"campaign_id" id:"2" key:"true"`
+	// Source that the rule is about.
+	SourceID string `col:"source_id" id:"3" key:"true"`
+	// blocked, allowed, bid_override, or optimized: left to source optimization.
+	Rule string `col:"rule" id:"4" key:"true"`
 	Frame
-	Bid   Null[Money] `col:"bid" id:"5" precision:"12" doc:"US dollars per click, of a bid_override."`
-	RunID string      `col:"_run_id" id:"6" doc:"Run that last changed the row."`
+	// US dollars per click, of a bid_override.
+	Bid Null[Money] `col:"bid" id:"5" precision:"12"`
+	// Run that last changed the row.
+	RunID string `col:"_run_id" id:"6"`
 }
 
 // The values of SourceRule.Rule.
@@ -28,13 +34,20 @@ var SourceRuleHistory = Define[SourceRule]("source_rule_history", ByAccount,
 
 // SourceMode is one version of how a campaign chooses its sources.
 type SourceMode struct {
-	AccountID  string `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	CampaignID string `col:"campaign_id" id:"2" key:"true" doc:"Campaign."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Campaign.
+	CampaignID string `col:"campaign_id" id:"2" key:"true"`
 	Frame
-	SourceMode     Null[string]  `col:"source_mode" id:"3" doc:"block_list: buys everywhere except blocked sources; allow_list: only from allowed ones."`
-	BidsLastReadAt Null[Instant] `col:"bids_last_read_at" id:"4" history:"volatile" doc:"When the bids per source could last be read. NULL: never. In Parquet: as of the last change of the file."`
-	Raw            Null[string]  `col:"raw" id:"5" history:"no" doc:"The source settings' own JSON when this version was first read."`
-	RunID          string        `col:"_run_id" id:"6" doc:"Run that last changed the row."`
+	// block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.
+	SourceMode Null[string] `col:"source_mode" id:"3"`
+	// When the bids per source could last be read. NULL: never. In Parquet: as of the last change of
+	// the file.
+	BidsLastReadAt Null[Instant] `col:"bids_last_read_at" id:"4" history:"volatile"`
+	// The source settings' own JSON when this version was first read, or last gained a key.
+	Raw Null[string] `col:"raw" id:"5" history:"no"`
+	// Run that last changed the row.
+	RunID string `col:"_run_id" id:"6"`
 }
 
 // SourceModeHistory keeps every version of every campaign's source mode.

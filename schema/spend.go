@@ -5,19 +5,33 @@ package schema
 // On a covered day a missing row means zero. On an uncovered day it means that
 // nobody knows; see [DayCoverage].
 type Spend struct {
-	AccountID    string      `col:"account_id" id:"1" key:"true" compress:"dictionary" doc:"Short name of the account in this warehouse."`
-	ReportDate   Date        `col:"report_date" id:"2" key:"true" compress:"rle" doc:"Chicago calendar day of the spend."`
-	CampaignID   string      `col:"campaign_id" id:"3" key:"true" compress:"dictionary" doc:"Campaign that paid."`
-	CreativeID   string      `col:"creative_id" id:"4" key:"true" compress:"dictionary" doc:"Creative shown. Empty text where the report names none."`
-	SourceID     string      `col:"source_id" id:"5" key:"true" encoding:"delta" compress:"fsst" doc:"Traffic source paid. Empty text where the report names none, as for creatives without spend."`
-	CampaignName string      `col:"campaign_name" id:"6" compress:"dictionary" doc:"Name of the campaign as the report gave it when the row was last changed."`
-	Spend        Money       `col:"spend" id:"7" compress:"bitpacking" doc:"US dollars, exact."`
-	Clicks       Null[int64] `col:"clicks" id:"8" compress:"bitpacking" doc:"Click events. NULL: the report gave none; 0: there were none."`
-	Impressions  Null[int64] `col:"impressions" id:"9" encoding:"plain" compress:"bitpacking" doc:"Times shown. NULL: the report gave none; 0: there were none."`
-	Conversions  Null[int64] `col:"conversions" id:"10" compress:"bitpacking" doc:"Conversions counted so far; they keep arriving for days. NULL: the report gave none; 0: none yet."`
-	FirstSeenAt  Instant     `col:"_first_seen_at" id:"11" compress:"rle" doc:"When the row was first read."`
-	ChangedAt    Instant     `col:"_changed_at" id:"12" compress:"rle" doc:"When a value of the row was last read as different."`
-	RunID        string      `col:"_run_id" id:"13" compress:"dictionary" doc:"Run that last changed the row."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true" compress:"dictionary"`
+	// Chicago calendar day of the spend.
+	ReportDate Date `col:"report_date" id:"2" key:"true" compress:"rle"`
+	// Campaign that paid.
+	CampaignID string `col:"campaign_id" id:"3" key:"true" compress:"dictionary"`
+	// Creative shown. Empty text where the report names none.
+	CreativeID string `col:"creative_id" id:"4" key:"true" compress:"dictionary"`
+	// Traffic source paid. Empty text where the report names none, as for creatives without spend.
+	SourceID string `col:"source_id" id:"5" key:"true" encoding:"delta" compress:"fsst"`
+	// Name of the campaign as the report gave it when the row was last changed.
+	CampaignName string `col:"campaign_name" id:"6" compress:"dictionary"`
+	// US dollars, exact.
+	Spend Money `col:"spend" id:"7" compress:"bitpacking"`
+	// Click events. NULL: the report gave none; 0: there were none.
+	Clicks Null[int64] `col:"clicks" id:"8" compress:"bitpacking"`
+	// Times shown. NULL: the report gave none; 0: there were none.
+	Impressions Null[int64] `col:"impressions" id:"9" encoding:"plain" compress:"bitpacking"`
+	// Conversions counted so far; they keep arriving for days. NULL: the report gave none; 0: none
+	// yet.
+	Conversions Null[int64] `col:"conversions" id:"10" compress:"bitpacking"`
+	// When the row was first read.
+	FirstSeenAt Instant `col:"_first_seen_at" id:"11" compress:"rle"`
+	// When a value of the row was last read as different.
+	ChangedAt Instant `col:"_changed_at" id:"12" compress:"rle"`
+	// Run that last changed the row.
+	RunID string `col:"_run_id" id:"13" compress:"dictionary"`
 }
 
 // SpendDaily holds the current truth about every day, one row per creative and
@@ -29,18 +43,30 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
 type CampaignSpend struct {
-	AccountID           string      `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	ReportDate          Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day of the spend."`
-	CampaignID          string      `col:"campaign_id" id:"3" key:"true" doc:"Campaign that paid."`
-	CampaignName        string      `col:"campaign_name" id:"4" doc:"Name of the campaign as the report gave it; the last by the alphabet where it gave several."`
-	Rows                int64       `col:"rows" id:"5" doc:"Rows of spend_daily that are summed."`
-	Spend               Money       `col:"spend" id:"6" doc:"US dollars, exact."`
-	Clicks              Null[int64] `col:"clicks" id:"7" doc:"Clicks of the rows that tell them. NULL: none does."`
-	Impressions         Null[int64] `col:"impressions" id:"8" doc:"Impressions of the rows that tell them. NULL: none does."`
-	Conversions         Null[int64] `col:"conversions" id:"9" doc:"Conversions of the rows that tell them. NULL: none does."`
-	RowsWithClicks      int64       `col:"rows_with_clicks" id:"10" doc:"Rows that tell their clicks: if fewer than rows, the sum is too small."`
-	RowsWithImpressions int64       `col:"rows_with_impressions" id:"11" doc:"Rows that tell their impressions: if fewer than rows, the sum is too small."`
-	RowsWithConversions int64       `col:"rows_with_conversions" id:"12" doc:"Rows that tell their conversions: if fewer than rows, the sum is too small."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Chicago calendar day of the spend.
+	ReportDate Date `col:"report_date" id:"2" key:"true"`
+	// Campaign that paid.
+	CampaignID string `col:"campaign_id" id:"3" key:"true"`
+	// Name of the campaign as the report gave it; the last by the alphabet where it gave several.
+	CampaignName string `col:"campaign_name" id:"4"`
+	// Rows of spend_daily that are summed.
+	Rows int64 `col:"rows" id:"5"`
+	// US dollars, exact.
+	Spend Money `col:"spend" id:"6"`
+	// Clicks of the rows that tell them. NULL: none does.
+	Clicks Null[int64] `col:"clicks" id:"7"`
+	// Impressions of the rows that tell them. NULL: none does.
+	Impressions Null[int64] `col:"impressions" id:"8"`
+	// Conversions of the rows that tell them. NULL: none does.
+	Conversions Null[int64] `col:"conversions" id:"9"`
+	// Rows that tell their clicks: if fewer than rows, the sum is too small.
+	RowsWithClicks int64 `col:"rows_with_clicks" id:"10"`
+	// Rows that tell their impressions: if fewer than rows, the sum is too small.
+	RowsWithImpressions int64 `col:"rows_with_impressions" id:"11"`
+	// Rows that tell their conversions: if fewer than rows, the sum is too small.
+	RowsWithConversions int64 `col:"rows_with_conversions" id:"12"`
 }
 
 // CampaignSpends are spend_daily without creatives and sources, some hundred times
@@ -65,22 +91,39 @@ FROM main.spend_daily WHERE ` + where + ` GROUP BY account_id, report_date, camp
 // SpendChange is one difference between a day as stored and the day as read
 // again after it was over: a restatement.
 type SpendChange struct {
-	AccountID      string      `col:"account_id" id:"1" key:"true" doc:"Short name of the account in this warehouse."`
-	ReportDate     Date        `col:"report_date" id:"2" key:"true" doc:"Chicago calendar day whose numbers changed."`
-	CampaignID     string      `col:"campaign_id" id:"3" key:"true" doc:"Campaign of the row."`
-	CreativeID     string      `col:"creative_id" id:"4" key:"true" doc:"Creative of the row."`
-	SourceID       string      `col:"source_id" id:"5" key:"true" doc:"Source of the row."`
-	SeenAt         Instant     `col:"seen_at" id:"6" key:"true" doc:"When the difference was read. The change itself lies between the previous read of the day and this."`
-	Op             string      `col:"op" id:"7" doc:"insert: the row appeared; update: its numbers changed; delete: it vanished."`
-	OldSpend       Null[Money] `col:"old_spend" id:"8" doc:"US dollars before. NULL on insert."`
-	NewSpend       Null[Money] `col:"new_spend" id:"9" doc:"US dollars after. NULL on delete."`
-	OldClicks      Null[int64] `col:"old_clicks" id:"10" doc:"Clicks before."`
-	NewClicks      Null[int64] `col:"new_clicks" id:"11" doc:"Clicks after."`
-	OldImpressions Null[int64] `col:"old_impressions" id:"12" doc:"Impressions before."`
-	NewImpressions Null[int64] `col:"new_impressions" id:"13" doc:"Impressions after."`
-	OldConversions Null[int64] `col:"old_conversions" id:"14" doc:"Conversions before."`
-	NewConversions Null[int64] `col:"new_conversions" id:"15" doc:"Conversions after."`
-	RunID          string      `col:"_run_id" id:"16" doc:"Run that saw the change."`
+	// Short name of the account in this warehouse.
+	AccountID string `col:"account_id" id:"1" key:"true"`
+	// Chicago calendar day whose numbers changed.
+	ReportDate Date `col:"report_date" id:"2" key:"true"`
+	// Campaign of the row.
+	CampaignID string `col:"campaign_id" id:"3" key:"true"`
+	// Creative of the row.
+	CreativeID string `col:"creative_id" id:"4" key:"true"`
+	// Source of the row.
+	SourceID string `col:"source_id" id:"5" key:"true"`
+	// When the difference was read. The change itself lies between the previous read of the day and
+	// this.
+	SeenAt Instant `col:"seen_at" id:"6" key:"true"`
+	// insert: the row appeared; update: its numbers changed; delete: it vanished.
+	Op string `col:"op" id:"7"`
+	// US dollars before. NULL on insert.
+	OldSpend Null[Money] `col:"old_spend" id:"8"`
+	// US dollars after. NULL on delete.
+	NewSpend Null[Money] `col:"new_spend" id:"9"`
+	// Clicks before.
+	OldClicks Null[int64] `col:"old_clicks" id:"10"`
+	// Clicks after.
+	NewClicks Null[int64] `col:"new_clicks" id:"11"`
+	// Impressions before.
+	OldImpressions Null[int64] `col:"old_impressions" id:"12"`
+	// Impressions after.
+	NewImpressions Null[int64] `col:"new_impressions" id:"13"`
+	// Conversions before.
+	OldConversions Null[int64] `col:"old_conversions" id:"14"`
+	// Conversions after.
+	NewConversions Null[int64] `col:"new_conversions" id:"15"`
+	// Run that saw the change.
+	RunID string `col:"_run_id" id:"16"`
 }
 
 // The values of SpendChange.Op.

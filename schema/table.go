@@ -14,8 +14,10 @@ import (
 // Version is the version of the tables as a whole. A store written by a newer
 // version is refused, not guessed at. Version 2 brought mart.campaign_spend; version 3
 // spend_intraday, ops.refused_row, the totals that the service gives for a day, the
-// version of a creative in review, auto-funding and the advertiser's ID.
-const Version = 3
+// version of a creative in review, auto-funding and the advertiser's ID; version 4 the
+// runs and the coverage as files, versions that no column shows, the kept replies of
+// settings, and payout_history.
+const Version = 4
 
 // Column is one column of a table.
 type Column struct {
@@ -120,9 +122,11 @@ func (t *Table) ColumnNames() []string {
 
 var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 
-// Define reads a table off its row struct R. Each field is a column, in order:
+// Define reads a table off its row struct R. Each field is a column, in order, and the
+// comment above it is the column's description:
 //
-//	Spend Money `col:"spend" id:"7" doc:"US dollars"`
+//	// US dollars, exact.
+//	Spend Money `col:"spend" id:"7"`
 //
 // id is the Parquet field id, key:"true" makes the column part of the key,
 // precision:"12" makes an amount a DECIMAL(12,6). encoding:"delta" has Parquet store a
@@ -154,7 +158,7 @@ func Define[R any](name string, partition Partition, doc string, traits ...Trait
 			t.Versioned = t.Versioned || f.Type == reflect.TypeFor[Frame]()
 			continue // its fields follow
 		}
-		c, err := columnOf(f, offsetOf(row, f))
+		c, err := columnOf(row, f)
 		if err == nil && ids[c.FieldID] {
 			err = fmt.Errorf("field id %d is taken", c.FieldID)
 		}
@@ -193,16 +197,17 @@ func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
 	return offset
 }
 
-func columnOf(f reflect.StructField, offset uintptr) (Column, error) {
+// columnOf is the column of a field of a row struct.
+func columnOf(row reflect.Type, f reflect.StructField) (Column, error) {
 	c := Column{
-		Name: f.Tag.Get("col"), Doc: f.Tag.Get("doc"), Key: f.Tag.Get("key") == "true",
-		Precision: 18, offset: offset, index: f.Index,
+		Name: f.Tag.Get("col"), Doc: describe(row, f), Key: f.Tag.Get("key") == "true",
+		Precision: 18, offset: offsetOf(row, f), index: f.Index,
 	}
 	if !columnName.MatchString(c.Name) {
-		return c, fmt.Errorf("col %q is no column name", c.Name)
+		return c, fmt.Errorf("col %q is not a column name", c.Name)
 	}
 	if c.Doc == "" {
-		return c, fmt.Errorf("column %s has no doc", c.Name)
+		return c, fmt.Errorf("column %s has no comment above it in a file that describe.go lists", c.Name)
 	}
 	var err error
 	if c.FieldID, err = strconv.Atoi(f.Tag.Get("id")); err != nil || c.FieldID < 1 {

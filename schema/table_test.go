@@ -37,7 +37,7 @@ func TestTables_Golden(t *testing.T) {
 		ddl.WriteString(strings.Join(table.CreateSQL(), ";\n") + ";\n\n")
 	}
 	golden(t, "tables.sql", ddl.String())
-	golden(t, "tables.txt", DictionaryText(Documented()))
+	golden(t, "tables.txt", DictionaryText(Dictionary(Documented())))
 	b, err := json.MarshalIndent(Dictionary(Documented()), "", " ")
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func kindOf(t reflect.Type) (k Kind, nullable bool, err error) {
 			return k, true, nil
 		}
 	}
-	return 0, false, fmt.Errorf("type %s is no kind of column", t)
+	return 0, false, fmt.Errorf("type %s is not a kind of column", t)
 }
 
 var nullTypes = map[Kind]reflect.Type{

@@ -132,6 +132,9 @@ func (a *accountReader) account(me extract.Entity) string {
 	for _, fields := range r.from {
 		for _, key := range slices.Concat(ids, owners) {
 			v := fields[key]
+			if v != nil {
+				a.Read = append(a.Read, key)
+			}
 			if inner, ok := v.Fields(); ok {
 				v, _ = a.inside(inner).value("", append(ids, "id")...)
 			}

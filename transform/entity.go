@@ -70,6 +70,9 @@ type Reading struct {
 	Refused []*FieldError
 	// Texts are stored otherwise than they were sent.
 	Texts []ChangedText
+	// Read are the keys that values were read from, by their names in the description; a
+	// key may be there more than once. See [UndescribedIn].
+	Read []string
 }
 
 // Err is the first value that was refused, or nil.
@@ -172,6 +175,7 @@ func (r reader) value(column string, keys ...string) (extract.Value, bool) {
 	for _, fields := range r.from {
 		for _, key := range keys {
 			if v, ok := fields[key]; ok {
+				r.Read = append(r.Read, key)
 				return v, true
 			}
 		}

@@ -16,6 +16,7 @@ func CanWrite(me extract.Entity) schema.Null[bool] {
 // canWrite is whether the key can make changes.
 func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
 	r := a.keyInfo(me)
+	a.Read = append(a.Read, "scope", "scopes", "permissions") // whichever of them decides
 	if can := read(r, optional, yesNo, "can_write", "can_make_changes", "can_write", "can_change", "writable",
 		"write"); can.Valid {
 		return can

@@ -10,8 +10,9 @@ import (
 // TestCreative_HasTheVersionInReview beside the one that runs.
 func TestCreative_HasTheVersionInReview(t *testing.T) {
 	e := entity(t, "C1000001-001",
-		`{"id":"C1000001-001","title":"a","message":"b","link":"https://x","icon_id":"aaaaaaaaaaaaaaaaaaaaaaaa","status":"active",
-		"pending_version":{"title":"new","status":"rejected","rejection_reasons":["z","y"],"rejection_comment":"no"}}`)
+		`{"id":"C1000001-001","title":"a","message":"b","link":"https://x","icon_id":"aaaaaaaaaaaaaaaaaaaaaaaa",
+		"status":"active","pending_version":{"title":"new","status":"rejected","rejection_reasons":["z","y"],
+			"rejection_comment":"no"}}`)
 	row, reading, err := Creative(e, "C1000001", settings)
 	if err != nil || len(reading.Unread) > 0 {
 		t.Fatal(reading.Unread, err)

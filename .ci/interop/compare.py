@@ -150,8 +150,8 @@ def differences(table, want, got, reader):
             yield f"{table['name']}.{c['name']}: {reader} reads {g['nulls']} nulls and the sum {g['sum']}, DuckDB has {w['nulls']} and {w['sum']}"
 
 
-def main(binary, data_dir):
-    data_dir = os.path.abspath(data_dir)
+def published_tables(binary, data_dir):
+    """The tables that have Parquet files, each with the files that the manifest names."""
     with open(os.path.join(data_dir, "manifest.json")) as f:
         manifest = json.load(f)
     tables = [t for t in json.loads(subprocess.check_output([binary, "tables", "--json"])) if t.get("files")]
@@ -159,6 +159,12 @@ def main(binary, data_dir):
         t["files"] = sorted(os.path.join(data_dir, p) for a in manifest["accounts"].values() for p, f in a["files"].items() if f.get("table") == t["name"])
     if empty := [t["name"] for t in tables if not t["files"]]:
         raise SystemExit(f"no files of {', '.join(empty)}: the check needs a store that has all tables")
+    return tables
+
+
+def main(binary, data_dir):
+    data_dir = os.path.abspath(data_dir)
+    tables = published_tables(binary, data_dir)
     hyparquet = with_hyparquet(tables)
     wrong = []
     for t in tables:
@@ -172,4 +178,5 @@ def main(binary, data_dir):
     print("pyarrow, polars, duckdb", duckdb.__version__, "and hyparquet agree with warehouse.duckdb")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -120,11 +120,14 @@ func makeHistory(ctx context.Context, dir string, n, perDay int) error {
 			return err
 		}
 	}
-	_, err = staged.Publish(ctx, load.Publication{Since: first, Run: func(o load.Outlook) schema.Run {
-		return schema.Run{
-			AccountID: "default", Command: "sync", StartedAt: schema.InstantOf(at), FinishedAt: schema.InstantOf(at),
-			Generation: o.Generation, Published: true, Version: "bench", RunID: run,
-		}
+	prepared, err := staged.Prepare(ctx, load.Contents{Since: first})
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	_, err = prepared.Commit(ctx, load.RunRecord{Run: schema.Run{
+		AccountID: "default", Command: "sync", StartedAt: schema.InstantOf(at), FinishedAt: schema.InstantOf(at),
+		Generation: prepared.Preview().Generation, Published: true, Version: "bench", RunID: run,
 	}})
 	return err
 }

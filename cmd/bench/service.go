@@ -121,7 +121,7 @@ func (s *service) warm(ctx context.Context) error {
 	return err
 }
 
-// isCloser says whether so many rows are closer to one per cent of all than were; of two
+// isCloser says whether n rows are closer to one per cent of all than were; of two
 // that are as close the first by name is.
 func (s *service) isCloser(creative string, rows, were int) bool {
 	off := func(rows int) int { return max(100*rows-s.rows, s.rows-100*rows) }

@@ -244,8 +244,13 @@ func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {
 	}
 	code, lines, _ := w.check()
 	if l := lines["store"]; code != exit.Usage || l.State != check.Failed ||
-		!strings.Contains(l.Found, "manifest.json is missing") {
+		!strings.Contains(l.Found, "a store lies there") || !strings.Contains(l.Do, "backup") {
 		t.Errorf("exit %d: %+v", code, l)
+	}
+	for _, command := range []string{"verify", "status", "sync", "rebuild"} {
+		if code, _, last := w.run(command); code != exit.Damaged || !strings.Contains(last, "a store lies there") {
+			t.Errorf("%s: exit %d: %s", command, code, last)
+		}
 	}
 }
 

@@ -13,8 +13,8 @@ func (a *app) cronjobCommand() *cobra.Command {
 	var f deploy.Settings
 	cmd := &cobra.Command{
 		Use: "cronjob", Short: "Print the Kubernetes manifests of an hourly sync",
-		Long: `Prints a ServiceAccount, a ConfigMap, a PersistentVolumeClaim, a NetworkPolicy and a CronJob, with the flags
-filled in: the kustomize base of cmd/spendsync/deploy. The Secret is not among them; it is made from two files:
+		Long: `Prints a ServiceAccount, a ConfigMap, a PersistentVolumeClaim, a NetworkPolicy and a CronJob, with the
+flags filled in: the kustomize base of cmd/spendsync/deploy. The Secret is not among them; it is made from two files:
 
   kubectl create secret generic spendsync --from-file=api-key --from-file=report-password
 

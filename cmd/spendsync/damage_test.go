@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/spendsync/check"
 	"spendsync/cmd/spendsync/exit"
 )
 
@@ -31,8 +32,7 @@ func cut(b []byte) []byte     { return b[:len(b)-1] }
 // TestDamage_IsFoundNamedAndMended damages a file of every kind as a user may find
 // it, and follows what verify says.
 func TestDamage_IsFoundNamedAndMended(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	ledger, err := filepath.Glob(w.dir + "/ledger/*/*")
 	if err != nil || len(ledger) != 1 {
 		t.Fatal(ledger, err)
@@ -60,8 +60,7 @@ func TestDamage_IsFoundNamedAndMended(t *testing.T) {
 // TestDamage_OfSeveralFiles has a damaged day, a damaged calendar and no DuckDB file:
 // each command mends what it can and names what it cannot.
 func TestDamage_OfSeveralFiles(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	calendar := "parquet/calendar/account=acme/data.parquet"
 	day := "parquet/spend_daily/account=acme/day=" + (w.today() - 3).String() + "/data.parquet"
 	good, err := os.ReadFile(filepath.Join(w.dir, calendar))
@@ -72,7 +71,8 @@ func TestDamage_OfSeveralFiles(t *testing.T) {
 	w.spoil(day, cut)
 	w.spoil("warehouse.duckdb", cut)
 	code, out, _ := w.run("verify")
-	for path, mend := range map[string]string{calendar: "restore it from a backup", day: "spendsync replay",
+	for path, mend := range map[string]string{calendar: "restore the whole data directory from one backup; if " +
+		"there is none, 'spendsync rebuild --accept-loss' goes on without it", day: "spendsync replay",
 		"warehouse.duckdb": "spendsync rebuild"} {
 		if code != exit.Damaged || !strings.Contains(out, path) || !strings.Contains(out, "["+mend+"]") {
 			t.Errorf("verify: exit %d, want %s and %s in\n%s", code, path, mend, out)
@@ -93,8 +93,7 @@ func TestDamage_OfSeveralFiles(t *testing.T) {
 
 // TestDamage_OfTheManifest is refused by every command that needs it.
 func TestDamage_OfTheManifest(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	before := w.hashes("parquet", "raw")
 	w.spoil("manifest.json", flipped)
 	for _, command := range []string{"sync", "verify", "rebuild", "replay", "status", "plan"} {
@@ -111,8 +110,7 @@ func TestDamage_OfTheManifest(t *testing.T) {
 
 // TestReplay_SaysWhatItCannot has a damaged reply behind a damaged day.
 func TestReplay_SaysWhatItCannot(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	day := (w.today() - 3).String()
 	reply := "raw/spend_report/account=acme/day=" + day + "/0001.json.zst"
 	w.spoil("parquet/spend_daily/account=acme/day="+day+"/data.parquet", cut)
@@ -132,8 +130,7 @@ func TestReplay_SaysWhatItCannot(t *testing.T) {
 // TestRebuild_MakesNoAccount has an account that the warehouse does not know: it
 // would be there afterwards, with a reach of missing days.
 func TestRebuild_MakesNoAccount(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	w.env["ACCOUNT"] = "another"
 	for _, command := range []string{"rebuild", "replay"} {
 		if code, _, last := w.run(command); code != exit.Usage ||
@@ -141,4 +138,194 @@ func TestRebuild_MakesNoAccount(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", command, code, last)
 		}
 	}
+}
+
+// keep copies the store's files as they are now, but for its locks.
+func (w *world) keep() (dir string) {
+	w.t.Helper()
+	dir = filepath.Join(w.t.TempDir(), "backup")
+	if err := os.CopyFS(dir, os.DirFS(w.dir)); err != nil {
+		w.t.Fatal(err)
+	}
+	return dir
+}
+
+// bringBack puts a part of a backup in the place of the store's.
+func (w *world) bringBack(backup string, parts ...string) {
+	w.t.Helper()
+	for _, part := range parts {
+		err := os.RemoveAll(filepath.Join(w.dir, part))
+		if err == nil {
+			err = os.Rename(filepath.Join(backup, part), filepath.Join(w.dir, part))
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// TestSetBack_IsRefusedUntilTheLossIsAccepted restores parts of an older backup: every
+// command that publishes refuses, verify advises nothing that would forget what is newer,
+// and after the loss is accepted all is well.
+func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
+	for name, parts := range map[string][]string{
+		"all but the ledger":  {"manifest.json", "warehouse.duckdb", "parquet", "raw"},
+		"all but Parquet":     {"manifest.json", "warehouse.duckdb", "ledger", "raw"},
+		"manifest and DuckDB": {"manifest.json", "warehouse.duckdb"},
+		"only the manifest":   {"manifest.json"},
+		"all but DuckDB":      {"manifest.json", "parquet", "ledger", "raw"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.must("sync")
+			backup := w.keep()
+			w.restate(w.today() - 5)
+			w.env["REREAD_AFTER"] = "1ms"
+			w.must("sync")
+			w.bringBack(backup, parts...)
+			before := w.hashes("parquet", "raw", "ledger")
+			code, out, last := w.run("verify")
+			if code != exit.Damaged || !strings.Contains(out+last, "was set back from ") ||
+				!strings.Contains(out, "rebuild --accept-loss") || strings.Contains(out, "[spendsync re") {
+				t.Errorf("verify: exit %d: %s%s", code, out, last)
+			}
+			// Only the size of the DuckDB file would show it, and check opens no such file.
+			if _, lines, _ := w.check(); lines["store"].State != check.Failed && name != "all but DuckDB" {
+				t.Errorf("check: %+v", lines["store"])
+			}
+			day := (w.today() - 5).String()
+			for _, command := range [][]string{{"sync"}, {"sync", "--full"}, {"rebuild"}, {"replay"},
+				{"backfill", "--from", day, "--to", day}} {
+				code, _, last := w.run(command...)
+				if code != exit.Damaged || !strings.Contains(last, "was set back from ") ||
+					!strings.Contains(last, "rebuild --accept-loss") {
+					t.Errorf("%s: exit %d: %s", command, code, last)
+				}
+			}
+			w.wantUnchanged("the refused commands", before, w.hashes("parquet", "raw", "ledger"))
+			if code, _, last := w.run("rebuild", "--accept-loss"); code != exit.OK {
+				t.Fatalf("rebuild --accept-loss: exit %d: %s", code, last)
+			}
+			w.must("sync", "--full")
+			if _, _, last := w.run("verify"); strings.Contains(last, "set back") {
+				t.Errorf("verify: %s", last)
+			}
+			w.checkTruth()
+		})
+	}
+}
+
+// TestSetBack_AWholeOlderBackupWorks: all parts are of one time.
+func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
+	w := newWorld(t)
+	w.must("sync")
+	backup := w.keep()
+	w.restate(w.today() - 5)
+	w.env["REREAD_AFTER"] = "1ms"
+	w.must("sync")
+	w.bringBack(backup, "manifest.json", "warehouse.duckdb", "parquet", "ledger", "raw")
+	w.must("verify")
+	w.must("sync")
+	w.checkTruth()
+}
+
+// TestStrays_AreNamedAndLeft puts files of the user's into the published folders.
+func TestStrays_AreNamedAndLeft(t *testing.T) {
+	w := newWorld(t, small)
+	w.must("sync")
+	day := (w.today() - 3).String()
+	strays := []string{"ledger/account=acme/notes.txt", "parquet/spend_daily/account=acme/day=" + day + "/copy.parquet",
+		"parquet/spend_daily/account=zz/day=" + day + "/data.parquet",
+		"raw/spend_report/account=acme/day=" + day + "/0009.json.zst"}
+	for _, path := range strays {
+		full := filepath.Join(w.dir, path)
+		err := os.MkdirAll(filepath.Dir(full), 0o755)
+		if err == nil {
+			err = os.WriteFile(full, []byte("x"), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.env["LOG_LEVEL"] = "warn"
+	if code, text := w.stderr("sync"); code != exit.OK || !strings.Contains(text, strays[0]) ||
+		!strings.Contains(text, "move them out") {
+		t.Errorf("sync: exit %d: %s", code, text)
+	}
+	code, out, _ := w.run("verify")
+	for _, path := range strays {
+		if code != exit.Damaged || !strings.Contains(out, path+": the manifest does not name it  [move it out of") {
+			t.Errorf("verify: exit %d, want %s in\n%s", code, path, out)
+		}
+		if err := os.Remove(filepath.Join(w.dir, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	w.must("verify")
+}
+
+// TestReplies_LostAreStoredAgain follows what verify says of them.
+func TestReplies_LostAreStoredAgain(t *testing.T) {
+	w := newWorld(t, small)
+	w.must("sync")
+	one, other := (w.today() - 9).String(), (w.today() - 8).String()
+	path := func(day string) string { return "raw/spend_report/account=acme/day=" + day + "/0001.json.zst" }
+	b, err := os.ReadFile(filepath.Join(w.dir, path(other)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.spoil(path(one), func(was []byte) []byte { was, b = b, was; return was })
+	w.spoil(path(other), func([]byte) []byte { return b })
+	code, out, _ := w.run("verify")
+	for _, day := range []string{one, other} {
+		if code != exit.Damaged || !strings.Contains(out, "[spendsync backfill --from "+day+" --to "+day) {
+			t.Errorf("verify: exit %d: %s", code, out)
+		}
+	}
+	w.must("backfill", "--from", one, "--to", one)
+	w.env["REREAD_AFTER"] = "1ms"
+	w.must("sync")
+	w.must("verify")
+	w.must("replay")
+	w.checkTruth()
+}
+
+// TestStatus_ShowsAnUnfinishedCommit leaves a commit whose last file is not in its place:
+// status and check say so, and the next run ends it.
+func TestStatus_ShowsAnUnfinishedCommit(t *testing.T) {
+	w := newWorld(t, small)
+	w.must("sync")
+	manifest, err := os.ReadFile(filepath.Join(w.dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A record of the first format, which has no checksum.
+	record := `{"format":1,"run_id":"r","base_generation":1,"generation":2,"staging":"staging/acme.r",` +
+		`"moves":[{"from":"staging/acme.r/m","to":"manifest.json"}]}`
+	for path, text := range map[string]string{"staging/acme.r/m": string(manifest), "commit.json": record} {
+		full := filepath.Join(w.dir, path)
+		err := os.MkdirAll(filepath.Dir(full), 0o755)
+		if err == nil {
+			err = os.WriteFile(full, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := w.must("status"); !strings.Contains(out, "UNFINISHED COMMIT  generation 2") ||
+		!strings.Contains(out, "1 file") {
+		t.Errorf("status:\n%s", out)
+	}
+	if out := w.must("status", "--json"); !strings.Contains(out, `"unfinished_commit"`) {
+		t.Errorf("status --json:\n%s", out)
+	}
+	_, lines, _ := w.check()
+	if l := lines["store"]; l.State != check.Warning || !strings.Contains(l.Found, "generation 2") {
+		t.Errorf("check: %+v", l)
+	}
+	w.must("sync")
+	if out := w.must("status"); strings.Contains(out, "UNFINISHED") {
+		t.Errorf("status:\n%s", out)
+	}
+	w.must("verify")
 }

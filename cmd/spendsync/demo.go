@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -46,17 +48,71 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 		return err
 	}
 	defer stop()
-	a.environ = append(withoutOurs(a.environ),
-		config.Prefix+"ADVERTISER_URL="+url+adsim.APIPrefix, config.Prefix+"API_KEY="+adsim.DefaultKey,
-		config.Prefix+"REPORT_URL="+url+adsim.ReportPrefix, config.Prefix+"REPORT_USER="+adsim.DefaultUser,
-		config.Prefix+"REPORT_PASSWORD="+adsim.DefaultPassword,
-		config.Prefix+"DATA_DIR="+dir, config.Prefix+"ACCOUNT=demo", config.Prefix+"LOG_FORMAT=text", config.Prefix+
-			"LOG_LEVEL=warn", config.Prefix+"REQUESTS_PER_MINUTE=120")
+	a.environ = append(withoutOurs(a.environ), demoVariables(url, dir)...)
 	if err := a.setUp(ctx); err != nil {
 		return err
 	}
-	out := a.stdout
-	today := a.now()
+	if err := a.demoSyncs(ctx, service, url, dir, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	if err := a.printAsk(ctx, dir, "which_campaigns_pay", "rows=4"); err != nil {
+		return err
+	}
+	return a.printGoOn(dir)
+}
+
+// printGoOn says how to look further, in commands that work as they are printed: the
+// program may not be on the path.
+func (a *app) printGoOn(dir string) error {
+	full, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	program := "spendsync"
+	if _, err := exec.LookPath(program); err != nil {
+		if program, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.stdout, `Go on in this shell:
+  export SPENDSYNC_DATA_DIR=%[2]s
+  %[1]s query        what can be asked by name, such as last_week
+  %[1]s status       coverage as a calendar, and the last run
+  %[1]s report       one HTML page to look at
+  duckdb -readonly %[3]s
+`, shellQuote(program), shellQuote(full), shellQuote(filepath.Join(full, duck.FileName)))
+	return err
+}
+
+// plainPath needs no quotes in a shell.
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./+:@%=-]+$`)
+
+func shellQuote(path string) string {
+	if plainPath.MatchString(path) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// demoVariables configure a sync of the simulated account at url into dir.
+func demoVariables(url, dir string) []string {
+	variables := []string{
+		"ADVERTISER_URL=" + url + adsim.APIPrefix, "API_KEY=" + adsim.DefaultKey,
+		"REPORT_URL=" + url + adsim.ReportPrefix, "REPORT_USER=" + adsim.DefaultUser,
+		"REPORT_PASSWORD=" + adsim.DefaultPassword, "DATA_DIR=" + dir, "ACCOUNT=demo",
+		"LOG_FORMAT=text", "LOG_LEVEL=warn", "REQUESTS_PER_MINUTE=120",
+	}
+	for i := range variables {
+		variables[i] = config.Prefix + variables[i]
+	}
+	return variables
+}
+
+// demoSyncs syncs the account as it was nine days ago, an hour later, after settings have
+// changed, and now, after reviews were decided and two days restated.
+func (a *app) demoSyncs(ctx context.Context, service *adsim.Service, url, dir string, rows int) error {
+	out, today := a.stdout, a.now()
 	sync := func(at time.Time) error {
 		service.SetNow(at)
 		a.now = func() time.Time { return at }
@@ -89,33 +145,7 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 			return err
 		}
 	}
-	if err := sync(today); err != nil {
-		return err
-	}
-	fmt.Fprintln(out)
-	st, err := a.status()
-	if err != nil {
-		return err
-	}
-	a.printStatus(st, 7)
-	for _, ask := range [][]string{{"spend_by_day"}, {"top_campaigns", "rows=5"}, {"sources_to_block", "rows=5"},
-		{"restated"}, {"settings_changed"}} {
-		if err := a.printAsk(ctx, dir, ask[0], ask[1:]...); err != nil {
-			return err
-		}
-	}
-	full, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, `
-Now open it:
-  duckdb -readonly %[1]s
-  python3 -c "import duckdb; print(duckdb.connect('%[1]s', read_only=True).sql('FROM spend_daily LIMIT 5'))"
-  duckdb -c "SELECT report_date, sum(spend) FROM read_parquet('%[2]s') GROUP BY 1 ORDER BY 1"
-and look at it with: SPENDSYNC_DATA_DIR=%[3]s spendsync query | status | verify | plan | tables
-`, filepath.Join(full, "warehouse.duckdb"), filepath.Join(full, "parquet", "spend_daily", "*", "*", "data.parquet"), dir)
-	return nil
+	return sync(today)
 }
 
 // meddle changes settings as people at the dashboard do. The simulated spend goes
@@ -200,10 +230,17 @@ func (a *app) printAsk(ctx context.Context, dir, name string, params ...string) 
 		return err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
-	fmt.Fprintln(a.stdout)
-	n := answer.Answer{Result: result, Question: q}
+	n := answer.Answer{Result: result, Question: q, Width: demoWidth}
+	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
 	if output.IsTerminal(a.stdout) {
 		n.Width = output.TerminalWidth(a.stdout)
 	}
-	return n.Write(ctx, a.stdout, "table")
+	if err := n.Write(ctx, a.stdout, "table"); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(a.stdout)
+	return err
 }
+
+// demoWidth is how wide the demo's tables are where no terminal says.
+const demoWidth = 120

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,13 +30,28 @@ func TestDemo_ShowsTheWholeJob(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, text)
 	}
 	for _, want := range []string{
-		"33 days of 33 planned proven, 33 changed; settings of ", "restatements", "Account demo",
-		"complete, may be restated",
-		"What did each of the last days cost", "Which campaigns cost most", "duckdb -readonly",
+		"33 days of 33 planned proven, 33 changed; settings of ", "restatements", "Which campaigns pay",
+		"SPENDSYNC_DATA_DIR=" + dir, "duckdb -readonly", "all campaigns",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the demo does not show %q:\n%s", want, text)
 		}
+	}
+	// What it ends with fits on a screen, and its commands run as they are printed.
+	_, end, _ := strings.Cut(text, "Syncing now:\n")
+	end, _, found := strings.Cut(end, "duckdb -readonly")
+	if lines := strings.Count(end, "\n"); !found || lines > 30 {
+		t.Errorf("the demo ends with %d lines:\n%s", lines, end)
+	}
+	if program := regexp.MustCompile(`(?m)^  (\S+) status `).FindStringSubmatch(end); program == nil {
+		t.Errorf("the demo does not say how to go on:\n%s", end)
+	} else if _, err := exec.LookPath(program[1]); err != nil {
+		t.Errorf("the demo goes on with a program that is not there: %v", err)
+	}
+	// Commands that only look take the only account that there is.
+	if code, text := demo([]string{"SPENDSYNC_DATA_DIR=" + dir}, "plan"); code != exit.OK ||
+		!strings.HasPrefix(text, "Account demo, ") {
+		t.Errorf("plan without an account: exit %d: %s", code, text)
 	}
 	env := []string{"SPENDSYNC_DATA_DIR=" + dir, "SPENDSYNC_ACCOUNT=demo"}
 	for _, command := range []string{"status", "plan", "verify", "tables", "version", "rebuild", "replay"} {
@@ -74,6 +91,31 @@ func TestTables_OfOneTable(t *testing.T) {
 	var docs []schema.TableDoc
 	if err := json.Unmarshal(out.Bytes(), &docs); err != nil || len(docs) != 1 || docs[0].Name != "ops.run" {
 		t.Errorf("tables = %v, %v", docs, err)
+	}
+}
+
+func TestTables_DescribesViews(t *testing.T) {
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"tables", "settlement", "mart.campaign_performance", "--json"}, nil, &out,
+		&out); code != exit.OK {
+		t.Fatalf("exit %d: %s", code, out.String())
+	}
+	var docs []schema.TableDoc
+	if err := json.Unmarshal(out.Bytes(), &docs); err != nil || len(docs) != 2 || docs[0].Name != "mart.settlement" ||
+		docs[1].Kind != schema.KindView || len(docs[1].Columns) < 20 {
+		t.Fatalf("tables = %+v, %v", docs, err)
+	}
+	for _, d := range docs {
+		for _, c := range d.Columns {
+			if c.Doc == "" || c.Type == "" {
+				t.Errorf("%s.%s: type %q, %q", d.Name, c.Name, c.Type, c.Doc)
+			}
+		}
+	}
+	out.Reset()
+	if code := run(t.Context(), []string{"tables", "settlment"}, nil, &out, &out); code != exit.Usage ||
+		!strings.Contains(out.String(), "did you mean mart.settlement?") {
+		t.Errorf("exit %d: %s", code, out.String())
 	}
 }
 

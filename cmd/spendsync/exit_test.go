@@ -84,7 +84,7 @@ func TestExitCodes(t *testing.T) {
 				w.env["REPORT_URL"] = "http://" + l.Addr().String()
 				l.Close()
 			},
-			says: []string{"nothing published", "refused"},
+			says: []string{"nothing of the report published", "refused"},
 		},
 		"5 it keeps failing": {
 			code: exit.Unreachable, break_: func(w *world) {
@@ -101,7 +101,7 @@ func TestExitCodes(t *testing.T) {
 				w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: -1,
 					Column: "total_spend", Value: `"12,5"`})
 			},
-			says: []string{"nothing published", "row 1", "total_spend", "12,5"},
+			says: []string{"nothing of the report published", "row 1", "total_spend", "12,5"},
 		},
 		"7 no folder to write to": {
 			code: exit.Storage, break_: func(w *world) {
@@ -144,7 +144,7 @@ func TestExitCodes(t *testing.T) {
 			if c.before != nil {
 				c.before(w)
 			}
-			published := w.hashes("parquet", "raw")
+			published := w.hashes("parquet/spend_daily", "raw/spend_report")
 			if c.break_ != nil {
 				c.break_(w)
 			}
@@ -164,7 +164,7 @@ func TestExitCodes(t *testing.T) {
 				t.Errorf("the last line does not say what to do: %s", last)
 			}
 			if c.code == exit.Unreachable || c.code == exit.Contract || c.code == exit.Newer {
-				if now := w.hashes("parquet", "raw"); len(now) != len(published) {
+				if now := w.hashes("parquet/spend_daily", "raw/spend_report"); len(now) != len(published) {
 					t.Errorf("%d published files, there were %d", len(now), len(published))
 				}
 			}

@@ -101,7 +101,7 @@ func TestFault_TheWrongCertificate(t *testing.T) {
 	}
 }
 
-// TestFault_RefusedInTheMiddle: after so many requests the password is refused (A25).
+// TestFault_RefusedInTheMiddle: after some requests the password is refused (A25).
 // Of the days read until then each is whole. With a new password in its file the same
 // run goes on.
 func TestFault_RefusedInTheMiddle(t *testing.T) {

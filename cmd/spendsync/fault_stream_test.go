@@ -64,7 +64,7 @@ func TestFault_OnceOnEveryDay(t *testing.T) {
 	}
 }
 
-// dayAfter is so many days after the first of the reach.
+// dayAfter is n days after the first of the reach.
 func (w *world) dayAfter(n int) string { return fmt.Sprint(w.today() - 32 + schema.Date(n)) }
 
 // TestFault_OnTheControlTotal: without its total a day that is stored is not

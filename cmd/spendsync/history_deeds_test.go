@@ -80,7 +80,7 @@ var deeds = []struct {
 	{"take an end date away", func(l *life) bool {
 		return l.update(l.pick(func(a *ad) bool { return isOpen(a) && !a.end.IsZero() }), args{"end_date": nil})
 	}},
-	{"change two things of a campaign", func(l *life) bool {
+	{"change two fields of a campaign", func(l *life) bool {
 		a := l.pick(isOpen)
 		return l.update(a, args{"name": l.name("Twice")}) &&
 			l.update(a,
@@ -484,7 +484,7 @@ func (l *life) beRefused() bool {
 	return true
 }
 
-// usedUp is done in the last hour before the day's changes are given anew, or else
+// usedUp is done in the last hour before the day's budget of changes is renewed, or else
 // little could be done for long.
 const usedUp = "use up the day's changes"
 
@@ -518,11 +518,11 @@ func (l *life) byDashboard(a *ad, c adsim.Change) bool {
 	return true
 }
 
-// deletedInDiary says whether two syncs have missed a thing.
+// deletedInDiary says whether two syncs have missed an entity.
 func (l *life) deletedInDiary(table, key string) bool {
 	for _, c := range l.diary.tables {
 		if c.name == table {
-			e := c.things[key]
+			e := c.entities[key]
 			return e.versions[len(e.versions)-1].deleted
 		}
 	}

@@ -25,11 +25,11 @@ type chapter struct {
 	name     string
 	key      []string
 	columns  []string // whose changes make a version
-	patience int      // absences after which a thing is deleted
-	things   map[string]*diaryEntry
+	patience int      // absences after which an entity is deleted
+	entities map[string]*diaryEntry
 }
 
-// diaryEntry is one thing with its versions.
+// diaryEntry is one entity with its versions.
 type diaryEntry struct {
 	campaign  string
 	versions  []diaryVersion
@@ -37,7 +37,7 @@ type diaryEntry struct {
 	confirmed time.Time
 }
 
-// diaryVersion is one version of a thing; of the newest, to is zero.
+// diaryVersion is one version of an entity; of the newest, to is zero.
 type diaryVersion struct {
 	cells               []string
 	from, to, after     time.Time
@@ -49,8 +49,9 @@ type diaryVersion struct {
 func newDiary() *diary {
 	return &diary{tables: []*chapter{
 		{name: "campaign_history", key: []string{"campaign_id"}, patience: 2,
-			columns: strings.Fields(`name status default_bid daily_spend_limit target_cpa start_at end_at country states platforms
-			subscribed_more_than_minutes_ago subscribed_less_than_minutes_ago min_age max_age gender source_mode unsupported_targeting`)},
+			columns: strings.Fields(`name status default_bid daily_spend_limit target_cpa start_at end_at
+				country states platforms subscribed_more_than_minutes_ago subscribed_less_than_minutes_ago
+				min_age max_age gender source_mode unsupported_targeting`)},
 		{name: "campaign_delivery_history", key: []string{"campaign_id"}, patience: 2,
 			columns: []string{"delivery_status"}},
 		{name: "creative_history", key: []string{"creative_id"}, patience: 2,
@@ -86,7 +87,7 @@ func (d *diary) write(at time.Time, f facts, asked, listed func(campaign string)
 				c.see(at, key, is)
 			}
 		}
-		for key, e := range c.things {
+		for key, e := range c.entities {
 			if _, is := f[c.name][key]; is && asked(e.campaign) {
 				continue
 			}
@@ -101,12 +102,12 @@ func (d *diary) write(at time.Time, f facts, asked, listed func(campaign string)
 }
 
 func (c *chapter) see(at time.Time, key string, is fact) {
-	if c.things == nil {
-		c.things = map[string]*diaryEntry{}
+	if c.entities == nil {
+		c.entities = map[string]*diaryEntry{}
 	}
-	e := c.things[key]
+	e := c.entities[key]
 	if e == nil {
-		c.things[key] = &diaryEntry{campaign: is.campaign, confirmed: at,
+		c.entities[key] = &diaryEntry{campaign: is.campaign, confirmed: at,
 			versions: []diaryVersion{{cells: is.cells, from: at, change: schema.FirstSeen}}}
 		return
 	}
@@ -150,7 +151,7 @@ func (e *diaryEntry) open(at time.Time, v diaryVersion) {
 
 // has says whether one of the versions is so.
 func (c *chapter) has(so func(diaryVersion) bool) bool {
-	for _, e := range c.things {
+	for _, e := range c.entities {
 		if slices.ContainsFunc(e.versions, so) {
 			return true
 		}
@@ -161,7 +162,7 @@ func (c *chapter) has(so func(diaryVersion) bool) bool {
 // rows are the versions of a table, spelled as the warehouse's question answers.
 func (c *chapter) rows() map[string]string {
 	out := map[string]string{}
-	for key, e := range c.things {
+	for key, e := range c.entities {
 		for i, v := range e.versions {
 			current := i == len(e.versions)-1
 			to, confirmed := micros(v.to), micros(v.confirmed)
@@ -208,7 +209,8 @@ func (c *chapter) question() string {
 	}
 	return fmt.Sprintf(`SELECT concat_ws('|', %s, version_no), epoch_us(valid_from), epoch_us(valid_to), is_current,
 		is_deleted, epoch_us(changed_after), epoch_us(last_confirmed_at),
-		change_type, changed_columns, read_state, %s FROM %s`, strings.Join(c.key, ", "), strings.Join(columns, ", "), from)
+		change_type, changed_columns, read_state, %s FROM %s`,
+		strings.Join(c.key, ", "), strings.Join(columns, ", "), from)
 }
 
 // check compares a table of the warehouse with the diary.

@@ -161,7 +161,7 @@ func (l *life) wait(d time.Duration) {
 	}
 }
 
-// deed does one thing: of those that were never done, if one of them can be.
+// deed changes something: of the deeds that were never done, if one of them can be.
 func (l *life) deed() {
 	order := l.rng.Perm(len(deeds))
 	slices.SortStableFunc(order, func(x, y int) int {

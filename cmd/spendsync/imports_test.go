@@ -20,17 +20,24 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"schema/schematest": {may: []string{"schema"}},
 	"extract": {
-		may: []string{"schema"},
+		may: []string{"schema", "extract/redact"},
 		not: []string{"github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker", "database/sql"},
 	},
 	"extract/adsim": {},
+	"extract/redact": {
+		not: []string{"os", "database/sql"},
+	},
 	"transform": {
 		may: []string{"schema", "extract"},
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
 	"load": {
-		may: []string{"schema", "load/duck", "load/durable", "load/history", "load/parquet"},
+		may: []string{"schema", "load/catalog", "load/duck", "load/durable", "load/history", "load/parquet"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
+	},
+	"load/catalog": {
+		may: []string{"schema", "load/duck", "load/durable", "load/history", "load/parquet"},
+		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
 	"load/duck": {
 		may: []string{"schema", "load/durable", "load/history", "load/parquet"},
@@ -101,6 +108,10 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/pagedata": {
 		may: []string{"schema", "load", "load/duck", "cmd/spendsync/exit", "cmd/spendsync/page"},
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+	},
+	"cmd/spendsync/payouts": {
+		may: []string{"schema"},
+		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/marcboeker"},
 	},
 	"cmd/spendsync/phrase": {
 		may: []string{"schema"},

@@ -8,6 +8,8 @@ import (
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/output"
+	"spendsync/cmd/spendsync/payouts"
+	"spendsync/schema"
 )
 
 // startJob is one of the methods of a job that run it.
@@ -20,6 +22,7 @@ func (a *app) newJob() (job.Job, error) {
 	return job.Job{
 		RunID: a.runID, Account: a.cfg.Account, DataDir: dir, Version: version(), Store: a.loadOptions(),
 		Plan: a.planOptions(), Concurrency: a.cfg.ReportConcurrency, RequestsPerMinute: a.cfg.RequestsPerMinute,
+		Payouts:         a.payouts(),
 		MaxSettingsWait: a.settingsWait, StopGrace: a.cfg.StopGrace,
 		Now: a.now, Log: a.log, Progress: a.screen.progress,
 	}, err
@@ -37,6 +40,7 @@ func (a *app) runJob(ctx context.Context, start startJob) error {
 	}
 	facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
 	facts.run, facts.expires = result.Run, result.KeyExpires
+	facts.ended, facts.quarantined = true, result.Quarantined
 	a.sendMetrics(ctx, facts)
 	if err := a.printResult(result); err != nil {
 		return err
@@ -122,4 +126,12 @@ func (a *app) endJob(result *job.Result, attrs ...any) error {
 		return nil
 	}
 	return &exit.Outcome{Code: int(row.ExitCode), Happens: row.Message.V}
+}
+
+// payouts reads the operator's file of payouts when a run wants it; nil: there is none.
+func (a *app) payouts() func() ([]schema.Payout, error) {
+	if a.cfg.Payouts == "" {
+		return nil
+	}
+	return func() ([]schema.Payout, error) { return payouts.Read(a.cfg.Payouts) }
 }

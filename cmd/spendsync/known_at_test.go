@@ -9,8 +9,7 @@ import (
 // TestSpendKnownAt_GivesWhatWasPublishedThen compares the undone past with what
 // stood in the warehouse before the service restated a day.
 func TestSpendKnownAt_GivesWhatWasPublishedThen(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	yesterday := w.today() - 1
 	const columns = "s.report_date, s.campaign_id, s.creative_id, s.source_id, s.spend, s.clicks, s.impressions, " +
 		"s.conversions"

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,12 +22,13 @@ import (
 	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
 // metric is one gauge of the last run. All are gauges: a run is a process of its
-// own, and a count that begins anew with each is no counter.
+// own, and a count that starts at zero with each is not a counter.
 type metric struct {
 	name, help string
 	label      string // beside the account; empty: none
@@ -96,6 +98,10 @@ var metrics = []metric{
 		func(f *runFacts) map[string]float64 {
 			return one(float64(f.run.BytesRead))
 		}},
+	{"spendsync_quarantined_days", "Report days that could not be proven and whose replies are kept for 'spendsync " +
+		"replay'.", "", func(f *runFacts) map[string]float64 {
+		return onlyIf(f.ended, float64(f.quarantined))
+	}},
 	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
 		"state", func(f *runFacts) map[string]float64 {
 			days := map[string]float64{}
@@ -145,6 +151,8 @@ var metrics = []metric{
 		"last said.", "", func(f *runFacts) map[string]float64 {
 		return onlyIf(f.money.DaysLeft.Valid, dollars(f.money.DaysLeft.V)*24*60*60)
 	}},
+	{"spendsync_breaks", "Campaigns that something broke at lately, by kind, as in the view mart.breaks.", "kind",
+		func(f *runFacts) map[string]float64 { return f.breaks }},
 	{"spendsync_api_key_expiry_timestamp_seconds", "When the API key expires.", "",
 		func(f *runFacts) map[string]float64 {
 			return onlyIf(f.expires.Valid, seconds(f.expires.V.Time()))
@@ -175,11 +183,15 @@ type runFacts struct {
 	run        schema.Run // what the run did; little of it where it ended early
 	expires    schema.Null[schema.Instant]
 
+	ended       bool // the job came to a result
+	quarantined int  // days in quarantine then
+
 	// Of the store, as far as it can be read.
 	manifest *load.Manifest
 	coverage []schema.DayCoverage
 	success  schema.Instant
 	money    schema.AccountSnapshot
+	breaks   map[string]float64 // by kind; nil: not known
 }
 
 func (f *runFacts) ofManifest(v func(*load.Manifest) float64) map[string]float64 {
@@ -255,6 +267,10 @@ func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 	if err := f.readStore(to.dir, to.account); err != nil {
 		log.Warn("the metrics lack what the store could tell", "error", err)
 	}
+	var err error
+	if f.breaks, err = a.readBreaks(ctx, to, f.manifest); err != nil {
+		log.Warn("the metrics lack what broke", "error", err)
+	}
 	if to.file != "" {
 		err := output.CheckReplaceable(config.Prefix+"METRICS_FILE", to.file, to.dir)
 		if err == nil {
@@ -304,6 +320,43 @@ func (f *runFacts) readStore(dir, account string) error {
 	money, moneyErr := lastMoney(dir, account, known)
 	f.money = money
 	return errors.Join(err, moneyErr)
+}
+
+// breakKinds are those of the view mart.breaks.
+var breakKinds = []string{"conversions_stopped", "spend_jumped", "spend_fell", "ctr_collapsed", "delivery_stopped"}
+
+// readBreaks counts the campaigns that something broke at, by kind. A warehouse that is not
+// there yet, or that a release made which had no such view, has none to count.
+func (a *app) readBreaks(ctx context.Context, to metricsTo, m *load.Manifest) (map[string]float64, error) {
+	if m == nil || a.cfg == nil || ctx.Err() != nil {
+		return nil, nil
+	}
+	dir, err := a.cfg.StoreDir()
+	if err != nil {
+		return nil, err
+	}
+	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(to.account) +
+		" GROUP BY ALL"
+	result, err := duck.Ask(ctx, dir, duck.Question{SQL: question}, a.loadOptions().DuckDB)
+	var unknown *duck.QuestionError
+	if errors.As(err, &unknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]float64{}
+	for _, kind := range breakKinds {
+		counts[kind] = 0
+	}
+	for row, rowErr := range result.Rows(ctx) {
+		if rowErr != nil {
+			return nil, errors.Join(rowErr, result.Close())
+		}
+		n, _ := strconv.ParseFloat(row[1].V, 64)
+		counts[row[0].V] = n
+	}
+	return counts, result.Close()
 }
 
 // lastMoney is the account's money as it was last seen to differ.

@@ -80,6 +80,13 @@ func TestMetrics_TellOfEveryRun(t *testing.T) {
 			t.Errorf("%s = %v (there: %t), want %v", sample, v, ok, want)
 		}
 	}
+	for _, kind := range breakKinds {
+		var broke float64
+		fmt.Sscan(w.ask("SELECT count(*) FROM mart.breaks WHERE kind = '"+kind+"'"), &broke)
+		if v, ok := got[`spendsync_breaks{account="acme",kind="`+kind+`"}`]; !ok || v != broke {
+			t.Errorf("%g campaigns broke by %s, the metric says %g (there: %t)", broke, kind, v, ok)
+		}
+	}
 	var balance float64
 	fmt.Sscan(w.ask("SELECT balance FROM account"), &balance)
 	if v := got[`spendsync_balance_dollars{account="acme"}`]; v != balance || v == 0 {

@@ -64,8 +64,7 @@ var creativeID = regexp.MustCompile(`("creative_id":"[^"]+)"`)
 // TestSync_DoubtsVanishedKeys: finished days whose stored keys are nearly all gone at
 // once are not replaced by a sync, and are by a backfill. One such day is a restatement.
 func TestSync_DoubtsVanishedKeys(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	w.env["REREAD_AFTER"] = "0s"
 	from, to := (w.today() - 6).String(), (w.today() - 3).String()
 	w.transport = roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -97,8 +96,7 @@ func TestSync_DoubtsVanishedKeys(t *testing.T) {
 // TestSync_DoubtsAnEmptyListOfCampaigns: a list without campaigns deletes none of those
 // that are known, however often it comes.
 func TestSync_DoubtsAnEmptyListOfCampaigns(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	w.service.Fail(adsim.Fault{Kind: adsim.Truncate, Path: "/v1/campaigns"})
 	for range 3 {
 		if code, _, last := w.run("sync"); code != exit.Partial ||

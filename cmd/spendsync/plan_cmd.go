@@ -20,11 +20,11 @@ func (a *app) planCommand() *cobra.Command {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			known, err := a.knownAccount()
+			name, known, err := a.knownAccount()
 			if err != nil {
 				return err
 			}
-			p := job.PlanDays(a.cfg.Account, a.now(), known, a.planOptions())
+			p := job.PlanDays(name, a.now(), known, a.planOptions())
 			if a.json {
 				return output.JSON(a.stdout, p)
 			}
@@ -33,21 +33,29 @@ func (a *app) planCommand() *cobra.Command {
 	}
 }
 
-// knownAccount is what is published of the account; nothing is as good as an
+// knownAccount is the configured account with what is published of it, where the
+// variable is not set the only account of the store. Nothing published is as good as an
 // account of which nothing is known.
-func (a *app) knownAccount() (*load.Account, error) {
+func (a *app) knownAccount() (string, *load.Account, error) {
+	name := a.cfg.Account
 	dir, err := a.cfg.StoreDir()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	m, err := load.ReadManifest(dir)
-	if errors.Is(err, load.ErrEmpty) || (err == nil && m.Accounts[a.cfg.Account] == nil) {
-		return load.NewAccount(job.ReachFrom(a.now())), nil
+	if errors.Is(err, load.ErrEmpty) {
+		return name, load.NewAccount(job.ReachFrom(a.now())), nil
 	}
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return m.Accounts[a.cfg.Account], nil
+	if all := m.AccountNames(); len(all) == 1 && !a.cfg.AccountIsSet() {
+		name = all[0]
+	}
+	if m.Accounts[name] == nil {
+		return name, load.NewAccount(job.ReachFrom(a.now())), nil
+	}
+	return name, m.Accounts[name], nil
 }
 
 func (a *app) printPlan(p job.Plan) error {

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	default:
 		leave := inMemory()
 		code := m.Run()
+		for _, dir := range removeAtExit {
+			os.RemoveAll(dir)
+		}
 		leave()
 		os.Exit(code)
 	}

@@ -25,7 +25,12 @@ type queryFlags struct {
 	format string
 	out    string
 	raw    bool
+	rows   int64
 }
+
+// maxTableRows is how many rows a terminal shows when nobody says: what nobody reads to
+// its end would only take the rows above it out of sight.
+const maxTableRows = 1000
 
 func (a *app) queryCommand() *cobra.Command {
 	var f queryFlags
@@ -33,15 +38,23 @@ func (a *app) queryCommand() *cobra.Command {
 		Use: "query [NAME | -c SQL]", Short: "Ask the warehouse: a ready question, a view, or SQL of your own",
 		Long: `Asks the published warehouse. Without a name it lists the ready questions, the views and the macros.
 
-On a terminal the answer is a table as wide as the terminal, elsewhere CSV. The DuckDB file is opened read-only, nothing
+On a terminal the answer is a table as wide as the terminal, in $PAGER (less) where it is higher: dollars have two
+decimals, columns that are the same in all rows stand above it, and at most 1,000 rows are shown. Elsewhere it is CSV
+with every digit. An .xlsx file is a workbook with typed cells, and a sheet that says what was asked, of which
+generation. The DuckDB file is opened read-only, nothing
 else is reached, and one statement that reads is answered at a time; an answer larger than the memory limit goes through
 $TMPDIR. CSV puts an apostrophe before texts that a spreadsheet would run as a formula; --raw leaves them as they are.
-In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.`,
+In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Chicago's.
+
+--format ids and --format request make the answer of sources_to_block ready to paste: the IDs by campaign in lists of
+50, the most that the service takes at once, or the calls with their bodies, an object a line. Nothing is sent.`,
 		Example: `  spendsync query
   spendsync query last_week
   spendsync query top_campaigns --param days=14 --param rows=50
   spendsync query mart.source_performance --out sources.parquet
+  spendsync query which_campaigns_pay --out campaigns.xlsx
   spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend_daily GROUP BY ALL ORDER BY ALL"
+  spendsync query sources_to_block --format request | jq -c .body
   spendsync query -c - --format json < question.sql | jq .[0]`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -72,20 +85,28 @@ In CSV an empty cell is NULL and "" an empty text. Instants are UTC, days are Ch
 	flags.StringVarP(&f.sql, "command", "c", "", "SQL to answer; - reads it from stdin")
 	flags.StringArrayVar(&f.params, "param", nil, "name=value: sets a parameter of the question; may be given "+
 		"several times")
-	flags.StringVar(&f.format, "format", "", "table, csv, json, markdown or parquet (default: table on a terminal, "+
-		"else by the ending of --out, else csv)")
+	flags.StringVar(&f.format, "format", "", "table, csv, json, markdown, parquet or xlsx (default: table on a "+
+		"terminal, else by the ending of --out, else csv); of sources_to_block also ids or request: its block lists, "+
+		"ready to paste")
 	// fails only without the flag
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.Formats,
 		cobra.ShellCompDirectiveNoFileComp))
 	flags.StringVar(&f.out, "out", "", "file to write the answer to; it appears when it is whole")
+	flags.Int64Var(&f.rows, "rows", -1, "most rows of a table; 0 shows all (default: 1000 on a terminal, else all)")
 	flags.BoolVar(&f.raw, "raw", false, "CSV without apostrophes before formulas")
 	return cmd
 }
 
 // question is what the caller asks.
 func (f queryFlags) question(args []string, stdin io.Reader) (answer.Question, error) {
+	if len(args) == 0 && answer.MakesCalls(f.format) {
+		return answer.FindCalls("", nil)
+	}
 	if len(args) == 0 {
 		return answer.FromSQL(f.sql, f.params, stdin)
+	}
+	if answer.MakesCalls(f.format) {
+		return answer.FindCalls(args[0], f.params)
 	}
 	return answer.Find(args[0], f.params)
 }
@@ -110,16 +131,34 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	if err != nil {
 		return a.queryErr(err, dir, q.Asks != "")
 	}
-	n := answer.Answer{Result: result, Question: q, Terminal: f.out == "" && output.IsTerminal(a.stdout), Raw: f.raw}
-	if f.out == "" {
-		if n.Terminal {
-			n.Width = output.TerminalWidth(a.stdout)
+	n := answer.Answer{Result: result, Question: q, Terminal: f.out == "" && output.IsTerminal(a.stdout), Raw: f.raw,
+		MaxRows: max(0, f.rows), Origin: a.answerOrigin(dir)}
+	if n.Terminal {
+		if n.Width = output.TerminalWidth(a.stdout); f.rows < 0 {
+			n.MaxRows = maxTableRows
 		}
+	}
+	switch {
+	case format == "table" && n.Terminal:
+		err = output.QuietPipe(output.Paged(a.stdout, a.environ, func(w io.Writer) error {
+			return n.Write(ctx, w, format)
+		}))
+	case f.out == "":
 		err = output.QuietPipe(n.Write(ctx, a.stdout, format))
-	} else {
+	default:
 		err = output.QuietPipe(output.WriteFile(f.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
 	}
 	return errors.Join(a.queryErr(err, dir, q.Asks != ""), result.Close())
+}
+
+// answerOrigin says what an answer was taken from, for a file that outlives the terminal.
+// Whoever asks while a run publishes gets the generation that is named then.
+func (a *app) answerOrigin(dir string) answer.Origin {
+	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
+	if m, err := load.ReadManifest(dir); err == nil {
+		o.Generation, o.PublishedAt = m.Generation, m.PublishedAt.Time()
+	}
+	return o
 }
 
 // queryErr says what is wrong with the question as a usage error, with the place
@@ -155,10 +194,15 @@ func (a *app) answerFormat(f queryFlags) (string, error) {
 		format = answer.FormatFor(f.out, output.IsTerminal(a.stdout))
 	}
 	if !slices.Contains(answer.Formats, format) {
-		return "", exit.Usagef("--format %s: there are %s", format, strings.Join(answer.Formats, ", "))
+		return "", exit.Usagef("--format %s%s; there are %s", format,
+			phrase.DidYouMean(format, answer.Formats), strings.Join(answer.Formats, ", "))
 	}
-	if format == "parquet" && f.out == "" && output.IsTerminal(a.stdout) {
-		return "", exit.Usagef("--format parquet is not for a terminal: give --out FILE")
+	if slices.Contains(answer.Binary, format) && f.out == "" && output.IsTerminal(a.stdout) {
+		return "", exit.Usagef("--format %s is not for a terminal: give --out FILE", format)
+	}
+	if f.rows >= 0 && format != "table" {
+		return "", exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
+			"SQL, or give the question its --param rows", format)
 	}
 	if f.raw && format != "csv" {
 		return "", exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", format)
@@ -172,6 +216,8 @@ func (a *app) listQuestions() error {
 	if a.json {
 		return output.JSON(a.stdout, answer.List())
 	}
-	_, err := io.WriteString(a.stdout, answer.List().Text())
-	return err
+	return output.Paged(a.stdout, a.environ, func(w io.Writer) error {
+		_, err := io.WriteString(w, answer.List().Text())
+		return err
+	})
 }

@@ -27,8 +27,7 @@ import (
 
 // TestQuery asks one published warehouse, which no question changes.
 func TestQuery(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	for name, test := range map[string]func(*testing.T, *world){
 		"AnswersEveryQuestionThatItLists": queryAnswersEveryQuestionThatItLists,
 		"AsksAgree":                       queryAsksAgree,
@@ -138,6 +137,8 @@ func queryRefusesAndSaysWhy(t *testing.T, w *world) {
 		says []string
 	}{
 		{"query|nonsense", []string{`no question "nonsense"`, "top_campaigns", "mart.source_performance"}},
+		{"query|last_wek", []string{`no question "last_wek"; did you mean last_week?`}},
+		{"query|top_campaigns|--rows|5|--format|csv", []string{"--rows", "LIMIT"}},
 		{"query|spend_daily", []string{`-c "FROM spend_daily"`}},
 		{"query|top_campaigns|spend_by_day", []string{"one NAME or -c SQL"}},
 		{"query|top_campaigns|-c|SELECT 1", []string{"one NAME or -c SQL"}},
@@ -241,7 +242,7 @@ func queryFormatsKeepEveryValue(t *testing.T, w *world) {
 	}
 	// Every format takes an answer without rows, and one of a NULL alone.
 	for format, want := range map[string]string{"csv": "a\n", "json": "[]\n", "markdown": "| a |\n| ---: |\n",
-		"table": "a  \n───\n"} {
+		"table": "a\n─\n"} {
 		if diff := cmp.Diff(want, w.must("query", "-c", "SELECT 1 AS a WHERE false", "--format", format)); diff != "" {
 			t.Errorf("%s without rows: %s", format, diff)
 		}
@@ -294,7 +295,7 @@ func queryShowsLongAnswersInBlocks(t *testing.T, w *world) {
 func queryWritesFilesWhole(t *testing.T, w *world) {
 	dir := t.TempDir()
 	for name, begins := range map[string]string{"a.csv": "n,h\n", "a.json": "[\n{", "a.md": "| n |",
-		"a.parquet": "PAR1", "a.txt": "n,h\n"} {
+		"a.parquet": "PAR1", "a.xlsx": "PK\x03\x04", "a.txt": "n,h\n"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte("what was there"), 0o600); err != nil {
 			t.Fatal(err)
@@ -316,7 +317,7 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "n,h") {
 		t.Errorf("a failed write left %q", b)
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 5 {
+	if entries, _ := os.ReadDir(dir); len(entries) != 6 {
 		t.Errorf("%v in the folder", entries)
 	}
 	// Parquet goes to a pipe too.

@@ -85,7 +85,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 	}); err != nil {
 		return err
 	}
-	return a.tellReport(f.out, written.n, r)
+	return a.reportWritten(f.out, written.n, r)
 }
 
 // counted counts the bytes that go through.
@@ -100,8 +100,8 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// tellReport says where the report is and as of when it holds.
-func (a *app) tellReport(out string, size int64, r page.Report) error {
+// reportWritten prints where the report is and as of when it holds.
+func (a *app) reportWritten(out string, size int64, r page.Report) error {
 	full, err := filepath.Abs(out)
 	if err != nil {
 		return errors.Join(err, exit.ErrUsage)
@@ -127,6 +127,9 @@ func accountsText(r page.Report) string {
 		return fmt.Sprintf("%d accounts", len(r.Accounts))
 	}
 	acc := r.Accounts[0]
+	if acc.Fresh.AsOf.IsZero() {
+		return fmt.Sprintf("account %s, no day of the report is proven yet", acc.Name)
+	}
 	return fmt.Sprintf("account %s as of %s", acc.Name, acc.Fresh.AsOf.In(schema.Chicago()).
 		Format("2006-01-02 15:04 MST"))
 }

@@ -107,9 +107,10 @@ func (a *app) commands() *cobra.Command {
 			"complete.\n" +
 			"The report reaches 32 days back; what is not copied in time is gone for good.",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exit.Usagef("there is no command %q; see 'spendsync help'", args[0])
+				return exit.Usagef("there is no command %q%s; see 'spendsync help'", args[0],
+					phrase.DidYouMean(args[0], commandNames(cmd)))
 			}
 			return nil
 		},
@@ -136,6 +137,14 @@ func (a *app) commands() *cobra.Command {
 	addExamples(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.command = cmd.Name() }
 	return root
+}
+
+// commandNames are the names of a command's commands.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return names
 }
 
 // addExamples gives examples to the commands that come from the library.
@@ -204,15 +213,13 @@ func (a *app) clientOptions() config.ClientOptions {
 
 // loadOptions are the settings of the store.
 func (a *app) loadOptions() load.Options {
-	memory, threads := a.cfg.Resources()
-	o := load.Options{
+	memory, first, threads := a.cfg.Resources()
+	return load.Options{
 		LockWait: a.cfg.LockWait, KeepRaw: a.cfg.KeepRaw, Version: version(), Log: a.log, Now: a.now,
-		DuckDB: duck.Options{Memory: memory, Threads: threads, Views: a.views(), Blanks: a.blanks},
+		DuckDB: duck.Options{
+			Memory: memory, FirstMemory: first, Threads: threads, Views: a.views(), Blanks: a.blanks,
+		},
 	}
-	if a.cfg.DuckDBMemory == "" {
-		o.DuckDB.MemoryLimits = []string{"64MiB", "96MiB", "128MiB"} // what resources gives is no less
-	}
-	return o
 }
 
 // views are the questions that every warehouse answers by name.
@@ -221,6 +228,11 @@ func (a *app) views() []duck.View {
 	if err != nil {
 		panic(err) // the configuration was checked
 	}
+	return viewsOf(asked)
+}
+
+// viewsOf are questions as the store makes them, with what each column means.
+func viewsOf(asked []queries.Query) []duck.View {
 	docs := columnDocs()
 	var all []duck.View
 	for _, q := range asked {

@@ -15,7 +15,7 @@ import (
 	"spendsync/cmd/spendsync/output"
 )
 
-// screen is where logs and progress meet: bars only on a terminal, and log lines
+// screen writes logs and progress to one place: bars only on a terminal, and log lines
 // above them.
 type screen struct {
 	out      io.Writer
@@ -50,15 +50,15 @@ type progress struct {
 	start  time.Time
 }
 
-// progress starts a bar of so many things; off a terminal it shows nothing.
-func (s *screen) progress(things string, n int) job.Bar {
+// progress starts a bar for n entities of a kind; without a terminal it shows nothing.
+func (s *screen) progress(kind string, n int) job.Bar {
 	p := &progress{screen: s, start: time.Now()}
 	if !s.terminal || n == 0 {
 		return p
 	}
 	p.bars = mpb.New(mpb.WithOutput(s.out), mpb.WithWidth(40), mpb.WithRefreshRate(120*time.Millisecond))
 	p.bar = p.bars.AddBar(int64(n),
-		mpb.PrependDecorators(decor.CountersNoUnit(things+" %d/%d")),
+		mpb.PrependDecorators(decor.CountersNoUnit(kind+" %d/%d")),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 			rows := p.n.Load()
 			if rows == 0 {
@@ -78,14 +78,14 @@ func (s *screen) progress(things string, n int) job.Bar {
 // Rows counts rows that were read.
 func (p *progress) Rows(n int) { p.n.Add(int64(n)) }
 
-// Step counts one thing as done.
+// Step counts one more as done.
 func (p *progress) Step() {
 	if p.bar != nil {
 		p.bar.Increment()
 	}
 }
 
-// Done takes the bar away, however far it came.
+// Done removes the bar, however far it came.
 func (p *progress) Done() {
 	if p.bar == nil {
 		return
@@ -97,7 +97,7 @@ func (p *progress) Done() {
 	p.screen.bars = nil
 }
 
-// thousands groups digits for the eye: 1,234,567.
+// thousands groups digits: 1,234,567.
 func thousands(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

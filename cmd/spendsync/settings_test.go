@@ -106,8 +106,7 @@ func (w *world) checkSettings() {
 }
 
 func TestSettings_EveryChangeIsOneVersion(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	w.checkSettings()
 	before := w.versions()
 	w.must("sync")
@@ -163,8 +162,7 @@ func TestSettings_EveryChangeIsOneVersion(t *testing.T) {
 }
 
 func TestSettings_UnreadableBidsAreNoChange(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	c := w.some("active")
 	s, err := w.service.Settings(c)
 	if err != nil {
@@ -208,8 +206,7 @@ func TestSettings_UnreadableBidsAreNoChange(t *testing.T) {
 }
 
 func TestSettings_DeletedAfterTwoCompleteAbsences(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	c := w.some("active")
 	hide := func(do adsim.Action) { w.change(adsim.Change{Campaign: c, Do: do}) }
 	state := func() string {
@@ -284,8 +281,7 @@ func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
 // TestSettings_AWrongKeyPublishesAReportThatWaited: a report with nothing new waits for
 // the settings, and is published without them where they cannot be read.
 func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	before, err := load.ReadManifest(w.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -352,8 +348,7 @@ func TestSettings_ArchivedOnesAreReadOnce(t *testing.T) {
 }
 
 func TestSettings_TwiceChangesNoFile(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	before := w.hashes("parquet", "raw")
 	w.must("sync")
 	for path, h := range w.hashes("parquet", "raw") {

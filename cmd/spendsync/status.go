@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,6 +33,8 @@ type storeStatus struct {
 	Generation  int64           `json:"generation"`
 	PublishedAt schema.Instant  `json:"published_at"`
 	Accounts    []accountStatus `json:"accounts"`
+	// Unfinished is a commit that has begun and has not ended; absent: there is none.
+	Unfinished *load.UnfinishedCommit `json:"unfinished_commit,omitempty"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -66,11 +69,19 @@ func (a *app) status() (*storeStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := load.ReadManifest(dir)
+	unfinished, err := load.FindUnfinishedCommit(dir)
 	if err != nil {
 		return nil, err
 	}
-	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt}
+	m, err := load.ReadManifest(dir)
+	if errors.Is(err, load.ErrEmpty) && unfinished != nil {
+		return nil, fmt.Errorf("%w, and the commit of the first generation has not ended: the next 'spendsync sync' "+
+			"ends it, or says what stands in its way", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt, Unfinished: unfinished}
 	for _, name := range m.AccountNames() {
 		s := accountStatus{Account: name, States: map[string]int{}, Coverage: m.Accounts[name].Coverage(name, a.now()),
 			Unknown: m.Accounts[name].Unknown}
@@ -94,7 +105,7 @@ func (a *app) status() (*storeStatus, error) {
 	return st, nil
 }
 
-// dayMarks are how a state looks: a sign that needs no colour, and a colour.
+// dayMarks are how a state looks: a sign that needs no color, and a color.
 var dayMarks = []struct {
 	state, sign, means string
 	color              text.Color
@@ -112,6 +123,12 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 	color := output.IsTerminal(w) && newScreen(w, a.environ).color
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
 		phrase.Age(a.now().Sub(st.PublishedAt.Time())))
+	if u := st.Unfinished; u != nil {
+		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s ago: %s not in their places yet, so some files "+
+			"may be newer than the manifest. A run that goes on ends it; otherwise the next 'spendsync sync' does, or "+
+			"says what stands in its way\n", u.Generation, phrase.Age(a.now().Sub(u.Since.Time())),
+			phrase.Count(len(u.Left), "file"))
+	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
 		printCalendar(w, s.Coverage, weeks, color)
@@ -137,9 +154,18 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 		if len(s.Lost) > 0 {
 			fmt.Fprintf(w, "  lost                 %s\n", phrase.Days(s.Lost))
 		}
+		settings := 0
 		for _, u := range s.Unknown {
+			if u.Stream != "spend_report" {
+				settings++ // the description does not list all fields of the settings
+				continue
+			}
 			fmt.Fprintf(w, "  unknown field        %s %s (%s), kept in the raw replies\n", u.Stream, u.Path,
 				u.SampleType)
+		}
+		if settings > 0 {
+			fmt.Fprintf(w, "  undescribed          %s of the settings, see ops.unknown_field\n",
+				phrase.Count(settings, "key"))
 		}
 	}
 }

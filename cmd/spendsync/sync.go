@@ -60,18 +60,31 @@ func (a *app) backfillCommand() *cobra.Command {
 }
 
 func (a *app) rebuildCommand() *cobra.Command {
-	return &cobra.Command{
+	acceptLoss := false
+	cmd := &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
 		Long: "Builds the DuckDB file from nothing but the Parquet files and the ledger.\n" +
 			"A Parquet file or ledger that is damaged is first restored from the old DuckDB file, if that one is " +
 			"whole: it is taken\n" +
 			"only if it proves to be what was published. What cannot be restored is named, and nothing is " +
-			"published then.",
-		Example: "  spendsync rebuild",
+			"published then.\n\n" +
+			"A store of which parts are older than others, such as after a backup that was restored in part, is\n" +
+			"refused by every command that publishes. Restore one whole backup then. If there is none,\n" +
+			"--accept-loss goes on with what is here: every whole file is taken as it is, what no part of the store\n" +
+			"has any more is forgotten for good and named, and days in reach are read again by the next sync. Copy\n" +
+			"the data directory first.",
+		Example: "  spendsync rebuild\n  spendsync rebuild --accept-loss",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runRepair(cmd.Context(), job.Job.Rebuild)
+			return a.runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+				if acceptLoss {
+					j.Store.AcceptLoss = job.RowsOfReplies
+				}
+				return j.Rebuild(ctx)
+			})
 		},
 	}
+	cmd.Flags().BoolVar(&acceptLoss, "accept-loss", false, "go on without what is lost for good")
+	return cmd
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -80,7 +93,8 @@ func (a *app) replayCommand() *cobra.Command {
 		Use: "replay", Short: "Make days again from their stored replies",
 		Long: "Reads the stored replies of the account's days again, as the service sent them, and stores what " +
 			"differs from what is published.\n" +
-			"It mends a damaged Parquet file of a day, and a mistake of an earlier version's parser. Nothing is " +
+			"It mends a damaged Parquet file of a day, and a mistake of an earlier version's parser. It also reads " +
+			"the replies of days that an earlier version could not prove, which are kept in quarantine/. Nothing is " +
 			"asked of the service.",
 		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {

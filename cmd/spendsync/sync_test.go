@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return makeWorld(t, edit...)
 }
 
-// blanks spare the worlds of this process what takes longest in a first sync. Runs
+// blanks save the worlds of this process what takes longest in a first sync. Runs
 // in processes of their own do without.
 var blanks duck.Blanks
 
@@ -73,6 +74,42 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	}
 	return w
 }
+
+// firstSync is the store of the account of [newWorld] after its first sync, which all
+// [newSyncedWorld] of a day copy.
+var firstSync struct {
+	sync.Mutex
+	day  schema.Date
+	root string
+}
+
+// newSyncedWorld is a [newWorld] whose first sync has succeeded.
+func newSyncedWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t)
+	firstSync.Lock()
+	defer firstSync.Unlock()
+	if firstSync.day == w.today() {
+		if err := os.CopyFS(w.dir, os.DirFS(firstSync.root)); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w.must("sync")
+	root, err := os.MkdirTemp("", "spendsync-first-sync-")
+	if err == nil {
+		removeAtExit = append(removeAtExit, root)
+		err = os.CopyFS(root, os.DirFS(w.dir))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	firstSync.day, firstSync.root = w.today(), root
+	return w
+}
+
+// removeAtExit are folders that outlive the tests which made them.
+var removeAtExit []string
 
 // skipShort leaves out what takes long and shows the race detector nothing that
 // other tests do not.
@@ -263,8 +300,7 @@ func TestSync_CopiesTheWholeReach(t *testing.T) {
 }
 
 func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	before, data := w.hashes("parquet", "raw"), w.ask("FROM spend_daily ORDER BY ALL")
 	w.env["REREAD_AFTER"] = "0s" // read all of it again
 	r := w.summary(w.must("sync", "--json"))
@@ -293,8 +329,7 @@ func TestSync_TwiceChangesOnlyTheLedger(t *testing.T) {
 }
 
 func TestSync_ExplainsEveryRestatement(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	day := w.today() - 5
 	before := w.ask(fmt.Sprintf("SELECT sum(spend), sum(clicks), count(*) FROM spend_daily WHERE report_date = '%s'",
 		day))
@@ -329,8 +364,7 @@ func TestSync_ExplainsEveryRestatement(t *testing.T) {
 }
 
 func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	day := w.today() - 4
 	w.env["REREAD_AFTER"] = "0s"
 	// Without a control total only the suspicion stands between a broken answer
@@ -358,8 +392,7 @@ func TestSync_ConfirmsAnEmptyAnswer(t *testing.T) {
 }
 
 func TestSync_AReaderNeitherBlocksNorBreaks(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	r := openReader(t, w.dir)
 	before := r.scan()
 	if _, err := w.service.Restate((w.today() - 1).String(), adsim.Restatement{Kind: "multiply",
@@ -403,8 +436,7 @@ func TestSync_StoppedBySignal(t *testing.T) {
 }
 
 func TestReplay_MendsADamagedDay(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	path := filepath.Join(w.dir, "parquet/spend_daily/account=acme", "day="+(w.today()-3).String(), "data.parquet")
 	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o644); err != nil {
 		t.Fatal(err)
@@ -424,8 +456,7 @@ func TestReplay_MendsADamagedDay(t *testing.T) {
 }
 
 func TestRebuild_GivesTheSameContent(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	all := func() string {
 		return w.ask("FROM spend_daily ORDER BY ALL") + w.ask("FROM calendar ORDER BY ALL") +
 			w.ask("SELECT * EXCLUDE days_until_unreachable FROM ops.day_coverage ORDER BY ALL") +

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +30,10 @@ func (a *app) verifyCommand() *cobra.Command {
 				return err
 			}
 			report, err := load.Verify(cmd.Context(), dir, a.loadOptions(), job.RowsOfReplies)
+			var damage *load.Damage
+			if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
+				report, err = &load.Report{Damages: []*load.Damage{damage}}, nil
+			}
 			if err != nil {
 				return err
 			}
@@ -42,6 +48,10 @@ func (a *app) tellVerified(r *load.Report) error {
 			return err
 		}
 	}
+	if r.Unlocked && !a.json {
+		fmt.Fprintf(a.stdout, "user %d may not take the store's lock: no run was held up meanwhile; generation %d was "+
+			"published before and after, and no commit went on then\n", os.Getuid(), r.Generation)
+	}
 	var errs []error
 	for _, d := range r.Damages {
 		if !a.json {
@@ -52,6 +62,9 @@ func (a *app) tellVerified(r *load.Report) error {
 			fmt.Fprintln(a.stdout)
 		}
 		errs = append(errs, d)
+	}
+	if r.Generation == 0 && len(errs) > 0 {
+		return errs[0]
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, phrase.Count(len(errs), "file"),

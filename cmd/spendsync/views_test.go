@@ -13,8 +13,7 @@ import (
 // TestViews_ExplainEveryColumn holds that nobody who opens the warehouse finds a
 // view or a column without a word on it.
 func TestViews_ExplainEveryColumn(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	const ours = "database_name = current_database() AND schema_name IN ('main', 'mart')"
 	views := w.lines("SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE NOT internal AND " + ours)
 	if len(views) < 20 {

@@ -378,7 +378,8 @@ func TestAPI_Shapes(t *testing.T) {
 			t.Errorf("%s: got %d campaigns, %v, %v", word, len(list), list[3], one)
 		}
 		for _, c := range list {
-			m := unwrap(fetchJSON(t, s, "/v1/campaigns/"+c[id].(string)+"/sources"), keys[1], "source_settings").(map[string]any)
+			sources := fetchJSON(t, s, "/v1/campaigns/"+c[id].(string)+"/sources")
+			m := unwrap(sources, keys[1], "source_settings").(map[string]any)
 			if _, isMap := m["bid_overrides"].(map[string]any); isMap != shape.BidMap {
 				t.Errorf("%s: bid_overrides is %T", word, m["bid_overrides"])
 			}

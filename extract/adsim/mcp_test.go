@@ -66,9 +66,10 @@ func TestMCP_ListsEveryOperationAsATool(t *testing.T) {
 	for _, tool := range list.Tools {
 		tools[tool.Name] = tool
 	}
-	want := strings.Fields(`get_api_key_info get_limits get_balance list_campaigns create_campaign get_campaign update_campaign set_campaign_status clone_campaign
-		list_creatives create_creatives get_creative update_creative set_creative_status clone_creative upload_image get_source_settings set_source_bids
-		block_sources unblock_sources allow_sources disallow_sources`)
+	want := strings.Fields(`get_api_key_info get_limits get_balance
+		list_campaigns create_campaign get_campaign update_campaign set_campaign_status clone_campaign
+		list_creatives create_creatives get_creative update_creative set_creative_status clone_creative upload_image
+		get_source_settings set_source_bids block_sources unblock_sources allow_sources disallow_sources`)
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(tools)); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

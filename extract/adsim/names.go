@@ -34,14 +34,16 @@ var (
 		"Your quote is ready", "Last chance: 50% off", "Hey, {{=data.city||'friend'}}!", "Breaking, read now",
 		"You have 1 new message", "Savings inside", "Today only", "We found 3 offers", "Check your eligibility",
 		"Play now",
-		"=1+1 deals", "Say \"yes\" to solar", "🔥 Hot right now", "本日限定セール", "عرض خاص", "<b>Bold</b> claim",
+		"=1+1 deals", "Say \"yes\" to solar",
+		"🔥 Hot right now", "本日限定セール", "عرض خاص", "<b>Bold</b> claim",
 	}
 	messageTexts = []string{
 		"Compare rates, save up to $500 a year.", "Tap to see, before it is gone",
 		"It takes 2 minutes. No card needed.",
 		"Line one\nline two, with a comma", "{{=data.first_name||'You'}} qualified on {{#def.date('MMM D')}}",
 		"Ends at midnight — don't miss it", "\"Best I ever used\", says everyone", "Free shipping; free returns",
-		"Новые предложения рядом с вами", "今すぐ確認してください", "Tabs\tand trailing blanks  ", "C:\\path\\to\\deal",
+		"Новые предложения рядом с вами", "今すぐ確認してください",
+		"Tabs\tand trailing blanks  ", "C:\\path\\to\\deal",
 	}
 )
 

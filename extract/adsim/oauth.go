@@ -144,7 +144,8 @@ func (s *Service) registerClient(r *http.Request) reply {
 var signInPage = template.Must(template.New("sign in").Parse(`<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Sign in</title></head><body><h1>Sign in</h1>
 {{if .Wrong}}<p role="alert">Incorrect e-mail address or password</p>{{end}}
-<form method="post"><label>E-mail <input name="email" type="email" required></label> <label>Password <input name="password" type="password" required></label> <button>Sign in</button></form>
+<form method="post"><label>E-mail <input name="email" type="email" required></label>
+<label>Password <input name="password" type="password" required></label> <button>Sign in</button></form>
 </body></html>
 `))
 

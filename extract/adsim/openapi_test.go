@@ -113,12 +113,31 @@ func TestOpenAPI_IsValidInEveryShape(t *testing.T) {
 }
 
 // describedOperations are the rows of the description's table.
-var describedOperations = strings.Fields(`GET /v1/me GET /v1/limits GET /v1/balance GET /v1/campaigns POST /v1/campaigns GET /v1/campaigns/{campaign_id}
-	PATCH /v1/campaigns/{campaign_id} POST /v1/campaigns/{campaign_id}/status POST /v1/campaigns/{campaign_id}/clone GET /v1/campaigns/{campaign_id}/creatives
-	POST /v1/campaigns/{campaign_id}/creatives GET /v1/creatives/{creative_id} PATCH /v1/creatives/{creative_id} POST /v1/creatives/{creative_id}/status
-	POST /v1/creatives/{creative_id}/clone POST /v1/images GET /v1/campaigns/{campaign_id}/sources POST /v1/campaigns/{campaign_id}/sources/bids
-	POST /v1/campaigns/{campaign_id}/sources/block POST /v1/campaigns/{campaign_id}/sources/unblock POST /v1/campaigns/{campaign_id}/sources/allow
-	POST /v1/campaigns/{campaign_id}/sources/disallow POST /v1/api-keys GET /v1/openapi.json`)
+var describedOperations = strings.Fields(`
+	GET /v1/me
+	GET /v1/limits
+	GET /v1/balance
+	GET /v1/campaigns
+	POST /v1/campaigns
+	GET /v1/campaigns/{campaign_id}
+	PATCH /v1/campaigns/{campaign_id}
+	POST /v1/campaigns/{campaign_id}/status
+	POST /v1/campaigns/{campaign_id}/clone
+	GET /v1/campaigns/{campaign_id}/creatives
+	POST /v1/campaigns/{campaign_id}/creatives
+	GET /v1/creatives/{creative_id}
+	PATCH /v1/creatives/{creative_id}
+	POST /v1/creatives/{creative_id}/status
+	POST /v1/creatives/{creative_id}/clone
+	POST /v1/images
+	GET /v1/campaigns/{campaign_id}/sources
+	POST /v1/campaigns/{campaign_id}/sources/bids
+	POST /v1/campaigns/{campaign_id}/sources/block
+	POST /v1/campaigns/{campaign_id}/sources/unblock
+	POST /v1/campaigns/{campaign_id}/sources/allow
+	POST /v1/campaigns/{campaign_id}/sources/disallow
+	POST /v1/api-keys
+	GET /v1/openapi.json`)
 
 func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
 	s := sim(Config{})

@@ -71,8 +71,8 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 			t.Fatalf("%d %v", a.status, a.body)
 		}
 		want := Notification{At: noon, Kind: "transactional", Campaign: "order-shipped", Website: sub.Website,
-			PSID: sub.PSID, CSID: sub.CSID, Title: "Shipped", Message: "Your parcel ✓", Link: "https://shop.example/1",
-			Icon: m["icon"]}
+			PSID: sub.PSID, CSID: sub.CSID, Title: "Shipped", Message: "Your parcel ✓",
+			Link: "https://shop.example/1", Icon: m["icon"]}
 		if got := s.Outbox(); len(got) != i+1 || got[i] != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -253,7 +253,8 @@ func TestBroadcast_IsSentAtItsTimeAndFollowedUp(t *testing.T) {
 		s := sim(Config{Subscribers: 3})
 		sub := s.Subscribers()[0]
 		follow :=
-			fmt.Sprintf(`,"subwaterfall":{"interval":90,"enabled":true,"title":"Still there?","Message":"Second","destinationLink":"https://y.example","extIcon":"https://y.example/i.png",
+			fmt.Sprintf(`,"subwaterfall":{"interval":90,"enabled":true,"title":"Still there?","Message":"Second",
+			"destinationLink":"https://y.example","extIcon":"https://y.example/i.png",
 			"qsegment":[{"variable":"orders","operator":"equals","value":%q}]}`, sub.Variables["orders"])
 		if a := broadcastTo(t, s, `,"schedule":`+schedule+follow); a.status != 200 {
 			t.Fatalf("%s: %d %v", schedule, a.status, a.body)

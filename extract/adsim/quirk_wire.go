@@ -3,9 +3,11 @@ package adsim
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -42,16 +44,33 @@ var bothQuirks = []quirk{
 		Doc: "rows, campaigns and account replies have a key debug with the credentials as they were decoded"},
 		change: func(x *exchange, body *node) *node {
 			debug := textNode(x.secret())
-			for _, row := range rowsOf(body) {
-				row.set("debug", debug)
-			}
-			if x.place.onAPI() {
-				for _, e := range entities(body) {
-					e.set("debug", debug)
-				}
-			}
+			x.debug(body, debug)
 			return body
 		}},
+	{Quirk: Quirk{Name: "secret-coded",
+		Doc: "rows, campaigns and account replies have a key debug with a text that holds the credentials in base64, " +
+			"percent-encoded and as JSON within JSON"},
+		change: func(x *exchange, body *node) *node {
+			secret := x.secret()
+			x.debug(body, textNode(strings.Join([]string{
+				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
+				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
+				"?credentials=" + url.QueryEscape(secret), textNode(`{"password":` + textNode(secret).raw + `}`).raw,
+			}, " ")))
+			return body
+		}},
+}
+
+// debug adds a key debug to the rows of a body, and to the entities of the advertiser API's.
+func (x *exchange) debug(body, value *node) {
+	for _, row := range rowsOf(body) {
+		row.set("debug", value)
+	}
+	if x.place.onAPI() {
+		for _, e := range entities(body) {
+			e.set("debug", value)
+		}
+	}
 }
 
 // newKeys adds a key to a reply, to what is around the rows or entities, and to them.

@@ -236,8 +236,9 @@ func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
 	}
 	asServed(t, s, a.id())
 	a = tell(t, s, "POST", "/v1/campaigns",
-		`{"name":"Full","audience":{"country":"US","states":["NY"],"platforms":["MOBILE"],"min_age":25,"gender":"F"},"default_bid":0.3,
-		"daily_spend_limit":1000000,"target_cpa":12.5,"start_date":"2026-12-01T00:00:00-06:00","end_date":"2026-12-24T00:00:00Z","status":"paused"}`)
+		`{"name":"Full","audience":{"country":"US","states":["NY"],"platforms":["MOBILE"],"min_age":25,"gender":"F"},
+		"default_bid":0.3,"daily_spend_limit":1000000,"target_cpa":12.5,"start_date":"2026-12-01T00:00:00-06:00",
+		"end_date":"2026-12-24T00:00:00Z","status":"paused"}`)
 	got = settingsOf(t, s, a.id())
 	if a.status != 201 || got.Status != "paused" || got.TargetCPA != "12.500000" ||
 		got.StartDate != "2026-12-01T06:00:00Z" || got.Audience.MinAge != 25 || got.Audience.States[0] != "NY" {

@@ -122,7 +122,7 @@ func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err
 	return r, r.answer(ctx, q)
 }
 
-// openErr tells why the published file does not open.
+// openErr says why the published file does not open.
 func openErr(err error) error {
 	switch text := err.Error(); {
 	case !errors.Is(err, durable.ErrStorage) || strings.Contains(text, "Permission denied"):
@@ -177,8 +177,9 @@ func (r *Result) check(ctx context.Context, q Question) error {
 // outsiders are the functions that reach files or memory, change the engine, or
 // take SQL as a text, in which the others could hide. The engine refuses most of
 // what they could do; some it lets pass, and some end the process.
-var outsiders = regexp.MustCompile(`^(read_.*|parquet_.*|glob|sniff_csv|query|json_execute_serialized_sql|arrow_scan.*|` +
-	`enable_logging|disable_logging|truncate_duckdb_logs|write_log|checkpoint|force_checkpoint|which_secret|duckdb_secrets)$`)
+var outsiders = regexp.MustCompile(`^(read_.*|parquet_.*|glob|sniff_csv|query|json_execute_serialized_sql|` +
+	`arrow_scan.*|enable_logging|disable_logging|truncate_duckdb_logs|write_log|checkpoint|force_checkpoint|` +
+	`which_secret|duckdb_secrets)$`)
 
 // outside is the first such function that a parsed statement calls; empty: none.
 func outside(node any) string {
@@ -263,7 +264,7 @@ func (r *Result) answer(ctx context.Context, q Question) error {
 // excerpt is the end of an error of DuckDB's: a line of the SQL and a mark below.
 var excerpt = regexp.MustCompile(`(?s)\n\nLINE \d+: .*$`)
 
-// questionErr tells what is wrong with a question from what is wrong here.
+// questionErr separates errors of the question from errors of the file or the engine.
 func questionErr(err error, asAsked bool) error {
 	var de *duckdb.Error
 	if !errors.As(err, &de) || de.Type == duckdb.ErrorTypeFatal || de.Type == duckdb.ErrorTypeInternal {

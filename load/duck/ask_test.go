@@ -37,11 +37,12 @@ func publish(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	loads := []Load{Replace{Table: schema.SpendDaily.Table, Files: []string{parts}}}
-	none := func(*Warehouse, []error) ([]Load, error) { return nil, nil }
 	o := Options{Threads: 1, Memory: "256MiB", Dir: dir, Disk: durable.OS}
-	if err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, nil, o, none, func(*Warehouse) error {
-		return nil
-	}); err != nil {
+	w, _, err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Stop(w.Finish(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,8 +18,8 @@ type Blanks struct {
 	files map[string][]byte // by what defines the views
 }
 
-// write puts a blank file at path and reports false where it cannot: with a view
-// that cannot be made, somebody must be told.
+// write puts a blank file at path and reports false where it cannot: a view
+// that cannot be made has to be reported by each build.
 func (b *Blanks) write(ctx context.Context, path string, o Options) (bool, error) {
 	file, err := b.file(ctx, o)
 	if err != nil || file == nil {

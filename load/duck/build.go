@@ -7,64 +7,43 @@ import (
 	"spendsync/schema"
 )
 
-// Build brings the DuckDB file at path to a new state and closes it with everything in
-// the file and nothing in a log. A fresh one is built from nothing. The rows come in one
-// transaction, then the views are made, unless the file has them (nil); afterViews runs
-// once the views exist and returns the remaining loads.
+// Build brings the DuckDB file at path to a new state: its tables, the rows of the loads, in
+// one transaction, and the views, unless the file has them (nil). An empty one is built from
+// nothing. The file stays open, to be asked and to be given what follows from the answers:
+// [Warehouse.Finish] closes it, and [Warehouse.Stop] ends the engine in any case.
 //
-// A view that cannot be made is left out and handed to afterViews: the numbers are safe
-// without it.
-//
-// The file is durable, and no longer attached, when check looks whether it is what it
-// must be.
+// The viewErrors are of views that cannot be made. They are left out: the numbers are safe
+// without them.
 func Build(
-	ctx context.Context, path string, fresh bool, loads []Load, views []View, o Options,
-	afterViews func(w *Warehouse, viewErrors []error) ([]Load, error), check func(*Warehouse) error,
-) (err error) {
-	if fresh && o.Blanks != nil {
+	ctx context.Context, path string, empty bool, loads []Load, views []View, o Options,
+) (w *Warehouse, viewErrors []error, err error) {
+	if empty && o.Blanks != nil {
 		made, err := o.Blanks.write(ctx, path, o)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if made {
 			views = nil
 		}
 	}
-	w, err := Open(ctx, path, o)
-	if err != nil {
-		return err
+	if w, err = Open(ctx, path, o); err != nil {
+		return nil, nil, err
 	}
-	defer func() { err = w.Stop(err) }()
+	w.empty = empty
+	if viewErrors, err = w.fill(ctx, loads, views); err != nil {
+		return nil, nil, w.Stop(err)
+	}
+	return w, viewErrors, nil
+}
+
+func (w *Warehouse) fill(ctx context.Context, loads []Load, views []View) (viewErrors []error, err error) {
 	if err := w.makeTables(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	if err := w.loadAll(ctx, fresh, loads); err != nil {
-		return err
+	if err := w.loadAll(ctx, loads); err != nil || views == nil {
+		return nil, err
 	}
-	var viewErrors []error
-	if views != nil {
-		if viewErrors, err = makeViews(ctx, w.conn, views); err != nil {
-			return err
-		}
-	}
-	more, err := afterViews(w, viewErrors)
-	if err != nil {
-		return err
-	}
-	if err := w.load(ctx, fresh, more); err != nil {
-		return err
-	}
-	// What comes cannot be done a second time.
-	if err := w.takeAll(ctx); err != nil {
-		return err
-	}
-	if err := w.Finish(ctx); err != nil {
-		return err
-	}
-	if err := o.Disk.SyncFile(path); err != nil {
-		return err
-	}
-	return check(w)
+	return makeViews(ctx, w.conn, views)
 }
 
 // makeTables makes the tables that the file lacks: one of an earlier version lacks
@@ -85,7 +64,7 @@ func (w *Warehouse) makeTables(ctx context.Context) error {
 
 // loadAll moves rows, and then makes the sums of them: from rows that a transaction has
 // yet to commit they take more memory.
-func (w *Warehouse) loadAll(ctx context.Context, fresh bool, loads []Load) error {
+func (w *Warehouse) loadAll(ctx context.Context, loads []Load) error {
 	var rows, sums []Load
 	for _, l := range loads {
 		if _, ok := l.(Derive); ok {
@@ -94,17 +73,17 @@ func (w *Warehouse) loadAll(ctx context.Context, fresh bool, loads []Load) error
 			rows = append(rows, l)
 		}
 	}
-	if err := w.load(ctx, fresh, rows); err != nil || len(sums) == 0 {
+	if err := w.Load(ctx, rows); err != nil || len(sums) == 0 {
 		return err
 	}
-	return w.load(ctx, fresh, sums)
+	return w.Load(ctx, sums)
 }
 
-// load moves rows, in one transaction.
-func (w *Warehouse) load(ctx context.Context, fresh bool, loads []Load) error {
+// Load moves rows, in one transaction.
+func (w *Warehouse) Load(ctx context.Context, loads []Load) error {
 	var statements []string
 	for _, l := range loads {
-		statements = append(statements, l.Statements(fresh)...)
+		statements = append(statements, l.Statements(w.empty)...)
 	}
 	move := func() error {
 		for _, l := range loads {

@@ -142,3 +142,19 @@ func (w *Warehouse) FirstSpend(ctx context.Context, account string, campaigns []
 	}
 	return schema.Null[schema.Date]{V: schema.Date(first.V), Valid: first.Valid}, nil
 }
+
+// NewestRun is the run of which the file at path says that it published the newest
+// generation. The file need not be the published one.
+func NewestRun(ctx context.Context, path string, o Options) (run schema.Run, err error) {
+	w, err := OpenPublished(ctx, path, o)
+	if err != nil {
+		return run, err
+	}
+	defer func() { err = w.Stop(err) }()
+	const q = "SELECT generation, _run_id, epoch_us(finished_at) FROM w.ops.run WHERE published " +
+		"ORDER BY ALL DESC LIMIT 1"
+	if err := w.conn.QueryRowContext(ctx, q).Scan(&run.Generation, &run.RunID, &run.FinishedAt); err != nil {
+		return run, duckErr(q, err)
+	}
+	return run, nil
+}

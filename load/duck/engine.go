@@ -21,15 +21,15 @@ const FileName = "warehouse.duckdb"
 // Options say what DuckDB may use, and what it is to find.
 type Options struct {
 	Memory string // the most that DuckDB may take, such as "512MiB"; empty: DuckDB's own choice
-	// MemoryLimits are what building and checking try with before they take Memory,
-	// smallest first.
-	MemoryLimits []string
-	Threads      int          // 0: one per processor
-	Views        []View       // of the file
-	Blanks       *Blanks      // of a process that builds many files; nil: none
-	Disk         durable.Disk // of a file that is built; reading needs none
-	Dir          string       // all that DuckDB may reach while it builds or checks
-	TempDir      string       // where it puts what memory has no room for; empty: beside the file
+	// FirstMemory is what building and checking try with before they take Memory; empty:
+	// they take it at once.
+	FirstMemory string
+	Threads     int          // 0: one per processor
+	Views       []View       // of the file
+	Blanks      *Blanks      // of a process that builds many files; nil: none
+	Disk        durable.Disk // of a file that is built; reading needs none
+	Dir         string       // all that DuckDB may reach while it builds or checks
+	TempDir     string       // where it puts what memory has no room for; empty: beside the file
 
 	keepOrder bool   // answers keep the order they were asked in
 	attach    string // a file to open read-only before the engine is locked

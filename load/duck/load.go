@@ -15,8 +15,8 @@ import (
 // Load is what happens to one table of the file: a [Replace], [Patch], [Derive] or
 // [Amend].
 type Load interface {
-	// Statements do it. A fresh file has no row that could go.
-	Statements(fresh bool) []string
+	// Statements do it. A file that was empty has no row that could go.
+	Statements(empty bool) []string
 }
 
 // Replace takes rows out of a table, and puts those of Parquet files in.
@@ -28,8 +28,8 @@ type Replace struct {
 }
 
 // Statements are the SQL of the replacement.
-func (r Replace) Statements(fresh bool) []string {
-	return append(deleteWhere(r.Table, r.Where, fresh), insertFiles(r.Table, r.Files, r.Only)...)
+func (r Replace) Statements(empty bool) []string {
+	return append(deleteWhere(r.Table, r.Where, empty), insertFiles(r.Table, r.Files, r.Only)...)
 }
 
 // Patch takes the rows of some keys out of a table, and puts rows of Parquet files in.
@@ -41,8 +41,8 @@ type Patch struct {
 }
 
 // Statements are the SQL of the patch.
-func (p Patch) Statements(fresh bool) (statements []string) {
-	if len(p.Stale) > 0 && !fresh {
+func (p Patch) Statements(empty bool) (statements []string) {
+	if len(p.Stale) > 0 && !empty {
 		// Nothing but the keys: with any other condition DuckDB takes the table for
 		// the smaller side and builds its hash table from it.
 		var same []string
@@ -64,9 +64,9 @@ type Derive struct {
 }
 
 // Statements are the SQL of the derivation.
-func (d Derive) Statements(fresh bool) []string {
+func (d Derive) Statements(empty bool) []string {
 	insert := fmt.Sprintf("INSERT INTO %s (%s) %s", d.Table.SQLName(), d.Table.SQLColumns(), d.Query)
-	return append(deleteWhere(d.Table, d.Where, fresh), insert)
+	return append(deleteWhere(d.Table, d.Where, empty), insert)
 }
 
 // CampaignSums derive the sums of campaigns, of the rows of a condition.
@@ -102,8 +102,8 @@ func (a Amend) do(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-func deleteWhere(t *schema.Table, where string, fresh bool) []string {
-	if where == "" || fresh {
+func deleteWhere(t *schema.Table, where string, empty bool) []string {
+	if where == "" || empty {
 		return nil
 	}
 	return []string{"DELETE FROM " + t.SQLName() + " WHERE " + where}
@@ -149,4 +149,22 @@ func DaysSQL(account, column string, days map[schema.Date]bool) string {
 		which = "IN (" + strings.Join(list, ", ") + ")"
 	}
 	return fmt.Sprintf("account_id = %s AND %s %s", schema.QuoteText(account), schema.Quote(column), which)
+}
+
+// PartSQL is the condition for the rows that one file of a table holds.
+func PartSQL(t *schema.Table, account string, day schema.Date) string {
+	c := "account_id = " + schema.QuoteText(account)
+	switch t.Partition {
+	case schema.ByDay:
+		c += fmt.Sprintf(" AND report_date = DATE '%s'", day)
+	case schema.BySeen:
+		c += " AND " + seenCondition(day)
+	}
+	return c
+}
+
+// seenCondition selects what was seen on a Chicago day.
+func seenCondition(day schema.Date) string {
+	return fmt.Sprintf("seen_at >= make_timestamptz(%d) AND seen_at < make_timestamptz(%d)",
+		schema.InstantOf(day.Start()), schema.InstantOf(day.End()))
 }

@@ -25,7 +25,7 @@ type View struct {
 	Parameters        string            // of a macro, comma-joined
 }
 
-// makeViews makes the views anew, all at once or, where one fails, each by
+// makeViews makes the views again, all at once or, where one fails, each by
 // itself, in place of those that an earlier release had. The viewErrors are those of
 // views; an error is the storage's.
 func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []error, err error) {
@@ -162,8 +162,8 @@ func (o Options) TablesBehind(view string) map[string]bool {
 	return tables
 }
 
-// ViewsDefinition tells apart the views of two releases, or of two sets of
-// thresholds: they give other rows.
+// ViewsDefinition is a hash that differs between the views of two releases, or of two sets
+// of thresholds: they give other rows.
 func (o Options) ViewsDefinition() string {
 	h := sha256.New()
 	add := func(texts ...string) {

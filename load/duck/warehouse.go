@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"spendsync/load/durable"
@@ -16,41 +15,38 @@ import (
 
 // Warehouse is a DuckDB file that is written to or looked through. It is attached as w.
 type Warehouse struct {
-	path   string
-	conn   *sql.Conn
-	end    func() error
-	disk   durable.Disk
-	limits []string // of memory, that DuckDB has not been given yet
+	path string
+	conn *sql.Conn
+	end  func() error
+	disk durable.Disk
+	// fullMemory is the memory limit that DuckDB has not been given yet; empty: it has it.
+	fullMemory string
 	// mayLackDisk says that spilling to disk may fail where memory does not suffice: then
 	// more memory is tried first.
 	mayLackDisk bool
+	empty       bool // it held no row when it was opened
 }
 
-// WithMemory does something, and again with more memory as long as DuckDB has too little
-// for it and may have more. What it had done by then must be undone.
+// WithMemory does something, and once more with all the memory that DuckDB may have where
+// it has too little for it. What it had done by then must be undone.
 func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
-	for {
-		err := do()
-		if len(w.limits) == 0 || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
-			return err
-		}
-		if err := w.take(ctx, 0); err != nil {
-			return err
-		}
+	err := do()
+	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
+		return err
 	}
+	if err := w.takeFullMemory(ctx); err != nil {
+		return err
+	}
+	return do()
 }
 
-// takeAll gives DuckDB all the memory that it may have.
-func (w *Warehouse) takeAll(ctx context.Context) error {
-	if len(w.limits) == 0 {
+// takeFullMemory gives DuckDB all the memory that it may have.
+func (w *Warehouse) takeFullMemory(ctx context.Context) error {
+	if w.fullMemory == "" {
 		return nil
 	}
-	return w.take(ctx, len(w.limits)-1)
-}
-
-func (w *Warehouse) take(ctx context.Context, share int) error {
-	q := "SET memory_limit = " + schema.QuoteText(w.limits[share])
-	w.limits = w.limits[share+1:]
+	q := "SET memory_limit = " + schema.QuoteText(w.fullMemory)
+	w.fullMemory = ""
 	return execAll(ctx, w.conn, []string{q})
 }
 
@@ -93,16 +89,16 @@ func OpenPublished(ctx context.Context, path string, o Options) (*Warehouse, err
 
 // start starts the engine for the file at path, and leaves it to be attached.
 func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
-	limits := []string{o.Memory}
-	if o.Memory != "" { // DuckDB cannot be told to choose again
-		limits = slices.Concat(o.MemoryLimits, limits)
+	full := o.Memory
+	if full == "" || o.FirstMemory == "" { // a limit that DuckDB chose cannot be restored
+		full, o.FirstMemory = "", full
 	}
-	o.Memory, o.unlocked = limits[0], len(limits) > 1
+	o.Memory, o.unlocked = o.FirstMemory, full != ""
 	conn, end, err := openEngine(ctx, o, o.Dir, cmp.Or(o.TempDir, path+".tmp"))
 	if err != nil {
 		return nil, err
 	}
-	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, limits: limits[1:]}, nil
+	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, fullMemory: full}, nil
 }
 
 // Attach opens the finished file read-only, with an engine that has nothing of it.
@@ -126,8 +122,13 @@ func (w *Warehouse) Exec(ctx context.Context, statements ...string) error {
 // Stop ends the engine, whatever the outcome was.
 func (w *Warehouse) Stop(outcome error) error { return errors.Join(outcome, w.end()) }
 
-// Finish closes the file with nothing left in a log.
+// Finish closes the file: all of it is durable, with nothing left in a log. It is no longer
+// attached.
 func (w *Warehouse) Finish(ctx context.Context) error {
+	// A checkpoint that fails cannot be done a second time.
+	if err := w.takeFullMemory(ctx); err != nil {
+		return err
+	}
 	if err := execAll(ctx, w.conn, []string{"CHECKPOINT w", "USE memory", "DETACH w"}); err != nil {
 		return err
 	}
@@ -139,5 +140,5 @@ func (w *Warehouse) Finish(ctx context.Context) error {
 	if left {
 		return fmt.Errorf("duckdb left a write-ahead log beside %s: %w", filepath.Base(w.path), durable.ErrStorage)
 	}
-	return nil
+	return w.disk.SyncFile(w.path)
 }

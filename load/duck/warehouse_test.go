@@ -18,8 +18,8 @@ const day = schema.Date(20777) // 2026-11-20
 // DuckDB is given more memory before it is to put rows aside there; who builds needs the
 // disk anyway.
 func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
-	for mayLackDisk, want := range map[bool]int{true: 3, false: 1} {
-		o := Options{Threads: 1, Dir: t.TempDir(), MemoryLimits: []string{"8MiB", "9MiB"}, Memory: "1GiB",
+	for mayLackDisk, want := range map[bool]int{true: 2, false: 1} {
+		o := Options{Threads: 1, Dir: t.TempDir(), FirstMemory: "8MiB", Memory: "1GiB",
 			Disk: durable.OS}
 		w, err := start(t.Context(), filepath.Join(o.Dir, FileName), o)
 		if err != nil {
@@ -74,22 +74,22 @@ func TestDuckErr_TellsTheDisksTrouble(t *testing.T) {
 	}
 }
 
-// TestWarehouse_TakesMoreMemoryWhereItMust: what cannot be done with the first share of
-// memory is done again with the next, and fails with the last.
+// TestWarehouse_TakesMoreMemoryWhereItMust: what cannot be done with the first limit of
+// memory is done again with the second, and fails with that.
 func TestWarehouse_TakesMoreMemoryWhereItMust(t *testing.T) {
 	for name, c := range map[string]struct {
-		limits []string
-		most   string
-		tries  int
-		fails  bool
+		first string
+		most  string
+		tries int
+		fails bool
 	}{
-		"all at once":    {nil, "1GiB", 1, false},
-		"the third":      {[]string{"8MiB", "9MiB"}, "1GiB", 3, false},
-		"never enough":   {[]string{"8MiB"}, "9MiB", 2, true},
-		"little enough":  {nil, "9MiB", 1, true},
-		"its own choice": {[]string{"8MiB"}, "", 1, false},
+		"all at once":    {"", "1GiB", 1, false},
+		"the second":     {"8MiB", "1GiB", 2, false},
+		"never enough":   {"8MiB", "9MiB", 2, true},
+		"little enough":  {"", "9MiB", 1, true},
+		"its own choice": {"8MiB", "", 1, false},
 	} {
-		o := Options{Threads: 1, Dir: t.TempDir(), MemoryLimits: c.limits, Memory: c.most, Disk: durable.OS}
+		o := Options{Threads: 1, Dir: t.TempDir(), FirstMemory: c.first, Memory: c.most, Disk: durable.OS}
 		w, err := Open(t.Context(), filepath.Join(o.Dir, FileName), o)
 		if err != nil {
 			t.Fatal(err)

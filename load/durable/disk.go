@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -21,6 +20,9 @@ type FS interface {
 	ReadDir(path string) ([]fs.DirEntry, error)
 	Lstat(path string) (fs.FileInfo, error)
 	Chmod(path string, mode fs.FileMode) error
+	// Clone makes to a copy of from that shares its blocks until one of them is
+	// written to. It fails where the file system cannot do that.
+	Clone(from, to string) error
 	// Lock takes the lock of a lock file, or returns nil if somebody else has it.
 	Lock(path string) (io.Closer, error)
 }
@@ -138,16 +140,4 @@ func (d Disk) RemoveTree(path string) error {
 		}
 	}
 	return d.RemoveIfThere(path)
-}
-
-// Device tells apart the file systems that paths lie on.
-func (d Disk) Device(path string) (uint64, error) {
-	info, err := d.Lstat(path)
-	if err != nil {
-		return 0, Storage(err)
-	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Dev), nil
-	}
-	return 0, nil
 }

@@ -77,23 +77,31 @@ func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, er
 
 // HashFile reads a whole file and returns its SHA-256 and its size.
 func (d Disk) HashFile(path string) (sha string, size int64, err error) {
+	return d.hashFile(context.Background(), path)
+}
+
+func (d Disk) hashFile(ctx context.Context, path string) (sha string, size int64, err error) {
 	f, err := d.Open(path)
 	if err != nil {
 		return "", 0, Storage(err)
 	}
 	defer f.Close()
 	h := sha256.New()
-	n, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, 1<<18))
+	n, err := io.CopyBuffer(h, stoppable{ctx, f}, make([]byte, 1<<18))
 	if err != nil {
 		return "", 0, Storage(err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-// CopyFile copies a file and returns the hash of what it read, so that the
-// caller learns in the same pass whether the source was what it should be. It
-// does not sync: the copy is a draft that will be written to.
+// CopyFile copies a file and returns the hash of the copy, so that the caller
+// learns in the same pass whether the source was what it should be. Where the file
+// system can clone, nothing is written. It does not sync: the copy is a draft that
+// will be written to.
 func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size int64, err error) {
+	if err := d.Clone(from, to); err == nil {
+		return d.hashFile(ctx, to)
+	}
 	src, err := d.Open(from)
 	if err != nil {
 		return "", 0, Storage(err)
@@ -111,6 +119,40 @@ func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size i
 		return "", 0, Storage(err)
 	}
 	return hex.EncodeToString(dst.hash.Sum(nil)), dst.size, nil
+}
+
+// copySuffix ends the name of a copy that is not whole yet: no reader who globs for
+// *.parquet meets it.
+const copySuffix = ".copy"
+
+// CopyInto puts a durable copy of a file in the place of another, in one step, where a
+// rename cannot: on another file system. The original stays. It may be interrupted and
+// repeated at any point. The name is not durable yet: that takes a sync of its folder.
+func (d Disk) CopyInto(from, to string) error {
+	info, err := d.Lstat(from)
+	if err != nil {
+		return Storage(err)
+	}
+	src, err := d.Open(from)
+	if err != nil {
+		return Storage(err)
+	}
+	defer src.Close()
+	dst, err := d.Create(to + copySuffix)
+	if err != nil {
+		return err
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, 1<<20)); err != nil {
+		dst.Abort()
+		return Storage(err)
+	}
+	if _, _, err := dst.Finish(); err != nil {
+		return err
+	}
+	if err := d.Chmod(to+copySuffix, info.Mode().Perm()); err != nil {
+		return Storage(err)
+	}
+	return Storage(d.Rename(to+copySuffix, to))
 }
 
 // stoppable is a file that cannot be read any more once the context has ended.
@@ -196,7 +238,7 @@ func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 }
 
 // Exists says whether there is something to read at a path. What cannot be looked up
-// may be there: reading it then tells why.
+// may be there: reading it then says why.
 func Exists(path string) bool {
 	there, err := OS.Exists(path)
 	return there || err != nil

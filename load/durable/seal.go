@@ -10,7 +10,7 @@ import (
 
 // A sealed JSON text has its own SHA-256 in its second field, "checksum": of the
 // text with zeros for the digits of the hash. So every bit of it is covered. That
-// rule is the same in every format, so that an older binary can tell damage from
+// rule is the same in every format, so that an older binary can distinguish damage from
 // what is only newer than itself.
 
 // Unsealed stands in a text for the hash that it is to get.

@@ -121,3 +121,11 @@ func CompareChanges(a, b schema.SpendChange) int {
 	kb := schema.Spend{CampaignID: b.CampaignID, CreativeID: b.CreativeID, SourceID: b.SourceID}
 	return cmp.Or(CompareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt))
 }
+
+// Reading says when and by which run a day was read, and whether the day as
+// stored had been read after it was over.
+type Reading struct {
+	At      schema.Instant
+	RunID   string
+	WasOver bool
+}

@@ -79,7 +79,7 @@ func checkEntity[R any, P Versioned[R]](t schema.TableOf[R], fields columns, th 
 	for _, name := range th.never {
 		i := fields.index(name)
 		if i < 0 {
-			return fmt.Errorf("%q has never been read, and is no column that could be", name)
+			return fmt.Errorf("%q has never been read, and is not a column that could be", name)
 		}
 		if !t.ColumnEqual(th.current, new(R), fields[i]) {
 			return fmt.Errorf("%s has never been read, and has a value", name)
@@ -136,6 +136,8 @@ func checkKind(before, f *schema.Frame) error {
 		ok = before == nil && !f.ChangedColumns.Valid
 	case schema.Changed:
 		ok = before != nil && !before.IsDeleted && f.ChangedColumns.V != ""
+	case schema.ChangedBeyond:
+		ok = before != nil && !before.IsDeleted && !f.ChangedColumns.Valid
 	case schema.Deleted:
 		ok = before != nil && !before.IsDeleted && !f.ChangedColumns.Valid
 	case schema.Restored:

@@ -10,14 +10,6 @@ import (
 // Diff counts the differences between two versions of a day.
 type Diff struct{ Inserted, Updated, Deleted int64 }
 
-// Reading says when and by which run a day was read, and whether the day as
-// stored had been read after it was over.
-type Reading struct {
-	At      schema.Instant
-	RunID   string
-	WasOver bool
-}
-
 // Merged is what a day as read differs by from the day as stored.
 type Merged struct {
 	// Changes are the restatements: where the day was over when it was last read, every
@@ -30,7 +22,7 @@ type Merged struct {
 }
 
 // fewStale is how large a part of a day's rows may be stale for them to be called
-// few: taking out and putting in so many rows costs less than all of them.
+// few: to delete and insert that many rows costs less than to replace all of them.
 const fewStale = 8
 
 // Merge compares the day as read with the day as stored, whose rows come in key order.

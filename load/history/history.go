@@ -9,94 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// Versioned is a pointer to a row that embeds a [schema.Frame].
-type Versioned[R any] interface {
-	*R
-	FramePtr() *schema.Frame
-}
-
-// Seen is one entity as one run read it.
-type Seen[R any] struct {
-	// Row has the key and every field that could be read, canonical: decimals to
-	// scale, lists sorted. Whatever its frame says is ignored.
-	Row R
-	// Unread names the columns that could not be read: they take the last known
-	// value before anything is compared, whatever Row has there.
-	Unread []string
-}
-
-// Absence is what is known of a stored entity that a run did not see.
-type Absence int
-
-const (
-	// Unknown: it was not asked for, or its listing did not end. Nothing is learnt.
-	Unknown Absence = iota
-	// Gone: a complete listing lacked it.
-	Gone
-)
-
-// Observation is what one run saw of a table.
-type Observation[R any] struct {
-	// What was read was so at some moment from Since, when the reading began, to
-	// At, when it had ended: so a version counts from At and a confirmation from
-	// Since, and the true change always lies in (changed_after, valid_from]. A
-	// Since of zero is At.
-	Since, At schema.Instant
-	RunID     string
-	Seen      []Seen[R] // one for each entity that was read
-	Stubs     []R       // keys of entities that only the report knows; known ones are passed over
-	// Refreshed are untracked columns whose newest value is written into the
-	// current version as soon as it differs. The other untracked columns are as
-	// they were when their version was last written.
-	Refreshed []schema.Column
-	// Absence judges a stored entity that was not seen. A deleted one that is Gone
-	// is confirmed to be so still: its return then lies after that. Nil: Unknown.
-	Absence func(row *R) Absence
-	// Patience is how many complete absences in a row make an entity deleted.
-	Patience int
-}
-
-// since is the instant from which what was read counts as confirmed.
-func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
-
-func (o *Observation[R]) check(m Memory) error {
-	switch {
-	case o.since() > o.At:
-		return fmt.Errorf("the reading began at %s, after its end at %s", o.Since, o.At)
-	case o.At < m.ObservedAt:
-		return fmt.Errorf("the clock went back: it is %s, and settings were already seen at %s", o.At, m.ObservedAt)
-	case o.Absence != nil && o.Patience < 1:
-		return fmt.Errorf("a patience of %d absences", o.Patience)
-	}
-	return nil
-}
-
-// Versions is a table's versions with what has to be remembered beside them.
-type Versions[R any] struct {
-	Rows   []R // sorted by key, then version
-	Memory Memory
-	// Altered says that the rows are not those of their file, which must be written.
-	Altered bool
-}
-
-// Stats counts what an observation did, in entities. Changed says that the
-// rows are no longer those from before, and so that their file must be written.
-type Stats struct {
-	Changed   bool
-	FirstSeen int64 // new entities that were read, if only in part
-	Stubs     int64 // new entities that only the report knows
-	Filled    int64 // current versions completed in place by a first reading
-	Refreshed int64 // current versions that got a newer value of an untracked column
-	Versions  int64 // new versions with other values
-	Deleted   int64 // new versions that say that the entity is gone
-	Restored  int64 // new versions of entities that had been gone
-	Confirmed int64 // read in full
-	Unread    int64 // seen, with at least one tracked field that could not be read
-	Missing   int64 // absent from a complete listing, and not deleted yet
-}
-
 // Advance lays what one run saw over a table's history. Every setting that
-// changed gets one new version; what could not be read is no change, and what is
+// changed gets one new version; what could not be read is not a change, and what is
 // missing is not deleted before Patience complete listings lacked it. The same
 // observation again changes nothing.
 //
@@ -120,35 +34,6 @@ func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column
 		next.Rows = a.rows()
 	}
 	return next, a.stats, nil
-}
-
-// entity is one key with its versions and what is remembered of it.
-type entity[R any] struct {
-	key     []string // the parts of the key, in the order of the columns
-	text    string   // the key as one text
-	stored  []R      // its versions before this run, oldest first; never written to
-	closed  *R       // the newest of them as a new version closes it, else nil
-	current *R       // the newest version now: the newest stored one, or a row of our own
-
-	confirmed schema.Instant // Memory.Confirmed
-	missed    int            // Memory.Missed
-	never     []string       // tracked columns that have never been readable, sorted
-	seen      bool           // in this run
-}
-
-// advance is one observation being laid over a history.
-type advance[R any, P Versioned[R]] struct {
-	Observation[R]
-	table   schema.TableOf[R]
-	tracked columns  // sorted by name
-	names   []string // of the tracked columns
-	fields  columns  // that can be unread; found when one is
-	id      identity[R]
-	replay  bool // the instant has been observed before
-
-	entities []*entity[R]
-	byKey    map[string]*entity[R]
-	stats    Stats
 }
 
 func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
@@ -252,9 +137,12 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	case len(r.changed) > 0:
 		a.stats.Versions++
 		a.open(th, row, r.never, schema.Changed, r.changed, confirmed)
+	case s.Beyond == BeyondChanged && !r.filled && !a.replay:
+		a.stats.Versions++
+		a.open(th, row, r.never, schema.ChangedBeyond, nil, confirmed)
 	default:
 		th.confirmed = confirmed
-		a.keep(th, row, r)
+		a.keep(th, row, r, s.Beyond)
 	}
 	return nil
 }
@@ -290,7 +178,11 @@ func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, c
 
 // keep leaves an entity at its version, which is written again only to complete
 // it, or for a newer value of a column that makes no version.
-func (a *advance[R, P]) keep(th *entity[R], row R, r reading) {
+func (a *advance[R, P]) keep(th *entity[R], row R, r reading, beyond Beyond) {
+	refreshed := a.Refreshed
+	if beyond == BeyondGained {
+		refreshed = append(slices.Clone(refreshed), a.table.ColumnsNamed("raw")...)
+	}
 	is := *P(th.current).FramePtr()
 	switch {
 	case r.filled || is.ReadState == schema.ReadStub:
@@ -301,20 +193,20 @@ func (a *advance[R, P]) keep(th *entity[R], row R, r reading) {
 			is.ChangeType = schema.FirstRead
 		}
 		a.write(th, row, r.never, is)
-	case a.refreshes(&row, th.current):
+	case a.anyDiffers(refreshed, &row, th.current):
 		a.stats.Refreshed++
 		newest := row
 		row = *th.current
-		for _, c := range a.Refreshed {
+		for _, c := range refreshed {
 			a.table.CopyColumn(&row, &newest, c)
 		}
 		a.write(th, row, th.never, is)
 	}
 }
 
-// refreshes says whether a column that makes no version has a newer value.
-func (a *advance[R, P]) refreshes(row, known *R) bool {
-	return slices.ContainsFunc(a.Refreshed, func(c schema.Column) bool {
+// anyDiffers says whether one of some columns has another value than the known one.
+func (a *advance[R, P]) anyDiffers(columns []schema.Column, row, known *R) bool {
+	return slices.ContainsFunc(columns, func(c schema.Column) bool {
 		return !a.table.ColumnEqual(row, known, c)
 	})
 }
@@ -381,4 +273,32 @@ func (a *advance[R, P]) rows() []R {
 		rows = append(rows, *th.current)
 	}
 	return rows
+}
+
+// remember makes the memory of entities. The instant that most of them were
+// confirmed at is the rule, the later one of two that share the most.
+func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Memory {
+	m := Memory{ObservedAt: at, Excepted: map[string]schema.Instant{}, Missed: map[string]int{},
+		Never: map[string][]string{}}
+	count := map[schema.Instant]int{}
+	for _, th := range entities {
+		count[th.confirmed]++
+	}
+	for c, n := range count {
+		if most := count[m.ConfirmedAt]; n > most || (n == most && c > m.ConfirmedAt) {
+			m.ConfirmedAt = c
+		}
+	}
+	for _, th := range entities {
+		if th.confirmed != m.ConfirmedAt {
+			m.Excepted[th.text] = th.confirmed
+		}
+		if th.missed > 0 {
+			m.Missed[th.text] = th.missed
+		}
+		if P(th.current).FramePtr().ReadState == schema.ReadPartial {
+			m.Never[th.text] = th.never
+		}
+	}
+	return m.trim()
 }

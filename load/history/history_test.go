@@ -646,3 +646,28 @@ func TestHistory_RefreshedColumns(t *testing.T) {
 		"k1 v2 [5,-) changed(title) after 4, confirmed 6, ok: B img2 raw-5 run-6",
 	)
 }
+
+// TestAdvance_VersionsBeyondColumns: what no column shows makes a version when it changes,
+// and is filled in place when it comes; with a change in a column it is one version.
+func TestAdvance_VersionsBeyondColumns(t *testing.T) {
+	b := campaigns(t)
+	observe := func(at int, name, raw string, beyond Beyond) {
+		t.Helper()
+		o := listed(at, campaign("c1", name, 1))
+		o.Seen[0].Row.Raw, o.Seen[0].Beyond = schema.Some(raw), beyond
+		b.run(o)
+	}
+	observe(1, "A", "1", BeyondSame)
+	observe(2, "A", "2", BeyondGained)
+	observe(3, "A", "3", BeyondSame)
+	observe(4, "A", "4", BeyondChanged)
+	observe(5, "B", "5", BeyondChanged)
+	var got []string
+	for _, r := range b.h.Rows {
+		got = append(got, fmt.Sprintf("%d %s %q %s", r.VersionNo, r.ChangeType, r.ChangedColumns.V, r.Raw.V))
+	}
+	want := []string{`1 first_seen "" 2`, `2 undescribed "" 4`, `3 changed "name" 5`}
+	if !slices.Equal(got, want) {
+		t.Errorf("versions %q, want %q", got, want)
+	}
+}

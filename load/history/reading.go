@@ -7,16 +7,6 @@ import (
 	"spendsync/schema"
 )
 
-// columns are some columns of a table.
-type columns []schema.Column
-
-// has says whether a column of that name is among them.
-func (cs columns) has(name string) bool { return cs.index(name) >= 0 }
-
-func (cs columns) index(name string) int {
-	return slices.IndexFunc(cs, func(c schema.Column) bool { return c.Name == name })
-}
-
 // unread are the columns that could not be read. An unknown name is refused: a
 // misspelt one would make of an unreadable field a readable NULL.
 func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
@@ -26,7 +16,7 @@ func (a *advance[R, P]) unread(s *Seen[R]) (unread columns, err error) {
 	for _, name := range s.Unread {
 		i := a.fields.index(name)
 		if i < 0 {
-			return nil, fmt.Errorf("%q is no column that can be unread", name)
+			return nil, fmt.Errorf("%q is not a column that can be unreadable", name)
 		}
 		unread = append(unread, a.fields[i])
 	}
@@ -43,7 +33,7 @@ func (a *advance[R, P]) carry(row, known *R, unread columns) {
 	}
 }
 
-// reading is what one reading of an entity tells, against what was known.
+// reading is what one read of an entity adds to what was known.
 type reading struct {
 	changed  []string // tracked columns known before and different now, sorted
 	never    []string // tracked columns still never readable, sorted

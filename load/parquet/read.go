@@ -165,8 +165,8 @@ func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.
 	}
 }
 
-// nextRecord reads so many rows of all columns; after the last there must be no
-// value left.
+// nextRecord reads the given number of rows of all columns; after the last there must be
+// no value left.
 func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64, values []parquet.Value,
 	last bool) (arrow.Record, error) {
 	arrays := make([]arrow.Array, len(columns))

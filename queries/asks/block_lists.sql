@@ -1,5 +1,6 @@
 -- Which calls would block the sources that should be blocked, ready to paste?
 -- Trap: nothing is sent. Every source of a call counts against the day's budget of source changes; the service takes 50 a call. Sources to disallow are taken off an allow list, and the service keeps its last one.
+-- Calls: block_lists
 -- Parameter rows: 200, sources to take in, the dearest first.
 -- Parameter min_spend: 0.00, US dollars that a source must have cost in the window.
 WITH chosen AS (
@@ -18,7 +19,7 @@ called AS (
   SELECT
     p.account_id, p.campaign_id, any_value(p.campaign_name) AS campaign_name, p.action, p.call_no, count(*) AS sources,
     string_agg(p.source_id, ',' ORDER BY p.excess_spend DESC NULLS LAST, p.source_id) AS source_ids,
-    '{"source_ids":["' || string_agg(p.source_id, '","' ORDER BY p.excess_spend DESC NULLS LAST, p.source_id) || '"]}' AS body,
+    '{"source_ids":' || to_json(list(p.source_id ORDER BY p.excess_spend DESC NULLS LAST, p.source_id))::VARCHAR || '}' AS body,
     sum(p.spend) AS spend, sum(p.excess_spend) AS excess_spend
   FROM placed AS p
   GROUP BY p.account_id, p.campaign_id, p.action, p.call_no

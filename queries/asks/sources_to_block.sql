@@ -1,5 +1,6 @@
 -- Which sources should be blocked, and what did each cost beyond its worth?
 -- Trap: among many sources, a few are named by chance; look at those at the top, which cost most, and leave those near the line.
+-- Calls: block_lists
 -- Parameter rows: 20, sources to show, the most expensive first.
 -- Parameter min_spend: 0.00, US dollars that a source must have cost in the window.
 SELECT

@@ -9,7 +9,8 @@ WITH listed AS (
 total AS (
   SELECT
     p.account_id, any_value(p.window_from) AS window_from, any_value(p.window_to) AS window_to, any_value(p.days_known) AS days_known,
-    sum(p.spend) AS spend, CASE WHEN count(p.conversions) = count(*) THEN sum(p.conversions) END AS conversions, sum(p.excess_spend) AS excess_spend
+    sum(p.spend) AS spend, CASE WHEN count(p.conversions) = count(*) THEN sum(p.conversions) END AS conversions, sum(p.excess_spend) AS excess_spend,
+    CASE WHEN count(p.revenue) = count(*) THEN sum(p.revenue) END AS revenue
   FROM mart.campaign_performance AS p
   GROUP BY p.account_id
 )
@@ -17,18 +18,19 @@ SELECT
   a.account_id, a.campaign_id, a.campaign_name, a.campaign_status, a.verdict, a.spend, a.conversions,
   a.cpa::DECIMAL(18,2) AS cpa, a.cpa_best_case::DECIMAL(18,2) AS cpa_best_case, a.cpa_worst_case::DECIMAL(18,2) AS cpa_worst_case,
   a.target_cpa, a.cpa_to_target::DECIMAL(18,2) AS cpa_to_target, a.excess_spend,
+  a.revenue, (a.revenue - a.spend)::DECIMAL(18,6) AS profit, ((a.revenue - a.spend)::DOUBLE / nullif(a.spend, 0)::DOUBLE)::DECIMAL(18,3) AS roi,
   a.cpa_change::DECIMAL(18,3) AS cpa_change, a.change_verdict, a.window_from, a.window_to, a.days_known
 FROM (
   SELECT
     0 AS place, t.account_id, NULL AS campaign_id, 'all campaigns' AS campaign_name, NULL AS campaign_status, NULL AS verdict, t.spend, t.conversions,
     t.spend::DOUBLE / nullif(t.conversions, 0) AS cpa, NULL::DOUBLE AS cpa_best_case, NULL::DOUBLE AS cpa_worst_case, NULL AS target_cpa, NULL::DOUBLE AS cpa_to_target,
-    t.excess_spend, NULL::DOUBLE AS cpa_change, NULL AS change_verdict, t.window_from, t.window_to, t.days_known
+    t.excess_spend, t.revenue, NULL::DOUBLE AS cpa_change, NULL AS change_verdict, t.window_from, t.window_to, t.days_known
   FROM total AS t
   UNION ALL
   SELECT
     l.place, l.account_id, l.campaign_id, l.campaign_name, l.campaign_status, l.verdict, l.spend, l.conversions,
     l.cpa, l.cpa_best_case, l.cpa_worst_case, l.target_cpa, l.cpa_to_target,
-    l.excess_spend, l.cpa_change, l.change_verdict, l.window_from, l.window_to, l.days_known
+    l.excess_spend, l.revenue, l.cpa_change, l.change_verdict, l.window_from, l.window_to, l.days_known
   FROM listed AS l
   WHERE l.place <= $rows::BIGINT
 ) AS a

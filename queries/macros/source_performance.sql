@@ -62,15 +62,27 @@ with_settings AS (
   LEFT JOIN rules AS r ON r.account_id = w.account_id AND r.campaign_id = w.campaign_id AND r.source_id = w.source_id
   WHERE w.source_id <> '' OR w.spend <> 0
 ),
+earned AS (
+  SELECT r.account_id, r.campaign_id, r.source_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
+  FROM mart.revenue AS r
+  JOIN known AS w ON w.account_id = r.account_id AND w.report_date = r.report_date
+  GROUP BY r.account_id, r.campaign_id, r.source_id
+),
+paid AS (
+  SELECT DISTINCT p.account_id
+  FROM main.payout AS p
+),
 -- Byar's bounds on a Poisson count: no more than 0.03 off the exact ones.
 bounded AS (
   SELECT
-    s.*,
+    s.*, CASE WHEN s.conversions IS NOT NULL AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
     (s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + z.value / (3 * sqrt(s.conversions + 1)), 3) AS most_conversions,
     CASE WHEN s.conversions > 0 THEN
       s.conversions * pow(greatest(0, 1 - 1 / (9.0 * s.conversions) - z.value / (3 * sqrt(s.conversions))), 3)
     END AS fewest_conversions
   FROM with_settings AS s
+  LEFT JOIN paid AS y ON y.account_id = s.account_id
+  LEFT JOIN earned AS e ON e.account_id = s.account_id AND e.campaign_id = s.campaign_id AND e.source_id = s.source_id
   CROSS JOIN (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bound_z') AS z
 )
 SELECT
@@ -87,6 +99,7 @@ SELECT
   b.spend::DOUBLE / nullif(b.campaign_spend, 0)::DOUBLE AS share_of_campaign,
   b.campaign_cpa, b.target_cpa, b.judged_cpa, b.target_origin,
   b.spend::DOUBLE / nullif(b.judged_cpa, 0) AS spend_in_targets,
-  b.campaign_status, b.source_mode, b.list_rule, b.default_bid, b.bid_override
+  b.campaign_status, b.source_mode, b.list_rule, b.default_bid, b.bid_override,
+  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc
 FROM bounded AS b
 JOIN spans AS k ON k.account_id = b.account_id

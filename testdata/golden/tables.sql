@@ -122,14 +122,14 @@ CREATE TABLE IF NOT EXISTS "main"."campaign_history" (
 COMMENT ON TABLE "main"."campaign_history" IS 'Every version of every campaign''s settings that we saw. The service shows settings as they are now and forgets.';
 COMMENT ON COLUMN "main"."campaign_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."campaign_history"."campaign_id" IS 'Campaign.';
-COMMENT ON COLUMN "main"."campaign_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."campaign_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."campaign_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."campaign_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."campaign_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."campaign_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."campaign_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
 COMMENT ON COLUMN "main"."campaign_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."campaign_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
-COMMENT ON COLUMN "main"."campaign_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."campaign_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."campaign_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."campaign_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."campaign_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
 COMMENT ON COLUMN "main"."campaign_history"."name" IS 'Name.';
@@ -142,14 +142,14 @@ COMMENT ON COLUMN "main"."campaign_history"."end_at" IS 'When delivery stops. NU
 COMMENT ON COLUMN "main"."campaign_history"."country" IS 'Audience: country. NULL: everywhere.';
 COMMENT ON COLUMN "main"."campaign_history"."states" IS 'Audience: US states, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."campaign_history"."platforms" IS 'Audience: platforms, sorted, comma-joined.';
-COMMENT ON COLUMN "main"."campaign_history"."subscribed_more_than_minutes_ago" IS 'Audience: subscribed more than so many minutes ago.';
-COMMENT ON COLUMN "main"."campaign_history"."subscribed_less_than_minutes_ago" IS 'Audience: subscribed less than so many minutes ago.';
+COMMENT ON COLUMN "main"."campaign_history"."subscribed_more_than_minutes_ago" IS 'Audience: subscribed more than this many minutes ago.';
+COMMENT ON COLUMN "main"."campaign_history"."subscribed_less_than_minutes_ago" IS 'Audience: subscribed less than this many minutes ago.';
 COMMENT ON COLUMN "main"."campaign_history"."min_age" IS 'Audience: youngest, in years.';
 COMMENT ON COLUMN "main"."campaign_history"."max_age" IS 'Audience: oldest, in years.';
 COMMENT ON COLUMN "main"."campaign_history"."gender" IS 'Audience: M or F. NULL: both.';
 COMMENT ON COLUMN "main"."campaign_history"."source_mode" IS 'block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.';
 COMMENT ON COLUMN "main"."campaign_history"."unsupported_targeting" IS 'Whether the audience has exclusion rules that only the dashboard shows.';
-COMMENT ON COLUMN "main"."campaign_history"."raw" IS 'The campaign''s own JSON when this version was first read.';
+COMMENT ON COLUMN "main"."campaign_history"."raw" IS 'The campaign''s own JSON when this version was first read, or last gained a key.';
 COMMENT ON COLUMN "main"."campaign_history"."_run_id" IS 'Run that last changed the row.';
 
 CREATE TABLE IF NOT EXISTS "main"."campaign_delivery_history" (
@@ -171,14 +171,14 @@ CREATE TABLE IF NOT EXISTS "main"."campaign_delivery_history" (
 COMMENT ON TABLE "main"."campaign_delivery_history" IS 'Every delivery status of every campaign that we saw. A status that could not be read is no change.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."campaign_id" IS 'Campaign.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."delivery_status" IS 'Why the campaign delivers or does not, in the service''s words.';
@@ -226,14 +226,14 @@ CREATE TABLE IF NOT EXISTS "main"."creative_history" (
 COMMENT ON TABLE "main"."creative_history" IS 'Every version of every creative that we saw, with its review.';
 COMMENT ON COLUMN "main"."creative_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."creative_history"."creative_id" IS 'Creative.';
-COMMENT ON COLUMN "main"."creative_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."creative_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."creative_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."creative_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."creative_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."creative_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."creative_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
 COMMENT ON COLUMN "main"."creative_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."creative_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
-COMMENT ON COLUMN "main"."creative_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."creative_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."creative_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."creative_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."creative_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
 COMMENT ON COLUMN "main"."creative_history"."campaign_id" IS 'Campaign that it belongs to; never changes.';
@@ -249,7 +249,7 @@ COMMENT ON COLUMN "main"."creative_history"."rejection_reasons" IS 'Why it was r
 COMMENT ON COLUMN "main"."creative_history"."rejection_comment" IS 'The reviewer''s comment.';
 COMMENT ON COLUMN "main"."creative_history"."image_url" IS 'Address of the image, from the report. The newest known; not versioned.';
 COMMENT ON COLUMN "main"."creative_history"."icon_url" IS 'Address of the icon, from the report. The newest known; not versioned.';
-COMMENT ON COLUMN "main"."creative_history"."raw" IS 'The creative''s own JSON when this version was first read.';
+COMMENT ON COLUMN "main"."creative_history"."raw" IS 'The creative''s own JSON when this version was first read, or last gained a key.';
 COMMENT ON COLUMN "main"."creative_history"."pending_status" IS 'Of a running creative that was edited: pending_review while its new version waits, rejected when that was refused. NULL: no other version waits.';
 COMMENT ON COLUMN "main"."creative_history"."pending_title" IS 'Title of that version.';
 COMMENT ON COLUMN "main"."creative_history"."pending_message" IS 'Message of that version.';
@@ -285,14 +285,14 @@ COMMENT ON COLUMN "main"."source_rule_history"."account_id" IS 'Short name of th
 COMMENT ON COLUMN "main"."source_rule_history"."campaign_id" IS 'Campaign that has the rule.';
 COMMENT ON COLUMN "main"."source_rule_history"."source_id" IS 'Source that the rule is about.';
 COMMENT ON COLUMN "main"."source_rule_history"."rule" IS 'blocked, allowed, bid_override, or optimized: left to source optimization.';
-COMMENT ON COLUMN "main"."source_rule_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."source_rule_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."source_rule_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."source_rule_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."source_rule_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."source_rule_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."source_rule_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
 COMMENT ON COLUMN "main"."source_rule_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."source_rule_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
-COMMENT ON COLUMN "main"."source_rule_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."source_rule_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_rule_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."source_rule_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."source_rule_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
 COMMENT ON COLUMN "main"."source_rule_history"."bid" IS 'US dollars per click, of a bid_override.';
@@ -319,19 +319,19 @@ CREATE TABLE IF NOT EXISTS "main"."source_mode_history" (
 COMMENT ON TABLE "main"."source_mode_history" IS 'How each campaign chooses its sources, with when that held, and when its bids could last be read.';
 COMMENT ON COLUMN "main"."source_mode_history"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "main"."source_mode_history"."campaign_id" IS 'Campaign.';
-COMMENT ON COLUMN "main"."source_mode_history"."version_no" IS 'Version of this thing, counted from 1.';
+COMMENT ON COLUMN "main"."source_mode_history"."version_no" IS 'Version of this entity, counted from 1.';
 COMMENT ON COLUMN "main"."source_mode_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."source_mode_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."source_mode_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."source_mode_history"."is_deleted" IS 'Whether this version says that the thing is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."source_mode_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
 COMMENT ON COLUMN "main"."source_mode_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
-COMMENT ON COLUMN "main"."source_mode_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted thing: when it was last found missing. In Parquet: as of the last change of the file.';
-COMMENT ON COLUMN "main"."source_mode_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."source_mode_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."source_mode_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
 COMMENT ON COLUMN "main"."source_mode_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
 COMMENT ON COLUMN "main"."source_mode_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
 COMMENT ON COLUMN "main"."source_mode_history"."source_mode" IS 'block_list: buys everywhere except blocked sources; allow_list: only from allowed ones.';
 COMMENT ON COLUMN "main"."source_mode_history"."bids_last_read_at" IS 'When the bids per source could last be read. NULL: never. In Parquet: as of the last change of the file.';
-COMMENT ON COLUMN "main"."source_mode_history"."raw" IS 'The source settings'' own JSON when this version was first read.';
+COMMENT ON COLUMN "main"."source_mode_history"."raw" IS 'The source settings'' own JSON when this version was first read, or last gained a key.';
 COMMENT ON COLUMN "main"."source_mode_history"."_run_id" IS 'Run that last changed the row.';
 
 CREATE TABLE IF NOT EXISTS "main"."account_snapshot" (
@@ -381,8 +381,48 @@ COMMENT ON COLUMN "main"."account_limit"."seen_at" IS 'When this was first seen.
 COMMENT ON COLUMN "main"."account_limit"."kind" IS 'Kind of change that has the budget, in the service''s words.';
 COMMENT ON COLUMN "main"."account_limit"."used" IS 'Changes made since the reset.';
 COMMENT ON COLUMN "main"."account_limit"."allowed" IS 'Changes allowed a day. NULL: not limited or not told.';
-COMMENT ON COLUMN "main"."account_limit"."resets_at" IS 'When the count begins anew.';
+COMMENT ON COLUMN "main"."account_limit"."resets_at" IS 'When the count starts at zero again.';
 COMMENT ON COLUMN "main"."account_limit"."_run_id" IS 'Run that added the row.';
+
+CREATE TABLE IF NOT EXISTS "main"."payout_history" (
+  "account_id" VARCHAR NOT NULL,
+  "from_date" DATE NOT NULL,
+  "campaign_id" VARCHAR NOT NULL,
+  "creative_id" VARCHAR NOT NULL,
+  "source_id" VARCHAR NOT NULL,
+  "version_no" BIGINT NOT NULL,
+  "valid_from" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "valid_to" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "is_current" BOOLEAN NOT NULL,
+  "is_deleted" BOOLEAN NOT NULL,
+  "changed_after" TIMESTAMP WITH TIME ZONE,
+  "last_confirmed_at" TIMESTAMP WITH TIME ZONE NOT NULL,
+  "change_type" VARCHAR NOT NULL,
+  "changed_columns" VARCHAR,
+  "read_state" VARCHAR NOT NULL,
+  "to_date" DATE,
+  "payout" DECIMAL(18,6),
+  "_run_id" VARCHAR NOT NULL
+);
+COMMENT ON TABLE "main"."payout_history" IS 'What a conversion earns, line by line as the file of SPENDSYNC_PAYOUTS had it, with when it did. A line that is no longer in the file has a version with is_deleted.';
+COMMENT ON COLUMN "main"."payout_history"."account_id" IS 'Short name of the account in this warehouse.';
+COMMENT ON COLUMN "main"."payout_history"."from_date" IS 'Chicago day from which the payout holds.';
+COMMENT ON COLUMN "main"."payout_history"."campaign_id" IS 'Campaign that it is about; empty: any.';
+COMMENT ON COLUMN "main"."payout_history"."creative_id" IS 'Creative that it is about; empty: any.';
+COMMENT ON COLUMN "main"."payout_history"."source_id" IS 'Source that it is about; empty: any.';
+COMMENT ON COLUMN "main"."payout_history"."version_no" IS 'Version of this entity, counted from 1.';
+COMMENT ON COLUMN "main"."payout_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
+COMMENT ON COLUMN "main"."payout_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
+COMMENT ON COLUMN "main"."payout_history"."is_current" IS 'Whether this is the newest version.';
+COMMENT ON COLUMN "main"."payout_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."payout_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
+COMMENT ON COLUMN "main"."payout_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
+COMMENT ON COLUMN "main"."payout_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
+COMMENT ON COLUMN "main"."payout_history"."changed_columns" IS 'Columns that differ from the version before, sorted, comma-joined.';
+COMMENT ON COLUMN "main"."payout_history"."read_state" IS 'ok; partial: some fields have never been readable; unreadable: none has; stub: never read.';
+COMMENT ON COLUMN "main"."payout_history"."to_date" IS 'Last Chicago day on which it holds. NULL: until further notice.';
+COMMENT ON COLUMN "main"."payout_history"."payout" IS 'US dollars that a conversion earns.';
+COMMENT ON COLUMN "main"."payout_history"."_run_id" IS 'Run that last changed the row.';
 
 CREATE TABLE IF NOT EXISTS "main"."calendar" (
   "account_id" VARCHAR NOT NULL,
@@ -503,7 +543,7 @@ COMMENT ON COLUMN "ops"."run"."account_id" IS 'Short name of the account in this
 COMMENT ON COLUMN "ops"."run"."command" IS 'Command that ran: sync, backfill, replay, rebuild.';
 COMMENT ON COLUMN "ops"."run"."started_at" IS 'When the run began.';
 COMMENT ON COLUMN "ops"."run"."finished_at" IS 'When the run had read everything it could; publishing follows.';
-COMMENT ON COLUMN "ops"."run"."exit_code" IS 'Exit code, as listed in the README.';
+COMMENT ON COLUMN "ops"."run"."exit_code" IS 'Exit code; spendsync help config explains each.';
 COMMENT ON COLUMN "ops"."run"."outcome" IS 'What the exit code means, in one line.';
 COMMENT ON COLUMN "ops"."run"."generation" IS 'Generation that the run published, or that it left in place.';
 COMMENT ON COLUMN "ops"."run"."published" IS 'Whether the run published a generation.';
@@ -570,7 +610,7 @@ CREATE TABLE IF NOT EXISTS "ops"."entity_read" (
 );
 COMMENT ON TABLE "ops"."entity_read" IS 'Settings that could not be read, and why.';
 COMMENT ON COLUMN "ops"."entity_read"."account_id" IS 'Short name of the account in this warehouse.';
-COMMENT ON COLUMN "ops"."entity_read"."entity_type" IS 'Kind of thing: campaign, creative, source settings, listing, account.';
+COMMENT ON COLUMN "ops"."entity_read"."entity_type" IS 'Kind of entity: campaign, creative, source settings, listing, account.';
 COMMENT ON COLUMN "ops"."entity_read"."entity_id" IS 'Its id.';
 COMMENT ON COLUMN "ops"."entity_read"."field" IS 'The field that could not be read; empty text: all of it.';
 COMMENT ON COLUMN "ops"."entity_read"."read_state" IS 'unreadable: the service could not say; failed: the request failed; incomplete: a listing did not end.';
@@ -586,7 +626,7 @@ CREATE TABLE IF NOT EXISTS "ops"."unknown_field" (
   "first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."unknown_field" IS 'Keys in the service''s replies that its description does not name. They are kept in the raw replies.';
+COMMENT ON TABLE "ops"."unknown_field" IS 'Keys in the service''s replies that its description does not name: of the report, and of the settings, where a later change of one makes a version.';
 COMMENT ON COLUMN "ops"."unknown_field"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."unknown_field"."stream" IS 'Where it was seen, such as spend_report.';
 COMMENT ON COLUMN "ops"."unknown_field"."path" IS 'Path of the key in the reply.';

@@ -6,28 +6,46 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"spendsync/cmd/spendsync/output"
 	"spendsync/load/duck"
 )
 
 // Formats are the forms in which query answers.
-var Formats = []string{"table", "csv", "json", "markdown", "parquet"}
+var Formats = []string{"table", "csv", "json", "markdown", "parquet", "xlsx", idsFormat, requestFormat}
 
-// Answer is an answer on its way to the one who asked.
+// Binary are the formats that a terminal cannot show.
+var Binary = []string{"parquet", "xlsx"}
+
+// Answer is an answer that is about to be written.
 type Answer struct {
 	Result   *duck.Result
 	Question Question
-	Terminal bool // nothing may reach it that a terminal would obey
-	Width    int  // of the terminal; 0: as wide as it gets
-	Raw      bool // formulas stay as they are
+	Terminal bool  // nothing may reach it that a terminal would obey
+	Width    int   // of the terminal; 0: as wide as it gets
+	MaxRows  int64 // of a table; 0: all
+	Raw      bool  // formulas stay as they are
+	Origin   Origin
+}
+
+// Origin is what an answer was taken from, for a file that is read later, elsewhere.
+type Origin struct {
+	Store       string
+	Generation  int64     // 0: not known
+	PublishedAt time.Time // of the generation
+	AnsweredAt  time.Time
+	Version     string // of the program that answered
 }
 
 // Write writes the answer in one of the formats, a page at a time.
 func (n Answer) Write(ctx context.Context, out io.Writer, format string) (err error) {
 	output.IgnoreBrokenPipe()
-	if format == "parquet" {
+	switch format {
+	case "parquet":
 		return n.Result.WriteParquet(ctx, out)
+	case "xlsx":
+		return n.writeXLSX(ctx, out)
 	}
 	w := bufio.NewWriterSize(out, 64<<10)
 	switch format {
@@ -37,6 +55,10 @@ func (n Answer) Write(ctx context.Context, out io.Writer, format string) (err er
 		err = n.writeJSON(ctx, w)
 	case "markdown":
 		err = n.writeMarkdown(ctx, w)
+	case idsFormat:
+		err = n.writeIDs(ctx, w)
+	case requestFormat:
+		err = n.writeRequests(ctx, w)
 	default:
 		err = n.writeTable(ctx, w)
 	}
@@ -124,6 +146,8 @@ func FormatFor(out string, terminal bool) string {
 		return "markdown"
 	case strings.HasSuffix(out, ".parquet"):
 		return "parquet"
+	case strings.HasSuffix(out, ".xlsx"):
+		return "xlsx"
 	}
 	return "csv"
 }

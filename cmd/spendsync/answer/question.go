@@ -73,7 +73,7 @@ func Find(name string, params []string) (q Question, err error) {
 	return q, nil
 }
 
-// maxSQL is more than anybody writes; it keeps a wrong pipe from filling memory.
+// maxSQL is more than anybody writes: a wrong pipe must not fill the memory.
 const maxSQL = 4 << 20
 
 // readSQL is the SQL of -c, or of stdin.
@@ -91,7 +91,7 @@ func readSQL(given string, stdin io.Reader) (string, error) {
 	text := strings.TrimPrefix(string(b), "\ufeff")
 	if len(text) > maxSQL || strings.TrimSpace(text) == "" {
 		return "", exit.Usagef("-c -: stdin holds %s", cmp.Or(map[bool]string{true: "no SQL"}[len(text) <= maxSQL],
-			"more than 4 MiB: that is no question"))
+			"more than 4 MiB, which is more than a question"))
 	}
 	return text, nil
 }
@@ -154,7 +154,7 @@ var valueKinds = []valueKind{
 	{"a text", func(string) bool { return true }},
 }
 
-// paramKind is told by the default.
+// paramKind is the kind of the default: whoever sets the parameter must give the same.
 func paramKind(value string) valueKind {
 	return valueKinds[slices.IndexFunc(valueKinds, func(k valueKind) bool { return k.fits(value) })]
 }

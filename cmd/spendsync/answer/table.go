@@ -4,35 +4,39 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
 
-// rowsPerBlock is how many rows of a table are measured together: the first
-// block sets the widths, so that an answer of any length can be shown.
+// rowsPerBlock is how many rows of a table are measured together. The first block
+// sets the widths, so that the memory does not grow with the answer.
 const rowsPerBlock = 1000
 
-// writeTable writes a table for the eye, as wide as the terminal. Texts are cut
-// to fit, numbers and times never; where even that is too wide, each row is a record of
-// its own, one column on a line.
+// writeTable writes a table for a person. On a terminal, which has a width, it states
+// above the rows what is the same in all of them, and rounds money to cents; without a
+// width it has every column and digit.
 func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
-	t := tableLayout{names: n.names(), forms: n.forms(), width: n.Width}
-	for i := range t.names {
-		t.names[i] = phrase.Visible(t.names[i])
+	shown := n.Result.Count
+	if n.MaxRows > 0 {
+		shown = min(shown, n.MaxRows)
 	}
+	t := newTableLayout(n.tableColumns(), n.Width)
+	t.allRows = shown <= rowsPerBlock
 	if n.Question.Asks != "" {
-		fmt.Fprintf(w, "%s\n\n", n.Question.Asks)
+		writeWrapped(w, n.Question.Asks, n.Width)
+		w.WriteByte('\n')
 	}
-	block, written := [][]string{}, int64(0)
+	block, written := [][]cell{}, int64(0)
 	flush := func() error {
+		if n.Width > 0 && t.allRows {
+			if same := t.takeConstant(block); same != "" {
+				writeWrapped(w, same, n.Width)
+				w.WriteByte('\n')
+			}
+		}
 		t.write(w, block, written)
 		written += int64(len(block))
 		block = block[:0]
@@ -42,7 +46,10 @@ func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 		if err != nil {
 			return err
 		}
-		if block = append(block, tableCells(row, t.forms)); len(block) == rowsPerBlock {
+		if written+int64(len(block)) == shown {
+			break
+		}
+		if block = append(block, t.cells(row)); len(block) == rowsPerBlock {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -53,130 +60,98 @@ func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 			return err
 		}
 	}
-	if n.Question.Trap != "" {
-		fmt.Fprintf(w, "\n%s. Mind: %s\n", phrase.Count(int(n.Result.Count), "row"), n.Question.Trap)
-	}
+	t.writeEnd(w)
+	n.writeEnd(w, shown)
 	return nil
 }
 
-// fraction is of a second: too fine for the eye.
-var fraction = regexp.MustCompile(`\.[0-9]+Z$`)
+// writeEnd writes how many rows there are and how the answer is misread.
+func (n Answer) writeEnd(w *bufio.Writer, shown int64) {
+	if more := n.Result.Count - shown; more > 0 {
+		w.WriteByte('\n')
+		writeWrapped(w, fmt.Sprintf("%s of %d shown, %d more: --rows 0 shows all of them, --out FILE writes them.",
+			phrase.Count(int(shown), "row"), n.Result.Count, more), n.Width)
+	}
+	if n.Question.Trap != "" {
+		w.WriteByte('\n')
+		writeWrapped(w, fmt.Sprintf("%s. Mind: %s", phrase.Count(int(n.Result.Count), "row"), n.Question.Trap),
+			n.Width)
+	}
+}
 
-func tableCells(row []schema.Null[string], forms []valueForm) []string {
-	cells := make([]string, len(row))
-	for i, v := range row {
-		if cells[i] = "NULL"; v.Valid {
-			cells[i] = phrase.Visible(spell(forms[i], v.V))
+// writeWrapped writes a paragraph, broken at spaces to fit the width; 0: no limit.
+func writeWrapped(w *bufio.Writer, paragraph string, width int) {
+	used := 0
+	for _, word := range strings.Split(paragraph, " ") {
+		wide := widthOf(word)
+		switch {
+		case used == 0:
+		case width > 0 && used+1+wide > width:
+			w.WriteByte('\n')
+			used = 0
+		default:
+			w.WriteByte(' ')
+			used++
 		}
-		if forms[i] == formInstant {
-			cells[i] = fraction.ReplaceAllString(cells[i], "Z")
+		w.WriteString(word)
+		used += wide
+	}
+	w.WriteByte('\n')
+}
+
+// cell is a value as a person reads it.
+type cell struct {
+	text   string
+	isNull bool
+}
+
+// cells are a row's values. An absent one is written as NULL: an empty cell would look
+// like an empty text.
+func (t *tableLayout) cells(row []schema.Null[string]) []cell {
+	cells := make([]cell, len(row))
+	for i, v := range row {
+		if cells[i] = (cell{"NULL", true}); v.Valid {
+			cells[i] = cell{text: phrase.Visible(t.columns[i].text(v.V, t.width > 0))}
 		}
 	}
 	return cells
 }
 
-// tableLayout is how a table fits its width.
-type tableLayout struct {
-	names   []string
-	forms   []valueForm
-	width   int // 0: no limit
-	widths  []int
-	records bool
-}
-
-// A column is followed by a gap, the last one too. A text is not cut below
-// minText, a heading not below minHead.
-const gap, minText, minHead = 2, 12, 10
-
-func (t *tableLayout) isNumber(column int) bool {
-	return t.forms[column] == formNumber || t.forms[column] == formFloat
-}
-
-// mayCut says whether half of a value is of use.
-func (t *tableLayout) mayCut(column int) bool {
-	return t.forms[column] == formText || t.forms[column] == formNested
-}
-
-// write writes rows, the first time under the heading.
-func (t *tableLayout) write(w *bufio.Writer, rows [][]string, before int64) {
-	if t.widths == nil {
-		t.measure(rows)
-	}
-	if t.records {
-		t.writeRecords(w, rows, before)
-		return
-	}
-	out := output.NewTable(w)
-	configs := make([]table.ColumnConfig, len(t.names))
-	head := make(table.Row, len(t.names))
-	for i, name := range t.names {
-		configs[i] = table.ColumnConfig{Number: i + 1, WidthMin: t.widths[i]}
-		if t.isNumber(i) {
-			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
+// takeConstant removes the columns that have one value in all rows, and says in a
+// sentence what that is. A number is taken only from three rows on: two may be equal by
+// chance. At least one column stays.
+func (t *tableLayout) takeConstant(rows [][]cell) string {
+	var same, absent []string
+	var taken []int
+	for i, c := range t.columns {
+		least := 2
+		if c.isNumber() {
+			least = 3
 		}
-		head[i] = text.Snip(name, t.widths[i], "…")
-	}
-	out.ResetHeaders()
-	if before == 0 {
-		out.AppendHeader(head)
-	}
-	out.SetColumnConfigs(configs)
-	for _, r := range rows {
-		for i := range r {
-			if t.width > 0 && t.mayCut(i) {
-				r[i] = text.Snip(r[i], t.widths[i], "…")
-			}
+		if len(rows) < least || slices.ContainsFunc(rows, func(r []cell) bool { return r[i] != rows[0][i] }) {
+			continue
 		}
-		out.Row(r...)
-	}
-	out.Print()
-}
-
-// measure sets the widths by the rows: as wide as they are if that fits, else the
-// widest texts are cut.
-func (t *tableLayout) measure(rows [][]string) {
-	t.widths = make([]int, len(t.names))
-	least := make([]int, len(t.names))
-	total := 0
-	for i, name := range t.names {
-		for _, r := range rows {
-			least[i] = max(least[i], text.StringWidthWithoutEscSequences(r[i]))
-		}
-		t.widths[i] = max(least[i], text.StringWidthWithoutEscSequences(name))
-		if t.mayCut(i) {
-			least[i] = min(least[i], minText)
-		}
-		least[i] = max(least[i], min(t.widths[i], minHead))
-		total += t.widths[i] + gap
-	}
-	for t.width > 0 && total > t.width {
-		widest := -1
-		for i, width := range t.widths {
-			if width > least[i] && (widest < 0 || width > t.widths[widest]) {
-				widest = i
-			}
-		}
-		if widest < 0 {
-			t.records = true
-			return
-		}
-		t.widths[widest]--
-		total--
-	}
-}
-
-// writeRecords writes each row as lines of name and value.
-func (t *tableLayout) writeRecords(w *bufio.Writer, rows [][]string, before int64) {
-	longest := 0
-	for _, name := range t.names {
-		longest = max(longest, text.StringWidthWithoutEscSequences(name))
-	}
-	for n, r := range rows {
-		title := "── " + strconv.FormatInt(before+int64(n)+1, 10) + " "
-		fmt.Fprintf(w, "%s%s\n", title,
-			strings.Repeat("─", max(0, min(t.width, 60)-text.StringWidthWithoutEscSequences(title))))
-		for i, cell := range r {
-			fmt.Fprintf(w, "%s  %s\n", text.Pad(t.names[i], longest, ' '), cell)
+		if taken = append(taken, i); rows[0][i].isNull {
+			absent = append(absent, c.name)
+		} else {
+			same = append(same, c.name+" "+rows[0][i].text)
 		}
 	}
+	if len(taken) == 0 || len(taken) == len(t.columns) {
+		return ""
+	}
+	for _, i := range slices.Backward(taken) {
+		t.columns = slices.Delete(slices.Clone(t.columns), i, i+1)
+		for r := range rows {
+			rows[r] = slices.Delete(rows[r], i, i+1)
+		}
+	}
+	var parts []string
+	if len(same) > 0 {
+		parts = append(parts, "In every row: "+strings.Join(same, ", ")+".")
+	}
+	if len(absent) > 0 {
+		parts = append(parts, "NULL in every row: "+strings.Join(absent, ", ")+".")
+	}
+	return strings.Join(parts, " ")
 }

@@ -79,7 +79,7 @@ func Write(w io.Writer, version string) error {
 		components = append(components, cdx.Component{
 			BOMRef: url, Type: cdx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, PackageURL: url,
 			Licenses: licensed(of[m.Path]),
-			// The sum of go.sum; it is of the module's files, so it is no hash of one file.
+			// The sum of go.sum; it is of the module's files, so it is not the hash of one file.
 			Properties: &[]cdx.Property{{Name: "go:sum", Value: m.Sum}},
 		})
 		refs = append(refs, url)

@@ -117,6 +117,7 @@ func (c *checker) all(ctx context.Context) {
 	c.clock()
 	c.key()
 	c.description(ctx)
+	c.secrets()
 }
 
 // configuration reads the variables and makes both clients.

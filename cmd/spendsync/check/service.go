@@ -203,3 +203,11 @@ func (c *checker) description(ctx context.Context) {
 		c.ok(name, "version %s describes all that we rely on", d.Version)
 	}
 }
+
+// secrets looks whether a reply has repeated the credentials.
+func (c *checker) secrets() {
+	if n := c.report.Stats().Repeated + c.api.Stats().Repeated; n > 0 {
+		c.warn("secrets", "report it to the service, and then renew the password and the key",
+			"%s of the service repeated the credentials; nothing of them is stored", phrase.Count(int(n), "response"))
+	}
+}

@@ -2,7 +2,6 @@ package check
 
 import (
 	"errors"
-	"path/filepath"
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
@@ -19,39 +18,45 @@ func (c *checker) store() *load.Account {
 		return nil
 	}
 	m, err := load.ReadManifest(dir)
+	var damage *load.Damage
 	switch {
-	case errors.Is(err, load.ErrEmpty) && orphan(dir) != "":
-		c.fail(exit.Usage, name, "restore manifest.json from a backup of the same time, or choose another "+
-			config.Prefix+"DATA_DIR; "+
-			"a sync refuses to begin here", "%s: manifest.json is missing, but %s is there", dir, orphan(dir))
-		return nil
 	case errors.Is(err, load.ErrEmpty):
 		c.ok(name, "%s: nothing is stored yet", dir)
 		return nil
 	case errors.Is(err, load.ErrNewer):
 		c.fail(exit.Usage, name, exit.About(exit.Newer).Do, "%s", phrase.OneLine(err.Error()))
 		return nil
-	case errors.Is(err, load.ErrDamaged):
-		c.fail(exit.Usage, name, exit.About(exit.Damaged).Do, "%s", phrase.OneLine(err.Error()))
+	case errors.As(err, &damage):
+		c.fail(exit.Usage, name, damage.Mend+"; a sync refuses to begin here", "%s", phrase.OneLine(err.Error()))
 		return nil
 	case err != nil:
 		c.fail(exit.Usage, name, "mend the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
 		return nil
 	}
+	if u, err := load.FindUnfinishedCommit(dir); err != nil || u != nil {
+		c.unfinished(u, err)
+		return m.Accounts[c.Config.Account]
+	}
+	if d, err := load.FindSetBack(dir, m); err != nil {
+		c.fail(exit.Usage, name, "mend the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
+		return m.Accounts[c.Config.Account]
+	} else if d != nil {
+		c.fail(exit.Usage, name, d.Mend+"; a sync refuses to begin here", "%s", d.What)
+		return m.Accounts[c.Config.Account]
+	}
 	c.ok(name, "%s: generation %d of %s", dir, m.Generation, phrase.Count(len(m.Accounts), "account"))
 	return m.Accounts[c.Config.Account]
 }
 
-// orphan is what is left of a store whose manifest is missing; empty: nothing is. A
-// first commit that goes on has not put its manifest there yet.
-func orphan(dir string) string {
-	if isThere(filepath.Join(dir, "commit.json")) {
-		return ""
+// unfinished warns of a commit that has begun and has not ended. Where a folder stands in
+// its way, the check of the file system says so.
+func (c *checker) unfinished(u *load.UnfinishedCommit, err error) {
+	const name = "store"
+	if err != nil {
+		c.fail(exit.Usage, name, exit.About(exit.Damaged).Do, "%s", phrase.OneLine(err.Error()))
+		return
 	}
-	for _, name := range []string{"warehouse.duckdb", "parquet"} {
-		if isThere(filepath.Join(dir, name)) {
-			return name
-		}
-	}
-	return ""
+	c.warn(name, "run 'spendsync sync', which ends it or says what stands in its way; leave a run that goes on alone",
+		"the commit of generation %d began %s ago and has not ended: %s not in their places yet", u.Generation,
+		phrase.Age(c.at.Sub(u.Since.Time())), phrase.Count(len(u.Left), "file"))
 }

@@ -50,6 +50,7 @@ type Config struct {
 	DuckDBThreads int           `env:"DUCKDB_THREADS" from:"the cgroup's processors"`
 
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
+	Payouts    string            `env:"PAYOUTS" from:"none"`
 
 	MetricsFile string `env:"METRICS_FILE" from:"none"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
@@ -61,13 +62,15 @@ type Config struct {
 	// unknown are variables with our prefix that nobody reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
 	unknown []string
+	// accountSet says that ACCOUNT was set, be it to its default.
+	accountSet bool
 }
 
 // Read reads and checks the variables. An empty variable is an unset one:
 // that is what a manifest means that lists it without a value.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
-	c := &Config{unknown: unknownIn(env)}
+	c := &Config{unknown: unknownIn(env), accountSet: env["ACCOUNT"] != ""}
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s", configError(err))
@@ -130,6 +133,10 @@ func (c *Config) check() error {
 }
 
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)
+
+// AccountIsSet says whether somebody chose the account. Where nobody did, a command that
+// only looks may take the only one that a store has.
+func (c *Config) AccountIsSet() bool { return c.accountSet }
 
 // StoreDir is the store's folder as an absolute path.
 func (c *Config) StoreDir() (string, error) {

@@ -10,8 +10,10 @@ import (
 )
 
 // Resources fills in what follows from the machine: half of the memory that the
-// process may use goes to DuckDB, and as many threads as it has processors.
-func (c *Config) Resources() (memory string, threads int) {
+// process may use goes to DuckDB, and as many threads as it has processors. DuckDB first
+// tries with less: of more it would keep every block that it has once read. A limit that
+// is set is used at once.
+func (c *Config) Resources() (memory, first string, threads int) {
 	memory, threads = c.DuckDBMemory, c.DuckDBThreads
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -19,10 +21,11 @@ func (c *Config) Resources() (memory string, threads int) {
 	if memory == "" {
 		limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 		if err == nil && limit > 0 {
-			memory = fmt.Sprintf("%dMiB", max(128, limit/2>>20))
+			most := max(128, limit/2>>20)
+			memory, first = fmt.Sprintf("%dMiB", most), fmt.Sprintf("%dMiB", min(128, most/2))
 		}
 	}
-	return memory, threads
+	return memory, first, threads
 }
 
 // HoldHeap holds Go's heap to two fifths of the memory that the cgroup may use, if

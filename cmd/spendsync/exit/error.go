@@ -65,7 +65,7 @@ func Of(err error) int {
 		return Stopped
 	case errors.Is(err, extract.ErrUnavailable):
 		return Unreachable
-	case errors.Is(err, extract.ErrContract), errors.As(err, &unproven):
+	case errors.Is(err, extract.ErrContract), errors.Is(err, extract.ErrUnreachable), errors.As(err, &unproven):
 		return Contract
 	}
 	return Unexpected

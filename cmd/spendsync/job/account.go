@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 
+	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -27,10 +28,16 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	}
 	read := transform.Account(who.me, limits, balance, schema.InstantOf(n.Now()), n.context())
 	a := &accountRead{limits: read.Limits}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.readKeys("account", read.Key)
+	n.readKeys("account", read.Reading)
+	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
+		found := transform.UndescribedIn(string(e.Raw), n.read.readKeys["account"])
+		n.noteUndescribed(stream, schema.InstantOf(n.Now()), found)
+	}
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot
-		n.mu.Lock()
-		defer n.mu.Unlock()
 		n.note("account", "balance", balanceColumns, read.Reading)
 	}
 	return a
@@ -51,6 +58,9 @@ func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 		return x == y
 	}
 	if k := len(snapshots); a.snapshot != nil && (k == 0 || !same(snapshots[k-1], *a.snapshot)) {
+		if k > 0 { // by a clock that has gone back: what is read now is the newer one all the same
+			a.snapshot.SeenAt = max(a.snapshot.SeenAt, snapshots[k-1].SeenAt+1)
+		}
 		snapshots = append(snapshots, *a.snapshot)
 	}
 	if err := load.PutTable(staged, schema.AccountSnapshots, snapshots); err != nil {
@@ -66,6 +76,9 @@ func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 	}
 	for _, l := range a.limits {
 		was, known := newest[l.LimitKind]
+		if known {
+			l.SeenAt = max(l.SeenAt, was.SeenAt+1)
+		}
 		if !known || was.Used != l.Used || was.Allowed != l.Allowed || was.ResetsAt != l.ResetsAt {
 			limits = append(limits, l)
 		}

@@ -70,7 +70,7 @@ func (c census) notUnderstood() (failures []failure) {
 		of := phrase.Count(k.entities, "read")
 		fail := func(format string, args ...any) {
 			err := fmt.Errorf(format+": %w", append(args, extract.ErrContract)...)
-			failures = append(failures, failure{kind, err})
+			failures = append(failures, failure{what: kind, err: err})
 		}
 		if columns := slices.Sorted(maps.Keys(k.refused)); len(columns) > 0 {
 			first := columns[0]

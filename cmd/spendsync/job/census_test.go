@@ -8,7 +8,7 @@ import (
 	"spendsync/transform"
 )
 
-// TestCensus_SaysWhatWasNotUnderstood: one entity without a field is no failure, most of them
+// TestCensus_SaysWhatWasNotUnderstood: one entity without a field is not a failure, most of them
 // are, and a value that nobody understands always is.
 func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
 	missing := func(columns ...string) transform.Reading { return transform.Reading{Unread: columns} }

@@ -111,3 +111,41 @@ func TestClock_ThatJumpsBackWithinARun(t *testing.T) {
 		}
 	}
 }
+
+// TestClock_BehindTheStoredSettings: where a run follows a clock that is behind the one of
+// the run before it, by less than clocks may differ, the settings are stored in the order in
+// which they were read, and nobody is called for it.
+func TestClock_BehindTheStoredSettings(t *testing.T) {
+	w := newWorld(t)
+	if err := w.service.SetQuirks("clock-none"); err != nil {
+		t.Fatal(err)
+	}
+	w.apart(45 * time.Minute) // and nothing shows it
+	w.sync(exit.OK)
+	if err := w.service.SetQuirks(); err != nil {
+		t.Fatal(err)
+	}
+	w.apart(0)
+	w.service.Advance(10 * time.Minute)
+	id := w.service.CampaignIDs()[0]
+	change := adsim.Change{Campaign: id, Force: true, Set: map[string]any{"name": "another name"}}
+	if err := w.service.Change(change); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.sync(exit.OK).Run.SettingsVersions; got != 1 {
+		t.Errorf("%d new versions", got)
+	}
+	w.wantVerified()
+	w.service.Advance(10 * time.Minute) // still behind
+	if got := w.sync(exit.OK).Run.SettingsVersions; got != 0 {
+		t.Errorf("%d new versions of what has not changed", got)
+	}
+	w.service.Advance(2 * time.Hour)
+	w.sync(exit.OK)
+	const versions = "SELECT version_no, name = 'another name', valid_from < valid_to FROM campaign_history " +
+		"WHERE campaign_id = '%s'"
+	if got := w.ask(versions, id); got != "1|false|true\n2|true|true" {
+		t.Errorf("versions %q", got)
+	}
+	w.wantVerified()
+}

@@ -49,10 +49,14 @@ func (c *controlTotals) all(ctx context.Context) (extract.Totals, error) {
 		r := c.run
 		from, to := r.plan.Read[0].Day, r.plan.Read[len(r.plan.Read)-1].Day
 		c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
-		if c.err == nil && !c.totals.Exists && from < to {
+		for tries := 0; c.err == nil && !c.totals.Exists && from < to && tries < maxOutOfReach; tries++ {
+			if tries > 0 && !c.totals.BeyondReach {
+				break
+			}
 			// The oldest day may have left the reach since the plan was made, and a
 			// range that begins there is refused whole.
-			c.totals, c.err = r.Report.ControlTotals(ctx, from+1, to)
+			from++
+			c.totals, c.err = r.Report.ControlTotals(ctx, from, to)
 		}
 		if c.err == nil && !c.totals.Exists {
 			r.Log.Warn("the service gives no total per day; days are proven without it", "why", c.totals.Why)

@@ -60,10 +60,10 @@ func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *
 			r.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
 				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)
 		}
-		if err := r.staged.DropRaw(day); err != nil {
+		if step.Attempts == maxReads {
 			return nil, err
 		}
-		if step.Attempts == maxReads {
+		if err := r.staged.DropRaw(day); err != nil {
 			return nil, err
 		}
 	}
@@ -148,10 +148,21 @@ func (read *dayRead) refuse(rows []transform.RefusedRow, c transform.SpendContex
 			read.first = &row.RowError
 		}
 		read.refused = append(read.refused, schema.RefusedRow{
-			AccountID: c.Account, Stream: "spend_report", ReportDate: c.Day, Page: int64(row.Page), RowNumber: int64(row.Row),
-			Reason: row.Err.Error(), Field: row.Column, Raw: row.JSON[:min(len(row.JSON), longestRaw)], SeenAt: c.SeenAt, RunID: c.RunID,
+			AccountID: c.Account, Stream: "spend_report", ReportDate: c.Day,
+			Page: int64(row.Page), RowNumber: int64(row.Row), Reason: row.Err.Error(), Field: row.Column,
+			Raw: row.JSON[:min(len(row.JSON), longestRaw)], SeenAt: c.SeenAt, RunID: c.RunID,
 		})
 	}
+}
+
+// incomplete says what a day that is stored lacks; nil: nothing.
+func (read *dayRead) incomplete() error {
+	n := len(read.refused)
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w",
+		phrase.Count(n, "row"), read.first)
 }
 
 // mayReplace decides about a read of which rows were refused: what is whole of it is
@@ -163,7 +174,8 @@ func (read *dayRead) mayReplace(day schema.Date, known *load.Day) error {
 	case read.sums.Rows == 0:
 		return read.first
 	case known != nil && known.Refused == 0 && known.WasOver(day):
-		return fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w", phrase.Count(n, "row"), read.first)
+		return fmt.Errorf("%s cannot be stored, and the day that is proven stands; the first: %w",
+			phrase.Count(n, "row"), read.first)
 	}
 	return nil
 }

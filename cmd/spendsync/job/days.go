@@ -12,7 +12,6 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -65,7 +64,9 @@ func (r *run) noteUnread(cause error) {
 		}
 	}
 	if unread > 0 && cause != nil {
-		r.tally.fail(fmt.Sprintf("%s not tried", phrase.Count(unread, "more day")), cause)
+		r.tally.failures = append(r.tally.failures, failure{
+			what: fmt.Sprintf("%s not tried", phrase.Count(unread, "more day")), err: cause, untried: true,
+		})
 	}
 }
 
@@ -77,6 +78,13 @@ func (r *run) copyDayTraced(ctx context.Context, d PlannedDay) error {
 		slog.Int64("attempts", step.Attempts))
 	return err
 }
+
+// shortestReach is how many days back any service is expected to answer: a refusal of a
+// younger day, whatever it says of the reach, is a failure.
+const shortestReach = schema.ReachDays - maxOutOfReach
+
+// maxOutOfReach is how many of the planned days may prove to be out of reach.
+const maxOutOfReach = 4
 
 // copyDay reads one day, proves it and stages it, and notes how that went. The
 // error is for the caller to judge whether others may go on.
@@ -97,6 +105,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	}
 	step.FinishedAt = schema.InstantOf(r.Now())
 	if err != nil {
+		r.quarantine(ctx, d.Day, step.StartedAt, err)
 		err = errors.Join(err, r.staged.DropRaw(d.Day))
 		step.Message = schema.Some(err.Error())
 	}
@@ -107,11 +116,12 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case errors.Is(err, extract.ErrUnreachable):
+	case errors.Is(err, extract.ErrUnreachable) && int(r.plan.Today-d.Day) >= shortestReach:
 		// An answer about the day, not a failure: what that means for the day shows
 		// in its coverage.
 		step.Outcome = "unreachable"
 		r.tally.unreachable++
+		r.unreachable = max(r.unreachable, d.Day)
 		r.Log.Warn("the day has left the reach of the report", "day", step.Unit, "error", err)
 		err = nil
 	case err != nil:
@@ -122,42 +132,43 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 				"day", step.Unit, "attempts", step.Attempts, "error", err)
 		}
 	default:
-		step.Outcome = "unchanged"
-		if n := len(read.refused); n > 0 {
-			r.tally.partial++
-			refused := fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w", phrase.Count(n, "row"), read.first)
-			step.Message = schema.Some(refused.Error())
-			r.tally.fail("spend "+step.Unit, refused)
-			r.refused = append(r.refused, read.refused...)
-		} else {
-			r.tally.proven++
-		}
-		if read.control == schema.ControlMatched {
-			r.tally.matched++
-		}
-		if put.Changed {
-			step.Outcome = "stored"
-			r.tally.changed++
-			r.report.add(campaigns, read.sums.Rows, r.store.Account().Days[d.Day], d.Day, put.Diff)
-		}
-		if r.store.Account().Days[d.Day] == nil {
-			r.tally.added++
-		}
-		r.addRead(&step, read, put.Diff)
+		r.stored = append(r.stored, d.Day)
+		r.addRead(&step, d.Day, read, put, campaigns)
 	}
 	r.steps = append(r.steps, step)
 	r.bar.Step()
 	return step, err
 }
 
-// addRead adds a proven day to what the run reports.
-func (r *run) addRead(step *schema.Step, read *dayRead, diff history.Diff) {
+// addRead adds a day that is stored to what the run reports.
+func (r *run) addRead(step *schema.Step, day schema.Date, read *dayRead, put load.DayPut, campaigns []string) {
+	known := r.store.Account().Days[day]
+	if known == nil {
+		r.tally.added++
+	}
+	step.Outcome = "unchanged"
+	if put.Changed {
+		step.Outcome = "stored"
+		r.tally.changed++
+		r.report.add(campaigns, read.sums.Rows, known, day, put.Diff)
+	}
+	if read.control == schema.ControlMatched {
+		r.tally.matched++
+	}
+	if err := read.incomplete(); err != nil {
+		r.tally.partial++
+		step.Message = schema.Some(err.Error())
+		r.tally.fail("spend "+step.Unit, err)
+		r.refused = append(r.refused, read.refused...)
+	} else {
+		r.tally.proven++
+	}
 	step.Pages, step.Rows = int64(read.pages), read.sums.Rows
 	step.Bytes, step.Rounded = read.bytes, int64(read.rounded)
 	r.rows += read.sums.Rows
-	r.diff.Inserted += diff.Inserted
-	r.diff.Updated += diff.Updated
-	r.diff.Deleted += diff.Deleted
+	r.diff.Inserted += put.Diff.Inserted
+	r.diff.Updated += put.Diff.Updated
+	r.diff.Deleted += put.Diff.Deleted
 	for _, u := range read.unknown {
 		r.unknown = append(r.unknown, schema.UnknownField{
 			AccountID: step.AccountID, Stream: step.Stream, Path: u.Path, SampleType: u.Type,

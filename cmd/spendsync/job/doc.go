@@ -18,12 +18,12 @@
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
 //  2. read and prove (day.go, control.go): several days at a time, each by itself,
 //     while the service is asked whose account the key acts on (identity.go).
-//  3. refuse: a key of another account, a wrong clock, or no day proven at all ends
-//     the run here; nothing is published.
+//  3. refuse: a key of another account, a wrong clock, or failing storage ends the run
+//     here; nothing is published.
 //  4. settings (settings.go): campaigns, creatives, sources and the account are read
 //     into one value, which observe.go turns into observations of each table.
 //  5. publish (publish.go): report and settings as one generation, or the report
-//     first where the settings take long.
+//     first where the settings take long, or the settings alone where no day is proven.
 //  6. outcome (outcome.go): one exit code and one sentence for the whole run.
 //
 // [Job.Replay] and [Job.Rebuild] (repair.go) publish without asking the service.

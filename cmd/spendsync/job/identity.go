@@ -102,3 +102,13 @@ func (r *run) keyExpires() (expires schema.Null[schema.Instant]) {
 	}
 	return expires
 }
+
+// warnOfRepeatedSecrets reports that the service writes the credentials into its replies.
+// They are removed before anything is stored, but whoever else sees the replies reads them.
+func (r *run) warnOfRepeatedSecrets() {
+	if n := r.Report.Stats().Repeated + r.API.Stats().Repeated; n > 0 {
+		r.Log.Warn("the service repeats the credentials in its replies; nothing of them is stored, but its logs may "+
+			"hold them, too: report it to the service, and then renew the password and the key",
+			"replies", n)
+	}
+}

@@ -28,6 +28,9 @@ type Job struct {
 	RequestsPerMinute int  // to the API
 	Full              bool // read settled campaigns again, too
 
+	// Payouts reads what the operator says that conversions earn; nil: what is stored stands.
+	Payouts func() ([]schema.Payout, error)
+
 	// MaxSettingsWait is how long proven numbers wait for the settings before they are
 	// published alone; 0: [DefaultMaxSettingsWait].
 	MaxSettingsWait time.Duration
@@ -59,6 +62,7 @@ type Result struct {
 	Coverage       []schema.DayCoverage // of the account, after the run
 	WarehouseBytes int64                // size of the published DuckDB file; 0: there is none
 	Failures       int                  // what could not be read
+	Quarantined    int                  // days in quarantine, after the run
 	KeyExpires     schema.Null[schema.Instant]
 }
 
@@ -112,13 +116,7 @@ func (j Job) readAndPublish(
 	if err := r.refuse(ctx); err != nil {
 		return r.failed(err), nil
 	}
-	var row schema.Run
-	r.tally.stopped = r.tally.stopped || withSettings && ctx.Err() != nil
-	if withSettings && !r.tally.stopped {
-		row, err = r.publishWithSettings(ctx, publishing)
-	} else {
-		row, err = r.publishReport(publishing)
-	}
+	row, err := r.publishAll(ctx, publishing, withSettings)
 	if err != nil {
 		return r.failed(err), nil
 	}
@@ -126,7 +124,7 @@ func (j Job) readAndPublish(
 }
 
 // refuse ends a run before anything is published: it acts on another account, its
-// clock is wrong, or it has nothing to publish.
+// clock is wrong, or its storage has failed.
 func (r *run) refuse(ctx context.Context) error {
 	if err := r.refuseOtherAccount(ctx); err != nil {
 		return err
@@ -138,7 +136,7 @@ func (r *run) refuse(ctx context.Context) error {
 		return err
 	}
 	r.warnOfClock()
-	return r.nothingToPublish()
+	return r.storageFailed()
 }
 
 // begin opens the store and the staging area.

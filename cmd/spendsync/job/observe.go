@@ -13,17 +13,32 @@ import (
 // stageSettings turns what was read into observations, advances each table's history
 // by them, and stages the result.
 func (r *run) stageSettings(s *settings, staged *load.Staged) error {
+	r.followStored(s)
 	modes, err := load.StoredHistory(r.store, schema.SourceModeHistory)
 	if err != nil {
 		return err
 	}
 	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
 	err = errors.Join(
-		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), nil),
-		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), nil),
-		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), describe),
-		advance(r, s, staged, schema.SourceRuleHistory, s.observeRules(), nil),
-		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), nil),
+		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), aside[schema.Campaign]{
+			beyond: &beyond[schema.Campaign]{
+				stream: "campaign", raw: func(c *schema.Campaign) schema.Null[string] { return c.Raw },
+				skip: func(c *schema.Campaign) bool { return !s.detailed[c.CampaignID] },
+			},
+		}),
+		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), aside[schema.Delivery]{}),
+		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), aside[schema.Creative]{
+			amend: describe,
+			beyond: &beyond[schema.Creative]{
+				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
+			},
+		}),
+		advance(r, s, staged, schema.SourceRuleHistory, s.observeRules(), aside[schema.SourceRule]{}),
+		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), aside[schema.SourceMode]{
+			beyond: &beyond[schema.SourceMode]{
+				stream: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
+			},
+		}),
 	)
 	if err == nil && s.money != nil {
 		err = s.money.stage(r.store, staged)
@@ -32,8 +47,25 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 		return err
 	}
 	staged.PutBidsRead(s.nextBidsRead(r.store.BidsRead(), modes.Rows))
-	staged.PutSettled(s.settledCampaigns(r.store.Account().Settled))
+	staged.PutSettled(s.settledCampaigns(r.store.Account(), r.Version))
 	return nil
+}
+
+// followStored lets the settings count as read after those that are stored, where the clock
+// that the run follows is behind the one of an earlier run by as little as clocks may
+// differ: their order is known, and by how much they are off is not.
+func (r *run) followStored(s *settings) {
+	var stored schema.Instant
+	for _, m := range r.store.Account().Memory {
+		stored = max(stored, m.ObservedAt)
+	}
+	behind := stored.Time().Sub(s.at.Time())
+	if behind <= 0 || behind > maxClockOff {
+		return // in order, or refused
+	}
+	r.Log.Warn("the stored settings are newer than the clock that this run follows; it counts as the later one",
+		"stored", stored.String(), "read", s.at.String())
+	s.at = stored + 1
 }
 
 // goneIf says what the absence of an entity means: it is gone, or nobody knows.
@@ -124,15 +156,28 @@ func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 	}
 }
 
+// aside is what is looked at beside the columns that make versions.
+type aside[R any] struct {
+	// amend changes current rows in what makes no version, and says whether it did; nil:
+	// there is no such thing.
+	amend  func([]R) bool
+	beyond *beyond[R] // nil: the rows have no JSON of their own
+}
+
 // advance adds an observation to one table's history, as the table declares it, and stages
-// the result. amend, where there is one, changes current rows in what makes no version,
-// and says whether it did.
+// the result.
 func advance[R any, P history.Versioned[R]](
-	r *run, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R], amend func([]R) bool,
+	r *run, s *settings, staged *load.Staged, t schema.TableOf[R], o history.Observation[R], by aside[R],
 ) error {
 	h, err := load.StoredHistory[R, P](r.store, t)
 	if err != nil {
 		return err
+	}
+	if b := by.beyond; b != nil {
+		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)
+		keys, found := compareBeyond[R, P](t, b, h.Rows, o.Seen, r.store.Account().Beyond[t.Name])
+		staged.PutBeyond(t.Name, keys)
+		r.noteUndescribed(b.stream, s.at, found)
 	}
 	o.Since, o.At, o.RunID = s.since, s.at, r.RunID
 	o.Patience, o.Refreshed = t.Patience, t.ColumnsThatAre(schema.Refreshed)
@@ -144,8 +189,8 @@ func advance[R any, P history.Versioned[R]](
 		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
 		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
 	r.newVersions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
-	if amend != nil {
-		st.Changed = amend(next.Rows) || st.Changed
+	if by.amend != nil {
+		st.Changed = by.amend(next.Rows) || st.Changed
 	}
 	if !st.Changed {
 		return load.PutMemory[R, P](staged, t, next)
@@ -207,12 +252,28 @@ func (s *settings) nextBidsRead(was history.Memory, stored []schema.SourceMode) 
 	return next
 }
 
-// settledCampaigns are the archived campaigns that need not be read again: those
-// of before that are still so, and those read whole now.
-func (s *settings) settledCampaigns(before []string) []string {
+// settledCampaigns are the archived campaigns that need not be read again: those of before
+// that are still so, and those read now. unclear are those of which something was not
+// understood, with the version that did not.
+func (s *settings) settledCampaigns(known *load.Account, version string) (ids []string, unclear map[string]string) {
+	ids = s.settled
 	if !s.listing.Complete {
 		// What is not listed is not known to be otherwise.
-		return slices.Concat(s.settled, before)
+		ids = slices.Concat(ids, known.SettledFor(version))
 	}
-	return s.settled
+	for _, id := range ids {
+		by, was := known.SettledUnclear[id]
+		if s.unclear[id] {
+			by, was = version, true
+		} else if s.readNow[id] {
+			was = false
+		}
+		if was {
+			if unclear == nil {
+				unclear = map[string]string{}
+			}
+			unclear[id] = by
+		}
+	}
+	return ids, unclear
 }

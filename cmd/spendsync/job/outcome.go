@@ -18,10 +18,11 @@ import (
 // RiskDays is how close to the end of the reach an unproven day calls a person.
 const RiskDays = 3
 
-// failure is one thing that a run could not read.
+// failure is one item that a run could not read.
 type failure struct {
-	what string // "spend 2026-11-20", "control totals"
-	err  error
+	what    string // "spend 2026-11-20", "control totals"
+	err     error
+	untried bool // it was not read because of the error of something else
 }
 
 // tally counts what a run has read, before anything is published.
@@ -36,14 +37,16 @@ type tally struct {
 }
 
 // fail notes something that could not be read.
-func (t *tally) fail(what string, err error) { t.failures = append(t.failures, failure{what, err}) }
+func (t *tally) fail(what string, err error) {
+	t.failures = append(t.failures, failure{what: what, err: err})
+}
 
 // nothing says whether there is nothing that could be published: days were to be
 // read and none was.
 func (t tally) nothing() bool { return t.planned > 0 && t.proven+t.partial == 0 && t.unreachable == 0 }
 
-// unpublishedCode decides the exit code of a run that publishes nothing. What
-// needs a person comes before what time heals.
+// unpublishedCode decides the exit code of a run that publishes nothing, or nothing but
+// settings. What needs a person comes before what time heals.
 func (t tally) unpublishedCode() int {
 	if t.stopped {
 		return exit.Stopped
@@ -62,7 +65,10 @@ func (t tally) unpublishedCode() int {
 
 // publishedCode decides the exit code of a run that publishes, from what will be
 // known afterwards.
-func (t tally) publishedCode(o load.Outlook) int {
+func (t tally) publishedCode(o load.Preview) int {
+	if t.nothing() {
+		return t.unpublishedCode()
+	}
 	risk := AtRisk(o.Coverage)
 	codes := map[int]bool{}
 	for _, f := range t.failures {
@@ -94,7 +100,7 @@ func (t *tally) addViewErrors(errs []error) {
 
 // settingsCode decides the exit code of a run whose settings could not be
 // published at all, for the given reason, while its report was.
-func (t tally) settingsCode(o load.Outlook, reason int) int {
+func (t tally) settingsCode(o load.Preview, reason int) int {
 	switch reason {
 	case exit.Storage, exit.Damaged, exit.Locked, exit.Auth:
 		return reason
@@ -119,15 +125,19 @@ func AtRisk(coverage []schema.DayCoverage) []schema.DayCoverage {
 
 // sentence says how a run ended, naming what failed. settings is what became of
 // them, if the run came so far.
-func (t tally) sentence(o load.Outlook, published bool, settings string) string {
+func (t tally) sentence(o load.Preview, published bool, settings string) string {
 	var b strings.Builder
 	if t.stopped {
 		b.WriteString("stopped by a signal: ")
 	}
-	if published {
+	switch {
+	case published && t.nothing():
+		fmt.Fprintf(&b, "nothing of the report published: none of %s proven; generation %d has the settings alone",
+			phrase.Count(t.planned, "planned day"), o.Generation)
+	case published:
 		fmt.Fprintf(&b, "published generation %d: %s of %d planned proven, %d changed",
 			o.Generation, phrase.Count(t.proven, "day"), t.planned, t.changed)
-	} else {
+	default:
 		fmt.Fprintf(&b, "nothing published: none of %s proven", phrase.Count(t.planned, "planned day"))
 	}
 	if o.Restatements > 0 {
@@ -144,16 +154,53 @@ func (t tally) sentence(o load.Outlook, published bool, settings string) string 
 	if t.differs != "" {
 		b.WriteString("; " + t.differs)
 	}
+	b.WriteString(t.failureSentence())
+	return b.String()
+}
+
+// failureSentence names the failures, those for the same reason together.
+func (t tally) failureSentence() string {
+	type group struct {
+		first failure
+		more  int
+	}
+	var groups []group
+	untried := ""
+	for _, f := range t.named() {
+		i := slices.IndexFunc(groups, func(g group) bool { return reasonOf(g.first.err) == reasonOf(f.err) })
+		switch {
+		case i >= 0 && f.untried:
+			untried += "; " + f.what
+		case i >= 0:
+			groups[i].more++
+		default:
+			groups = append(groups, group{first: f})
+		}
+	}
 	const shown = 2 // the others are in the log and in ops.step
-	failures := t.named()
-	for i, f := range failures {
+	var b strings.Builder
+	for i, g := range groups {
 		if i == shown {
-			fmt.Fprintf(&b, "; and %d more", len(failures)-i)
+			fmt.Fprintf(&b, "; and %d more", len(groups)-i)
 			break
 		}
-		fmt.Fprintf(&b, "; %s", f)
+		fmt.Fprintf(&b, "; %s", g.first)
+		if g.more > 0 {
+			fmt.Fprintf(&b, " (and %d more for the same reason)", g.more)
+		}
 	}
-	return b.String()
+	return b.String() + untried
+}
+
+// reasonOf is the text of an error without what it was that could not be read.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*extract.ReadError](err); ok {
+		return e.Reason
+	}
+	if e, ok := errors.AsType[*extract.UnprovenError](err); ok {
+		return e.Reason
+	}
+	return err.Error()
 }
 
 // named are the failures to be reported: what a signal broke off, or another failure
@@ -196,10 +243,11 @@ func (r *run) failed(cause error) *Result {
 	if code == exit.OK {
 		code = exit.Unexpected
 	}
-	text := r.tally.sentence(load.Outlook{}, false, "")
+	text := r.tally.sentence(load.Preview{}, false, "")
 	if !r.tally.nothing() {
 		text = "nothing published: " + phrase.OneLine(cause.Error())
 	}
+	text += r.quarantineSentence()
 	if code == exit.Stopped && !r.tally.nothing() {
 		text = "stopped by a signal before anything was published: " + phrase.Interrupted(cause)
 	}
@@ -207,7 +255,7 @@ func (r *run) failed(cause error) *Result {
 	if m := r.store.Manifest(); m != nil {
 		row.Generation = m.Generation
 	}
-	if err := r.store.RecordFailure(row, r.steps); err != nil {
+	if err := r.store.AppendRun(row, r.steps); err != nil {
 		r.Log.Warn("the failed run could not be written to the ledger", "error", err)
 	}
 	return r.result(row)
@@ -222,8 +270,11 @@ func (r *run) result(row schema.Run) *Result {
 				"error", err)
 		}
 	}
+	r.warnOfRepeatedSecrets()
+	quarantined := r.tidyQuarantine(row.Published)
 	res := &Result{
-		Run: row, Coverage: r.store.Account().Coverage(r.Account, r.Now()),
+		Quarantined: quarantined,
+		Run:         row, Coverage: r.store.Account().Coverage(r.Account, r.Now()),
 		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(),
 	}
 	if m := r.store.Manifest(); m != nil {

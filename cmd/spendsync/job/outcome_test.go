@@ -18,7 +18,7 @@ func TestTally_NamesTheCause(t *testing.T) {
 	failed.fail("spend 2026-03-06", fmt.Errorf("spend 2026-03-06: %w", context.Canceled))
 	failed.fail("spend 2026-03-07", fmt.Errorf("403: %w", extract.ErrAuth))
 	failed.fail("spend 2026-03-08", fmt.Errorf("spend 2026-03-08: %w", context.Canceled))
-	text := failed.sentence(load.Outlook{}, false, "")
+	text := failed.sentence(load.Preview{}, false, "")
 	if strings.Contains(text, "canceled") || strings.Contains(text, "more") || !strings.Contains(text, "403") {
 		t.Error(text)
 	}
@@ -26,7 +26,8 @@ func TestTally_NamesTheCause(t *testing.T) {
 
 // TestFailure_NamesTheVariable: what the service says of page_size is set by a variable.
 func TestFailure_NamesTheVariable(t *testing.T) {
-	f := failure{"spend 2026-03-08", fmt.Errorf("400: page_size cannot exceed 5000: %w", extract.ErrContract)}
+	f := failure{what: "spend 2026-03-08",
+		err: fmt.Errorf("400: page_size cannot exceed 5000: %w", extract.ErrContract)}
 	if !strings.Contains(f.String(), "SPENDSYNC_PAGE_SIZE") {
 		t.Error(f)
 	}

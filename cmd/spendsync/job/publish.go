@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"spendsync/cmd/spendsync/exit"
@@ -17,20 +18,42 @@ import (
 // the settings: one generation costs little more than one of the report alone.
 const DefaultMaxSettingsWait = 5 * time.Second
 
-// nothingToPublish says why a run publishes nothing: no day is proven, or the storage
-// has failed.
-func (r *run) nothingToPublish() error {
-	var errs []error
+// publishAll publishes what the run has read: the report and, where they belong to the
+// run, the settings. The error is of a run that has published nothing.
+func (r *run) publishAll(ctx, publishing context.Context, withSettings bool) (schema.Run, error) {
+	unproven := r.nothingProven()
+	r.tally.stopped = r.tally.stopped || withSettings && ctx.Err() != nil
+	switch {
+	case unproven != nil && (!withSettings || r.tally.stopped):
+		return schema.Run{}, unproven
+	case unproven != nil:
+		return r.publishSettingsAlone(ctx, publishing, unproven)
+	case withSettings && !r.tally.stopped:
+		return r.publishWithSettings(ctx, publishing)
+	}
+	return r.publishReport(publishing)
+}
+
+// storageFailed is the first failure of the storage while days were read; nil: there is none.
+func (r *run) storageFailed() error {
 	for _, f := range r.tally.failures {
 		if errors.Is(f.err, load.ErrStorage) {
 			return f.err
 		}
+	}
+	return nil
+}
+
+// nothingProven says why no day is to be published; nil: some are.
+func (r *run) nothingProven() error {
+	if !r.tally.nothing() {
+		return nil
+	}
+	var errs []error
+	for _, f := range r.tally.failures {
 		errs = append(errs, f.err)
 	}
-	switch {
-	case !r.tally.nothing():
-		return nil
-	case len(errs) == 0: // a signal came before the first day was begun
+	if len(errs) == 0 { // a signal came before the first day was begun
 		return context.Canceled
 	}
 	return errors.Join(errs...)
@@ -79,6 +102,33 @@ func (r *run) publishWithSettings(ctx, publishing context.Context) (schema.Run, 
 		return row, err
 	}
 	return r.publishWithoutSettings(ctx, publishing, p, n.read, err)
+}
+
+// publishSettingsAlone reads and publishes the settings of a run that has proven no day:
+// they have no history but ours, so they do not wait for the report. Where they cannot be
+// read either, the error is the report's.
+func (r *run) publishSettingsAlone(ctx, publishing context.Context, unproven error) (row schema.Run, err error) {
+	if <-r.campaigns.done; r.campaigns.err != nil {
+		return row, unproven // whatever else there is to read belongs to a campaign
+	}
+	n := newSettingsReader(r)
+	who, err := n.account()
+	if err != nil {
+		r.tally.fail("settings", err)
+		return row, unproven
+	}
+	n.start(ctx, who)
+	<-n.done
+	if r.tally.stopped = ctx.Err() != nil; r.tally.stopped {
+		return row, unproven
+	}
+	r.settings = n.read
+	if row, err = r.publishSettings(ctx, publishing, reportStaged, who); err != nil {
+		r.settings = nil
+		r.tally.fail("settings", err)
+		return row, errors.Join(unproven, err)
+	}
+	return row, nil
 }
 
 // account is whom the key acts for, as far as the settings need it: while it is not
@@ -152,13 +202,13 @@ func (r *run) publishSettings(ctx, publishing context.Context, p phase, who iden
 			row, err = r.publish(ctx, staged, s.entities)
 			return err
 		}
-		_, err = staged.Publish(ctx, load.Publication{
-			Since: r.plan.Reach, Entities: s.entities,
-			Run: func(o load.Outlook) schema.Run {
-				row = r.publishedRow(o)
-				return row
-			},
-		})
+		prepared, err := staged.Prepare(ctx, load.Contents{Since: r.plan.Reach, Unknown: r.undescribed})
+		if err != nil {
+			return err
+		}
+		defer prepared.Close()
+		row = r.publishedRow(prepared.Preview())
+		_, err = prepared.Commit(ctx, load.RunRecord{Run: row, Entities: s.entities})
 		return err
 	})
 	return row, err
@@ -221,40 +271,45 @@ func (r *run) publishReport(ctx context.Context) (row schema.Run, err error) {
 func (r *run) publish(
 	ctx context.Context, staged *load.Staged, entities []schema.EntityRead,
 ) (row schema.Run, err error) {
+	if err := r.stagePayouts(staged); err != nil {
+		return row, err
+	}
 	// A signal stops the reading, not at once the publishing of what is complete.
-	_, err = staged.Publish(ctx, load.Publication{
-		Since: r.plan.Reach, Unknown: r.unknown, Steps: r.steps, Entities: entities, Refused: r.refused,
-		Run: func(o load.Outlook) schema.Run {
-			r.preview = o
-			row = r.publishedRow(o)
-			return row
-		},
+	prepared, err := staged.Prepare(ctx, load.Contents{
+		Since: r.since(), Unknown: slices.Concat(r.unknown, r.undescribed),
 	})
+	if err != nil {
+		return row, err
+	}
+	defer prepared.Close()
+	r.preview = prepared.Preview()
+	row = r.publishedRow(r.preview)
+	_, err = prepared.Commit(ctx, load.RunRecord{Run: row, Steps: r.steps, Entities: entities, Refused: r.refused})
 	if err == nil {
 		r.logAtRisk(r.preview)
 	}
 	return row, err
 }
 
-// publishedRow is the run's line as things stand when a generation is published.
-func (r *run) publishedRow(o load.Outlook) schema.Run {
+// publishedRow is the run's line as it is known when a generation is published.
+func (r *run) publishedRow(o load.Preview) schema.Run {
 	// The days that were lost and the restatements are the report's, also in the
 	// generation of the settings.
 	o.NewlyLost, o.Restatements = r.preview.NewlyLost, r.preview.Restatements
-	r.tally.addViewErrors(o.Troubles)
-	row := r.row(r.tally.publishedCode(o), r.tally.sentence(o, true, r.settingsSentence()), true)
+	r.tally.addViewErrors(o.ViewErrors)
+	row := r.row(r.tally.publishedCode(o), r.tally.sentence(o, true, r.settingsSentence())+r.quarantineSentence(), true)
 	row.Generation, row.Restatements = o.Generation, int64(o.Restatements)
 	return row
 }
 
 // appendRun adds the end of a run whose generation stands to the ledger.
 func (r *run) appendRun(row schema.Run) {
-	if err := r.store.RecordFailure(row, nil); err != nil {
+	if err := r.store.AppendRun(row, nil); err != nil {
 		r.Log.Warn("the run's end could not be written to the ledger", "error", err)
 	}
 }
 
-func (r *run) logAtRisk(o load.Outlook) {
+func (r *run) logAtRisk(o load.Preview) {
 	for _, d := range o.NewlyLost {
 		r.Log.Error("a report day is lost: it left the reach before it was proven", "day", d.String())
 	}

@@ -28,11 +28,12 @@ func TestRefusedRows_CostThemselves(t *testing.T) {
 	}
 	w := newQuirkWorld(t, "row-spend-null")
 	w.page = 20
-	if first := w.sync(); first.Run.ExitCode != 4 || !strings.Contains(first.Run.Message.V, "cannot be stored, see ops.refused_row") {
+	first := w.sync()
+	if first.Run.ExitCode != 4 || !strings.Contains(first.Run.Message.V, "cannot be stored, see ops.refused_row") {
 		t.Fatalf("exit %d: %s", first.Run.ExitCode, first.Run.Message.V)
 	}
-	const refused = `SELECT count(*) >= 33, min(field), bool_and(raw LIKE '{%"total_spend":null%}'), count(DISTINCT report_date)
-		FROM ops.refused_row`
+	const refused = `SELECT count(*) >= 33, min(field), bool_and(raw LIKE '{%"total_spend":null%}'),
+		count(DISTINCT report_date) FROM ops.refused_row`
 	if got := ask(w, refused); got != "true|total_spend|true|33" {
 		t.Errorf("ops.refused_row: %s", got)
 	}

@@ -40,6 +40,8 @@ type repairer struct {
 	staged  *load.Staged
 
 	replayed, changed, skipped int
+	unproven                   int           // days in quarantine whose replies do not prove them
+	released                   []schema.Date // days that the replies in quarantine have proven
 	failures                   []failure
 }
 
@@ -66,37 +68,54 @@ func (j Job) repair(ctx context.Context, command string, work func(*repairer) er
 	if err := work(m); err != nil {
 		return nil, err
 	}
-	var row schema.Run
-	_, err = m.staged.Publish(ctx, load.Publication{
-		Since: ReachFrom(m.start), Fresh: true,
-		Run: func(o load.Outlook) schema.Run {
-			row = m.row(o)
-			return row
-		},
-	})
+	prepared, err := m.staged.Prepare(ctx, load.Contents{Since: ReachFrom(m.start), Repair: true})
 	if err != nil {
 		return nil, err
+	}
+	defer prepared.Close()
+	row := m.row(prepared.Preview())
+	if _, err := prepared.Commit(ctx, load.RunRecord{Run: row}); err != nil {
+		return nil, err
+	}
+	for _, day := range m.released {
+		if err := m.store.Release(day); err != nil {
+			m.Log.Warn("a day that is published could not be removed from quarantine", "day", day.String(),
+				"error", err)
+		}
 	}
 	return &Result{Run: row, Failures: len(m.failures)}, nil
 }
 
 // row is the repair's line in the ledger.
-func (m *repairer) row(o load.Outlook) schema.Run {
+func (m *repairer) row(o load.Preview) schema.Run {
 	text := fmt.Sprintf("published generation %d: warehouse.duckdb is built again from Parquet", o.Generation)
 	if m.command == "replay" {
 		text = fmt.Sprintf("published generation %d: %s read again from the stored replies, %d changed, %d "+
 			"without replies",
 			o.Generation, phrase.Count(m.replayed, "day"), m.changed, m.skipped)
+		if n := len(m.released); n > 0 {
+			text += fmt.Sprintf(", %s proven from quarantine", phrase.Count(n, "day"))
+		}
+		if m.unproven > 0 {
+			text += fmt.Sprintf(", %s in quarantine not proven by this version", phrase.Count(m.unproven, "day"))
+		}
 	}
 	if n := len(o.Restored); n > 0 {
 		text += fmt.Sprintf("; %s restored: %s", phrase.Count(n, "damaged file"),
 			strings.Join(o.Restored[:min(n, 5)], ", "))
 	}
+	if n := len(o.Accepted); n > 0 {
+		m.Log.Warn("the loss of what cannot be brought back was accepted", "what", o.Accepted)
+		text += "; loss accepted: " + strings.Join(o.Accepted[:min(n, 3)], "; ")
+		if n > 3 {
+			text += fmt.Sprintf("; and %d more", n-3)
+		}
+	}
 	code := exit.OK
 	var errs []error
-	for _, err := range o.Troubles {
+	for _, err := range o.ViewErrors {
 		code = exit.Partial
-		text += "; " + failure{"views", err}.String()
+		text += "; " + failure{what: "views", err: err}.String()
 	}
 	for _, f := range m.failures {
 		errs = append(errs, f.err)
@@ -113,7 +132,7 @@ func (m *repairer) row(o load.Outlook) schema.Run {
 
 // note names a day that could not be made again.
 func (m *repairer) note(day schema.Date, err error) {
-	m.failures = append(m.failures, failure{"spend " + day.String(), err})
+	m.failures = append(m.failures, failure{what: "spend " + day.String(), err: err})
 	m.Log.Error("the day could not be made again", "day", day.String(), "error", err)
 }
 
@@ -131,7 +150,7 @@ func (m *repairer) replay(ctx context.Context, first, last schema.Date) error {
 			m.note(day, err)
 		}
 	}
-	return nil
+	return m.replayQuarantine(ctx, first, last)
 }
 
 var errNoReplies = errors.New("no replies are kept of this day")

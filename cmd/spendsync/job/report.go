@@ -146,7 +146,8 @@ func (r *run) checkCampaigns() error {
 	}
 	return fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
 		"the report's user and the API key belong to two accounts",
-		exit.ErrOtherReport, someOf("campaign", slices.Collect(maps.Keys(r.report.campaigns))), someOf("campaign", account))
+		exit.ErrOtherReport,
+		someOf("campaign", slices.Collect(maps.Keys(r.report.campaigns))), someOf("campaign", account))
 }
 
 // someOf names the first of some IDs, and how many different ones there are.

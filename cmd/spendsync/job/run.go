@@ -28,17 +28,22 @@ type run struct {
 	totals      *controlTotals
 	bar         Bar
 	workspaces  *workspaces
-	preview     load.Outlook // of the report's generation
-	settings    *settings    // nil until they are read
-	newVersions int64        // of settings
+	preview     load.Preview          // of the report's generation
+	settings    *settings             // nil until they are read
+	newVersions int64                 // of settings
+	undescribed []schema.UnknownField // in the settings
 
 	mu      sync.Mutex // guards what the days add
 	tally   tally
 	steps   []schema.Step
-	unknown []schema.UnknownField
+	unknown []schema.UnknownField // in the report
 	refused []schema.RefusedRow
-	diff    history.Diff
-	rows    int64
+	// unreachable is the latest day that the service refused as too far in the past; 0: none.
+	unreachable schema.Date
+	quarantined int           // days whose replies were put into quarantine
+	stored      []schema.Date // that are proven, or stored in part
+	diff        history.Diff
+	rows        int64
 }
 
 // row is the run's line in the ledger.
@@ -111,3 +116,7 @@ func (j Job) publishing(ctx context.Context) (context.Context, context.CancelFun
 	})
 	return pctx, func() { stop(); cancel() }
 }
+
+// since is the first day that the run could have read: the days before count as lost only
+// where the account knows of them already. A service may reach less far than it says.
+func (r *run) since() schema.Date { return max(r.plan.Reach, r.unreachable+1) }

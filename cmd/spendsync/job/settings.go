@@ -38,12 +38,17 @@ type settings struct {
 	rulesRead map[[2]string]bool // by campaign and kind: whether these rules could be read
 	bidsRead  map[string]bool    // by campaign: whether its bids could be read; absent: it was not read
 
+	detailed map[string]bool            // campaigns of which the single read came
+	readKeys map[string]map[string]bool // by stream: keys that values were read from
+
 	reported []transform.ReportCreative // creatives that the report names
 	money    *accountRead               // nil: it could not be read
 
-	census   census   // what was not understood
-	settled  []string // archived and read whole, now or before
-	skipped  int      // settled campaigns that were not read
+	census   census          // what was not understood
+	settled  []string        // archived and read, now or before
+	readNow  map[string]bool // those of settled that were read in this run
+	unclear  map[string]bool // those of readNow of which something was not understood
+	skipped  int             // settled campaigns that were not read
 	entities []schema.EntityRead
 	failures []failure
 }
@@ -61,10 +66,12 @@ type settingsReader struct {
 
 func newSettingsReader(r *run) *settingsReader {
 	return &settingsReader{
-		run: r, before: r.store.Account().Settled, slow: make(chan struct{}), done: make(chan struct{}),
+		run: r, before: r.store.Account().SettledFor(r.Version), slow: make(chan struct{}), done: make(chan struct{}),
 		read: &settings{
 			listed: map[string]bool{}, allListed: map[string]bool{},
 			rulesRead: map[[2]string]bool{}, bidsRead: map[string]bool{},
+			readNow: map[string]bool{}, unclear: map[string]bool{},
+			detailed: map[string]bool{}, readKeys: map[string]map[string]bool{},
 		},
 	}
 }
@@ -104,7 +111,7 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.entities = append(n.read.entities, n.entity(kind, id, "", state, schema.Some(err.Error())))
-	n.read.failures = append(n.read.failures, failure{kind + " " + id, err})
+	n.read.failures = append(n.read.failures, failure{what: kind + " " + id, err: err})
 }
 
 // note notes the fields of an entity that could not be read, for which the last known
@@ -119,9 +126,22 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 		n.read.entities = append(n.read.entities, n.entity(entity, id, f, "unreadable", reading.Message(f)))
 	}
 	n.read.census.add(kind, id, columns, reading)
+	n.readKeys(entity, reading)
 	for _, text := range reading.Texts {
 		n.Log.Info("a text of the settings is not stored as it was sent",
 			"kind", kind, "id", id, "column", text.Column, "value", text.Value, "why", text.Reason)
+	}
+}
+
+// readKeys takes in from which keys of an entity values were read.
+func (n *settingsReader) readKeys(stream string, reading transform.Reading) {
+	keys := n.read.readKeys[stream]
+	if keys == nil {
+		keys = map[string]bool{}
+		n.read.readKeys[stream] = keys
+	}
+	for _, key := range reading.Read {
+		keys[key] = true
 	}
 }
 
@@ -219,7 +239,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 	if deliveryErr != nil {
 		n.fail("campaign", listed.ID, "failed", deliveryErr)
 	}
-	creativesErr := n.readCreatives(ctx, listed.ID)
+	creativesUnderstood, creativesErr := n.readCreatives(ctx, listed.ID)
 	sources, sourcesErr := n.readSources(ctx, listed.ID)
 
 	n.mu.Lock()
@@ -227,6 +247,7 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 	if err == nil {
 		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: reading.Unread})
 		if detailErr == nil {
+			n.read.detailed[listed.ID] = true
 			n.note("campaign", listed.ID, schema.CampaignHistory.TrackedNames(), reading)
 		}
 	}
@@ -237,21 +258,25 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 			n.note(deliveryKind, listed.ID, []string{"delivery_status"}, deliveryReading)
 		}
 	}
-	whole := detailErr == nil && creativesErr == nil && sourcesErr == nil && len(reading.Unread) == 0 &&
-		sources.BlockedRead && sources.AllowedRead && sources.BidsRead
-	if whole && row.Status == schema.Some("archived") {
+	failed := errors.Join(detailErr, creativesErr, sourcesErr)
+	withheld := len(reading.Withheld) > 0 || len(sources.Withheld) > 0 // perhaps not the next time
+	if failed == nil && !withheld && row.Status == schema.Some("archived") {
 		n.read.settled = append(n.read.settled, listed.ID)
+		n.read.readNow[listed.ID] = true
+		n.read.unclear[listed.ID] = len(reading.Unread) > 0 || !creativesUnderstood || len(sources.Unread) > 0
 	}
-	return errors.Join(detailErr, creativesErr, sourcesErr)
+	return failed
 }
 
-// readCreatives lists a campaign's creatives.
-func (n *settingsReader) readCreatives(ctx context.Context, campaign string) error {
+// readCreatives lists a campaign's creatives. They are understood where every
+// field was.
+func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (understood bool, err error) {
 	listing, err := n.API.Creatives(ctx, campaign)
 	if err != nil {
 		n.fail("creatives of", campaign, "failed", err)
-		return err
+		return false, err
 	}
+	understood = true
 	if !listing.Complete {
 		err = errors.New(listing.Why)
 		n.fail("creatives of", campaign, "incomplete", err)
@@ -265,6 +290,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 			row = schema.Creative{AccountID: n.Account, CreativeID: e.ID}
 			reading.Unread = schema.CreativeHistory.FieldNames()
 		}
+		understood = understood && len(reading.Unread) == 0
 		n.mu.Lock()
 		n.read.creatives = append(n.read.creatives,
 			history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(reading.Unread, imageURLs)})
@@ -278,7 +304,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) err
 		n.read.allListed[campaign] = true
 		n.mu.Unlock()
 	}
-	return err
+	return understood, err
 }
 
 // readSources reads a campaign's source settings.
@@ -326,8 +352,9 @@ var imageURLs = schema.Names(schema.CreativeHistory.ColumnsThatAre(schema.Refres
 func (n *settingsReader) readReportCreatives(ctx context.Context) {
 	from := n.plan.Reach
 	err := n.readReportCreativesSince(ctx, from)
-	for errors.Is(err, extract.ErrUnreachable) && from < n.plan.Reach+2 {
-		// The first day has left the reach since the plan was made.
+	for errors.Is(err, extract.ErrUnreachable) && from < n.plan.Reach+maxOutOfReach {
+		// The first day has left the reach since the plan was made, or the service reaches
+		// less far than it says.
 		from++
 		err = n.readReportCreativesSince(ctx, from)
 	}
@@ -352,7 +379,7 @@ func (n *settingsReader) readReportCreativesSince(ctx context.Context, from sche
 	return nil
 }
 
-// atLeast is how long so many requests take under the key's limit: the first
+// atLeast is how long that many requests take under the key's limit: the first
 // minute's worth goes at once.
 func (n *settingsReader) atLeast(requests int) time.Duration {
 	minutes := max(0, requests-1) / n.RequestsPerMinute

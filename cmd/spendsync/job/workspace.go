@@ -45,7 +45,7 @@ type lease struct {
 	rows int64 // acquired
 }
 
-// acquire waits until a day of so many rows may be read, and gets a workspace. A
+// acquire waits until a day of that many rows may be read, and gets a workspace. A
 // second read of the day keeps what the first acquired.
 func (l *lease) acquire(ctx context.Context, rows int64) error {
 	if l.rows == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Table prints rows under a header, aligned for the eye.
+// Table prints rows under a header, in aligned columns.
 type Table struct{ table.Writer }
 
 // NewTable is a table with this header.

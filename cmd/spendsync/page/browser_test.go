@@ -202,8 +202,11 @@ func TestPage_InARealBrowser(t *testing.T) {
 }
 
 // widest names what is wider than the window.
-const widest = `[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll') && e.getBoundingClientRect().right > innerWidth + 1)
-  .slice(0, 5).map(e => e.tagName + '.' + (e.getAttribute('class') || '') + ' ' + e.textContent.trim().slice(0, 40)).join('; ')`
+const widest = `[...document.querySelectorAll('body *')]
+  .filter(e => !e.closest('.scroll') && e.getBoundingClientRect().right > innerWidth + 1)
+  .slice(0, 5)
+  .map(e => e.tagName + '.' + (e.getAttribute('class') || '') + ' ' + e.textContent.trim().slice(0, 40))
+  .join('; ')`
 
 // overlaps names texts of drawings that lie over each other or stick out.
 const overlaps = `(() => {
@@ -211,13 +214,18 @@ const overlaps = `(() => {
   for (const svg of document.querySelectorAll('svg[viewBox]')) {
     const frame = svg.getBoundingClientRect();
     if (frame.width === 0) continue;
-    const boxes = [...svg.querySelectorAll('text')].filter(t => t.textContent.trim()).map(t => ({text: t.textContent, r: t.getBoundingClientRect()}));
+    const title = svg.querySelector('title').textContent;
+    const boxes = [...svg.querySelectorAll('text')]
+      .filter(t => t.textContent.trim())
+      .map(t => ({text: t.textContent, r: t.getBoundingClientRect()}));
     boxes.forEach((a, i) => {
-      if (a.r.left < frame.left - 1.5 || a.r.right > frame.right + 1.5 || a.r.top < frame.top - 1.5 || a.r.bottom > frame.bottom + 1.5)
-        bad.push(svg.querySelector('title').textContent + ': "' + a.text + '" sticks out');
+      if (a.r.left < frame.left - 1.5 || a.r.right > frame.right + 1.5 ||
+          a.r.top < frame.top - 1.5 || a.r.bottom > frame.bottom + 1.5)
+        bad.push(title + ': "' + a.text + '" sticks out');
       for (const b of boxes.slice(i + 1)) {
-        const w = Math.min(a.r.right, b.r.right) - Math.max(a.r.left, b.r.left), h = Math.min(a.r.bottom, b.r.bottom) - Math.max(a.r.top, b.r.top);
-        if (w > 1 && h > 4) bad.push(svg.querySelector('title').textContent + ': "' + a.text + '" and "' + b.text + '" overlap');
+        const w = Math.min(a.r.right, b.r.right) - Math.max(a.r.left, b.r.left);
+        const h = Math.min(a.r.bottom, b.r.bottom) - Math.max(a.r.top, b.r.top);
+        if (w > 1 && h > 4) bad.push(title + ': "' + a.text + '" and "' + b.text + '" overlap');
       }
     });
   }
@@ -230,8 +238,17 @@ const pale = `(() => {
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const known = new Map();
   const rgb = c => known.get(c) || known.set(c, measure(c)).get(c);
-  const measure = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
-  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const measure = c => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = c;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+  const light = c => {
+    const [r, g, b] = c.map(v => linear(v / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
   const ground = e => { for (; e; e = e.parentElement) { const s = getComputedStyle(e);
     if (s.backgroundImage !== 'none') return null;
     const c = rgb(s.backgroundColor); if (c[3] > 250) return c; } return [255, 255, 255, 255]; };
@@ -239,14 +256,17 @@ const pale = `(() => {
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let n = walk.nextNode(); n; n = walk.nextNode()) {
     const e = n.parentElement;
-    if (!n.textContent.trim() || e.closest('.away, title, desc, style') || e.getBoundingClientRect().width === 0) continue;
+    if (!n.textContent.trim() || e.closest('.away, title, desc, style')) continue;
+    if (e.getBoundingClientRect().width === 0) continue;
     const s = getComputedStyle(e), inSVG = e instanceof SVGElement;
     const back = ground(inSVG ? e.closest('section') : e);
     if (!back) continue;
     const front = rgb(inSVG ? s.fill : s.color), a = light(front.slice(0, 3)), b = light(back.slice(0, 3));
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    const large = e.matches('.shape') || parseFloat(s.fontSize) >= 24 || (parseFloat(s.fontSize) >= 18.6 && +s.fontWeight >= 700);
-    if (ratio < (large ? 3 : 4.5)) bad.add(ratio.toFixed(2) + ' ' + e.tagName + '.' + (e.getAttribute('class') || '') + ' "' + n.textContent.trim().slice(0, 30) + '"');
+    const size = parseFloat(s.fontSize);
+    const large = e.matches('.shape') || size >= 24 || (size >= 18.6 && +s.fontWeight >= 700);
+    if (ratio < (large ? 3 : 4.5)) bad.add(ratio.toFixed(2) + ' ' + e.tagName + '.' +
+      (e.getAttribute('class') || '') + ' "' + n.textContent.trim().slice(0, 30) + '"');
   }
   return [...bad].slice(0, 12).join('\n');
 })()`

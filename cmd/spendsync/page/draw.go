@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// role is what a colour stands for. The drawing library writes it as a colour that
+// role is what a color stands for. The drawing library writes it as a color that
 // nobody uses; the style sheet then says what it is in light, in dark and on paper.
 type role uint8
 
@@ -37,7 +37,7 @@ const (
 	rest       = series0 + seriesMax
 )
 
-// seriesMax is how many campaigns have a colour of their own.
+// seriesMax is how many campaigns have a color of their own.
 const seriesMax = 6
 
 // paint is the style sheet's name of each role.
@@ -95,7 +95,7 @@ type size struct {
 // chart is a drawing for both widths; the style sheet shows one of them.
 type chart struct{ Wide, Narrow template.HTML }
 
-// chart draws a plot twice. Title and description are read to who cannot see it.
+// chart draws a plot twice. Screen readers read its title and description.
 func (s *sheet) chart(title, desc string, wide, narrow size, build func(size) *plot.Plot) chart {
 	narrow.narrow = true
 	return chart{s.svg("wide", title, desc, wide, build(wide)), s.svg("narrow", title, desc, narrow, build(narrow))}
@@ -133,7 +133,8 @@ func fitText(tag string) string {
 	if width <= 0 {
 		return tag
 	}
-	return fmt.Sprintf(`<text textLength="%.5g" lengthAdjust="spacingAndGlyphs" %s>%s</text>`, width.Points(), m[1], m[2])
+	return fmt.Sprintf(`<text textLength="%.5g" lengthAdjust="spacingAndGlyphs" %s>%s</text>`,
+		width.Points(), m[1], m[2])
 }
 
 // textSize is the size of text in drawings, in their own units.
@@ -193,7 +194,7 @@ func labels(xys plotter.XYs, texts []string, c role, dx, dy vg.Length) *plotter.
 	return l
 }
 
-// boxes are filled rectangles of one colour: one path.
+// boxes are filled rectangles of one color: one path.
 func boxes(c role, rects ...rect) *plotter.Polygon {
 	p := &plotter.Polygon{Color: c}
 	for _, r := range rects {

@@ -30,7 +30,7 @@ type Number struct {
 	Known bool
 }
 
-// ParseNumber takes a number as an answer spells it. What is no number is unknown.
+// ParseNumber takes a number as an answer spells it. What is not a number is unknown.
 // A ratio is cut to 12 digits: the engine adds in no fixed order, and the last
 // digits of a double are the order's. Amounts have six decimals at most and keep
 // every digit.
@@ -57,19 +57,21 @@ func N(v float64) Number {
 
 // Account is one account's part of the page. A section without rows says why.
 type Account struct {
-	Name     string
-	Fresh    Freshness
-	Headline Headline
-	Coverage Coverage
-	Spend    Spend
-	Pacing   Pacing
-	Sources  Sources
-	Fatigue  Fatigue
-	Bids     Bids
-	Runway   Runway
-	Restated Restated
-	Timeline Timeline
-	Health   Health
+	Name      string
+	Fresh     Freshness
+	Headline  Headline
+	Breaks    Breaks
+	Campaigns Campaigns
+	Coverage  Coverage
+	Spend     Spend
+	Pacing    Pacing
+	Sources   Sources
+	Fatigue   Fatigue
+	Bids      Bids
+	Runway    Runway
+	Restated  Restated
+	Timeline  Timeline
+	Health    Health
 }
 
 // Freshness says as of when the numbers hold.
@@ -91,6 +93,40 @@ type Headline struct {
 	Gaps, Lost             int // days missing or partial; days lost
 	SourcesToBlock, Excess Number
 	WindowDays             Number // length of the window of the sources
+}
+
+// Breaks are what broke lately. Nothing is concluded from what rests on it.
+type Breaks struct{ Rows []Break }
+
+// Break is one campaign's break.
+type Break struct {
+	Campaign           Named
+	Kind               string // conversions_stopped, spend_jumped, spend_fell, ctr_collapsed, delivery_stopped
+	Since              schema.Date
+	Observed, Expected Number // of what the kind is about
+	Delivery, Do       string
+	Daily              Number // US dollars that the campaign spent a day over the window
+}
+
+// Campaigns say which campaigns pay: those that lose first, then those that spent most.
+type Campaigns struct {
+	Rows                           []Payer
+	More                           int
+	From, To                       schema.Date // the window
+	Days                           Number      // of the window that are known whole
+	Spend, Conversions, CPA        Number      // of all campaigns
+	Loses, Unclear, Aimless, Broke int         // campaigns by verdict, those without a row among them
+	Paying                         int
+	Why                            string
+}
+
+// Payer is one campaign over the window, with the range that chance leaves its CPA.
+type Payer struct {
+	Campaign                             Named
+	Status, Verdict, ChangeVerdict       string
+	Spend, Conversions, CPA, Best, Worst Number
+	Target, Ratio, Excess                Number
+	Change, CPARecent, CPABefore         Number // of the CPA at equal age, and what is compared
 }
 
 // Coverage is how well each day is known, oldest first, without a hole.
@@ -136,9 +172,28 @@ type SpendDay struct {
 
 // Pacing is how far the day's spend has come against the limits.
 type Pacing struct {
-	Rows []Pace
-	More int
-	Why  string
+	Rows  []Pace
+	More  int
+	Today Today
+	Why   string
+}
+
+// Today is the day that goes on, all campaigns together. Its date is absent where no day
+// is open.
+type Today struct {
+	Date           schema.Null[schema.Date]
+	AsOf           time.Time
+	Spend, Elapsed Number // so far; share of the day that is gone
+	Projected      Number // by its end, as the account's days go
+	Conversions    Number // so far; most are still to come
+	UsualByNow     Number // US dollars that the days of the last weeks had spent by this hour
+	Hours          []Hour // those that are known, in order
+}
+
+// Hour is one hour of the day that goes on.
+type Hour struct {
+	Hour         int
+	Spend, Usual Number
 }
 
 // Pace is one campaign's day.
@@ -146,7 +201,7 @@ type Pace struct {
 	Campaign                                       Named
 	Date                                           schema.Date
 	Spend, Limit, Used, Elapsed, Projected, ToLast Number
-	State                                          string
+	State, Delivery, Advice                        string
 }
 
 // Sources are what sources cost and bring, those to act on first.
@@ -155,7 +210,9 @@ type Sources struct {
 	More      int
 	From, To  schema.Date // the window
 	Block     Number      // candidates in all
-	Scale     Number
+	Scale     Number      // candidates whose bid is the account's own
+	Optimized Number      // candidates whose bid the service moves by itself
+	Days      Number      // known whole in the window
 	Excess    Number
 	MoreBlock int // candidates that are not among the rows
 	Why       string
@@ -168,7 +225,7 @@ type Source struct {
 	Spend, Clicks, Conversions             Number
 	CPA, Best, Worst, Target, Excess, Rule Number
 	TargetOrigin                           string
-	Verdict                                string // block, scale or nothing
+	Verdict                                string // block, scale, optimized or nothing
 }
 
 // Fatigue are creatives whose CTR falls, the worst first.
@@ -183,6 +240,8 @@ type Tired struct {
 	Campaign, Creative                             Named
 	State                                          string
 	Age, CTR, Peak, Decline, Z, Impressions, Spend Number
+	Beside                                         Number  // decline beside the campaign's other creatives
+	Siblings                                       bool    // it had others beside it
 	Days                                           []Point // recent CTR by day, oldest first
 }
 
@@ -194,10 +253,13 @@ type Point struct {
 
 // Bids are bids against what a click cost.
 type Bids struct {
-	Rows   []Bid
-	More   int
-	Enough Number // conversions from which a rate says something
-	Why    string
+	Rows      []Bid
+	More      int
+	Less      Number // bids that are to be lowered
+	LessSpend Number // US dollars that their sources cost over the window
+	Optimized Number // sources whose bid the service moves by itself
+	Days      Number // known whole in the window
+	Why       string
 }
 
 // Bid is what was bid at one source of a campaign, and what its clicks cost.
@@ -208,6 +270,7 @@ type Bid struct {
 	Bid, Now                   Number // mean over the window, weighted by clicks; now
 	CPC, Ratio, BreakEven      Number
 	Clicks, Conversions, Spend Number
+	Advice                     string // service_bids, bid_less, keep, too_little_data, unknown
 	Stale                      bool
 	ReadAt                     time.Time
 }
@@ -217,6 +280,10 @@ type Runway struct {
 	AsOf                                    time.Time
 	Balance, Stop, Warning                  Number
 	Mean, Full                              Number // US dollars a day: own recent mean; all limits used up
+	Expected                                Number // US dollars a day of the campaigns that are active now
+	AutoFunded                              bool   // the service charges the card by itself
+	Warns                                   bool   // the balance is below the one at which the service warns
+	Do                                      string
 	MeanDays                                Number // whole days behind the mean
 	DaysAtMean, DaysAtFull, ServiceDaysLeft Number
 	StopsOn                                 schema.Null[schema.Date]
@@ -232,9 +299,15 @@ type Restated struct {
 	Why     string
 	// SettledAge is the age in days from which numbers hold still; FirstAge is the
 	// youngest that is known, with the shares of the final numbers that are there
-	// then, from so many days that were followed.
+	// then, and Followed the number of days behind them.
 	SettledAge, FirstAge, FirstSpend, FirstConversions, Followed Number
-	Share                                                        Number // of the final numbers that counts as settled
+	Factors                                                      []Factor // by age, youngest first
+	Share                                                        Number   // of the final numbers that counts as settled
+}
+
+// Factor is what a day's conversions of an age are to be multiplied by.
+type Factor struct {
+	Age, Share, Times, Days Number // share of the final ones; its inverse; days behind it
 }
 
 // RestatedDay is one row of the heat map: a cell for each age.
@@ -292,7 +365,7 @@ type Change struct {
 	EntityID  string
 	Kind      string // of the change: changed, first_seen, ...
 	Columns   string
-	Text      string // old and new values, where they are told
+	Text      string // old and new values, where they are known
 }
 
 // Health is how the sync does.

@@ -132,6 +132,16 @@ func hostile() Account {
 	}
 	for i := range a.Pacing.Rows {
 		named(&a.Pacing.Rows[i].Campaign)
+		a.Pacing.Rows[i].Advice = next()
+	}
+	for i := range a.Breaks.Rows {
+		b := &a.Breaks.Rows[i]
+		named(&b.Campaign)
+		b.Kind, b.Delivery, b.Do = next(), next(), next()
+	}
+	for i := range a.Campaigns.Rows {
+		named(&a.Campaigns.Rows[i].Campaign)
+		a.Campaigns.Rows[i].Verdict = next()
 	}
 	for i := range a.Sources.Rows {
 		r := &a.Sources.Rows[i]
@@ -209,13 +219,13 @@ func TestWrite_StaysSmall(t *testing.T) {
 // TestWrite_SaysWhyThereIsNothing gives an account of which nothing is known.
 func TestWrite_SaysWhyThereIsNothing(t *testing.T) {
 	a := Account{Name: "new"}
-	for _, why := range []*string{&a.Coverage.Why, &a.Spend.Why, &a.Pacing.Why, &a.Sources.Why, &a.Fatigue.Why,
-		&a.Bids.Why, &a.Runway.Why, &a.Restated.Why, &a.Timeline.Why, &a.Health.Why} {
+	for _, why := range []*string{&a.Campaigns.Why, &a.Coverage.Why, &a.Spend.Why, &a.Pacing.Why, &a.Sources.Why,
+		&a.Fatigue.Why, &a.Bids.Why, &a.Runway.Why, &a.Restated.Why, &a.Timeline.Why, &a.Health.Why} {
 		*why = "because of this"
 	}
 	html := write(t, sampleReport(a))
-	if got := strings.Count(html, "because of this"); got != 10 {
-		t.Errorf("%d sections say why they are empty, want 10", got)
+	if got := strings.Count(html, "because of this"); got != 11 {
+		t.Errorf("%d sections say why they are empty, want 11", got)
 	}
 	for _, e := range parse(t, html) {
 		if e.name == "svg" && e.attrs["role"] == "img" {
@@ -261,8 +271,8 @@ func TestWrite_NamesEveryDrawing(t *testing.T) {
 // TestWrite_EachSectionSaysOneThing counts the sentences.
 func TestWrite_EachSectionSaysOneThing(t *testing.T) {
 	html := write(t, sampleReport(sample(40, 120)))
-	if got := strings.Count(html, `<p class="verdict `); got != 10 {
-		t.Errorf("%d verdicts, want one for each of 10 sections", got)
+	if got := strings.Count(html, `<p class="verdict `); got != 12 {
+		t.Errorf("%d verdicts, want one for each of 12 sections", got)
 	}
 }
 
@@ -297,22 +307,51 @@ func TestVerdict_FollowsTheNumbers(t *testing.T) {
 		{"spend/still", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(100, 101)}.Verdict(), "fine",
 			"$707.00 in the last 7 whole days"},
 		{"spend/moved", Spend{Campaigns: []Named{{"c", "C"}}, Days: spendDays(100, 150)}.Verdict(), "watch",
-			"A (C) first: it spent $1,050 in the last 7 whole days, $350.00 more"},
-		{"pacing/limited", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "limited"}}}.Verdict(), "act",
-			"limit of C"},
-		{"pacing/under", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "under"}}}.Verdict(), "watch",
-			"it will leave"},
-		{"sources/block", Sources{Rows: []Source{{Source: "s1", Verdict: "block"}, {Source: "s1", Verdict: "block"},
-			{Source: "s2", Verdict: "block"}}, Block: N(95), Excess: N(1234.6)}.Verdict(), "act",
-			"Block 95 sources, each in its campaign, first of all s1 and s2: they cost $1,235 more"},
+			"A, C (c), first: it spent $1,050 in the last 7 whole days, $350.00 more"},
+		{"pacing/limited", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "limited",
+			Advice: "a higher limit would buy more of what pays"}}}.Verdict(), "act",
+			"limit of C (c), which holds it back"},
+		{"pacing/limited and losing", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "limited",
+			Advice: "leave the limit: it pays more per conversion than its target"}}}.Verdict(), "fine",
+			"Leave the limits"},
+		{"pacing/waits for funds", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "under",
+			Advice: "add money: nothing else makes it deliver"}}}.Verdict(), "act", "C (c) waits for funds"},
+		{"pacing/under", Pacing{Rows: []Pace{{Campaign: Named{"c", "C"}, State: "under",
+			Advice: "nothing: it spends less than it may"}}}.Verdict(), "fine", "Nothing to do"},
+		{"campaigns/loses", Campaigns{Loses: 2, Rows: []Payer{{Campaign: Named{"d", "D"}, Verdict: "pays"},
+			{Campaign: Named{"c", "C"}, Verdict: "loses", Ratio: N(4.62), CPA: N(115), Best: N(98), Target: N(25),
+				Excess: N(900)}, {Verdict: "loses", Excess: N(1)}}}.Verdict(), "act",
+			"C (c) as a whole is at 4.6 times its target: a conversion cost $115.00 there, $98.00 even with luck"},
+		{"campaigns/unclear", Campaigns{Paying: 2, Unclear: 1, Rows: []Payer{{Verdict: "pays"}}}.Verdict(), "watch",
+			"2 pay; 1 may or may not"},
+		{"campaigns/all pay", Campaigns{Paying: 2, Rows: []Payer{{Verdict: "pays"}}}.Verdict(), "fine",
+			"Every campaign"},
+		{"campaigns/no target", Campaigns{Aimless: 2, Rows: []Payer{{Verdict: "no_target"}}}.Verdict(), "unknown",
+			"target CPA"},
+		{"breaks/tracking", Breaks{Rows: []Break{{Campaign: Named{"c", "C"}, Kind: "conversions_stopped", Since: d,
+			Observed: N(2), Expected: N(85)}, {}}}.Verdict(), "act",
+			"the conversions of C (c) still reach the service: 2 since Fri 20 Nov, where 85 were to be expected"},
+		{"breaks/spend", Breaks{Rows: []Break{{Campaign: Named{"c", "C"}, Kind: "spend_jumped", Since: d,
+			Do: "see what changed"}}}.Verdict(), "watch", "Spend jumped of C (c)"},
+		{"sources/block", Sources{Rows: []Source{{Source: "s1", Campaign: Named{"c", "C"}, Verdict: "block"},
+			{Source: "s1", Campaign: Named{"d", "D"}, Verdict: "block"}}, Block: N(95),
+			Excess: N(1234.6)}.Verdict(), "act",
+			"Block 95 sources, first of all s1 of C (c) and s1 of D (d): they cost $1,235 more"},
 		{"sources/fine", Sources{Rows: []Source{{Source: "s1"}}}.Verdict(), "fine", "no source is worse than chance"},
 		{"fatigue/none", Fatigue{Rows: []Tired{{State: "steady"}}}.Verdict(), "fine", "Nothing to replace"},
-		{"fatigue/two", Fatigue{Rows: []Tired{{State: "exhausted", Creative: Named{"k", "K"}, Campaign: Named{"c", "C"},
-			CTR: N(0.02), Decline: N(0.5)}, {State: "fatiguing"}}}.Verdict(), "act", "“K” of C first: its CTR is 2 " +
-			"%, 50 % below its peak; 1 more is tired"},
-		{"bids/too few conversions",
-			Bids{Enough: N(3), Rows: []Bid{{CPC: N(1), BreakEven: N(0.1), Conversions: N(2)}}}.Verdict(), "fine",
-			"Nothing to lower"},
+		{"fatigue/two", Fatigue{Rows: []Tired{{State: "exhausted", Creative: Named{"k", "K"},
+			Campaign: Named{"c", "C"}, CTR: N(0.02), Decline: N(0.5)}, {State: "fatiguing"}}}.Verdict(),
+			"act", "“K” (k) of C (c) first: its CTR is 2 %, 50 % below its peak; 1 more is tired"},
+		{"bids/a point estimate", Bids{Rows: []Bid{{CPC: N(1), BreakEven: N(0.1), Conversions: N(30),
+			Advice: "keep"}}}.Verdict(), "fine", "Nothing to lower"},
+		{"bids/the service's", Bids{Optimized: N(2), Rows: []Bid{{CPC: N(1), BreakEven: N(0.1),
+			Advice: "service_bids"}}}.Verdict(), "fine", "Leave those of 2 sources alone"},
+		{"bids/less", Bids{Less: N(2), Rows: []Bid{{Campaign: Named{"c", "C"}, Source: "s", CPC: N(1), Now: N(1.1),
+			Advice: "bid_less"}}}.Verdict(), "act", "source s of C (c) than the $1.100 of now"},
+		{"runway/card", Runway{Balance: N(60), Stop: N(50), AutoFunded: true, DaysAtMean: N(0.1)}.Verdict(), "fine",
+			"charges the card by itself"},
+		{"runway/card not charged", Runway{Balance: N(49), Stop: N(50), AutoFunded: true}.Verdict(), "act",
+			"See why the card was not charged"},
 		{"bids/stale", Bids{Rows: []Bid{{Stale: true}}}.Verdict(), "unknown", "too long ago"},
 		{"runway/empty", Runway{Balance: N(49), Stop: N(50)}.Verdict(), "act", "Add money now"},
 		{"runway/soon", Runway{Balance: N(500), Stop: N(50), Mean: N(100), DaysAtMean: N(4.5),

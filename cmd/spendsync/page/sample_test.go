@@ -80,10 +80,42 @@ func sample(campaigns, sources int) Account {
 			state = "under"
 		}
 		a.Pacing.Rows = append(a.Pacing.Rows, Pace{Campaign: campaign(j), Date: to, Spend: N(spend), Limit: N(limit),
-			Used: N(spend / limit), Elapsed: N(0.355), Projected: N(projected), State: state})
+			Used: N(spend / limit), Elapsed: N(0.355), Projected: N(projected), State: state, Delivery: "active",
+			Advice: map[string]string{"limited": "a higher limit would buy more of what pays"}[state]})
 	}
 	a.Pacing.More = max(0, campaigns-12)
-	a.Sources = Sources{From: to - 30, To: to - 1, Block: N(7), Scale: N(3), Excess: N(431.22), More: 312}
+	a.Pacing.Today = Today{Date: schema.Some(to), AsOf: asOf, Spend: N(2461.72), Elapsed: N(0.355),
+		Projected: N(7120.4), Conversions: N(61), UsualByNow: N(2610.2)}
+	for h := range 24 {
+		hour := Hour{Hour: h, Usual: N(120 + 90*math.Sin(float64(h)/4))}
+		if h < 8 && h != 3 {
+			hour.Spend = N(hour.Usual.V * (0.7 + r.Float64()/2))
+		}
+		a.Pacing.Today.Hours = append(a.Pacing.Today.Hours, hour)
+	}
+	a.Breaks.Rows = []Break{
+		{Campaign: campaign(3), Kind: "conversions_stopped", Since: to - 3, Observed: N(2), Expected: N(85),
+			Do:    "see whether its conversions still reach the service; until then nothing is concluded from its CPA",
+			Daily: N(612.5)},
+		{Campaign: campaign(5), Kind: "delivery_stopped", Since: to - 1, Delivery: "waiting_for_funds",
+			Do: "add money: nothing else helps it"},
+	}
+	a.Campaigns = Campaigns{From: to - 30, To: to - 1, Days: N(28), Spend: N(204512.25), Conversions: N(8120),
+		CPA: N(25.186), Loses: 1, Unclear: 2, Aimless: 1, Broke: 1, Paying: 4, More: max(0, campaigns-9)}
+	for j, verdict := range []string{"loses", "pays", "pays", "broken_tracking", "unclear", "pays", "no_target", "pays",
+		"unclear"} {
+		spend, ratio := 32000-2500*float64(j), []float64{4.6, 0.8, 0.7, 2, 1.1, 0.9, 0, 0.6, 0.95}[j]
+		p := Payer{Campaign: campaign(j), Status: "active", Verdict: verdict, Spend: N(spend), Conversions: N(300),
+			CPA: N(spend / 300), Best: N(spend / 330), Worst: N(spend / 271), ChangeVerdict: "unclear",
+			Change: N(0.07 - 0.02*float64(j))}
+		if ratio > 0 {
+			p.Ratio, p.Target = N(ratio), N(spend/300/ratio)
+			p.Excess = N(spend - spend/ratio)
+		}
+		a.Campaigns.Rows = append(a.Campaigns.Rows, p)
+	}
+	a.Sources = Sources{From: to - 30, To: to - 1, Block: N(7), Scale: N(3), Excess: N(431.22), More: 312,
+		Optimized: N(2), Days: N(28)}
 	for j := range min(sources, 120) {
 		spend := math.Exp(r.NormFloat64()*1.2 + 4)
 		conv := math.Floor(spend / 25 * (0.5 + r.Float64()))
@@ -109,7 +141,7 @@ func sample(campaigns, sources int) Account {
 			fmt.Sprintf("Your parcel is waiting, No %d", j)}, State: []string{"exhausted", "fatiguing",
 			"steady"}[min(j/2, 2)],
 			Age: N(31), CTR: N(0.021 - 0.001*float64(j)), Peak: N(0.041), Decline: N(0.48 - 0.05*float64(j)), Z: N(5.1),
-			Impressions: N(84211), Spend: N(300)}
+			Impressions: N(84211), Spend: N(300), Beside: N(0.3), Siblings: true}
 		for d := to - 30; d < to; d++ {
 			p := Point{Date: d}
 			if d != to-20 {
@@ -124,16 +156,24 @@ func sample(campaigns, sources int) Account {
 			Bid: N(0.3 + r.Float64()), Clicks: N(float64(100 + j*37)), ReadAt: asOf, Stale: j%9 == 8, Spend: N(200)}
 		b.CPC, b.BreakEven = N(b.Bid.V*(0.7+0.5*r.Float64())), N(0.4+r.Float64())
 		b.Ratio, b.Now, b.Conversions = N(b.CPC.V/b.Bid.V), b.Bid, N(9)
+		b.Advice = []string{"keep", "service_bids", "too_little_data", "bid_less"}[min(3, j%11)]
 		if j%3 == 0 {
 			b.Origin = "source"
 		}
 		a.Bids.Rows = append(a.Bids.Rows, b)
 	}
+	a.Bids.Less, a.Bids.LessSpend, a.Bids.Optimized, a.Bids.Days = N(41), N(8200), N(6), N(28)
 	a.Runway = Runway{AsOf: asOf, Balance: N(92310.55), Stop: N(50), Warning: N(99), Mean: N(7440.1), Full: N(9000),
-		MeanDays: N(7), DaysAtMean: N(12.4), DaysAtFull: N(10.25), ServiceDaysLeft: N(12),
+		MeanDays: N(7), Expected: N(7440.1), DaysAtMean: N(12.4), DaysAtFull: N(10.25), ServiceDaysLeft: N(12),
 		StopsOn: schema.Some(to + 12), Unlimited: N(0)}
-	a.Restated = Restated{Ages: []string{"1", "2", "3", "4", "5", "6", "7", "8–14", "15–21", "22–32"}, SettledAge: N(5),
+	a.Restated = Restated{
+		Ages: []string{"1", "2", "3", "4", "5", "6", "7", "8–14", "15–21", "22–32"}, SettledAge: N(5),
 		FirstAge: N(1), FirstSpend: N(0.9998), FirstConversions: N(0.93), Followed: N(14), Share: N(0.99), Changed: 20}
+	for age := range 10 {
+		share := 1 - 0.07/float64(age+1)
+		a.Restated.Factors = append(a.Restated.Factors, Factor{Age: N(float64(age + 1)), Share: N(share),
+			Times: N(1 / share), Days: N(14)})
+	}
 	for d := to - 20; d < to; d++ {
 		row := RestatedDay{Date: d}
 		for i := range a.Restated.Ages {

@@ -3,6 +3,8 @@ package page
 import (
 	"fmt"
 	"math"
+
+	"spendsync/schema"
 )
 
 // tile is one number of the strip on top.
@@ -13,7 +15,8 @@ type tile struct {
 
 func tiles(a Account) []tile {
 	h := a.Headline
-	return []tile{spendTile(a.Fresh, h), cpaTile(h), moneyTile(h), gapTile(h), blockTile(h)}
+	return []tile{spendTile(a.Fresh, h), todayTile(a.Pacing.Today), cpaTile(h, a.Campaigns), moneyTile(h, a.Runway),
+		gapTile(h), blockTile(h, a.Campaigns)}
 }
 
 func spendTile(f Freshness, h Headline) tile {
@@ -29,11 +32,29 @@ func spendTile(f Freshness, h Headline) tile {
 		if math.Abs(change) > 0.2 {
 			t.Tone = "watch"
 		}
+	} else {
+		t.Tone = "watch" // with nothing to hold it against, nobody can say that it is fine
 	}
 	return unknownTile(t)
 }
 
-func cpaTile(h Headline) tile {
+// todayTile is the day that goes on, which no finished day can be held against.
+func todayTile(v Today) tile {
+	t := tile{Label: "Today so far", Value: money(v.Spend), Exact: v.Spend, Tone: "open", Note: "no day is open"}
+	if v.Date.Valid {
+		t.Note = fmt.Sprintf("%s, %s of the day gone", day(v.Date.V), percent(v.Elapsed))
+		if v.Projected.Known {
+			t.Note += fmt.Sprintf("; %s by its end, as your days go", rough(v.Projected))
+		}
+		if v.UsualByNow.Known && v.UsualByNow.V > 0 && v.Spend.Known {
+			t.Note += fmt.Sprintf("; %s against the usual by this hour", signed(N(v.Spend.V/v.UsualByNow.V-1)))
+		}
+	}
+	return unknownTile(t)
+}
+
+// cpaTile is fine only where no campaign loses: the mean of all hides one that does.
+func cpaTile(h Headline, c Campaigns) tile {
 	t := tile{Label: "Cost per conversion", Value: price(h.CPA), Exact: h.CPA, Tone: "fine"}
 	switch {
 	case !h.CPA.Known:
@@ -41,24 +62,30 @@ func cpaTile(h Headline) tile {
 	case h.AllowedCPA.Known:
 		t.Note = fmt.Sprintf("targets allow %s (%s conversions, campaigns with a target, last %s)", price(h.AllowedCPA),
 			count(h.CPAConversions), plural(h.MeanDays, "whole day", "whole days"))
-		if h.CPA.V > h.AllowedCPA.V {
+		switch {
+		case h.CPA.V > h.AllowedCPA.V:
 			t.Tone = "act"
+		case c.Loses > 0:
+			t.Tone, t.Note = "act", t.Note+"; "+plural(c.Loses, "campaign loses", "campaigns lose")
+		case c.Broke > 0:
+			t.Tone, t.Note = "watch", t.Note+"; the conversions of "+countOf(c.Broke, "campaign")+" stopped"
+		case c.Unclear > 0:
+			t.Tone, t.Note = "watch", t.Note+"; "+plural(c.Unclear, "campaign may", "campaigns may")+" miss theirs"
 		}
 	}
 	return unknownTile(t)
 }
 
-func moneyTile(h Headline) tile {
+func moneyTile(h Headline, r Runway) tile {
 	t := tile{Label: "Money left", Value: dash, Exact: h.DaysLeft, Tone: "fine", Note: "the balance was never read"}
-	if h.DaysLeft.Known {
+	switch {
+	case r.Balance.Known && r.AutoFunded && r.Balance.V > r.Stop.V:
+		t.Exact, t.Value, t.Note = h.Balance, money(h.Balance), "the service charges the card by itself"
+	case h.DaysLeft.Known:
 		t.Value = about(h.DaysLeft)
 		t.Note = fmt.Sprintf("until %s becomes %s, where the service pauses campaigns", money(h.Balance),
 			money(h.StopBalance))
-		if h.DaysLeft.V < 7 {
-			t.Tone = "act"
-		} else if h.DaysLeft.V < 21 {
-			t.Tone = "watch"
-		}
+		t.Tone = r.Verdict().Tone
 	}
 	return unknownTile(t)
 }
@@ -78,11 +105,14 @@ func gapTile(h Headline) tile {
 	return t
 }
 
-func blockTile(h Headline) tile {
+func blockTile(h Headline, c Campaigns) tile {
 	t := tile{Label: "Sources to block", Value: count(h.SourcesToBlock), Exact: h.SourcesToBlock, Tone: "fine",
 		Note: "none is worse than chance explains"}
 	if !h.SourcesToBlock.Known {
 		t.Note = "no source can be judged yet"
+	}
+	if c.Broke > 0 {
+		t.Tone, t.Note = "watch", t.Note+"; those of "+countOf(c.Broke, "campaign")+" cannot be judged"
 	}
 	if h.SourcesToBlock.V > 0 {
 		t.Tone, t.Note = "act", fmt.Sprintf("they cost %s too much in %s days", money(h.Excess), count(h.WindowDays))
@@ -98,4 +128,9 @@ func unknownTile(t tile) tile {
 }
 
 // Sign is the tone's mark.
-func (t tile) Sign() string { return Verdict{Tone: t.Tone}.Sign() }
+func (t tile) Sign() string {
+	if t.Tone == "open" {
+		return signOf(schema.StateOpen)
+	}
+	return Verdict{Tone: t.Tone}.Sign()
+}

@@ -51,6 +51,14 @@ func (n Named) String() string {
 	return n.Short()
 }
 
+// Label is the name with the id behind it, for sentences: names are not unique.
+func (n Named) Label() string {
+	if s := n.String(); s != n.Short() && n.ID != "" {
+		return s + " (" + n.Short() + ")"
+	}
+	return n.Short()
+}
+
 // Short is the id, cut to what fits beside a name.
 func (n Named) Short() string {
 	if s := plain(n.ID, 40); s != "" {
@@ -59,10 +67,10 @@ func (n Named) Short() string {
 	return "(none)"
 }
 
-// dash stands for a number that nobody knows.
+// dash stands for an unknown number.
 const dash = "unknown"
 
-// money is an amount for the eye: whole dollars from 1,000 on.
+// money is an amount as a person reads it: whole dollars from 1,000 on.
 func money(n Number) string {
 	switch {
 	case !n.Known:
@@ -132,6 +140,14 @@ func times(n Number) string {
 	return fmt.Sprintf("%.2f×", n.V)
 }
 
+// factor is what something is to be multiplied by.
+func factor(n Number) string {
+	if !n.Known {
+		return dash
+	}
+	return "× " + fmt.Sprintf("%.2f", n.V)
+}
+
 func number(n Number) string {
 	if !n.Known {
 		return dash
@@ -174,7 +190,7 @@ func short(v float64) string {
 	return "$" + trimmed(fmt.Sprintf("%.3f", v))
 }
 
-// day is a day for the eye: Fri 20 Nov.
+// day is a day as a person reads it: Fri 20 Nov.
 func day(d schema.Date) string { return utc(d).Format("Mon 2 Jan") }
 
 func dayYear(d schema.Date) string { return utc(d).Format("Mon 2 Jan 2006") }
@@ -189,7 +205,7 @@ func instant(t time.Time) string {
 	return t.In(schema.Chicago()).Format("2 Jan 2006, 15:04")
 }
 
-// plural counts things.
+// plural is a number with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -209,7 +225,7 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// cell is a table cell with a number: what the eye reads, and the digits as the
+// cell is a table cell with a number: what a person reads, and the digits as the
 // warehouse gave them.
 func cell(format func(Number) string) func(Number) template.HTML {
 	return func(n Number) template.HTML {

@@ -17,12 +17,14 @@ import (
 const (
 	maxDays      = 45  // columns of the spend chart and the newest change of settings
 	maxWeeks     = 26  // lines of the calendar
-	maxCampaigns = 6   // parts of a day's column with a colour of their own
+	maxCampaigns = 6   // parts of a day's column with a color of their own
 	maxPaces     = 12  // campaigns against their limit
-	maxSources   = 45  // sources to block, to scale, and of neither kind, each
+	maxPayers    = 15  // campaigns that pay or do not
+	maxSources   = 30  // sources to block, to scale, left to the service, and of neither kind, each
 	maxTired     = 8   // creatives
 	maxRates     = 30  // days of a creative's CTR
 	maxBids      = 120 // bids
+	maxFactors   = 10  // ages of the factors of conversions
 	maxRestated  = 21  // days of the heat map
 	maxLanes     = 10  // campaigns with a lane
 	maxChanges   = 60  // changes of settings
@@ -30,10 +32,9 @@ const (
 )
 
 // views are the views that a report asks.
-var views = []string{"ad_report", "bid_vs_cpc", "budget_runway", "campaign_day", "change_log", "creative_fatigue",
-	"daily_pacing", "data_quality",
-	"performance_window", "restatements", "settlement", "source_block_candidates", "source_performance",
-	"source_scale_candidates", "threshold", "wasted_spend"}
+var views = []string{"ad_report", "bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "campaign_performance",
+	"change_log", "creative_fatigue", "daily_pacing", "data_quality", "intraday_hourly", "restatements",
+	"settlement", "source_block_candidates", "source_performance", "source_scale_candidates", "threshold"}
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Report, err error) {
@@ -93,7 +94,7 @@ func (q *reader) haveViews(dir string) error {
 	}
 	if q.err == nil && len(lacks) > 0 {
 		return exit.Usagef("the warehouse in %s was published by another version of spendsync and lacks %s: run "+
-			"'spendsync rebuild', which makes it anew with this version's views",
+			"'spendsync rebuild', which gives it this version's views",
 			dir, strings.Join(lacks, ", "))
 	}
 	return q.err
@@ -101,10 +102,13 @@ func (q *reader) haveViews(dir string) error {
 
 func (q *reader) account(name string) page.Account {
 	id := schema.QuoteText(name)
-	a := page.Account{Name: name, Coverage: q.coverage(id), Spend: q.spend(id), Pacing: q.pacing(id),
-		Sources: q.sources(id), Fatigue: q.fatigue(id),
-		Bids: q.bids(id), Runway: q.runway(id), Restated: q.restated(id), Timeline: q.timeline(id),
-		Health: q.health(id)}
+	campaigns, daily := q.campaigns(id)
+	sources, blocked := q.sources(id)
+	a := page.Account{
+		Name: name, Campaigns: campaigns, Breaks: q.breaks(id, daily), Sources: sources, Bids: q.bids(id, blocked),
+		Pacing: q.pacing(id), Runway: q.runway(id), Fatigue: q.fatigue(id), Coverage: q.coverage(id),
+		Spend: q.spend(id), Restated: q.restated(id), Timeline: q.timeline(id), Health: q.health(id),
+	}
 	a.Fresh = q.freshness(id)
 	a.Headline = q.headline(id, a)
 	return a

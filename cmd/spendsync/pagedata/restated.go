@@ -114,13 +114,22 @@ FROM seen AS s GROUP BY ALL`, id, buckets, len(restatedAges)-1) {
 	return changed
 }
 
-// settlement asks how much of the final numbers is there at the youngest age that
-// is known, and from which age on all of it.
+// settlement asks how much of the final numbers is there at each age, up to the one from
+// which on all of it is.
 func (q *reader) settlement(id string, v *page.Restated) {
-	r := q.row(`SELECT s.age_days, s.spend_share, s.conversions_share, s.settled_age_days, s.days_followed, (SELECT
-		t.value FROM mart.threshold AS t WHERE t.name = 'settled_share') AS share
-FROM mart.settlement AS s WHERE s.account_id = %s AND s.days_followed > 0 ORDER BY s.age_days LIMIT 1`, id)
-	v.SettledAge, v.FirstAge, v.FirstSpend, v.FirstConversions = r.number("settled_age_days"), r.number("age_days"),
-		r.number("spend_share"), r.number("conversions_share")
-	v.Followed, v.Share = r.number("days_followed"), r.number("share")
+	for i, r := range q.rows(`SELECT s.age_days, s.spend_share, s.conversions_share, s.settled_age_days,
+		s.days_followed, (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'settled_share') AS share
+FROM mart.settlement AS s WHERE s.account_id = %s AND s.days_followed > 0 ORDER BY s.age_days`, id) {
+		f := page.Factor{Age: r.number("age_days"), Share: r.number("conversions_share"),
+			Days: r.number("days_followed")}
+		if i == 0 {
+			v.SettledAge, v.FirstAge, v.FirstSpend, v.FirstConversions = r.number("settled_age_days"), f.Age,
+				r.number("spend_share"), f.Share
+			v.Followed, v.Share = f.Days, r.number("share")
+		}
+		if f.Share.Known && f.Share.V > 0 && len(v.Factors) < maxFactors {
+			f.Times = page.N(1 / f.Share.V)
+			v.Factors = append(v.Factors, f)
+		}
+	}
 }

@@ -71,33 +71,72 @@ func spendDay(r row, top int, hasRest bool, changes map[schema.Date]dayChanges) 
 	return d
 }
 
+// pacing asks how the newest day goes that was read: that of today, as a rule.
 func (q *reader) pacing(id string) page.Pacing {
 	p := page.Pacing{Why: "No campaign that spent has a daily limit that could be read, so there is no pace to hold " +
 		"spend against."}
-	rows := q.rows(`WITH day AS (
-  SELECT max(p.report_date) AS report_date FROM mart.daily_pacing AS p
-  WHERE p.account_id = %[1]s AND p.pacing_state NOT IN ('too_early', 'unknown', 'no_limit') AND p.spend > 0
+	rows := q.rows(`WITH paced AS (
+  SELECT p.*, max(p.report_date) FILTER (WHERE p.pacing_state NOT IN ('too_early', 'unknown', 'no_limit') AND p.spend
+    > 0) OVER () AS last_date, max(p.report_date) FILTER (WHERE p.coverage_state = 'open') OVER () AS open_date
+  FROM mart.daily_pacing AS p WHERE p.account_id = %s
+), today AS (
+  SELECT any_value(p.report_date) AS today, epoch_us(max(p.as_of_at)) AS as_of, sum(p.spend) AS spend_today,
+    max(p.day_elapsed) AS elapsed_today,
+    CASE WHEN count(p.projected_spend) = count(*) FILTER (WHERE p.spend > 0) THEN sum(p.projected_spend) END AS
+    projected_today
+  FROM paced AS p WHERE p.report_date = p.open_date
 )
 SELECT p.campaign_id, p.campaign_name, p.report_date, p.spend, p.daily_spend_limit, p.utilization, p.day_elapsed,
-p.projected_spend, p.pacing_state, count(*) OVER () AS campaigns
-FROM mart.daily_pacing AS p JOIN day AS d ON d.report_date = p.report_date
-WHERE p.account_id = %[1]s AND p.daily_spend_limit > 0 AND p.spend > 0
-ORDER BY CASE p.pacing_state WHEN 'over' THEN 0 WHEN 'limited' THEN 1 WHEN 'under' THEN 2 ELSE 3 END, p.spend DESC,
-p.campaign_id LIMIT %[2]d`, id, maxPaces)
+  p.projected_spend, p.pacing_state, p.delivery_status, p.advice, t.today, t.as_of, t.spend_today, t.elapsed_today,
+  t.projected_today, count(*) OVER () AS campaigns
+FROM today AS t LEFT JOIN paced AS p ON p.report_date = p.last_date AND p.daily_spend_limit > 0 AND p.spend > 0
+ORDER BY CASE WHEN p.advice LIKE 'nothing%%' OR p.advice IS NULL THEN 1 ELSE 0 END, CASE p.pacing_state WHEN 'over'
+THEN 0 WHEN 'limited' THEN 1 WHEN 'under' THEN 2 ELSE 3 END, p.spend DESC, p.campaign_id LIMIT %d`, id, maxPaces)
 	for _, r := range rows {
+		p.Today = page.Today{Date: r.nullDate("today"), AsOf: r.instant("as_of"), Spend: r.number("spend_today"),
+			Elapsed: r.number("elapsed_today"), Projected: r.number("projected_today")}
+		if !r["campaign_id"].Valid {
+			continue
+		}
 		p.Rows = append(p.Rows, page.Pace{Campaign: r.named("campaign_id", "campaign_name"),
 			Date: r.date("report_date"), Spend: r.number("spend"), Limit: r.number("daily_spend_limit"),
 			Used: r.number("utilization"), Elapsed: r.number("day_elapsed"), Projected: r.number("projected_spend"),
-			State: r.text("pacing_state")})
+			State: r.text("pacing_state"), Delivery: r.text("delivery_status"), Advice: r.text("advice")})
 		p.More = r.int("campaigns") - len(rows)
 	}
+	q.hours(id, &p.Today)
 	return p
 }
 
+// hours asks for the hours of the day that goes on. What is usual by now counts only
+// where every hour up to now is known.
+func (q *reader) hours(id string, t *page.Today) {
+	if !t.Date.Valid {
+		return
+	}
+	usual, whole := 0.0, true
+	for _, r := range q.rows(`SELECT h.hour, sum(h.spend) AS spend, sum(h.usual_spend) AS usual,
+  min(epoch_us(h.hour_from)) + 3600000000 <= %d AS is_over
+FROM mart.intraday_hourly AS h WHERE h.account_id = %s AND h.report_date = '%s' GROUP BY h.hour ORDER BY h.hour`,
+		t.AsOf.UnixMicro(), id, t.Date.V) {
+		h := page.Hour{Hour: r.int("hour"), Spend: r.number("spend"), Usual: r.number("usual")}
+		if t.Hours = append(t.Hours, h); r.bool("is_over") {
+			usual, whole = usual+h.Usual.V, whole && h.Usual.Known && h.Spend.Known
+		} else {
+			whole = whole && !h.Spend.Known
+		}
+	}
+	if len(t.Hours) > 0 && whole && usual > 0 {
+		t.UsualByNow = page.N(usual)
+	}
+}
+
 func (q *reader) runway(id string) page.Runway {
-	r := q.row(`SELECT r.balance, epoch_us(r.balance_seen_at) AS seen_at, r.balance_stop, r.days_known,
+	r := q.row(`SELECT r.balance, epoch_us(coalesce(r.balance_last_seen_at, r.balance_seen_at)) AS
+		seen_at, r.balance_stop, r.days_known,
 		r.mean_daily_spend, r.days_until_stop, epoch_us(r.stops_at) AS stops_at,
-  r.campaigns_without_limit, r.full_limits_spend, r.days_at_full_limits, r.api_days_left, (SELECT t.value FROM
+  r.campaigns_without_limit, r.full_limits_spend, r.days_at_full_limits, r.api_days_left, r.expected_daily_spend,
+  r.is_auto_funded, r.is_below_warning, r.what_to_do, (SELECT t.value FROM
   mart.threshold AS t WHERE t.name = 'balance_warning') AS warning
 FROM mart.budget_runway AS r WHERE r.account_id = %s`, id)
 	v := page.Runway{
@@ -106,7 +145,8 @@ FROM mart.budget_runway AS r WHERE r.account_id = %s`, id)
 		Warning: r.number("warning"), Mean: r.number("mean_daily_spend"), MeanDays: r.number("days_known"),
 		DaysAtMean: r.number("days_until_stop"), DaysAtFull: r.number("days_at_full_limits"),
 		ServiceDaysLeft: r.number("api_days_left"), Unlimited: r.number("campaigns_without_limit"),
-		Full: r.number("full_limits_spend"),
+		Full: r.number("full_limits_spend"), Expected: r.number("expected_daily_spend"),
+		AutoFunded: r.bool("is_auto_funded"), Warns: r.bool("is_below_warning"), Do: r.text("what_to_do"),
 	}
 	if at := r.instant("stops_at"); !at.IsZero() {
 		v.StopsOn = schema.Some(schema.DateOf(at))

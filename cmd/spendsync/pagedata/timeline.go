@@ -48,22 +48,22 @@ func (q *reader) timeline(id string) page.Timeline {
 	return v
 }
 
-// changes asks for the newest changes, the fields of one thing at one look in one line.
+// changes asks for the newest changes, the fields of one entity at one look in one line.
 func (q *reader) changes(id string, since schema.Instant) (all []page.Change, more int) {
 	rows := q.rows(`SELECT epoch_us(c.seen_at) AS seen_at, epoch_us(max(c.not_before)) AS not_before, c.kind,
 		c.campaign_id, any_value(c.campaign_name) AS campaign_name,
-  coalesce(c.creative_id, c.source_id, c.campaign_id) AS thing, c.change_type, coalesce(string_agg(c.field, ', '
+  coalesce(c.creative_id, c.source_id, c.campaign_id) AS entity_id, c.change_type, coalesce(string_agg(c.field, ', '
   ORDER BY c.field), c.rule, '') AS fields,
   string_agg(c.field || ': ' || coalesce(c.old_value, 'none') || ' → ' || coalesce(c.new_value, 'none'), '; ' ORDER
-  BY c.field) AS told, count(*) OVER () AS changes
+  BY c.field) AS changed_values, count(*) OVER () AS changes
 FROM mart.change_log AS c WHERE c.account_id = %s AND c.kind <> 'delivery' AND epoch_us(c.seen_at) >= %d
 GROUP BY c.seen_at, c.kind, c.campaign_id, c.creative_id, c.source_id, c.rule, c.change_type
 ORDER BY c.seen_at DESC, CASE c.kind WHEN 'campaign' THEN 0 WHEN 'source_rule' THEN 1 ELSE 2 END, c.campaign_id,
-thing, c.rule LIMIT %d`, id, int64(since), maxChanges)
+entity_id, c.rule LIMIT %d`, id, int64(since), maxChanges)
 	for _, r := range rows {
 		c := page.Change{SeenAt: r.instant("seen_at"), NotBefore: r.instant("not_before"),
-			Campaign: r.named("campaign_id", "campaign_name"), Entity: r.text("kind"), EntityID: r.text("thing"),
-			Kind: r.text("change_type"), Columns: r.text("fields"), Text: r.text("told")}
+			Campaign: r.named("campaign_id", "campaign_name"), Entity: r.text("kind"), EntityID: r.text("entity_id"),
+			Kind: r.text("change_type"), Columns: r.text("fields"), Text: r.text("changed_values")}
 		all, more = append(all, c), r.int("changes")-len(rows)
 	}
 	return all, more

@@ -4,13 +4,13 @@
 -- Column date_day: Chicago calendar day.
 -- Column platform: Always push_ads.
 -- Column account_name: NULL: the warehouse keeps no name of an account.
--- Column conversions_value: NULL: the service reports no value of conversions.
+-- Column conversions_value: US dollars that the conversions earned by the operator's own payouts (mart.revenue): the service reports none. NULL: no payouts, or some conversion has none.
 SELECT
   '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
-  CASE WHEN sum(s.rows_with_clicks) = sum(s.rows) THEN sum(s.clicks)::BIGINT END AS clicks,
-  CASE WHEN sum(s.rows_with_impressions) = sum(s.rows) THEN sum(s.impressions)::BIGINT END AS impressions,
+  CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
+  CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
   sum(s.spend)::DECIMAL(18, 6) AS spend,
-  CASE WHEN sum(s.rows_with_conversions) = sum(s.rows) THEN sum(s.conversions)::BIGINT END AS conversions,
-  NULL::DOUBLE AS conversions_value
-FROM mart.campaign_spend AS s
+  CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
+  CASE WHEN count(s.revenue) = count(*) THEN sum(s.revenue)::DOUBLE END AS conversions_value
+FROM mart.campaign_profit AS s
 GROUP BY s.account_id, s.report_date

@@ -99,16 +99,29 @@ spread AS (
   ) AS e
   GROUP BY e.account_id, e.campaign_id
 ),
+earned AS (
+  SELECT r.account_id, r.campaign_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
+  FROM mart.revenue AS r
+  JOIN mart.performance_window AS w ON w.account_id = r.account_id AND w.report_date = r.report_date
+  GROUP BY r.account_id, r.campaign_id
+),
+paid AS (
+  SELECT DISTINCT p.account_id
+  FROM main.payout AS p
+),
 -- Byar's bounds on a Poisson count, as in source_performance.
 bounded AS (
   SELECT
-    s.*, l.recent, l.change_z, coalesce(p.dispersion, 1) AS dispersion, l.campaign_z * sqrt(coalesce(p.dispersion, 1)) AS sure_z,
+    s.*, CASE WHEN s.conversions IS NOT NULL AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
+    l.recent, l.change_z, coalesce(p.dispersion, 1) AS dispersion, l.campaign_z * sqrt(coalesce(p.dispersion, 1)) AS sure_z,
     CASE WHEN a.is_known THEN s.aged_spend END AS spend_before, CASE WHEN a.is_known THEN s.aged_conversions END AS conversions_before_at_age,
     nullif(s.spend, 0)::DOUBLE / ((s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.z / (3 * sqrt(s.conversions + 1)), 3)) AS cpa_best_case,
     CASE WHEN s.conversions > 0 THEN
       nullif(s.spend, 0)::DOUBLE / nullif(s.conversions * pow(greatest(0, 1 - 1 / (9.0 * s.conversions) - l.z / (3 * sqrt(s.conversions))), 3), 0)
     END AS cpa_worst_case
   FROM summed AS s
+  LEFT JOIN paid AS y ON y.account_id = s.account_id
+  LEFT JOIN earned AS e ON e.account_id = s.account_id AND e.campaign_id = s.campaign_id
   LEFT JOIN aged AS a ON a.account_id = s.account_id
   LEFT JOIN spread AS p ON p.account_id = s.account_id AND p.campaign_id = s.campaign_id
   CROSS JOIN lengths AS l
@@ -155,7 +168,8 @@ SELECT
     WHEN s.z_score > s.change_z THEN 'dearer'
     WHEN s.z_score < -s.change_z THEN 'cheaper'
     ELSE 'unclear'
-  END AS change_verdict
+  END AS change_verdict,
+  s.revenue, (s.revenue - s.spend)::DECIMAL(18, 6) AS profit, (s.revenue - s.spend)::DOUBLE / nullif(s.spend, 0)::DOUBLE AS roi, s.revenue::DOUBLE / nullif(s.clicks, 0) AS epc
 FROM scored AS s
 LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
 LEFT JOIN broken AS k ON k.account_id = s.account_id AND k.campaign_id = s.campaign_id

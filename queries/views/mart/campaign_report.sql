@@ -4,15 +4,10 @@
 -- Column date_day: Chicago calendar day.
 -- Column platform: Always push_ads.
 -- Column account_name: NULL: the warehouse keeps no name of an account.
--- Column conversions_value: NULL: the service reports no value of conversions.
+-- Column conversions_value: US dollars that the conversions earned by the operator's own payouts (mart.revenue): the service reports none. NULL: no payouts, or some conversion has none.
 -- Column campaign_name: Name of the campaign now; where it was never readable, the report's name on that day.
 SELECT
   '' AS source_relation, s.report_date AS date_day, 'push_ads' AS platform, s.account_id, NULL::VARCHAR AS account_name,
-  s.campaign_id, coalesce(h.name, s.campaign_name) AS campaign_name,
-  CASE WHEN s.rows_with_clicks = s.rows THEN s.clicks END AS clicks,
-  CASE WHEN s.rows_with_impressions = s.rows THEN s.impressions END AS impressions,
-  s.spend,
-  CASE WHEN s.rows_with_conversions = s.rows THEN s.conversions END AS conversions,
-  NULL::DOUBLE AS conversions_value
-FROM mart.campaign_spend AS s
-LEFT JOIN main.campaign_history AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id AND h.is_current
+  s.campaign_id, s.campaign_name, s.clicks, s.impressions, s.spend, s.conversions,
+  s.revenue::DOUBLE AS conversions_value
+FROM mart.campaign_profit AS s

@@ -7,8 +7,8 @@
 -- Column creative_id: Creative that changed. NULL: something else changed.
 -- Column source_id: Source that the rule is about. NULL: something else changed.
 -- Column rule: blocked, allowed or bid_override, of a source_rule.
--- Column change_type: first_seen: it is new; changed; deleted: it is gone, or the rule was lifted; restored: it is back; stub or first_read: new, and known at first from the report alone.
--- Column field: Name of the setting that changed: one row for each. NULL: it appeared or disappeared as a whole.
+-- Column change_type: first_seen: it is new; changed; undescribed: what changed is in no column, see raw in the history; deleted: it is gone, or the rule was lifted; restored: it is back; stub or first_read: new, and known at first from the report alone.
+-- Column field: Name of the setting that changed: one row for each. NULL: it appeared or disappeared as a whole, or what changed has no column.
 -- Column old_value: Value before, as text; money in US dollars, instants in UTC. NULL: not set, or not known.
 -- Column new_value: Value after, in the same way. NULL: not set any more.
 WITH campaign AS (

@@ -59,15 +59,27 @@ compared AS (
     b.*, b.own / nullif(b.others, 0) AS ctr_ratio, sqrt(b.noise / nullif(b.own * b.others, 0)) AS deviation
   FROM beside AS b
 ),
+earned AS (
+  SELECT r.account_id, r.campaign_id, r.creative_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
+  FROM mart.revenue AS r
+  JOIN mart.performance_window AS w ON w.account_id = r.account_id AND w.report_date = r.report_date
+  GROUP BY r.account_id, r.campaign_id, r.creative_id
+),
+paid AS (
+  SELECT DISTINCT p.account_id
+  FROM main.payout AS p
+),
 -- Byar's bounds on a Poisson count, as in source_performance.
 bounded AS (
   SELECT
-    c.*,
+    c.*, CASE WHEN c.conversions IS NOT NULL AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DECIMAL(18, 6) AS revenue,
     nullif(c.spend, 0)::DOUBLE / ((c.conversions + 1) * pow(1 - 1 / (9.0 * (c.conversions + 1)) + z.value / (3 * sqrt(c.conversions + 1)), 3)) AS cpa_best_case,
     CASE WHEN c.conversions > 0 THEN
       nullif(c.spend, 0)::DOUBLE / nullif(c.conversions * pow(greatest(0, 1 - 1 / (9.0 * c.conversions) - z.value / (3 * sqrt(c.conversions))), 3), 0)
     END AS cpa_worst_case
   FROM with_campaign AS c
+  LEFT JOIN paid AS y ON y.account_id = c.account_id
+  LEFT JOIN earned AS e ON e.account_id = c.account_id AND e.campaign_id = c.campaign_id AND e.creative_id = c.creative_id
   CROSS JOIN (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bound_z') AS z
 )
 SELECT
@@ -95,7 +107,8 @@ SELECT
     WHEN ln(m.ctr_ratio) > z.beyond * m.deviation THEN 'better'
     WHEN ln(m.ctr_ratio) < -z.beyond * m.deviation THEN 'worse'
     ELSE 'unclear'
-  END AS ctr_vs_siblings
+  END AS ctr_vs_siblings,
+  b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc
 FROM bounded AS b
 LEFT JOIN compared AS m ON m.account_id = b.account_id AND m.campaign_id = b.campaign_id AND m.creative_id = b.creative_id
 LEFT JOIN main.creative_history AS k ON k.account_id = b.account_id AND k.creative_id = b.creative_id AND k.is_current

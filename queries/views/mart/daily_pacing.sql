@@ -1,5 +1,5 @@
 -- How did each campaign's spend stand against its daily limit, and where will an unfinished day end?
--- Trap: the limit is that at the end of the day, though another may have held before (settings_changed); the projection is a straight line through the day as of its last read, and spend is not: most of it comes early, so before noon (threshold pacing_min_elapsed) nothing is projected.
+-- Trap: the limit is that at the end of the day, though another may have held before (settings_changed); an unfinished day is projected by the account's own curve of the day (mart.day_curve), which takes a week of hourly syncs; without it, or where its spread leaves the end open, the state is too_early.
 -- Column campaign_name: Name at the end of the day; where it was never readable, the report's name on that day.
 -- Column status: Status at the end of the day. A deleted campaign keeps its last one.
 -- Column daily_spend_limit: US dollars per day at the end of the day. NULL: no limit, or never readable.
@@ -10,16 +10,20 @@
 -- Column day_elapsed: Share of the Chicago day, 0 to 1, that had passed when its numbers were last read; 1 when it was over. NULL: never read.
 -- Column spend: US dollars, as of as_of_at. NULL: the day is not covered.
 -- Column utilization: Spend divided by the limit; 1 is all of it. NULL: no limit or no spend known.
--- Column projected_spend: US dollars at the end of the day at the pace so far, the limit left aside; on a day that was over when read, its spend. NULL: not covered, or too early to say (threshold pacing_min_elapsed).
+-- Column pace_basis: What the projection follows. day_over: the day's own spend; curve: the account's curve of the day; no_curve: it has none yet (threshold curve_min_days), so that nothing is projected; too_early: before pacing_min_elapsed. NULL: never read.
+-- Column projected_spend: US dollars at the end of the day if it goes on as the account's days do, the limit left aside; on a day that was over when read, its spend. NULL: not covered, no curve, or too early to say (pace_basis).
+-- Column projected_low: The same if this is a day that spends early, as one of twenty does, and with luck in its clicks so far (bound_z): less is unlikely. NULL: no clicks, or unknown.
+-- Column projected_high: The same if this is a day that spends late, as one of twenty does, and without luck in its clicks: more is unlikely. NULL: no clicks, or unknown.
 -- Column projected_utilization: Projected spend divided by the limit. Above 1 the limit will hold the day back.
--- Column pacing_state: over: spent more than the limit; limited: held back by it, or will be (threshold pacing_limited); on_pace; under (threshold pacing_under); stopped: the day ended, or stands, with the campaign not active, below the limit; too_early; no_limit; unknown: the day is not covered or the limit was never readable.
+-- Column pacing_state: over: spent more than the limit; limited: held back by it, or will be (threshold pacing_limited); on_pace; under (threshold pacing_under); stopped: the day ended, or stands, with the campaign not active, below the limit; too_early: nothing projected, or its bounds (projected_low, projected_high) fall into different states; no_limit; unknown: the day is not covered or the limit was never readable.
 -- Column delivery_status: Why the campaign delivered or did not at the end of the day, in the service's words. NULL: not known.
 -- Column campaign_verdict: Whether the campaign pays, as in mart.campaign_performance: a limit is worth raising only where it does. NULL: nothing spent in the window.
--- Column advice: What to do, on the last day that was read; NULL on others. Nothing that costs money is advised without the campaign's CPA, nor a bid to a campaign that does not deliver.
+-- Column advice: What to do, on the last day that was read; NULL on others. Nothing that costs money is advised without the campaign's CPA, nor a bid to a campaign whose delivery_status does not say that it delivers.
 WITH level AS (
   SELECT
     max(t.value) FILTER (WHERE t.name = 'pacing_under') AS under,
     max(t.value) FILTER (WHERE t.name = 'pacing_limited') AS limited,
+    max(t.value) FILTER (WHERE t.name = 'bound_z') AS bound_z,
     max(t.value) FILTER (WHERE t.name = 'pacing_min_elapsed') AS min_elapsed
   FROM mart.threshold AS t
 ),
@@ -34,31 +38,78 @@ elapsed AS (
   FROM ops.day_coverage AS c
   JOIN main.calendar AS k ON k.account_id = c.account_id AND k.report_date = c.report_date
 ),
+-- The hour on the clock, with its part, at which the day was last read: hours from its start, and
+-- after the clocks changed at two, back from its end.
+clocked AS (
+  SELECT
+    e.*,
+    CASE
+      WHEN epoch(e.last_read_at) - epoch(k.starts_at) <= 7200 THEN (epoch(e.last_read_at) - epoch(k.starts_at)) / 3600
+      ELSE 24 - (epoch(k.ends_at) - epoch(e.last_read_at)) / 3600
+    END AS clock
+  FROM elapsed AS e
+  JOIN main.calendar AS k ON k.account_id = e.account_id AND k.report_date = e.report_date
+),
+-- By the end of an hour and of the next one: between them the share grows evenly.
+curve AS (
+  SELECT
+    d.account_id, d.hour + 1 AS clock_from, d.share, d.share_low, d.share_high,
+    coalesce(n.share, 1) AS next_share, coalesce(n.share_low, 1) AS next_low, coalesce(n.share_high, 1) AS next_high
+  FROM mart.day_curve AS d
+  LEFT JOIN mart.day_curve AS n ON n.account_id = d.account_id AND n.hour = d.hour + 1
+  WHERE d.is_enough AND (d.hour = 23 OR n.is_enough) AND d.share > 0
+),
+shared AS (
+  SELECT
+    c.account_id, c.report_date, c.last_read_at, c.day_elapsed,
+    v.share + (c.clock - v.clock_from) * (v.next_share - v.share) AS share,
+    v.share_low + (c.clock - v.clock_from) * (v.next_low - v.share_low) AS share_low,
+    v.share_high + (c.clock - v.clock_from) * (v.next_high - v.share_high) AS share_high
+  FROM clocked AS c
+  LEFT JOIN curve AS v ON v.account_id = c.account_id AND c.day_elapsed < 1 AND c.clock >= v.clock_from AND c.clock < v.clock_from + 1
+),
 paced AS (
   SELECT
-    d.*, e.last_read_at, e.day_elapsed, l.under, l.limited, l.min_elapsed,
+    d.*, e.last_read_at, e.day_elapsed, l.under, l.limited, l.bound_z,
     d.spend::DOUBLE / nullif(d.daily_spend_limit, 0)::DOUBLE AS utilization,
     CASE
-      WHEN d.coverage_state IN ('complete', 'final') THEN d.spend::DOUBLE
-      WHEN e.day_elapsed >= l.min_elapsed THEN d.spend::DOUBLE / nullif(e.day_elapsed, 0)
-    END AS projected_spend
+      WHEN e.day_elapsed IS NULL THEN NULL
+      WHEN d.coverage_state IN ('complete', 'final') OR e.day_elapsed >= 1 THEN 'day_over'
+      WHEN e.day_elapsed < l.min_elapsed THEN 'too_early'
+      WHEN e.share IS NULL THEN 'no_curve'
+      ELSE 'curve'
+    END AS pace_basis,
+    e.share, e.share_low, e.share_high
   FROM mart.campaign_day AS d
   CROSS JOIN level AS l
-  LEFT JOIN elapsed AS e ON e.account_id = d.account_id AND e.report_date = d.report_date
+  LEFT JOIN shared AS e ON e.account_id = d.account_id AND e.report_date = d.report_date
+),
+projected AS (
+  SELECT
+    p.*,
+    CASE p.pace_basis WHEN 'day_over' THEN p.spend::DOUBLE WHEN 'curve' THEN nullif(p.spend, 0)::DOUBLE / nullif(p.share, 0) END AS projected_spend,
+    CASE p.pace_basis WHEN 'day_over' THEN p.spend::DOUBLE WHEN 'curve' THEN p.spend::DOUBLE / nullif(p.share_high, 0) * greatest(0, 1 - p.bound_z / sqrt(nullif(p.clicks, 0))) END AS projected_low,
+    CASE p.pace_basis WHEN 'day_over' THEN p.spend::DOUBLE WHEN 'curve' THEN p.spend::DOUBLE / nullif(p.share_low, 0) * (1 + p.bound_z / sqrt(nullif(p.clicks, 0))) END AS projected_high
+  FROM paced AS p
 )
 SELECT
   j.account_id, j.report_date, j.campaign_id, j.campaign_name, j.status, j.daily_spend_limit, j.is_assumed, j.settings_changed, j.coverage_state,
-  j.as_of_at, j.day_elapsed, j.spend, j.utilization, j.projected_spend, j.projected_utilization, j.pacing_state,
+  j.as_of_at, j.day_elapsed, j.spend, j.utilization, j.pace_basis, j.projected_spend, j.projected_low, j.projected_high, j.projected_utilization, j.pacing_state,
   j.delivery_status, k.verdict AS campaign_verdict,
   CASE
-    WHEN j.report_date < j.last_date OR j.pacing_state IN ('unknown', 'too_early', 'no_limit', 'stopped') AND coalesce(j.delivery_status, '') NOT IN ('waiting_for_funds', 'waiting_for_creatives', 'all_creatives_rejected') THEN NULL
+    WHEN j.report_date < j.last_date OR j.delivery_status IN ('scheduled', 'paused', 'archived', 'rejected') THEN NULL
     WHEN j.delivery_status = 'waiting_for_funds' THEN 'add money: nothing else makes it deliver'
     WHEN j.delivery_status IN ('waiting_for_creatives', 'all_creatives_rejected') THEN 'look at its creatives: none of them can be shown'
+    WHEN j.pace_basis = 'no_curve' AND j.pacing_state = 'too_early' THEN 'nothing yet: how the account spends over a day is known after a week of hourly syncs (mart.day_curve)'
+    WHEN j.pacing_state IN ('unknown', 'too_early', 'no_limit', 'stopped') THEN NULL
     WHEN k.verdict = 'broken_tracking' THEN 'see where its conversions went first: mart.breaks'
-    WHEN j.pacing_state IN ('over', 'limited') AND k.verdict = 'pays' THEN 'a higher limit would buy more of what pays'
     WHEN j.pacing_state IN ('over', 'limited') AND k.verdict = 'loses' THEN 'leave the limit: it pays more per conversion than its target'
-    WHEN j.pacing_state IN ('over', 'limited') THEN 'leave the limit until it is clear whether it pays'
-    WHEN j.pacing_state = 'under' AND coalesce(j.delivery_status, 'active') = 'active' AND k.verdict = 'pays' THEN 'it pays and has room: a higher bid or a wider audience would use it'
+    WHEN j.pacing_state IN ('over', 'limited') AND k.verdict IS DISTINCT FROM 'pays' THEN 'leave the limit until it is clear whether it pays'
+    -- What was spent already shows that it delivers; a projection does not.
+    WHEN j.is_held_back THEN 'a higher limit would buy more of what pays'
+    WHEN j.pacing_state IN ('limited', 'under') AND k.verdict = 'pays' AND j.delivery_status IS NULL THEN 'nothing yet: it pays, but whether it delivers could not be read'
+    WHEN j.pacing_state = 'limited' THEN 'a higher limit would buy more of what pays'
+    WHEN j.pacing_state = 'under' AND k.verdict = 'pays' AND j.delivery_status <> 'daily_limit_reached' THEN 'it pays and has room: a higher bid or a wider audience would use it'
     WHEN j.pacing_state = 'under' THEN 'nothing: it spends less than it may'
     ELSE 'nothing'
   END AS advice
@@ -66,8 +117,9 @@ FROM (
 SELECT
   p.account_id, p.report_date, max(p.report_date) FILTER (WHERE p.is_covered) OVER (PARTITION BY p.account_id) AS last_date, p.delivery_status, p.campaign_id, p.campaign_name, p.status, p.daily_spend_limit,
   p.is_assumed, p.settings_changed, p.coverage_state,
-  p.last_read_at AS as_of_at, p.day_elapsed, p.spend, p.utilization, p.projected_spend,
+  p.last_read_at AS as_of_at, p.day_elapsed, p.spend, p.utilization, p.pace_basis, p.projected_spend, p.projected_low, p.projected_high,
   p.projected_spend / nullif(p.daily_spend_limit, 0)::DOUBLE AS projected_utilization,
+  coalesce(p.spend::DOUBLE >= p.limited * p.daily_spend_limit::DOUBLE, false) AS is_held_back,
   CASE
     WHEN NOT p.is_covered THEN 'unknown'
     WHEN p.daily_spend_limit IS NULL AND coalesce(p.settings_read_state = 'ok', false) THEN 'no_limit'
@@ -75,11 +127,11 @@ SELECT
     WHEN p.spend > p.daily_spend_limit THEN 'over'
     WHEN p.spend::DOUBLE >= p.limited * p.daily_spend_limit::DOUBLE THEN 'limited'
     WHEN p.is_deleted OR coalesce(p.status <> 'active', false) THEN 'stopped'
-    WHEN p.projected_spend IS NULL THEN 'too_early'
-    WHEN p.projected_spend >= p.limited * p.daily_spend_limit::DOUBLE THEN 'limited'
-    WHEN p.projected_spend >= p.under * p.daily_spend_limit::DOUBLE THEN 'on_pace'
-    ELSE 'under'
+    WHEN p.projected_low >= p.limited * p.daily_spend_limit::DOUBLE THEN 'limited'
+    WHEN p.projected_high < p.under * p.daily_spend_limit::DOUBLE THEN 'under'
+    WHEN p.projected_low >= p.under * p.daily_spend_limit::DOUBLE AND p.projected_high < p.limited * p.daily_spend_limit::DOUBLE THEN 'on_pace'
+    ELSE 'too_early'
   END AS pacing_state
-FROM paced AS p
+FROM projected AS p
 ) AS j
 LEFT JOIN mart.campaign_performance AS k ON k.account_id = j.account_id AND k.campaign_id = j.campaign_id

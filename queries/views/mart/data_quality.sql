@@ -185,7 +185,9 @@ counted (account_id, check_name, value) AS (
   UNION ALL SELECT k.account_id, 'settings_known', count(*) FILTER (WHERE k.unread) FROM known AS k GROUP BY k.account_id
   UNION ALL SELECT u.account_id, 'entities_read', u.reads FROM unread AS u
   UNION ALL SELECT k.account_id, 'values_known', count(*) FILTER (WHERE k.unnamed) FROM known AS k GROUP BY k.account_id
-  UNION ALL SELECT a.account_id, 'fields_known', (SELECT count(*) FROM ops.unknown_field AS f WHERE f.account_id = a.account_id) FROM accounts AS a
+  UNION ALL SELECT a.account_id, 'fields_known', (
+    SELECT count(*) FROM ops.unknown_field AS f WHERE f.account_id = a.account_id AND f.stream = 'spend_report'
+  ) FROM accounts AS a
   UNION ALL SELECT r.account_id, 'last_run_succeeded', r.exit_code FROM last_run AS r
 ),
 judged AS (

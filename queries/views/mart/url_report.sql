@@ -4,7 +4,7 @@
 -- Column date_day: Chicago calendar day.
 -- Column platform: Always push_ads.
 -- Column account_name: NULL: the warehouse keeps no name of an account.
--- Column conversions_value: NULL: the service reports no value of conversions.
+-- Column conversions_value: US dollars that the conversions earned by the operator's own payouts (mart.revenue): the service reports none. NULL: no payouts, or some conversion has none.
 -- Column ad_group_id: NULL: the service has no level between campaign and creative.
 -- Column ad_group_name: NULL: the service has no level between campaign and creative.
 -- Column base_url: The creative's link without what follows a question mark or a hash.
@@ -22,6 +22,11 @@ WITH measured AS (
     sum(s.impressions) AS impressions, count(s.impressions) AS with_impressions, sum(s.conversions) AS conversions, count(s.conversions) AS with_conversions
   FROM main.spend_daily AS s
   GROUP BY s.account_id, s.report_date, s.campaign_id, s.creative_id
+),
+earned AS (
+  SELECT r.account_id, r.report_date, r.campaign_id, r.creative_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
+  FROM mart.revenue AS r
+  GROUP BY r.account_id, r.report_date, r.campaign_id, r.creative_id
 ),
 link AS (
   SELECT
@@ -45,8 +50,11 @@ SELECT
   CASE WHEN sum(m.with_impressions) = sum(m.n) THEN sum(m.impressions)::BIGINT END AS impressions,
   sum(m.spend)::DECIMAL(18, 6) AS spend,
   CASE WHEN sum(m.with_conversions) = sum(m.n) THEN sum(m.conversions)::BIGINT END AS conversions,
-  NULL::DOUBLE AS conversions_value
+  CASE WHEN sum(m.with_conversions) = sum(m.n) AND count(y.account_id) > 0 AND count(*) FILTER (WHERE e.account_id IS NOT NULL AND e.revenue IS NULL) = 0
+    THEN coalesce(sum(e.revenue), 0) END::DOUBLE AS conversions_value
 FROM measured AS m
+LEFT JOIN (SELECT DISTINCT p.account_id FROM main.payout AS p) AS y ON y.account_id = m.account_id
+LEFT JOIN earned AS e ON e.account_id = m.account_id AND e.report_date = m.report_date AND e.campaign_id = m.campaign_id AND e.creative_id = m.creative_id
 LEFT JOIN main.campaign_history AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
 LEFT JOIN link AS l ON l.account_id = m.account_id AND l.creative_id = m.creative_id
 GROUP BY m.account_id, m.report_date, m.campaign_id, l.base_url, l.url_host, l.url_path, l.utm_source, l.utm_medium, l.utm_campaign, l.utm_content, l.utm_term

@@ -1,0 +1,274 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/xuri/excelize/v2"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/schema"
+)
+
+// The sheets of a workbook.
+const answerSheet, aboutSheet = "Answer", "About"
+
+// workbook is an answer that is written as an Excel file (Office Open XML, ECMA-376).
+type workbook struct {
+	file    *excelize.File
+	columns []tableColumn
+	styles  []int // of the columns; 0: none
+	head    int
+	wrapped int // the style of the sheet about the answer
+
+	exactTexts, cutTexts int // numbers and texts that the format cannot hold as they are
+}
+
+// writeXLSX writes the answer as a workbook: typed cells under a frozen heading, and a
+// sheet that says what was asked, when, and of which generation. A text is a text,
+// whatever it begins with: no cell is a formula. What does not fit on a sheet is
+// refused, not cut.
+func (n Answer) writeXLSX(ctx context.Context, out io.Writer) (err error) {
+	if n.Result.Count >= excelize.TotalRows || len(n.Result.Columns) > excelize.MaxColumns {
+		return exit.Usagef("a sheet of a workbook has %d rows and %d columns, the answer %d and %d; write it to a "+
+			".csv or .parquet file", excelize.TotalRows, excelize.MaxColumns, n.Result.Count+1, len(n.Result.Columns))
+	}
+	b := &workbook{file: excelize.NewFile(), columns: n.tableColumns()}
+	defer func() { err = errors.Join(err, b.file.Close()) }()
+	if err := b.addStyles(); err != nil {
+		return err
+	}
+	if err := b.file.SetSheetName("Sheet1", answerSheet); err != nil {
+		return err
+	}
+	if _, err := b.file.NewSheet(aboutSheet); err != nil {
+		return err
+	}
+	if err := b.writeAnswer(ctx, n); err != nil {
+		return err
+	}
+	if err := b.writeAbout(n); err != nil {
+		return err
+	}
+	return b.file.Write(out)
+}
+
+// addStyles makes a style for each kind of value. Money is shown with two decimals; the
+// cell holds all of them.
+func (b *workbook) addStyles() (err error) {
+	style := func(format string) int {
+		id, e := b.file.NewStyle(&excelize.Style{CustomNumFmt: &format})
+		err = errors.Join(err, e)
+		return id
+	}
+	money, price, count := style("#,##0.00"), style("#,##0.00##"), style("#,##0")
+	day, instant := style("yyyy-mm-dd"), style("yyyy-mm-dd hh:mm:ss")
+	for _, c := range b.columns {
+		id := 0
+		switch {
+		case c.unit == unitMoney:
+			id = money
+		case c.unit == unitPrice:
+			id = price
+		case c.form == formNumber:
+			id = count
+		case c.form == formTime:
+			id = day
+		case c.form == formInstant:
+			id = instant
+		}
+		b.styles = append(b.styles, id)
+	}
+	var e error
+	b.head, e = b.file.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true},
+		Alignment: &excelize.Alignment{Vertical: "top", WrapText: true}})
+	err = errors.Join(err, e)
+	b.wrapped, e = b.file.NewStyle(&excelize.Style{Alignment: &excelize.Alignment{Vertical: "top", WrapText: true}})
+	return errors.Join(err, e)
+}
+
+func (b *workbook) writeAnswer(ctx context.Context, n Answer) error {
+	w, err := b.file.NewStreamWriter(answerSheet)
+	if err != nil {
+		return err
+	}
+	if err := w.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2",
+		ActivePane: "bottomLeft"}); err != nil {
+		return err
+	}
+	head := make([]any, len(b.columns))
+	for i, c := range b.columns {
+		head[i] = excelize.Cell{StyleID: b.head, Value: c.name}
+		if err := w.SetColWidth(i+1, i+1, c.sheetWidth()); err != nil {
+			return err
+		}
+	}
+	if err := w.SetRow("A1", head); err != nil {
+		return err
+	}
+	line, cells := 1, make([]any, len(b.columns))
+	for row, err := range n.Result.Rows(ctx) {
+		if err != nil {
+			return err
+		}
+		line++
+		for i, v := range row {
+			cells[i] = b.cell(i, v)
+		}
+		if err := w.SetRow("A"+strconv.Itoa(line), cells); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// sheetWidth is a column's width in characters: names are long, numbers are not.
+func (c tableColumn) sheetWidth() float64 {
+	width := 12
+	switch {
+	case c.form == formInstant:
+		width = 20
+	case c.mayCut():
+		width = 32
+	case c.form == formText: // an ID
+		width = 16
+	}
+	return float64(max(width, min(len(c.name)+1, 24)))
+}
+
+// cell is a value with its type. An absent value is an empty cell.
+func (b *workbook) cell(column int, v schema.Null[string]) any {
+	if !v.Valid {
+		return nil
+	}
+	text, form := v.V, b.columns[column].form
+	switch form {
+	case formNumber, formFloat:
+		if f, ok := exactFloat(text); ok {
+			return excelize.Cell{StyleID: b.styles[column], Value: f}
+		}
+		b.exactTexts++
+	case formBool:
+		return text == "true"
+	case formTime, formInstant:
+		if at, ok := sheetTime(spell(form, text)); ok {
+			return excelize.Cell{StyleID: b.styles[column], Value: at}
+		}
+	}
+	return b.text(spell(form, text))
+}
+
+// text is a text as a cell holds it: at most 32,767 UTF-16 units, and none of the
+// characters that XML has no way to write.
+func (b *workbook) text(s string) string {
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if units := utf16.Encode([]rune(s)); len(units) > excelize.TotalCellChars {
+		b.cutTexts++
+		return string(utf16.Decode(units[:excelize.TotalCellChars-2])) + "…"
+	}
+	return s
+}
+
+// exactFloat is the number that a cell can hold, which is a double, if it has the same
+// value in 15 digits, all that a spreadsheet shows and saves.
+func exactFloat(text string) (float64, bool) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f-f != 0 {
+		return 0, false // NaN and infinity are no numbers to a spreadsheet
+	}
+	exact, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return 0, false
+	}
+	shown, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'g', 15, 64))
+	if !ok {
+		return 0, false
+	}
+	if exact.Cmp(shown) == 0 {
+		return f, true
+	}
+	// A ratio has no exact decimals to lose; an amount, a count or an ID has.
+	return f, strings.ContainsAny(text, "e") || isRatio(text)
+}
+
+// isRatio says whether a number has more decimals than money: then it was divided.
+func isRatio(text string) bool {
+	_, decimals, _ := strings.Cut(text, ".")
+	return len(decimals) > 6
+}
+
+// sheetTime is an instant in UTC or a day that a sheet can count: its days begin with
+// 1900, and until March of that year they are wrong on purpose.
+func sheetTime(text string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, at.Year() > 1900 && at.Year() < 10000
+		}
+	}
+	return time.Time{}, false
+}
+
+// writeAbout writes the sheet that says what the workbook is.
+func (b *workbook) writeAbout(n Answer) error {
+	w, err := b.file.NewStreamWriter(aboutSheet)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(w.SetColWidth(1, 1, 18), w.SetColWidth(2, 2, 100)); err != nil {
+		return err
+	}
+	line := 0
+	add := func(name, value string) error {
+		if value == "" {
+			return nil
+		}
+		line++
+		return w.SetRow("A"+strconv.Itoa(line), []any{excelize.Cell{StyleID: b.head, Value: name},
+			excelize.Cell{StyleID: b.wrapped, Value: b.text(value)}})
+	}
+	instant := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
+		}
+		return at.UTC().Format("2006-01-02 15:04:05 UTC")
+	}
+	generation := ""
+	if n.Origin.Generation > 0 {
+		generation = strconv.FormatInt(n.Origin.Generation, 10)
+	}
+	var notes []string
+	if b.exactTexts > 0 {
+		notes = append(notes, phrase.Count(b.exactTexts, "number")+" with more digits than a spreadsheet keeps "+
+			"stand as texts.")
+	}
+	if b.cutTexts > 0 {
+		notes = append(notes, fmt.Sprintf("%s longer than a cell's %d characters end in …", phrase.Count(b.cutTexts,
+			"text"), excelize.TotalCellChars))
+	}
+	var errs []error
+	for _, p := range [][2]string{
+		{"Question", n.Question.Asks}, {"Mind", n.Question.Trap}, {"Generation", generation},
+		{"Published at", instant(n.Origin.PublishedAt)}, {"Answered at", instant(n.Origin.AnsweredAt)},
+		{"Rows", strconv.FormatInt(n.Result.Count, 10)}, {"Store", n.Origin.Store},
+		{"Made by", "spendsync " + n.Origin.Version},
+		{"Values", "Money is in US dollars, days are Chicago's, instants are UTC, an empty cell is NULL: not known, " +
+			"which is not 0."},
+		{"Not as they are", strings.Join(notes, " ")}, {"SQL", n.Question.SQL},
+	} {
+		errs = append(errs, add(p[0], p[1]))
+	}
+	for _, c := range b.columns {
+		if doc := columnDocs()[c.name]; doc != "" {
+			errs = append(errs, add("Column "+c.name, doc))
+		}
+	}
+	return errors.Join(append(errs, w.Flush())...)
+}

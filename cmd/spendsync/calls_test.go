@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/extract/adsim"
+)
+
+// TestCalls_AreWhatTheServiceTakes sends the calls that query makes of its advice, which
+// sends nothing itself: the service takes each, the next sync sees the sources blocked,
+// and nothing of them is left to advise.
+func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
+	skipShort(t)
+	w := newWorld(t, func(c *adsim.Config) {
+		*c = adsim.Config{RowsPerDay: 2500, RateLimit: -1}
+	})
+	w.env["REQUESTS_PER_MINUTE"] = "120"
+	now := time.Now()
+	w.at(now)
+	w.must("sync")
+	ids := w.must("query", "sources_to_block", "--format", "ids")
+	var pasted []string
+	for line := range strings.Lines(ids) {
+		if list, isComment := strings.TrimSpace(line), strings.HasPrefix(line, "#"); !isComment {
+			pasted = append(pasted, strings.Split(list, ",")...)
+		}
+	}
+	if first, _, _ := strings.Cut(ids, "\n"); !strings.Contains(first, " changes of the day's budget, of which ") {
+		t.Errorf("the budget is not said first: %s", first)
+	}
+	sent := 0
+	for line := range strings.Lines(w.must("query", "sources_to_block", "--format", "request")) {
+		var c struct {
+			Method, Path string
+			Body         struct {
+				SourceIDs []string `json:"source_ids"`
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		_, body, _ := strings.Cut(strings.TrimSpace(line), `"body":`)
+		r, err := http.NewRequestWithContext(t.Context(), c.Method, w.env["ADVERTISER_URL"]+c.Path,
+			strings.NewReader(strings.TrimSuffix(body, "}")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		res, err := withKey{w.service.Transport()}.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d %s %v", line, res.StatusCode, said, err)
+		}
+		res.Body.Close()
+		if len(c.Body.SourceIDs) == 0 || len(c.Body.SourceIDs) > 50 {
+			t.Errorf("%d sources in a call", len(c.Body.SourceIDs))
+		}
+		sent += len(c.Body.SourceIDs)
+	}
+	if sent < 5 || sent != len(pasted) {
+		t.Fatalf("%d sources were sent, %d pasted", sent, len(pasted))
+	}
+	w.at(now.Add(time.Hour))
+	w.must("sync")
+	if got := w.must("query", "sources_to_block", "--format", "ids"); got != "# no source is to be blocked\n" {
+		t.Errorf("after all were sent there are still\n%s", got)
+	}
+	if code, _, last := w.run("query", "last_week", "--format", "request"); code != exit.Usage ||
+		!strings.Contains(last, "sources_to_block") {
+		t.Errorf("exit %d: %s", code, last)
+	}
+}

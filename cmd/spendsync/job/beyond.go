@@ -1,0 +1,133 @@
+package job
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// beyond is where the JSON of a table's entities may hold what no column shows.
+type beyond[R any] struct {
+	stream string // in ops.unknown_field
+	raw    func(*R) schema.Null[string]
+	read   map[string]bool   // keys that values were read from, of all entities of the run
+	skip   func(row *R) bool // entities whose JSON is not that of a whole reply; nil: none
+}
+
+// The bounds of what is counted of keys that no column shows.
+const (
+	maxBeyond      = 200    // of a table
+	enoughCompared = 4      // before a key may count as one that flickers
+	oftenCompared  = 10_000 // from here on older comparisons weigh half
+)
+
+// flickering are the names of keys that say when or for whom a reply was made, or count
+// what goes on: another value of one is no change of the settings.
+var flickering = []string{
+	"request_id", "trace_id", "etag", "version", "generated_at", "fetched_at", "as_of", "timestamp", "server_time",
+	"updated_at", "modified_at", "last_modified", "last_updated", "last_updated_at", "refreshed_at", "cached_at",
+	"expires_at", "spend", "spend_today", "today_spend", "spent", "spent_today", "total_spend", "clicks",
+	"impressions", "conversions", "ctr", "cpc", "cpa", "stats", "statistics", "metrics", "performance",
+}
+
+// flickers says whether a key changes so often that its changes say nothing: by its name, or
+// because it differed in more than half of the comparisons so far.
+func flickers(path string, n load.KeyChanges) bool {
+	name := path[strings.LastIndex(path, ".")+1:]
+	return slices.Contains(flickering, name) || n.Compared >= enoughCompared && 2*n.Changed > n.Compared
+}
+
+// compareBeyond compares what the JSON of the entities says beyond their columns with the
+// JSON of the current versions. It returns how often each key changed, and those that were
+// never seen before, and notes in seen what became of each entity. A key that is new to the
+// whole table is no change.
+func compareBeyond[R any, P history.Versioned[R]](
+	t schema.TableOf[R], b *beyond[R], stored []R, seen []history.Seen[R], counted map[string]load.KeyChanges,
+) (keys map[string]load.KeyChanges, found map[string]transform.Undescribed) {
+	keyText := history.KeyTextOf(t)
+	was := map[string]*R{}
+	for i := range stored {
+		if P(&stored[i]).FramePtr().IsCurrent {
+			was[keyText(&stored[i])] = &stored[i]
+		}
+	}
+	keys, found = maps.Clone(counted), map[string]transform.Undescribed{}
+	if keys == nil {
+		keys = map[string]load.KeyChanges{}
+	}
+	changed := map[int][]string{} // paths, by place in seen
+	for i := range seen {
+		row := &seen[i].Row
+		if slices.Contains(seen[i].Unread, "raw") || b.skip != nil && b.skip(row) {
+			continue
+		}
+		now := transform.UndescribedIn(b.raw(row).V, b.read)
+		var before map[string]transform.Undescribed
+		if known := was[keyText(row)]; known != nil && b.raw(known).Valid {
+			before = transform.UndescribedIn(b.raw(known).V, b.read)
+		}
+		for path, v := range now {
+			if _, counts := counted[path]; !counts && len(counted) < maxBeyond {
+				found[path] = v
+				seen[i].Beyond = history.BeyondGained
+			}
+		}
+		if before == nil {
+			continue
+		}
+		for path := range counted {
+			is, there := now[path]
+			old, wasThere := before[path]
+			if !there && !wasThere {
+				continue
+			}
+			n := keys[path]
+			n.Compared++
+			if is.Hash != old.Hash {
+				n.Changed++
+				changed[i] = append(changed[i], path)
+			}
+			keys[path] = n
+		}
+	}
+	for i, paths := range changed {
+		if slices.ContainsFunc(paths, func(path string) bool { return !flickers(path, keys[path]) }) {
+			seen[i].Beyond = history.BeyondChanged
+		}
+	}
+	return boundedKeys(keys, found), found
+}
+
+// boundedKeys are the counts with those of the keys that were just found, as many as there
+// is room for.
+func boundedKeys(
+	keys map[string]load.KeyChanges, found map[string]transform.Undescribed,
+) map[string]load.KeyChanges {
+	for path, n := range keys {
+		if n.Compared > oftenCompared {
+			keys[path] = load.KeyChanges{Compared: n.Compared / 2, Changed: n.Changed / 2}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		if len(keys) >= maxBeyond {
+			break
+		}
+		keys[path] = load.KeyChanges{}
+	}
+	return keys
+}
+
+// noteUndescribed records keys of the settings that no column shows.
+func (r *run) noteUndescribed(stream string, at schema.Instant, found map[string]transform.Undescribed) {
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		r.undescribed = append(r.undescribed, schema.UnknownField{
+			AccountID: r.Account, Stream: stream, Path: path, SampleType: found[path].Type, FirstSeenAt: at,
+			RunID: r.RunID,
+		})
+	}
+}

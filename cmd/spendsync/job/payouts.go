@@ -1,0 +1,47 @@
+package job
+
+import (
+	"fmt"
+
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// stagePayouts takes in what the operator says that conversions earn. A file that cannot be
+// taken as a whole changes nothing: the payouts that are stored stand, the run goes on and
+// names what is wrong, for the report cannot be read again later and the file can.
+func (r *run) stagePayouts(staged *load.Staged) error {
+	if r.Payouts == nil {
+		return nil
+	}
+	rows, err := r.Payouts()
+	if err != nil {
+		r.tally.fail("payouts", fmt.Errorf("%w; the payouts that are stored stand", err))
+		r.Log.Warn("the payouts were not taken in; those that are stored stand", "error", err)
+		return nil
+	}
+	h, err := load.StoredHistory(r.store, schema.PayoutHistory)
+	if err != nil {
+		return err
+	}
+	o := history.Observation[schema.Payout]{
+		At: schema.InstantOf(r.Now()), RunID: r.RunID, Patience: schema.PayoutHistory.Patience,
+		Absence: func(*schema.Payout) history.Absence { return history.Gone },
+	}
+	for _, row := range rows {
+		row.AccountID, row.RunID = r.Account, r.RunID
+		o.Seen = append(o.Seen, history.Seen[schema.Payout]{Row: row})
+	}
+	next, st, err := history.Advance(schema.PayoutHistory, schema.PayoutHistory.Tracked(), h, o)
+	if err != nil {
+		return err
+	}
+	if n := st.FirstSeen + st.Versions + st.Deleted + st.Restored; n > 0 {
+		r.Log.Info("the payouts changed", "lines", len(rows), "changed", n)
+	}
+	if !st.Changed {
+		return load.PutMemory(staged, schema.PayoutHistory, next)
+	}
+	return load.PutHistory(staged, schema.PayoutHistory, next)
+}

@@ -1,0 +1,139 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+)
+
+// section is a part of the page with the money that its advice is about.
+type section struct {
+	Name    string // of its template
+	Title   string
+	Verdict Verdict
+	Stake   Number // US dollars a day; unknown: none that can be named
+}
+
+// Money is the stake in words.
+func (s section) Money() string {
+	if !s.Stake.Known || s.Stake.V < 0.01 {
+		return ""
+	}
+	return "about " + rough(s.Stake) + " a day"
+}
+
+// sections are the sections in the order in which they are to be read: what broke, since
+// nothing else holds while it lasts; which campaigns pay; what money hangs on, most
+// first; and what explains the numbers.
+func sections(a Account) []section {
+	head := []section{{"campaigns", "Which campaigns pay?", a.Campaigns.Verdict(), a.Campaigns.stake()}}
+	if len(a.Breaks.Rows) > 0 {
+		head = slices.Insert(head, 0, section{"breaks", "What broke?", a.Breaks.Verdict(), a.Breaks.stake()})
+	}
+	money := []section{
+		{"sources", "Which sources earn their money?", a.Sources.Verdict(), a.Sources.stake()},
+		{"bids", "Do clicks cost what is bid?", a.Bids.Verdict(), a.Bids.stake()},
+		{"pacing", "How does the day go?", a.Pacing.Verdict(), a.Pacing.stake()},
+		{"runway", "How long does the money last?", a.Runway.Verdict(), a.Runway.stake()},
+		{"fatigue", "Which creatives are worn out?", a.Fatigue.Verdict(), Number{}},
+		{"coverage", "Is every day there?", a.Coverage.Verdict(), a.Coverage.stake(a.Headline)},
+		{"health", "Does the sync do well?", a.Health.Verdict(), Number{}},
+		{"spend", "What did each day cost?", a.Spend.Verdict(), Number{}},
+		{"restated", "How long do finished days keep changing?", a.Restated.Verdict(), Number{}},
+		{"timeline", "What changed in the settings?", a.Timeline.Verdict(), Number{}},
+	}
+	slices.SortStableFunc(money, func(x, y section) int {
+		return cmp.Or(-cmp.Compare(x.Stake.V, y.Stake.V), cmp.Compare(x.rank(), y.rank()))
+	})
+	return append(head, money...)
+}
+
+// rank puts what is to be done before what is to be known.
+func (s section) rank() int {
+	return map[string]int{"act": 0, "watch": 1, "unknown": 2, "fine": 2}[s.Verdict.Tone]
+}
+
+// maxToDo is how many tasks the list on top has at most: as many as are done in a day.
+const maxToDo = 5
+
+// toDo are the sections whose advice is to be followed first.
+func toDo(all []section) (do []section) {
+	for _, s := range all {
+		if s.Verdict.Tone == "act" && len(do) < maxToDo {
+			do = append(do, s)
+		}
+	}
+	return do
+}
+
+// stake is what the campaigns that broke spend a day.
+func (v Breaks) stake() Number {
+	total, known := 0.0, false
+	counted := map[string]bool{}
+	for _, b := range v.Rows {
+		if b.Daily.Known && !counted[b.Campaign.ID] {
+			total, known, counted[b.Campaign.ID] = total+b.Daily.V, true, true
+		}
+	}
+	if !known {
+		return Number{}
+	}
+	return N(total)
+}
+
+// stake is what the losing campaigns spend a day beyond their target.
+func (v Campaigns) stake() Number {
+	total := 0.0
+	for _, r := range v.Rows {
+		if r.Verdict == "loses" {
+			total += r.Excess.V
+		}
+	}
+	return aDay(N(total), v.Days)
+}
+
+// stake is what the sources to block cost a day beyond their worth.
+func (v Sources) stake() Number { return aDay(v.Excess, v.Days) }
+
+// stake is what the sources with too high a bid cost a day.
+func (v Bids) stake() Number { return aDay(v.LessSpend, v.Days) }
+
+// stake is what the campaigns spent that something holds back.
+func (v Pacing) stake() Number {
+	if v.Verdict().Tone != "act" {
+		return Number{}
+	}
+	total := 0.0
+	for _, r := range v.Rows {
+		switch {
+		case r.Projected.Known:
+			total += max(0, r.Projected.V-r.Limit.V)
+		case r.Spend.Known:
+			total += max(0, r.Spend.V-r.Limit.V)
+		}
+	}
+	return N(total)
+}
+
+// stake is a day's spend while the money is about to end.
+func (v Runway) stake() Number {
+	if v.Verdict().Tone != "act" {
+		return Number{}
+	}
+	return v.Pace()
+}
+
+// stake is a day's spend while the record of a day can still be had.
+func (v Coverage) stake(h Headline) Number {
+	if v.Verdict().Tone != "act" {
+		return Number{}
+	}
+	return h.MeanSpend
+}
+
+// aDay is an amount of a window by its known days.
+func aDay(amount, days Number) Number {
+	if !amount.Known || !days.Known || days.V <= 0 {
+		return Number{}
+	}
+	return N(amount.V / days.V)
+}

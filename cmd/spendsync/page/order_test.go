@@ -1,0 +1,94 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSections_FollowTheMoney holds that what broke comes first, then which campaigns pay,
+// then what most money hangs on.
+func TestSections_FollowTheMoney(t *testing.T) {
+	names := func(a Account) (all []string) {
+		for _, s := range sections(a) {
+			all = append(all, s.Name)
+		}
+		return all
+	}
+	a := sample(40, 120)
+	a.Sources.Excess, a.Bids.LessSpend = N(90*28), N(10*28)
+	a.Runway.DaysAtMean, a.Runway.Expected = N(2), N(50)
+	got := names(a)
+	if want := []string{"breaks", "campaigns"}; !slices.Equal(got[:2], want) {
+		t.Errorf("the page begins with %v, want %v", got[:2], want)
+	}
+	place := func(name string) int { return slices.Index(got, name) }
+	if !(place("sources") < place("runway") && place("runway") < place("bids") && place("bids") < place("timeline")) {
+		t.Errorf("$90, $50, $10 and nothing a day stand in the order %v", got)
+	}
+	a.Bids.LessSpend, a.Breaks = N(500*28), Breaks{}
+	if got = names(a); got[0] != "campaigns" || !(place("bids") < place("sources")) || slices.Contains(got, "breaks") {
+		t.Errorf("without a break and with $500 a day at the bids: %v", got)
+	}
+	if slices.Sort(got); len(slices.Compact(got)) != 11 {
+		t.Errorf("%d sections: %v", len(got), got)
+	}
+}
+
+func TestToDo_IsShortAndBeginsWithWhatBroke(t *testing.T) {
+	do := toDo(sections(sample(40, 120)))
+	if len(do) == 0 || len(do) > maxToDo || do[0].Name != "breaks" || do[1].Name != "campaigns" {
+		t.Fatalf("to do: %v", do)
+	}
+	for _, s := range do {
+		if s.Verdict.Tone != "act" {
+			t.Errorf("%s is to be done, and its tone is %s", s.Name, s.Verdict.Tone)
+		}
+	}
+	html := write(t, sampleReport(sample(40, 120)))
+	if first := strings.Index(html, "Do this first"); first < 0 || first > strings.Index(html, "What broke?") {
+		t.Error("the list does not stand before the sections")
+	}
+	if strings.Contains(write(t, sampleReport(Account{Name: "new"})), "Do this first") {
+		t.Error("an account of which nothing is known has something to do")
+	}
+}
+
+// TestTiles_TickOnlyWhereEveryPartIsFine spoils one part after the other.
+func TestTiles_TickOnlyWhereEveryPartIsFine(t *testing.T) {
+	good := sample(40, 120)
+	good.Headline.Gaps, good.Headline.Lost, good.Headline.SourcesToBlock, good.Headline.CPA = 0, 0, N(0), N(20)
+	good.Campaigns.Loses, good.Campaigns.Unclear, good.Campaigns.Broke = 0, 0, 0
+	good.Runway.DaysAtMean, good.Headline.DaysLeft, good.Runway.DaysAtFull = N(90), N(90), N(60)
+	tone := func(a Account, label string) string {
+		for _, c := range tiles(a) {
+			if c.Label == label {
+				return c.Tone
+			}
+		}
+		t.Fatalf("there is no tile %q", label)
+		return ""
+	}
+	for label, spoil := range map[string][]func(*Account){
+		"Spend of the last whole day": {func(a *Account) { a.Headline.Spend = N(1) },
+			func(a *Account) { a.Headline.MeanSpend = Number{} }},
+		"Cost per conversion": {func(a *Account) { a.Campaigns.Loses = 1 }, func(a *Account) { a.Campaigns.Broke = 1 },
+			func(a *Account) { a.Campaigns.Unclear = 1 }, func(a *Account) { a.Headline.CPA = N(26) }},
+		"Money left": {func(a *Account) { a.Runway.DaysAtFull = N(3) }, func(a *Account) { a.Runway.Warns = true },
+			func(a *Account) { a.Runway.DaysAtMean = N(3) }},
+		"Gaps": {func(a *Account) { a.Headline.Gaps = 1 }, func(a *Account) { a.Headline.Lost = 1 }},
+		"Sources to block": {func(a *Account) { a.Headline.SourcesToBlock = N(1) },
+			func(a *Account) { a.Campaigns.Broke = 1 }},
+	} {
+		if got := tone(good, label); got != "fine" {
+			t.Errorf("%s is %s where all is fine", label, got)
+		}
+		for i, do := range spoil {
+			a := good
+			if do(&a); tone(a, label) == "fine" {
+				t.Errorf("%s is fine in spite of %s", label, fmt.Sprint("part ", i+1))
+			}
+		}
+	}
+}

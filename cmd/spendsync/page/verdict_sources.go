@@ -1,0 +1,107 @@
+package page
+
+import "fmt"
+
+// Verdict says which sources to block and what that saves.
+func (v Sources) Verdict() Verdict {
+	if len(v.Rows) == 0 {
+		return why(v.Why)
+	}
+	var block, scale []string
+	for _, r := range v.Rows {
+		switch r.Verdict {
+		case "block":
+			block = append(block, r.label())
+		case "scale":
+			scale = append(scale, r.label())
+		}
+	}
+	switch {
+	case v.Block.V > 0:
+		return act("Block %s, first of all %s: they cost %s more than their conversions were "+
+			"worth from %s to %s, and chance does not explain it.",
+			countOf(int(v.Block.V), "source"), list(block[:min(3, len(block))]), money(v.Excess), day(v.From),
+			day(v.To))
+	case v.Scale.V > 0:
+		return act("No source is to be blocked; bid more for %s, first of all %s: they beat the target even in the "+
+			"worst case.%s", countOf(int(v.Scale.V), "source"), list(scale[:min(3, len(scale))]), v.leftToService())
+	}
+	return fine("Nothing to block: no source is worse than chance explains.%s", v.leftToService())
+}
+
+// leftToService says what the service does by itself: a bid of one's own would end that.
+func (v Sources) leftToService() string {
+	if v.Optimized.V == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Leave the bids of %s that beat the target to the service, which moves them by itself.",
+		countOf(int(v.Optimized.V), "other source"))
+}
+
+// Verdict says which creative to replace first.
+func (v Fatigue) Verdict() Verdict {
+	if len(v.Rows) == 0 {
+		return why(v.Why)
+	}
+	tired := 0
+	var first *Tired
+	for i, r := range v.Rows {
+		if r.State == "exhausted" || r.State == "fatiguing" || r.State == "fatigued" {
+			if tired++; first == nil {
+				first = &v.Rows[i]
+			}
+		}
+	}
+	if first == nil {
+		return fine("Nothing to replace: no creative's CTR has fallen further than chance explains.")
+	}
+	beside := ""
+	if first.Siblings && first.Beside.Known {
+		beside = fmt.Sprintf(" and %s beside the campaign's other creatives", percent(first.Beside))
+	}
+	return act("Replace %s of %s first: its CTR is %s, %s below its peak%s; %s.", "“"+first.Creative.String()+"” ("+
+		first.Creative.Short()+")", first.Campaign.Label(), percent(first.CTR), percent(first.Decline), beside,
+		map[bool]string{true: "no other creative shown is tired", false: plural(tired-1, "more is tired",
+			"more are tired")}[tired == 1])
+}
+
+// Verdict says which bid to lower. A point estimate does not suffice: only what is too dear
+// at its best case is named, and nothing where the service moves the bids.
+func (v Bids) Verdict() Verdict {
+	if len(v.Rows) == 0 {
+		return why(v.Why)
+	}
+	stale := 0
+	var worst *Bid
+	for i, b := range v.Rows {
+		if b.Stale {
+			stale++
+		} else if b.Advice == "bid_less" && (worst == nil || b.Spend.V > worst.Spend.V) {
+			worst = &v.Rows[i]
+		}
+	}
+	left := ""
+	if v.Optimized.V > 0 {
+		left = fmt.Sprintf(" Leave those of %s alone: with a target CPA the service moves the bids by itself.",
+			countOf(int(v.Optimized.V), "source"))
+	}
+	switch {
+	case worst != nil:
+		more := "the same holds for no other"
+		if n := int(v.Less.V) - 1; n > 0 {
+			more = "the same holds for " + plural(n, "other source", "other sources")
+		}
+		return act("Bid less at %s than the %s of now: a click cost %s there, and even at its best case it brings "+
+			"too little for that, by what a conversion costs the campaign as a whole; %s.%s", worst.label(),
+			price(worst.Now), price(worst.CPC), more, left)
+	case stale == len(v.Rows):
+		return why("Every bid was last read too long ago to rely on: see the health of the sync.")
+	}
+	return fine("Nothing to lower: at no source is a click too dear beyond chance.%s", left)
+}
+
+func (r Source) label() string { return plain(r.Source, 24) + " of " + r.Campaign.Label() }
+
+func (b Bid) label() string {
+	return "source " + plain(b.Source, 24) + " of " + b.Campaign.Label()
+}

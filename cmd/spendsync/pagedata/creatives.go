@@ -1,0 +1,78 @@
+package pagedata
+
+import (
+	"strings"
+
+	"spendsync/cmd/spendsync/page"
+	"spendsync/schema"
+)
+
+// fatigue asks for the creatives that are shown now, those to replace first.
+func (q *reader) fatigue(id string) page.Fatigue {
+	f := page.Fatigue{Why: "No creative that is active now has enough impressions, in the recent window and in an " +
+		"earlier one, to compare its CTR with its peak (thresholds fatigue_min_impressions and recent_days)."}
+	rows := q.rows(`SELECT f.campaign_id, f.campaign_name, f.creative_id, f.title, f.fatigue, f.age_days, f.ctr_recent,
+		f.ctr_peak, f.decline, f.adjusted_decline, f.compared_with, f.z_score, f.impressions_recent, f.recent_to,
+		count(*) OVER () AS creatives
+FROM mart.creative_fatigue AS f
+WHERE f.account_id = %s AND f.fatigue <> 'too_little_data' AND coalesce(f.status, 'active') = 'active'
+ORDER BY CASE f.fatigue WHEN 'exhausted' THEN 0 WHEN 'fatiguing' THEN 1 ELSE 2 END, f.adjusted_decline DESC,
+f.creative_id LIMIT %d`, id, maxTired)
+	rates := q.clickRates(id, rows)
+	for _, r := range rows {
+		t := page.Tired{Campaign: r.named("campaign_id", "campaign_name"), Creative: r.named("creative_id", "title"),
+			State: r.text("fatigue"), Age: r.number("age_days"),
+			CTR: r.number("ctr_recent"), Peak: r.number("ctr_peak"), Decline: r.number("decline"),
+			Beside: r.number("adjusted_decline"), Siblings: r.text("compared_with") == "siblings",
+			Z: r.number("z_score"), Impressions: r.number("impressions_recent")}
+		to := r.date("recent_to")
+		for d := to - maxRates + 1; d <= to; d++ {
+			t.Days = append(t.Days, page.Point{Date: d, Value: rates[creativeDay{t.Campaign.ID, t.Creative.ID, d}]})
+		}
+		f.Rows, f.More = append(f.Rows, t), r.int("creatives")-len(rows)
+	}
+	return f
+}
+
+// creativeDay is a creative of a campaign on a day.
+type creativeDay struct {
+	campaign, creative string
+	date               schema.Date
+}
+
+// clickRates are the creatives' CTR over windows of recent_days that end on each
+// day. A window with too few impressions to say has none.
+func (q *reader) clickRates(id string, creatives []row) map[creativeDay]page.Number {
+	rates := map[creativeDay]page.Number{}
+	var keys []string
+	for _, r := range creatives {
+		keys = append(keys, "("+schema.QuoteText(r.text("campaign_id"))+", "+schema.QuoteText(r.text("creative_id"))+
+			")")
+	}
+	if len(keys) == 0 {
+		return rates
+	}
+	// Only the days that are drawn are read, and those that the first window reaches back to.
+	back := q.row("SELECT t.value FROM mart.threshold AS t WHERE t.name = 'recent_days'").number("value")
+	since := creatives[0].date("recent_to") - maxRates - schema.Date(back.V)
+	for _, r := range q.rows(`WITH shown AS (
+  SELECT a.campaign_id, a.ad_id, a.date_day, a.clicks, a.impressions FROM mart.ad_report AS a
+  JOIN ops.day_coverage AS c ON c.account_id = a.account_id AND c.report_date = a.date_day AND c.state IN
+  ('complete', 'final')
+  WHERE a.account_id = %s AND (a.campaign_id, a.ad_id) IN (%s) AND a.impressions > 0 AND a.date_day > '%s'
+), level AS (
+  SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name =
+  'fatigue_min_impressions') AS enough FROM mart.threshold AS t
+), summed AS (
+  SELECT s.campaign_id, s.ad_id, s.date_day, sum(s.clicks) OVER back AS clicks, sum(s.impressions) OVER back AS
+  impressions, l.enough
+  FROM shown AS s CROSS JOIN level AS l
+  WINDOW back AS (PARTITION BY s.campaign_id, s.ad_id ORDER BY s.date_day - DATE '2000-01-01' RANGE BETWEEN l.days -
+  1 PRECEDING AND CURRENT ROW)
+)
+SELECT s.campaign_id, s.ad_id, s.date_day, s.clicks::DOUBLE / s.impressions AS ctr FROM summed AS s WHERE
+s.impressions >= s.enough`, id, strings.Join(keys, ", "), since) {
+		rates[creativeDay{r.text("campaign_id"), r.text("ad_id"), r.date("date_day")}] = r.number("ctr")
+	}
+	return rates
+}

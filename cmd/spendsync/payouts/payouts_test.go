@@ -1,0 +1,141 @@
+package payouts
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
+
+	"spendsync/schema"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "payouts.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func day(text string) schema.Date {
+	d, err := schema.ParseDate(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
+}
+
+func money(text string) schema.Null[schema.Money] {
+	m, _, err := schema.ParseMoney([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return schema.Some(m)
+}
+
+// lines are those of both files of [TestRead_TakesBothKindsOfFileExactly].
+var lines = []schema.Payout{
+	{FromDate: day("2026-01-01"), ToDate: schema.Some(day("2026-06-30")), Payout: money("12.345678")},
+	{FromDate: day("2026-07-01"), CampaignID: "C0000001", SourceID: "S1", Payout: money("0.1")},
+	{FromDate: day("2026-07-01"), CreativeID: "C0000001-001", Payout: money("999999999999")},
+}
+
+func TestRead_TakesBothKindsOfFileExactly(t *testing.T) {
+	for name, text := range map[string]string{
+		"commas": "from,to,campaign,creative,source,payout\n2026-01-01,2026-06-30,,,,12.345678\n" +
+			"2026-07-01,,C0000001,,S1,0.1\n2026-07-01,,,C0000001-001,,999999999999\n",
+		"semicolons, CRLF, a mark, other names": "\ufeff" +
+			"payout;from_date;campaign_id;source_id;creative_id;to_date\r\n" +
+			"12.345678;2026-01-01;;;;2026-06-30\r\n0.10;2026-07-01; C0000001;S1;;\r\n" +
+			"999999999999;2026-07-01;;;C0000001-001;\r\n",
+	} {
+		got, err := Read(write(t, text))
+		if diff := cmp.Diff(lines, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+	type row struct {
+		From     int32   `parquet:"from,date"`
+		To       *int32  `parquet:"to,date"`
+		Campaign *string `parquet:"campaign"`
+		Creative string  `parquet:"creative"`
+		Source   string  `parquet:"source"`
+		Payout   int64   `parquet:"payout,decimal(6:18)"`
+	}
+	var rows []row
+	for _, l := range lines {
+		r := row{From: int32(l.FromDate), Creative: l.CreativeID, Source: l.SourceID, Payout: int64(l.Payout.V)}
+		if l.ToDate.Valid {
+			to := int32(l.ToDate.V)
+			r.To = &to
+		}
+		if l.CampaignID != "" {
+			r.Campaign = &l.CampaignID
+		}
+		rows = append(rows, r)
+	}
+	path := filepath.Join(t.TempDir(), "payouts.parquet")
+	if err := parquet.WriteFile(path, rows); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if diff := cmp.Diff(lines, got); err != nil || diff != "" {
+		t.Errorf("parquet: %v\n%s", err, diff)
+	}
+	type double struct {
+		From   string  `parquet:"from"`
+		Payout float64 `parquet:"payout"`
+	}
+	if err := parquet.WriteFile(path, []double{{"2026-01-01", 0.1}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(path); err != nil || len(got) != 1 || got[0].Payout != money("0.1") {
+		t.Errorf("doubles: %v %v", got, err)
+	}
+}
+
+// TestRead_NamesEverythingThatIsWrong wants each bad line by line and value, and all of them.
+func TestRead_NamesEverythingThatIsWrong(t *testing.T) {
+	const head = "from,to,campaign,creative,source,payout\n"
+	for text, want := range map[string][]string{
+		"":                                       {"it is empty"},
+		"from,to\n":                              {"there is no column payout"},
+		"from,payout,compaign\n":                 {`the column "compaign"`},
+		"from,payout,from_date\n":                {"the column from is there twice"},
+		head + "2026-01-01,,,,\n":                {"line 2: 5 values under 6 columns"},
+		head + "2026-01-01,,,,,1,2\n":            {"line 2: 7 values"},
+		head + "2026-02-30,,,,,1\n":              {`line 2: from "2026-02-30"`},
+		head + "2026-01-02,2026-01-01,,,,1\n":    {"line 2: to 2026-01-01 is before from 2026-01-02"},
+		head + "2026-01-01,,C1,C1-1,,1\n":        {`line 2: campaign "C1" and creative "C1-1"`},
+		head + "2026-01-01,,,,,1\n\n2026,,,,,\n": {`line 4: from "2026"`, `line 4: payout ""`},
+		head + "2026-01-01,,,,,\"1,5\"\n2026-01-01,,,,a,-1\n2026-01-01,,,,b,1e3\n2026-01-01,,,,c,1.0000001\n" +
+			"2026-01-01,,,,d,NaN\n2026-01-01,,,,e,$5\n2026-01-01,,,,f,1234567890123\n": {`line 2: payout "1,5"`,
+			`line 3: payout "-1"`, `line 4: payout "1e3"`, `line 5: payout "1.0000001" has more than six decimals`,
+			`line 6: payout "NaN"`, `line 7: payout "$5"`, `line 8: payout "1234567890123"`},
+		head + "2026-01-01,,C1,,,1\n2026-01-01,,C2,,,1\n2025-01-01,2026-01-01,C1,,,2\n": {
+			"line 4 and line 2 are about the same and both hold on 2026-01-01"},
+		head + strings.Repeat("x,,,,,1\n", 30): {"line 21:", "and 10 more"},
+	} {
+		path := write(t, text)
+		got, err := Read(path)
+		if err == nil || got != nil {
+			t.Errorf("%q gives %v", text, got)
+			continue
+		}
+		for _, w := range append(want, path) {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%q: %v\ndoes not say %q", text, err, w)
+			}
+		}
+	}
+	if _, err := Read(t.TempDir()); err == nil {
+		t.Error("a folder is taken")
+	}
+	if got, err := Read(write(t, head)); err != nil || len(got) != 0 {
+		t.Errorf("a heading alone: %v, %v", got, err)
+	}
+}

@@ -1,0 +1,267 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"spendsync/load/catalog"
+	"spendsync/load/durable"
+	"spendsync/load/history"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// A store of which parts are lost or were set back is refused until a person accepts the
+// loss. Then every file that is there and whole is taken as it is, the later one where
+// there are two, and what is neither there nor in the DuckDB file is forgotten.
+
+// accepting says that the loss of what cannot be brought back is accepted.
+func (n *generation) accepting() bool { return n.g.store.opts.AcceptLoss != nil }
+
+// losses are what the generation goes on without, as sentences.
+func (n *generation) losses() []string {
+	if newer := n.g.store.newer; newer.Path != "" {
+		return append([]string{n.base.SetBack(newer).What}, n.accepted...)
+	}
+	return n.accepted
+}
+
+// takeNewer takes in the Parquet files that a later generation wrote than the manifest is
+// of, those included that it does not name.
+func (n *generation) takeNewer() error {
+	s := n.g.store
+	files, err := catalog.FilesIn(s.opts.disk, s.dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		account, info := n.base.FileOf(path)
+		if info != nil && catalog.CheckBytes(s.opts.disk, s.dir, path, info) == nil {
+			continue
+		}
+		newer, err := n.base.NewerParquet(s.opts.disk, s.dir, account, path)
+		if err != nil {
+			return err
+		}
+		if newer.Path == "" {
+			continue
+		}
+		if err := n.take(account, path, true); err != nil && !errors.Is(err, ErrDamaged) {
+			return err
+		}
+	}
+	return nil
+}
+
+// acceptLoss decides about a damaged file that nothing can restore: it is taken as it is
+// where it is a whole file of its table, and forgotten where it is not.
+func (n *generation) acceptLoss(d damagedFile) error {
+	err := n.take(d.account, d.Path, false)
+	if err == nil || !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	a := n.next.Accounts[d.account]
+	info := a.Files[d.Path]
+	delete(a.Files, d.Path)
+	if info.Table == schema.SpendDaily.Name {
+		delete(a.Days, info.Day)
+		n.forgetReplies(a, info.Day)
+	}
+	delete(a.Memory, info.Table)
+	n.accepted = append(n.accepted, d.Path+" is forgotten")
+	return nil
+}
+
+// take takes a Parquet file into the generation as it lies in its place. An [ErrDamaged]
+// says that it is not a whole file of its table and account.
+func (n *generation) take(account, path string, newer bool) error {
+	s := n.g.store
+	t, day := catalog.TableAt(account, path)
+	if t == nil {
+		return durable.Damaged(path, catalog.MoveOut, "it is not a file of any table")
+	}
+	sha, size, err := s.opts.disk.HashFile(filepath.Join(s.dir, path))
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return durable.Damaged(path, durable.MendBackup, "it is missing")
+		}
+		return err
+	}
+	info := &FileInfo{Kind: KindParquet, Table: t.Name, Day: day, Bytes: size, SHA256: sha, RunID: n.g.runID}
+	a := n.next.Accounts[account]
+	switch h := versionedTable(t.Name); {
+	case t == schema.SpendDaily.Table:
+		err = n.takeDay(account, path, info, newer)
+	case h != nil:
+		var memory history.Memory
+		if memory, info.Rows, err = h.recall(s.opts.disk, s.dir, path); err == nil {
+			a.Memory[t.Name] = memory
+		}
+	default:
+		info.Rows, err = rowsOfAccount(s.opts.disk, filepath.Join(s.dir, path), t, account)
+	}
+	if errors.Is(err, ErrStorage) {
+		return err
+	}
+	if err != nil {
+		return durable.Damaged(path, durable.MendBackup, "%v", err)
+	}
+	a.Files[path] = info
+	n.accepted = append(n.accepted, path+" is taken as it is")
+	return nil
+}
+
+// takeDay takes the rows of a day for what is known of it. When it was last read may not
+// be known any more: then it is the last time that a row of it was seen to change.
+func (n *generation) takeDay(account, path string, info *FileInfo, newer bool) error {
+	s, a, day := n.g.store, n.next.Accounts[account], info.Day
+	rows, err := catalog.ReadDay(s.opts.disk, filepath.Join(s.dir, path), account, day)
+	if err != nil {
+		return err
+	}
+	sealed, err := history.OrderedDay(rows)
+	if err != nil {
+		return err
+	}
+	known := &Day{Reads: 1, Control: schema.ControlUnknown, RunID: n.g.runID}
+	for i, row := range rows.All() {
+		known.LastReadAt = max(known.LastReadAt, row.ChangedAt)
+		if i == 0 || row.FirstSeenAt < known.FirstReadAt {
+			known.FirstReadAt = row.FirstSeenAt
+		}
+	}
+	if was := a.Days[day]; was != nil {
+		known.FirstReadAt, known.Reads = was.FirstReadAt, was.Reads
+		if newer {
+			known.LastReadAt = max(known.LastReadAt, was.LastReadAt)
+		}
+	}
+	if newer {
+		read, err := n.lastRead(account, day)
+		if err != nil {
+			return err
+		}
+		known.LastReadAt = max(known.LastReadAt, read)
+	}
+	known.Sums, known.ContentHash = sealed.Sums(), sealed.Hash()
+	info.Rows = known.Sums.Rows
+	a.Days[day], a.Since = known, min(a.Since, day)
+	return n.takeReplies(account, day, known)
+}
+
+// lastRead is when a day was last read and proven, by the ledger; 0: it does not say.
+func (n *generation) lastRead(account string, day schema.Date) (at schema.Instant, err error) {
+	s := n.g.store
+	paths, err := catalog.LedgerFiles(s.opts.disk, s.dir, account)
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range paths {
+		b, err := catalog.ReadLedger(s.opts.disk, s.dir, path)
+		if err != nil {
+			return 0, err
+		}
+		for line := range strings.Lines(string(b)) {
+			rows, err := catalog.DecodeLedger(path, []byte(line))
+			if err != nil {
+				continue
+			}
+			for _, step := range rows.Steps {
+				if step.Unit == day.String() && (step.Outcome == "stored" || step.Outcome == "unchanged") {
+					at = max(at, step.StartedAt)
+				}
+			}
+		}
+	}
+	return at, nil
+}
+
+// takeReplies takes the replies of a day as they lie in their places, if they give its
+// rows. Others are not published: they lie there as strays.
+func (n *generation) takeReplies(account string, day schema.Date, known *Day) error {
+	s, a := n.g.store, n.next.Accounts[account]
+	n.forgetReplies(a, day)
+	var paths []string
+	for page := 1; ; page++ {
+		path := catalog.RawPath(account, day, page)
+		sha, size, err := s.opts.disk.HashFile(filepath.Join(s.dir, path))
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		a.Files[path] = &FileInfo{Kind: KindRaw, Day: day, Bytes: size, SHA256: sha, RunID: n.g.runID}
+		paths = append(paths, path)
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	rows, err := s.opts.AcceptLoss(account, day, catalog.RawPages(s.opts.disk, s.dir, a, paths))
+	if errors.Is(err, ErrStorage) {
+		return err
+	}
+	if err == nil {
+		var fromReplies *history.Day
+		if fromReplies, err = history.NewDay(rows); err == nil {
+			err = known.Holds(fromReplies)
+		}
+	}
+	if err != nil {
+		n.forgetReplies(a, day)
+	}
+	return nil
+}
+
+func (n *generation) forgetReplies(a *Account, day schema.Date) {
+	for _, path := range a.RawPages(day) {
+		delete(a.Files, path)
+	}
+}
+
+// forgetLostReplies forgets the replies of days that cannot be read again, where one of
+// them is lost or damaged: without it the others give no day.
+func (n *generation) forgetLostReplies() error {
+	s := n.g.store
+	today := schema.DateOf(s.opts.Now())
+	for _, name := range n.next.AccountNames() {
+		a := n.next.Accounts[name]
+		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
+			info := a.Files[path]
+			if info == nil || info.Kind != KindRaw || schema.DaysUntilUnreachable(info.Day, today) > 0 {
+				continue
+			}
+			err := catalog.CheckBytes(s.opts.disk, s.dir, path, info)
+			if err != nil && !errors.Is(err, ErrDamaged) {
+				return err
+			}
+			if err != nil {
+				n.forgetReplies(a, info.Day)
+				n.accepted = append(n.accepted, fmt.Sprintf("the replies of %s are forgotten", info.Day))
+			}
+		}
+	}
+	return nil
+}
+
+// rowsOfAccount counts the rows of a file, all of which have to be of one account.
+func rowsOfAccount(d durable.Disk, path string, t *schema.Table, account string) (rows int64, err error) {
+	for rec, err := range parquet.Records(d, path, t) {
+		if err != nil {
+			return 0, err
+		}
+		accounts := catalog.Texts(rec, "account_id")
+		for i := range int(rec.NumRows()) {
+			if accounts.Value(i) != account {
+				return 0, fmt.Errorf("row %d is of account %q", rows+int64(i)+1, accounts.Value(i))
+			}
+		}
+		rows += rec.NumRows()
+	}
+	return rows, nil
+}

@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// Coverage says for every day since the account's first, up to today, how well
+// it is known at the instant now.
+func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
+	today := schema.DateOf(now)
+	var days []schema.DayCoverage
+	for d := a.Since; d <= today; d++ {
+		c := schema.DayCoverage{
+			AccountID: account, ReportDate: d, ControlTotalState: schema.ControlUnread,
+			DaysUntilUnreachable: schema.DaysUntilUnreachable(d, today),
+		}
+		k := a.Days[d]
+		if k != nil {
+			c.FirstReadAt, c.LastReadAt, c.Reads = schema.Some(k.FirstReadAt), schema.Some(k.LastReadAt), k.Reads
+			c.Rows, c.Spend, c.Clicks = k.Sums.Rows, schema.Some(k.Sums.Spend), k.Sums.Clicks
+			c.ControlSpend, c.ControlClicks = k.ControlTotal.Spend, k.ControlTotal.Clicks
+			c.ControlTotalState, c.ContentHash, c.RunID = k.Control, schema.Some(k.ContentHash), schema.Some(k.RunID)
+		}
+		c.State = k.state(d, today)
+		days = append(days, c)
+	}
+	return days
+}
+
+// state is what is known of a day, given what today is. k is nil where nothing
+// was ever proven.
+func (k *Day) state(d, today schema.Date) string {
+	reachable := schema.DaysUntilUnreachable(d, today) > 0
+	switch {
+	case k == nil && reachable:
+		return schema.StateMissing
+	case k == nil:
+		return schema.StateLost
+	case k.Refused > 0 && d < today:
+		return schema.StatePartial
+	case k.WasOver(d) && reachable:
+		return schema.StateComplete
+	case k.WasOver(d):
+		return schema.StateFinal
+	case d == today:
+		return schema.StateOpen
+	}
+	return schema.StatePartial
+}
+
+// WasOver says whether the day had ended when its last proven read began: only
+// then can its numbers be all there, and a later difference be a restatement.
+func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
+
+// newlyLost are the days that can never be known in full and that no run has
+// reported yet.
+func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
+	var lost []schema.Date
+	for _, c := range a.Coverage(account, now) {
+		k := a.Days[c.ReportDate]
+		cut := c.State == schema.StatePartial && c.DaysUntilUnreachable == 0 && !k.WasOver(c.ReportDate)
+		gone := c.State == schema.StateLost || cut
+		if gone && !slices.Contains(a.ReportedLost, c.ReportDate) {
+			lost = append(lost, c.ReportDate)
+		}
+	}
+	return lost
+}
+
+// holds says in what a day differs from what was proven of it.
+func (known *Day) Holds(day *history.Day) error {
+	if sums := day.Sums(); sums != known.Sums {
+		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)
+	}
+	if day.Hash() != known.ContentHash {
+		return errors.New("the content is not what was proven")
+	}
+	return nil
+}

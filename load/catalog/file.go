@@ -1,0 +1,80 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+
+	"spendsync/load/durable"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// Batches is parquet.Batches of a published file, after checking its bytes.
+func Batches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R,
+	error] {
+	return func(yield func([]R, error) bool) {
+		if err := CheckBytes(disk, dir, path, info); err != nil {
+			yield(nil, err)
+			return
+		}
+		parquet.Batches(disk, filepath.Join(dir, path), t)(yield)
+	}
+}
+
+// Rows reads a published Parquet file after checking its bytes.
+func Rows[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
+	if err := CheckBytes(disk, dir, path, info); err != nil {
+		return nil, err
+	}
+	return parquet.Rows(disk, filepath.Join(dir, path), t)
+}
+
+// CheckBytes compares a file with what was published.
+func CheckBytes(d durable.Disk, dir, path string, info *FileInfo) error {
+	mend := info.Mend()
+	sha, size, err := d.HashFile(filepath.Join(dir, path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return durable.Damaged(path, mend, "it is missing")
+	case err != nil:
+		return err
+	case size != info.Bytes:
+		return durable.Damaged(path, mend, "it has %d bytes, and had %d when it was published", size, info.Bytes)
+	case sha != info.SHA256:
+		return durable.Damaged(path, mend, "its bytes are not those that were published")
+	}
+	return nil
+}
+
+func CountRows(path string, info *FileInfo, rows int64, err error) error {
+	if errors.Is(err, ErrStorage) {
+		return err // it could not be read: that is not damage
+	}
+	if err != nil {
+		return durable.Damaged(path, info.Mend(), "%v", err)
+	}
+	if rows != info.Rows {
+		return durable.Damaged(path, info.Mend(), "it has %d rows, and had %d when it was published", rows, info.Rows)
+	}
+	return nil
+}
+
+// ReadDay reads the file of a day, whose rows have to be of that day.
+func ReadDay(d durable.Disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
+	rows := &schema.SpendRows{}
+	for batch, err := range parquet.Batches(d, path, schema.SpendDaily) {
+		if err != nil {
+			return rows, err
+		}
+		for i := range batch {
+			if r := &batch[i]; r.AccountID != account || r.ReportDate != day {
+				return rows, fmt.Errorf("row %d is of account %q, day %s", rows.Len()+1, r.AccountID, r.ReportDate)
+			}
+			rows.Append(&batch[i])
+		}
+	}
+	return rows, nil
+}

@@ -1,0 +1,276 @@
+package catalog
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// Every part of a store knows which generation it is of: the manifest by its number, the
+// ledger and ops.run by the runs that published, and a Parquet file by the runs in its
+// rows. A backup of parts from different times shows by that. Where some part is newer
+// than the manifest, the store was set back: to publish on top would forget what the
+// newer part says, and no later run could know of it.
+
+// MendLost is what to do about what no part of the store can restore.
+const MendLost = "restore the whole data directory from one backup; if there is none, 'spendsync rebuild " +
+	"--accept-loss' goes on without it"
+
+// NewerPart is a part of the store that is newer than the manifest.
+type NewerPart struct {
+	Path       string         // the file that shows it
+	Generation int64          // 0: it is not known, only that it is later
+	RunID      string         // that published it
+	At         schema.Instant // when; 0: not known
+}
+
+// setBack is the damage of a store with a part that is newer than its manifest.
+func (m *Manifest) SetBack(p NewerPart) *Damage {
+	to, of := "a later generation", "a generation later than "+fmt.Sprint(m.Generation)
+	if p.Generation > 0 {
+		to = fmt.Sprintf("generation %d", p.Generation)
+		of = fmt.Sprintf("generation %d or later", p.Generation)
+	}
+	between := fmt.Sprintf("since %s", m.PublishedAt)
+	if p.At > 0 {
+		between = fmt.Sprintf("between %s and %s", m.PublishedAt, p.At)
+	}
+	return durable.Damaged(ManifestName, "restore the whole data directory from one backup, of "+of+"; if there is "+
+		"none, 'spendsync rebuild --accept-loss' goes on with every file that is here and whole",
+		"the store was set back from %s to %d: %s is newer than the manifest (run %s). Restated numbers and versions "+
+			"of settings that were first seen %s, and that only the parts that were set back had, are lost for good "+
+			"unless a backup has them", to, m.Generation, p.Path, p.RunID, between)
+}
+
+// newest is the newest part that is newer than the manifest, as far as the names and the
+// sizes of the files show; its path is empty where none is. It reads only files that are
+// not what they are in the manifest.
+func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
+	part, err := newestInLedgers(d, dir, files, m)
+	if err != nil || part.Path != "" {
+		return part, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		account, info := m.FileOf(path)
+		if info != nil && info.Bytes == files[path] {
+			continue
+		}
+		if part, err := m.NewerParquet(d, dir, account, path); err != nil || part.Path != "" {
+			return part, err
+		}
+	}
+	return NewerPart{}, nil
+}
+
+// fileOf is the account whose file lies at a path, and what the manifest says of it; nil:
+// nothing. The account is empty where no file of the manifest's accounts may lie.
+func (m *Manifest) FileOf(path string) (account string, info *FileInfo) {
+	for name, a := range m.Accounts {
+		if strings.Contains(path, "/account="+name+"/") {
+			return name, a.Files[path]
+		}
+	}
+	return "", nil
+}
+
+// newestInLedgers is the newest generation of which the ledgers say that it was published,
+// where it is newer than the manifest; without one, any that was published. Lines that
+// cannot be read are passed over: they are another damage.
+func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Manifest) (newest NewerPart, err error) {
+	published := int64(0)
+	if m != nil {
+		published = m.Generation
+	}
+	for path, size := range files {
+		if !ledgerFile.MatchString(path) {
+			continue
+		}
+		covered := int64(0)
+		if m != nil {
+			if account, _ := m.FileOf(path); account != "" {
+				covered = m.Accounts[account].Ledger[path]
+			}
+		}
+		if size == covered {
+			continue
+		}
+		b, err := ReadLedger(d, dir, path)
+		if err != nil {
+			return newest, err
+		}
+		for _, r := range PublishedRuns(b[min(covered, int64(len(b))):]) {
+			if r.Generation > max(published, newest.Generation) {
+				newest = NewerPart{path, r.Generation, r.RunID, r.FinishedAt}
+			}
+		}
+	}
+	return newest, nil
+}
+
+// PublishedRuns are the runs that published, as far as the lines can be read.
+func PublishedRuns(lines []byte) (runs []schema.Run) {
+	for line := range bytes.Lines(lines) {
+		var l ledgerLine
+		if json.Unmarshal(line, &l) == nil && l.Run != nil && l.Run.Published {
+			runs = append(runs, *l.Run)
+		}
+	}
+	return runs
+}
+
+// newerParquet looks whether a Parquet file of the account has rows of a run that published
+// after the manifest's generation, or that no ledger and no file of the manifest knows: then
+// a later generation wrote it. What is not a Parquet file of one of our tables shows nothing.
+func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (NewerPart, error) {
+	t, _ := TableAt(account, path)
+	if t == nil {
+		return NewerPart{}, nil
+	}
+	known, err := m.knownRuns(d, dir, account)
+	if known == nil || err != nil {
+		return NewerPart{}, err
+	}
+	part := NewerPart{}
+	for rec, err := range parquet.Records(d, filepath.Join(dir, path), t) {
+		if errors.Is(err, ErrStorage) {
+			return NewerPart{}, err
+		}
+		if err != nil {
+			return NewerPart{}, nil // it is damaged, or not ours
+		}
+		runs, accounts := Texts(rec, "_run_id"), Texts(rec, "account_id")
+		at := instants(rec)
+		for i := range int(rec.NumRows()) {
+			if accounts.Value(i) != account {
+				return NewerPart{}, nil
+			}
+			if known[runs.Value(i)] {
+				continue
+			}
+			if part.Path == "" {
+				part = NewerPart{Path: path, RunID: strings.Clone(runs.Value(i))}
+			}
+			if at != nil {
+				part.At = max(part.At, schema.Instant(at.Value(i)))
+			}
+		}
+	}
+	return part, nil
+}
+
+// TableAt is the table whose file of an account lies at a path, with the day of its
+// partition; nil: none does. Marts are none: they are made from the others.
+func TableAt(account, path string) (*schema.Table, schema.Date) {
+	parts := strings.Split(path, "/")
+	if len(parts) < 4 || parts[0] != "parquet" {
+		return nil, 0
+	}
+	t := TableNamed(parts[1])
+	if t == nil {
+		return nil, 0
+	}
+	day := schema.Date(0)
+	if t.Partition != schema.ByAccount {
+		_, text, _ := strings.Cut(parts[3], "=")
+		var err error
+		if day, err = schema.ParseDate(text); err != nil {
+			return nil, 0
+		}
+	}
+	if PartPath(t, account, day) != path {
+		return nil, 0
+	}
+	return t, day
+}
+
+// knownRuns are the runs of an account that published no later generation than the
+// manifest's, as far as it and the ledger know; nil where the ledger is damaged, so that a
+// run may have been in what is lost of it.
+func (m *Manifest) knownRuns(d durable.Disk, dir, account string) (map[string]bool, error) {
+	a := m.Accounts[account]
+	if a == nil {
+		return nil, nil
+	}
+	known := map[string]bool{m.RunID: true}
+	for _, f := range a.Files {
+		known[f.RunID] = true
+	}
+	for _, day := range a.Days {
+		known[day.RunID] = true
+	}
+	paths, err := LedgerFiles(d, dir, account)
+	if err != nil {
+		return nil, err
+	}
+	for path := range a.Ledger {
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	var later []string
+	for _, path := range paths {
+		b, err := ReadLedger(d, dir, path)
+		if err != nil {
+			return nil, err
+		}
+		if CheckLedger(path, b, a.Ledger[path], a.LedgerSHA256[path]) != nil {
+			return nil, nil
+		}
+		rows, err := DecodeLedger(path, b)
+		if err != nil {
+			return nil, nil
+		}
+		for _, r := range rows.Runs {
+			known[r.RunID] = true
+			if r.Published && r.Generation > m.Generation {
+				later = append(later, r.RunID)
+			}
+		}
+	}
+	for _, id := range later {
+		delete(known, id)
+	}
+	return known, nil
+}
+
+func Texts(rec arrow.Record, column string) *array.String {
+	return rec.Column(rec.Schema().FieldIndices(column)[0]).(*array.String)
+}
+
+// instants are when the rows of a table were seen or changed; nil: it has no such column.
+func instants(rec arrow.Record) *array.Timestamp {
+	for _, name := range []string{"seen_at", "_changed_at", "valid_from"} {
+		if i := rec.Schema().FieldIndices(name); len(i) > 0 {
+			return rec.Column(i[0]).(*array.Timestamp)
+		}
+	}
+	return nil
+}
+
+// newerDuckDB looks whether a DuckDB file that is not the published one is of a later
+// generation. One that cannot be read shows nothing.
+func (m *Manifest) NewerDuckDB(ctx context.Context, dir string, o duck.Options) (NewerPart, error) {
+	newest, err := duck.NewestRun(ctx, filepath.Join(dir, duck.FileName), o)
+	switch {
+	case ctx.Err() != nil:
+		return NewerPart{}, cmp.Or(err, ctx.Err())
+	case err != nil || newest.Generation <= m.Generation:
+		return NewerPart{}, nil
+	}
+	return NewerPart{duck.FileName, newest.Generation, newest.RunID, newest.FinishedAt}, nil
+}

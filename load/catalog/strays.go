@@ -1,0 +1,84 @@
+package catalog
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"spendsync/load/durable"
+)
+
+// Folders are the folders below the data directory that hold published files.
+var Folders = []string{"parquet", "raw", "ledger"}
+
+// OwnPrefix begins the names of the empty files that try whether a rename works. No
+// reader takes them for files of the store, and one that a killed process has left
+// harms nothing.
+const OwnPrefix = ".spendsync-"
+
+// ledgerFile is what a ledger file is called. A ledger need not be in the manifest: a
+// run that published nothing has its line in it, too.
+var ledgerFile = regexp.MustCompile(`^ledger/account=[a-z0-9][a-z0-9_-]{0,39}/[0-9]{4}-[0-9]{2}\.jsonl$`)
+
+// MoveOut is what to do with a stray.
+const MoveOut = "move it out of the data directory"
+
+// strays are the files in the published folders that the manifest does not name, sorted.
+// Everyone who reads parquet/spend_daily/*/*/*.parquet counts them.
+func (m *Manifest) Strays(files map[string]int64) (found []string) {
+	named := map[string]bool{}
+	for _, a := range m.Accounts {
+		for path := range a.Files {
+			named[path] = true
+		}
+	}
+	for path := range files {
+		if !named[path] && !ledgerFile.MatchString(path) {
+			found = append(found, path)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// FilesIn are the files in the published folders, with their sizes. A link is taken for
+// a file: nothing that is published is one.
+func FilesIn(d durable.Disk, dir string) (map[string]int64, error) {
+	files := map[string]int64{}
+	for _, folder := range Folders {
+		if err := addFiles(d, dir, folder, files); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+func addFiles(d durable.Disk, dir, folder string, files map[string]int64) error {
+	entries, err := d.ReadDir(filepath.Join(dir, folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Storage(err)
+	}
+	for _, e := range entries {
+		path := folder + "/" + e.Name()
+		switch {
+		case e.IsDir():
+			if err := addFiles(d, dir, path, files); err != nil {
+				return err
+			}
+		case strings.HasPrefix(e.Name(), OwnPrefix):
+		default:
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // removed meanwhile
+			}
+			if err != nil {
+				return durable.Storage(err)
+			}
+			files[path] = info.Size()
+		}
+	}
+	return nil
+}

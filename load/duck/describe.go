@@ -1,0 +1,50 @@
+package duck
+
+import (
+	"context"
+	"os"
+)
+
+// ColumnsOfViews are the columns of the options' views, by the view's full name. They
+// are taken from a database in memory that has every table and no row: no store is
+// needed, and none is looked at. Macros are not among them.
+func ColumnsOfViews(ctx context.Context, o Options) (columns map[string][]Column, err error) {
+	o.Memory, o.FirstMemory, o.Dir = "", "", os.TempDir()
+	w, err := start(ctx, "", o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = w.Stop(err) }()
+	if err := w.Exec(ctx, "ATTACH ':memory:' AS w", "USE w"); err != nil {
+		return nil, err
+	}
+	if err := w.makeTables(ctx); err != nil {
+		return nil, err
+	}
+	for _, v := range o.Views {
+		if v.Parameters == "" {
+			// The first two make the schema and the view; what follows is its comment.
+			if err := execAll(ctx, w.conn, v.createSQL()[:2]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	const q = "SELECT c.schema_name || '.' || c.table_name, c.column_name, c.data_type FROM duckdb_columns() AS c " +
+		"JOIN duckdb_views() AS v ON v.database_name = c.database_name AND v.schema_name = c.schema_name AND " +
+		"v.view_name = c.table_name WHERE c.database_name = 'w' AND NOT v.internal ORDER BY 1, c.column_index"
+	rows, err := w.conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	defer rows.Close()
+	columns = map[string][]Column{}
+	for rows.Next() {
+		var view string
+		var c Column
+		if err := rows.Scan(&view, &c.Name, &c.Type); err != nil {
+			return nil, err
+		}
+		columns[view] = append(columns[view], c)
+	}
+	return columns, rows.Err()
+}

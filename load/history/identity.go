@@ -1,0 +1,80 @@
+package history
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// KeyTextOf gives the key texts of a table's rows, as in [Memory]: the parts of
+// the key but for the account and the version, joined by slashes. A slash in a
+// part is ~1 and a tilde is ~0, as in a JSON pointer, so no two keys share a text.
+func KeyTextOf[R any](t schema.TableOf[R]) func(row *R) string {
+	id := identityOf(t)
+	return func(row *R) string { return keyText(id.parts(row)) }
+}
+
+// identity reaches the texts that say what a row is of.
+type identity[R any] struct {
+	key            []func(*R) string // texts of what identifies an entity in an account's history
+	account, runID textField[R]
+}
+
+// textField reaches a text of a row that is never NULL.
+type textField[R any] func(*R) *string
+
+// identityOf finds the fields. They lie in the row itself, not in its frame. A
+// table that lacks one, or in which one is neither a plain text nor a day, panics: it is
+// not a table of versions.
+func identityOf[R any](t schema.TableOf[R]) identity[R] {
+	row := reflect.TypeFor[R]()
+	field := func(column string) textField[R] { return fieldOf[R, string](row, column) }
+	id := identity[R]{account: field("account_id"), runID: field("_run_id")}
+	for _, c := range t.Columns {
+		switch {
+		case !c.Key || c.Name == "account_id" || c.Name == "version_no":
+		case c.Kind == schema.Day:
+			day := fieldOf[R, schema.Date](row, c.Name)
+			id.key = append(id.key, func(r *R) string { return day(r).String() })
+		default:
+			text := field(c.Name)
+			id.key = append(id.key, func(r *R) string { return *text(r) })
+		}
+	}
+	return id
+}
+
+// fieldOf reaches a column's field, which lies in the row itself.
+func fieldOf[R, V any](row reflect.Type, column string) func(*R) *V {
+	for i := range row.NumField() {
+		if row.Field(i).Tag.Get("col") == column {
+			return func(r *R) *V { return reflect.ValueOf(r).Elem().Field(i).Addr().Interface().(*V) }
+		}
+	}
+	panic(fmt.Sprintf("history: %s has no column %s", row, column))
+}
+
+func (id identity[R]) parts(row *R) []string {
+	parts := make([]string, len(id.key))
+	for i, field := range id.key {
+		parts[i] = field(row)
+	}
+	return parts
+}
+
+func (id identity[R]) sameEntity(a, b *R) bool {
+	return !slices.ContainsFunc(id.key, func(part func(*R) string) bool { return part(a) != part(b) })
+}
+
+var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
+
+func keyText(parts []string) string {
+	escaped := make([]string, len(parts))
+	for i, p := range parts {
+		escaped[i] = escapeKey.Replace(p)
+	}
+	return strings.Join(escaped, "/")
+}

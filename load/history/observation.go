@@ -1,0 +1,110 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+
+	"spendsync/schema"
+)
+
+// Seen is one entity as one run read it.
+type Seen[R any] struct {
+	// Row has the key and every field that could be read, canonical: decimals to
+	// scale, lists sorted. Whatever its frame says is ignored.
+	Row R
+	// Unread names the columns that could not be read: they take the last known
+	// value before anything is compared, whatever Row has there.
+	Unread []string
+	// Beyond is what its JSON, in the column raw, says that no column shows.
+	Beyond Beyond
+}
+
+// Beyond says of the JSON of an entity what became of the values that no column shows.
+type Beyond int
+
+const (
+	// BeyondSame: nothing that counts, or nobody looked.
+	BeyondSame Beyond = iota
+	// BeyondGained: values came that were never seen before. The current version gets the
+	// JSON: that is a fill, not a change.
+	BeyondGained
+	// BeyondChanged: a value changed. That makes a version.
+	BeyondChanged
+)
+
+// Absence is what is known of a stored entity that a run did not see.
+type Absence int
+
+const (
+	// Unknown: it was not asked for, or its listing did not end. Nothing is learnt.
+	Unknown Absence = iota
+	// Gone: a complete listing lacked it.
+	Gone
+)
+
+// Observation is what one run saw of a table.
+type Observation[R any] struct {
+	// What was read was so at some moment from Since, when the reading began, to
+	// At, when it had ended: so a version counts from At and a confirmation from
+	// Since, and the true change always lies in (changed_after, valid_from]. A
+	// Since of zero is At.
+	Since, At schema.Instant
+	RunID     string
+	Seen      []Seen[R] // one for each entity that was read
+	Stubs     []R       // keys of entities that only the report knows; known ones are passed over
+	// Refreshed are untracked columns whose newest value is written into the
+	// current version as soon as it differs. The other untracked columns are as
+	// they were when their version was last written.
+	Refreshed []schema.Column
+	// Absence judges a stored entity that was not seen. A deleted one that is Gone
+	// is confirmed to be so still: its return then lies after that. Nil: Unknown.
+	Absence func(row *R) Absence
+	// Patience is how many complete absences in a row make an entity deleted.
+	Patience int
+}
+
+// since is the instant from which what was read counts as confirmed.
+func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
+
+func (o *Observation[R]) check(m Memory) error {
+	switch {
+	case o.since() > o.At:
+		return fmt.Errorf("the reading began at %s, after its end at %s", o.Since, o.At)
+	case o.At < m.ObservedAt:
+		return fmt.Errorf("the clock went back: it is %s, and settings were already seen at %s", o.At, m.ObservedAt)
+	case o.Absence != nil && o.Patience < 1:
+		return fmt.Errorf("a patience of %d absences", o.Patience)
+	}
+	return nil
+}
+
+// Stats counts what an observation did, in entities. Changed says that the
+// rows are no longer those from before, and so that their file must be written.
+type Stats struct {
+	Changed   bool
+	FirstSeen int64 // new entities that were read, if only in part
+	Stubs     int64 // new entities that only the report knows
+	Filled    int64 // current versions completed in place by a first reading
+	Refreshed int64 // current versions that got a newer value of an untracked column
+	Versions  int64 // new versions with other values, in columns or beyond them
+	Deleted   int64 // new versions that say that the entity is gone
+	Restored  int64 // new versions of entities that had been gone
+	Confirmed int64 // read in full
+	Unread    int64 // seen, with at least one tracked field that could not be read
+	Missing   int64 // absent from a complete listing, and not deleted yet
+}
+
+// advance is one observation being laid over a history.
+type advance[R any, P Versioned[R]] struct {
+	Observation[R]
+	table   schema.TableOf[R]
+	tracked columns  // sorted by name
+	names   []string // of the tracked columns
+	fields  columns  // that can be unread; found when one is
+	id      identity[R]
+	replay  bool // the instant has been observed before
+
+	entities []*entity[R]
+	byKey    map[string]*entity[R]
+	stats    Stats
+}

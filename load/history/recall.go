@@ -1,0 +1,35 @@
+package history
+
+import (
+	"slices"
+
+	"spendsync/schema"
+)
+
+// Recall makes a memory from rows alone, where what was remembered beside them is lost.
+// Everything was last confirmed when its row says so, and every tracked column without a
+// value of what was read in part counts as never read. Absences are counted from 0.
+func Recall[R any, P Versioned[R]](t schema.TableOf[R], rows []R) (Memory, error) {
+	entities, err := entitiesOf(identityOf(t), rows)
+	if err != nil {
+		return Memory{}, err
+	}
+	var at schema.Instant
+	for _, th := range entities {
+		f := P(th.current).FramePtr()
+		th.confirmed = f.LastConfirmedAt
+		at = max(at, f.ValidFrom, f.LastConfirmedAt)
+		if f.ReadState != schema.ReadPartial {
+			continue
+		}
+		fields := columns(t.Fields())
+		for _, c := range t.Tracked() {
+			if i := fields.index(c.Name); t.ColumnEqual(th.current, new(R), fields[i]) {
+				th.never = append(th.never, c.Name)
+			}
+		}
+		slices.Sort(th.never)
+	}
+	m := remember[R, P](entities, at)
+	return m, Check[R, P](t, Versions[R]{Rows: rows, Memory: m})
+}

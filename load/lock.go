@@ -1,0 +1,43 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"spendsync/load/durable"
+)
+
+// lockPoll is how often a lock that is held elsewhere is tried again.
+const lockPoll = 50 * time.Millisecond
+
+// lockStore waits for the lock under which the DuckDB file is built and the commit is made.
+func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
+	for end := time.Now().Add(wait); ; {
+		l, err := d.Lock(filepath.Join(dir, "locks", "store.lock"))
+		if errors.Is(err, fs.ErrNotExist) { // a store that was brought here without its locks
+			if err := d.MakeDirs(filepath.Join(dir, "locks")); err != nil {
+				return nil, err
+			}
+			l, err = d.Lock(filepath.Join(dir, "locks", "store.lock"))
+		}
+		if err != nil {
+			return nil, durable.Storage(err)
+		}
+		if l != nil {
+			return func() error { return durable.Storage(l.Close()) }, nil
+		}
+		left := time.Until(end)
+		if left <= 0 {
+			return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, ErrLocked)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for the store's lock in %s: %w", dir, ctx.Err())
+		case <-time.After(min(left, lockPoll)):
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"spendsync/load/catalog"
+	"spendsync/load/durable"
+)
+
+// farFiles have one folder on another file system: no rename leads in or out.
+type farFiles struct {
+	durable.FS
+	at string // "/parquet"
+}
+
+func (d farFiles) Rename(from, to string) error {
+	far := func(path string) bool { return strings.Contains(path+"/", d.at+"/") }
+	if far(from) != far(to) {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EXDEV}
+	}
+	return d.FS.Rename(from, to)
+}
+
+// closedFiles have one folder in which others may write, and we may not.
+type closedFiles struct {
+	durable.FS
+	at string
+}
+
+func (d closedFiles) Rename(from, to string) error {
+	if strings.HasSuffix(filepath.Dir(to), d.at) {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: syscall.EACCES}
+	}
+	return d.FS.Rename(from, to)
+}
+
+// TestPublish_RefusesFoldersThatNoRenameReaches has folders that are links, mounts or
+// somebody else's, at any depth: nothing is published, nothing is on its way, and nothing
+// is left behind.
+func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	for at, early := range map[string]bool{
+		"/parquet": true, "/raw": true, "/ledger": true, "/staging": true,
+		"/parquet/spend_daily/account=acme": false, "/spend_daily/account=acme/day=2026-11-20": false,
+		"/raw/spend_report/account=acme": false, "/ledger/account=acme": false,
+	} {
+		for name, disk := range map[string]durable.FS{
+			"another file system": farFiles{lazyFiles{}, at}, "somebody's": closedFiles{lazyFiles{}, at},
+		} {
+			if at == "/staging" && name == "somebody's" {
+				continue // nothing could be built there
+			}
+			dir := filepath.Join(quickDir(t), "data")
+			copyStore(t, st.before, dir)
+			before := fileHashes(t, dir, ".")
+			s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: disk}))
+			if err == nil {
+				s.Close()
+			}
+			if (err != nil) != early {
+				t.Errorf("%s is %s: Open = %v", at, name, err)
+			}
+			err = sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: disk}))
+			if !errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged) {
+				t.Errorf("%s is %s: the run ends with %v, want ErrStorage", at, name, err)
+			}
+			for path := range fileHashes(t, dir, ".") {
+				if before[path] == "" && !strings.HasSuffix(path, ".lock") {
+					t.Errorf("%s is %s: %s is left", at, name, path)
+				}
+			}
+			st.settled(t, dir)
+		}
+	}
+}
+
+// begun is a store in which a commit has begun before a folder became a link.
+func (p *preparedCommit) begun(t testing.TB) (string, *Manifest) {
+	t.Helper()
+	dir, is := p.copy(t)
+	o := Options{crash: func(step string) error {
+		if strings.HasPrefix(step, "move ") {
+			return errCrash
+		}
+		return nil
+	}}
+	if err := p.commit(dir, o); !errors.Is(err, errCrash) {
+		t.Fatalf("commit = %v, want the crash", err)
+	}
+	return dir, is
+}
+
+var farFolders = []string{"/parquet", "/raw", "/ledger"}
+
+// TestFaults_AnyCallOfACommitThatCopies ends a commit that has begun, with a folder on
+// another file system: every call fails once, and the next start ends it.
+func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	for i, at := range farFolders {
+		enumerate(t, st, "a commit into "+at, 2+i, p.begun, func(dir string, o Options) error {
+			o.disk = durable.Disk{FS: farFiles{o.disk.FS, at}}
+			return rollForward(dir, o.filled())
+		})
+	}
+}
+
+// TestPowerLoss_DuringACommitThatCopies loses the power at every moment of that.
+func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	p := prepareCommit(t, st)
+	for _, at := range farFolders {
+		begun, _ := p.begun(t)
+		root := quickDir(t)
+		dir := filepath.Join(root, "data")
+		copyStore(t, begun, dir)
+		d := newFrailFiles(t, root)
+		told := true // the record is durable: nothing but the new generation may be found
+		tried := powerLosses(t, st, d, dir, powerStride(3), &told)
+		o := sceneOptions(durable.Disk{FS: farFiles{d, at}})
+		if err := rollForward(dir, o.filled()); err != nil {
+			t.Fatal(err)
+		}
+		d.each("the end of", dir+"/"+catalog.CommitName)
+		t.Logf("%s: %d calls, %d losses of power", at, d.calls, *tried)
+		copied := fileHashes(t, dir, ".")
+		for path := range copied {
+			if strings.HasSuffix(path, ".copy") {
+				t.Errorf("%s is left", path)
+			}
+		}
+	}
+}
+
+// TestOpen_EndsACommitBeforeItRefuses has a store whose folder became a link while a
+// commit was under way: the commit ends, and no other begins.
+func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	dir, is := prepareCommit(t, st).begun(t)
+	u, err := FindUnfinishedCommit(dir)
+	if err != nil || u == nil || u.Generation != is.Generation || u.RunID != "run2" ||
+		!slices.Contains(u.Left, catalog.ManifestName) {
+		t.Errorf("the unfinished commit is %+v, %v", u, err)
+	}
+	_, err = Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: farFiles{lazyFiles{}, "/parquet"}}))
+	if !errors.Is(err, ErrStorage) || !strings.Contains(fmt.Sprint(err), "link or mount") {
+		t.Errorf("Open = %v, want ErrStorage", err)
+	}
+	if m, err := ReadManifest(dir); err != nil || m.Generation != is.Generation {
+		t.Errorf("%+v is published, %v", m, err)
+	}
+	if u, err := FindUnfinishedCommit(dir); u != nil || err != nil {
+		t.Errorf("%+v is unfinished, %v", u, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "warehouse.duckdb"))
+	if err != nil || info.Mode().Perm()&0o222 != 0 {
+		t.Errorf("warehouse.duckdb is %v, %v", info.Mode(), err)
+	}
+	st.settled(t, dir)
+}

@@ -1,0 +1,180 @@
+package load
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/load/catalog"
+	"spendsync/load/duck"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// coverageLoad makes ops.day_coverage, which the views ask, of all accounts.
+func (n *generation) coverageLoad() (duck.Load, error) {
+	var coverage []schema.DayCoverage
+	for _, name := range n.next.AccountNames() {
+		coverage = append(coverage, n.next.Accounts[name].Coverage(name, n.g.store.opts.Now())...)
+	}
+	return stageOps(n.g, schema.Coverage, coverage, "true")
+}
+
+// opsLoads make the rest of schema ops from the manifest and the ledger. Small tables are
+// replaced, that of the files where one is another; runs, steps and unreadable entities
+// are appended, or all read again for a file that is built from nothing.
+func (n *generation) opsLoads() ([]duck.Load, error) {
+	s := n.g.store
+	var files []schema.File
+	var unknown []schema.UnknownField
+	var ledger catalog.LedgerRows
+	for _, name := range n.next.AccountNames() {
+		a := n.next.Accounts[name]
+		for path, f := range a.Files {
+			files = append(files, fileRow(name, path, f))
+		}
+		unknown = append(unknown, a.Unknown...)
+		if n.fromNothing || name == s.account {
+			if err := n.readLedgers(name, a, &ledger); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var loads []duck.Load
+	var errs []error
+	add := func(l duck.Replace, err error) { loads, errs = append(loads, l), append(errs, err) }
+	if n.fromNothing || !n.sameFiles() {
+		add(stageOps(n.g, schema.Files, files, "true"))
+	}
+	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
+	// A run that publishes twice has two lines; the later one counts.
+	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.Runs), runsSQL(ledger.Runs)))
+	add(stageOps(n.g, schema.Steps, ledger.Steps, ""))
+	add(stageOps(n.g, schema.EntityReads, ledger.Entities, ""))
+	add(stageOps(n.g, schema.RefusedRows, ledger.Refused, ""))
+	return loads, errors.Join(errs...)
+}
+
+// sameFiles says that the generation has the files of the one that it is built on.
+func (n *generation) sameFiles() bool {
+	return n.base != nil && maps.EqualFunc(n.base.Accounts, n.next.Accounts, func(a, b *Account) bool {
+		return maps.EqualFunc(a.Files, b.Files, func(f, g *FileInfo) bool { return *f == *g })
+	})
+}
+
+// readLedgers collects the lines that the DuckDB file does not hold yet, and
+// notes in the manifest that it will. Of other accounts only what is published
+// already is read: the rest is theirs to publish.
+func (n *generation) readLedgers(account string, a *Account, into *catalog.LedgerRows) error {
+	s := n.g.store
+	own := account == s.account
+	paths := slices.Collect(maps.Keys(a.Ledger))
+	if own {
+		var err error
+		if paths, err = n.ownLedgers(paths); err != nil {
+			return err
+		}
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		dir, rel := n.whereIs(path)
+		b, err := catalog.ReadLedger(s.opts.disk, dir, rel)
+		if err != nil {
+			return err
+		}
+		from, end := a.Ledger[path], int64(len(b))
+		if err := catalog.CheckLedger(path, b, from, a.LedgerSHA256[path]); err != nil {
+			return err
+		}
+		if own {
+			a.Ledger[path], a.LedgerSHA256[path] = end, catalog.HashLedger(b)
+		} else {
+			end = from
+		}
+		if n.fromNothing {
+			from = 0
+		}
+		rows, err := catalog.DecodeLedger(path, b[from:end])
+		if err != nil {
+			return err
+		}
+		into.Runs = append(into.Runs, rows.Runs...)
+		into.Steps = append(into.Steps, rows.Steps...)
+		into.Entities = append(into.Entities, rows.Entities...)
+		into.Refused = append(into.Refused, rows.Refused...)
+	}
+	return nil
+}
+
+// ownLedgers adds the files that failed runs have begun since, and the one that
+// this run has staged.
+func (n *generation) ownLedgers(paths []string) ([]string, error) {
+	s := n.g.store
+	found, err := catalog.LedgerFiles(s.opts.disk, s.dir, s.account)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range n.moves {
+		if strings.HasPrefix(m.To, "ledger/account="+s.account+"/") {
+			found = append(found, m.To)
+		}
+	}
+	for _, f := range found {
+		if !slices.Contains(paths, f) {
+			paths = append(paths, f)
+		}
+	}
+	return paths, nil
+}
+
+// lastOfEachRun drops the lines that a run has replaced by a later one.
+func lastOfEachRun(runs []schema.Run) []schema.Run {
+	last := map[[2]string]int{}
+	for i, r := range runs {
+		last[[2]string{r.AccountID, r.RunID}] = i
+	}
+	var kept []schema.Run
+	for i, r := range runs {
+		if last[[2]string{r.AccountID, r.RunID}] == i {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// runsSQL is the condition for runs, by their identity.
+func runsSQL(runs []schema.Run) string {
+	if len(runs) == 0 {
+		return ""
+	}
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, schema.QuoteText(r.RunID))
+	}
+	return schema.Quote("_run_id") + " IN (" + strings.Join(ids, ", ") + ")"
+}
+
+func fileRow(account, path string, f *FileInfo) schema.File {
+	row := schema.File{AccountID: account, Path: path, Kind: f.Kind, Rows: f.Rows, Bytes: f.Bytes, SHA256: f.SHA256,
+		RunID: f.RunID}
+	if f.Table != "" {
+		row.TableName = schema.Some(f.Table)
+	}
+	return row
+}
+
+// stageOps writes rows of schema ops as a private Parquet file, since that is the
+// one way into DuckDB.
+func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (duck.Replace, error) {
+	l := duck.Replace{Table: t.Table, Where: where}
+	if len(rows) == 0 {
+		return l, nil
+	}
+	path := "ops/" + t.Name
+	if _, err := g.putPart(path, t.Table, parquet.Record(t, rows)); err != nil {
+		return l, err
+	}
+	l.Files = []string{g.staged(path)}
+	return l, nil
+}

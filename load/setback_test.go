@@ -1,0 +1,233 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"spendsync/load/catalog"
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// storeParts are the parts of a store that a backup tool can bring back one by one.
+var storeParts = []string{catalog.ManifestName, duck.FileName, "parquet", "ledger", "raw"}
+
+// mixed is a store of which some parts are those of the later generation.
+func (st *sceneStores) mixed(t testing.TB, later ...string) string {
+	t.Helper()
+	dir := filepath.Join(quickDir(t), "data")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range storeParts {
+		from := filepath.Join(st.before, part)
+		if slices.Contains(later, part) {
+			from = filepath.Join(st.after, part)
+		}
+		if info, err := os.Stat(from); err != nil {
+			t.Fatal(err)
+		} else if info.IsDir() {
+			copyStore(t, from, filepath.Join(dir, part))
+		} else if err := os.Link(from, filepath.Join(dir, part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// restatedLines are how many lines the files of spend_change have.
+func restatedLines(t testing.TB, dir string) (n int) {
+	t.Helper()
+	m, err := ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, info := range m.Accounts["acme"].Files {
+		if info.Table == schema.SpendChanges.Name {
+			rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.SpendChanges)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(rows)
+		}
+	}
+	return n
+}
+
+// TestSetBack_AnyMixture mixes the parts of two generations in every way. What the later
+// one has is never lost without an error: either a command restores all of it, or it
+// refuses until the loss is accepted.
+func TestSetBack_AnyMixture(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	lines := restatedLines(t, st.after)
+	if lines == 0 || restatedLines(t, st.before) != 0 {
+		t.Fatalf("the scene restates %d lines", lines)
+	}
+	for mask := range 1 << len(storeParts) {
+		var later []string
+		for i, part := range storeParts {
+			if mask>>i&1 == 1 {
+				later = append(later, part)
+			}
+		}
+		t.Run(strings.Join(later, " "), func(t *testing.T) {
+			t.Parallel()
+			has := func(part string) bool { return slices.Contains(later, part) }
+			setBack := !has(catalog.ManifestName) && (has(duck.FileName) || has("parquet") || has("ledger"))
+			dir := st.mixed(t, later...)
+			report := st.verify(t, dir)
+			if whole := len(later) == 0 || len(later) == len(storeParts); whole != (len(report.Damages) == 0) {
+				t.Errorf("verify finds %d damages", len(report.Damages))
+			}
+			checkMends(t, report, setBack)
+
+			// Neither a sync nor a rebuild publishes on top of what was set back.
+			content := manifestOf(t, dir)
+			_, err := rebuild(t, dir)
+			syncErr := sceneRun{id: "run3", at: sceneSecond().at, days: sceneFirst().days}.do(t.Context(), dir,
+				sceneOptions(durable.Disk{FS: lazyFiles{}}))
+			if setBack {
+				for what, err := range map[string]error{"rebuild": err, "sync": syncErr} {
+					if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "was set back") {
+						t.Errorf("%s = %v, want it refused", what, err)
+					}
+				}
+				if manifestOf(t, dir) != content {
+					t.Error("the manifest is another")
+				}
+			}
+			if !setBack && err == nil && has(catalog.ManifestName) && restatedLines(t, dir) < lines {
+				t.Errorf("rebuild says that all is well, and %d of %d restatements are gone",
+					lines-restatedLines(t, dir), lines)
+			}
+			st.acceptLoss(t, later)
+		})
+	}
+}
+
+// acceptLoss rebuilds a mixed store and accepts what is lost: the store is whole then,
+// has what any part of it had, and runs go on.
+func (st *sceneStores) acceptLoss(t *testing.T, later []string) {
+	t.Helper()
+	dir := st.mixed(t, later...)
+	if _, err := st.rebuildAccepting(t, dir); err != nil {
+		t.Errorf("rebuild = %v", err)
+		return
+	}
+	for _, d := range st.verify(t, dir).Damages {
+		// Replies that give another day than the stored one are not the store's any more,
+		// and those of days in reach come again.
+		if !strings.HasPrefix(d.Path, "raw/") {
+			t.Errorf("after the rebuild: %v", d)
+		}
+	}
+	if slices.Contains(later, "parquet") && restatedLines(t, dir) != restatedLines(t, st.after) {
+		t.Errorf("%d lines of spend_change are left, want %d", restatedLines(t, dir), restatedLines(t, st.after))
+	}
+	m, err := ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	newest := st.was.Generation
+	if slices.ContainsFunc(later, func(part string) bool { return part != "raw" && part != "parquet" }) {
+		newest = st.is.Generation
+	}
+	if m.Generation <= newest {
+		t.Errorf("generation %d is published, and %d was before", m.Generation, newest)
+	}
+	if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); err != nil {
+		t.Errorf("the next run: %v", err)
+	}
+	for _, d := range st.verify(t, dir).Damages {
+		if d.Mend != catalog.MoveOut {
+			t.Errorf("after the next run: %v", d)
+		}
+	}
+}
+
+// rawOf makes a day again from the replies of either generation.
+func (st *sceneStores) rawOf(account string, d schema.Date, pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
+	rows, err := rawOf(st.after)(account, d, pages)
+	if err != nil {
+		rows, err = rawOf(st.before)(account, d, pages)
+	}
+	return rows, err
+}
+
+func (st *sceneStores) verify(t testing.TB, dir string) *Report {
+	t.Helper()
+	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
+	o.Now = sceneSecond().now
+	report, err := Verify(context.Background(), dir, o, st.rawOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// checkMends looks at what verify advises for a store that was set back.
+func checkMends(t testing.TB, report *Report, setBack bool) {
+	t.Helper()
+	said := 0
+	for _, d := range report.Damages {
+		if d.Path == catalog.ManifestName && strings.Contains(d.What, "was set back from") &&
+			strings.Contains(d.Mend, "--accept-loss") {
+			said++
+		} else if setBack && d.Mend != "see "+catalog.ManifestName {
+			t.Errorf("%s is to be mended by %q, which may forget what is newer", d.Path, d.Mend)
+		}
+	}
+	if (said == 1) != setBack {
+		t.Errorf("verify says %d times that the store was set back: %v", said, report.Damages)
+	}
+}
+
+func manifestOf(t testing.TB, dir string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, catalog.ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (st *sceneStores) rebuildAccepting(t testing.TB, dir string) (Preview, error) {
+	t.Helper()
+	return rebuildWith(t, dir, func(o *Options) { o.AcceptLoss = st.rawOf })
+}
+
+// TestSetBack_ByABackupThatIsLaidOver restores an older backup without removing what is
+// newer: files remain that the older manifest does not name.
+func TestSetBack_ByABackupThatIsLaidOver(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	dir := filepath.Join(quickDir(t), "data")
+	copyStore(t, st.after, dir)
+	for path := range fileHashes(t, st.before, catalog.ManifestName, duck.FileName, "parquet", "ledger", "raw") {
+		b, err := os.ReadFile(filepath.Join(st.before, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spoiled(t, filepath.Join(dir, path), b)
+	}
+	_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(fmt.Sprint(err), "was set back") {
+		t.Fatalf("Open = %v, want it refused", err)
+	}
+	if _, err := st.rebuildAccepting(t, dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := restatedLines(t, dir), restatedLines(t, st.after); got != want {
+		t.Errorf("%d lines of spend_change, want the %d that were still there", got, want)
+	}
+}

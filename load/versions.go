@@ -1,0 +1,103 @@
+package load
+
+import (
+	"path/filepath"
+
+	"spendsync/load/catalog"
+	"spendsync/load/durable"
+	"spendsync/load/history"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// versioned is a table of versions, whatever its rows are.
+type versioned struct {
+	table *schema.Table
+	// confirm writes the account's versions as a private file for DuckDB, with the
+	// newest confirmations, which the published file does not follow: so it stays
+	// the same for as long as nothing changes.
+	confirm func(n *generation, account string, a *Account) ([]string, error)
+	// check reads the published versions and holds them together.
+	check func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error
+	// recall reads versions that the manifest does not know, counts them, and makes from
+	// them alone what has to be remembered beside them.
+	recall func(d durable.Disk, dir, path string) (history.Memory, int64, error)
+}
+
+var versionedTables = []versioned{
+	versionedOf(schema.CampaignHistory, nil),
+	versionedOf(schema.DeliveryHistory, nil),
+	versionedOf(schema.CreativeHistory, nil),
+	versionedOf(schema.SourceRuleHistory, nil),
+	versionedOf(schema.PayoutHistory, nil),
+	versionedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *Account) {
+		if at := a.Memory[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
+			r.BidsLastReadAt = schema.Some(at)
+		}
+	}),
+}
+
+func versionedTable(name string) *versioned {
+	for i := range versionedTables {
+		if versionedTables[i].table.Name == name {
+			return &versionedTables[i]
+		}
+	}
+	return nil
+}
+
+func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account)) versioned {
+	f := versioned{table: t.Table}
+	f.confirm = func(n *generation, account string, a *Account) ([]string, error) {
+		path := catalog.PartPath(t.Table, account, 0)
+		info := a.Files[path]
+		if info == nil {
+			return nil, nil
+		}
+		full := filepath.Join(n.g.store.dir, path)
+		if n.isStaged(path) {
+			full = n.g.staged(path)
+		} else if err := catalog.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, info); err != nil {
+			return nil, err
+		}
+		rows, err := parquet.Rows(n.g.store.opts.disk, full, t)
+		if err != nil {
+			return nil, err
+		}
+		keyText, memory := history.KeyTextOf(t), a.Memory[t.Name]
+		for i := range rows {
+			if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
+				if at := memory.Confirmed(keyText(&rows[i])); at != 0 {
+					frame.LastConfirmedAt = at
+				}
+			}
+			if amend != nil {
+				amend(&rows[i], a)
+			}
+		}
+		private := "ops/" + t.Name + "/" + account
+		if _, err := n.g.putPart(private, t.Table, parquet.Record(t, rows)); err != nil {
+			return nil, err
+		}
+		return []string{n.g.staged(private)}, nil
+	}
+	f.check = func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error {
+		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
+		if err := catalog.CountRows(path, info, int64(len(rows)), err); err != nil {
+			return err
+		}
+		if err := history.Check[R, P](t, history.Versions[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {
+			return durable.Damaged(path, durable.MendBackup, "%v", err)
+		}
+		return nil
+	}
+	f.recall = func(d durable.Disk, dir, path string) (history.Memory, int64, error) {
+		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
+		if err != nil {
+			return history.Memory{}, 0, err
+		}
+		m, err := history.Recall[R, P](t, rows)
+		return m, int64(len(rows)), err
+	}
+	return f
+}

@@ -1,0 +1,81 @@
+package queries_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// supersetDataset is a dataset in the form that Superset imports.
+type supersetDataset struct {
+	Table       string           `yaml:"table_name"`
+	Schema      string           `yaml:"schema"`
+	Description string           `yaml:"description"`
+	MainDay     string           `yaml:"main_dttm_col,omitempty"`
+	UUID        string           `yaml:"uuid"`
+	Database    string           `yaml:"database_uuid"`
+	Version     string           `yaml:"version"`
+	Columns     []supersetColumn `yaml:"columns"`
+	Metrics     []supersetMetric `yaml:"metrics,omitempty"`
+}
+
+type supersetColumn struct {
+	Name        string `yaml:"column_name"`
+	Type        string `yaml:"type"`
+	Description string `yaml:"description"`
+	IsTime      bool   `yaml:"is_dttm"`
+	Groupby     bool   `yaml:"groupby"`
+	Filterable  bool   `yaml:"filterable"`
+}
+
+type supersetMetric struct {
+	Name        string `yaml:"metric_name"`
+	Expression  string `yaml:"expression"`
+	Description string `yaml:"description"`
+}
+
+// supersetID is an identity in the files of superset/, where charts name datasets by it.
+func supersetID(n int) string { return fmt.Sprintf("5be0d5c0-0000-4000-8000-%012d", n) }
+
+// TestSuperset_DatasetsAreGenerated holds the datasets to the views: their columns, types
+// and comments. A metric is NULL where any part of it is, as in every view.
+func TestSuperset_DatasetsAreGenerated(t *testing.T) {
+	whole := func(column string) string {
+		return "CASE WHEN count(" + column + ") = count(*) THEN sum(" + column + ") END"
+	}
+	ids := map[string]int{"campaign_day": 11, "campaign_performance": 12, "source_performance": 13, "budget_runway": 14,
+		"coverage": 15}
+	for _, v := range documentedViews(t) {
+		if v.Schema != "mart" || ids[v.Name] == 0 {
+			continue
+		}
+		d := supersetDataset{Table: v.Name, Schema: v.Schema, Description: v.Question + " Trap: " + v.Trap,
+			UUID: supersetID(ids[v.Name]), Database: supersetID(1), Version: "1.0.0"}
+		for _, c := range v.columns {
+			isTime := c.kind == "DATE" || strings.HasPrefix(c.kind, "TIMESTAMP")
+			if c.name == "report_date" {
+				d.MainDay = c.name
+			}
+			d.Columns = append(d.Columns, supersetColumn{c.name, c.kind, c.doc, isTime, true, true})
+		}
+		if v.Name == "campaign_day" {
+			d.Metrics = []supersetMetric{
+				{"spend", whole("spend"), "US dollars. NULL where a day among them is not known."},
+				{"conversions", whole("conversions"), "Conversions so far. NULL where some are not known."},
+				{"cpa", whole("spend") + " / nullif(" + whole("conversions") + ", 0)",
+					"US dollars per conversion, from sums. NULL without conversions, or where some are not known."},
+			}
+		}
+		var out bytes.Buffer
+		fmt.Fprintf(&out, "# %s\n", generated)
+		e := yaml.NewEncoder(&out)
+		e.SetIndent(2)
+		if err := e.Encode(d); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "superset/datasets/spendsync/"+v.Name+".yaml", out.Bytes())
+	}
+}

@@ -1,0 +1,71 @@
+package schema
+
+import (
+	"embed"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"reflect"
+	"strings"
+)
+
+// sources are the files with the row structs. The comment above a field is the
+// description of its column, in the dictionary, in Parquet and in DuckDB.
+//
+//go:embed account.go calendar.go campaigns.go creatives.go history.go intraday.go mart.go ops.go payouts.go
+//go:embed sources.go spend.go
+var sources embed.FS
+
+// descriptions are the comments above the fields of the row structs, by struct and field,
+// each on one line.
+var descriptions = readDescriptions(sources)
+
+// readDescriptions collects the comments above the fields of all structs of these files.
+func readDescriptions(files fs.FS) map[[2]string]string {
+	found := map[[2]string]string{}
+	names, err := fs.Glob(files, "*.go")
+	for _, name := range names {
+		var text []byte
+		var file *ast.File
+		if text, err = fs.ReadFile(files, name); err == nil {
+			mode := parser.ParseComments | parser.SkipObjectResolution
+			file, err = parser.ParseFile(token.NewFileSet(), name, text, mode)
+		}
+		if err != nil {
+			break
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if row, ok := spec.Type.(*ast.StructType); ok {
+				for _, field := range row.Fields.List {
+					for _, ident := range field.Names {
+						text := strings.Join(strings.Fields(field.Doc.Text()), " ")
+						found[[2]string{spec.Name.Name, ident.Name}] = text
+					}
+				}
+			}
+			return false
+		})
+	}
+	if err != nil {
+		panic(fmt.Sprintf("schema: the sources in this program: %v", err))
+	}
+	return found
+}
+
+// describe is the description of a field's column. The fields of an embedded struct are
+// described where that struct is. A struct outside of this package says it in a tag, doc:"...".
+func describe(row reflect.Type, f reflect.StructField) string {
+	if doc, ok := f.Tag.Lookup("doc"); ok {
+		return doc
+	}
+	for _, i := range f.Index[:len(f.Index)-1] {
+		row = row.Field(i).Type
+	}
+	return descriptions[[2]string{row.Name(), f.Name}]
+}
