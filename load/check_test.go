@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -37,7 +38,7 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = checkCounts(t.Context(), w, warehouseCheck{manifest: m})
+		err = catalog.WarehouseCheck{Manifest: m}.Content(t.Context(), w)
 		if err := errors.Join(err, w.Finish(t.Context())); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,7 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return w.Stop(checkFile(context.Background(), w, warehouseCheck{manifest: m}))
+		return w.Stop(catalog.WarehouseCheck{Manifest: m}.File(context.Background(), w))
 	}
 	if err := build(nil); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"spendsync/load/catalog"
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -335,4 +337,61 @@ func (v *verifier) foundNewer(newer catalog.NewerPart) {
 		v.setBack = v.manifest.SetBack(newer)
 		v.report.Damages = append(v.report.Damages, v.setBack)
 	}
+}
+
+// warehouse checks the DuckDB file: its bytes, its counts and sums, and that it
+// holds the same rows as the Parquet files.
+func (v *verifier) warehouse(ctx context.Context) error {
+	w := v.manifest.Warehouse
+	path := filepath.Join(v.dir, duck.FileName)
+	sha, size, err := v.opts.disk.HashFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return v.found(durable.Damaged(duck.FileName, durable.MendRebuild, "it is missing"))
+	case err != nil:
+		return err
+	case size != w.Bytes || sha != w.SHA256:
+		newer, err := v.manifest.NewerDuckDB(ctx, v.dir, v.opts.DuckDB)
+		if err != nil {
+			return err
+		}
+		v.foundNewer(newer)
+		return v.found(durable.Damaged(duck.FileName, durable.MendRebuild, "its bytes are not those that "+
+			"were published"))
+	}
+	v.whole = true
+	if wal, err := v.opts.disk.Exists(path + ".wal"); wal || err != nil {
+		if err != nil {
+			return err
+		}
+		err := v.found(durable.Damaged(duck.FileName+".wal", "the next sync moves it aside",
+			"somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
+		if err != nil {
+			return err
+		}
+	}
+	if len(v.report.Damages) > 0 {
+		// The comparison would only say the same again.
+		return nil
+	}
+	// A pod's limit counts what reading the files took, too.
+	debug.FreeOSMemory()
+	return v.found(v.content(ctx, path))
+}
+
+// content checks what the DuckDB file holds. It begins with little memory: of more, DuckDB
+// would make room for every block that it has once read.
+func (v *verifier) content(ctx context.Context, path string) (err error) {
+	w, err := duck.OpenPublished(ctx, path, v.opts.DuckDB)
+	if err != nil {
+		return err
+	}
+	defer func() { err = w.Stop(err) }()
+	err = w.WithMemory(ctx, func() error {
+		return catalog.WarehouseCheck{Manifest: v.manifest, Keys: true}.Content(ctx, w)
+	})
+	if err != nil {
+		return err
+	}
+	return v.manifest.CompareRows(ctx, v.dir, w)
 }

@@ -121,11 +121,11 @@ func (n *generation) finishWarehouse(ctx context.Context) error {
 	if err := n.w.Finish(ctx); err != nil {
 		return err
 	}
-	check := warehouseCheck{manifest: n.next}
+	check := catalog.WarehouseCheck{Manifest: n.next}
 	if !n.fromNothing {
-		check.changed = map[string]map[schema.Date]bool{s.account: n.changed}
+		check.Changed = map[string]map[schema.Date]bool{s.account: n.changed}
 	}
-	if err := checkFile(ctx, n.w, check); err != nil {
+	if err := check.File(ctx, n.w); err != nil {
 		return fmt.Errorf("the new warehouse.duckdb is not published: %w", err)
 	}
 	if err := n.dropWarehouse(); err != nil {

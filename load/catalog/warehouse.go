@@ -1,64 +1,66 @@
-package load
+package catalog
 
 import (
+	"cmp"
 	"context"
+	"path/filepath"
 
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
-// warehouseCheck is what a finished DuckDB file must show.
-type warehouseCheck struct {
-	manifest *Manifest
-	// changed are the days to sum, by account; nil: every day.
-	changed map[string]map[schema.Date]bool
-	// keys says to look for a key that occurs twice on a day, too. A publication need
+// WarehouseCheck is what a finished DuckDB file must show.
+type WarehouseCheck struct {
+	Manifest *Manifest
+	// Changed are the days to sum, by account; nil: every day.
+	Changed map[string]map[schema.Date]bool
+	// Keys says to look for a key that occurs twice on a day, too. A publication need
 	// not: the files that it loads were proven to have none, and no row is there that
 	// is not counted.
-	keys bool
+	Keys bool
 }
 
-// checkFile opens the file of a warehouse again, read-only, and checks it with an engine that has
+// File opens the file of a warehouse again, read-only, and checks it with an engine that has
 // nothing of it: none of its blocks outlives a DETACH.
-func checkFile(ctx context.Context, w *duck.Warehouse, c warehouseCheck) error {
+func (c WarehouseCheck) File(ctx context.Context, w *duck.Warehouse) error {
 	if err := w.Attach(ctx); err != nil {
 		return err
 	}
-	if err := checkContent(ctx, w, c); err != nil {
+	if err := c.Content(ctx, w); err != nil {
 		return err
 	}
 	return w.Detach(ctx)
 }
 
-// checkContent compares the file with the manifest: every day by its count and by the sums
+// Content compares the file with the manifest: every day by its count and by the sums
 // of its campaigns, the changed ones by the exact sums of their rows, the other tables by
 // their counts.
-func checkContent(ctx context.Context, w *duck.Warehouse, c warehouseCheck) error {
-	days, err := checkCounts(ctx, w, c)
+func (c WarehouseCheck) Content(ctx context.Context, w *duck.Warehouse) error {
+	days, err := c.counts(ctx, w)
 	if err != nil {
 		return err
 	}
-	if err := checkDays(ctx, w, c, days); err != nil {
+	if err := c.days(ctx, w, days); err != nil {
 		return err
 	}
-	return checkCampaigns(ctx, w, c.manifest)
+	return checkCampaigns(ctx, w, c.Manifest)
 }
 
-// checkCounts compares the rows of every table and account with the files that
+// counts compares the rows of every table and account with the files that
 // the manifest names. History that got shorter shows here. The counts of spend_daily
 // by day come back: its rows, by far the most, are counted once.
-func checkCounts(ctx context.Context, w *duck.Warehouse, c warehouseCheck) (days map[duck.AccountDay]int64, err error) {
+func (c WarehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map[duck.AccountDay]int64, err error) {
 	want := map[[2]string]int64{}
-	for name, a := range c.manifest.Accounts {
+	for name, a := range c.Manifest.Accounts {
 		for _, f := range a.Files {
 			if f.Kind == KindParquet && f.Rows > 0 && !f.IsMart() {
 				want[[2]string{f.Table, name}] += f.Rows
 			}
 		}
 	}
-	accounts := c.manifest.AccountNames()
-	for _, t := range schema.TablesAsOf(c.manifest.SchemaVersion) {
+	accounts := c.Manifest.AccountNames()
+	for _, t := range schema.TablesAsOf(c.Manifest.SchemaVersion) {
 		if !t.HasFiles() {
 			continue
 		}
@@ -89,9 +91,9 @@ func checkCounts(ctx context.Context, w *duck.Warehouse, c warehouseCheck) (days
 	return days, nil
 }
 
-// checkDays compares every day's count, and the exact sums of the changed ones.
-func checkDays(ctx context.Context, w *duck.Warehouse, c warehouseCheck, seen map[duck.AccountDay]int64) error {
-	for account, a := range c.manifest.Accounts {
+// days compares every day's count, and the exact sums of the changed ones.
+func (c WarehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[duck.AccountDay]int64) error {
+	for account, a := range c.Manifest.Accounts {
 		for d, k := range a.Days {
 			key := duck.AccountDay{Account: account, Day: d}
 			if seen[key] != k.Sums.Rows {
@@ -105,18 +107,18 @@ func checkDays(ctx context.Context, w *duck.Warehouse, c warehouseCheck, seen ma
 		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s has %d rows, and no "+
 			"Parquet file", k.Day, k.Account, n)
 	}
-	for account, a := range c.manifest.Accounts {
+	for account, a := range c.Manifest.Accounts {
 		days := map[schema.Date]bool{}
 		for _, d := range a.DayList() {
 			// The count has shown it where there are none.
-			if a.Days[d].Sums.Rows > 0 && (c.changed == nil || c.changed[account][d]) {
+			if a.Days[d].Sums.Rows > 0 && (c.Changed == nil || c.Changed[account][d]) {
 				days[d] = true
 			}
 		}
 		if err := checkSums(ctx, w, account, a, days); err != nil {
 			return err
 		}
-		if !c.keys {
+		if !c.Keys {
 			continue
 		}
 		for d := range days {
@@ -186,6 +188,71 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 	if most > 1 {
 		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s: a key occurs %d times", d,
 			account, most)
+	}
+	return nil
+}
+
+// CompareRows compares a hash over all rows of each table with the same over its
+// Parquet files, or of what it is summed from. The hash is DuckDB's, added up, so no order
+// is needed.
+func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehouse) error {
+	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
+		files := m.parquetFiles(dir, t)
+		columns := t.SQLColumns(schema.Names(t.ColumnsThatAre(schema.Volatile))...)
+		if len(files) == 0 {
+			continue // its rows were counted
+		}
+		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than its Parquet files",
+			t.FullName())
+		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(t, files), otherwise); err != nil {
+			return err
+		}
+	}
+	if m.SchemaVersion >= schema.CampaignSpends.Since {
+		t := schema.CampaignSpends.Table
+		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than spend_daily "+
+			"adds up to", t.FullName())
+		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
+			otherwise); err != nil {
+			return err
+		}
+	}
+	for _, mart := range schema.Marts {
+		files := m.parquetFiles(dir, mart.Table)
+		if len(files) == 0 {
+			continue
+		}
+		otherwise := durable.Damaged("parquet/"+mart.Name, durable.MendRebuild, "its files hold other rows than the "+
+			"view mart.%s", mart.View)
+		view := "(SELECT " + duck.MartColumns(mart) + " FROM w.mart." + schema.Quote(mart.View) + ")"
+		if err := sameRows(ctx, w, mart.SQLColumns(), view, duck.FilesSQL(mart.Table, files), otherwise); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parquetFiles are the files of a table or mart, of all accounts.
+func (m *Manifest) parquetFiles(dir string, t *schema.Table) (files []string) {
+	for _, a := range m.Accounts {
+		for p, f := range a.Files {
+			if f.Kind == KindParquet && f.Table == t.Name {
+				files = append(files, filepath.Join(dir, p))
+			}
+		}
+	}
+	return files
+}
+
+// sameRows compares the rows of two tables, views, questions or lists of files, and
+// returns the damage otherwise where they differ.
+func sameRows(ctx context.Context, w *duck.Warehouse, columns, one, other string, otherwise *Damage) error {
+	hash, err := w.RowsHash(ctx, columns, one)
+	if err != nil {
+		return err
+	}
+	if same, err := w.RowsHash(ctx, columns, other); err != nil || same != hash {
+		return cmp.Or(err, error(otherwise))
 	}
 	return nil
 }
