@@ -9,7 +9,7 @@
 -- Column ad_group_name: NULL: the service has no level between campaign and creative.
 -- Column ad_id: Creative ID, as the service gives it; empty for spend without one.
 -- Column ad_name: Title of the creative now. NULL: unknown.
--- Column conversions_value: NULL: the service reports no value of conversions.
+-- Column conversions_value: US dollars that the conversions earned by the operator's own payouts (mart.revenue): the service reports none. NULL: no payouts, or some conversion has none.
 WITH measured AS (
   SELECT
     s.account_id, s.report_date, s.campaign_id, s.creative_id, max(s.campaign_name) AS reported_name,
@@ -19,11 +19,19 @@ WITH measured AS (
     CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions
   FROM {{ source('spendsync', 'spend_daily') }} AS s
   GROUP BY s.account_id, s.report_date, s.campaign_id, s.creative_id
+),
+earned AS (
+  SELECT r.account_id, r.report_date, r.campaign_id, r.creative_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
+  FROM {{ ref('spendsync__revenue') }} AS r
+  GROUP BY r.account_id, r.report_date, r.campaign_id, r.creative_id
 )
 SELECT
   '' AS source_relation, m.report_date AS date_day, 'push_ads' AS platform, m.account_id, NULL::VARCHAR AS account_name,
   m.campaign_id, coalesce(h.name, m.reported_name) AS campaign_name, NULL::VARCHAR AS ad_group_id, NULL::VARCHAR AS ad_group_name,
-  m.creative_id AS ad_id, k.title AS ad_name, m.clicks, m.impressions, m.spend, m.conversions, NULL::DOUBLE AS conversions_value
+  m.creative_id AS ad_id, k.title AS ad_name, m.clicks, m.impressions, m.spend, m.conversions,
+  CASE WHEN m.conversions IS NOT NULL AND y.account_id IS NOT NULL THEN CASE WHEN e.account_id IS NULL THEN 0 ELSE e.revenue END END::DOUBLE AS conversions_value
 FROM measured AS m
+LEFT JOIN (SELECT DISTINCT p.account_id FROM {{ ref('spendsync__payout') }} AS p) AS y ON y.account_id = m.account_id
+LEFT JOIN earned AS e ON e.account_id = m.account_id AND e.report_date = m.report_date AND e.campaign_id = m.campaign_id AND e.creative_id = m.creative_id
 LEFT JOIN {{ source('spendsync', 'campaign_history') }} AS h ON h.account_id = m.account_id AND h.campaign_id = m.campaign_id AND h.is_current
 LEFT JOIN {{ source('spendsync', 'creative_history') }} AS k ON k.account_id = m.account_id AND k.creative_id = m.creative_id AND k.is_current
