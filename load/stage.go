@@ -19,6 +19,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
 
@@ -137,6 +138,34 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	day.raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID,
 		Fingerprint: fingerprint}
 	return nil
+}
+
+// Quarantine keeps the replies that are staged of a day, and after them the one that was
+// refused. It does nothing where no replies are kept.
+func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
+	s, day := g.store, g.day(d.Date)
+	if !s.opts.KeepRaw || len(day.raw) == 0 && refused == nil {
+		return nil
+	}
+	d.RunID, d.Version = g.runID, s.opts.Version
+	return s.Quarantine().Put(d, func(yield func([]byte, error) bool) {
+		for page := 1; ; page++ {
+			path := catalog.RawPath(s.account, d.Date, page)
+			if day.raw[path] == nil {
+				break
+			}
+			from := g.staged(path)
+			if day.stays[path] {
+				from = filepath.Join(s.dir, path)
+			}
+			if !yield(s.opts.disk.ReadFile(from)) {
+				return
+			}
+		}
+		if refused != nil {
+			yield(g.pack(refused))
+		}
+	})
 }
 
 // pack compresses a reply. The encoder takes memory, which a run that finds

@@ -12,6 +12,7 @@ import (
 	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
 
@@ -256,4 +257,9 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 		"counts them; move them out of the data directory ('spendsync verify' lists them all)", "files", len(found),
 		"first", found[0])
 	return nil
+}
+
+// Quarantine is where the replies of the account's days are that could not be proven.
+func (s *Store) Quarantine() quarantine.Folder {
+	return quarantine.Folder{Disk: s.opts.disk, Dir: s.dir, Account: s.account}
 }

@@ -9,6 +9,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -20,8 +21,8 @@ func (r *run) quarantine(ctx context.Context, day schema.Date, began schema.Inst
 	if ctx.Err() != nil || exit.Of(cause) != exit.Contract || errors.Is(cause, extract.ErrUnreachable) {
 		return
 	}
-	q := load.Quarantined{
-		Day: day, ReadAt: schema.InstantOf(r.clock.surely(began.Time())), Reason: cause.Error(),
+	q := quarantine.Day{
+		Date: day, ReadAt: schema.InstantOf(r.clock.surely(began.Time())), Reason: cause.Error(),
 		PageSize: r.Plan.PageSize,
 	}
 	if totals, err := r.totals.all(ctx); err == nil && totals.Exists {
@@ -43,10 +44,10 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 	var errs []error
 	if published {
 		for _, day := range r.stored {
-			errs = append(errs, r.store.Release(day))
+			errs = append(errs, r.store.Quarantine().Remove(day))
 		}
 	}
-	left, err := r.store.PruneQuarantine()
+	left, err := r.store.Quarantine().Prune(r.Now())
 	if err = errors.Join(append(errs, err)...); err != nil {
 		r.Log.Warn("the quarantine could not be tidied; the next run tries again", "error", err)
 	}
@@ -60,18 +61,18 @@ func (r *run) quarantineSentence() string {
 		return ""
 	}
 	return fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers of "+
-		"spendsync; after an update 'spendsync replay' reads them again", load.QuarantineFolder(r.Account))
+		"spendsync; after an update 'spendsync replay' reads them again", quarantine.FolderOf(r.Account))
 }
 
 // replayQuarantine proves the days of a range that are in quarantine by their replies, as a
 // sync would have, and stages those that it can prove now.
 func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date) error {
-	days, err := m.store.Quarantined()
+	days, err := m.store.Quarantine().Days()
 	if err != nil {
 		return err
 	}
 	for _, q := range days {
-		if q.Day < first || q.Day > last {
+		if q.Date < first || q.Date > last {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -82,13 +83,13 @@ func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date
 				return err
 			}
 			m.unproven++
-			m.Log.Warn("the replies in quarantine do not prove the day", "day", q.Day.String(), "error", err)
-			if err := m.staged.DropRaw(q.Day); err != nil {
+			m.Log.Warn("the replies in quarantine do not prove the day", "day", q.Date.String(), "error", err)
+			if err := m.staged.DropRaw(q.Date); err != nil {
 				return err
 			}
 			continue
 		}
-		m.released = append(m.released, q.Day)
+		m.released = append(m.released, q.Date)
 		m.changed++
 	}
 	return nil
@@ -96,18 +97,18 @@ func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date
 
 // replayQuarantined stages a day of which the replies in quarantine prove more than what is
 // stored.
-func (m *repairer) replayQuarantined(ctx context.Context, q load.Quarantined) error {
+func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) error {
 	account := m.store.Account()
-	known := account.Days[q.Day]
-	if q.Day < account.Since {
+	known := account.Days[q.Date]
+	if q.Date < account.Since {
 		return fmt.Errorf("the account's coverage begins with %s", account.Since)
 	}
 	if known != nil && !known.LastReadAt.Time().Before(q.ReadAt.Time()) {
 		return errors.New("what is stored was read later")
 	}
-	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: q.Day, SeenAt: q.ReadAt}
+	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: q.Date, SeenAt: q.ReadAt}
 	rows, intern, rounded := &schema.SpendRows{}, transform.NewInterner(), 0
-	for page, err := range extract.ProveSpend(q.Day, q.PageSize, m.store.QuarantinedPages(q)) {
+	for page, err := range extract.ProveSpend(q.Date, q.PageSize, m.store.Quarantine().Replies(q)) {
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func (m *repairer) replayQuarantined(ctx context.Context, q load.Quarantined) er
 			return &became.Refused[0].RowError
 		}
 		rounded += became.Rounded
-		err := m.staged.PutRaw(q.Day, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
+		err := m.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
 		if err != nil {
 			return err
 		}
@@ -131,18 +132,18 @@ func (m *repairer) replayQuarantined(ctx context.Context, q load.Quarantined) er
 		return err
 	}
 	_, err = m.staged.PutDay(ctx, load.DayRead{
-		Day: q.Day, ReadAt: q.ReadAt, Control: control, ControlTotal: q.ControlTotal, Rounded: rounded,
+		Day: q.Date, ReadAt: q.ReadAt, Control: control, ControlTotal: q.ControlTotal, Rounded: rounded,
 	}, day)
 	return err
 }
 
 // controlOf holds a day from quarantine to what a sync asks of one: it agrees with the
 // service's total of that time, or there is none and nothing proven is replaced.
-func controlOf(q load.Quarantined, known *load.Day, sums history.Sums, rounded int) (string, error) {
-	switch over := !q.ReadAt.Time().Before(q.Day.End()); {
+func controlOf(q quarantine.Day, known *load.Day, sums history.Sums, rounded int) (string, error) {
+	switch over := !q.ReadAt.Time().Before(q.Date.End()); {
 	case suspicious(known, sums):
 		return "", fmt.Errorf("%d rows are far less than the %d that are stored", sums.Rows, known.Sums.Rows)
-	case !over && known != nil && known.WasOver(q.Day):
+	case !over && known != nil && known.WasOver(q.Date):
 		return "", errors.New("the day went on when it was read")
 	case !over:
 		return schema.ControlOpen, nil
@@ -153,7 +154,7 @@ func controlOf(q load.Quarantined, known *load.Day, sums history.Sums, rounded i
 				total.Spend)
 		}
 		return schema.ControlMatched, nil
-	case known != nil && known.WasOver(q.Day) && known.Refused == 0:
+	case known != nil && known.WasOver(q.Date) && known.Refused == 0:
 		return "", errors.New("a proven day is stored, and there was no total of the service's to confirm another")
 	}
 	return schema.ControlUnknown, nil

@@ -18,6 +18,7 @@ import (
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/load"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
 
@@ -50,7 +51,7 @@ func (r renamed) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // understand changes the replies that are in quarantine of a day as a later version of
 // spendsync would read them, and its description by edit.
-func (w *world) understand(day schema.Date, edit func(q *load.Quarantined)) {
+func (w *world) understand(day schema.Date, edit func(q *quarantine.Day)) {
 	w.t.Helper()
 	must := func(err error) {
 		w.t.Helper()
@@ -58,10 +59,10 @@ func (w *world) understand(day schema.Date, edit func(q *load.Quarantined)) {
 			w.t.Fatal(err)
 		}
 	}
-	dir := filepath.Join(w.job.DataDir, load.QuarantineFolder("acme"), "day="+day.String())
+	dir := filepath.Join(w.job.DataDir, quarantine.FolderOf("acme"), "day="+day.String())
 	about, err := os.ReadFile(filepath.Join(dir, "about.json"))
 	must(err)
-	var q load.Quarantined
+	var q quarantine.Day
 	must(json.Unmarshal(about, &q))
 	if !strings.Contains(q.Reason, "the columns lack total_spend") || len(q.Pages) == 0 || q.Version != "test" {
 		w.t.Errorf("%s: about.json is %s", day, about)
@@ -165,13 +166,13 @@ func TestQuarantine_EndsWithTheNextProof(t *testing.T) {
 // TestQuarantine_HoldsToWhatASyncAsks: replies that a sync would not have believed are not
 // believed by replay either.
 func TestQuarantine_HoldsToWhatASyncAsks(t *testing.T) {
-	for name, edit := range map[string]func(q *load.Quarantined){
-		"another total": func(q *load.Quarantined) { q.ControlTotal.Spend.V++ },
-		"a page is missing": func(q *load.Quarantined) {
+	for name, edit := range map[string]func(q *quarantine.Day){
+		"another total": func(q *quarantine.Day) { q.ControlTotal.Spend.V++ },
+		"a page is missing": func(q *quarantine.Day) {
 			q.Pages = q.Pages[:0]
 		},
-		"a reply is damaged": func(q *load.Quarantined) { q.Pages[0].SHA256 = strings.Repeat("0", 64) },
-		"stored later":       func(q *load.Quarantined) { q.ReadAt = 0 },
+		"a reply is damaged": func(q *quarantine.Day) { q.Pages[0].SHA256 = strings.Repeat("0", 64) },
+		"stored later":       func(q *quarantine.Day) { q.ReadAt = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -199,12 +200,12 @@ func TestQuarantine_IsBounded(t *testing.T) {
 	w := newWorld(t)
 	w.sync(exit.OK)
 	put := func(day schema.Date, age time.Duration, bytes int64) {
-		dir := filepath.Join(w.job.DataDir, load.QuarantineFolder("acme"), "day="+day.String())
+		dir := filepath.Join(w.job.DataDir, quarantine.FolderOf("acme"), "day="+day.String())
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		about, err := json.Marshal(load.Quarantined{Day: day, ReadAt: schema.InstantOf(w.now().Add(-age)),
-			Pages: []load.QuarantinedFile{{Name: "0001.json.zst", Bytes: bytes}}})
+		about, err := json.Marshal(quarantine.Day{Date: day, ReadAt: schema.InstantOf(w.now().Add(-age)),
+			Pages: []quarantine.Reply{{Name: "0001.json.zst", Bytes: bytes}}})
 		if err == nil && bytes > 0 {
 			err = os.WriteFile(filepath.Join(dir, "about.json"), about, 0o600)
 		}
@@ -227,12 +228,12 @@ func TestQuarantine_IsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	left, err := store.Quarantined()
-	broken := filepath.Join(w.job.DataDir, load.QuarantineFolder("acme"), "day="+(today-10).String())
+	left, err := store.Quarantine().Days()
+	broken := filepath.Join(w.job.DataDir, quarantine.FolderOf("acme"), "day="+(today-10).String())
 	if _, err := os.Stat(broken); err == nil {
 		t.Error("what is not whole is still there")
 	}
-	if err != nil || len(left) != 2 || left[0].Day != today-30 || left[1].Day != today-20 {
+	if err != nil || len(left) != 2 || left[0].Date != today-30 || left[1].Date != today-20 {
 		t.Errorf("left are %v, %v", left, err)
 	}
 }

@@ -78,7 +78,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*repairer) er
 		return nil, err
 	}
 	for _, day := range m.released {
-		if err := m.store.Release(day); err != nil {
+		if err := m.store.Quarantine().Remove(day); err != nil {
 			m.Log.Warn("a day that is published could not be removed from quarantine", "day", day.String(),
 				"error", err)
 		}

@@ -1,0 +1,187 @@
+// Package quarantine keeps the replies of days that could not be proven, one folder a day
+// with the latest of them, until the day is proven, they are too old, or there are too many.
+// It is no part of a generation: nothing that is published depends on it, and it may be
+// deleted.
+package quarantine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"spendsync/load/catalog"
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+const (
+	folderName = "quarantine"
+	aboutName  = "about.json"
+	maxBytes   = 256 << 20           // of an account, compressed
+	maxAge     = 90 * 24 * time.Hour // since the replies were received
+)
+
+// FolderOf is where an account's quarantine lies below the data folder.
+func FolderOf(account string) string { return folderName + "/account=" + account }
+
+// Folder is an account's quarantine.
+type Folder struct {
+	Disk    durable.Disk
+	Dir     string // the data folder
+	Account string
+}
+
+// Day is what was received of a day that could not be proven.
+type Day struct {
+	Date     schema.Date    `json:"day"`
+	ReadAt   schema.Instant `json:"read_at"` // when the read began
+	RunID    string         `json:"run_id"`
+	Version  string         `json:"version"` // of the binary that could not prove the day
+	Reason   string         `json:"reason"`
+	PageSize int            `json:"page_size"` // rows asked for a page
+	// ControlTotal is the service's own total, as far as it gave one.
+	ControlTotal catalog.ControlTotal `json:"control_total"`
+	Pages        []Reply              `json:"pages"`
+}
+
+// Reply is one reply, compressed.
+type Reply struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func (f Folder) of(day schema.Date) string {
+	return filepath.Join(f.Dir, FolderOf(f.Account), "day="+day.String())
+}
+
+// Put keeps the replies of a day, compressed, in the place of those that were kept of it
+// before. They count once their description is there, which is written last.
+func (f Folder) Put(d Day, replies iter.Seq2[[]byte, error]) error {
+	dir := f.of(d.Date)
+	if err := f.Remove(d.Date); err != nil {
+		return err
+	}
+	if err := f.Disk.MakeDirs(dir); err != nil {
+		return err
+	}
+	for packed, err := range replies {
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%04d.json.zst", len(d.Pages)+1)
+		sha, size, err := f.Disk.WriteFile(filepath.Join(dir, name), packed)
+		if err != nil {
+			return err
+		}
+		d.Pages = append(d.Pages, Reply{Name: name, Bytes: size, SHA256: sha})
+	}
+	about, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, _, err = f.Disk.WriteFile(filepath.Join(dir, aboutName), append(about, '\n'))
+	return err
+}
+
+// Days are those in quarantine, the oldest first.
+func (f Folder) Days() (days []Day, err error) {
+	days, _, err = f.read()
+	return days, err
+}
+
+// read reads what is in quarantine. Days that are broken are not whole, because a
+// run died while it wrote or removed them.
+func (f Folder) read() (days []Day, broken []schema.Date, err error) {
+	root := filepath.Join(f.Dir, FolderOf(f.Account))
+	entries, err := f.Disk.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		text, named := strings.CutPrefix(e.Name(), "day=")
+		day, err := schema.ParseDate(text)
+		if !named || err != nil {
+			continue // not ours
+		}
+		about, err := f.Disk.ReadFile(filepath.Join(root, e.Name(), aboutName))
+		if errors.Is(err, fs.ErrNotExist) {
+			broken = append(broken, day)
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		var q Day
+		if err := json.Unmarshal(about, &q); err != nil || q.Date != day {
+			broken = append(broken, day)
+			continue
+		}
+		days = append(days, q)
+	}
+	slices.SortFunc(days, func(a, b Day) int { return int(a.Date - b.Date) })
+	return days, broken, nil
+}
+
+// Replies are the replies of a day in the quarantine, unpacked one by one, each the
+// loop body's alone. Nothing follows an error.
+func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
+	a, paths := &catalog.Account{Files: map[string]*catalog.FileInfo{}}, []string{}
+	for _, p := range d.Pages {
+		path := FolderOf(f.Account) + "/day=" + d.Date.String() + "/" + filepath.Base(p.Name)
+		a.Files[path] = &catalog.FileInfo{Kind: catalog.KindRaw, Bytes: p.Bytes, SHA256: p.SHA256}
+		paths = append(paths, path)
+	}
+	return catalog.RawPages(f.Disk, f.Dir, a, paths)
+}
+
+// Remove removes a day from the quarantine. The description goes first: what is left without
+// it counts for nothing.
+func (f Folder) Remove(day schema.Date) error {
+	dir := f.of(day)
+	there, err := f.Disk.Exists(dir)
+	if !there || err != nil {
+		return err
+	}
+	if err := f.Disk.RemoveIfThere(filepath.Join(dir, aboutName)); err != nil {
+		return err
+	}
+	return f.Disk.RemoveTree(dir)
+}
+
+// Prune removes what is broken and what is too old now, and then the oldest until the rest
+// is not too much. It returns how many days are left.
+func (f Folder) Prune(now time.Time) (left int, err error) {
+	days, broken, err := f.read()
+	if err != nil {
+		return 0, err
+	}
+	for _, day := range broken {
+		if err := f.Remove(day); err != nil {
+			return 0, err
+		}
+	}
+	var size int64
+	for _, d := range slices.Backward(days) {
+		for _, p := range d.Pages {
+			size += p.Bytes
+		}
+		if now.Sub(d.ReadAt.Time()) <= maxAge && size <= maxBytes {
+			left++
+			continue
+		}
+		if err := f.Remove(d.Date); err != nil {
+			return 0, err
+		}
+	}
+	return left, nil
+}
