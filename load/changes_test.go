@@ -13,6 +13,7 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // restated are a day's rows after a service has changed its mind about some.
@@ -33,7 +34,7 @@ func restated(random *rand.Rand, rows []schema.Spend) []schema.Spend {
 			r.Clicks, r.Impressions = schema.Null[int64]{}, count()
 		case 4:
 			is = append(is, r)
-			r = spendRow(r.ReportDate, fmt.Sprintf("%s-%d", r.SourceID, random.IntN(1e9)), 7)
+			r = schematest.SpendRow(r.ReportDate, fmt.Sprintf("%s-%d", r.SourceID, random.IntN(1e9)), 7)
 		}
 		is = append(is, r)
 	}
@@ -92,13 +93,13 @@ func plainChanges(was, is []schema.Spend, at schema.Instant, run string) (lines 
 func TestChanges_HoldOldAndNew(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 22))
 	for turn := range 200 {
-		was := manySources(day, random.IntN(60))
+		was := schematest.SpendOfSources(day, random.IntN(60))
 		is := restated(random, was)
-		sealed, err := history.NewDay(packed(is))
+		sealed, err := history.NewDay(schematest.Packed(is))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := sealed.Merge(asBatches(was, 7), history.Reading{At: 30, RunID: "new", WasOver: true})
+		m, err := sealed.Merge(schematest.Batches(was, 7), history.Reading{At: 30, RunID: "new", WasOver: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +116,8 @@ func TestChanges_HoldOldAndNew(t *testing.T) {
 func TestPublish_KeepsEveryRestatement(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	random := rand.New(rand.NewPCG(5, 5))
-	days := map[schema.Date][]schema.Spend{day: manySources(day, parquet.RecordRows+100),
-		day - 1: manySources(day-1, 50)}
+	days := map[schema.Date][]schema.Spend{day: schematest.SpendOfSources(day, parquet.RecordRows+100),
+		day - 1: schematest.SpendOfSources(day-1, 50)}
 	r.mustSync(days)
 	r.at = r.at.Add(24 * time.Hour)
 	want := map[string][]schema.SpendChange{}

@@ -11,6 +11,7 @@ import (
 
 	"spendsync/load/catalog"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 var errCrash = errors.New("crash")
@@ -23,8 +24,8 @@ func TestPublish_DiesAnywhere(t *testing.T) {
 	// day and a vanished row.
 	second := func() map[schema.Date][]schema.Spend {
 		return map[schema.Date][]schema.Spend{
-			day:     {spendRow(day, "S1", 13_000_000), spendRow(day, "S4", 4_000_000)},
-			day - 2: {spendRow(day-2, "S1", 1)},
+			day:     {schematest.SpendRow(day, "S1", 13_000_000), schematest.SpendRow(day, "S4", 4_000_000)},
+			day - 2: {schematest.SpendRow(day-2, "S1", 1)},
 		}
 	}
 	state := func(dir string) string {
@@ -102,7 +103,7 @@ func TestRollForward_CanDieItself(t *testing.T) {
 		return nil
 	}
 	r.at = r.at.Add(24 * time.Hour)
-	if _, err := r.sync(map[schema.Date][]schema.Spend{day: {spendRow(day, "S5", 5)}}); !errors.Is(err, errCrash) {
+	if _, err := r.sync(map[schema.Date][]schema.Spend{day: {schematest.SpendRow(day, "S5", 5)}}); !errors.Is(err, errCrash) {
 		t.Fatalf("sync = %v, want the crash", err)
 	}
 	for survived := 0; ; survived++ {

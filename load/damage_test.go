@@ -21,6 +21,7 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // damageStride is how many bytes lie between two places that are damaged: each
@@ -61,7 +62,7 @@ func rawOf(after string) ReadRaw {
 		if err != nil {
 			return nil, err
 		}
-		rows := packed(stored)
+		rows := schematest.Packed(stored)
 		sealed, err := history.OrderedDay(rows)
 		if err == nil && said[0] != "reply "+sealed.Hash() {
 			err = fmt.Errorf("the reply is %q", said[0])
@@ -241,21 +242,21 @@ func TestDamage_RebuildMends(t *testing.T) {
 
 // TestSameDay_WantsTheOrder: the rows of a day in another order, or twice, are not the day.
 func TestSameDay_WantsTheOrder(t *testing.T) {
-	rows := manySources(day, 5)
-	sealed, err := history.NewDay(packed(rows))
+	rows := schematest.SpendOfSources(day, 5)
+	sealed, err := history.NewDay(schematest.Packed(rows))
 	if err != nil {
 		t.Fatal(err)
 	}
 	known := &Day{Sums: sealed.Sums(), ContentHash: sealed.Hash()}
-	if err := sameDay(packed(rows), known); err != nil {
+	if err := sameDay(schematest.Packed(rows), known); err != nil {
 		t.Errorf("the day: %v", err)
 	}
 	rows[1], rows[2] = rows[2], rows[1]
-	if err := sameDay(packed(rows), known); err == nil {
+	if err := sameDay(schematest.Packed(rows), known); err == nil {
 		t.Error("two rows in each other's place are not seen")
 	}
 	rows[1] = rows[2]
-	if err := sameDay(packed(rows), known); err == nil || !strings.Contains(err.Error(), "two rows") {
+	if err := sameDay(schematest.Packed(rows), known); err == nil || !strings.Contains(err.Error(), "two rows") {
 		t.Errorf("a key twice: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package load
 
 import (
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -13,36 +12,15 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/history"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
-
-// manySources are the rows of a day with so many sources.
-func manySources(d schema.Date, n int) []schema.Spend {
-	rows := make([]schema.Spend, n)
-	for i := range rows {
-		rows[i] = spendRow(d, fmt.Sprintf("S%03d", i), schema.Money(i+1)*1_000_000)
-	}
-	return rows
-}
-
-func asBatches(rows []schema.Spend, size int) iter.Seq2[[]schema.Spend, error] {
-	return func(yield func([]schema.Spend, error) bool) {
-		for batch := range slices.Chunk(rows, size) {
-			lent := slices.Clone(batch)
-			more := yield(lent, nil)
-			clear(lent) // the batch was only lent
-			if !more {
-				return
-			}
-		}
-	}
-}
 
 // TestPublish_LoadsWhatDiffers lets few or many rows of days change: the DuckDB file
 // always has what the Parquet files have, and the sums of it.
 func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
-	days := map[schema.Date][]schema.Spend{day: manySources(day, 40), day - 1: manySources(day-1, 40)}
+	days := map[schema.Date][]schema.Spend{day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40)}
 	sync := func() {
 		t.Helper()
 		r.at = r.at.Add(time.Minute)
@@ -75,7 +53,7 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 			for range []int{0, 1, 3, 30}[random.IntN(4)] {
 				switch i := random.IntN(len(days[d])); random.IntN(4) {
 				case 0:
-					days[d] = slices.Insert(days[d], i, spendRow(d, fmt.Sprintf("N%d", random.IntN(1e9)), 5))
+					days[d] = slices.Insert(days[d], i, schematest.SpendRow(d, fmt.Sprintf("N%d", random.IntN(1e9)), 5))
 				case 1:
 					days[d] = slices.Delete(days[d], i, i+1)
 				default:
@@ -91,8 +69,8 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 // which much is: of the first only what differs is loaded.
 func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.mustSync(map[schema.Date][]schema.Spend{day: manySources(day, 40), day - 1: manySources(day-1, 40),
-		day - 2: manySources(day-2, 40)})
+	r.mustSync(map[schema.Date][]schema.Spend{day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
+		day - 2: schematest.SpendOfSources(day-2, 40)})
 	s, err := Open(t.Context(), r.dir, r.account, r.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -104,14 +82,14 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 	}
 	defer g.Discard()
 	for d, n := range map[schema.Date]int{day: 2, day - 1: 20, day - 2: 0} {
-		rows := manySources(d, 41) // one is new
+		rows := schematest.SpendOfSources(d, 41) // one is new
 		for i := range n {
 			rows[i].Spend++
 		}
 		for i := range rows {
 			rows[i].RunID = "again"
 		}
-		sealed, err := history.NewDay(packed(rows))
+		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // faultFiles are real files of which one call fails, or every call from one on.
@@ -527,7 +528,7 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			}
 			path := catalog.PartPath(schema.SpendDaily.Table, account, d)
 			rows, err := parquet.ReadRows(filepath.Join(st.after, path), schema.SpendDaily)
-			return packed(rows), err
+			return schematest.Packed(rows), err
 		})
 	}
 	dry := &faultFiles{}

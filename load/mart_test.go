@@ -13,6 +13,7 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // flatView is a view with the columns of a mart: those that are given, and what
@@ -73,7 +74,7 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	r.opts.DuckDB.Views = martViews()
 	october := schema.NewDate(2026, 10, 25)
 	days := twoDays()
-	days[october] = []schema.Spend{spendRow(october, "S1", 7)}
+	days[october] = []schema.Spend{schematest.SpendRow(october, "S1", 7)}
 	m := r.mustSync(days)
 	if got := martRows(t, r.dir, martDay); len(got) != 2 || got[1].Spend.V != 12_340_001 || got[1].ReportDate != day ||
 		got[1].CampaignName.Valid {
@@ -112,7 +113,7 @@ func TestMarts_FollowAClockThatWasSetBack(t *testing.T) {
 	r.mustSync(twoDays())
 	for i, back := range []int{-30, -90, 0} {
 		r.at = now.AddDate(0, 0, back)
-		r.mustSync(map[schema.Date][]schema.Spend{day: {spendRow(day, "S1", schema.Money(100+i))}})
+		r.mustSync(map[schema.Date][]schema.Spend{day: {schematest.SpendRow(day, "S1", schema.Money(100+i))}})
 		got := martRows(t, r.dir, martDay)
 		if n := len(got); n != 2 || got[1].ReportDate != day || got[1].Spend.V != schema.Money(100+i) {
 			t.Errorf("%d days back: November = %+v, want %s with a spend of %d", -back, got, day, 100+i)

@@ -21,6 +21,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // uniform is a run in which every row of every day has the same spend: a reader who
@@ -30,7 +31,7 @@ func uniform(n int) sceneRun {
 		days: map[schema.Date][]schema.Spend{}}
 	for d := day - 2; d <= day; d++ {
 		for _, source := range []string{"S1", "S2", "S3"} {
-			r.days[d] = append(r.days[d], spendRow(d, source, schema.Money(n)))
+			r.days[d] = append(r.days[d], schematest.SpendRow(d, source, schema.Money(n)))
 		}
 	}
 	return r

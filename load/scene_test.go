@@ -21,6 +21,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // A scene is one publication in which everything that a store has changes, so
@@ -86,8 +87,8 @@ func sceneSecond() sceneRun {
 	return sceneRun{
 		id: "run2", at: now.Add(24 * time.Hour), used: 2,
 		days: map[schema.Date][]schema.Spend{
-			day:     {spendRow(day, "S1", 13_000_000), spendRow(day, "S4", 4_000_000)},
-			day - 2: {spendRow(day-2, "S1", 1)},
+			day:     {schematest.SpendRow(day, "S1", 13_000_000), schematest.SpendRow(day, "S4", 4_000_000)},
+			day - 2: {schematest.SpendRow(day-2, "S1", 1)},
 		},
 		campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 3),
 			sceneCampaign("C2", "Gone soon", 2)},
@@ -168,7 +169,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		for i := range rows {
 			rows[i].FirstSeenAt, rows[i].ChangedAt, rows[i].RunID = seen, seen, r.id
 		}
-		sealed, err := history.NewDay(packed(rows))
+		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
 			return err
 		}

@@ -19,25 +19,13 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 // now is the instant at which the tests' runs take place, unless they say other.
 var now = time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC)
 
 const day = schema.Date(20777) // 2026-11-20
-
-// spendRow is a row of a day; a test states what matters.
-func spendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
-	r := schema.Spend{
-		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
-		CampaignName: "Winter 🎿 \"sale\"", Spend: spend,
-		Clicks: schema.Some[int64](3), Impressions: schema.Some[int64](100), Conversions: schema.Some[int64](0),
-	}
-	for _, e := range edit {
-		e(&r)
-	}
-	return r
-}
 
 // run is one run of a store, as the command drives it.
 type run struct {
@@ -77,7 +65,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 		for i := range read {
 			read[i].AccountID, read[i].FirstSeenAt, read[i].ChangedAt, read[i].RunID = r.account, seen, seen, id
 		}
-		sealed, err := history.NewDay(packed(read))
+		sealed, err := history.NewDay(schematest.Packed(read))
 		if err != nil {
 			return nil, err
 		}
@@ -110,14 +98,6 @@ func (r run) mustSync(days map[schema.Date][]schema.Spend) *Manifest {
 	}
 	checkStore(r.t, r.dir)
 	return m
-}
-
-func packed(rows []schema.Spend) *schema.SpendRows {
-	p := &schema.SpendRows{}
-	for i := range rows {
-		p.Append(&rows[i])
-	}
-	return p
 }
 
 // checkStore opens everything that a store has: it is called after every step of
@@ -201,10 +181,10 @@ func fileHashes(t *testing.T, dir string, under ...string) map[string]string {
 
 func twoDays() map[schema.Date][]schema.Spend {
 	return map[schema.Date][]schema.Spend{
-		day: {spendRow(day, "S1", 12_340_000), spendRow(day, "S2", 1), spendRow(day, "", 0, func(r *schema.Spend) {
+		day: {schematest.SpendRow(day, "S1", 12_340_000), schematest.SpendRow(day, "S2", 1), schematest.SpendRow(day, "", 0, func(r *schema.Spend) {
 			r.Clicks = schema.Null[int64]{}
 		})},
-		day - 1: {spendRow(day-1, "S1", -5_000_000)},
+		day - 1: {schematest.SpendRow(day-1, "S1", -5_000_000)},
 	}
 }
 
@@ -266,9 +246,9 @@ func TestPublish_ExplainsRestatements(t *testing.T) {
 	r.mustSync(twoDays())
 	r.at = r.at.Add(24 * time.Hour)
 	changed := map[schema.Date][]schema.Spend{day: {
-		spendRow(day, "S1", 12_340_000, func(r *schema.Spend) { r.Conversions = schema.Some[int64](2) }),
-		spendRow(day, "S3", 7_000_000),
-		spendRow(day, "", 0, func(r *schema.Spend) { r.Clicks = schema.Null[int64]{} }),
+		schematest.SpendRow(day, "S1", 12_340_000, func(r *schema.Spend) { r.Conversions = schema.Some[int64](2) }),
+		schematest.SpendRow(day, "S3", 7_000_000),
+		schematest.SpendRow(day, "", 0, func(r *schema.Spend) { r.Clicks = schema.Null[int64]{} }),
 	}}
 	r.mustSync(changed)
 	if got, want := query(t, dir, "SELECT source_id, op, old_spend, new_spend, old_conversions, new_conversions FROM "+
@@ -299,12 +279,12 @@ func TestPublish_AnOpenDayIsNotRestated(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
 	today := schema.DateOf(r.at)
-	r.mustSync(map[schema.Date][]schema.Spend{today: {spendRow(today, "S1", 1_000_000)}})
+	r.mustSync(map[schema.Date][]schema.Spend{today: {schematest.SpendRow(today, "S1", 1_000_000)}})
 	if got := query(t, dir, "SELECT state FROM ops.day_coverage WHERE rows > 0"); got != "open" {
 		t.Errorf("state = %s, want open", got)
 	}
 	r.at = r.at.Add(24 * time.Hour)
-	r.mustSync(map[schema.Date][]schema.Spend{today: {spendRow(today, "S1", 2_000_000)}})
+	r.mustSync(map[schema.Date][]schema.Spend{today: {schematest.SpendRow(today, "S1", 2_000_000)}})
 	if got := query(t, dir, "SELECT count(*) FROM spend_change"); got != "0" {
 		t.Errorf("the day going on wrote %s lines of spend_change, want 0", got)
 	}
@@ -322,7 +302,7 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 	r.mustSync(twoDays())
 	r.at = r.at.AddDate(0, 0, 36)
 	today := schema.DateOf(r.at)
-	only := map[schema.Date][]schema.Spend{today: {spendRow(today, "S1", 1)}}
+	only := map[schema.Date][]schema.Spend{today: {schematest.SpendRow(today, "S1", 1)}}
 	r.mustSync(only)
 	// In reach then and never read: 33 days up to the first run's, less the two that
 	// it stored, and three more that came and went.
@@ -370,8 +350,8 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Discard()
-		rows := []schema.Spend{spendRow(day, "S1", spend), spendRow(day, "S2", spend), spendRow(day, "S3", spend)}
-		sealed, err := history.NewDay(packed(rows))
+		rows := []schema.Spend{schematest.SpendRow(day, "S1", spend), schematest.SpendRow(day, "S2", spend), schematest.SpendRow(day, "S3", spend)}
+		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -474,8 +454,8 @@ func (r run) putReplies(replies ...string) {
 		for _, body := range replies {
 			prints = append(prints, d.String()+" "+body)
 		}
-		rows := []schema.Spend{spendRow(d, "S1", 1), spendRow(d, "S2", 2)}
-		sealed, err := history.NewDay(packed(rows))
+		rows := []schema.Spend{schematest.SpendRow(d, "S1", 1), schematest.SpendRow(d, "S2", 2)}
+		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -579,8 +559,8 @@ func TestPublish_AccountsShareOneWarehouse(t *testing.T) {
 	acme, beta := newRun(t, dir), newRun(t, dir)
 	beta.account = "beta"
 	acme.mustSync(twoDays())
-	beta.mustSync(map[schema.Date][]schema.Spend{day: {spendRow(day, "S9", 9_000_000)}})
-	acme.mustSync(map[schema.Date][]schema.Spend{day - 2: {spendRow(day-2, "S1", 1_000_000)}})
+	beta.mustSync(map[schema.Date][]schema.Spend{day: {schematest.SpendRow(day, "S9", 9_000_000)}})
+	acme.mustSync(map[schema.Date][]schema.Spend{day - 2: {schematest.SpendRow(day-2, "S1", 1_000_000)}})
 	if got, want := query(t, dir, "SELECT account_id, count(*), sum(spend) FROM spend_daily GROUP BY 1 ORDER BY 1"),
 		"acme|5|8.340001\nbeta|1|9.000000"; got != want {
 		t.Errorf("accounts = %s, want %s", got, want)

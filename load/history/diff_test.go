@@ -10,30 +10,10 @@ import (
 	"testing"
 
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 const day = schema.Date(20777) // 2026-11-20
-
-// spendRow is a row of a day; a test states what matters.
-func spendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
-	r := schema.Spend{
-		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
-		CampaignName: "Winter 🎿 \"sale\"", Spend: spend,
-		Clicks: schema.Some[int64](3), Impressions: schema.Some[int64](100), Conversions: schema.Some[int64](0),
-	}
-	for _, e := range edit {
-		e(&r)
-	}
-	return r
-}
-
-func packed(rows []schema.Spend) *schema.SpendRows {
-	p := &schema.SpendRows{}
-	for i := range rows {
-		p.Append(&rows[i])
-	}
-	return p
-}
 
 func unpacked(p *schema.SpendRows) (rows []schema.Spend) {
 	for _, r := range p.All() {
@@ -42,31 +22,9 @@ func unpacked(p *schema.SpendRows) (rows []schema.Spend) {
 	return rows
 }
 
-// manySources are the rows of a day with so many sources.
-func manySources(d schema.Date, n int) []schema.Spend {
-	rows := make([]schema.Spend, n)
-	for i := range rows {
-		rows[i] = spendRow(d, fmt.Sprintf("S%03d", i), schema.Money(i+1)*1_000_000)
-	}
-	return rows
-}
-
-func asBatches(rows []schema.Spend, size int) iter.Seq2[[]schema.Spend, error] {
-	return func(yield func([]schema.Spend, error) bool) {
-		for batch := range slices.Chunk(rows, size) {
-			lent := slices.Clone(batch)
-			more := yield(lent, nil)
-			clear(lent) // the batch was only lent
-			if !more {
-				return
-			}
-		}
-	}
-}
-
 func TestDay_Merge(t *testing.T) {
 	was := func(edit ...func([]schema.Spend) []schema.Spend) []schema.Spend {
-		rows := manySources(day, 40)
+		rows := schematest.SpendOfSources(day, 40)
 		for i := range rows {
 			rows[i].FirstSeenAt, rows[i].ChangedAt, rows[i].RunID = 10, 20, "old"
 		}
@@ -132,8 +90,8 @@ func TestDay_Merge(t *testing.T) {
 					}
 				}
 			}
-			rows := packed(c.is)
-			m, err := sealed(t, rows).Merge(asBatches(stored, size), Reading{At: 30, RunID: "new", WasOver: over})
+			rows := schematest.Packed(c.is)
+			m, err := sealed(t, rows).Merge(schematest.Batches(stored, size), Reading{At: 30, RunID: "new", WasOver: over})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +124,7 @@ func TestDay_Merge(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	_, err := sealed(t, packed(is())).Merge(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) },
+	_, err := sealed(t, schematest.Packed(is())).Merge(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) },
 		Reading{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
@@ -176,9 +134,9 @@ func TestDay_Merge(t *testing.T) {
 // BenchmarkDay_Merge lays a day that was read again over the same day as stored, of which
 // one row in a hundred differs, and hashes it.
 func BenchmarkDay_Merge(b *testing.B) {
-	stored := manySources(day, 100_000)
+	stored := schematest.SpendOfSources(day, 100_000)
 	slices.SortFunc(stored, func(a, b schema.Spend) int { return CompareKeys(&a, &b) })
-	read := packed(stored)
+	read := schematest.Packed(stored)
 	for i := 0; i < len(stored); i += 100 {
 		stored[i].Spend++
 	}
@@ -220,9 +178,9 @@ func TestDay_RefusesWhatSumsCannotHold(t *testing.T) {
 	} {
 		var rows []schema.Spend
 		for i, m := range c.spend {
-			rows = append(rows, spendRow(day, fmt.Sprint("S", i), m))
+			rows = append(rows, schematest.SpendRow(day, fmt.Sprint("S", i), m))
 		}
-		sums, err := sumDay(packed(rows))
+		sums, err := sumDay(schematest.Packed(rows))
 		if !errors.Is(err, c.err) || err == nil && sums.Spend != c.sum {
 			t.Errorf("%v add up to %v, %v, want %v, %v", c.spend, sums.Spend, err, c.sum, c.err)
 		}
@@ -243,11 +201,11 @@ func TestDay_TakesCountsBack(t *testing.T) {
 	} {
 		var rows []schema.Spend
 		for i, n := range c.clicks {
-			row := spendRow(day, fmt.Sprint("S", i), 0)
+			row := schematest.SpendRow(day, fmt.Sprint("S", i), 0)
 			row.Clicks = schema.Some(n)
 			rows = append(rows, row)
 		}
-		sums, err := sumDay(packed(rows))
+		sums, err := sumDay(schematest.Packed(rows))
 		if !errors.Is(err, c.err) || err == nil && sums.Clicks.V != c.sum {
 			t.Errorf("%v add up to %v, %v, want %v, %v", c.clicks, sums.Clicks, err, c.sum, c.err)
 		}

@@ -9,25 +9,18 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 func manyRows(n int) []schema.Spend {
 	rows := make([]schema.Spend, n)
 	for i := range rows {
-		rows[i] = spendRow(day, fmt.Sprint("S", i), schema.Money(i))
+		rows[i] = schematest.SpendRow(day, fmt.Sprint("S", i), schema.Money(i))
 		if i%3 == 0 {
 			rows[i].Clicks = schema.Null[int64]{}
 		}
 	}
 	return rows
-}
-
-func packed(rows []schema.Spend) *schema.SpendRows {
-	p := &schema.SpendRows{}
-	for i := range rows {
-		p.Append(&rows[i])
-	}
-	return p
 }
 
 func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
@@ -36,7 +29,7 @@ func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
 		want := manyRows(n)
 		var got []schema.Spend
 		sizes := 0
-		for rec := range spendRecords(mem, packed(want)) {
+		for rec := range spendRecords(mem, schematest.Packed(want)) {
 			if rec.NumRows() > spendRecordRows {
 				t.Errorf("%d rows in one record", rec.NumRows())
 			}
@@ -62,7 +55,7 @@ func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
 
 func TestSpendRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	for range spendRecords(mem, packed(manyRows(2*spendRecordRows))) {
+	for range spendRecords(mem, schematest.Packed(manyRows(2*spendRecordRows))) {
 		break
 	}
 	mem.AssertSize(t, 0)
@@ -70,7 +63,7 @@ func TestSpendRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 
 func TestSpendRecords_CanBeRetained(t *testing.T) {
 	var kept []arrow.Record
-	for rec := range SpendRecords(packed(manyRows(3))) {
+	for rec := range SpendRecords(schematest.Packed(manyRows(3))) {
 		rec.Retain()
 		kept = append(kept, rec)
 	}
@@ -83,7 +76,7 @@ func TestSpendRecords_CanBeRetained(t *testing.T) {
 }
 
 func BenchmarkSpendRecords(b *testing.B) {
-	rows := packed(manyRows(100_000))
+	rows := schematest.Packed(manyRows(100_000))
 	b.ReportAllocs()
 	for b.Loop() {
 		for rec := range SpendRecords(rows) {

@@ -11,22 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"spendsync/schema"
+	"spendsync/schema/schematest"
 )
 
 const day = schema.Date(20777) // 2026-11-20
-
-// spendRow is a row of a day; a test states what matters.
-func spendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
-	r := schema.Spend{
-		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
-		CampaignName: "Winter 🎿 \"sale\"", Spend: spend,
-		Clicks: schema.Some[int64](3), Impressions: schema.Some[int64](100), Conversions: schema.Some[int64](0),
-	}
-	for _, e := range edit {
-		e(&r)
-	}
-	return r
-}
 
 func batches(rows []schema.Spend, size int) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
@@ -43,7 +31,7 @@ func batches(rows []schema.Spend, size int) iter.Seq[arrow.Record] {
 func TestWrite_CutsRowGroups(t *testing.T) {
 	rows := make([]schema.Spend, rowsPerGroup+10)
 	for i := range rows {
-		rows[i] = spendRow(day, "S1", schema.Money(i))
+		rows[i] = schematest.SpendRow(day, "S1", schema.Money(i))
 	}
 	path := filepath.Join(t.TempDir(), "x")
 	f, err := os.Create(path)
@@ -67,7 +55,7 @@ func TestWrite_CutsRowGroups(t *testing.T) {
 func BenchmarkWrite(b *testing.B) {
 	rows := make([]schema.Spend, 100_000)
 	for i := range rows {
-		rows[i] = spendRow(day, "S"+string(rune('0'+i%10)), schema.Money(i*37))
+		rows[i] = schematest.SpendRow(day, "S"+string(rune('0'+i%10)), schema.Money(i*37))
 	}
 	b.ReportAllocs()
 	for b.Loop() {

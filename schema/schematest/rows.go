@@ -1,5 +1,5 @@
-// Package schematest makes rows for tests that go through every column of every table, so
-// that a new table and a new column are tested without another line.
+// Package schematest makes rows for tests: of every table and column, so that a new one is
+// tested without another line, and of the report.
 package schematest
 
 import (

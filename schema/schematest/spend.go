@@ -1,0 +1,55 @@
+package schematest
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"spendsync/schema"
+)
+
+// SpendRow is a row of a day of account acme; a test states what matters.
+func SpendRow(d schema.Date, source string, spend schema.Money, edit ...func(*schema.Spend)) schema.Spend {
+	r := schema.Spend{
+		AccountID: "acme", ReportDate: d, CampaignID: "C1234567", CreativeID: "C1234567-001", SourceID: source,
+		CampaignName: "Winter 🎿 \"sale\"", Spend: spend,
+		Clicks: schema.Some[int64](3), Impressions: schema.Some[int64](100), Conversions: schema.Some[int64](0),
+	}
+	for _, e := range edit {
+		e(&r)
+	}
+	return r
+}
+
+// SpendOfSources are the rows of a day with n sources.
+func SpendOfSources(d schema.Date, n int) []schema.Spend {
+	rows := make([]schema.Spend, n)
+	for i := range rows {
+		rows[i] = SpendRow(d, fmt.Sprintf("S%03d", i), schema.Money(i+1)*1_000_000)
+	}
+	return rows
+}
+
+// Packed are rows as a day that was read holds them.
+func Packed(rows []schema.Spend) *schema.SpendRows {
+	p := &schema.SpendRows{}
+	for i := range rows {
+		p.Append(&rows[i])
+	}
+	return p
+}
+
+// Batches yields rows as a stored day is read: each batch is overwritten once the next
+// is asked for.
+func Batches(rows []schema.Spend, size int) iter.Seq2[[]schema.Spend, error] {
+	return func(yield func([]schema.Spend, error) bool) {
+		for batch := range slices.Chunk(rows, size) {
+			lent := slices.Clone(batch)
+			more := yield(lent, nil)
+			clear(lent)
+			if !more {
+				return
+			}
+		}
+	}
+}
