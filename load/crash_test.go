@@ -103,7 +103,8 @@ func TestRollForward_CanDieItself(t *testing.T) {
 		return nil
 	}
 	r.at = r.at.Add(24 * time.Hour)
-	if _, err := r.sync(map[schema.Date][]schema.Spend{day: {schematest.SpendRow(day, "S5", 5)}}); !errors.Is(err, errCrash) {
+	read := map[schema.Date][]schema.Spend{day: {schematest.SpendRow(day, "S5", 5)}}
+	if _, err := r.sync(read); !errors.Is(err, errCrash) {
 		t.Fatalf("sync = %v, want the crash", err)
 	}
 	for survived := 0; ; survived++ {

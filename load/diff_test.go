@@ -20,7 +20,9 @@ import (
 func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
-	days := map[schema.Date][]schema.Spend{day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40)}
+	days := map[schema.Date][]schema.Spend{
+		day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
+	}
 	sync := func() {
 		t.Helper()
 		r.at = r.at.Add(time.Minute)
@@ -69,8 +71,10 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 // which much is: of the first only what differs is loaded.
 func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	r.mustSync(map[schema.Date][]schema.Spend{day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
-		day - 2: schematest.SpendOfSources(day-2, 40)})
+	r.mustSync(map[schema.Date][]schema.Spend{
+		day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
+		day - 2: schematest.SpendOfSources(day-2, 40),
+	})
 	s, err := Open(t.Context(), r.dir, r.account, r.opts)
 	if err != nil {
 		t.Fatal(err)

@@ -180,10 +180,12 @@ func fileHashes(t *testing.T, dir string, under ...string) map[string]string {
 }
 
 func twoDays() map[schema.Date][]schema.Spend {
+	noClicks := func(r *schema.Spend) { r.Clicks = schema.Null[int64]{} }
 	return map[schema.Date][]schema.Spend{
-		day: {schematest.SpendRow(day, "S1", 12_340_000), schematest.SpendRow(day, "S2", 1), schematest.SpendRow(day, "", 0, func(r *schema.Spend) {
-			r.Clicks = schema.Null[int64]{}
-		})},
+		day: {
+			schematest.SpendRow(day, "S1", 12_340_000), schematest.SpendRow(day, "S2", 1),
+			schematest.SpendRow(day, "", 0, noClicks),
+		},
 		day - 1: {schematest.SpendRow(day-1, "S1", -5_000_000)},
 	}
 }
@@ -350,7 +352,10 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Discard()
-		rows := []schema.Spend{schematest.SpendRow(day, "S1", spend), schematest.SpendRow(day, "S2", spend), schematest.SpendRow(day, "S3", spend)}
+		var rows []schema.Spend
+		for _, source := range []string{"S1", "S2", "S3"} {
+			rows = append(rows, schematest.SpendRow(day, source, spend))
+		}
 		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
 			t.Fatal(err)

@@ -91,7 +91,8 @@ func TestDay_Merge(t *testing.T) {
 				}
 			}
 			rows := schematest.Packed(c.is)
-			m, err := sealed(t, rows).Merge(schematest.Batches(stored, size), Reading{At: 30, RunID: "new", WasOver: over})
+			reading := Reading{At: 30, RunID: "new", WasOver: over}
+			m, err := sealed(t, rows).Merge(schematest.Batches(stored, size), reading)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,8 +125,8 @@ func TestDay_Merge(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	_, err := sealed(t, schematest.Packed(is())).Merge(func(yield func([]schema.Spend, error) bool) { yield(nil, broken) },
-		Reading{})
+	failing := func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }
+	_, err := sealed(t, schematest.Packed(is())).Merge(failing, Reading{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
 	}
