@@ -189,7 +189,8 @@ func TestDbt_SourcesAreGenerated(t *testing.T) {
 
 // havePayouts is a Jinja expression: the store has a file of payouts. The DuckDB file has
 // the table in any case; of the Parquet files the operator says so.
-const havePayouts = `env_var('DBT_SPENDSYNC_READ', 'warehouse') != 'parquet' or env_var('DBT_SPENDSYNC_PAYOUTS', '') != ''`
+const havePayouts = `env_var('DBT_SPENDSYNC_READ', 'warehouse') != 'parquet' ` +
+	`or env_var('DBT_SPENDSYNC_PAYOUTS', '') != ''`
 
 // tableOf is how a view names a table or a view of the warehouse.
 var tableOf = regexp.MustCompile(`\b(main|mart|ops)\.([a-z_]+)\b`)
@@ -208,7 +209,9 @@ func TestDbt_ModelsAreTheViews(t *testing.T) {
 		lines := strings.SplitAfter(string(b), "\n")
 		for i, line := range lines {
 			if !strings.HasPrefix(line, "-- ") { // dbt sees what is in braces in comments, too
-				lines[i] = tableOf.ReplaceAllStringFunc(line, func(table string) string { return dbtNameOf(t, name, table) })
+				lines[i] = tableOf.ReplaceAllStringFunc(line, func(table string) string {
+					return dbtNameOf(t, name, table)
+				})
 			}
 		}
 		sql := strings.Join(lines, "")

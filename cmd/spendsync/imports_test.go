@@ -32,7 +32,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
 	"load": {
-		may: []string{"schema", "load/catalog", "load/duck", "load/durable", "load/history", "load/parquet"},
+		may: []string{"schema", "load/catalog", "load/duck", "load/durable", "load/history", "load/parquet",
+			"load/quarantine"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"load/catalog": {
@@ -55,6 +56,10 @@ var house = map[string]struct{ may, not []string }{
 	"load/parquet": {
 		may: []string{"schema", "load/durable"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
+	},
+	"load/quarantine": {
+		may: []string{"schema", "load/catalog", "load/durable"},
+		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
 	"queries": {
 		not: []string{"database/sql", "github.com/marcboeker"},
@@ -92,8 +97,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/job": {
-		may: []string{"schema", "extract", "transform", "load", "load/history", "cmd/spendsync/exit",
-			"cmd/spendsync/phrase"},
+		may: []string{"schema", "extract", "transform", "load", "load/history", "load/quarantine",
+			"cmd/spendsync/exit", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus",
 			"go.opentelemetry.io"},
 	},

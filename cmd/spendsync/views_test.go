@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +37,11 @@ func TestViews_AnswerOnTheDemoAccount(t *testing.T) {
 	skipShort(t)
 	w := newWorld(t, func(c *adsim.Config) { *c = adsim.Config{RowsPerDay: 2500, RateLimit: -1} })
 	w.env["REQUESTS_PER_MINUTE"] = "120"
+	w.env["PAYOUTS"] = filepath.Join(t.TempDir(), "payouts.csv")
+	err := os.WriteFile(w.env["PAYOUTS"], []byte("from,to,campaign,creative,source,payout\n2026-01-01,,,,,9.50\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
 	now := time.Now()
 	w.at(now.Add(-9 * 24 * time.Hour))
 	w.must("sync")

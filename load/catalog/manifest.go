@@ -206,11 +206,19 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 }
 
 // leftOfStore is a part of a store that only a published generation brings; empty: there
-// is none. The ledger also has the lines of runs that published nothing.
+// is none. The ledger also has the lines of runs that published nothing, and a folder may be
+// a volume that was mounted there for the first run.
 func leftOfStore(d durable.Disk, dir string) (string, error) {
-	for _, name := range []string{duck.FileName, "parquet", "raw"} {
-		if there, err := d.Exists(filepath.Join(dir, name)); there || err != nil {
+	if there, err := d.Exists(filepath.Join(dir, duck.FileName)); there || err != nil {
+		return duck.FileName, err
+	}
+	for _, name := range []string{"parquet", "raw"} {
+		entries, err := d.ReadDir(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return name, err
+		}
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" }) {
+			return name, nil
 		}
 	}
 	files, err := FilesIn(d, dir)
