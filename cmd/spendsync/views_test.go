@@ -38,7 +38,8 @@ func TestViews_AnswerOnTheDemoAccount(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { *c = adsim.Config{RowsPerDay: 2500, RateLimit: -1} })
 	w.env["REQUESTS_PER_MINUTE"] = "120"
 	w.env["PAYOUTS"] = filepath.Join(t.TempDir(), "payouts.csv")
-	err := os.WriteFile(w.env["PAYOUTS"], []byte("from,to,campaign,creative,source,payout\n2026-01-01,,,,,9.50\n"), 0o600)
+	payouts := "from,to,campaign,creative,source,payout\n2026-01-01,,,,,9.50\n"
+	err := os.WriteFile(w.env["PAYOUTS"], []byte(payouts), 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
