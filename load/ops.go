@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -16,51 +17,69 @@ import (
 func (n *generation) coverageLoad() (duck.Load, error) {
 	var coverage []schema.DayCoverage
 	for _, name := range n.next.AccountNames() {
-		coverage = append(coverage, n.next.Accounts[name].Coverage(name, n.g.store.opts.Now())...)
+		coverage = append(coverage, n.next.Coverage(name)...)
 	}
 	return stageOps(n.g, schema.Coverage, coverage, "true")
 }
 
-// opsLoads make the rest of schema ops from the manifest and the ledger. Small tables are
-// replaced, that of the files where one is another; runs, steps and unreadable entities
-// are appended, or all read again for a file that is built from nothing.
-func (n *generation) opsLoads() ([]duck.Load, error) {
-	s := n.g.store
-	var files []schema.File
+// opsLoads make the rest of schema ops from the manifest and the ledger. What is known of
+// files is replaced where it changed; runs, steps and unreadable entities are appended, or
+// all read again for a file that is built from nothing.
+func (n *generation) opsLoads(ctx context.Context) ([]duck.Load, error) {
 	var unknown []schema.UnknownField
 	var ledger catalog.LedgerRows
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
-		for path, f := range a.Files {
-			files = append(files, fileRow(name, path, f))
-		}
 		unknown = append(unknown, a.Unknown...)
-		if n.fromNothing || name == s.account {
+		if n.fromNothing || name == n.g.store.account {
 			if err := n.readLedgers(name, a, &ledger); err != nil {
 				return nil, err
 			}
 		}
 	}
+	// A run that publishes twice has two lines; the later one counts.
+	runs := lastOfEachRun(ledger.Runs)
+	if err := n.addCopies(ctx, runs); err != nil {
+		return nil, err
+	}
 	var loads []duck.Load
 	var errs []error
 	add := func(l duck.Replace, err error) { loads, errs = append(loads, l), append(errs, err) }
-	if n.fromNothing || !n.sameFiles() {
-		add(stageOps(n.g, schema.Files, files, "true"))
-	}
+	add(n.filesLoad())
 	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
-	// A run that publishes twice has two lines; the later one counts.
-	add(stageOps(n.g, schema.Runs, lastOfEachRun(ledger.Runs), runsSQL(ledger.Runs)))
+	add(stageOps(n.g, schema.Runs, runs, runsSQL(runs)))
 	add(stageOps(n.g, schema.Steps, ledger.Steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.Entities, ""))
 	add(stageOps(n.g, schema.RefusedRows, ledger.Refused, ""))
 	return loads, errors.Join(errs...)
 }
 
-// sameFiles says that the generation has the files of the one that it is built on.
-func (n *generation) sameFiles() bool {
-	return n.base != nil && maps.EqualFunc(n.base.Accounts, n.next.Accounts, func(a, b *Account) bool {
-		return maps.EqualFunc(a.Files, b.Files, func(f, g *FileInfo) bool { return *f == *g })
-	})
+// filesLoad makes ops.file of the files that are others than in the generation which this
+// one is built on.
+func (n *generation) filesLoad() (duck.Replace, error) {
+	var files []schema.File
+	var differ []string
+	for name, a := range n.next.Accounts {
+		var was map[string]*FileInfo
+		if !n.fromNothing && n.base.Accounts[name] != nil {
+			was = n.base.Accounts[name].Files
+		}
+		for path, f := range a.Files {
+			if was[path] == nil || *was[path] != *f {
+				files, differ = append(files, fileRow(name, path, f)), append(differ, schema.QuoteText(path))
+			}
+		}
+		for path := range was {
+			if a.Files[path] == nil {
+				differ = append(differ, schema.QuoteText(path))
+			}
+		}
+	}
+	where := ""
+	if len(differ) > 0 {
+		where = "path IN (" + strings.Join(differ, ", ") + ")"
+	}
+	return stageOps(n.g, schema.Files, files, where)
 }
 
 // readLedgers collects the lines that the DuckDB file does not hold yet, and

@@ -336,17 +336,18 @@ func (t runEnds) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID]
 // for some.
 func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string,
 	but runEnds) (rows catalog.LedgerRows, err error) {
-	if rows.Runs, err = opsRows(ctx, w, schema.Runs, account); err != nil {
+	its := "account_id = " + schema.QuoteText(account)
+	if rows.Runs, err = opsRows(ctx, w, schema.Runs, its); err != nil {
 		return rows, err
 	}
-	if rows.Steps, err = opsRows(ctx, w, schema.Steps, account); err != nil {
+	if rows.Steps, err = opsRows(ctx, w, schema.Steps, its); err != nil {
 		return rows, err
 	}
-	if rows.Entities, err = opsRows(ctx, w, schema.EntityReads, account); err != nil {
+	if rows.Entities, err = opsRows(ctx, w, schema.EntityReads, its); err != nil {
 		return rows, err
 	}
 	if n.base.SchemaVersion >= schema.RefusedRows.Since {
-		if rows.Refused, err = opsRows(ctx, w, schema.RefusedRows, account); err != nil {
+		if rows.Refused, err = opsRows(ctx, w, schema.RefusedRows, its); err != nil {
 			return rows, err
 		}
 	}
@@ -357,8 +358,8 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, acco
 	return rows, nil
 }
 
-func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R], account string) (all []R, err error) {
-	recs := w.TableRecords(ctx, t.Table, "account_id = "+schema.QuoteText(account))
+func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R], where string) (all []R, err error) {
+	recs := w.TableRecords(ctx, t.Table, where)
 	for rec, err := range recs {
 		if err != nil {
 			return nil, err

@@ -324,6 +324,9 @@ func contentOf(t testing.TB, m *Manifest) string {
 		fmt.Fprintf(&b, "%s %s %+v\n", d, a.Days[d].ContentHash, a.Days[d].Sums)
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.Files)) {
+		if strings.HasPrefix(path, "parquet/ops_") {
+			continue // of the runs, as the ledger is
+		}
 		fmt.Fprintf(&b, "%s %d %s\n", path, a.Files[path].Rows, a.Files[path].SHA256)
 	}
 	return b.String()

@@ -111,7 +111,7 @@ func (n *generation) engine() duck.Options {
 // the manifest.
 func (n *generation) finishWarehouse(ctx context.Context) error {
 	s := n.g.store
-	ops, err := n.opsLoads()
+	ops, err := n.opsLoads(ctx)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,8 @@ func dbtSources(t *testing.T, parquet bool) (sources []dbtSource) {
 		source.Config.Meta = map[string]string{"external_location": ifParquet(parquetOf(s.prefix+"{name}"),
 			"(FROM ads."+s.schema+".{name})")}
 		for _, table := range schema.Tables {
-			if table.Schema == s.schema && table.HasFiles() == parquet {
+			copied := slices.ContainsFunc(schema.Copies, func(c schema.Copy) bool { return c.Of == table })
+			if table.Schema == s.schema && (table.HasFiles() || copied) == parquet {
 				source.Tables = append(source.Tables, dbtTableOf(table))
 			}
 		}

@@ -140,9 +140,12 @@ var Source30ds = Define[Source30d]("mart_source_30d", ByAccount,
 // Marts are the answers that are written as Parquet too.
 var Marts = []Mart{{CampaignDays.Table, "campaign_day"}, {Source30ds.Table, "source_performance"}}
 
-// Documented are all tables with their marts, as the dictionary shows them.
+// Documented are all tables with their marts and copies, as the dictionary shows them.
 func Documented() []*Table {
 	all := slices.Clone(Tables)
+	for _, c := range Copies {
+		all = append(all, c.Table)
+	}
 	for _, m := range Marts {
 		all = append(all, m.Table)
 	}

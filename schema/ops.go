@@ -244,6 +244,28 @@ var (
 		"manifest.json.")
 )
 
+// Copy is a table of schema ops that is written as Parquet, too, so that a reader of the
+// files alone can tell 0 from unknown. Its rows are those of the other, so a table of that
+// name is in no DuckDB file.
+type Copy struct {
+	*Table
+	Of *Table
+}
+
+// The copies: their files are as of the generation that wrote them.
+var (
+	CoverageFiles = Define[DayCoverage]("ops_day_coverage", ByMonth, "How well each Chicago day is known, for who "+
+		"reads Parquet alone. A day that is open, complete or final is covered: there a missing row of spend_daily "+
+		"means zero. A day of which there is no line was never asked for. The same rows as ops.day_coverage.",
+		Since(4), AnswerOf("ops.day_coverage"))
+	RunFiles = Define[Run]("ops_run", ByMonth, "Every run, by the Chicago month in which it began, for who reads "+
+		"Parquet alone. The run that wrote the file is in it, with the exit code that it ends with unless "+
+		"something fails after it has published; runs that published nothing come with the next that does. The same "+
+		"rows as ops.run.",
+		Since(4), AnswerOf("ops.run"))
+	Copies = []Copy{{CoverageFiles.Table, Coverage.Table}, {RunFiles.Table, Runs.Table}}
+)
+
 // Tables are all tables, in the order in which the dictionary shows them.
 var Tables = []*Table{
 	SpendDaily.Table, SpendChanges.Table, SpendIntraday.Table,

@@ -55,7 +55,7 @@ type Partition string
 const (
 	ByDay     Partition = "day"   // one file per account and report day
 	BySeen    Partition = "seen"  // one file per account and Chicago day of seeing
-	ByMonth   Partition = "month" // one file per account and month of the report day
+	ByMonth   Partition = "month" // one file per account and Chicago month, of the report day or of a run's start
 	ByAccount Partition = ""      // one file per account
 	InMemory  Partition = "-"     // schema ops: made from manifest and ledger, no file of its own
 	Summed    Partition = "+"     // sums of another table, made by DuckDB, no file of its own
@@ -82,7 +82,7 @@ type Table struct {
 	Stubbed   bool     // of versions: an entity that only the report knows has one, too
 	// of versions: complete listings in a row without an entity that mean it is deleted
 	Patience int
-	View     string                    // in schema mart, whose answer the table's files keep; empty: none
+	View     string                    // whose answer the table's files keep: see [AnswerOf]; empty: none
 	SumsSQL  func(where string) string // of a [Summed] table: the query that gives its rows for a condition
 
 	rows erasedRows

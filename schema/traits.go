@@ -37,8 +37,8 @@ func DeletedAfter(absences int) Trait { return func(t *Table) { t.Patience = abs
 // nothing of it but its key.
 func Stubbed() Trait { return func(t *Table) { t.Stubbed = true } }
 
-// AnswerOf says that the table's files keep the answer of a view in schema mart. Such a
-// table is in no DuckDB file.
+// AnswerOf says that the table's files keep the answer of a view in schema mart, or the rows
+// of a table of schema ops, named with its schema. Such a table is in no DuckDB file.
 func AnswerOf(view string) Trait {
 	return func(t *Table) { t.View, t.MadeFrom = view, OtherTables }
 }

@@ -108,7 +108,8 @@ def with_duckdb(table):
 
 def published(binary, table, data_dir):
     """The same table in the DuckDB file, asked through the binary's own engine."""
-    view = {"mart_campaign_day": "mart.campaign_day", "mart_source_30d": "mart.source_performance"}.get(table["name"], table["name"])
+    view = {"mart_campaign_day": "mart.campaign_day", "mart_source_30d": "mart.source_performance",
+            "ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run"}.get(table["name"], table["name"])
     cells = []
     for c in table["columns"]:
         kind = c["type"]

@@ -33,6 +33,14 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	return days
 }
 
+// Coverage is how well the days of an account are known as of the generation.
+func (m *Manifest) Coverage(account string) []schema.DayCoverage {
+	if a := m.Accounts[account]; a != nil {
+		return a.Coverage(account, m.PublishedAt.Time())
+	}
+	return nil
+}
+
 // state is what is known of a day, given what today is. k is nil where nothing
 // was ever proven.
 func (k *Day) state(d, today schema.Date) string {

@@ -229,6 +229,18 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 			return err
 		}
 	}
+	for _, c := range schema.Copies {
+		files := m.parquetFiles(dir, c.Table)
+		if len(files) == 0 {
+			continue
+		}
+		otherwise := durable.Damaged("parquet/"+c.Name, durable.MendRebuild, "its files hold other rows than %s",
+			c.Of.FullName())
+		err := sameRows(ctx, w, c.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(c.Table, files), otherwise)
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

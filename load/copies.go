@@ -1,0 +1,101 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+
+	"spendsync/load/catalog"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// addCopies writes the files of [schema.Copies] that differ: of the days of all accounts,
+// whose states follow the day of publishing, and of the months of the runs that this
+// generation is the first to have.
+func (n *generation) addCopies(ctx context.Context, runs []schema.Run) error {
+	for _, account := range n.next.AccountNames() {
+		if err := n.copyCoverage(account); err != nil {
+			return err
+		}
+	}
+	byPart := map[runsPart][]schema.Run{}
+	for _, r := range runs {
+		part := runsPart{r.AccountID, schema.DateOf(r.StartedAt.Time()).Month()}
+		byPart[part] = append(byPart[part], r)
+	}
+	for part, runs := range byPart {
+		if err := n.copyRuns(ctx, part, runs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *generation) copyCoverage(account string) error {
+	months := func(m *Manifest) map[schema.Date][]schema.DayCoverage {
+		days := map[schema.Date][]schema.DayCoverage{}
+		for _, c := range m.Coverage(account) {
+			days[c.ReportDate.Month()] = append(days[c.ReportDate.Month()], c)
+		}
+		return days
+	}
+	var was map[schema.Date][]schema.DayCoverage
+	if !n.fromNothing {
+		was = months(n.base)
+	}
+	is, files := months(n.next), n.next.Accounts[account].Files
+	for path, f := range files {
+		if f.Table == schema.CoverageFiles.Name && is[f.Day] == nil { // the clock was set back
+			delete(files, path)
+			n.removes = append(n.removes, path)
+		}
+	}
+	for _, month := range slices.Sorted(maps.Keys(is)) {
+		there := files[catalog.PartPath(schema.CoverageFiles.Table, account, month)]
+		if there != nil && slices.Equal(was[month], is[month]) {
+			continue
+		}
+		if err := putCopy(n, schema.CoverageFiles, account, month, is[month]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runsPart is what one file of runs holds.
+type runsPart struct {
+	account string
+	month   schema.Date
+}
+
+// copyRuns adds runs to those of their month, or replaces them there.
+func (n *generation) copyRuns(ctx context.Context, part runsPart, runs []schema.Run) error {
+	if !n.fromNothing {
+		where := fmt.Sprintf("account_id = %s AND started_at >= make_timestamptz(%d) AND "+
+			"started_at < make_timestamptz(%d)", schema.QuoteText(part.account),
+			schema.InstantOf(part.month.Start()), schema.InstantOf((part.month + 31).Month().Start()))
+		stored, err := opsRows(ctx, n.w, schema.Runs, where)
+		if err != nil {
+			return err
+		}
+		runs = lastOfEachRun(append(stored, runs...))
+	}
+	slices.SortFunc(runs, func(a, b schema.Run) int { return strings.Compare(a.RunID, b.RunID) })
+	return putCopy(n, schema.RunFiles, part.account, part.month, runs)
+}
+
+// putCopy writes one file. The published one stays where it has the same content.
+func putCopy[R any](n *generation, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
+	var recs iter.Seq2[arrow.Record, error] = func(yield func(arrow.Record, error) bool) {
+		for rec := range parquet.Record(t, rows) {
+			yield(rec, nil)
+		}
+	}
+	return n.addMart(schema.Mart{Table: t.Table}, account, month, recs, n.repair)
+}
