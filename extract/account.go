@@ -151,6 +151,9 @@ func isError(fields map[string]Value) bool {
 	if fields["error"].Null() {
 		return false
 	}
+	if stated, ok := fields["error"].Object(); ok && stated["code"] != nil && stated["message"] != nil {
+		return true // in the description's own form
+	}
 	for key := range fields {
 		switch key {
 		case "error", "success", "message", "status", "status_code", "code", "details", "request_id":

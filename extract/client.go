@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -246,7 +247,7 @@ type question struct {
 	path   string // below the base URL
 	query  url.Values
 	accept func(body []byte) error // takes the body in; a *replyError where it cannot
-	// headers sees those of a reply with status 200, before accept. It may be nil.
+	// headers sees those of a reply that has a whole body, before accept. It may be nil.
 	headers func(http.Header)
 	// room is overwritten by the body, as far as it fits. What accept and its errors
 	// keep of the body is their own.
@@ -284,7 +285,7 @@ func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failur
 	defer resp.Body.Close()
 	c.notice.note(resp.Header, func() redact.Secrets { return redact.SecretsOf(req) })
 	c.clock.note(resp.Header, time.Now())
-	if resp.StatusCode != http.StatusOK {
+	if !hasWholeBody(resp.StatusCode) {
 		return nil, c.statusFailure(req, resp)
 	}
 	if q.headers != nil {
@@ -310,6 +311,12 @@ func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failur
 		return nil, c.replyFailure(req, resp, body, q.accept, err)
 	}
 	return body, nil
+}
+
+// hasWholeBody says whether a reply with this status is the answer itself: 202 is not made
+// yet, 204 and 205 have no body, and 206 is a part.
+func hasWholeBody(status int) bool {
+	return status == http.StatusOK || status == http.StatusCreated || status == http.StatusNonAuthoritativeInfo
 }
 
 // redactorFor is the redactor for a request's credentials.
@@ -346,5 +353,24 @@ func (c *Client) readBody(resp *http.Response, room []byte) ([]byte, error) {
 		// net/http sees this on real connections; other transports may not.
 		return nil, errCut
 	}
-	return b.Bytes(), nil
+	return c.plain(b.Bytes())
+}
+
+// plain is a body without what some services put around any JSON: gzip that nobody asked
+// for, whether a header names it or not, and a byte order mark (RFC 8259, section 8.1).
+func (c *Client) plain(body []byte) ([]byte, error) {
+	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		body, err = io.ReadAll(io.LimitReader(z, c.maxBody+1))
+		switch {
+		case int64(len(body)) > c.maxBody:
+			return nil, errTooLarge
+		case err != nil:
+			return nil, err
+		}
+	}
+	return bytes.TrimPrefix(body, []byte("\uFEFF")), nil
 }

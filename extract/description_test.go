@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"spendsync/extract/adsim"
+	"spendsync/extract/openapi"
 )
 
 // describe is the simulated service's description of itself.
@@ -57,11 +58,11 @@ func TestDescription_Drift(t *testing.T) {
 					t.Fatalf("the description does not say %s", c.old)
 				}
 			}
-			d, err := ParseDescription(b)
+			d, err := openapi.Parse(b)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := d.Drift()
+			got := d.Drift(reliances())
 			for _, want := range c.want {
 				if !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, want) }) {
 					t.Errorf("drift %q lacks %q", got, want)
@@ -76,14 +77,14 @@ func TestDescription_Drift(t *testing.T) {
 
 func TestDescription_RefusesWhatIsNone(t *testing.T) {
 	for _, text := range []string{"", "[]", `{"info":{}}`, `{"paths":[]}`} {
-		if _, err := ParseDescription([]byte(text)); err == nil {
+		if _, err := openapi.Parse([]byte(text)); err == nil {
 			t.Errorf("%q is a description", text)
 		}
 	}
 	// References in a circle end.
-	d, err := ParseDescription([]byte(`{"paths":{"/v1/me":{"get":{"responses":{"200":{"$ref":"#/components/a"}}}}},` +
+	d, err := openapi.Parse([]byte(`{"paths":{"/v1/me":{"get":{"responses":{"200":{"$ref":"#/components/a"}}}}},` +
 		`"components":{"a":{"$ref":"#/components/b"},"b":{"$ref":"#/components/a"}}}`))
-	if err != nil || len(d.Drift()) == 0 {
+	if err != nil || len(d.Drift(reliances())) == 0 {
 		t.Errorf("a circle: %v", err)
 	}
 	if !json.Valid(describe(t)) {

@@ -22,12 +22,15 @@ import (
 type Page[T any] struct {
 	Number, Pages int    // this page, from 1, and how many there are
 	Total         int64  // rows on all pages
-	Items         []T    // values are slices of Raw
+	Items         []T    // values are slices of Raw, or of what was rebuilt of it
 	Raw           []byte // the reply's body as received, decompressed
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
 	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
-	Requests      int          // sent for this page, retries included
+	// Unsure says that only the number of pages tells where the answer ends, for each page
+	// has a total of its own: a row that went while they were read is not noticed.
+	Unsure   bool
+	Requests int // sent for this page, retries included
 	// Same says that every reply of the walk is, byte for byte, the one that is known.
 	// Such a page is the only one of its walk: it has the number of the last, no items,
 	// and neither total nor unknown keys, for nothing was decoded.
@@ -185,8 +188,8 @@ func pass[T any](c *Client, p *proof[T], page undecided[T], yield func(Page[T], 
 			a.unknown[i].Path = hidden.Hide(a.unknown[i].Path)
 		}
 	}
-	page.Pages, page.Total, page.Items, page.Unknown, page.NotObjects = p.pages, p.total, a.items, a.unknown,
-		a.notObjects
+	page.Pages, page.Total, page.Unsure = p.pages, p.total, p.ofPages
+	page.Items, page.Unknown, page.NotObjects = a.items, a.unknown, a.notObjects
 	return yield(page.Page, nil)
 }
 
@@ -267,6 +270,8 @@ const (
 //
 //   - every page says that it is the one asked for, and all name the same total,
 //     size and number of pages, which agree with each other;
+//   - the first page may be called 0, and those behind it accordingly; the size and the total
+//     may be those of the page alone, where they are the rows that it has;
 //   - every page but the last is full, and the last has what remains;
 //   - no row has the key of another, and all belong to what was asked.
 //
@@ -279,6 +284,8 @@ type proof[T any] struct {
 	pages   int
 	total   int64
 	size    int64 // as the service says; may be below the size asked for
+	first   int64 // what the service calls page 1
+	ofPages bool  // totals are those of the pages; until the last the total is the most it can be
 	keys    hashSet
 	seed    maphash.Seed
 	scratch []byte
@@ -294,8 +301,12 @@ func (p *proof[T]) add(n int, a *answer[T]) error {
 	if err := p.place(n, a); err != nil {
 		return err
 	}
+	got := int64(len(a.items))
+	if p.ofPages && n == p.pages && got > 0 && a.pagination.totalRows == got {
+		p.total = int64(n-1)*p.size + got
+	}
 	want := min(p.size, p.total-int64(n-1)*p.size)
-	if got := int64(len(a.items)); got != want {
+	if got != want {
 		return p.unproven(n, "%s where %d belong: %d in all, %d a page", count(got, "row"), want, p.total, p.size)
 	}
 	if p.keys.table == nil {
@@ -344,7 +355,7 @@ func (p *proof[T]) hash(n, i int, row *T) error {
 
 // place compares what the page says of the pages with what the others said.
 func (p *proof[T]) place(n int, a *answer[T]) error {
-	g := a.pagination
+	g, rows := a.pagination, int64(len(a.items))
 	switch {
 	case a.nullData && (g == nil || g.totalRows != 0):
 		// With a total of 0 it is how some services write no rows.
@@ -354,12 +365,12 @@ func (p *proof[T]) place(n int, a *answer[T]) error {
 	case g == nil:
 		return p.unproven(n, "no pagination, which page 1 had")
 	case n == 1:
-		return p.begin(g)
-	case g.page != int64(n):
+		return p.begin(g, rows)
+	case g.page != int64(n-1)+p.first:
 		return p.unproven(n, "the reply is page %d", g.page)
-	case g.totalRows != p.total:
+	case g.totalRows != p.total && !(p.ofPages && g.totalRows == rows):
 		return p.unproven(n, "total changed from %d to %d", p.total, g.totalRows)
-	case g.pageSize != p.size:
+	case g.pageSize != p.size && !(n == p.pages && g.pageSize == rows):
 		return p.unproven(n, "page size changed from %d to %d", p.size, g.pageSize)
 	case g.totalPages != int64(p.pages):
 		return p.unproven(n, "number of pages changed from %d to %d", p.pages, g.totalPages)
@@ -378,15 +389,25 @@ func (p *proof[T]) whole(a *answer[T]) error {
 	return nil
 }
 
-// begin takes the total and the size from page 1.
-func (p *proof[T]) begin(g *pagination) error {
+// begin takes the total and the size from page 1, which has a number of rows.
+func (p *proof[T]) begin(g *pagination, rows int64) error {
+	if g.pageSize == 0 && g.totalRows == 0 && rows == 0 {
+		g.pageSize = int64(p.q.size) // it was the size of the page
+	}
 	switch {
 	case g.pageSize < 1 || g.pageSize > int64(p.q.size):
 		return p.contract(1, "page size %d, asked for %d", g.pageSize, p.q.size)
 	case g.totalRows > maxRows:
 		return p.contract(1, "%d rows, more than the cap of %d", g.totalRows, maxRows)
-	case g.page != 1:
+	case g.page != 0 && g.page != 1:
 		return p.unproven(1, "the reply is page %d", g.page)
+	}
+	p.first = g.page
+	if g.totalRows == rows && rows == g.pageSize && g.totalPages > 1 && g.totalPages <= maxPages {
+		// A full page is followed by more: its total is its own.
+		p.ofPages, p.pages, p.size = true, int(g.totalPages), g.pageSize
+		p.total = int64(p.pages) * p.size
+		return nil
 	}
 	need := (g.totalRows + g.pageSize - 1) / g.pageSize
 	if g.totalPages != need && !(g.totalRows == 0 && g.totalPages == 1) {

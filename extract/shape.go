@@ -9,7 +9,8 @@
 //     answer, and are asked for again.
 //   - A list is an array, or an object that has the array under data, items, results,
 //     result or edges or under the resource's plural (campaigns, creatives), directly or one
-//     level deeper ({"data": {"campaigns": [...]}}). Arrays under two of these keys are
+//     level deeper ({"data": {"campaigns": [...]}}), or has an object there with each entry
+//     under its ID. Arrays under two of these keys are
 //     refused: which is the list would be a guess. So is a list that is null.
 //   - One thing is an object, or wrapped in objects under its singular, data, item,
 //     result or node, at most two of them. So may be each element of a list. The source
@@ -312,7 +313,7 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 	found := map[string][]Value{} // by path
 	seen := outer
 	for _, key := range r.listKeys() {
-		if values, ok := outer[key].Array(); ok {
+		if values, ok := r.entries(outer[key]); ok {
 			found[key], around = values, []map[string]Value{outer}
 		}
 	}
@@ -323,7 +324,7 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 			for name, value := range inner {
 				path := key + "." + name
 				seen[path] = value
-				if values, ok := value.Array(); ok && slices.Contains(r.listKeys(), name) {
+				if values, ok := r.entries(value); ok && slices.Contains(r.listKeys(), name) {
 					found[path], around = values, []map[string]Value{inner, outer}
 				}
 			}
@@ -341,6 +342,27 @@ func (r resource) array(v Value) (values []Value, around []map[string]Value, err
 	}
 	return nil, nil, contractf("which list is that of %s: there are %s", r.plural,
 		strings.Join(slices.Sorted(maps.Keys(found)), ", "))
+}
+
+// entries are those of an array, or of an object that has each of them under its ID.
+func (r resource) entries(v Value) (values []Value, ok bool) {
+	if values, ok := v.Array(); ok || r.valid == nil || v.Null() || v[0] != '{' {
+		return values, ok
+	}
+	d := newDecoder(v)
+	err := d.object(func(name []byte) error {
+		id := string(name)
+		value, err := d.valueHere()
+		if err != nil {
+			return err
+		}
+		values = append(values, value)
+		if e, err := r.one(value); err != nil || e.ID != id {
+			return contractf("%s is not the ID of its value", quote([]byte(id), 60))
+		}
+		return nil
+	})
+	return values, err == nil && len(values) > 0
 }
 
 func (r resource) listKeys() []string {

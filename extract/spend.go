@@ -100,7 +100,7 @@ func spendPages(day schema.Date, pageSize int) paged[SpendLine] {
 					}
 				}
 			}
-			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID)
+			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID.SourceID())
 		},
 	}
 }
@@ -141,6 +141,11 @@ func DayOf(text string) (day schema.Date, ok bool) {
 // none.
 func RowsJSON(body []byte, numbers []int) map[int]string {
 	found := map[int]string{}
+	if reply, _ := Value(body).Object(); len(reply["data"]) == 0 || reply["data"][0] != '[' {
+		if rebuilt, ok := describedForm(body); ok {
+			body = rebuilt
+		}
+	}
 	d, row := newDecoder(bytes.ToValidUTF8(body, []byte(replacement))), 0
 	if d.PeekKind() != '{' {
 		return found
@@ -185,10 +190,20 @@ func decodeSpend(body []byte, room []SpendLine) (answer[SpendLine], error) {
 	if err != nil {
 		return a, err
 	}
-	if lacking := without(spendColumns, a.columns); len(lacking) > 0 {
-		return a, contractf("the columns lack %s", strings.Join(lacking, ", "))
+	return a, a.lacks(spendColumns)
+}
+
+// optionalColumn may be missing: it names what another column identifies.
+const optionalColumn = "campaign_name"
+
+// lacks is an error where columns are not there that were asked for. An answer without rows
+// may be without columns.
+func (a *answer[T]) lacks(wanted []string) error {
+	lacking := slices.DeleteFunc(without(wanted, a.columns), func(name string) bool { return name == optionalColumn })
+	if len(lacking) == 0 || len(a.columns) == 0 && len(a.items) == 0 {
+		return nil
 	}
-	return a, nil
+	return contractf("the columns lack %s", strings.Join(lacking, ", "))
 }
 
 // without is what a list lacks of what was wanted.
@@ -242,7 +257,8 @@ type Total struct {
 // dimensions that it is asked for. Its description does not say so.
 var totalColumns = []string{"date", "total_spend", "clicks"}
 
-// totalPageSize has room for a row a day over any range that the report reaches.
+// totalPageSize has room for a row a day over any range that the report reaches. A service
+// may give fewer a page.
 const totalPageSize = 1000
 
 // ControlTotals asks for the service's own totals per day from one day to
@@ -250,73 +266,40 @@ const totalPageSize = 1000
 // any other answer says why there are none. A date outside of what was asked and
 // a number that is none are [ErrContract].
 func (c *Client) ControlTotals(ctx context.Context, from, to schema.Date) (Totals, error) {
-	query := reportQuery(from, to, totalColumns, false)
-	query.Set("page", "1")
-	query.Set("page_size", fmt.Sprint(totalPageSize))
-	var a answer[SpendLine]
-	q := question{
-		what: fmt.Sprintf("control totals %s to %s", from, to), path: reportPath, query: query,
-		accept: func(body []byte) (err error) {
-			a, err = decodeAnswer(body, nil, (*SpendLine).field)
-			return err
-		},
-	}
-	_, err := c.read(ctx, q)
-	if e, ok := errors.AsType[*ReadError](err); ok && e.Status == http.StatusBadRequest {
-		return Totals{Why: e.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
-	}
-	if err != nil {
-		return Totals{}, err
-	}
-	t, err := totalsOf(a, from, to)
-	if err != nil {
-		return Totals{}, c.hideIn(&ReadError{What: q.what, Reason: reason(err), Status: http.StatusOK, Attempts: 1,
-			Err: ErrContract})
-	}
-	return t, nil
-}
-
-// totalsOf makes totals of an answer with one row per date, and of no other.
-func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
-	none := func(format string, args ...any) (Totals, error) {
-		return Totals{Why: fmt.Sprintf(format, args...)}, nil
-	}
-	if lacking := without(totalColumns, a.columns); len(lacking) > 0 {
-		return none("the columns lack %s", strings.Join(lacking, ", "))
-	}
 	t := Totals{Exists: true, ByDay: map[schema.Date]Total{}}
-	for i, l := range a.items {
-		if l.Date.Null() {
-			return none("row %d has no date", i+1)
+	what := fmt.Sprintf("control totals %s to %s", from, to)
+	q := paged[SpendLine]{
+		what: what, path: reportPath, query: reportQuery(from, to, totalColumns, false), size: totalPageSize,
+		decode: func(body []byte, room []SpendLine) (answer[SpendLine], error) {
+			a, err := decodeAnswer(body, room, (*SpendLine).field)
+			if lacks := a.lacks(totalColumns); err == nil && lacks != nil {
+				t.Why = reason(lacks)
+			}
+			return a, err
+		},
+		key: func(dst []byte, _ *SpendLine) ([]byte, error) { return dst, errNoKey }, // rows are told apart below
+	}
+	for page, err := range pages(ctx, c, q, nil) {
+		if err == nil && t.Why == "" {
+			if err = t.add(page, from, to); err != nil {
+				err = c.hideIn(&ReadError{What: pageName(what, page.Number), Reason: reason(err),
+					Status: http.StatusOK, Attempts: 1, Err: ErrContract})
+			}
 		}
-		text, _ := l.Date.Text()
-		day, ok := DayOf(text)
-		if !ok {
-			return t, contractf("row %d: date %s is not a day", i+1, printable(l.Date, 60))
-		}
-		if day < from || day > to {
-			return t, contractf("row %d: date %s is outside of what was asked", i+1, day)
-		}
-		if _, twice := t.ByDay[day]; twice {
-			return none("more than one row for %s", day)
-		}
-		if l.TotalSpend.Null() {
-			return none("row %d has no total_spend", i+1)
-		}
-		total, err := totalOf(l)
-		if err != nil {
-			return t, contractf("row %d: %v", i+1, err)
-		}
-		t.ByDay[day] = total
-		if digits, ok := l.TotalSpend.Number(); ok {
-			t.Decimals = max(t.Decimals, decimals(digits))
+		var unproven *UnprovenError
+		read, isRead := errors.AsType[*ReadError](err)
+		switch {
+		case errors.As(err, &unproven):
+			return Totals{Why: unproven.Reason}, nil
+		case isRead && read.Status == http.StatusBadRequest:
+			return Totals{Why: read.Reason, BeyondReach: errors.Is(err, ErrUnreachable)}, nil
+		case err != nil:
+			return Totals{}, err
+		case t.Why != "":
+			return Totals{Why: t.Why}, nil
 		}
 	}
-	rows := int64(len(a.items))
-	if g := a.pagination; g != nil && g.totalRows != rows || rows >= totalPageSize {
-		return none("%s on the first page are not all", count(rows, "row"))
-	}
-	if rows == 0 {
+	if len(t.ByDay) == 0 {
 		return Totals{Why: "the answer is empty", Empty: true}, nil
 	}
 	for day := from; day <= to; day++ {
@@ -325,6 +308,41 @@ func totalsOf(a answer[SpendLine], from, to schema.Date) (Totals, error) {
 		}
 	}
 	return t, nil
+}
+
+// add takes in a page of an answer with one row per date, or says why it is another.
+func (t *Totals) add(p Page[SpendLine], from, to schema.Date) error {
+	for i, l := range p.Items {
+		if l.Date.Null() {
+			t.Why = fmt.Sprintf("row %d has no date", i+1)
+			return nil
+		}
+		text, _ := l.Date.Text()
+		day, ok := DayOf(text)
+		if !ok {
+			return contractf("row %d: date %s is not a day", i+1, printable(l.Date, 60))
+		}
+		if day < from || day > to {
+			return contractf("row %d: date %s is outside of what was asked", i+1, day)
+		}
+		if _, twice := t.ByDay[day]; twice {
+			t.Why = fmt.Sprintf("more than one row for %s", day)
+			return nil
+		}
+		if l.TotalSpend.Null() {
+			t.Why = fmt.Sprintf("row %d has no total_spend", i+1)
+			return nil
+		}
+		total, err := totalOf(l)
+		if err != nil {
+			return contractf("row %d: %v", i+1, err)
+		}
+		t.ByDay[day] = total
+		if digits, ok := l.TotalSpend.Number(); ok {
+			t.Decimals = max(t.Decimals, decimals(digits))
+		}
+	}
+	return nil
 }
 
 func totalOf(l SpendLine) (t Total, err error) {

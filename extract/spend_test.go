@@ -70,7 +70,7 @@ func TestControlTotals_DoNotExist(t *testing.T) {
 		"columns/lacking": {strings.Replace(totalsPage(day), `,"clicks"],`, `],`, 1), "the columns lack clicks"},
 		"spend/null":      {totalsPage(totalRow(`"2026-03-08"`, "null", "2")), "row 1 has no total_spend"},
 		"rows/more": {strings.Replace(totalsPage(day), `"total_rows":1`, `"total_rows":2`, 1),
-			"1 row on the first page are not all"},
+			"1 row where 2 belong"},
 		"rows/none": {totalsPage(), "the answer is empty"},
 	} {
 		got, err := totalsOfBody(t, tc.body)
@@ -107,7 +107,7 @@ func TestControlTotals_RefuseWhatIsNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := totalsOfBody(t, tc.body)
-			wantError(t, err, ErrContract, "control totals 2026-03-08 to 2026-03-10: ", tc.want)
+			wantError(t, err, ErrContract, "control totals 2026-03-08 to 2026-03-10 page 1: ", tc.want)
 		})
 	}
 }
@@ -117,7 +117,7 @@ func TestControlTotals_FailWithTheService(t *testing.T) {
 		for code, kind := range map[int]error{401: ErrAuth, 403: ErrAuth, 503: ErrUnavailable, 404: ErrContract} {
 			c := newTestClient(t, roundTrip(status(code, "no")))
 			_, err := c.ControlTotals(t.Context(), testDay, testDay)
-			wantError(t, err, kind, "control totals 2026-03-08 to 2026-03-08: ")
+			wantError(t, err, kind, "control totals 2026-03-08 to 2026-03-08 page 1: ")
 		}
 	})
 }

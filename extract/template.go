@@ -211,6 +211,9 @@ func (s *rowScanner[T]) strictly(row *T) error {
 		if err != nil {
 			return err
 		}
+		if at != nil && *at != nil {
+			return errUnfit // in two spellings
+		}
 		to := int(d.InputOffset())
 		p := part{before: rest[end : to-len(v)], known: at != nil}
 		if at != nil {

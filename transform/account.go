@@ -221,7 +221,7 @@ func (a *accountReader) limits(e extract.Entity) (lims []schema.AccountLimit) {
 		} else {
 			a.refuse("kind", v, ErrForm)
 		}
-	} else if lims = a.limitMap(around, e.Fields); len(lims) == 0 {
+	} else if lims = a.limitMap(around, byKind(e.Fields)); len(lims) == 0 {
 		a.refuse("kind", nil, unknownKeys(e.Fields))
 	}
 	slices.SortFunc(lims, func(x, y schema.AccountLimit) int { return cmp.Compare(x.LimitKind, y.LimitKind) })
@@ -247,6 +247,20 @@ func (a *accountReader) limitMap(around reader, byKind map[string]extract.Value)
 		}
 	}
 	return lims
+}
+
+// byKind puts members such as campaign_create_used and campaign_create_limit together under
+// what they begin with, where both are there.
+func byKind(fields map[string]extract.Value) map[string]extract.Value {
+	kinds := maps.Clone(fields)
+	for key, used := range fields {
+		kind, ok := strings.CutSuffix(key, "_used")
+		if most, both := fields[kind+"_limit"]; ok && both {
+			kinds[kind] = slices.Concat(extract.Value(`{"used":`), used, extract.Value(`,"limit":`), most,
+				extract.Value("}"))
+		}
+	}
+	return kinds
 }
 
 func (a *accountReader) limitList(around reader, list []extract.Value) (lims []schema.AccountLimit) {

@@ -35,7 +35,7 @@ var (
 		"blocklist"}
 	allowedKeys = []string{"allowed_source_ids", "allowed_sources", "allowed", "allowed_ids", "allow_list",
 		"allowlist"}
-	oneListKeys = []string{"source_ids", "sources"}
+	oneListKeys = []string{"source_ids", "sources", "rules"}
 	partsKeys   = []string{"sources", "targeting", "source_targeting", "source_lists", "lists"}
 	bidKeys     = []string{"bid_overrides", "source_bids", "bids"}
 )
@@ -47,20 +47,21 @@ const (
 )
 
 // Sources makes rows of a campaign's source settings. The parts may lie in the
-// object itself or in an object under one of the keys of partsKeys:
+// object itself, in an object under one of the keys of partsKeys, or in one within that:
 //
 //   - The mode: source_targeting_mode, source_mode, sources_mode, targeting_mode,
 //     list_mode or mode. block_list, blocklist and block are one, and so are
 //     allow_list, allowlist and allow, with hyphens or blanks too and in any case;
 //     another text is kept as it is. Null is NULL; missing is unread.
 //   - The lists: blocked_source_ids, blocked_sources, blocked, blocked_ids,
-//     block_list or blocklist, and the same with allow; or one list, source_ids or
-//     sources, which is that of the mode unless its entries say themselves which they are.
+//     block_list or blocklist, and the same with allow; or one list, source_ids,
+//     sources or rules, which is that of the mode unless its entries say themselves which they are.
 //     A list may lie in an object, as the only list of it. One that is null or missing was
 //     not read, except that of the mode that the campaign does not have, where its own
 //     was read: the description knows no blocked sources of an allow-list campaign,
 //     and no allowed ones of a block-list campaign, so there are none in force.
-//   - An entry of a list: the ID, or an object with it under source_id or id.
+//   - An entry of a list: the ID, or an object with it under source_id or id. An ID that
+//     consists of digits may be a number.
 //   - The bids: bid_overrides, source_bids or bids. A list of objects with the ID
 //     and a bid, amount or value; or a map of IDs to a number or to such an object.
 //     Null says that they could not be read, and so is a missing key taken. A bid
@@ -82,8 +83,15 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 		}
 	}
 	for _, key := range partsKeys {
-		if inner, ok := e.Fields[key].Fields(); ok {
-			r.from = append(r.from, inner)
+		inner, ok := e.Fields[key].Fields()
+		if !ok {
+			continue
+		}
+		r.from = append(r.from, inner)
+		for _, key := range partsKeys {
+			if innermost, ok := inner[key].Fields(); ok {
+				r.from = append(r.from, innermost)
+			}
 		}
 	}
 	if !r.has(modeKeys) && !r.has(blockedKeys) && !r.has(allowedKeys) && !r.has(oneListKeys) && !r.has(bidKeys) {
@@ -211,7 +219,7 @@ func (s *sourceReader) sorted(entries []extract.Value) bool {
 	kinds := map[string][]extract.Value{}
 	for _, entry := range entries {
 		fields, _ := entry.Fields()
-		v, _ := s.inside(fields).value("", "rule", "status", "state", "list", "type")
+		v, _ := s.inside(fields).value("", "rule", "action", "status", "state", "list", "type")
 		text, _ := v.Text()
 		switch strings.TrimSuffix(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(text)),
 			"list") {
@@ -293,7 +301,7 @@ func (s *sourceReader) source(entry extract.Value) (string, error) {
 			return "", unknownKeys(fields)
 		}
 	}
-	id, err := s.intern.id(v)
+	id, err := s.intern.id(v.SourceID())
 	if err == nil {
 		err = sourceID(id)
 	}
@@ -336,6 +344,9 @@ func (s *sourceReader) bids() {
 	if entries, ok := v.Array(); ok {
 		for _, entry := range entries {
 			id, err := s.source(entry)
+			if _, isObject := entry.Object(); err == nil && !isObject {
+				err = ErrForm // an ID alone, which is not a bid
+			}
 			take(id, entry, err)
 		}
 	} else if byID, ok := v.Object(); ok {

@@ -37,7 +37,7 @@ type RefusedRow struct {
 //	date           absent, null, or the day asked for, with midnight behind it or without
 //	campaign_id    an id; absent, null and empty are '', as for a credit to the account
 //	creative_id    an id; absent, null and empty are ''
-//	source_id      the same, as for creatives without spend
+//	source_id      the same, as for creatives without spend; or a whole number, its digits
 //	campaign_name  any text, see [Interner]; a value that is no text is '': it never stops a row
 //	total_spend    a number, or a text that is one; negative for a credit; never absent
 //	clicks, impressions, conversions
@@ -164,7 +164,7 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 	}
 	var plain bool
 	if to.SourceID, plain = plainID(l.SourceID); !plain {
-		if to.SourceID, err = r.intern.id(l.SourceID); err != nil {
+		if to.SourceID, err = r.intern.id(l.SourceID.SourceID()); err != nil {
 			return refused("source_id", l.SourceID, err)
 		}
 	}

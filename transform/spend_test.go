@@ -285,6 +285,9 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 		"source/lone-surrogate": {"source_id", `"S\ud800"`, ErrBrokenID},
 		"campaign/replaced":     {"campaign_id", `"C1\ufffd"`, ErrBrokenID},
 		"source/boolean":        {"source_id", `true`, ErrNotText},
+		"source/fraction":       {"source_id", `4711.0`, ErrNotText},
+		"source/exponent":       {"source_id", `4e3`, ErrNotText},
+		"source/negative":       {"source_id", `-4711`, ErrNotText},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := sample()

@@ -20,10 +20,13 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"schema/schematest": {may: []string{"schema"}},
 	"extract": {
-		may: []string{"schema", "extract/redact"},
+		may: []string{"schema", "extract/openapi", "extract/redact"},
 		not: []string{"github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker", "database/sql"},
 	},
 	"extract/adsim": {},
+	"extract/openapi": {
+		not: []string{"net/http", "os", "database/sql"},
+	},
 	"extract/redact": {
 		not: []string{"os", "database/sql"},
 	},

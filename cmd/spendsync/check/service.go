@@ -190,17 +190,16 @@ func (c *checker) description(ctx context.Context) {
 	if c.code == exit.Auth || c.code == exit.Unreachable {
 		return
 	}
-	d, err := c.api.Description(ctx)
+	version, drift, err := c.api.Drift(ctx)
 	if err != nil {
 		c.warn(name, "nothing, as long as syncs succeed", "it cannot be read: %s", phrase.OneLine(err.Error()))
 		return
 	}
-	drift := d.Drift()
 	for _, text := range drift {
 		c.warn(name, "look for a newer version of spendsync", "%s", text)
 	}
 	if len(drift) == 0 {
-		c.ok(name, "version %s describes all that we rely on", d.Version)
+		c.ok(name, "version %s describes all that we rely on", version)
 	}
 }
 

@@ -74,7 +74,7 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	}
 	totals, err := c.all(ctx)
 	if err != nil {
-		return c.unavailable(ctx, day, err)
+		return c.unavailable(ctx, day, read, err)
 	}
 	if !totals.Exists {
 		return schema.ControlNone, c.keepsRows(day, read, totals.Why)
@@ -94,7 +94,7 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	}
 	if again.BeyondReach {
 		// The pages were read just before the day left the reach, and never can be again.
-		return c.unavailable(ctx, day, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
+		return c.unavailable(ctx, day, read, fmt.Errorf("%s: %w", again.Why, extract.ErrUnreachable))
 	}
 	if again.Empty && read.sums.Rows == 0 && agrees(totals.ByDay[day]) {
 		// Asked for one day alone, a day without rows has no total to show; the totals of
@@ -180,10 +180,16 @@ func (c *controlTotals) sentence(matched int) string {
 }
 
 // keepsRows decides about a day whose pages add up and that has no total of the
-// service's, for the given reason. The pages are the proof then. They do not prove that
-// a day that has rows has none any more: whatever loses the rows may lose the total, too.
+// service's, for the given reason. The pages are the proof then, if one total stands on
+// all of them. They do not prove that a day that has rows has none any more: whatever
+// loses the rows may lose the total, too.
 func (c *controlTotals) keepsRows(day schema.Date, read *dayRead, why string) error {
 	known := c.run.store.Account().Days[day]
+	if read.unsure && !read.at.Time().Before(day.End()) {
+		return &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
+			"the total on each page is that of the page alone, and no total of the service's confirms %d rows: %s",
+			read.sums.Rows, why)}
+	}
 	if read.sums.Rows > 0 || known == nil || known.Sums.Rows == 0 {
 		return nil
 	}
@@ -195,10 +201,10 @@ func (c *controlTotals) keepsRows(day schema.Date, read *dayRead, why string) er
 // unavailable decides about a day whose pages add up while the service's totals
 // cannot be asked for. A day that is stored stays as it is; one that is not is
 // better known without the total than not at all, and the run reports it.
-func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, err error) (string, error) {
+func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *dayRead, err error) (string, error) {
 	r := c.run
 	err = fmt.Errorf("the control total: %w", err)
-	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || r.store.Account().Days[day] != nil {
+	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || r.store.Account().Days[day] != nil || read.unsure {
 		return "", err
 	}
 	c.noted.Do(func() {

@@ -29,6 +29,7 @@ type dayRead struct {
 	pages   int
 	bytes   int64
 	rounded int
+	unsure  bool // see extract.Page
 	unknown []extract.UnknownKey
 	refused []schema.RefusedRow // rows that cannot be stored; the others are
 	first   error               // why the first of them is refused
@@ -118,6 +119,7 @@ func (r *run) readDay(
 			return nil, err
 		}
 		read.pages++
+		read.unsure = page.Unsure
 		read.rounded += became.Rounded
 		read.unknown = append(read.unknown, page.Unknown...)
 		r.bar.Rows(added)

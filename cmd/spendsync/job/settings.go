@@ -201,7 +201,13 @@ func (n *settingsReader) doubtEmptyListing() {
 		return
 	}
 	known, err := n.knownCampaigns()
-	if err == nil && len(known) > 0 {
+	if err != nil {
+		return
+	}
+	for id := range n.report.campaigns {
+		known[id] = true
+	}
+	if len(known) > 0 {
 		l.Complete = false
 		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
 			phrase.Count(len(known), "campaign"))

@@ -1,0 +1,143 @@
+package extract
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// describedForm rebuilds a reply of the report in the form that the description gives it: an
+// object with columns, data and pagination. It is not ok where it knows no way to, or two.
+// A reply may have
+//
+//   - the whole under data, result, report or response, perhaps beside other keys;
+//   - the rows under rows, items, results or records, or nothing but them: [..];
+//   - rows that are arrays, in the order of the columns;
+//   - columns that are objects with a name, or none at all: the keys of the rows name them
+//     then. That there are no rows either has to be said by a total of 0 or a bare [].
+func describedForm(body []byte) (rebuilt []byte, ok bool) {
+	doc, err := document(body)
+	if err != nil {
+		return nil, false
+	}
+	reply, isObject := doc.Object()
+	if isObject {
+		reply, ok = unwrapReport(reply)
+	} else {
+		reply, ok = map[string]Value{"data": doc}, true
+	}
+	rows, isArray := reply["data"].Array()
+	if !ok || !isArray {
+		return nil, false
+	}
+	columns, ok := columnsOf(reply["columns"], rows)
+	if pagination, _ := reply["pagination"].Fields(); len(columns) == 0 && isObject {
+		total, _ := pagination["total_rows"].Number()
+		ok = ok && string(total) == "0"
+	}
+	return appendReply(nil, reply, columns, rows), ok
+}
+
+// unwrapReport is the members of the object that holds the rows, under data, with those of
+// the object around it. It is not ok where two could be meant.
+func unwrapReport(reply map[string]Value) (members map[string]Value, ok bool) {
+	for _, key := range []string{"data", "result", "report", "response"} {
+		inner, isObject := reply[key].Object()
+		if !isObject || inner["columns"] == nil && inner["data"] == nil {
+			continue
+		}
+		delete(reply, key)
+		for name, value := range inner {
+			if reply[name] != nil {
+				return nil, false
+			}
+			reply[name] = value
+		}
+		break
+	}
+	for _, key := range []string{"rows", "items", "results", "records"} {
+		if _, isArray := reply[key].Array(); isArray && reply["columns"] != nil {
+			if reply["data"] != nil {
+				return nil, false
+			}
+			reply["data"] = reply[key]
+			delete(reply, key)
+		}
+	}
+	return reply, true
+}
+
+// columnsOf is the names of the columns: as they are listed, by the names of objects, or by
+// the keys of the rows in the order in which they come first.
+func columnsOf(list Value, rows []Value) (names []string, ok bool) {
+	if !list.Null() {
+		columns, ok := list.Array()
+		for _, c := range columns {
+			if fields, isObject := c.Object(); isObject {
+				c = fields["name"]
+			}
+			name, isText := c.Text()
+			names, ok = append(names, name), ok && isText
+		}
+		return names, ok
+	}
+	known := map[string]bool{}
+	for _, row := range rows {
+		d := newDecoder(row)
+		if d.PeekKind() != '{' {
+			return nil, false
+		}
+		err := d.object(func(name []byte) error {
+			if !known[string(name)] {
+				known[string(name)] = true
+				names = append(names, string(name))
+			}
+			return d.SkipValue()
+		})
+		if err != nil {
+			return nil, false
+		}
+	}
+	return names, true
+}
+
+// appendReply appends a reply in the form of the description.
+func appendReply(dst []byte, members map[string]Value, columns []string, rows []Value) []byte {
+	dst = append(dst, `{"columns":[`...)
+	for i, name := range columns {
+		dst = appendName(dst, i, name)
+	}
+	dst = append(dst, `],"data":[`...)
+	for i, row := range rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		values, isArray := row.Array()
+		if !isArray || len(values) != len(columns) {
+			dst = append(dst, row...) // its reader judges it
+			continue
+		}
+		dst = append(dst, '{')
+		for i, v := range values {
+			dst = append(append(appendName(dst, i, columns[i]), ':'), v...)
+		}
+		dst = append(dst, '}')
+	}
+	dst = append(dst, ']')
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name != "columns" && name != "data" {
+			dst = append(append(appendName(dst, 1, name), ':'), members[name]...)
+		}
+	}
+	return append(dst, '}')
+}
+
+// appendName appends the i-th name of a list or of an object.
+func appendName(dst []byte, i int, name string) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	dst, _ = jsontext.AppendQuote(dst, name) // what is not UTF-8 is U+FFFD already
+	return dst
+}
