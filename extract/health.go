@@ -19,7 +19,8 @@ var errDown = errors.New("down")
 //
 // An outage may be partial: some questions are answered, others never. The first read
 // that has used up its budget has waited for all: from then on a question is asked
-// [patientAttempts] times at most.
+// [patientAttempts] times at most, and where each takes long, such as one that ends by its
+// timeout, not again after a tenth of the budget.
 //
 // A service that is down still gets a single request from a few further reads.
 // Without that, one day that always fails would pass for an outage where days

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -130,27 +131,46 @@ func TestOutage_IsNotOneBadDayAmongGoodOnes(t *testing.T) {
 }
 
 // A service that answers some questions and never others costs one budget, whether they
-// are asked one after the other or four at a time.
+// are asked one after the other, some at a time or all at once. Where the others get no
+// answer at all, each of them costs one timeout more.
 func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
-	for _, readers := range []int{1, 4} {
+	const days = 33
+	isBad := func(day string) bool { return (day[9]-'0')%2 == 0 }
+	for _, tc := range []struct {
+		readers  int
+		silent   bool
+		most     time.Duration
+		requests int // for each bad day
+	}{
+		{1, false, 11 * time.Minute, 6}, {4, false, 11 * time.Minute, 20}, {38, false, 11 * time.Minute, 50},
+		{1, true, 30 * time.Minute, 2}, {4, true, 15 * time.Minute, 6}, {38, true, 11 * time.Minute, 11},
+	} {
 		synctest.Test(t, func(t *testing.T) {
+			var requests, bad atomic.Int64
 			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-				if day := r.URL.Query().Get("start_date"); (day[9]-'0')%2 == 0 {
-					return answerWith(500, "")
+				switch day := r.URL.Query().Get("start_date"); {
+				case !isBad(day):
+					return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+				case tc.silent:
+					requests.Add(1)
+					<-r.Context().Done()
+					return nil, r.Context().Err()
 				}
-				return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+				requests.Add(1)
+				return answerWith(500, "")
 			}))
-			start, days := time.Now(), make(chan schema.Date, 33)
-			for i := range 33 {
-				days <- testDay + schema.Date(i)
+			start, asked := time.Now(), make(chan schema.Date, days)
+			for i := range days {
+				asked <- testDay + schema.Date(i)
 			}
-			close(days)
+			close(asked)
 			var wg sync.WaitGroup
-			for range readers {
+			for range tc.readers {
 				wg.Go(func() {
-					for day := range days {
+					for day := range asked {
 						_, err := walk(t, c.Spend(t.Context(), day, 3, nil))
-						if bad := (day.String()[9]-'0')%2 == 0; bad {
+						if isBad(day.String()) {
+							bad.Add(1)
 							wantError(t, err, ErrUnavailable)
 						} else if err != nil {
 							t.Errorf("%v: %v", day, err)
@@ -159,8 +179,10 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if took := time.Since(start); took > 11*time.Minute {
-				t.Errorf("%d readers: a partial outage took %v, the budget is 10m", readers, took)
+			took, each := time.Since(start), int(requests.Load()/bad.Load())
+			if took > tc.most || each > tc.requests {
+				t.Errorf("%d readers, silent %t: a partial outage took %v and %d requests for each bad day",
+					tc.readers, tc.silent, took, each)
 			}
 		})
 	}

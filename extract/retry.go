@@ -38,7 +38,8 @@ type reply struct {
 // budget. Its errors are *ReadError, or the context's error with the question's
 // name.
 func (c *Client) read(ctx context.Context, q question) (reply, error) {
-	r := reading{c: c, q: q, wait: newBackOff(), deadline: time.Now().Add(c.budget)}
+	now := time.Now()
+	r := reading{c: c, q: q, wait: newBackOff(), began: now, deadline: now.Add(c.budget)}
 	var err error
 	if r.alarm, err = c.health.join(); err != nil {
 		return reply{}, r.downError(nil)
@@ -84,6 +85,7 @@ type reading struct {
 	q        question
 	alarm    <-chan struct{}
 	wait     *backoff.ExponentialBackOff
+	began    time.Time
 	deadline time.Time // no request is sent after it
 	attempts int
 	oddities int  // replies that were no JSON
@@ -165,7 +167,7 @@ func (r *reading) again(ctx context.Context, f *failure, down bool) error {
 	case budget <= 0:
 		r.c.health.giveUp(r.q.what)
 		return r.fail(f.kind, f, fmt.Sprintf("%s, for %v", f.reason, r.c.budget))
-	case r.attempts >= patientAttempts && r.c.health.isSpent():
+	case r.c.health.isSpent() && (r.attempts >= patientAttempts || time.Since(r.began) >= r.c.budget/10):
 		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
 	}
 	wait := min(r.wait.NextBackOff(), left(r.deadline))
