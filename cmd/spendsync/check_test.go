@@ -24,6 +24,7 @@ import (
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
+	"spendsync/load/durable"
 )
 
 // check runs the command and returns its lines by what they are about.
@@ -117,9 +118,17 @@ func TestCheck_FindsAllWell(t *testing.T) {
 	}
 
 	w.must("sync")
+	clone := filepath.Join(above, "clone")
+	whole := durable.System{}.Clone(filepath.Join(w.dir, "manifest.json"), clone) != nil
+	if err := os.Remove(clone); err != nil {
+		t.Fatal(err)
+	}
 	before, data := everything(t, above), w.hashes("")
 	if code, lines, last = w.check(); code != exit.OK || lines["file system"].State != check.OK {
 		t.Errorf("after a sync: exit %d: %s, %+v", code, last, lines["file system"])
+	}
+	if found := lines["bytes written"].Found; strings.Contains(found, "the DuckDB file whole") != whole {
+		t.Errorf("where a clone fails is %v, check says %q", whole, found)
 	}
 	if after := everything(t, above); after != before {
 		t.Errorf("check wrote something:\n%s\nwas\n%s", after, before)

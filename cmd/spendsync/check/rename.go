@@ -17,30 +17,32 @@ const maxDepth = 8
 // tryRenames renames an empty file from the staging area into every folder of the store
 // and back, as a commit does. The number of a device does not tell: a folder that is
 // mounted from the same file system has the same, and refuses the rename all the same.
-// It leaves the folders with the times that they had.
-func tryRenames(dir string) (folders int, err error) {
+// It leaves the folders with the times that they had. It also says whether the file system
+// can clone a file.
+func tryRenames(dir string) (folders int, clones bool, err error) {
 	staging := filepath.Join(dir, "staging")
 	if !isThere(staging) {
-		return 0, nil // no run has been here
+		return 0, false, nil // no run has been here
 	}
 	defer keepTimes(staging)()
 	aside := filepath.Join(staging, "check-"+ulid.Make().String())
 	if err := os.Mkdir(aside, 0o700); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer os.RemoveAll(aside)
 	probe := filepath.Join(aside, "probe")
 	if err := os.WriteFile(probe, nil, 0o600); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	for _, name := range []string{"parquet", "raw", "ledger"} {
 		n, err := tryBelow(filepath.Join(dir, name), probe, 0)
 		folders += n
 		if err != nil {
-			return folders, err
+			return folders, false, err
 		}
 	}
-	return folders + 1, tryRename(dir, probe)
+	clones = canClone(probe, filepath.Join(aside, "clone"))
+	return folders + 1, clones, tryRename(dir, probe)
 }
 
 // tryBelow tries a folder and all below it. Links to folders are followed, as a commit

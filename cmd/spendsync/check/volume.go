@@ -106,7 +106,7 @@ func (c *checker) oneFileSystem(dir, at string) {
 	if at != dir {
 		return
 	}
-	n, err := tryRenames(dir)
+	n, clones, err := tryRenames(dir)
 	if err != nil {
 		c.fail(exit.Usage, name, "put the whole data directory on one volume, without links and mounts below it, "+
 			"and give user "+uidText()+" the right to write everywhere in it: a run renames files from staging to "+
@@ -116,6 +116,23 @@ func (c *checker) oneFileSystem(dir, at string) {
 	}
 	c.ok(name, "one for all of the data directory; an empty file was renamed into each of %s and back",
 		phrase.Count(n, "folder"))
+	c.writes(dir, clones)
+}
+
+// writes says what each generation costs the volume beside what has changed.
+func (c *checker) writes(dir string, clones bool) {
+	const name = "bytes written"
+	m, err := load.ReadManifest(dir)
+	switch {
+	case err != nil:
+		return // the store's line says it
+	case clones:
+		c.ok(name, "a generation writes what has changed: the file system shares the rest with the one before")
+	default:
+		c.ok(name, "a generation writes the DuckDB file whole, %s, and %s a day at a run an hour: this file system "+
+			"cannot share what has not changed (XFS and Btrfs can)", phrase.Bytes(uint64(m.Warehouse.Bytes)),
+			phrase.Bytes(24*uint64(m.Warehouse.Bytes)))
+	}
 }
 
 // space compares the room on the volume with what the next generation needs.

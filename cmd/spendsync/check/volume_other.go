@@ -9,7 +9,9 @@ import (
 
 func uidText() string { return strconv.Itoa(os.Geteuid()) }
 
-// remoteFileSystem and lockOwner know Linux alone.
+// remoteFileSystem, canClone and lockOwner know Linux alone.
 func remoteFileSystem(string) string { return "" }
+
+func canClone(_, _ string) bool { return false }
 
 func lockOwner(*os.File) string { return "" }
