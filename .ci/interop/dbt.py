@@ -9,7 +9,7 @@ import sys
 
 import duckdb
 
-REPORT = "SELECT date_day::VARCHAR, campaign_id, campaign_name, ad_id, ad_name, clicks, impressions, spend::VARCHAR, conversions FROM {} ORDER BY ALL"
+REPORT = "SELECT date_day::VARCHAR, campaign_id, campaign_name, ad_id, ad_name, clicks, impressions, spend::VARCHAR, conversions, conversions_value FROM {} ORDER BY ALL"
 
 
 def main(binary, made, data_dir):
