@@ -44,6 +44,8 @@ type world struct {
 
 	session *duck.Session // that answered last; nil: none has
 	asked   os.FileInfo   // the DuckDB file that it has open
+
+	shaped bool // the service has another form, in which a fault may have another reason
 }
 
 // newWorld begins with a small account whose clock stands. Worlds share nothing,
