@@ -233,14 +233,18 @@ func (n *generation) forgetLostReplies() error {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
-			if info == nil || info.Kind != KindRaw || schema.DaysUntilUnreachable(info.Day, today) > 0 {
+			reply := info != nil && info.Kind == KindRaw && schema.DaysUntilUnreachable(info.Day, today) <= 0
+			if !reply && (info == nil || info.Kind != KindReplies) {
 				continue
 			}
 			err := catalog.CheckBytes(s.opts.disk, s.dir, path, info)
 			if err != nil && !errors.Is(err, ErrDamaged) {
 				return err
 			}
-			if err != nil {
+			if err != nil && !reply {
+				delete(a.Files, path)
+				n.accepted = append(n.accepted, path+" is forgotten")
+			} else if err != nil {
 				n.forgetReplies(a, info.Day)
 				n.accepted = append(n.accepted, fmt.Sprintf("the replies of %s are forgotten", info.Day))
 			}

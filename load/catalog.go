@@ -28,6 +28,7 @@ const ManifestFormat = catalog.ManifestFormat
 const (
 	KindParquet = catalog.KindParquet
 	KindRaw     = catalog.KindRaw
+	KindReplies = catalog.KindReplies
 )
 
 // AccountName is what an account may be called: it is part of paths and SQL.

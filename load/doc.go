@@ -33,7 +33,7 @@
 //	warehouse.duckdb     what analysts open, read-only
 //	manifest.json        the published generation: every file with rows, bytes, SHA-256
 //	parquet/             the tables, one file per account and day, or per account
-//	raw/                 the replies behind the stored days, compressed
+//	raw/                 the replies behind the stored days, and those of the settings, compressed
 //	quarantine/          the latest replies of days that could not be proven; no part of a generation
 //	ledger/              every run and step, as JSON lines
 //	staging/             private; leftovers of a dead run are removed

@@ -20,6 +20,7 @@ import (
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -205,7 +206,17 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	if n := len(limits); n == 0 || limits[n-1].Used != limit.Used {
 		limits = append(limits, limit)
 	}
-	return PutTable(g, schema.AccountLimits, limits)
+	kept := s.CollectReplies()
+	kept.Add("limits", "", seen, fmt.Appendf(nil, `{"used": %d}`, r.used))
+	if err := errors.Join(PutTable(g, schema.AccountLimits, limits), g.PutReplies(kept)); err != nil {
+		return err
+	}
+	// What cannot be put into quarantine holds no run up.
+	unproven := quarantine.Day{Date: day - 5, ReadAt: seen, Reason: "a column is missing"}
+	if err := g.Quarantine(unproven, []byte("refused "+r.id)); err != nil && !errors.Is(err, ErrStorage) {
+		return err
+	}
+	return nil
 }
 
 // sceneStores are the scene's store before and after the second run, made once.
@@ -312,6 +323,18 @@ func checkScene(t testing.TB, dir string) {
 	}
 	for _, d := range report.Damages {
 		t.Errorf("verify: %v", d)
+	}
+	folder := quarantine.Folder{Disk: durable.Disk{FS: lazyFiles{}}, Dir: dir, Account: "acme"}
+	days, err := folder.Days()
+	if err != nil {
+		t.Errorf("quarantine: %v", err)
+	}
+	for _, d := range days {
+		for body, err := range folder.Replies(d) {
+			if err != nil || string(body) != "refused "+d.RunID {
+				t.Errorf("in quarantine of %s: %q, %v", d.Date, body, err)
+			}
+		}
 	}
 }
 

@@ -125,7 +125,7 @@ func (g *Staged) PinAccount(account string) { g.pinned = account }
 func (g *Staged) DropSettings() {
 	clear(g.tables)
 	clear(g.learned)
-	g.settled, g.beyond = nil, nil
+	g.settled, g.beyond, g.replies = nil, nil, nil
 }
 
 // PutBeyond stages how often the keys of a table's entities that no column shows changed,

@@ -34,6 +34,7 @@ type Staged struct {
 	days    map[schema.Date]*stagedDay
 	tables  map[string]*stagedTable // of the settings, by name
 	learned map[string]schema.Date  // campaigns whose past became known, with its first day
+	replies *stagedReplies          // of the settings; nil: there are none
 	pinned  string
 	settled *settledCampaigns                // nil: they stay as they are
 	beyond  map[string]map[string]KeyChanges // by table; those of other tables stay as they are

@@ -26,6 +26,7 @@ func (n *generation) addTables() error {
 		}
 		n.acc.Beyond[table] = keys
 	}
+	n.addReplies()
 	for name, st := range n.g.tables {
 		if st.memory != nil {
 			n.acc.Memory[name] = *st.memory

@@ -20,6 +20,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
+	"spendsync/load/replies"
 	"spendsync/schema"
 )
 
@@ -228,8 +229,11 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 		v.report.Rows += info.Rows
 	}
 	v.mu.Unlock()
-	if info.Kind == KindRaw {
+	switch info.Kind {
+	case KindRaw:
 		return nil // read with its day
+	case KindReplies:
+		return replies.Store{Disk: v.opts.disk, Dir: v.dir}.Check(path, info)
 	}
 	if info.Table == schema.SpendDaily.Name {
 		return v.day(account, a, path, info)
@@ -374,9 +378,8 @@ func (v *verifier) warehouse(ctx context.Context) error {
 		// The comparison would only say the same again.
 		return nil
 	}
-	if v.manifest.Rows() >= smallRows {
-		debug.FreeOSMemory() // a pod's limit counts what reading the files took, too
-	}
+	// A pod's limit counts what reading the files took, too.
+	debug.FreeOSMemory()
 	return v.found(v.content(ctx, path))
 }
 

@@ -45,7 +45,8 @@ func TestCheck_TriesWhatACommitDoes(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a folder takes root; .ci/run has it")
 	}
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small)
+	w.must("sync")
 	mounted := filepath.Join(w.dir, "parquet", "spend_daily")
 	if err := syscall.Mount(mounted, mounted, "", syscall.MS_BIND, ""); err != nil {
 		t.Skipf("no bind mount here: %v", err)

@@ -176,7 +176,8 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 		"all but DuckDB":      {"manifest.json", "parquet", "ledger", "raw"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newSyncedWorld(t)
+			w := newWorld(t)
+			w.must("sync")
 			backup := w.keep()
 			w.restate(w.today() - 5)
 			w.env["REREAD_AFTER"] = "1ms"
@@ -216,7 +217,8 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 
 // TestSetBack_AWholeOlderBackupWorks: all parts are of one time.
 func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
-	w := newSyncedWorld(t)
+	w := newWorld(t)
+	w.must("sync")
 	backup := w.keep()
 	w.restate(w.today() - 5)
 	w.env["REREAD_AFTER"] = "1ms"
@@ -229,7 +231,8 @@ func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
 
 // TestStrays_AreNamedAndLeft puts files of the user's into the published folders.
 func TestStrays_AreNamedAndLeft(t *testing.T) {
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small)
+	w.must("sync")
 	day := (w.today() - 3).String()
 	strays := []string{"ledger/account=acme/notes.txt", "parquet/spend_daily/account=acme/day=" + day + "/copy.parquet",
 		"parquet/spend_daily/account=zz/day=" + day + "/data.parquet",
@@ -263,7 +266,8 @@ func TestStrays_AreNamedAndLeft(t *testing.T) {
 
 // TestReplies_LostAreStoredAgain follows what verify says of them.
 func TestReplies_LostAreStoredAgain(t *testing.T) {
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small)
+	w.must("sync")
 	one, other := (w.today() - 9).String(), (w.today() - 8).String()
 	path := func(day string) string { return "raw/spend_report/account=acme/day=" + day + "/0001.json.zst" }
 	b, err := os.ReadFile(filepath.Join(w.dir, path(other)))
@@ -289,7 +293,8 @@ func TestReplies_LostAreStoredAgain(t *testing.T) {
 // TestStatus_ShowsAnUnfinishedCommit leaves a commit whose last file is not in its place:
 // status and check say so, and the next run ends it.
 func TestStatus_ShowsAnUnfinishedCommit(t *testing.T) {
-	w := newSyncedWorld(t, small)
+	w := newWorld(t, small)
+	w.must("sync")
 	manifest, err := os.ReadFile(filepath.Join(w.dir, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)

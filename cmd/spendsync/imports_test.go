@@ -36,7 +36,7 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"load": {
 		may: []string{"schema", "load/catalog", "load/duck", "load/durable", "load/history", "load/parquet",
-			"load/quarantine"},
+			"load/quarantine", "load/replies"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"load/catalog": {
@@ -61,6 +61,10 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"load/quarantine": {
+		may: []string{"schema", "load/catalog", "load/durable"},
+		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+	},
+	"load/replies": {
 		may: []string{"schema", "load/catalog", "load/durable"},
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
@@ -101,7 +105,7 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"cmd/spendsync/job": {
 		may: []string{"schema", "extract", "transform", "load", "load/history", "load/quarantine",
-			"cmd/spendsync/exit", "cmd/spendsync/phrase"},
+			"load/replies", "cmd/spendsync/exit", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus",
 			"go.opentelemetry.io"},
 	},

@@ -36,6 +36,17 @@ func RawPath(account string, day schema.Date, page int) string {
 	return fmt.Sprintf("raw/spend_report/account=%s/day=%s/%04d.json.zst", account, day, page)
 }
 
+// RepliesPath is where the replies of the settings lie that were new on a day, below the data
+// directory.
+func RepliesPath(account string, seen schema.Date) string {
+	return fmt.Sprintf("raw/settings/account=%s/seen=%s/replies.jsonl.zst", account, seen)
+}
+
+// RepliesIndexPath is where it says which replies of the settings are the last.
+func RepliesIndexPath(account string) string {
+	return fmt.Sprintf("raw/settings/account=%s/index.jsonl.zst", account)
+}
+
 // LedgerPath is the account's ledger of a month (UTC), below the data directory.
 func LedgerPath(account string, at time.Time) string {
 	return fmt.Sprintf("ledger/account=%s/%s.jsonl", account, at.UTC().Format("2006-01"))

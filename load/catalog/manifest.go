@@ -64,10 +64,6 @@ type Account struct {
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
-	// MartsFrom is the first day of which the marts are older than this generation, whose run
-	// writes them with its next one; 0: they are of this one.
-	MartsFrom schema.Date `json:"marts_from,omitempty"`
-
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory is what the tables of versions have to remember beside their rows.
 	Memory map[string]history.Memory `json:"memory,omitempty"`
@@ -88,17 +84,6 @@ type Account struct {
 	// ReportedLost are the lost days that a run has ended with the exit code for. Until
 	// then every run reports them.
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
-}
-
-// MartsBehind says that some account's marts are older than the generation: the run that
-// published it has yet to write them, or died before it could.
-func (m *Manifest) MartsBehind() bool {
-	for _, a := range m.Accounts {
-		if a.MartsFrom != 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // ControlTotal is the service's own total of a day.
@@ -134,13 +119,14 @@ type Day struct {
 const (
 	KindParquet = "parquet"
 	KindRaw     = "raw"
+	KindReplies = "settings" // of the settings: lines of JSON, compressed
 )
 
 // FileInfo is one published file.
 type FileInfo struct {
 	Kind  string `json:"kind"`
 	Table string `json:"table,omitempty"`
-	// of spend_daily and raw: the report day; of spend_change: the day of seeing
+	// of spend_daily and raw: the report day; of spend_change and settings: the day of seeing
 	Day    schema.Date `json:"day,omitempty"`
 	Rows   int64       `json:"rows"`
 	Bytes  int64       `json:"bytes"`
@@ -160,6 +146,9 @@ func (f *FileInfo) IsMart() bool {
 // mend is what makes a damaged file whole again: the replies hold the report, and
 // nothing but the report.
 func (f *FileInfo) Mend() string {
+	if f.Kind == KindReplies {
+		return MendLost
+	}
 	if t := schema.Named(f.Table); t != nil && t.MadeFrom == schema.Replies {
 		return durable.MendReplay
 	} else if t != nil && t.MadeFrom == schema.OtherTables {

@@ -54,7 +54,7 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		db.Close()
-		return nil, nil, fmt.Errorf("starting DuckDB: %w", err)
+		return nil, nil, err
 	}
 	stop := func() error { return errors.Join(conn.Close(), db.Close()) }
 	settings := []string{

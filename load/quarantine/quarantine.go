@@ -86,8 +86,14 @@ func (f Folder) Put(d Day, replies iter.Seq2[[]byte, error]) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = f.Disk.WriteFile(filepath.Join(dir, aboutName), append(about, '\n'))
-	return err
+	// No power loss leaves the description without the replies.
+	if err := f.Disk.SyncDir(dir); err != nil {
+		return err
+	}
+	if _, _, err := f.Disk.WriteFile(filepath.Join(dir, aboutName), append(about, '\n')); err != nil {
+		return err
+	}
+	return f.Disk.SyncDir(dir)
 }
 
 // Days are those in quarantine, the oldest first.

@@ -26,6 +26,9 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	if balanceErr != nil {
 		n.fail("account", "balance", "failed", balanceErr)
 	}
+	// The balance changes all the time, and account_snapshot has its JSON.
+	n.keep("me", "", who.me.Raw)
+	n.keep("limits", "", limits.Raw)
 	read := transform.Account(who.me, limits, balance, schema.InstantOf(n.Now()), n.context())
 	a := &accountRead{limits: read.Limits}
 	n.mu.Lock()

@@ -43,6 +43,9 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 	if err == nil && s.money != nil {
 		err = s.money.stage(r.store, staged)
 	}
+	if err == nil {
+		err = staged.PutReplies(s.replies)
+	}
 	if err != nil {
 		return err
 	}

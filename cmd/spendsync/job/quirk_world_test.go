@@ -77,6 +77,16 @@ func (w *quirkWorld) client(base, authorization string, log *slog.Logger) *extra
 // sync runs once and returns what became of it. What it logged is in w.log.
 func (w *quirkWorld) sync() *job.Result {
 	w.t.Helper()
+	result, err := w.job().Sync(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return result
+}
+
+// job is the next run.
+func (w *quirkWorld) job() job.Job {
+	w.t.Helper()
 	w.log.Reset()
 	log := slog.New(slog.NewTextHandler(&lockedWriter{to: &w.log}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	w.runs++
@@ -92,13 +102,9 @@ func (w *quirkWorld) sync() *job.Result {
 		Plan:   job.PlanOptions{YoungDays: 3, PageSize: w.page}, Concurrency: 4, RequestsPerMinute: 1_000_000,
 		Now: w.service.Now, Log: log,
 	}
-	defer j.Report.Close()
-	defer j.API.Close()
-	result, err := j.Sync(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return result
+	w.t.Cleanup(j.Report.Close)
+	w.t.Cleanup(j.API.Close)
+	return j
 }
 
 // lockedWriter takes what several goroutines log.

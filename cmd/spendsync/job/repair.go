@@ -40,6 +40,7 @@ type repairer struct {
 	staged  *load.Staged
 
 	replayed, changed, skipped int
+	filled                     int           // versions of settings that their JSON says more of now
 	unproven                   int           // days in quarantine whose replies do not prove them
 	released                   []schema.Date // days that the replies in quarantine have proven
 	failures                   []failure
@@ -96,6 +97,9 @@ func (m *repairer) row(o load.Preview) schema.Run {
 		if n := len(m.released); n > 0 {
 			text += fmt.Sprintf(", %s proven from quarantine", phrase.Count(n, "day"))
 		}
+		if m.filled > 0 {
+			text += fmt.Sprintf(", %s of settings filled in", phrase.Count(m.filled, "version"))
+		}
 		if m.unproven > 0 {
 			text += fmt.Sprintf(", %s in quarantine not proven by this version", phrase.Count(m.unproven, "day"))
 		}
@@ -150,7 +154,7 @@ func (m *repairer) replay(ctx context.Context, first, last schema.Date) error {
 			m.note(day, err)
 		}
 	}
-	return m.replayQuarantine(ctx, first, last)
+	return errors.Join(m.replayQuarantine(ctx, first, last), m.replaySettings())
 }
 
 var errNoReplies = errors.New("no replies are kept of this day")

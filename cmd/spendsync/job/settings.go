@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/history"
+	"spendsync/load/replies"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -51,6 +53,8 @@ type settings struct {
 	skipped  int             // settled campaigns that were not read
 	entities []schema.EntityRead
 	failures []failure
+
+	replies *replies.Collector // those that are new; nil: none are kept
 }
 
 // settingsReader reads the settings concurrently into a value.
@@ -72,6 +76,7 @@ func newSettingsReader(r *run) *settingsReader {
 			rulesRead: map[[2]string]bool{}, bidsRead: map[string]bool{},
 			readNow: map[string]bool{}, unclear: map[string]bool{},
 			detailed: map[string]bool{}, readKeys: map[string]map[string]bool{},
+			replies: r.store.CollectReplies(),
 		},
 	}
 }
@@ -106,8 +111,14 @@ func (n *settingsReader) context() transform.SettingsContext {
 	return transform.SettingsContext{Account: n.Account, RunID: n.RunID}
 }
 
-// fail notes something that could not be read.
+// keep keeps what the service said of a thing.
+func (n *settingsReader) keep(kind, id string, reply []byte) {
+	n.read.replies.Add(kind, id, schema.InstantOf(n.Now()), reply)
+}
+
+// fail notes something that could not be read. What there is of a reply is kept.
 func (n *settingsReader) fail(kind, id, state string, err error) {
+	n.keep(kind, id, extract.TakeReply(err))
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.entities = append(n.read.entities, n.entity(kind, id, "", state, schema.Some(err.Error())))
@@ -218,6 +229,7 @@ func (n *settingsReader) doubtEmptyListing() {
 func (n *settingsReader) due() (due []extract.Entity) {
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
+		n.keep("campaign in the listing", e.ID, e.Raw)
 		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.Full && transform.Archived(e) {
 			n.read.skipped++
 			n.read.settled = append(n.read.settled, e.ID)
@@ -233,6 +245,9 @@ func (n *settingsReader) due() (due []extract.Entity) {
 func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
 	c := n.context()
 	detail, detailErr := n.API.Campaign(ctx, listed.ID)
+	if !bytes.Equal(detail.Raw, listed.Raw) {
+		n.keep("campaign", listed.ID, detail.Raw)
+	}
 	if detailErr != nil {
 		n.fail("campaign", listed.ID, "failed", detailErr)
 	}
@@ -288,6 +303,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 		n.fail("creatives of", campaign, "incomplete", err)
 	}
 	for _, e := range listing.Entities {
+		n.keep("creative", e.ID, e.Raw)
 		row, reading, rowErr := transform.Creative(e, campaign, n.context())
 		if rowErr != nil {
 			n.fail("creative", e.ID, "failed", rowErr)
@@ -316,6 +332,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 // readSources reads a campaign's source settings.
 func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
 	e, err := n.API.Sources(ctx, campaign)
+	n.keep("source settings", campaign, e.Raw)
 	if err == nil {
 		read, err = transform.Sources(e, campaign, n.context())
 	}

@@ -1,0 +1,89 @@
+package load
+
+import (
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"spendsync/load/catalog"
+	"spendsync/load/replies"
+	"spendsync/schema"
+)
+
+// replies are where the replies of an account's settings are kept.
+func (s *Store) replies() replies.Store {
+	return replies.Store{Disk: s.opts.disk, Dir: s.dir, Account: s.account, Files: s.Account().Files, Log: s.opts.Log}
+}
+
+// CollectReplies begins to collect the replies of the settings; nil: none are kept.
+func (s *Store) CollectReplies() *replies.Collector {
+	if !s.opts.KeepRaw {
+		return nil
+	}
+	return s.replies().Collect(s.opts.Now())
+}
+
+// stagedReplies are the files of replies of the settings on their way.
+type stagedReplies struct {
+	files map[string]*FileInfo
+	gone  []string
+}
+
+// PutReplies stages the replies that are new, behind those of the same day.
+func (g *Staged) PutReplies(c *replies.Collector) error {
+	if c == nil || c.Added == 0 && len(c.Gone) == 0 {
+		return nil
+	}
+	g.replies = &stagedReplies{files: map[string]*FileInfo{}, gone: c.Gone}
+	s := g.store
+	if c.Added > 0 {
+		path, rows := catalog.RepliesPath(s.account, c.Seen), c.Added
+		var old []byte
+		if info := s.Account().Files[path]; info != nil {
+			err := catalog.CheckBytes(s.opts.disk, s.dir, path, info)
+			if err == nil {
+				old, err = s.opts.disk.ReadFile(filepath.Join(s.dir, path))
+				rows += info.Rows
+			}
+			if errors.Is(err, ErrDamaged) {
+				s.opts.Log.Warn("the replies of the settings that were kept today are lost", "error", err)
+			} else if err != nil {
+				return err
+			}
+		}
+		if err := g.putReplies(path, c.Seen, old, c.Lines(), rows); err != nil {
+			return err
+		}
+	}
+	index, rows, err := c.Index()
+	if err != nil {
+		return err
+	}
+	return g.putReplies(catalog.RepliesIndexPath(s.account), 0, nil, index, rows)
+}
+
+// putReplies stages a file of lines, the first of which are packed already.
+func (g *Staged) putReplies(path string, day schema.Date, packed, lines []byte, rows int64) error {
+	more, err := g.pack(lines)
+	if err != nil {
+		return err
+	}
+	sha, size, err := g.store.opts.disk.WriteFile(g.staged(path), append(packed, more...))
+	g.replies.files[path] = &FileInfo{Kind: KindReplies, Day: day, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}
+	return err
+}
+
+// addReplies takes in the staged replies of the settings.
+func (n *generation) addReplies() {
+	if n.g.replies == nil {
+		return
+	}
+	for _, path := range n.g.replies.gone {
+		delete(n.acc.Files, path)
+		n.removes = append(n.removes, path)
+	}
+	for _, path := range slices.Sorted(maps.Keys(n.g.replies.files)) {
+		n.put(path, n.g.replies.files[path])
+	}
+}

@@ -1,0 +1,166 @@
+// Package replies keeps the replies of the settings, one pack for each Chicago day on which
+// some were new: the settings have no history but ours, and a later version of spendsync may
+// read more of them. A reply is kept where it is other than the last that is kept of the same
+// thing; an index says which that is. Packs go when they are too old or too much, and then
+// what they held is kept again at its next reading.
+package replies
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"spendsync/load/catalog"
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+const (
+	maxBytes = 64 << 20            // of an account, compressed
+	maxAge   = 40 * 24 * time.Hour // since they were received
+)
+
+// Reply is a line of a pack: what the service said of one thing.
+type Reply struct {
+	At    schema.Instant `json:"at"`
+	Kind  string         `json:"kind"`
+	ID    string         `json:"id,omitempty"`
+	Reply string         `json:"reply"` // as received, without credentials
+}
+
+// last is a line of the index: which reply of a thing is the last, and in which pack.
+type last struct {
+	Kind string      `json:"kind"`
+	ID   string      `json:"id,omitempty"`
+	Hash string      `json:"hash"`
+	Seen schema.Date `json:"seen"`
+}
+
+// Store is where the replies of an account are kept.
+type Store struct {
+	Disk    durable.Disk
+	Dir     string // the data folder
+	Account string
+	Files   map[string]*catalog.FileInfo // that are published of the account
+	Log     *slog.Logger
+}
+
+// Collector collects the replies of one reading of the settings that are new. Nil collects
+// none. It may be used by several goroutines.
+type Collector struct {
+	Seen  schema.Date // the day of the pack
+	Gone  []string    // packs that are too old or too much, by their paths
+	Added int64       // replies that are new
+
+	mu    sync.Mutex
+	index map[[2]string]last
+	lines bytes.Buffer
+}
+
+// Collect begins to collect. An index that is lost or damaged costs no reply: all are kept
+// once more.
+func (s Store) Collect(now time.Time) *Collector {
+	c := &Collector{Seen: schema.DateOf(now), Gone: s.outlived(now), index: map[[2]string]last{}}
+	path := catalog.RepliesIndexPath(s.Account)
+	info := s.Files[path]
+	if info == nil {
+		return c
+	}
+	lines, err := s.Unpack(path, info)
+	d := json.NewDecoder(bytes.NewReader(lines))
+	for err == nil && d.More() {
+		var l last
+		err = d.Decode(&l)
+		pack := catalog.RepliesPath(s.Account, l.Seen)
+		if err == nil && s.Files[pack] != nil && !slices.Contains(c.Gone, pack) {
+			c.index[[2]string{l.Kind, l.ID}] = l
+		}
+	}
+	if err != nil {
+		s.Log.Warn("it is not known which replies of the settings are kept; all are kept once more", "error", err)
+		clear(c.index)
+	}
+	return c
+}
+
+// Unpack are the lines of a file, after checking its bytes.
+func (s Store) Unpack(path string, info *catalog.FileInfo) ([]byte, error) {
+	dec, err := catalog.NewUnpacker()
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	return catalog.RawPage(s.Disk, s.Dir, path, info, dec, nil)
+}
+
+// Check compares a file with what was published: its bytes, and how many lines it has.
+func (s Store) Check(path string, info *catalog.FileInfo) error {
+	lines, err := s.Unpack(path, info)
+	if err != nil {
+		return err
+	}
+	return catalog.CountRows(path, info, int64(bytes.Count(lines, []byte("\n"))), nil)
+}
+
+// outlived are the packs that are too old, and then the oldest until the rest is not too much.
+func (s Store) outlived(now time.Time) (gone []string) {
+	size := int64(0)
+	var packs []string
+	for path, f := range s.Files {
+		if f.Kind == catalog.KindReplies && f.Day > 0 {
+			packs, size = append(packs, path), size+f.Bytes
+		}
+	}
+	slices.SortFunc(packs, func(a, b string) int { return int(s.Files[a].Day - s.Files[b].Day) })
+	for _, path := range packs {
+		if now.Sub(s.Files[path].Day.Start()) <= maxAge && size <= maxBytes {
+			break
+		}
+		gone, size = append(gone, path), size-s.Files[path].Bytes
+	}
+	return gone
+}
+
+// Add takes in what the service said of a thing at an instant.
+func (c *Collector) Add(kind, id string, at schema.Instant, reply []byte) {
+	if c == nil || len(reply) == 0 {
+		return
+	}
+	sum := sha256.Sum256(reply)
+	l := last{Kind: kind, ID: id, Hash: hex.EncodeToString(sum[:16]), Seen: c.Seen}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.index[[2]string{kind, id}].Hash == l.Hash {
+		return
+	}
+	line, err := json.Marshal(Reply{At: at, Kind: kind, ID: id, Reply: string(reply)})
+	if err != nil {
+		return // texts and an instant: it cannot be
+	}
+	c.index[[2]string{kind, id}] = l
+	c.lines.Write(append(line, '\n'))
+	c.Added++
+}
+
+// Lines are the new replies, as a pack has them.
+func (c *Collector) Lines() []byte { return c.lines.Bytes() }
+
+// Index is the new index, and how many lines it has.
+func (c *Collector) Index() (lines []byte, rows int64, err error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	keys := slices.Collect(maps.Keys(c.index))
+	slices.SortFunc(keys, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	for _, key := range keys {
+		if err := e.Encode(c.index[key]); err != nil {
+			return nil, 0, err
+		}
+	}
+	return b.Bytes(), int64(len(keys)), nil
+}
