@@ -39,7 +39,8 @@ type run struct {
 
 func newRun(t *testing.T, dir string) run {
 	return run{t: t, dir: dir, account: "acme", at: now, preview: &Preview{}, opts: Options{KeepRaw: true,
-		DuckDB: duck.Options{Threads: 2, Memory: "512MiB"}, LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
+		DuckDB:   duck.Options{Threads: 1, Memory: "512MiB", Blanks: &blanks},
+		LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
 var runs int
@@ -230,7 +231,7 @@ func TestPublish_AgainChangesOnlyTheLedger(t *testing.T) {
 		t.Fatalf("%d files before, %d after", len(before), len(after))
 	}
 	for path, h := range before {
-		if after[path] != h {
+		if after[path] != h && !strings.HasPrefix(path, "parquet/ops_") { // these are of the ledger
 			t.Errorf("%s changed", path)
 		}
 	}
