@@ -75,7 +75,7 @@ type Client struct {
 	userAgent string
 	log       *slog.Logger
 	limit     *limiter
-	health    *health
+	breaker   *breaker
 	keys      credentials
 	pages     pageLengths
 	totals    listTotals
@@ -118,7 +118,7 @@ func NewClient(o Options) (*Client, error) {
 		limit:     newLimiter(o.PerMinute),
 		keys:      credentials{authorize: o.Authorize, reload: o.Reload},
 	}
-	c.health = newHealth(c.budget)
+	c.breaker = newBreaker(c.budget)
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

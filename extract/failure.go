@@ -27,34 +27,34 @@ type failure struct {
 	requestID string
 	retry     retry
 	down      bool          // the service looks unable to answer, and not only this question
-	hold      time.Duration // how long the service asks to wait
-	holdText  string        // the same as it was sent
+	pause     time.Duration // how long the service asks to wait
+	pauseText string        // the same as it was sent
 	reply     []byte        // the JSON that could not be taken in
 }
 
 // hide removes the credentials from what the failure shows, in case the service
 // repeats them.
 func (f *failure) hide(s redact.Secrets) {
-	f.reason, f.requestID, f.holdText = s.Hide(f.reason), s.Hide(f.requestID), s.Hide(f.holdText)
+	f.reason, f.requestID, f.pauseText = s.Hide(f.reason), s.Hide(f.requestID), s.Hide(f.pauseText)
 }
 
 // retry says whether a failed request may be sent again.
 type retry int
 
 const (
-	never       retry = iota
-	aFewTimes         // a reply that is no JSON: a proxy's page passes, a wrong address does not
-	whileBudget       // the service or the network fails
+	retryNever    retry = iota
+	retryBriefly        // a reply that is no JSON: a proxy's page passes, a wrong address does not
+	retryInBudget       // the service or the network fails
 )
 
 // transportFailure is a request without a whole reply.
 func (c *Client) transportFailure(req *http.Request, err error) *failure {
-	f := &failure{kind: ErrUnavailable, retry: whileBudget, down: true}
+	f := &failure{kind: ErrUnavailable, retry: retryInBudget, down: true}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {
 	case badCertificate || noTLS:
-		f.retry = never // who answers is not who we want to talk to; asking again does not change that
+		f.retry = retryNever // who answers is not who we want to talk to; asking again does not change that
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no whole reply within %v", c.timeout)
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -84,9 +84,9 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 		f.kind = ErrAuth
 	case code == http.StatusRequestTimeout, code == http.StatusTooEarly,
 		code == http.StatusTooManyRequests, code >= 500:
-		f.kind, f.retry, f.down = ErrUnavailable, whileBudget, true
-		f.holdText = quote([]byte(hidden.Hide(resp.Header.Get("Retry-After"))), 40)
-		f.hold = retryAfter(resp.Header, time.Now())
+		f.kind, f.retry, f.down = ErrUnavailable, retryInBudget, true
+		f.pauseText = quote([]byte(hidden.Hide(resp.Header.Get("Retry-After"))), 40)
+		f.pause = retryAfter(resp.Header, time.Now())
 	case code == http.StatusBadRequest && strings.HasSuffix(req.URL.Path, "/"+reportPath) && beyondReach.Match(body):
 		f.kind = ErrUnreachable
 	case code >= 300 && code < 400:
@@ -130,11 +130,11 @@ func (c *Client) replyFailure(req *http.Request, resp *http.Response, body []byt
 		f.reply = bytes.Clone(body)
 	}
 	if said := statedError(body); ok && !e.notJSON && said != "" {
-		f.retry = aFewTimes // an error with the wrong status: it may pass
+		f.retry = retryBriefly // an error with the wrong status: it may pass
 		f.reason += "; the reply says " + quote([]byte(hidden.Hide(said)), 300)
 	}
 	if ok && e.notJSON {
-		f.retry = aFewTimes // the service does answer, so it is not taken for down
+		f.retry = retryBriefly // the service does answer, so it is not taken for down
 		if encoding := resp.Header.Get("Content-Encoding"); encoding != "" {
 			f.reason += ", content-encoding " + quote([]byte(hidden.Hide(encoding)), 40)
 		}

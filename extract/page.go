@@ -129,7 +129,7 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter
 				}
 				continue
 			}
-			if !takeBefore(c, q, p, page, known, yield) || !pass(c, p, page, yield) {
+			if !replayKnownPages(c, q, p, page, known, yield) || !proveAndYield(c, p, page, yield) {
 				return
 			}
 			known = nil
@@ -137,16 +137,16 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter
 	}
 }
 
-// takeBefore hands on the known replies of the pages before the first that differs,
+// replayKnownPages hands on the known replies of the pages before the first that differs,
 // as if none had been known.
-func takeBefore[T any](c *Client, q paged[T], p *proof[T], first undecided[T], known *Known,
+func replayKnownPages[T any](c *Client, q paged[T], p *proof[T], first pendingPage[T], known *Known,
 	yield func(Page[T], error) bool) bool {
 	if known == nil {
 		return true
 	}
 	var items []T // the rows of the first that differs lie in the walk's room
 	for n := 1; n < first.Number; n++ {
-		page := undecided[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt,
+		page := pendingPage[T]{Page: Page[T]{Number: n, ReceivedAt: first.ReceivedAt,
 			Fingerprint: known.Fingerprints[n-1]}}
 		body, err := known.Body(n)
 		if err == nil {
@@ -157,23 +157,23 @@ func takeBefore[T any](c *Client, q paged[T], p *proof[T], first undecided[T], k
 			return false
 		}
 		items = page.answer.items
-		if page.Raw, page.Bytes = body, int64(len(body)); !pass(c, p, page, yield) {
+		if page.Raw, page.Bytes = body, int64(len(body)); !proveAndYield(c, p, page, yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// undecided is a page of which it is not decided yet whether it adds up with the
+// pendingPage is a page of which it is not decided yet whether it adds up with the
 // others.
-type undecided[T any] struct {
+type pendingPage[T any] struct {
 	Page[T]
 	answer answer[T]
 }
 
-// pass proves a page as far as the walk has come and hands it on. It reports
+// proveAndYield proves a page as far as the walk has come and hands it on. It reports
 // whether the walk goes on. There is no client where the replies were kept.
-func pass[T any](c *Client, p *proof[T], page undecided[T], yield func(Page[T], error) bool) bool {
+func proveAndYield[T any](c *Client, p *proof[T], page pendingPage[T], yield func(Page[T], error) bool) bool {
 	a := &page.answer
 	if err := p.add(page.Number, a); err != nil {
 		if c != nil {
@@ -210,7 +210,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T]
 		p := newProof(q)
 		n := 0
 		for body, err := range bodies {
-			page := undecided[T]{Page: Page[T]{Number: n + 1, Raw: body, Fingerprint: Fingerprint(body),
+			page := pendingPage[T]{Page: Page[T]{Number: n + 1, Raw: body, Fingerprint: Fingerprint(body),
 				Bytes: int64(len(body))}}
 			if err == nil {
 				page.answer, err = q.decode(body, nil)
@@ -219,7 +219,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T]
 				yield(Page[T]{}, fmt.Errorf("%s: %w", pageName(q.what, n+1), err))
 				return
 			}
-			if n++; !pass(nil, p, page, yield) {
+			if n++; !proveAndYield(nil, p, page, yield) {
 				return
 			}
 		}
@@ -229,7 +229,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T]
 	}
 }
 
-func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page undecided[T],
+func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page pendingPage[T],
 	err error) {
 	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
 	for name, values := range q.query {
@@ -246,7 +246,7 @@ func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *K
 		},
 	})
 	if err != nil {
-		return undecided[T]{}, err
+		return pendingPage[T]{}, err
 	}
 	page.Number, page.Raw, page.ReceivedAt, page.Requests, page.Bytes = n, r.body, r.at, r.requests, int64(len(r.body))
 	to.body = r.body

@@ -41,11 +41,11 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 	now := time.Now()
 	r := reading{c: c, q: q, wait: newBackOff(), began: now, deadline: now.Add(c.budget)}
 	var err error
-	if r.alarm, err = c.health.join(); err != nil {
+	if r.tripped, err = c.breaker.allow(); err != nil {
 		return reply{}, r.downError(nil)
 	}
 	for {
-		if err := r.admit(ctx); err != nil {
+		if err := r.acquire(ctx); err != nil {
 			return reply{}, err
 		}
 		sent := time.Now()
@@ -53,10 +53,10 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			c.retries.Add(1)
 		}
 		body, keys, f := c.send(ctx, q)
-		c.limit.leave(true)
+		c.limit.release(true)
 		if f == nil {
-			c.health.answered()
-			c.health.recovered(q.what)
+			c.breaker.success()
+			c.breaker.recovered(q.what)
 			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", time.Since(sent))
 			return reply{body: body, at: time.Now(), requests: r.attempts}, nil
 		}
@@ -65,15 +65,15 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		}
 		down := false
 		if f.down {
-			r.alarm, down = c.health.failed(sent, f.reason)
+			r.tripped, down = c.breaker.failure(sent, f.reason)
 		} else {
-			c.health.answered()
+			c.breaker.success()
 		}
 		if f.status == http.StatusUnauthorized && !r.renewed && c.keys.renew(keys) {
 			r.renewed = true
 			continue
 		}
-		if err := r.again(ctx, f, down); err != nil {
+		if err := r.retry(ctx, f, down); err != nil {
 			return reply{}, err
 		}
 	}
@@ -81,15 +81,15 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 
 // reading is the state of one read.
 type reading struct {
-	c        *Client
-	q        question
-	alarm    <-chan struct{}
-	wait     *backoff.ExponentialBackOff
-	began    time.Time
-	deadline time.Time // no request is sent after it
-	attempts int
-	oddities int  // replies that were no JSON
-	renewed  bool // the credentials were read again
+	c          *Client
+	q          question
+	tripped    <-chan struct{}
+	wait       *backoff.ExponentialBackOff
+	began      time.Time
+	deadline   time.Time // no request is sent after it
+	attempts   int
+	badReplies int  // replies that were no JSON
+	renewed    bool // the credentials were read again
 }
 
 // newBackOff draws each wait from the whole range (full jitter): the library
@@ -102,42 +102,42 @@ func newBackOff() *backoff.ExponentialBackOff {
 	return b
 }
 
-// admit waits until a request may be sent: for the service, where it asked for
-// it, and for the limit per minute. Each admit without an error is followed by
-// one leave of the limiter.
-func (r *reading) admit(ctx context.Context) error {
+// acquire waits until a request may be sent: for the service, where it asked for
+// it, and for the limit per minute. Each acquire without an error is followed by
+// one release of the limiter.
+func (r *reading) acquire(ctx context.Context) error {
 	for {
-		if err := r.heed(ctx); err != nil {
+		if err := r.waitForPause(ctx); err != nil {
 			return err
 		}
 		queued := time.Now()
-		if err := r.c.limit.enter(ctx, r.alarm); err != nil {
+		if err := r.c.limit.acquire(ctx, r.tripped); err != nil {
 			return r.waitError(ctx, err)
 		}
 		// Queueing for our own limit is not the service's failure.
 		r.deadline = r.deadline.Add(time.Since(queued))
-		if !time.Now().Before(r.c.health.held()) {
+		if !time.Now().Before(r.c.breaker.pausedUntil()) {
 			return nil
 		}
-		r.c.limit.leave(false) // meanwhile another request was told to wait
+		r.c.limit.release(false) // meanwhile another request was told to wait
 	}
 }
 
-// heed waits as long as the service asked any request of the client to wait, or
+// waitForPause waits as long as the service asked any request of the client to wait, or
 // gives up where that is longer than the budget.
-func (r *reading) heed(ctx context.Context) error {
+func (r *reading) waitForPause(ctx context.Context) error {
 	for {
-		held := r.c.health.held()
-		if !time.Now().Before(held) {
+		until := r.c.breaker.pausedUntil()
+		if !time.Now().Before(until) {
 			return nil
 		}
-		if held.After(r.deadline) {
+		if until.After(r.deadline) {
 			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v "+
 				"left of the retry budget",
-				held.UTC().Format(time.RFC3339), left(r.deadline)))
+				until.UTC().Format(time.RFC3339), left(r.deadline)))
 		}
 		start := time.Now()
-		err := r.sleep(ctx, held.Sub(start))
+		err := r.sleep(ctx, until.Sub(start))
 		r.c.throttled.Add(int64(time.Since(start)))
 		if err != nil {
 			return r.waitError(ctx, err)
@@ -145,36 +145,36 @@ func (r *reading) heed(ctx context.Context) error {
 	}
 }
 
-// again returns without an error when the failed request should be sent again.
-func (r *reading) again(ctx context.Context, f *failure, down bool) error {
-	if f.hold > 0 {
-		r.c.health.hold(f.hold)
+// retry returns without an error when the failed request should be sent again.
+func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
+	if f.pause > 0 {
+		r.c.breaker.pause(f.pause)
 	}
-	if f.retry == aFewTimes {
-		r.oddities++
+	if f.retry == retryBriefly {
+		r.badReplies++
 	}
 	budget := left(r.deadline)
 	switch {
-	case f.retry == never, f.retry == aFewTimes && r.oddities > fewRetries:
+	case f.retry == retryNever, f.retry == retryBriefly && r.badReplies > fewRetries:
 		return r.fail(f.kind, f, f.reason)
 	case down:
-		r.c.health.giveUp(r.q.what)
+		r.c.breaker.exhaust(r.q.what)
 		return r.downError(f)
-	case f.hold > budget:
+	case f.pause > budget:
 		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
 			"the %v left of the retry budget",
-			f.reason, f.hold, f.holdText, budget))
+			f.reason, f.pause, f.pauseText, budget))
 	case budget <= 0:
-		r.c.health.giveUp(r.q.what)
+		r.c.breaker.exhaust(r.q.what)
 		return r.fail(f.kind, f, fmt.Sprintf("%s, for %v", f.reason, r.c.budget))
-	case r.c.health.isSpent() && (r.attempts >= patientAttempts || time.Since(r.began) >= r.c.budget/10):
+	case r.c.breaker.isExhausted() && (r.attempts >= patientAttempts || time.Since(r.began) >= r.c.budget/10):
 		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
 	}
 	wait := min(r.wait.NextBackOff(), left(r.deadline))
-	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait", max(wait, f.hold), "reason", f.reason)
-	if f.hold > 0 {
+	r.c.log.Warn("read again", "what", r.q.what, "attempt", r.attempts, "wait", max(wait, f.pause), "reason", f.reason)
+	if f.pause > 0 {
 		// The wait comes on top, so that not all return in the same instant.
-		if err := r.heed(ctx); err != nil {
+		if err := r.waitForPause(ctx); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (r *reading) sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-r.alarm:
+	case <-r.tripped:
 		return errDown
 	}
 }
@@ -211,7 +211,7 @@ func (r *reading) ctxError(ctx context.Context) error {
 }
 
 func (r *reading) downError(f *failure) error {
-	return r.fail(ErrUnavailable, f, r.c.health.report())
+	return r.fail(ErrUnavailable, f, r.c.breaker.reason())
 }
 
 func (r *reading) fail(kind error, f *failure, reason string) error {

@@ -42,15 +42,10 @@
 package extract
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"spendsync/schema"
 )
@@ -61,138 +56,6 @@ type Entity struct {
 	ID     string           // empty for what has none
 	Raw    []byte           // its own JSON, all of it; nil for an entity that was not read
 	Fields map[string]Value // the members of the object, see [Value.Fields]; slices of Raw
-}
-
-// Object is the members of a JSON object, or false for any other value.
-func (v Value) Object() (fields map[string]Value, ok bool) {
-	if len(v) == 0 || v[0] != '{' {
-		return nil, false
-	}
-	fields = map[string]Value{}
-	d := newDecoder(v)
-	err := d.object(func(name []byte) error {
-		key := string(name) // before the decoder moves on, for it lends the name only
-		value, err := d.valueHere()
-		fields[key] = value
-		return err
-	})
-	return fields, err == nil
-}
-
-// Fields is the members of a JSON object under the names that the service's description
-// has for them: defaultBid, DefaultBid and default-bid are default_bid, unless the object has
-// that key, too, or two that would become it. It is false for any other value. It is not for
-// objects whose keys are data, such as a map of ids.
-func (v Value) Fields() (fields map[string]Value, ok bool) {
-	members, ok := v.Object()
-	if !ok {
-		return nil, false
-	}
-	return described(members), true
-}
-
-// described renames the members of an object.
-func described(members map[string]Value) map[string]Value {
-	var times map[string]int
-	for key := range members {
-		if name := snakeCase(key); name != key {
-			if times == nil {
-				times = map[string]int{}
-			}
-			times[name]++
-		}
-	}
-	if times == nil {
-		return members
-	}
-	fields := make(map[string]Value, len(members))
-	for key, value := range members {
-		name := snakeCase(key)
-		if _, taken := members[name]; taken || times[name] > 1 {
-			name = key
-		}
-		fields[name] = value
-	}
-	return fields
-}
-
-// snakeCase is a key in lower case, with an underscore between its words: targetCPA is
-// target_cpa.
-func snakeCase(key string) string {
-	if strings.IndexFunc(key, func(r rune) bool { return r == '-' || r >= 'A' && r <= 'Z' }) < 0 {
-		return key
-	}
-	isUpper := func(i int) bool { return i < len(key) && key[i] >= 'A' && key[i] <= 'Z' }
-	isLower := func(i int) bool {
-		return i < len(key) && (key[i] >= 'a' && key[i] <= 'z' || key[i] >= '0' && key[i] <= '9')
-	}
-	var b strings.Builder
-	for i := range len(key) {
-		switch {
-		case key[i] == '-':
-			b.WriteByte('_')
-		case isUpper(i):
-			if i > 0 && (isLower(i-1) || isUpper(i-1) && i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z') {
-				b.WriteByte('_')
-			}
-			b.WriteByte(key[i] | 0x20)
-		default:
-			b.WriteByte(key[i])
-		}
-	}
-	return b.String()
-}
-
-// Array is the elements of a JSON array, or false for any other value.
-func (v Value) Array() (elements []Value, ok bool) {
-	if len(v) == 0 || v[0] != '[' {
-		return nil, false
-	}
-	d := newDecoder(v)
-	err := d.array("", func() error {
-		value, err := d.valueHere()
-		elements = append(elements, value)
-		return err
-	})
-	return elements, err == nil
-}
-
-// valueHere reads the next value as a slice of the body, for the decoder lends
-// its values only.
-func (d *decoder) valueHere() (Value, error) {
-	v, err := d.ReadValue()
-	end := int(d.InputOffset())
-	return d.body[end-len(v) : end : end], err
-}
-
-// document reads a reply of one JSON value of any type but null, and takes the
-// blanks out of it.
-func document(body []byte) (Value, error) {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, &replyError{reason: "the reply is empty", notJSON: true}
-	}
-	if !utf8.Valid(body) {
-		body = bytes.ToValidUTF8(body, []byte(replacement))
-	}
-	d := newDecoder(body)
-	v, err := d.ReadValue()
-	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return nil, d.syntaxError(syntax)
-	}
-	rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
-	switch {
-	case err != nil: // the end, within a value
-		return nil, &replyError{reason: "the reply is not JSON: " + printable(err.Error(), 100), notJSON: true}
-	case v.Kind() == 'n':
-		return nil, &replyError{reason: "the reply is null", notJSON: true}
-	case len(rest) > 0:
-		return nil, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
-	}
-	doc := v.Clone()
-	if err := doc.Compact(); err != nil {
-		return nil, contractf("the reply cannot be taken in: %s", printable(err.Error(), 100))
-	}
-	return Value(doc), nil
 }
 
 // resource says how one kind of thing is told from what it is wrapped in.
@@ -443,40 +306,6 @@ func byID(name string, valid func(string) bool) func(map[string]Value) (string, 
 		}
 		return id, ok, err
 	}
-}
-
-// The bounds of what an error says of the keys that were seen.
-const (
-	maxKeysShown = 20
-	maxKeyShown  = 40
-)
-
-// Keys names the keys of an object in an error: sorted, escaped, and not too many.
-func Keys(fields map[string]Value) string {
-	if len(fields) == 0 {
-		return "none"
-	}
-	names := slices.Sorted(maps.Keys(fields))
-	more := ""
-	if len(names) > maxKeysShown {
-		more = fmt.Sprintf(" and %d more", len(names)-maxKeysShown)
-		names = names[:maxKeysShown]
-	}
-	for i, name := range names {
-		names[i] = quote([]byte(name), maxKeyShown)
-	}
-	return strings.Join(names, ", ") + more
-}
-
-// Type is the JSON type of the value, in words.
-func (v Value) Type() string { return kindOf(v) }
-
-// kindOf is the JSON type of a value, in words.
-func kindOf(v Value) string {
-	if len(v) == 0 {
-		return kindName(jsontext.KindInvalid)
-	}
-	return kindName(jsontext.Value(v).Kind())
 }
 
 // digits reports whether a text is so many digits.

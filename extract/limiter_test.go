@@ -120,11 +120,11 @@ func TestLimiter_ServesInOrder(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 5 {
 			wg.Go(func() {
-				if err := l.enter(t.Context(), nil); err != nil {
+				if err := l.acquire(t.Context(), nil); err != nil {
 					t.Error(err)
 				}
 				order = append(order, i)
-				l.leave(true)
+				l.release(true)
 			})
 			synctest.Wait()
 		}
@@ -138,14 +138,14 @@ func TestLimiter_ServesInOrder(t *testing.T) {
 func TestLimiter_LosesNoPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1)
-		if err := l.enter(t.Context(), nil); err != nil {
+		if err := l.acquire(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				if err := l.enter(ctx, nil); err == nil {
+				if err := l.acquire(ctx, nil); err == nil {
 					t.Error("entered past the limit")
 				}
 			})
@@ -155,12 +155,12 @@ func TestLimiter_LosesNoPlaces(t *testing.T) {
 		wg.Wait()
 		start := time.Now()
 		wg.Go(func() {
-			if err := l.enter(t.Context(), nil); err != nil {
+			if err := l.acquire(t.Context(), nil); err != nil {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
-		l.leave(false)
+		l.release(false)
 		wg.Wait()
 		check(t, "waited", time.Since(start), 0)
 	})
@@ -169,14 +169,14 @@ func TestLimiter_LosesNoPlaces(t *testing.T) {
 func TestLimiter_EndsWithTheAlarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(1)
-		_ = l.enter(t.Context(), nil)
-		alarm := make(chan struct{})
+		_ = l.acquire(t.Context(), nil)
+		tripped := make(chan struct{})
 		var wg sync.WaitGroup
 		for range 2 { // one waits for room, one for his turn
-			wg.Go(func() { check(t, "error", l.enter(t.Context(), alarm), errDown) })
+			wg.Go(func() { check(t, "error", l.acquire(t.Context(), tripped), errDown) })
 		}
 		synctest.Wait()
-		close(alarm)
+		close(tripped)
 		wg.Wait()
 	})
 }

@@ -39,9 +39,9 @@ func newLimiter(perMinute int) *limiter {
 	return &limiter{limit: perMinute, turn: make(chan struct{}, 1), moved: make(chan struct{}, 1)}
 }
 
-// enter returns when there is room for one more request. Each enter without an
-// error is followed by one leave.
-func (l *limiter) enter(ctx context.Context, alarm <-chan struct{}) error {
+// acquire returns when there is room for one more request. Each acquire without an
+// error is followed by one release.
+func (l *limiter) acquire(ctx context.Context, tripped <-chan struct{}) error {
 	if l == nil {
 		return nil
 	}
@@ -49,12 +49,12 @@ func (l *limiter) enter(ctx context.Context, alarm <-chan struct{}) error {
 	case l.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-alarm:
+	case <-tripped:
 		return errDown
 	}
 	defer func() { <-l.turn }()
 	for {
-		room, ok := l.take(time.Now())
+		room, ok := l.tryAcquire(time.Now())
 		if ok {
 			return nil
 		}
@@ -67,14 +67,14 @@ func (l *limiter) enter(ctx context.Context, alarm <-chan struct{}) error {
 		case <-l.moved:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-alarm:
+		case <-tripped:
 			return errDown
 		}
 	}
 }
 
-// take takes a place, or says when the next one comes free.
-func (l *limiter) take(now time.Time) (room time.Time, ok bool) {
+// tryAcquire takes a place, or says when the next one comes free.
+func (l *limiter) tryAcquire(now time.Time) (room time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	old := 0
@@ -92,8 +92,8 @@ func (l *limiter) take(now time.Time) (room time.Time, ok bool) {
 	return l.ended[0].Add(limitWindow), false
 }
 
-// leave says that the request ended, or that it was not sent after all.
-func (l *limiter) leave(sent bool) {
+// release says that the request ended, or that it was not sent after all.
+func (l *limiter) release(sent bool) {
 	if l == nil {
 		return
 	}

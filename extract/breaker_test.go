@@ -223,30 +223,30 @@ func TestOutage_EndsWhenTheServiceAnswers(t *testing.T) {
 
 // A slow request that was sent before others were answered says nothing about
 // the time before their answers.
-func TestHealth_CountsFromTheLatestAnswer(t *testing.T) {
+func TestBreaker_CountsFromTheLatestAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHealth(time.Minute)
+		b := newBreaker(time.Minute)
 		sent := time.Now()
 		time.Sleep(59 * time.Second)
-		h.answered()
+		b.success()
 		time.Sleep(59 * time.Second)
-		if _, down := h.failed(sent, "slow"); down {
+		if _, down := b.failure(sent, "slow"); down {
 			t.Error("down 59s after an answer")
 		}
 		time.Sleep(time.Second)
-		if _, down := h.failed(time.Now(), "busy"); !down {
+		if _, down := b.failure(time.Now(), "busy"); !down {
 			t.Error("not down a minute after the latest answer")
 		}
 	})
 }
 
 // An old failure and a new one with a long silence between them are no outage.
-func TestHealth_ForgetsAfterASilence(t *testing.T) {
+func TestBreaker_ForgetsAfterASilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHealth(time.Minute)
-		h.failed(time.Now(), "busy")
+		b := newBreaker(time.Minute)
+		b.failure(time.Now(), "busy")
 		time.Sleep(time.Hour)
-		if _, down := h.failed(time.Now(), "busy"); down {
+		if _, down := b.failure(time.Now(), "busy"); down {
 			t.Error("down after two failures an hour apart")
 		}
 	})
@@ -256,16 +256,16 @@ func TestHealth_ForgetsAfterASilence(t *testing.T) {
 // waits like any other.
 func TestOutage_IsOverForReadsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHealth(time.Minute)
+		b := newBreaker(time.Minute)
 		c := newTestClient(t, failing(2, func(*http.Request) (*http.Response, error) {
-			if !h.down { // during the first request
-				h.failed(time.Now().Add(-2*time.Minute), "outage")
-				h.failed(time.Now(), "outage")
-				h.answered()
+			if !b.down { // during the first request
+				b.failure(time.Now().Add(-2*time.Minute), "outage")
+				b.failure(time.Now(), "outage")
+				b.success()
 			}
 			return answerWith(503, "")
 		}))
-		c.health = h
+		c.breaker = b
 		if _, err := walk(t, c.Spend(t.Context(), testDay, 3, nil)); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,245 @@
+package extract
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Value is a JSON value as received, quotes and escapes included. It is nil
+// where the key was absent, which is not the same as null. It is a slice of the
+// Raw of its [Page], which is lent, or of its [Entity]: copy what has to live longer.
+// It is valid UTF-8: bytes of a reply that are not are U+FFFD in it. An escape of half
+// a character, such as \ud83d, may stand in it; its text has U+FFFD there.
+type Value []byte
+
+// Null reports whether the value is absent or null.
+func (v Value) Null() bool { return len(v) == 0 || string(v) == "null" }
+
+// appendText appends what a text says, so that two spellings of one text are
+// equal, and any other value as it is.
+func (v Value) appendText(dst []byte) []byte {
+	switch {
+	case v.Null():
+		return dst
+	case v[0] != '"':
+		return append(dst, v...)
+	case bytes.IndexByte(v, '\\') < 0:
+		return append(dst, v[1:len(v)-1]...)
+	}
+	return unquote(dst, v)
+}
+
+// unquote appends what a JSON text says, with U+FFFD for each half of a character. That
+// is the only error that a text can have which a decoder of [newDecoder] accepted.
+func unquote(dst, quoted []byte) []byte {
+	dst, _ = jsontext.AppendUnquote(dst, quoted)
+	return dst
+}
+
+// Text is what a JSON text says, or false for any other value.
+func (v Value) Text() (string, bool) {
+	if len(v) == 0 || v[0] != '"' {
+		return "", false
+	}
+	return string(v.appendText(nil)), true
+}
+
+// SourceID is the value as the ID of a source: a whole number becomes the text of its digits,
+// for 4711 and "4711" are one ID. Those of campaigns and creatives have letters, so a number
+// is not one of them.
+func (v Value) SourceID() Value {
+	if len(v) > 0 && digitsEnd(v, 0) == len(v) {
+		return slices.Concat(Value(`"`), v, Value(`"`))
+	}
+	return v
+}
+
+// maxQuotedNumber is the longest text that is looked at as a number.
+const maxQuotedNumber = 100
+
+// Number is the digits of a JSON number, or of a text that is one and nothing else, as
+// services send whose language has no decimals: "12.34". It is false for any other value.
+func (v Value) Number() (digits Value, ok bool) {
+	digits = v
+	if len(v) > 2 && v[0] == '"' && len(v) <= maxQuotedNumber {
+		if digits = v[1 : len(v)-1]; digits[0] != '-' && (digits[0] < '0' || digits[0] > '9') ||
+			numberEnd(digits, 0) != len(digits) {
+			return nil, false
+		}
+		return digits, true
+	}
+	return digits, len(v) > 0 && (v[0] == '-' || v[0] >= '0' && v[0] <= '9')
+}
+
+// Object is the members of a JSON object, or false for any other value.
+func (v Value) Object() (fields map[string]Value, ok bool) {
+	if len(v) == 0 || v[0] != '{' {
+		return nil, false
+	}
+	fields = map[string]Value{}
+	d := newDecoder(v)
+	err := d.object(func(name []byte) error {
+		key := string(name) // before the decoder moves on, for it lends the name only
+		value, err := d.valueHere()
+		fields[key] = value
+		return err
+	})
+	return fields, err == nil
+}
+
+// Fields is the members of a JSON object under the names that the service's description
+// has for them: defaultBid, DefaultBid and default-bid are default_bid, unless the object has
+// that key, too, or two that would become it. It is false for any other value. It is not for
+// objects whose keys are data, such as a map of ids.
+func (v Value) Fields() (fields map[string]Value, ok bool) {
+	members, ok := v.Object()
+	if !ok {
+		return nil, false
+	}
+	return described(members), true
+}
+
+// described renames the members of an object.
+func described(members map[string]Value) map[string]Value {
+	var times map[string]int
+	for key := range members {
+		if name := snakeCase(key); name != key {
+			if times == nil {
+				times = map[string]int{}
+			}
+			times[name]++
+		}
+	}
+	if times == nil {
+		return members
+	}
+	fields := make(map[string]Value, len(members))
+	for key, value := range members {
+		name := snakeCase(key)
+		if _, taken := members[name]; taken || times[name] > 1 {
+			name = key
+		}
+		fields[name] = value
+	}
+	return fields
+}
+
+// snakeCase is a key in lower case, with an underscore between its words: targetCPA is
+// target_cpa.
+func snakeCase(key string) string {
+	if strings.IndexFunc(key, func(r rune) bool { return r == '-' || r >= 'A' && r <= 'Z' }) < 0 {
+		return key
+	}
+	isUpper := func(i int) bool { return i < len(key) && key[i] >= 'A' && key[i] <= 'Z' }
+	isLower := func(i int) bool {
+		return i < len(key) && (key[i] >= 'a' && key[i] <= 'z' || key[i] >= '0' && key[i] <= '9')
+	}
+	var b strings.Builder
+	for i := range len(key) {
+		switch {
+		case key[i] == '-':
+			b.WriteByte('_')
+		case isUpper(i):
+			if i > 0 && (isLower(i-1) || isUpper(i-1) && i+1 < len(key) && key[i+1] >= 'a' && key[i+1] <= 'z') {
+				b.WriteByte('_')
+			}
+			b.WriteByte(key[i] | 0x20)
+		default:
+			b.WriteByte(key[i])
+		}
+	}
+	return b.String()
+}
+
+// Array is the elements of a JSON array, or false for any other value.
+func (v Value) Array() (elements []Value, ok bool) {
+	if len(v) == 0 || v[0] != '[' {
+		return nil, false
+	}
+	d := newDecoder(v)
+	err := d.array("", func() error {
+		value, err := d.valueHere()
+		elements = append(elements, value)
+		return err
+	})
+	return elements, err == nil
+}
+
+// valueHere reads the next value as a slice of the body, for the decoder lends
+// its values only.
+func (d *decoder) valueHere() (Value, error) {
+	v, err := d.ReadValue()
+	end := int(d.InputOffset())
+	return d.body[end-len(v) : end : end], err
+}
+
+// document reads a reply of one JSON value of any type but null, and takes the
+// blanks out of it.
+func document(body []byte) (Value, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, &replyError{reason: "the reply is empty", notJSON: true}
+	}
+	if !utf8.Valid(body) {
+		body = bytes.ToValidUTF8(body, []byte(replacement))
+	}
+	d := newDecoder(body)
+	v, err := d.ReadValue()
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return nil, d.syntaxError(syntax)
+	}
+	rest := bytes.TrimLeft(d.UnreadBuffer(), " \t\r\n")
+	switch {
+	case err != nil: // the end, within a value
+		return nil, &replyError{reason: "the reply is not JSON: " + printable(err.Error(), 100), notJSON: true}
+	case v.Kind() == 'n':
+		return nil, &replyError{reason: "the reply is null", notJSON: true}
+	case len(rest) > 0:
+		return nil, contractf("%s after the end of the reply: %s", count(int64(len(rest)), "byte"), quote(rest, 60))
+	}
+	doc := v.Clone()
+	if err := doc.Compact(); err != nil {
+		return nil, contractf("the reply cannot be taken in: %s", printable(err.Error(), 100))
+	}
+	return Value(doc), nil
+}
+
+// The bounds of what an error says of the keys that were seen.
+const (
+	maxKeysShown = 20
+	maxKeyShown  = 40
+)
+
+// Keys names the keys of an object in an error: sorted, escaped, and not too many.
+func Keys(fields map[string]Value) string {
+	if len(fields) == 0 {
+		return "none"
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	more := ""
+	if len(names) > maxKeysShown {
+		more = fmt.Sprintf(" and %d more", len(names)-maxKeysShown)
+		names = names[:maxKeysShown]
+	}
+	for i, name := range names {
+		names[i] = quote([]byte(name), maxKeyShown)
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// Type is the JSON type of the value, in words.
+func (v Value) Type() string { return kindOf(v) }
+
+// kindOf is the JSON type of a value, in words.
+func kindOf(v Value) string {
+	if len(v) == 0 {
+		return kindName(jsontext.KindInvalid)
+	}
+	return kindName(jsontext.Value(v).Kind())
+}
