@@ -259,6 +259,12 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 	return nil
 }
 
+// Quarantined are the days of an account that are in quarantine, the oldest first, without a
+// lock.
+func Quarantined(dir, account string) ([]quarantine.Day, error) {
+	return quarantine.Folder{Disk: durable.OS, Dir: dir, Account: account}.Days()
+}
+
 // Quarantine is where the replies of the account's days are that could not be proven.
 func (s *Store) Quarantine() quarantine.Folder {
 	return quarantine.Folder{Disk: s.opts.disk, Dir: s.dir, Account: s.account}

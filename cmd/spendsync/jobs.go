@@ -40,7 +40,7 @@ func (a *app) runJob(ctx context.Context, start startJob) error {
 	}
 	facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
 	facts.run, facts.expires = result.Run, result.KeyExpires
-	facts.ended, facts.quarantined = true, result.Quarantined
+	facts.ended, facts.quarantined, facts.unread = true, result.Quarantined, result.UnreadFields
 	a.sendMetrics(ctx, facts)
 	if err := a.printResult(result); err != nil {
 		return err

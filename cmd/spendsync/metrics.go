@@ -102,6 +102,11 @@ var metrics = []metric{
 		"replay'.", "", func(f *runFacts) map[string]float64 {
 		return onlyIf(f.ended, float64(f.quarantined))
 	}},
+	{"spendsync_settings_fields_not_understood", "Values of campaigns, creatives and sources that the last run could " +
+		"not read, though the service did not say that it could not: the last known ones stand.", "",
+		func(f *runFacts) map[string]float64 {
+			return onlyIf(f.unread.Valid, float64(f.unread.V))
+		}},
 	{"spendsync_coverage", "Report days by what is known of them: open, complete, final, partial, missing, lost.",
 		"state", func(f *runFacts) map[string]float64 {
 			days := map[string]float64{}
@@ -183,8 +188,9 @@ type runFacts struct {
 	run        schema.Run // what the run did; little of it where it ended early
 	expires    schema.Null[schema.Instant]
 
-	ended       bool // the job came to a result
-	quarantined int  // days in quarantine then
+	ended       bool               // the job came to a result
+	quarantined int                // days in quarantine then
+	unread      schema.Null[int64] // fields of the settings that were not understood
 
 	// Of the store, as far as it can be read.
 	manifest *load.Manifest

@@ -26,6 +26,15 @@ type accountStatus struct {
 	Lost        []schema.Date         `json:"days_lost"`
 	Coverage    []schema.DayCoverage  `json:"coverage"`
 	Unknown     []schema.UnknownField `json:"unknown_fields"`
+	Quarantined []quarantinedDay      `json:"days_in_quarantine"`
+}
+
+// quarantinedDay is a day that could not be proven, and whose replies are kept.
+type quarantinedDay struct {
+	Day     schema.Date    `json:"day"`
+	ReadAt  schema.Instant `json:"read_at"`
+	Version string         `json:"version"` // that could not prove it
+	Reason  string         `json:"reason"`
 }
 
 type storeStatus struct {
@@ -100,6 +109,13 @@ func (a *app) status() (*storeStatus, error) {
 		if s.LastRun, err = load.LastRun(dir, name); err != nil {
 			return nil, err
 		}
+		kept, err := load.Quarantined(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range kept {
+			s.Quarantined = append(s.Quarantined, quarantinedDay{d.Date, d.ReadAt, d.Version, d.Reason})
+		}
 		st.Accounts = append(st.Accounts, s)
 	}
 	return st, nil
@@ -154,6 +170,7 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 		if len(s.Lost) > 0 {
 			fmt.Fprintf(w, "  lost                 %s\n", phrase.Days(s.Lost))
 		}
+		printQuarantine(w, s.Quarantined)
 		settings := 0
 		for _, u := range s.Unknown {
 			if u.Stream != "spend_report" {
@@ -168,6 +185,20 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 				phrase.Count(settings, "key"))
 		}
 	}
+}
+
+// printQuarantine names the days whose replies wait for a version that can prove them.
+func printQuarantine(w io.Writer, kept []quarantinedDay) {
+	if len(kept) == 0 {
+		return
+	}
+	var days []schema.Date
+	for _, q := range kept {
+		days = append(days, q.Day)
+	}
+	last := kept[len(kept)-1]
+	fmt.Fprintf(w, "  in quarantine        %s; after an update run 'spendsync replay'. %s by version %s: %s\n",
+		phrase.Days(days), last.Day, last.Version, phrase.OneLine(last.Reason))
 }
 
 // printCalendar draws a week a line, Monday first.

@@ -93,6 +93,19 @@ func (c census) notUnderstood() (failures []failure) {
 	return failures
 }
 
+// fields is how many values of entities were not understood.
+func (c census) fields() (n int) {
+	for _, k := range c {
+		for _, count := range k.refused {
+			n += count
+		}
+		for _, count := range k.missing {
+			n += count
+		}
+	}
+	return n
+}
+
 // notUnderstood adds to the failures what was not understood of all that was read.
 func (n *settingsReader) notUnderstood() {
 	n.mu.Lock()

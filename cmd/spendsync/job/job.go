@@ -63,6 +63,7 @@ type Result struct {
 	WarehouseBytes int64                // size of the published DuckDB file; 0: there is none
 	Failures       int                  // what could not be read
 	Quarantined    int                  // days in quarantine, after the run
+	UnreadFields   schema.Null[int64]   // of the settings, that were not understood; NULL: none were asked for
 	KeyExpires     schema.Null[schema.Instant]
 }
 

@@ -277,6 +277,9 @@ func (r *run) result(row schema.Run) *Result {
 		Run:         row, Coverage: r.store.Account().Coverage(r.Account, r.Now()),
 		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(),
 	}
+	if r.settings != nil {
+		res.UnreadFields = schema.Some(int64(r.settings.census.fields()))
+	}
 	if m := r.store.Manifest(); m != nil {
 		res.WarehouseBytes = m.Warehouse.Bytes
 	}
