@@ -53,6 +53,9 @@ type Question struct {
 	// Params are the values of $name in the SQL, given as text: the SQL casts
 	// them, as in $days::INTEGER. With none, the SQL has no parameters.
 	Params map[string]string
+	// Once says that the answer is only written, by [Result.WriteParquet]: it is not kept
+	// before. It has no effect on SQL with parameters.
+	Once bool
 }
 
 // Column is a column of an answer. Names are unique within an answer.
@@ -72,7 +75,7 @@ func (c Column) Nested() bool {
 // beyond that in a folder of its own below [os.TempDir].
 type Result struct {
 	Columns []Column
-	Count   int64 // rows
+	Count   int64 // rows; not known of a question that is answered once
 
 	conn    *sql.Conn
 	stop    func() error
@@ -240,11 +243,17 @@ func (r *Result) answer(ctx context.Context, q Question) error {
 			args = append(args, sql.Named(name, value))
 		}
 	}
-	if _, err := r.conn.ExecContext(ctx, "CREATE TEMP TABLE answer AS FROM "+from, args...); err != nil {
+	kind := "TABLE"
+	if q.Once && args == nil {
+		kind = "VIEW"
+	}
+	if _, err := r.conn.ExecContext(ctx, "CREATE TEMP "+kind+" answer AS FROM "+from, args...); err != nil {
 		return stopped(ctx, questionErr(err, false))
 	}
-	if err := r.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
-		return duckErr("count the answer", err)
+	if kind == "TABLE" {
+		if err := r.conn.QueryRowContext(ctx, "SELECT count(*) FROM temp.answer").Scan(&r.Count); err != nil {
+			return duckErr("count the answer", err)
+		}
 	}
 	rows, err := r.conn.QueryContext(ctx, "SELECT column_name, column_type FROM (DESCRIBE temp.answer)")
 	if err != nil {
@@ -310,7 +319,7 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	}
 	texts := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
-		texts[i] = c.textSQL()
+		texts[i] = c.TextSQL()
 	}
 	q := fmt.Sprintf("SELECT %s FROM temp.answer WHERE rowid >= %d AND rowid < %d ORDER BY rowid",
 		strings.Join(texts, ", "), from, from+rowsPerPage)
@@ -341,12 +350,33 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	return page, nil
 }
 
+// Lines walks the answer in its order, as lines that SQL makes of a row, some thousand at
+// a time, each ended by a line feed. Before them is the line that SQL makes of nothing.
+// Nothing follows an error.
+func (r *Result) Lines(ctx context.Context, head, line string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		ask := func(q string) bool {
+			var text string
+			err := r.conn.QueryRowContext(ctx, q).Scan(&text)
+			if err != nil {
+				err = stopped(ctx, duckErr("read the answer", err))
+			}
+			return yield(text, err) && err == nil
+		}
+		more := ask("SELECT " + head + " || chr(10)")
+		for from := int64(0); more && from < r.Count; from += rowsPerPage {
+			more = ask(fmt.Sprintf("SELECT string_agg(%s || chr(10), '' ORDER BY rowid) FROM temp.answer "+
+				"WHERE rowid >= %d AND rowid < %d", line, from, from+rowsPerPage))
+		}
+	}
+}
+
 // decimals are those within a type. The engine writes narrow ones into JSON by
 // way of a float, and wide ones digit by digit.
 var decimals = regexp.MustCompile(`DECIMAL\(\d+,(\d+)\)`)
 
-// textSQL is the value as text.
-func (c Column) textSQL() string {
+// TextSQL is the SQL for the value of the column as text.
+func (c Column) TextSQL() string {
 	name := schema.Quote(c.Name)
 	if !c.Nested() {
 		return name + "::VARCHAR"
@@ -392,7 +422,7 @@ func (c Column) parquetSQL() string {
 	case c.Type == "HUGEINT", c.Type == "UHUGEINT":
 		return schema.Quote(c.Name) + "::DECIMAL(38,0)"
 	case inexact, strings.Contains(c.Type, "UNION("), c.Type == "BIT", strings.HasPrefix(c.Type, "TIME WITH"):
-		return c.textSQL()
+		return c.TextSQL()
 	}
 	return schema.Quote(c.Name)
 }

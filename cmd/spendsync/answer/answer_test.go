@@ -3,6 +3,12 @@ package answer
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,17 +18,63 @@ import (
 	"spendsync/schema"
 )
 
-func TestHarmless_KeepsFormulasFromRunning(t *testing.T) {
-	for text, want := range map[string]string{
-		"=1+1": "'=1+1", "+1+1": "'+1+1", "-1+1": "'-1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1",
-		"\n=1": "'\n=1",
-		"＝1":   "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "-": "'-", "=": "'=", "-1 day": "'-1 day",
-		"-1,5": "'-1,5",
-		"-1":   "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": "", "a=1": "a=1", "'=1": "'=1", " =1": " =1",
-		"1-1": "1-1", "é": "é",
-	} {
-		if got := harmless(text); got != want {
-			t.Errorf("harmless(%q) = %q, want %q", text, got, want)
+func TestCSV_KeepsFormulasFromRunning(t *testing.T) {
+	texts := map[string]string{
+		"=1+1": "'=1+1", "+1+1": "'+1+1", "-1+1": "'-1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1",
+		"\r=1": "\"'\r=1\"", "\n=1": "\"'\n=1\"",
+		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "-": "'-", "=": "'=", "-1 day": "'-1 day",
+		"-1,5": "\"'-1,5\"",
+		"-1":   "-1", "+1.5": "+1.5", "-1.5e+10": "-1.5e+10", "": `""`, "a=1": "a=1", "'=1": "'=1", " =1": `" =1"`,
+		"1-1": "1-1", "é": "é", "a ": `"a "`, `a"b`: `"a""b"`, "=\"": `"'="""`,
+	}
+	var values []string
+	want := "\"'=text\"\"\"\n\"\"\n"
+	for _, text := range slices.Sorted(maps.Keys(texts)) {
+		values = append(values, "("+schema.QuoteText(text)+")")
+		want += texts[text] + "\n"
+	}
+	var b bytes.Buffer
+	n := Answer{Result: ask(t, `SELECT * FROM (VALUES (NULL), `+strings.Join(values, ", ")+`) AS t("=text""")`)}
+	if err := n.Write(t.Context(), &b, "csv"); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCSV_IsWhole writes more rows than come at a time: all are there, in their order, each
+// value spelled as JSON spells it.
+func TestCSV_IsWhole(t *testing.T) {
+	n := Answer{Result: ask(t, `SELECT i,
+		(i % 1000 / 1000 - 0.3)::DECIMAL(3,3) AS share,
+		(i * 0.37)::DECIMAL(18,6) AS money,
+		TIMESTAMPTZ '2026-01-01 00:00:00Z' + to_microseconds(i * 250000) AS at,
+		TIMESTAMP '2026-01-01' - to_days((i * 999)::INTEGER) AS past, i / 7 AS ratio, if(i % 3 = 0, NULL, i) AS hole
+		FROM range(25000) AS r (i)`)}
+	var b, js bytes.Buffer
+	if err := errors.Join(n.Write(t.Context(), &b, "csv"), n.Write(t.Context(), &js, "json")); err != nil {
+		t.Fatal(err)
+	}
+	var objects []map[string]any
+	d := json.NewDecoder(&js)
+	d.UseNumber()
+	if err := d.Decode(&objects); err != nil {
+		t.Fatal(err)
+	}
+	records, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(records) != 25001 || len(objects) != 25000 {
+		t.Fatalf("%d lines, %d objects, %v", len(records), len(objects), err)
+	}
+	for i, record := range records[1:] {
+		for j, name := range records[0] {
+			want := fmt.Sprint(objects[i][name])
+			if objects[i][name] == nil {
+				want = ""
+			}
+			if record[j] != want {
+				t.Fatalf("line %d: %s = %q in CSV, %q in JSON", i+1, name, record[j], want)
+			}
 		}
 	}
 }

@@ -3,70 +3,85 @@ package answer
 import (
 	"bufio"
 	"context"
-	"regexp"
+	"fmt"
 	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/duck"
 	"spendsync/schema"
 )
 
 // writeCSV follows RFC 4180, with lines that end in a line feed alone, for the
-// shell's sake. NULL is an empty cell; an empty text is quoted.
+// shell's sake. NULL is an empty cell; an empty text is quoted. The engine writes the
+// lines: to fetch each value would take five times as long.
 func (n Answer) writeCSV(ctx context.Context, w *bufio.Writer) error {
-	forms := n.forms()
-	for i, name := range n.names() {
-		n.csvCell(w, i, formText, schema.Some(name))
+	var names, cells []string
+	for _, c := range n.Result.Columns {
+		names = append(names, n.csvText(schema.QuoteText(c.Name)))
+		cells = append(cells, n.csvCell(c))
 	}
-	w.WriteByte('\n')
-	for row, err := range n.Result.Rows(ctx) {
+	line := "concat(" + strings.Join(cells, ", ',', ") + ")"
+	if len(cells) == 1 { // readers skip an empty line
+		line = "coalesce(" + cells[0] + `, '""')`
+	}
+	for text, err := range n.Result.Lines(ctx, "concat("+strings.Join(names, ", ',', ")+")", line) {
 		if err != nil {
 			return err
 		}
-		for i, v := range row {
-			n.csvCell(w, i, forms[i], v)
+		if n.Terminal {
+			text = phrase.VisibleLines(text)
 		}
-		if len(row) == 1 && !row[0].Valid {
-			w.WriteString(`""`) // readers skip an empty line
-		}
-		if err := w.WriteByte('\n'); err != nil {
+		if _, err := w.WriteString(text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (n Answer) csvCell(w *bufio.Writer, column int, f valueForm, v schema.Null[string]) {
-	if column > 0 {
-		w.WriteByte(',')
+// csvCell is the SQL for the cell of a column; NULL where the value is.
+func (n Answer) csvCell(c duck.Column) string {
+	text := "(" + c.TextSQL() + ")"
+	switch formOf(c) {
+	case formText:
+		return n.csvText(text)
+	case formNested:
+		return quoted(text)
+	case formNumber:
+		var width, scale int
+		if _, err := fmt.Sscanf(c.Type, "DECIMAL(%d,%d)", &width, &scale); err == nil && width == scale {
+			// It has no digit before its point.
+			return "replace(if(" + text + "[1] = '.', '0', '') || " + text + ", '-.', '-0.')"
+		}
+	case formInstant:
+		utc := "left(" + text + ", -3)"
+		return fmt.Sprintf("CASE WHEN NOT suffix(%s, '+00') THEN %[1]s WHEN contains(%[1]s, '(') THEN "+
+			"regexp_replace(%[2]s, ' ', 'T') || 'Z' ELSE replace(%[2]s, ' ', 'T') || 'Z' END", text, utc)
+	case formTime:
+		return "regexp_replace(" + text + ", ' ', 'T')"
 	}
-	if !v.Valid {
-		return
-	}
-	text := spell(f, v.V)
-	if n.Terminal {
-		text = phrase.Visible(text)
-	}
-	if f == formText && !n.Raw {
-		text = harmless(text)
-	}
-	if text == "" || strings.ContainsAny(text, ",\"\r\n") || text[0] == ' ' || text[len(text)-1] == ' ' {
-		text = `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
-	}
-	w.WriteString(text)
+	return text
 }
 
 // formula begins what a spreadsheet runs; East Asian versions take the full-width
-// signs too. See OWASP, CSV injection.
-var (
-	formula   = regexp.MustCompile("^[=+\\-@\t\r\n＝＋－＠]")
-	plainSign = regexp.MustCompile(`^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+// signs too. See OWASP, CSV injection. A number that is a text is a number there too.
+const (
+	formula   = "('=', '+', '-', '@', chr(9), chr(10), chr(13), '＝', '＋', '－', '＠')"
+	plainSign = `[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`
 )
 
-// harmless puts an apostrophe before a text that a spreadsheet would run. A number
-// that is a text is a number there too.
-func harmless(text string) string {
-	if formula.MatchString(text) && !plainSign.MatchString(text) {
-		return "'" + text
+// csvText is the SQL for a text. An apostrophe stands before one that a spreadsheet would
+// run.
+func (n Answer) csvText(text string) string {
+	if n.Raw {
+		return quoted(text)
 	}
-	return text
+	return fmt.Sprintf("CASE WHEN %[1]s[1] IN %[2]s AND NOT regexp_full_match(%[1]s, '%[3]s') THEN %[4]s "+
+		"ELSE %[5]s END", text, formula, plainSign, quoted("(chr(39) || "+text+")"), quoted(text))
+}
+
+// quoted is the SQL for a text, in quotes where RFC 4180 or a careless reader needs them.
+func quoted(text string) string {
+	return fmt.Sprintf(`CASE WHEN %[1]s = '' OR contains(%[1]s, ',') OR contains(%[1]s, '"') OR `+
+		`contains(%[1]s, chr(10)) OR contains(%[1]s, chr(13)) OR %[1]s[1] = ' ' OR %[1]s[-1] = ' ' `+
+		`THEN '"' || replace(%[1]s, '"', '""') || '"' ELSE %[1]s END`, text)
 }
