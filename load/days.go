@@ -48,7 +48,7 @@ func (n *generation) addDays() {
 				n.dead += stored
 			}
 		}
-		if (day.part != nil || day.anew) && !p.Replayed {
+		if (day.part != nil || day.renewRaw) && !p.Replayed {
 			// The old replies stand behind the old content, or are not what they were.
 			for _, old := range n.acc.RawPages(d) {
 				delete(n.acc.Files, old)

@@ -37,7 +37,7 @@ func uniform(n int) sceneRun {
 	return r
 }
 
-// readUntilTold is another process: it opens the store anew, again and again, as
+// readUntilTold is another process: it opens the store again and again, as
 // analysts and as readers of Parquet do, until its input ends. It prints how often
 // it read, and what it found wrong.
 func readUntilTold(dir string) {

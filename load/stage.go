@@ -50,13 +50,13 @@ type Staged struct {
 // stagedDay is one day on its way: its raw pages come first, page by page, and
 // the day itself once it is proven.
 type stagedDay struct {
-	raw    map[string]*FileInfo // by published path
-	stays  map[string]bool      // those of raw that are published as they are
-	part   *FileInfo            // the Parquet file; nil: the stored one stands
-	anew   bool                 // the stored replies are lost or damaged: those that were read replace them
-	few    bool                 // only a few rows are other than those that are stored
-	stale  string               // the private file with the keys of the stored rows that go; empty: none
-	proven *provenDay
+	raw      map[string]*FileInfo // by published path
+	stays    map[string]bool      // those of raw that are published as they are
+	part     *FileInfo            // the Parquet file; nil: the stored one stands
+	renewRaw bool                 // the stored replies are lost or damaged: those that were read replace them
+	few      bool                 // only a few rows are other than those that are stored
+	stale    string               // the private file with the keys of the stored rows that go; empty: none
+	proven   *provenDay
 
 	changes  *FileInfo         // the private file of its restatements, with the day of seeing; nil: there are none
 	intraday []schema.Intraday // what each campaign had spent by now, of a day that goes on and has grown
@@ -251,7 +251,7 @@ func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
 	if errors.Is(err, ErrDamaged) {
 		g.store.opts.Log.Warn("a stored reply is lost or damaged; the replies of its day are stored again",
 			"day", p.Day.String(), "error", err)
-		day.anew = true
+		day.renewRaw = true
 		return nil
 	}
 	return errors.Join(err, g.DropRaw(p.Day))

@@ -369,7 +369,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 			return err
 		}
 		err := v.found(durable.Damaged(duck.FileName+".wal", "the next sync moves it aside",
-			"somebody opened warehouse.duckdb for writing; readers now see what he wrote"))
+			"somebody opened warehouse.duckdb for writing; readers now see what was written"))
 		if err != nil {
 			return err
 		}

@@ -18,24 +18,6 @@ import (
 // FileName is the name of the DuckDB file in a data directory.
 const FileName = "warehouse.duckdb"
 
-// Options say what DuckDB may use, and what it is to find.
-type Options struct {
-	Memory string // the most that DuckDB may take, such as "512MiB"; empty: DuckDB's own choice
-	// FirstMemory is what building and checking try with before they take Memory; empty:
-	// they take it at once.
-	FirstMemory string
-	Threads     int          // 0: one per processor
-	Views       []View       // of the file
-	Blanks      *Blanks      // of a process that builds many files; nil: none
-	Disk        durable.Disk // of a file that is built; reading needs none
-	Dir         string       // all that DuckDB may reach while it builds or checks
-	TempDir     string       // where it puts what memory has no room for; empty: beside the file
-
-	keepOrder bool   // answers keep the order they were asked in
-	attach    string // a file to open read-only before the engine is locked
-	unlocked  bool   // the engine may be given more memory than it begins with
-}
-
 // openEngine starts a DuckDB without a file of its own; files are attached to it
 // under the name w. Attaching takes the path as a text, where a data source name
 // would give '?' and '%' a meaning. The engine reaches the files below dir and

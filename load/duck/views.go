@@ -2,28 +2,13 @@ package duck
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"strings"
 
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
-
-// View is one view to be made in the DuckDB file, or a table macro if it has
-// parameters.
-type View struct {
-	Schema, Name, SQL string
-	Doc               string            // the comment on a view
-	Columns           map[string]string // comments on columns; a view need not have all of them
-	Parameters        string            // of a macro, comma-joined
-}
 
 // makeViews makes the views again, all at once or, where one fails, each by
 // itself, in place of those that an earlier release had. The viewErrors are those of
@@ -129,55 +114,4 @@ func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statemen
 		}
 	}
 	return statements, rows.Err()
-}
-
-func (o Options) HasView(name string) bool {
-	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
-}
-
-// namedBy is how a view names what it asks.
-var namedBy = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
-
-// TablesBehind are the names of the tables that a view asks, by way of other views
-// too.
-func (o Options) TablesBehind(view string) map[string]bool {
-	tables, seen := map[string]bool{}, map[string]bool{}
-	var follow func(name string)
-	follow = func(name string) {
-		if seen[name] {
-			return
-		}
-		seen[name] = true
-		_, table, _ := strings.Cut(name, ".")
-		tables[table] = true // a view's name among them does no harm
-		for _, v := range o.Views {
-			if v.Schema+"."+v.Name == name {
-				for _, next := range namedBy.FindAllString(v.SQL, -1) {
-					follow(next)
-				}
-			}
-		}
-	}
-	follow(view)
-	return tables
-}
-
-// ViewsDefinition is a hash that differs between the views of two releases, or of two sets
-// of thresholds: they give other rows.
-func (o Options) ViewsDefinition() string {
-	h := sha256.New()
-	add := func(texts ...string) {
-		for _, t := range texts {
-			fmt.Fprintf(h, "%d %s\n", len(t), t)
-		}
-	}
-	for _, v := range o.Views {
-		add(v.createSQL()...)
-		add(v.Doc, v.Parameters)
-		for _, name := range slices.Sorted(maps.Keys(v.Columns)) {
-			add(name, v.Columns[name])
-		}
-		add("") // no view is without a statement, nor a statement empty
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

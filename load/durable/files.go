@@ -202,8 +202,8 @@ func (d Disk) SyncAbove(dir string) error {
 }
 
 // MakeDirs makes a folder with those above it. Their names are not durable yet:
-// that takes [Disk.SyncNames], also for a folder that was there, for whoever made
-// it may have died before he could sync.
+// that takes [Disk.SyncNames], also for a folder that was there, for its maker
+// may have died before syncing it.
 func (d Disk) MakeDirs(dir string) error {
 	if there, err := d.Exists(dir); there || err != nil {
 		return err

@@ -1,0 +1,92 @@
+package duck
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"spendsync/load/durable"
+)
+
+// Options say what DuckDB may use, and what it is to find.
+type Options struct {
+	Memory string // the most that DuckDB may take, such as "512MiB"; empty: DuckDB's own choice
+	// FirstMemory is what building and checking try with before they take Memory; empty:
+	// they take it at once.
+	FirstMemory string
+	Threads     int          // 0: one per processor
+	Views       []View       // of the file
+	Blanks      *Blanks      // of a process that builds many files; nil: none
+	Disk        durable.Disk // of a file that is built; reading needs none
+	Dir         string       // all that DuckDB may reach while it builds or checks
+	TempDir     string       // where it puts what memory has no room for; empty: beside the file
+
+	keepOrder bool   // answers keep the order they were asked in
+	attach    string // a file to open read-only before the engine is locked
+	unlocked  bool   // the engine may be given more memory than it begins with
+}
+
+// View is one view to be made in the DuckDB file, or a table macro if it has
+// parameters.
+type View struct {
+	Schema, Name, SQL string
+	Doc               string            // the comment on a view
+	Columns           map[string]string // comments on columns; a view need not have all of them
+	Parameters        string            // of a macro, comma-joined
+}
+
+// HasView says whether the file is to have a view of schema mart.
+func (o Options) HasView(name string) bool {
+	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
+}
+
+// namedBy is how a view names what it asks.
+var namedBy = regexp.MustCompile(`\b(?:main|mart|ops)\.[a-z_0-9]+`)
+
+// TablesBehind are the names of the tables that a view asks, by way of other views
+// too.
+func (o Options) TablesBehind(view string) map[string]bool {
+	tables, seen := map[string]bool{}, map[string]bool{}
+	var follow func(name string)
+	follow = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		_, table, _ := strings.Cut(name, ".")
+		tables[table] = true // a view's name among them does no harm
+		for _, v := range o.Views {
+			if v.Schema+"."+v.Name == name {
+				for _, next := range namedBy.FindAllString(v.SQL, -1) {
+					follow(next)
+				}
+			}
+		}
+	}
+	follow(view)
+	return tables
+}
+
+// ViewsDefinition is a hash that differs between the views of two releases, or of two sets
+// of thresholds: they give other rows.
+func (o Options) ViewsDefinition() string {
+	h := sha256.New()
+	add := func(texts ...string) {
+		for _, t := range texts {
+			fmt.Fprintf(h, "%d %s\n", len(t), t)
+		}
+	}
+	for _, v := range o.Views {
+		add(v.createSQL()...)
+		add(v.Doc, v.Parameters)
+		for _, name := range slices.Sorted(maps.Keys(v.Columns)) {
+			add(name, v.Columns[name])
+		}
+		add("") // no view is without a statement, nor a statement empty
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
