@@ -235,7 +235,7 @@ func TestFault_OnTheSettings(t *testing.T) {
 			t.Parallel()
 			w := inProcess(t, from)
 			w.env["HTTP_TIMEOUT"] = "1s"
-			was, versions := w.hashes("parquet", "raw"), w.versions()
+			was, versions := w.proven(), w.versions()
 			var due []string
 			for _, id := range w.service.CampaignIDs() {
 				if s, _ := w.service.Settings(id); s.Status != "archived" {
@@ -261,7 +261,7 @@ func TestFault_OnTheSettings(t *testing.T) {
 				}
 			}
 			w.wantNoCanary(name, read)
-			w.wantUnchanged(name, was, w.hashes("parquet", "raw"))
+			w.wantUnchanged(name, was, w.proven())
 			if got := w.versions(); got != versions {
 				t.Errorf("versions = %s, were %s", got, versions)
 			}
@@ -275,7 +275,7 @@ func TestFault_OnTheSettings(t *testing.T) {
 				w.service.ClearFaults()
 				w.must("sync")
 				w.checkSettings()
-				w.wantUnchanged(name, was, w.hashes("parquet", "raw"))
+				w.wantUnchanged(name, was, w.proven())
 			}
 		})
 	}
