@@ -138,8 +138,9 @@ paced AS (
     CASE WHEN d.days_funded > 0 THEN coalesce(s.spend, 0)::DOUBLE / d.days_funded END AS mean_daily_spend,
     CASE WHEN d.days_funded > 0 THEN coalesce(e.expected_daily_spend, 0) END AS expected_daily_spend,
     greatest(f.seen_at, o.looked_at) AS last_seen_at,
-    -- The service shows no names of these fields: whatever is named like automatic funding and is on.
+    -- As it was read; where it was not, whatever in the JSON is named like automatic funding and is on.
     CASE
+      WHEN f.auto_funding IS NOT NULL THEN f.auto_funding
       WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)[a-z_-]*"\s*:\s*(true|\{[^{}]*"(is_)?(enabled|active|on)"\s*:\s*true)') THEN true
       WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)') OR f.payment_mode NOT ILIKE '%card%' THEN false
     END AS is_auto_funded,
