@@ -127,7 +127,7 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	if err := output.CheckTempDir(); err != nil {
 		return err
 	}
-	q.Once = format == "parquet"
+	q.Once = format == "parquet" || format == "csv"
 	result, err := duck.Ask(ctx, dir, q.Question, a.loadOptions().DuckDB)
 	if err != nil {
 		return a.queryErr(err, dir, q.Asks != "")

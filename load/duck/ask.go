@@ -53,8 +53,8 @@ type Question struct {
 	// Params are the values of $name in the SQL, given as text: the SQL casts
 	// them, as in $days::INTEGER. With none, the SQL has no parameters.
 	Params map[string]string
-	// Once says that the answer is only written, by [Result.WriteParquet]: it is not kept
-	// before. It has no effect on SQL with parameters.
+	// Once says that the answer is only written, by [Result.WriteParquet] or [Result.WriteLines]:
+	// it is not kept before. It has no effect on SQL with parameters.
 	Once bool
 }
 
@@ -350,27 +350,6 @@ func (r *Result) page(ctx context.Context, from int64) (page [][]schema.Null[str
 	return page, nil
 }
 
-// Lines walks the answer in its order, as lines that SQL makes of a row, some thousand at
-// a time, each ended by a line feed. Before them is the line that SQL makes of nothing.
-// Nothing follows an error.
-func (r *Result) Lines(ctx context.Context, head, line string) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		ask := func(q string) bool {
-			var text string
-			err := r.conn.QueryRowContext(ctx, q).Scan(&text)
-			if err != nil {
-				err = stopped(ctx, duckErr("read the answer", err))
-			}
-			return yield(text, err) && err == nil
-		}
-		more := ask("SELECT " + head + " || chr(10)")
-		for from := int64(0); more && from < r.Count; from += rowsPerPage {
-			more = ask(fmt.Sprintf("SELECT string_agg(%s || chr(10), '' ORDER BY rowid) FROM temp.answer "+
-				"WHERE rowid >= %d AND rowid < %d", line, from, from+rowsPerPage))
-		}
-	}
-}
-
 // decimals are those within a type. The engine writes narrow ones into JSON by
 // way of a float, and wide ones digit by digit.
 var decimals = regexp.MustCompile(`DECIMAL\(\d+,(\d+)\)`)
@@ -390,17 +369,27 @@ func (c Column) TextSQL() string {
 // WriteParquet writes the answer as one Parquet file, zstd, with its columns'
 // types. What Parquet cannot hold exactly is a decimal or a text.
 func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
-	if err := os.MkdirAll(r.tempDir, 0o700); err != nil {
-		return durable.Storage(err)
-	}
-	path := filepath.Join(r.tempDir, "answer.parquet")
 	columns := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
 		columns[i] = c.parquetSQL() + " AS " + schema.Quote(c.Name)
 	}
-	// The engine writes into its own folder only; from there we carry it on.
-	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (FORMAT parquet, COMPRESSION zstd)",
-		strings.Join(columns, ", "), schema.QuoteText(path))
+	return r.copyOut(ctx, w, "", strings.Join(columns, ", "), "FORMAT parquet, COMPRESSION zstd")
+}
+
+// WriteLines writes a head and the line that SQL makes of each row, each ended by a line
+// feed.
+func (r *Result) WriteLines(ctx context.Context, w io.Writer, head, line string) error {
+	return r.copyOut(ctx, w, head, line, "FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER ''")
+}
+
+// copyOut lets the engine write columns of the answer, into its own folder only; from there
+// we carry it on, after a head.
+func (r *Result) copyOut(ctx context.Context, w io.Writer, head, columns, options string) error {
+	if err := os.MkdirAll(r.tempDir, 0o700); err != nil {
+		return durable.Storage(err)
+	}
+	path := filepath.Join(r.tempDir, "answer.written")
+	q := fmt.Sprintf("COPY (SELECT %s FROM temp.answer) TO %s (%s)", columns, schema.QuoteText(path), options)
 	if _, err := r.conn.ExecContext(ctx, q); err != nil {
 		return stopped(ctx, questionErr(err, false))
 	}
@@ -409,8 +398,14 @@ func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 		return durable.Storage(err)
 	}
 	defer f.Close()
-	_, err = io.Copy(w, f)
+	_, err = io.Copy(w, io.MultiReader(strings.NewReader(head), f))
 	return err
+}
+
+// Text is the value of an SQL expression on nothing, as text.
+func (r *Result) Text(ctx context.Context, expression string) (text string, err error) {
+	err = r.conn.QueryRowContext(ctx, "SELECT "+expression).Scan(&text)
+	return text, stopped(ctx, err)
 }
 
 // parquetSQL is the column as Parquet holds it without loss. DuckDB would write

@@ -2,8 +2,10 @@ package answer
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"spendsync/cmd/spendsync/phrase"
@@ -24,18 +26,29 @@ func (n Answer) writeCSV(ctx context.Context, w *bufio.Writer) error {
 	if len(cells) == 1 { // readers skip an empty line
 		line = "coalesce(" + cells[0] + `, '""')`
 	}
-	for text, err := range n.Result.Lines(ctx, "concat("+strings.Join(names, ", ',', ")+")", line) {
-		if err != nil {
-			return err
-		}
-		if n.Terminal {
-			text = phrase.VisibleLines(text)
-		}
-		if _, err := w.WriteString(text); err != nil {
-			return err
-		}
+	head, err := n.Result.Text(ctx, "concat("+strings.Join(names, ", ',', ")+")")
+	if err != nil {
+		return err
 	}
-	return nil
+	out := io.Writer(w)
+	if n.Terminal {
+		out = &visibleLines{w: w}
+	}
+	return n.Result.WriteLines(ctx, out, head+"\n", line)
+}
+
+// visibleLines shows what a terminal would obey, of whole lines.
+type visibleLines struct {
+	w    *bufio.Writer
+	rest []byte // of the line that is yet to end
+}
+
+func (v *visibleLines) Write(p []byte) (int, error) {
+	v.rest = append(v.rest, p...)
+	end := bytes.LastIndexByte(v.rest, '\n') + 1
+	_, err := v.w.WriteString(phrase.VisibleLines(string(v.rest[:end])))
+	v.rest = v.rest[end:]
+	return len(p), err
 }
 
 // csvCell is the SQL for the cell of a column; NULL where the value is.
