@@ -41,6 +41,8 @@ type world struct {
 	now       func() time.Time
 
 	settingsWait time.Duration // 0: as always
+
+	shaped bool // the service has another form, in which a fault may have another reason
 }
 
 // newWorld begins with a small account whose clock stands. Worlds share nothing,
