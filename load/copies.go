@@ -3,12 +3,9 @@ package load
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load/catalog"
 	"spendsync/load/parquet"
@@ -92,10 +89,11 @@ func (n *generation) copyRuns(ctx context.Context, part runsPart, runs []schema.
 
 // putCopy writes one file. The published one stays where it has the same content.
 func putCopy[R any](n *generation, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
-	var recs iter.Seq2[arrow.Record, error] = func(yield func(arrow.Record, error) bool) {
-		for rec := range parquet.Record(t, rows) {
-			yield(rec, nil)
-		}
+	info, err := n.g.putPart(catalog.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
+	if err != nil {
+		return err
 	}
-	return n.addMart(schema.Mart{Table: t.Table}, account, month, recs, n.repair)
+	info.Day = month
+	_, err = n.takePart(t.Table, account, info, n.repair)
+	return err
 }

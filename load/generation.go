@@ -23,9 +23,10 @@ type generation struct {
 	changed map[schema.Date]bool
 	dead    int64 // rows of the base's DuckDB file that others replace
 
-	repair   bool     // everything that can be made again is made again
-	restored []string // damaged files that this generation brings back
-	accepted []string // what became of those that nothing can restore
+	martsLater bool     // another generation of the run writes the account's marts
+	repair     bool     // everything that can be made again is made again
+	restored   []string // damaged files that this generation brings back
+	accepted   []string // what became of those that nothing can restore
 
 	w           *duck.Warehouse // the DuckDB file while it is built
 	fromNothing bool            // it does not carry the base's forward
@@ -38,7 +39,8 @@ type generation struct {
 // may have moved on since this run began.
 func (g *Staged) newGeneration(c Contents) (*generation, error) {
 	s := g.store
-	n := &generation{g: g, changed: map[schema.Date]bool{}, repair: c.Repair, fromNothing: c.Repair}
+	n := &generation{g: g, changed: map[schema.Date]bool{}, repair: c.Repair, fromNothing: c.Repair,
+		martsLater: c.MartsLater && !c.Repair}
 	var err error
 	n.base, err = catalog.ReadAfter(s.opts.disk, s.dir, s.base)
 	switch {
@@ -110,4 +112,7 @@ type Contents struct {
 	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
 	// file is built from nothing, and so is every mart.
 	Repair bool
+	// MartsLater leaves the account's marts as they are: the run publishes another generation,
+	// which writes them.
+	MartsLater bool
 }

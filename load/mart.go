@@ -4,31 +4,30 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
-	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
-
 	"spendsync/load/catalog"
 	"spendsync/load/duck"
-	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
 // addMarts writes the marts that can have changed, of all accounts: what is
 // final, and whether, follows the day of publishing. w is the new warehouse,
 // with its views. The viewErrors are of marts whose view could not answer: their
-// files stay as they are.
+// files stay as they are. Those of a run that publishes once more wait for that.
 func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
-	all := n.repair || n.newViews
-	for _, m := range schema.Marts {
-		if !n.g.store.opts.DuckDB.HasView(m.View) {
+	all, own := n.repair || n.newViews, n.g.store.account
+	for _, account := range n.next.AccountNames() {
+		acc := n.next.Accounts[account]
+		if n.martsLater && account == own {
+			if acc.MartsFrom, err = n.firstAltered(ctx, w, account, all); err != nil {
+				return nil, err
+			}
 			continue
 		}
-		for _, account := range n.next.AccountNames() {
-			if !all && n.martStands(m, account) {
+		for _, m := range schema.Marts {
+			if !n.g.store.opts.DuckDB.HasView(m.View) || !all && n.martStands(m, account) {
 				continue
 			}
 			err := n.addMartOf(ctx, w, m, account, all)
@@ -40,6 +39,7 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewError
 					account, err))
 			}
 		}
+		acc.MartsFrom = 0
 	}
 	return viewErrors, nil
 }
@@ -47,7 +47,7 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewError
 // martStands says that nothing has changed of what an account's mart is made of:
 // its days, the settings that its view asks, and how well each day is known.
 func (n *generation) martStands(m schema.Mart, account string) bool {
-	if n.base == nil || n.base.Accounts[account] == nil {
+	if n.base == nil || n.base.Accounts[account] == nil || n.base.Accounts[account].MartsFrom != 0 {
 		return false
 	}
 	if account == n.g.store.account {
@@ -71,8 +71,7 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 }
 
 // monthsAtOnce is how many months of a mart are asked for by one question: its view
-// looks through all history each time for when each campaign began, and what it answers
-// is all in memory.
+// looks through all history each time for when each campaign began.
 const monthsAtOnce = 3
 
 // addMartOf writes the parts of an account's mart that can have changed, or all of them.
@@ -90,37 +89,21 @@ func (n *generation) addMartOf(ctx context.Context, w *duck.Warehouse, m schema.
 	return nil
 }
 
-// addMartParts asks for parts that follow each other, and writes each.
+// addMartParts asks once for parts that follow each other, and writes each.
 func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
 	parts []schema.Date, all bool) error {
-	return w.WithMemory(ctx, func() error {
-		if m.Partition != schema.ByMonth {
-			return n.addMart(m, account, parts[0], w.MartRecords(ctx, m, martCondition(m, account, parts)), all)
-		}
-		return n.addMonths(ctx, w, m, account, parts, all)
-	})
-}
-
-// addMonths asks for months that follow each other, and writes each.
-func (n *generation) addMonths(ctx context.Context, w *duck.Warehouse, m schema.Mart, account string,
-	months []schema.Date, all bool) error {
-	rec, err := parquet.Concat(w.MartRecords(ctx, m, martCondition(m, account, months)))
-	if err != nil {
+	var files []duck.MartFile
+	for _, part := range parts {
+		files = append(files, duck.MartFile{Path: n.g.staged(catalog.PartPath(m.Table, account, part)),
+			Where: martCondition(m, account, part, part)})
+	}
+	if err := w.WriteMart(ctx, m, martCondition(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
 		return err
 	}
-	defer rec.Release()
-	days := rec.Column(rec.Schema().FieldIndices("report_date")[0]).(*array.Date32).Date32Values()
-	from := 0
-	for _, month := range months {
-		// The account is one, and then come the days.
-		to, _ := slices.BinarySearch(days, arrow.Date32((month + 31).Month()))
-		part := rec.NewSlice(int64(from), int64(to))
-		err := n.addMart(m, account, month, func(yield func(arrow.Record, error) bool) { yield(part, nil) }, all)
-		part.Release()
-		if err != nil {
+	for i, part := range parts {
+		if err := n.addMart(m, account, part, files[i].Rows, all); err != nil {
 			return err
 		}
-		from = to
 	}
 	return nil
 }
@@ -175,6 +158,9 @@ func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, accoun
 	}
 	// Either instant may be the earlier one: a clock can be set back.
 	from := schema.DateOf(min(n.base.PublishedAt, n.next.PublishedAt).Time()) - schema.ReachDays - 1
+	if later := n.base.Accounts[account].MartsFrom; later != 0 {
+		from = min(from, later)
+	}
 	if account == n.g.store.account {
 		for d := range n.changed {
 			from = min(from, d)
@@ -197,32 +183,38 @@ func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, accoun
 	return max(from, first), nil
 }
 
-// addMart writes one part. One with the same content as the published one stays, unless all
-// are to be written: its file may be damaged.
-func (n *generation) addMart(m schema.Mart, account string, part schema.Date, recs iter.Seq2[arrow.Record, error],
-	all bool) error {
-	path := catalog.PartPath(m.Table, account, part)
-	acc := n.next.Accounts[account]
-	old := acc.Files[path]
-	info, err := n.g.putAnswer(path, m.Table, recs)
+// addMart takes in one part that DuckDB has written.
+func (n *generation) addMart(m schema.Mart, account string, part schema.Date, rows int64, all bool) error {
+	disk, staged := n.g.store.opts.disk, n.g.staged(catalog.PartPath(m.Table, account, part))
+	sha, size, err := disk.HashFile(staged)
 	if err != nil {
 		return err
 	}
-	info.Day = part
+	info := &FileInfo{Kind: KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha, RunID: n.g.runID}
+	if taken, err := n.takePart(m.Table, account, info, all); err != nil || !taken {
+		return err
+	}
+	return disk.SyncFile(staged)
+}
+
+// takePart takes in one staged part. One with the same content as the published one stays,
+// unless all are to be written: its file may be damaged.
+func (n *generation) takePart(t *schema.Table, account string, info *FileInfo, all bool) (taken bool, err error) {
+	path, acc := catalog.PartPath(t, account, info.Day), n.next.Accounts[account]
+	old := acc.Files[path]
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {
-		return n.g.store.opts.disk.RemoveIfThere(n.g.staged(path))
+		return false, n.g.store.opts.disk.RemoveIfThere(n.g.staged(path))
 	}
 	acc.Files[path] = info
 	n.moveStaged(path)
-	return nil
+	return true, nil
 }
 
-// martCondition selects the rows of parts that follow each other.
-func martCondition(m schema.Mart, account string, parts []schema.Date) string {
+// martCondition selects the rows of the parts from one to another.
+func martCondition(m schema.Mart, account string, from, to schema.Date) string {
 	c := "account_id = " + schema.QuoteText(account)
 	if m.Partition == schema.ByMonth {
-		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", parts[0],
-			(parts[len(parts)-1] + 31).Month())
+		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", from, (to + 31).Month())
 	}
 	return c
 }

@@ -22,6 +22,15 @@ type binaries struct {
 	self      string
 }
 
+// forLoads is the binary that the loads are measured with: the settings of many campaigns
+// take more requests than a minute allows.
+func (bin binaries) forLoads(o options) string {
+	if o.shape == many {
+		return bin.unlimited
+	}
+	return bin.spendsync
+}
+
 func build(ctx context.Context, o options) (bin binaries, err error) {
 	if bin.self, err = os.Executable(); err != nil {
 		return bin, err
@@ -37,7 +46,7 @@ func build(ctx context.Context, o options) (bin binaries, err error) {
 	if len(o.rows) > 0 || o.history > 0 || o.waits {
 		start(&bin.spendsync, "spendsync", "spendsync")
 	}
-	if len(o.campaigns) > 0 && !o.waits {
+	if (len(o.campaigns) > 0 || o.shape == many) && !o.waits {
 		overlay, err := withoutWaits(ctx, o.dir)
 		if err != nil {
 			return bin, errors.Join(err, g.Wait())

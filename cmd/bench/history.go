@@ -19,7 +19,7 @@ import (
 // that holds a long history, in turns.
 func (b *bench) history(ctx context.Context, perDay int) error {
 	o := b.options
-	s, err := startService(ctx, b.bin, reportOf(perDay*days, o.creatives))
+	s, err := startService(ctx, b.bin, reportOf(perDay*days, o))
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (b *bench) history(ctx context.Context, perDay int) error {
 	}
 	today := schema.DateOf(time.Now())
 	backfill := func(store string, from, to schema.Date) *exec.Cmd {
-		return s.spendsync(ctx, b.bin.spendsync, store, "backfill", "--from", from.String(), "--to", to.String())
+		return s.spendsync(ctx, b.bin.forLoads(o), store, "backfill", "--from", from.String(), "--to", to.String())
 	}
 	// The first run of the binary creates the views and all months of the flat tables.
 	if _, err := measureBackfill(backfill(kept, today-10, today-10)); err != nil {

@@ -18,7 +18,7 @@ type sizedTable struct {
 
 // loads measures everything that concerns one size of the report, in turns.
 func (b *bench) loads(ctx context.Context, rows int) (measured sizedTable, err error) {
-	s, err := startService(ctx, b.bin, reportOf(rows, b.options.creatives))
+	s, err := startService(ctx, b.bin, reportOf(rows, b.options))
 	if err != nil {
 		return measured, err
 	}
@@ -33,7 +33,8 @@ func (b *bench) loads(ctx context.Context, rows int) (measured sizedTable, err e
 			return measured, err
 		}
 	}
-	measured.table.print(b.stdout, fmt.Sprintf("%d rows over %d days, %d turns", s.rows, days, b.options.runs))
+	measured.table.print(b.stdout, fmt.Sprintf("%d rows over %d days, %s campaigns, %d turns", s.rows, days,
+		b.options.shape, b.options.runs))
 	printResults(b.stdout, append(measured.table.results(), memory(measured)...))
 	return measured, nil
 }
@@ -59,7 +60,7 @@ func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error 
 		}
 	}
 	child := func(name string, args ...string) *exec.Cmd { return b.child(ctx, name, args...) }
-	spendsync := func(args ...string) *exec.Cmd { return s.spendsync(ctx, b.bin.spendsync, store, args...) }
+	spendsync := func(args ...string) *exec.Cmd { return s.spendsync(ctx, b.bin.forLoads(b.options), store, args...) }
 	sync := func(env ...string) *exec.Cmd {
 		cmd := spendsync("sync")
 		cmd.Env = append(cmd.Env, env...)

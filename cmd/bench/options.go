@@ -14,10 +14,15 @@ type options struct {
 	campaigns sizes // of the account whose settings are read
 	history   int
 	creatives int
+	shape     string // few or many
 	runs      int
 	waits     bool
 	dir       string
 }
+
+// The shapes of an account. Of as many rows, those of many campaigns have some four times
+// as many sources of a campaign.
+const few, many = "few", "many"
 
 // usualRows is the size that is measured if no part is named.
 const usualRows = 1_000_000
@@ -45,6 +50,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		"1,000 campaigns then take over half an hour a turn")
 	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
 	f.IntVar(&o.creatives, "creatives", 100, "creatives in the account of -rows; one of them is restated")
+	f.StringVar(&o.shape, "shape", few, "account of -rows: few (campaigns, of ten creatives each), or many "+
+		"(100 campaigns of six creatives, in as many rows), whose settings are read without the waits for the limit")
 	f.StringVar(&o.dir, "dir", "", "folder for what is measured (default: a temporary one, removed at the end)")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -74,6 +81,8 @@ func (o *options) check(rest int) error {
 		return fmt.Errorf("-runs %d: at least 1", o.runs)
 	case o.creatives < leastCreatives:
 		return fmt.Errorf("-creatives %d: at least %d", o.creatives, leastCreatives)
+	case o.shape != few && o.shape != many:
+		return fmt.Errorf("-shape %s: few or many", o.shape)
 	case rest > 0:
 		return fmt.Errorf("nothing follows the flags")
 	}

@@ -44,6 +44,7 @@ func TestParse_RefusesWhatCannotBeMeasured(t *testing.T) {
 		"-campaigns 10001":   "-campaigns 10001: 10 to 10000",
 		"-history -1":        "-history -1: not below 0",
 		"-runs 0":            "-runs 0: at least 1",
+		"-shape all":         "-shape all: few or many",
 		"-creatives 49":      "-creatives 49: at least 50",
 		"-rows 100000 50000": "nothing follows the flags",
 	} {

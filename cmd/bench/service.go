@@ -27,10 +27,13 @@ type account struct{ campaigns, creatives, rowsPerDay, sources int } // creative
 // reportOf is an account whose report has about that many rows. It has half as many
 // websites as rows per day: fewer cannot hold the rows, as a creative has at most one
 // row per website and day.
-func reportOf(rows, creatives int) account {
-	perCampaign, perDay := 10, rows/days
-	sources := max(200, perDay/2)
-	return account{campaigns: creatives / perCampaign, creatives: perCampaign, rowsPerDay: perDay, sources: sources}
+func reportOf(rows int, o options) account {
+	perDay := rows / days
+	a := account{campaigns: o.creatives / 10, creatives: 10, rowsPerDay: perDay, sources: max(200, perDay/2)}
+	if o.shape == many {
+		a.campaigns, a.creatives = 100, 6
+	}
+	return a
 }
 
 // service is the simulated service in a process of its own.

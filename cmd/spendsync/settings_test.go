@@ -518,7 +518,15 @@ func TestSettings_KilledInTheMiddle(t *testing.T) {
 	if got := w.ask("SELECT count(*) FROM campaign_history"); got != "0" {
 		t.Errorf("%s versions after the kill", got)
 	}
+	w.must("verify")
+	if !m.MartsBehind() {
+		t.Error("the marts of generation 1 are not left to the next one")
+	}
 	w.must("sync")
+	if m, err := load.ReadManifest(w.dir); err != nil || m.MartsBehind() {
+		t.Errorf("the next run left the marts behind, %v", err)
+	}
+	w.must("verify")
 	w.checkTruth()
 	w.checkSettings()
 }

@@ -132,7 +132,7 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 			at: func(w *world) func(*os.Process) {
 				return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
 			}, published: "32",
-			says: "stopped by a signal: published generation 1",
+			says: "stopped by a signal: published generation 2",
 		},
 		"building, without a grace": {
 			env: map[string]string{"STOP_GRACE": "1ns"},
@@ -181,6 +181,9 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 			} else if c.published != "" {
 				if got := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state = 'complete'"); got != c.published {
 					t.Errorf("%s days are complete, want %s", got, c.published)
+				}
+				if m, err := load.ReadManifest(w.dir); err != nil || m.MartsBehind() {
+					t.Errorf("the marts are left behind, %v", err)
 				}
 			}
 			if c.holdLock {

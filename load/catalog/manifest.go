@@ -64,6 +64,10 @@ type Account struct {
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
+	// MartsFrom is the first day of which the marts are older than this generation, whose run
+	// writes them with its next one; 0: they are of this one.
+	MartsFrom schema.Date `json:"marts_from,omitempty"`
+
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory is what the tables of versions have to remember beside their rows.
 	Memory map[string]history.Memory `json:"memory,omitempty"`
@@ -84,6 +88,17 @@ type Account struct {
 	// ReportedLost are the lost days that a run has ended with the exit code for. Until
 	// then every run reports them.
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
+}
+
+// MartsBehind says that some account's marts are older than the generation: the run that
+// published it has yet to write them, or died before it could.
+func (m *Manifest) MartsBehind() bool {
+	for _, a := range m.Accounts {
+		if a.MartsFrom != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // ControlTotal is the service's own total of a day.

@@ -17,16 +17,11 @@ import (
 	"spendsync/schema"
 )
 
-// Records asks for rows of a table, by a query that gives its columns and a condition on
-// them, and yields them in the order of the key. A record is the loop body's alone; there
-// is one at least. Nothing follows an error.
-func (w *Warehouse) Records(ctx context.Context, t *schema.Table, query, where string) iter.Seq2[arrow.Record, error] {
-	return tableRecords(ctx, w.conn, t, query, where)
-}
-
-// TableRecords are the rows of a table of the file that meet a condition.
+// TableRecords yields the rows of a table of the file that meet a condition, in the order
+// of the key. A record is the loop body's alone; there is one at least. Nothing follows an
+// error.
 func (w *Warehouse) TableRecords(ctx context.Context, t *schema.Table, where string) iter.Seq2[arrow.Record, error] {
-	return w.Records(ctx, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), where)
+	return tableRecords(ctx, w.conn, t, fmt.Sprintf("SELECT %s FROM w.%s", t.SQLColumns(), t.SQLName()), where)
 }
 
 func tableRecords(ctx context.Context, conn *sql.Conn, t *schema.Table, question, where string) iter.Seq2[arrow.Record,

@@ -33,6 +33,11 @@ const valuesPerBatch = 4096
 // altered before it was written.
 const versionKey = "spendsync.schema_version"
 
+// Metadata are the keys and values by which a file says what it is.
+func Metadata(t *schema.Table) [][2]string {
+	return [][2]string{{"spendsync.table", t.FullName()}, {versionKey, fmt.Sprint(t.FilesVersion())}}
+}
+
 // Write writes records of a table as one Parquet file: zstd, dictionaries,
 // statistics on all columns, the key declared as the sort order. The bytes
 // depend on the rows alone, so equal content gives an equal file.
@@ -45,10 +50,11 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 		t.Parquet,
 		parquet.Compression(&pageCodec{}),
 		parquet.CreatedBy("spendsync", "1", ""),
-		parquet.KeyValueMetadata("spendsync.table", t.FullName()),
-		parquet.KeyValueMetadata(versionKey, fmt.Sprint(t.FilesVersion())),
 		parquet.SortingWriterConfig(parquet.SortingColumns(sorting...)),
 		parquet.DictionaryMaxBytes(1 << 20),
+	}
+	for _, kv := range Metadata(t) {
+		options = append(options, parquet.KeyValueMetadata(kv[0], kv[1]))
 	}
 	if t.Large {
 		// What a page says of itself, the file's index says of all of them.

@@ -82,6 +82,7 @@ func (r *run) publishWithSettings(ctx, publishing context.Context) (schema.Run, 
 	n.start(reading, who)
 	p := reportStaged
 	if r.takesLong(n) {
+		r.martsLater = true
 		if row, err := r.publishReport(publishing); err != nil {
 			cancel()
 			<-n.done
@@ -92,9 +93,7 @@ func (r *run) publishWithSettings(ctx, publishing context.Context) (schema.Run, 
 	<-n.done
 	if p == reportPublished && ctx.Err() != nil {
 		r.tally.stopped = true
-		row := r.publishedRow(r.preview)
-		r.appendRun(row)
-		return row, nil
+		return r.publishMarts(publishing, r.publishedRow)
 	}
 	r.settings = n.read
 	row, err := r.publishSettings(ctx, publishing, p, who)
@@ -202,16 +201,44 @@ func (r *run) publishSettings(ctx, publishing context.Context, p phase, who iden
 			row, err = r.publish(ctx, staged, s.entities)
 			return err
 		}
-		prepared, err := staged.Prepare(ctx, load.Contents{Since: r.plan.Reach, Unknown: r.undescribed})
-		if err != nil {
-			return err
-		}
-		defer prepared.Close()
-		row = r.publishedRow(prepared.Preview())
-		_, err = prepared.Commit(ctx, load.RunRecord{Run: row, Entities: s.entities})
+		row, err = r.publishNext(ctx, staged, r.publishedRow, s.entities)
 		return err
 	})
 	return row, err
+}
+
+// publishNext publishes the generation that follows the report's.
+func (r *run) publishNext(ctx context.Context, staged *load.Staged, end func(load.Preview) schema.Run,
+	entities []schema.EntityRead) (row schema.Run, err error) {
+	prepared, err := staged.Prepare(ctx, load.Contents{Since: r.plan.Reach, Unknown: r.undescribed})
+	if err != nil {
+		return row, err
+	}
+	defer prepared.Close()
+	row = end(prepared.Preview())
+	_, err = prepared.Commit(ctx, load.RunRecord{Run: row, Entities: entities})
+	return row, err
+}
+
+// publishMarts ends a run whose report is published and whose settings are not: the report's
+// generation has left the marts to another one. Where that fails, the next run makes up for
+// it.
+func (r *run) publishMarts(ctx context.Context, end func(load.Preview) schema.Run) (row schema.Run, err error) {
+	err = r.traced(ctx, "publish marts", func(ctx context.Context) error {
+		staged, err := r.store.Begin(r.RunID)
+		if err != nil {
+			return err
+		}
+		defer staged.Discard()
+		row, err = r.publishNext(ctx, staged, end, nil)
+		return err
+	})
+	if err != nil {
+		r.Log.Warn("the marts are older than the report; the next run writes them", "error", err)
+		row = end(r.preview)
+		r.appendRun(row)
+	}
+	return row, nil
 }
 
 // settingsError is an error of the settings alone: the report can do without them.
@@ -248,11 +275,18 @@ func (r *run) publishWithoutSettings(
 		}
 	}
 	// The report's generation stands. The run's line says what became of the rest.
-	row := r.publishedRow(r.preview)
-	if code := exit.Of(cause); code != exit.OK && !r.tally.stopped {
-		code = r.tally.settingsCode(r.preview, code)
-		row.ExitCode, row.Outcome = int64(code), exit.About(code).Means
+	end := func(o load.Preview) schema.Run {
+		row := r.publishedRow(o)
+		if code := exit.Of(cause); code != exit.OK && !r.tally.stopped {
+			code = r.tally.settingsCode(r.preview, code)
+			row.ExitCode, row.Outcome = int64(code), exit.About(code).Means
+		}
+		return row
 	}
+	if p == reportPublished {
+		return r.publishMarts(publishing, end)
+	}
+	row := end(r.preview)
 	r.appendRun(row)
 	return row, nil
 }
@@ -276,7 +310,7 @@ func (r *run) publish(
 	}
 	// A signal stops the reading, not at once the publishing of what is complete.
 	prepared, err := staged.Prepare(ctx, load.Contents{
-		Since: r.since(), Unknown: slices.Concat(r.unknown, r.undescribed),
+		Since: r.since(), Unknown: slices.Concat(r.unknown, r.undescribed), MartsLater: r.martsLater,
 	})
 	if err != nil {
 		return row, err

@@ -29,6 +29,7 @@ type run struct {
 	bar         Bar
 	workspaces  *workspaces
 	preview     load.Preview          // of the report's generation
+	martsLater  bool                  // the report's generation leaves the marts to the next one
 	settings    *settings             // nil until they are read
 	newVersions int64                 // of settings
 	undescribed []schema.UnknownField // in the settings

@@ -1,0 +1,94 @@
+package duck
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	parquetgo "github.com/parquet-go/parquet-go"
+
+	"spendsync/load/durable"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// TestWriteMart_GivesTheSameBytes writes the same rows with one thread and little memory,
+// and with several in another order: the file is the same, and is read as any other of ours.
+func TestWriteMart_GivesTheSameBytes(t *testing.T) {
+	mart := schema.Marts[1]
+	var columns []string
+	for _, c := range mart.Columns {
+		e := "NULL"
+		switch {
+		case c.Name == "source_id":
+			e = "'S' || hash(i)"
+		case c.Name == "campaign_id":
+			e = "'C' || i % 7"
+		case c.Name == "cpc":
+			e = "i / 3.0::DOUBLE"
+		case !c.Nullable && c.DuckDB() == "VARCHAR":
+			e = "'it''s'"
+		case !c.Nullable && c.DuckDB() == "DATE":
+			e = "DATE '2026-11-01'"
+		case !c.Nullable:
+			e = "i"
+		}
+		columns = append(columns, e+" AS "+c.Name)
+	}
+	write := func(o Options, order string) (*MartFile, []byte) {
+		dir := t.TempDir()
+		o.TempDir = filepath.Join(dir, "tmp")
+		o.Dir, o.Disk = dir, durable.OS
+		w, err := Open(t.Context(), filepath.Join(dir, "w.duckdb"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop(nil)
+		err = w.Exec(t.Context(), "CREATE SCHEMA w.mart", "CREATE VIEW w.mart."+mart.View+" AS SELECT "+
+			strings.Join(columns, ", ")+" FROM range(50000) AS r (i) ORDER BY "+order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := []MartFile{{Path: filepath.Join(dir, "mart.staged"), Where: "true"}}
+		if err := w.WriteMart(t.Context(), mart, "true", files); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(files[0].Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &files[0], b
+	}
+	f, one := write(Options{Threads: 1, Memory: "40MiB"}, "i")
+	if _, several := write(Options{Threads: 4}, "hash(i) DESC"); !slices.Equal(one, several) {
+		t.Error("the same rows gave two files")
+	}
+	rows, err := parquet.ReadRows(f.Path, schema.Source30ds)
+	if err != nil || len(rows) != 50000 || f.Rows != 50000 {
+		t.Fatalf("%d rows are read, %d were written, %v", len(rows), f.Rows, err)
+	}
+	if !slices.IsSortedFunc(rows, func(a, b schema.Source30d) int {
+		return strings.Compare(a.CampaignID+a.SourceID, b.CampaignID+b.SourceID)
+	}) {
+		t.Error("the rows are not in the order of the key")
+	}
+	if v, err := parquet.Version(durable.OS, f.Path); err != nil || v != mart.FilesVersion() {
+		t.Errorf("the file names version %d of its table, %v", v, err)
+	}
+	opened, err := parquetgo.OpenFile(bytes.NewReader(one), int64(len(one)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, field := range opened.Schema().Fields() {
+		if field.ID() != mart.Columns[i].FieldID {
+			t.Errorf("%s has the field id %d, want %d", field.Name(), field.ID(), mart.Columns[i].FieldID)
+		}
+	}
+	if i := slices.IndexFunc(rows, func(r schema.Source30d) bool { return r.Spend == 1_000_000 }); rows[i].CPC.V !=
+		333_333 || rows[i].CTR.Valid || rows[i].AccountID != "it's" {
+		t.Errorf("row 1 = %+v", rows[i])
+	}
+}
