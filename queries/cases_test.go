@@ -191,7 +191,7 @@ type warehouse struct{ *sql.DB }
 
 func newWarehouse(t *testing.T) *warehouse {
 	t.Helper()
-	connector, err := duckdb.NewConnector("", nil)
+	connector, err := duckdb.NewConnector("?threads=1", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,7 @@ func TestCheck_TriesWhatACommitDoes(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting a folder takes root; .ci/run has it")
 	}
-	w := newWorld(t, small)
-	w.must("sync")
+	w := newSyncedWorld(t, small)
 	mounted := filepath.Join(w.dir, "parquet", "spend_daily")
 	if err := syscall.Mount(mounted, mounted, "", syscall.MS_BIND, ""); err != nil {
 		t.Skipf("no bind mount here: %v", err)

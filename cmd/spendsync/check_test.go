@@ -246,8 +246,7 @@ func newWorldInLine(t *testing.T) *world { return makeWorld(t, small) }
 
 // TestCheck_SeesAStoreWithoutItsManifest: a sync would refuse to begin there.
 func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {
-	w := newWorld(t, small)
-	w.must("sync")
+	w := newSyncedWorld(t, small)
 	if err := os.Remove(filepath.Join(w.dir, "manifest.json")); err != nil {
 		t.Fatal(err)
 	}

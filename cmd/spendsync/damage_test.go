@@ -176,8 +176,7 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 		"all but DuckDB":      {"manifest.json", "parquet", "ledger", "raw"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.must("sync")
+			w := newSyncedWorld(t)
 			backup := w.keep()
 			w.restate(w.today() - 5)
 			w.env["REREAD_AFTER"] = "1ms"
@@ -217,8 +216,7 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 
 // TestSetBack_AWholeOlderBackupWorks: all parts are of one time.
 func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
-	w := newWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t)
 	backup := w.keep()
 	w.restate(w.today() - 5)
 	w.env["REREAD_AFTER"] = "1ms"
@@ -231,8 +229,7 @@ func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
 
 // TestStrays_AreNamedAndLeft puts files of the user's into the published folders.
 func TestStrays_AreNamedAndLeft(t *testing.T) {
-	w := newWorld(t, small)
-	w.must("sync")
+	w := newSyncedWorld(t, small)
 	day := (w.today() - 3).String()
 	strays := []string{"ledger/account=acme/notes.txt", "parquet/spend_daily/account=acme/day=" + day + "/copy.parquet",
 		"parquet/spend_daily/account=zz/day=" + day + "/data.parquet",
@@ -266,8 +263,7 @@ func TestStrays_AreNamedAndLeft(t *testing.T) {
 
 // TestReplies_LostAreStoredAgain follows what verify says of them.
 func TestReplies_LostAreStoredAgain(t *testing.T) {
-	w := newWorld(t, small)
-	w.must("sync")
+	w := newSyncedWorld(t, small)
 	one, other := (w.today() - 9).String(), (w.today() - 8).String()
 	path := func(day string) string { return "raw/spend_report/account=acme/day=" + day + "/0001.json.zst" }
 	b, err := os.ReadFile(filepath.Join(w.dir, path(other)))
@@ -293,8 +289,7 @@ func TestReplies_LostAreStoredAgain(t *testing.T) {
 // TestStatus_ShowsAnUnfinishedCommit leaves a commit whose last file is not in its place:
 // status and check say so, and the next run ends it.
 func TestStatus_ShowsAnUnfinishedCommit(t *testing.T) {
-	w := newWorld(t, small)
-	w.must("sync")
+	w := newSyncedWorld(t, small)
 	manifest, err := os.ReadFile(filepath.Join(w.dir, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -14,13 +14,15 @@ import (
 	"spendsync/cmd/spendsync/crash"
 )
 
-func main() {
+func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
+
+// runMain is all of main but what the application is made of.
+func runMain(a *app) {
 	// The first signal asks to stop: what is complete is still published. A
 	// second one has its usual effect at once; nothing published is harmed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	crash.ExitsWithCode()
-	a := newApp(os.Environ(), os.Stdout, os.Stderr)
 	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,6 +33,11 @@ func TestMain(m *testing.M) {
 		read(os.Args[1])
 	default:
 		leave := inMemory()
+		// Many small heaps: with the usual percentage every tenth second goes into looking
+		// through them.
+		debug.SetGCPercent(400)
+		blanks.Dir = filepath.Join(os.TempDir(), fmt.Sprint("spendsync-blanks-", os.Getpid()))
+		removeAtExit = append(removeAtExit, blanks.Dir)
 		code := m.Run()
 		for _, dir := range removeAtExit {
 			os.RemoveAll(dir)
@@ -41,16 +47,20 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// mainAt is main, at another time than now if it is given.
+// mainAt is main, at another time than now if it is given, and with the blanks of the
+// process that has started this one.
 func mainAt(at string) {
+	a := newApp(os.Environ(), os.Stdout, os.Stderr)
+	if dir := os.Getenv("TEST_BLANKS"); dir != "" {
+		a.blanks = &duck.Blanks{Dir: dir}
+	}
 	if at == "" {
-		main()
+		runMain(a)
 	}
 	now, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
 		panic(err)
 	}
-	a := newApp(os.Environ(), os.Stdout, os.Stderr)
 	a.now = func() time.Time { return now }
 	os.Exit(a.run(context.Background(), os.Args[1:]))
 }
@@ -132,7 +142,7 @@ func (r *reader) scan() string {
 // start runs a command of spendsync in a process of its own.
 func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync")
+	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync", "TEST_BLANKS="+blanks.Dir)
 	return cmd
 }
 

@@ -373,9 +373,8 @@ func TestSettings_TwiceChangesNoFile(t *testing.T) {
 }
 
 func TestSettings_AsOfAnInstant(t *testing.T) {
-	w := newWorld(t)
+	w := newSyncedWorld(t)
 	c := w.some("active")
-	w.must("sync")
 	w.change(adsim.Change{Campaign: c, Set: map[string]any{"default_bid": "2.5"}, Force: true})
 	w.must("sync")
 	bid := func(instant string) string {

@@ -26,10 +26,12 @@ import (
 // the rows.
 func tinyWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorld(t, func(c *adsim.Config) {
-		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 2, 2,
-			10, 12
-	})
+	return newWorld(t, tiny)
+}
+
+// tiny makes an account as small as it can be.
+func tiny(c *adsim.Config) {
+	c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 2, 2, 10, 12
 }
 
 // asProcess runs a command in a process of its own, below another program where
@@ -153,9 +155,8 @@ func TestSync_IOErrors(t *testing.T) {
 	if out, err := exec.Command("strace", "-e", "trace=none", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace cannot trace here: %v %s", err, out)
 	}
-	w := tinyWorld(t)
+	w := newSyncedWorld(t, tiny)
 	w.env["REREAD_AFTER"] = "0s"
-	w.must("sync")
 	tries := 1
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_STRACE")); err == nil {
 		tries = n
@@ -194,8 +195,7 @@ func TestSync_IOErrors(t *testing.T) {
 // TestSync_TooFewFiles lets the process have hardly any open files.
 func TestSync_TooFewFiles(t *testing.T) {
 	skipShort(t)
-	w := tinyWorld(t)
-	w.must("sync")
+	w := newSyncedWorld(t, tiny)
 	for _, files := range []int{8, 12, 16} {
 		code, stderr := w.asProcess(t.Context(), []string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`,
 			files)}, "sync")

@@ -32,6 +32,7 @@ import (
 // drives the binary.
 type world struct {
 	t       *testing.T
+	cfg     adsim.Config
 	service *adsim.Service
 	server  *httptest.Server
 	dir     string
@@ -43,6 +44,9 @@ type world struct {
 	settingsWait time.Duration // 0: as always
 
 	shaped bool // the service has another form, in which a fault may have another reason
+
+	session *duck.Session // that answered last; nil: none has
+	asked   os.FileInfo   // the DuckDB file that it has open
 }
 
 // newWorld begins with a small account whose clock stands. Worlds share nothing,
@@ -53,8 +57,8 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return makeWorld(t, edit...)
 }
 
-// blanks save the worlds of this process what takes longest in a first sync. Runs
-// in processes of their own do without.
+// blanks save the worlds of this process, and the runs that they start in processes of
+// their own, what takes longest in a first sync.
 var blanks duck.Blanks
 
 func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
@@ -63,7 +67,7 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	for _, e := range edit {
 		e(&cfg)
 	}
-	w := &world{t: t, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"), now: time.Now}
+	w := &world{t: t, cfg: cfg, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"), now: time.Now}
 	w.service.SetNow(time.Now())
 	w.server = httptest.NewServer(w.service)
 	t.Cleanup(w.server.Close)
@@ -78,22 +82,22 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
-// firstSync is the store of the account of [newWorld] after its first sync, which all
-// [newSyncedWorld] of a day copy.
-var firstSync struct {
+// firstSyncs are stores after the first sync of an account, by the day and what the account
+// is made of, which all [newSyncedWorld] of the same copy.
+var firstSyncs struct {
 	sync.Mutex
-	day  schema.Date
-	root string
+	roots map[string]string
 }
 
 // newSyncedWorld is a [newWorld] whose first sync has succeeded.
-func newSyncedWorld(t *testing.T) *world {
+func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
-	w := newWorld(t)
-	firstSync.Lock()
-	defer firstSync.Unlock()
-	if firstSync.day == w.today() {
-		if err := os.CopyFS(w.dir, os.DirFS(firstSync.root)); err != nil {
+	w := newWorld(t, edit...)
+	account := fmt.Sprintf("%s %+v", w.today(), w.cfg)
+	firstSyncs.Lock()
+	defer firstSyncs.Unlock()
+	if root := firstSyncs.roots[account]; root != "" {
+		if err := os.CopyFS(w.dir, os.DirFS(root)); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -107,7 +111,10 @@ func newSyncedWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	firstSync.day, firstSync.root = w.today(), root
+	if firstSyncs.roots == nil {
+		firstSyncs.roots = map[string]string{}
+	}
+	firstSyncs.roots[account] = root
 	return w
 }
 
@@ -165,10 +172,27 @@ func (w *world) must(args ...string) string {
 	return out
 }
 
-// ask asks the published warehouse a question; cells are joined by bars.
+// ask asks the published warehouse a question; cells are joined by bars. The file stays
+// open until another is published.
 func (w *world) ask(q string) string {
 	w.t.Helper()
-	a, err := duck.Query(w.t.Context(), w.dir, q)
+	info, err := os.Stat(filepath.Join(w.dir, duck.FileName))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.session == nil || !os.SameFile(info, w.asked) || info.ModTime() != w.asked.ModTime() {
+		s, err := duck.OpenSession(w.t.Context(), w.dir, duck.Options{})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if w.session != nil {
+			w.session.Close()
+		} else {
+			w.t.Cleanup(func() { w.session.Close() })
+		}
+		w.session, w.asked = s, info
+	}
+	a, err := w.session.Query(w.t.Context(), q)
 	if err != nil {
 		w.t.Fatalf("%s: %v", q, err)
 	}

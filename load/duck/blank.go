@@ -14,6 +14,8 @@ import (
 // a whole view for each comment on a column of it. A process that makes many small
 // warehouses from nothing keeps one Blanks for all of them; the zero value is ready.
 type Blanks struct {
+	Dir string // where the files are kept for other processes, too; empty: in memory
+
 	mu    sync.Mutex
 	files map[string][]byte // by what defines the views
 }
@@ -35,7 +37,19 @@ func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 	if file := b.files[key]; file != nil {
 		return file, nil
 	}
-	dir, err := os.MkdirTemp("", "spendsync-blank-")
+	if b.files == nil {
+		b.files = map[string][]byte{}
+	}
+	if file, err := os.ReadFile(filepath.Join(b.Dir, key)); err == nil {
+		b.files[key] = file
+		return file, nil
+	}
+	if b.Dir != "" {
+		if err := os.MkdirAll(b.Dir, 0o755); err != nil {
+			return nil, durable.Storage(err)
+		}
+	}
+	dir, err := os.MkdirTemp(b.Dir, "spendsync-blank-")
 	if err != nil {
 		return nil, durable.Storage(err)
 	}
@@ -49,8 +63,10 @@ func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 	if err != nil {
 		return nil, durable.Storage(err)
 	}
-	if b.files == nil {
-		b.files = map[string][]byte{}
+	if b.Dir != "" {
+		if err := os.Rename(path, filepath.Join(b.Dir, key)); err != nil {
+			return nil, durable.Storage(err)
+		}
 	}
 	b.files[key] = file
 	return file, nil

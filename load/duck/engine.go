@@ -36,7 +36,7 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		db.Close()
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("starting DuckDB: %w", err)
 	}
 	stop := func() error { return errors.Join(conn.Close(), db.Close()) }
 	settings := []string{

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"syscall"
 )
 
@@ -75,6 +76,9 @@ func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, er
 	return f.Finish()
 }
 
+// hashBuffers are for files that are hashed: most are much smaller than a buffer.
+var hashBuffers = sync.Pool{New: func() any { return new([1 << 18]byte) }}
+
 // HashFile reads a whole file and returns its SHA-256 and its size.
 func (d Disk) HashFile(path string) (sha string, size int64, err error) {
 	return d.hashFile(context.Background(), path)
@@ -86,8 +90,10 @@ func (d Disk) hashFile(ctx context.Context, path string) (sha string, size int64
 		return "", 0, Storage(err)
 	}
 	defer f.Close()
+	buffer := hashBuffers.Get().(*[1 << 18]byte)
+	defer hashBuffers.Put(buffer)
 	h := sha256.New()
-	n, err := io.CopyBuffer(h, stoppable{ctx, f}, make([]byte, 1<<18))
+	n, err := io.CopyBuffer(h, stoppable{ctx, f}, buffer[:])
 	if err != nil {
 		return "", 0, Storage(err)
 	}
