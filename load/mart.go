@@ -190,7 +190,8 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, ro
 	if err != nil {
 		return err
 	}
-	info := &FileInfo{Kind: KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha, RunID: n.g.runID}
+	info := &FileInfo{Kind: KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
+		RunID: n.g.runID}
 	if taken, err := n.takePart(m.Table, account, info, all); err != nil || !taken {
 		return err
 	}
