@@ -2,6 +2,7 @@ package job
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,9 +96,9 @@ func TestClock_ThatJumpsBackWithinARun(t *testing.T) {
 	w := newWorld(t)
 	w.sync(exit.OK)
 	w.rereadAll()
-	asked := 0
+	var asked atomic.Int32
 	w.job.Now = func() time.Time {
-		if asked++; asked > 40 {
+		if asked.Add(1) > 40 {
 			return w.service.Now().AddDate(0, 0, -21)
 		}
 		return w.service.Now()
