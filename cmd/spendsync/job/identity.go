@@ -32,14 +32,14 @@ func (r *run) askIdentity(ctx context.Context) {
 	done := make(chan struct{})
 	var who identity
 	var err error
-	go func() {
+	r.asking.Go(func() {
 		defer close(done)
 		if who.me, err = r.API.Me(ctx); err == nil {
 			if who.account, err = transform.AccountRef(who.me); err != nil {
 				err = fmt.Errorf("%w: %w", errUnnamed, err)
 			}
 		}
-	}()
+	})
 	r.identity = func(wait time.Duration) (identity, error) {
 		select {
 		case <-done:

@@ -101,7 +101,7 @@ func (j Job) readAndPublish(
 	}
 	defer r.end()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // nothing that the run began goes on after it
+	defer func() { cancel(); r.asking.Wait() }() // nothing that the run began goes on after it
 	publishing, release := j.publishing(ctx)
 	defer release()
 

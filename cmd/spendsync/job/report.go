@@ -29,10 +29,10 @@ type campaignList struct {
 func (r *run) listCampaigns(ctx context.Context) {
 	l := &campaignList{done: make(chan struct{}), since: schema.InstantOf(r.Now())}
 	r.campaigns = l
-	go func() {
+	r.asking.Go(func() {
 		defer close(l.done)
 		l.listing, l.err = r.API.Campaigns(ctx)
-	}()
+	})
 }
 
 // knownCampaigns are the campaigns that the store knows, by ID.
