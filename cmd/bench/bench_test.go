@@ -42,10 +42,10 @@ func TestRun_MeasuresAndPrintsAll(t *testing.T) {
 	}
 	for _, line := range []string{
 		`20 campaigns, 1[4-9] of them archived, [0-9]+ rows, 1 turns, with the waits for the limit \(medians\)`,
-		`first snapshot of the settings` + figures + ` +64 *`,
+		`first snapshot of the settings` + figures + ` +66 *`,
 		`snapshot again, unchanged` + figures + ` +[0-9]+ *`,
-		`a client without a memory +64 *`,
-		`unchanged account, API requests against no memory +0\.[0-9]+ +<= 0\.35 *`,
+		`a client without a memory +65 *`,
+		`unchanged account, API requests against no memory +0\.[0-9]+ +<= 0\.35 *(missed)? *`,
 		`decoding, MB/s against strict jsontext +[0-9.]+ +>= 2\.50 *(missed)? *`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(out.String()) {
