@@ -84,8 +84,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/check": {
-		may: []string{"schema", "extract", "transform", "load", "cmd/spendsync/config", "cmd/spendsync/exit",
-			"cmd/spendsync/job", "cmd/spendsync/phrase"},
+		may: []string{"schema", "extract", "transform", "load", "load/durable", "cmd/spendsync/config",
+			"cmd/spendsync/exit", "cmd/spendsync/job", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"cmd/spendsync/config": {

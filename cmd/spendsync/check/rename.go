@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+
+	"spendsync/load/durable"
 )
 
 // maxDepth is deeper than the folders of a store are; it ends a walk through links that
@@ -41,7 +43,7 @@ func tryRenames(dir string) (folders int, clones bool, err error) {
 			return folders, false, err
 		}
 	}
-	clones = canClone(probe, filepath.Join(aside, "clone"))
+	clones = durable.System{}.Clone(probe, filepath.Join(aside, "clone")) == nil
 	return folders + 1, clones, tryRename(dir, probe)
 }
 

@@ -33,21 +33,6 @@ func remoteFileSystem(path string) string {
 	return ""
 }
 
-// canClone says whether the file system can make a file that shares the blocks of another.
-func canClone(from, to string) bool {
-	src, err := os.Open(from)
-	if err != nil {
-		return false
-	}
-	defer src.Close()
-	dst, err := os.Create(to)
-	if err != nil {
-		return false
-	}
-	defer dst.Close()
-	return unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())) == nil
-}
-
 // lockOwner is the process that holds a lock of a file, by /proc/locks. It sees
 // those of this container.
 func lockOwner(f *os.File) string {
