@@ -82,22 +82,30 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
-// firstSyncs are stores after the first sync of an account, by the day and what the account
-// is made of, which all [newSyncedWorld] of the same copy.
+// firstSyncs are stores after the first sync of an account, which all [newSyncedWorld] of the
+// same account and the same two minutes copy. Each goes on at the service's time of its first
+// sync: today's numbers grow with the clock.
 var firstSyncs struct {
 	sync.Mutex
-	roots map[string]string
+	done map[string]firstSync
+}
+
+type firstSync struct {
+	root string
+	at   time.Time
 }
 
 // newSyncedWorld is a [newWorld] whose first sync has succeeded.
 func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
 	w := newWorld(t, edit...)
-	account := fmt.Sprintf("%s %+v", w.today(), w.cfg)
+	at := w.service.Now()
+	account := fmt.Sprintf("%s %+v", at.Truncate(2*time.Minute), w.cfg)
 	firstSyncs.Lock()
 	defer firstSyncs.Unlock()
-	if root := firstSyncs.roots[account]; root != "" {
-		if err := os.CopyFS(w.dir, os.DirFS(root)); err != nil {
+	if first, ok := firstSyncs.done[account]; ok {
+		w.service.SetNow(first.at)
+		if err := os.CopyFS(w.dir, os.DirFS(first.root)); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -111,10 +119,10 @@ func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if firstSyncs.roots == nil {
-		firstSyncs.roots = map[string]string{}
+	if firstSyncs.done == nil {
+		firstSyncs.done = map[string]firstSync{}
 	}
-	firstSyncs.roots[account] = root
+	firstSyncs.done[account] = firstSync{root, at}
 	return w
 }
 
