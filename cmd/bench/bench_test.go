@@ -33,8 +33,8 @@ func TestRun_MeasuresAndPrintsAll(t *testing.T) {
 	}
 	const figures = ` +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{2} +[0-9]+`
 	for _, name := range []string{
-		download, decodeOnly, decodeStrict, duckdbAlone, firstLoad, unchanged, restated, nothingToDo,
-		rebuildAlone, replayAlone, verifyAlone, allRestated, firstSettings, unchangedSettings,
+		download, decodeOnly, decodeStrict, duckdbAlone, firstLoad, unchanged, restated, scattered, hour,
+		nothingToDo, rebuildAlone, replayAlone, verifyAlone, allRestated, firstSettings, unchangedSettings,
 	} {
 		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + figures).MatchString(out.String()) {
 			t.Errorf("no figures of %q", name)

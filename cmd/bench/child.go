@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -55,23 +56,8 @@ func eachPage(ctx context.Context, report, authorization string, page func(name 
 				"start_date": {d.String()}, "end_date": {d.String()}, "columns": {reportColumns},
 				"include_creatives": {"true"}, "page_size": {"10000"}, "page": {fmt.Sprint(n)},
 			}
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, report+"/ads/spend-report?"+q.Encode(), nil)
-			if err != nil {
-				return err
-			}
-			req.Header.Set("Authorization", authorization)
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return err
-			}
-			body.Reset()
-			_, err = io.Copy(&body, resp.Body)
-			resp.Body.Close()
-			if err != nil {
-				return err
-			}
-			if resp.StatusCode != http.StatusOK {
-				return fmt.Errorf("%s page %d: %s", d, n, resp.Status)
+			if err := getReport(ctx, report, authorization, q, &body); err != nil {
+				return fmt.Errorf("%s page %d: %w", d, n, err)
 			}
 			p, err := extract.DecodeSpend(body.Bytes())
 			if err != nil {
@@ -83,6 +69,46 @@ func eachPage(ctx context.Context, report, authorization string, page func(name 
 			if n >= p.Pages {
 				break
 			}
+		}
+	}
+	return nil
+}
+
+// getReport reads one reply of the report into body.
+func getReport(ctx context.Context, report, authorization string, q url.Values, body *bytes.Buffer) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, report+"/ads/spend-report?"+q.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", authorization)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	body.Reset()
+	_, err = io.Copy(body, resp.Body)
+	return err
+}
+
+// addUp requests what the service has to add all rows up for: its totals per day, and the
+// creatives of the reach.
+func addUp(ctx context.Context, report, authorization string) error {
+	today := schema.DateOf(time.Now())
+	var body bytes.Buffer
+	for _, q := range []url.Values{
+		{"columns": {"date,total_spend,clicks"}, "page_size": {"1000"}},
+		{"columns": {"campaign_id,creative_id,creative_title,creative_message,creative_image_url,creative_icon_url," +
+			"creative_status"}, "include_creatives": {"true"}, "page_size": {"10000"}},
+	} {
+		q.Set("start_date", (today - schema.ReachDays).String())
+		q.Set("end_date", today.String())
+		q.Set("page", "1")
+		if err := getReport(ctx, report, authorization, q, &body); err != nil {
+			return err
 		}
 	}
 	return nil

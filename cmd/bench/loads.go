@@ -75,6 +75,8 @@ func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error 
 		{name: firstLoad, cmd: sync(), size: filepath.Join(store, "parquet", "spend_daily")},
 		{name: unchanged, cmd: sync(again)},
 		{name: restated, before: s.restateCreative, cmd: sync(again)},
+		{name: scattered, before: s.restateScattered, cmd: sync(again)},
+		{name: hour, before: s.anHourLater, cmd: sync(again)},
 		{name: nothingToDo, cmd: sync("SPENDSYNC_YOUNG_DAYS=0")},
 		{name: rebuildAlone, cmd: spendsync("rebuild")},
 		{name: replayAlone, cmd: spendsync("replay")},

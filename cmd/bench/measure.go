@@ -19,6 +19,8 @@ const (
 	firstLoad    = "first load"
 	unchanged    = "all read again, unchanged"
 	restated     = "all read again, 1 % restated"
+	scattered    = "all read again, 1 % restated, scattered"
+	hour         = "all read again, an hour later"
 	allRestated  = "all read again, all restated"
 	nothingToDo  = "nothing to do"
 	rebuildAlone = "DuckDB file from Parquet (rebuild)"

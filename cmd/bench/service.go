@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -116,12 +115,15 @@ func (s *service) warm(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	for creative, rows := range spent {
 		if s.creative == "" || s.isCloser(creative, rows, spent[s.creative]) {
 			s.creative = creative
 		}
 	}
-	return err
+	return addUp(ctx, s.report, s.authorization)
 }
 
 // isCloser says whether n rows are closer to one per cent of all than were; of two
@@ -131,28 +133,64 @@ func (s *service) isCloser(creative string, rows, were int) bool {
 	return off(rows) < off(were) || off(rows) == off(were) && creative < s.creative
 }
 
-// restateCreative changes one creative's numbers on every day.
+// restateCreative changes one creative's numbers on every day that is over.
 func (s *service) restateCreative(ctx context.Context) error {
 	if s.creative == "" {
 		return fmt.Errorf("no creative has spent anything")
 	}
-	return s.restate(ctx, map[string]any{"creative_id": s.creative})
+	return s.restate(ctx, schema.ReachDays, restatement{Percent: 101, Creative: s.creative})
 }
 
 // restateAll changes the numbers of all rows that have spent something.
-func (s *service) restateAll(ctx context.Context) error { return s.restate(ctx, map[string]any{}) }
+func (s *service) restateAll(ctx context.Context) error {
+	return s.restate(ctx, schema.ReachDays, restatement{Percent: 101})
+}
 
-func (s *service) restate(ctx context.Context, which map[string]any) error {
+// restateScattered changes the numbers of one source in a hundred on every day that is over.
+func (s *service) restateScattered(ctx context.Context) error {
+	return s.restate(ctx, schema.ReachDays, restatement{Percent: 150, OneIn: 100})
+}
+
+// anHourLater is what an hour brings: late conversions of one source in 500 on ten days, and
+// a twentieth more on the day that goes on.
+func (s *service) anHourLater(ctx context.Context) error {
 	today := schema.DateOf(time.Now())
-	for d := today - schema.ReachDays; d < today; d++ {
-		restatement := map[string]any{"day": d.String(), "kind": "multiply", "percent": 101}
-		maps.Copy(restatement, which)
-		if err := s.order(ctx, http.MethodPost, "/restate", restatement, nil); err != nil {
+	grown := restatement{Day: today.String(), Kind: "multiply", Percent: 105}
+	if err := s.order(ctx, http.MethodPost, "/restate", grown, nil); err != nil {
+		return err
+	}
+	return s.restate(ctx, 10, restatement{Percent: 150, OneIn: 500})
+}
+
+// restatement is what the service is told to change.
+type restatement struct {
+	Day      string `json:"day"`
+	Kind     string `json:"kind"`
+	Percent  int64  `json:"percent"`
+	Creative string `json:"creative_id,omitempty"`
+	OneIn    int    `json:"one_in,omitempty"`
+}
+
+// restate changes the days before today.
+func (s *service) restate(ctx context.Context, days int, which restatement) error {
+	today := schema.DateOf(time.Now())
+	for d := today - schema.Date(days); d < today; d++ {
+		which.Day, which.Kind = d.String(), "multiply"
+		if err := s.order(ctx, http.MethodPost, "/restate", which, nil); err != nil {
 			return fmt.Errorf("restating %s: %w", d, err)
 		}
 	}
-	// The service renders the changed pages now, not within a measurement.
-	return eachPage(ctx, s.report, s.authorization, func(string, extract.Page[extract.SpendLine]) error { return nil })
+	return s.prepare(ctx)
+}
+
+// prepare lets the service render its pages and add up its totals now, not within a
+// measurement.
+func (s *service) prepare(ctx context.Context) error {
+	none := func(string, extract.Page[extract.SpendLine]) error { return nil }
+	if err := eachPage(ctx, s.report, s.authorization, none); err != nil {
+		return err
+	}
+	return addUp(ctx, s.report, s.authorization)
 }
 
 // order gives the service an order under its control and hands on the lines of the

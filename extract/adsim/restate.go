@@ -11,7 +11,8 @@ import (
 // Restatement says how a day's rows change. Kind is one of
 //
 //	multiply  all measures of all rows (or of CampaignID, CreativeID, SourceID
-//	          alone) times Percent/100, rounded down
+//	          alone) times Percent/100, rounded down; with OneIn, those of one
+//	          source in OneIn, which is another one the next time
 //	change    one row gets Measures; without them one click and its conversion more
 //	delete    one row vanishes
 //	insert    a row appears, with Measures or with some
@@ -28,6 +29,7 @@ type Restatement struct {
 	SourceID   string    `json:"source_id"`
 	Row        int       `json:"row"`
 	Percent    int64     `json:"percent"`
+	OneIn      int32     `json:"one_in"`
 	Measures   *Measures `json:"measures"`
 }
 
@@ -56,6 +58,15 @@ type scale struct {
 	percent            int64
 	campaign, creative string
 	source             int32 // noSource: any
+	oneIn              int32 // 0: any
+}
+
+// holds says whether the source is one of those that change.
+func (sc *scale) holds(source int32) bool {
+	if sc.oneIn > 0 {
+		return source != noSource && source%sc.oneIn == int32(sc.seq)%sc.oneIn
+	}
+	return sc.source == noSource || sc.source == source
 }
 
 // restate applies what was asked of a row, in the order in which it was asked.
@@ -66,7 +77,7 @@ func (sd *spendDay) restate(r *row) {
 	}
 	for _, sc := range sd.scales {
 		if sc.seq < since || sc.campaign != "" && sc.campaign != r.campaign.id ||
-			sc.creative != "" && sc.creative != r.creative.id || sc.source != noSource && sc.source != r.source {
+			sc.creative != "" && sc.creative != r.creative.id || !sc.holds(r.source) {
 			continue
 		}
 		r.Spend = r.Spend * sc.percent / 100
@@ -145,8 +156,11 @@ func (o *overlay) multiply(a *account, change Restatement) error {
 	if change.Percent < 0 {
 		return fmt.Errorf("percent %d is negative", change.Percent)
 	}
+	if change.OneIn < 0 || change.OneIn > 0 && change.SourceID != "" {
+		return fmt.Errorf("one_in %d is negative, or goes with a source", change.OneIn)
+	}
 	sc := scale{seq: o.seq, percent: change.Percent, campaign: change.CampaignID, creative: change.CreativeID,
-		source: noSource}
+		source: noSource, oneIn: change.OneIn}
 	if change.SourceID != "" {
 		src, ok := a.sources.index(change.SourceID)
 		if !ok {

@@ -127,6 +127,30 @@ func TestRestate_MultipliesInTheOrderAsked(t *testing.T) {
 	}
 }
 
+func TestRestate_MultipliesOneSourceInSoMany(t *testing.T) {
+	s := sim(Config{})
+	changed := map[string]int{}
+	for round := range 4 {
+		before, after, _ := restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 300, OneIn: 4})
+		rows, spent := 0, 0
+		for i, l := range before {
+			if l.Measures == (Measures{}) {
+				continue
+			}
+			if spent++; after[i] != l {
+				rows++
+				if in, ok := changed[l.SourceID]; ok && in != round {
+					t.Fatalf("%s changed in rounds %d and %d", l.SourceID, in, round)
+				}
+				changed[l.SourceID] = round
+			}
+		}
+		if rows < spent/8 || rows > spent/2 {
+			t.Errorf("%d of %d rows changed, want a quarter", rows, spent)
+		}
+	}
+}
+
 func TestRestate_EmptiesAndRestores(t *testing.T) {
 	s := sim(Config{})
 	before, after, _ := restated(t, s, yesterday, Restatement{Kind: "empty"})
@@ -150,6 +174,8 @@ func TestRestate_RefusesWhatItCannotDo(t *testing.T) {
 		{"20.11.2026", Restatement{Kind: "empty"}},
 		{yesterday, Restatement{Kind: "explode"}},
 		{yesterday, Restatement{Kind: "multiply", Percent: -1}},
+		{yesterday, Restatement{Kind: "multiply", OneIn: -1}},
+		{yesterday, Restatement{Kind: "multiply", OneIn: 2, SourceID: l.SourceID}},
 		{yesterday, Restatement{Kind: "delete", CreativeID: l.CreativeID, SourceID: "S0"}},
 		{yesterday, Restatement{Kind: "delete", Row: 1 << 30}},
 		{yesterday, Restatement{Kind: "insert", CreativeID: l.CreativeID, SourceID: l.SourceID}},
