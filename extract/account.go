@@ -12,24 +12,18 @@ import (
 
 // Me reads whom the API key acts for, and what it may do.
 func (c *Client) Me(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "key info", "v1/me", func(doc Value) (Entity, error) {
-		return aboutAccount(doc, "key info", "me", "key_info")
-	})
+	return c.entity(ctx, "me", "", "key info", "v1/me")
 }
 
 // Limits reads how much of the day's change budgets is used.
 func (c *Client) Limits(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "limits", "v1/limits", func(doc Value) (Entity, error) {
-		return aboutAccount(doc, "limits")
-	})
+	return c.entity(ctx, "limits", "", "limits", "v1/limits")
 }
 
 // Balance reads the account's balance, which the service refreshes at most every
 // ten minutes.
 func (c *Client) Balance(ctx context.Context) (Entity, error) {
-	return c.entity(ctx, "balance", "v1/balance", func(doc Value) (Entity, error) {
-		return aboutAccount(doc, "balance", "balance")
-	})
+	return c.entity(ctx, "balance", "", "balance", "v1/balance")
 }
 
 // aboutAccount takes a reply about the account out of its envelope: data, or one of

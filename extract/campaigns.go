@@ -28,12 +28,6 @@ func (c *Client) Campaign(ctx context.Context, id string) (Entity, error) {
 	if !IsCampaignID(id) {
 		return Entity{}, refuse("campaign", id)
 	}
-	e, err := c.entity(ctx, "campaign "+id, campaignsPath+"/"+id, func(doc Value) (Entity, error) {
-		e, err := campaignResource().one(doc)
-		if err == nil && e.ID != id {
-			err = contractf("the reply is about campaign %s", e.ID)
-		}
-		return e, err
-	})
+	e, err := c.entity(ctx, KindCampaign, id, "campaign "+id, campaignsPath+"/"+id)
 	return e, notFound(err)
 }

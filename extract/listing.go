@@ -319,20 +319,13 @@ func notFound(err error) error {
 	return err
 }
 
-// entity asks for one thing; take takes it out of the reply.
-func (c *Client) entity(ctx context.Context, what, path string, take func(doc Value) (Entity, error)) (e Entity,
-	err error) {
-	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) error {
-		doc, err := document(body)
-		if err == nil {
-			e, err = take(doc)
-		}
+// entity asks for one thing of a kind.
+func (c *Client) entity(ctx context.Context, kind, id, what, path string) (e Entity, err error) {
+	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) (err error) {
+		e, err = Reread(kind, id, body)
 		return err
 	}})
-	if err != nil {
-		return Entity{}, err
-	}
-	return e, nil
+	return e, err
 }
 
 // refuse is the error for an ID that is none, before it becomes part of a path.

@@ -179,7 +179,7 @@ func TestSources_AreToldByTheirKeys(t *testing.T) {
 		"name":           {`{"source_settings":{"campaign_id":"C1000001","mode":"x"}}`, ""},
 		"sources":        {`{"sources":{"blocked":[],"bid_overrides":[]},"campaign_id":"C1000001"}`, ""},
 		"data/settings":  {`{"data":{"settings":{"allowed_sources":[]}}}`, ""},
-		"other-campaign": {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign "C1000002"`},
+		"other-campaign": {`{"campaign_id":"C1000002","mode":"x"}`, `the reply is about campaign C1000002`},
 		"nothing":        {`{"campaign_id":"C1000001","websites":[]}`, `the keys are "campaign_id", "websites"`},
 		"empty": {`{}`, "no source settings: looked for it bare and under source_settings, sources, " +
 			"settings, source_targeting, targeting, data, result; the keys are none"},

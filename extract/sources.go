@@ -12,7 +12,13 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 	if !IsCampaignID(campaignID) {
 		return Entity{}, refuse("campaign", campaignID)
 	}
-	settings := resource{
+	e, err := c.entity(ctx, KindSources, campaignID, "source settings of "+campaignID,
+		campaignsPath+"/"+campaignID+"/sources")
+	return e, notFound(err)
+}
+
+func sourcesResource(campaignID string) resource {
+	return resource{
 		name: "source settings", wrappers: []string{"source_settings", "sources", "settings", "source_targeting",
 			"targeting", "data", "result"},
 		is: func(fields map[string]Value) (string, bool, error) {
@@ -24,15 +30,6 @@ func (c *Client) Sources(ctx context.Context, campaignID string) (Entity, error)
 			return "", false, nil
 		},
 	}
-	e, err := c.entity(ctx, "source settings of "+campaignID, campaignsPath+"/"+campaignID+"/sources",
-		func(doc Value) (Entity, error) {
-			e, err := settings.one(doc)
-			if about, ok := e.Fields["campaign_id"].Text(); err == nil && ok && about != campaignID {
-				err = contractf("the reply is about campaign %s", quote([]byte(about), 60))
-			}
-			return e, err
-		})
-	return e, notFound(err)
 }
 
 // speaksOfSources reports whether a member tells that the object holds source

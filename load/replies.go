@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -30,8 +31,12 @@ type stagedReplies struct {
 	gone  []string
 }
 
-// PutReplies stages the replies that are new, behind those of the same day.
-func (g *Staged) PutReplies(c *replies.Collector) error {
+// KeptReplies are the replies of the settings that are kept, by readings.
+func (s *Store) KeptReplies() iter.Seq2[[]replies.Reply, error] { return s.replies().Readings() }
+
+// PutReplies stages the replies that are new, behind those of the same day. seen is when
+// their reading had ended.
+func (g *Staged) PutReplies(c *replies.Collector, seen schema.Instant) error {
 	if c == nil || c.Added == 0 && len(c.Gone) == 0 {
 		return nil
 	}
@@ -52,7 +57,11 @@ func (g *Staged) PutReplies(c *replies.Collector) error {
 				return err
 			}
 		}
-		if err := g.putReplies(path, c.Seen, old, c.Lines(), rows); err != nil {
+		lines, err := c.Lines(seen)
+		if err == nil {
+			err = g.putReplies(path, c.Seen, old, lines, rows)
+		}
+		if err != nil {
 			return err
 		}
 	}

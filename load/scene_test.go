@@ -22,6 +22,7 @@ import (
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/quarantine"
+	"spendsync/load/replies"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -212,8 +213,8 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		limits = append(limits, limit)
 	}
 	kept := s.CollectReplies()
-	kept.Add("limits", "", seen, fmt.Appendf(nil, `{"used": %d}`, r.used))
-	if err := errors.Join(PutTable(g, schema.AccountLimits, limits), g.PutReplies(kept)); err != nil {
+	kept.Add(replies.Reply{At: seen, Kind: "limits", Reply: fmt.Sprintf(`{"used": %d}`, r.used)})
+	if err := errors.Join(PutTable(g, schema.AccountLimits, limits), g.PutReplies(kept, seen)); err != nil {
 		return err
 	}
 	// What cannot be put into quarantine holds no run up.

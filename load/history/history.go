@@ -164,7 +164,7 @@ func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, c
 	was := P(&closed).FramePtr()
 	was.ValidTo, was.IsCurrent, was.LastConfirmedAt = a.At, false, th.confirmed
 	*a.id.runID(&closed) = a.RunID
-	th.closed, th.confirmed = &closed, confirmed
+	th.closed, th.confirmed = append(th.closed, closed), confirmed
 	is := schema.Frame{
 		VersionNo: was.VersionNo + 1, ValidFrom: a.At, ValidTo: schema.Forever, IsCurrent: true,
 		IsDeleted: why == schema.Deleted, ChangedAfter: schema.Some(was.LastConfirmedAt),
@@ -267,10 +267,7 @@ func (a *advance[R, P]) rows() []R {
 		if n := len(th.stored); n > 0 {
 			rows = append(rows, th.stored[:n-1]...)
 		}
-		if th.closed != nil {
-			rows = append(rows, *th.closed)
-		}
-		rows = append(rows, *th.current)
+		rows = append(append(rows, th.closed...), *th.current)
 	}
 	return rows
 }

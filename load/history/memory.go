@@ -1,6 +1,10 @@
 package history
 
-import "spendsync/schema"
+import (
+	"maps"
+
+	"spendsync/schema"
+)
 
 // Memory is what the rows of a history do not say. It is kept in the manifest, so
 // that the Parquet file changes only when a version does.
@@ -32,6 +36,16 @@ func (m Memory) Confirmed(key string) schema.Instant {
 		return at
 	}
 	return m.ConfirmedAt
+}
+
+// With is the memory with another confirmation of a key.
+func (m Memory) With(key string, at schema.Instant) Memory {
+	m.Excepted = maps.Clone(m.Excepted)
+	if m.Excepted == nil {
+		m.Excepted = map[string]schema.Instant{}
+	}
+	m.Excepted[key] = at
+	return m
 }
 
 // trim makes empty maps nil, as they are when the manifest is read back.

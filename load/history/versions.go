@@ -27,7 +27,7 @@ type entity[R any] struct {
 	key     []string // the parts of the key, in the order of the columns
 	text    string   // the key as one text
 	stored  []R      // its versions before this run, oldest first; never written to
-	closed  *R       // the newest of them as a new version closes it, else nil
+	closed  []R      // versions that were current, the newest of the stored ones first, as newer ones close them
 	current *R       // the newest version now: the newest stored one, or a row of our own
 
 	confirmed schema.Instant // Memory.Confirmed

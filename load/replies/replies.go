@@ -10,6 +10,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -28,8 +30,10 @@ const (
 
 // Reply is a line of a pack: what the service said of one thing.
 type Reply struct {
-	At    schema.Instant `json:"at"`
+	At    schema.Instant `json:"at"`             // when it was received
+	Seen  schema.Instant `json:"seen,omitempty"` // when the reading that it is of had ended
 	Kind  string         `json:"kind"`
+	Of    string         `json:"of,omitempty"` // the campaign that a creative is of
 	ID    string         `json:"id,omitempty"`
 	Reply string         `json:"reply"` // as received, without credentials
 }
@@ -60,7 +64,7 @@ type Collector struct {
 
 	mu    sync.Mutex
 	index map[[2]string]last
-	lines bytes.Buffer
+	added []Reply
 }
 
 // Collect begins to collect. An index that is lost or damaged costs no reply: all are kept
@@ -108,16 +112,24 @@ func (s Store) Check(path string, info *catalog.FileInfo) error {
 	return catalog.CountRows(path, info, int64(bytes.Count(lines, []byte("\n"))), nil)
 }
 
+// packs are the paths of the packs, the oldest first.
+func (s Store) packs() (paths []string) {
+	for path, f := range s.Files {
+		if f.Kind == catalog.KindReplies && f.Day > 0 {
+			paths = append(paths, path)
+		}
+	}
+	slices.SortFunc(paths, func(a, b string) int { return int(s.Files[a].Day - s.Files[b].Day) })
+	return paths
+}
+
 // outlived are the packs that are too old, and then the oldest until the rest is not too much.
 func (s Store) outlived(now time.Time) (gone []string) {
 	size := int64(0)
-	var packs []string
-	for path, f := range s.Files {
-		if f.Kind == catalog.KindReplies && f.Day > 0 {
-			packs, size = append(packs, path), size+f.Bytes
-		}
+	packs := s.packs()
+	for _, path := range packs {
+		size += s.Files[path].Bytes
 	}
-	slices.SortFunc(packs, func(a, b string) int { return int(s.Files[a].Day - s.Files[b].Day) })
 	for _, path := range packs {
 		if now.Sub(s.Files[path].Day.Start()) <= maxAge && size <= maxBytes {
 			break
@@ -127,29 +139,69 @@ func (s Store) outlived(now time.Time) (gone []string) {
 	return gone
 }
 
-// Add takes in what the service said of a thing at an instant.
-func (c *Collector) Add(kind, id string, at schema.Instant, reply []byte) {
-	if c == nil || len(reply) == 0 {
+// Add takes in what the service said of a thing.
+func (c *Collector) Add(r Reply) {
+	if c == nil || len(r.Reply) == 0 {
 		return
 	}
-	sum := sha256.Sum256(reply)
-	l := last{Kind: kind, ID: id, Hash: hex.EncodeToString(sum[:16]), Seen: c.Seen}
+	sum := sha256.Sum256([]byte(r.Reply))
+	l := last{Kind: r.Kind, ID: r.ID, Hash: hex.EncodeToString(sum[:16]), Seen: c.Seen}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.index[[2]string{kind, id}].Hash == l.Hash {
+	if c.index[[2]string{r.Kind, r.ID}].Hash == l.Hash {
 		return
 	}
-	line, err := json.Marshal(Reply{At: at, Kind: kind, ID: id, Reply: string(reply)})
-	if err != nil {
-		return // texts and an instant: it cannot be
-	}
-	c.index[[2]string{kind, id}] = l
-	c.lines.Write(append(line, '\n'))
+	c.index[[2]string{r.Kind, r.ID}] = l
+	c.added = append(c.added, r)
 	c.Added++
 }
 
-// Lines are the new replies, as a pack has them.
-func (c *Collector) Lines() []byte { return c.lines.Bytes() }
+// Lines are the new replies of a reading that ended at an instant, as a pack has them.
+func (c *Collector) Lines(seen schema.Instant) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	for _, r := range c.added {
+		r.Seen = seen
+		if err := e.Encode(r); err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// Readings are the replies that are kept, those of each reading together, the oldest reading
+// first. A pack that is damaged is passed over, with a warning. Nothing follows an error.
+func (s Store) Readings() iter.Seq2[[]Reply, error] {
+	return func(yield func([]Reply, error) bool) {
+		for _, path := range s.packs() {
+			lines, err := s.Unpack(path, s.Files[path])
+			if errors.Is(err, durable.ErrDamaged) {
+				s.Log.Warn("kept replies of the settings cannot be read; the others are", "error", err)
+				continue
+			}
+			var reading []Reply
+			d := json.NewDecoder(bytes.NewReader(lines))
+			for err == nil && d.More() {
+				var r Reply
+				if err = d.Decode(&r); err != nil {
+					break
+				}
+				if len(reading) > 0 && reading[0].Seen != r.Seen {
+					if !yield(reading, nil) {
+						return
+					}
+					reading = nil
+				}
+				reading = append(reading, r)
+			}
+			if err != nil || len(reading) > 0 {
+				if !yield(reading, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
 
 // Index is the new index, and how many lines it has.
 func (c *Collector) Index() (lines []byte, rows int64, err error) {

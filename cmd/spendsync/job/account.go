@@ -5,6 +5,7 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/replies"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -26,10 +27,11 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	if balanceErr != nil {
 		n.fail("account", "balance", "failed", balanceErr)
 	}
-	// The balance changes all the time, and account_snapshot has its JSON.
-	n.keep("me", "", who.me.Raw)
-	n.keep("limits", "", limits.Raw)
-	read := transform.Account(who.me, limits, balance, schema.InstantOf(n.Now()), n.context())
+	at := schema.InstantOf(n.Now())
+	for kind, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
+		n.read.replies.Add(replies.Reply{At: at, Kind: kind, Reply: string(e.Raw)})
+	}
+	read := transform.Account(who.me, limits, balance, at, n.context())
 	a := &accountRead{limits: read.Limits}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -37,7 +39,7 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	n.readKeys("account", read.Reading)
 	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
 		found := transform.UndescribedIn(string(e.Raw), n.read.readKeys["account"])
-		n.noteUndescribed(stream, schema.InstantOf(n.Now()), found)
+		n.noteUndescribed(stream, at, found)
 	}
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot
@@ -50,17 +52,24 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status",
 	"message"}
 
+// sameMoney says whether two rows tell the same of the account's money.
+func sameMoney(x, y schema.AccountSnapshot) bool {
+	x.SeenAt, x.RunID, x.Raw, y.SeenAt, y.RunID, y.Raw = 0, "", schema.Null[string]{}, 0, "", schema.Null[string]{}
+	return x == y
+}
+
+// sameBudget says whether two rows tell the same of a budget.
+func sameBudget(x, y schema.AccountLimit) bool {
+	return x.Used == y.Used && x.Allowed == y.Allowed && x.ResetsAt == y.ResetsAt
+}
+
 // stage adds what differs from the newest stored rows.
 func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 	snapshots, err := load.StoredTable(store, schema.AccountSnapshots)
 	if err != nil {
 		return err
 	}
-	same := func(x, y schema.AccountSnapshot) bool {
-		x.SeenAt, x.RunID, x.Raw, y.SeenAt, y.RunID, y.Raw = 0, "", schema.Null[string]{}, 0, "", schema.Null[string]{}
-		return x == y
-	}
-	if k := len(snapshots); a.snapshot != nil && (k == 0 || !same(snapshots[k-1], *a.snapshot)) {
+	if k := len(snapshots); a.snapshot != nil && (k == 0 || !sameMoney(snapshots[k-1], *a.snapshot)) {
 		if k > 0 { // by a clock that has gone back: what is read now is the newer one all the same
 			a.snapshot.SeenAt = max(a.snapshot.SeenAt, snapshots[k-1].SeenAt+1)
 		}
@@ -82,7 +91,7 @@ func (a *accountRead) stage(store *load.Store, staged *load.Staged) error {
 		if known {
 			l.SeenAt = max(l.SeenAt, was.SeenAt+1)
 		}
-		if !known || was.Used != l.Used || was.Allowed != l.Allowed || was.ResetsAt != l.ResetsAt {
+		if !known || !sameBudget(was, l) {
 			limits = append(limits, l)
 		}
 	}

@@ -44,7 +44,7 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 		err = s.money.stage(r.store, staged)
 	}
 	if err == nil {
-		err = staged.PutReplies(s.replies)
+		err = staged.PutReplies(s.replies, s.at)
 	}
 	if err != nil {
 		return err

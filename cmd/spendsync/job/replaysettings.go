@@ -7,74 +7,218 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/replies"
 	"spendsync/schema"
 	"spendsync/transform"
 )
 
-// replaySettings reads the JSON of the current versions of the settings again, and fills in
-// what has never been readable of them before. What was readable stays as it is: whether it
-// is otherwise now, only the service can say.
-func (m *repairer) replaySettings() error {
-	type reading = transform.Reading
-	c := transform.SettingsContext{Account: m.Account, RunID: m.RunID}
-	campaigns := refill(m, schema.CampaignHistory, func(r *schema.Campaign) (schema.Campaign, reading, error) {
-		// Nobody knows whether it is the JSON of the single read, which leaves out nothing.
-		return transform.Campaign(entityOf(r.CampaignID, r.Raw), extract.Entity{}, c)
-	})
-	creatives := refill(m, schema.CreativeHistory, func(r *schema.Creative) (schema.Creative, reading, error) {
-		return transform.Creative(entityOf(r.CreativeID, r.Raw), r.CampaignID.V, c)
-	})
-	modes := refill(m, schema.SourceModeHistory, func(r *schema.SourceMode) (schema.SourceMode, reading, error) {
-		read, err := transform.Sources(entityOf(r.CampaignID, r.Raw), r.CampaignID, c)
-		return read.Mode, read.Reading, err
-	})
-	return errors.Join(campaigns, creatives, modes)
+// listedCampaign is what a reply of the listing says of a campaign.
+const listedCampaign = "campaign in the listing"
+
+// rereader reads the kept replies of the settings again, in their order, and mends the
+// tables by what it understands of them.
+type rereader struct {
+	c         transform.SettingsContext
+	campaigns *history.Mender[schema.Campaign, *schema.Campaign]
+	delivery  *history.Mender[schema.Delivery, *schema.Delivery]
+	creatives *history.Mender[schema.Creative, *schema.Creative]
+	modes     *history.Mender[schema.SourceMode, *schema.SourceMode]
+	rules     *history.Mender[schema.SourceRule, *schema.SourceRule]
+	money     moneyReader
+	bids      map[string]schema.Instant // when bids per source were last understood, by campaign
+
+	listed, detailed map[string]extract.Entity // the newest of each campaign
 }
 
-// entityOf is an entity as its JSON says it.
-func entityOf(id string, raw schema.Null[string]) extract.Entity {
-	e := extract.Entity{ID: id, Raw: []byte(raw.V)}
-	e.Fields, _ = extract.Value(raw.V).Fields()
+// replaySettings reads again what is kept of the settings: the JSON of the current versions,
+// for what could never be read of them, and then every kept reply.
+func (m *repairer) replaySettings() error {
+	r := &rereader{
+		c: transform.SettingsContext{Account: m.Account, RunID: m.RunID}, bids: map[string]schema.Instant{},
+		listed: map[string]extract.Entity{}, detailed: map[string]extract.Entity{},
+	}
+	var err error
+	r.money, err = storedMoney(m.store)
+	err = errors.Join(err,
+		beginMend(m, schema.CampaignHistory, &r.campaigns, func(c *schema.Campaign) error {
+			// Nobody knows whether it is the JSON of the single read, which leaves out nothing.
+			return r.campaign(reread(extract.KindCampaign, c.CampaignID, c.Raw.V), extract.Entity{}, 0, 0)
+		}),
+		beginMend(m, schema.DeliveryHistory, &r.delivery, nil),
+		beginMend(m, schema.CreativeHistory, &r.creatives, func(c *schema.Creative) error {
+			return r.creative(reread(extract.KindCreative, c.CreativeID, c.Raw.V), c.CampaignID.V, 0, 0)
+		}),
+		beginMend(m, schema.SourceRuleHistory, &r.rules, nil),
+		beginMend(m, schema.SourceModeHistory, &r.modes, func(s *schema.SourceMode) error {
+			return r.mode(s.CampaignID, reread(extract.KindSources, s.CampaignID, s.Raw.V), 0, 0)
+		}))
+	if err != nil {
+		return err
+	}
+	for reading, err := range m.store.KeptReplies() {
+		if err == nil {
+			err = r.reading(reading)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.stage(m)
+}
+
+// beginMend begins to mend a table, with the JSON that its current rows have.
+func beginMend[R any, P history.Versioned[R]](
+	m *repairer, t schema.TableOf[R], to **history.Mender[R, P], reread func(*R) error,
+) error {
+	h, err := load.StoredHistory[R, P](m.store, t)
+	if err == nil {
+		*to, err = history.NewMender[R, P](t, h, m.RunID)
+	}
+	raw := t.ColumnsNamed("raw")
+	for i := range h.Rows {
+		if err != nil {
+			break
+		}
+		if row := &h.Rows[i]; reread != nil && P(row).FramePtr().IsCurrent && !t.ColumnEqual(row, new(R), raw[0]) {
+			err = reread(row)
+		}
+	}
+	return err
+}
+
+// reread is an entity in a kept reply; the zero Entity where it is not understood.
+func reread(kind, id, reply string) extract.Entity {
+	e, _ := extract.Reread(kind, id, []byte(reply))
 	return e
 }
 
-// refill lays over a table's history, at the instant of its last observation, what its JSON
-// says of columns that were never readable. It makes no version, and confirms nothing.
-func refill[R any, P history.Versioned[R]](
-	m *repairer, t schema.TableOf[R], reread func(*R) (R, transform.Reading, error),
+// reading takes in the replies of one reading.
+func (r *rereader) reading(kept []replies.Reply) error {
+	touched := map[string]schema.Instant{} // campaigns, and when the first reply about them came
+	var errs []error
+	for _, k := range kept {
+		var err error
+		switch k.Kind {
+		case listedCampaign, extract.KindCampaign:
+			to := r.detailed
+			if k.Kind == listedCampaign {
+				to = r.listed
+			}
+			to[k.ID] = reread(extract.KindCampaign, k.ID, k.Reply)
+			if touched[k.ID] == 0 {
+				touched[k.ID] = k.At
+			}
+		case extract.KindCreative:
+			err = r.creative(reread(k.Kind, k.ID, k.Reply), k.Of, k.At, k.Seen)
+		case extract.KindSources, "source settings of":
+			err = r.sources(k)
+		default:
+			r.money.reply(k)
+		}
+		errs = append(errs, err)
+	}
+	for id, at := range touched {
+		errs = append(errs, r.campaign(r.listed[id], r.detailed[id], at, kept[0].Seen))
+	}
+	r.money.reread(r.c)
+	return errors.Join(errs...)
+}
+
+func (r *rereader) campaign(listed, detail extract.Entity, at, seen schema.Instant) error {
+	row, reading, err := transform.Campaign(listed, detail, r.c)
+	if err != nil {
+		return nil // as when it came
+	}
+	err = see(r.campaigns, row, reading, nil, at, seen)
+	delivery, reading, deliveryErr := transform.Delivery(listed, detail, r.c)
+	if deliveryErr != nil || at == 0 {
+		return err
+	}
+	return errors.Join(err, see(r.delivery, delivery, reading, nil, at, seen))
+}
+
+func (r *rereader) creative(e extract.Entity, campaign string, at, seen schema.Instant) error {
+	row, reading, err := transform.Creative(e, campaign, r.c)
+	if err != nil {
+		return nil
+	}
+	return see(r.creatives, row, reading, imageURLs, at, seen)
+}
+
+func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Instant) error {
+	read, err := transform.Sources(e, campaign, r.c)
+	if err != nil {
+		return nil
+	}
+	if !slices.Contains(read.Unread, "source_mode") {
+		read.Unread = nil
+	} else {
+		read.Unread = []string{"source_mode"}
+	}
+	return see(r.modes, read.Mode, read.Reading, []string{"bids_last_read_at"}, at, seen)
+}
+
+// sources takes in source settings: the mode, and the rules of the kinds that are understood.
+func (r *rereader) sources(k replies.Reply) error {
+	e := reread(extract.KindSources, k.ID, k.Reply)
+	read, err := transform.Sources(e, k.ID, r.c)
+	if err != nil {
+		return nil
+	}
+	is := map[string]bool{
+		schema.RuleBlocked: read.BlockedRead, schema.RuleAllowed: read.AllowedRead, schema.RuleBid: read.BidsRead,
+		schema.RuleOptimized: read.OptimizedRead,
+	}
+	there := map[[2]string]bool{}
+	err = r.mode(k.ID, e, k.At, k.Seen)
+	for _, rule := range read.Rules {
+		there[[2]string{rule.Rule, rule.SourceID}] = true
+		err = errors.Join(err, see(r.rules, rule, transform.Reading{}, nil, k.At, k.Seen))
+	}
+	r.rules.Gone(k.At, k.Seen, func(rule *schema.SourceRule) bool {
+		return rule.CampaignID == k.ID && is[rule.Rule] && !there[[2]string{rule.Rule, rule.SourceID}]
+	})
+	if read.BidsRead {
+		r.bids[k.ID] = k.At
+	}
+	return err
+}
+
+// see takes in a row of a kept reply, but for columns that it does not tell.
+func see[R any, P history.Versioned[R]](
+	m *history.Mender[R, P], row R, reading transform.Reading, but []string, at, seen schema.Instant,
 ) error {
-	h, err := load.StoredHistory[R, P](m.store, t)
-	if err != nil || len(h.Rows) == 0 {
+	return m.See(history.Seen[R]{Row: row, Unread: slices.Concat(reading.Unread, but)}, at, seen)
+}
+
+// stage stages the tables that are mended.
+func (r *rereader) stage(m *repairer) error {
+	err := errors.Join(
+		putMended(m, schema.CampaignHistory, r.campaigns), putMended(m, schema.DeliveryHistory, r.delivery),
+		putMended(m, schema.CreativeHistory, r.creatives), putMended(m, schema.SourceRuleHistory, r.rules),
+		putMended(m, schema.SourceModeHistory, r.modes))
+	if err != nil {
 		return err
 	}
-	raw, keyText := t.ColumnsNamed("raw")[0], history.KeyTextOf(t)
-	o := history.Observation[R]{Since: 1, At: h.Memory.ObservedAt, RunID: m.RunID}
-	for i := range h.Rows {
-		row := &h.Rows[i]
-		frame, key := P(row).FramePtr(), keyText(row)
-		never := h.Memory.Never[key]
-		if frame.ReadState == schema.ReadUnreadable {
-			never = t.TrackedNames()
-		}
-		if !frame.IsCurrent || frame.IsDeleted || len(never) == 0 || h.Memory.Missed[key] > 0 ||
-			t.ColumnEqual(row, new(R), raw) {
-			continue
-		}
-		read, reading, err := reread(row)
-		if err != nil {
-			continue // as when it came
-		}
-		stays := slices.DeleteFunc(t.FieldNames(), func(name string) bool {
-			return slices.Contains(never, name) && !slices.Contains(reading.Unread, name)
-		})
-		if len(stays) < len(t.Fields()) {
-			o.Seen = append(o.Seen, history.Seen[R]{Row: read, Unread: stays})
+	read, moved := m.store.BidsRead(), false
+	for campaign, at := range r.bids {
+		if at > read.Confirmed(campaign) {
+			read, moved = read.With(campaign, at), true
 		}
 	}
-	next, st, err := history.Advance[R, P](t, t.Tracked(), h, o)
-	if err != nil || st.Filled == 0 {
+	if moved {
+		m.staged.PutBidsRead(read)
+	}
+	filled, err := r.money.stage(m.staged)
+	m.filled += filled
+	return err
+}
+
+func putMended[R any, P history.Versioned[R]](m *repairer, t schema.TableOf[R], by *history.Mender[R, P]) error {
+	next, mended, err := by.Versions()
+	if err != nil || mended == 0 {
 		return err
 	}
-	m.filled += int(st.Filled)
+	m.filled += mended
 	return load.PutHistory[R, P](m.staged, t, next)
 }

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -113,12 +112,16 @@ func (n *settingsReader) context() transform.SettingsContext {
 
 // keep keeps what the service said of a thing.
 func (n *settingsReader) keep(kind, id string, reply []byte) {
-	n.read.replies.Add(kind, id, schema.InstantOf(n.Now()), reply)
+	n.read.replies.Add(replies.Reply{At: schema.InstantOf(n.Now()), Kind: kind, ID: id, Reply: string(reply)})
 }
 
 // fail notes something that could not be read. What there is of a reply is kept.
 func (n *settingsReader) fail(kind, id, state string, err error) {
-	n.keep(kind, id, extract.TakeReply(err))
+	reply := extract.TakeReply(err)
+	if reply == nil && kind == extract.KindCampaign && !errors.Is(err, extract.ErrContract) {
+		reply = []byte("null") // so that who reads the replies again takes no older one for that of now
+	}
+	n.keep(kind, id, reply)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.read.entities = append(n.read.entities, n.entity(kind, id, "", state, schema.Some(err.Error())))
@@ -229,7 +232,7 @@ func (n *settingsReader) doubtEmptyListing() {
 func (n *settingsReader) due() (due []extract.Entity) {
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
-		n.keep("campaign in the listing", e.ID, e.Raw)
+		n.keep(listedCampaign, e.ID, e.Raw)
 		if _, settled := slices.BinarySearch(n.before, e.ID); settled && !n.Full && transform.Archived(e) {
 			n.read.skipped++
 			n.read.settled = append(n.read.settled, e.ID)
@@ -245,9 +248,7 @@ func (n *settingsReader) due() (due []extract.Entity) {
 func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
 	c := n.context()
 	detail, detailErr := n.API.Campaign(ctx, listed.ID)
-	if !bytes.Equal(detail.Raw, listed.Raw) {
-		n.keep("campaign", listed.ID, detail.Raw)
-	}
+	n.keep(extract.KindCampaign, listed.ID, detail.Raw)
 	if detailErr != nil {
 		n.fail("campaign", listed.ID, "failed", detailErr)
 	}
@@ -303,7 +304,8 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 		n.fail("creatives of", campaign, "incomplete", err)
 	}
 	for _, e := range listing.Entities {
-		n.keep("creative", e.ID, e.Raw)
+		n.read.replies.Add(replies.Reply{At: schema.InstantOf(n.Now()), Kind: extract.KindCreative, Of: campaign,
+			ID: e.ID, Reply: string(e.Raw)})
 		row, reading, rowErr := transform.Creative(e, campaign, n.context())
 		if rowErr != nil {
 			n.fail("creative", e.ID, "failed", rowErr)
@@ -332,7 +334,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 // readSources reads a campaign's source settings.
 func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
 	e, err := n.API.Sources(ctx, campaign)
-	n.keep("source settings", campaign, e.Raw)
+	n.keep(extract.KindSources, campaign, e.Raw)
 	if err == nil {
 		read, err = transform.Sources(e, campaign, n.context())
 	}

@@ -1,0 +1,139 @@
+package job
+
+import (
+	"errors"
+	"slices"
+
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/replies"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// moneyReader reads the kept replies about the account again: its balance and its budgets.
+type moneyReader struct {
+	snapshots []schema.AccountSnapshot
+	budgets   []schema.AccountLimit
+
+	balance, limits     extract.Entity // those of the reading that is read again
+	balanceAt, limitsAt schema.Instant // when they came
+
+	balances, used int // rows that were added or corrected
+}
+
+func storedMoney(store *load.Store) (r moneyReader, err error) {
+	r.snapshots, err = load.StoredTable(store, schema.AccountSnapshots)
+	if err == nil {
+		r.budgets, err = load.StoredTable(store, schema.AccountLimits)
+	}
+	return r, err
+}
+
+// reply takes in one reply of a reading. One of another kind says nothing of the account.
+func (r *moneyReader) reply(k replies.Reply) {
+	kind := k.Kind
+	if kind == "account" { // that could not be read when it came
+		kind = k.ID
+	}
+	switch kind {
+	case "balance":
+		r.balance, r.balanceAt = reread(kind, "", k.Reply), k.At
+	case "limits":
+		r.limits, r.limitsAt = reread(kind, "", k.Reply), k.At
+	}
+}
+
+// reread lays what the replies of a reading say over the rows. Whose account it is stays as
+// it was read.
+func (r *moneyReader) reread(c transform.SettingsContext) {
+	if r.balance.Raw != nil {
+		row := transform.Account(extract.Entity{}, extract.Entity{}, r.balance, r.balanceAt, c).Snapshot
+		var changed bool
+		r.snapshots, changed = mendSeen(r.snapshots, row, seenRows[schema.AccountSnapshot]{
+			at: func(s *schema.AccountSnapshot) schema.Instant { return s.SeenAt },
+			is: func(_, _ *schema.AccountSnapshot) bool { return true },
+			same: func(a, b *schema.AccountSnapshot) bool {
+				x, y := *a, *b
+				x.AdvertiserID, y.AdvertiserID = schema.Null[string]{}, schema.Null[string]{}
+				return sameMoney(x, y)
+			},
+			onto: func(known, row *schema.AccountSnapshot) {
+				row.AdvertiserID = known.AdvertiserID
+				if known.SeenAt == row.SeenAt {
+					row.Raw = known.Raw
+				}
+			},
+		})
+		if changed {
+			r.balances++
+		}
+	}
+	if r.limits.Raw != nil {
+		for _, row := range transform.Account(extract.Entity{}, r.limits, extract.Entity{}, r.limitsAt, c).Limits {
+			var changed bool
+			r.budgets, changed = mendSeen(r.budgets, row, seenRows[schema.AccountLimit]{
+				at:   func(l *schema.AccountLimit) schema.Instant { return l.SeenAt },
+				is:   func(a, b *schema.AccountLimit) bool { return a.LimitKind == b.LimitKind },
+				same: func(a, b *schema.AccountLimit) bool { return sameBudget(*a, *b) },
+				onto: func(_, _ *schema.AccountLimit) {},
+			})
+			if changed {
+				r.used++
+			}
+		}
+	}
+	r.balance, r.limits = extract.Entity{}, extract.Entity{}
+}
+
+// seenRows says of rows, in the order in which they were seen, how they are compared.
+type seenRows[R any] struct {
+	at   func(*R) schema.Instant
+	is   func(a, b *R) bool  // whether both are about one thing
+	same func(a, b *R) bool  // whether they say the same
+	onto func(known, row *R) // gives a row what only the stored one before it knows
+}
+
+// mendSeen adds a row that a kept reply says, unless the rows around it say the same. It
+// takes the place of the one that was made of the same reply.
+func mendSeen[R any](rows []R, row R, by seenRows[R]) ([]R, bool) {
+	place := slices.IndexFunc(rows, func(r R) bool { return by.at(&r) > by.at(&row) })
+	if place < 0 {
+		place = len(rows)
+	}
+	before, after := -1, -1
+	for i := range rows {
+		switch {
+		case !by.is(&rows[i], &row):
+		case i < place:
+			before = i
+		case after < 0:
+			after = i
+		}
+	}
+	if before >= 0 {
+		by.onto(&rows[before], &row)
+		if by.same(&rows[before], &row) {
+			return rows, false
+		}
+	}
+	switch {
+	case after >= 0 && by.same(&rows[after], &row):
+		return rows, false
+	case before >= 0 && by.at(&rows[before]) == by.at(&row):
+		rows[before] = row
+		return rows, true
+	}
+	return slices.Insert(rows, place, row), true
+}
+
+// stage stages the tables that have changed, and says by how many rows.
+func (r *moneyReader) stage(staged *load.Staged) (mended int, err error) {
+	if r.balances > 0 {
+		err = load.PutTable(staged, schema.AccountSnapshots, r.snapshots)
+	}
+	if r.used > 0 {
+		err = errors.Join(err, load.PutTable(staged, schema.AccountLimits, r.budgets))
+	}
+	return r.balances + r.used, err
+}

@@ -1,0 +1,184 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+)
+
+// Mender lays over a table's history what kept replies say when they are read again: what
+// an older version of this program did not understand. No version but the current one of an
+// entity is touched, no confirmation moves but by a new version, and what the service has
+// said since stays.
+//
+// A reply that is newer than the current version makes versions, as if it had been read so
+// then. The newest of those before it fills in what could never be read; it corrects the
+// current version where that was made of this very reply, and in nothing else.
+type Mender[R any, P Versioned[R]] struct {
+	a      *advance[R, P]
+	memory Memory
+	base   map[string]kept[R] // the newest reply that is not newer than the current version
+}
+
+// kept is what a reply says that was received at since, in a reading that ended at the other.
+type kept[R any] struct {
+	Seen[R]
+	since, at schema.Instant
+}
+
+// NewMender begins to mend a history, which is not written to.
+func NewMender[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Mender[R, P], error) {
+	at := h.Memory.ObservedAt
+	a, err := newAdvance[R, P](t, t.Tracked(), h, Observation[R]{Since: min(1, at), At: at, RunID: runID})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.FullName(), err)
+	}
+	a.stats.Changed = h.Altered
+	return &Mender[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}}, nil
+}
+
+// See takes in an entity of a reply that was received at since, in a reading that ended at
+// the other instant. Replies come in their order.
+func (m *Mender[R, P]) See(s Seen[R], since, at schema.Instant) error {
+	if at > m.memory.ObservedAt {
+		return nil // of settings that were not stored
+	}
+	th := m.a.byKey[keyText(m.a.id.parts(&s.Row))]
+	k := kept[R]{s, since, at}
+	if th != nil && at <= P(th.current).FramePtr().ValidFrom {
+		m.base[th.text] = k
+		return nil
+	}
+	if th == nil {
+		th = m.a.entity(&s.Row)
+	} else if err := m.mendCurrent(th); err != nil {
+		return err
+	}
+	row, r, err := m.read(th, &k)
+	if err != nil {
+		return err
+	}
+	m.a.Since, m.a.At = since, at
+	switch {
+	case th.current == nil:
+		m.a.stats.FirstSeen++
+		m.a.first(th, row, r.never, schema.FirstSeen, m.a.state(r.never))
+	case P(th.current).FramePtr().IsDeleted:
+		m.open(th, row, r, schema.Restored)
+	case len(r.changed) > 0:
+		m.open(th, row, r, schema.Changed)
+	case r.filled:
+		m.a.keep(th, row, r, BeyondSame)
+	}
+	return nil
+}
+
+// Gone takes in that a reply lacked entities that are current, such as rules. Older replies
+// say nothing of a version.
+func (m *Mender[R, P]) Gone(since, at schema.Instant, is func(*R) bool) {
+	for _, th := range m.a.entities {
+		f := P(th.current).FramePtr()
+		if at <= m.memory.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
+			m.a.Since, m.a.At = since, at
+			m.open(th, *th.current, reading{never: th.never, confirms: true}, schema.Deleted)
+		}
+	}
+}
+
+// open opens a version at an instant of the past. That the one before was confirmed since
+// then is not so: it was read otherwise than it is now.
+func (m *Mender[R, P]) open(th *entity[R], row R, r reading, why string) {
+	confirmed := th.confirmed
+	if r.confirms {
+		confirmed = max(confirmed, m.a.Since)
+	}
+	if th.confirmed >= m.a.At {
+		th.confirmed = P(th.current).FramePtr().ValidFrom
+	}
+	m.a.stats.Versions++
+	m.a.open(th, row, r.never, why, r.changed, confirmed)
+}
+
+// read is a kept reply with the last known values of what is unread, and what it adds.
+func (m *Mender[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err error) {
+	unread, err := m.a.unread(&k.Seen)
+	if err != nil {
+		return row, r, fmt.Errorf("%q: %w", th.text, err)
+	}
+	row = k.Row
+	m.a.carry(&row, th.current, unread)
+	return row, m.a.compare(th, &row, unread), nil
+}
+
+// mendCurrent reads the current version of an entity again in the newest reply before it.
+func (m *Mender[R, P]) mendCurrent(th *entity[R]) error {
+	k, ok := m.base[th.text]
+	delete(m.base, th.text)
+	is := *P(th.current).FramePtr()
+	if !ok || is.IsDeleted || len(th.closed) > 0 {
+		return nil
+	}
+	if k.at < is.ValidFrom {
+		// Another reading made the version: what it could read counts.
+		k.Unread = slices.Concat(k.Unread, m.known(th))
+	}
+	row, r, err := m.read(th, &k)
+	if err != nil || !r.filled && len(r.changed) == 0 {
+		return err
+	}
+	m.a.stats.Filled++
+	if r.filled {
+		is.ReadState = m.a.state(r.never)
+		if r.first && is.VersionNo == 1 {
+			is.ChangeType = schema.FirstRead
+		}
+	}
+	if changed := m.differing(th, &row); len(changed) > 0 {
+		is.ChangeType, is.ChangedColumns = schema.Changed, schema.Some(strings.Join(changed, ","))
+	}
+	m.a.write(th, row, r.never, is)
+	return nil
+}
+
+// known are the columns of an entity's current version that have been readable.
+func (m *Mender[R, P]) known(th *entity[R]) (names []string) {
+	for _, c := range m.a.table.Fields() {
+		if m.a.tracked.has(c.Name) && !slices.Contains(th.never, c.Name) ||
+			!m.a.table.ColumnEqual(th.current, new(R), c) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// differing are the columns in which a new form of a stored current version differs from the
+// version before it, where that is what the version tells of.
+func (m *Mender[R, P]) differing(th *entity[R], row *R) (names []string) {
+	n := len(th.stored)
+	if why := P(th.current).FramePtr().ChangeType; n < 2 || why != schema.Changed && why != schema.ChangedBeyond {
+		return nil
+	}
+	for _, c := range m.a.tracked {
+		// What could never be read before is no change.
+		if !m.a.table.ColumnEqual(row, &th.stored[n-2], c) && !slices.Contains(th.never, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Versions are the mended history, and how many versions were filled in, corrected or made;
+// with none, the rows are those that were given.
+func (m *Mender[R, P]) Versions() (next Versions[R], mended int, err error) {
+	for _, th := range m.a.entities {
+		if err := m.mendCurrent(th); err != nil {
+			return next, 0, err
+		}
+	}
+	st := m.a.stats
+	mended = int(st.FirstSeen + st.Filled + st.Versions)
+	next = Versions[R]{Rows: m.a.rows(), Memory: remember[R, P](m.a.entities, m.memory.ObservedAt)}
+	return next, mended, Check[R, P](m.a.table, next)
+}
