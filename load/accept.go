@@ -58,6 +58,12 @@ func (n *generation) takeNewer() error {
 	return nil
 }
 
+// damagedFile is a published file that is not what was published.
+type damagedFile struct {
+	*Damage
+	account string
+}
+
 // acceptLoss decides about a damaged file that nothing can restore: it is taken as it is
 // where it is a whole file of its table, and forgotten where it is not.
 func (n *generation) acceptLoss(d damagedFile) error {

@@ -41,7 +41,7 @@ func (n *generation) addCalendar() error {
 	if err != nil {
 		return err
 	}
-	n.put(path, info)
+	n.putFile(path, info)
 	n.loads = append(n.loads, duck.Replace{Table: t.Table, Where: "account_id = " + schema.QuoteText(s.account),
 		Files: []string{n.g.staged(path)}})
 	return nil

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"spendsync/load/catalog"
@@ -30,6 +31,10 @@ type commitRecord struct {
 	Moves      []move   `json:"moves"` // in this order; the manifest is the last
 	Removes    []string `json:"removes,omitempty"`
 }
+
+// stagedSuffix ends the name of a file on its way into the store, so that no reader
+// who globs for *.parquet ever meets a file that is not whole.
+const stagedSuffix = ".staged"
 
 type move struct {
 	From string `json:"from"`
@@ -115,6 +120,33 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 		return err
 	}
 	return disk.RemoveTree(filepath.Join(dir, r.Staging))
+}
+
+// moveFile moves one file to its place, or finds that it is there already. A place on
+// another file system gets a copy: the commit has begun and has to end, though no other
+// will begin there.
+func moveFile(d durable.Disk, dir string, m move) error {
+	from, to := filepath.Join(dir, m.From), filepath.Join(dir, m.To)
+	if err := d.MakeDirs(filepath.Dir(to)); err != nil {
+		return err
+	}
+	err := d.Rename(from, to)
+	if errors.Is(err, syscall.EXDEV) {
+		// The original stays until the commit has ended: the copy's name is not durable yet.
+		err = d.CopyInto(from, to)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return durable.Storage(err)
+	}
+	there, err := d.Exists(to)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return durable.Damaged(m.To, durable.MendBackup, "a committed file is neither at %s nor in its place", m.From)
+	}
+	// An earlier start got this far before it died.
+	return nil
 }
 
 // readCommit reads the record of a commit under way; nil if there is none. It

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"spendsync/load/catalog"
+	"spendsync/load/duck"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -96,4 +97,32 @@ func putCopy[R any](n *generation, t schema.TableOf[R], account string, month sc
 	info.Day = month
 	_, err = n.takePart(t.Table, account, info, n.repair)
 	return err
+}
+
+// lastOfEachRun drops the lines that a run has replaced by a later one.
+func lastOfEachRun(runs []schema.Run) []schema.Run {
+	last := map[[2]string]int{}
+	for i, r := range runs {
+		last[[2]string{r.AccountID, r.RunID}] = i
+	}
+	var kept []schema.Run
+	for i, r := range runs {
+		if last[[2]string{r.AccountID, r.RunID}] == i {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R], where string) (all []R, err error) {
+	recs := w.TableRecords(ctx, t.Table, where)
+	for rec, err := range recs {
+		if err != nil {
+			return nil, err
+		}
+		if all, err = t.AppendRows(all, rec); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }

@@ -36,7 +36,7 @@ func (n *generation) addDays() {
 		}
 		if day.part != nil {
 			path := catalog.PartPath(schema.SpendDaily.Table, account, d)
-			n.put(path, day.part)
+			n.putFile(path, day.part)
 			n.changed[d] = true
 			if day.few {
 				some.Files = append(some.Files, n.g.staged(path))

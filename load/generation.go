@@ -67,8 +67,8 @@ func (g *Staged) newGeneration(c Contents) (*generation, error) {
 	return n, nil
 }
 
-// put adds a staged file to the generation.
-func (n *generation) put(path string, info *FileInfo) {
+// putFile adds a staged file to the generation.
+func (n *generation) putFile(path string, info *FileInfo) {
 	n.acc.Files[path] = info
 	n.moveStaged(path)
 }

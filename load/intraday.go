@@ -38,7 +38,7 @@ func (n *generation) addIntraday() error {
 			return fmt.Errorf("%s %s: %w", t.FullName(), d, err)
 		}
 		info.Day = d
-		n.put(path, info)
+		n.putFile(path, info)
 		n.loads = append(n.loads, duck.Replace{
 			Table: t.Table, Where: duck.PartSQL(t.Table, s.account, d) + " AND " + n.g.ownRows(),
 			Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),

@@ -21,17 +21,17 @@ const probeName = catalog.OwnPrefix + "probe" + stagedSuffix
 // tryFolders refuses a store into whose folders a file cannot be renamed from the staging
 // area: a commit that has begun could never end. Such a folder is a link or a mount, or
 // somebody else's.
-func (s *Store) tryFolders() error {
-	probe := filepath.Join(s.dir, "staging", s.account+probeName)
-	defer func() { _ = s.opts.disk.Remove(probe) }()
+func tryFolders(d durable.Disk, dir, account string) error {
+	probe := filepath.Join(dir, "staging", account+probeName)
+	defer func() { _ = d.Remove(probe) }()
 	for _, name := range append([]string{""}, catalog.Folders...) {
-		folder := filepath.Join(s.dir, name)
-		there, err := s.opts.disk.Exists(folder)
+		folder := filepath.Join(dir, name)
+		there, err := d.Exists(folder)
 		if err != nil {
 			return err
 		}
 		if there {
-			if err := tryFolder(s.opts.disk, probe, folder); err != nil {
+			if err := tryFolder(d, probe, folder); err != nil {
 				return err
 			}
 		}
@@ -41,13 +41,12 @@ func (s *Store) tryFolders() error {
 
 // tryMoves does the same for every folder that a commit will touch, before its record is
 // written.
-func (g *Staged) tryMoves(r commitRecord) error {
-	s := g.store
+func tryMoves(d durable.Disk, dir string, r commitRecord) error {
 	folders := map[string]bool{}
 	for _, path := range append(slices.Clone(r.Removes), targets(r.Moves)...) {
-		folder := filepath.Dir(filepath.Join(s.dir, path))
-		for folder != s.dir {
-			there, err := s.opts.disk.Exists(folder)
+		folder := filepath.Dir(filepath.Join(dir, path))
+		for folder != dir {
+			there, err := d.Exists(folder)
 			if err != nil {
 				return err
 			}
@@ -58,9 +57,9 @@ func (g *Staged) tryMoves(r commitRecord) error {
 		}
 		folders[folder] = true
 	}
-	probe := filepath.Join(g.dir, probeName)
+	probe := filepath.Join(dir, r.Staging, probeName)
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
-		if err := tryFolder(s.opts.disk, probe, folder); err != nil {
+		if err := tryFolder(d, probe, folder); err != nil {
 			return err
 		}
 	}
@@ -107,33 +106,6 @@ func refusedFolder(folder string, err error) error {
 			"(chown -R, or fsGroup in a pod): %w", os.Getuid(), folder, err)
 	}
 	return durable.Storage(err)
-}
-
-// moveFile moves one file to its place, or finds that it is there already. A place on
-// another file system gets a copy: the commit has begun and has to end, though no other
-// will begin there.
-func moveFile(d durable.Disk, dir string, m move) error {
-	from, to := filepath.Join(dir, m.From), filepath.Join(dir, m.To)
-	if err := d.MakeDirs(filepath.Dir(to)); err != nil {
-		return err
-	}
-	err := d.Rename(from, to)
-	if errors.Is(err, syscall.EXDEV) {
-		// The original stays until the commit has ended: the copy's name is not durable yet.
-		err = d.CopyInto(from, to)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return durable.Storage(err)
-	}
-	there, err := d.Exists(to)
-	if err != nil {
-		return err
-	}
-	if !there {
-		return durable.Damaged(m.To, durable.MendBackup, "a committed file is neither at %s nor in its place", m.From)
-	}
-	// An earlier start got this far before it died.
-	return nil
 }
 
 // UnfinishedCommit is a commit that has begun and has not ended: a run is ending it right

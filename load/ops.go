@@ -147,21 +147,6 @@ func (n *generation) ownLedgers(paths []string) ([]string, error) {
 	return paths, nil
 }
 
-// lastOfEachRun drops the lines that a run has replaced by a later one.
-func lastOfEachRun(runs []schema.Run) []schema.Run {
-	last := map[[2]string]int{}
-	for i, r := range runs {
-		last[[2]string{r.AccountID, r.RunID}] = i
-	}
-	var kept []schema.Run
-	for i, r := range runs {
-		if last[[2]string{r.AccountID, r.RunID}] == i {
-			kept = append(kept, r)
-		}
-	}
-	return kept
-}
-
 // runsSQL is the condition for runs, by their identity.
 func runsSQL(runs []schema.Run) string {
 	if len(runs) == 0 {

@@ -249,7 +249,7 @@ func (n *generation) commit(ctx context.Context) error {
 // The store's lock is held.
 func (n *generation) writeCommit(r commitRecord) error {
 	g, s := n.g, n.g.store
-	if err := g.tryMoves(r); err != nil {
+	if err := tryMoves(s.opts.disk, s.dir, r); err != nil {
 		return err
 	}
 	if err := s.opts.crash("sync staging"); err != nil {

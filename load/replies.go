@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// replies are where the replies of an account's settings are kept.
-func (s *Store) replies() replies.Store {
+// keptReplies are where the replies of an account's settings are kept.
+func (s *Store) keptReplies() replies.Store {
 	return replies.Store{Disk: s.opts.disk, Dir: s.dir, Account: s.account, Files: s.Account().Files, Log: s.opts.Log}
 }
 
@@ -22,13 +22,7 @@ func (s *Store) CollectReplies() *replies.Collector {
 	if !s.opts.KeepRaw {
 		return nil
 	}
-	return s.replies().Collect(s.opts.Now())
-}
-
-// stagedReplies are the files of replies of the settings on their way.
-type stagedReplies struct {
-	files map[string]*FileInfo
-	gone  []string
+	return s.keptReplies().Collect(s.opts.Now())
 }
 
 // KeptReplies are the replies of the settings that are kept, by readings.
@@ -93,6 +87,6 @@ func (n *generation) addReplies() {
 		n.removes = append(n.removes, path)
 	}
 	for _, path := range slices.Sorted(maps.Keys(n.g.replies.files)) {
-		n.put(path, n.g.replies.files[path])
+		n.putFile(path, n.g.replies.files[path])
 	}
 }

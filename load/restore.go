@@ -97,12 +97,6 @@ func (n *generation) missingRuns(d damagedFile) error {
 		"which knows the runs since, is not what was published either", n.base.Generation, newest)
 }
 
-// damagedFile is a published file that is not what was published.
-type damagedFile struct {
-	*Damage
-	account string
-}
-
 // damages are the damaged Parquet files of all accounts, except those that this run
 // replaces.
 func (n *generation) damages() (found []damagedFile, err error) {
@@ -356,19 +350,6 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, acco
 	rows.Steps = slices.DeleteFunc(rows.Steps, func(r schema.Step) bool { return but.has(r.RunID) })
 	rows.Entities = slices.DeleteFunc(rows.Entities, func(r schema.EntityRead) bool { return but.has(r.RunID) })
 	return rows, nil
-}
-
-func opsRows[R any](ctx context.Context, w *duck.Warehouse, t schema.TableOf[R], where string) (all []R, err error) {
-	recs := w.TableRecords(ctx, t.Table, where)
-	for rec, err := range recs {
-		if err != nil {
-			return nil, err
-		}
-		if all, err = t.AppendRows(all, rec); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 // encodeRuns writes runs as their ledger lines, each after its steps, oldest

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,6 +46,18 @@ type Staged struct {
 	// then on the staged files may belong to the published generation, and only
 	// rolling forward may touch them.
 	committing bool
+}
+
+// settledCampaigns are what is staged of Account.Settled and Account.SettledUnclear.
+type settledCampaigns struct {
+	ids     []string
+	unclear map[string]string
+}
+
+// stagedReplies are the files of replies of the settings on their way.
+type stagedReplies struct {
+	files map[string]*FileInfo
+	gone  []string
 }
 
 // stagedDay is one day on its way: its raw pages come first, page by page, and
@@ -96,10 +109,6 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 		learned: map[string]schema.Date{}, writing: make(chan struct{}, runtime.GOMAXPROCS(0)),
 	}, nil
 }
-
-// stagedSuffix ends the name of a file on its way into the store, so that no reader
-// who globs for *.parquet ever meets a file that is not whole.
-const stagedSuffix = ".staged"
 
 // staged is where a published path is built. The staging area is one flat
 // folder, so that one sync of it makes all its names durable.
@@ -389,4 +398,10 @@ func (g *Staged) restatements() int {
 		}
 	}
 	return n
+}
+
+// PutSettled stages which campaigns are archived and have been read, and of which of them
+// something was not understood, with the version of spendsync that did not.
+func (g *Staged) PutSettled(campaigns []string, unclear map[string]string) {
+	g.settled = &settledCampaigns{slices.Compact(slices.Sorted(slices.Values(campaigns))), unclear}
 }

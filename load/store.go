@@ -57,7 +57,7 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	}
 	// A commit that has begun ends first, whatever it takes.
 	if err = s.recover(ctx); err == nil {
-		err = s.tryFolders()
+		err = tryFolders(disk, dir, account)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -39,7 +39,7 @@ func (n *generation) addTables() error {
 		}
 		path := catalog.PartPath(t, s.account, 0)
 		if st.info != nil {
-			n.put(path, st.info)
+			n.putFile(path, st.info)
 		}
 		load := duck.Replace{Table: t, Where: "account_id = " + schema.QuoteText(s.account)}
 		switch h := versionedTable(t.Name); {

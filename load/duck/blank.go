@@ -4,21 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"spendsync/load/durable"
 )
-
-// Blanks remembers DuckDB files that have every table, view and comment and no
-// row. Making one takes longer than filling a small warehouse, since DuckDB copies
-// a whole view for each comment on a column of it. A process that makes many small
-// warehouses from nothing keeps one Blanks for all of them; the zero value is ready.
-type Blanks struct {
-	Dir string // where the files are kept for other processes, too; empty: in memory
-
-	mu    sync.Mutex
-	files map[string][]byte // by what defines the views
-}
 
 // write puts a blank file at path and reports false where it cannot: a view
 // that cannot be made has to be reported by each build.

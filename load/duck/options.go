@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"spendsync/load/durable"
 )
@@ -28,6 +29,17 @@ type Options struct {
 	keepOrder bool   // answers keep the order they were asked in
 	attach    string // a file to open read-only before the engine is locked
 	unlocked  bool   // the engine may be given more memory than it begins with
+}
+
+// Blanks remembers DuckDB files that have every table, view and comment and no
+// row. Making one takes longer than filling a small warehouse, since DuckDB copies
+// a whole view for each comment on a column of it. A process that makes many small
+// warehouses from nothing keeps one Blanks for all of them; the zero value is ready.
+type Blanks struct {
+	Dir string // where the files are kept for other processes, too; empty: in memory
+
+	mu    sync.Mutex
+	files map[string][]byte // by what defines the views
 }
 
 // View is one view to be made in the DuckDB file, or a table macro if it has
