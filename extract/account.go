@@ -77,7 +77,7 @@ func alone(fields map[string]Value, name string) bool {
 // keyNotice is what the newest reply that said anything said of the key's end.
 type keyNotice struct {
 	mu      sync.Mutex
-	told    bool
+	known   bool
 	expires time.Time
 	warning string
 }
@@ -85,7 +85,7 @@ type keyNotice struct {
 // maxWarning bounds the text of a warning, in bytes.
 const maxWarning = 300
 
-// note reads the headers of a reply. They are told by how their names end, for the
+// note reads the headers of a reply. They are recognized by how their names end, for the
 // beginning is the service's own name.
 func (n *keyNotice) note(h http.Header, hidden func() redact.Secrets) {
 	expires, warning := "", ""
@@ -106,22 +106,22 @@ func (n *keyNotice) note(h http.Header, hidden func() redact.Secrets) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	// Every reply to a good key tells the end, so one without a warning takes an
+	// Every reply to a good key states the end, so one without a warning takes an
 	// older warning back: the key was renewed.
-	n.told, n.warning = true, printable(warning, maxWarning)
+	n.known, n.warning = true, printable(warning, maxWarning)
 	if t, ok := parseExpiry(expires); ok {
 		n.expires = t
 	}
 }
 
 // KeyNotice is when the API key expires and the service's warning of it, as the
-// newest reply told them: warning is empty while there is none, and expiresAt is
-// zero while the service has told no time that can be read. It is not ok before any
+// newest reply stated them: warning is empty while there is none, and expiresAt is
+// zero while the service has stated no time that can be read. It is not ok before any
 // reply spoke of either.
 func (c *Client) KeyNotice() (expiresAt time.Time, warning string, ok bool) {
 	c.notice.mu.Lock()
 	defer c.notice.mu.Unlock()
-	return c.notice.expires, c.notice.warning, c.notice.told
+	return c.notice.expires, c.notice.warning, c.notice.known
 }
 
 // parseExpiry reads the forms of ISO 8601 that services use. A time without a zone

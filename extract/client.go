@@ -65,7 +65,7 @@ type Options struct {
 
 // Client asks one API with one set of credentials. It is safe for concurrent
 // use, and all of its requests share one limit and one view of the service: a
-// wait that one is told holds back all.
+// wait that one request is asked for holds back all.
 type Client struct {
 	base      *url.URL
 	transport http.RoundTripper
@@ -241,7 +241,7 @@ func (k *credentials) renew(refused int) bool {
 	return true
 }
 
-// question is one thing to read.
+// question is one resource to read.
 type question struct {
 	what   string // for errors and logs: "spend 2026-03-08 page 3"
 	path   string // below the base URL

@@ -10,7 +10,7 @@ import (
 // serviceClock knows what the service's clock says.
 type serviceClock struct {
 	mu   sync.Mutex
-	date time.Time // that a reply told
+	date time.Time // of a reply
 	at   time.Time // when it was received
 }
 
@@ -35,7 +35,7 @@ func (s *serviceClock) note(h http.Header, at time.Time) {
 
 // ServiceTime is what the service's clock says now, by the Date header of its
 // replies: to a second or two, and the time that a reply takes. It is not ok before
-// any reply told a date.
+// any reply had a date.
 func (c *Client) ServiceTime() (now time.Time, ok bool) {
 	c.clock.mu.Lock()
 	defer c.clock.mu.Unlock()

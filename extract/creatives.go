@@ -75,7 +75,7 @@ func (l *CreativeLine) field(name []byte) *Value {
 
 // ReportCreatives walks the creatives that the spend report knows of from one day
 // to another, both included, in pages of pageSize rows (0: [MaxPageSize]): their
-// texts, and the addresses of their images, which nothing else tells. Its client is
+// texts, and the addresses of their images, which nothing else states. Its client is
 // that of the report. The walk is proven as that of [Client.Spend] is, with one row
 // for each campaign and creative. Nothing follows an error. A page is lent until the
 // next one is asked for, see [Page].

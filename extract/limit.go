@@ -23,7 +23,7 @@ type limiter struct {
 	// turn is held by the one who waits for room; the others queue behind him in
 	// the order of their coming.
 	turn chan struct{}
-	// moved tells him that a request ended.
+	// moved signals the first in line that a request ended.
 	moved chan struct{}
 
 	mu    sync.Mutex

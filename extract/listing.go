@@ -43,7 +43,7 @@ const (
 // entry that is skipped twice counts as deleted. So each page begins with the last
 // entry of the page before: the offset advances by one less than a page. As long
 // as that entry is found again, anywhere on the page, all that stands behind it
-// was read; where it is not found the list is read anew. This costs one request in
+// was read; where it is not found the list is read again. This costs one request in
 // a hundred. A second reading of everything would cost a hundred in a hundred,
 // and prove less: what is skipped twice looks like what is not there.
 //
@@ -55,7 +55,7 @@ const (
 //
 // It cannot see an entry that changes its place in the order, or its status while
 // a list that is longer than the offsets reach is read status by status. For the
-// latter the total of the whole list stands guard, where it is told.
+// latter the total of the whole list is a check, where it is stated.
 type lister struct {
 	c        *Client
 	of       resource
@@ -70,7 +70,7 @@ type lister struct {
 type passage struct {
 	entities []Entity
 	seen     map[string]bool
-	total    int64  // as last told; -1: never
+	total    int64  // as last stated; -1: never
 	refused  string // the first entry that is not one, and why
 	end      passageEnd
 	why      string
@@ -100,7 +100,7 @@ func (l *lister) list(ctx context.Context) (Listing, error) {
 }
 
 // byStatus reads the list a status at a time, and adds what a walk over all of them
-// saw. It holds the sum against the total of the whole list, where that is told, and
+// saw. It holds the sum against the total of the whole list, where that is stated, and
 // reads once more where entries lack.
 func (l *lister) byStatus(ctx context.Context, all passage) (passage, error) {
 	for reading := 0; ; reading++ {
@@ -319,7 +319,7 @@ func notFound(err error) error {
 	return err
 }
 
-// entity asks for one thing of a kind.
+// entity asks for one entity of a kind.
 func (c *Client) entity(ctx context.Context, kind, id, what, path string) (e Entity, err error) {
 	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) (err error) {
 		e, err = Reread(kind, id, body)

@@ -27,7 +27,7 @@ type Page[T any] struct {
 	ReceivedAt    time.Time
 	Unknown       []UnknownKey // keys that the description does not name, each once
 	NotObjects    []int        // rows that are not JSON objects, from 1; their items are empty
-	// Unsure says that only the number of pages tells where the answer ends, for each page
+	// Unsure says that only the number of pages says where the answer ends, for each page
 	// has a total of its own: a row that went while they were read is not noticed.
 	Unsure   bool
 	Requests int // sent for this page, retries included
@@ -47,7 +47,7 @@ type Known struct {
 }
 
 // decoding is raised whenever the same reply may give other rows than before: a
-// reply that an older release has taken in is decoded anew then.
+// reply that an older release has taken in is decoded again then.
 const decoding = "1"
 
 // Fingerprint is the SHA-256 of a reply's body, and of the rules by which it is
@@ -447,7 +447,7 @@ func (p *proof[T]) keyText(row *T) string {
 	return strings.Join(texts, " ")
 }
 
-// count names a number of things for people.
+// count words a number of items for people.
 func count(n int64, one string) string {
 	if n == 1 {
 		return "1 " + one

@@ -119,7 +119,7 @@ func (r *reading) acquire(ctx context.Context) error {
 		if !time.Now().Before(r.c.breaker.pausedUntil()) {
 			return nil
 		}
-		r.c.limit.release(false) // meanwhile another request was told to wait
+		r.c.limit.release(false) // meanwhile another request was asked to wait
 	}
 }
 

@@ -12,22 +12,22 @@
 //     level deeper ({"data": {"campaigns": [...]}}), or has an object there with each entry
 //     under its ID. Arrays under two of these keys are
 //     refused: which is the list would be a guess. So is a list that is null.
-//   - One thing is an object, or wrapped in objects under its singular, data, item,
+//   - One entity is an object, or wrapped in objects under its singular, data, item,
 //     result or node, at most two of them. So may be each element of a list. The source
 //     settings may lie under source_settings, sources or settings.
-//   - An object is the thing itself when it has the thing's ID; source settings,
+//   - An object is the entity itself when it has the entity's ID; source settings,
 //     when a key speaks of a mode, of sources, of blocked, of allowed or of bids.
 //     The replies about the account have no ID: data is unwrapped where it is an
 //     object, and so are me, key_info and balance where they stand alone or beside
 //     the notices of the service.
 //   - An ID is a text under <resource>_id or id, of the form that the description
 //     gives. Where both keys are there, one has to fit, and two that fit have to
-//     be equal. The ID of the thing that was asked for has to be the one asked for,
+//     be equal. The ID of the entity that was asked for has to be the one asked for,
 //     and a creative's begins with its campaign's.
-//   - How many entries a list has in all may be told by total, total_count,
+//   - How many entries a list has in all may be stated by total, total_count,
 //     total_rows, total_items or total_results, beside the array, one level above
 //     it, or within pagination, paging, meta, page_info or links there. Anything else, and
-//     a total that is not a whole number, tells nothing. A total is only ever held
+//     a total that is not a whole number, counts as none. A total is only ever held
 //     against what was read (see [Listing]). Whether more follows may be said there, too:
 //     by has_more, has_next, has_next_page or more, or by next, next_page, next_url,
 //     next_offset, next_cursor, next_token or next_page_token, null where nothing does.
@@ -50,7 +50,7 @@ import (
 	"spendsync/schema"
 )
 
-// Entity is one thing of the account as the service described it, taken out of
+// Entity is one object of the account as the service described it, taken out of
 // its envelope. Its values are JSON as received, without the blanks in between.
 type Entity struct {
 	ID     string           // empty for what has none
@@ -58,21 +58,21 @@ type Entity struct {
 	Fields map[string]Value // the members of the object, see [Value.Fields]; slices of Raw
 }
 
-// resource says how one kind of thing is told from what it is wrapped in.
+// resource says how one kind of entity is told from what it is wrapped in.
 type resource struct {
 	name     string               // "campaign", for errors
 	plural   string               // of its lists
 	wrappers []string             // keys that it may be wrapped in
 	valid    func(id string) bool // whether a text is an ID; nil: it has none
-	// is says whether the object is the thing, and its ID. An error is that of an
+	// is says whether the object is the entity, and its ID. An error is that of an
 	// object which nearly is.
 	is func(fields map[string]Value) (id string, ok bool, err error)
 }
 
-// maxWrappers is how many objects one thing may be wrapped in.
+// maxWrappers is how many objects one entity may be wrapped in.
 const maxWrappers = 2
 
-// one takes a thing out of its envelope.
+// one takes an entity out of its envelope.
 func (r resource) one(v Value) (Entity, error) {
 	return r.unwrap(v, maxWrappers)
 }
@@ -119,7 +119,7 @@ type listPart struct {
 	entries []Entity
 	shown   int       // entries on the page, those that were refused included
 	refused string    // the first entry that is not one, and why
-	total   int64     // of the whole list, as far as the page tells; else -1
+	total   int64     // of the whole list, as far as the page states it; else -1
 	more    statement // whether more follows
 	most    int       // entries that a page of this kind had in this run
 }
@@ -282,7 +282,7 @@ func toldMore(around []map[string]Value) statement {
 	return unsaid
 }
 
-// byID is the rule for things with an ID, which lies under one of the keys and is
+// byID is the rule for entities with an ID, which lies under one of the keys and is
 // told by its form.
 func byID(name string, valid func(string) bool) func(map[string]Value) (string, bool, error) {
 	keys := []string{name + "_id", "id"}

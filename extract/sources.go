@@ -32,7 +32,7 @@ func sourcesResource(campaignID string) resource {
 	}
 }
 
-// speaksOfSources reports whether a member tells that the object holds source
+// speaksOfSources reports whether a member shows that the object holds source
 // settings. Which of them, and in which form, is the business of package transform.
 func speaksOfSources(name string, v Value) bool {
 	if name == "sources" || name == "source_ids" {

@@ -94,7 +94,7 @@ func (n *generation) take(account, path string, newer bool) error {
 	sha, size, err := s.opts.disk.HashFile(filepath.Join(s.dir, path))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return durable.Damaged(path, durable.MendBackup, "it is missing")
+			return durable.Damaged(path, durable.RepairBackup, "it is missing")
 		}
 		return err
 	}
@@ -115,7 +115,7 @@ func (n *generation) take(account, path string, newer bool) error {
 		return err
 	}
 	if err != nil {
-		return durable.Damaged(path, durable.MendBackup, "%v", err)
+		return durable.Damaged(path, durable.RepairBackup, "%v", err)
 	}
 	a.Files[path] = info
 	n.accepted = append(n.accepted, path+" is taken as it is")

@@ -17,14 +17,14 @@ import (
 
 // addChanges adds the restatements to the files of the days of seeing.
 func (n *generation) addChanges() error {
-	bySeen := map[schema.Date][]schema.Date{}
+	byDaySeen := map[schema.Date][]schema.Date{}
 	for d, day := range n.g.days {
 		if day.proven != nil && day.changes != nil {
-			bySeen[day.changes.Day] = append(bySeen[day.changes.Day], d)
+			byDaySeen[day.changes.Day] = append(byDaySeen[day.changes.Day], d)
 		}
 	}
-	for _, seen := range slices.Sorted(maps.Keys(bySeen)) {
-		if err := n.addChangesOf(seen, slices.Sorted(slices.Values(bySeen[seen]))); err != nil {
+	for _, seen := range slices.Sorted(maps.Keys(byDaySeen)) {
+		if err := n.addChangesOf(seen, slices.Sorted(slices.Values(byDaySeen[seen]))); err != nil {
 			return err
 		}
 	}

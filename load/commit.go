@@ -143,7 +143,7 @@ func moveFile(d durable.Disk, dir string, m move) error {
 		return err
 	}
 	if !there {
-		return durable.Damaged(m.To, durable.MendBackup, "a committed file is neither at %s nor in its place", m.From)
+		return durable.Damaged(m.To, durable.RepairBackup, "a committed file is neither at %s nor in its place", m.From)
 	}
 	// An earlier start got this far before it died.
 	return nil
@@ -162,18 +162,18 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 	}
 	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "%v", err)
+		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "%v", err)
 	}
 	var r commitRecord
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "it is not readable: %v", err)
+		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it is not readable: %v", err)
 	}
 	if r.Format > commitFormat {
 		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", catalog.CommitName, r.Format,
 			commitFormat, ErrNewer)
 	}
 	if r.Format < 1 || r.Format > 1 && !sealed {
-		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "it lacks its format or its checksum")
+		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it lacks its format or its checksum")
 	}
 	if err := r.check(); err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 	case err != nil:
 		return nil, err
 	case m.Generation != r.Base && m.Generation != r.Generation:
-		return nil, durable.Damaged(catalog.CommitName, durable.MendBackup, "it leads from generation %d to %d, and "+
+		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it leads from generation %d to %d, and "+
 			"generation %d is published", r.Base, r.Generation, m.Generation)
 	}
 	return &r, nil
@@ -196,22 +196,22 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 // it, or it is damaged.
 func (r *commitRecord) check() error {
 	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != catalog.ManifestName {
-		return durable.Damaged(catalog.CommitName, durable.MendBackup, "it does not end with the manifest")
+		return durable.Damaged(catalog.CommitName, durable.RepairBackup, "it does not end with the manifest")
 	}
 	paths := append([]string{r.Staging}, r.Removes...)
 	for _, m := range r.Moves {
 		paths = append(paths, m.From, m.To)
 		if !strings.HasPrefix(m.From, r.Staging+"/") {
-			return durable.Damaged(catalog.CommitName, durable.MendBackup, "%q is not in the staging area", m.From)
+			return durable.Damaged(catalog.CommitName, durable.RepairBackup, "%q is not in the staging area", m.From)
 		}
 	}
 	for _, p := range paths {
 		if catalog.LeadsOut(p) {
-			return durable.Damaged(catalog.CommitName, durable.MendBackup, "%q leads out of the store", p)
+			return durable.Damaged(catalog.CommitName, durable.RepairBackup, "%q leads out of the store", p)
 		}
 	}
 	if !strings.HasPrefix(r.Staging, "staging/") {
-		return durable.Damaged(catalog.CommitName, durable.MendBackup, "%q is not a staging area", r.Staging)
+		return durable.Damaged(catalog.CommitName, durable.RepairBackup, "%q is not a staging area", r.Staging)
 	}
 	return nil
 }

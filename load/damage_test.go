@@ -89,14 +89,14 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
 	files := map[string]string{ // what mends it
-		catalog.ManifestName: durable.MendBackup, duck.FileName: durable.MendRebuild, ledger: durable.MendRebuild,
+		catalog.ManifestName: durable.RepairBackup, duck.FileName: durable.RepairRebuild, ledger: durable.RepairRebuild,
 		catalog.RawPath("acme", day, 1): "spendsync backfill --from 2026-11-20 --to 2026-11-20, or the next sync " +
 			"that reads the day",
 	}
 	tables := map[string]bool{}
 	for path, info := range st.is.Accounts["acme"].Files {
 		if info.Kind == KindParquet && !tables[info.Table] {
-			tables[info.Table], files[path] = true, durable.MendRebuild
+			tables[info.Table], files[path] = true, durable.RepairRebuild
 		}
 	}
 	if len(tables) < 7 {
@@ -156,8 +156,8 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
 			t.Errorf("%s %s: %d damages, the second %v", path, what, len(report.Damages), report.Damages[1])
 		}
 	}
-	if d.Path != path || d.Mend != mend {
-		t.Errorf("%s %s: told as %s (%s), mended by %q; want %q", path, what, d.Path, d.What, d.Mend, mend)
+	if d.Path != path || d.Repair != mend {
+		t.Errorf("%s %s: told as %s (%s), mended by %q; want %q", path, what, d.Path, d.What, d.Repair, mend)
 	}
 }
 
@@ -377,10 +377,10 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			t.Fatalf("%s: verify = %+v, %v", name, report, err)
 		}
 		for _, d := range report.Damages {
-			want := map[string]string{calendar: catalog.MendLost, spend: durable.MendReplay,
-				duck.FileName: durable.MendRebuild}[d.Path]
-			if d.Mend != want {
-				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Mend, want)
+			want := map[string]string{calendar: catalog.RepairLost, spend: durable.RepairReplay,
+				duck.FileName: durable.RepairRebuild}[d.Path]
+			if d.Repair != want {
+				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Repair, want)
 			}
 		}
 	}

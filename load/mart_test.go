@@ -192,7 +192,7 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 	}
 	report, err := Verify(t.Context(), r.dir, Options{LockWait: time.Second}, nil)
 	if err != nil || len(report.Damages) != 1 || report.Damages[0].Path != martDay ||
-		report.Damages[0].Mend != durable.MendRebuild {
+		report.Damages[0].Repair != durable.RepairRebuild {
 		t.Errorf("verify = %+v, %v", report, err)
 	}
 	s, err := Open(t.Context(), r.dir, "acme", r.opts)

@@ -74,7 +74,7 @@ func targets(moves []move) (paths []string) {
 }
 
 // tryFolder renames an empty file into a folder and back, as a commit would. The number
-// of a device does not tell: a folder that is mounted from the same file system has the
+// of a device does not show that: a folder that is mounted from the same file system has the
 // same one, and refuses the rename all the same.
 func tryFolder(d durable.Disk, probe, folder string) error {
 	f, err := d.OpenFile(probe, os.O_WRONLY|os.O_CREATE, 0o644)

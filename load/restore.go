@@ -93,8 +93,8 @@ func (n *generation) missingRuns(d damagedFile) error {
 	if newest >= n.base.Generation {
 		return nil
 	}
-	return durable.Damaged(d.Path, catalog.MendLost, "it was set back from generation %d to %d, and warehouse.duckdb, "+
-		"which knows the runs since, is not what was published either", n.base.Generation, newest)
+	return durable.Damaged(d.Path, catalog.RepairLost, "it was set back from generation %d to %d, and "+
+		"warehouse.duckdb, which knows the runs since, is not what was published either", n.base.Generation, newest)
 }
 
 // damages are the damaged Parquet files of all accounts, except those that this run
@@ -201,11 +201,11 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 	}
 	h, was := versionedTable(t.Name), a.Files[d.Path]
 	if h == nil || info.Rows != was.Rows {
-		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb give another file", d.What)
+		return durable.Damaged(d.Path, d.Repair, "%s; the rows in warehouse.duckdb give another file", d.What)
 	}
 	staged := n.g.staged(d.Path)
 	if err := h.check(n.g.store.opts.disk, filepath.Dir(staged), filepath.Base(staged), a, info); err != nil {
-		return durable.Damaged(d.Path, d.Mend, "%s; the versions in warehouse.duckdb do not hold together: %v",
+		return durable.Damaged(d.Path, d.Repair, "%s; the versions in warehouse.duckdb do not hold together: %v",
 			d.What, err)
 	}
 	return nil
@@ -218,7 +218,7 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 	}
 	sealed, err := history.OrderedDay(rows)
 	if known := n.next.Accounts[d.account].Days[day]; err != nil || known == nil || sealed.Hash() != known.ContentHash {
-		return durable.Damaged(d.Path, d.Mend, "%s; the rows in warehouse.duckdb are not those that the "+
+		return durable.Damaged(d.Path, d.Repair, "%s; the rows in warehouse.duckdb are not those that the "+
 			"service gave", d.What)
 	}
 	return nil

@@ -89,7 +89,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 			if whole := len(later) == 0 || len(later) == len(storeParts); whole != (len(report.Damages) == 0) {
 				t.Errorf("verify finds %d damages", len(report.Damages))
 			}
-			checkMends(t, report, setBack)
+			checkRepairs(t, report, setBack)
 
 			// Neither a sync nor a rebuild publishes on top of what was set back.
 			content := manifestOf(t, dir)
@@ -149,7 +149,7 @@ func (st *sceneStores) acceptLoss(t *testing.T, later []string) {
 		t.Errorf("the next run: %v", err)
 	}
 	for _, d := range st.verify(t, dir).Damages {
-		if d.Mend != catalog.MoveOut {
+		if d.Repair != catalog.MoveOut {
 			t.Errorf("after the next run: %v", d)
 		}
 	}
@@ -175,16 +175,16 @@ func (st *sceneStores) verify(t testing.TB, dir string) *Report {
 	return report
 }
 
-// checkMends looks at what verify advises for a store that was set back.
-func checkMends(t testing.TB, report *Report, setBack bool) {
+// checkRepairs looks at what verify advises for a store that was set back.
+func checkRepairs(t testing.TB, report *Report, setBack bool) {
 	t.Helper()
 	said := 0
 	for _, d := range report.Damages {
 		if d.Path == catalog.ManifestName && strings.Contains(d.What, "was set back from") &&
-			strings.Contains(d.Mend, "--accept-loss") {
+			strings.Contains(d.Repair, "--accept-loss") {
 			said++
-		} else if setBack && d.Mend != "see "+catalog.ManifestName {
-			t.Errorf("%s is to be mended by %q, which may forget what is newer", d.Path, d.Mend)
+		} else if setBack && d.Repair != "see "+catalog.ManifestName {
+			t.Errorf("%s is to be mended by %q, which may forget what is newer", d.Path, d.Repair)
 		}
 	}
 	if (said == 1) != setBack {

@@ -232,7 +232,7 @@ func FindSetBack(dir string, m *Manifest) (*Damage, error) {
 }
 
 // refusal is the error of a command that would publish on top of what was set back.
-func refusal(d *Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Mend) }
+func refusal(d *Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Repair) }
 
 // warnOfStrays logs which files do not belong into the published folders. None is
 // removed: whoever put them there may need them.

@@ -85,7 +85,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 		}
 		v.report.Unlocked = true
 	}
-	v.nameMends()
+	v.nameRepairs()
 	slices.SortFunc(v.report.Damages, func(a, b *Damage) int { return strings.Compare(a.Path, b.Path) })
 	return &v.report, nil
 }
@@ -120,38 +120,38 @@ type verifier struct {
 	report Report
 }
 
-// nameMends says of each damaged file what mends it, as things stand: the DuckDB
+// nameRepairs says of each damaged file what repairs it now: the DuckDB
 // file gives back any Parquet file if it is whole itself, the replies a day, and the
 // service a reply for as long as its day is in reach.
-func (v *verifier) nameMends() {
+func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
-			d.Mend = "see " + catalog.ManifestName // another command would forget what is newer
+			d.Repair = "see " + catalog.ManifestName // another command would forget what is newer
 			continue
 		}
 		for name, a := range v.manifest.Accounts {
 			if a.Ledger[d.Path] > 0 && !v.whole {
-				d.Mend = durable.MendRebuild + ", or " + catalog.MendLost
+				d.Repair = durable.RepairRebuild + ", or " + catalog.RepairLost
 			}
 			info := a.Files[d.Path]
 			switch {
-			case info == nil || d.Mend == durable.MendRebuild:
-			case info.Kind == KindRaw && d.Mend != durable.MendReplay:
-				d.Mend = v.mendReply(name, info.Day)
+			case info == nil || d.Repair == durable.RepairRebuild:
+			case info.Kind == KindRaw && d.Repair != durable.RepairReplay:
+				d.Repair = v.repairReply(name, info.Day)
 			case info.Kind != KindParquet:
 			case v.whole:
-				d.Mend = durable.MendRebuild
+				d.Repair = durable.RepairRebuild
 			case info.Table != schema.SpendDaily.Name || len(a.RawPages(info.Day)) == 0:
-				d.Mend = catalog.MendLost
+				d.Repair = catalog.RepairLost
 			}
 		}
 	}
 }
 
-// mendReply is what brings back a stored reply of a day.
-func (v *verifier) mendReply(account string, day schema.Date) string {
+// repairReply is what brings back a stored reply of a day.
+func (v *verifier) repairReply(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
-		return catalog.MendLost + "; the stored numbers of the day are whole without it"
+		return catalog.RepairLost + "; the stored numbers of the day are whole without it"
 	}
 	command := fmt.Sprintf("spendsync backfill --from %s --to %s", day, day)
 	if len(v.manifest.Accounts) > 1 {
@@ -192,7 +192,7 @@ func (v *verifier) files(ctx context.Context) error {
 		for d := range a.Days {
 			v.report.Days++
 			if path := catalog.PartPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
-				if err := v.found(durable.Damaged(path, durable.MendReplay, "the manifest knows the day but no "+
+				if err := v.found(durable.Damaged(path, durable.RepairReplay, "the manifest knows the day but no "+
 					"file of it")); err != nil {
 					return err
 				}
@@ -271,7 +271,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 		return err
 	}
 	if err := sameDay(rows, known); err != nil {
-		return durable.Damaged(path, durable.MendReplay, "%v", err)
+		return durable.Damaged(path, durable.RepairReplay, "%v", err)
 	}
 	pages := a.RawPages(info.Day)
 	if v.raw == nil || len(pages) == 0 {
@@ -299,7 +299,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 		err = known.Holds(day)
 	}
 	if err != nil {
-		return durable.Damaged(pages[0], durable.MendReplay, "the replies of %s do not give the stored day: %v",
+		return durable.Damaged(pages[0], durable.RepairReplay, "the replies of %s do not give the stored day: %v",
 			info.Day, err)
 	}
 	return nil
@@ -351,7 +351,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	sha, size, err := v.opts.disk.HashFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return v.found(durable.Damaged(duck.FileName, durable.MendRebuild, "it is missing"))
+		return v.found(durable.Damaged(duck.FileName, durable.RepairRebuild, "it is missing"))
 	case err != nil:
 		return err
 	case size != w.Bytes || sha != w.SHA256:
@@ -360,7 +360,7 @@ func (v *verifier) warehouse(ctx context.Context) error {
 			return err
 		}
 		v.foundNewer(newer)
-		return v.found(durable.Damaged(duck.FileName, durable.MendRebuild, "its bytes are not those that "+
+		return v.found(durable.Damaged(duck.FileName, durable.RepairRebuild, "its bytes are not those that "+
 			"were published"))
 	}
 	v.whole = true

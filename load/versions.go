@@ -87,7 +87,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 			return err
 		}
 		if err := history.Check[R, P](t, history.Versions[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {
-			return durable.Damaged(path, durable.MendBackup, "%v", err)
+			return durable.Damaged(path, durable.RepairBackup, "%v", err)
 		}
 		return nil
 	}

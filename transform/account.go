@@ -17,7 +17,7 @@ import (
 var errTwice = errors.New("there twice")
 
 // Account makes a row of the balance and rows of the limits, as they were seen at
-// seenAt, and tells whose account the key acts on and whether it can make changes.
+// seenAt, and returns whose account the key acts on and whether it can make changes.
 // Limits and balance may be zero Entities, for what was not read; me may not.
 //
 // The description names the facts of the three replies and hardly a field, so each
@@ -52,7 +52,7 @@ var errTwice = errors.New("there twice")
 //	balance, average_daily_spend  NULL            unread
 //	payment_mode, days_left       NULL            unread
 //	balance_status, message       NULL            NULL: there when funds are needed
-//	used, allowed, resets_at      NULL            NULL: not limited or not told
+//	used, allowed, resets_at      NULL            NULL: not limited or not stated
 //	can make changes              NULL            NULL, and can_write is unread
 //
 // Payment mode and status are in lower case; other texts are as they were

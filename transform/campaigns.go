@@ -119,7 +119,7 @@ func nestedAudience(audience reader) (parts []map[string]extract.Value) {
 
 // Delivery makes a row of a campaign's delivery status, in lower case. One that is
 // missing or null in both could not be read, as the description says, and is named
-// in unread; where one of the two told it, it is known.
+// in unread; where one of the two stated it, it is known.
 func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Delivery, _ Reading, err error) {
 	const key = "delivery_status"
 	r, err := newReader(schema.DeliveryHistory.Name, "campaign_id", detail, listed)

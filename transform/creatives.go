@@ -8,7 +8,7 @@ import (
 )
 
 // Creative makes a row of a creative of a campaign. The addresses of its images
-// are NULL: only the report tells them (see [ReportCreatives]).
+// are NULL: only the report has them (see [ReportCreatives]).
 //
 // What null and a missing key mean, as for [Campaign]:
 //

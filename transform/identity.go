@@ -3,7 +3,7 @@ package transform
 import "spendsync/extract"
 
 // AccountRef is the advertiser account that a key acts on, as the service names
-// it: what [Account] tells too, before the rest of the account has been read.
+// it: what [Account] returns too, before the rest of the account has been read.
 func AccountRef(me extract.Entity) (string, error) {
 	a := newAccountReader()
 	ref := a.account(me)

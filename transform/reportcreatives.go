@@ -8,7 +8,7 @@ import (
 )
 
 // ReportCreative is what the report knows of a creative: the addresses of its
-// images, which the advertiser API does not tell, and for a creative that the API
+// images, which the advertiser API does not state, and for a creative that the API
 // does not list, all that there is to know.
 type ReportCreative struct {
 	CampaignID, CreativeID string // each empty where the report names none

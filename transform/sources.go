@@ -173,7 +173,7 @@ func (s *sourceReader) lists() {
 	s.out.BlockedRead = s.list(schema.RuleBlocked, blockedKeys)
 	s.out.AllowedRead = s.list(schema.RuleAllowed, allowedKeys)
 	switch one, ok := s.oneList(); {
-	case s.told(blockedKeys) || s.told(allowedKeys) || !ok:
+	case s.hasValue(blockedKeys) || s.hasValue(allowedKeys) || !ok:
 	case s.sorted(one):
 	case mode == blockList:
 		s.out.BlockedRead = s.add(schema.RuleBlocked, one)
@@ -185,14 +185,14 @@ func (s *sourceReader) lists() {
 	}
 	switch mode {
 	case blockList:
-		s.out.AllowedRead = s.out.AllowedRead || s.out.BlockedRead && !s.told(allowedKeys)
+		s.out.AllowedRead = s.out.AllowedRead || s.out.BlockedRead && !s.hasValue(allowedKeys)
 	case allowList:
-		s.out.BlockedRead = s.out.BlockedRead || s.out.AllowedRead && !s.told(blockedKeys)
+		s.out.BlockedRead = s.out.BlockedRead || s.out.AllowedRead && !s.hasValue(blockedKeys)
 	}
 }
 
-// told says whether one of the keys is there, and not null.
-func (s *sourceReader) told(keys []string) bool {
+// hasValue says whether one of the keys is there, and not null.
+func (s *sourceReader) hasValue(keys []string) bool {
 	v, _ := s.value("", keys...)
 	return !v.Null()
 }

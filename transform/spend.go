@@ -42,7 +42,7 @@ type RefusedRow struct {
 //	total_spend    a number, or a text that is one; negative for a credit; never absent
 //	clicks, impressions, conversions
 //	               a whole number, or a text that is one. Null is NULL. Absent is NULL where
-//	               nothing was spent; else it is refused, for nobody could tell it from 0.
+//	               nothing was spent; else it is refused, for it could not be told from 0.
 //	               Below zero only where the spend is not above it: a credit takes back
 //	               what was counted. A fraction is refused: the column holds whole numbers,
 //	               and to round it would be to guess.

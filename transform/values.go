@@ -248,9 +248,9 @@ func amount(v extract.Value) (schema.Money, error) {
 // object with the amount and, if any, the currency USD.
 func money(v extract.Value) (schema.Money, error) {
 	if fields, ok := v.Fields(); ok {
-		currency, told := fields["currency"].Text()
+		currency, stated := fields["currency"].Text()
 		inner := fields["amount"]
-		if len(inner) == 0 || told && !strings.EqualFold(currency, "USD") || !told && !fields["currency"].Null() {
+		if len(inner) == 0 || stated && !strings.EqualFold(currency, "USD") || !stated && !fields["currency"].Null() {
 			return 0, unknownKeys(fields)
 		}
 		v = inner

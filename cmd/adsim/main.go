@@ -6,7 +6,7 @@
 // the package documentation of spendsync/extract/adsim; "adsim -h" lists the flags.
 //
 // With -state it goes on where it was stopped; GET / shows what is running, and POST
-// /_sim/reset begins anew.
+// /_sim/reset starts over.
 //
 // It stops on SIGINT and SIGTERM, and gives requests in flight two seconds.
 package main
@@ -119,7 +119,7 @@ func reachable(addr net.Addr) string {
 	return addr.String()
 }
 
-// announce tells where the service is: lines for a shell on stdout, and the two
+// announce prints where the service is: lines for a shell on stdout, and the two
 // base URLs in the file that scripts wait for.
 func announce(stdout io.Writer, o *options, base string) error {
 	report, api := base+adsim.ReportPrefix, base+adsim.APIPrefix

@@ -2,7 +2,7 @@
 // advertising account into Parquet files and a DuckDB file, provably complete.
 //
 // Run "spendsync help" for the commands and "spendsync help config" for the
-// variables; the README tells how to operate it and how to read what it makes.
+// variables; the README says how to operate it and how to read what it makes.
 package main
 
 import (

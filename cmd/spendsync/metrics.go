@@ -37,7 +37,7 @@ type metric struct {
 	values func(f *runFacts) map[string]float64
 }
 
-// metrics are all that a run tells Prometheus, in base units.
+// metrics are all that a run reports to Prometheus, in base units.
 var metrics = []metric{
 	{"spendsync_build_info", "1, with the version of the binary that ran.", "version",
 		func(f *runFacts) map[string]float64 {
@@ -214,7 +214,7 @@ func (f *runFacts) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect tells what is known.
+// Collect reports what is known.
 func (f *runFacts) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range metrics {
 		for label, v := range m.values(f) {
@@ -271,7 +271,7 @@ func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 	}
 	f.end = a.now()
 	if err := f.readStore(to.dir, to.account); err != nil {
-		log.Warn("the metrics lack what the store could tell", "error", err)
+		log.Warn("the metrics lack what the store holds", "error", err)
 	}
 	var err error
 	if f.breaks, err = a.readBreaks(ctx, to, f.manifest); err != nil {
@@ -389,7 +389,7 @@ func writeMetrics(path, account string, f *runFacts) error {
 }
 
 // pushMetrics adds the metrics to the Pushgateway, in a group of the job and the
-// account. What this run does not know stays there as an earlier one told it.
+// account. What this run does not know stays there as an earlier one pushed it.
 func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
 	u, err := config.GatewayURL(to.gateway)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"spendsync/schema"
 )
 
-// app is what every command shares: where it writes, what it is told, the clock.
+// app is what every command shares: where it writes, its environment, the clock.
 type app struct {
 	stdout, stderr io.Writer
 	environ        []string
@@ -66,18 +66,18 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.end(err)
 }
 
-// end says how it ended. The last line on stderr tells what happened, what is
+// end says how it ended. The last line on stderr says what happened, what is
 // safe and what to do.
 func (a *app) end(err error) int {
 	if err == nil {
 		return exit.OK
 	}
 	code := exit.Of(err)
-	_, told := err.(*exit.Outcome)
-	if code == exit.Stopped && !told {
+	_, reported := err.(*exit.Outcome)
+	if code == exit.Stopped && !reported {
 		err = errors.New("stopped by a signal: " + phrase.Interrupted(err))
 	}
-	if !told {
+	if !reported {
 		a.lastLine(slog.LevelError, phrase.OneLine(err.Error()), code)
 	}
 	return code

@@ -8,7 +8,7 @@ import (
 	"spendsync/cmd/spendsync/exit"
 )
 
-// lastMoment is how long after the grace a command may take to tell how it ended.
+// lastMoment is how long after the grace a command may take to report how it ended.
 // With the default grace a signal ends everything within 10 seconds.
 const lastMoment = 1500 * time.Millisecond
 

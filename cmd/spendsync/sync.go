@@ -93,7 +93,7 @@ func (a *app) replayCommand() *cobra.Command {
 		Use: "replay", Short: "Make days again from their stored replies",
 		Long: "Reads the stored replies of the account's days again, as the service sent them, and stores what " +
 			"differs from what is published.\n" +
-			"It mends a damaged Parquet file of a day, and a mistake of an earlier version's parser. It also reads " +
+			"It repairs a damaged Parquet file of a day, and a mistake of an earlier version's parser. It also reads " +
 			"the replies of days that an earlier version could not prove, which are kept in quarantine/. Nothing is " +
 			"asked of the service.",
 		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",

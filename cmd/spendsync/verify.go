@@ -20,7 +20,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: "Checks every published file against the manifest, every day against its sums, its hash and its stored " +
 			"replies,\n" +
 			"and the DuckDB file against the Parquet files, row by row. Exit 8 names what is damaged and " +
-			"what mends it.",
+			"what repairs it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
@@ -56,8 +56,8 @@ func (a *app) tellVerified(r *load.Report) error {
 	for _, d := range r.Damages {
 		if !a.json {
 			fmt.Fprintf(a.stdout, "damaged  %s: %s", d.Path, d.What)
-			if d.Mend != "" {
-				fmt.Fprintf(a.stdout, "  [%s]", d.Mend)
+			if d.Repair != "" {
+				fmt.Fprintf(a.stdout, "  [%s]", d.Repair)
 			}
 			fmt.Fprintln(a.stdout)
 		}

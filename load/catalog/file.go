@@ -34,17 +34,17 @@ func Rows[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.T
 
 // CheckBytes compares a file with what was published.
 func CheckBytes(d durable.Disk, dir, path string, info *FileInfo) error {
-	mend := info.Mend()
+	repair := info.Repair()
 	sha, size, err := d.HashFile(filepath.Join(dir, path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return durable.Damaged(path, mend, "it is missing")
+		return durable.Damaged(path, repair, "it is missing")
 	case err != nil:
 		return err
 	case size != info.Bytes:
-		return durable.Damaged(path, mend, "it has %d bytes, and had %d when it was published", size, info.Bytes)
+		return durable.Damaged(path, repair, "it has %d bytes, and had %d when it was published", size, info.Bytes)
 	case sha != info.SHA256:
-		return durable.Damaged(path, mend, "its bytes are not those that were published")
+		return durable.Damaged(path, repair, "its bytes are not those that were published")
 	}
 	return nil
 }
@@ -54,10 +54,10 @@ func CountRows(path string, info *FileInfo, rows int64, err error) error {
 		return err // it could not be read: that is not damage
 	}
 	if err != nil {
-		return durable.Damaged(path, info.Mend(), "%v", err)
+		return durable.Damaged(path, info.Repair(), "%v", err)
 	}
 	if rows != info.Rows {
-		return durable.Damaged(path, info.Mend(), "it has %d rows, and had %d when it was published", rows, info.Rows)
+		return durable.Damaged(path, info.Repair(), "it has %d rows, and had %d when it was published", rows, info.Rows)
 	}
 	return nil
 }

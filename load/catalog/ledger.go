@@ -81,7 +81,7 @@ func DecodeLedger(path string, b []byte) (rows LedgerRows, err error) {
 		}
 		var l ledgerLine
 		if err := json.Unmarshal(line, &l); err != nil {
-			return rows, durable.Damaged(path, durable.MendRebuild, "line %d is not readable: %v", n+1, err)
+			return rows, durable.Damaged(path, durable.RepairRebuild, "line %d is not readable: %v", n+1, err)
 		}
 		switch {
 		case l.Run != nil:
@@ -113,13 +113,13 @@ func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 func CheckLedger(path string, b []byte, published int64, sha string) error {
 	switch {
 	case len(b) == 0 && published > 0:
-		return durable.Damaged(path, durable.MendRebuild, "it is missing or empty, and had %d bytes when it "+
+		return durable.Damaged(path, durable.RepairRebuild, "it is missing or empty, and had %d bytes when it "+
 			"was published", published)
 	case int64(len(b)) < published:
-		return durable.Damaged(path, durable.MendRebuild, "it has %d bytes, and had %d when it was published", len(b),
+		return durable.Damaged(path, durable.RepairRebuild, "it has %d bytes, and had %d when it was published", len(b),
 			published)
 	case sha != "" && HashLedger(b[:published]) != sha:
-		return durable.Damaged(path, durable.MendRebuild, "its bytes are not those that were published")
+		return durable.Damaged(path, durable.RepairRebuild, "its bytes are not those that were published")
 	}
 	return nil
 }

@@ -158,18 +158,18 @@ func (f *FileInfo) IsMart() bool {
 	return t != nil && t.View != ""
 }
 
-// mend is what makes a damaged file whole again: the replies hold the report, and
+// Repair is what makes a damaged file whole again: the replies hold the report, and
 // nothing but the report.
-func (f *FileInfo) Mend() string {
+func (f *FileInfo) Repair() string {
 	if f.Kind == KindReplies {
-		return MendLost
+		return RepairLost
 	}
 	if t := schema.Named(f.Table); t != nil && t.MadeFrom == schema.Replies {
-		return durable.MendReplay
+		return durable.RepairReplay
 	} else if t != nil && t.MadeFrom == schema.OtherTables {
-		return durable.MendRebuild
+		return durable.RepairRebuild
 	}
-	return durable.MendBackup
+	return durable.RepairBackup
 }
 
 // ReadManifest reads the published generation of a data directory. It takes no
@@ -251,7 +251,7 @@ func leftOfStore(d durable.Disk, dir string) (string, error) {
 func Decode(b []byte) (*Manifest, error) {
 	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, durable.Damaged(ManifestName, durable.MendBackup, "%v", err)
+		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "%v", err)
 	}
 	m := New()
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -265,14 +265,14 @@ func Decode(b []byte) (*Manifest, error) {
 	}
 	m.MartsOf = ""
 	if m.Format > 1 && !sealed {
-		return nil, durable.Damaged(ManifestName, durable.MendBackup, "it lacks its checksum")
+		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "it lacks its checksum")
 	}
 	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
-		return nil, durable.Damaged(ManifestName, durable.MendBackup, "it lacks its format, schema or generation")
+		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "it lacks its format, schema or generation")
 	}
 	for name, a := range m.Accounts {
 		if a == nil {
-			return nil, durable.Damaged(ManifestName, durable.MendBackup, "account %q is null", name)
+			return nil, durable.Damaged(ManifestName, durable.RepairBackup, "account %q is null", name)
 		}
 		if err := a.check(name); err != nil {
 			return nil, err
@@ -300,28 +300,28 @@ func refused(b []byte, cause error) error {
 		return fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
 			ManifestName, head.Format, head.SchemaVersion, head.Version, ManifestFormat, schema.Version, ErrNewer)
 	}
-	return durable.Damaged(ManifestName, durable.MendBackup, "it is not readable: %v", cmp.Or(err, cause))
+	return durable.Damaged(ManifestName, durable.RepairBackup, "it is not readable: %v", cmp.Or(err, cause))
 }
 
 // check refuses an account's part that names what cannot be in a store: the rest of
 // the package goes by it without a doubt.
 func (a *Account) check(name string) error {
 	if !AccountName.MatchString(name) {
-		return durable.Damaged(ManifestName, durable.MendBackup, "account %q is not a valid name", name)
+		return durable.Damaged(ManifestName, durable.RepairBackup, "account %q is not a valid name", name)
 	}
 	for d, day := range a.Days {
 		if day == nil {
-			return durable.Damaged(ManifestName, durable.MendBackup, "day %s of account %s is null", d, name)
+			return durable.Damaged(ManifestName, durable.RepairBackup, "day %s of account %s is null", d, name)
 		}
 	}
 	for path, f := range a.Files {
 		if f == nil {
-			return durable.Damaged(ManifestName, durable.MendBackup, "file %q of account %s is null", path, name)
+			return durable.Damaged(ManifestName, durable.RepairBackup, "file %q of account %s is null", path, name)
 		}
 	}
 	for _, path := range slices.Concat(slices.Collect(maps.Keys(a.Files)), slices.Collect(maps.Keys(a.Ledger))) {
 		if LeadsOut(path) || filepath.Clean(path) != path {
-			return durable.Damaged(ManifestName, durable.MendBackup, "%q of account %s leads out of the store",
+			return durable.Damaged(ManifestName, durable.RepairBackup, "%q of account %s leads out of the store",
 				path, name)
 		}
 	}

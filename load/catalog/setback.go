@@ -27,8 +27,8 @@ import (
 // than the manifest, the store was set back: to publish on top would forget what the
 // newer part says, and no later run could know of it.
 
-// MendLost is what to do about what no part of the store can restore.
-const MendLost = "restore the whole data directory from one backup; if there is none, 'spendsync rebuild " +
+// RepairLost is what to do about what no part of the store can restore.
+const RepairLost = "restore the whole data directory from one backup; if there is none, 'spendsync rebuild " +
 	"--accept-loss' goes on without it"
 
 // NewerPart is a part of the store that is newer than the manifest.

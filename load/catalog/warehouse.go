@@ -78,14 +78,14 @@ func (c WarehouseCheck) counts(ctx context.Context, w *duck.Warehouse) (days map
 		for account, n := range have {
 			key := [2]string{t.Name, account}
 			if want[key] != n {
-				return nil, durable.Damaged(duck.FileName, durable.MendRebuild, "%s of account %s has %d rows, its "+
+				return nil, durable.Damaged(duck.FileName, durable.RepairRebuild, "%s of account %s has %d rows, its "+
 					"Parquet files have %d", t.FullName(), account, n, want[key])
 			}
 			delete(want, key)
 		}
 	}
 	for key, n := range want {
-		return nil, durable.Damaged(duck.FileName, durable.MendRebuild, "%s of account %s has no rows, its Parquet "+
+		return nil, durable.Damaged(duck.FileName, durable.RepairRebuild, "%s of account %s has no rows, its Parquet "+
 			"files have %d", key[0], key[1], n)
 	}
 	return days, nil
@@ -97,14 +97,14 @@ func (c WarehouseCheck) days(ctx context.Context, w *duck.Warehouse, seen map[du
 		for d, k := range a.Days {
 			key := duck.AccountDay{Account: account, Day: d}
 			if seen[key] != k.Sums.Rows {
-				return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s has %d rows, its "+
+				return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, its "+
 					"Parquet file has %d", d, account, seen[key], k.Sums.Rows)
 			}
 			delete(seen, key)
 		}
 	}
 	for k, n := range seen {
-		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s has %d rows, and no "+
+		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s has %d rows, and no "+
 			"Parquet file", k.Day, k.Account, n)
 	}
 	for account, a := range c.Manifest.Accounts {
@@ -142,7 +142,7 @@ func checkSums(ctx context.Context, w *duck.Warehouse, account string, a *Accoun
 	}
 	for d := range days {
 		if sums, want := got[duck.AccountDay{Account: account, Day: d}], a.Days[d].Sums; sums != want {
-			return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s adds up to %+v, its "+
+			return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s adds up to %+v, its "+
 				"Parquet file to %+v", d, account, sums, want)
 		}
 	}
@@ -166,15 +166,15 @@ func checkCampaigns(ctx context.Context, w *duck.Warehouse, m *Manifest) error {
 			}
 			key := duck.AccountDay{Account: account, Day: d}
 			if got[key] != k.Sums {
-				return durable.Damaged(duck.FileName, durable.MendRebuild, "%s adds up to %+v on %s of account %s, "+
+				return durable.Damaged(duck.FileName, durable.RepairRebuild, "%s adds up to %+v on %s of account %s, "+
 					"its Parquet file to %+v", t.FullName(), got[key], d, account, k.Sums)
 			}
 			delete(got, key)
 		}
 	}
 	for k := range got {
-		return durable.Damaged(duck.FileName, durable.MendRebuild, "%s has rows on %s of account %s, and there is no "+
-			"Parquet file", t.FullName(), k.Day, k.Account)
+		return durable.Damaged(duck.FileName, durable.RepairRebuild, "%s has rows on %s of account %s, and there is "+
+			"no Parquet file", t.FullName(), k.Day, k.Account)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 		return err
 	}
 	if most > 1 {
-		return durable.Damaged(duck.FileName, durable.MendRebuild, "spend %s of account %s: a key occurs %d times", d,
+		return durable.Damaged(duck.FileName, durable.RepairRebuild, "spend %s of account %s: a key occurs %d times", d,
 			account, most)
 	}
 	return nil
@@ -202,7 +202,7 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 		if len(files) == 0 {
 			continue // its rows were counted
 		}
-		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than its Parquet files",
+		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its Parquet files",
 			t.FullName())
 		if err := sameRows(ctx, w, columns, "w."+t.SQLName(), duck.FilesSQL(t, files), otherwise); err != nil {
 			return err
@@ -210,7 +210,7 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 	}
 	if m.SchemaVersion >= schema.CampaignSpends.Since {
 		t := schema.CampaignSpends.Table
-		otherwise := durable.Damaged(duck.FileName, durable.MendRebuild, "%s holds other rows than spend_daily "+
+		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than spend_daily "+
 			"adds up to", t.FullName())
 		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
 			otherwise); err != nil {
@@ -222,7 +222,7 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 		if len(files) == 0 || m.MartsBehind() {
 			continue
 		}
-		otherwise := durable.Damaged("parquet/"+mart.Name, durable.MendRebuild, "its files hold other rows than the "+
+		otherwise := durable.Damaged("parquet/"+mart.Name, durable.RepairRebuild, "its files hold other rows than the "+
 			"view mart.%s", mart.View)
 		view := "(SELECT " + duck.MartColumns(mart) + " FROM w.mart." + schema.Quote(mart.View) + ")"
 		if err := sameRows(ctx, w, mart.SQLColumns(), view, duck.FilesSQL(mart.Table, files), otherwise); err != nil {
@@ -234,7 +234,7 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 		if len(files) == 0 {
 			continue
 		}
-		otherwise := durable.Damaged("parquet/"+c.Name, durable.MendRebuild, "its files hold other rows than %s",
+		otherwise := durable.Damaged("parquet/"+c.Name, durable.RepairRebuild, "its files hold other rows than %s",
 			c.Of.FullName())
 		err := sameRows(ctx, w, c.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(c.Table, files), otherwise)
 		if err != nil {

@@ -133,7 +133,7 @@ func openErr(err error) error {
 	case strings.Contains(text, "Could not set lock"):
 		return fmt.Errorf("%s: somebody has it open for writing (%v): %w", FileName, err, durable.ErrLocked)
 	}
-	return durable.Damaged(FileName, durable.MendRebuild, "it does not open: %v", err)
+	return durable.Damaged(FileName, durable.RepairRebuild, "it does not open: %v", err)
 }
 
 // Close gives back what the answer holds.

@@ -322,7 +322,7 @@ func TestAsk_NamesAWarehouseThatDoesNotOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Ask(t.Context(), dir, Question{SQL: "SELECT 1"}, Options{})
-	if d := (*durable.Damage)(nil); !errors.As(err, &d) || d.Mend != durable.MendRebuild {
+	if d := (*durable.Damage)(nil); !errors.As(err, &d) || d.Repair != durable.RepairRebuild {
 		t.Errorf("of garbage: %v", err)
 	}
 }

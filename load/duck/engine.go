@@ -112,7 +112,7 @@ func unread(err error, format string, args ...any) error {
 	if IsOutOfMemory(err) || errors.As(err, &de) && diskTrouble.MatchString(de.Msg) {
 		return duckErr(what, err)
 	}
-	return durable.Damaged(FileName, durable.MendRebuild, "%s: %v", what, err)
+	return durable.Damaged(FileName, durable.RepairRebuild, "%s: %v", what, err)
 }
 
 // diskTrouble knows the file system's errors inside DuckDB's, which gives them

@@ -21,9 +21,9 @@ var (
 
 // Damage is one stored file that is not as it was published.
 type Damage struct {
-	Path string `json:"path"`           // the file, below the data directory
-	What string `json:"what"`           // what is wrong with it
-	Mend string `json:"mend,omitempty"` // the command that mends it, where one does
+	Path   string `json:"path"`           // the file, below the data directory
+	What   string `json:"what"`           // what is wrong with it
+	Repair string `json:"mend,omitempty"` // the command that repairs it, where one does
 }
 
 func (d *Damage) Error() string { return d.Path + ": " + d.What }
@@ -31,16 +31,16 @@ func (d *Damage) Error() string { return d.Path + ": " + d.What }
 // Unwrap makes every damage an [ErrDamaged].
 func (d *Damage) Unwrap() error { return ErrDamaged }
 
-// Damaged is a damage: what is wrong with a file, and what mends it.
-func Damaged(path, mend, format string, args ...any) *Damage {
-	return &Damage{Path: path, What: fmt.Sprintf(format, args...), Mend: mend}
+// Damaged is a damage: what is wrong with a file, and what repairs it.
+func Damaged(path, repair, format string, args ...any) *Damage {
+	return &Damage{Path: path, What: fmt.Sprintf(format, args...), Repair: repair}
 }
 
-// What mends a damage.
+// What repairs a damage.
 const (
-	MendRebuild = "spendsync rebuild"
-	MendReplay  = "spendsync replay"
-	MendBackup  = "restore it from a backup"
+	RepairRebuild = "spendsync rebuild"
+	RepairReplay  = "spendsync replay"
+	RepairBackup  = "restore it from a backup"
 )
 
 // Storage marks an error of the file system as an [ErrStorage]; another error, or nil,

@@ -1,7 +1,7 @@
 // Package replies keeps the replies of the settings, one pack for each Chicago day on which
 // some were new: the settings have no history but ours, and a later version of spendsync may
 // read more of them. A reply is kept where it is other than the last that is kept of the same
-// thing; an index says which that is. Packs go when they are too old or too much, and then
+// entity; an index says which that is. Packs go when they are too old or too much, and then
 // what they held is kept again at its next reading.
 package replies
 
@@ -28,7 +28,7 @@ const (
 	maxAge   = 40 * 24 * time.Hour // since they were received
 )
 
-// Reply is a line of a pack: what the service said of one thing.
+// Reply is a line of a pack: what the service said of one entity.
 type Reply struct {
 	At    schema.Instant `json:"at"`             // when it was received
 	Seen  schema.Instant `json:"seen,omitempty"` // when the reading that it is of had ended
@@ -38,7 +38,7 @@ type Reply struct {
 	Reply string         `json:"reply"` // as received, without credentials
 }
 
-// last is a line of the index: which reply of a thing is the last, and in which pack.
+// last is a line of the index: which reply of an entity is the last, and in which pack.
 type last struct {
 	Kind string      `json:"kind"`
 	ID   string      `json:"id,omitempty"`
@@ -139,7 +139,7 @@ func (s Store) outlived(now time.Time) (gone []string) {
 	return gone
 }
 
-// Add takes in what the service said of a thing.
+// Add takes in what the service said of an entity.
 func (c *Collector) Add(r Reply) {
 	if c == nil || len(r.Reply) == 0 {
 		return

@@ -76,7 +76,7 @@ func (c *checker) fail(code int, check, do, format string, args ...any) {
 	c.lines = append(c.lines, Line{Check: check, State: Failed, Found: fmt.Sprintf(format, args...), Do: do})
 }
 
-// failRead tells of a question to the service that brought nothing.
+// failRead reports a request to the service that brought nothing.
 func (c *checker) failRead(check string, err error) {
 	switch {
 	case errors.Is(err, extract.ErrAuth):

@@ -17,7 +17,7 @@ import (
 const maxDepth = 8
 
 // tryRenames renames an empty file from the staging area into every folder of the store
-// and back, as a commit does. The number of a device does not tell: a folder that is
+// and back, as a commit does. The number of a device does not show that: a folder that is
 // mounted from the same file system has the same, and refuses the rename all the same.
 // It leaves the folders with the times that they had. It also says whether the file system
 // can clone a file.

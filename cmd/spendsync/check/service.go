@@ -138,11 +138,11 @@ func (c *checker) unknownCampaigns(ctx context.Context, campaigns []string) (unk
 func (c *checker) clock() {
 	const name, do = "clock", "set this machine's clock by NTP: which day it is in Chicago follows from it"
 	var worst time.Duration
-	told := false
+	dated := false
 	for _, client := range []*extract.Client{c.report, c.api} {
 		if theirs, ok := client.ServiceTime(); ok {
 			ahead := c.Now().Sub(theirs)
-			if told = true; ahead.Abs() > worst.Abs() {
+			if dated = true; ahead.Abs() > worst.Abs() {
 				worst = ahead
 			}
 		}
@@ -152,8 +152,8 @@ func (c *checker) clock() {
 		found = fmt.Sprintf("%s ahead of the service's, by its Date header", worst.Round(time.Second))
 	}
 	switch {
-	case !told:
-		c.warn(name, do, "the service tells no date to compare with")
+	case !dated:
+		c.warn(name, do, "the service sends no date to compare with")
 	case worst.Abs() >= skewTooMuch:
 		c.fail(exit.Usage, name, do, "%s", found)
 	case worst.Abs() >= skewNotice:
@@ -166,10 +166,10 @@ func (c *checker) clock() {
 // key looks when the API key ends.
 func (c *checker) key() {
 	const name = "key expiry"
-	at, warning, told := c.api.KeyNotice()
+	at, warning, known := c.api.KeyNotice()
 	do := "renew it on the dashboard's API access page; the key itself stays the same"
 	switch {
-	case !told || at.IsZero():
+	case !known || at.IsZero():
 		if warning != "" {
 			c.warn(name, do, "the service says: %s", warning)
 		}

@@ -27,10 +27,10 @@ func (c *checker) store() *load.Account {
 		c.fail(exit.Usage, name, exit.About(exit.Newer).Do, "%s", phrase.OneLine(err.Error()))
 		return nil
 	case errors.As(err, &damage):
-		c.fail(exit.Usage, name, damage.Mend+"; a sync refuses to begin here", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, damage.Repair+"; a sync refuses to begin here", "%s", phrase.OneLine(err.Error()))
 		return nil
 	case err != nil:
-		c.fail(exit.Usage, name, "mend the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, "repair the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
 		return nil
 	}
 	if u, err := load.FindUnfinishedCommit(dir); err != nil || u != nil {
@@ -38,10 +38,10 @@ func (c *checker) store() *load.Account {
 		return m.Accounts[c.Config.Account]
 	}
 	if d, err := load.FindSetBack(dir, m); err != nil {
-		c.fail(exit.Usage, name, "mend the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
+		c.fail(exit.Usage, name, "repair the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
 		return m.Accounts[c.Config.Account]
 	} else if d != nil {
-		c.fail(exit.Usage, name, d.Mend+"; a sync refuses to begin here", "%s", d.What)
+		c.fail(exit.Usage, name, d.Repair+"; a sync refuses to begin here", "%s", d.What)
 		return m.Accounts[c.Config.Account]
 	}
 	c.ok(name, "%s: generation %d of %s", dir, m.Generation, phrase.Count(len(m.Accounts), "account"))

@@ -25,7 +25,7 @@ const (
 func (c *checker) volume() {
 	dir, err := c.Config.StoreDir()
 	if err != nil {
-		return // told already
+		return // reported already
 	}
 	at, err := existing(dir)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *checker) space(dir, at string) {
 	const name = "space"
 	var fs unix.Statfs_t
 	if err := unix.Statfs(at, &fs); err != nil {
-		c.fail(exit.Usage, name, "mend the volume", "%s: %v", at, err)
+		c.fail(exit.Usage, name, "repair the volume", "%s: %v", at, err)
 		return
 	}
 	free := uint64(fs.Bavail) * uint64(fs.Bsize)
@@ -160,7 +160,7 @@ func (c *checker) space(dir, at string) {
 	}
 }
 
-// locks tells who holds the locks of the account and of the store.
+// locks reports who holds the locks of the account and of the store.
 func (c *checker) locks(dir string) {
 	const name = "lock"
 	for _, l := range []struct{ file, whose string }{

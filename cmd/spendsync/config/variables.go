@@ -43,7 +43,7 @@ var docs = map[string]string{
 	"THRESHOLDS":           "other values for mart.threshold, such as block_spend_in_targets=2,balance_stop=0",
 	"PAYOUTS":              "CSV or Parquet file of what conversions earn: from,to,campaign,creative,source,payout",
 	"METRICS_FILE":         "file for Prometheus' textfile collector, written at the end of every run; one an account",
-	"PUSHGATEWAY_URL":      "Prometheus Pushgateway that every run tells its end; may hold user:password@",
+	"PUSHGATEWAY_URL":      "Prometheus Pushgateway that every run reports its end to; may hold user:password@",
 	"LOG_FORMAT":           "text or json",
 	"LOG_LEVEL":            "debug, info, warn or error",
 	"ALLOW_HTTP":           "allow plain http to a host that is not loopback",

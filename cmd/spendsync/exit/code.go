@@ -62,7 +62,7 @@ var Codes = []Code{
 			"that were kept"},
 	{Storage, "storage error: full, read-only, I/O", "yes",
 		"the last published generation stands",
-		"make room or mend the volume, then run it again"},
+		"make room or repair the volume, then run it again"},
 	{Damaged, "stored data fails verification", "no",
 		"damaged files are left as they are",
 		"run 'spendsync verify', then the command that it names for each file"},

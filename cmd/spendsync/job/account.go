@@ -48,7 +48,7 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	return a
 }
 
-// balanceColumns are what the balance tells.
+// balanceColumns are what the balance states.
 var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status",
 	"message"}
 

@@ -56,7 +56,7 @@ func (c *clock) Now() time.Time {
 // sets.
 func (c *clock) elapsed() time.Duration { return max(0, c.machine().Sub(c.began)) }
 
-// at is the time of the run at a moment of it, by what is known of the clocks now.
+// at is the time of the run at an instant of it, by what is known of the clocks now.
 func (c *clock) at(elapsed time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

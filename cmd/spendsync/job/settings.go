@@ -110,7 +110,7 @@ func (n *settingsReader) context() transform.SettingsContext {
 	return transform.SettingsContext{Account: n.Account, RunID: n.RunID}
 }
 
-// keep keeps what the service said of a thing.
+// keep keeps what the service said of an entity.
 func (n *settingsReader) keep(kind, id string, reply []byte) {
 	n.read.replies.Add(replies.Reply{At: schema.InstantOf(n.Now()), Kind: kind, ID: id, Reply: string(reply)})
 }
@@ -362,7 +362,7 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	return read, nil
 }
 
-// creativeColumns are what the API tells of every creative: the report has the addresses of
+// creativeColumns are what the API states of every creative: the report has the addresses of
 // its images, its campaign is the one whose list it is in, and another version in review
 // has only one that was edited while it ran.
 var creativeColumns = slices.DeleteFunc(schema.CreativeHistory.TrackedNames(), func(name string) bool {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Unseen tells the characters that change what is around them and show nothing:
+// Unseen matches the characters that change what is around them and show nothing:
 // controls, among them those that begin a terminal's commands, and the marks that
 // turn the direction of writing. The joiners within emoji and scripts stay.
 func Unseen(r rune) bool {
