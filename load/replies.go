@@ -26,7 +26,7 @@ func (s *Store) CollectReplies() *replies.Collector {
 }
 
 // KeptReplies are the replies of the settings that are kept, by readings.
-func (s *Store) KeptReplies() iter.Seq2[[]replies.Reply, error] { return s.replies().Readings() }
+func (s *Store) KeptReplies() iter.Seq2[[]replies.Reply, error] { return s.keptReplies().Readings() }
 
 // PutReplies stages the replies that are new, behind those of the same day. seen is when
 // their reading had ended.
