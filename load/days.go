@@ -46,6 +46,7 @@ func (n *generation) addDays() {
 			} else {
 				whole[d], all.Files = true, append(all.Files, n.g.staged(path))
 				n.dead += stored
+				n.whole += day.part.Rows
 			}
 		}
 		if (day.part != nil || day.renewRaw) && !p.Replayed {

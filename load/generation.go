@@ -22,6 +22,7 @@ type generation struct {
 	loads   []duck.Load // of the tables of main, for a file that is carried forward
 	changed map[schema.Date]bool
 	dead    int64 // rows of the base's DuckDB file that others replace
+	whole   int64 // rows of the days that are loaded whole
 
 	martsLater bool     // another generation of the run writes the account's marts
 	repair     bool     // everything that can be made again is made again

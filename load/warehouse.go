@@ -93,8 +93,10 @@ func (n *generation) engine() duck.Options {
 	if n.fullMemory {
 		o.FirstMemory = ""
 	}
-	if n.isSmall() || !n.fromNothing && len(n.changed) == 0 {
+	if n.isSmall() || !n.fromNothing && n.whole < smallRows {
 		o.Threads = 1
+	}
+	if n.isSmall() || !n.fromNothing && len(n.changed) == 0 {
 		return o
 	}
 	// The memory that reading the days took goes back to the system before DuckDB takes its
@@ -166,7 +168,7 @@ func (n *generation) dropWarehouse() (err error) {
 const smallRows = 100_000
 
 // isSmall says whether the generation has so few rows that one processor is best,
-// as it is where no day has changed.
+// as it is where few rows come.
 func (n *generation) isSmall() bool { return n.next.Rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It

@@ -1,17 +1,25 @@
 package duck
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Build brings the DuckDB file at path to a new state: its tables, the rows of the loads, in
 // one transaction, and the views, unless the file has them (nil). An empty one is built from
 // nothing. The file stays open, to be asked and to be given what follows from the answers:
 // [Warehouse.Finish] closes it, and [Warehouse.Stop] ends the engine in any case.
 //
+// Only the loads are done by as many threads as the options have, and all else by one: of
+// several, DuckDB lets those that have nothing to do ask for work without a pause.
+//
 // The viewErrors are of views that cannot be made. They are left out: the numbers are safe
 // without them.
 func Build(
 	ctx context.Context, path string, empty bool, loads []Load, views []View, o Options,
 ) (w *Warehouse, viewErrors []error, err error) {
+	threads := o.Threads
+	o.Threads, o.unlocked = 1, threads != 1
 	if empty && o.Blanks != nil {
 		made, err := o.Blanks.write(ctx, path, o)
 		if err != nil {
@@ -25,20 +33,40 @@ func Build(
 		return nil, nil, err
 	}
 	w.empty = empty
-	if viewErrors, err = w.fill(ctx, loads, views); err != nil {
+	if viewErrors, err = w.fill(ctx, loads, threads, views); err != nil {
 		return nil, nil, w.Stop(err)
 	}
 	return w, viewErrors, nil
 }
 
-func (w *Warehouse) fill(ctx context.Context, loads []Load, views []View) (viewErrors []error, err error) {
+func (w *Warehouse) fill(ctx context.Context, loads []Load, threads int, views []View) (viewErrors []error,
+	err error) {
 	if err := w.makeTables(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.loadAll(ctx, loads); err != nil || views == nil {
+	if err := w.setThreads(ctx, threads); err != nil {
+		return nil, err
+	}
+	if err := w.loadAll(ctx, loads); err != nil {
+		return nil, err
+	}
+	if err := w.setThreads(ctx, 1); err != nil || views == nil {
 		return nil, err
 	}
 	return makeViews(ctx, w.conn, views)
+}
+
+// setThreads lets so many threads go on; 0 is one per processor.
+func (w *Warehouse) setThreads(ctx context.Context, n int) error {
+	switch n {
+	case w.threads:
+		return nil
+	case 0:
+		w.threads = n
+		return w.Exec(ctx, "RESET threads")
+	}
+	w.threads = n
+	return w.Exec(ctx, fmt.Sprintf("SET threads = %d", n))
 }
 
 // loadAll moves rows, and then makes the sums of them: from rows that a transaction has

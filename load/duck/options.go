@@ -28,7 +28,7 @@ type Options struct {
 
 	keepOrder bool   // answers keep the order they were asked in
 	attach    string // a file to open read-only before the engine is locked
-	unlocked  bool   // the engine may be given more memory than it begins with
+	unlocked  bool   // the engine may be given more memory or threads than it begins with
 }
 
 // Blanks remembers DuckDB files that have every table, view and comment and no

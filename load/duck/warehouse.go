@@ -25,6 +25,7 @@ type Warehouse struct {
 	// more memory is tried first.
 	mayLackDisk bool
 	empty       bool // it held no row when it was opened
+	threads     int  // that the engine has; 0: one per processor
 }
 
 // WithMemory does something, and once more with all the memory that DuckDB may have where
@@ -93,12 +94,12 @@ func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	if full == "" || o.FirstMemory == "" { // a limit that DuckDB chose cannot be restored
 		full, o.FirstMemory = "", full
 	}
-	o.Memory, o.unlocked = o.FirstMemory, full != ""
+	o.Memory, o.unlocked = o.FirstMemory, o.unlocked || full != ""
 	conn, end, err := openEngine(ctx, o, o.Dir, cmp.Or(o.TempDir, path+".tmp"))
 	if err != nil {
 		return nil, err
 	}
-	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, fullMemory: full}, nil
+	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, fullMemory: full, threads: o.Threads}, nil
 }
 
 // Attach opens the finished file read-only, with an engine that has nothing of it.
