@@ -43,6 +43,7 @@ type quirkWorld struct {
 	runs    int
 	log     bytes.Buffer // of the last run
 	page    int          // rows asked for a page
+	views   []duck.View  // that are published; nil: none
 }
 
 // blanks shorten the first publication of each store.
@@ -94,7 +95,8 @@ func (w *quirkWorld) job() job.Job {
 	j := job.Job{
 		RunID: fmt.Sprintf("run%d", w.runs), Account: "acme", DataDir: w.dir, Version: "test",
 		Store: load.Options{
-			DuckDB: duck.Options{Memory: "256MiB", Threads: 1, Blanks: &blanks}, KeepRaw: true, Version: "test",
+			DuckDB:  duck.Options{Memory: "256MiB", Threads: 1, Blanks: &blanks, Views: w.views},
+			KeepRaw: true, Version: "test",
 			Log: log, Now: w.service.Now,
 		},
 		Report: w.client("https://report.test"+adsim.ReportPrefix, basic, log),

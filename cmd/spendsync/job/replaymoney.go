@@ -50,7 +50,7 @@ func (r *moneyReader) reread(c transform.SettingsContext) {
 	if r.balance.Raw != nil {
 		row := transform.Account(extract.Entity{}, extract.Entity{}, r.balance, r.balanceAt, c).Snapshot
 		var changed bool
-		r.snapshots, changed = mendSeen(r.snapshots, row, seenRows[schema.AccountSnapshot]{
+		r.snapshots, changed = repairSeen(r.snapshots, row, seenRows[schema.AccountSnapshot]{
 			at: func(s *schema.AccountSnapshot) schema.Instant { return s.SeenAt },
 			is: func(_, _ *schema.AccountSnapshot) bool { return true },
 			same: func(a, b *schema.AccountSnapshot) bool {
@@ -72,7 +72,7 @@ func (r *moneyReader) reread(c transform.SettingsContext) {
 	if r.limits.Raw != nil {
 		for _, row := range transform.Account(extract.Entity{}, r.limits, extract.Entity{}, r.limitsAt, c).Limits {
 			var changed bool
-			r.budgets, changed = mendSeen(r.budgets, row, seenRows[schema.AccountLimit]{
+			r.budgets, changed = repairSeen(r.budgets, row, seenRows[schema.AccountLimit]{
 				at:   func(l *schema.AccountLimit) schema.Instant { return l.SeenAt },
 				is:   func(a, b *schema.AccountLimit) bool { return a.LimitKind == b.LimitKind },
 				same: func(a, b *schema.AccountLimit) bool { return sameBudget(*a, *b) },
@@ -94,9 +94,9 @@ type seenRows[R any] struct {
 	onto func(known, row *R) // gives a row what only the stored one before it knows
 }
 
-// mendSeen adds a row that a kept reply says, unless the rows around it say the same. It
+// repairSeen adds a row that a kept reply says, unless the rows around it say the same. It
 // takes the place of the one that was made of the same reply.
-func mendSeen[R any](rows []R, row R, by seenRows[R]) ([]R, bool) {
+func repairSeen[R any](rows []R, row R, by seenRows[R]) ([]R, bool) {
 	place := slices.IndexFunc(rows, func(r R) bool { return by.at(&r) > by.at(&row) })
 	if place < 0 {
 		place = len(rows)
@@ -128,7 +128,7 @@ func mendSeen[R any](rows []R, row R, by seenRows[R]) ([]R, bool) {
 }
 
 // stage stages the tables that have changed, and says by how many rows.
-func (r *moneyReader) stage(staged *load.Staged) (mended int, err error) {
+func (r *moneyReader) stage(staged *load.Staged) (repaired int, err error) {
 	if r.balances > 0 {
 		err = load.PutTable(staged, schema.AccountSnapshots, r.snapshots)
 	}

@@ -15,15 +15,15 @@ import (
 // listedCampaign is what a reply of the listing says of a campaign.
 const listedCampaign = "campaign in the listing"
 
-// rereader reads the kept replies of the settings again, in their order, and mends the
+// rereader reads the kept replies of the settings again, in their order, and repairs the
 // tables by what it understands of them.
 type rereader struct {
 	c         transform.SettingsContext
-	campaigns *history.Mender[schema.Campaign, *schema.Campaign]
-	delivery  *history.Mender[schema.Delivery, *schema.Delivery]
-	creatives *history.Mender[schema.Creative, *schema.Creative]
-	modes     *history.Mender[schema.SourceMode, *schema.SourceMode]
-	rules     *history.Mender[schema.SourceRule, *schema.SourceRule]
+	campaigns *history.Repairer[schema.Campaign, *schema.Campaign]
+	delivery  *history.Repairer[schema.Delivery, *schema.Delivery]
+	creatives *history.Repairer[schema.Creative, *schema.Creative]
+	modes     *history.Repairer[schema.SourceMode, *schema.SourceMode]
+	rules     *history.Repairer[schema.SourceRule, *schema.SourceRule]
 	money     moneyReader
 	bids      map[string]schema.Instant // when bids per source were last understood, by campaign
 
@@ -40,16 +40,16 @@ func (m *repairer) replaySettings() error {
 	var err error
 	r.money, err = storedMoney(m.store)
 	err = errors.Join(err,
-		beginMend(m, schema.CampaignHistory, &r.campaigns, func(c *schema.Campaign) error {
+		beginRepair(m, schema.CampaignHistory, &r.campaigns, func(c *schema.Campaign) error {
 			// Nobody knows whether it is the JSON of the single read, which leaves out nothing.
 			return r.campaign(reread(extract.KindCampaign, c.CampaignID, c.Raw.V), extract.Entity{}, 0, 0)
 		}),
-		beginMend(m, schema.DeliveryHistory, &r.delivery, nil),
-		beginMend(m, schema.CreativeHistory, &r.creatives, func(c *schema.Creative) error {
+		beginRepair(m, schema.DeliveryHistory, &r.delivery, nil),
+		beginRepair(m, schema.CreativeHistory, &r.creatives, func(c *schema.Creative) error {
 			return r.creative(reread(extract.KindCreative, c.CreativeID, c.Raw.V), c.CampaignID.V, 0, 0)
 		}),
-		beginMend(m, schema.SourceRuleHistory, &r.rules, nil),
-		beginMend(m, schema.SourceModeHistory, &r.modes, func(s *schema.SourceMode) error {
+		beginRepair(m, schema.SourceRuleHistory, &r.rules, nil),
+		beginRepair(m, schema.SourceModeHistory, &r.modes, func(s *schema.SourceMode) error {
 			return r.mode(s.CampaignID, reread(extract.KindSources, s.CampaignID, s.Raw.V), 0, 0)
 		}))
 	if err != nil {
@@ -66,13 +66,13 @@ func (m *repairer) replaySettings() error {
 	return r.stage(m)
 }
 
-// beginMend begins to mend a table, with the JSON that its current rows have.
-func beginMend[R any, P history.Versioned[R]](
-	m *repairer, t schema.TableOf[R], to **history.Mender[R, P], reread func(*R) error,
+// beginRepair begins to repair a table, with the JSON that its current rows have.
+func beginRepair[R any, P history.Versioned[R]](
+	m *repairer, t schema.TableOf[R], to **history.Repairer[R, P], reread func(*R) error,
 ) error {
 	h, err := load.StoredHistory[R, P](m.store, t)
 	if err == nil {
-		*to, err = history.NewMender[R, P](t, h, m.RunID)
+		*to, err = history.NewRepairer[R, P](t, h, m.RunID)
 	}
 	raw := t.ColumnsNamed("raw")
 	for i := range h.Rows {
@@ -186,17 +186,17 @@ func (r *rereader) sources(k replies.Reply) error {
 
 // see takes in a row of a kept reply, but for columns that it does not tell.
 func see[R any, P history.Versioned[R]](
-	m *history.Mender[R, P], row R, reading transform.Reading, but []string, at, seen schema.Instant,
+	m *history.Repairer[R, P], row R, reading transform.Reading, but []string, at, seen schema.Instant,
 ) error {
 	return m.See(history.Seen[R]{Row: row, Unread: slices.Concat(reading.Unread, but)}, at, seen)
 }
 
-// stage stages the tables that are mended.
+// stage stages the tables that are repaired.
 func (r *rereader) stage(m *repairer) error {
 	err := errors.Join(
-		putMended(m, schema.CampaignHistory, r.campaigns), putMended(m, schema.DeliveryHistory, r.delivery),
-		putMended(m, schema.CreativeHistory, r.creatives), putMended(m, schema.SourceRuleHistory, r.rules),
-		putMended(m, schema.SourceModeHistory, r.modes))
+		putRepaired(m, schema.CampaignHistory, r.campaigns), putRepaired(m, schema.DeliveryHistory, r.delivery),
+		putRepaired(m, schema.CreativeHistory, r.creatives), putRepaired(m, schema.SourceRuleHistory, r.rules),
+		putRepaired(m, schema.SourceModeHistory, r.modes))
 	if err != nil {
 		return err
 	}
@@ -214,11 +214,11 @@ func (r *rereader) stage(m *repairer) error {
 	return err
 }
 
-func putMended[R any, P history.Versioned[R]](m *repairer, t schema.TableOf[R], by *history.Mender[R, P]) error {
-	next, mended, err := by.Versions()
-	if err != nil || mended == 0 {
+func putRepaired[R any, P history.Versioned[R]](m *repairer, t schema.TableOf[R], by *history.Repairer[R, P]) error {
+	next, repaired, err := by.Versions()
+	if err != nil || repaired == 0 {
 		return err
 	}
-	m.filled += mended
+	m.filled += repaired
 	return load.PutHistory[R, P](m.staged, t, next)
 }

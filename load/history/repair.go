@@ -8,7 +8,7 @@ import (
 	"spendsync/schema"
 )
 
-// Mender lays over a table's history what kept replies say when they are read again: what
+// Repairer lays over a table's history what kept replies say when they are read again: what
 // an older version of this program did not understand. No version but the current one of an
 // entity is touched, no confirmation moves but by a new version, and what the service has
 // said since stays.
@@ -16,7 +16,7 @@ import (
 // A reply that is newer than the current version makes versions, as if it had been read so
 // then. The newest of those before it fills in what could never be read; it corrects the
 // current version where that was made of this very reply, and in nothing else.
-type Mender[R any, P Versioned[R]] struct {
+type Repairer[R any, P Versioned[R]] struct {
 	a      *advance[R, P]
 	memory Memory
 	base   map[string]kept[R] // the newest reply that is not newer than the current version
@@ -28,20 +28,20 @@ type kept[R any] struct {
 	since, at schema.Instant
 }
 
-// NewMender begins to mend a history, which is not written to.
-func NewMender[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Mender[R, P], error) {
+// NewRepairer begins to repair a history, which is not written to.
+func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Repairer[R, P], error) {
 	at := h.Memory.ObservedAt
 	a, err := newAdvance[R, P](t, t.Tracked(), h, Observation[R]{Since: min(1, at), At: at, RunID: runID})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	a.stats.Changed = h.Altered
-	return &Mender[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}}, nil
+	return &Repairer[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}}, nil
 }
 
 // See takes in an entity of a reply that was received at since, in a reading that ended at
 // the other instant. Replies come in their order.
-func (m *Mender[R, P]) See(s Seen[R], since, at schema.Instant) error {
+func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	if at > m.memory.ObservedAt {
 		return nil // of settings that were not stored
 	}
@@ -53,7 +53,7 @@ func (m *Mender[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	}
 	if th == nil {
 		th = m.a.entity(&s.Row)
-	} else if err := m.mendCurrent(th); err != nil {
+	} else if err := m.repairCurrent(th); err != nil {
 		return err
 	}
 	row, r, err := m.read(th, &k)
@@ -77,7 +77,7 @@ func (m *Mender[R, P]) See(s Seen[R], since, at schema.Instant) error {
 
 // Gone takes in that a reply lacked entities that are current, such as rules. Older replies
 // say nothing of a version.
-func (m *Mender[R, P]) Gone(since, at schema.Instant, is func(*R) bool) {
+func (m *Repairer[R, P]) Gone(since, at schema.Instant, is func(*R) bool) {
 	for _, th := range m.a.entities {
 		f := P(th.current).FramePtr()
 		if at <= m.memory.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
@@ -89,7 +89,7 @@ func (m *Mender[R, P]) Gone(since, at schema.Instant, is func(*R) bool) {
 
 // open opens a version at an instant of the past. That the one before was confirmed since
 // then is not so: it was read otherwise than it is now.
-func (m *Mender[R, P]) open(th *entity[R], row R, r reading, why string) {
+func (m *Repairer[R, P]) open(th *entity[R], row R, r reading, why string) {
 	confirmed := th.confirmed
 	if r.confirms {
 		confirmed = max(confirmed, m.a.Since)
@@ -102,7 +102,7 @@ func (m *Mender[R, P]) open(th *entity[R], row R, r reading, why string) {
 }
 
 // read is a kept reply with the last known values of what is unread, and what it adds.
-func (m *Mender[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err error) {
+func (m *Repairer[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err error) {
 	unread, err := m.a.unread(&k.Seen)
 	if err != nil {
 		return row, r, fmt.Errorf("%q: %w", th.text, err)
@@ -112,8 +112,8 @@ func (m *Mender[R, P]) read(th *entity[R], k *kept[R]) (row R, r reading, err er
 	return row, m.a.compare(th, &row, unread), nil
 }
 
-// mendCurrent reads the current version of an entity again in the newest reply before it.
-func (m *Mender[R, P]) mendCurrent(th *entity[R]) error {
+// repairCurrent reads the current version of an entity again in the newest reply before it.
+func (m *Repairer[R, P]) repairCurrent(th *entity[R]) error {
 	k, ok := m.base[th.text]
 	delete(m.base, th.text)
 	is := *P(th.current).FramePtr()
@@ -143,7 +143,7 @@ func (m *Mender[R, P]) mendCurrent(th *entity[R]) error {
 }
 
 // known are the columns of an entity's current version that have been readable.
-func (m *Mender[R, P]) known(th *entity[R]) (names []string) {
+func (m *Repairer[R, P]) known(th *entity[R]) (names []string) {
 	for _, c := range m.a.table.Fields() {
 		if m.a.tracked.has(c.Name) && !slices.Contains(th.never, c.Name) ||
 			!m.a.table.ColumnEqual(th.current, new(R), c) {
@@ -155,7 +155,7 @@ func (m *Mender[R, P]) known(th *entity[R]) (names []string) {
 
 // differing are the columns in which a new form of a stored current version differs from the
 // version before it, where that is what the version tells of.
-func (m *Mender[R, P]) differing(th *entity[R], row *R) (names []string) {
+func (m *Repairer[R, P]) differing(th *entity[R], row *R) (names []string) {
 	n := len(th.stored)
 	if why := P(th.current).FramePtr().ChangeType; n < 2 || why != schema.Changed && why != schema.ChangedBeyond {
 		return nil
@@ -169,16 +169,16 @@ func (m *Mender[R, P]) differing(th *entity[R], row *R) (names []string) {
 	return names
 }
 
-// Versions are the mended history, and how many versions were filled in, corrected or made;
+// Versions are the repaired history, and how many versions were filled in, corrected or made;
 // with none, the rows are those that were given.
-func (m *Mender[R, P]) Versions() (next Versions[R], mended int, err error) {
+func (m *Repairer[R, P]) Versions() (next Versions[R], repaired int, err error) {
 	for _, th := range m.a.entities {
-		if err := m.mendCurrent(th); err != nil {
+		if err := m.repairCurrent(th); err != nil {
 			return next, 0, err
 		}
 	}
 	st := m.a.stats
-	mended = int(st.FirstSeen + st.Filled + st.Versions)
+	repaired = int(st.FirstSeen + st.Filled + st.Versions)
 	next = Versions[R]{Rows: m.a.rows(), Memory: remember[R, P](m.a.entities, m.memory.ObservedAt)}
-	return next, mended, Check[R, P](m.a.table, next)
+	return next, repaired, Check[R, P](m.a.table, next)
 }

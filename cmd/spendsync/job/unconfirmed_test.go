@@ -1,0 +1,74 @@
+package job_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/load/duck"
+	"spendsync/queries"
+)
+
+// TestCurrentViews_SayWhatIsOld: a bid, the bids per source and the balance that go by another
+// name from the second sync on are shown as they were, with the time of the first; what could be
+// read is not, and a third sync that reads all again takes the marks away.
+func TestCurrentViews_SayWhatIsOld(t *testing.T) {
+	w := newQuirkWorld(t)
+	asked, err := queries.Views(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range asked {
+		w.views = append(w.views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters})
+	}
+	ask := func(sql string) string {
+		t.Helper()
+		a, err := duck.Query(t.Context(), w.dir, sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cells []string
+		for _, row := range a.Rows {
+			for _, c := range row {
+				cells = append(cells, c.V)
+			}
+		}
+		return strings.Join(cells, " ")
+	}
+	marks := []string{"campaign", "creative", "source_mode", "source_rule", "account"}
+	wantNone := func() {
+		t.Helper()
+		for _, view := range marks {
+			if n := ask("SELECT count(*) FROM main." + view + " WHERE unread_since IS NOT NULL"); n != "0" {
+				t.Errorf("%s: %s rows could not be confirmed", view, n)
+			}
+		}
+	}
+	w.sync()
+	wantNone()
+	w.service.SetNow(noon.Add(time.Hour))
+	if err := w.service.SetQuirks("bid-renamed", "bids-missing", "balance-renamed"); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	const since = " AND unread_since BETWEEN TIMESTAMPTZ '2026-11-21 19:59:00+00' AND " +
+		"TIMESTAMPTZ '2026-11-21 20:01:00+00'"
+	for sql, want := range map[string]string{
+		`SELECT count(*) = count(*) FILTER (WHERE unread_fields = 'default_bid' AND default_bid IS NOT NULL` + since +
+			`), count(*) FROM main.campaign WHERE status <> 'archived'`: "true 4",
+		`SELECT count(*) FROM main.creative WHERE unread_fields IS NOT NULL`:                          "0",
+		`SELECT DISTINCT unread_fields FROM main.source_mode WHERE unread_fields IS NOT NULL` + since: "bid_overrides",
+		`SELECT DISTINCT rule FROM main.source_rule WHERE unread_since IS NOT NULL` + since:           "bid_override",
+		`SELECT unread_fields FROM main.account WHERE balance IS NULL` + since:                        "balance",
+	} {
+		if got := ask(sql); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+	w.service.SetNow(noon.Add(2 * time.Hour))
+	if err := w.service.SetQuirks(); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	wantNone()
+}
