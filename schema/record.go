@@ -11,6 +11,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/decimal128"
 	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/parquet-go/parquet-go"
 )
 
 // Record is the rows as an Arrow record of the table. The caller releases it.
@@ -131,6 +132,61 @@ func fillColumn[T comparable, R any](a arrow.Array, c Column, rows []R, at func(
 			*(*Null[T])(field) = Some(at(i))
 		}
 	}
+}
+
+// PutValues puts values of a Parquet file into a column of as many rows, in which it is NULL
+// or zero. The rows share no memory with the values.
+func (t TableOf[R]) PutValues(rows []R, column int, values []parquet.Value) {
+	c := &t.Columns[column]
+	switch c.Kind {
+	case Text:
+		var texts textCopies
+		putValues(c, rows, values, func(v *parquet.Value) string { return texts.of(v.ByteArray()) })
+	case Count, Amount, Moment: // all of them are 64 bits
+		putValues(c, rows, values, func(v *parquet.Value) int64 { return v.Int64() })
+	case Day:
+		putValues(c, rows, values, func(v *parquet.Value) Date { return Date(v.Int32()) })
+	case Flag:
+		putValues(c, rows, values, func(v *parquet.Value) bool { return v.Boolean() })
+	}
+}
+
+func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value, of func(*parquet.Value) T) {
+	for i := range values {
+		v := &values[i]
+		if v.IsNull() {
+			continue
+		}
+		field := unsafe.Add(unsafe.Pointer(&rows[i]), c.offset)
+		if c.Nullable {
+			*(*Null[T])(field) = Some(of(v))
+		} else {
+			*(*T)(field) = of(v)
+		}
+	}
+}
+
+// textCopies copies texts, many into one piece of memory, and once what lies in one place
+// several times in a row, as the entry of a dictionary does.
+type textCopies struct {
+	last *byte
+	text string
+	room []byte
+}
+
+func (c *textCopies) of(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if at := unsafe.SliceData(b); at != c.last || len(b) != len(c.text) {
+		if len(b) > cap(c.room)-len(c.room) {
+			c.room = make([]byte, 0, max(min(2*cap(c.room), 1<<13), 64, len(b)))
+		}
+		from := len(c.room)
+		c.room = append(c.room, b...)
+		c.last, c.text = at, unsafe.String(&c.room[from], len(b))
+	}
+	return c.text
 }
 
 // CloneTexts gives a row texts of its own, which share no memory with anything.

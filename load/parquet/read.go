@@ -24,28 +24,35 @@ func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
 }
 
 func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, err error) {
-	for rec, err := range Records(d, path, t.Table) {
+	for batch, err := range Batches(d, path, t) {
 		if err != nil {
 			return nil, err
 		}
-		// Records live in garbage-collected memory: the rows may keep their texts.
-		if rows, err = t.AppendRows(rows, rec); err != nil {
-			return nil, err
-		}
+		rows = append(rows, batch...)
 	}
 	return rows, nil
 }
 
-// Batches reads the rows of a file some thousand at a time. The slice is the
-// loop body's alone. Nothing follows an error.
+// rowsPerBatch is how many rows lie beside each other near the processor while one column
+// after the other is put into them.
+const rowsPerBatch = 1024
+
+// Batches reads the rows of a file about a thousand at a time. The slice is the loop body's
+// alone; a row may keep its texts. Nothing follows an error.
 func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
-		var rows []R
-		for rec, err := range Records(d, path, t.Table) {
-			if err == nil {
-				rows, err = t.AppendRows(rows[:0], rec)
-			}
-			if err != nil {
+		f, err := open(d, path, t.Table)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.close()
+		rows := make([]R, min(rowsPerBatch, f.rows))
+		for left := f.rows; left > 0; {
+			rows = rows[:min(left, int64(len(rows)))]
+			left -= int64(len(rows))
+			clear(rows) // a NULL leaves its field as it is
+			if err := fill(f, t, rows, left == 0); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -56,27 +63,49 @@ func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[
 	}
 }
 
-// records reads a Parquet file of ours back into Arrow records of some thousand rows,
+// fill reads the next rows, column by column; after the last there must be no value left.
+func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
+	for i := range f.columns {
+		c := &f.columns[i]
+		if c.index < 0 {
+			continue // NULL
+		}
+		at := 0
+		err := c.read(len(rows), f.values, func(values []parquet.Value) {
+			t.PutValues(rows[at:], i, values)
+			at += len(values)
+		})
+		if err == nil && last {
+			err = c.end(f.values[:1])
+		}
+		if err != nil {
+			return f.damaged(i, err)
+		}
+	}
+	return nil
+}
+
+// Records reads a Parquet file of ours back into Arrow records of some thousand rows,
 // each the loop body's alone. Nothing follows an error.
 func Records(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
-		opened, err := d.Open(path)
+		f, err := open(d, path, t)
 		if err != nil {
-			yield(nil, durable.Storage(err))
+			yield(nil, err)
 			return
 		}
-		defer opened.Close()
-		info, err := opened.Stat()
-		if err != nil {
-			yield(nil, durable.Storage(err))
-			return
-		}
-		f := &watchedFile{File: opened}
-		for rec, err := range parseRecords(f, path, info.Size(), t) {
-			if err != nil && f.err != nil {
-				err = durable.Storage(f.err)
+		defer f.close()
+		for left := f.rows; left > 0; {
+			rows := min(left, valuesPerBatch)
+			left -= rows
+			rec, err := f.record(rows, left == 0)
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-			if !yield(rec, err) {
+			more := yield(rec, nil)
+			rec.Release()
+			if !more {
 				return
 			}
 		}
@@ -119,57 +148,87 @@ func (f *watchedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func parseRecords(f io.ReaderAt, path string, size int64, t *schema.Table) iter.Seq2[arrow.Record, error] {
-	return func(yield func(arrow.Record, error) bool) {
-		p, err := parquet.OpenFile(f, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-		if err != nil {
-			yield(nil, fmt.Errorf("%s is no Parquet file: %v: %w", path, err, durable.ErrDamaged))
-			return
-		}
-		var names []string
-		for _, c := range p.Schema().Columns() {
-			names = append(names, c[len(c)-1])
-		}
-		// A file from before the table gained columns has NULL in them.
-		was := t
-		if text, ok := p.Lookup(versionKey); ok {
-			if version, err := strconv.Atoi(text); err == nil {
-				was = t.AsOf(version)
-			}
-		}
-		if was == nil || !slices.Equal(names, was.ColumnNames()) {
-			yield(nil, fmt.Errorf("%s has the columns %v, not those of %s: %w", path, names, t.FullName(),
-				durable.ErrDamaged))
-			return
-		}
-		columns := make([]columnReader, len(t.Columns))
-		for i, c := range t.Columns {
-			columns[i].groups, columns[i].index = p.RowGroups(), slices.Index(names, c.Name)
-			defer columns[i].close()
-		}
-		values := make([]parquet.Value, min(valuesPerBatch, max(1, p.NumRows())))
-		for left := p.NumRows(); left > 0; {
-			rows := min(left, valuesPerBatch)
-			left -= rows
-			rec, err := nextRecord(columns, t, path, rows, values, left == 0)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			more := yield(rec, nil)
-			rec.Release()
-			if !more {
-				return
-			}
-		}
-	}
+// file is a Parquet file of a table that is being read.
+type file struct {
+	disk    *watchedFile
+	path    string
+	table   *schema.Table
+	rows    int64
+	columns []columnReader
+	values  []parquet.Value // on their way
 }
 
-// nextRecord reads the given number of rows of all columns; after the last there must be
+// open opens a file of ours. One from before the table gained columns has NULL in them.
+func open(d durable.Disk, path string, t *schema.Table) (*file, error) {
+	opened, err := d.Open(path)
+	if err != nil {
+		return nil, durable.Storage(err)
+	}
+	f := &file{disk: &watchedFile{File: opened}, path: path, table: t}
+	info, err := opened.Stat()
+	if err == nil {
+		err = f.parse(info.Size())
+	} else {
+		err = durable.Storage(err)
+	}
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *file) parse(size int64) error {
+	p, err := parquet.OpenFile(f.disk, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return f.unread(fmt.Errorf("%s is no Parquet file: %v: %w", f.path, err, durable.ErrDamaged))
+	}
+	var names []string
+	for _, c := range p.Schema().Columns() {
+		names = append(names, c[len(c)-1])
+	}
+	was := f.table
+	if text, ok := p.Lookup(versionKey); ok {
+		if version, err := strconv.Atoi(text); err == nil {
+			was = f.table.AsOf(version)
+		}
+	}
+	if was == nil || !slices.Equal(names, was.ColumnNames()) {
+		return fmt.Errorf("%s has the columns %v, not those of %s: %w", f.path, names, f.table.FullName(),
+			durable.ErrDamaged)
+	}
+	f.rows = p.NumRows()
+	f.columns = make([]columnReader, len(f.table.Columns))
+	for i, c := range f.table.Columns {
+		f.columns[i].groups, f.columns[i].index = p.RowGroups(), slices.Index(names, c.Name)
+	}
+	f.values = make([]parquet.Value, min(valuesPerBatch, max(1, f.rows)))
+	return nil
+}
+
+func (f *file) close() {
+	for i := range f.columns {
+		f.columns[i].close()
+	}
+	f.disk.Close()
+}
+
+// damaged is an error of a column: that of the disk, if it had one.
+func (f *file) damaged(column int, err error) error {
+	return f.unread(fmt.Errorf("%s column %s: %v: %w", f.path, f.table.Columns[column].Name, err, durable.ErrDamaged))
+}
+
+func (f *file) unread(err error) error {
+	if f.disk.err != nil {
+		return durable.Storage(f.disk.err)
+	}
+	return err
+}
+
+// record reads the given number of rows of all columns; after the last there must be
 // no value left.
-func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64, values []parquet.Value,
-	last bool) (arrow.Record, error) {
-	arrays := make([]arrow.Array, len(columns))
+func (f *file) record(rows int64, last bool) (arrow.Record, error) {
+	arrays := make([]arrow.Array, len(f.columns))
 	defer func() {
 		for _, a := range arrays {
 			if a != nil {
@@ -177,24 +236,36 @@ func nextRecord(columns []columnReader, t *schema.Table, path string, rows int64
 			}
 		}
 	}()
-	for i := range columns {
-		if columns[i].index < 0 {
-			arrays[i] = array.MakeArrayOfNull(memory.DefaultAllocator, t.Arrow.Field(i).Type, int(rows))
+	for i := range f.columns {
+		of := f.table.Arrow.Field(i).Type
+		if f.columns[i].index < 0 {
+			arrays[i] = array.MakeArrayOfNull(memory.DefaultAllocator, of, int(rows))
 			continue
 		}
-		b := array.NewBuilder(memory.DefaultAllocator, t.Arrow.Field(i).Type)
+		b := array.NewBuilder(memory.DefaultAllocator, of)
 		b.Reserve(int(rows))
-		err := columns[i].read(b, int(rows), values)
+		add, err := arrowAppender(b)
+		if err == nil {
+			err = f.columns[i].read(int(rows), f.values, func(values []parquet.Value) {
+				for _, v := range values {
+					if v.IsNull() {
+						b.AppendNull()
+					} else {
+						add(v)
+					}
+				}
+			})
+		}
 		if err == nil && last {
-			err = columns[i].end(values[:1])
+			err = f.columns[i].end(f.values[:1])
 		}
 		arrays[i] = b.NewArray()
 		b.Release()
 		if err != nil {
-			return nil, fmt.Errorf("%s column %s: %v: %w", path, t.Columns[i].Name, err, durable.ErrDamaged)
+			return nil, f.damaged(i, err)
 		}
 	}
-	return array.NewRecord(t.Arrow, arrays, rows), nil
+	return array.NewRecord(f.table.Arrow, arrays, rows), nil
 }
 
 // columnReader reads a column through all row groups.
@@ -206,12 +277,8 @@ type columnReader struct {
 	values parquet.ValueReader // of the page
 }
 
-// read appends n values to an Arrow builder, by way of values.
-func (c *columnReader) read(b array.Builder, n int, values []parquet.Value) error {
-	add, err := arrowAppender(b)
-	if err != nil {
-		return err
-	}
+// read hands on the next n values, by way of values.
+func (c *columnReader) read(n int, values []parquet.Value, give func([]parquet.Value)) error {
 	for n > 0 {
 		got, err := c.some(values[:min(n, len(values))])
 		if err != nil {
@@ -220,13 +287,7 @@ func (c *columnReader) read(b array.Builder, n int, values []parquet.Value) erro
 		if got == 0 {
 			return fmt.Errorf("%d values short of its rows", n)
 		}
-		for _, v := range values[:got] {
-			if v.IsNull() {
-				b.AppendNull()
-			} else {
-				add(v)
-			}
-		}
+		give(values[:got])
 		n -= got
 	}
 	return nil
