@@ -268,6 +268,10 @@ func TestDeploy_EveryManifestIsStrict(t *testing.T) {
 	if err != nil || n < 15 {
 		t.Errorf("%d manifests, %v", n, err)
 	}
+	site, err := os.ReadFile("../../queries/evidence/cronjob.yaml") // of another image, so only its form is checked
+	if err != nil || len(decodeManifests(t, "evidence", site).jobs) != 1 {
+		t.Error("the site's manifest has no CronJob", err)
+	}
 }
 
 // kustomize builds a folder as kubectl apply -k does.
