@@ -4,6 +4,7 @@
 //	views/main/   settings as they are now
 //	views/mart/   one question each, the files named as the views
 //	macros/       questions about an instant or a span: table macros
+//	parts/        clauses that several files share: "-- Part: NAME" on a line of its own takes one in
 //	asks/         ready questions for `spendsync query`, with parameters
 //	thresholds.csv  the numbers that answers depend on: the view mart.threshold
 //	columns.csv     the meaning of columns that mean the same everywhere

@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-//go:embed asks/*.sql views/*/*.sql macros/*.sql thresholds.csv columns.csv
+//go:embed asks/*.sql views/*/*.sql macros/*.sql parts/*.sql thresholds.csv columns.csv
 var files embed.FS
 
 // Query is one question in SQL.
@@ -181,7 +181,7 @@ func read(dir, schema string) []Query {
 		if err != nil {
 			panic(err)
 		}
-		q := parse(string(b))
+		q := parse(withParts(string(b)))
 		q.Schema, q.Name = schema, strings.TrimSuffix(e.Name(), ".sql")
 		for name, doc := range glossary {
 			if q.Columns[name] == "" {
@@ -191,6 +191,20 @@ func read(dir, schema string) []Query {
 		all = append(all, q)
 	}
 	return all
+}
+
+// partLine is where a file takes in one of parts, by its name.
+var partLine = regexp.MustCompile(`(?m)^-- Part: ([a-z_]+)\n`)
+
+// withParts puts the parts into a file that names them.
+func withParts(text string) string {
+	return partLine.ReplaceAllStringFunc(text, func(line string) string {
+		b, err := files.ReadFile("parts/" + partLine.FindStringSubmatch(line)[1] + ".sql")
+		if err != nil {
+			panic(err)
+		}
+		return string(b)
+	})
 }
 
 // readCSV reads an embedded table without its heading.

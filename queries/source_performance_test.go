@@ -7,7 +7,7 @@ import (
 )
 
 // TestSourcePerformance_TheMacroAnswersAsTheView holds the two in step: a macro
-// can't be asked from a view, so the SQL is there twice.
+// can't be asked from a view, so each adds its rows up by itself.
 func TestSourcePerformance_TheMacroAnswersAsTheView(t *testing.T) {
 	w := newWarehouse(t)
 	c := readCase(t, filepath.Join("..", "testdata", "queries", "source_performance", "known_days_of_two_accounts"))

@@ -1,4 +1,4 @@
-"""Holds what dbt made to the warehouse: its report to mart.ad_report, row by row.
+"""Holds what dbt made to the warehouse: each of its reports to the view of that name, row by row.
 
     dbt.py SPENDSYNC DBT_DUCKDB DATA_DIR
 """
@@ -9,20 +9,32 @@ import sys
 
 import duckdb
 
-REPORT = "SELECT date_day::VARCHAR, campaign_id, campaign_name, ad_id, ad_name, clicks, impressions, spend::VARCHAR, conversions, conversions_value FROM {} ORDER BY ALL"
+FIRST = "date_day::VARCHAR AS date_day, "
+LAST = "clicks, impressions, spend::VARCHAR AS spend, conversions, round(conversions_value, 6) AS conversions_value FROM {} ORDER BY ALL"
+REPORTS = {
+    "account_report": "account_id, ",
+    "campaign_report": "campaign_id, campaign_name, ",
+    "ad_group_report": "campaign_id, campaign_name, ad_group_id, ad_group_name, ",
+    "ad_report": "campaign_id, campaign_name, ad_id, ad_name, ",
+    "url_report": "campaign_id, campaign_name, base_url, url_host, url_path, utm_source, utm_medium, utm_campaign, utm_content, utm_term, ",
+}
 
 
 def main(binary, made, data_dir):
-    out = subprocess.run([binary, "query", "--format", "json", "-c", REPORT.format("mart.ad_report")], env={**os.environ, "SPENDSYNC_DATA_DIR": data_dir}, stdout=subprocess.PIPE, check=True).stdout
-    want = [tuple(r.values()) for r in json.loads(out)]
     con = duckdb.connect(made, read_only=True)
-    got = con.sql(REPORT.format("spendsync__ad_report")).fetchall()
-    if not want or got != want:
-        raise SystemExit(f"dbt's report has {len(got)} rows, the warehouse's {len(want)}: {[r for r in got if r not in set(want)][:3]}")
-    platforms = con.sql("SELECT platform, count(*) FROM spendsync__ad_report_union GROUP BY platform ORDER BY platform").fetchall()
-    if platforms != [("facebook_ads", 1), ("google_ads", 1), ("push_ads", len(want))]:
-        raise SystemExit(f"the union has the platforms {platforms}")
-    print(f"dbt's report is mart.ad_report, {len(want):,} rows, and unions with those of two other platforms")
+    total = 0
+    for report, dimensions in REPORTS.items():
+        question = "SELECT " + FIRST + dimensions + LAST
+        out = subprocess.run([binary, "query", "--format", "json", "-c", question.format("mart." + report)], env={**os.environ, "SPENDSYNC_DATA_DIR": data_dir}, stdout=subprocess.PIPE, check=True).stdout
+        want = [tuple(r.values()) for r in json.loads(out)]
+        got = con.sql(question.format("spendsync__" + report)).fetchall()
+        if not want or got != want:
+            raise SystemExit(f"dbt's {report} has {len(got)} rows, the warehouse's {len(want)}: {[r for r in got if r not in set(want)][:3]}")
+        platforms = con.sql(f"SELECT platform, count(*) FROM spendsync__{report}_union GROUP BY platform ORDER BY platform").fetchall()
+        if platforms != [("facebook_ads", 1), ("google_ads", 1), ("push_ads", len(want))]:
+            raise SystemExit(f"the union of {report} has the platforms {platforms}")
+        total += len(want)
+    print(f"dbt's {len(REPORTS)} reports are those of mart, {total:,} rows, and union with those of two other platforms")
 
 
 main(*sys.argv[1:])

@@ -85,7 +85,7 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"cmd/spendsync/check": {
 		may: []string{"schema", "extract", "transform", "load", "load/durable", "cmd/spendsync/config",
-			"cmd/spendsync/exit", "cmd/spendsync/job", "cmd/spendsync/phrase"},
+			"cmd/spendsync/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"cmd/spendsync/config": {

@@ -36,13 +36,19 @@ func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 
 	w.env["PAYOUTS"] = path
 	write("2026-01-01,,,,,10.5\n")
+	w.wantPayoutsChecked(exit.OK, path+": 1 line")
 	sync(exit.OK, "")
 	w.wantAnswer("true", "SELECT sum(revenue) = 10.5 * sum(conversions) AND sum(conversions) > 0 AND "+
 		"sum(profit) = sum(revenue) - sum(spend) FROM mart.campaign_profit")
+	for key, cells := range reportTables(t, w.report())["campaigns"] {
+		w.wantAnswer(cells[2], "SELECT profit FROM mart.campaign_performance WHERE campaign_id = '"+key+"'")
+	}
 	sync(exit.OK, "")
 	w.wantAnswer("1", "SELECT count(*) FROM payout_history")
 
 	write("2026-01-01,,,,,10.5\n2026-13-01,,,,S1,1\n2026-01-01,,,,S2,ten\n")
+	w.wantPayoutsChecked(exit.Usage,
+		path+`: line 3: from "2026-13-01" is not a day such as 2026-11-20; line 4: payout "ten"`)
 	sync(exit.Partial, `line 3: from "2026-13-01" is not a day such as 2026-11-20; line 4: payout "ten"`)
 	w.wantAnswer("10.500000", "SELECT payout FROM payout")
 	if err := os.Remove(path); err != nil {
@@ -63,6 +69,14 @@ func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 	before := w.ask("FROM payout_history ORDER BY ALL")
 	w.must("rebuild")
 	w.wantAnswer(before, "FROM payout_history ORDER BY ALL")
+}
+
+// wantPayoutsChecked wants check to read the file as a sync would.
+func (w *world) wantPayoutsChecked(code int, says string) {
+	w.t.Helper()
+	if got, lines, _ := w.check(); got != code || !strings.Contains(lines["payouts"].Found, says) {
+		w.t.Errorf("check: exit %d, want %d: %+v\ndoes not say %s", got, code, lines["payouts"], says)
+	}
 }
 
 // wantRun wants an exit code of a command and a text in its last line.

@@ -13,11 +13,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/extract/adsim"
 	"spendsync/load"
+	"spendsync/load/duck"
+	"spendsync/queries"
 	"spendsync/schema"
 )
 
@@ -196,12 +200,25 @@ campaigns_without_limit::VARCHAR FROM r UNION ALL SELECT 'days_service', api_day
 	}
 }
 
-// checkParts holds that the campaigns with a colour and the rest are the whole day.
+// checkParts holds that the campaigns with a colour and the rest are the whole day, and that
+// views that are answered once say the same as views that are asked each time.
 func (w *world) checkParts() {
 	w.t.Helper()
 	r, err := pagedata.Read(w.t.Context(), w.dir, "", load.Options{})
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	asked, err := queries.Views(nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	o := load.Options{DuckDB: duck.Options{Views: viewsOf(asked)}}
+	if m, err := load.ReadManifest(w.dir); err != nil || m.Views != o.DuckDB.ViewsDefinition() {
+		w.t.Fatalf("the file's views are others: %v", err)
+	}
+	kept, err := pagedata.Read(w.t.Context(), w.dir, "", o)
+	if diff := cmp.Diff(r, kept); err != nil || diff != "" {
+		w.t.Errorf("views that are answered once say something else: %v\n%s", err, diff)
 	}
 	for _, d := range r.Accounts[0].Spend.Days {
 		sum := 0.0

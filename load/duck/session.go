@@ -24,6 +24,7 @@ type Session struct {
 	conn    *sql.Conn
 	stop    func() error
 	tempDir string
+	kept    *keeping // nil: nothing
 }
 
 // OpenSession opens the published DuckDB file read-only. The session must be closed.
@@ -52,6 +53,9 @@ func (s *Session) open(ctx context.Context) (err error) {
 	if s.conn, s.stop, err = openEngine(ctx, s.opts, s.tempDir, s.tempDir); err != nil {
 		return openErr(err)
 	}
+	if s.kept != nil {
+		return s.keep(ctx, s.kept)
+	}
 	return nil
 }
 
@@ -66,21 +70,30 @@ func (s *Session) Close() error {
 // Error: Attempted to access index 0 within vector of size 0"), and answers nothing
 // more after that. Such a question is asked once more, of one processor.
 func (s *Session) Query(ctx context.Context, question string) (Answer, error) {
-	a, err := s.query(ctx, question)
+	var a Answer
+	err := s.retried(ctx, func() (err error) {
+		a, err = s.query(ctx, question)
+		return err
+	})
+	return a, err
+}
+
+func (s *Session) retried(ctx context.Context, ask func() error) error {
+	err := ask()
 	var broken *duckdb.Error
 	if !errors.As(err, &broken) || broken.Type != duckdb.ErrorTypeInternal || s.opts.Threads == 1 {
-		return a, err
+		return err
 	}
 	if now, err := os.Stat(s.opts.attach); err != nil || !os.SameFile(now, s.file) {
-		return a, broken // another generation: its answers would not go with those before
+		return broken // another generation: its answers would not go with those before
 	}
 	s.opts.Threads = 1
 	_ = s.stop() // what it could say of its end, it has said
 	if err := s.open(ctx); err != nil {
 		s.stop = func() error { return nil }
-		return Answer{}, err
+		return err
 	}
-	return s.query(ctx, question)
+	return ask()
 }
 
 func (s *Session) query(ctx context.Context, question string) (a Answer, err error) {

@@ -1,5 +1,5 @@
 -- How did the last week compare with the week before, in total and by campaign?
--- Trap: a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age.
+-- Trap: a week is the last 7 days that are proven complete; compare the daily averages if the two weeks differ in known days. Conversions of young days still arrive, so cpa is not to be held against cpa_before: cpa_change compares at equal age. Profit is by your own payouts, NULL where they are not known, and of young days too low.
 -- Parameter days: 7, days in a week.
 -- Parameter rows: 20, campaigns to show, those whose spend changed most first.
 WITH last AS (
@@ -10,7 +10,8 @@ WITH last AS (
 ),
 known AS (
   SELECT
-    m.account_id, m.report_date, l.report_date AS last_date, m.report_date > l.report_date - $days::INTEGER AS is_last,
+    m.account_id, m.report_date, l.report_date AS last_date, $days::INTEGER AS apart,
+    m.report_date > l.report_date - $days::INTEGER AS is_last, m.report_date <= l.report_date - $days::INTEGER AS is_before,
     m.last_read_at, m.conversions_share, k.ends_at
   FROM mart.day_maturity AS m
   JOIN last AS l ON l.account_id = m.account_id
@@ -24,45 +25,18 @@ week AS (
   FROM known AS k
   GROUP BY k.account_id
 ),
--- A day of the week before is taken as it was known when it was as old as its
--- counterpart is now; runs of two weeks are minutes apart, hence the two hours.
-young AS (
-  SELECT b.account_id, b.report_date, b.ends_at, to_timestamp(epoch(a.last_read_at) - 86400 * $days::INTEGER + 7200) AS known_at
-  FROM known AS b
-  JOIN known AS a ON a.account_id = b.account_id AND a.report_date = b.report_date + $days::INTEGER
-  WHERE NOT b.is_last
-),
-read AS (
-  SELECT DISTINCT y.account_id, y.report_date
-  FROM young AS y
-  JOIN ops.step AS s ON s.account_id = y.account_id AND s.unit = y.report_date::VARCHAR AND s.started_at >= y.ends_at AND s.started_at <= y.known_at
-  JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
-  WHERE s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged')
-),
-aged AS (
-  -- Whether every known day of the week before had been read whole by then.
-  SELECT k.account_id, count(r.report_date) = count(*) AS is_known
-  FROM known AS k
-  LEFT JOIN read AS r ON r.account_id = k.account_id AND r.report_date = k.report_date
-  WHERE NOT k.is_last
-  GROUP BY k.account_id
-),
-later AS (
-  SELECT
-    s.account_id, s.campaign_id, s.report_date,
-    sum(coalesce(s.new_spend, 0) - coalesce(s.old_spend, 0)) AS spend, sum(coalesce(s.new_conversions, 0) - coalesce(s.old_conversions, 0)) AS conversions
-  FROM main.spend_change AS s
-  JOIN young AS y ON y.account_id = s.account_id AND y.report_date = s.report_date AND s.seen_at > y.known_at
-  GROUP BY s.account_id, s.campaign_id, s.report_date
-),
+-- Part: equal_age
 day AS (
   SELECT
     d.account_id, d.campaign_id, d.report_date, d.campaign_name, k.is_last, d.spend, d.conversions,
     d.conversions / nullif(k.conversions_share, 0) AS adjusted,
-    d.spend - coalesce(l.spend, 0) AS aged_spend, d.conversions - coalesce(l.conversions, 0) AS aged_conversions
+    d.spend - coalesce(l.spend, 0) AS aged_spend, d.conversions - coalesce(l.conversions, 0) AS aged_conversions,
+    y.account_id IS NOT NULL AS is_paid, CASE WHEN d.conversions = 0 THEN 0 ELSE p.revenue END AS revenue
   FROM mart.campaign_day AS d
   JOIN known AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
   LEFT JOIN later AS l ON l.account_id = d.account_id AND l.campaign_id = d.campaign_id AND l.report_date = d.report_date
+  LEFT JOIN mart.campaign_profit AS p ON p.account_id = d.account_id AND p.campaign_id = d.campaign_id AND p.report_date = d.report_date
+  LEFT JOIN (SELECT DISTINCT o.account_id FROM main.payout AS o) AS y ON y.account_id = d.account_id
 ),
 summed AS (
   SELECT
@@ -76,7 +50,9 @@ summed AS (
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.conversions IS NULL) = 0 THEN coalesce(sum(d.conversions) FILTER (WHERE NOT d.is_last), 0) END AS conversions_before,
     CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.aged_conversions IS NULL) = 0 THEN coalesce(sum(d.aged_conversions) FILTER (WHERE NOT d.is_last), 0) END AS aged_conversions,
     CASE WHEN count(*) FILTER (WHERE d.is_last AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE d.is_last), 0) END AS adjusted,
-    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE NOT d.is_last), 0) END AS adjusted_before
+    CASE WHEN count(*) FILTER (WHERE NOT d.is_last AND d.adjusted IS NULL) = 0 THEN coalesce(sum(d.adjusted) FILTER (WHERE NOT d.is_last), 0) END AS adjusted_before,
+    CASE WHEN bool_and(d.is_paid) AND count(*) FILTER (WHERE d.is_last AND d.revenue IS NULL) = 0 THEN coalesce(sum(d.revenue) FILTER (WHERE d.is_last), 0) END AS revenue,
+    CASE WHEN bool_and(d.is_paid) AND count(*) FILTER (WHERE NOT d.is_last AND d.revenue IS NULL) = 0 THEN coalesce(sum(d.revenue) FILTER (WHERE NOT d.is_last), 0) END AS revenue_before
   FROM day AS d
   GROUP BY GROUPING SETS ((d.account_id), (d.account_id, d.campaign_id))
 ),
@@ -89,24 +65,14 @@ compared AS (
   JOIN week AS w ON w.account_id = s.account_id
   LEFT JOIN aged AS a ON a.account_id = s.account_id
 ),
--- How much more a week's days differ from each other than counts of chance would.
-spread AS (
+sided AS (
   SELECT
-    d.account_id, d.campaign_id,
-    greatest(1, sum(pow(d.conversions - d.expected, 2) / nullif(d.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
-  FROM (
-    SELECT
-      t.*, t.spend::DOUBLE * sum(t.conversions) OVER of_week / nullif(sum(t.spend) OVER of_week, 0)::DOUBLE AS expected
-    FROM (
-      SELECT d.account_id, d.campaign_id, d.report_date, d.is_last, sum(d.spend) AS spend,
-        sum(CASE WHEN d.is_last THEN d.conversions ELSE d.aged_conversions END) AS conversions
-      FROM day AS d
-      GROUP BY GROUPING SETS ((d.account_id, d.report_date, d.is_last), (d.account_id, d.campaign_id, d.report_date, d.is_last))
-    ) AS t
-    WINDOW of_week AS (PARTITION BY t.account_id, t.campaign_id, t.is_last)
-  ) AS d
-  GROUP BY d.account_id, d.campaign_id
+    d.account_id, d.campaign_id, d.is_last AS is_recent, sum(d.spend) AS spend,
+    sum(CASE WHEN d.is_last THEN d.conversions ELSE d.aged_conversions END) AS conversions
+  FROM day AS d
+  GROUP BY GROUPING SETS ((d.account_id, d.report_date, d.is_last), (d.account_id, d.campaign_id, d.report_date, d.is_last))
 ),
+-- Part: spread
 judged AS (
   SELECT
     c.*,
@@ -142,6 +108,7 @@ SELECT
     WHEN ln(1 + s.cpa_change) / sqrt(s.variance) < -(SELECT t.value FROM mart.threshold AS t WHERE t.name = 'change_min_z') THEN 'cheaper'
     ELSE 'unclear'
   END AS cpa_verdict,
+  s.revenue::DECIMAL(18,6) AS revenue, (s.revenue - s.spend)::DECIMAL(18,6) AS profit, (s.revenue_before - s.spend_before)::DECIMAL(18,6) AS profit_before,
   s.window_to - $days::INTEGER + 1 AS window_from, s.window_to,
   s.window_to - 2 * $days::INTEGER + 1 AS before_from, s.window_to - $days::INTEGER AS before_to
 FROM judged AS s

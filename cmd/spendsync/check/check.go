@@ -107,6 +107,7 @@ func (c *checker) all(ctx context.Context) {
 	}
 	known := c.store()
 	c.volume()
+	c.payouts()
 	if !configured {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 
 	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/spendsync/payouts"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"
 )
@@ -36,4 +37,19 @@ func (c *checker) memory() {
 		c.ok(name, "the limit is %s, DuckDB gets half of it unless %sDUCKDB_MEMORY says otherwise", phrase.Bytes(limit),
 			config.Prefix)
 	}
+}
+
+// payouts reads the operator's file of payouts as a run does, which would go on without it.
+func (c *checker) payouts() {
+	if c.Config.Payouts == "" {
+		return
+	}
+	const name = "payouts"
+	rows, err := payouts.Read(c.Config.Payouts)
+	if err != nil {
+		c.fail(exit.Usage, name, "correct what is named: until then a sync keeps the payouts that it has, and ends "+
+			"with exit code 4", "%s", phrase.OneLine(err.Error()))
+		return
+	}
+	c.ok(name, "%s: %s", c.Config.Payouts, phrase.Count(len(rows), "line"))
 }

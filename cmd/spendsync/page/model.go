@@ -115,6 +115,8 @@ type Campaigns struct {
 	From, To                       schema.Date // the window
 	Days                           Number      // of the window that are known whole
 	Spend, Conversions, CPA        Number      // of all campaigns
+	Profit                         Number      // of all campaigns, by the operator's own payouts
+	Paid                           bool        // there are payouts: some campaign's profit is known
 	Loses, Unclear, Aimless, Broke int         // campaigns by verdict, those without a row among them
 	Paying                         int
 	Why                            string
@@ -127,6 +129,7 @@ type Payer struct {
 	Spend, Conversions, CPA, Best, Worst Number
 	Target, Ratio, Excess                Number
 	Change, CPARecent, CPABefore         Number // of the CPA at equal age, and what is compared
+	Profit                               Number // by the operator's own payouts
 }
 
 // Coverage is how well each day is known, oldest first, without a hole.

@@ -328,6 +328,8 @@ func TestVerdict_FollowsTheNumbers(t *testing.T) {
 			"Every campaign"},
 		{"campaigns/no target", Campaigns{Aimless: 2, Rows: []Payer{{Verdict: "no_target"}}}.Verdict(), "unknown",
 			"target CPA"},
+		{"campaigns/no target, payouts", Campaigns{Aimless: 2, Profit: N(-20.5), Rows: []Payer{{Verdict: "no_target"}}}.
+			Verdict(), "watch", "a loss of $20.50"},
 		{"breaks/tracking", Breaks{Rows: []Break{{Campaign: Named{"c", "C"}, Kind: "conversions_stopped", Since: d,
 			Observed: N(2), Expected: N(85)}, {}}}.Verdict(), "act",
 			"the conversions of C (c) still reach the service: 2 since Fri 20 Nov, where 85 were to be expected"},

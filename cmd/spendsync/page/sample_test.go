@@ -101,7 +101,8 @@ func sample(campaigns, sources int) Account {
 			Do: "add money: nothing else helps it"},
 	}
 	a.Campaigns = Campaigns{From: to - 30, To: to - 1, Days: N(28), Spend: N(204512.25), Conversions: N(8120),
-		CPA: N(25.186), Loses: 1, Unclear: 2, Aimless: 1, Broke: 1, Paying: 4, More: max(0, campaigns-9)}
+		CPA: N(25.186), Loses: 1, Unclear: 2, Aimless: 1, Broke: 1, Paying: 4, More: max(0, campaigns-9),
+		Profit: N(-1234.5), Paid: true}
 	for j, verdict := range []string{"loses", "pays", "pays", "broken_tracking", "unclear", "pays", "no_target", "pays",
 		"unclear"} {
 		spend, ratio := 32000-2500*float64(j), []float64{4.6, 0.8, 0.7, 2, 1.1, 0.9, 0, 0.6, 0.95}[j]
@@ -112,6 +113,7 @@ func sample(campaigns, sources int) Account {
 			p.Ratio, p.Target = N(ratio), N(spend/300/ratio)
 			p.Excess = N(spend - spend/ratio)
 		}
+		p.Profit = N(spend/4 - 800*float64(j))
 		a.Campaigns.Rows = append(a.Campaigns.Rows, p)
 	}
 	a.Sources = Sources{From: to - 30, To: to - 1, Block: N(7), Scale: N(3), Excess: N(431.22), More: 312,

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,6 +64,10 @@ func (v Campaigns) Verdict() Verdict {
 			money(worst.Best), money(worst.Target), money(worst.Excess), others)
 	case v.Unclear+v.Aimless+v.Broke == 0:
 		return fine("Every campaign that spent pays: each conversion costs no more than its target, beyond chance.")
+	case v.Paying == 0 && v.Unclear == 0 && v.Broke == 0 && v.Profit.Known:
+		return watch("No campaign that spent has a target CPA to be held to. By your payouts all of them "+
+			"together made a %s of %s in the window; the newest days have conversions to come.", gainOrLoss(v.Profit),
+			money(N(math.Abs(v.Profit.V))))
 	case v.Paying == 0 && v.Unclear == 0 && v.Broke == 0:
 		return why("No campaign that spent has a target CPA, so that none can be said to pay: set one, or payouts.")
 	}
@@ -78,6 +83,13 @@ func (v Campaigns) Verdict() Verdict {
 		}
 	}
 	return watch("No campaign loses money beyond chance: %s.", strings.Join(parts, "; "))
+}
+
+func gainOrLoss(n Number) string {
+	if n.V < 0 {
+		return "loss"
+	}
+	return "profit"
 }
 
 // timesText is a ratio in a sentence.

@@ -14,8 +14,10 @@ func (q *reader) campaigns(id string) (v page.Campaigns, daily map[string]page.N
 	daily = map[string]page.Number{}
 	rows := q.rows(`SELECT p.campaign_id, p.campaign_name, p.campaign_status, p.verdict, p.window_from, p.window_to,
   p.days_known, p.spend, p.conversions, p.cpa, p.cpa_best_case, p.cpa_worst_case, p.target_cpa, p.cpa_to_target,
-  p.excess_spend, p.cpa_change, p.cpa_recent, p.cpa_before_at_age, p.change_verdict,
-  sum(p.spend) OVER () AS all_spend, CASE WHEN count(p.conversions) OVER () = count(*) OVER () THEN
+  p.excess_spend, p.profit, p.cpa_change, p.cpa_recent, p.cpa_before_at_age, p.change_verdict,
+  CASE WHEN count(p.profit) OVER () = count(*) OVER () THEN sum(p.profit) OVER () END AS all_profit,
+  count(p.profit) OVER () > 0 AS is_paid, sum(p.spend) OVER () AS all_spend,
+  CASE WHEN count(p.conversions) OVER () = count(*) OVER () THEN
   sum(p.conversions) OVER () END AS all_conversions,
   sum(p.spend) OVER ()::DOUBLE / nullif(CASE WHEN count(p.conversions) OVER () = count(*) OVER () THEN
   sum(p.conversions) OVER () END, 0) AS all_cpa
@@ -44,6 +46,7 @@ ORDER BY CASE WHEN p.verdict = 'loses' THEN p.excess_spend END DESC NULLS LAST, 
 		}
 		v.From, v.To, v.Days = r.date("window_from"), r.date("window_to"), r.number("days_known")
 		v.Spend, v.Conversions, v.CPA = r.number("all_spend"), r.number("all_conversions"), r.number("all_cpa")
+		v.Profit, v.Paid = r.number("all_profit"), r.bool("is_paid")
 	}
 	v.More = len(rows) - len(v.Rows)
 	return v, daily
@@ -54,8 +57,8 @@ func payer(r row) page.Payer {
 		Verdict: r.text("verdict"), ChangeVerdict: r.text("change_verdict"), Spend: r.number("spend"),
 		Conversions: r.number("conversions"), CPA: r.number("cpa"), Best: r.number("cpa_best_case"),
 		Worst: r.number("cpa_worst_case"), Target: r.number("target_cpa"), Ratio: r.number("cpa_to_target"),
-		Excess: r.number("excess_spend"), Change: r.number("cpa_change"), CPARecent: r.number("cpa_recent"),
-		CPABefore: r.number("cpa_before_at_age")}
+		Excess: r.number("excess_spend"), Profit: r.number("profit"), Change: r.number("cpa_change"),
+		CPARecent: r.number("cpa_recent"), CPABefore: r.number("cpa_before_at_age")}
 }
 
 // gravest puts what nothing can be concluded beside before what is only to be seen.

@@ -36,6 +36,10 @@ var views = []string{"ad_report", "bid_vs_cpc", "breaks", "budget_runway", "camp
 	"change_log", "creative_fatigue", "daily_pacing", "data_quality", "intraday_hourly", "restatements",
 	"settlement", "source_block_candidates", "source_performance", "source_scale_candidates", "threshold"}
 
+// kept are those that several questions or views ask: they are answered once.
+var kept = []string{"bid_vs_cpc", "breaks", "campaign_day", "campaign_performance", "change_log", "day_curve",
+	"intraday_hourly", "performance_window", "source_performance", "source_window", "threshold"}
+
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Report, err error) {
 	m, err := load.ReadManifest(dir)
@@ -50,6 +54,12 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Repo
 	q := &reader{ctx: ctx, session: s}
 	if err := q.haveViews(dir); err != nil {
 		return r, err
+	}
+	// A file of another release answers by its own views, each time anew.
+	if m.Views == o.DuckDB.ViewsDefinition() {
+		if err := s.Keep(ctx, o.DuckDB.Views, views, kept); err != nil {
+			return r, err
+		}
 	}
 	names, err := q.accounts(account)
 	if err != nil {

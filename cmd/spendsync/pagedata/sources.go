@@ -79,13 +79,15 @@ func (q *reader) sources(id string) (s page.Sources, blocked map[sourceKey]int) 
 	}
 	named := slices.Concat(block.shown(), scale.shown(), optimized.shown(), []string{"('', '')"})
 	rows := q.rows(`SELECT p.campaign_id, p.campaign_name, p.source_id, p.window_from, p.window_to, p.days_known,
-  p.spend, p.clicks, p.conversions, p.cpa, p.cpa_best_case, p.cpa_worst_case, p.judged_cpa, p.target_origin,
-  count(*) OVER () AS sources
+  p.spend, p.clicks, p.conversions, p.cpa, p.cpa_best_case, p.cpa_worst_case, p.judged_cpa, p.target_origin
 FROM mart.source_performance AS p
-WHERE p.account_id = %s AND p.spend > 0
-QUALIFY row_number() OVER (ORDER BY p.spend DESC, p.campaign_id, p.source_id) <= %d
-  OR (p.campaign_id, p.source_id) IN (%s)
+WHERE p.account_id = %[1]s AND p.spend > 0 AND ((p.campaign_id, p.source_id) IN (%[3]s)
+  OR (p.campaign_id, p.source_id) IN (
+    SELECT (t.campaign_id, t.source_id) FROM mart.source_performance AS t WHERE t.account_id = %[1]s AND t.spend > 0
+    ORDER BY t.spend DESC, t.campaign_id, t.source_id LIMIT %[2]d))
 ORDER BY p.spend DESC, p.campaign_id, p.source_id`, id, maxSources+len(verdicts), strings.Join(named, ", "))
+	s.More = q.row("SELECT count(*) AS sources FROM mart.source_performance AS p WHERE p.account_id = %s AND "+
+		"p.spend > 0", id).int("sources")
 	of := map[string][]page.Source{}
 	for _, r := range rows {
 		k := sourceKey{r.text("campaign_id"), r.text("source_id")}
@@ -95,7 +97,6 @@ ORDER BY p.spend DESC, p.campaign_id, p.source_id`, id, maxSources+len(verdicts)
 			Worst: r.number("cpa_worst_case"), Target: r.number("judged_cpa"), Excess: block.excess[k],
 			TargetOrigin: r.text("target_origin"), Verdict: verdicts[k]})
 		s.From, s.To, s.Days = r.date("window_from"), r.date("window_to"), r.number("days_known")
-		s.More = r.int("sources")
 	}
 	slices.SortStableFunc(of["block"], func(x, y page.Source) int {
 		return blocked[sourceKey{x.Campaign.ID, x.Source}] - blocked[sourceKey{y.Campaign.ID, y.Source}]

@@ -36,19 +36,6 @@ span AS (
   FROM known AS k
   GROUP BY k.account_id, k.window_from, k.window_to
 ),
-spend AS (
-  SELECT
-    s.account_id, s.campaign_id, s.source_id, k.ends_at,
-    sum(s.spend) AS spend,
-    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
-    CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions) END AS conversions,
-    sum(s.spend) FILTER (WHERE s.conversions IS NOT NULL) AS counted_spend, sum(s.conversions) AS counted_conversions
-  FROM main.spend_daily AS s
-  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
-  -- The window once more, as a constant: what lies before it is not even read.
-  WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
-  GROUP BY s.account_id, s.campaign_id, s.source_id, k.ends_at
-),
 default_bid AS (
   SELECT
     h.account_id, h.campaign_id, h.default_bid, h.valid_to,
@@ -70,37 +57,49 @@ source_bid AS (
   LEFT JOIN looked AS l ON l.account_id = r.account_id AND l.campaign_id = r.campaign_id
   WHERE r.rule = 'bid_override' AND NOT r.is_deleted
 ),
-defaulted AS (
-  SELECT s.*, b.default_bid
-  FROM spend AS s
-  LEFT JOIN default_bid AS b
-    ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.counts_from < s.ends_at AND b.valid_to >= s.ends_at
+-- Sources that had a bid of their own are looked at day by day; all others are at the
+-- campaign's bid, by which source_window has weighted their clicks.
+own_day AS (
+  SELECT
+    s.account_id, s.campaign_id, s.source_id, k.ends_at,
+    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks
+  FROM main.spend_daily AS s
+  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  JOIN (SELECT DISTINCT b.account_id, b.campaign_id, b.source_id FROM source_bid AS b) AS o
+    ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
+  -- The window once more, as a constant: what lies before it is not even read.
+  WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
+  GROUP BY s.account_id, s.campaign_id, s.source_id, k.ends_at
 ),
-bidden AS (
-  SELECT s.*, coalesce(b.bid, s.default_bid) AS bid
-  FROM defaulted AS s
+own_bid AS (
+  -- Added up exactly: a sum of floats would follow the order of the rows.
+  SELECT
+    d.account_id, d.campaign_id, d.source_id,
+    sum(d.clicks * coalesce(b.bid, h.default_bid))::DOUBLE
+      / nullif(sum(d.clicks) FILTER (WHERE coalesce(b.bid, h.default_bid) IS NOT NULL), 0)::DOUBLE AS mean_bid
+  FROM own_day AS d
+  LEFT JOIN default_bid AS h
+    ON h.account_id = d.account_id AND h.campaign_id = d.campaign_id AND h.counts_from < d.ends_at AND h.valid_to >= d.ends_at
   LEFT JOIN source_bid AS b
-    ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.source_id = s.source_id
-    AND b.counts_from < s.ends_at AND b.valid_to >= s.ends_at
+    ON b.account_id = d.account_id AND b.campaign_id = d.campaign_id AND b.source_id = d.source_id
+    AND b.counts_from < d.ends_at AND b.valid_to >= d.ends_at
+  GROUP BY d.account_id, d.campaign_id, d.source_id
 ),
 summed AS (
-  SELECT
-    b.account_id, b.campaign_id, b.source_id,
-    sum(b.spend)::DECIMAL(18,6) AS spend,
-    CASE WHEN count(b.clicks) = count(*) THEN sum(b.clicks)::BIGINT END AS clicks,
-    CASE WHEN count(b.conversions) = count(*) THEN sum(b.conversions)::BIGINT END AS conversions,
-    sum(b.counted_spend) AS counted_spend, sum(b.counted_conversions) AS counted_conversions,
-    -- Added up exactly: a sum of floats would follow the order of the rows.
-    sum(b.clicks * b.bid)::DOUBLE / nullif(sum(b.clicks) FILTER (WHERE b.bid IS NOT NULL), 0)::DOUBLE AS mean_bid
-  FROM bidden AS b
-  GROUP BY b.account_id, b.campaign_id, b.source_id
+  SELECT w.*, CASE WHEN o.campaign_id IS NULL THEN w.at_default_bid / nullif(w.bid_clicks, 0)::DOUBLE ELSE o.mean_bid END AS mean_bid
+  FROM mart.source_window AS w
+  LEFT JOIN own_bid AS o ON o.account_id = w.account_id AND o.campaign_id = w.campaign_id AND o.source_id = w.source_id
+),
+whole AS (
+  SELECT w.account_id, w.campaign_id, sum(w.counted_spend)::DOUBLE / nullif(sum(w.counted_conversions), 0) AS campaign_cpa
+  FROM mart.source_window AS w
+  GROUP BY w.account_id, w.campaign_id
 ),
 judged AS (
   SELECT
     s.*,
     (s.conversions + 1) * pow(1 - 1 / (9.0 * (s.conversions + 1)) + l.bound_z / (3 * sqrt(s.conversions + 1)), 3) AS most_conversions,
-    (sum(s.counted_spend) OVER (PARTITION BY s.account_id, s.campaign_id))::DOUBLE
-      / nullif(sum(s.counted_conversions) OVER (PARTITION BY s.account_id, s.campaign_id), 0) AS campaign_cpa,
+    h.campaign_cpa,
     c.name AS campaign_name, c.target_cpa, c.default_bid, o.bid AS own_bid, m.bids_last_read_at,
     CASE WHEN c.is_deleted THEN 'deleted' ELSE c.status END AS campaign_status,
     CASE WHEN c.target_cpa IS NOT NULL THEN true WHEN c.read_state = 'ok' THEN false END AS is_optimized,
@@ -111,6 +110,7 @@ judged AS (
     END AS bid_state
   FROM summed AS s
   CROSS JOIN level AS l
+  JOIN whole AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id
   LEFT JOIN main.campaign_history AS c ON c.account_id = s.account_id AND c.campaign_id = s.campaign_id AND c.is_current
   LEFT JOIN main.source_mode_history AS m ON m.account_id = s.account_id AND m.campaign_id = s.campaign_id AND m.is_current
   LEFT JOIN main.source_rule_history AS o

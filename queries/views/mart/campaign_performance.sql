@@ -22,43 +22,13 @@ WITH lengths AS (
 known AS (
   SELECT
     w.account_id, w.report_date, w.window_from, w.window_to, w.days_known, c.last_read_at, k.ends_at,
-    w.report_date > w.window_to - l.recent AS is_recent, w.report_date > w.window_to - 2 * l.recent AND w.report_date <= w.window_to - l.recent AS is_before
+    l.recent AS apart, w.report_date > w.window_to - l.recent AS is_recent, w.report_date > w.window_to - 2 * l.recent AND w.report_date <= w.window_to - l.recent AS is_before
   FROM mart.performance_window AS w
   CROSS JOIN lengths AS l
   JOIN ops.day_coverage AS c ON c.account_id = w.account_id AND c.report_date = w.report_date
   JOIN main.calendar AS k ON k.account_id = w.account_id AND k.report_date = w.report_date
 ),
--- A day before is taken as it was known when it was as old as its counterpart is now.
-young AS (
-  SELECT b.account_id, b.report_date, b.ends_at, to_timestamp(epoch(a.last_read_at) - 86400 * l.recent + 7200) AS known_at
-  FROM known AS b
-  CROSS JOIN lengths AS l
-  JOIN known AS a ON a.account_id = b.account_id AND a.report_date = b.report_date + l.recent
-  WHERE b.is_before
-),
-read AS (
-  SELECT DISTINCT y.account_id, y.report_date
-  FROM young AS y
-  JOIN ops.step AS s ON s.account_id = y.account_id AND s.unit = y.report_date::VARCHAR AND s.started_at >= y.ends_at AND s.started_at <= y.known_at
-  JOIN ops.run AS r ON r.account_id = s.account_id AND r._run_id = s._run_id AND r.published
-  WHERE s.stream = 'spend_report' AND s.outcome IN ('stored', 'unchanged')
-),
-aged AS (
-  SELECT k.account_id, count(r.report_date) = count(*) AS is_known
-  FROM known AS k
-  LEFT JOIN read AS r ON r.account_id = k.account_id AND r.report_date = k.report_date
-  WHERE k.is_before
-  GROUP BY k.account_id
-),
-later AS (
-  SELECT
-    s.account_id, s.campaign_id, s.report_date,
-    sum(coalesce(s.new_spend, 0) - coalesce(s.old_spend, 0)) AS spend, sum(coalesce(s.new_conversions, 0) - coalesce(s.old_conversions, 0)) AS conversions
-  FROM main.spend_change AS s
-  JOIN young AS y ON y.account_id = s.account_id AND y.report_date = s.report_date AND s.seen_at > y.known_at
-  WHERE s.report_date >= (SELECT min(y.report_date) FROM young AS y)
-  GROUP BY s.account_id, s.campaign_id, s.report_date
-),
+-- Part: equal_age
 day AS (
   SELECT
     s.account_id, s.campaign_id, s.report_date, s.campaign_name, k.window_from, k.window_to, k.days_known, k.is_recent, k.is_before, s.spend,
@@ -87,18 +57,12 @@ summed AS (
   FROM day AS d
   GROUP BY d.account_id, d.campaign_id
 ),
--- How much more the days of a side differ from each other than counts of chance would.
-spread AS (
-  SELECT e.account_id, e.campaign_id, greatest(1, sum(pow(e.conversions - e.expected, 2) / nullif(e.expected, 0)) / nullif(count(*) - 2, 0)) AS dispersion
-  FROM (
-    SELECT d.account_id, d.campaign_id, d.conversions,
-      d.spend::DOUBLE * sum(d.conversions) OVER of_side / nullif(sum(d.spend) OVER of_side, 0)::DOUBLE AS expected
-    FROM day AS d
-    WHERE d.is_recent OR d.is_before
-    WINDOW of_side AS (PARTITION BY d.account_id, d.campaign_id, d.is_recent)
-  ) AS e
-  GROUP BY e.account_id, e.campaign_id
+sided AS (
+  SELECT d.account_id, d.campaign_id, d.is_recent, d.spend, d.conversions
+  FROM day AS d
+  WHERE d.is_recent OR d.is_before
 ),
+-- Part: spread
 earned AS (
   SELECT r.account_id, r.campaign_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
   FROM mart.revenue AS r

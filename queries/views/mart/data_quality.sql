@@ -10,7 +10,7 @@
 -- Column what_to_do: What to do where the check does not pass.
 WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
   VALUES
-    ('keys_unique', 'error', 0, 'rows', 'Rows of spend_daily beyond the first of their key.', 'Run spendsync verify; spendsync rebuild makes the file again from Parquet.'),
+    ('keys_unique', 'error', 0, 'rows', 'Rows of spend_daily beyond the distinct keys that were proven when their day was read.', 'Run spendsync verify; spendsync rebuild makes the file again from Parquet.'),
     ('day_sums_agree', 'error', 0, 'days', 'Days whose spend in spend_daily is not what was proven when they were read.', 'Run spendsync verify; spendsync rebuild makes the file again from Parquet.'),
     ('measures_not_negative', 'warning', 0, 'rows', 'Rows with less than 0 spend, clicks, impressions or conversions.', 'Ask the service what they stand for; sums contain them as they are.'),
     ('clicks_told', 'warning', 0, 'rows', 'Rows without a number of clicks.', 'CPC and CTR of these rows are unknown; look at the replies in raw.'),
@@ -52,10 +52,11 @@ accounts AS (
   UNION
   SELECT r.account_id FROM ops.run AS r
 ),
--- One pass over the window's rows, folded by key.
-by_key AS (
+-- One pass over the window's rows.
+by_campaign AS (
   SELECT
-    s.account_id, s.report_date, s.campaign_id, s.creative_id, s.source_id,
+    s.account_id, s.report_date, s.campaign_id,
+    coalesce(sum(s.spend) FILTER (WHERE s.creative_id = ''), 0) AS no_creative, coalesce(sum(s.spend) FILTER (WHERE s.source_id = ''), 0) AS no_source,
     count(*) AS n, sum(s.spend) AS spend,
     count(*) FILTER (WHERE s.spend < 0 OR s.clicks < 0 OR s.impressions < 0 OR s.conversions < 0) AS negative,
     count(*) - count(s.clicks) AS no_clicks, count(*) - count(s.impressions) AS no_impressions, count(*) - count(s.conversions) AS no_conversions,
@@ -65,29 +66,30 @@ by_key AS (
     sum(s.conversions) AS conversions
   FROM main.spend_daily AS s
   JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
-  GROUP BY s.account_id, s.report_date, s.campaign_id, s.creative_id, s.source_id
+  GROUP BY s.account_id, s.report_date, s.campaign_id
 ),
 by_account AS (
   SELECT
     k.account_id,
-    sum(k.n) - count(*) AS repeated, sum(k.negative) AS negative,
+    sum(k.negative) AS negative,
     sum(k.no_clicks) AS no_clicks, sum(k.no_impressions) AS no_impressions, sum(k.no_conversions) AS no_conversions,
     sum(k.spend) AS spend, sum(k.conversions) AS conversions,
     coalesce(sum(k.spend) FILTER (WHERE k.campaign_id = ''), 0) AS no_campaign,
-    coalesce(sum(k.spend) FILTER (WHERE k.creative_id = ''), 0) AS no_creative,
-    coalesce(sum(k.spend) FILTER (WHERE k.source_id = ''), 0) AS no_source,
+    sum(k.no_creative) AS no_creative, sum(k.no_source) AS no_source,
     coalesce(sum(k.spend_unclicked), 0) AS unclicked,
     sum(k.clicks_over) AS clicks_over, sum(k.conversions_over) AS conversions_over
-  FROM by_key AS k
+  FROM by_campaign AS k
   GROUP BY k.account_id
 ),
 by_day AS (
-  SELECT k.account_id, k.report_date, sum(k.spend) AS spend
-  FROM by_key AS k
+  SELECT k.account_id, k.report_date, sum(k.spend) AS spend, sum(k.n) AS n
+  FROM by_campaign AS k
   GROUP BY k.account_id, k.report_date
 ),
 day_sums AS (
-  SELECT w.account_id, count(*) FILTER (WHERE coalesce(d.spend, 0) IS DISTINCT FROM c.spend) AS differing
+  SELECT w.account_id, count(*) FILTER (WHERE coalesce(d.spend, 0) IS DISTINCT FROM c.spend) AS differing,
+    -- As many distinct keys as rows were proven when the day was read.
+    sum(greatest(coalesce(d.n, 0) - c.rows, 0)) AS repeated
   FROM mart.performance_window AS w
   JOIN ops.day_coverage AS c ON c.account_id = w.account_id AND c.report_date = w.report_date
   LEFT JOIN by_day AS d ON d.account_id = w.account_id AND d.report_date = w.report_date
@@ -97,7 +99,7 @@ unconverted AS (
   SELECT
     k.account_id, k.campaign_id,
     k.conversions = 0 AND k.spend::DOUBLE >= (SELECT x.targets FROM settings AS x) * coalesce(h.target_cpa::DOUBLE, a.spend::DOUBLE / nullif(a.conversions, 0)) AS fails
-  FROM (SELECT b.account_id, b.campaign_id, sum(b.spend) AS spend, sum(b.conversions) AS conversions FROM by_key AS b GROUP BY ALL) AS k
+  FROM (SELECT b.account_id, b.campaign_id, sum(b.spend) AS spend, sum(b.conversions) AS conversions FROM by_campaign AS b GROUP BY ALL) AS k
   JOIN by_account AS a ON a.account_id = k.account_id
   LEFT JOIN main.campaign_history AS h ON h.account_id = k.account_id AND h.campaign_id = k.campaign_id AND h.is_current
 ),
@@ -158,9 +160,9 @@ broken AS (
   GROUP BY a.account_id
 ),
 counted (account_id, check_name, value) AS (
-  SELECT a.account_id, 'keys_unique', a.repeated::DOUBLE FROM by_account AS a
+  SELECT d.account_id, n.check_name, CASE n.check_name WHEN 'keys_unique' THEN d.repeated ELSE d.differing END::DOUBLE
+  FROM day_sums AS d CROSS JOIN (VALUES ('keys_unique'), ('day_sums_agree')) AS n(check_name)
   UNION ALL SELECT b.account_id, 'campaigns_unbroken', b.campaigns FROM broken AS b
-  UNION ALL SELECT d.account_id, 'day_sums_agree', d.differing FROM day_sums AS d
   UNION ALL SELECT a.account_id, 'measures_not_negative', a.negative FROM by_account AS a
   UNION ALL SELECT a.account_id, 'clicks_told', a.no_clicks FROM by_account AS a
   UNION ALL SELECT a.account_id, 'impressions_told', a.no_impressions FROM by_account AS a

@@ -6,7 +6,7 @@
 -- Column rows_inserted: Rows that appeared.
 -- Column rows_updated: Rows whose numbers changed.
 -- Column rows_deleted: Rows that vanished.
--- Column spend_before: US dollars of the day as it was it was it was it was known until then. NULL: the day is not covered.
+-- Column spend_before: US dollars of the day as it was known until then. NULL: the day is not covered.
 -- Column spend_change: US dollars by which the day's spend changed.
 -- Column spend_change_share: That change as a share of spend_before: -0.1 is a tenth less. NULL: there was no spend.
 -- Column clicks_change: Clicks by which the day changed; a number that was not reported counts as 0.

@@ -8,25 +8,37 @@
 -- Column bid_headroom: US dollars per click from bid_now up to safe_cpc.
 -- Column bid_cap: US dollars per click that the service takes at most for a source: 3 times the campaign's default bid, and no more than 25.
 -- Column is_optimized: Whether the campaign has a target CPA, with which the service moves bids by itself: a bid of your own ends that for the source.
-WITH counted AS (
-  SELECT
-    p.*, coalesce(p.target_cpa::DOUBLE, p.campaign_cpa) AS goal_cpa,
-    p.clicks * (sum(p.conversions) FILTER (WHERE p.clicks IS NOT NULL) OVER of_campaign)::DOUBLE
-      / nullif(sum(p.clicks) FILTER (WHERE p.conversions IS NOT NULL) OVER of_campaign, 0) AS expected
+WITH source AS (
+  SELECT p.*
   FROM mart.source_performance AS p
-  WINDOW of_campaign AS (PARTITION BY p.account_id, p.campaign_id)
+),
+rate AS (
+  SELECT
+    s.account_id, s.campaign_id, (sum(s.conversions) FILTER (WHERE s.clicks IS NOT NULL))::DOUBLE AS conversions,
+    sum(s.clicks) FILTER (WHERE s.conversions IS NOT NULL) AS clicks
+  FROM source AS s
+  GROUP BY s.account_id, s.campaign_id
 ),
 -- What the sources differ by beyond chance, by moments: where they do not, the shape is
 -- large and each is taken to be as good as the campaign.
+spread AS (
+  SELECT e.account_id, e.campaign_id, sum(pow(e.conversions - e.expected, 2) - e.expected) AS beyond, sum(e.expected * e.expected) AS squares
+  FROM (
+    SELECT s.account_id, s.campaign_id, s.conversions, s.clicks * r.conversions / nullif(r.clicks, 0) AS expected
+    FROM source AS s
+    JOIN rate AS r ON r.account_id = s.account_id AND r.campaign_id = s.campaign_id
+  ) AS e
+  GROUP BY e.account_id, e.campaign_id
+),
 shaped AS (
   SELECT
-    c.*,
-    CASE
-      WHEN sum(pow(c.conversions - c.expected, 2) - c.expected) OVER of_campaign <= 0 THEN 100
-      ELSE greatest(0.5, least(100, sum(c.expected * c.expected) OVER of_campaign / sum(pow(c.conversions - c.expected, 2) - c.expected) OVER of_campaign))
-    END AS shape
-  FROM counted AS c
-  WINDOW of_campaign AS (PARTITION BY c.account_id, c.campaign_id)
+    s.*, coalesce(s.target_cpa::DOUBLE, s.campaign_cpa) AS goal_cpa, s.clicks * r.conversions / nullif(r.clicks, 0) AS expected,
+    CASE WHEN d.beyond <= 0 THEN 100 ELSE greatest(0.5, least(100, d.squares / d.beyond)) END AS shape
+  FROM source AS s
+  JOIN rate AS r ON r.account_id = s.account_id AND r.campaign_id = s.campaign_id
+  JOIN spread AS d ON d.account_id = s.account_id AND d.campaign_id = s.campaign_id
+  -- Of many small sources a few have a conversion by luck.
+  WHERE s.source_id <> '' AND s.clicks > 0 AND s.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
 ),
 shrunk AS (
   SELECT
@@ -35,8 +47,6 @@ shrunk AS (
       / nullif(s.shape / nullif(s.expected / s.clicks, 0) + s.clicks, 0) AS cvr_low
   FROM shaped AS s
   CROSS JOIN (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'bound_z') AS z
-  -- Of many small sources a few have a conversion by luck.
-  WHERE s.source_id <> '' AND s.clicks > 0 AND s.conversions >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'scale_min_conversions')
 ),
 judged AS (
   SELECT s.*, least(s.cvr_low * s.goal_cpa, coalesce(s.bid_cap, s.cvr_low * s.goal_cpa)) AS safe_cpc
