@@ -1,12 +1,12 @@
 -- How long will each account's money last, down to the balance at which the service pauses everything?
--- Trap: it runs to the stop balance, not to 0 as the service's own days_left does; the pace is that of the campaigns that are active now, on days that had funds, within their limits of now; a raised bid is not in it. An account that tops itself up does not run out (is_auto_funded).
+-- Trap: it runs to the stop balance, not to 0 as the service's own days_left does; the pace is that of the campaigns that are active now, on days that had funds, within their limits of now; a raised bid is not in it. An account that tops itself up in time does not run out (is_auto_funded); see next_charge_at for when it is due.
 -- Column balance: US dollars available when it was last seen to differ. NULL: not reported.
 -- Column balance_seen_at: When this balance was first seen; every read since has confirmed it.
 -- Column balance_stop: US dollars at which the service pauses the campaigns (threshold of that name).
 -- Column is_below_warning: Whether the balance is below threshold balance_warning, where the service warns.
 -- Column window_from: First day of the recent days (threshold recent_days) that the pace is of.
 -- Column mean_daily_spend: US dollars a day of the whole account over the window's whole days that had funds. NULL: none is known.
--- Column days_until_stop: Days from balance_last_seen_at until the stop balance at expected_daily_spend; 0: it is reached. NULL: never at this pace, not known, or the account tops itself up.
+-- Column days_until_stop: Days from balance_last_seen_at until the stop balance at expected_daily_spend; 0: it is reached. NULL: never at this pace, not known, or the account tops itself up before.
 -- Column stops_at: When that will be. NULL: never, not known, or in more than ten years.
 -- Column campaigns_active: Campaigns that are active now.
 -- Column campaigns_without_limit: Active campaigns without a daily limit, or whose limit was never readable.
@@ -18,6 +18,11 @@
 -- Column is_auto_funded: Whether the service charges the card by itself when little is left: automatic funding is on, as last read. NULL: the reply did not say.
 -- Column days_funded: Whole days of the window that had funds: on none of them was the balance at or below the stop balance, or a campaign waiting for funds.
 -- Column expected_daily_spend: US dollars a day of the campaigns that are active now: what each spent a day since it was last activated, on days with funds, and no more than its daily limit. NULL: no such day is known.
+-- Column auto_funding_threshold: US dollars of balance below which the card is charged. NULL: not known, or the account is not funded so.
+-- Column auto_funding_amount: US dollars of one charge. NULL: not known, or the account is not funded so.
+-- Column days_until_charge: Days from balance_last_seen_at until the balance is at the threshold at expected_daily_spend; 0: it is. NULL: never at this pace, or not known. A service may charge at other times, too.
+-- Column next_charge_at: When that will be. NULL: never, not known, or in more than ten years.
+-- Column days_per_charge: Days that one charge lasts at expected_daily_spend. NULL: for ever, or not known.
 -- Column what_to_do: What to do.
 WITH level AS (
   SELECT
@@ -144,6 +149,7 @@ paced AS (
       WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)[a-z_-]*"\s*:\s*(true|\{[^{}]*"(is_)?(enabled|active|on)"\s*:\s*true)') THEN true
       WHEN regexp_matches(f.raw, '(?i)"auto[_-]?(fund|recharge|top|reload|refill)') OR f.payment_mode NOT ILIKE '%card%' THEN false
     END AS is_auto_funded,
+    CASE WHEN f.auto_funding THEN f.auto_funding_threshold END AS charge_below, CASE WHEN f.auto_funding THEN f.auto_funding_amount END AS charge,
     coalesce(m.campaigns, 0) AS campaigns, coalesce(m.without_limit, 0) AS without_limit, coalesce(m.full_spend, 0) AS full_spend,
     greatest(f.balance - l.stop, 0)::DOUBLE AS spendable
   FROM funds AS f
@@ -158,9 +164,14 @@ paced AS (
 run AS (
   SELECT
     p.*,
+    -- Where the card is charged at the stop balance or below it, the campaigns pause first.
+    coalesce(p.is_auto_funded AND coalesce(p.charge_below > p.stop, true), false) AS is_charged_in_time,
+    CASE WHEN p.charge_below IS NOT NULL AND p.balance IS NOT NULL THEN
+      CASE WHEN p.balance <= p.charge_below THEN 0 ELSE (p.balance - p.charge_below)::DOUBLE / nullif(p.expected_daily_spend, 0) END
+    END AS days_until_charge,
     CASE
       WHEN p.balance <= p.stop THEN 0
-      WHEN p.is_auto_funded THEN NULL
+      WHEN p.is_auto_funded AND coalesce(p.charge_below > p.stop, true) THEN NULL
       WHEN p.balance IS NOT NULL THEN p.spendable / nullif(p.expected_daily_spend, 0)
     END AS days_until_stop
   FROM paced AS p
@@ -173,7 +184,7 @@ SELECT
   r.campaigns AS campaigns_active, r.without_limit AS campaigns_without_limit, r.full_spend AS full_limits_spend,
   CASE
     WHEN r.balance <= r.stop THEN 0
-    WHEN r.is_auto_funded THEN NULL
+    WHEN r.is_charged_in_time THEN NULL
     WHEN r.balance IS NOT NULL AND r.without_limit = 0 THEN r.spendable / nullif(r.full_spend, 0)::DOUBLE
   END AS days_at_full_limits,
   r.average_daily_spend AS api_average_daily_spend, r.days_left AS api_days_left,
@@ -182,10 +193,15 @@ SELECT
     WHEN r.balance IS NULL THEN 'see why the balance could not be read: ops.entity_read'
     WHEN r.balance <= r.stop AND r.is_auto_funded THEN 'see why the card was not charged: the balance is at the stop though funding is automatic'
     WHEN r.balance <= r.stop THEN 'add money now: the service has paused the campaigns'
+    WHEN r.is_auto_funded AND NOT r.is_charged_in_time THEN 'raise the threshold of automatic funding above balance_stop: the service pauses the campaigns before it charges the card'
+    WHEN r.is_auto_funded AND r.balance < r.charge_below THEN 'see whether the card was charged: the balance is below the threshold of automatic funding'
     WHEN r.is_auto_funded THEN 'nothing: the service charges the card by itself'
     WHEN r.campaigns = 0 THEN 'nothing: no campaign is active'
     WHEN r.days_until_stop < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'urgent_days') THEN 'add money now'
     WHEN r.balance < r.warning THEN 'add money: the service warns below this balance'
     ELSE 'nothing'
-  END AS what_to_do
+  END AS what_to_do,
+  r.charge_below AS auto_funding_threshold, r.charge AS auto_funding_amount, r.days_until_charge,
+  CASE WHEN r.days_until_charge <= 3650 THEN to_timestamp(epoch(r.last_seen_at) + r.days_until_charge * 86400) END AS next_charge_at,
+  r.charge::DOUBLE / nullif(r.expected_daily_spend, 0) AS days_per_charge
 FROM run AS r

@@ -1,0 +1,174 @@
+package job_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/extract/adsim"
+	"spendsync/load/duck"
+	"spendsync/queries"
+)
+
+// withViews is a world whose store answers questions by name.
+func withViews(t *testing.T) *quirkWorld {
+	t.Helper()
+	w := newQuirkWorld(t)
+	asked, err := queries.Views(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range asked {
+		w.views = append(w.views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters})
+	}
+	return w
+}
+
+// ask asks the published warehouse; all cells of the answer are joined by blanks.
+func (w *quirkWorld) ask(sql string) string {
+	w.t.Helper()
+	a, err := duck.Query(w.t.Context(), w.dir, sql)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var cells []string
+	for _, row := range a.Rows {
+		for _, c := range row {
+			cells = append(cells, c.V)
+		}
+	}
+	return strings.Join(cells, " ")
+}
+
+// api asks the advertiser API as an agent with a key that may write does, and returns the reply.
+func (w *quirkWorld) api(method, path, body string) (reply map[string]any) {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, "https://ads.test"+adsim.APIPrefix+path,
+		strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+adsim.DefaultWriteKey)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := w.service.Transport().RoundTrip(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&reply); err != nil || res.StatusCode != http.StatusOK {
+		w.t.Fatalf("%s %s: %s, %v, %v", method, path, res.Status, reply, err)
+	}
+	return reply
+}
+
+// TestCurrentViews_SayWhatIsOld: a bid, the bids per source and the balance that go by another
+// name from the second sync on are shown as they were, with the time of the first; what could be
+// read is not, and a third sync that reads all again takes the marks away.
+func TestCurrentViews_SayWhatIsOld(t *testing.T) {
+	w := withViews(t)
+	marks := []string{"campaign", "creative", "source_mode", "source_rule", "account"}
+	wantNone := func() {
+		t.Helper()
+		for _, view := range marks {
+			if n := w.ask("SELECT count(*) FROM main." + view + " WHERE unread_since IS NOT NULL"); n != "0" {
+				t.Errorf("%s: %s rows could not be confirmed", view, n)
+			}
+		}
+	}
+	w.sync()
+	wantNone()
+	w.service.SetNow(noon.Add(time.Hour))
+	if err := w.service.SetQuirks("bid-renamed", "bids-missing", "balance-renamed"); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	const since = " AND unread_since BETWEEN TIMESTAMPTZ '2026-11-21 19:59:00+00' AND " +
+		"TIMESTAMPTZ '2026-11-21 20:01:00+00'"
+	for sql, want := range map[string]string{
+		`SELECT count(*) = count(*) FILTER (WHERE unread_fields = 'default_bid' AND default_bid IS NOT NULL` + since +
+			`), count(*) FROM main.campaign WHERE status <> 'archived'`: "true 4",
+		`SELECT count(*) FROM main.creative WHERE unread_fields IS NOT NULL`:                          "0",
+		`SELECT DISTINCT unread_fields FROM main.source_mode WHERE unread_fields IS NOT NULL` + since: "bid_overrides",
+		`SELECT DISTINCT rule FROM main.source_rule WHERE unread_since IS NOT NULL` + since:           "bid_override",
+		`SELECT unread_fields FROM main.account WHERE balance IS NULL` + since:                        "balance",
+	} {
+		if got := w.ask(sql); got != want {
+			t.Errorf("%s: %q, want %q", sql, got, want)
+		}
+	}
+	w.service.SetNow(noon.Add(2 * time.Hour))
+	if err := w.service.SetQuirks(); err != nil {
+		t.Fatal(err)
+	}
+	w.sync()
+	wantNone()
+}
+
+// TestReviews_BoundsHoldTheTruth: a running creative is edited, and its new version refused
+// after 2 hours; edited again, it is let through after 1 hour and 10 minutes. The bounds of both
+// reviews hold that.
+func TestReviews_BoundsHoldTheTruth(t *testing.T) {
+	w := withViews(t)
+	w.service = adsim.New(adsim.Config{Seed: 5, Campaigns: 3, CreativesPerCampaign: 2, Sources: 10, RowsPerDay: 10,
+		RateLimit: -1, FreezeRestatements: true, APIKey: canaryKey, ReportPassword: canaryPassword, ReviewTakes: -1})
+	w.service.SetNow(noon)
+	w.sync()
+	id := w.ask("SELECT min(k.creative_id) FROM main.creative AS k JOIN main.campaign AS c USING (campaign_id) " +
+		"WHERE k.status = 'active' AND c.status = 'active'")
+	at := func(after time.Duration, do func()) {
+		w.service.SetNow(noon.Add(after))
+		do()
+	}
+	edit := func() { w.api("PATCH", "/v1/creatives/"+id, `{"title": "New `+w.service.Now().String()+`"}`) }
+	decide := func(v adsim.Verdict) func() {
+		return func() {
+			v.Creative = id
+			if err := w.service.Review(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	sync := func() { w.sync() }
+	at(30*time.Minute, edit)
+	at(time.Hour, sync)
+	at(2*time.Hour, sync)
+	at(150*time.Minute, decide(adsim.Verdict{Reasons: []string{"misleading_claim"}}))
+	at(3*time.Hour, sync)
+	at(190*time.Minute, edit)
+	at(4*time.Hour, sync)
+	at(260*time.Minute, decide(adsim.Verdict{Approve: true}))
+	at(5*time.Hour, sync)
+	got := w.ask("SELECT outcome, coalesce(rejection_reasons, '-'), hours_min <= h AND h <= hours_max, " +
+		"hours_max - hours_min <= 2, resubmissions FROM mart.creative_review_turnaround, " +
+		"LATERAL (SELECT CASE outcome WHEN 'rejected' THEN 2 ELSE 70 / 60 END AS h) " +
+		"WHERE creative_id = '" + id + "' AND reviewed = 'version' ORDER BY pending_by")
+	if want := "rejected misleading_claim true true 0 active - true true 0"; got != want {
+		t.Errorf("the reviews of %s: %s, want %s", id, got, want)
+	}
+}
+
+// TestRunway_GoesByAutoFunding: the threshold and the amount are those of the service's reply,
+// and the card is due when the balance is down to the threshold.
+func TestRunway_GoesByAutoFunding(t *testing.T) {
+	w := withViews(t)
+	w.sync()
+	funding, _ := w.api("GET", "/v1/balance", "")["auto_funding"].(map[string]any)
+	want := fmt.Sprintf("true %.6f %.6f true true", funding["threshold"], funding["amount"])
+	const ask = "SELECT is_auto_funded, auto_funding_threshold, auto_funding_amount, days_until_stop IS NULL, " +
+		"abs(balance - auto_funding_threshold - days_until_charge * expected_daily_spend) < 0.01 AND " +
+		"next_charge_at > balance_last_seen_at FROM mart.budget_runway"
+	if got := w.ask(ask); got != want {
+		t.Errorf("the runway says %s, want %s", got, want)
+	}
+	if err := w.service.SetQuirks("auto-funding-off"); err != nil {
+		t.Fatal(err)
+	}
+	w.service.SetNow(noon.Add(time.Hour))
+	w.sync()
+	if got := w.ask(ask); got != "false   false " {
+		t.Errorf("without automatic funding the runway says %q", got)
+	}
+}
