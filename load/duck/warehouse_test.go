@@ -43,7 +43,8 @@ func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 type askThreads struct{ path string }
 
 func (a askThreads) Statements(bool) []string {
-	return []string{"COPY (SELECT current_setting('threads') AS n) TO " + schema.QuoteText(a.path) + " (FORMAT parquet)"}
+	return []string{"COPY (SELECT current_setting('threads') AS n) TO " + schema.QuoteText(a.path) +
+		" (FORMAT parquet)"}
 }
 
 func TestBuild_LoadsByAllThreadsAndGoesOnWithOne(t *testing.T) {
@@ -59,7 +60,8 @@ func TestBuild_LoadsByAllThreadsAndGoesOnWithOne(t *testing.T) {
 			schema.QuoteText(told)+")").
 			Scan(&loading, &after)
 		if err := w.Stop(err); err != nil || loading != want || after != 1 {
-			t.Errorf("threads %d: %d while it loads and %d after, %v; want %d and 1", threads, loading, after, err, want)
+			t.Errorf("threads %d: %d while it loads and %d after, %v; want %d and 1",
+				threads, loading, after, err, want)
 		}
 	}
 }
