@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// keptReplies are where the replies of an account's settings are kept.
-func (s *Store) keptReplies() replies.Store {
+// replyStore is where the replies of an account's settings are kept.
+func (s *Store) replyStore() replies.Store {
 	return replies.Store{Disk: s.opts.disk, Dir: s.dir, Account: s.account, Files: s.Account().Files, Log: s.opts.Log}
 }
 
@@ -22,11 +22,11 @@ func (s *Store) CollectReplies() *replies.Collector {
 	if !s.opts.KeepRaw {
 		return nil
 	}
-	return s.keptReplies().Collect(s.opts.Now())
+	return s.replyStore().Collect(s.opts.Now())
 }
 
 // KeptReplies are the replies of the settings that are kept, by readings.
-func (s *Store) KeptReplies() iter.Seq2[[]replies.Reply, error] { return s.keptReplies().Readings() }
+func (s *Store) KeptReplies() iter.Seq2[[]replies.Reply, error] { return s.replyStore().Readings() }
 
 // PutReplies stages the replies that are new, behind those of the same day. seen is when
 // their reading had ended.
