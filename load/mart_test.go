@@ -148,7 +148,7 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 			history.Versions[schema.Campaign]{Rows: []schema.Campaign{row}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := publish(t.Context(), g, Contents{}, RunRecord{Run: schema.Run{AccountID: "acme",
+		if _, _, err := publish(t.Context(), g, inReach(), RunRecord{Run: schema.Run{AccountID: "acme",
 			Command: "sync", StartedAt: at, FinishedAt: at, RunID: "late" + name[:5]}}); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,9 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := publish(t.Context(), g, Contents{Repair: true}, RunRecord{Run: schema.Run{AccountID: "acme",
+	repair := inReach()
+	repair.Repair = true
+	if _, _, err := publish(t.Context(), g, repair, RunRecord{Run: schema.Run{AccountID: "acme",
 		RunID: "rebuild1"}}); err != nil {
 		t.Fatal(err)
 	}

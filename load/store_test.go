@@ -43,6 +43,10 @@ func newRun(t *testing.T, dir string) run {
 		LockWait: time.Second, disk: durable.Disk{FS: lazyFiles{}}}}
 }
 
+// inReach is an account whose first generation could ask for the days of the reach: without a
+// first day, one would have the coverage of all days since 1970.
+func inReach() Contents { return Contents{Since: day - schema.ReachDays} }
+
 var runs int
 
 // sync stores the given days as a run would: compare, merge, stage, publish.
@@ -369,7 +373,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		if _, err := g.PutDay(t.Context(), DayRead{Day: day}, sealed); err != nil {
 			t.Fatal(err)
 		}
-		m, _, err := publish(t.Context(), g, Contents{}, RunRecord{Run: schema.Run{AccountID: r.account,
+		m, _, err := publish(t.Context(), g, inReach(), RunRecord{Run: schema.Run{AccountID: r.account,
 			RunID: g.runID}})
 		if err != nil {
 			t.Fatal(err)
@@ -398,10 +402,15 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 // TestPutDay_StoresLostRepliesAgain has stored replies lost, damaged or swapped: a read
 // that brings the same bytes stores them again, and one that brings others replaces all.
 func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
+	kept := newRun(t, filepath.Join(quickDir(t), "kept"))
+	kept.putReplies("one", "two")
 	path := func(d schema.Date, page int) string { return catalog.RawPath("acme", d, page) }
 	for name, spoil := range map[string]func(dir string) error{
-		"lost":    func(dir string) error { return os.Remove(filepath.Join(dir, path(day, 2))) },
-		"damaged": func(dir string) error { return os.WriteFile(filepath.Join(dir, path(day, 1)), []byte("x"), 0o644) },
+		"lost": func(dir string) error { return os.Remove(filepath.Join(dir, path(day, 2))) },
+		"damaged": func(dir string) error {
+			one := filepath.Join(dir, path(day, 1))
+			return errors.Join(os.Remove(one), os.WriteFile(one, []byte("x"), 0o644))
+		},
 		"swapped": func(dir string) error {
 			one, other := filepath.Join(dir, path(day, 1)), filepath.Join(dir, path(day-1, 1))
 			aside := filepath.Join(dir, "x")
@@ -411,8 +420,8 @@ func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
 		for _, replies := range [][]string{{"one", "two"}, {"both"}} {
 			for _, keep := range []bool{true, false} {
 				t.Run(fmt.Sprint(name, " ", replies, " ", keep), func(t *testing.T) {
-					r := newRun(t, t.TempDir())
-					r.putReplies("one", "two")
+					r := newRun(t, filepath.Join(quickDir(t), "data"))
+					copyStore(t, kept.dir, r.dir)
 					if err := spoil(r.dir); err != nil {
 						t.Fatal(err)
 					}
@@ -481,7 +490,7 @@ func (r run) putReplies(replies ...string) {
 		}
 	}
 	record := RunRecord{Run: schema.Run{AccountID: r.account, RunID: g.runID}}
-	if _, _, err := publish(r.t.Context(), g, Contents{}, record); err != nil {
+	if _, _, err := publish(r.t.Context(), g, inReach(), record); err != nil {
 		r.t.Fatal(err)
 	}
 }
