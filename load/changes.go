@@ -20,7 +20,7 @@ func (n *generation) addChanges() error {
 	byDaySeen := map[schema.Date][]schema.Date{}
 	for d, day := range n.g.days {
 		if day.proven != nil && day.changes != nil {
-			byDaySeen[day.changes.Day] = append(byDaySeen[day.changes.Day], d)
+			byDaySeen[day.changes.seen] = append(byDaySeen[day.changes.seen], d)
 		}
 	}
 	for _, seen := range slices.Sorted(maps.Keys(byDaySeen)) {
@@ -44,7 +44,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	}
 	for _, d := range days {
 		is = append(is, parquet.Batches(s.opts.disk, n.g.staged(changesPath(d)), t))
-		lines += n.g.days[d].changes.Rows
+		lines += n.g.days[d].changes.rows
 	}
 	into := path
 	if n.isStaged(path) {

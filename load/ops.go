@@ -176,7 +176,7 @@ func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (du
 		return l, nil
 	}
 	path := "ops/" + t.Name
-	if _, err := g.putPart(path, t.Table, parquet.Record(t, rows)); err != nil {
+	if _, err := g.putPrivate(path, t.Table, parquet.Record(t, rows)); err != nil {
 		return l, err
 	}
 	l.Files = []string{g.staged(path)}

@@ -71,8 +71,14 @@ type stagedDay struct {
 	stale    string               // the private file with the keys of the stored rows that go; empty: none
 	proven   *provenDay
 
-	changes  *FileInfo         // the private file of its restatements, with the day of seeing; nil: there are none
+	changes  *stagedChanges    // nil: there are none
 	intraday []schema.Intraday // what each campaign had spent by now, of a day that goes on and has grown
+}
+
+// stagedChanges are the restatements of a day, in a private file.
+type stagedChanges struct {
+	seen schema.Date
+	rows int64
 }
 
 // DayRead is what a run learnt of one day beside its rows.
@@ -306,19 +312,14 @@ func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) e
 	}
 	path := "stale/" + d.String()
 	day.stale = g.staged(path)
-	_, err := g.putPart(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, stale))
+	_, err := g.putPrivate(path, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, stale))
 	return err
 }
 
 // putPart stages one Parquet file.
 func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*FileInfo, error) {
-	f, err := g.store.opts.disk.Create(g.staged(path))
+	f, rows, err := g.create(path, t, recs)
 	if err != nil {
-		return nil, err
-	}
-	rows, err := g.writeParquet(f, t, recs)
-	if err != nil {
-		f.Abort()
 		return nil, err
 	}
 	sha, size, err := f.Finish()
@@ -326,6 +327,27 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 		return nil, err
 	}
 	return &FileInfo{Kind: KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}, nil
+}
+
+// putPrivate stages a Parquet file that this run alone reads, and nobody after a crash. It
+// is gone with the staging area, mostly before the disk has seen it.
+func (g *Staged) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
+	f, rows, err := g.create(path, t, recs)
+	if err != nil {
+		return 0, err
+	}
+	return rows, f.Close()
+}
+
+func (g *Staged) create(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (f *durable.Writer, rows int64,
+	err error) {
+	if f, err = g.store.opts.disk.Create(g.staged(path)); err != nil {
+		return nil, 0, err
+	}
+	if rows, err = g.writeParquet(f, t, recs); err != nil {
+		f.Abort()
+	}
+	return f, rows, err
 }
 
 // putAnswer stages a file of records that may end with an error.
@@ -375,14 +397,14 @@ type stagedTable struct {
 
 // putChanges stages the restatements of a day in a private file, until all days are
 // there: a run holds those of the days that it is reading.
-func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Changes) (err error) {
+func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Changes) error {
 	day.changes = nil
 	if changes.Len() == 0 {
 		return nil
 	}
-	day.changes, err = g.putPart(changesPath(d), schema.SpendChanges.Table, parquet.ChangeRecords(changes.All()))
+	rows, err := g.putPrivate(changesPath(d), schema.SpendChanges.Table, parquet.ChangeRecords(changes.All()))
 	if err == nil {
-		day.changes.Day = schema.DateOf(changes.At().Time())
+		day.changes = &stagedChanges{seen: schema.DateOf(changes.At().Time()), rows: rows}
 	}
 	return err
 }
@@ -394,7 +416,7 @@ func (g *Staged) restatements() int {
 	n := 0
 	for _, day := range g.days {
 		if day.proven != nil && day.changes != nil {
-			n += int(day.changes.Rows)
+			n += int(day.changes.rows)
 		}
 	}
 	return n

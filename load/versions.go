@@ -76,7 +76,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 			}
 		}
 		private := "ops/" + t.Name + "/" + account
-		if _, err := n.g.putPart(private, t.Table, parquet.Record(t, rows)); err != nil {
+		if _, err := n.g.putPrivate(private, t.Table, parquet.Record(t, rows)); err != nil {
 			return nil, err
 		}
 		return []string{n.g.staged(private)}, nil

@@ -57,6 +57,10 @@ func (w *Writer) Finish() (sha string, size int64, err error) {
 	return hex.EncodeToString(w.hash.Sum(nil)), w.size, nil
 }
 
+// Close closes the file and makes nothing durable: it is for a file that nobody reads after
+// a crash.
+func (w *Writer) Close() error { return Storage(w.f.Close()) }
+
 // Abort closes and removes the file, as far as that succeeds.
 func (w *Writer) Abort() {
 	w.f.Close()
