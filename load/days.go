@@ -28,7 +28,8 @@ func (n *generation) addDays() {
 			n.acc.Days[d] = known
 		}
 		stored := known.Sums.Rows
-		known.ContentHash, known.Sums, known.Rounded, known.Refused = p.hash, p.sums, p.Rounded, p.Refused
+		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
+		known.Refused, known.Unread = p.Refused, p.Unread
 		if !p.Replayed {
 			known.LastReadAt, known.RunID = p.ReadAt, n.g.runID
 			known.Control, known.ControlTotal = p.Control, p.ControlTotal

@@ -90,6 +90,7 @@ type DayRead struct {
 	ControlTotal ControlTotal
 	Rounded      int   // amounts that had more than six decimals
 	Refused      int64 // rows of the replies that could not be stored
+	Unread       int64 // rows that are stored without their conversions, which are a fraction
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"errors"
 	"slices"
 
 	"spendsync/extract"
@@ -18,6 +19,7 @@ type SpendContext struct {
 type SpendPage struct {
 	Rounded int           // amounts with more than six decimals, rounded half to even
 	Refused []RefusedRow  // rows that were left out, in their order
+	Unread  []RefusedRow  // rows that were taken in without their conversions, which are a fraction
 	Texts   []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
 }
 
@@ -45,7 +47,8 @@ type RefusedRow struct {
 //	               nothing was spent; else it is refused, for it could not be told from 0.
 //	               Below zero only where the spend is not above it: a credit takes back
 //	               what was counted. A fraction is refused: the column holds whole numbers,
-//	               and to round it would be to guess.
+//	               and to round it would be to guess. Of conversions it costs no more than
+//	               itself: it is NULL and the row stands, for what was spent is known.
 //
 // Anything else refuses the row, and no other.
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
@@ -63,7 +66,12 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 			continue
 		}
 		rounded := r.rounded
-		if e := r.row(&row, &p.Items[i]); e != nil {
+		e := r.row(&row, &p.Items[i])
+		if e != nil && e.Column == "conversions" && errors.Is(e.Err, schema.ErrFraction) {
+			e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
+			out.Unread, e = append(out.Unread, RefusedRow{RowError: *e}), nil // row reads them last
+		}
+		if e != nil {
 			r.rounded = rounded
 			refuse(i, e)
 			continue
@@ -71,6 +79,7 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 		dst.Append(&row)
 	}
 	addJSON(out.Refused, p.Raw)
+	addJSON(out.Unread, p.Raw)
 	out.Rounded, out.Texts = r.rounded, intern.takeChanged("campaign_name")
 	return out
 }

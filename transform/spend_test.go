@@ -268,7 +268,6 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 		"impressions/absent":    {"impressions", "", ErrMissing},
 		"impressions/object":    {"impressions", "{}", schema.ErrNotNumber},
 		"conversions/absent":    {"conversions", "", ErrMissing},
-		"conversions/fraction":  {"conversions", "0.1", schema.ErrFraction},
 		"date/other":            {"date", `"2026-03-09"`, ErrOtherDay},
 		"date/other-midnight":   {"date", `"2026-03-09T00:00:00"`, ErrOtherDay},
 		"date/time":             {"date", `"2026-03-08T05:00:00"`, ErrNotDay},
@@ -339,9 +338,27 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 	if diff := cmp.Diff([]schema.Spend{want}, rows); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	l.Conversions = extract.Value("0.5")
+	l.Clicks = extract.Value("0.5")
 	if _, _, err = spendOf(page(l), run, NewInterner()); !errors.Is(err, schema.ErrFraction) {
 		t.Errorf("error %v, want %v", err, schema.ErrFraction)
+	}
+}
+
+// TestSpend_LeavesFractionsOfConversionsUnknown: one costs the conversions of its row, not the
+// spend, and is named with the row's JSON.
+func TestSpend_LeavesFractionsOfConversionsUnknown(t *testing.T) {
+	l, want := sample(), sampleRow()
+	l.Conversions, want.Conversions = extract.Value("1.5"), schema.Null[int64]{}
+	p := page(l)
+	p.Raw = []byte(`{"data":[{"conversions":1.5}]}`)
+	became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner())
+	if len(became.Refused) > 0 || len(became.Unread) != 1 || became.Unread[0].Row != 1 ||
+		became.Unread[0].Column != "conversions" || became.Unread[0].JSON != `{"conversions":1.5}` {
+		t.Errorf("refused %v, unread %+v", became.Refused, became.Unread)
+	}
+	rows, _, err := spendOf(p, run, NewInterner())
+	if diff := cmp.Diff([]schema.Spend{want}, rows); err != nil || diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

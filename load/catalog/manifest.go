@@ -128,6 +128,8 @@ type Day struct {
 	// Refused is how many rows of the replies could not be stored; the others are. Such
 	// a day is partial until the replies can be taken in whole.
 	Refused int64 `json:"refused_rows,omitempty"`
+	// Unread is how many rows are stored without their conversions, which were a fraction.
+	Unread int64 `json:"unread_conversions,omitempty"`
 }
 
 // The kinds of FileInfo.

@@ -31,8 +31,10 @@ type dayRead struct {
 	rounded int
 	unsure  bool // see extract.Page
 	unknown []extract.UnknownKey
-	refused []schema.RefusedRow // rows that cannot be stored; the others are
+	refused int64               // rows that cannot be stored; the others are
 	first   error               // why the first of them is refused
+	unread  int64               // rows that are stored without their conversions
+	aside   []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
 // proveDay reads a day until one read adds up: three times at most. An answer
@@ -109,7 +111,13 @@ func (r *run) readDay(
 		}
 		before := rows.Len()
 		became := transform.AppendSpend(rows, page, c, work.intern)
-		read.refuse(became.Refused, c)
+		read.refused += int64(len(became.Refused))
+		read.unread += int64(len(became.Unread))
+		if len(became.Refused) > 0 && read.first == nil {
+			read.first = &became.Refused[0].RowError
+		}
+		read.putAside(became.Refused, c)
+		read.putAside(became.Unread, c)
 		for _, text := range became.Texts {
 			r.Log.Info("a text of the report is not stored as it was sent; its numbers are",
 				"day", day.String(), "column", text.Column, "value", text.Value, "why", text.Reason)
@@ -138,18 +146,15 @@ func (r *run) readDay(
 	return read, r.holdAgainstTotal(ctx, day, read, confirm)
 }
 
-// longestRaw is how many bytes of a refused row are kept beside its reason; the reply
-// behind the day has all of it.
-const longestRaw = 2000
+// longestRaw is how many bytes of a refused row are kept beside its reason, and mostAside how
+// many rows of a day; the replies behind the day have all of it.
+const longestRaw, mostAside = 2000, 1000
 
-// refuse takes in the rows of a page that cannot be stored.
-func (read *dayRead) refuse(rows []transform.RefusedRow, c transform.SpendContext) {
-	for i := range rows {
+// putAside keeps rows of a page that cannot be stored as they are.
+func (read *dayRead) putAside(rows []transform.RefusedRow, c transform.SpendContext) {
+	for i := range rows[:min(len(rows), mostAside-len(read.aside))] {
 		row := &rows[i]
-		if read.first == nil {
-			read.first = &row.RowError
-		}
-		read.refused = append(read.refused, schema.RefusedRow{
+		read.aside = append(read.aside, schema.RefusedRow{
 			AccountID: c.Account, Stream: "spend_report", ReportDate: c.Day,
 			Page: int64(row.Page), RowNumber: int64(row.Row), Reason: row.Err.Error(), Field: row.Column,
 			Raw: row.JSON[:min(len(row.JSON), longestRaw)], SeenAt: c.SeenAt, RunID: c.RunID,
@@ -159,18 +164,17 @@ func (read *dayRead) refuse(rows []transform.RefusedRow, c transform.SpendContex
 
 // incomplete says what a day that is stored lacks; nil: nothing.
 func (read *dayRead) incomplete() error {
-	n := len(read.refused)
-	if n == 0 {
+	if read.refused == 0 {
 		return nil
 	}
 	return fmt.Errorf("%s cannot be stored, see ops.refused_row; the others are; the first: %w",
-		phrase.Count(n, "row"), read.first)
+		phrase.Count(int(read.refused), "row"), read.first)
 }
 
 // mayReplace decides about a read of which rows were refused: what is whole of it is
 // stored, but never over a day that was proven after it was over.
 func (read *dayRead) mayReplace(day schema.Date, known *load.Day) error {
-	switch n := len(read.refused); {
+	switch n := int(read.refused); {
 	case n == 0:
 		return nil
 	case read.sums.Rows == 0:
@@ -189,7 +193,7 @@ func (r *run) holdAgainstTotal(ctx context.Context, day schema.Date, read *dayRe
 		return err
 	}
 	read.at = schema.InstantOf(r.clock.surely(r.clock.at(read.began)))
-	if len(read.refused) > 0 {
+	if read.refused > 0 {
 		read.control = schema.ControlUnknown // it counts rows that are not stored
 		return nil
 	}
@@ -217,6 +221,7 @@ func (r *run) readSame(
 ) (*dayRead, error) {
 	known := r.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
+	read.unread = known.Unread
 	r.bar.Rows(int(known.Sums.Rows))
 	return read, r.holdAgainstTotal(ctx, day, read, confirm)
 }

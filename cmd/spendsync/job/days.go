@@ -100,7 +100,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 	if err == nil {
 		put, err = r.staged.PutDay(ctx, load.DayRead{
 			Day: d.Day, ReadAt: read.at, Control: read.control, ControlTotal: read.total, Rounded: read.rounded,
-			Refused: int64(len(read.refused)),
+			Refused: read.refused, Unread: read.unread,
 		}, read.day)
 	}
 	step.FinishedAt = schema.InstantOf(r.Now())
@@ -159,9 +159,13 @@ func (r *run) addRead(step *schema.Step, day schema.Date, read *dayRead, put loa
 		r.tally.partial++
 		step.Message = schema.Some(err.Error())
 		r.tally.fail("spend "+step.Unit, err)
-		r.refused = append(r.refused, read.refused...)
 	} else {
 		r.tally.proven++
+	}
+	r.refused = append(r.refused, read.aside...)
+	if read.unread > 0 {
+		r.tally.unread += read.unread
+		r.tally.unreadDays++
 	}
 	step.Pages, step.Rows = int64(read.pages), read.sums.Rows
 	step.Bytes, step.Rounded = read.bytes, int64(read.rounded)

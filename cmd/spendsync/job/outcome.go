@@ -32,6 +32,8 @@ type tally struct {
 	added                                 int    // days that were not stored before
 	matched                               int    // days that agree with the service's own total
 	differs                               string // which do not, and are stored; empty: none
+	unread                                int64  // rows that are stored without their conversions
+	unreadDays                            int    // days that have some
 	failures                              []failure
 	stopped                               bool // by a signal
 }
@@ -83,7 +85,7 @@ func (t tally) publishedCode(o load.Preview) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || t.differs != "":
+	case len(t.failures) > 0 || t.differs != "" || t.unread > 0:
 		return exit.Partial
 	}
 	return exit.OK
@@ -153,6 +155,11 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 	}
 	if t.differs != "" {
 		b.WriteString("; " + t.differs)
+	}
+	if t.unread > 0 {
+		fmt.Fprintf(&b, "; the conversions of %s on %s are fractions and are stored as unknown, with the rest of "+
+			"their rows as it came; see ops.refused_row",
+			phrase.Count(int(t.unread), "row"), phrase.Count(t.unreadDays, "day"))
 	}
 	b.WriteString(t.failureSentence())
 	return b.String()

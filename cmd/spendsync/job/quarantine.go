@@ -107,7 +107,7 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 		return errors.New("what is stored was read later")
 	}
 	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: q.Date, SeenAt: q.ReadAt}
-	rows, intern, rounded := &schema.SpendRows{}, transform.NewInterner(), 0
+	rows, intern, rounded, unread := &schema.SpendRows{}, transform.NewInterner(), 0, 0
 	for page, err := range extract.ProveSpend(q.Date, q.PageSize, m.store.Quarantine().Replies(q)) {
 		if err != nil {
 			return err
@@ -118,6 +118,7 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 			return &became.Refused[0].RowError
 		}
 		rounded += became.Rounded
+		unread += len(became.Unread)
 		err := m.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
 		if err != nil {
 			return err
@@ -133,6 +134,7 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 	}
 	_, err = m.staged.PutDay(ctx, load.DayRead{
 		Day: q.Date, ReadAt: q.ReadAt, Control: control, ControlTotal: q.ControlTotal, Rounded: rounded,
+		Unread: int64(unread),
 	}, day)
 	return err
 }

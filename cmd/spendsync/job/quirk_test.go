@@ -80,9 +80,10 @@ var quirkCases = []quirkCase{
 		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
 	{quirk: "row-spend-object", exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
 		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
-	// The column holds whole numbers; the rows are kept aside as they came.
-	{quirk: "conversions-fractional", exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
-		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
+	// The column holds whole numbers, so how many there were is unknown; spend and clicks
+	// count, and the rows are kept aside as they came.
+	{quirk: "conversions-fractional", exits: [2]int{4, 4},
+		says: []string{"days are fractions and are stored as unknown"}},
 	{quirk: "source-missing"},
 	{quirk: "source-number"},
 	{quirk: "source-empty"},

@@ -204,12 +204,13 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *load.D
 		return fmt.Errorf("its replies: %w", err)
 	}
 	m.replayed++
-	if sealed.Hash() == known.ContentHash && known.Refused == taken.refused && !damaged {
+	if sealed.Hash() == known.ContentHash && known.Refused == taken.refused && known.Unread == taken.unread && !damaged {
 		return nil
 	}
 	m.changed++
 	_, err = m.staged.PutDay(ctx, load.DayRead{
 		Day: day, ReadAt: c.SeenAt, Rounded: taken.rounded, Refused: taken.refused,
+		Unread:   taken.unread,
 		Replayed: true, Damaged: damaged,
 	}, sealed)
 	return err
@@ -225,6 +226,7 @@ func RowsOfReplies(account string, day schema.Date, pages iter.Seq2[[]byte, erro
 type taken struct {
 	rounded int
 	refused int64 // rows that cannot be stored
+	unread  int64 // rows that are stored without their conversions
 	first   error // why the first of them cannot
 }
 
@@ -246,6 +248,7 @@ func rowsOf(c transform.SpendContext, pages iter.Seq2[[]byte, error]) (rows *sch
 			t.first = &became.Refused[0].RowError
 		}
 		t.refused += int64(len(became.Refused))
+		t.unread += int64(len(became.Unread))
 		t.rounded += became.Rounded
 	}
 	return rows, t, nil
