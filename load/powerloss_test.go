@@ -15,6 +15,7 @@ import (
 
 	"spendsync/load/catalog"
 	"spendsync/load/durable"
+	"spendsync/load/quarantine"
 )
 
 // frailFiles are real files, with a second memory of what of them would survive a
@@ -525,6 +526,58 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d calls, %d losses of power", d.calls, tried)
+}
+
+// TestPowerLoss_InQuarantine loses the power at every moment at which a day is put into
+// quarantine, put there again and removed: whatever describes a day has all its replies, also
+// where the newest name of a folder is the one that survives.
+func TestPowerLoss_InQuarantine(t *testing.T) {
+	t.Parallel()
+	root := quickDir(t)
+	d := newFrailFiles(t, root)
+	r := rand.New(rand.NewPCG(rand.Uint64(), 1))
+	newest := func(s nameStep) bool { return s.in.steps[len(s.in.steps)-1].name == s.name }
+	oldest := func(s nameStep) bool { return s.node != nil && s.node.dir || s.in.steps[0].name != s.name }
+	now := func(_, now []byte) []byte { return now }
+	found := 0
+	d.each = func(what, path string) {
+		for _, s := range append(survivors(r), survivor{"the newest name of each folder", newest, now},
+			survivor{"all names but the first of each folder", oldest, now}) {
+			to := filepath.Join(quickDir(t), "disk")
+			d.afterPowerLoss(t, s, to)
+			after := quarantine.Folder{Disk: durable.Disk{FS: lazyFiles{}}, Dir: to, Account: "acme"}
+			days, err := after.Days()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, day := range days {
+				found++
+				for body, err := range after.Replies(day) {
+					if err != nil || string(body) != day.Reason {
+						t.Errorf("power lost after call %d (%s %s), %s survives: %q, %v", d.calls, what, path, s.name,
+							body, err)
+					}
+				}
+			}
+		}
+	}
+	f := quarantine.Folder{Disk: durable.Disk{FS: d}, Dir: root, Account: "acme"}
+	for _, reason := range []string{"first", "second"} {
+		day := quarantine.Day{Date: 20000, Reason: reason}
+		reply, err := (&Staged{}).pack([]byte(reason))
+		if err == nil {
+			err = f.Put(day, func(yield func([]byte, error) bool) { _ = yield(reply, nil) && yield(reply, nil) })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Remove(20000); err != nil {
+		t.Fatal(err)
+	}
+	if found == 0 {
+		t.Error("no day survived")
+	}
 }
 
 // TestPowerLoss_FindsMissingSyncs holds the harness to its purpose: without the

@@ -161,6 +161,10 @@ func (f Folder) Remove(day schema.Date) error {
 	if err := f.Disk.RemoveIfThere(filepath.Join(dir, aboutName)); err != nil {
 		return err
 	}
+	// No power loss brings the description back without the replies.
+	if err := f.Disk.SyncDir(dir); err != nil {
+		return err
+	}
 	return f.Disk.RemoveTree(dir)
 }
 

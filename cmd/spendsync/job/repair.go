@@ -204,7 +204,8 @@ func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *load.D
 		return fmt.Errorf("its replies: %w", err)
 	}
 	m.replayed++
-	if sealed.Hash() == known.ContentHash && known.Refused == taken.refused && known.Unread == taken.unread && !damaged {
+	if sealed.Hash() == known.ContentHash && known.Refused == taken.refused && known.Unread == taken.unread &&
+		!damaged {
 		return nil
 	}
 	m.changed++
