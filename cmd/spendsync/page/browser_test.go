@@ -198,8 +198,20 @@ func TestPage_InARealBrowser(t *testing.T) {
 			`tr').getBoundingClientRect().height`)); h == 0 {
 			t.Error("the tables stay closed on paper")
 		}
+		b.width(688) // what the margins leave of A4
+		if cut := ask(b, chromedp.Evaluate[string](cutTables)); cut != "" {
+			t.Errorf("columns are cut off on paper: %s", cut)
+		}
 	})
 }
+
+// cutTables names the tables of the first account that are wider than what they stand in.
+const cutTables = `[...document.querySelector('article').querySelectorAll('section table')]
+  .map(t => [t.dataset.table || t.className,
+    t.getBoundingClientRect().right - t.closest('section').getBoundingClientRect().right])
+  .filter(t => t[1] > 1)
+  .map(t => t[0] + ' by ' + Math.round(t[1]))
+  .join(', ')`
 
 // widest names what is wider than the window.
 const widest = `[...document.querySelectorAll('body *')]

@@ -55,14 +55,21 @@ func (s section) rank() int {
 // maxToDo is how many tasks the list on top has at most: as many as are done in a day.
 const maxToDo = 5
 
-// toDo are the sections whose advice is to be followed first.
+// toDo are the sections whose advice is to be followed first: what broke, since what follows
+// may rest on it, then what most money hangs on.
 func toDo(all []section) (do []section) {
 	for _, s := range all {
-		if s.Verdict.Tone == "act" && len(do) < maxToDo {
+		if s.Verdict.Tone == "act" {
 			do = append(do, s)
 		}
 	}
-	return do
+	slices.SortStableFunc(do, func(x, y section) int {
+		if (x.Name == "breaks") != (y.Name == "breaks") {
+			return map[bool]int{true: -1, false: 1}[x.Name == "breaks"]
+		}
+		return -cmp.Compare(x.Stake.V, y.Stake.V)
+	})
+	return do[:min(maxToDo, len(do))]
 }
 
 // stake is what the campaigns that broke spend a day.

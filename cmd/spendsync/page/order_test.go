@@ -37,9 +37,19 @@ func TestSections_FollowTheMoney(t *testing.T) {
 }
 
 func TestToDo_IsShortAndBeginsWithWhatBroke(t *testing.T) {
-	do := toDo(sections(sample(40, 120)))
-	if len(do) == 0 || len(do) > maxToDo || do[0].Name != "breaks" || do[1].Name != "campaigns" {
+	a := sample(40, 120)
+	do := toDo(sections(a))
+	if len(do) == 0 || len(do) > maxToDo || do[0].Name != "breaks" {
 		t.Fatalf("to do: %v", do)
+	}
+	for _, more := range []float64{-28, 28} {
+		a.Sources.Excess = N(a.Campaigns.stake().V*28 + more)
+		do := toDo(sections(a))
+		sources := slices.IndexFunc(do, func(s section) bool { return s.Name == "sources" })
+		campaigns := slices.IndexFunc(do, func(s section) bool { return s.Name == "campaigns" })
+		if sources < 1 || campaigns < 1 || (sources < campaigns) != (more > 0) {
+			t.Errorf("$%g more at the sources than at the campaigns: %v", more, do)
+		}
 	}
 	for _, s := range do {
 		if s.Verdict.Tone != "act" {

@@ -32,7 +32,6 @@ var (
 		},
 		"letter": func(i int) string { return letters[i] }, "words": words, "inc": func(i int) int { return i + 1 },
 		"moneyText": money, "roughText": rough, "percentText": percent, "countText": count, "many": countOf,
-		"digits": func(n int) string { return grouped(float64(n), 0) },
 	}).Parse(sectionsText + pageText))
 )
 

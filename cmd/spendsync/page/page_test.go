@@ -365,7 +365,7 @@ func TestVerdict_FollowsTheNumbers(t *testing.T) {
 		{"health/failed check",
 			Health{Runs: []Run{{}},
 				Checks: []Check{{Name: "days_missing", Known: true, Do: "run spendsync sync."}}}.Verdict(), "act",
-			"1 check of the data that failed (days missing), beginning so: Run spendsync sync."},
+			"1 check of the data failed: days missing. To begin with the first: Run spendsync sync."},
 		{"health/unknown check", Health{Runs: []Run{{}}, Checks: []Check{{Name: "x"}}, Passed: 3}.Verdict(), "fine",
 			"3 checks of the data passed"},
 	} {

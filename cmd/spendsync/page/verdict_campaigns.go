@@ -27,9 +27,16 @@ func (v Breaks) Verdict() Verdict {
 		return act("%s is active and does not deliver (%s): %s.%s", b.Campaign.Label(), words(b.Delivery),
 			plain(b.Do, 120), more)
 	}
+	amount := count
+	if b.IsMoney() {
+		amount = money
+	}
 	return watch("%s of %s since %s: %s where %s would be usual; %s.%s", upper(words(b.Kind)), b.Campaign.Label(),
-		day(b.Since), count(b.Observed), count(b.Expected), plain(b.Do, 120), more)
+		day(b.Since), amount(b.Observed), amount(b.Expected), plain(b.Do, 120), more)
 }
+
+// IsMoney says whether what was seen and expected are US dollars.
+func (b Break) IsMoney() bool { return b.Kind == "spend_jumped" || b.Kind == "spend_fell" }
 
 // upper is a text that can begin a sentence.
 func upper(s string) string {
