@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -10,12 +11,24 @@ import (
 	"spendsync/schema"
 )
 
-// Record makes a sequence of a single record of all rows, released after its use.
+// Record makes Arrow records of all rows, in their order, [RecordRows] each: beside a large
+// table, one record of all of it would be a table more in memory. A record is released after
+// its use. No rows are an empty record.
 func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
-		rec := t.Record(memory.DefaultAllocator, rows)
-		defer rec.Release()
-		yield(rec)
+		give := func(rows []R) bool {
+			rec := t.Record(memory.DefaultAllocator, rows)
+			defer rec.Release()
+			return yield(rec)
+		}
+		if len(rows) == 0 {
+			give(rows)
+		}
+		for some := range slices.Chunk(rows, RecordRows) {
+			if !give(some) {
+				return
+			}
+		}
 	}
 }
 
