@@ -20,8 +20,8 @@ type options struct {
 	dir       string
 }
 
-// The shapes of an account. Of as many rows, those of many campaigns have some four times
-// as many sources of a campaign.
+// The shapes of an account. Of as many rows, many campaigns have far more sources of a
+// campaign, each with few rows, and far more settings.
 const few, many = "few", "many"
 
 // usualRows is the size that is measured if no part is named.
@@ -51,7 +51,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
 	f.IntVar(&o.creatives, "creatives", 100, "creatives in the account of -rows; one of them is restated")
 	f.StringVar(&o.shape, "shape", few, "account of -rows: few (campaigns, of ten creatives each), or many "+
-		"(100 campaigns of six creatives, in as many rows), whose settings are read without the waits for the limit")
+		"(1,000 campaigns of six creatives, in as many rows), whose settings are read without the waits for the limit")
 	f.StringVar(&o.dir, "dir", "", "folder for what is measured (default: a temporary one, removed at the end)")
 	if err := f.Parse(args); err != nil {
 		return o, err

@@ -30,7 +30,7 @@ func reportOf(rows int, o options) account {
 	perDay := rows / days
 	a := account{campaigns: o.creatives / 10, creatives: 10, rowsPerDay: perDay, sources: max(200, perDay/2)}
 	if o.shape == many {
-		a.campaigns, a.creatives = 100, 6
+		a.campaigns, a.creatives = 1000, 6
 	}
 	return a
 }
