@@ -326,22 +326,21 @@ func (c quirkCase) isPlain() bool {
 	return c.exits == [2]int{} && c.days == "" && c.numbers == "" && c.settings == ""
 }
 
-// and is two cases in one: one of them is plain.
+// and is two cases in one: what they show differs, see goesWith.
 func (c quirkCase) and(other quirkCase) quirkCase {
 	c.quirk += "+" + other.quirk
-	if c.isPlain() {
-		c.exits, c.days, c.numbers, c.settings = other.exits, other.days, other.numbers, other.settings
-	}
+	c.exits = [2]int{max(c.exits[0], other.exits[0]), max(c.exits[1], other.exits[1])}
+	c.days, c.numbers = cmp.Or(c.days, other.days), cmp.Or(c.numbers, other.numbers)
+	c.settings = cmp.Or(c.settings, other.settings)
 	c.page = max(c.page, other.page)
 	c.says = append(slices.Clone(c.says), other.says...)
 	return c
 }
 
 // maxQuirks is how many cases share an account at most.
-const maxQuirks = 3
+const maxQuirks = 6
 
-// accounts puts cases together of which at most one is not plain, so that fewer syncs
-// suffice. Of one interface there are two only if both are plain and of different kinds.
+// accounts puts cases together that show different things, so that fewer syncs suffice.
 func accounts(cases []quirkCase) (list []quirkCase) {
 	var rest []quirkCase
 	for _, plain := range []bool{false, true} {
@@ -373,13 +372,26 @@ func accounts(cases []quirkCase) (list []quirkCase) {
 
 // goesWith says whether c shows in an account what it shows alone, with the other case there.
 func (c quirkCase) goesWith(other quirkCase) bool {
-	if !c.isPlain() && !other.isPlain() || c.hides(other) || other.hides(c) {
+	if c.hides(other) || other.hides(c) {
 		return false
+	}
+	if !c.isPlain() && !other.isPlain() {
+		return c.showsOnlyDays() && other.showsOnlySettings() || c.showsOnlySettings() && other.showsOnlyDays()
 	}
 	if isOfReport(c.quirk) != isOfReport(other.quirk) {
 		return true
 	}
 	return c.isPlain() && other.isPlain() && kindOf(c.quirk) != kindOf(other.quirk)
+}
+
+// showsOnlyDays says whether a case of the report shows in nothing but the stored days.
+func (c quirkCase) showsOnlyDays() bool {
+	return isOfReport(c.quirk) && c.settings == "" && c.exits == [2]int{}
+}
+
+// showsOnlySettings says whether a case of the API shows in the settings and the exit codes.
+func (c quirkCase) showsOnlySettings() bool {
+	return !isOfReport(c.quirk) && c.days == "" && c.numbers == ""
 }
 
 // hides says whether nothing is read in an account with c that would show the other case.
