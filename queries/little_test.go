@@ -1,0 +1,128 @@
+package queries_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"spendsync/queries"
+	"spendsync/schema"
+)
+
+// verdictColumns are those of views that advise, and what they may say where too little is
+// known to advise anything.
+var verdictColumns = map[string]struct {
+	column string
+	quiet  []string
+}{
+	"campaign_performance": {"verdict", []string{"no_target", "unclear", "unknown", "NULL"}},
+	"bid_vs_cpc":           {"advice", []string{"too_little_data", "unknown", "keep", "service_bids"}},
+	"creative_fatigue":     {"fatigue", []string{"too_little_data", "steady"}},
+	"creative_performance": {"ctr_vs_siblings", []string{"unclear", "NULL"}},
+	"change_impact":        {"verdict", []string{"unknown", "unclear"}},
+	"daily_pacing": {"pacing_state", []string{"too_early", "unknown", "no_limit", "under", "on_pace",
+		"stopped"}},
+	"source_block_candidates": {"verdict", nil},
+	"source_scale_candidates": {"verdict", nil},
+	"breaks":                  {"kind", nil},
+}
+
+// TestViews_SayNothingOfLittle asks every view and question of stores that know next to
+// nothing: none fails, none gives a number that is none, and none advises.
+func TestViews_SayNothingOfLittle(t *testing.T) {
+	w := newWarehouse(t)
+	day := market{seed: 5, campaigns: 3, creatives: 2, sources: 3, days: 1, impressions: 200, ctr: 0.02, cvr: 0.05,
+		cpc: 0.2}
+	week := day
+	week.days = 8
+	w.simulate(t, &market{}, "")
+	defer w.exec(t, "ROLLBACK")
+	for _, c := range []struct {
+		name  string
+		m     market
+		spoil string
+	}{
+		{"empty", market{}, "SELECT 1"},
+		{"a day that goes on alone", day, "UPDATE ops.day_coverage SET state = 'open', " +
+			"last_read_at = TIMESTAMPTZ '2026-11-19 06:30:00+00'"},
+		{"a gap in the middle", week, "DELETE FROM main.spend_daily WHERE report_date BETWEEN DATE '2026-11-14' AND " +
+			"DATE '2026-11-16'; UPDATE ops.day_coverage SET state = 'lost' WHERE report_date BETWEEN " +
+			"DATE '2026-11-14' AND DATE '2026-11-16'"},
+		{"no spend", week, "UPDATE main.spend_daily SET spend = 0, clicks = 0, conversions = 0"},
+		{"no settings", week, "DELETE FROM main.campaign_history"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, table := range []string{"main.spend_daily", "ops.day_coverage", "main.campaign_history",
+				"mart.campaign_spend"} {
+				w.exec(t, "DELETE FROM "+table)
+			}
+			c.m.write(t, w)
+			w.exec(t, c.spoil)
+			w.exec(t, "INSERT INTO mart.campaign_spend "+schema.CampaignSpendSQL("true"))
+			w.sayNothing(t)
+		})
+	}
+}
+
+// sayNothing asks everything there is to ask.
+func (w *warehouse) sayNothing(t *testing.T) {
+	t.Helper()
+	views, err := queries.Views(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := &testCase{now: noon}
+	for _, v := range views {
+		if v.Parameters == "" {
+			w.wantNumbers(t, v.Schema+"."+v.Name, "SELECT * FROM "+v.Schema+"."+v.Name)
+		}
+	}
+	for _, a := range queries.Asks() {
+		sql := noon.at(a.SQL)
+		for _, p := range a.Params {
+			sql = strings.ReplaceAll(sql, "$"+p.Name+"::", "'"+p.Default+"'::")
+		}
+		w.wantNumbers(t, a.Name, sql)
+	}
+	for view, v := range verdictColumns {
+		for _, r := range w.rows(t, fmt.Sprintf("SELECT DISTINCT coalesce(%s, 'NULL') FROM mart.%s", v.column, view)) {
+			if !slices.Contains(v.quiet, r[0]) {
+				t.Errorf("mart.%s says %s", view, r[0])
+			}
+		}
+	}
+}
+
+// wantNumbers wants an answer without infinities and what is not a number.
+func (w *warehouse) wantNumbers(t *testing.T, name, question string) {
+	t.Helper()
+	rows, err := w.Query(question)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range values {
+			if f, is := v.(float64); is && (math.IsNaN(f) || math.IsInf(f, 0)) {
+				t.Errorf("%s: %s is %v", name, columns[i], f)
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+}
