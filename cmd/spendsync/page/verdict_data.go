@@ -115,8 +115,8 @@ func (v Health) Verdict() Verdict {
 	case last.ExitCode != 0:
 		return act("Look at the last run: it ended with exit %d, %s.", last.ExitCode, plain(last.Outcome, 120))
 	case len(failed) > 0 && do != "":
-		return act("%s of the data failed: %s. To begin with the first: %s", countOf(len(failed), "check"), list(failed),
-			sentence(do))
+		return act("%s of the data failed: %s. To begin with the first: %s", countOf(len(failed), "check"),
+			list(failed), sentence(do))
 	case len(failed) > 0:
 		return act("%s of the data failed: %s.", countOf(len(failed), "check"), list(failed))
 	}
