@@ -566,7 +566,11 @@ func TestPowerLoss_InQuarantine(t *testing.T) {
 		day := quarantine.Day{Date: 20000, Reason: reason}
 		reply, err := (&Staged{}).pack([]byte(reason))
 		if err == nil {
-			err = f.Put(day, func(yield func([]byte, error) bool) { _ = yield(reply, nil) && yield(reply, nil) })
+			err = f.Put(day, func(yield func([]byte, error) bool) {
+				if yield(reply, nil) {
+					yield(reply, nil)
+				}
+			})
 		}
 		if err != nil {
 			t.Fatal(err)
