@@ -168,6 +168,11 @@ func (w *world) bringBack(backup string, parts ...string) {
 // command that publishes refuses, verify advises nothing that would forget what is newer,
 // and after the loss is accepted all is well.
 func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
+	world := newSyncedWorld(t)
+	backup := world.keep()
+	world.restate(world.today() - 5)
+	world.env["REREAD_AFTER"] = "1ms"
+	world.must("sync")
 	for name, parts := range map[string][]string{
 		"all but the ledger":  {"manifest.json", "warehouse.duckdb", "parquet", "raw"},
 		"all but Parquet":     {"manifest.json", "warehouse.duckdb", "ledger", "raw"},
@@ -176,12 +181,12 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 		"all but DuckDB":      {"manifest.json", "parquet", "ledger", "raw"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newSyncedWorld(t)
-			backup := w.keep()
-			w.restate(w.today() - 5)
-			w.env["REREAD_AFTER"] = "1ms"
-			w.must("sync")
-			w.bringBack(backup, parts...)
+			w := world.copied(t)
+			older := filepath.Join(t.TempDir(), "backup")
+			if err := os.CopyFS(older, os.DirFS(backup)); err != nil {
+				t.Fatal(err)
+			}
+			w.bringBack(older, parts...)
 			before := w.hashes("parquet", "raw", "ledger")
 			code, out, last := w.run("verify")
 			if code != exit.Damaged || !strings.Contains(out+last, "was set back from ") ||
@@ -206,9 +211,6 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 				t.Fatalf("rebuild --accept-loss: exit %d: %s", code, last)
 			}
 			w.must("sync", "--full")
-			if _, _, last := w.run("verify"); strings.Contains(last, "set back") {
-				t.Errorf("verify: %s", last)
-			}
 			w.checkTruth()
 		})
 	}

@@ -126,6 +126,18 @@ func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
+// copied is the same account with a copy of the store, for a test within the world's.
+func (w *world) copied(t *testing.T) *world {
+	t.Helper()
+	c := *w
+	c.t, c.dir, c.env, c.session = t, filepath.Join(t.TempDir(), "data"), maps.Clone(w.env), nil
+	c.env["DATA_DIR"] = c.dir
+	if err := os.CopyFS(c.dir, os.DirFS(w.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
 // removeAtExit are folders that outlive the tests which made them.
 var removeAtExit []string
 
