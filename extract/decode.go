@@ -114,7 +114,7 @@ func answerOf[T any](d *decoder, field func(*T, []byte) *Value, rows func(*decod
 				return d.SkipValue()
 			}
 			a.items, err = rows(d)
-		case "pagination":
+		case "pagination", "paging":
 			a.pagination, err = d.pagination()
 		default:
 			return d.skip("", name)

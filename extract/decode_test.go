@@ -229,7 +229,8 @@ func TestDayOf_KnowsMidnight(t *testing.T) {
 	for text, want := range map[string]bool{
 		"2026-03-08": true, "2026-03-08T00:00:00Z": true, "2026-03-08 00:00:00": true,
 		"2026-03-08T00:00:00.000+00:00": true, "2026-03-08 00:00:00 UTC": true,
-		"2026-03-08T00:00:01Z": false, "2026-03-08T05:00:00-05:00": false, "2026-03-08T00:00:00-06:00": false,
+		"2026-03-08T00:00:01Z": false, "2026-03-08T05:00:00-05:00": false, "2026-03-08T00:00:00-06:00": true,
+		"2026-03-08T00:00:00-07:00": false, "2026/03/08": true,
 		"": false, "03/08/2026": false, "2026-03": false, "2026-02-30": false,
 	} {
 		day, ok := DayOf(text)

@@ -90,6 +90,8 @@ func TestSpend_AcceptsWhatIsWhole(t *testing.T) {
 			pageOf(lines(5)[3:], placed(2, 2, 5, 2))), "S1 S2 S3 S4 S5"},
 		"total/of-the-page": {scripted(pageOf(lines(3), placed(1, 3, 3, 2)),
 			pageOf(lines(5)[3:], placed(2, 3, 2, 2))), "S1 S2 S3 S4 S5"},
+		"pages/paging": {scripted(pageOf(lines(3), `"paging":{"page":1,"page_size":3,"total_rows":4}`),
+			pageOf(lines(4)[3:], `"paging":{"page":2,"page_size":3,"total_rows":4}`)), "S1 S2 S3 S4"},
 		"pages/not-told": {scripted(pageOf(lines(3), `"pagination":{"page":1,"page_size":3,"total_rows":4}`),
 			pageOf(lines(4)[3:], `"pagination":{"page":2,"page_size":3,"total_rows":4}`)), "S1 S2 S3 S4"},
 		"pagination/camel": {scripted(pageOf(lines(1),

@@ -122,13 +122,14 @@ func appendKey(dst []byte, ids ...Value) ([]byte, error) {
 }
 
 // midnight is what services write behind a day that they keep as a time.
-var midnight = regexp.MustCompile(`^[T ]00:00(:00(\.0+)?)?( ?(Z|UTC|[+-]00:?00))?$`)
+var midnight = regexp.MustCompile(`^[T ]00:00(:00(\.0+)?)?( ?(Z|UTC|[+-]00:?00|-0[56]:?00))?$`)
 
-// DayOf is the day that a text of the report names: 2026-03-08, or the same with
-// midnight behind it, in no zone or in UTC. The report has no times, so a midnight is how
+// DayOf is the day that a text of the report names: 2026-03-08 or 2026/03/08, or the same
+// with midnight behind it, in no zone, in UTC or in Chicago. The report has no times, so a midnight is how
 // the service writes the day.
 func DayOf(text string) (day schema.Date, ok bool) {
 	const form = len(time.DateOnly)
+	text = strings.ReplaceAll(text, "/", "-") // 03/08/2026, which may be two days, is none
 	if len(text) > form && !midnight.MatchString(text[form:]) {
 		return 0, false
 	}

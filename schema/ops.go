@@ -240,9 +240,9 @@ var (
 	UnknownFields = Define[UnknownField]("ops.unknown_field", InMemory, "Keys in the service's replies that its "+
 		"description does not name: of the report, and of the settings, where a later change of one makes a version.")
 	RefusedRows = Define[RefusedRow]("ops.refused_row", InMemory, "Rows of the report that could not be stored as "+
-		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial "+
-		"until a read or a replay finds none; a row whose conversions are a fraction is stored, "+
-		"without them.", Since(3))
+		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is "+
+		"partial until a read or a replay finds none; a row whose conversions are no whole number is stored, without "+
+		"them.", Since(3))
 	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as in "+
 		"manifest.json.")
 )

@@ -19,7 +19,7 @@ type SpendContext struct {
 type SpendPage struct {
 	Rounded int           // amounts with more than six decimals, rounded half to even
 	Refused []RefusedRow  // rows that were left out, in their order
-	Unread  []RefusedRow  // rows that were taken in without their conversions, which are a fraction
+	Unread  []RefusedRow  // rows that were taken in without their conversions, which are no whole number
 	Texts   []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
 }
 
@@ -43,12 +43,13 @@ type RefusedRow struct {
 //	campaign_name  any text, see [Interner]; a value that is no text is '': it never stops a row
 //	total_spend    a number, or a text that is one; negative for a credit; never absent
 //	clicks, impressions, conversions
-//	               a whole number, or a text that is one. Null is NULL. Absent is NULL where
+//	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL where
 //	               nothing was spent; else it is refused, for it could not be told from 0.
 //	               Below zero only where the spend is not above it: a credit takes back
 //	               what was counted. A fraction is refused: the column holds whole numbers,
 //	               and to round it would be to guess. Of conversions it costs no more than
-//	               itself: it is NULL and the row stands, for what was spent is known.
+//	               itself, and neither does what is no number: they are NULL and the row stands,
+//	               for what was spent is known.
 //
 // Anything else refuses the row, and no other.
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
@@ -67,7 +68,8 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 		}
 		rounded := r.rounded
 		e := r.row(&row, &p.Items[i])
-		if e != nil && e.Column == "conversions" && errors.Is(e.Err, schema.ErrFraction) {
+		if e != nil && e.Column == "conversions" &&
+			(errors.Is(e.Err, schema.ErrFraction) || errors.Is(e.Err, schema.ErrNotNumber)) {
 			e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
 			out.Unread, e = append(out.Unread, RefusedRow{RowError: *e}), nil // row reads them last
 		}
@@ -218,7 +220,10 @@ func count(v extract.Value, mayBeAbsent bool) (schema.Null[int64], error) {
 		return schema.Null[int64]{}, nil
 	}
 	digits, ok := v.Number()
-	if !ok {
+	switch {
+	case string(v) == `""`: // as null
+		return schema.Null[int64]{}, nil
+	case !ok:
 		return schema.Null[int64]{}, schema.ErrNotNumber
 	}
 	n, err := schema.ParseCount(digits)

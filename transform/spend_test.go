@@ -182,6 +182,8 @@ func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
 			r.Impressions = schema.Some[int64](9007199254740993)
 		}, 0},
 		"conversions/null":     {"conversions", "null", func(r *schema.Spend) { r.Conversions = null }, 0},
+		"clicks/empty":         {"clicks", `""`, func(r *schema.Spend) { r.Clicks = null }, 0},
+		"conversions/word":     {"conversions", `"n/a"`, func(r *schema.Spend) { r.Conversions = null }, 0},
 		"date/absent":          {"date", "", func(*schema.Spend) {}, 0},
 		"date/null":            {"date", "null", func(*schema.Spend) {}, 0},
 		"date/escaped":         {"date", `"2026\u002d03-08"`, func(*schema.Spend) {}, 0},

@@ -176,6 +176,15 @@ var numberQuirks = []quirk{
 	{Quirk: Quirk{Name: "credit-negative-clicks",
 		Doc: "a row of each day is a credit: its spend and its clicks are negative"},
 		change: credits},
+	{Quirk: Quirk{Name: "counts-empty",
+		Doc: "impressions and conversions that are 0 are empty texts"},
+		change: ofRows(ofDays, func(_ *exchange, _ int, row *node) {
+			for _, key := range []string{"impressions", "conversions"} {
+				if v := row.get(key); v != nil && v.raw == "0" {
+					row.set(key, leaf(`""`))
+				}
+			}
+		})},
 	{Quirk: Quirk{Name: "counts-null",
 		Doc: "impressions and conversions are null"},
 		change: ofRows(ofDays, func(_ *exchange, _ int, row *node) {

@@ -240,6 +240,14 @@ var dayQuirks = []quirk{
 	{Quirk: Quirk{Name: "date-midnight",
 		Doc: "dates of the report have a time without a zone: 2026-11-20 00:00:00"},
 		change: ofRows(ofReport, editing([]string{"date"}, withTail(" 00:00:00")))},
+	{Quirk: Quirk{Name: "date-midnight-chicago",
+		Doc: "dates of the report have a midnight in Chicago's winter: 2026-11-20T00:00:00-06:00"},
+		change: ofRows(ofReport, editing([]string{"date"}, withTail("T00:00:00-06:00")))},
+	{Quirk: Quirk{Name: "date-slashes",
+		Doc: "dates of the report have slashes: 2026/11/20"},
+		change: ofRows(ofReport, editing([]string{"date"}, fromText(10, func(s string) *node {
+			return textNode(strings.ReplaceAll(s, "-", "/"))
+		})))},
 	{Quirk: Quirk{Name: "date-us",
 		Doc: "dates of the report are written month first: 11/20/2026"},
 		change: ofRows(ofReport, editing([]string{"date"}, fromText(10, func(s string) *node {

@@ -646,7 +646,7 @@ CREATE TABLE IF NOT EXISTS "ops"."refused_row" (
   "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial until a read or a replay finds none; a row whose conversions are a fraction is stored, without them.';
+COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial until a read or a replay finds none; a row whose conversions are no whole number is stored, without them.';
 COMMENT ON COLUMN "ops"."refused_row"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."refused_row"."stream" IS 'Where it was seen, such as spend_report.';
 COMMENT ON COLUMN "ops"."refused_row"."report_date" IS 'Chicago calendar day that was asked for; the first where it was a span.';

@@ -157,8 +157,8 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 		b.WriteString("; " + t.differs)
 	}
 	if t.unread > 0 {
-		fmt.Fprintf(&b, "; the conversions of %s on %s are fractions and are stored as unknown, with the rest of "+
-			"their rows as it came; see ops.refused_row",
+		fmt.Fprintf(&b, "; the conversions of %s on %s are no whole numbers and are stored as unknown, with the "+
+			"rest of their rows as it came; see ops.refused_row",
 			phrase.Count(int(t.unread), "row"), phrase.Count(t.unreadDays, "day"))
 	}
 	b.WriteString(t.failureSentence())

@@ -59,6 +59,7 @@ var quirkCases = []quirkCase{
 	{quirk: "counts-float"},
 	{quirk: "credit-negative-clicks", numbers: "other 33"},
 	{quirk: "counts-null", numbers: "other 33"},
+	{quirk: "counts-empty"},
 
 	// Names and other texts never stop a number.
 	{quirk: "name-surrogate", settings: "name"},
@@ -83,7 +84,7 @@ var quirkCases = []quirkCase{
 	// The column holds whole numbers, so how many there were is unknown; spend and clicks
 	// count, and the rows are kept aside as they came.
 	{quirk: "conversions-fractional", exits: [2]int{4, 4},
-		says: []string{"days are fractions and are stored as unknown"}},
+		says: []string{"days are no whole numbers and are stored as unknown"}},
 	{quirk: "source-missing"},
 	{quirk: "source-number"},
 	{quirk: "source-empty"},
@@ -107,6 +108,8 @@ var quirkCases = []quirkCase{
 	// Days.
 	{quirk: "date-datetime"},
 	{quirk: "date-midnight"},
+	{quirk: "date-slashes"},
+	{quirk: "date-midnight-chicago"},
 	// 03/04 is two days.
 	{quirk: "date-us", exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33", says: []string{"not a day"}},
 	// A service that reaches less far back than the description says lacks nothing yet.
