@@ -14,6 +14,7 @@ type quirkCase struct {
 	quirk    string
 	page     int      // rows asked for a page; 0: 20, so that a day has two
 	exits    [2]int   // of the first and the second sync
+	unknown  string   // what remains unknown, where they are not 0
 	days     string   // states of days and totals after both; empty: allMatched
 	numbers  string   // days whose stored rows are not the service's; empty: none
 	settings string   // what is stored otherwise than the service holds it; empty: nothing
@@ -34,23 +35,27 @@ var quirkCases = []quirkCase{
 	{quirk: "totals-float"},
 	{quirk: "totals-cents"},
 	{quirk: "totals-dollars"},
-	{quirk: "totals-lack-source", exits: [2]int{4, 4}, days: "complete/differs 32, open/open 1",
+	{quirk: "totals-lack-source", unknown: "which of two sums is right",
+		exits: [2]int{4, 4}, days: "complete/differs 32, open/open 1",
 		says: []string{"the service's own total"}},
-	{quirk: "totals-lack-clicks", exits: [2]int{4, 4}, days: "complete/differs 32, open/open 1",
+	{quirk: "totals-lack-clicks", unknown: "which of two sums is right",
+		exits: [2]int{4, 4}, days: "complete/differs 32, open/open 1",
 		says: []string{"the service's own total differs on every finished day"}},
 	{quirk: "totals-per-campaign", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-none", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-empty", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-no-date", days: "complete/none 32, open/open 1"},
 	{quirk: "totals-no-clicks", days: "complete/none 32, open/open 1"},
-	{quirk: "totals-fail", exits: [2]int{4, 4}, days: "complete/unknown 32, open/open 1",
+	{quirk: "totals-fail", unknown: "whether the rows add up",
+		exits: [2]int{4, 4}, days: "complete/unknown 32, open/open 1",
 		says: []string{"Internal server error"}},
 
 	// How the report writes numbers.
 	{quirk: "spend-two-digits"},
 	{quirk: "spend-cents", numbers: "other 33"}, // within half a cent a row of the total
 	// A text for people may be rounded, and a comma in it may be a point.
-	{quirk: "spend-dollar", exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
+	{quirk: "spend-dollar", unknown: "what the digits behind the text are",
+		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{`total_spend "$`, "not a number"}},
 	{quirk: "spend-float"},
 	{quirk: "spend-exponent"},
@@ -77,14 +82,17 @@ var quirkCases = []quirkCase{
 	{quirk: "row-without-campaign"},
 	{quirk: "row-without-creative"},
 	// A row that cannot be stored costs itself: its day is partial, and it is kept aside.
-	{quirk: "row-spend-null", exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
+	{quirk: "row-spend-null", unknown: "what the row cost",
+		exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
 		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
-	{quirk: "row-spend-object", exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
+	{quirk: "row-spend-object", unknown: "what the row cost",
+		exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
 		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
 	// The column holds whole numbers, so how many there were is unknown; spend and clicks
 	// count, and the rows are kept aside as they came.
-	{quirk: "conversions-fractional", exits: [2]int{4, 4},
-		says: []string{"days are no whole numbers and are stored as unknown"}},
+	{quirk: "conversions-fractional", unknown: "how many whole conversions there were",
+		exits: [2]int{4, 4},
+		says:  []string{"days are no whole numbers and are stored as unknown"}},
 	{quirk: "source-missing"},
 	{quirk: "source-number"},
 	{quirk: "source-empty"},
@@ -98,9 +106,11 @@ var quirkCases = []quirkCase{
 	{quirk: "columns-null"},
 	{quirk: "columns-objects"},
 	// Whether there were none is not known.
-	{quirk: "columns-lack-clicks", exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
+	{quirk: "columns-lack-clicks", unknown: "whether there were none",
+		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{"the columns lack clicks"}},
-	{quirk: "columns-lack-conversions", exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
+	{quirk: "columns-lack-conversions", unknown: "whether there were none",
+		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{"the columns lack conversions"}},
 	{quirk: "rows-arrays"},
 	{quirk: "report-camel"},
@@ -111,21 +121,26 @@ var quirkCases = []quirkCase{
 	{quirk: "date-slashes"},
 	{quirk: "date-midnight-chicago"},
 	// 03/04 is two days.
-	{quirk: "date-us", exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33", says: []string{"not a day"}},
+	{quirk: "date-us", unknown: "whether 03/04 is in March or April",
+		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33", says: []string{"not a day"}},
 	// A service that reaches less far back than the description says lacks nothing yet.
 	{quirk: "reach-31", days: "complete/matched 31, open/open 1", numbers: "not stored 1"},
 	{quirk: "reach-30", days: "complete/matched 30, open/open 1", numbers: "not stored 2"},
 	{quirk: "day-empty", numbers: "not stored 1"},
 	// An answer without rows is proven by its total of 0 rows alone.
-	{quirk: "day-rows-missing", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
+	{quirk: "day-rows-missing", unknown: "whether the day had rows",
+		exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
 		numbers: "not stored 1"},
-	{quirk: "day-empty-204", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
+	{quirk: "day-empty-204", unknown: "whether the day had rows",
+		exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
 		numbers: "not stored 1"},
-	{quirk: "day-empty-404", exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
+	{quirk: "day-empty-404", unknown: "whether the day had rows",
+		exits: [2]int{4, 4}, days: "complete/matched 31, missing/unread 1, open/open 1",
 		numbers: "not stored 1"},
 	// A service that reaches less far than it says calls nobody on its first day.
 	{quirk: "today-none", numbers: "not stored 1"},
-	{quirk: "range-one-day", exits: [2]int{4, 4}, days: "complete/none 32, open/open 1"},
+	{quirk: "range-one-day", unknown: "the totals of the days before",
+		exits: [2]int{4, 4}, days: "complete/none 32, open/open 1"},
 
 	// Pages of the report.
 	{quirk: "pagination-none", page: 10000},
@@ -139,37 +154,45 @@ var quirkCases = []quirkCase{
 	{quirk: "pagination-size-shown"},
 	{quirk: "pagination-rows-shown"},
 	{quirk: "page-cap", page: 1000}, // the totals of all days fill two pages
-	{quirk: "page-size-5000", page: 10000, exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
+	{quirk: "page-size-5000", unknown: "what the variable should be: a person sets it",
+		page: 10000, exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{"page_size cannot exceed 5000", "SPENDSYNC_PAGE_SIZE sets it"}},
 
 	// Fields of a campaign.
 	{quirk: "bids-text"},
 	{quirk: "delivery-null"},
 	{quirk: "delivery-missing"},
-	{quirk: "limit-missing", exits: [2]int{4, 4}, settings: "daily_spend_limit"},
-	{quirk: "link-missing", exits: [2]int{4, 4}, settings: "link"},
+	{quirk: "limit-missing", unknown: "the limit",
+		exits: [2]int{4, 4}, settings: "daily_spend_limit"},
+	{quirk: "link-missing", unknown: "the link",
+		exits: [2]int{4, 4}, settings: "link"},
 	{quirk: "icon-object"},
 	{quirk: "buttons-list"},
 	{quirk: "buttons-object"},
 	{quirk: "audience-nested"},
 	{quirk: "audience-country-list"},
 	{quirk: "audience-lists-text"},
-	{quirk: "audience-missing", exits: [2]int{4, 4}, settings: "audience"},
+	{quirk: "audience-missing", unknown: "the audience",
+		exits: [2]int{4, 4}, settings: "audience"},
 	{quirk: "audience-null", settings: "audience"},
 	{quirk: "end-date-zero"},
 	{quirk: "end-date-empty"},
-	{quirk: "times-words", exits: [2]int{4, 4}, settings: "end_at start_at"},
+	{quirk: "times-words", unknown: "the times",
+		exits: [2]int{4, 4}, settings: "end_at start_at"},
 	{quirk: "times-object"},
 	{quirk: "times-epoch-text"},
 	{quirk: "times-epoch-millis"},
 	{quirk: "times-epoch"},
 	{quirk: "times-offset"},
 	{quirk: "times-blank"},
-	{quirk: "times-no-zone", exits: [2]int{4, 4}, settings: "end_at start_at", says: []string{"a time without a zone"}},
+	{quirk: "times-no-zone", unknown: "which of two zones is meant",
+		exits: [2]int{4, 4}, settings: "end_at start_at", says: []string{"a time without a zone"}},
 	{quirk: "status-object"},
-	{quirk: "bid-renamed", exits: [2]int{4, 4}, settings: "default_bid",
+	{quirk: "bid-renamed", unknown: "the bid",
+		exits: [2]int{4, 4}, settings: "default_bid",
 		says: []string{"default_bid missing from most"}},
-	{quirk: "bids-words", exits: [2]int{4, 4}, settings: "daily_spend_limit default_bid target_cpa",
+	{quirk: "bids-words", unknown: "the bids",
+		exits: [2]int{4, 4}, settings: "daily_spend_limit default_bid target_cpa",
 		says: []string{"not understood"}},
 	{quirk: "bids-object"},
 	{quirk: "limit-null", settings: "daily_spend_limit"},
@@ -201,34 +224,43 @@ var quirkCases = []quirkCase{
 	{quirk: "sources-null"},
 	{quirk: "sources-nested-lists"},
 	{quirk: "sources-nested"},
-	{quirk: "sources-rules", exits: [2]int{4, 4}, settings: "rules", // which have no bids
+	{quirk: "sources-rules", unknown: "the bids per source",
+		exits: [2]int{4, 4}, settings: "rules", // which have no bids
 		says: []string{"source settings: bid_overrides missing from most"}},
 	{quirk: "bids-null", settings: "rules"}, // the service says that it could not read them
-	{quirk: "bids-missing", exits: [2]int{4, 4}, settings: "rules",
+	{quirk: "bids-missing", unknown: "the bids per source",
+		exits: [2]int{4, 4}, settings: "rules",
 		says: []string{"bid_overrides missing from most"}},
 	{quirk: "sources-numbers", settings: "rules"}, // and so are their IDs
 	{quirk: "optimized-sources"},
 	{quirk: "not-enforced-sources"},
 	{quirk: "mode-words"},
-	{quirk: "mode-missing", exits: [2]int{4, 4}, settings: "source_mode",
+	{quirk: "mode-missing", unknown: "the mode",
+		exits: [2]int{4, 4}, settings: "source_mode",
 		says: []string{"source_mode missing from most"}},
 
 	// The three reads of the account.
 	{quirk: "me-unreadable"}, // nothing is pinned; the log says so
 	{quirk: "me-number"},
 	{quirk: "me-nested"},
-	{quirk: "me-404", exits: [2]int{4, 4}},
+	{quirk: "me-404", unknown: "whose account it is",
+		exits: [2]int{4, 4}},
 	{quirk: "me-scope-missing"},
-	{quirk: "limits-unreadable", exits: [2]int{4, 4}},
+	{quirk: "limits-unreadable", unknown: "the budgets",
+		exits: [2]int{4, 4}},
 	{quirk: "limits-flat"},
 	{quirk: "limits-remaining"},
 	{quirk: "limits-empty"},
-	{quirk: "limits-404", exits: [2]int{4, 4}},
+	{quirk: "limits-404", unknown: "the budgets",
+		exits: [2]int{4, 4}},
 	{quirk: "balance-nested"},
 	{quirk: "balance-null"}, // the service says that it could not read it
-	{quirk: "balance-renamed", exits: [2]int{4, 4}, says: []string{"account: balance missing from most"}},
-	{quirk: "balance-unreadable", exits: [2]int{4, 4}, says: []string{"balance, days_left, payment_mode missing"}},
-	{quirk: "balance-error-200", exits: [2]int{4, 4}, says: []string{"The billing backend does not answer."}},
+	{quirk: "balance-renamed", unknown: "the balance",
+		exits: [2]int{4, 4}, says: []string{"account: balance missing from most"}},
+	{quirk: "balance-unreadable", unknown: "the balance",
+		exits: [2]int{4, 4}, says: []string{"balance, days_left, payment_mode missing"}},
+	{quirk: "balance-error-200", unknown: "the balance",
+		exits: [2]int{4, 4}, says: []string{"The billing backend does not answer."}},
 	{quirk: "balance-no-auto-funding"},
 	{quirk: "auto-funding-flat"},
 	{quirk: "auto-funding-off"},
@@ -240,12 +272,16 @@ var quirkCases = []quirkCase{
 	{quirk: "ids-both"},
 	{quirk: "ids-number-beside"},
 	// What stands for the letter and the zeros of the report's IDs is not known.
-	{quirk: "ids-number", exits: [2]int{4, 4}, settings: "campaigns"},
-	{quirk: "ids-uuid", exits: [2]int{4, 4}, settings: "campaigns"},
+	{quirk: "ids-number", unknown: "what stands for the letter and the zeros",
+		exits: [2]int{4, 4}, settings: "campaigns"},
+	{quirk: "ids-uuid", unknown: "which campaign of the report is which",
+		exits: [2]int{4, 4}, settings: "campaigns"},
 	// A report whose IDs are spelled otherwise looks like that of another account.
-	{quirk: "ids-lowercase", exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns",
+	{quirk: "ids-lowercase", unknown: "whether it is the same account",
+		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns",
 		says: []string{"belong to two accounts"}},
-	{quirk: "other-account", exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns",
+	{quirk: "other-account", unknown: "whose numbers they are",
+		exits: [2]int{3, 3}, days: noDay, numbers: "not stored 33", settings: "campaigns",
 		says: []string{"belong to two accounts"}},
 
 	// Lists and where they end.
@@ -254,17 +290,21 @@ var quirkCases = []quirkCase{
 	{quirk: "list-has-more"},
 	{quirk: "list-next-offset"},
 	// No parameter for a cursor is described.
-	{quirk: "list-cursor", exits: [2]int{4, 4}, settings: "campaigns"},
+	{quirk: "list-cursor", unknown: "how to ask for the rest",
+		exits: [2]int{4, 4}, settings: "campaigns"},
 	{quirk: "list-total-text"},
 	{quirk: "list-total-shown"},
 	{quirk: "list-total-header"},
 	{quirk: "list-cap-total"},
 	{quirk: "list-meta-total"},
-	{quirk: "list-total-more", exits: [2]int{4, 4}},
-	{quirk: "list-empty", exits: [2]int{4, 4}, settings: "campaigns",
+	{quirk: "list-total-more", unknown: "whether the list ended",
+		exits: [2]int{4, 4}},
+	{quirk: "list-empty", unknown: "whether all campaigns are gone",
+		exits: [2]int{4, 4}, settings: "campaigns",
 		says: []string{"is empty, and 5 campaigns are known"}},
 	{quirk: "list-shifts"},
-	{quirk: "list-moves", exits: [2]int{4, 4}, settings: "campaigns"},
+	{quirk: "list-moves", unknown: "whether the list was whole",
+		exits: [2]int{4, 4}, settings: "campaigns"},
 	{quirk: "list-ids"},
 	{quirk: "list-map"},
 
@@ -279,7 +319,8 @@ var quirkCases = []quirkCase{
 	{quirk: "envelope-success"},
 	{quirk: "envelope-edges"},
 	{quirk: "json-api"},
-	{quirk: "campaign-error-200", exits: [2]int{4, 4},
+	{quirk: "campaign-error-200", unknown: "what the single read has",
+		exits:    [2]int{4, 4},
 		settings: "audience end_at source_mode start_at target_cpa",
 		says:     []string{"The campaign store is being moved."}},
 
@@ -289,14 +330,17 @@ var quirkCases = []quirkCase{
 	{quirk: "report-wrapped"},
 	{quirk: "report-bare", page: 10000},
 	{quirk: "report-rows"},
-	{quirk: "report-error-200", exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
+	{quirk: "report-error-200", unknown: "the report",
+		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{`the reply says "The report is being prepared.`}},
-	{quirk: "report-failure-200", exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
+	{quirk: "report-failure-200", unknown: "the report",
+		exits: [2]int{6, 6}, days: noDay, numbers: "not stored 33",
 		says: []string{`the reply says "Backend timeout (code 4711)"`}},
 
 	// New keys, and secrets that are repeated.
 	{quirk: "keys-new"},
-	{quirk: "secret-in-error", exits: [2]int{4, 4}, days: "complete/none 32, open/open 1"},
+	{quirk: "secret-in-error", unknown: "the settings behind the error",
+		exits: [2]int{4, 4}, days: "complete/none 32, open/open 1"},
 	{quirk: "secret-in-key", says: []string{"the service repeats the credentials"}},
 	{quirk: "secret-in-entity", says: []string{"the service repeats the credentials"}},
 	{quirk: "secret-coded", says: []string{"the service repeats the credentials"}},
@@ -315,9 +359,11 @@ var quirkCases = []quirkCase{
 	{quirk: "type-none"},
 	{quirk: "chunked"},
 	{quirk: "etag"},
-	{quirk: "clock-day-behind", exits: [2]int{2, 2}, days: noDay, numbers: "not stored 33",
+	{quirk: "clock-day-behind", unknown: "which day is open",
+		exits: [2]int{2, 2}, days: noDay, numbers: "not stored 33",
 		settings: "campaigns"},
-	{quirk: "clock-day-ahead", exits: [2]int{2, 2}, days: noDay, numbers: "not stored 33", settings: "campaigns",
+	{quirk: "clock-day-ahead", unknown: "which day is open",
+		exits: [2]int{2, 2}, days: noDay, numbers: "not stored 33", settings: "campaigns",
 		says: []string{"this machine's clock is 48h0m0s behind the service's"}},
 	{quirk: "status-201"},
 	{quirk: "bom"},
@@ -436,6 +482,9 @@ func TestQuirks_EachHasACase(t *testing.T) {
 	cases := map[string]int{}
 	for _, c := range quirkCases {
 		cases[c.quirk]++
+		if (c.exits == [2]int{}) != (c.unknown == "") {
+			t.Errorf("%s ends in %d, and what is unknown then is %q", c.quirk, c.exits, c.unknown)
+		}
 	}
 	for _, q := range adsim.Quirks() {
 		if cases[q.Name] != 1 {
