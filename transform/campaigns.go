@@ -56,7 +56,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	row = schema.Campaign{
 		AccountID: c.Account, CampaignID: r.id,
 		Name:            read(r, needed, r.text, "name"),
-		Status:          read(r, needed, r.status, "status"),
+		Status:          read(r, needed, r.statusOf("status", "active", "paused", "archived", "rejected"), "status"),
 		DefaultBid:      read(r, needed, bid, "default_bid"),
 		DailySpendLimit: read(r, needed, amount, "daily_spend_limit"),
 		TargetCPA:       read(r, settable, amount, "target_cpa"),

@@ -37,7 +37,8 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		}
 	}
 	r.from = append(r.from, buttonList(r))
-	status := read(r, needed, r.status, "status")
+	status := read(r, needed, r.statusOf("status",
+		"active", "paused", "pending_review", "rejected", "draft", "archived"), "status")
 	content := needed
 	if status == schema.Some("draft") {
 		content = optional

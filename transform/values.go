@@ -62,6 +62,18 @@ func (c *entityContext) status(v extract.Value) (string, error) {
 	return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(s))), err
 }
 
+// statusOf is a status that should be one of words. Another one is stored as well, and is unnamed.
+func (c *entityContext) statusOf(column string, words ...string) func(extract.Value) (string, error) {
+	return func(v extract.Value) (string, error) {
+		s, err := c.status(v)
+		if err == nil && !slices.Contains(words, s) {
+			c.Unnamed = append(c.Unnamed,
+				&FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: ErrUnnamed})
+		}
+		return s, err
+	}
+}
+
 // code is a word in upper case.
 func (c *entityContext) code(v extract.Value) (string, error) {
 	s, err := c.word(v)

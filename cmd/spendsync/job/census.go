@@ -23,7 +23,8 @@ type kindCensus struct {
 	bare     int            // of which nothing but the ID could be read
 	missing  map[string]int // by column
 	refused  map[string]int
-	samples  map[string]*transform.FieldError // the first value of a column that was refused
+	unnamed  map[string]int
+	samples  map[string]*transform.FieldError // the first value of a column that was refused or is unnamed
 }
 
 // deliveryKind is the delivery status, which is read apart from the rest of a campaign.
@@ -37,12 +38,17 @@ func (c *census) add(kind, id string, columns []string, reading transform.Readin
 	k := (*c)[kind]
 	if k == nil {
 		k = &kindCensus{missing: map[string]int{}, refused: map[string]int{},
-			samples: map[string]*transform.FieldError{}}
+			unnamed: map[string]int{}, samples: map[string]*transform.FieldError{}}
 		(*c)[kind] = k
 	}
 	k.entities++
 	for _, e := range reading.Refused {
 		if k.refused[e.Column]++; k.samples[e.Column] == nil {
+			k.samples[e.Column] = e
+		}
+	}
+	for _, e := range reading.Unnamed {
+		if k.unnamed[e.Column]++; k.samples[e.Column] == nil {
 			k.samples[e.Column] = e
 		}
 	}
@@ -63,7 +69,7 @@ func (c *census) add(kind, id string, columns []string, reading transform.Readin
 }
 
 // notUnderstood is what the run has to say of it: at most one sentence for each kind about
-// values and one about missing fields.
+// values, one for each column about words and one about missing fields.
 func (c census) notUnderstood() (failures []failure) {
 	for _, kind := range slices.Sorted(maps.Keys(c)) {
 		k := c[kind]
@@ -76,6 +82,13 @@ func (c census) notUnderstood() (failures []failure) {
 			first := columns[0]
 			fail("%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), k.refused[first], of,
 				k.samples[first].Error())
+		}
+		for _, column := range slices.Sorted(maps.Keys(k.unnamed)) {
+			if 2*k.unnamed[column] > k.entities {
+				fail("most of %s have a word of their own as %s, such as %v; it is stored, and what asks for "+
+					"the known words leaves them out: update spendsync, or report it",
+					of, column, k.samples[column].Error())
+			}
 		}
 		if k.bare > 0 {
 			fail("nothing but the ID could be read of %d of %s; update spendsync, or report what the raw column holds",

@@ -20,6 +20,10 @@ func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
 		Refused: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "bid", Value: `"x"`,
 			Err: schema.ErrNotNumber}},
 	}
+	running := transform.Reading{
+		Unnamed: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "status", Value: `"RUNNING"`,
+			Err: transform.ErrUnnamed}},
+	}
 	none := transform.Reading{}
 	for name, tc := range map[string]struct {
 		readings []transform.Reading
@@ -38,6 +42,9 @@ func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
 			[]string{"nothing but the ID could be read of 1 of 3 reads"}},
 		"refused": {[]transform.Reading{odd, none, none}, []string{`bid not understood in 1 of 3 reads, such ` +
 			`as campaign_history C1: bid "x": not a number`}},
+		"unnamed-in-half": {[]transform.Reading{running, none}, nil},
+		"unnamed-in-most": {[]transform.Reading{running, running, none}, []string{"most of 3 reads have a word of " +
+			`their own as status, such as campaign_history C1: status "RUNNING"`}},
 		"refused-in-most": {[]transform.Reading{odd, odd, odd}, []string{"bid not understood in 3 of 3 reads"}},
 	} {
 		var c census

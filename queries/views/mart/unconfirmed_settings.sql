@@ -6,12 +6,18 @@
 -- Column unread_since: All that is shown was read at or after this instant: it may be as old as that. NULL: nothing was ever read.
 -- Column hours_unread: Hours since then.
 -- Column message: Why, where the service or the reading said it.
-WITH tried AS (
+WITH unlisted AS (
+  -- Joins here, no subqueries: a correlated subquery of a reader over views of this one fails in DuckDB otherwise.
+  SELECT l.account_id, l._run_id AS run_id
+  FROM ops.entity_read AS l
+  WHERE l.entity_type = 'listing' AND l.entity_id = 'campaigns'
+  GROUP BY ALL
+),
+tried AS (
   SELECT r.account_id, max(r.started_at) AS started_at, arg_max(r._run_id, r.started_at) AS run_id
   FROM ops.run AS r
-  WHERE r.command = 'sync' AND r.published AND (r.campaigns_read > 0 OR EXISTS (
-    SELECT 1 AS one FROM ops.entity_read AS l
-    WHERE l.account_id = r.account_id AND l._run_id = r._run_id AND l.entity_type = 'listing' AND l.entity_id = 'campaigns'))
+  LEFT JOIN unlisted AS l ON l.account_id = r.account_id AND l.run_id = r._run_id
+  WHERE r.command = 'sync' AND r.published AND (r.campaigns_read > 0 OR l.run_id IS NOT NULL)
   GROUP BY r.account_id
 ),
 -- What each run could not read of an entity.
@@ -31,6 +37,13 @@ newest AS (
   SELECT m.*
   FROM missed AS m
   QUALIFY row_number() OVER (PARTITION BY m.account_id, m.entity_type, m.entity_id ORDER BY m.attempted_at DESC) = 1
+),
+balance_read AS (
+  SELECT r.account_id, max(r.started_at) AS started_at
+  FROM ops.run AS r
+  LEFT JOIN missed AS b ON b.account_id = r.account_id AND b.entity_type = 'balance' AND b.run_id = r._run_id
+  WHERE r.command = 'sync' AND r.published AND r.campaigns_read > 0 AND b.run_id IS NULL
+  GROUP BY r.account_id
 ),
 entities AS (
   SELECT
@@ -68,14 +81,10 @@ judged AS (
   LEFT JOIN main.campaign_history AS c ON c.account_id = e.account_id AND c.campaign_id = e.campaign_id AND c.is_current
   WHERE e.read_state <> 'stub'
   UNION ALL
-  SELECT
-    n.account_id, n.entity_type, n.entity_id, n.message, n.fields,
-    (SELECT max(r.started_at) FROM ops.run AS r
-      WHERE r.account_id = n.account_id AND r.command = 'sync' AND r.published AND r.campaigns_read > 0 AND NOT EXISTS (
-        SELECT 1 AS one FROM missed AS b
-        WHERE b.account_id = r.account_id AND b.entity_type = 'balance' AND b.run_id = r._run_id))
+  SELECT n.account_id, n.entity_type, n.entity_id, n.message, n.fields, r.started_at
   FROM newest AS n
   JOIN tried AS t ON t.account_id = n.account_id AND t.run_id = n.run_id
+  LEFT JOIN balance_read AS r ON r.account_id = n.account_id
   WHERE n.entity_type = 'balance'
 )
 SELECT
