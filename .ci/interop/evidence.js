@@ -1,11 +1,10 @@
 // Opens the pages of the Evidence site with Chromium and holds what its tables show to the views.
 //   node evidence.js SPENDSYNC URL SCREENSHOT
-import { execFileSync } from 'node:child_process'
-import { chromium } from 'playwright-core'
+import { asker, startBrowser } from './browser.js'
 
 const [spendsync, url, screenshot] = process.argv.slice(2)
 
-const query = sql => JSON.parse(execFileSync(spendsync, ['query', '--format', 'json', '-c', sql], { maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'ignore'] }))
+const query = asker(spendsync)
 
 const dollars = v => v === null ? '-' : '$' + Number(v).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 const whole = v => v === null ? '-' : Number(v).toLocaleString('en-US')
@@ -22,7 +21,7 @@ const pages = {
     .map(r => [r.account_id, dollars(r.balance), r.balance_status, r.what_to_do]),
 }
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'] })
+const browser = await startBrowser()
 const page = await browser.newPage({ viewport: { width: 1400, height: 2200 } })
 page.setDefaultTimeout(30_000)
 for (const [path, want] of Object.entries(pages)) {

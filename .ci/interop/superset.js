@@ -1,12 +1,11 @@
 // Opens the dashboard in a real Superset with Chromium and holds every number that its charts are
 // given to the views.
 //   node superset.js SPENDSYNC URL SCREENSHOT
-import { execFileSync } from 'node:child_process'
-import { chromium } from 'playwright-core'
+import { asker, startBrowser } from './browser.js'
 
 const [spendsync, url, screenshot] = process.argv.slice(2)
 
-const query = sql => JSON.parse(execFileSync(spendsync, ['query', '--format', 'json', '-c', sql], { maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'ignore'] }))
+const query = asker(spendsync)
 
 // What each chart must show, by the columns that it asks for.
 const charts = {
@@ -44,7 +43,7 @@ function lines(name, rows) {
     .map(([k, v]) => [cell('report_date', r.report_date), k, cell('', v)].join('|'))).sort()
 }
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking'] })
+const browser = await startBrowser()
 const page = await browser.newPage({ viewport: { width: 1500, height: 2900 } })
 page.setDefaultTimeout(180_000)
 const answers = {}
