@@ -56,7 +56,7 @@ func (w *Warehouse) fill(ctx context.Context, loads []Load, threads int, views [
 	return makeViews(ctx, w.conn, views)
 }
 
-// setThreads lets so many threads go on; 0 is one per processor.
+// setThreads sets how many threads the engine has; 0 is one per processor.
 func (w *Warehouse) setThreads(ctx context.Context, n int) error {
 	switch n {
 	case w.threads:

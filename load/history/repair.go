@@ -154,7 +154,7 @@ func (m *Repairer[R, P]) known(th *entity[R]) (names []string) {
 }
 
 // differing are the columns in which a new form of a stored current version differs from the
-// version before it, where that is what the version tells of.
+// version before it, where the version stands for such a change.
 func (m *Repairer[R, P]) differing(th *entity[R], row *R) (names []string) {
 	n := len(th.stored)
 	if why := P(th.current).FramePtr().ChangeType; n < 2 || why != schema.Changed && why != schema.ChangedBeyond {

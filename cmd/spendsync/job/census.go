@@ -22,9 +22,25 @@ type kindCensus struct {
 	entities int
 	bare     int            // of which nothing but the ID could be read
 	missing  map[string]int // by column
-	refused  map[string]int
-	unnamed  map[string]int
-	samples  map[string]*transform.FieldError // the first value of a column that was refused or is unnamed
+	refused  map[string]oddValues
+	unnamed  map[string]oddValues
+}
+
+// oddValues are values of one column: how many there are, and the first of them.
+type oddValues struct {
+	count int
+	first *transform.FieldError
+}
+
+// addOdd counts values by their columns.
+func addOdd(to map[string]oddValues, values []*transform.FieldError) {
+	for _, e := range values {
+		odd := to[e.Column]
+		if odd.count++; odd.first == nil {
+			odd.first = e
+		}
+		to[e.Column] = odd
+	}
 }
 
 // deliveryKind is the delivery status, which is read apart from the rest of a campaign.
@@ -37,21 +53,12 @@ func (c *census) add(kind, id string, columns []string, reading transform.Readin
 	}
 	k := (*c)[kind]
 	if k == nil {
-		k = &kindCensus{missing: map[string]int{}, refused: map[string]int{},
-			unnamed: map[string]int{}, samples: map[string]*transform.FieldError{}}
+		k = &kindCensus{missing: map[string]int{}, refused: map[string]oddValues{}, unnamed: map[string]oddValues{}}
 		(*c)[kind] = k
 	}
 	k.entities++
-	for _, e := range reading.Refused {
-		if k.refused[e.Column]++; k.samples[e.Column] == nil {
-			k.samples[e.Column] = e
-		}
-	}
-	for _, e := range reading.Unnamed {
-		if k.unnamed[e.Column]++; k.samples[e.Column] == nil {
-			k.samples[e.Column] = e
-		}
-	}
+	addOdd(k.refused, reading.Refused)
+	addOdd(k.unnamed, reading.Unnamed)
 	unknown := 0
 	for _, column := range reading.Unread {
 		if slices.Contains(reading.Withheld, column) {
@@ -79,15 +86,15 @@ func (c census) notUnderstood() (failures []failure) {
 			failures = append(failures, failure{what: kind, err: err})
 		}
 		if columns := slices.Sorted(maps.Keys(k.refused)); len(columns) > 0 {
-			first := columns[0]
-			fail("%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), k.refused[first], of,
-				k.samples[first].Error())
+			first := k.refused[columns[0]]
+			fail("%s not understood in %d of %s, such as %v", strings.Join(columns, ", "), first.count, of,
+				first.first.Error())
 		}
 		for _, column := range slices.Sorted(maps.Keys(k.unnamed)) {
-			if 2*k.unnamed[column] > k.entities {
+			if odd := k.unnamed[column]; 2*odd.count > k.entities {
 				fail("most of %s have a word of their own as %s, such as %v; it is stored, and what asks for "+
 					"the known words leaves them out: update spendsync, or report it",
-					of, column, k.samples[column].Error())
+					of, column, odd.first.Error())
 			}
 		}
 		if k.bare > 0 {
@@ -109,8 +116,8 @@ func (c census) notUnderstood() (failures []failure) {
 // fields is how many values of entities were not understood.
 func (c census) fields() (n int) {
 	for _, k := range c {
-		for _, count := range k.refused {
-			n += count
+		for _, odd := range k.refused {
+			n += odd.count
 		}
 		for _, count := range k.missing {
 			n += count

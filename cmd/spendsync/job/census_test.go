@@ -24,6 +24,11 @@ func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
 		Unnamed: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "status", Value: `"RUNNING"`,
 			Err: transform.ErrUnnamed}},
 	}
+	oddStatus := transform.Reading{
+		Unread: []string{"status"},
+		Refused: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "status", Value: "7",
+			Err: schema.ErrNotNumber}},
+	}
 	none := transform.Reading{}
 	for name, tc := range map[string]struct {
 		readings []transform.Reading
@@ -45,6 +50,8 @@ func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
 		"unnamed-in-half": {[]transform.Reading{running, none}, nil},
 		"unnamed-in-most": {[]transform.Reading{running, running, none}, []string{"most of 3 reads have a word of " +
 			`their own as status, such as campaign_history C1: status "RUNNING"`}},
+		"unnamed-and-refused": {[]transform.Reading{running, running, oddStatus}, []string{
+			"such as campaign_history C1: status 7: not a number", `such as campaign_history C1: status "RUNNING"`}},
 		"refused-in-most": {[]transform.Reading{odd, odd, odd}, []string{"bid not understood in 3 of 3 reads"}},
 	} {
 		var c census

@@ -150,11 +150,7 @@ func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Insta
 	if err != nil {
 		return nil
 	}
-	if !slices.Contains(read.Unread, "source_mode") {
-		read.Unread = nil
-	} else {
-		read.Unread = []string{"source_mode"}
-	}
+	read.Unread = slices.DeleteFunc(read.Unread, func(column string) bool { return column != "source_mode" })
 	return see(r.modes, read.Mode, read.Reading, []string{"bids_last_read_at"}, at, seen)
 }
 
@@ -184,7 +180,7 @@ func (r *rereader) sources(k replies.Reply) error {
 	return err
 }
 
-// see takes in a row of a kept reply, but for columns that it does not tell.
+// see takes in a row of a kept reply, but for columns that the reply does not have.
 func see[R any, P history.Versioned[R]](
 	m *history.Repairer[R, P], row R, reading transform.Reading, but []string, at, seen schema.Instant,
 ) error {

@@ -55,7 +55,7 @@ func Read(ctx context.Context, dir, account string, o load.Options) (r page.Repo
 	if err := q.haveViews(dir); err != nil {
 		return r, err
 	}
-	// A file of another release answers by its own views, each time anew.
+	// A file of another release has its own views, and each question asks them again.
 	if m.Views == o.DuckDB.ViewsDefinition() {
 		if err := s.Keep(ctx, o.DuckDB.Views, views, kept); err != nil {
 			return r, err
