@@ -10,6 +10,7 @@ import (
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
+	"spendsync/schema"
 )
 
 // TestCalls_AreWhatTheServiceTakes sends the calls that query makes of its advice, which
@@ -22,6 +23,9 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 	})
 	w.env["REQUESTS_PER_MINUTE"] = "120"
 	now := time.Now()
+	if schema.DateOf(now) != schema.DateOf(now.Add(time.Hour)) {
+		now = now.Add(-time.Hour) // the sync after the calls is on the same day, of which the advice is
+	}
 	w.at(now)
 	w.must("sync")
 	ids := w.must("query", "sources_to_block", "--format", "ids")
