@@ -1,0 +1,84 @@
+# Sourced by .ci/readers and .ci/lake, from the root of the checkout: a store of a simulated
+# account, the servers that are started, and what is installed.
+# shellcheck shell=bash disable=SC2034
+root=$PWD
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/spendsync-readers
+work=$(mktemp -d)
+started=()
+skipped=()
+finish() {
+  for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done
+  rm -rf "$work"
+}
+trap finish EXIT
+
+missing=()
+command -v curl >/dev/null || missing+=(curl)
+
+# install_missing: the Debian packages that `missing` names.
+install_missing() {
+  [ ${#missing[@]} -eq 0 ] || { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${missing[@]}"; }
+}
+
+step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
+
+# python_with FILE: sets python to one that has the packages of a requirements file.
+python_with() {
+  local venv
+  venv=$cache/$(basename "$1" .txt)-$(sha256sum "$1" | cut -c1-16)
+  if [ ! -e "$venv/.whole" ]; then
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install -q --disable-pip-version-check -r "$1"
+    touch "$venv/.whole"
+  fi
+  python=$venv/bin/python
+}
+
+# free_port: one that nothing listens on, so that no other server answers for ours.
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# wait_for URL PID: until the server of a process answers.
+wait_for() {
+  for _ in $(seq 1200); do
+    if curl -sf -o /dev/null "$1"; then return; fi
+    kill -0 "$2"
+    sleep 0.5
+  done
+  echo "$1 does not answer"
+  return 1
+}
+
+# make_store: a simulated account that was read 45 days ago and now, so that days are lost
+# between the two; then restated, and read again.
+make_store() {
+  GOBIN=$work go install ./cmd/spendsync ./cmd/adsim
+  go test -c -o "$work/spendsync.test" ./cmd/spendsync
+  local then
+  then=$(date -u -d '-45 days' +%FT%TZ)
+  "$work/adsim" -addr 127.0.0.1:0 -campaigns 12 -rows-per-day 600 -prepaid 200000 -now "$then" -frozen >"$work/variables" 2>/dev/null &
+  started+=($!)
+  until grep -q REPORT_PASSWORD "$work/variables"; do sleep 0.2; done
+  # shellcheck source=/dev/null
+  . "$work/variables"
+  export SPENDSYNC_DATA_DIR=$work/data SPENDSYNC_ACCOUNT=acme SPENDSYNC_REQUESTS_PER_MINUTE=120
+  export SPENDSYNC_METRICS_FILE=$work/metrics/spendsync.prom SPENDSYNC_PAYOUTS=$work/payouts.csv
+  printf 'from,to,campaign,creative,source,payout\n2026-01-01,,,,,9.50\n' >"$work/payouts.csv"
+  mkdir "$work/metrics"
+  cp -r .ci/interop "$work/interop"
+  TEST_PROCESS=spendsync TEST_NOW=$then "$work/spendsync.test" sync 2>"$work/log" || failed_sync
+  control clock "{\"now\":\"$(date -u +%FT%TZ)\",\"standing\":false}"
+  "$work/spendsync" sync 2>"$work/log" && failed_sync || [ $? = 11 ] || failed_sync # days are lost, and named
+  restate_and_sync 104
+}
+
+failed_sync() { cat "$work/log"; exit 1; }
+
+# control ORDER JSON: what is done to the simulated service.
+control() { curl -sf -o /dev/null -d "$2" "${SPENDSYNC_ADVERTISER_URL%/api}/_sim/$1"; }
+
+# restate_and_sync PERCENT: yesterday's numbers change, and a new generation is published.
+restate_and_sync() {
+  control restate "{\"day\":\"$(TZ=America/Chicago date -d yesterday +%F)\",\"kind\":\"multiply\",\"percent\":$1}"
+  "$work/spendsync" sync 2>"$work/log" || failed_sync
+}
