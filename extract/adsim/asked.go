@@ -15,6 +15,7 @@ type changes struct {
 	history   map[string][]version // of campaigns that were changed through the API, oldest first
 	balance   []balanceMark        // oldest first
 	deposits  []deposit            // of a prepaid account, oldest first
+	effects   []effect
 	marks     []dayMark
 	seq       uint64
 }
@@ -84,6 +85,7 @@ func (ch *changes) clone() *changes {
 	if ch != nil {
 		next.made = slices.Clone(ch.made)
 		next.marks, next.seq, next.balance, next.deposits = ch.marks, ch.seq, ch.balance, ch.deposits
+		next.effects = ch.effects
 		maps.Copy(next.history, ch.history)
 		maps.Copy(next.campaigns, ch.campaigns)
 		maps.Copy(next.creatives, ch.creatives)

@@ -24,6 +24,7 @@ import (
 //	POST   /_sim/quirks     {"set":["numbers-text","bom"]}: these hold from now on, see [Service.SetQuirks]
 //	DELETE /_sim/quirks     takes all quirks away
 //	POST   /_sim/restate    a [Restatement] with "day"; or {"kind":"freeze"}, {"kind":"thaw"}
+//	POST   /_sim/plant      an [Effect]: {"campaign_id":"C...","from":"2026-11-01","conversions":-100}
 //	POST   /_sim/change     a [Change]; the answer is {"id":"C..."}, of what was changed or created
 //	POST   /_sim/review     a [Verdict]: {"creative":"C...-001","approve":false,"reasons":["x"],"comment":"..."}
 //	POST   /_sim/balance    {"status":"depleted"}: see [Service.SetBalance]
@@ -99,6 +100,9 @@ var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, bo
 	},
 	"POST change": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error {
 		return s.changeAs(w, body)
+	},
+	"POST plant": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
+		return ordered(body, s.Plant)
 	},
 	"POST review": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
 		return ordered(body, s.Review)

@@ -8,7 +8,8 @@
 // The account, its numbers, the clock they depend on, and everything a test may
 // want to do to them: faults on the wire ([Service.Fail]), variations of the replies
 // ([Service.SetQuirks]), restated days
-// ([Service.Restate]), changed settings ([Service.Change]), reviews
+// ([Service.Restate]), what is to be found in them ([Service.Plant], and what is true of
+// them: [Service.Rates]), changed settings ([Service.Change]), reviews
 // ([Service.Review]), an empty balance ([Service.SetBalance]) or a fuller one
 // ([Service.AddFunds]), a settable clock
 // ([Service.SetNow], [Service.RunFast]), the log of what was asked
@@ -18,8 +19,8 @@
 // # What it promises
 //
 //   - The account follows from the seed. The numbers of a day follow from the
-//     seed, the day, the service's clock and the restatements asked for; not from
-//     the order of requests, the machine or the time the process was started.
+//     seed, the day, the service's clock and the restatements and effects asked for;
+//     not from the order of requests, the machine or the time the process was started.
 //   - Settings follow from the seed, the Chicago day of the clock and the changes
 //     asked for, in their order. On one day nothing of them moves by itself but
 //     delivery_status and what was submitted for review.

@@ -28,8 +28,8 @@ func (f *followDay) layCreatives(st *state, byItself []entry, traffic uint64) {
 		}
 		fc := &followCreative{entry: entry{creative: cr, key: chance(cr.key, aboutRows, uint64(d)),
 			universe: c.universe(f.sources)}}
-		fc.clickRate = c.clickRate * (70 + cr.key%61) / 100
-		fc.convertRate = c.convertRate * (70 + cr.key>>8%61) / 100
+		fc.clickRate, fc.convertRate = cr.rates()
+		st.changes.plant(&fc.entry, d)
 		if i := slices.IndexFunc(byItself, func(e entry) bool { return e.creative == cr }); i >= 0 {
 			fc.rows = byItself[i].rows
 		}

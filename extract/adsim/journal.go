@@ -49,6 +49,7 @@ type journalLine struct {
 
 	Change      *Change       `json:"change,omitempty"`
 	Restatement *Restatement  `json:"restatement,omitempty"`
+	Effect      *Effect       `json:"effect,omitempty"`
 	Image       *imageEntry   `json:"image,omitempty"`
 	Review      *Verdict      `json:"review,omitempty"`
 	Subscriber  *Subscriber   `json:"subscriber,omitempty"`
@@ -246,6 +247,8 @@ func (s *Service) redo(line journalLine) error {
 	case "restate":
 		_, err := s.Restate(line.Name, *line.Restatement)
 		return err
+	case "plant":
+		return s.Plant(*line.Effect)
 	case "freeze", "thaw":
 		s.FreezeRestatements(line.Op == "freeze")
 		return nil

@@ -135,6 +135,7 @@ func (a *account) fillEntries(st *state, sd *spendDay, sc scope) {
 			continue
 		}
 		if e.seen = len(e.list); !e.follows {
+			st.changes.plant(&e, sd.day)
 			e.seen = sd.seenOf(&e)
 		}
 		if e.seen > 0 || !sc.delivered {
@@ -175,8 +176,7 @@ func (c *campaign) appendEntries(all []entry, weights []uint64, t *sourceTable, 
 			e.universe = c.universe(t)
 			e.key = chance(cr.key, aboutRows, uint64(d))
 			e.bid = c.bid(d)
-			e.clickRate = c.clickRate * (70 + cr.key%61) / 100
-			e.convertRate = c.convertRate * (70 + cr.key>>8%61) / 100
+			e.clickRate, e.convertRate = cr.rates()
 			w = c.weight * cr.weight * (80 + e.key%41)
 		}
 		all = append(all, e)

@@ -1,0 +1,131 @@
+package adsim
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// brought is what a creative, or all of a campaign, brought over ten days that have settled.
+func brought(s *Service, from string, is func(Line) bool) (m Measures) {
+	d, _ := parseDay(from)
+	for i := range day(10) {
+		for l := range s.Truth((d + i).String()) {
+			if is(l) {
+				m.add(l.Measures)
+			}
+		}
+	}
+	return m
+}
+
+// TestPlant_ChangesWhatCreativesBring plants both effects, in a campaign that follows its
+// settings too, and holds days before, other campaigns, Rates and the journal to them.
+func TestPlant_ChangesWhatCreativesBring(t *testing.T) {
+	t.Run("by itself", func(t *testing.T) { plantAndCompare(t, Config{Control: true}) })
+	t.Run("following", func(t *testing.T) { plantAndCompare(t, Config{Control: true, Prepaid: 1e13}) })
+}
+
+func plantAndCompare(t *testing.T, cfg Config) {
+	path := filepath.Join(t.TempDir(), "state")
+	s, plain := sim(cfg), sim(cfg)
+	if err := s.KeepState(path); err != nil {
+		t.Fatal(err)
+	}
+	const before, from = "2026-10-20", "2026-11-21" // today, and days to come
+	spent := map[string]int64{}
+	creative := map[string]string{}
+	for l := range s.Truth(from) {
+		if spent[l.CampaignID] += l.Clicks; l.SourceID != "" {
+			creative[l.CampaignID] = l.CreativeID
+		}
+	}
+	if _, err := plain.TruthSum(from); err != nil { // a prepaid account begins when it is first asked
+		t.Fatal(err)
+	}
+	var most, next string
+	for id, n := range spent {
+		if n > spent[most] {
+			most, next = id, most
+		} else if n > spent[next] {
+			next = id
+		}
+	}
+	order(t, s, "POST", "plant", `{"campaign_id":"`+most+`","from":"`+from+`","conversions":-100}`)
+	if err := s.Plant(Effect{CreativeID: creative[next], From: from, To: "2026-12-05", Clicks: -50}); err != nil {
+		t.Fatal(err)
+	}
+	for _, when := range []string{"later", "again"} {
+		if when == "later" {
+			s.SetNow(noon.Add(40 * 24 * time.Hour))
+			plain.SetNow(noon.Add(40 * 24 * time.Hour))
+		}
+		if when == "again" {
+			if err := s.CloseState(); err != nil {
+				t.Fatal(err)
+			}
+			s = sim(cfg)
+			if err := s.KeepState(path); err != nil {
+				t.Fatal(err)
+			}
+			s.SetNow(plain.Now())
+		}
+		campaign := func(l Line) bool { return l.CampaignID == most }
+		one := func(l Line) bool { return l.CreativeID == creative[next] }
+		others := func(l Line) bool { return !campaign(l) && !one(l) }
+		if got, want := brought(s, from, campaign), brought(plain, from, campaign); got.Conversions != 0 ||
+			want.Conversions < 20 || got.Clicks != want.Clicks {
+			t.Errorf("%s: the campaign without conversions brings %+v, else %+v", when, got, want)
+		}
+		if got, want := brought(s, from, one), brought(plain, from, one); got.Impressions != want.Impressions ||
+			want.Clicks < 100 || got.Clicks*10 < 4*want.Clicks || got.Clicks*10 > 6*want.Clicks {
+			t.Errorf("%s: the creative with half of the clicks brings %+v, else %+v", when, got, want)
+		}
+		all := func(Line) bool { return true }
+		if brought(s, from, others) != brought(plain, from, others) || brought(s, before, all) != brought(plain, before,
+			all) {
+			t.Errorf("%s: other creatives or days before are others", when)
+		}
+	}
+}
+
+// TestRates_AreWhatTheReportTendsTo compares them with what came of many days.
+func TestRates_AreWhatTheReportTendsTo(t *testing.T) {
+	s := sim(Config{})
+	s.SetNow(noon.Add(60 * 24 * time.Hour))
+	var clicks, conversions, wantClicks, wantConversions float64
+	d, _ := parseDay("2026-11-01")
+	for i := range day(20) {
+		for l := range s.Truth((d + i).String()) {
+			if l.SourceID == "" {
+				continue
+			}
+			click, convert, err := s.Rates(l.Date, l.CreativeID, l.SourceID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clicks, wantClicks = clicks+float64(l.Clicks), wantClicks+float64(l.Impressions)*click
+			conversions, wantConversions = conversions+float64(l.Conversions), wantConversions+float64(l.Clicks)*convert
+		}
+	}
+	if clicks/wantClicks < 0.99 || clicks/wantClicks > 1.01 || conversions/wantConversions < 0.97 ||
+		conversions/wantConversions > 1.03 {
+		t.Errorf("%g clicks, want %g; %g conversions, want %g", clicks, wantClicks, conversions, wantConversions)
+	}
+	for _, bad := range [][3]string{{"x", "C1", "S1"}, {"2026-11-01", "C1", "S1"}} {
+		if _, _, err := s.Rates(bad[0], bad[1], bad[2]); err == nil {
+			t.Errorf("%v has rates", bad)
+		}
+	}
+}
+
+func TestPlant_RefusesWhatMeansNothing(t *testing.T) {
+	s := sim(Config{})
+	for _, e := range []Effect{{}, {CampaignID: "C1"}, {CampaignID: "C1", CreativeID: "C1-001", From: "2026-11-01"},
+		{CampaignID: "C1", From: "2026-11-02", To: "2026-11-01"}, {CampaignID: "C1", From: "2026-11-01", Clicks: -101},
+		{From: "2026-11-01"}} {
+		if s.Plant(e) == nil {
+			t.Errorf("%+v is planted", e)
+		}
+	}
+}
