@@ -10,7 +10,6 @@ import (
 
 	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
-	"spendsync/schema"
 )
 
 // TestCalls_AreWhatTheServiceTakes sends the calls that query makes of its advice, which
@@ -22,11 +21,6 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 		*c = adsim.Config{RowsPerDay: 2500, RateLimit: -1}
 	})
 	w.env["REQUESTS_PER_MINUTE"] = "120"
-	now := time.Now()
-	if schema.DateOf(now) != schema.DateOf(now.Add(time.Hour)) {
-		now = now.Add(-time.Hour) // the sync after the calls is on the same day, of which the advice is
-	}
-	w.at(now)
 	w.must("sync")
 	ids := w.must("query", "sources_to_block", "--format", "ids")
 	var pasted []string
@@ -73,7 +67,7 @@ func TestCalls_AreWhatTheServiceTakes(t *testing.T) {
 	if sent < 5 || sent != len(pasted) {
 		t.Fatalf("%d sources were sent, %d pasted", sent, len(pasted))
 	}
-	w.at(now.Add(time.Hour))
+	w.service.Advance(time.Hour) // the same day, of which the advice is
 	w.must("sync")
 	if got := w.must("query", "sources_to_block", "--format", "ids"); got != "# no source is to be blocked\n" {
 		t.Errorf("after all were sent there are still\n%s", got)

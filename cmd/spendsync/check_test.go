@@ -30,7 +30,6 @@ import (
 // check runs the command and returns its lines by what they are about.
 func (w *world) check() (code int, lines map[string]check.Line, last string) {
 	w.t.Helper()
-	w.service.SetNow(time.Now()) // its clock stands, and a busy machine takes its time
 	code, out, last := w.run("check", "--json")
 	var a check.Answer
 	if err := json.Unmarshal([]byte(out), &a); err != nil {
@@ -139,7 +138,6 @@ func TestCheck_FindsAllWell(t *testing.T) {
 		}
 	}
 	// As a person sees it.
-	w.service.SetNow(time.Now())
 	out := w.must("check")
 	if !strings.Contains(out, "ok       clock") || strings.Contains(out, "failed") {
 		t.Errorf("check says\n%s", out)
@@ -200,7 +198,7 @@ func TestCheck_NamesWhatIsWrong(t *testing.T) {
 			w := newWorld(t, func(cfg *adsim.Config) {
 				small(cfg)
 				if name == "the key expires soon" {
-					cfg.KeyExpiresAt = time.Now().Add(5*24*time.Hour - time.Hour)
+					cfg.KeyExpiresAt = worldNow.Add(5*24*time.Hour - time.Hour)
 				}
 			})
 			if c.break_ != nil {
@@ -229,10 +227,9 @@ func TestCheck_SeesAClockThatIsWrong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.service.SetNow(time.Now())
 		answer := check.Run(t.Context(), check.Options{
 			Config: cfg, Client: config.ClientOptions{Log: slog.New(slog.DiscardHandler)},
-			Now: func() time.Time { return time.Now().Add(ahead) },
+			Now: func() time.Time { return worldNow.Add(ahead) },
 		})
 		i := slices.IndexFunc(answer.Checks, func(l check.Line) bool { return l.Check == "clock" })
 		if i < 0 || answer.Checks[i].State != want {
@@ -266,10 +263,14 @@ func TestCheck_SeesAStoreWithoutItsManifest(t *testing.T) {
 // not know may have been deleted, or be another account's.
 func TestCheck_ComparesTheReportWithTheList(t *testing.T) {
 	w := newWorld(t)
-	gone := w.service.CampaignIDs()[0]
+	var gone string
+	for row := range w.service.Truth((w.today() - 1).String()) {
+		gone = row.CampaignID
+	}
 	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/"+gone):
+			out.Header().Set("Date", w.service.Now().UTC().Format(http.TimeFormat))
 			http.Error(out, `{"error":{"code":"not_found","message":"no such campaign"}}`, http.StatusNotFound)
 		case strings.HasSuffix(r.URL.Path, "/v1/campaigns"):
 			rec := httptest.NewRecorder()

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -174,10 +172,7 @@ func (w *world) wantNoCanaryAnywhere() {
 func TestSecret_TheCanaryIsHeard(t *testing.T) {
 	w := inProcess(t, nil)
 	w.env["ACCOUNT"] = "cAn4ry"
-	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks,
-		settingsWait: w.settingsWait}
-	if a.run(context.Background(), []string{"sync"}); !strings.Contains(errOut.String(), "cAn4ry") {
-		t.Errorf("stderr: %s", errOut.String())
+	if _, stderr := w.stderr("sync"); !strings.Contains(stderr, "cAn4ry") {
+		t.Errorf("stderr: %s", stderr)
 	}
 }

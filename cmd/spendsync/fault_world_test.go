@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -40,7 +40,7 @@ func inProcess(t *testing.T, from fs.FS, edit ...func(*adsim.Config)) *world {
 	for _, e := range edit {
 		e(&cfg)
 	}
-	w := &world{t: t, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data")}
+	w := &world{t: t, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"), passed: new(atomic.Int64)}
 	w.transport, w.now = w.service.Transport(), w.service.Now
 	w.service.SetNow(faultNow)
 	w.env = map[string]string{
@@ -103,13 +103,10 @@ func later(t *testing.T, edit ...func(*adsim.Config)) *world {
 // runLogged runs a command and returns all of stderr, too. No output shows a secret.
 func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 	w.t.Helper()
-	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks,
-		settingsWait: w.settingsWait}
-	code = a.run(w.t.Context(), args)
-	w.wantNoCanary(strings.Join(args, " "), out.String()+errOut.String())
-	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
-	return code, errOut.String(), lines[len(lines)-1]
+	code, stdout, stderr := w.execute(w.t.Context(), args)
+	w.wantNoCanary(strings.Join(args, " "), stdout+stderr)
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	return code, stderr, lines[len(lines)-1]
 }
 
 // thorough leaves out what another case of the same test shows nearly as well, unless

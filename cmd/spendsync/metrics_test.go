@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -171,7 +170,7 @@ func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
 }
 
 func TestMetrics_AreNamedByConvention(t *testing.T) {
-	now := time.Now()
+	now := worldNow
 	f := &runFacts{
 		start: now, end: now, success: 1, expires: schema.Some(schema.InstantOf(now)), manifest: &load.Manifest{},
 		coverage: load.NewAccount(job.ReachFrom(now)).Coverage("acme", now),
@@ -246,12 +245,4 @@ func TestMetrics_ArePushed(t *testing.T) {
 			t.Errorf("%s: exit %d: %s", url, code, stderr)
 		}
 	}
-}
-
-// stderr runs a command and returns all that it says beside its answer.
-func (w *world) stderr(args ...string) (code int, text string) {
-	w.t.Helper()
-	var errOut strings.Builder
-	code = run(w.t.Context(), args, w.environ(), io.Discard, &errOut)
-	return code, errOut.String()
 }

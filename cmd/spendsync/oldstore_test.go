@@ -50,7 +50,6 @@ func TestOldStores_AreKept(t *testing.T) {
 		t.Fatalf("%s is missing: run this test with -update-stores", path)
 	}
 	w := newWorld(t, oldAccount)
-	w.now = func() time.Time { return oldNow }
 	w.service.SetNow(oldNow)
 	w.must("sync")
 	// A restatement, so that there is one.
@@ -58,9 +57,7 @@ func TestOldStores_AreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.env["REREAD_AFTER"] = "0s"
-	later := oldNow.Add(time.Hour)
-	w.now = func() time.Time { return later }
-	w.service.SetNow(later)
+	w.service.Advance(time.Hour)
 	w.must("sync")
 	if got := w.ask("SELECT count(*) FROM spend_change"); got != "1" {
 		t.Fatalf("the store has %s restatements", got)
@@ -157,9 +154,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at := was.PublishedAt.Time().Add(time.Minute)
-			w.now = func() time.Time { return at }
-			w.service.SetNow(at)
+			w.service.SetNow(was.PublishedAt.Time().Add(time.Minute))
 			w.must("verify")
 			spend := w.ask("SELECT * EXCLUDE (campaign_name) FROM spend_daily ORDER BY ALL")
 			changes := w.ask("FROM spend_change ORDER BY ALL")
@@ -215,8 +210,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 func TestOldStores_GiveBackFiles(t *testing.T) {
 	w := newWorld(t, oldAccount)
 	unpackStore(t, filepath.Join(storesDir, "v1-2.tar.zst"), w.dir)
-	w.now = func() time.Time { return oldNow.Add(2 * time.Hour) }
-	w.service.SetNow(w.now())
+	w.service.SetNow(oldNow.Add(2 * time.Hour))
 	spend := w.ask("FROM spend_daily ORDER BY ALL")
 	w.spoil(fmt.Sprintf("parquet/spend_daily/account=acme/day=%s/data.parquet", w.today()-5), flipped)
 	w.spoil("parquet/calendar/account=acme/data.parquet", flipped)

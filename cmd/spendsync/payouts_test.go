@@ -22,12 +22,9 @@ func TestPayouts_BecomeATableWithHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	now := time.Now()
-	step := 0
 	sync := func(code int, says string) {
 		t.Helper()
-		step++
-		w.at(now.Add(time.Duration(step) * time.Minute))
+		w.service.Advance(time.Minute)
 		w.wantRun(code, says, "sync")
 	}
 	sync(exit.OK, "")

@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -54,15 +55,15 @@ func mainAt(at string) {
 	if dir := os.Getenv("TEST_BLANKS"); dir != "" {
 		a.blanks = &duck.Blanks{Dir: dir}
 	}
-	if at == "" {
-		runMain(a)
+	if at != "" {
+		now, err := time.Parse(time.RFC3339Nano, at)
+		if err != nil {
+			panic(err)
+		}
+		var looks atomic.Int64
+		a.now = func() time.Time { return now.Add(time.Duration(looks.Add(1)) * time.Millisecond) }
 	}
-	now, err := time.Parse(time.RFC3339Nano, at)
-	if err != nil {
-		panic(err)
-	}
-	a.now = func() time.Time { return now }
-	os.Exit(a.run(context.Background(), os.Args[1:]))
+	runMain(a)
 }
 
 // inMemory has the temporary folders of the tests made in memory where there is room:
@@ -80,6 +81,11 @@ func inMemory() (leave func()) {
 	}
 	os.Setenv("TMPDIR", dir)
 	return func() { os.RemoveAll(dir) }
+}
+
+// run runs a command that belongs to no world, at the real time.
+func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
+	return newApp(environ, stdout, stderr).run(ctx, args)
 }
 
 const readerQuestion = "SELECT count(*), sum(spend), sum(clicks), max(_run_id) FROM spend_daily"
@@ -142,7 +148,9 @@ func (r *reader) scan() string {
 // start runs a command of spendsync in a process of its own.
 func (w *world) start(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync", "TEST_BLANKS="+blanks.Dir)
+	w.passed.Add(1000)
+	cmd.Env = append(append(os.Environ(), w.environ()...), "TEST_PROCESS=spendsync", "TEST_BLANKS="+blanks.Dir,
+		"TEST_NOW="+w.now().Format(time.RFC3339Nano))
 	return cmd
 }
 

@@ -223,7 +223,8 @@ func (w *world) runManual(bash, cwd, name, script string) {
 	w.t.Helper()
 	bin, secrets := w.t.TempDir(), w.t.TempDir()
 	for path, text := range map[string]string{
-		bin + "/spendsync":           "#!/bin/sh\nTEST_PROCESS=spendsync exec '" + os.Args[0] + "' \"$@\"\n",
+		bin + "/spendsync": "#!/bin/sh\nTEST_PROCESS=spendsync TEST_NOW=" + worldNow.Format(time.RFC3339) +
+			" exec '" + os.Args[0] + "' \"$@\"\n",
 		secrets + "/api-key":         adsim.DefaultKey + "\n",
 		secrets + "/report-password": adsim.DefaultPassword + "\n",
 	} {
@@ -245,8 +246,8 @@ func (w *world) runManual(bash, cwd, name, script string) {
 	path := slices.DeleteFunc([]string{bin, os.Getenv(readersVariable), os.Getenv("PATH")}, func(s string) bool {
 		return s == ""
 	})
-	cmd.Env = append(withoutOurs(os.Environ()), "PATH="+strings.Join(path, string(os.PathListSeparator)), config.Prefix+
-		"RETRY_BUDGET=5s")
+	cmd.Env = append(withoutOurs(os.Environ()), "TEST_BLANKS="+blanks.Dir, config.Prefix+"RETRY_BUDGET=5s",
+		"PATH="+strings.Join(path, string(os.PathListSeparator)))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Errorf("%s: %v\n%s", name, err, out)

@@ -46,18 +46,14 @@ type app struct {
 	runID   string       // of the run that goes on, and on every line of its log
 }
 
-// run runs one command and returns the exit code. It is the whole program: main
-// adds signals and nothing else.
-func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) int {
-	return newApp(environ, stdout, stderr).run(ctx, args)
-}
-
 func newApp(environ []string, stdout, stderr io.Writer) *app {
 	a := &app{stdout: stdout, stderr: stderr, environ: environ, now: time.Now}
 	a.grace.Store(int64(defaultGrace))
 	return a
 }
 
+// run runs one command and returns the exit code. It is the whole program: main
+// adds signals and nothing else.
 func (a *app) run(ctx context.Context, args []string) int {
 	a.endAfterSignal(ctx)
 	root := a.commands()

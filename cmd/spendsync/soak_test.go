@@ -25,21 +25,9 @@ func TestSync_KilledThroughDays(t *testing.T) {
 		c.Campaigns, c.CreativesPerCampaign, c.Sources, c.RowsPerDay = 4, 3,
 			30, 40
 	})
-	at := time.Now()
-	goOn := func(d time.Duration) {
-		at = at.Add(d)
-		w.service.SetNow(at)
-		now := at
-		w.now = func() time.Time { return now }
-	}
-	sync := func() *exec.Cmd {
-		cmd := w.start(t.Context(), "sync")
-		cmd.Env = append(cmd.Env, "TEST_NOW="+at.Format(time.RFC3339Nano))
-		return cmd
-	}
-	goOn(0)
+	sync := func() *exec.Cmd { return w.start(t.Context(), "sync") }
 	w.must("sync")
-	goOn(time.Hour)
+	w.service.Advance(time.Hour)
 	begin := time.Now()
 	if out, err := sync().CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -48,7 +36,7 @@ func TestSync_KilledThroughDays(t *testing.T) {
 	bids := map[string]string{}
 	count := &killed{}
 	for i := range hours {
-		goOn(time.Hour)
+		w.service.Advance(time.Hour)
 		if r.IntN(3) == 0 {
 			w.restate(w.today() - 1 - schema.Date(r.IntN(3)))
 		}
@@ -61,7 +49,7 @@ func TestSync_KilledThroughDays(t *testing.T) {
 	if died := hours - count.finished; died == 0 || hours >= 100 && (count.staging+count.committing)*3 < died {
 		t.Error("too few runs were killed between the first staged file and the last rename")
 	}
-	goOn(time.Hour)
+	w.service.Advance(time.Hour)
 	w.env["REREAD_AFTER"] = "0s"
 	w.must("sync")
 	w.checkTruth()

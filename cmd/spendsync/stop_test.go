@@ -111,7 +111,7 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 			says: "stopped by a signal: nothing published",
 		},
 		"reading settings": {
-			env: map[string]string{"REQUESTS_PER_MINUTE": "3"},
+			env: map[string]string{"REQUESTS_PER_MINUTE": "30"},
 			at:  func(w *world) func(*os.Process) { return w.awaitRequest("/v1/campaigns/C") }, published: "32",
 			says: "stopped by a signal: published generation",
 		},
@@ -223,7 +223,7 @@ func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
 			if looks++; looks == n {
 				stop()
 			}
-			return time.Now()
+			return worldNow
 		}
 		code, _, last := w.runCtx(ctx, "sync")
 		stop()

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +40,8 @@ type world struct {
 	env     map[string]string
 
 	transport http.RoundTripper // nil: the network
-	now       func() time.Time
+	now       func() time.Time  // this machine's clock
+	passed    *atomic.Int64     // milliseconds that it is ahead of the service's
 
 	settingsWait time.Duration // 0: as always
 
@@ -49,8 +51,14 @@ type world struct {
 	asked   os.FileInfo   // the DuckDB file that it has open
 }
 
-// newWorld begins with a small account whose clock stands. Worlds share nothing,
-// so their tests run side by side.
+// worldNow is when worlds begin: an afternoon in Chicago, far from midnight and from the
+// days on which its clocks are set.
+var worldNow = time.Date(2026, time.June, 17, 20, 20, 0, 0, time.UTC)
+
+// newWorld begins with a small account. The service's clock stands until the test moves it;
+// this machine's clock is a second ahead of it for every command, and a millisecond for
+// every look at it, so that no two runs begin at the same time. Worlds share nothing, so
+// their tests run side by side.
 func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
 	t.Parallel()
@@ -67,8 +75,10 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	for _, e := range edit {
 		e(&cfg)
 	}
-	w := &world{t: t, cfg: cfg, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"), now: time.Now}
-	w.service.SetNow(time.Now())
+	w := &world{t: t, cfg: cfg, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"),
+		passed: new(atomic.Int64)}
+	w.service.SetNow(worldNow)
+	w.now = func() time.Time { return w.service.Now().Add(time.Duration(w.passed.Add(1)) * time.Millisecond) }
 	w.server = httptest.NewServer(w.service)
 	t.Cleanup(w.server.Close)
 	w.env = map[string]string{
@@ -82,30 +92,23 @@ func makeWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	return w
 }
 
-// firstSyncs are stores after the first sync of an account, which all [newSyncedWorld] of the
-// same account and the same two minutes copy. Each goes on at the service's time of its first
-// sync: today's numbers grow with the clock.
+// firstSyncs are the folders of stores after the first sync of an account, which all
+// [newSyncedWorld] of the same account copy.
 var firstSyncs struct {
 	sync.Mutex
-	done map[string]firstSync
-}
-
-type firstSync struct {
-	root string
-	at   time.Time
+	done map[string]string
 }
 
 // newSyncedWorld is a [newWorld] whose first sync has succeeded.
 func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 	t.Helper()
 	w := newWorld(t, edit...)
-	at := w.service.Now()
-	account := fmt.Sprintf("%s %+v", at.Truncate(2*time.Minute), w.cfg)
+	account := fmt.Sprintf("%+v", w.cfg)
 	firstSyncs.Lock()
 	defer firstSyncs.Unlock()
 	if first, ok := firstSyncs.done[account]; ok {
-		w.service.SetNow(first.at)
-		if err := os.CopyFS(w.dir, os.DirFS(first.root)); err != nil {
+		w.passed.Add(1500)
+		if err := os.CopyFS(w.dir, os.DirFS(first)); err != nil {
 			t.Fatal(err)
 		}
 		return w
@@ -120,9 +123,9 @@ func newSyncedWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 		t.Fatal(err)
 	}
 	if firstSyncs.done == nil {
-		firstSyncs.done = map[string]firstSync{}
+		firstSyncs.done = map[string]string{}
 	}
-	firstSyncs.done[account] = firstSync{root, at}
+	firstSyncs.done[account] = root
 	return w
 }
 
@@ -167,19 +170,32 @@ func (w *world) run(args ...string) (code int, stdout, lastLine string) {
 
 func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, lastLine string) {
 	w.t.Helper()
+	code, stdout, stderr := w.execute(ctx, args)
+	if testing.Verbose() {
+		w.t.Logf("spendsync %s: exit %d\n%s", strings.Join(args, " "), code, stderr)
+	}
+	if strings.Contains(stdout+stderr, adsim.DefaultPassword) || strings.Contains(stdout+stderr, adsim.DefaultKey) {
+		w.t.Errorf("spendsync %s shows a secret:\n%s%s", strings.Join(args, " "), stdout, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	return code, stdout, lines[len(lines)-1]
+}
+
+// execute runs a command in this process.
+func (w *world) execute(ctx context.Context, args []string) (code int, stdout, stderr string) {
+	w.passed.Add(1000)
 	var out, errOut bytes.Buffer
 	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks,
 		settingsWait: w.settingsWait}
 	code = a.run(ctx, args)
-	lines := strings.Split(strings.TrimSpace(errOut.String()), "\n")
-	if testing.Verbose() {
-		w.t.Logf("spendsync %s: exit %d\n%s", strings.Join(args, " "), code, errOut.String())
-	}
-	if strings.Contains(out.String()+errOut.String(), adsim.DefaultPassword) ||
-		strings.Contains(out.String()+errOut.String(), adsim.DefaultKey) {
-		w.t.Errorf("spendsync %s shows a secret:\n%s%s", strings.Join(args, " "), out.String(), errOut.String())
-	}
-	return code, out.String(), lines[len(lines)-1]
+	return code, out.String(), errOut.String()
+}
+
+// stderr runs a command and returns all that it says beside its answer.
+func (w *world) stderr(args ...string) (code int, text string) {
+	w.t.Helper()
+	code, _, text = w.execute(w.t.Context(), args)
+	return code, text
 }
 
 // must runs a command that has to succeed.

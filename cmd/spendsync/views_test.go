@@ -43,14 +43,14 @@ func TestViews_AnswerOnTheDemoAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
-	w.at(now.Add(-9 * 24 * time.Hour))
+	now := worldNow
+	w.service.SetNow(now.Add(-9 * 24 * time.Hour))
 	w.must("sync")
 	w.meddle()
-	w.at(now.Add(-9*24*time.Hour + time.Hour))
+	w.service.SetNow(now.Add(-9*24*time.Hour + time.Hour))
 	w.must("sync")
 	w.decideReviews()
-	w.at(now)
+	w.service.SetNow(now)
 	if _, err := w.service.Restate((w.today() - 12).String(), adsim.Restatement{Kind: "multiply",
 		Percent: 110}); err != nil {
 		t.Fatal(err)
@@ -115,12 +115,6 @@ func (w *world) lines(q string) []string {
 		return strings.Split(got, "\n")
 	}
 	return nil
-}
-
-// at sets the clocks of the service and of spendsync.
-func (w *world) at(now time.Time) {
-	w.service.SetNow(now)
-	w.now = func() time.Time { return now }
 }
 
 // meddle changes settings as people at the dashboard do: bids, limits, stops,
