@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -55,6 +56,13 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "load/durable"}, // the word for what is damaged
 		not: []string{"net/http", "os", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
 			"github.com/marcboeker"},
+	},
+	"load/lake": {
+		may: []string{"schema", "load/catalog"},
+		not: []string{"database/sql", "github.com/marcboeker", "github.com/apache/arrow"},
+	},
+	"load/lake/resttest": {
+		not: []string{"os", "database/sql"},
 	},
 	"load/parquet": {
 		may: []string{"schema", "load/durable"},
@@ -132,6 +140,11 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/adsim": {
 		may: []string{"extract/adsim"},
 	},
+	"cmd/spendsync-lake": {
+		may: []string{"schema", "load/catalog", "load/lake", "load/lake/resttest", "cmd/spendsync/config",
+			"cmd/spendsync/exit"},
+		not: []string{"database/sql", "github.com/marcboeker"},
+	},
 	"cmd/bench": {
 		may: []string{"schema", "extract", "transform", "load", "load/history"},
 	},
@@ -181,6 +194,26 @@ func TestHouse_ImportsFollowThePolicy(t *testing.T) {
 	for pkg := range house {
 		if !seen[pkg] {
 			t.Errorf("package %s of the policy is not there", pkg)
+		}
+	}
+}
+
+// TestHouse_SpendsyncKnowsNoLake: what the lake needs is in the other binary, so that spendsync keeps
+// its size and its bill of materials.
+func TestHouse_SpendsyncKnowsNoLake(t *testing.T) {
+	deps, err := exec.Command("go", "list", "-deps", "spendsync/cmd/spendsync").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(deps), "spendsync/load/catalog\n") {
+		t.Fatalf("not a list of packages: %.200s", deps)
+	}
+	for dep := range strings.Lines(string(deps)) {
+		for _, not := range []string{"spendsync/load/lake", "github.com/apache/iceberg-go", "github.com/aws/",
+			"gocloud.dev/"} {
+			if strings.HasPrefix(dep, not) {
+				t.Errorf("spendsync is built with %s", dep)
+			}
 		}
 	}
 }

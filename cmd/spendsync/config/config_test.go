@@ -73,7 +73,7 @@ func TestSecret_FromAPipe(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := readSecret("API_KEY", "", pipe)
+		_, err := ReadSecret("API_KEY", "", pipe)
 		done <- err
 	}()
 	select {
@@ -88,7 +88,7 @@ func TestSecret_FromAPipe(t *testing.T) {
 	if err := os.WriteFile(large, make([]byte, maxSecretFile+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readSecret("API_KEY", "", large); err == nil || !strings.Contains(err.Error(), "not a key") {
+	if _, err := ReadSecret("API_KEY", "", large); err == nil || !strings.Contains(err.Error(), "not a key") {
 		t.Errorf("from a large file: %v", err)
 	}
 }

@@ -41,14 +41,15 @@ func (c *Config) credentials() (k Credentials, err error) {
 	if strings.ContainsRune(k.User, ':') {
 		return k, exit.Usagef("%sREPORT_USER has a colon, which HTTP Basic cannot carry", Prefix)
 	}
-	if k.APIKey, err = readSecret("API_KEY", c.APIKey, c.APIKeyFile); err != nil {
+	if k.APIKey, err = ReadSecret("API_KEY", c.APIKey, c.APIKeyFile); err != nil {
 		return k, err
 	}
-	k.ReportPassword, err = readSecret("REPORT_PASSWORD", c.ReportPass, c.ReportPassF)
+	k.ReportPassword, err = ReadSecret("REPORT_PASSWORD", c.ReportPass, c.ReportPassF)
 	return k, err
 }
 
-func readSecret(name string, value Secret, file string) (Secret, error) {
+// ReadSecret is a secret that a variable holds, or the file that another names.
+func ReadSecret(name string, value Secret, file string) (Secret, error) {
 	if value != "" && file != "" {
 		return "", exit.Usagef("both %s%s and %s%s_FILE are set; which one counts?", Prefix, name, Prefix, name)
 	}

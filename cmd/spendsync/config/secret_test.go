@@ -58,17 +58,17 @@ func TestSecret_Files(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tc.content), 0o400); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readSecret("API_KEY", "", path)
+		got, err := ReadSecret("API_KEY", "", path)
 		if string(got) != tc.want || (err == nil) != (tc.says == "") || err != nil &&
 			(!strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "cAn4ry")) {
 			t.Errorf("%s: %q, %v", name, string(got), err)
 		}
 	}
-	if _, err := readSecret("API_KEY", "", filepath.Join(dir, "none")); err == nil || exit.Of(err) != exit.Usage ||
+	if _, err := ReadSecret("API_KEY", "", filepath.Join(dir, "none")); err == nil || exit.Of(err) != exit.Usage ||
 		!strings.Contains(err.Error(), "SPENDSYNC_API_KEY_FILE") {
 		t.Errorf("a missing file: %v", err)
 	}
-	if _, err := readSecret("API_KEY", canaryKey, filepath.Join(dir, "bare")); err == nil ||
+	if _, err := ReadSecret("API_KEY", canaryKey, filepath.Join(dir, "bare")); err == nil ||
 		strings.Contains(err.Error(), "cAn4ry") {
 		t.Errorf("both: %v", err)
 	}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/load/lake"
+	"spendsync/schema"
+)
+
+// run runs one command and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	code := codeOf(err)
+	if err != nil {
+		text := err.Error()
+		if s, settingsErr := readSettings(ctx, a.environ); settingsErr == nil {
+			text = s.redactor().Replace(text)
+		}
+		about := exit.About(code)
+		fmt.Fprintf(a.stderr, "spendsync-lake: %s\n%s (exit code %d)\nSafe: the store is untouched, and the lake is "+
+			"as it "+
+			"was or as it shall be.\n", text, adviceOf(code, about.Means), code)
+	}
+	return code
+}
+
+// codeOf is the exit code of an error: those of spendsync, see 'spendsync help config'.
+func codeOf(err error) int {
+	switch {
+	case errors.Is(err, lake.ErrWrongURL):
+		return exit.Usage
+	case errors.Is(err, lake.ErrNewer), errors.Is(err, lake.ErrAhead):
+		return exit.Newer
+	case errors.Is(err, lake.ErrDenied):
+		return exit.Auth
+	case errors.Is(err, lake.ErrShrink):
+		return exit.Damaged
+	case errors.Is(err, lake.ErrForeign):
+		return exit.Contract
+	case errors.Is(err, context.Canceled):
+		return exit.Stopped
+	case errors.Is(err, lake.ErrUnreachable):
+		return exit.Unreachable
+	case err != nil && strings.HasPrefix(err.Error(), "unknown "):
+		return exit.Usage // cobra's
+	}
+	return exit.Of(err)
+}
+
+// adviceOf says what a code means where a lake is concerned.
+func adviceOf(code int, means string) string {
+	switch code {
+	case exit.Unreachable:
+		return "The catalog or the object storage can't be reached or keeps failing: run it again."
+	case exit.Auth:
+		return "The catalog or the object storage refuses the credentials, or does not let them do this."
+	case exit.Contract:
+		return "A table of the lake is not as spendsync made it: see who has changed it, or choose another " +
+			"SPENDSYNC_LAKE_NAMESPACE."
+	case exit.Newer:
+		return "The lake is newer than this store or this binary: nothing was written."
+	case exit.Damaged:
+		return "What is stored differs from what it should be: nothing was taken away."
+	}
+	return means
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: "spendsync-lake", Short: "Keep Apache Iceberg tables equal to a spendsync store",
+		Long: "Keeps Apache Iceberg tables in object storage equal to a spendsync store: exact to the row, replaced " +
+			"day by\n" +
+			"day, each generation in one transaction over all tables. Reads the store and never writes to it.",
+		SilenceUsage: true, SilenceErrors: true, Version: version(), Args: cobra.NoArgs,
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
+	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.demoCommand())
+	return root
+}
+
+// open connects to the lake that the variables name.
+func (a *app) open(ctx context.Context) (*lake.Lake, *settings, error) {
+	s, err := readSettings(ctx, a.environ)
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := s.lake()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Now = a.now
+	l, err := lake.Open(ctx, o)
+	return l, s, err
+}
+
+func (a *app) followCommand() *cobra.Command {
+	var watch bool
+	var every time.Duration
+	var o lake.FollowOptions
+	cmd := &cobra.Command{
+		Use: "follow", Short: "Bring the lake to the published generation of the store", Args: cobra.NoArgs,
+		Long: "Brings every account's part of every table to what the published generation of the store names, in " +
+			"one\n" +
+			"transaction. Running it again does nothing; after a pause it catches up in one commit. With --watch it " +
+			"goes\n" +
+			"on until it is stopped, and an unreachable lake is tried again at the next look.",
+		Example: "  spendsync-lake follow\n  spendsync-lake follow --watch --every 1m",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if every <= 0 {
+				return exit.Usagef("--every %s is not positive", every)
+			}
+			for {
+				err := a.follow(cmd.Context(), o)
+				if !watch {
+					return err
+				}
+				if err != nil && !errors.Is(err, lake.ErrUnreachable) && !errors.Is(err, lake.ErrDenied) {
+					return err
+				}
+				if err != nil {
+					s, settingsErr := readSettings(cmd.Context(), a.environ)
+					if settingsErr != nil {
+						return settingsErr
+					}
+					fmt.Fprintf(a.stderr, "spendsync-lake: %s; trying again in %s\n",
+						s.redactor().Replace(err.Error()), every)
+				}
+				select {
+				case <-cmd.Context().Done():
+					return nil // asked to stop between two commits
+				case <-time.After(every):
+				}
+			}
+		},
+	}
+	cmd.Flags().BoolVar(&watch, "watch", false, "go on until stopped")
+	cmd.Flags().DurationVar(&every, "every", time.Minute, "with --watch: how often to look for a new generation")
+	cmd.Flags().BoolVar(&o.AllowShrink, "allow-shrink", false, "take days and rows from the lake that the store lacks")
+	return cmd
+}
+
+func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
+	s, err := readSettings(ctx, a.environ)
+	if err != nil {
+		return err
+	}
+	o.Dir = s.DataDir
+	var done *lake.Followed
+	defer func() { err = errors.Join(err, a.writeMetrics(s, done, err)) }()
+	l, _, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if done, err = l.Follow(ctx, o); err != nil {
+		return err
+	}
+	if a.json {
+		return json.NewEncoder(a.stdout).Encode(done)
+	}
+	if done.IsNothing() {
+		fmt.Fprintf(a.stdout, "the lake has generation %d already (%d accounts, %d requests)\n", done.Generation,
+			done.Accounts, done.Requests)
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "committed generation %d of %d accounts: %d files added (%d rows, %d bytes), %d removed, "+
+		"in %d "+
+		"tables (%s); try %d, %d requests to the catalog\n", done.Generation, done.Accounts, done.Added, done.Rows,
+		done.Bytes, done.Removed, len(done.Tables), strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "),
+		done.Tries,
+		done.Requests)
+	return nil
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Show which generation of each account the lake has", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, s, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			status, err := l.Status(cmd.Context(), s.DataDir)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return json.NewEncoder(a.stdout).Encode(status)
+			}
+			for _, m := range status.Accounts {
+				if m.Generation == 0 {
+					fmt.Fprintf(a.stdout, "account %s: not in the lake\n", m.AccountID)
+					continue
+				}
+				fmt.Fprintf(a.stdout, "account %s: generation %d, %d days, %d rows, %d files, committed %s\n",
+					m.AccountID,
+					m.Generation, m.Days, m.Rows, m.Files, schema.Instant(m.CommittedAt).Time().Format(time.RFC3339))
+			}
+			fmt.Fprintf(a.stdout, "the store is at generation %d, the lake %d behind\n", status.Generation,
+				status.Behind)
+			return nil
+		},
+	}
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Test the variables, the catalog and the object storage", Args: cobra.NoArgs,
+		Long: "Tests the variables, the store, the catalog and the tables, and writes, reads and deletes one small " +
+			"object.\n" +
+			"No table is changed. Where the tables are not there yet, it says so.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, s, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			found, err := l.Check(cmd.Context(), s.DataDir)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return json.NewEncoder(a.stdout).Encode(found)
+			}
+			fmt.Fprintf(a.stdout, "catalog: answers; transactions over many tables: %t\nstore: generation %d, %d "+
+				"accounts\n",
+				found.Transactions, found.Generation, found.Accounts)
+			if found.Tables == 0 {
+				fmt.Fprintln(a.stdout, "tables: none yet; 'spendsync-lake follow' makes them")
+				return nil
+			}
+			fmt.Fprintf(a.stdout, "tables: %d, as spendsync made them\nobject storage: written, read and deleted\n",
+				found.Tables)
+			return nil
+		},
+	}
+}

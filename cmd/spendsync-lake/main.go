@@ -1,0 +1,48 @@
+// Command spendsync-lake keeps Apache Iceberg tables in object storage equal to a spendsync
+// store. It reads the store and never writes to it, and holds the lake's credentials, which
+// spendsync does not: the pod that has the one has not the other.
+//
+// Run "spendsync-lake help" for the commands; the README beside this file lists the variables.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
+	os.Exit(a.run(ctx, os.Args[1:]))
+}
+
+// app is the application over its surroundings.
+type app struct {
+	environ        []string
+	stdout, stderr io.Writer
+	now            func() time.Time
+	json           bool
+}
+
+// buildVersion is set with -ldflags "-X main.buildVersion=...".
+var buildVersion string
+
+func version() string {
+	if buildVersion != "" {
+		return buildVersion
+	}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				return "devel-" + s.Value[:12]
+			}
+		}
+	}
+	return "devel"
+}

@@ -1,0 +1,49 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/apache/iceberg-go/catalog/rest"
+	"gocloud.dev/gcerrors"
+
+	"spendsync/load/catalog"
+)
+
+// What can stand between a store and the lake. In each case the store is untouched, and the
+// lake is as it was before.
+var (
+	// ErrNewer says that a newer version of spendsync wrote the tables of the lake.
+	ErrNewer = catalog.ErrNewer
+	// ErrAhead says that the lake has a generation of an account that the store has not.
+	ErrAhead = errors.New("the lake is ahead of the store")
+	// ErrShrink says that the lake has rows that the store has not.
+	ErrShrink = errors.New("the lake has what the store lacks")
+	// ErrForeign says that a table is not as spendsync made it.
+	ErrForeign = errors.New("the table is not as spendsync made it")
+	// ErrDenied says that the catalog or the object storage refused our credentials.
+	ErrDenied = errors.New("the lake refuses the credentials")
+	// ErrUnreachable says that the catalog or the object storage did not do what was asked.
+	ErrUnreachable = errors.New("the lake can't be reached or keeps failing")
+	// ErrWrongURL says that an address is not one to send to.
+	ErrWrongURL = errors.New("not an address of a catalog")
+)
+
+// remote gives an error of the catalog or the object storage its meaning.
+func remote(what string, err error) error {
+	kind := ErrUnreachable
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrUnreachable), errors.Is(err, ErrDenied), errors.Is(err, ErrForeign):
+		return err
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("%s: %w", what, context.Canceled)
+	case errors.Is(err, rest.ErrUnauthorized), errors.Is(err, rest.ErrForbidden),
+		errors.Is(err, rest.ErrAuthorizationExpired), errors.Is(err, rest.ErrOAuthError),
+		gcerrors.Code(err) == gcerrors.PermissionDenied:
+		kind = ErrDenied
+	}
+	return fmt.Errorf("%s: %w: %w", what, kind, err)
+}

@@ -1,0 +1,399 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/load/catalog"
+	"spendsync/schema"
+)
+
+// generationNote is the property of a snapshot that says that spendsync wrote it.
+const generationNote = "spendsync.generation"
+
+// How a commit that lost against another is tried again.
+const (
+	maxTries  = 12
+	firstWait = 200 * time.Millisecond
+)
+
+// uploads is how many files are on their way at a time. Each takes up to 25 MiB of memory.
+const uploads = 4
+
+// FollowOptions say what a follower may do.
+type FollowOptions struct {
+	Dir         string // data directory of the store
+	AllowShrink bool   // take from the lake what the store does not have
+}
+
+// Followed says what a follower did.
+type Followed struct {
+	Generation int64          // the lake's now
+	Behind     int64          // generations of the store that the lake had not, before
+	Accounts   int            // of the store
+	Tables     map[string]int // snapshots made, by table: files added and removed
+	Added      int            // files
+	Removed    int            // files
+	Rows       int64          // of the files that were added
+	Bytes      int64          // of the files that were added
+	Tries      int
+	Requests   int64 // to the catalog
+}
+
+// IsNothing says that the lake had the generation already.
+func (f *Followed) IsNothing() bool { return len(f.Tables) == 0 }
+
+// follower is one commit of one generation, over its tries.
+type follower struct {
+	*Lake
+	opts  FollowOptions
+	token string
+	sync.Mutex
+	sent map[string]iceberg.DataFile // by table and key: what tries before have uploaded
+	done *Followed
+}
+
+// Follow makes the lake's part of every account of a store exactly what the published generation
+// names, in one transaction over all tables; from any generation to the newest in one step, and
+// doing nothing where it is so already. Whatever happens on the way, the lake is as it was or
+// as it shall be, and running again ends there.
+func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
+	l.requests.Store(0)
+	f := &follower{Lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
+		sent: map[string]iceberg.DataFile{}}
+	for try := 1; ; try++ {
+		f.done = &Followed{Tables: map[string]int{}, Tries: try}
+		m, err := catalog.ReadManifest(o.Dir)
+		if err != nil {
+			return nil, err
+		}
+		err = f.once(ctx, want(m, l.specs))
+		if err == nil {
+			f.done.Requests = l.requests.Load()
+			return f.done, nil
+		}
+		// The answer to a commit may be lost: then the next try finds it done, or does it. The
+		// catalog takes only one of both.
+		again := errors.Is(err, errMoved) || errors.Is(err, rest.ErrCommitFailed) ||
+			errors.Is(err, rest.ErrCommitStateUnknown)
+		if !again || try == maxTries || ctx.Err() != nil {
+			return nil, err
+		}
+		wait := firstWait << min(try-1, 5)
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(wait/2 + rand.N(wait)):
+		}
+	}
+}
+
+// once tries to bring the lake to what is wanted.
+func (f *follower) once(ctx context.Context, w *wanted) error {
+	marker, marks, err := f.marks(ctx, w.accounts())
+	if err != nil {
+		return err
+	}
+	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.manifest.Accounts)
+	same := true
+	for account := range w.manifest.Accounts {
+		row, ok := marks.rows[account]
+		if ok {
+			if err := checkAhead(f.opts.Dir, w.manifest, row); err != nil {
+				return err
+			}
+		}
+		f.done.Behind = max(f.done.Behind, w.manifest.Generation-row.Generation)
+		same = same && ok && row.isOf(w)
+	}
+	if same {
+		return nil
+	}
+	tables, err := f.tables(ctx, true)
+	if err != nil {
+		return err
+	}
+	tables[MarkerTable] = marker // whose rows were read: the commit holds only if they still stand
+	changes, err := f.changes(ctx, w, tables, marks)
+	if err != nil {
+		return err
+	}
+	return f.commit(ctx, w, changes, marker, marks)
+}
+
+// marks loads lake_generation and its rows of accounts. Where it is not there, everything is
+// made.
+func (l *Lake) marks(ctx context.Context, accounts map[string]bool) (*lakeTable, *markers, error) {
+	spec := l.specs[len(l.specs)-1]
+	marker, err := l.load(ctx, spec)
+	if err == nil && marker == nil {
+		if err = l.ensureNamespace(ctx); err == nil {
+			marker, err = l.create(ctx, spec)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	marks, err := readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), accounts)
+	return marker, marks, err
+}
+
+func (w *wanted) accounts() map[string]bool {
+	all := map[string]bool{}
+	for a := range w.manifest.Accounts {
+		all[a] = true
+	}
+	return all
+}
+
+// isOf says whether the lake has just what is wanted of an account.
+func (m Marker) isOf(w *wanted) bool {
+	_, _, hashes, err := m.decode()
+	return err == nil && m.Generation == w.manifest.Generation && m.RunID == w.manifest.RunID &&
+		m.SchemaVersion == schema.Version && maps.EqualFunc(hashes, w.slices(m.AccountID), maps.Equal)
+}
+
+// changes plans every table and uploads what it lacks.
+func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*lakeTable, marks *markers) ([]*change,
+	error) {
+	var all []*change
+	for _, s := range f.specs[:len(f.specs)-1] {
+		t := tables[s.name]
+		reach, err := f.scope(t, w, marks)
+		if err != nil {
+			return nil, err
+		}
+		c, add, err := t.plan(ctx, reach, w.files[s.name])
+		if err != nil {
+			return nil, err
+		}
+		if !f.opts.AllowShrink {
+			if err := checkShrink(s, w.manifest, c.live, add); err != nil {
+				return nil, err
+			}
+		}
+		if c.added, err = f.upload(ctx, t, add); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// scope is what may differ in a table: the partitions whose files are others than when the
+// marker was written. Of an account that the marker does not know, or where somebody else has
+// written to the table since, it is everything.
+func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error) {
+	s := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
+	for account := range w.manifest.Accounts {
+		row, known := marks.rows[account]
+		if !known {
+			s.accounts[account] = true
+			continue
+		}
+		snapshots, uuids, hashes, err := row.decode()
+		if err != nil {
+			return s, err
+		}
+		if id, ok := uuids[t.name]; ok && id != t.uuid().String() && t.tbl.CurrentSnapshot() != nil {
+			return s, fmt.Errorf("%w: table %s is another one (%s) than that of the last commit (%s)", ErrForeign,
+				t.name, t.uuid(), id)
+		} else if !ok || id != t.uuid().String() || snapshots[t.name] != 0 && !t.byUs(snapshots[t.name]) {
+			s.accounts[account] = true
+			continue
+		}
+		had, has := hashes[t.name], w.slices(account)[t.name]
+		for _, names := range []map[string]string{had, has} {
+			for month := range names {
+				if had[month] != has[month] {
+					s.cells[cellNamed(account, month)] = true
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// cellNamed is the partition that lake_generation names so.
+func cellNamed(account, month string) cell {
+	c := cell{account, noMonth}
+	if year, number, ok := strings.Cut(month, "-"); ok {
+		y, _ := strconv.Atoi(year)
+		m, _ := strconv.Atoi(number)
+		c.month = (y-1970)*12 + m - 1
+	}
+	return c
+}
+
+// upload brings files into the lake, a few at a time; those of a try before are there.
+func (f *follower) upload(ctx context.Context, t *lakeTable, files []file) ([]iceberg.DataFile, error) {
+	sent := make([]iceberg.DataFile, len(files))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(uploads)
+	for i, one := range files {
+		id := t.name + "/" + one.key()
+		f.Lock()
+		before := f.sent[id]
+		f.Unlock()
+		f.done.Rows += one.info.Rows
+		f.done.Bytes += one.info.Bytes
+		if before != nil {
+			sent[i] = before
+			continue
+		}
+		g.Go(func() error {
+			if err := f.step("upload"); err != nil {
+				return err
+			}
+			d, err := t.upload(ctx, f.opts.Dir, one, f.token)
+			if err != nil {
+				return err
+			}
+			if d.Count() != one.info.Rows || cellOfFile(d) != t.spec.cellOf(one) {
+				return fmt.Errorf("%s: %w: it holds %d rows of %v, the manifest says %d of %v", one.path,
+					catalog.ErrDamaged, d.Count(), cellOfFile(d), one.info.Rows, t.spec.cellOf(one))
+			}
+			sent[i] = d
+			f.Lock()
+			f.sent[id] = d
+			f.Unlock()
+			return nil
+		})
+	}
+	return sent, g.Wait()
+}
+
+// commit writes the manifests and commits all tables at once, the marker with them.
+func (f *follower) commit(ctx context.Context, w *wanted, changes []*change, marker *lakeTable, marks *markers) error {
+	now := f.Lake.opts.Now()
+	notes := iceberg.Properties{generationNote: strconv.FormatInt(w.manifest.Generation, 10),
+		"spendsync.run_id": w.manifest.RunID, "spendsync.version": f.Lake.opts.Version}
+	var commits []table.TableCommit
+	snapshots, uuids := map[string]int64{}, map[string]string{}
+	add := func(c *change) error {
+		commit, err := c.write(ctx, now.UnixMilli(), notes)
+		if err == nil && len(commit.Updates) > 0 {
+			commits = append(commits, commit)
+			f.done.Tables[c.t.name] = len(c.added) + len(c.live.removed)
+		}
+		snapshots[c.t.name], uuids[c.t.name] = c.snapshot, c.t.uuid().String()
+		return err
+	}
+	for _, c := range changes {
+		if err := add(c); err != nil {
+			return err
+		}
+		f.done.Added += len(c.added)
+		f.done.Removed += len(c.live.removed)
+	}
+	for account := range w.manifest.Accounts {
+		row, err := w.next(account, snapshots, uuids, schema.InstantOf(now), f.Lake.opts.Version)
+		if err != nil {
+			return err
+		}
+		marks.rows[account] = row
+	}
+	c, err := marker.mark(ctx, marks)
+	if err != nil {
+		return err
+	}
+	if err := add(c); err != nil {
+		return err
+	}
+	if err := f.step("commit"); err != nil {
+		return err
+	}
+	if err := f.send(ctx, commits); err != nil {
+		return remote("commit", err)
+	}
+	return f.step("committed")
+}
+
+// mark is the change of lake_generation that replaces the rows.
+func (t *lakeTable) mark(ctx context.Context, marks *markers) (*change, error) {
+	b, err := marks.encode()
+	if err != nil {
+		return nil, err
+	}
+	object := t.tbl.Location() + "/data/" + uuid.NewString() + ".parquet"
+	if err := put(ctx, t.fs, object, bytes.NewReader(b)); err != nil {
+		return nil, remote(t.name, err)
+	}
+	d, err := t.describe(ctx, object, bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return &change{t: t, live: &live{kept: marks.rest, removed: marks.files}, added: []iceberg.DataFile{d},
+		columns: t.missing}, nil
+}
+
+// send commits all tables in one transaction. Where the catalog has none, it commits them one
+// by one, the marker last: readers who go by it see one generation.
+func (f *follower) send(ctx context.Context, commits []table.TableCommit) error {
+	err := f.catalog.CommitTransaction(ctx, commits)
+	if !errors.Is(err, rest.ErrEndpointNotSupported) {
+		return err
+	}
+	for _, c := range commits {
+		if _, _, err := f.catalog.CommitTable(ctx, c.Identifier, c.Requirements, c.Updates); err != nil {
+			return err
+		}
+		if err := f.step("table"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Status is what the lake has of the accounts of a store.
+type Status struct {
+	Generation int64 // of the store
+	Behind     int64 // generations, of the account that is furthest behind
+	Accounts   []Marker
+}
+
+// Status reads lake_generation. An account that the lake does not know has generation 0.
+func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
+	m, err := catalog.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Status{Generation: m.Generation}
+	marker, err := l.load(ctx, l.specs[len(l.specs)-1])
+	if err != nil {
+		return nil, err
+	}
+	marks := &markers{}
+	if marker != nil {
+		if marks, err = readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), want(m, nil).accounts()); err != nil {
+			return nil, err
+		}
+	}
+	for _, account := range slices.Sorted(maps.Keys(m.Accounts)) {
+		row := marks.rows[account]
+		row.AccountID = account
+		if row.Generation > 0 {
+			if err := checkAhead(dir, m, row); err != nil {
+				return nil, err
+			}
+		}
+		s.Accounts = append(s.Accounts, row)
+		s.Behind = max(s.Behind, m.Generation-row.Generation)
+	}
+	return s, nil
+}

@@ -1,0 +1,126 @@
+package lake
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/apache/iceberg-go/table"
+
+	"spendsync/load/lake/resttest"
+)
+
+func TestFollow_MakesTheLakeEqual(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	done := w.follow(s)
+	if done.Added != 12 || done.Generation != 1 || done.Accounts != 2 || done.Tries != 1 {
+		t.Errorf("first follow: %+v", done)
+	}
+	before := w.objects.Load()
+	if done = w.follow(s); !done.IsNothing() || done.Requests > 1 {
+		t.Errorf("second follow: %+v", done)
+	}
+	_ = before
+	s.spend("acme", "2026-11-02", 4, 8) // restated
+	s.spend("acme", "2026-11-03", 2, 1) // new
+	s.publish()
+	if done = w.follow(s); done.Added != 2 || done.Removed != 1 || len(done.Tables) != 2 {
+		t.Errorf("third follow: %+v", done)
+	}
+}
+
+func TestFollow_KeepsOurFieldIDs(t *testing.T) {
+	w := newWorld(t)
+	w.follow(sample(t))
+	for _, s := range specs() {
+		meta := w.rest.Metadata("spendsync", s.name)
+		if meta == nil {
+			t.Fatalf("table %s is not there", s.name)
+		}
+		for _, f := range s.schema.Fields() {
+			if got, ok := meta.CurrentSchema().FindFieldByID(f.ID); !ok || got.Name != f.Name ||
+				!got.Type.Equals(f.Type) ||
+				got.Required != f.Required || got.Doc != f.Doc {
+				t.Errorf("table %s id %d: %v, want %v", s.name, f.ID, got, f)
+			}
+		}
+		if got, want := sortedBy(meta.SortOrder()), sortedBy(s.order); !slices.Equal(got, want) {
+			t.Errorf("table %s is sorted by %v, want %v", s.name, got, want)
+		}
+	}
+}
+
+func TestFollow_EndsAfterADeathAtEveryStep(t *testing.T) {
+	for _, at := range []struct {
+		step string
+		nth  int
+	}{{"upload", 1}, {"upload", 2}, {"commit", 1}, {"committed", 1}} {
+		t.Run(at.step, func(t *testing.T) {
+			w := newWorld(t)
+			s := sample(t)
+			w.follow(s)
+			s.spend("acme", "2026-11-02", 4, 8)
+			s.versions("acme", 3)
+			s.publish()
+			l := w.open()
+			l.die = diesAt(at.step, at.nth)
+			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); !errors.Is(err, errDied) {
+				t.Fatalf("got %v", err)
+			}
+			done := w.follow(s)
+			if at.step == "committed" && !done.IsNothing() {
+				t.Errorf("what was committed was done again: %+v", done)
+			}
+		})
+	}
+}
+
+func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
+	for name, disturb := range map[string]func(*resttest.Catalog, *int){
+		"lost": func(c *resttest.Catalog, n *int) {
+			c.After = func([]string) error {
+				if *n++; *n == 1 {
+					return errors.New("the connection broke")
+				}
+				return nil
+			}
+		},
+		"conflict": func(c *resttest.Catalog, n *int) {
+			c.Before = func([]string) error {
+				if *n++; *n == 1 {
+					return resttest.ErrConflict
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			s := sample(t)
+			w.follow(s)
+			s.spend("acme", "2026-11-02", 4, 8)
+			s.publish()
+			n := 0
+			disturb(w.rest, &n)
+			done := w.follow(s)
+			if done.Tries != 2 || n == 0 {
+				t.Errorf("%+v after %d commits", done, n)
+			}
+			if got := len(snapshots(w, "spend_daily")); got != 2 {
+				t.Errorf("%d snapshots, want 2", got)
+			}
+		})
+	}
+}
+
+func snapshots(w *world, name string) []table.Snapshot {
+	return w.rest.Metadata("spendsync", name).Snapshots()
+}
+
+func sortedBy(o table.SortOrder) (ids []int) {
+	for _, f := range o.Fields() {
+		ids = append(ids, f.SourceIDs...)
+	}
+	return ids
+}

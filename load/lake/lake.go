@@ -1,0 +1,308 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	icebergcatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/rest"
+	iceio "github.com/apache/iceberg-go/io"
+	_ "github.com/apache/iceberg-go/io/gocloud/s3" // s3:// and its relatives
+	"github.com/apache/iceberg-go/table"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+)
+
+// SnapshotAge is how long snapshots are kept, and with them the older generations.
+const SnapshotAge = 7 * 24 * time.Hour
+
+// Options say where the lake is.
+type Options struct {
+	Catalog    string // address of the REST catalog
+	Warehouse  string // what the catalog calls the warehouse
+	Namespace  string // of the tables
+	Credential string // OAuth2 client credentials, "id:secret"
+	Token      string // bearer token
+	OAuthURL   string // where client credentials become a token; empty: at the catalog
+	Scope      string // OAuth2 scope
+	SigV4      string // sign requests for this AWS service: glue, s3tables
+	Region     string // AWS region
+	S3Endpoint string // of another S3 than Amazon's
+	AccessKey  string // empty: as the AWS SDK finds credentials
+	SecretKey  string
+	AllowHTTP  bool // send without TLS to other machines
+	Version    string
+	Transport  http.RoundTripper // nil: the network
+	Now        func() time.Time  // nil: the clock
+}
+
+// Lake is a namespace of a catalog. It is for one caller at a time.
+type Lake struct {
+	opts     Options
+	catalog  *rest.Catalog
+	specs    []*tableSpec
+	requests atomic.Int64
+	die      func(step string) error // tests: ends a commit in the middle
+}
+
+// lakeTable is a table as the catalog has it.
+type lakeTable struct {
+	name    string
+	spec    *tableSpec
+	tbl     *table.Table
+	fs      iceio.WriteFileIO
+	schema  *iceberg.Schema       // with the columns that it lacks
+	missing []iceberg.NestedField // columns that the lake's table lacks
+}
+
+func init() {
+	// iceberg-go writes warnings to the log, of failed clean-ups; they may name addresses, and nobody has to act.
+	log.SetOutput(io.Discard)
+}
+
+// Open connects to the catalog. It asks for its configuration and nothing else.
+func Open(ctx context.Context, o Options) (*Lake, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	for _, address := range []string{o.Catalog, o.OAuthURL, o.S3Endpoint} {
+		if err := checkURL(address, o.AllowHTTP); err != nil {
+			return nil, err
+		}
+	}
+	l := &Lake{opts: o, specs: specs()}
+	transport := o.Transport
+	if transport == nil {
+		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: time.Minute,
+			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 8}
+	}
+	props := iceberg.Properties{}
+	set := func(name, value string) {
+		if value != "" {
+			props[name] = value
+		}
+	}
+	set(iceio.S3EndpointURL, o.S3Endpoint)
+	set(iceio.S3Region, o.Region)
+	set(iceio.S3AccessKeyID, o.AccessKey)
+	set(iceio.S3SecretAccessKey, o.SecretKey)
+	opts := []rest.Option{rest.WithCustomTransport(countRequests{transport, &l.requests}),
+		rest.WithAdditionalProps(props)}
+	if o.Warehouse != "" {
+		opts = append(opts, rest.WithWarehouseLocation(o.Warehouse))
+	}
+	if o.Credential != "" {
+		opts = append(opts, rest.WithCredential(o.Credential))
+	}
+	if o.Token != "" {
+		opts = append(opts, rest.WithOAuthToken(o.Token))
+	}
+	if o.OAuthURL != "" {
+		u, _ := url.Parse(o.OAuthURL) // checkURL has
+		opts = append(opts, rest.WithAuthURI(u))
+	}
+	if o.Scope != "" {
+		opts = append(opts, rest.WithScope(o.Scope))
+	}
+	if o.SigV4 != "" {
+		opts = append(opts, rest.WithSigV4RegionSvc(o.Region, o.SigV4))
+	}
+	c, err := rest.NewCatalog(ctx, "spendsync", o.Catalog, opts...)
+	if err != nil {
+		return nil, remote("catalog", err)
+	}
+	l.catalog = c
+	return l, nil
+}
+
+// Close ends the connections.
+func (l *Lake) Close() error { return l.catalog.Close() }
+
+// checkURL refuses addresses that would show secrets, in themselves or on the way.
+func checkURL(address string, allowHTTP bool) error {
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: it can't be parsed", ErrWrongURL)
+	case u.User != nil:
+		return fmt.Errorf("%w: it holds a user or a password", ErrWrongURL)
+	case u.Host == "", u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("%w: %s is not https://host", ErrWrongURL, u.Redacted())
+	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
+		return fmt.Errorf("%w: %s sends without TLS, which needs SPENDSYNC_ALLOW_HTTP=true", ErrWrongURL, u.Host)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+type countRequests struct {
+	http.RoundTripper
+	n *atomic.Int64
+}
+
+func (c countRequests) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.n.Add(1)
+	return c.RoundTripper.RoundTrip(r)
+}
+
+// namespace is the namespace of the tables: its parts are divided by dots.
+func (l *Lake) namespace() table.Identifier { return strings.Split(l.opts.Namespace, ".") }
+
+func (l *Lake) identifier(name string) table.Identifier { return append(l.namespace(), name) }
+
+func (l *Lake) step(name string) error {
+	if l.die == nil {
+		return nil
+	}
+	return l.die(name)
+}
+
+// load loads a table and compares it with ours; nil: it is not there.
+func (l *Lake) load(ctx context.Context, s *tableSpec) (*lakeTable, error) {
+	tbl, err := l.catalog.LoadTable(ctx, l.identifier(s.name))
+	if errors.Is(err, icebergcatalog.ErrNoSuchTable) || errors.Is(err, icebergcatalog.ErrNoSuchNamespace) {
+		return nil, nil
+	} else if err != nil {
+		return nil, remote("table "+s.name, err)
+	}
+	return l.adopt(ctx, s, tbl)
+}
+
+// adopt compares a table of the catalog with ours, and refuses it where it is another.
+func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lakeTable, error) {
+	t := &lakeTable{name: s.name, spec: s, tbl: tbl, schema: tbl.Schema()}
+	if tbl.Metadata().Version() != 2 {
+		return nil, fmt.Errorf("%w: table %s is of format %d, not 2", ErrForeign, s.name, tbl.Metadata().Version())
+	}
+	if err := s.checkVersion(tbl.Properties()); err != nil {
+		return nil, err
+	}
+	if err := s.checkParts(tbl.Spec()); err != nil {
+		return nil, err
+	}
+	var err error
+	if t.missing, err = s.compare(tbl.Schema()); err != nil {
+		return nil, err
+	}
+	if len(t.missing) > 0 {
+		t.schema = s.extended(tbl.Schema(), t.missing)
+	}
+	fs, err := tbl.FS(ctx)
+	if err != nil {
+		return nil, remote("table "+s.name, err)
+	}
+	var ok bool
+	if t.fs, ok = fs.(iceio.WriteFileIO); !ok {
+		return nil, fmt.Errorf("%w: table %s lies where one can't write: %T", ErrForeign, s.name, fs)
+	}
+	return t, nil
+}
+
+// create makes a table with our ids. A catalog counts the columns of a new table anew, so our
+// schema comes after it in the same commit; then the ids are compared.
+func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
+	fresh, err := iceberg.AssignFreshSchemaIDs(s.schema, nil)
+	if err != nil {
+		return nil, err
+	}
+	// As the catalog numbers the columns, so the partition and the order name them, too.
+	staged := []table.Update{table.NewAddSchemaUpdate(s.schema), table.NewSetCurrentSchemaUpdate(-1)}
+	for _, f := range s.schema.Fields() {
+		if other, _ := fresh.FindFieldByName(f.Name); other.ID != f.ID && !s.order.IsUnsorted() {
+			staged = append(staged, table.NewAddSortOrderUpdate(&s.order), table.NewSetDefaultSortOrderUpdate(-1))
+			break
+		}
+	}
+	_, err = l.catalog.CreateTable(ctx, l.identifier(s.name), s.schema, icebergcatalog.WithPartitionSpec(&s.parts),
+		icebergcatalog.WithSortOrder(s.order), icebergcatalog.WithProperties(s.props),
+		icebergcatalog.WithStagedUpdates(staged...))
+	if err != nil && !errors.Is(err, icebergcatalog.ErrTableAlreadyExists) && !errors.Is(err, rest.ErrCommitFailed) &&
+		!errors.Is(err, rest.ErrCommitStateUnknown) {
+		return nil, remote("create table "+s.name, err)
+	}
+	// Whoever made it, and whatever the answer said: what counts is what is there now.
+	t, loadErr := l.load(ctx, s)
+	if loadErr == nil && t == nil {
+		return nil, remote("create table "+s.name, errors.Join(err, errors.New("it is not there")))
+	}
+	return t, loadErr
+}
+
+// tables loads every table, and makes those that are not there.
+func (l *Lake) tables(ctx context.Context, creating bool) (map[string]*lakeTable, error) {
+	loaded := make([]*lakeTable, len(l.specs))
+	var g errgroup.Group // not one with a context: the tables keep theirs
+	g.SetLimit(4)
+	for i, s := range l.specs {
+		g.Go(func() (err error) {
+			if loaded[i], err = l.load(ctx, s); err == nil && loaded[i] == nil && creating {
+				loaded[i], err = l.create(ctx, s)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	all := map[string]*lakeTable{}
+	for i, s := range l.specs {
+		if loaded[i] != nil {
+			all[s.name] = loaded[i]
+		}
+	}
+	return all, nil
+}
+
+// ensureNamespace makes the namespace where it is not there.
+func (l *Lake) ensureNamespace(ctx context.Context) error {
+	there, err := l.catalog.CheckNamespaceExists(ctx, l.namespace())
+	if err == nil && !there {
+		err = l.catalog.CreateNamespace(ctx, l.namespace(), nil)
+	}
+	if errors.Is(err, icebergcatalog.ErrNamespaceAlreadyExists) {
+		err = nil
+	}
+	return remote("namespace "+l.opts.Namespace, err)
+}
+
+func (t *lakeTable) uuid() uuid.UUID { return t.tbl.Metadata().TableUUID() }
+
+// byUs says whether every snapshot since one was written by spendsync: then the table holds what
+// the marker says. A snapshot that has expired since says nothing.
+func (t *lakeTable) byUs(since int64) bool {
+	for s := t.tbl.CurrentSnapshot(); s != nil; {
+		if s.SnapshotID == since {
+			return true
+		}
+		if s.Summary == nil || s.Summary.Properties[generationNote] == "" || s.ParentSnapshotID == nil {
+			return false
+		}
+		s = t.tbl.SnapshotByID(*s.ParentSnapshotID)
+	}
+	return false
+}
+
+// names are the tables, the marker last.
+func (l *Lake) names() []string {
+	var names []string
+	for _, s := range l.specs {
+		names = append(names, s.name)
+	}
+	return slices.Clip(names)
+}

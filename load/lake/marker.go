@@ -1,0 +1,248 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+	"github.com/oklog/ulid/v2"
+	"github.com/parquet-go/parquet-go"
+
+	"spendsync/load/catalog"
+	"spendsync/schema"
+)
+
+// MarkerTable is the table that says which generation of each account the lake has. It is
+// committed in one transaction with the others.
+const MarkerTable = "lake_generation"
+
+// Marker is a row of lake_generation: one account's part of the lake.
+type Marker struct {
+	AccountID     string `parquet:"account_id,id(1)"`
+	Generation    int64  `parquet:"generation,id(2)"`
+	RunID         string `parquet:"run_id,id(3)"`
+	PublishedAt   int64  `parquet:"published_at,timestamp(microsecond:utc),id(4)"`
+	CommittedAt   int64  `parquet:"committed_at,timestamp(microsecond:utc),id(5)"`
+	Days          int64  `parquet:"days,id(6)"`
+	Rows          int64  `parquet:"rows,id(7)"`
+	Files         int64  `parquet:"files,id(8)"`
+	SchemaVersion int64  `parquet:"schema_version,id(9)"`
+	Version       string `parquet:"version,id(10)"`
+	Snapshots     string `parquet:"snapshots,id(11)"`
+	TableUUIDs    string `parquet:"table_uuids,id(12)"`
+	Slices        string `parquet:"slices,id(13)"`
+}
+
+// markerSpec is lake_generation in Iceberg. Its ids are those of [Marker].
+func markerSpec() *tableSpec {
+	column := func(id int, name string, t iceberg.Type, doc string) iceberg.NestedField {
+		return iceberg.NestedField{ID: id, Name: name, Type: t, Required: true, Doc: doc}
+	}
+	text, count, moment := iceberg.PrimitiveTypes.String, iceberg.PrimitiveTypes.Int64,
+		iceberg.PrimitiveTypes.TimestampTz
+	s := &tableSpec{name: MarkerTable, parts: *iceberg.UnpartitionedSpec, order: sortOrder([]int{1})}
+	s.schema = iceberg.NewSchemaWithIdentifiers(0, []int{1},
+		column(1, "account_id", text, "Short name of the account."),
+		column(2, "generation", count, "Generation of the store that the lake has of this account."),
+		column(3, "run_id", text, "Run that published it."),
+		column(4, "published_at", moment, "When it was published in the store."),
+		column(5, "committed_at", moment, "When it was committed to the lake."),
+		column(6, "days", count, "Report days of which something is proven."),
+		column(7, "rows", count, "Rows of the account in all tables."),
+		column(8, "files", count, "Files of the account in all tables."),
+		column(9, "schema_version", count, "Version of the tables as a whole."),
+		column(10, "version", text, "Version of spendsync-lake that committed it."),
+		column(11, "snapshots", text, "JSON: the snapshot of each table that holds this generation. To read several "+
+			"tables of one generation, read each FOR VERSION AS OF its snapshot."),
+		column(12, "table_uuids", text, "JSON: the identity of each table."),
+		column(13, "slices", text, "JSON: short hashes of the files by table and month."))
+	s.props = properties("Which generation of each account the lake has; one row an account, committed with the " +
+		"others.")
+	return s
+}
+
+// markers are the rows of lake_generation that say something of our accounts, and the files
+// that hold them. Such a file may hold rows of other accounts, too.
+type markers struct {
+	rows  map[string]Marker // by account, other accounts of the same files included
+	files []iceberg.ManifestEntry
+	rest  []iceberg.ManifestEntry
+}
+
+// readMarkers reads the rows of accounts in a snapshot of lake_generation; nil accounts: all.
+func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, accounts map[string]bool) (*markers,
+	error) {
+	m := &markers{rows: map[string]Marker{}}
+	if snapshot == nil {
+		return m, nil
+	}
+	list, err := snapshot.Manifests(fs)
+	if err != nil {
+		return nil, remote(MarkerTable, err)
+	}
+	for _, mf := range list {
+		entries, err := mf.FetchEntries(fs, true)
+		if err != nil {
+			return nil, remote(MarkerTable, err)
+		}
+		for _, e := range entries {
+			lo, hi := string(e.DataFile().LowerBoundValues()[1]), string(e.DataFile().UpperBoundValues()[1])
+			if accounts != nil && !anyBetween(accounts, lo, hi) {
+				m.rest = append(m.rest, e)
+				continue
+			}
+			m.files = append(m.files, e)
+			rows, err := readMarkerFile(fs, e.DataFile().FilePath())
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rows {
+				if _, twice := m.rows[r.AccountID]; twice {
+					return nil, fmt.Errorf("%w: %s has two rows of account %s", ErrForeign, MarkerTable, r.AccountID)
+				}
+				m.rows[r.AccountID] = r
+			}
+		}
+	}
+	return m, nil
+}
+
+// anyBetween says whether an account may lie within bounds, which hold the first 16 characters
+// of what they bound. No bound: it may.
+func anyBetween(accounts map[string]bool, lo, hi string) bool {
+	for a := range accounts {
+		if short := a[:min(len(a), 16)]; (lo == "" || short >= lo[:min(len(lo), 16)]) && (hi == "" || short <= hi) {
+			return true
+		}
+	}
+	return false
+}
+
+func readMarkerFile(fs iceio.IO, path string) ([]Marker, error) {
+	f, err := fs.Open(path)
+	if err != nil {
+		return nil, remote(MarkerTable, err)
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(f); err != nil {
+		return nil, remote(MarkerTable, err)
+	}
+	rows, err := parquet.Read[Marker](bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %s: %v", ErrForeign, MarkerTable, path, err)
+	}
+	return rows, nil
+}
+
+// encode are the rows as a Parquet file, sorted by account.
+func (m *markers) encode() ([]byte, error) {
+	var rows []Marker
+	for _, account := range slices.Sorted(maps.Keys(m.rows)) {
+		rows = append(rows, m.rows[account])
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[Marker](&b, parquet.Compression(&parquet.Zstd), parquet.CreatedBy("spendsync", "",
+		""))
+	if _, err := w.Write(rows); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// next is the row of an account once the wanted is there.
+func (w *wanted) next(account string, snapshots map[string]int64, uuids map[string]string, now schema.Instant,
+	version string) (Marker, error) {
+	a := w.manifest.Accounts[account]
+	m := Marker{AccountID: account, Generation: w.manifest.Generation, RunID: w.manifest.RunID,
+		PublishedAt: int64(w.manifest.PublishedAt), CommittedAt: int64(now), Days: int64(len(a.Days)),
+		SchemaVersion: schema.Version, Version: version}
+	m.Rows, m.Files = w.rows(account)
+	for _, part := range []struct {
+		to   *string
+		from any
+	}{{&m.Snapshots, snapshots}, {&m.TableUUIDs, uuids}, {&m.Slices, w.slices(account)}} {
+		b, err := json.Marshal(part.from)
+		if err != nil {
+			return m, err
+		}
+		*part.to = string(b)
+	}
+	return m, nil
+}
+
+// decode reads the JSON texts of a row.
+func (m Marker) decode() (snapshots map[string]int64, uuids map[string]string, hashes map[string]map[string]string,
+	err error) {
+	err = errors.Join(json.Unmarshal([]byte(m.Snapshots), &snapshots), json.Unmarshal([]byte(m.TableUUIDs), &uuids),
+		json.Unmarshal([]byte(m.Slices), &hashes))
+	if err != nil {
+		err = fmt.Errorf("%w: %s, account %s: %v", ErrForeign, MarkerTable, m.AccountID, err)
+	}
+	return snapshots, uuids, hashes, err
+}
+
+// checkAhead refuses where the lake has what the store has never had: a store that was set back
+// to a backup would take from the lake what only the lake still has.
+func checkAhead(dir string, m *catalog.Manifest, row Marker) error {
+	ahead := func(why string) error {
+		return fmt.Errorf("account %s: the lake has generation %d of run %s, the store is at generation %d and %s: "+
+			"%w; "+
+			"bring the store back with 'spendsync-lake restore' into an empty folder, or from a newer backup",
+			row.AccountID, row.Generation, row.RunID, m.Generation, why, ErrAhead)
+	}
+	switch {
+	case row.SchemaVersion > schema.Version:
+		return fmt.Errorf("%s: account %s is of version %d of the tables, this binary knows %d: %w", MarkerTable,
+			row.AccountID, row.SchemaVersion, schema.Version, ErrNewer)
+	case row.Generation > m.Generation:
+		return ahead("behind it")
+	case row.RunID == m.RunID:
+		return nil
+	case row.Generation == m.Generation:
+		return ahead("of run " + m.RunID)
+	}
+	known, err := knowsRun(dir, row.RunID)
+	if err == nil && !known {
+		return ahead("does not know that run")
+	}
+	return err
+}
+
+// knowsRun says whether a ledger of the store names a run. Its ID says in which month it began,
+// so that month is looked into first.
+func knowsRun(dir, run string) (bool, error) {
+	patterns := []string{"*.jsonl"}
+	if id, err := ulid.ParseStrict(run); err == nil {
+		patterns = []string{ulid.Time(id.Time()).UTC().Format("2006-01") + ".jsonl", "*.jsonl"}
+	}
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join(dir, "ledger", "account=*", pattern))
+		if err != nil {
+			return false, err
+		}
+		for _, path := range files {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return false, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+			}
+			if strings.Contains(string(b), run) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
