@@ -69,9 +69,9 @@ funded AS (
   SELECT k.account_id, k.report_date, c.starts_at
   FROM known AS k
   JOIN main.calendar AS c ON c.account_id = k.account_id AND c.report_date = k.report_date
-  WHERE NOT EXISTS (
-    SELECT 1 AS one FROM short AS s
-    WHERE s.account_id = k.account_id AND s.from_at < c.ends_at AND s.until_at > c.starts_at)
+  -- Joins, not NOT EXISTS: a reader's own subquery over a view with another in it is too much for DuckDB 1.4.
+  LEFT JOIN short AS s ON s.account_id = k.account_id AND s.from_at < c.ends_at AND s.until_at > c.starts_at
+  WHERE s.account_id IS NULL
 ),
 funded_days AS (
   SELECT f.account_id, count(*) AS days_funded
@@ -122,9 +122,9 @@ expected AS (
 looked AS (
   SELECT r.account_id, max(r.started_at) AS looked_at
   FROM ops.run AS r
-  WHERE r.command = 'sync' AND r.published AND r.campaigns_read > 0 AND NOT EXISTS (
-    SELECT 1 AS one FROM ops.entity_read AS e
-    WHERE e.account_id = r.account_id AND e._run_id = r._run_id AND e.entity_type = 'account' AND e.entity_id = 'balance')
+  LEFT JOIN ops.entity_read AS e
+    ON e.account_id = r.account_id AND e._run_id = r._run_id AND e.entity_type = 'account' AND e.entity_id = 'balance'
+  WHERE r.command = 'sync' AND r.published AND r.campaigns_read > 0 AND e.account_id IS NULL
   GROUP BY r.account_id
 ),
 limits AS (

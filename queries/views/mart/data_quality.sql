@@ -39,52 +39,16 @@ WITH checks (check_name, severity, threshold, unit, meaning, what_to_do) AS (
     ('fields_known', 'info', 0, 'fields', 'Keys in the replies that the service''s description does not name.', 'Nothing is lost, they are in raw; report them to the maintainers.'),
     ('last_run_succeeded', 'error', 0, 'exit code', 'Exit code of the last run; it is 0 when everything planned was published.', 'See ops.run for its message; spendsync help config lists the exit codes.')
 ),
-settings AS (
-  SELECT
-    max(t.value) FILTER (WHERE t.name = 'restated_share_max') AS restated_share_max,
-    max(t.value) FILTER (WHERE t.name = 'stale_hours') AS stale_hours,
-    max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS bids_stale_hours,
-    max(t.value) FILTER (WHERE t.name = 'block_spend_in_targets') AS targets
-  FROM mart.threshold AS t
-),
 accounts AS (
   SELECT c.account_id FROM ops.day_coverage AS c
   UNION
   SELECT r.account_id FROM ops.run AS r
 ),
--- One pass over the window's rows.
-by_campaign AS (
-  SELECT
-    s.account_id, s.report_date, s.campaign_id,
-    coalesce(sum(s.spend) FILTER (WHERE s.creative_id = ''), 0) AS no_creative, coalesce(sum(s.spend) FILTER (WHERE s.source_id = ''), 0) AS no_source,
-    count(*) AS n, sum(s.spend) AS spend,
-    count(*) FILTER (WHERE s.spend < 0 OR s.clicks < 0 OR s.impressions < 0 OR s.conversions < 0) AS negative,
-    count(*) - count(s.clicks) AS no_clicks, count(*) - count(s.impressions) AS no_impressions, count(*) - count(s.conversions) AS no_conversions,
-    sum(s.spend) FILTER (WHERE s.clicks = 0) AS spend_unclicked,
-    count(*) FILTER (WHERE s.clicks > s.impressions) AS clicks_over,
-    count(*) FILTER (WHERE s.conversions > s.clicks) AS conversions_over,
-    sum(s.conversions) AS conversions
-  FROM main.spend_daily AS s
-  JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
-  GROUP BY s.account_id, s.report_date, s.campaign_id
-),
-by_account AS (
-  SELECT
-    k.account_id,
-    sum(k.negative) AS negative,
-    sum(k.no_clicks) AS no_clicks, sum(k.no_impressions) AS no_impressions, sum(k.no_conversions) AS no_conversions,
-    sum(k.spend) AS spend, sum(k.conversions) AS conversions,
-    coalesce(sum(k.spend) FILTER (WHERE k.campaign_id = ''), 0) AS no_campaign,
-    sum(k.no_creative) AS no_creative, sum(k.no_source) AS no_source,
-    coalesce(sum(k.spend_unclicked), 0) AS unclicked,
-    sum(k.clicks_over) AS clicks_over, sum(k.conversions_over) AS conversions_over
-  FROM by_campaign AS k
-  GROUP BY k.account_id
-),
 by_day AS (
-  SELECT k.account_id, k.report_date, sum(k.spend) AS spend, sum(k.n) AS n
-  FROM by_campaign AS k
-  GROUP BY k.account_id, k.report_date
+  SELECT s.account_id, s.report_date, sum(s.spend) AS spend, count(*) AS n
+  FROM main.spend_daily AS s
+  WHERE s.report_date >= (SELECT min(w.report_date) FROM mart.performance_window AS w)
+  GROUP BY s.account_id, s.report_date
 ),
 day_sums AS (
   SELECT w.account_id, count(*) FILTER (WHERE coalesce(d.spend, 0) IS DISTINCT FROM c.spend) AS differing,
@@ -95,13 +59,54 @@ day_sums AS (
   LEFT JOIN by_day AS d ON d.account_id = w.account_id AND d.report_date = w.report_date
   GROUP BY w.account_id
 ),
-unconverted AS (
+-- What is kept of each campaign's days says most of it.
+by_campaign AS (
   SELECT
-    k.account_id, k.campaign_id,
-    k.conversions = 0 AND k.spend::DOUBLE >= (SELECT x.targets FROM settings AS x) * coalesce(h.target_cpa::DOUBLE, a.spend::DOUBLE / nullif(a.conversions, 0)) AS fails
-  FROM (SELECT b.account_id, b.campaign_id, sum(b.spend) AS spend, sum(b.conversions) AS conversions FROM by_campaign AS b GROUP BY ALL) AS k
-  JOIN by_account AS a ON a.account_id = k.account_id
+    s.account_id, s.campaign_id, sum(s.spend) AS spend, sum(s.conversions) AS conversions,
+    sum(s.rows - s.rows_with_clicks) AS no_clicks, sum(s.rows - s.rows_with_impressions) AS no_impressions,
+    sum(s.rows - s.rows_with_conversions) AS no_conversions,
+    (sum(sum(s.spend)) OVER of_account)::DOUBLE / nullif(sum(sum(s.conversions)) OVER of_account, 0) AS account_cpa
+  FROM mart.campaign_spend AS s
+  JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
+  GROUP BY s.account_id, s.campaign_id
+  WINDOW of_account AS (PARTITION BY s.account_id)
+),
+by_account AS (
+  SELECT
+    k.account_id, sum(k.spend) AS spend,
+    sum(k.no_clicks) AS no_clicks, sum(k.no_impressions) AS no_impressions, sum(k.no_conversions) AS no_conversions,
+    coalesce(sum(k.spend) FILTER (WHERE k.campaign_id = ''), 0) AS no_campaign,
+    count(*) FILTER (WHERE k.conversions = 0 AND k.spend::DOUBLE
+      >= (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'block_spend_in_targets') * coalesce(h.target_cpa::DOUBLE, k.account_cpa)) AS unconverted
+  FROM by_campaign AS k
   LEFT JOIN main.campaign_history AS h ON h.account_id = k.account_id AND h.campaign_id = k.campaign_id AND h.is_current
+  GROUP BY k.account_id
+),
+-- Each condition is one that DuckDB can look for without the other columns: few rows meet it.
+odd AS (
+  SELECT s.account_id, s.report_date, s.spend, s.clicks, s.impressions, s.conversions, false AS no_creative, false AS no_source
+  FROM main.spend_daily AS s
+  WHERE s.spend < 0 OR s.clicks < 0 OR s.impressions < 0 OR s.conversions < 0 OR s.clicks > s.impressions OR s.conversions > s.clicks
+    OR (s.clicks = 0 AND s.spend <> 0)
+  UNION ALL
+  SELECT s.account_id, s.report_date, s.spend, NULL, NULL, NULL, true, false
+  FROM main.spend_daily AS s
+  WHERE s.creative_id = ''
+  UNION ALL
+  SELECT s.account_id, s.report_date, s.spend, NULL, NULL, NULL, false, true
+  FROM main.spend_daily AS s
+  WHERE s.source_id = ''
+),
+odd_of AS (
+  SELECT
+    o.account_id,
+    count(*) FILTER (WHERE NOT o.no_creative AND NOT o.no_source AND (o.spend < 0 OR o.clicks < 0 OR o.impressions < 0 OR o.conversions < 0)) AS negative,
+    sum(o.spend) FILTER (WHERE o.no_creative) AS no_creative, sum(o.spend) FILTER (WHERE o.no_source) AS no_source,
+    sum(o.spend) FILTER (WHERE o.clicks = 0) AS unclicked,
+    count(*) FILTER (WHERE o.clicks > o.impressions) AS clicks_over, count(*) FILTER (WHERE o.conversions > o.clicks) AS conversions_over
+  FROM odd AS o
+  JOIN mart.performance_window AS w ON w.account_id = o.account_id AND w.report_date = o.report_date
+  GROUP BY o.account_id
 ),
 restated AS (
   SELECT c.account_id, sum(abs(coalesce(c.new_spend, 0) - coalesce(c.old_spend, 0))) AS spend
@@ -142,72 +147,100 @@ known AS (
   SELECT m.account_id, false, m.source_mode NOT IN ('block_list', 'allow_list')
   FROM main.source_mode AS m
 ),
+known_of AS (
+  SELECT k.account_id, count(*) FILTER (WHERE k.unread) AS unread, count(*) FILTER (WHERE k.unnamed) AS unnamed
+  FROM known AS k
+  GROUP BY k.account_id
+),
 last_run AS (
   SELECT r.account_id, arg_max(r.exit_code, r._run_id) AS exit_code, max(r._run_id) FILTER (WHERE r.command = 'sync') AS sync_run
   FROM ops.run AS r
   GROUP BY r.account_id
 ),
 unread AS (
-  SELECT r.account_id, count(e.account_id) AS reads
+  SELECT r.account_id, any_value(r.exit_code) AS exit_code, count(e.account_id) AS reads
   FROM last_run AS r
   LEFT JOIN ops.entity_read AS e ON e.account_id = r.account_id AND e._run_id = r.sync_run
   GROUP BY r.account_id
 ),
 broken AS (
-  SELECT a.account_id, count(DISTINCT b.campaign_id) AS campaigns
-  FROM by_account AS a
-  LEFT JOIN mart.breaks AS b ON b.account_id = a.account_id
-  GROUP BY a.account_id
+  SELECT b.account_id, count(DISTINCT b.campaign_id) AS campaigns
+  FROM mart.breaks AS b
+  GROUP BY b.account_id
 ),
-counted (account_id, check_name, value) AS (
-  SELECT d.account_id, n.check_name, CASE n.check_name WHEN 'keys_unique' THEN d.repeated ELSE d.differing END::DOUBLE
-  FROM day_sums AS d CROSS JOIN (VALUES ('keys_unique'), ('day_sums_agree')) AS n(check_name)
-  UNION ALL SELECT b.account_id, 'campaigns_unbroken', b.campaigns FROM broken AS b
-  UNION ALL SELECT a.account_id, 'measures_not_negative', a.negative FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'clicks_told', a.no_clicks FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'impressions_told', a.no_impressions FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'conversions_told', a.no_conversions FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'spend_has_campaign', a.no_campaign FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'spend_has_creative', a.no_creative FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'spend_has_source', a.no_source FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'spend_has_clicks', a.unclicked FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'clicks_within_impressions', a.clicks_over FROM by_account AS a
-  UNION ALL SELECT a.account_id, 'conversions_within_clicks', a.conversions_over FROM by_account AS a
-  UNION ALL SELECT u.account_id, 'campaigns_convert', count(*) FILTER (WHERE u.fails) FROM unconverted AS u GROUP BY u.account_id
-  UNION ALL SELECT a.account_id, 'restated_share', coalesce(r.spend, 0)::DOUBLE / nullif(a.spend, 0)::DOUBLE
-    FROM by_account AS a LEFT JOIN restated AS r ON r.account_id = a.account_id
-  UNION ALL SELECT c.account_id, 'days_missing', c.missing FROM coverage AS c
-  UNION ALL SELECT c.account_id, 'days_lost', c.lost FROM coverage AS c
-  UNION ALL SELECT c.account_id, 'days_partial', c.partial FROM coverage AS c
-  UNION ALL SELECT c.account_id, 'control_totals_known', c.unknown_totals FROM coverage AS c
-  UNION ALL SELECT c.account_id, 'report_fresh', c.hours FROM coverage AS c
-  UNION ALL SELECT c.account_id, 'settings_fresh', c.hours FROM campaigns AS c
-  UNION ALL SELECT c.account_id, 'bids_fresh', c.bids_hours FROM campaigns AS c
-  UNION ALL SELECT c.account_id, 'bids_read', c.bids_unread FROM campaigns AS c
-  UNION ALL SELECT k.account_id, 'settings_known', count(*) FILTER (WHERE k.unread) FROM known AS k GROUP BY k.account_id
-  UNION ALL SELECT u.account_id, 'entities_read', u.reads FROM unread AS u
-  UNION ALL SELECT k.account_id, 'values_known', count(*) FILTER (WHERE k.unnamed) FROM known AS k GROUP BY k.account_id
-  UNION ALL SELECT a.account_id, 'fields_known', (
-    SELECT count(*) FROM ops.unknown_field AS f WHERE f.account_id = a.account_id AND f.stream = 'spend_report'
-  ) FROM accounts AS a
-  UNION ALL SELECT r.account_id, 'last_run_succeeded', r.exit_code FROM last_run AS r
+fields AS (
+  SELECT f.account_id, count(*) AS fields
+  FROM ops.unknown_field AS f
+  WHERE f.stream = 'spend_report'
+  GROUP BY f.account_id
+),
+-- Each clause is named once: of those named often DuckDB 1.4 plans so many copies within a
+-- reader's own subquery that no memory is enough.
+counted AS (
+  SELECT
+    c.account_id, c.check_name, c.severity, c.threshold, c.unit, c.meaning, c.what_to_do,
+    CASE c.check_name
+      WHEN 'keys_unique' THEN d.repeated
+      WHEN 'day_sums_agree' THEN d.differing
+      WHEN 'campaigns_unbroken' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(b.campaigns, 0) END
+      WHEN 'measures_not_negative' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.negative, 0) END
+      WHEN 'clicks_told' THEN a.no_clicks
+      WHEN 'impressions_told' THEN a.no_impressions
+      WHEN 'conversions_told' THEN a.no_conversions
+      WHEN 'spend_has_campaign' THEN a.no_campaign
+      WHEN 'spend_has_creative' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.no_creative, 0) END
+      WHEN 'spend_has_source' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.no_source, 0) END
+      WHEN 'spend_has_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.unclicked, 0) END
+      WHEN 'clicks_within_impressions' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.clicks_over, 0) END
+      WHEN 'conversions_within_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.conversions_over, 0) END
+      WHEN 'campaigns_convert' THEN a.unconverted
+      WHEN 'restated_share' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(r.spend, 0)::DOUBLE / nullif(a.spend, 0)::DOUBLE END
+      WHEN 'days_missing' THEN g.missing
+      WHEN 'days_lost' THEN g.lost
+      WHEN 'days_partial' THEN g.partial
+      WHEN 'control_totals_known' THEN g.unknown_totals
+      WHEN 'report_fresh' THEN g.hours
+      WHEN 'settings_fresh' THEN m.hours
+      WHEN 'bids_fresh' THEN m.bids_hours
+      WHEN 'bids_read' THEN m.bids_unread
+      WHEN 'settings_known' THEN k.unread
+      WHEN 'entities_read' THEN u.reads
+      WHEN 'values_known' THEN k.unnamed
+      WHEN 'fields_known' THEN coalesce(f.fields, 0)
+      WHEN 'last_run_succeeded' THEN u.exit_code
+    END::DOUBLE AS value
+  -- Cross joins come last: DuckDB 1.4 writes them as commas when it prints a view.
+  FROM (SELECT a.account_id, c.* FROM accounts AS a CROSS JOIN checks AS c) AS c
+  LEFT JOIN day_sums AS d ON d.account_id = c.account_id
+  LEFT JOIN by_account AS a ON a.account_id = c.account_id
+  LEFT JOIN odd_of AS o ON o.account_id = c.account_id
+  LEFT JOIN restated AS r ON r.account_id = c.account_id
+  LEFT JOIN coverage AS g ON g.account_id = c.account_id
+  LEFT JOIN campaigns AS m ON m.account_id = c.account_id
+  LEFT JOIN known_of AS k ON k.account_id = c.account_id
+  LEFT JOIN unread AS u ON u.account_id = c.account_id
+  LEFT JOIN broken AS b ON b.account_id = c.account_id
+  LEFT JOIN fields AS f ON f.account_id = c.account_id
 ),
 judged AS (
   SELECT
-    c.account_id, c.check_name, c.severity, n.value,
+    c.*,
     CASE c.check_name
       WHEN 'restated_share' THEN x.restated_share_max
       WHEN 'report_fresh' THEN x.stale_hours
       WHEN 'settings_fresh' THEN x.stale_hours
       WHEN 'bids_fresh' THEN x.bids_stale_hours
       ELSE c.threshold
-    END::DOUBLE AS threshold,
-    c.unit, c.meaning, c.what_to_do
-  -- Cross joins come last: DuckDB 1.4 writes them as commas when it prints a view.
-  FROM (SELECT a.account_id, c.* FROM accounts AS a CROSS JOIN checks AS c) AS c
-  LEFT JOIN counted AS n ON n.account_id = c.account_id AND n.check_name = c.check_name
-  CROSS JOIN settings AS x
+    END::DOUBLE AS passes
+  FROM counted AS c
+  CROSS JOIN (
+    SELECT
+      max(t.value) FILTER (WHERE t.name = 'restated_share_max') AS restated_share_max,
+      max(t.value) FILTER (WHERE t.name = 'stale_hours') AS stale_hours,
+      max(t.value) FILTER (WHERE t.name = 'bids_stale_hours') AS bids_stale_hours
+    FROM mart.threshold AS t
+  ) AS x
 )
 SELECT
-  j.account_id, j.check_name, j.severity, j.value <= j.threshold AS passed, j.value, j.threshold, j.unit, j.meaning, j.what_to_do
+  j.account_id, j.check_name, j.severity, j.value <= j.passes AS passed, j.value, j.passes AS threshold, j.unit, j.meaning, j.what_to_do
 FROM judged AS j

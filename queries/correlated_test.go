@@ -1,0 +1,37 @@
+package queries_test
+
+import (
+	"strings"
+	"testing"
+
+	"spendsync/queries"
+)
+
+// TestViews_MayBeAskedInASubquery: of a view that has correlated subqueries of its own, or
+// many clauses that are named often, a reader's makes a question that DuckDB cannot plan
+// ("INTERNAL Error: Failed to bind column reference") or for which no memory is enough.
+func TestViews_MayBeAskedInASubquery(t *testing.T) {
+	w := newWarehouse(t)
+	w.fill(t, &testCase{now: noon}, "")
+	views, err := queries.Views(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for _, v := range views {
+		name := v.Schema + "." + v.Name
+		if v.Parameters != "" || !strings.Contains(v.SQL, "account_id") {
+			continue
+		}
+		asked++
+		rows, err := w.Query("EXPLAIN SELECT (SELECT count(*) FROM " + name + " AS v WHERE v.account_id = d.account_id) " +
+			"FROM mart.campaign_day AS d WHERE EXISTS (SELECT 1 FROM " + name + " AS v WHERE v.account_id = d.account_id)")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err) // DuckDB answers nothing more after that
+		}
+		rows.Close()
+	}
+	if asked < 40 {
+		t.Errorf("%d views were asked", asked)
+	}
+}
