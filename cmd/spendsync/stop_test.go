@@ -96,7 +96,7 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 				return adsim.Fault{Kind: adsim.Stall, Day: (w.today() - 23).String()}
 			},
 			at: func(w *world) func(*os.Process) { return w.awaitFault }, published: "9",
-			says: "stopped by a signal: published generation 1",
+			says: "stopped by a signal: published generation",
 		},
 		"throttled": {
 			env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
@@ -111,8 +111,13 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 			says: "stopped by a signal: nothing published",
 		},
 		"reading settings": {
-			env: map[string]string{"REQUESTS_PER_MINUTE": "30"},
-			at:  func(w *world) func(*os.Process) { return w.awaitRequest("/v1/campaigns/C") }, published: "32",
+			env: map[string]string{"HTTP_TIMEOUT": "2m"},
+			fault: func(*world) adsim.Fault {
+				return adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/C*"}
+			},
+			at: func(w *world) func(*os.Process) {
+				return func(p *os.Process) { w.await(p, "manifest.json") } // the report's
+			}, published: "32",
 			says: "stopped by a signal: published generation",
 		},
 		"waiting for the store's lock": {
@@ -281,34 +286,42 @@ func TestSync_StoppedWhileHungUp(t *testing.T) {
 	w := newWorld(t)
 	w.env["STOP_GRACE"] = "10ms"
 	for _, args := range [][]string{{"sync"}, {"sync", "--json"}, {"tables"}} {
-		r, full, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
+		code, after := -1, 300*time.Millisecond
+		for ; code == -1; after *= 2 { // the signal came before the command had begun
+			code = w.stopHungUp(after, args)
 		}
-		defer r.Close()
-		defer full.Close()
-		fill(t, full)
-		cmd := w.start(t.Context(), args...)
-		cmd.Stdout, cmd.Stderr = full, full
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(500 * time.Millisecond)
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		select {
-		case <-ended:
-			if code := cmd.ProcessState.ExitCode(); code != exit.Stopped {
-				t.Errorf("%v: exit %d", args, code)
-			}
-		case <-time.After(hang / 2):
-			cmd.Process.Kill()
-			t.Errorf("%v: it goes on", args)
+		if code != exit.Stopped {
+			t.Errorf("%v: exit %d", args, code)
 		}
 	}
+}
+
+// stopHungUp sends a SIGTERM to a command that nobody listens to, and returns its exit code.
+func (w *world) stopHungUp(after time.Duration, args []string) int {
+	w.t.Helper()
+	r, full, err := os.Pipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer r.Close()
+	defer full.Close()
+	fill(w.t, full)
+	ctx, stop := context.WithTimeout(w.t.Context(), hang/2)
+	defer stop()
+	cmd := w.start(ctx, args...)
+	cmd.Stdout, cmd.Stderr = full, full
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	time.Sleep(after)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		w.t.Fatal(err)
+	}
+	cmd.Wait()
+	if ctx.Err() != nil {
+		w.t.Fatalf("%v: it goes on", args)
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 // fill fills a pipe.
