@@ -24,8 +24,9 @@ func TestViews_MayBeAskedInASubquery(t *testing.T) {
 			continue
 		}
 		asked++
-		rows, err := w.Query("EXPLAIN SELECT (SELECT count(*) FROM " + name + " AS v WHERE v.account_id = d.account_id) " +
-			"FROM mart.campaign_day AS d WHERE EXISTS (SELECT 1 FROM " + name + " AS v WHERE v.account_id = d.account_id)")
+		from := "FROM " + name + " AS v WHERE v.account_id = d.account_id"
+		rows, err := w.Query("EXPLAIN SELECT (SELECT count(*) " + from + ") FROM mart.campaign_day AS d " +
+			"WHERE EXISTS (SELECT 1 " + from + ")")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err) // DuckDB answers nothing more after that
 		}
