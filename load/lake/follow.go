@@ -211,8 +211,9 @@ func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error)
 			return s, err
 		}
 		if id, ok := uuids[t.name]; ok && id != t.uuid().String() && t.tbl.CurrentSnapshot() != nil {
-			return s, fmt.Errorf("%w: table %s is another one (%s) than that of the last commit (%s)", ErrForeign,
-				t.name, t.uuid(), id)
+			return s, fmt.Errorf("%w: table %s is another one (%s) than that of the last commit (%s); to fill all "+
+				"tables "+
+				"anew, drop %s", ErrForeign, t.name, t.uuid(), id, MarkerTable)
 		} else if !ok || id != t.uuid().String() || snapshots[t.name] != 0 && !t.byUs(snapshots[t.name]) {
 			s.accounts[account] = true
 			continue

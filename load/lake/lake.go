@@ -17,8 +17,9 @@ import (
 	icebergcatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 	iceio "github.com/apache/iceberg-go/io"
-	_ "github.com/apache/iceberg-go/io/gocloud/s3" // s3:// and its relatives
+	"github.com/apache/iceberg-go/io/gocloud/s3"
 	"github.com/apache/iceberg-go/table"
+	"github.com/apache/iceberg-go/utils"
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 )
@@ -52,7 +53,8 @@ type Lake struct {
 	catalog  *rest.Catalog
 	specs    []*tableSpec
 	requests atomic.Int64
-	die      func(step string) error // tests: ends a commit in the middle
+	storage  func(context.Context) context.Context // with the credentials of the object storage
+	die      func(step string) error               // tests: ends a commit in the middle
 }
 
 // lakeTable is a table as the catalog has it.
@@ -122,6 +124,12 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		return nil, remote("catalog", err)
 	}
 	l.catalog = c
+	cloud, err := s3.ParseAWSConfig(ctx, props)
+	if err != nil {
+		return nil, fmt.Errorf("%w: AWS configuration: %w", ErrDenied, err)
+	}
+	// What a catalog vends for a table comes before it. Read once: each reading takes longer than a request.
+	l.storage = func(ctx context.Context) context.Context { return utils.WithAwsConfig(ctx, cloud) }
 	return l, nil
 }
 
@@ -203,7 +211,7 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 	if len(t.missing) > 0 {
 		t.schema = s.extended(tbl.Schema(), t.missing)
 	}
-	fs, err := tbl.FS(ctx)
+	fs, err := tbl.FS(l.storage(ctx))
 	if err != nil {
 		return nil, remote("table "+s.name, err)
 	}

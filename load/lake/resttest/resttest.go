@@ -95,6 +95,9 @@ func (c *Catalog) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests++
+	if c.Config == nil {
+		c.Config = map[string]string{} // a null is what no client expects
+	}
 	if c.tables == nil {
 		c.tables, c.namespaces = map[string]entry{}, map[string]bool{}
 	}

@@ -1,0 +1,486 @@
+package lake
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	icebergcatalog "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/table"
+
+	"spendsync/load/catalog"
+	"spendsync/load/lake/resttest"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// fails follows a store and wants an error; what the lake has must be as it was.
+func (w *world) fails(s *store, o Options, want error) error {
+	w.Helper()
+	before := w.state()
+	l, err := Open(w.Context(), o)
+	if err == nil {
+		defer l.Close()
+		_, err = l.Follow(w.Context(), FollowOptions{Dir: s.dir})
+	}
+	if !errors.Is(err, want) {
+		w.Errorf("got %v, want %v", err, want)
+	}
+	if err != nil && strings.Contains(err.Error(), "secret-canary") {
+		w.Errorf("the error shows a secret: %v", err)
+	}
+	if after := w.state(); !maps.Equal(before, after) {
+		w.Errorf("the lake was %v and is %v", before, after)
+	}
+	return err
+}
+
+// state is the current snapshot of each table.
+func (w *world) state() map[string]int64 {
+	now := map[string]int64{}
+	for _, s := range specs() {
+		if meta := w.rest.Metadata("spendsync", s.name); meta != nil && meta.CurrentSnapshot() != nil {
+			now[s.name] = meta.CurrentSnapshot().SnapshotID
+		}
+	}
+	return now
+}
+
+func TestFollow_RefusesALakeAheadOfTheStore(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	backup := t.TempDir()
+	if err := os.CopyFS(backup, os.DirFS(s.dir)); err != nil {
+		t.Fatal(err)
+	}
+	old, err := catalog.ReadManifest(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.spend("acme", "2026-11-03", 2, 1)
+	s.publish()
+	w.follow(s)
+	set := &store{t: t, dir: backup, m: old, now: s.now.Add(time.Minute)}
+	if err := w.fails(set, w.options(), ErrAhead); !strings.Contains(err.Error(), "generation 2") {
+		t.Error(err)
+	}
+	set.publish() // generation 2, of another run
+	w.fails(set, w.options(), ErrAhead)
+	set.publish() // generation 3, from where the lake's generation 2 was never seen
+	w.fails(set, w.options(), ErrAhead)
+}
+
+func TestFollow_RefusesToShrink(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	w.follow(s)
+	path := catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01"))
+	info := s.m.Accounts["acme"].Files[path]
+	delete(s.m.Accounts["acme"].Files, path)
+	delete(s.m.Accounts["acme"].Days, day("2026-10-01"))
+	s.publish()
+	if err := w.fails(s, w.options(), ErrShrink); !strings.Contains(err.Error(), "2026-10-01") {
+		t.Error(err)
+	}
+	s.m.Accounts["acme"].Files[path] = info
+	s.m.Accounts["acme"].Days[day("2026-10-01")] = &catalog.Day{}
+	s.versions("acme", 1) // one row less of what nothing can be made from
+	s.publish()
+	w.fails(s, w.options(), ErrShrink)
+	l := w.open()
+	if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir, AllowShrink: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.check(l, s)
+}
+
+func TestFollow_RefusesTablesOfOthers(t *testing.T) {
+	spec := specOf(schema.DeliveryHistory.Table)
+	for name, props := range map[string]iceberg.Properties{
+		"made by others": {"format-version": "2"},
+		"other ids":      spec.props, // as any catalog makes it that is sent our ids
+		"format":         {"format-version": "1", versionProperty: "4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			l := w.open()
+			if err := l.ensureNamespace(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.catalog.CreateTable(t.Context(), l.identifier(spec.name), spec.schema,
+				icebergcatalog.WithPartitionSpec(&spec.parts), icebergcatalog.WithProperties(props)); err != nil {
+				t.Fatal(err)
+			}
+			w.fails(sample(t), w.options(), ErrForeign)
+		})
+	}
+	t.Run("another table of the same name", func(t *testing.T) {
+		w := newWorld(t)
+		s, other := sample(t), newStore(t, "gamma")
+		w.follow(s)
+		w.rest.Forget("spendsync", "spend_daily")
+		other.spend("gamma", "2026-11-01", 1, 1)
+		other.publish()
+		w.follow(other)
+		s.publish()
+		w.fails(s, w.options(), ErrForeign)
+		w.rest.Forget("spendsync", MarkerTable)
+		w.follow(s)
+		w.check(w.open(), s)
+	})
+}
+
+func TestFollow_RefusesNewerTables(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	w.follow(s)
+	l := w.open()
+	set := func(version string) {
+		if _, _, err := l.catalog.CommitTable(t.Context(), l.identifier("calendar"), nil, []table.Update{
+			table.NewSetPropertiesUpdate(iceberg.Properties{versionProperty: version})}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("99")
+	s.publish()
+	w.fails(s, w.options(), ErrNewer)
+	set("4")
+	w.follow(s)
+	row := Marker{AccountID: "acme", SchemaVersion: schema.Version + 1, RunID: s.m.RunID, Generation: s.m.Generation}
+	if err := checkAhead(s.dir, s.m, row); !errors.Is(err, ErrNewer) {
+		t.Error(err)
+	}
+}
+
+func TestFollow_AddsColumnsBehindTheOthers(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	old := w.open()
+	for i, spec := range old.specs { // as a binary that did not know the last column
+		if spec.name == "spend_daily" {
+			fields := spec.schema.Fields()
+			short := *spec
+			for at := len(fields) - 1; ; at-- {
+				if !fields[at].Required {
+					fields = append(fields[:at:at], fields[at+1:]...)
+					break
+				}
+			}
+			short.schema = iceberg.NewSchemaWithIdentifiers(0, spec.schema.IdentifierFieldIDs, fields...)
+			old.specs[i] = &short
+		}
+	}
+	if _, err := old.tables(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.ensureNamespace(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.tables(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	before := len(w.rest.Metadata("spendsync", "spend_daily").CurrentSchema().Fields())
+	w.follow(s)
+	after := w.rest.Metadata("spendsync", "spend_daily").CurrentSchema()
+	if len(after.Fields()) != before+1 || len(after.Fields()) != len(schema.SpendDaily.Columns) {
+		t.Errorf("%d columns, then %d", before, len(after.Fields()))
+	}
+	if _, err := specOf(schema.SpendDaily.Table).compare(after); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFollow_PutsItsFilesBackAfterACompaction: another engine has merged two days into a file of
+// its own. The next generation, which changes neither day, finds its own files again.
+func TestFollow_PutsItsFilesBackAfterACompaction(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	w.follow(s)
+	w.compact("acme", "2026-11-01", "2026-11-02")
+	if files := len(w.live(w.open())); files != 11 {
+		t.Fatalf("%d files after the compaction, want 11", files)
+	}
+	s.versions("acme", 3)
+	s.publish()
+	if done := w.follow(s); done.Added != 3 || done.Removed != 2 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// compact replaces the files of days by one, as another engine does.
+func (w *world) compact(account string, days ...string) {
+	w.Helper()
+	l := w.open()
+	tables, err := l.tables(w.Context(), false)
+	if err != nil {
+		w.Fatal(err)
+	}
+	t := tables["spend_daily"]
+	manifests, err := t.tbl.CurrentSnapshot().Manifests(t.fs)
+	if err != nil {
+		w.Fatal(err)
+	}
+	c := &change{t: t, live: &live{}}
+	var rows []schema.Spend
+	for _, m := range manifests {
+		entries, err := m.FetchEntries(t.fs, true)
+		if err != nil {
+			w.Fatal(err)
+		}
+		for _, e := range entries {
+			d, _ := dayOf(keyOf(e.DataFile().FilePath()))
+			if cellOfFile(e.DataFile()).account == account && strings.Contains(fmt.Sprint(days), d.String()) {
+				c.live.removed = append(c.live.removed, e)
+				rows = append(rows, schema.Spend{AccountID: account, ReportDate: d, CampaignID: "C"})
+			} else {
+				c.live.kept = append(c.live.kept, e)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if _, err := parquet.Write(&b, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, rows)); err != nil {
+		w.Fatal(err)
+	}
+	object := t.tbl.Location() + "/data/account_id=" + account + "/00000-1-of-another.parquet"
+	if err := put(w.Context(), t.fs, object, bytes.NewReader(b.Bytes())); err != nil {
+		w.Fatal(err)
+	}
+	d, err := t.describe(w.Context(), object, bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	c.added = []iceberg.DataFile{d}
+	commit, err := c.write(w.Context(), time.Now().UnixMilli(), iceberg.Properties{"engine-name": "another"})
+	if err == nil {
+		_, _, err = l.catalog.CommitTable(w.Context(), commit.Identifier, commit.Requirements, commit.Updates)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestFollow_TwoWritersLoseNothing: two stores commit to the same tables at the same time.
+func TestFollow_TwoWritersLoseNothing(t *testing.T) {
+	w := newWorld(t)
+	stores := []*store{newStore(t, "acme"), newStore(t, "beta")}
+	var g sync.WaitGroup
+	var tries [2]int
+	for i, s := range stores {
+		account := s.m.AccountNames()[0]
+		s.spend(account, "2026-11-01", 2, 1)
+		s.publish()
+		w.follow(s)
+		l := w.open()
+		g.Go(func() {
+			for n := range 10 {
+				s.spend(account, fmt.Sprintf("2026-11-%02d", 2+n), 2, int64(n))
+				s.publish()
+				done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				tries[i] += done.Tries
+			}
+		})
+	}
+	g.Wait()
+	for _, s := range stores {
+		w.check(w.open(), s)
+	}
+	if got := len(snapshots(w, "spend_daily")); got != 22 {
+		t.Errorf("%d snapshots, want 22", got)
+	}
+	t.Logf("tries: %v", tries)
+}
+
+func TestFollow_StandsWhatIsAway(t *testing.T) {
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	for name, one := range map[string]struct {
+		disturb func(w *world, on *bool)
+		want    error
+	}{
+		"catalog": {func(w *world, on *bool) { w.rest.Away = func() bool { return *on } }, ErrUnreachable},
+		"storage": {func(w *world, on *bool) {
+			w.s3fault = func(r *http.Request) int {
+				if *on && r.Method == http.MethodPut {
+					return http.StatusInternalServerError
+				}
+				return 0
+			}
+		}, ErrUnreachable},
+		"one prefix": {func(w *world, on *bool) {
+			w.s3fault = func(r *http.Request) int {
+				if *on && r.Method == http.MethodPut && strings.Contains(r.URL.Path,
+					"/campaign_delivery_history/data/") {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+		}, ErrDenied},
+		"credentials": {func(w *world, on *bool) {
+			w.s3fault = func(*http.Request) int {
+				if *on {
+					return http.StatusForbidden
+				}
+				return 0
+			}
+		}, ErrDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			s := sample(t)
+			w.follow(s)
+			s.spend("acme", "2026-11-02", 4, 8)
+			s.versions("acme", 3)
+			s.publish()
+			on := true
+			one.disturb(w, &on)
+			w.fails(s, w.options(), one.want)
+			on = false
+			w.follow(s)
+		})
+	}
+}
+
+// TestFollow_BeginsAgainWhereTheStoreMovedOn: a newer generation replaces a file between the
+// manifest and the upload.
+func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	l := w.open()
+	moved := false
+	l.die = func(step string) error {
+		if step == "upload" && !moved {
+			moved = true
+			for _, d := range []string{"2026-09-30", "2026-10-01", "2026-10-31", "2026-11-01", "2026-11-02"} {
+				s.spend("acme", d, 5, 9)
+			}
+			s.publish()
+		}
+		return nil
+	}
+	l.specs = l.specs[:len(l.specs):len(l.specs)]
+	done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+	if err != nil || done.Generation != 2 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	w.check(w.open(), s)
+}
+
+func TestFollow_WithoutTransactionsTheMarkerComesLast(t *testing.T) {
+	w := newWorld(t)
+	w.rest.NoTransactions = true
+	s := sample(t)
+	w.follow(s)
+	for nth := 1; nth <= 3; nth++ {
+		s.spend("acme", "2026-11-02", 4, int64(10+nth))
+		s.versions("acme", 2+nth)
+		s.publish()
+		l := w.open()
+		l.die = diesAt("table", nth)
+		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); !errors.Is(err, errDied) {
+			t.Fatalf("death %d: %v", nth, err)
+		}
+		w.follow(s)
+	}
+}
+
+func TestFollow_StandsAClockThatWasSetBack(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	w.follow(s)
+	s.now = s.now.AddDate(-1, 0, 0)
+	s.spend("acme", "2026-11-02", 4, 8)
+	s.publish()
+	o := w.options()
+	o.Now = func() time.Time { return time.Now().AddDate(-1, 0, 0) }
+	l, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); err != nil {
+		t.Fatal(err)
+	}
+	w.check(l, s)
+}
+
+// TestFollow_ConvergesAfterRandomDeaths kills a follower at random steps, with lost answers and
+// conflicts between, while the store goes on.
+func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	w := newWorld(t)
+	s := sample(t)
+	w.follow(s)
+	var mu sync.Mutex
+	chance := func(percent int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return r.IntN(100) < percent
+	}
+	quiet := false
+	w.rest.Before = func([]string) error {
+		if !quiet && chance(15) {
+			return resttest.ErrConflict
+		}
+		return nil
+	}
+	w.rest.After = func([]string) error {
+		if !quiet && chance(15) {
+			return errors.New("lost")
+		}
+		return nil
+	}
+	deaths := 0
+	for range 25 {
+		for range r.IntN(3) {
+			s.spend("acme", fmt.Sprintf("2026-11-%02d", 1+r.IntN(9)), 1+r.IntN(4), r.Int64N(1e6))
+		}
+		s.publish()
+		l := w.open()
+		l.die = func(string) error {
+			if chance(25) {
+				return errDied
+			}
+			return nil
+		}
+		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); errors.Is(err, errDied) {
+			deaths++
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+	quiet = true
+	w.follow(s)
+	if deaths == 0 {
+		t.Error("nothing died")
+	}
+}
+
+func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	from := catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-11-02"))
+	to := catalog.PartPath(schema.SpendDaily.Table, "beta-with-a-name-that-is-forty-long-0001", day("2026-11-02"))
+	b, err := os.ReadFile(filepath.Join(s.dir, from))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(to, b)
+	s.m.Accounts["beta-with-a-name-that-is-forty-long-0001"].Files[to] = s.m.Accounts["acme"].Files[from]
+	s.publish()
+	w.fails(s, w.options(), catalog.ErrDamaged)
+}
