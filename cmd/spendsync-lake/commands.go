@@ -45,7 +45,7 @@ func codeOf(err error) int {
 		return exit.Newer
 	case errors.Is(err, lake.ErrDenied):
 		return exit.Auth
-	case errors.Is(err, lake.ErrShrink):
+	case errors.Is(err, lake.ErrShrink), errors.Is(err, lake.ErrDiffers):
 		return exit.Damaged
 	case errors.Is(err, lake.ErrForeign):
 		return exit.Contract
@@ -90,7 +90,8 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
-	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.demoCommand())
+	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
+		a.demoCommand())
 	return root
 }
 

@@ -21,7 +21,7 @@ import (
 // uses the library's readers and writers of manifests, and its commit.
 
 // manifestTarget is how many files a manifest names at most.
-const manifestTarget = 1000
+var manifestTarget = 1000 // smaller in tests
 
 // change is what a commit does to one table.
 type change struct {
@@ -30,11 +30,7 @@ type change struct {
 	added    []iceberg.DataFile
 	columns  []iceberg.NestedField // that the table gains
 	snapshot int64                 // as it will be, or as it is
-	totals   map[string]int64
-}
-
-func (c *change) isEmpty() bool {
-	return len(c.added) == 0 && len(c.live.removed) == 0 && c.live.deletes == 0 && len(c.columns) == 0
+	regroup  bool                  // the same files in other manifests
 }
 
 // plan says what a commit must do to a table so that a scope of it becomes what is wanted.
@@ -74,14 +70,13 @@ func (c *change) write(ctx context.Context, now int64, notes iceberg.Properties)
 		commit.Updates = append(commit.Updates, table.NewAddSchemaUpdate(t.schema), table.NewSetCurrentSchemaUpdate(-1),
 			table.NewSetPropertiesUpdate(iceberg.Properties{versionProperty: t.spec.props[versionProperty]}))
 	}
-	if len(c.added) == 0 && len(c.live.removed) == 0 && c.live.deletes == 0 {
+	if len(c.added) == 0 && len(c.live.removed) == 0 && c.live.deletes == 0 && !c.regroup {
 		return commit, nil
 	}
 	parent := t.tbl.CurrentSnapshot()
 	var parentID *int64
 	if parent != nil {
 		parentID = &parent.SnapshotID
-		now = max(now, parent.TimestampMs)
 	}
 	now = max(now, meta.LastUpdatedMillis()) // a clock that was set back must not stop the lake
 	c.snapshot = rand.Int64N(1<<62) + 1
@@ -178,7 +173,10 @@ func (c *change) writeManifest(ctx context.Context, entries, gone []iceberg.Mani
 // summary says what a snapshot did, in the words that engines know, and for whom.
 func (c *change) summary(manifests []iceberg.ManifestFile, notes iceberg.Properties) *table.Summary {
 	s := &table.Summary{Operation: table.OpOverwrite, Properties: maps.Clone(notes)}
-	if len(c.live.removed) == 0 {
+	switch {
+	case c.regroup:
+		s.Operation = table.OpReplace
+	case len(c.live.removed) == 0:
 		s.Operation = table.OpAppend
 	}
 	count := func(name string, n int64) { s.Properties[name] = strconv.FormatInt(n, 10) }

@@ -360,7 +360,10 @@ func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 	s := sample(t)
 	l := w.open()
 	moved := false
+	var mu sync.Mutex
 	l.die = func(step string) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if step == "upload" && !moved {
 			moved = true
 			for _, d := range []string{"2026-09-30", "2026-10-01", "2026-10-31", "2026-11-01", "2026-11-02"} {
@@ -370,7 +373,6 @@ func TestFollow_BeginsAgainWhereTheStoreMovedOn(t *testing.T) {
 		}
 		return nil
 	}
-	l.specs = l.specs[:len(l.specs):len(l.specs)]
 	done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
 	if err != nil || done.Generation != 2 {
 		t.Fatalf("%+v, %v", done, err)

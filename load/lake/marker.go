@@ -212,8 +212,6 @@ func checkAhead(dir string, m *catalog.Manifest, row Marker) error {
 		return ahead("behind it")
 	case row.RunID == m.RunID:
 		return nil
-	case row.Generation == m.Generation:
-		return ahead("of run " + m.RunID)
 	}
 	known, err := knowsRun(dir, row.RunID)
 	if err == nil && !known {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -291,7 +292,10 @@ var errDied = errors.New("died")
 
 // diesAt has a lake end its commit when it reaches a step for the nth time.
 func diesAt(step string, nth int) func(string) error {
+	var mu sync.Mutex // files are uploaded a few at a time
 	return func(s string) error {
+		mu.Lock()
+		defer mu.Unlock()
 		if s == step {
 			if nth--; nth == 0 {
 				return errDied

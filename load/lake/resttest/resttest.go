@@ -70,6 +70,21 @@ func (c *Catalog) Metadata(namespace, name string) table.Metadata {
 	return c.tables[namespace+"/"+name].meta
 }
 
+// Edit changes a table's metadata behind everybody's back.
+func (c *Catalog) Edit(namespace, name string, edit func([]byte) []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.tables[namespace+"/"+name]
+	b, err := json.Marshal(e.meta)
+	if err == nil {
+		e.meta, err = table.ParseMetadataBytes(edit(b))
+	}
+	if err == nil {
+		c.tables[namespace+"/"+name] = e
+	}
+	return err
+}
+
 // Forget drops a table, as a person might.
 func (c *Catalog) Forget(namespace, name string) {
 	c.mu.Lock()

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/spendsync/exit"
+	"spendsync/load/lake"
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var deep bool
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Compare the lake with the store, file by file", Args: cobra.NoArgs,
+		Long: "Compares the live files of every account and table with those that the published generation names: by " +
+			"name,\n" +
+			"rows and size, from metadata alone. With --deep every byte is read and compared by its hash.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, s, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			v, err := l.Verify(cmd.Context(), s.DataDir, deep)
+			if v == nil {
+				return err
+			}
+			if a.json {
+				return a.encode(v, err)
+			}
+			for _, f := range v.Findings {
+				fmt.Fprintln(a.stdout, f)
+			}
+			if err == nil {
+				fmt.Fprintf(a.stdout, "the lake holds generation %d: %d files and %d rows as in the store, %d bytes "+
+					"compared\n",
+					v.Generation, v.Files, v.Rows, v.Bytes)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "read every byte")
+	return cmd
+}
+
+func (a *app) encode(v any, err error) error {
+	if encodeErr := json.NewEncoder(a.stdout).Encode(v); encodeErr != nil && err == nil {
+		return encodeErr
+	}
+	return err
+}
+
+func (a *app) maintainCommand() *cobra.Command {
+	var o lake.MaintainOptions
+	cmd := &cobra.Command{
+		Use: "maintain", Short: "Expire snapshots, delete orphans, group manifests", Args: cobra.NoArgs,
+		Long: "Expires snapshots with the files that only they name, deletes objects that nothing names, and groups " +
+			"manifests\n" +
+			"again that others have scattered. Run it once a day, in one place; followers may go on meanwhile. Who " +
+			"reads an\n" +
+			"older generation must be done before its snapshots expire.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.SnapshotAge < time.Hour || o.OrphanAge < 24*time.Hour {
+				return exit.Usagef("--snapshot-age must be an hour or more, --orphan-age a day or more")
+			}
+			l, _, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			done, err := l.Maintain(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.encode(done, nil)
+			}
+			fmt.Fprintf(a.stdout, "%d tables: %d snapshots expired, %d orphans deleted (%d bytes), manifests of %d "+
+				"tables grouped\n",
+				done.Tables, done.Expired, done.Orphans, done.Bytes, done.Regroups)
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&o.SnapshotAge, "snapshot-age", lake.SnapshotAge, "how long snapshots are kept")
+	cmd.Flags().DurationVar(&o.OrphanAge, "orphan-age", lake.OrphanAge, "how old an object is before it counts as "+
+		"nobody's")
+	return cmd
+}

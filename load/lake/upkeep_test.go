@@ -1,0 +1,171 @@
+package lake
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// verify wants a finding that holds each of some words; none: it wants none.
+func (w *world) verify(s *store, deep bool, words ...string) {
+	w.Helper()
+	v, err := w.open().Verify(w.Context(), s.dir, deep)
+	if len(words) == 0 {
+		if err != nil || v.Files != 12 || v.Rows != 34 || (v.Bytes > 0) != deep {
+			w.Errorf("%+v, %v", v, err)
+		}
+		return
+	}
+	if !errors.Is(err, ErrDiffers) {
+		w.Fatalf("got %v", err)
+	}
+	for _, word := range words {
+		if !strings.Contains(strings.Join(v.Findings, "\n"), word) {
+			w.Errorf("no %q in %q", word, v.Findings)
+		}
+	}
+}
+
+func TestVerify_FindsWhatDiffers(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	w.follow(s)
+	w.verify(s, false)
+	w.verify(s, true)
+	victim := w.live(w.open())[0]
+	path := victim.entry.DataFile().FilePath()
+	b, err := readObject(victim.t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := victim.t.fs.WriteFile(path, b); err != nil {
+		t.Fatal(err)
+	}
+	w.verify(s, false) // the metadata is as it was
+	w.verify(s, true, path)
+	if err := victim.t.fs.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	w.verify(s, true, path, "not there")
+	w.compact("acme", "2026-11-01", "2026-11-02")
+	w.verify(s, false, "of-another.parquet", "day=2026-11-01/data.parquet is in the store and not in the lake")
+	s.publish()
+	w.verify(s, false, "the lake has generation 1, the store 2")
+}
+
+// TestMaintain_ExpiresUnderAPinnedReader: a reader of a kept generation finds its files; those
+// that only expired snapshots name are gone, and so is what nothing names.
+func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	for n := range 3 {
+		s.spend("acme", "2026-11-02", 4, int64(n))
+		s.publish()
+		w.follow(s)
+	}
+	meta := w.rest.Metadata("spendsync", "spend_daily")
+	pinned, old := meta.Snapshots()[1], meta.Snapshots()[0]
+	l := w.open()
+	tables, err := l.tables(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	daily := tables["spend_daily"]
+	orphan := daily.tbl.Location() + "/data/account=acme/2026-11-02-R-0123456789ab-00000000.parquet"
+	if err := daily.fs.WriteFile(orphan, []byte("nobody's")); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := l.Maintain(t.Context(), MaintainOptions{}); err != nil || done.Expired+done.Orphans != 0 {
+		t.Fatalf("young files: %+v, %v", done, err)
+	}
+	// The first generation becomes eight days old.
+	if err := w.rest.Edit("spendsync", "spend_daily", func(b []byte) []byte {
+		at := strconv.FormatInt(old.TimestampMs, 10)
+		earlier := strconv.FormatInt(old.TimestampMs-(8*24*time.Hour).Milliseconds(), 10)
+		_, log, _ := bytes.Cut(b, []byte(`"metadata-log"`)) // which stays as it is
+		log = bytes.Clone(log[:bytes.IndexByte(log, ']')])
+		b = bytes.ReplaceAll(b, []byte(at), []byte(earlier))
+		return bytes.Replace(b, bytes.ReplaceAll(log, []byte(at), []byte(earlier)), log, 1)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	done, err := l.Maintain(t.Context(), MaintainOptions{OrphanAge: time.Nanosecond})
+	if err != nil || done.Expired == 0 || done.Orphans == 0 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if _, err := readObject(daily, orphan); !isNotThere(err) {
+		t.Errorf("the orphan: %v", err)
+	}
+	files, err := pinned.Manifests(daily.fs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range files {
+		entries, err := m.FetchEntries(daily.fs, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if _, err := readObject(daily, e.DataFile().FilePath()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := old.Manifests(daily.fs); err == nil {
+		t.Error("the expired snapshot can be read")
+	}
+	w.check(w.open(), s)
+	// A day that was there before and comes back gets an object of its own.
+	s.spend("acme", "2026-11-02", 4, 0)
+	s.publish()
+	w.follow(s)
+}
+
+func TestMaintain_GroupsScatteredManifests(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	for n := range 12 {
+		s.spend("acme", fmt.Sprintf("2026-11-%02d", 3+n), 1, 1)
+	}
+	s.publish()
+	manifestTarget = 1
+	defer func() { manifestTarget = 1000 }()
+	w.follow(s)
+	manifestTarget = 1000
+	l := w.open()
+	if got := w.manifests(l); got != 22 {
+		t.Fatalf("%d manifests", got)
+	}
+	if done, err := l.Maintain(t.Context(), MaintainOptions{}); err != nil || done.Regroups != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if got := w.manifests(l); got != 1 {
+		t.Errorf("%d manifests after", got)
+	}
+	w.check(l, s)
+	s.spend("acme", "2026-11-03", 2, 2)
+	s.publish()
+	if done := w.follow(s); done.Added != 1 || done.Removed != 1 {
+		t.Errorf("%+v", done)
+	}
+}
+
+// manifests is how many manifests spend_daily has.
+func (w *world) manifests(l *Lake) int {
+	w.Helper()
+	tables, err := l.tables(w.Context(), false)
+	if err != nil {
+		w.Fatal(err)
+	}
+	daily := tables["spend_daily"]
+	all, err := daily.tbl.CurrentSnapshot().Manifests(daily.fs)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return len(all)
+}

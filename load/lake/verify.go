@@ -1,0 +1,179 @@
+package lake
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/apache/iceberg-go"
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/load/catalog"
+)
+
+// ErrDiffers says that the lake does not hold what the store does.
+var ErrDiffers = errors.New("the lake differs from the store")
+
+// Verified is what a verification compared, and what it found.
+type Verified struct {
+	Generation int64
+	Files      int // compared
+	Rows       int64
+	Bytes      int64    // read and hashed; 0: only names, rows and sizes were compared
+	Findings   []string // empty: the lake holds just what the store does
+}
+
+// Verify compares the lake with the published generation of a store: the live files of every
+// account and table with those that the manifest names, by name, rows and size, so that every
+// day's rows are counted; and with deep by the hash of every byte, which proves every sum.
+// It returns [ErrDiffers] where something differs.
+func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
+	m, err := catalog.ReadManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	v := &Verified{Generation: m.Generation}
+	status, err := l.Status(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range status.Accounts {
+		if a.Generation != m.Generation {
+			v.find("account %s: the lake has generation %d, the store %d: run 'spendsync-lake follow'", a.AccountID,
+				a.Generation, m.Generation)
+		}
+	}
+	tables, err := l.tables(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	w := want(m, l.specs)
+	for _, s := range l.specs[:len(l.specs)-1] {
+		if tables[s.name] == nil {
+			v.find("table %s is not there", s.name)
+			continue
+		}
+		if err := v.table(ctx, tables[s.name], w, deep); err != nil {
+			return nil, err
+		}
+	}
+	if len(v.Findings) > 0 {
+		return v, fmt.Errorf("%w: %d findings", ErrDiffers, len(v.Findings))
+	}
+	return v, nil
+}
+
+func (v *Verified) find(format string, args ...any) {
+	v.Findings = append(v.Findings, fmt.Sprintf(format, args...))
+}
+
+// table compares one table.
+func (v *Verified) table(ctx context.Context, t *lakeTable, w *wanted, deep bool) error {
+	all := scope{accounts: w.accounts()}
+	wanted := map[string]file{}
+	for _, files := range w.files[t.name] {
+		for _, f := range files {
+			wanted[f.key()] = f
+		}
+	}
+	var manifests []iceberg.ManifestFile
+	if current := t.tbl.CurrentSnapshot(); current != nil {
+		var err error
+		if manifests, err = current.Manifests(t.fs); err != nil {
+			return remote(t.name, err)
+		}
+	}
+	var read []liveObject
+	for _, m := range manifests {
+		if m.ManifestContent() == iceberg.ManifestContentDeletes {
+			v.find("table %s: somebody else has written deletes: %s", t.name, m.FilePath())
+			continue
+		}
+		if !all.touches(m) {
+			continue
+		}
+		entries, err := m.FetchEntries(t.fs, true)
+		if err != nil {
+			return remote(t.name, err)
+		}
+		for _, e := range entries {
+			d := e.DataFile()
+			if !all.holds(cellOfFile(d)) {
+				continue
+			}
+			f, ok := wanted[keyOf(d.FilePath())]
+			if !ok {
+				v.find("table %s: %s is in the lake and not in the store, or twice", t.name, d.FilePath())
+				continue
+			}
+			delete(wanted, f.key())
+			v.Files++
+			v.Rows += d.Count()
+			if d.Count() != f.info.Rows || d.FileSizeBytes() != f.info.Bytes {
+				v.find("table %s: %s has %d rows and %d bytes, the store %d and %d", t.name, d.FilePath(), d.Count(),
+					d.FileSizeBytes(), f.info.Rows, f.info.Bytes)
+			}
+			read = append(read, liveObject{d.FilePath(), f})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		v.find("table %s: %s is in the store and not in the lake", t.name, wanted[key].path)
+	}
+	if !deep {
+		return nil
+	}
+	return v.hash(ctx, t, read)
+}
+
+// liveObject is an object of the lake and the file of the store that it should be.
+type liveObject struct {
+	path string
+	is   file
+}
+
+// hash reads objects, a few at a time, and compares every byte by its hash.
+func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []liveObject) error {
+	sums := make([]string, len(objects))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(uploads)
+	for i, o := range objects {
+		g.Go(func() (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			sums[i], err = t.hash(o.path)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, o := range objects {
+		v.Bytes += o.is.info.Bytes
+		if sums[i] != o.is.info.SHA256 {
+			v.find("table %s: %s is not the bytes of %s: %s", t.name, o.path, o.is.path, sums[i])
+		}
+	}
+	return nil
+}
+
+// hash is an object's SHA-256; of one that is not there, that.
+func (t *lakeTable) hash(object string) (string, error) {
+	f, err := t.fs.Open(object)
+	if isNotThere(err) {
+		return "it is not there", nil
+	} else if err != nil {
+		return "", remote(object, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", remote(object, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
