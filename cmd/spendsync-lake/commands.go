@@ -84,6 +84,7 @@ func (a *app) root() *cobra.Command {
 			"day by\n" +
 			"day, each generation in one transaction over all tables. Reads the store and never writes to it.",
 		SilenceUsage: true, SilenceErrors: true, Version: version(), Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

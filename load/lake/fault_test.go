@@ -124,6 +124,19 @@ func TestFollow_RefusesTablesOfOthers(t *testing.T) {
 			w.fails(sample(t), w.options(), ErrForeign)
 		})
 	}
+	t.Run("cut otherwise", func(t *testing.T) {
+		w := newWorld(t)
+		l := w.open()
+		if err := l.ensureNamespace(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		other := *spec
+		other.parts = *iceberg.UnpartitionedSpec
+		if _, err := l.create(t.Context(), &other); err != nil {
+			t.Fatal(err)
+		}
+		w.fails(sample(t), w.options(), ErrForeign)
+	})
 	t.Run("another table of the same name", func(t *testing.T) {
 		w := newWorld(t)
 		s, other := sample(t), newStore(t, "gamma")
@@ -233,7 +246,7 @@ func (w *world) compact(account string, days ...string) {
 	c := &change{t: t, live: &live{}}
 	var rows []schema.Spend
 	for _, m := range manifests {
-		entries, err := m.FetchEntries(t.fs, true)
+		entries, err := entriesOf(m, t.fs)
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -485,4 +498,53 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	s.m.Accounts["beta-with-a-name-that-is-forty-long-0001"].Files[to] = s.m.Accounts["acme"].Files[from]
 	s.publish()
 	w.fails(s, w.options(), catalog.ErrDamaged)
+}
+
+// TestFollow_ReadsOnlyManifestsThatMayDiffer: of many manifests a changed day costs one to read,
+// however many months there are; and random changes still end equal.
+func TestFollow_ReadsOnlyManifestsThatMayDiffer(t *testing.T) {
+	manifestTarget, smallManifest = 2, 0
+	defer func() { manifestTarget, smallManifest = 1000, 250 }()
+	w := newWorld(t)
+	s := newStore(t, "acme", "beta", "gamma")
+	for account := range s.m.Accounts {
+		for month := range 6 {
+			s.spend(account, fmt.Sprintf("2026-%02d-01", 4+month), 1, 1)
+			s.spend(account, fmt.Sprintf("2026-%02d-30", 4+month), 1, 1)
+		}
+	}
+	s.publish()
+	w.follow(s)
+	if got := w.manifests(w.open()); got != 18 {
+		t.Fatalf("%d manifests", got)
+	}
+	read := 0
+	w.s3fault = func(r *http.Request) int {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/spend_daily/metadata/") &&
+			strings.HasSuffix(r.URL.Path, "-m0.avro") {
+			read++
+		}
+		return 0
+	}
+	s.spend("beta", "2026-06-30", 2, 2)
+	s.publish()
+	l := w.open()
+	if done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); err != nil || done.Added != 1 ||
+		done.Removed != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if read != 1 {
+		t.Errorf("%d manifests read, want 1", read)
+	}
+	w.s3fault = nil
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 8 {
+		for range 1 + r.IntN(5) {
+			s.spend([]string{"acme", "beta", "gamma"}[r.IntN(3)], fmt.Sprintf("2026-%02d-%02d", 3+r.IntN(8),
+				1+r.IntN(28)), 1,
+				r.Int64N(1e6))
+		}
+		s.publish()
+		w.follow(s)
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"log"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -304,13 +303,4 @@ func (t *lakeTable) byUs(since int64) bool {
 		s = t.tbl.SnapshotByID(*s.ParentSnapshotID)
 	}
 	return false
-}
-
-// names are the tables, the marker last.
-func (l *Lake) names() []string {
-	var names []string
-	for _, s := range l.specs {
-		names = append(names, s.name)
-	}
-	return slices.Clip(names)
 }

@@ -135,7 +135,7 @@ func (l *Lake) regroup(ctx context.Context, t *lakeTable) (bool, error) {
 		if m.ManifestContent() == iceberg.ManifestContentDeletes {
 			return false, nil // another engine is at work here
 		}
-		entries, err := m.FetchEntries(t.fs, true)
+		entries, err := entriesOf(m, t.fs)
 		if err != nil {
 			return false, err
 		}

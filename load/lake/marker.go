@@ -91,7 +91,7 @@ func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, acc
 		return nil, remote(MarkerTable, err)
 	}
 	for _, mf := range list {
-		entries, err := mf.FetchEntries(fs, true)
+		entries, err := entriesOf(mf, fs)
 		if err != nil {
 			return nil, remote(MarkerTable, err)
 		}

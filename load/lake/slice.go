@@ -68,7 +68,7 @@ func cellOfFile(d iceberg.DataFile) cell {
 
 // smallManifest is how many live files a manifest has at most that is written again with
 // whatever comes: so the number of manifests stays within bounds.
-const smallManifest = 250
+var smallManifest = int32(250) // smaller in tests
 
 // live is what a snapshot of a table has, as far as a scope reaches.
 type live struct {
@@ -77,6 +77,18 @@ type live struct {
 	removed   []iceberg.ManifestEntry
 	have      map[string]bool // keys of the files that stay, of the scope
 	deletes   int             // manifests of deletes, which somebody else wrote
+}
+
+// entriesOf are the live files that a manifest names.
+func entriesOf(m iceberg.ManifestFile, fs iceio.IO) ([]iceberg.ManifestEntry, error) {
+	entries := make([]iceberg.ManifestEntry, 0, m.AddedDataFiles()+m.ExistingDataFiles())
+	for e, err := range m.Entries(fs, true) {
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
 }
 
 // readLive reads the manifests of a snapshot that may name files of the scope, and says which
@@ -113,7 +125,7 @@ func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.Ma
 			l.untouched = append(l.untouched, m)
 			continue
 		}
-		entries, err := m.FetchEntries(fs, true)
+		entries, err := entriesOf(m, fs)
 		if err != nil {
 			return nil, remote("manifest", err)
 		}

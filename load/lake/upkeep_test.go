@@ -106,7 +106,7 @@ func TestMaintain_ExpiresUnderAPinnedReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range files {
-		entries, err := m.FetchEntries(daily.fs, true)
+		entries, err := entriesOf(m, daily.fs)
 		if err != nil {
 			t.Fatal(err)
 		}

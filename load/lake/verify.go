@@ -97,7 +97,7 @@ func (v *Verified) table(ctx context.Context, t *lakeTable, w *wanted, deep bool
 		if !all.touches(m) {
 			continue
 		}
-		entries, err := m.FetchEntries(t.fs, true)
+		entries, err := entriesOf(m, t.fs)
 		if err != nil {
 			return remote(t.name, err)
 		}

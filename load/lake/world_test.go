@@ -158,7 +158,7 @@ func (w *world) live(l *Lake) (all []liveFile) {
 			w.Fatal(err)
 		}
 		for _, m := range manifests {
-			entries, err := m.FetchEntries(t.fs, true)
+			entries, err := entriesOf(m, t.fs)
 			if err != nil {
 				w.Fatal(err)
 			}
