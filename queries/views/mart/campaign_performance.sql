@@ -13,7 +13,7 @@
 -- Column conversions_before_at_age: Conversions of the days before as they were known when these were as old as the recent days are now. NULL: nobody read them at that age, or some row lacks the number.
 -- Column cpa_before_at_age: US dollars per conversion of the days before as known at that age.
 -- Column cpa_change: Change of the CPA from the days before to the recent ones, at equal age, as a share. NULL: not comparable.
--- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown.
+-- Column change_verdict: cheaper, dearer: cpa_change is beyond chance (threshold change_min_z, the days' own spread included); unclear; unknown: not comparable, or its conversions stopped (mart.breaks).
 WITH lengths AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS recent, max(t.value) FILTER (WHERE t.name = 'bound_z') AS z,
     max(t.value) FILTER (WHERE t.name = 'change_min_z') AS change_z, max(t.value) FILTER (WHERE t.name = 'campaign_min_z') AS campaign_z
@@ -128,7 +128,7 @@ SELECT
   s.window_to - s.recent + 1 AS recent_from, s.spend_recent, s.conversions_recent, s.cpa_recent,
   s.spend_before, s.conversions_before_at_age, s.cpa_before_at_age, s.cpa_change,
   CASE
-    WHEN s.z_score IS NULL THEN 'unknown'
+    WHEN s.z_score IS NULL OR k.campaign_id IS NOT NULL THEN 'unknown'
     WHEN s.z_score > s.change_z THEN 'dearer'
     WHEN s.z_score < -s.change_z THEN 'cheaper'
     ELSE 'unclear'

@@ -31,16 +31,20 @@
 -- Column cpa_before_adjusted: US dollars per conversion, those still to come added.
 -- Column cpa_after_adjusted: The same of the days after.
 -- Column compared_by: What cpa_change compares: equal_age, the days before as known when they were as old; adjusted, conversions still to come added. NULL: neither is known.
--- Column control_campaigns: Other campaigns of the account with conversions in the same days and without a change of their own in them.
+-- Column control_campaigns: Other campaigns of the account with conversions in the same days, without a change of their own in them and without a break of their conversions (mart.breaks).
 -- Column control_conversions_before: Their conversions in the days before.
 -- Column control_conversions_after: Their conversions in the days after.
 -- Column control_cpa_change: Change of their CPA over the same days, conversions still to come added: what would have happened anyway. NULL: no such campaign, or not known.
--- Column z_score: How far cpa_change, less control_cpa_change where that is known, is from chance, in standard deviations that include the days' own spread. Below 0: cheaper.
--- Column verdict: cheaper, dearer: z_score is beyond threshold change_min_z; unclear: chance may explain it; unknown: not comparable yet. Without any effect it says cheaper or dearer in less than 5 % of cases.
+-- Column z_score: How far cpa_change, less control_cpa_change as far as that is known beyond chance (threshold control_drift), is from chance, in standard deviations that include the days' own spread. Below 0: cheaper. NULL: not comparable, or its conversions stopped (mart.breaks).
+-- Column verdict: cheaper, dearer: z_score is beyond threshold change_min_z; unclear: chance may explain it; unknown: not comparable yet, or its conversions stopped. Without any effect it says cheaper or dearer in less than 5 % of cases.
 -- Column days_not_final: Days among both that the service may still restate.
 -- Column other_changes: Other versions of this campaign's settings that began within the days compared or left out.
 WITH level AS (
-  SELECT t.value::INTEGER AS days FROM mart.threshold AS t WHERE t.name = 'impact_days'
+  SELECT max(t.value) FILTER (WHERE t.name = 'impact_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name = 'control_drift') AS drift
+  FROM mart.threshold AS t
+),
+broken AS (
+  SELECT DISTINCT b.account_id, b.campaign_id FROM mart.breaks AS b WHERE b.kind = 'conversions_stopped'
 ),
 change AS (
   SELECT
@@ -71,7 +75,7 @@ others AS (
 day AS (
   SELECT
     d.account_id, d.campaign_id, d.report_date, d.coverage_state, d.spend, d.clicks, d.conversions,
-    d.conversions / nullif(m.conversions_share, 0) AS adjusted, m.last_read_at, k.ends_at
+    d.conversions / nullif(m.conversions_share, 0) AS adjusted, d.spend::DOUBLE * coalesce(m.conversions_share, 1) AS arrived, m.last_read_at, k.ends_at
   FROM mart.campaign_day AS d
   JOIN mart.day_maturity AS m ON m.account_id = d.account_id AND m.report_date = d.report_date
   JOIN main.calendar AS k ON k.account_id = d.account_id AND k.report_date = d.report_date
@@ -137,6 +141,7 @@ other_campaign AS (
     SELECT 1 AS one FROM placed AS o
     WHERE o.account_id = c.account_id AND o.campaign_id = d.campaign_id
       AND o.last_date >= c.first_date - c.days AND o.last_date <= c.last_date + c.days)
+    AND NOT EXISTS (SELECT 1 AS one FROM broken AS b WHERE b.account_id = d.account_id AND b.campaign_id = d.campaign_id)
   GROUP BY c.account_id, c.campaign_id, c.version_no, d.campaign_id
 ),
 control AS (
@@ -168,7 +173,8 @@ summed AS (
     AND d.report_date >= c.first_date - c.days AND d.report_date <= c.last_date + c.days
   GROUP BY c.account_id, c.campaign_id, c.version_no
 ),
--- How much more the days on either side differ from each other than counts of chance would.
+-- How much more the days on either side differ from each other than counts of chance would. A
+-- young day has fewer conversions than an old one: that is no spread.
 spread AS (
   SELECT
     e.account_id, e.campaign_id, e.version_no,
@@ -176,7 +182,7 @@ spread AS (
   FROM (
     SELECT
       c.account_id, c.campaign_id, c.version_no, d.conversions,
-      d.spend::DOUBLE * sum(d.conversions) OVER of_side / nullif(sum(d.spend) OVER of_side, 0)::DOUBLE AS expected
+      d.arrived * sum(d.conversions) OVER of_side / nullif(sum(d.arrived) OVER of_side, 0) AS expected
     FROM compared AS c
     JOIN day AS d
       ON d.account_id = c.account_id AND d.campaign_id = c.campaign_id
@@ -211,8 +217,11 @@ judged AS (
       WHEN r.conversions_before_at_age IS NOT NULL AND r.conversions_after IS NOT NULL THEN r.cpa_after / nullif(r.cpa_before_at_age, 0) - 1
       ELSE r.cpa_after_adjusted / nullif(r.cpa_before_adjusted, 0) - 1
     END AS cpa_change,
-    coalesce(p.dispersion, 1) * (1.0 / nullif(r.conversions_after, 0) + 1.0 / nullif(coalesce(r.conversions_before_at_age, r.conversions_before), 0)
-      + CASE WHEN k.cpa_change IS NOT NULL THEN 1.0 / k.conversions_before + 1.0 / k.conversions_after ELSE 0 END) AS variance,
+    coalesce(p.dispersion, 1) * (1.0 / nullif(r.conversions_after, 0) + 1.0 / nullif(coalesce(r.conversions_before_at_age, r.conversions_before), 0)) AS variance,
+    -- A control of few conversions says little of what moved the account: it counts by as
+    -- much as it is surer than the usual drift.
+    coalesce(ln(nullif(1 + k.cpa_change, 0)), 0) AS drifted,
+    coalesce(p.dispersion, 1) * (1.0 / k.conversions_before + 1.0 / k.conversions_after) AS control_variance,
     k.campaigns AS control_campaigns, k.conversions_before AS control_conversions_before, k.conversions_after AS control_conversions_after,
     k.cpa_change AS control_cpa_change
   FROM rated AS r
@@ -221,9 +230,16 @@ judged AS (
 ),
 scored AS (
   SELECT
-    j.*,
-    (ln(nullif(1 + j.cpa_change, 0)) - coalesce(ln(nullif(1 + j.control_cpa_change, 0)), 0)) / nullif(sqrt(j.variance), 0) AS z_score
-  FROM judged AS j
+    w.*,
+    CASE WHEN b.campaign_id IS NULL THEN
+      (ln(nullif(1 + w.cpa_change, 0)) - w.weight * w.drifted) / nullif(sqrt(w.variance + w.weight * w.weight * coalesce(w.control_variance, 0)), 0)
+    END AS z_score
+  FROM (
+    SELECT j.*, CASE WHEN j.control_cpa_change IS NULL THEN 0 ELSE pow(l.drift, 2) / (pow(l.drift, 2) + j.control_variance) END AS weight
+    FROM judged AS j
+    CROSS JOIN level AS l
+  ) AS w
+  LEFT JOIN broken AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id
 )
 SELECT
   c.account_id, c.campaign_id, n.name AS campaign_name, c.version_no, c.valid_from AS seen_at, c.changed_after AS not_before,
