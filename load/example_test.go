@@ -68,10 +68,16 @@ func storeADay(ctx context.Context) error {
 	}
 	c := manifest.Accounts["acme"].Coverage("acme", now)[0]
 	fmt.Printf("generation %d: %s %s, %d rows, %s\n", manifest.Generation, c.ReportDate, c.State, c.Rows, c.Spend.V)
-	answer, err := duck.Query(ctx, dir, "SELECT sum(spend) FROM spend_daily")
+	answer, err := duck.Ask(ctx, dir, duck.Question{SQL: "SELECT sum(spend) FROM spend_daily"}, duck.Options{})
 	if err != nil {
 		return err
 	}
-	fmt.Println("DuckDB:", answer.Rows[0][0].V)
+	defer answer.Close()
+	for row, err := range answer.Rows(ctx) {
+		if err != nil {
+			return err
+		}
+		fmt.Println("DuckDB:", row[0].V)
+	}
 	return nil
 }

@@ -48,6 +48,7 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "load/durable", "load/history", "load/parquet"},
 		not: []string{"net/http"},
 	},
+	"load/duck/ducktest": {may: []string{"load/duck"}},
 	"load/durable": {
 		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
 			"github.com/marcboeker"},

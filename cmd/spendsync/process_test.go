@@ -21,6 +21,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/duck/ducktest"
 	"spendsync/schema"
 )
 
@@ -263,7 +264,7 @@ func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed,
 	cmd.Process.Kill()
 	cmd.Wait()
 	count.note(w, before.Generation, cmd.ProcessState.ExitCode() == -1)
-	if _, err := duck.Query(w.t.Context(), w.dir, readerQuestion); err != nil {
+	if _, err := ducktest.Query(w.t.Context(), w.dir, readerQuestion); err != nil {
 		w.t.Fatalf("after kill %d: %v", i, err)
 	}
 	if i%50 == 49 {

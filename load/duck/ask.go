@@ -27,26 +27,6 @@ type Answer struct {
 	Rows    [][]schema.Null[string]
 }
 
-// Query asks the published DuckDB file one question, as [Ask] does, and holds
-// the whole answer in memory.
-func Query(ctx context.Context, dir, question string) (a Answer, err error) {
-	r, err := Ask(ctx, dir, Question{SQL: question}, Options{})
-	if err != nil {
-		return a, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	for _, c := range r.Columns {
-		a.Columns = append(a.Columns, c.Name)
-	}
-	for row, err := range r.Rows(ctx) {
-		if err != nil {
-			return a, err
-		}
-		a.Rows = append(a.Rows, row)
-	}
-	return a, nil
-}
-
 // Question is one statement that reads.
 type Question struct {
 	SQL string

@@ -1,24 +1,11 @@
 package duck
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
 	"spendsync/schema"
 )
-
-// Keep answers the kept views of schema mart once and holds their rows in memory: the questions
-// that follow, and the asked views, find them answered. The views are those of the file, with
-// the same SQL. A view that is in neither list, and that none of them asks, can't be asked any more.
-func (s *Session) Keep(ctx context.Context, views []View, asked, kept []string) error {
-	k := &keeping{views, asked, kept}
-	if err := s.retried(ctx, func() error { return s.keep(ctx, k) }); err != nil {
-		return err
-	}
-	s.kept = k
-	return nil
-}
 
 // keeping is what a session keeps.
 type keeping struct {
@@ -26,16 +13,12 @@ type keeping struct {
 	asked, kept []string
 }
 
-// keep makes the views once more in the engine's own memory, over views of the file's tables,
-// for a view finds what it asks in its own database only; of the kept ones it makes tables.
-func (s *Session) keep(ctx context.Context, k *keeping) error {
-	tables, err := s.query(ctx, "SELECT t.schema_name, t.table_name FROM duckdb_tables() AS t WHERE "+
-		"t.database_name = 'w'")
-	if err != nil {
-		return err
-	}
+// statements make the views once more in the engine's own memory, over views of the file's
+// tables, for a view finds what it asks in its own database only; of the kept ones they make
+// tables. The tables are given by schema and name.
+func (k *keeping) statements(tables [][]schema.Null[string]) []string {
 	statements := []string{"CREATE SCHEMA memory.mart", "CREATE SCHEMA memory.ops"}
-	for _, r := range tables.Rows {
+	for _, r := range tables {
 		name := schema.Quote(r[0].V) + "." + schema.Quote(r[1].V)
 		statements = append(statements, fmt.Sprintf("CREATE VIEW memory.%[1]s AS FROM w.%[1]s", name))
 	}
@@ -48,7 +31,7 @@ func (s *Session) keep(ctx context.Context, k *keeping) error {
 		statements = append(statements, fmt.Sprintf("CREATE %s %s.%s AS %s", kind, schema.Quote(v.Schema),
 			schema.Quote(v.Name), v.SQL))
 	}
-	return execAll(ctx, s.conn, statements)
+	return statements
 }
 
 // needed are the views that are asked or kept, each after those that it asks.

@@ -78,6 +78,28 @@ func (s *Session) Query(ctx context.Context, question string) (Answer, error) {
 	return a, err
 }
 
+// Keep answers the kept views of schema mart once and holds their rows in memory: the questions
+// that follow, and the asked views, find them answered. The views are those of the file, with
+// the same SQL. A view that is in neither list, and that none of them asks, can't be asked any
+// more.
+func (s *Session) Keep(ctx context.Context, views []View, asked, kept []string) error {
+	k := &keeping{views, asked, kept}
+	if err := s.retried(ctx, func() error { return s.keep(ctx, k) }); err != nil {
+		return err
+	}
+	s.kept = k
+	return nil
+}
+
+func (s *Session) keep(ctx context.Context, k *keeping) error {
+	tables, err := s.query(ctx, "SELECT t.schema_name, t.table_name FROM duckdb_tables() AS t WHERE "+
+		"t.database_name = 'w'")
+	if err != nil {
+		return err
+	}
+	return execAll(ctx, s.conn, k.statements(tables.Rows))
+}
+
 func (s *Session) retried(ctx context.Context, ask func() error) error {
 	err := ask()
 	var broken *duckdb.Error

@@ -10,6 +10,7 @@ import (
 
 	"spendsync/extract/adsim"
 	"spendsync/load/duck"
+	"spendsync/load/duck/ducktest"
 	"spendsync/queries"
 )
 
@@ -30,7 +31,7 @@ func withViews(t *testing.T) *quirkWorld {
 // ask asks the published warehouse; all cells of the answer are joined by blanks.
 func (w *quirkWorld) ask(sql string) string {
 	w.t.Helper()
-	a, err := duck.Query(w.t.Context(), w.dir, sql)
+	a, err := ducktest.Query(w.t.Context(), w.dir, sql)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,0 +1,29 @@
+// Package ducktest asks published DuckDB files for tests.
+package ducktest
+
+import (
+	"context"
+	"errors"
+
+	"spendsync/load/duck"
+)
+
+// Query asks the published DuckDB file one question, as [duck.Ask] does, and holds
+// the whole answer in memory.
+func Query(ctx context.Context, dir, question string) (a duck.Answer, err error) {
+	r, err := duck.Ask(ctx, dir, duck.Question{SQL: question}, duck.Options{})
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	for _, c := range r.Columns {
+		a.Columns = append(a.Columns, c.Name)
+	}
+	for row, err := range r.Rows(ctx) {
+		if err != nil {
+			return a, err
+		}
+		a.Rows = append(a.Rows, row)
+	}
+	return a, nil
+}
