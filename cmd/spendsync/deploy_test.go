@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -105,6 +106,11 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 		t.Errorf("%s: security of the pod: %+v", from, s)
 	}
 	c := pod.Containers[0]
+	if runsLake(c) {
+		checkInLakeManual(t, from, c.Args[0])
+	} else {
+		checkCommand(t, from, c.Args)
+	}
 	if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem ||
 		!slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
 		t.Errorf("%s: security of the container: %+v", from, x)
@@ -115,7 +121,6 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 	if c.LivenessProbe != nil || c.ReadinessProbe != nil || c.StartupProbe != nil {
 		t.Errorf("%s: a job has no probes", from)
 	}
-	checkCommand(t, from, c.Args)
 	checkMounts(t, from, pod)
 }
 
@@ -158,6 +163,21 @@ func checkCommand(t *testing.T, from string, args []string) {
 	}
 }
 
+// runsLake: the container runs spendsync-lake, which is in the same image.
+func runsLake(c core.Container) bool {
+	return slices.Equal(c.Command, []string{"/usr/local/bin/spendsync-lake"})
+}
+
+// checkInLakeManual: the manual of spendsync-lake, which a test of its own holds to the
+// binary, has this in code.
+func checkInLakeManual(t *testing.T, from, code string) {
+	t.Helper()
+	b, err := os.ReadFile("../spendsync-lake/README.md")
+	if err != nil || !regexp.MustCompile("`"+regexp.QuoteMeta(code)+"[` ]").Match(b) {
+		t.Errorf("%s: spendsync-lake has no %s: %v", from, code, err)
+	}
+}
+
 // checkMounts: every mount has its volume, and every file that a variable names
 // lies in a mounted Secret.
 func checkMounts(t *testing.T, from string, pod core.PodSpec) {
@@ -186,8 +206,12 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 			t.Errorf("%s: %s is not on a volume of its own", from, e.Value)
 		}
 	}
-	if files != 2 {
-		t.Errorf("%s: %d secrets are mounted, want 2", from, files)
+	want := 2
+	if runsLake(c) {
+		want = 1
+	}
+	if files != want {
+		t.Errorf("%s: %d secrets are mounted, want %d", from, files, want)
 	}
 	if tmp := at["/tmp"].EmptyDir; tmp == nil || tmp.SizeLimit == nil {
 		t.Errorf("%s: with a read-only root /tmp is a bounded folder of the pod: %+v", from, at["/tmp"])
@@ -198,6 +222,10 @@ func checkVariable(t *testing.T, from, name string) {
 	t.Helper()
 	known := func(v config.Variable) bool { return config.Prefix+v.Name == name }
 	if strings.HasPrefix(name, "OTEL_") {
+		return
+	}
+	if strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, config.Prefix+"LAKE_") {
+		checkInLakeManual(t, from, name)
 		return
 	}
 	if !slices.ContainsFunc(config.Variables(), known) {
@@ -303,6 +331,11 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 			"spendsync-acme|10 * * * *|sync|spendsync-acme|spendsync-acme|spendsync-data",
 			"spendsync-globex|40 * * * *|sync|spendsync-globex|spendsync-globex|spendsync-data",
 		}, core.ReadWriteOnce},
+		"deploy/overlays/lake": {[]string{
+			"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data",
+			"spendsync-lake-follow|25 * * * *|follow|spendsync-lake|spendsync-lake|spendsync-data",
+			"spendsync-lake-maintain|50 3 * * *|maintain|spendsync-lake|spendsync-lake|spendsync-data",
+		}, core.ReadWriteOnce},
 	} {
 		t.Run(dir, func(t *testing.T) {
 			m := decodeManifests(t, dir, kustomize(t, dir))
@@ -335,12 +368,10 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 				if shared := want.mode == core.ReadWriteOnce; shared != (pod.Affinity != nil) {
 					t.Errorf("%s: affinity %+v", j.Name, pod.Affinity)
 				}
-				for _, p := range m.policies {
-					for k, v := range p.Spec.PodSelector.MatchLabels {
-						if j.Spec.JobTemplate.Spec.Template.Labels[k] != v {
-							t.Errorf("%s is not under the network policy", j.Name)
-						}
-					}
+				if !slices.ContainsFunc(m.policies, func(p *networking.NetworkPolicy) bool {
+					return maps.Equal(p.Spec.PodSelector.MatchLabels, j.Spec.JobTemplate.Spec.Template.Labels)
+				}) {
+					t.Errorf("%s is not under a network policy", j.Name)
 				}
 			}
 			slices.Sort(got)
@@ -348,7 +379,7 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 			if !slices.Equal(got, want.jobs) {
 				t.Errorf("jobs\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want.jobs, "\n"))
 			}
-			if len(m.claims) != 1 || len(m.policies) != 1 || m.claims[0].Spec.AccessModes[0] != want.mode {
+			if len(m.claims) != 1 || len(m.policies) != len(m.accounts) || m.claims[0].Spec.AccessModes[0] != want.mode {
 				t.Errorf("claims %+v, %d policies", m.claims, len(m.policies))
 			}
 		})
@@ -429,6 +460,10 @@ func checkQuery(t *testing.T, from, query string) {
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		s, ok := n.(*parser.VectorSelector)
 		if !ok {
+			return nil
+		}
+		if strings.HasPrefix(s.Name, "spendsync_lake_") {
+			checkInLakeManual(t, from, s.Name)
 			return nil
 		}
 		i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == s.Name })

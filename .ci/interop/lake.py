@@ -1,0 +1,166 @@
+"""Reads the lake with engines that nobody here wrote, and compares with a DuckDB file.
+
+    lake.py --pins                     prints the snapshots that lake_generation names
+    lake.py WAREHOUSE.DUCKDB [PINS]    compares every table, now or as of those snapshots
+
+DuckDB's Iceberg extension, pyiceberg and Spark each read every table; columns, types and
+rows must be those of the DuckDB file: nothing on one side alone, each row as often.
+"""
+import json
+import os
+import sys
+import time
+
+import duckdb
+
+NAMESPACE = os.environ["SPENDSYNC_LAKE_NAMESPACE"]
+CATALOG = os.environ["SPENDSYNC_LAKE_CATALOG"]
+WAREHOUSE = os.environ["SPENDSYNC_LAKE_WAREHOUSE"]
+STORAGE = os.environ["SPENDSYNC_LAKE_S3_ENDPOINT"]
+KEY, SECRET, REGION = (os.environ[n] for n in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"))
+
+# Columns that move on in the DuckDB file while the published file stays the same.
+FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}
+# What the DuckDB file calls the tables that are not in its schema main.
+NAMED = {"ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run", "mart_campaign_day": "mart.campaign_day",
+         "mart_source_30d": "mart.source_performance"}
+MARKER = "lake_generation"
+
+
+class PyIceberg:
+    def __init__(self):
+        from pyiceberg.catalog import load_catalog
+        self.catalog = load_catalog("lake", **{
+            "type": "rest", "uri": CATALOG, "warehouse": WAREHOUSE, "s3.endpoint": STORAGE, "s3.access-key-id": KEY,
+            "s3.secret-access-key": SECRET, "s3.region": REGION, "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"})
+
+    def names(self):
+        return sorted(name[-1] for name in self.catalog.list_tables(NAMESPACE))
+
+    def read(self, name, snapshot):
+        return self.catalog.load_table((NAMESPACE, name)).scan(snapshot_id=snapshot).to_arrow()
+
+
+class DuckDB:
+    def __init__(self):
+        import duckdb_extension_avro
+        import duckdb_extension_httpfs
+        import duckdb_extension_iceberg
+        self.con = duckdb.connect(config={"allow_unsigned_extensions": "false"})
+        for module in (duckdb_extension_httpfs, duckdb_extension_avro, duckdb_extension_iceberg):
+            name = module.__name__.removeprefix("duckdb_extension_")
+            folder = os.path.join(os.path.dirname(module.__file__), "extensions", "v" + duckdb.__version__)
+            self.con.execute(f"LOAD '{folder}/{name}.duckdb_extension'")
+        self.con.execute(f"CREATE SECRET s (TYPE s3, KEY_ID '{KEY}', SECRET '{SECRET}', REGION '{REGION}', "
+                         f"ENDPOINT '{STORAGE.removeprefix('http://')}', URL_STYLE 'path', USE_SSL false)")
+        self.con.execute(f"ATTACH '{WAREHOUSE}' AS lake (TYPE iceberg, ENDPOINT '{CATALOG}', AUTHORIZATION_TYPE 'none')")
+        self.con.execute("SET TimeZone = 'UTC'")
+
+    def read(self, name, snapshot):
+        at = f" AT (VERSION => {snapshot})" if snapshot else ""
+        return self.con.execute(f"FROM lake.{NAMESPACE}.{name}{at}").to_arrow_table()
+
+
+class Spark:
+    def __init__(self):
+        from pyspark.sql import SparkSession
+        jars = os.environ["LAKE_JARS"]
+        runtime = [os.path.join(jars, f) for f in os.listdir(jars) if f.startswith(("iceberg-spark-runtime", "iceberg-aws-bundle"))]
+        settings = {
+            "spark.jars": ",".join(runtime), "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1", "spark.sql.session.timeZone": "UTC", "spark.log.level": "ERROR",
+            "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog", "spark.sql.catalog.lake.type": "rest",
+            "spark.sql.catalog.lake.uri": CATALOG, "spark.sql.catalog.lake.warehouse": WAREHOUSE,
+            "spark.sql.catalog.lake.io-impl": "org.apache.iceberg.aws.s3.S3FileIO", "spark.sql.catalog.lake.s3.endpoint": STORAGE,
+            "spark.sql.catalog.lake.s3.path-style-access": "true",
+        }
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        self.spark = builder.getOrCreate()
+
+    def read(self, name, snapshot):
+        at = f" VERSION AS OF {snapshot}" if snapshot else ""
+        return self.spark.sql(f"SELECT * FROM lake.{NAMESPACE}.{name}{at}").toArrow()
+
+
+class Trino:
+    """Only where LAKE_TRINO says where one listens: it is 800 MB, and wants Java 24."""
+
+    def __init__(self):
+        import trino
+        host, port = os.environ["LAKE_TRINO"].split(":")
+        self.cursor = trino.dbapi.connect(host=host, port=int(port), user="ci", catalog="lake", schema=NAMESPACE, timezone="UTC").cursor()
+
+    def read(self, name, snapshot):
+        import pyarrow
+        at = f" FOR VERSION AS OF {snapshot}" if snapshot else ""
+        rows = self.cursor.execute(f"SELECT * FROM {name}{at}").fetchall()
+        columns = {d[0]: spelled(d[1]) for d in self.cursor.description}
+        return pyarrow.table([pyarrow.array(v, t) for v, t in zip(zip(*rows) if rows else [[]] * len(columns), columns.values())], names=list(columns))
+
+
+def spelled(kind):
+    """Arrow's type for one of Trino's."""
+    import pyarrow
+    if kind.startswith("decimal"):
+        return pyarrow.decimal128(*(int(n) for n in kind[len("decimal("):-1].split(",")))
+    return {"varchar": pyarrow.string(), "bigint": pyarrow.int64(), "integer": pyarrow.int32(), "boolean": pyarrow.bool_(), "date": pyarrow.date32(),
+            "double": pyarrow.float64(), "timestamp(6) with time zone": pyarrow.timestamp("us", "UTC")}[kind]
+
+
+READERS = {f"DuckDB {duckdb.__version__}": DuckDB, "pyiceberg": PyIceberg, "Spark": Spark}
+if os.environ.get("LAKE_TRINO"):
+    READERS["Trino"] = Trino
+
+
+def pins(catalog):
+    """The snapshot of each table, as lake_generation names them."""
+    rows = catalog.read(MARKER, None).to_pylist()
+    if len(rows) != 1:
+        raise SystemExit(f"{MARKER} has {len(rows)} rows for one account")
+    return json.loads(rows[0]["snapshots"])
+
+
+def different(con, name, got):
+    """How the rows of a reader differ from the DuckDB file's; con has that attached as w."""
+    con.register("got", got)
+    table = "w." + NAMED.get(name, "main." + name)
+    want = {c: t for c, t, *_ in con.execute(f"DESCRIBE {table}").fetchall()}
+    have = {c: t for c, t, *_ in con.execute("DESCRIBE got").fetchall()}
+    if name.startswith("mart_"):  # files of a view: some of its columns, with the types of files
+        want = {c: have[c] for c in have if c in want}
+    if want != have:
+        return f"columns {have}, not {want}"
+    columns = ", ".join(f'CAST("{c}" AS {t}) AS "{c}"' for c, t in want.items() if c not in FOLLOWED)
+    counts = [con.execute(f"SELECT count(*) FROM (SELECT {columns} FROM {a} EXCEPT ALL SELECT {columns} FROM {b})").fetchone()[0]
+              for a, b in (("got", table), (table, "got"))]
+    return f"{counts[0]} rows that the DuckDB file lacks, {counts[1]} that it alone has" if any(counts) else ""
+
+
+def main(warehouse, pinned=None):
+    snapshots = json.load(open(pinned)) if pinned else {}
+    con = duckdb.connect()
+    con.execute("SET TimeZone = 'UTC'")
+    con.execute(f"ATTACH '{warehouse}' AS w (READ_ONLY)")
+    names = [n for n in PyIceberg().names() if n != MARKER]
+    if "spend_daily" not in names or "ops_day_coverage" not in names:
+        raise SystemExit(f"the lake has only {names}")
+    wrong = []
+    for reader, make in READERS.items():
+        began, engine, rows = time.monotonic(), make(), 0
+        for name in names:
+            got = engine.read(name, snapshots.get(name))
+            rows += got.num_rows
+            if difference := different(con, name, got):
+                wrong.append(f"{name}: {reader} reads {difference}")
+        print(f"{reader:12} reads {len(names)} tables, {rows:,} rows ({time.monotonic() - began:.1f} s)", flush=True)
+    if wrong:
+        raise SystemExit("\n".join(wrong))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--pins"]:
+        print(json.dumps(pins(PyIceberg())))
+    else:
+        main(*sys.argv[1:])
