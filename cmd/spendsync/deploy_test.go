@@ -379,7 +379,8 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 			if !slices.Equal(got, want.jobs) {
 				t.Errorf("jobs\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want.jobs, "\n"))
 			}
-			if len(m.claims) != 1 || len(m.policies) != len(m.accounts) || m.claims[0].Spec.AccessModes[0] != want.mode {
+			if len(m.claims) != 1 || len(m.policies) != len(m.accounts) ||
+				m.claims[0].Spec.AccessModes[0] != want.mode {
 				t.Errorf("claims %+v, %d policies", m.claims, len(m.policies))
 			}
 		})
