@@ -186,15 +186,17 @@ func with(t *testing.T, sample, key, value string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
+// form is a key of a campaign in one of its forms, and what becomes of the sample then.
+type form struct {
+	key, value string
+	want       func(*schema.Campaign)
+	unread     string
+}
+
 func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 	null := schema.Null[string]{}
 	type row = *schema.Campaign
-	audience := func(r row) { r.Country = null } // of the sample
-	for name, tc := range map[string]struct {
-		key, value string
-		want       func(row)
-		unread     string
-	}{
+	takesForms(t, map[string]form{
 		"sample":         {"x", `1`, func(row) {}, ""},
 		"name/blank":     {"name", `" É\n "`, func(r row) { r.Name = schema.Some(" É\n ") }, ""},
 		"name/null":      {"name", `null`, func(r row) { r.Name = null }, ""},
@@ -234,21 +236,7 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 		"start/wrapped": {"start_date", `{"$date":"2026-03-01T06:00:00Z"}`, func(row) {}, ""},
 		"status/labelled": {"status", `{"code":"paused","label":"Paused"}`,
 			func(r row) { r.Status = schema.Some("paused") }, ""},
-		"audience/nested": {"audience", `{"geo":{"country":"CA"},"device":{"platforms":["MOBILE"]}}`,
-			func(r row) { r.Country, r.Platforms = schema.Some("CA"), schema.Some("MOBILE") }, ""},
-		"audience/country-list": {"audience", `{"country":["CA"]}`, func(r row) { r.Country = schema.Some("CA") }, ""},
-		"end/empty":             {"end_date", `""`, func(row) {}, ""},
-		"audience/states-text": {"audience", `{"states":"tx, CA"}`,
-			func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
-		"audience/age-text": {"audience", `{"min_age":"25"}`,
-			func(r row) { audience(r); r.MinAge = schema.Some[int64](25) }, ""},
-		"audience/camel-case": {"audience", `{"minAge":25,"subscribedLessThanMinutesAgo":7}`, func(r row) {
-			audience(r)
-			r.MinAge, r.SubscribedLessThan = schema.Some[int64](25), schema.Some[int64](7)
-		}, ""},
-		"exclusions/text": {"unsupported_targeting", `"True"`, func(r row) { r.UnsupportedTargeting.V = true },
-			""},
-		"exclusions/one": {"unsupported_targeting", `1`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
+		"end/empty": {"end_date", `""`, func(row) {}, ""},
 		"cpa/set": {"target_cpa", `12.5`,
 			func(r row) { r.TargetCPA = schema.Some[schema.Money](12_500_000) }, ""},
 		"cpa/null": {"target_cpa", `null`, func(row) {}, ""},
@@ -260,7 +248,35 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 			func(r row) { r.StartAt = instant(t, "2026-03-09T05:00:00Z") }, ""},
 		"end/offset": {"end_date", `"2026-04-01T00:00:00.25+02:00"`,
 			func(r row) { r.EndAt = instant(t, "2026-03-31T22:00:00.25Z") }, ""},
-		"end/null":          {"end_date", `null`, func(row) {}, ""},
+		"end/null":     {"end_date", `null`, func(row) {}, ""},
+		"mode/null":    {"source_mode", `null`, func(r row) { r.SourceMode = null }, ""},
+		"mode/missing": {"source_mode", ``, func(r row) { r.SourceMode = null }, "source_mode"},
+		"mode/spelled": {"source_mode", `"Allow List"`,
+			func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
+		"mode/new": {"source_mode", `"Smart"`, func(r row) { r.SourceMode = schema.Some("Smart") }, ""},
+		"mode/likelier-key-counts": {"source_targeting_mode", `"allowlist"`,
+			func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
+	})
+}
+
+func TestCampaign_TakesAudiencesInTheirOneForm(t *testing.T) {
+	type row = *schema.Campaign
+	audience := func(r row) { r.Country = schema.Null[string]{} } // of the sample
+	takesForms(t, map[string]form{
+		"audience/nested": {"audience", `{"geo":{"country":"CA"},"device":{"platforms":["MOBILE"]}}`,
+			func(r row) { r.Country, r.Platforms = schema.Some("CA"), schema.Some("MOBILE") }, ""},
+		"audience/country-list": {"audience", `{"country":["CA"]}`, func(r row) { r.Country = schema.Some("CA") }, ""},
+		"audience/states-text": {"audience", `{"states":"tx, CA"}`,
+			func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
+		"audience/age-text": {"audience", `{"min_age":"25"}`,
+			func(r row) { audience(r); r.MinAge = schema.Some[int64](25) }, ""},
+		"audience/camel-case": {"audience", `{"minAge":25,"subscribedLessThanMinutesAgo":7}`, func(r row) {
+			audience(r)
+			r.MinAge, r.SubscribedLessThan = schema.Some[int64](25), schema.Some[int64](7)
+		}, ""},
+		"exclusions/text": {"unsupported_targeting", `"True"`, func(r row) { r.UnsupportedTargeting.V = true },
+			""},
+		"exclusions/one":    {"unsupported_targeting", `1`, func(r row) { r.UnsupportedTargeting.V = true }, ""},
 		"audience/everyone": {"audience", `{}`, audience, ""},
 		"audience/states": {"audience", `{"states":["tx","CA","TX"]}`,
 			func(r row) { audience(r); r.States = schema.Some("CA,TX") }, ""},
@@ -293,14 +309,13 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 			""},
 		"exclusions/beside-false": {"unsupported_targeting", `false`, func(row) {}, ""},
 		"exclusions/beside-null":  {"unsupported_targeting", `null`, func(row) {}, ""},
-		"mode/null":               {"source_mode", `null`, func(r row) { r.SourceMode = null }, ""},
-		"mode/missing":            {"source_mode", ``, func(r row) { r.SourceMode = null }, "source_mode"},
-		"mode/spelled": {"source_mode", `"Allow List"`,
-			func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
-		"mode/new": {"source_mode", `"Smart"`, func(r row) { r.SourceMode = schema.Some("Smart") }, ""},
-		"mode/likelier-key-counts": {"source_targeting_mode", `"allowlist"`,
-			func(r row) { r.SourceMode = schema.Some("allow_list") }, ""},
-	} {
+	})
+}
+
+// takesForms reads the sample with each of the forms.
+func takesForms(t *testing.T, forms map[string]form) {
+	t.Helper()
+	for name, tc := range forms {
 		t.Run(name, func(t *testing.T) {
 			body := with(t, sampleCampaign, tc.key, tc.value)
 			want := sampleCampaignRow()

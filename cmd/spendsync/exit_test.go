@@ -25,119 +25,125 @@ func openDuckDB(path string) *sql.DB {
 	return db
 }
 
+// exitCase brings about an exit code.
+type exitCase struct {
+	code   int
+	args   []string
+	before func(w *world) // what was there
+	break_ func(w *world) // what goes wrong
+	says   []string
+}
+
+// exitCases are each code, with its message.
+var exitCases = map[string]exitCase{
+	"0 nothing is wrong": {code: exit.OK, says: []string{"33 days of 33 planned proven"}},
+	"2 variable missing": {
+		code: exit.Usage, break_: func(w *world) { delete(w.env, "REPORT_USER") },
+		says: []string{"SPENDSYNC_REPORT_USER is not set"},
+	},
+	"2 variable malformed": {
+		code: exit.Usage, break_: func(w *world) { w.env["REREAD_AFTER"] = "soon" },
+		says: []string{"SPENDSYNC_REREAD_AFTER", "soon"},
+	},
+	"2 plain http": {
+		code: exit.Usage, break_: func(w *world) { w.env["REPORT_URL"] = "http://ads.example.com/report" },
+		says: []string{"SPENDSYNC_REPORT_URL", "http"},
+	},
+	"2 unknown flag":    {code: exit.Usage, args: []string{"sync", "--fast"}, says: []string{"--fast"}},
+	"2 unknown command": {code: exit.Usage, args: []string{"synk"}, says: []string{"synk"}},
+	"2 day out of reach": {
+		code: exit.Usage, args: []string{"backfill", "--from", "2020-01-01", "--to", "2020-01-02"},
+		says: []string{"2020-01-01", "reaches back to"},
+	},
+	"3 wrong password": {
+		code: exit.Auth, break_: func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" },
+		says: []string{"Incorrect username or password", "published"},
+	},
+	"3 no advertiser": {
+		code: exit.Auth, break_: func(w *world) {
+			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 403})
+		},
+		says: []string{"403"},
+	},
+	"4 a day fails": {
+		code: exit.Partial, break_: func(w *world) {
+			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: (w.today() - 5).String()})
+		},
+		says: []string{"32 days of 33 planned proven", "500"},
+	},
+	"4 a day does not add up": {
+		code: exit.Partial, break_: func(w *world) {
+			w.service.Fail(adsim.Fault{Kind: adsim.Total, Day: (w.today() - 5).String(), Page: 2})
+		},
+		says: []string{"total"},
+	},
+	"5 nobody listens": {
+		code: exit.Unreachable, break_: func(w *world) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			w.env["REPORT_URL"] = "http://" + l.Addr().String()
+			l.Close()
+		},
+		says: []string{"nothing of the report published", "refused"},
+	},
+	"5 it keeps failing": {
+		code: exit.Unreachable, break_: func(w *world) {
+			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503})
+		},
+		says: []string{"nothing published", "503"},
+	},
+	"6 a page for people": {
+		code: exit.Contract, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },
+		says: []string{"nothing published"},
+	},
+	"6 a text where a number belongs": {
+		code: exit.Contract, break_: func(w *world) {
+			w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: -1,
+				Column: "total_spend", Value: `"12,5"`})
+		},
+		says: []string{"nothing of the report published", "row 1", "total_spend", "12,5"},
+	},
+	"7 no folder to write to": {
+		code: exit.Storage, break_: func(w *world) {
+			if err := os.WriteFile(w.dir, []byte("a file stands here"), 0o644); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		says: []string{"not a directory"},
+	},
+	"8 a stored file is damaged": {
+		code: exit.Damaged, args: []string{"verify"}, before: func(w *world) { w.must("sync") },
+		break_: func(w *world) {
+			if err := os.Truncate(filepath.Join(w.dir, "parquet/calendar/account=acme/data.parquet"),
+				100); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		says: []string{"parquet/calendar/account=acme/data.parquet"},
+	},
+	"10 a newer store": {
+		code: exit.Newer, before: func(w *world) { w.must("sync") },
+		break_: func(w *world) {
+			path := filepath.Join(w.dir, "manifest.json")
+			if err := os.WriteFile(path, []byte(`{"format": 99}`), 0o644); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		says: []string{"newer version"},
+	},
+	"11 a day about to leave the reach": {
+		code: exit.DayAtRisk, break_: func(w *world) {
+			w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: (w.today() - 31).String()})
+		},
+		says: []string{"is not proven and can be read for 2 days more"},
+	},
+}
+
 // TestExitCodes brings about each code once, with its message.
 func TestExitCodes(t *testing.T) {
-	for name, c := range map[string]struct {
-		code   int
-		args   []string
-		before func(w *world) // what was there
-		break_ func(w *world) // what goes wrong
-		says   []string
-	}{
-		"0 nothing is wrong": {code: exit.OK, says: []string{"33 days of 33 planned proven"}},
-		"2 variable missing": {
-			code: exit.Usage, break_: func(w *world) { delete(w.env, "REPORT_USER") },
-			says: []string{"SPENDSYNC_REPORT_USER is not set"},
-		},
-		"2 variable malformed": {
-			code: exit.Usage, break_: func(w *world) { w.env["REREAD_AFTER"] = "soon" },
-			says: []string{"SPENDSYNC_REREAD_AFTER", "soon"},
-		},
-		"2 plain http": {
-			code: exit.Usage, break_: func(w *world) { w.env["REPORT_URL"] = "http://ads.example.com/report" },
-			says: []string{"SPENDSYNC_REPORT_URL", "http"},
-		},
-		"2 unknown flag":    {code: exit.Usage, args: []string{"sync", "--fast"}, says: []string{"--fast"}},
-		"2 unknown command": {code: exit.Usage, args: []string{"synk"}, says: []string{"synk"}},
-		"2 day out of reach": {
-			code: exit.Usage, args: []string{"backfill", "--from", "2020-01-01", "--to", "2020-01-02"},
-			says: []string{"2020-01-01", "reaches back to"},
-		},
-		"3 wrong password": {
-			code: exit.Auth, break_: func(w *world) { w.env["REPORT_PASSWORD"] = "wrong" },
-			says: []string{"Incorrect username or password", "published"},
-		},
-		"3 no advertiser": {
-			code: exit.Auth, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 403})
-			},
-			says: []string{"403"},
-		},
-		"4 a day fails": {
-			code: exit.Partial, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: (w.today() - 5).String()})
-			},
-			says: []string{"32 days of 33 planned proven", "500"},
-		},
-		"4 a day does not add up": {
-			code: exit.Partial, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.Total, Day: (w.today() - 5).String(), Page: 2})
-			},
-			says: []string{"total"},
-		},
-		"5 nobody listens": {
-			code: exit.Unreachable, break_: func(w *world) {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					w.t.Fatal(err)
-				}
-				w.env["REPORT_URL"] = "http://" + l.Addr().String()
-				l.Close()
-			},
-			says: []string{"nothing of the report published", "refused"},
-		},
-		"5 it keeps failing": {
-			code: exit.Unreachable, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503})
-			},
-			says: []string{"nothing published", "503"},
-		},
-		"6 a page for people": {
-			code: exit.Contract, break_: func(w *world) { w.service.Fail(adsim.Fault{Kind: adsim.HTML}) },
-			says: []string{"nothing published"},
-		},
-		"6 a text where a number belongs": {
-			code: exit.Contract, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Query: "include_creatives=true", Row: -1,
-					Column: "total_spend", Value: `"12,5"`})
-			},
-			says: []string{"nothing of the report published", "row 1", "total_spend", "12,5"},
-		},
-		"7 no folder to write to": {
-			code: exit.Storage, break_: func(w *world) {
-				if err := os.WriteFile(w.dir, []byte("a file stands here"), 0o644); err != nil {
-					w.t.Fatal(err)
-				}
-			},
-			says: []string{"not a directory"},
-		},
-		"8 a stored file is damaged": {
-			code: exit.Damaged, args: []string{"verify"}, before: func(w *world) { w.must("sync") },
-			break_: func(w *world) {
-				if err := os.Truncate(filepath.Join(w.dir, "parquet/calendar/account=acme/data.parquet"),
-					100); err != nil {
-					w.t.Fatal(err)
-				}
-			},
-			says: []string{"parquet/calendar/account=acme/data.parquet"},
-		},
-		"10 a newer store": {
-			code: exit.Newer, before: func(w *world) { w.must("sync") },
-			break_: func(w *world) {
-				path := filepath.Join(w.dir, "manifest.json")
-				if err := os.WriteFile(path, []byte(`{"format": 99}`), 0o644); err != nil {
-					w.t.Fatal(err)
-				}
-			},
-			says: []string{"newer version"},
-		},
-		"11 a day about to leave the reach": {
-			code: exit.DayAtRisk, break_: func(w *world) {
-				w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: (w.today() - 31).String()})
-			},
-			says: []string{"is not proven and can be read for 2 days more"},
-		},
-	} {
+	for name, c := range exitCases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.env["PAGE_SIZE"] = "40"

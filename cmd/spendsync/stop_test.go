@@ -77,82 +77,87 @@ func (w *world) awaitRequest(text string) func(*os.Process) {
 	}
 }
 
+// stopCase is a state in which a run is stopped.
+type stopCase struct {
+	env       map[string]string
+	fault     func(w *world) adsim.Fault
+	at        func(w *world) func(*os.Process)
+	holdLock  bool
+	published string // how many days are complete afterwards; empty: nobody can say
+	done      bool   // the signal comes when nothing is left to be read
+	says      string
+}
+
+var stopCases = map[string]stopCase{
+	"reading": {
+		env: map[string]string{"REPORT_CONCURRENCY": "1"},
+		fault: func(w *world) adsim.Fault {
+			return adsim.Fault{Kind: adsim.Stall, Day: (w.today() - 23).String()}
+		},
+		at: func(w *world) func(*os.Process) { return w.awaitFault }, published: "9",
+		says: "stopped by a signal: published generation",
+	},
+	"throttled": {
+		env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
+		fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "300"} },
+		at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
+		says: "stopped by a signal: nothing published",
+	},
+	"in back-off": {
+		env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
+		fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 503} },
+		at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
+		says: "stopped by a signal: nothing published",
+	},
+	"reading settings": {
+		env: map[string]string{"HTTP_TIMEOUT": "2m"},
+		fault: func(*world) adsim.Fault {
+			return adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/C*"}
+		},
+		at: func(w *world) func(*os.Process) {
+			return func(p *os.Process) { w.await(p, "manifest.json") } // the report's
+		}, published: "32",
+		says: "stopped by a signal: published generation",
+	},
+	"waiting for the store's lock": {
+		env: map[string]string{"STOP_GRACE": "300ms", "LOCK_WAIT": "5m"}, holdLock: true, published: "0",
+		// Some days are proven by then, and that is all that it takes.
+		at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
+		says: "stopped by a signal before anything was published: waiting for the store's lock",
+	},
+	"building the DuckDB file": {
+		at: func(w *world) func(*os.Process) {
+			return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
+		}, published: "32", done: true,
+		says: "published generation",
+	},
+	"building the report's, with settings to come": {
+		env: map[string]string{"REQUESTS_PER_MINUTE": "3"},
+		at: func(w *world) func(*os.Process) {
+			return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
+		}, published: "32",
+		says: "stopped by a signal: published generation 2",
+	},
+	"building, without a grace": {
+		env: map[string]string{"STOP_GRACE": "1ns"},
+		at: func(w *world) func(*os.Process) {
+			return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
+		},
+		says: "stopped by a signal before anything was published: ",
+	},
+	"in the commit": {
+		at: func(w *world) func(*os.Process) {
+			return func(p *os.Process) { w.await(p, "commit.json") }
+		}, published: "32", done: true,
+		says: "published generation",
+	},
+}
+
 // TestSync_StoppedAtEachStep sends a SIGTERM in every state that a run can wait
 // in. It ends in time, publishes what is complete, and the next run ends as if
 // nothing had been.
 func TestSync_StoppedAtEachStep(t *testing.T) {
-	for name, c := range map[string]struct {
-		env       map[string]string
-		fault     func(w *world) adsim.Fault
-		at        func(w *world) func(*os.Process)
-		holdLock  bool
-		published string // how many days are complete afterwards; empty: nobody can say
-		done      bool   // the signal comes when nothing is left to be read
-		says      string
-	}{
-		"reading": {
-			env: map[string]string{"REPORT_CONCURRENCY": "1"},
-			fault: func(w *world) adsim.Fault {
-				return adsim.Fault{Kind: adsim.Stall, Day: (w.today() - 23).String()}
-			},
-			at: func(w *world) func(*os.Process) { return w.awaitFault }, published: "9",
-			says: "stopped by a signal: published generation",
-		},
-		"throttled": {
-			env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
-			fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 429, RetryAfter: "300"} },
-			at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
-			says: "stopped by a signal: nothing published",
-		},
-		"in back-off": {
-			env:   map[string]string{"RETRY_BUDGET": "10m", "STOP_GRACE": "8s"},
-			fault: func(*world) adsim.Fault { return adsim.Fault{Kind: adsim.Status, Status: 503} },
-			at:    func(w *world) func(*os.Process) { return w.awaitFault }, published: "0",
-			says: "stopped by a signal: nothing published",
-		},
-		"reading settings": {
-			env: map[string]string{"HTTP_TIMEOUT": "2m"},
-			fault: func(*world) adsim.Fault {
-				return adsim.Fault{Kind: adsim.Stall, Path: "/v1/campaigns/C*"}
-			},
-			at: func(w *world) func(*os.Process) {
-				return func(p *os.Process) { w.await(p, "manifest.json") } // the report's
-			}, published: "32",
-			says: "stopped by a signal: published generation",
-		},
-		"waiting for the store's lock": {
-			env: map[string]string{"STOP_GRACE": "300ms", "LOCK_WAIT": "5m"}, holdLock: true, published: "0",
-			// Some days are proven by then, and that is all that it takes.
-			at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
-			says: "stopped by a signal before anything was published: waiting for the store's lock",
-		},
-		"building the DuckDB file": {
-			at: func(w *world) func(*os.Process) {
-				return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
-			}, published: "32", done: true,
-			says: "published generation",
-		},
-		"building the report's, with settings to come": {
-			env: map[string]string{"REQUESTS_PER_MINUTE": "3"},
-			at: func(w *world) func(*os.Process) {
-				return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
-			}, published: "32",
-			says: "stopped by a signal: published generation 2",
-		},
-		"building, without a grace": {
-			env: map[string]string{"STOP_GRACE": "1ns"},
-			at: func(w *world) func(*os.Process) {
-				return func(p *os.Process) { w.await(p, "staging/*/warehouse.duckdb.staged") }
-			},
-			says: "stopped by a signal before anything was published: ",
-		},
-		"in the commit": {
-			at: func(w *world) func(*os.Process) {
-				return func(p *os.Process) { w.await(p, "commit.json") }
-			}, published: "32", done: true,
-			says: "published generation",
-		},
-	} {
+	for name, c := range stopCases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 })
 			for k, v := range c.env {

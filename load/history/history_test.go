@@ -212,176 +212,182 @@ func reported(n int, ids ...string) Observation[schema.Campaign] {
 	return o
 }
 
+type runs = []Observation[schema.Campaign]
+
+// noBid is the campaign with a bid that is NULL.
+func noBid(s Seen[schema.Campaign]) Seen[schema.Campaign] {
+	s.Row.DefaultBid = schema.Null[schema.Money]{}
+	return s
+}
+
+// campaignRuns are what runs see of campaigns, and the versions that follow.
+var campaignRuns = []struct {
+	name string
+	runs runs
+	want []string
+}{
+	{"first sight/in full", runs{listed(1, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+	{"first sight/in part", runs{listed(1, without(campaign("c1", "A", 1), "default_bid"))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, partial: A NULL"}},
+	{"first sight/unreadable", runs{listed(1, blindCampaign("c1"))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, unreadable: NULL NULL"}},
+	{"first sight/of several is in key order", runs{listed(1, campaign("c2", "B", 2), campaign("c1", "A", 1)),
+		listed(2, campaign("c10", "C", 3), campaign("c1", "A", 1), campaign("c2", "B", 2))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00",
+		"c10 v1 [2,-) first_seen, confirmed 2, ok: C 3.00",
+		"c2 v1 [1,-) first_seen, confirmed 2, ok: B 2.00"}},
+
+	{"same/confirms", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
+	{"same/in part confirms nothing", runs{listed(1, campaign("c1", "A", 1)),
+		listed(2, without(campaign("c1", "A", 9), "default_bid"))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+	{"same/unreadable confirms nothing", runs{listed(1, campaign("c1", "A", 1)), listed(2, blindCampaign("c1"))},
+		[]string{
+			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+	{"same/unread raw confirms", runs{listed(1, campaign("c1", "A", 1)),
+		listed(2, without(campaign("c1", "A", 1), "raw"))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
+
+	{"change/of one column", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1)),
+		listed(3, campaign("c1", "B", 1))}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 2, ok: A 1.00",
+		"c1 v2 [3,-) changed(name) after 2, confirmed 3, ok: B 1.00"}},
+	{"change/of two is one version", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "B", 2))},
+		[]string{
+			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+			"c1 v2 [2,-) changed(default_bid,name) after 1, confirmed 2, ok: B 2.00"}},
+	{"change/to NULL and back", runs{listed(1, campaign("c1", "A", 1)), listed(2, noBid(campaign("c1", "A", 1))),
+		listed(3, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [2,3) changed(default_bid) after 1, confirmed 2, ok: A NULL",
+		"c1 v3 [3,-) changed(default_bid) after 2, confirmed 3, ok: A 1.00"}},
+	{"change/of another column while one is unread", runs{listed(1, campaign("c1", "A", 1)),
+		listed(2, without(campaign("c1", "B", 9), "default_bid"))}, []string{
+		"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [2,-) changed(name) after 1, confirmed 1, ok: B 1.00"}},
+	{"change/of what was carried unread lies after its own last reading", runs{listed(1, campaign("c1", "A", 1)),
+		listed(2, without(campaign("c1", "B", 9), "default_bid")), listed(3, campaign("c1", "B", 2))}, []string{
+		"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [2,3) changed(name) after 1, confirmed 1, ok: B 1.00",
+		"c1 v3 [3,-) changed(default_bid) after 1, confirmed 3, ok: B 2.00"}},
+
+	{"unread/for a while and back the same", runs{listed(1, campaign("c1", "A", 1)),
+		listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")),
+		listed(4, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 4, ok: A 1.00"}},
+	{"unread/for a while and back with another value", runs{listed(1, campaign("c1", "A", 1)),
+		listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")),
+		listed(4, campaign("c1", "A", 2))}, []string{
+		"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [4,-) changed(default_bid) after 1, confirmed 4, ok: A 2.00"}},
+
+	{"first read/of what was unreadable", runs{listed(1, blindCampaign("c1")), listed(2, campaign("c1", "A", 1))},
+		[]string{
+			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
+	{"first read/in part", runs{listed(1, blindCampaign("c1")),
+		listed(2, without(campaign("c1", "A", 1), "default_bid"))}, []string{
+		"c1 v1 [1,-) first_read, confirmed 2, partial: A NULL"}},
+	{"first read/of a column", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+		listed(2, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
+	{"first read/of a NULL", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+		listed(2, noBid(campaign("c1", "A", 1)))}, []string{
+		"c1 v1 [1,-) first_read, confirmed 2, ok: A NULL"}},
+	{"first read/of one column while another is unread confirms nothing",
+		runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+			listed(2, without(campaign("c1", "A", 1), "name"))}, []string{
+			"c1 v1 [1,-) first_read, confirmed 1, ok: A 1.00"}},
+	{"first read/beside a change is in the new version, and not among its changes",
+		runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, campaign("c1", "B", 1))},
+		[]string{
+			"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
+			"c1 v2 [2,-) changed(name) after 1, confirmed 2, ok: B 1.00"}},
+	{"first read/after a change still says what changed",
+		runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+			listed(2, without(campaign("c1", "B", 1), "default_bid")), listed(3, campaign("c1", "B", 1))}, []string{
+			"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
+			"c1 v2 [2,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
+
+	{"absent/once", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2)}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+	{"absent/once and back", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed(3, campaign("c1", "A", 1)), listed[schema.Campaign](4)}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 3, ok: A 1.00"}},
+	{"absent/once and back unreadable", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed(3, blindCampaign("c1")), listed[schema.Campaign](4)}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+	{"absent/twice", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed[schema.Campaign](3)}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
+	{"absent/from broken listings", runs{listed(1, campaign("c1", "A", 1)), broken[schema.Campaign](2),
+		broken[schema.Campaign](3), broken[schema.Campaign](4)}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+	{"absent/twice with a broken listing between", runs{listed(1, campaign("c1", "A", 1)),
+		listed[schema.Campaign](2), broken[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
+		"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [4,-) deleted after 1, confirmed 4, ok: A 1.00"}},
+	{"absent/for long is one version", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed[schema.Campaign](3), listed[schema.Campaign](4), listed[schema.Campaign](5)}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [3,-) deleted after 1, confirmed 5, ok: A 1.00"}},
+	{"absent/unreadable all along", runs{listed(1, blindCampaign("c1")), listed[schema.Campaign](2),
+		listed[schema.Campaign](3)}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, unreadable: NULL NULL",
+		"c1 v2 [3,-) deleted after 1, confirmed 3, unreadable: NULL NULL"}},
+
+	{"return/the same", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed[schema.Campaign](3), listed[schema.Campaign](4), listed(5, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [3,5) deleted after 1, confirmed 4, ok: A 1.00",
+		"c1 v3 [5,-) restored after 4, confirmed 5, ok: A 1.00"}},
+	{"return/otherwise", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed[schema.Campaign](3), listed(4, campaign("c1", "B", 1))}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
+		"c1 v3 [4,-) restored(name) after 3, confirmed 4, ok: B 1.00"}},
+	{"return/unreadable, and then a change", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed[schema.Campaign](3), listed(4, blindCampaign("c1")), listed(5, campaign("c1", "A", 2))}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
+		"c1 v3 [4,5) restored after 3, confirmed 1, ok: A 1.00",
+		"c1 v4 [5,-) changed(default_bid) after 1, confirmed 5, ok: A 2.00"}},
+	{"return/with a column read for the first time", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
+		listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, partial: A NULL",
+		"c1 v2 [3,4) deleted after 1, confirmed 3, partial: A NULL",
+		"c1 v3 [4,-) restored after 3, confirmed 4, ok: A 1.00"}},
+
+	{"stub/of a new entity", runs{reported(1, "c1", "c1")}, []string{
+		"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
+	{"stub/again", runs{reported(1, "c1"), reported(2, "c1")}, []string{
+		"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
+	{"stub/of a known entity", runs{listed(1, campaign("c1", "A", 1)), reported(2, "c1")}, []string{
+		"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
+	{"stub/is in no listing", runs{reported(1, "c1"), listed[schema.Campaign](2), listed[schema.Campaign](3)},
+		[]string{
+			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
+	{"stub/read later", runs{reported(1, "c1"), listed(2, campaign("c1", "A", 1))}, []string{
+		"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
+	{"stub/listed and unreadable can go", runs{reported(1, "c1"), listed(2, blindCampaign("c1")),
+		listed[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
+		"c1 v1 [1,4) stub, confirmed 1, unreadable: NULL NULL",
+		"c1 v2 [4,-) deleted after 1, confirmed 4, unreadable: NULL NULL"}},
+	{"stub/of a deleted entity", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
+		listed[schema.Campaign](3), reported(4, "c1")}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
+
+	{"nothing seen", runs{listed(1, campaign("c1", "A", 1)), {At: hour(2), RunID: "run-2"},
+		listed(3, campaign("c1", "B", 1))}, []string{
+		"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
+		"c1 v2 [3,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
+}
+
 func TestHistory_Campaigns(t *testing.T) {
-	type runs = []Observation[schema.Campaign]
-	null := func(s Seen[schema.Campaign]) Seen[schema.Campaign] {
-		s.Row.DefaultBid = schema.Null[schema.Money]{}
-		return s
-	}
-	for _, c := range []struct {
-		name string
-		runs runs
-		want []string
-	}{
-		{"first sight/in full", runs{listed(1, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"first sight/in part", runs{listed(1, without(campaign("c1", "A", 1), "default_bid"))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, partial: A NULL"}},
-		{"first sight/unreadable", runs{listed(1, blindCampaign("c1"))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, unreadable: NULL NULL"}},
-		{"first sight/of several is in key order", runs{listed(1, campaign("c2", "B", 2), campaign("c1", "A", 1)),
-			listed(2, campaign("c10", "C", 3), campaign("c1", "A", 1), campaign("c2", "B", 2))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00",
-			"c10 v1 [2,-) first_seen, confirmed 2, ok: C 3.00",
-			"c2 v1 [1,-) first_seen, confirmed 2, ok: B 2.00"}},
-
-		{"same/confirms", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
-		{"same/in part confirms nothing", runs{listed(1, campaign("c1", "A", 1)),
-			listed(2, without(campaign("c1", "A", 9), "default_bid"))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"same/unreadable confirms nothing", runs{listed(1, campaign("c1", "A", 1)), listed(2, blindCampaign("c1"))},
-			[]string{
-				"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"same/unread raw confirms", runs{listed(1, campaign("c1", "A", 1)),
-			listed(2, without(campaign("c1", "A", 1), "raw"))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 2, ok: A 1.00"}},
-
-		{"change/of one column", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "A", 1)),
-			listed(3, campaign("c1", "B", 1))}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 2, ok: A 1.00",
-			"c1 v2 [3,-) changed(name) after 2, confirmed 3, ok: B 1.00"}},
-		{"change/of two is one version", runs{listed(1, campaign("c1", "A", 1)), listed(2, campaign("c1", "B", 2))},
-			[]string{
-				"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
-				"c1 v2 [2,-) changed(default_bid,name) after 1, confirmed 2, ok: B 2.00"}},
-		{"change/to NULL and back", runs{listed(1, campaign("c1", "A", 1)), listed(2, null(campaign("c1", "A", 1))),
-			listed(3, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [2,3) changed(default_bid) after 1, confirmed 2, ok: A NULL",
-			"c1 v3 [3,-) changed(default_bid) after 2, confirmed 3, ok: A 1.00"}},
-		{"change/of another column while one is unread", runs{listed(1, campaign("c1", "A", 1)),
-			listed(2, without(campaign("c1", "B", 9), "default_bid"))}, []string{
-			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [2,-) changed(name) after 1, confirmed 1, ok: B 1.00"}},
-		{"change/of what was carried unread lies after its own last reading", runs{listed(1, campaign("c1", "A", 1)),
-			listed(2, without(campaign("c1", "B", 9), "default_bid")), listed(3, campaign("c1", "B", 2))}, []string{
-			"c1 v1 [1,2) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [2,3) changed(name) after 1, confirmed 1, ok: B 1.00",
-			"c1 v3 [3,-) changed(default_bid) after 1, confirmed 3, ok: B 2.00"}},
-
-		{"unread/for a while and back the same", runs{listed(1, campaign("c1", "A", 1)),
-			listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")),
-			listed(4, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 4, ok: A 1.00"}},
-		{"unread/for a while and back with another value", runs{listed(1, campaign("c1", "A", 1)),
-			listed(2, without(campaign("c1", "A", 9), "default_bid")), listed(3, blindCampaign("c1")),
-			listed(4, campaign("c1", "A", 2))}, []string{
-			"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [4,-) changed(default_bid) after 1, confirmed 4, ok: A 2.00"}},
-
-		{"first read/of what was unreadable", runs{listed(1, blindCampaign("c1")), listed(2, campaign("c1", "A", 1))},
-			[]string{
-				"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
-		{"first read/in part", runs{listed(1, blindCampaign("c1")),
-			listed(2, without(campaign("c1", "A", 1), "default_bid"))}, []string{
-			"c1 v1 [1,-) first_read, confirmed 2, partial: A NULL"}},
-		{"first read/of a column", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
-			listed(2, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
-		{"first read/of a NULL", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
-			listed(2, null(campaign("c1", "A", 1)))}, []string{
-			"c1 v1 [1,-) first_read, confirmed 2, ok: A NULL"}},
-		{"first read/of one column while another is unread confirms nothing",
-			runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
-				listed(2, without(campaign("c1", "A", 1), "name"))}, []string{
-				"c1 v1 [1,-) first_read, confirmed 1, ok: A 1.00"}},
-		{"first read/beside a change is in the new version, and not among its changes",
-			runs{listed(1, without(campaign("c1", "A", 1), "default_bid")), listed(2, campaign("c1", "B", 1))},
-			[]string{
-				"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
-				"c1 v2 [2,-) changed(name) after 1, confirmed 2, ok: B 1.00"}},
-		{"first read/after a change still says what changed",
-			runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
-				listed(2, without(campaign("c1", "B", 1), "default_bid")), listed(3, campaign("c1", "B", 1))}, []string{
-				"c1 v1 [1,2) first_seen, confirmed 1, partial: A NULL",
-				"c1 v2 [2,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
-
-		{"absent/once", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2)}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"absent/once and back", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed(3, campaign("c1", "A", 1)), listed[schema.Campaign](4)}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 3, ok: A 1.00"}},
-		{"absent/once and back unreadable", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed(3, blindCampaign("c1")), listed[schema.Campaign](4)}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"absent/twice", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed[schema.Campaign](3)}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
-		{"absent/from broken listings", runs{listed(1, campaign("c1", "A", 1)), broken[schema.Campaign](2),
-			broken[schema.Campaign](3), broken[schema.Campaign](4)}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"absent/twice with a broken listing between", runs{listed(1, campaign("c1", "A", 1)),
-			listed[schema.Campaign](2), broken[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
-			"c1 v1 [1,4) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [4,-) deleted after 1, confirmed 4, ok: A 1.00"}},
-		{"absent/for long is one version", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed[schema.Campaign](3), listed[schema.Campaign](4), listed[schema.Campaign](5)}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [3,-) deleted after 1, confirmed 5, ok: A 1.00"}},
-		{"absent/unreadable all along", runs{listed(1, blindCampaign("c1")), listed[schema.Campaign](2),
-			listed[schema.Campaign](3)}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, unreadable: NULL NULL",
-			"c1 v2 [3,-) deleted after 1, confirmed 3, unreadable: NULL NULL"}},
-
-		{"return/the same", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed[schema.Campaign](3), listed[schema.Campaign](4), listed(5, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [3,5) deleted after 1, confirmed 4, ok: A 1.00",
-			"c1 v3 [5,-) restored after 4, confirmed 5, ok: A 1.00"}},
-		{"return/otherwise", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed[schema.Campaign](3), listed(4, campaign("c1", "B", 1))}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
-			"c1 v3 [4,-) restored(name) after 3, confirmed 4, ok: B 1.00"}},
-		{"return/unreadable, and then a change", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed[schema.Campaign](3), listed(4, blindCampaign("c1")), listed(5, campaign("c1", "A", 2))}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [3,4) deleted after 1, confirmed 3, ok: A 1.00",
-			"c1 v3 [4,5) restored after 3, confirmed 1, ok: A 1.00",
-			"c1 v4 [5,-) changed(default_bid) after 1, confirmed 5, ok: A 2.00"}},
-		{"return/with a column read for the first time", runs{listed(1, without(campaign("c1", "A", 1), "default_bid")),
-			listed[schema.Campaign](2), listed[schema.Campaign](3), listed(4, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, partial: A NULL",
-			"c1 v2 [3,4) deleted after 1, confirmed 3, partial: A NULL",
-			"c1 v3 [4,-) restored after 3, confirmed 4, ok: A 1.00"}},
-
-		{"stub/of a new entity", runs{reported(1, "c1", "c1")}, []string{
-			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
-		{"stub/again", runs{reported(1, "c1"), reported(2, "c1")}, []string{
-			"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
-		{"stub/of a known entity", runs{listed(1, campaign("c1", "A", 1)), reported(2, "c1")}, []string{
-			"c1 v1 [1,-) first_seen, confirmed 1, ok: A 1.00"}},
-		{"stub/is in no listing", runs{reported(1, "c1"), listed[schema.Campaign](2), listed[schema.Campaign](3)},
-			[]string{
-				"c1 v1 [1,-) stub, confirmed 1, stub: NULL NULL"}},
-		{"stub/read later", runs{reported(1, "c1"), listed(2, campaign("c1", "A", 1))}, []string{
-			"c1 v1 [1,-) first_read, confirmed 2, ok: A 1.00"}},
-		{"stub/listed and unreadable can go", runs{reported(1, "c1"), listed(2, blindCampaign("c1")),
-			listed[schema.Campaign](3), listed[schema.Campaign](4)}, []string{
-			"c1 v1 [1,4) stub, confirmed 1, unreadable: NULL NULL",
-			"c1 v2 [4,-) deleted after 1, confirmed 4, unreadable: NULL NULL"}},
-		{"stub/of a deleted entity", runs{listed(1, campaign("c1", "A", 1)), listed[schema.Campaign](2),
-			listed[schema.Campaign](3), reported(4, "c1")}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [3,-) deleted after 1, confirmed 3, ok: A 1.00"}},
-
-		{"nothing seen", runs{listed(1, campaign("c1", "A", 1)), {At: hour(2), RunID: "run-2"},
-			listed(3, campaign("c1", "B", 1))}, []string{
-			"c1 v1 [1,3) first_seen, confirmed 1, ok: A 1.00",
-			"c1 v2 [3,-) changed(name) after 1, confirmed 3, ok: B 1.00"}},
-	} {
+	for _, c := range campaignRuns {
 		t.Run(c.name, func(t *testing.T) {
 			b := campaigns(t)
 			for _, o := range c.runs {

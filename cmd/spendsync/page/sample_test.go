@@ -23,6 +23,46 @@ func sample(campaigns, sources int) Account {
 			Excess: N(431.22), WindowDays: N(30),
 		},
 	}
+	sampleDays(&a, r, to, asOf)
+	for j := range 6 {
+		a.Spend.Campaigns = append(a.Spend.Campaigns, campaign(j))
+	}
+	a.Spend.Rest = campaigns - 6
+	samplePacing(&a, r, to, asOf, campaigns)
+	a.Breaks.Rows = []Break{
+		{Campaign: campaign(3), Kind: "conversions_stopped", Since: to - 3, Observed: N(2), Expected: N(85),
+			Do:    "see whether its conversions still reach the service; until then nothing is concluded from its CPA",
+			Daily: N(612.5)},
+		{Campaign: campaign(5), Kind: "delivery_stopped", Since: to - 1, Delivery: "waiting_for_funds",
+			Do: "add money: nothing else helps it"},
+	}
+	sampleCampaigns(&a, to, campaigns)
+	sampleSources(&a, r, to, sources)
+	sampleCreatives(&a, to)
+	sampleBids(&a, r, asOf)
+	a.Runway = Runway{AsOf: asOf, Balance: N(92310.55), Stop: N(50), Warning: N(99), Mean: N(7440.1), Full: N(9000),
+		MeanDays: N(7), Expected: N(7440.1), DaysAtMean: N(12.4), DaysAtFull: N(10.25), ServiceDaysLeft: N(12),
+		StopsOn: schema.Some(to + 12), Unlimited: N(0)}
+	sampleRestated(&a, to)
+	sampleTimeline(&a, to)
+	for j := range 30 {
+		run := Run{ID: fmt.Sprintf("01K%02d", j), Command: "sync", Outcome: "everything planned is published",
+			Started: asOf.Add(time.Duration(j-30) * time.Hour), Seconds: N(20 + float64(j*7%31)), Planned: N(3),
+			Proven: N(3), Changed: N(1), Restated: N(4), Requests: N(41), Retries: N(0)}
+		if j == 17 {
+			run.ExitCode, run.Outcome, run.Message = 5, "the service can't be reached", "connection refused"
+		}
+		a.Health.Runs = append(a.Health.Runs, run)
+	}
+	a.Health.Passed = 20
+	a.Health.Checks = []Check{{Name: "days_missing", Severity: "error", Known: true, Value: N(1), Threshold: N(0),
+		Do: "Run spendsync sync; spendsync status shows by when."}, {Name: "keys_unique", Severity: "error",
+		Known: true, Passed: true, Value: N(0), Threshold: N(0)}}
+	return a
+}
+
+// sampleDays fills the coverage and the spend of forty days.
+func sampleDays(a *Account, r *rand.Rand, to schema.Date, asOf time.Time) {
 	for d := to - 39; d <= to; d++ {
 		state := schema.StateComplete
 		switch {
@@ -66,10 +106,10 @@ func sample(campaigns, sources int) Account {
 		}
 		a.Coverage.Days, a.Spend.Days = append(a.Coverage.Days, c), append(a.Spend.Days, s)
 	}
-	for j := range 6 {
-		a.Spend.Campaigns = append(a.Spend.Campaigns, campaign(j))
-	}
-	a.Spend.Rest = campaigns - 6
+}
+
+// samplePacing fills the open day.
+func samplePacing(a *Account, r *rand.Rand, to schema.Date, asOf time.Time, campaigns int) {
 	for j := range min(campaigns, 12) {
 		limit, spend := 300+50*float64(j), 40+37*float64(j)
 		projected := spend / 0.355
@@ -93,13 +133,10 @@ func sample(campaigns, sources int) Account {
 		}
 		a.Pacing.Today.Hours = append(a.Pacing.Today.Hours, hour)
 	}
-	a.Breaks.Rows = []Break{
-		{Campaign: campaign(3), Kind: "conversions_stopped", Since: to - 3, Observed: N(2), Expected: N(85),
-			Do:    "see whether its conversions still reach the service; until then nothing is concluded from its CPA",
-			Daily: N(612.5)},
-		{Campaign: campaign(5), Kind: "delivery_stopped", Since: to - 1, Delivery: "waiting_for_funds",
-			Do: "add money: nothing else helps it"},
-	}
+}
+
+// sampleCampaigns fills which campaigns pay.
+func sampleCampaigns(a *Account, to schema.Date, campaigns int) {
 	a.Campaigns = Campaigns{From: to - 30, To: to - 1, Days: N(28), Spend: N(204512.25), Conversions: N(8120),
 		CPA: N(25.186), Loses: 1, Unclear: 2, Aimless: 1, Broke: 1, Paying: 4, More: max(0, campaigns-9),
 		Profit: N(-1234.5), Paid: true}
@@ -116,6 +153,10 @@ func sample(campaigns, sources int) Account {
 		p.Profit = N(spend/4 - 800*float64(j))
 		a.Campaigns.Rows = append(a.Campaigns.Rows, p)
 	}
+}
+
+// sampleSources fills what to block and to scale.
+func sampleSources(a *Account, r *rand.Rand, to schema.Date, sources int) {
 	a.Sources = Sources{From: to - 30, To: to - 1, Block: N(7), Scale: N(3), Excess: N(431.22), More: 312,
 		Optimized: N(2), Days: N(28)}
 	for j := range min(sources, 120) {
@@ -138,6 +179,10 @@ func sample(campaigns, sources int) Account {
 		}
 		a.Sources.Rows = append(a.Sources.Rows, s)
 	}
+}
+
+// sampleCreatives fills which creatives tire.
+func sampleCreatives(a *Account, to schema.Date) {
 	for j := range 8 {
 		t := Tired{Campaign: campaign(j), Creative: Named{fmt.Sprintf("cr-%d", j),
 			fmt.Sprintf("Your parcel is waiting, No %d", j)}, State: []string{"exhausted", "fatiguing",
@@ -153,6 +198,10 @@ func sample(campaigns, sources int) Account {
 		}
 		a.Fatigue.Rows = append(a.Fatigue.Rows, t)
 	}
+}
+
+// sampleBids fills the bids beside the prices of clicks.
+func sampleBids(a *Account, r *rand.Rand, asOf time.Time) {
 	for j := range 60 {
 		b := Bid{Campaign: campaign(j % 9), Origin: "campaign", Source: fmt.Sprintf("src-%04d", j),
 			Bid: N(0.3 + r.Float64()), Clicks: N(float64(100 + j*37)), ReadAt: asOf, Stale: j%9 == 8, Spend: N(200)}
@@ -165,9 +214,10 @@ func sample(campaigns, sources int) Account {
 		a.Bids.Rows = append(a.Bids.Rows, b)
 	}
 	a.Bids.Less, a.Bids.LessSpend, a.Bids.Optimized, a.Bids.Days = N(41), N(8200), N(6), N(28)
-	a.Runway = Runway{AsOf: asOf, Balance: N(92310.55), Stop: N(50), Warning: N(99), Mean: N(7440.1), Full: N(9000),
-		MeanDays: N(7), Expected: N(7440.1), DaysAtMean: N(12.4), DaysAtFull: N(10.25), ServiceDaysLeft: N(12),
-		StopsOn: schema.Some(to + 12), Unlimited: N(0)}
+}
+
+// sampleRestated fills how numbers change with the age of a day.
+func sampleRestated(a *Account, to schema.Date) {
 	a.Restated = Restated{
 		Ages: []string{"1", "2", "3", "4", "5", "6", "7", "8–14", "15–21", "22–32"}, SettledAge: N(5),
 		FirstAge: N(1), FirstSpend: N(0.9998), FirstConversions: N(0.93), Followed: N(14), Share: N(0.99), Changed: 20}
@@ -188,6 +238,10 @@ func sample(campaigns, sources int) Account {
 		}
 		a.Restated.Days = append(a.Restated.Days, row)
 	}
+}
+
+// sampleTimeline fills what people changed.
+func sampleTimeline(a *Account, to schema.Date) {
 	a.Timeline = Timeline{From: to - 29, To: to, More: 3, MoreRows: 11}
 	for j := range 8 {
 		l := Lane{Campaign: campaign(j), Spans: []Span{{From: to - 29, To: to - 14, Status: "active", Assumed: true},
@@ -203,20 +257,6 @@ func sample(campaigns, sources int) Account {
 		}
 		a.Timeline.Lanes = append(a.Timeline.Lanes, l)
 	}
-	for j := range 30 {
-		run := Run{ID: fmt.Sprintf("01K%02d", j), Command: "sync", Outcome: "everything planned is published",
-			Started: asOf.Add(time.Duration(j-30) * time.Hour), Seconds: N(20 + float64(j*7%31)), Planned: N(3),
-			Proven: N(3), Changed: N(1), Restated: N(4), Requests: N(41), Retries: N(0)}
-		if j == 17 {
-			run.ExitCode, run.Outcome, run.Message = 5, "the service can't be reached", "connection refused"
-		}
-		a.Health.Runs = append(a.Health.Runs, run)
-	}
-	a.Health.Passed = 20
-	a.Health.Checks = []Check{{Name: "days_missing", Severity: "error", Known: true, Value: N(1), Threshold: N(0),
-		Do: "Run spendsync sync; spendsync status shows by when."}, {Name: "keys_unique", Severity: "error",
-		Known: true, Passed: true, Value: N(0), Threshold: N(0)}}
-	return a
 }
 
 func campaign(j int) Named {
