@@ -110,7 +110,7 @@ func streams(s *adsim.Service) []stream {
 	}
 }
 
-// wireFaults are those that strike any question alike. Those that pass are mended
+// wireFaults are those that strike any question alike. Those that pass are repaired
 // by asking again; ever is how the read ends when they stay.
 var wireFaults = []struct {
 	name   string

@@ -140,7 +140,7 @@ func TestPublish_KeepsEveryRestatement(t *testing.T) {
 			t.Fatalf("run %d: %s has %d lines, want %d: %v", i, path, len(got), len(want[path]), err)
 		}
 		if n := m.Accounts[r.account].Files[path].Rows; n != int64(len(got)) {
-			t.Errorf("run %d: the manifest tells of %d lines of %d", i, n, len(got))
+			t.Errorf("run %d: the manifest has %d lines of %d", i, n, len(got))
 		}
 	}
 	before, err := os.ReadFile(filepath.Join(r.dir, path))

@@ -83,12 +83,12 @@ func textsOf(pages iter.Seq2[[]byte, error]) (texts []string, err error) {
 }
 
 // TestDamage_VerifyNamesTheFile cuts every kind of file at its bytes, and flips
-// bits in it: verify names that file, and what mends it.
+// bits in it: verify names that file, and what repairs it.
 func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
-	files := map[string]string{ // what mends it
+	files := map[string]string{ // what repairs it
 		catalog.ManifestName: durable.RepairBackup, duck.FileName: durable.RepairRebuild, ledger: durable.RepairRebuild,
 		catalog.RawPath("acme", day, 1): "spendsync backfill --from 2026-11-20 --to 2026-11-20, or the next sync " +
 			"that reads the day",
@@ -102,7 +102,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	if len(tables) < 7 {
 		t.Fatalf("only the tables %v are damaged", tables)
 	}
-	for path, mend := range files {
+	for path, repair := range files {
 		t.Run(strings.ReplaceAll(path, "/", "~"), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(quickDir(t), "data")
@@ -126,7 +126,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 					fmt.Sprintf("bit %08b flipped at %d", bit, at): flipped} {
 					spoiled(t, full, bad)
 					n++
-					checkDamage(t, st, dir, path, mend, what)
+					checkDamage(t, st, dir, path, repair, what)
 				}
 			}
 			spoiled(t, full, good)
@@ -136,7 +136,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	}
 }
 
-func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
+func checkDamage(t *testing.T, st *sceneStores, dir, path, repair, what string) {
 	t.Helper()
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Now = sceneSecond().now
@@ -156,8 +156,8 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, mend, what string) {
 			t.Errorf("%s %s: %d damages, the second %v", path, what, len(report.Damages), report.Damages[1])
 		}
 	}
-	if d.Path != path || d.Repair != mend {
-		t.Errorf("%s %s: told as %s (%s), mended by %q; want %q", path, what, d.Path, d.What, d.Repair, mend)
+	if d.Path != path || d.Repair != repair {
+		t.Errorf("%s %s: reported as %s (%s), repaired by %q; want %q", path, what, d.Path, d.What, d.Repair, repair)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestDamage_RebuildMends(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		told, err := rebuild(t, dir)
+		result, err := rebuild(t, dir)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -234,8 +234,8 @@ func TestDamage_RebuildMends(t *testing.T) {
 		}
 		for _, path := range paths {
 			made := strings.Contains(path, "mart_") || strings.Contains(path, "ops_")
-			if !made && !slices.Contains(told.Restored, path) {
-				t.Errorf("%s: %s is not told to be restored: %v", name, path, told.Restored)
+			if !made && !slices.Contains(result.Restored, path) {
+				t.Errorf("%s: %s is not reported as restored: %v", name, path, result.Restored)
 			}
 		}
 	}
@@ -290,14 +290,14 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 		}
 		spoiled(t, filepath.Join(dir, catalog.ManifestName), b)
 		spoiled(t, filepath.Join(dir, path), []byte("PAR1 no more"))
-		told, err := rebuild(t, dir)
+		result, err := rebuild(t, dir)
 		if c.taken {
-			if err != nil || !slices.Equal(told.Restored, []string{path}) {
-				t.Errorf("%s: rebuild = %v, %v", name, told.Restored, err)
+			if err != nil || !slices.Equal(result.Restored, []string{path}) {
+				t.Errorf("%s: rebuild = %v, %v", name, result.Restored, err)
 			}
 			checkScene(t, dir)
 		} else if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: rebuild = %v, %v", name, told.Restored, err)
+			t.Errorf("%s: rebuild = %v, %v", name, result.Restored, err)
 		}
 	}
 }
@@ -318,8 +318,8 @@ func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
 	path := catalog.PartPath(schema.CampaignHistory.Table, "acme", 0)
 	before := query(t, dir, "SELECT * FROM campaign_history ORDER BY ALL")
 	spoiled(t, filepath.Join(dir, path), nil)
-	if told, err := rebuild(t, dir); err != nil || !slices.Equal(told.Restored, []string{path}) {
-		t.Fatalf("rebuild = %v, %v", told.Restored, err)
+	if result, err := rebuild(t, dir); err != nil || !slices.Equal(result.Restored, []string{path}) {
+		t.Fatalf("rebuild = %v, %v", result.Restored, err)
 	}
 	checkScene(t, dir)
 	if got := query(t, dir, "SELECT * FROM campaign_history ORDER BY ALL"); got != before {
@@ -380,7 +380,7 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			want := map[string]string{calendar: catalog.RepairLost, spend: durable.RepairReplay,
 				duck.FileName: durable.RepairRebuild}[d.Path]
 			if d.Repair != want {
-				t.Errorf("%s: %s is mended by %q, want %q", name, d.Path, d.Repair, want)
+				t.Errorf("%s: %s is repaired by %q, want %q", name, d.Path, d.Repair, want)
 			}
 		}
 	}
@@ -460,15 +460,15 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 			ErrDamaged) {
 			t.Errorf("%s: a run = %v, want ErrDamaged", name, err)
 		}
-		told, err := rebuild(t, dir)
+		result, err := rebuild(t, dir)
 		if !c.duckdb {
 			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), ledger) {
 				t.Errorf("%s: rebuild = %v, want ErrDamaged", name, err)
 			}
-			told, err = st.rebuildAccepting(t, dir)
+			result, err = st.rebuildAccepting(t, dir)
 		}
-		if err != nil || !slices.Contains(told.Restored, ledger) {
-			t.Errorf("%s: rebuild = %v, %v", name, told.Restored, err)
+		if err != nil || !slices.Contains(result.Restored, ledger) {
+			t.Errorf("%s: rebuild = %v, %v", name, result.Restored, err)
 			continue
 		}
 		checkScene(t, dir)

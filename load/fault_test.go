@@ -332,7 +332,7 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 			if content := st.settled(t, dir); content == st.want {
 				after++
 			} else if err == nil {
-				t.Error("it was told to be published and is not")
+				t.Error("it was said to be published and is not")
 			}
 			if t.Failed() && !failed {
 				t.Logf("^ %s: %v", where, err)

@@ -211,7 +211,7 @@ func TestMarts_DamageIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(full); err != nil || !slices.Equal(b, whole) {
-		t.Error("rebuild did not mend the mart", err)
+		t.Error("rebuild did not repair the mart", err)
 	}
 	checkStore(t, r.dir)
 }

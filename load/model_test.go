@@ -286,7 +286,7 @@ func (w *modelWorld) sync(disturbed bool) {
 	w.note("sync %s of %d days, %s: %v, published %v", id, len(read), how, err, published)
 	switch {
 	case err == nil && !published:
-		w.t.Error("it was told to be published and is not")
+		w.t.Error("it was said to be published and is not")
 	case err != nil && !errors.Is(err, ErrStorage) && !errors.Is(err, errCrash):
 		w.t.Errorf("sync: %v", err)
 	case err != nil && published:

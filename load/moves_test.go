@@ -125,8 +125,8 @@ func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 		dir := filepath.Join(root, "data")
 		copyStore(t, begun, dir)
 		d := newFrailFiles(t, root)
-		told := true // the record is durable: nothing but the new generation may be found
-		tried := powerLosses(t, st, d, dir, powerStride(3), &told)
+		promised := true // the record is durable: nothing but the new generation may be found
+		tried := powerLosses(t, st, d, dir, powerStride(3), &promised)
 		o := sceneOptions(durable.Disk{FS: farFiles{d, at}})
 		if err := rollForward(dir, o.filled()); err != nil {
 			t.Fatal(err)

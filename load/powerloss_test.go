@@ -365,8 +365,8 @@ func (d *frailFiles) afterPowerLoss(t testing.TB, s survivor, to string) {
 
 // powerLosses tries each survivor after every call that changes something: the
 // next start finds the old or the new generation whole, and the new one for sure
-// once the run was told so.
-func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every int, told *bool) (tried *int) {
+// once the run was promised so.
+func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every int, promised *bool) (tried *int) {
 	t.Helper()
 	tried = new(int)
 	seed := rand.Uint64()
@@ -385,8 +385,8 @@ func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every
 			failed := t.Failed()
 			d.afterPowerLoss(t, s, root)
 			content := st.settled(t, filepath.Join(root, rel))
-			if *told && content != st.want {
-				t.Errorf("what was told to be published is gone")
+			if *promised && content != st.want {
+				t.Errorf("what was said to be published is gone")
 			}
 			if t.Failed() && !failed {
 				t.Logf("^ power lost after call %d (%s %s), %s survives (seed %d)", d.calls, what, path, s.name, seed)
@@ -415,12 +415,12 @@ func TestPowerLoss_DuringARun(t *testing.T) {
 	dir := filepath.Join(root, "data")
 	copyStore(t, st.before, dir)
 	d := newFrailFiles(t, root)
-	told := false
-	tried := powerLosses(t, st, d, dir, powerStride(3), &told)
+	promised := false
+	tried := powerLosses(t, st, d, dir, powerStride(3), &promised)
 	if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: d})); err != nil {
 		t.Fatal(err)
 	}
-	told = true
+	promised = true
 	d.each("the end of", dir+"/"+catalog.CommitName)
 	t.Logf("%d calls, %d losses of power", d.calls, *tried)
 }
@@ -463,15 +463,15 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 			t.Fatalf("commit = %v, want the crash", err)
 		}
 		d.dieAt, d.isDead = 0, false
-		told := false
-		tried := powerLosses(t, st, d, dir, powerStride(9), &told)
+		promised := false
+		tried := powerLosses(t, st, d, dir, powerStride(9), &promised)
 		failed := t.Failed()
 		s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: d}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if m := s.Manifest(); m.Generation == p.is.Generation {
-			told = true
+			promised = true
 			d.each("the end of", dir+"/"+catalog.CommitName)
 		}
 		s.Close()
@@ -491,7 +491,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 	dir := filepath.Join(root, "on", "a", "volume")
 	d := newFrailFiles(t, root)
 	r := rand.New(rand.NewPCG(rand.Uint64(), 1))
-	told, tried := false, 0
+	promised, tried := false, 0
 	check := func(what, path string) {
 		for _, s := range survivors(r) {
 			tried++
@@ -504,8 +504,8 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 			}
 			if m := st.Manifest(); m != nil {
 				whole(t, after)
-			} else if told {
-				t.Errorf("%s survives: what was told to be published is gone", s.name)
+			} else if promised {
+				t.Errorf("%s survives: what was said to be published is gone", s.name)
 			}
 			st.Close()
 			os.RemoveAll(filepath.Dir(to))
@@ -520,7 +520,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 	if err := sceneFirst().do(t.Context(), dir, sceneOptions(durable.Disk{FS: d})); err != nil {
 		t.Fatal(err)
 	}
-	told = true
+	promised = true
 	check("the end of", dir)
 	if _, err := os.Stat(dir); err != nil {
 		t.Error(err)

@@ -184,7 +184,7 @@ func checkRepairs(t testing.TB, report *Report, setBack bool) {
 			strings.Contains(d.Repair, "--accept-loss") {
 			said++
 		} else if setBack && d.Repair != "see "+catalog.ManifestName {
-			t.Errorf("%s is to be mended by %q, which may forget what is newer", d.Path, d.Repair)
+			t.Errorf("%s is to be repaired by %q, which may forget what is newer", d.Path, d.Repair)
 		}
 	}
 	if (said == 1) != setBack {

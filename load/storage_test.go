@@ -57,7 +57,7 @@ func TestPublish_CancelledAnywhere(t *testing.T) {
 		content := st.settled(t, dir)
 		switch {
 		case err == nil && content != st.want:
-			t.Errorf("step %d: told to be published, and is not", i)
+			t.Errorf("step %d: said to be published, and is not", i)
 		case err != nil && (!errors.Is(err, context.Canceled) || content == st.want):
 			t.Errorf("step %d (%s): %v, published: %v", i, steps[i-1], err, content == st.want)
 		}
@@ -195,7 +195,7 @@ func TestSQL_NeverWritesFiles(t *testing.T) {
 		t.Fatal(err, below)
 	}
 	for _, name := range append(files, below...) {
-		// Answers are written to where the asker says, marts to the staging area.
+		// Answers are written to where the caller says, marts to the staging area.
 		if strings.HasSuffix(name, "_test.go") || name == "duck/ask.go" || name == "duck/mart.go" {
 			continue
 		}

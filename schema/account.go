@@ -48,7 +48,7 @@ type AccountLimit struct {
 	LimitKind string `col:"kind" id:"3" key:"true"`
 	// Changes made since the reset.
 	Used Null[int64] `col:"used" id:"4"`
-	// Changes allowed a day. NULL: not limited or not told.
+	// Changes allowed a day. NULL: not limited, or unknown.
 	Allowed Null[int64] `col:"allowed" id:"5"`
 	// When the count starts at zero again.
 	ResetsAt Null[Instant] `col:"resets_at" id:"6"`

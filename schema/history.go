@@ -7,7 +7,7 @@ import (
 )
 
 // Frame is what every version of a setting carries. Versions are half-open,
-// [valid_from, valid_to), and times are when we saw something, for nobody tells
+// [valid_from, valid_to), and times are when we saw something, for nobody reports
 // us when it happened: the change itself lies in (changed_after, valid_from].
 type Frame struct {
 	// Version of this entity, counted from 1.

@@ -87,11 +87,11 @@ type Source30d struct {
 	DaysKnown int64 `col:"days_known" id:"7"`
 	// US dollars.
 	Spend Money `col:"spend" id:"8"`
-	// Clicks. NULL: the service did not tell on some day.
+	// Clicks. NULL: unknown on some day.
 	Clicks Null[int64] `col:"clicks" id:"9"`
-	// Impressions. NULL: the service did not tell on some day.
+	// Impressions. NULL: unknown on some day.
 	Impressions Null[int64] `col:"impressions" id:"10"`
-	// Conversions. NULL: the service did not tell on some day.
+	// Conversions. NULL: unknown on some day.
 	Conversions Null[int64] `col:"conversions" id:"11"`
 	// US dollars per click, rounded to six decimals. NULL without clicks.
 	CPC Null[Money] `col:"cpc" id:"12"`

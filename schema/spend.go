@@ -55,17 +55,17 @@ type CampaignSpend struct {
 	Rows int64 `col:"rows" id:"5"`
 	// US dollars, exact.
 	Spend Money `col:"spend" id:"6"`
-	// Clicks of the rows that tell them. NULL: none does.
+	// Clicks of the rows whose clicks are known. NULL: those of no row are.
 	Clicks Null[int64] `col:"clicks" id:"7"`
-	// Impressions of the rows that tell them. NULL: none does.
+	// Impressions of the rows whose impressions are known. NULL: those of no row are.
 	Impressions Null[int64] `col:"impressions" id:"8"`
-	// Conversions of the rows that tell them. NULL: none does.
+	// Conversions of the rows whose conversions are known. NULL: those of no row are.
 	Conversions Null[int64] `col:"conversions" id:"9"`
-	// Rows that tell their clicks: if fewer than rows, the sum is too small.
+	// Rows whose clicks are known: if fewer than rows, the sum is too small.
 	RowsWithClicks int64 `col:"rows_with_clicks" id:"10"`
-	// Rows that tell their impressions: if fewer than rows, the sum is too small.
+	// Rows whose impressions are known: if fewer than rows, the sum is too small.
 	RowsWithImpressions int64 `col:"rows_with_impressions" id:"11"`
-	// Rows that tell their conversions: if fewer than rows, the sum is too small.
+	// Rows whose conversions are known: if fewer than rows, the sum is too small.
 	RowsWithConversions int64 `col:"rows_with_conversions" id:"12"`
 }
 

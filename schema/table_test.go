@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 // golden compares with a file under testdata/golden, and writes it with -update.
 func golden(t *testing.T, name, got string) {

@@ -19,7 +19,7 @@ import (
 	"spendsync/schema"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files")
 
 var (
 	day    = schema.NewDate(2026, 3, 8)

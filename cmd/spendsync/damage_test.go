@@ -29,9 +29,9 @@ func (w *world) spoil(path string, edit func([]byte) []byte) {
 func flipped(b []byte) []byte { b[len(b)/2] ^= 1; return b }
 func cut(b []byte) []byte     { return b[:len(b)-1] }
 
-// TestDamage_IsFoundNamedAndMended damages a file of every kind as a user may find
+// TestDamage_IsFoundNamedAndRepaired damages a file of every kind as a user may find
 // it, and follows what verify says.
-func TestDamage_IsFoundNamedAndMended(t *testing.T) {
+func TestDamage_IsFoundNamedAndRepaired(t *testing.T) {
 	w := newSyncedWorld(t)
 	ledger, err := filepath.Glob(w.dir + "/ledger/*/*")
 	if err != nil || len(ledger) != 1 {

@@ -19,7 +19,7 @@ type pageFault struct {
 	fault    adsim.Fault
 	code     int    // when the fault stays
 	says     string // a part of the last line then
-	passes   bool   // asking again mends it, so once it costs nothing
+	passes   bool   // asking again repairs it, so once it costs nothing
 	from     int    // the first page that it strikes; 0: page 1
 }
 

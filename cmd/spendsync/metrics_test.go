@@ -52,7 +52,7 @@ func readMetrics(t *testing.T, path string) map[string]float64 {
 // small is an account of which a sync is short.
 func small(c *adsim.Config) { c.Campaigns, c.CreativesPerCampaign, c.RowsPerDay = 2, 2, 10 }
 
-func TestMetrics_TellOfEveryRun(t *testing.T) {
+func TestMetrics_AreOfEveryRun(t *testing.T) {
 	w := newWorld(t, func(c *adsim.Config) { c.BalanceStatus = "low" })
 	file := filepath.Join(t.TempDir(), "spendsync.prom")
 	w.env["METRICS_FILE"] = file

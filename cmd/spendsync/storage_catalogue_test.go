@@ -32,7 +32,7 @@ var storageFaults = map[string]shown{
 	"B12": {"a reader holds the file", "TestSync_AReaderNeitherBlocksNorBreaks load.TestReaders_ThroughManyPublishes"},
 	"B13": {"somebody wrote the file, or left a write-ahead log", "load.TestPublish_HealsAForeignWarehouse"},
 	"B14": {"a damaged DuckDB file", "load.TestDamage_VerifyNamesTheFile load.TestPublish_HealsAForeignWarehouse " +
-		"TestDamage_IsFoundNamedAndMended"},
+		"TestDamage_IsFoundNamedAndRepaired"},
 	"B15": {"a DuckDB file half made", "load.TestPublish_DiesAnywhere TestSync_KilledAtRandom"},
 	"B16": {"a write-ahead log without its file", "load.TestPublish_HealsALogWithoutItsFile"},
 	"B17": {"a half-written Parquet file in sight", "load.TestFaults_AnyCallOfARun " +

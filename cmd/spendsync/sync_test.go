@@ -508,7 +508,7 @@ func TestSync_StoppedBySignal(t *testing.T) {
 	w.checkTruth()
 }
 
-func TestReplay_MendsADamagedDay(t *testing.T) {
+func TestReplay_RepairsADamagedDay(t *testing.T) {
 	w := newSyncedWorld(t)
 	path := filepath.Join(w.dir, "parquet/spend_daily/account=acme", "day="+(w.today()-3).String(), "data.parquet")
 	if err := os.WriteFile(path, []byte("PAR1 no more"), 0o644); err != nil {

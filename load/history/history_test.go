@@ -602,7 +602,7 @@ func TestHistory_Delivery(t *testing.T) {
 	)
 }
 
-// TestHistory_StubsHaveNoSettings: what the report tells of an entity is not what
+// TestHistory_StubsHaveNoSettings: what the report says of an entity is not what
 // its settings are, and so is not kept as such.
 func TestHistory_StubsHaveNoSettings(t *testing.T) {
 	b := campaigns(t)

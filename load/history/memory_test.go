@@ -37,7 +37,7 @@ func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
 	rows := b.h.Rows
 	b.run(listed(2, campaign("c2", "B", 2), campaign("c1", "A", 1)))
 	if &rows[0] != &b.h.Rows[0] || b.h.Rows[0].LastConfirmedAt != hour(1) {
-		t.Errorf("the rows were made anew, confirmed at %s", b.h.Rows[0].LastConfirmedAt)
+		t.Errorf("the rows were made again, confirmed at %s", b.h.Rows[0].LastConfirmedAt)
 	}
 	if want := (Stats{Confirmed: 2}); b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)

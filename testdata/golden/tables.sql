@@ -380,7 +380,7 @@ COMMENT ON COLUMN "main"."account_limit"."account_id" IS 'Short name of the acco
 COMMENT ON COLUMN "main"."account_limit"."seen_at" IS 'When this was first seen.';
 COMMENT ON COLUMN "main"."account_limit"."kind" IS 'Kind of change that has the budget, in the service''s words.';
 COMMENT ON COLUMN "main"."account_limit"."used" IS 'Changes made since the reset.';
-COMMENT ON COLUMN "main"."account_limit"."allowed" IS 'Changes allowed a day. NULL: not limited or not told.';
+COMMENT ON COLUMN "main"."account_limit"."allowed" IS 'Changes allowed a day. NULL: not limited, or unknown.';
 COMMENT ON COLUMN "main"."account_limit"."resets_at" IS 'When the count starts at zero again.';
 COMMENT ON COLUMN "main"."account_limit"."_run_id" IS 'Run that added the row.';
 
@@ -469,12 +469,12 @@ COMMENT ON COLUMN "mart"."campaign_spend"."campaign_id" IS 'Campaign that paid.'
 COMMENT ON COLUMN "mart"."campaign_spend"."campaign_name" IS 'Name of the campaign as the report gave it; the last by the alphabet where it gave several.';
 COMMENT ON COLUMN "mart"."campaign_spend"."rows" IS 'Rows of spend_daily that are summed.';
 COMMENT ON COLUMN "mart"."campaign_spend"."spend" IS 'US dollars, exact.';
-COMMENT ON COLUMN "mart"."campaign_spend"."clicks" IS 'Clicks of the rows that tell them. NULL: none does.';
-COMMENT ON COLUMN "mart"."campaign_spend"."impressions" IS 'Impressions of the rows that tell them. NULL: none does.';
-COMMENT ON COLUMN "mart"."campaign_spend"."conversions" IS 'Conversions of the rows that tell them. NULL: none does.';
-COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_clicks" IS 'Rows that tell their clicks: if fewer than rows, the sum is too small.';
-COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_impressions" IS 'Rows that tell their impressions: if fewer than rows, the sum is too small.';
-COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_conversions" IS 'Rows that tell their conversions: if fewer than rows, the sum is too small.';
+COMMENT ON COLUMN "mart"."campaign_spend"."clicks" IS 'Clicks of the rows whose clicks are known. NULL: those of no row are.';
+COMMENT ON COLUMN "mart"."campaign_spend"."impressions" IS 'Impressions of the rows whose impressions are known. NULL: those of no row are.';
+COMMENT ON COLUMN "mart"."campaign_spend"."conversions" IS 'Conversions of the rows whose conversions are known. NULL: those of no row are.';
+COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_clicks" IS 'Rows whose clicks are known: if fewer than rows, the sum is too small.';
+COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_impressions" IS 'Rows whose impressions are known: if fewer than rows, the sum is too small.';
+COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_conversions" IS 'Rows whose conversions are known: if fewer than rows, the sum is too small.';
 
 CREATE TABLE IF NOT EXISTS "ops"."day_coverage" (
   "account_id" VARCHAR NOT NULL,

@@ -52,13 +52,13 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 var balanceColumns = []string{"balance", "payment_mode", "average_daily_spend", "days_left", "balance_status",
 	"message"}
 
-// sameMoney says whether two rows tell the same of the account's money.
+// sameMoney says whether two rows have the same of the account's money.
 func sameMoney(x, y schema.AccountSnapshot) bool {
 	x.SeenAt, x.RunID, x.Raw, y.SeenAt, y.RunID, y.Raw = 0, "", schema.Null[string]{}, 0, "", schema.Null[string]{}
 	return x == y
 }
 
-// sameBudget says whether two rows tell the same of a budget.
+// sameBudget says whether two rows have the same of a budget.
 func sameBudget(x, y schema.AccountLimit) bool {
 	return x.Used == y.Used && x.Allowed == y.Allowed && x.ResetsAt == y.ResetsAt
 }

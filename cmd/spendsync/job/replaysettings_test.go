@@ -162,9 +162,9 @@ func (w *quirkWorld) replaySays(text string) {
 	}
 }
 
-// told are the rows of a table without what tells which run wrote them and how often they
+// contentOf are the rows of a table without which run wrote them and how often they
 // were confirmed.
-func told[R any](w *quirkWorld, table schema.TableOf[R]) (lines []string) {
+func contentOf[R any](w *quirkWorld, table schema.TableOf[R]) (lines []string) {
 	w.t.Helper()
 	aside := table.ColumnsNamed("_run_id", "last_confirmed_at", "changed_after", "bids_last_read_at", "raw")
 	for _, row := range rowsOf(w, table, "account=acme") {
@@ -211,8 +211,8 @@ func TestReplay_ReadsKeptReplies(t *testing.T) {
 		w.service.SetNow(noon.AddDate(0, 0, day+1))
 		w.sync()
 	}
-	wantCampaigns, wantRules := told(w, schema.CampaignHistory), told(w, schema.SourceRuleHistory)
-	wantMoney := told(w, schema.AccountSnapshots)
+	wantCampaigns, wantRules := contentOf(w, schema.CampaignHistory), contentOf(w, schema.SourceRuleHistory)
+	wantMoney := contentOf(w, schema.AccountSnapshots)
 	w.replaySays("") // all has been understood
 	w.rewrite(func(s *load.Store, g *load.Staged) {
 		forget(w, s, g, schema.CampaignHistory, campaigns)
@@ -221,14 +221,14 @@ func TestReplay_ReadsKeptReplies(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if slices.Equal(told(w, schema.CampaignHistory), wantCampaigns) {
+	if slices.Equal(contentOf(w, schema.CampaignHistory), wantCampaigns) {
 		t.Fatal("nothing was forgotten")
 	}
 	w.replaySays("of settings filled in")
 	for name, pair := range map[string][2][]string{
-		"campaigns": {told(w, schema.CampaignHistory), wantCampaigns},
-		"rules":     {told(w, schema.SourceRuleHistory), wantRules},
-		"balances":  {told(w, schema.AccountSnapshots), wantMoney},
+		"campaigns": {contentOf(w, schema.CampaignHistory), wantCampaigns},
+		"rules":     {contentOf(w, schema.SourceRuleHistory), wantRules},
+		"balances":  {contentOf(w, schema.AccountSnapshots), wantMoney},
 	} {
 		if d := cmp.Diff(pair[1], pair[0]); d != "" {
 			t.Errorf("%s after replay (-as read +replayed):\n%s", name, d)
@@ -239,7 +239,7 @@ func TestReplay_ReadsKeptReplies(t *testing.T) {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
 	w.replaySays("")
-	if r := w.sync(); r.Run.ExitCode != 0 || !slices.Equal(told(w, schema.CampaignHistory), wantCampaigns) {
+	if r := w.sync(); r.Run.ExitCode != 0 || !slices.Equal(contentOf(w, schema.CampaignHistory), wantCampaigns) {
 		t.Errorf("the sync after it: %+v", r.Run)
 	}
 }
