@@ -39,7 +39,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 // codeOf is the exit code of an error: those of spendsync, see 'spendsync help config'.
 func codeOf(err error) int {
 	switch {
-	case errors.Is(err, lake.ErrWrongURL):
+	case errors.Is(err, lake.ErrWrongURL), errors.Is(err, lake.ErrNotEmpty):
 		return exit.Usage
 	case errors.Is(err, lake.ErrNewer), errors.Is(err, lake.ErrAhead):
 		return exit.Newer
@@ -92,6 +92,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
 	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
+		a.restoreCommand(),
 		a.demoCommand())
 	return root
 }
@@ -162,7 +163,7 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Dir = s.DataDir
+	o.Dir, o.KeepStore = s.DataDir, s.KeepStore
 	var done *lake.Followed
 	defer func() { err = errors.Join(err, a.writeMetrics(s, done, err)) }()
 	l, _, err := a.open(ctx)

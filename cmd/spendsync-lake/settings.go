@@ -27,6 +27,7 @@ type settings struct {
 	Scope          string        `env:"LAKE_SCOPE"`
 	SigV4          string        `env:"LAKE_SIGV4"`
 	S3Endpoint     string        `env:"LAKE_S3_ENDPOINT"`
+	KeepStore      bool          `env:"LAKE_KEEP_STORE, default=true"`
 	MetricsFile    string        `env:"LAKE_METRICS_FILE"`
 	AllowHTTP      bool          `env:"ALLOW_HTTP, default=false"`
 

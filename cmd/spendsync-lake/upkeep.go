@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,5 +88,40 @@ func (a *app) maintainCommand() *cobra.Command {
 	cmd.Flags().DurationVar(&o.SnapshotAge, "snapshot-age", lake.SnapshotAge, "how long snapshots are kept")
 	cmd.Flags().DurationVar(&o.OrphanAge, "orphan-age", lake.OrphanAge, "how old an object is before it counts as "+
 		"nobody's")
+	return cmd
+}
+
+func (a *app) restoreCommand() *cobra.Command {
+	var account string
+	cmd := &cobra.Command{
+		Use: "restore", Short: "Make a lost store again, in an empty folder", Args: cobra.NoArgs,
+		Long: "Makes the store that the lake has in the empty folder SPENDSYNC_DATA_DIR: its newest generation in " +
+			"the lake,\n" +
+			"with tables, replies, ledgers and manifest, each file compared with its hash. Then 'spendsync rebuild' " +
+			"makes\n" +
+			"the DuckDB file.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, s, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			done, err := l.Restore(cmd.Context(), s.DataDir, account)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.encode(done, nil)
+			}
+			fmt.Fprintf(a.stdout, "restored generation %d: %d files, %d bytes, accounts %s\n", done.Generation,
+				done.Files,
+				done.Bytes, strings.Join(done.Accounts, ", "))
+			fmt.Fprintf(a.stdout, "Now make its DuckDB file: SPENDSYNC_DATA_DIR=%s SPENDSYNC_ACCOUNT=%s spendsync "+
+				"rebuild\n",
+				s.DataDir, done.Accounts[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&account, "account", "", "an account of the store, where the lake has several stores")
 	return cmd
 }

@@ -39,6 +39,7 @@ const uploads = 4
 type FollowOptions struct {
 	Dir         string // data directory of the store
 	AllowShrink bool   // take from the lake what the store does not have
+	KeepStore   bool   // upload beside the tables what [Lake.Restore] needs
 }
 
 // Followed says what a follower did.
@@ -132,6 +133,11 @@ func (f *follower) once(ctx context.Context, w *wanted) error {
 	changes, err := f.changes(ctx, w, tables, marks)
 	if err != nil {
 		return err
+	}
+	if f.opts.KeepStore {
+		if err := f.keepStore(ctx, w, marker, marks); err != nil {
+			return err
+		}
 	}
 	return f.commit(ctx, w, changes, marker, marks)
 }

@@ -170,7 +170,7 @@ func (w *wanted) next(account string, snapshots map[string]int64, uuids map[stri
 	m := Marker{AccountID: account, Generation: w.manifest.Generation, RunID: w.manifest.RunID,
 		PublishedAt: int64(w.manifest.PublishedAt), CommittedAt: int64(now), Days: int64(len(a.Days)),
 		SchemaVersion: schema.Version, Version: version}
-	m.Rows, m.Files = w.rows(account)
+	m.Rows, m.Files = w.count[account].rows, w.count[account].files
 	for _, part := range []struct {
 		to   *string
 		from any

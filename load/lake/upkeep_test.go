@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/load/catalog"
 )
 
 // verify wants a finding that holds each of some words; none: it wants none.
@@ -168,4 +172,84 @@ func (w *world) manifests(l *Lake) int {
 		w.Fatal(err)
 	}
 	return len(all)
+}
+
+// TestRestore_MakesTheStoreAgain: every file comes back byte by byte, also those of no table; and
+// what is damaged or interrupted is no store.
+func TestRestore_MakesTheStoreAgain(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	s.raw("acme", "one reply")
+	s.ledgers()
+	s.publish()
+	follow := func() {
+		t.Helper()
+		if _, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	follow()
+	s.raw("acme", "another reply")
+	s.ledgers()
+	s.publish()
+	follow()
+	dir := t.TempDir()
+	done, err := w.open().Restore(t.Context(), dir, "")
+	if err != nil || done.Generation != 3 || done.Files != 12+1+2 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	m, err := catalog.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range m.Accounts {
+		for path := range a.Files {
+			got, err := os.ReadFile(filepath.Join(dir, path))
+			want, wantErr := os.ReadFile(filepath.Join(s.dir, path))
+			if err != nil || wantErr != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s: %v, %v", path, err, wantErr)
+			}
+		}
+		for path, n := range a.Ledger {
+			if b, err := os.ReadFile(filepath.Join(dir, path)); err != nil || catalog.CheckLedger(path, b, n,
+				a.LedgerSHA256[path]) != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	w.check(w.open(), &store{t: t, dir: dir, m: m})
+	if _, err := w.open().Restore(t.Context(), dir, ""); !errors.Is(err, ErrNotEmpty) {
+		t.Errorf("over a store: %v", err)
+	}
+	victim := w.live(w.open())[3]
+	if err := victim.t.fs.WriteFile(victim.entry.DataFile().FilePath(), []byte("damaged")); err != nil {
+		t.Fatal(err)
+	}
+	broken := t.TempDir()
+	if _, err := w.open().Restore(t.Context(), broken, "acme"); !errors.Is(err, ErrDiffers) {
+		t.Errorf("a damaged object: %v", err)
+	}
+	if _, err := catalog.ReadManifest(broken); err == nil {
+		t.Error("what was restored in part is a store")
+	}
+}
+
+// raw stores a reply, which is in no table.
+func (s *store) raw(account, text string) {
+	path := catalog.RawPath(account, day("2026-11-02"), 1)
+	s.write(path, []byte(text))
+	s.m.Accounts[account].Files[path] = &catalog.FileInfo{Kind: catalog.KindRaw, Day: day("2026-11-02"),
+		Bytes: int64(len(text)), SHA256: catalog.HashLedger([]byte(text)), RunID: s.run()}
+}
+
+// ledgers publishes what the ledgers hold now.
+func (s *store) ledgers() {
+	for account, a := range s.m.Accounts {
+		path := catalog.LedgerPath(account, s.now)
+		b, err := os.ReadFile(filepath.Join(s.dir, path))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		a.Ledger[path], a.LedgerSHA256[path] = int64(len(b)), catalog.HashLedger(b)
+	}
 }

@@ -48,6 +48,9 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 				a.Generation, m.Generation)
 		}
 	}
+	if len(v.Findings) > 0 { // what a generation that is not there lacks says nothing
+		return v, fmt.Errorf("%w: %d accounts are behind", ErrDiffers, len(v.Findings))
+	}
 	tables, err := l.tables(ctx, false)
 	if err != nil {
 		return nil, err

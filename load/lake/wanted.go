@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -100,13 +101,19 @@ func (c cell) monthName() string {
 // wanted is what the lake shall have of a store.
 type wanted struct {
 	manifest *catalog.Manifest
-	files    map[string]map[cell][]file // by table
+	files    map[string]map[cell][]file              // by table
+	hashes   map[string]map[string]map[string]string // by account, table and month
+	count    map[string]total                        // by account
 }
+
+// total is how much the lake shall have of an account.
+type total struct{ rows, files int64 }
 
 // want reads off a manifest what the lake shall have: each table's files, sorted. Files without
 // rows are left out: they say nothing that the coverage does not.
 func want(m *catalog.Manifest, all []*tableSpec) *wanted {
-	w := &wanted{manifest: m, files: map[string]map[cell][]file{}}
+	w := &wanted{manifest: m, files: map[string]map[cell][]file{},
+		hashes: map[string]map[string]map[string]string{}, count: map[string]total{}}
 	bySchema := map[string]*tableSpec{}
 	for _, s := range all {
 		w.files[s.name] = map[cell][]file{}
@@ -125,50 +132,40 @@ func want(m *catalog.Manifest, all []*tableSpec) *wanted {
 			w.files[s.name][c] = append(w.files[s.name][c], f)
 		}
 	}
-	for _, cells := range w.files {
-		for _, files := range cells {
-			slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.key(), b.key()) })
+	for name, cells := range w.files {
+		for c, files := range cells {
+			slices.SortFunc(files, func(a, b file) int {
+				return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.info.SHA256, b.info.SHA256))
+			})
+			w.hash(name, c, files)
 		}
 	}
 	return w
 }
 
-// slices are short hashes of what the lake shall have of an account, by table and month.
-// By them a commit knows which partitions to look at.
-func (w *wanted) slices(account string) map[string]map[string]string {
-	hashes := map[string]map[string]string{}
-	for name, cells := range w.files {
-		for c, files := range cells {
-			if c.account != account {
-				continue
-			}
-			h := sha256.New()
-			for _, f := range files {
-				fmt.Fprintln(h, f.key())
-			}
-			if hashes[name] == nil {
-				hashes[name] = map[string]string{}
-			}
-			hashes[name][c.monthName()] = hex.EncodeToString(h.Sum(nil)[:6])
-		}
+// hash notes a short hash of what the lake shall have of a partition. By it a commit knows which
+// to look at.
+func (w *wanted) hash(table string, c cell, files []file) {
+	h := sha256.New()
+	var line []byte
+	for _, f := range files {
+		line = append(append(line[:0], f.info.SHA256...), ' ')
+		h.Write(strconv.AppendInt(line, int64(f.day), 10))
 	}
-	return hashes
+	if w.hashes[c.account] == nil {
+		w.hashes[c.account] = map[string]map[string]string{}
+	}
+	if w.hashes[c.account][table] == nil {
+		w.hashes[c.account][table] = map[string]string{}
+	}
+	w.hashes[c.account][table][c.monthName()] = hex.EncodeToString(h.Sum(nil)[:6])
+	for _, f := range files {
+		w.count[c.account] = total{w.count[c.account].rows + f.info.Rows, w.count[c.account].files + 1}
+	}
 }
 
-// rows and count are how much the lake shall have of an account.
-func (w *wanted) rows(account string) (rows, count int64) {
-	for _, cells := range w.files {
-		for c, files := range cells {
-			if c.account == account {
-				for _, f := range files {
-					rows += f.info.Rows
-				}
-				count += int64(len(files))
-			}
-		}
-	}
-	return rows, count
-}
+// slices are the hashes of an account's partitions, by table and month.
+func (w *wanted) slices(account string) map[string]map[string]string { return w.hashes[account] }
 
 // compareCells orders partitions by month, then account: what changes in one hour lies together, so
 // that a commit reads few manifests however long the history is.

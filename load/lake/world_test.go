@@ -29,7 +29,7 @@ import (
 
 // world is a lake in this process: a catalog and an S3, which tests disturb.
 type world struct {
-	*testing.T
+	testing.TB
 	rest    *resttest.Catalog
 	url     string // of the catalog
 	s3      string // address of the S3
@@ -37,8 +37,8 @@ type world struct {
 	s3fault func(r *http.Request) int // status to answer with; 0: none
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{T: t, rest: &resttest.Catalog{Warehouse: "s3://lake/wh"}}
+func newWorld(t testing.TB) *world {
+	w := &world{TB: t, rest: &resttest.Catalog{Warehouse: "s3://lake/wh"}}
 	backend := s3mem.New()
 	if err := backend.CreateBucket("lake"); err != nil {
 		t.Fatal(err)
@@ -61,8 +61,10 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) options() Options {
-	return Options{Catalog: w.url, Warehouse: "wh", Namespace: "spendsync", S3Endpoint: w.s3, Region: "us-east-1",
+func (w *world) options() Options { return optionsOf(w.url, w.s3) }
+
+func optionsOf(catalog, s3 string) Options {
+	return Options{Catalog: catalog, Warehouse: "wh", Namespace: "spendsync", S3Endpoint: s3, Region: "us-east-1",
 		AccessKey: "key", SecretKey: "secret-canary", Version: "test"}
 }
 

@@ -88,7 +88,7 @@ func unknownIn(env map[string]string) []string {
 	}
 	var unknown []string
 	for name := range env {
-		if !known[name] {
+		if !known[name] && !strings.HasPrefix(name, "LAKE_") { // spendsync-lake's
 			unknown = append(unknown, name)
 		}
 	}

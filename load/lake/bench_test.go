@@ -1,0 +1,214 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/iceberg-go"
+
+	"spendsync/load/catalog"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// childOptions is set where this test binary is the follower that a benchmark measures: its
+// catalog and its storage are in another process.
+const childOptions = "SPENDSYNC_LAKE_BENCH_CHILD"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childOptions); text != "" {
+		if err := followAsChild(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+type childTask struct {
+	Catalog, S3, Dir string
+}
+
+type childResult struct {
+	Followed  *Followed
+	CPU, Wall float64 // seconds
+	MaxRSS    float64 // MiB
+}
+
+func followAsChild(text string) error {
+	var task childTask
+	if err := json.Unmarshal([]byte(text), &task); err != nil {
+		return err
+	}
+	start := time.Now()
+	l, err := Open(context.Background(), optionsOf(task.Catalog, task.S3))
+	if err != nil {
+		return err
+	}
+	r := childResult{}
+	if r.Followed, err = l.Follow(context.Background(), FollowOptions{Dir: task.Dir}); err != nil {
+		return err
+	}
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
+		return err
+	}
+	r.Wall = time.Since(start).Seconds()
+	r.CPU = time.Duration(use.Utime.Nano() + use.Stime.Nano()).Seconds()
+	r.MaxRSS = float64(use.Maxrss) / 1024
+	if runtime.GOOS == "darwin" {
+		r.MaxRSS /= 1024
+	}
+	return json.NewEncoder(os.Stdout).Encode(r)
+}
+
+// BenchmarkLake is an hour of a store of 200 accounts: each has one changed day. The history lies
+// in the lake as metadata alone; the changed days are real files. The follower is a process of its
+// own; its requests are counted where they arrive.
+func BenchmarkLake(b *testing.B) {
+	for _, days := range []int{110, 1095} {
+		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) { benchLake(b, 200, days) })
+	}
+}
+
+func benchLake(b *testing.B, accounts, days int) {
+	w := newWorld(b)
+	s := newStore(b)
+	today := day("2026-11-20")
+	for a := range accounts {
+		s.history(fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
+	}
+	s.publish()
+	w.fill(s)
+	sum := map[string]float64{}
+	for hour := range b.N {
+		for a := range accounts {
+			s.spend(fmt.Sprintf("account-%03d", a), (today - 1).String(), 3, int64(hour+1))
+		}
+		s.publish()
+		r, catalogRequests, objects := w.child(s)
+		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
+			b.Fatalf("%+v", r.Followed)
+		}
+		sum["cpu-s"] += r.CPU
+		sum["wall-s"] += r.Wall
+		sum["MiB"] = max(sum["MiB"], r.MaxRSS*float64(b.N))
+		sum["catalog-requests"] += catalogRequests
+		sum["requests/account"] += (catalogRequests + objects - float64(accounts)) / float64(accounts)
+		r, catalogRequests, objects = w.child(s)
+		if !r.Followed.IsNothing() {
+			b.Fatalf("%+v", r.Followed)
+		}
+		sum["noop-cpu-s"] += r.CPU
+		sum["noop-requests"] += catalogRequests + objects
+	}
+	for name, v := range sum {
+		b.ReportMetric(v/float64(b.N), name)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// child follows a store in a process of its own.
+func (w *world) child(s *store) (r childResult, catalogRequests, objects float64) {
+	w.Helper()
+	task, err := json.Marshal(childTask{w.url, w.s3, s.dir})
+	if err != nil {
+		w.Fatal(err)
+	}
+	fromCatalog, fromStorage := w.rest.Requests(), w.objects.Load()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childOptions+"="+string(task))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &r)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+	return r, float64(w.rest.Requests() - fromCatalog), float64(w.objects.Load() - fromStorage)
+}
+
+// history names files of an account that nobody has made.
+func (s *store) history(account string, from, to schema.Date) {
+	a := s.m.Of(account)
+	for d := from; d < to; d++ {
+		a.Days[d] = &catalog.Day{}
+		a.Files[catalog.PartPath(schema.SpendDaily.Table, account, d)] = &catalog.FileInfo{Kind: catalog.KindParquet,
+			Table: "spend_daily", Day: d, Rows: 3, Bytes: 5000, RunID: s.run(),
+			SHA256: strings.Repeat(fmt.Sprintf("%08x", uint32(d)), 8)}
+	}
+}
+
+// fill brings a store into the lake as metadata alone: each file is described as one that is.
+func (w *world) fill(s *store) {
+	w.Helper()
+	l := w.open()
+	f := &follower{Lake: l, done: &Followed{Tables: map[string]int{}}}
+	marker, marks, err := l.marks(w.Context(), nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	tables, err := l.tables(w.Context(), true)
+	if err != nil {
+		w.Fatal(err)
+	}
+	wanted := want(s.m, l.specs)
+	var changes []*change
+	for _, spec := range l.specs[:len(l.specs)-1] {
+		c := &change{t: tables[spec.name], live: &live{}}
+		if spec.name == "spend_daily" {
+			like := w.sampleFile(c.t)
+			for at, files := range wanted.files[spec.name] {
+				for _, one := range files {
+					c.added = append(c.added, w.described(c.t, like, at, one))
+				}
+			}
+		}
+		changes = append(changes, c)
+	}
+	if err := f.commit(w.Context(), wanted, changes, marker, marks); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// sampleFile describes a real file of spend_daily, with the bounds of all its columns.
+func (w *world) sampleFile(t *lakeTable) iceberg.DataFile {
+	w.Helper()
+	rows := []schema.Spend{{AccountID: "account-000", ReportDate: day("2026-11-01"), CampaignID: "C13346012",
+		Clicks: schema.Some(int64(7))}}
+	var b bytes.Buffer
+	if _, err := parquet.Write(&b, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, rows)); err != nil {
+		w.Fatal(err)
+	}
+	d, err := t.describe(w.Context(), "s3://lake/sample.parquet", bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return d
+}
+
+func (w *world) described(t *lakeTable, like iceberg.DataFile, at cell, f file) iceberg.DataFile {
+	w.Helper()
+	build, err := iceberg.NewDataFileBuilder(t.tbl.Spec(), iceberg.EntryContentData,
+		filepath.ToSlash(t.tbl.Location()+"/"+f.object("01234567")), iceberg.ParquetFile,
+		map[int]any{accountPartition: at.account, monthPartition: int32(at.month)}, nil, nil, f.info.Rows, f.info.Bytes)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return build.ColumnSizes(like.ColumnSizes()).ValueCounts(like.ValueCounts()).
+		NullValueCounts(like.NullValueCounts()).LowerBoundValues(like.LowerBoundValues()).
+		UpperBoundValues(like.UpperBoundValues()).SplitOffsets(like.SplitOffsets()).
+		SortOrderID(t.tbl.SortOrder().OrderID()).Build()
+}

@@ -1,0 +1,319 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/load/catalog"
+)
+
+// ErrNotEmpty says that a store would be restored over something.
+var ErrNotEmpty = errors.New("the folder is not empty")
+
+// part is a file of the store that no table holds: a stored reply, a ledger as far as it is
+// published, a Parquet file without rows.
+type part struct {
+	path   string
+	bytes  int64
+	sha256 string
+}
+
+// object is where the part lies, below the folder of lake_generation. Its name is its content, so
+// it may be written twice.
+func (p part) object() string { return "/store/objects/" + p.sha256[:2] + "/" + p.sha256 }
+
+// manifestObject is where the manifest of a generation lies, below the same folder.
+func manifestObject(generation int64, run string) string {
+	return fmt.Sprintf("/store/manifests/%d-%s.json.zst", generation, run)
+}
+
+// parts are what a store has beside what is in the tables.
+func (l *Lake) parts(m *catalog.Manifest) []part {
+	inTables := map[string]bool{}
+	for _, cells := range want(m, l.specs).files {
+		for _, files := range cells {
+			for _, f := range files {
+				inTables[f.path] = true
+			}
+		}
+	}
+	var all []part
+	for _, a := range m.Accounts {
+		for path, f := range a.Files {
+			if !inTables[path] && len(f.SHA256) == sha256.Size*2 {
+				all = append(all, part{path, f.Bytes, f.SHA256})
+			}
+		}
+		for path, n := range a.Ledger {
+			if sha := a.LedgerSHA256[path]; sha != "" && n > 0 {
+				all = append(all, part{path, n, sha})
+			}
+		}
+	}
+	return all
+}
+
+// keepStore uploads what a restore needs beside the tables: the parts that the generation before
+// did not have, and the manifest. They are there before the commit that says so.
+func (f *follower) keepStore(ctx context.Context, w *wanted, marker *lakeTable, marks *markers) error {
+	had := map[string]bool{}
+	var last Marker
+	for account := range w.manifest.Accounts {
+		if row := marks.rows[account]; row.Generation > last.Generation {
+			last = row
+		}
+	}
+	if last.Generation > 0 {
+		before, err := marker.readManifest(last)
+		if err != nil && !isNotThere(err) {
+			return err
+		}
+		if before != nil {
+			for _, p := range f.parts(before) {
+				had[p.sha256] = true
+			}
+		}
+	}
+	g, groupCtx := errgroup.WithContext(ctx)
+	g.SetLimit(uploads)
+	for _, p := range f.parts(w.manifest) {
+		if had[p.sha256] {
+			continue
+		}
+		had[p.sha256] = true
+		g.Go(func() error { return f.keepPart(groupCtx, marker, p) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	text, err := w.manifest.Encode()
+	if err != nil {
+		return err
+	}
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		return err
+	}
+	object := marker.tbl.Location() + manifestObject(w.manifest.Generation, w.manifest.RunID)
+	return remote("manifest", put(ctx, marker.fs, object, bytes.NewReader(encoder.EncodeAll(text, nil))))
+}
+
+// keepPart uploads a part, hashed while it is read.
+func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) error {
+	local, err := os.Open(filepath.Join(f.opts.Dir, p.path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", p.path, errMoved)
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	defer local.Close()
+	hash := sha256.New()
+	read := io.TeeReader(io.LimitReader(local, p.bytes), hash)
+	if err := put(ctx, marker.fs, marker.tbl.Location()+p.object(), read); err != nil {
+		return remote(p.path, err)
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != p.sha256 {
+		// The name lies about the content; whoever restores it finds out, but nobody shall.
+		return errors.Join(fmt.Errorf("%s: %w", p.path, errMoved), marker.fs.Remove(marker.tbl.Location()+p.object()))
+	}
+	return nil
+}
+
+// readManifest reads the manifest of a generation that the lake keeps.
+func (t *lakeTable) readManifest(row Marker) (*catalog.Manifest, error) {
+	f, err := t.fs.Open(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
+	if err != nil {
+		return nil, remote("manifest", err)
+	}
+	defer f.Close()
+	decoder, err := zstd.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	defer decoder.Close()
+	b, err := io.ReadAll(decoder)
+	if err != nil {
+		return nil, remote("manifest", err)
+	}
+	return catalog.Decode(b)
+}
+
+// Restored says what was restored.
+type Restored struct {
+	Generation int64
+	RunID      string
+	Accounts   []string
+	Files      int
+	Bytes      int64
+}
+
+// Restore makes a store in an empty folder as the lake has it: the generation of an account, with
+// all accounts of its store. An account need not be named where the lake is of one store. Every
+// file is compared with the hash in its manifest, which is written last: what was interrupted is
+// no store. The DuckDB file is not in the lake; spendsync makes it from the others.
+func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, error) {
+	if entries, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	} else if len(entries) > 0 {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
+	}
+	marker, row, err := l.pick(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	m, err := marker.readManifest(row)
+	if isNotThere(err) {
+		return nil, fmt.Errorf("%w: the manifest of generation %d of run %s is not there; it is kept by followers "+
+			"that "+
+			"keep the store", ErrForeign, row.Generation, row.RunID)
+	} else if err != nil {
+		return nil, err
+	}
+	done := &Restored{Generation: m.Generation, RunID: m.RunID, Accounts: m.AccountNames()}
+	g, groupCtx := errgroup.WithContext(ctx)
+	g.SetLimit(uploads)
+	get := func(t *lakeTable, object string, p part) {
+		done.Files++
+		done.Bytes += p.bytes
+		g.Go(func() error { return t.restore(groupCtx, object, dir, p) })
+	}
+	for _, p := range l.parts(m) {
+		get(marker, marker.tbl.Location()+p.object(), p)
+	}
+	err = l.restoreTables(ctx, m, row, get)
+	if err = errors.Join(g.Wait(), err); err != nil {
+		return nil, err
+	}
+	text, err := m.Encode()
+	if err == nil {
+		err = writeFile(filepath.Join(dir, catalog.ManifestName), bytes.NewReader(text))
+	}
+	return done, err
+}
+
+// pick finds the row of the store to restore.
+func (l *Lake) pick(ctx context.Context, account string) (*lakeTable, Marker, error) {
+	marker, err := l.load(ctx, l.specs[len(l.specs)-1])
+	if err == nil && marker == nil {
+		err = fmt.Errorf("%w: %s is not there", ErrForeign, MarkerTable)
+	}
+	if err != nil {
+		return nil, Marker{}, err
+	}
+	marks, err := readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), nil)
+	if err != nil {
+		return nil, Marker{}, err
+	}
+	var found Marker
+	for _, name := range slices.Sorted(maps.Keys(marks.rows)) {
+		row := marks.rows[name]
+		switch {
+		case account != "" && name != account:
+		case found.RunID == "" || found.RunID == row.RunID:
+			found = row
+		default:
+			return nil, row, fmt.Errorf("the lake has several stores, such as that of %s and that of %s: name one "+
+				"account",
+				found.AccountID, name)
+		}
+	}
+	if found.RunID == "" {
+		return nil, found, fmt.Errorf("%w: %s has no row of account %q", ErrForeign, MarkerTable, account)
+	}
+	return marker, found, nil
+}
+
+// restoreTables gets the files that the tables hold, from the snapshots of that generation.
+func (l *Lake) restoreTables(ctx context.Context, m *catalog.Manifest, row Marker,
+	get func(*lakeTable, string, part)) error {
+	snapshots, _, _, err := row.decode()
+	if err != nil {
+		return err
+	}
+	tables, err := l.tables(ctx, false)
+	if err != nil {
+		return err
+	}
+	w := want(m, l.specs)
+	reach := scope{accounts: w.accounts()}
+	for name, cells := range w.files {
+		missing := map[string]file{}
+		for _, files := range cells {
+			for _, f := range files {
+				missing[f.key()] = f
+			}
+		}
+		if t := tables[name]; t != nil && t.tbl.SnapshotByID(snapshots[name]) != nil {
+			manifests, err := t.tbl.SnapshotByID(snapshots[name]).Manifests(t.fs)
+			if err != nil {
+				return remote(name, err)
+			}
+			for _, mf := range manifests {
+				if !reach.touches(mf) {
+					continue
+				}
+				entries, err := entriesOf(mf, t.fs)
+				if err != nil {
+					return remote(name, err)
+				}
+				for _, e := range entries {
+					object := e.DataFile().FilePath()
+					if f, ok := missing[keyOf(object)]; ok {
+						get(t, object, part{f.path, f.info.Bytes, f.info.SHA256})
+						delete(missing, keyOf(object))
+					}
+				}
+			}
+		}
+		for _, f := range missing {
+			return fmt.Errorf("table %s: %s: %w", name, f.path, ErrDiffers)
+		}
+	}
+	return nil
+}
+
+// restore writes an object as a file of the store, and compares it with its hash.
+func (t *lakeTable) restore(ctx context.Context, object, dir string, p part) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	from, err := t.fs.Open(object)
+	if err != nil {
+		return remote(p.path, err)
+	}
+	defer from.Close()
+	hash := sha256.New()
+	if err := writeFile(filepath.Join(dir, p.path), io.TeeReader(from, hash)); err != nil {
+		return fmt.Errorf("%s: %w", p.path, err)
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != p.sha256 {
+		return fmt.Errorf("%s: %w", p.path, ErrDiffers)
+	}
+	return nil
+}
+
+// writeFile writes a file that is not there yet, durably.
+func writeFile(path string, from io.Reader) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Sync(), f.Close())
+}
