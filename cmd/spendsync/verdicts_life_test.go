@@ -144,8 +144,8 @@ func (f *fifty) castRoles() {
 	}
 }
 
-// live lets the fifty days happen, and calls judge when it is over, and once before.
-func (f *fifty) live(judge func(when string)) {
+// live lets the fifty days happen, which are judged when they are over, and once before.
+func (f *fifty) live(j *judge) {
 	var events []event
 	on := func(at time.Time, do func()) { events = append(events, event{at, do}) }
 	at := func(d schema.Date, hour int) time.Time { return d.Start().Add(time.Duration(hour) * time.Hour) }
@@ -160,11 +160,19 @@ func (f *fifty) live(judge func(when string)) {
 		on(firstLooked.Add(time.Duration(i)*24*time.Hour+time.Minute), f.syncWire)
 	}
 	on(clocksChange.Start().Add(140*time.Minute), f.syncCard) // 1:20 for the second time
+	if fromEnv(f.t, "SPENDSYNC_TEST_VERDICTS_HOURLY", 0) > 0 {
+		for left := 12*24*time.Hour - 7*time.Minute; left > 0; left -= time.Hour {
+			on(lastOfFifty.End().Add(-left), f.syncCard)
+			if left < 72*time.Hour && int(left.Hours())%3 == 0 {
+				on(lastOfFifty.End().Add(-left), j.pacing)
+			}
+		}
+	}
 	f.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: lostDay.String()})
 	f.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: missingDay.String()})
 	f.plan(on, at)
-	on(firstLooked.Add(13*24*time.Hour+2*time.Minute), func() { judge("2026-10-30") })
-	on(firstLooked.Add(18*24*time.Hour+2*time.Minute), func() { judge("2026-11-04") })
+	on(firstLooked.Add(13*24*time.Hour+2*time.Minute), func() { j.judge("2026-10-30") })
+	on(firstLooked.Add(18*24*time.Hour+2*time.Minute), func() { j.judge("2026-11-04") })
 	slices.SortStableFunc(events, func(x, y event) int { return x.at.Compare(y.at) })
 	for _, e := range events {
 		f.service.SetNow(e.at)

@@ -91,7 +91,7 @@ func (v Breaks) stake() Number {
 func (v Campaigns) stake() Number {
 	total := 0.0
 	for _, r := range v.Rows {
-		if r.Verdict == "loses" {
+		if r.Verdict == "loses" && !r.isStopped() {
 			total += r.Excess.V
 		}
 	}

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,7 +56,8 @@ func (v Campaigns) Verdict() Verdict {
 	}
 	var worst *Payer
 	for i, r := range v.Rows {
-		if r.Verdict == "loses" && (worst == nil || r.Excess.V > worst.Excess.V) {
+		if r.Verdict == "loses" && (worst == nil || r.isStopped() == worst.isStopped() && r.Excess.V > worst.Excess.V ||
+			!r.isStopped() && worst.isStopped()) {
 			worst = &v.Rows[i]
 		}
 	}
@@ -105,6 +107,11 @@ func timesText(n Number) string {
 		return dash
 	}
 	return trimmed(fmt.Sprintf("%.1f", n.V)) + " times"
+}
+
+// isStopped says whether the campaign costs nothing now: what it lost, it lost.
+func (r Payer) isStopped() bool {
+	return slices.Contains([]string{"paused", "archived", "rejected", "deleted"}, r.Status)
 }
 
 // ChangeWord says whether chance explains how the CPA went at equal age.

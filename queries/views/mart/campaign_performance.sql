@@ -4,7 +4,7 @@
 -- Column target_cpa: US dollars per conversion that the campaign aims at now. NULL: none set, or never readable.
 -- Column cpa_to_target: cpa by target_cpa: 1 is on target, 4 is four times as dear. NULL: no target, or no CPA.
 -- Column verdict: pays, loses: its CPA is within the target, or above it, beyond chance (threshold campaign_min_z, the days' own spread included: wider than cpa_best_case and cpa_worst_case); unclear: chance may explain the difference; no_target; broken_tracking: its conversions stopped (mart.breaks); unknown: some conversions are.
--- Column excess_spend: US dollars spent beyond what its conversions were worth at target_cpa; below 0: less than that. NULL: no target, or conversions unknown.
+-- Column excess_spend: US dollars spent beyond what its conversions were worth at target_cpa; below 0: less than that. NULL: no target, or conversions unknown or stopped (mart.breaks).
 -- Column recent_from: First day of the recent days (threshold recent_days) that cpa_change is about; the last is window_to.
 -- Column spend_recent: US dollars in the recent days.
 -- Column conversions_recent: Conversions in the recent days so far. NULL: some row lacks the number.
@@ -124,7 +124,7 @@ SELECT
     WHEN s.spend::DOUBLE > s.most_conversions * h.target_cpa::DOUBLE THEN 'loses'
     ELSE 'unclear'
   END AS verdict,
-  (s.spend - s.conversions * h.target_cpa)::DECIMAL(18,6) AS excess_spend,
+  CASE WHEN k.campaign_id IS NULL THEN (s.spend - s.conversions * h.target_cpa)::DECIMAL(18,6) END AS excess_spend,
   s.window_to - s.recent + 1 AS recent_from, s.spend_recent, s.conversions_recent, s.cpa_recent,
   s.spend_before, s.conversions_before_at_age, s.cpa_before_at_age, s.cpa_change,
   CASE

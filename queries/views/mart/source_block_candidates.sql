@@ -1,5 +1,5 @@
 -- Which sources should be blocked, because chance alone does not explain how little they bring?
--- Trap: among many sources, a few are named by chance (fewer than 5 % of those that are on target); sources whose conversions were not all reported, and those of a campaign whose conversions stopped as a whole (mart.breaks), are left out.
+-- Trap: among many sources, a few are named by chance (fewer than 5 % of those that are on target); sources whose conversions were not all reported, those of a campaign whose conversions stopped as a whole (mart.breaks), and those of a paused campaign, which cost nothing while it is, are left out.
 -- Column verdict: no_conversions: none for block_spend_in_targets targets of spend; too_costly: even with the most conversions that block_z leaves likely its CPA is above judged_cpa, or block_times_campaign times that where judged_cpa is the campaign's own.
 -- Column action: block: put it on the block list; disallow: take it off the allow list.
 WITH judged AS (
@@ -30,5 +30,5 @@ WHERE j.verdict IS NOT NULL
   AND NOT EXISTS (
     SELECT 1 AS one FROM mart.breaks AS b
     WHERE b.account_id = j.account_id AND b.campaign_id = j.campaign_id AND b.kind = 'conversions_stopped')
-  AND coalesce(j.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected')
+  AND coalesce(j.campaign_status, '') NOT IN ('archived', 'deleted', 'rejected', 'paused')
   AND CASE WHEN j.source_mode = 'allow_list' THEN j.list_rule = 'allowed' ELSE j.list_rule IS DISTINCT FROM 'blocked' END
