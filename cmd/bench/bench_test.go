@@ -26,7 +26,8 @@ func TestRun_MeasuresAndPrintsAll(t *testing.T) {
 	var out, progress bytes.Buffer
 	// So few campaigns stay below the limit: there is nothing to wait for. So many
 	// creatives have rows on every day, whatever day it is.
-	err := run(t.Context(), strings.Fields("-rows 6000 -creatives 200 -campaigns 20 -waits -runs 1 -dir "+inMemory(t)),
+	args := "-rows 6000 -creatives 200 -campaigns 20 -month 100 -hours 5 -waits -runs 1 -dir "
+	err := run(t.Context(), strings.Fields(args+inMemory(t)),
 		&out, &progress)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, progress.String())
@@ -46,6 +47,8 @@ func TestRun_MeasuresAndPrintsAll(t *testing.T) {
 		`snapshot again, unchanged` + figures + ` +[0-9]+ *`,
 		`a client without a memory +65 *`,
 		`unchanged account, API requests against no memory +0\.[0-9]+ +<= 0\.35 *(missed)? *`,
+		`all hours +[0-9.]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9.]+ *`,
+		`0 hours in which the service failed; 33 days equal the service's totals in the end`,
 		`decoding, MB/s against strict jsontext +[0-9.]+ +>= 2\.50 *(missed)? *`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(out.String()) {
@@ -75,13 +78,13 @@ func inMemory(t *testing.T) string {
 	return dir
 }
 
-// TestWithoutWaits_TakesTheMinuteOut compiles the package that the overlay changes, and
+// TestOverlay_TakesTheMinuteOut compiles the package that the overlay changes, and
 // sees that nothing else of it is changed.
-func TestWithoutWaits_TakesTheMinuteOut(t *testing.T) {
+func TestOverlay_TakesTheMinuteOut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a package")
 	}
-	overlay, err := withoutWaits(t.Context(), t.TempDir())
+	overlay, err := overlay(t.Context(), t.TempDir(), noWaits)
 	if err != nil {
 		t.Fatal(err)
 	}

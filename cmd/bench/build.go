@@ -18,6 +18,7 @@ import (
 type binaries struct {
 	spendsync string
 	unlimited string // spendsync that does not wait for the limit of the key
+	clocked   string // such a spendsync, which takes the time from benchNow
 	adsim     string
 	self      string
 }
@@ -47,11 +48,18 @@ func build(ctx context.Context, o options) (bin binaries, err error) {
 		start(&bin.spendsync, "spendsync", "spendsync")
 	}
 	if (len(o.campaigns) > 0 || o.shape == many) && !o.waits {
-		overlay, err := withoutWaits(ctx, o.dir)
+		overlay, err := overlay(ctx, filepath.Join(o.dir, "unlimited"), noWaits)
 		if err != nil {
 			return bin, errors.Join(err, g.Wait())
 		}
 		start(&bin.unlimited, "spendsync-unlimited", "spendsync", "-overlay", overlay)
+	}
+	if o.month > 0 {
+		overlay, err := overlay(ctx, filepath.Join(o.dir, "clocked"), noWaits, otherClock)
+		if err != nil {
+			return bin, errors.Join(err, g.Wait())
+		}
+		start(&bin.clocked, "spendsync-clocked", "spendsync", "-overlay", overlay)
 	}
 	err = g.Wait()
 	if o.waits {
@@ -71,38 +79,61 @@ func goBuild(ctx context.Context, dir, name, command string, flags ...string) (p
 	return path, nil
 }
 
-// limitMinute is the line of extract/limit.go that says how long a request counts.
-const limitMinute = "const limitWindow = time.Minute + 250*time.Millisecond\n"
+// change is what an overlay changes in one file: text of it, which is there once.
+type change struct{ pkg, file, old, new string }
 
-// withoutWaits writes an -overlay for go build with which a request counts for a
-// millisecond instead of a minute. It is not a setting, because no user should be
-// able to lift the limit.
-func withoutWaits(ctx context.Context, dir string) (overlay string, err error) {
-	where, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "spendsync/extract").Output()
-	if err != nil {
-		return "", fmt.Errorf("go list spendsync/extract: %w", err)
+// noWaits lets a request count for a millisecond instead of a minute. It is not a setting,
+// because no user should be able to lift the limit.
+var noWaits = change{"spendsync/extract", "limit.go",
+	"const limitWindow = time.Minute + 250*time.Millisecond\n", "const limitWindow = time.Millisecond\n"}
+
+// benchNow is the variable with the time at which a clocked spendsync starts.
+const benchNow = "BENCH_NOW"
+
+// otherClock lets the time be what benchNow says, and what has passed since.
+var otherClock = change{"spendsync/cmd/spendsync", "run.go", "now: time.Now}", `now: func() func() time.Time {
+	began, at := time.Now(), time.Now()
+	for _, v := range environ {
+		if text, ok := strings.CutPrefix(v, "` + benchNow + `="); ok {
+			at, _ = time.Parse(time.RFC3339, text)
+		}
 	}
-	source := filepath.Join(strings.TrimSpace(string(where)), "limit.go")
-	text, err := os.ReadFile(source)
-	if err != nil {
-		return "", err
-	}
-	if bytes.Count(text, []byte(limitMinute)) != 1 {
-		return "", fmt.Errorf("%s does not hold %q; -waits measures without it", source, limitMinute)
-	}
-	text = bytes.Replace(text, []byte(limitMinute), []byte("const limitWindow = time.Millisecond\n"), 1)
+	return func() time.Time { return at.Add(time.Since(began)) }
+}()}`}
+
+// overlay writes an -overlay for go build, with the changes, into a folder.
+func overlay(ctx context.Context, dir string, changes ...change) (path string, err error) {
 	// The folder may be relative, and go build needs absolute paths.
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", err
 	}
-	changed := filepath.Join(dir, "limit.go.txt")
-	if err := os.WriteFile(changed, text, 0o644); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}
-	names, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})
+	replace := map[string]string{}
+	for _, c := range changes {
+		where, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", c.pkg).Output()
+		if err != nil {
+			return "", fmt.Errorf("go list %s: %w", c.pkg, err)
+		}
+		source := filepath.Join(strings.TrimSpace(string(where)), c.file)
+		text, err := os.ReadFile(source)
+		if err != nil {
+			return "", err
+		}
+		if strings.Count(string(text), c.old) != 1 {
+			return "", fmt.Errorf("%s does not hold %q once; what needs it can't be measured", source, c.old)
+		}
+		replace[source] = filepath.Join(dir, c.file+".txt")
+		text = bytes.Replace(text, []byte(c.old), []byte(c.new), 1)
+		if err := os.WriteFile(replace[source], text, 0o644); err != nil {
+			return "", err
+		}
+	}
+	names, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
-	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, os.WriteFile(overlay, names, 0o644)
+	path = filepath.Join(dir, "overlay.json")
+	return path, os.WriteFile(path, names, 0o644)
 }

@@ -90,6 +90,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return fmt.Errorf("history: %w", err)
 		}
 	}
+	if o.month > 0 {
+		if err := b.month(ctx, o.month); err != nil {
+			return fmt.Errorf("a month: %w", err)
+		}
+	}
 	for _, n := range o.campaigns {
 		if err := b.campaigns(ctx, n); err != nil {
 			return fmt.Errorf("%d campaigns: %w", n, err)

@@ -41,7 +41,12 @@ type measurement struct {
 	bytes     int64   // that it wrote
 	rate      float64 // MB decoded per core and second
 	requests  int64   // to the advertiser API
+
+	written, read int64 // bytes of devices
 }
+
+// blockSize is the unit in which the system counts what a process writes and reads.
+const blockSize = 512
 
 // measure runs a process to its end and also returns its output. The figures are
 // valid even if it ended with an error.
@@ -60,6 +65,7 @@ func measure(cmd *exec.Cmd) (m measurement, output string, err error) {
 	m.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		m.rss = usage.Maxrss * maxrssUnit
+		m.written, m.read = usage.Oublock*blockSize, usage.Inblock*blockSize
 	}
 	return m, out.String(), err
 }

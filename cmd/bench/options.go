@@ -13,6 +13,8 @@ type options struct {
 	rows      sizes // of the report
 	campaigns sizes // of the account whose settings are read
 	history   int
+	month     int // rows a day
+	hours     int // of the month
 	creatives int
 	shape     string // few or many
 	runs      int
@@ -45,6 +47,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		"(default 1000000, if nothing else is asked for)")
 	f.IntVar(&o.history, "history", 0, "rows of a warehouse into which three days of the last of -rows are synced; "+
 		"0: leave that out")
+	f.IntVar(&o.month, "month", 0, "rows a day of an account that is synced every hour of 30 days; 0: leave that out")
+	f.IntVar(&o.hours, "hours", 30*24, "hours of that month")
 	f.Var(&o.campaigns, "campaigns", "sizes of an account, in campaigns, whose settings are read twice: 50,1000")
 	f.BoolVar(&o.waits, "waits", false, "with -campaigns: wait as the limit of 120 requests a minute has it; "+
 		"1,000 campaigns then take over half an hour a turn")
@@ -56,7 +60,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.rows == nil && o.history == 0 && o.campaigns == nil {
+	if o.rows == nil && o.history == 0 && o.campaigns == nil && o.month == 0 {
 		o.rows = sizes{usualRows}
 	}
 	return o, o.check(f.NArg())
@@ -77,6 +81,10 @@ func (o *options) check(rest int) error {
 	switch {
 	case o.history < 0:
 		return fmt.Errorf("-history %d: not below 0", o.history)
+	case o.month != 0 && o.month < leastRows/days:
+		return fmt.Errorf("-month %d: at least %d", o.month, leastRows/days)
+	case o.hours < 1:
+		return fmt.Errorf("-hours %d: at least 1", o.hours)
 	case o.runs < 1:
 		return fmt.Errorf("-runs %d: at least 1", o.runs)
 	case o.creatives < leastCreatives:

@@ -49,9 +49,22 @@ type service struct {
 // startService starts adsim, which renders its pages before it answers, and requests
 // every page once, so that rendering is in no measurement.
 func startService(ctx context.Context, bin binaries, a account) (*service, error) {
-	cmd := exec.CommandContext(ctx, bin.adsim, "-addr", "127.0.0.1:0", "-frozen", "-prerender", "-rate-limit", "-1",
+	s, err := startAt(ctx, bin, a, "-prerender")
+	if err != nil {
+		return nil, err
+	}
+	if err := s.warm(ctx); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// startAt starts adsim, whose clock stands, with some flags of its own.
+func startAt(ctx context.Context, bin binaries, a account, flags ...string) (*service, error) {
+	cmd := exec.CommandContext(ctx, bin.adsim, append(flags, "-addr", "127.0.0.1:0", "-frozen", "-rate-limit", "-1",
 		"-campaigns", strconv.Itoa(a.campaigns), "-creatives", strconv.Itoa(a.creatives),
-		"-rows-per-day", strconv.Itoa(a.rowsPerDay), "-sources", strconv.Itoa(a.sources))
+		"-rows-per-day", strconv.Itoa(a.rowsPerDay), "-sources", strconv.Itoa(a.sources))...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -81,10 +94,6 @@ func startService(ctx context.Context, bin binaries, a account) (*service, error
 	s.control = strings.TrimSuffix(s.report, "/report") + "/_sim"
 	credentials := values["SPENDSYNC_REPORT_USER"] + ":" + values["SPENDSYNC_REPORT_PASSWORD"]
 	s.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
-	if err := s.warm(ctx); err != nil {
-		s.stop()
-		return nil, err
-	}
 	return s, nil
 }
 

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"spendsync/schema"
+)
+
+// monthStart is ten past midnight in Chicago, when no clock changes in the month after.
+var monthStart = time.Date(2026, time.June, 2, 5, 10, 0, 0, time.UTC)
+
+// The month's outages, from one hour to another: the report's, and the whole service's.
+var outages = []struct {
+	from, to int
+	path     string
+}{{300, 303, "/ads/spend-report"}, {500, 503, ""}}
+
+// restatedWeek is the hour in which the service restates seven days whole.
+const restatedWeek = 240
+
+// month syncs an account of perDay rows a day every hour of a month: the day grows, late
+// conversions come, a week is restated, settings change, the service fails twice. In the end
+// every day that the report still reaches must be what the service says.
+func (b *bench) month(ctx context.Context, perDay int) error {
+	a := reportOf(perDay*days, b.options)
+	s, err := startAt(ctx, b.bin, a, "-now", monthStart.Format(time.RFC3339))
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	m := &month{bench: b, service: s, store: filepath.Join(b.options.dir, "month"), chance: rand.New(rand.NewPCG(1, 2))}
+	if err := os.RemoveAll(m.store); err != nil {
+		return err
+	}
+	hours := b.options.hours
+	for h := range hours {
+		if h%24 == 0 {
+			b.say("a month, %d rows a day: day %d of %d, %.0f CPU s", perDay, h/24+1, (hours+23)/24, m.all.cpu.Seconds())
+		}
+		if err := m.hour(ctx, h); err != nil {
+			return fmt.Errorf("hour %d: %w", h, err)
+		}
+	}
+	equal, err := m.equalDays(ctx)
+	if err != nil {
+		return err
+	}
+	last := float64(max(hours-1, 1))
+	fmt.Fprintf(b.stdout, "a month of %d hours, %d rows a day, %s campaigns\n\n", hours, perDay, b.options.shape)
+	printCells(b.stdout, [][]string{
+		{"", "CPU s", "MB written", "MB read", "requests", "peak MiB", "largest CPU s"},
+		m.all.cells("all hours"), m.first.cells("the first of them"),
+		{"an hour, but the first", fmt.Sprintf("%.3f", (m.all.cpu-m.first.cpu).Seconds()/last),
+			fmt.Sprintf("%.2f", float64(m.all.written-m.first.written)/1e6/last),
+			fmt.Sprintf("%.2f", float64(m.all.read-m.first.read)/1e6/last),
+			fmt.Sprintf("%.1f", float64(m.all.requests-m.first.requests)/last), "", ""},
+	})
+	fmt.Fprintf(b.stdout, "%d hours in which the service failed; %d days equal the service's totals in the end\n\n",
+		m.failed, equal)
+	return nil
+}
+
+// month is a month that goes on.
+type month struct {
+	*bench
+	service    *service
+	store      string
+	chance     *rand.Rand
+	all, first cost
+	failed     int // hours with an outage
+}
+
+// cost is what runs cost together.
+type cost struct {
+	cpu, largest  time.Duration
+	written, read int64
+	requests      int
+	peak          int64
+}
+
+func (c *cost) cells(name string) []string {
+	return []string{name, fmt.Sprintf("%.1f", c.cpu.Seconds()), fmt.Sprintf("%.0f", float64(c.written)/1e6),
+		fmt.Sprintf("%.0f", float64(c.read)/1e6), fmt.Sprint(c.requests), fmt.Sprint(c.peak >> 20),
+		fmt.Sprintf("%.2f", c.largest.Seconds())}
+}
+
+// hour lets the service go on by an hour, and syncs.
+func (m *month) hour(ctx context.Context, h int) error {
+	now := monthStart.Add(time.Duration(h) * time.Hour)
+	if err := m.happen(ctx, h, now); err != nil {
+		return err
+	}
+	out := false
+	for _, o := range outages {
+		out = out || o.from <= h && h < o.to
+	}
+	cmd := m.service.spendsync(ctx, m.bin.clocked, m.store, "sync")
+	cmd.Env = append(cmd.Env, benchNow+"="+now.Format(time.RFC3339), "SPENDSYNC_RETRY_BUDGET=2s")
+	used, output, err := measure(cmd)
+	failed, ok := errors.AsType[*exec.ExitError](err)
+	if err != nil && (!ok || !out || failed.ExitCode() > daysAtRisk) {
+		return fmt.Errorf("%w\n%s", err, output)
+	}
+	if out {
+		m.failed++
+	}
+	c := cost{cpu: used.cpu, largest: used.cpu, written: used.written, read: used.read, peak: used.rss}
+	err = m.service.order(ctx, http.MethodGet, "/requests", nil, func([]byte) error { c.requests++; return nil })
+	if err != nil {
+		return err
+	}
+	if h == 0 {
+		m.first = c
+	}
+	m.all = cost{cpu: m.all.cpu + c.cpu, largest: max(m.all.largest, c.cpu), written: m.all.written + c.written,
+		read: m.all.read + c.read, requests: m.all.requests + c.requests, peak: max(m.all.peak, c.peak)}
+	return m.service.order(ctx, http.MethodDelete, "/requests", nil, nil)
+}
+
+// happen is what the hour brings: its time, and what becomes of the account.
+func (m *month) happen(ctx context.Context, h int, now time.Time) error {
+	do := func(path string, body any) func() error {
+		return func() error { return m.service.order(ctx, http.MethodPost, path, body, nil) }
+	}
+	todo := []func() error{do("/clock", map[string]any{"now": now, "standing": true})}
+	today := schema.DateOf(now)
+	if h%24 == 12 { // late conversions of one source in 200, on each of ten days
+		for d := today - 10; d < today; d++ {
+			todo = append(todo, do("/restate", restatement{Day: d.String(), Kind: "multiply", Percent: 103, OneIn: 200}))
+		}
+	}
+	if h == restatedWeek {
+		for d := today - 7; d < today; d++ {
+			todo = append(todo, do("/restate", restatement{Day: d.String(), Kind: "multiply", Percent: 101}))
+		}
+	}
+	if h%6 == 3 {
+		todo = append(todo, func() error { return m.rename(ctx, h) })
+	}
+	for _, o := range outages {
+		switch h {
+		case o.from:
+			todo = append(todo, do("/fault", map[string]any{"kind": "status", "status": 503, "path": o.path}))
+		case o.to:
+			todo = append(todo, func() error { return m.service.order(ctx, http.MethodDelete, "/fault", nil, nil) })
+		}
+	}
+	for _, f := range todo {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rename changes the settings of one campaign.
+func (m *month) rename(ctx context.Context, h int) error {
+	var ids []string
+	err := m.service.order(ctx, http.MethodGet, "/settings", nil, func(line []byte) error {
+		var c struct {
+			ID     string `json:"campaign_id"`
+			Status string `json:"status"`
+		}
+		err := json.Unmarshal(line, &c)
+		if c.Status == "active" || c.Status == "paused" {
+			ids = append(ids, c.ID)
+		}
+		return err
+	})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	id, name := ids[m.chance.IntN(len(ids))], fmt.Sprintf("Hour %d", h)
+	change := map[string]any{"campaign": id, "set": map[string]string{"name": name}}
+	return m.service.order(ctx, http.MethodPost, "/change", change, nil)
+}
+
+// equalDays compares every day that the report reaches with what the service holds.
+func (m *month) equalDays(ctx context.Context) (n int, err error) {
+	type day struct {
+		Date   string      `json:"date"`
+		Rows   int         `json:"rows"`
+		Spend  string      `json:"spend"`
+		Clicks json.Number `json:"clicks"`
+	}
+	want := map[string]day{}
+	err = m.service.order(ctx, http.MethodGet, "/truth?sum=1", nil, func(line []byte) error {
+		var d day
+		err := json.Unmarshal(line, &d)
+		want[d.Date] = d
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	cmd := m.service.spendsync(ctx, m.bin.clocked, m.store, "query", "--format", "json", "-c",
+		"SELECT report_date::VARCHAR AS date, count(*) AS rows, sum(spend)::VARCHAR AS spend, "+
+			"sum(clicks)::BIGINT AS clicks FROM spend_daily GROUP BY report_date")
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, err
+	}
+	var got []day
+	if err := json.Unmarshal(out, &got); err != nil {
+		return 0, err
+	}
+	for _, d := range got {
+		if w, reached := want[d.Date]; reached && w != d {
+			return n, fmt.Errorf("%s is %v, the service has %v", d.Date, d, w)
+		} else if reached {
+			n++
+		}
+	}
+	if n != len(want) {
+		return n, fmt.Errorf("%d days are stored of %d that the service has", n, len(want))
+	}
+	return n, nil
+}
