@@ -398,5 +398,9 @@ func (v *verifier) content(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	return v.manifest.CompareRows(ctx, v.dir, w)
+	var views []duck.View
+	if v.manifest.Views == v.opts.DuckDB.ViewsDefinition() {
+		views = v.opts.DuckDB.Views
+	}
+	return v.manifest.CompareRows(ctx, v.dir, w, views)
 }

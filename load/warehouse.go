@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 
 	"spendsync/load/catalog"
 	"spendsync/load/duck"
@@ -84,7 +85,52 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 		views = nil // the file has them
 	}
 	n.w, viewErrors, err = duck.Build(ctx, path, n.fromNothing, append(loads, coverage), views, n.engine())
-	return viewErrors, err
+	if err != nil {
+		return nil, err
+	}
+	more, err := n.storeViews(ctx)
+	if err != nil {
+		err, n.w = n.w.Stop(err), nil
+		return nil, err
+	}
+	return append(viewErrors, more...), nil
+}
+
+// storeViews answers the stored views, of each account whose answer may have changed: they
+// follow from the days that are known whole, and from the thresholds. The viewErrors are of
+// those that could not answer.
+func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
+	all := n.fromNothing || n.newViews || n.repair
+	for _, v := range n.g.store.opts.DuckDB.Views {
+		if !v.Stored {
+			continue
+		}
+		for _, account := range n.next.AccountNames() {
+			if !all && n.wholeDaysStand(account) {
+				continue
+			}
+			err := n.w.Store(ctx, v, account)
+			if ctx.Err() != nil || errors.Is(err, ErrStorage) || duck.IsOutOfMemory(err) {
+				return nil, err
+			}
+			if err != nil {
+				viewErrors = append(viewErrors, fmt.Errorf("mart.%s of account %s is as it was before: %w", v.Name,
+					account, err))
+			}
+		}
+	}
+	return viewErrors, nil
+}
+
+// wholeDaysStand says that an account's days that are known whole are those of before, and
+// that none of them has changed.
+func (n *generation) wholeDaysStand(account string) bool {
+	if n.base == nil || n.base.Accounts[account] == nil {
+		return false
+	}
+	days := n.next.Accounts[account].WholeDays(n.g.store.opts.Now())
+	return slices.Equal(days, n.base.Accounts[account].WholeDays(n.base.PublishedAt.Time())) &&
+		(account != n.g.store.account || !slices.ContainsFunc(days, func(d schema.Date) bool { return n.changed[d] }))
 }
 
 // engine is what DuckDB may use to build the file.

@@ -15,6 +15,8 @@
 //	-- Column NAME: what it means.          (overrides columns.csv)
 //	-- Parameters: a, b                     (of a table macro)
 //	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
+//	-- Stored.                              (of a view: its rows are kept, and made again when days that
+//	                                         are known whole have changed; it follows from nothing else)
 //	-- Calls: NAME                          (of a ready question: the one that makes calls of its answer)
 //
 // Every column of a view has a comment in the warehouse: the file's line, else that

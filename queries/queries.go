@@ -25,6 +25,7 @@ type Query struct {
 	Trap       string            // how the answer is easily misread
 	Parameters string            // of a macro, comma-joined
 	Params     []Param           // of a ready question
+	Stored     bool              // of a view: its rows are kept in the DuckDB file
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // what columns mean, where the file or the glossary says it
 	SQL        string
@@ -237,6 +238,8 @@ func parse(text string) Query {
 			q.Trap = trap
 		} else if name, ok := strings.CutPrefix(line, "Calls: "); ok {
 			q.Calls = name
+		} else if line == "Stored." {
+			q.Stored = true
 		} else if names, ok := strings.CutPrefix(line, "Parameters: "); ok {
 			q.Parameters = names
 		} else if m := columnLine.FindStringSubmatch(line); m != nil {

@@ -33,6 +33,16 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	return days
 }
 
+// WholeDays are the days that are known whole at the instant now.
+func (a *Account) WholeDays(now time.Time) (days []schema.Date) {
+	for _, c := range a.Coverage("", now) {
+		if c.State == schema.StateComplete || c.State == schema.StateFinal {
+			days = append(days, c.ReportDate)
+		}
+	}
+	return days
+}
+
 // Coverage is how well the days of an account are known as of the generation.
 func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	if a := m.Accounts[account]; a != nil {

@@ -193,9 +193,9 @@ func checkKeys(ctx context.Context, w *duck.Warehouse, account string, d schema.
 }
 
 // CompareRows compares a hash over all rows of each table with the same over its
-// Parquet files, or of what it is summed from. The hash is DuckDB's, added up, so no order
-// is needed.
-func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehouse) error {
+// Parquet files, or of what it is summed from; of the views, which must be the file's, it
+// compares the stored ones. The hash is DuckDB's, added up, so no order is needed.
+func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehouse, views []duck.View) error {
 	for _, t := range schema.TablesAsOf(m.SchemaVersion) {
 		files := m.parquetFiles(dir, t)
 		columns := t.SQLColumns(schema.Names(t.ColumnsThatAre(schema.Volatile))...)
@@ -214,6 +214,17 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 			"adds up to", t.FullName())
 		if err := sameRows(ctx, w, t.SQLColumns(), "w."+t.SQLName(), "("+schema.CampaignSpendSQL("true")+")",
 			otherwise); err != nil {
+			return err
+		}
+	}
+	for _, v := range views {
+		if !v.Stored {
+			continue
+		}
+		name := v.Schema + "." + schema.Quote(v.Name)
+		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its question "+
+			"gives", name)
+		if err := sameRows(ctx, w, "t", "w."+name+" AS t", "(\n"+v.SQL+"\n) AS t", otherwise); err != nil {
 			return err
 		}
 	}

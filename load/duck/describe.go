@@ -22,6 +22,7 @@ func ColumnsOfViews(ctx context.Context, o Options) (columns map[string][]Column
 		return nil, err
 	}
 	for _, v := range o.Views {
+		v.Stored = false // its columns are those of a view
 		if v.Parameters == "" {
 			// The first two make the schema and the view; what follows is its comment.
 			if err := execAll(ctx, w.conn, v.createSQL()[:2]); err != nil {

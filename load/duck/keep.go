@@ -38,7 +38,7 @@ func (k *keeping) statements(tables [][]schema.Null[string]) []string {
 func (k *keeping) needed() (list []View) {
 	left := map[string]View{}
 	for _, v := range k.views {
-		if v.Parameters == "" {
+		if v.Parameters == "" && !v.Stored {
 			left[v.Schema+"."+v.Name] = v
 		}
 	}

@@ -49,6 +49,7 @@ type View struct {
 	Doc               string            // the comment on a view
 	Columns           map[string]string // comments on columns; a view need not have all of them
 	Parameters        string            // of a macro, comma-joined
+	Stored            bool              // its rows are in a table of its name, which [Warehouse.Store] fills
 }
 
 // HasView says whether the file is to have a view of schema mart.

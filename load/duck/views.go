@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -50,24 +51,43 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []
 	return viewErrors, nil
 }
 
-// createSQL makes the view, or the table macro.
+// createSQL makes the view, the table of a stored one, or the table macro.
 func (v View) createSQL() []string {
 	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
 	create := []string{"CREATE SCHEMA IF NOT EXISTS " + schema.Quote(v.Schema)}
 	if v.Parameters != "" {
 		return append(create, fmt.Sprintf("CREATE OR REPLACE MACRO %s(%s) AS TABLE %s", name, v.Parameters, v.SQL))
 	}
+	kind, body := "VIEW", v.SQL
+	if v.Stored {
+		kind, body = "TABLE", v.SQL+"\nWITH NO DATA"
+	}
 	return append(create,
-		fmt.Sprintf("CREATE OR REPLACE VIEW %s AS %s", name, v.SQL),
-		fmt.Sprintf("COMMENT ON VIEW %s IS %s", name, schema.QuoteText(v.Doc)))
+		fmt.Sprintf("CREATE OR REPLACE %s %s AS %s", kind, name, body),
+		fmt.Sprintf("COMMENT ON %s %s IS %s", kind, name, schema.QuoteText(v.Doc)))
 }
 
-// dropsOf remove every view and table macro of the attached file.
+// Store answers a stored view for an account, in place of what its table had of it.
+func (w *Warehouse) Store(ctx context.Context, v View, account string) error {
+	name, its := schema.Quote(v.Schema)+"."+schema.Quote(v.Name), " WHERE account_id = "+schema.QuoteText(account)
+	statements := []string{"DELETE FROM " + name + its, "INSERT INTO " + name + " FROM (\n" + v.SQL + "\n)" + its}
+	return w.WithMemory(ctx, func() error {
+		return together(ctx, w.conn, func() error { return execAll(ctx, w.conn, statements) })
+	})
+}
+
+// dropsOf remove every view, stored or not, and table macro of the attached file.
 func dropsOf(ctx context.Context, conn *sql.Conn) (statements []string, err error) {
-	const q = `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE
+	var tables []string
+	for _, t := range schema.Tables {
+		tables = append(tables, schema.QuoteText(t.Name))
+	}
+	q := `SELECT 'DROP VIEW ' || format('"{}"."{}"', schema_name, view_name) FROM duckdb_views() WHERE
 		database_name = 'w' AND NOT internal
 		UNION ALL SELECT DISTINCT 'DROP MACRO TABLE ' || format('"{}"."{}"', schema_name, function_name) FROM
-		duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal`
+		duckdb_functions() WHERE database_name = 'w' AND function_type = 'table_macro' AND NOT internal
+		UNION ALL SELECT 'DROP TABLE ' || format('"{}"."{}"', schema_name, table_name) FROM duckdb_tables() WHERE
+		database_name = 'w' AND schema_name = 'mart' AND table_name NOT IN (` + strings.Join(tables, ", ") + ")"
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)
@@ -90,9 +110,8 @@ func columnComments(ctx context.Context, conn *sql.Conn, views []View) (statemen
 	for _, v := range views {
 		docs[[2]string{v.Schema, v.Name}] = v.Columns
 	}
-	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c JOIN duckdb_views() AS v " +
-		"USING (database_name, schema_name) WHERE v.view_name = c.table_name AND c.database_name = 'w' AND NOT " +
-		"v.internal ORDER BY 1, 2"
+	const q = "SELECT c.schema_name, c.table_name, c.column_name FROM duckdb_columns() AS c WHERE c.database_name = " +
+		"'w' AND NOT c.internal ORDER BY 1, 2"
 	rows, err := conn.QueryContext(ctx, q)
 	if err != nil {
 		return nil, duckErr(q, err)

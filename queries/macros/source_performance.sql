@@ -23,4 +23,5 @@ measured AS (
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id, s.source_id
 ),
+-- Part: source_campaigns
 -- Part: source_rates

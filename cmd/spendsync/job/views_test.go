@@ -23,7 +23,8 @@ func withViews(t *testing.T) *quirkWorld {
 		t.Fatal(err)
 	}
 	for _, q := range asked {
-		w.views = append(w.views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters})
+		w.views = append(w.views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters,
+			Stored: q.Stored})
 	}
 	return w
 }

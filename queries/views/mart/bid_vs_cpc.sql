@@ -57,16 +57,45 @@ source_bid AS (
   LEFT JOIN looked AS l ON l.account_id = r.account_id AND l.campaign_id = r.campaign_id
   WHERE r.rule = 'bid_override' AND NOT r.is_deleted
 ),
--- Sources that had a bid of their own are looked at day by day; all others are at the
--- campaign's bid, by which source_window has weighted their clicks.
-own_day AS (
+edges AS (
+  SELECT k.account_id, min(k.ends_at) AS first_end, max(k.ends_at) AS last_end, count(*) AS days_known
+  FROM known AS k
+  GROUP BY k.account_id
+),
+-- The one default bid of the campaign over all days, unless it moved.
+campaign_bid AS (
   SELECT
-    s.account_id, s.campaign_id, s.source_id, k.ends_at,
-    CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks
+    h.account_id, h.campaign_id, min(h.default_bid) AS default_bid,
+    count(DISTINCT h.default_bid) > 1 OR count(h.default_bid) NOT IN (0, any_value(e.days_known)) AS has_moved
+  FROM known AS k
+  JOIN edges AS e ON e.account_id = k.account_id
+  JOIN default_bid AS h ON h.account_id = k.account_id AND h.counts_from < k.ends_at AND h.valid_to >= k.ends_at
+  GROUP BY h.account_id, h.campaign_id
+),
+-- Bids of sources that held on some day; one that held on all is the source's only one.
+held_bid AS (
+  SELECT b.account_id, b.campaign_id, b.source_id, max(b.bid) AS bid, bool_and(b.counts_from < e.first_end AND b.valid_to >= e.last_end) AS held_throughout
+  FROM source_bid AS b
+  JOIN edges AS e ON e.account_id = b.account_id AND b.counts_from < e.last_end AND b.valid_to >= e.first_end
+  GROUP BY b.account_id, b.campaign_id, b.source_id
+),
+-- Only sources whose bid moved, their own or the campaign's, are looked at day by day.
+moved AS (
+  SELECT w.account_id, w.campaign_id, w.source_id
+  FROM mart.source_window AS w
+  JOIN campaign_bid AS c ON c.account_id = w.account_id AND c.campaign_id = w.campaign_id AND c.has_moved
+  LEFT JOIN held_bid AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id AND b.source_id = w.source_id
+  WHERE b.account_id IS NULL
+  UNION ALL
+  SELECT b.account_id, b.campaign_id, b.source_id
+  FROM held_bid AS b
+  WHERE NOT b.held_throughout
+),
+own_day AS (
+  SELECT s.account_id, s.campaign_id, s.source_id, k.ends_at, sum(s.clicks)::BIGINT AS clicks
   FROM main.spend_daily AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
-  JOIN (SELECT DISTINCT b.account_id, b.campaign_id, b.source_id FROM source_bid AS b) AS o
-    ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
+  JOIN moved AS o ON o.account_id = s.account_id AND o.campaign_id = s.campaign_id AND o.source_id = s.source_id
   -- The window once more, as a constant: what lies before it is not even read.
   WHERE s.report_date >= (SELECT min(k.report_date) FROM known AS k)
   GROUP BY s.account_id, s.campaign_id, s.source_id, k.ends_at
@@ -86,11 +115,18 @@ own_bid AS (
   GROUP BY d.account_id, d.campaign_id, d.source_id
 ),
 summed AS (
-  SELECT w.*, CASE WHEN o.campaign_id IS NULL THEN w.at_default_bid / nullif(w.bid_clicks, 0)::DOUBLE ELSE o.mean_bid END AS mean_bid
+  SELECT
+    w.*,
+    CASE
+      WHEN o.campaign_id IS NOT NULL THEN o.mean_bid
+      ELSE (w.counted_clicks * coalesce(b.bid, c.default_bid))::DOUBLE / nullif(w.counted_clicks, 0)::DOUBLE
+    END AS mean_bid
   FROM mart.source_window AS w
+  LEFT JOIN campaign_bid AS c ON c.account_id = w.account_id AND c.campaign_id = w.campaign_id
+  LEFT JOIN held_bid AS b ON b.account_id = w.account_id AND b.campaign_id = w.campaign_id AND b.source_id = w.source_id
   LEFT JOIN own_bid AS o ON o.account_id = w.account_id AND o.campaign_id = w.campaign_id AND o.source_id = w.source_id
 ),
-whole AS (
+of_campaign AS (
   SELECT w.account_id, w.campaign_id, sum(w.counted_spend)::DOUBLE / nullif(sum(w.counted_conversions), 0) AS campaign_cpa
   FROM mart.source_window AS w
   GROUP BY w.account_id, w.campaign_id
@@ -110,7 +146,7 @@ judged AS (
     END AS bid_state
   FROM summed AS s
   CROSS JOIN level AS l
-  JOIN whole AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id
+  JOIN of_campaign AS h ON h.account_id = s.account_id AND h.campaign_id = s.campaign_id
   LEFT JOIN main.campaign_history AS c ON c.account_id = s.account_id AND c.campaign_id = s.campaign_id AND c.is_current
   LEFT JOIN main.source_mode_history AS m ON m.account_id = s.account_id AND m.campaign_id = s.campaign_id AND m.is_current
   LEFT JOIN main.source_rule_history AS o

@@ -84,29 +84,31 @@ by_account AS (
 ),
 -- Each condition is one that DuckDB can look for without the other columns: few rows meet it.
 odd AS (
-  SELECT s.account_id, s.report_date, s.spend, s.clicks, s.impressions, s.conversions, false AS no_creative, false AS no_source
+  SELECT s.account_id, s.report_date, s.spend, s.clicks, s.impressions, s.conversions, false AS no_creative
   FROM main.spend_daily AS s
   WHERE s.spend < 0 OR s.clicks < 0 OR s.impressions < 0 OR s.conversions < 0 OR s.clicks > s.impressions OR s.conversions > s.clicks
     OR (s.clicks = 0 AND s.spend <> 0)
   UNION ALL
-  SELECT s.account_id, s.report_date, s.spend, NULL, NULL, NULL, true, false
+  SELECT s.account_id, s.report_date, s.spend, NULL, NULL, NULL, true
   FROM main.spend_daily AS s
   WHERE s.creative_id = ''
-  UNION ALL
-  SELECT s.account_id, s.report_date, s.spend, NULL, NULL, NULL, false, true
-  FROM main.spend_daily AS s
-  WHERE s.source_id = ''
 ),
 odd_of AS (
   SELECT
     o.account_id,
-    count(*) FILTER (WHERE NOT o.no_creative AND NOT o.no_source AND (o.spend < 0 OR o.clicks < 0 OR o.impressions < 0 OR o.conversions < 0)) AS negative,
-    sum(o.spend) FILTER (WHERE o.no_creative) AS no_creative, sum(o.spend) FILTER (WHERE o.no_source) AS no_source,
+    count(*) FILTER (WHERE NOT o.no_creative AND (o.spend < 0 OR o.clicks < 0 OR o.impressions < 0 OR o.conversions < 0)) AS negative,
+    sum(o.spend) FILTER (WHERE o.no_creative) AS no_creative,
     sum(o.spend) FILTER (WHERE o.clicks = 0) AS unclicked,
     count(*) FILTER (WHERE o.clicks > o.impressions) AS clicks_over, count(*) FILTER (WHERE o.conversions > o.clicks) AS conversions_over
   FROM odd AS o
   JOIN mart.performance_window AS w ON w.account_id = o.account_id AND w.report_date = o.report_date
   GROUP BY o.account_id
+),
+sourceless AS (
+  SELECT w.account_id, sum(w.spend) AS spend
+  FROM mart.source_window AS w
+  WHERE w.source_id = ''
+  GROUP BY w.account_id
 ),
 restated AS (
   SELECT c.account_id, sum(abs(coalesce(c.new_spend, 0) - coalesce(c.old_spend, 0))) AS spend
@@ -189,7 +191,7 @@ counted AS (
       WHEN 'conversions_told' THEN a.no_conversions
       WHEN 'spend_has_campaign' THEN a.no_campaign
       WHEN 'spend_has_creative' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.no_creative, 0) END
-      WHEN 'spend_has_source' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.no_source, 0) END
+      WHEN 'spend_has_source' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(z.spend, 0) END
       WHEN 'spend_has_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.unclicked, 0) END
       WHEN 'clicks_within_impressions' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.clicks_over, 0) END
       WHEN 'conversions_within_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.conversions_over, 0) END
@@ -214,6 +216,7 @@ counted AS (
   LEFT JOIN day_sums AS d ON d.account_id = c.account_id
   LEFT JOIN by_account AS a ON a.account_id = c.account_id
   LEFT JOIN odd_of AS o ON o.account_id = c.account_id
+  LEFT JOIN sourceless AS z ON z.account_id = c.account_id
   LEFT JOIN restated AS r ON r.account_id = c.account_id
   LEFT JOIN coverage AS g ON g.account_id = c.account_id
   LEFT JOIN campaigns AS m ON m.account_id = c.account_id

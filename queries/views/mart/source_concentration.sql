@@ -8,13 +8,18 @@
 -- Column sources_with_spend: Sources with spend in the account over the window.
 WITH totals AS (
   SELECT
-    p.account_id, p.source_id, p.window_from, p.window_to, p.days_known,
-    count(*) FILTER (WHERE p.spend > 0) AS campaigns_with_spend,
-    sum(p.spend)::DECIMAL(18, 6) AS spend,
-    CASE WHEN count(p.conversions) = count(*) THEN sum(p.conversions)::BIGINT END AS conversions
-  FROM mart.source_performance AS p
-  GROUP BY ALL
-  HAVING sum(p.spend) > 0
+    w.account_id, w.source_id,
+    count(*) FILTER (WHERE w.spend > 0) AS campaigns_with_spend,
+    sum(w.spend)::DECIMAL(18, 6) AS spend,
+    CASE WHEN count(w.conversions) = count(*) THEN sum(w.conversions)::BIGINT END AS conversions
+  FROM mart.source_window AS w
+  WHERE w.source_id <> '' OR w.spend <> 0
+  GROUP BY w.account_id, w.source_id
+  HAVING sum(w.spend) > 0
+),
+spans AS (
+  SELECT DISTINCT w.account_id, w.window_from, w.window_to, w.days_known
+  FROM mart.performance_window AS w
 ),
 ranked AS (
   SELECT
@@ -27,10 +32,11 @@ ranked AS (
   WINDOW by_spend AS (PARTITION BY t.account_id ORDER BY t.spend DESC, t.source_id ROWS UNBOUNDED PRECEDING)
 )
 SELECT
-  r.account_id, r.spend_rank, r.source_id, r.window_from, r.window_to, r.days_known, r.campaigns_with_spend, r.spend, r.conversions,
+  r.account_id, r.spend_rank, r.source_id, p.window_from, p.window_to, p.days_known, r.campaigns_with_spend, r.spend, r.conversions,
   r.spend::DOUBLE / nullif(r.conversions, 0) AS cpa,
   r.spend::DOUBLE / r.account_spend::DOUBLE AS share_of_account,
   r.running_spend::DOUBLE / r.account_spend::DOUBLE AS cumulative_share,
   (r.running_spend - r.spend)::DOUBLE < (SELECT t.value FROM mart.threshold AS t WHERE t.name = 'concentration_share') * r.account_spend::DOUBLE AS is_core,
   r.sources_with_spend
 FROM ranked AS r
+JOIN spans AS p ON p.account_id = r.account_id

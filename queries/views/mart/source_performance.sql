@@ -12,4 +12,5 @@ measured AS (
   SELECT w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions
   FROM mart.source_window AS w
 ),
+-- Part: source_campaigns
 -- Part: source_rates

@@ -9,8 +9,9 @@
 -- Column bid_cap: US dollars per click that the service takes at most for a source: 3 times the campaign's default bid, and no more than 25.
 -- Column is_optimized: Whether the campaign has a target CPA, with which the service moves bids by itself: a bid of your own ends that for the source.
 WITH source AS (
-  SELECT p.*
-  FROM mart.source_performance AS p
+  SELECT w.account_id, w.campaign_id, w.clicks, w.conversions
+  FROM mart.source_window AS w
+  WHERE w.source_id <> '' OR w.spend <> 0
 ),
 rate AS (
   SELECT
@@ -34,7 +35,7 @@ shaped AS (
   SELECT
     s.*, coalesce(s.target_cpa::DOUBLE, s.campaign_cpa) AS goal_cpa, s.clicks * r.conversions / nullif(r.clicks, 0) AS expected,
     CASE WHEN d.beyond <= 0 THEN 100 ELSE greatest(0.5, least(100, d.squares / d.beyond)) END AS shape
-  FROM source AS s
+  FROM mart.source_performance AS s
   JOIN rate AS r ON r.account_id = s.account_id AND r.campaign_id = s.campaign_id
   JOIN spread AS d ON d.account_id = s.account_id AND d.campaign_id = s.campaign_id
   -- Of many small sources a few have a conversion by luck.

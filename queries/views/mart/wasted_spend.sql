@@ -5,24 +5,31 @@
 -- Column excess_spend: US dollars that these sources cost beyond what their conversions were worth at judged_cpa.
 -- Column excess_share: excess_spend divided by spend: the share of the campaign's money that bought nothing. NULL without spend.
 -- Column excess_per_day: US dollars: excess_spend divided by days_known.
-WITH blocked AS (
+WITH known AS (
+  SELECT w.account_id, w.report_date
+  FROM mart.performance_window AS w
+),
+spans AS (
+  SELECT DISTINCT w.account_id, w.window_from, w.window_to, w.days_known
+  FROM mart.performance_window AS w
+),
+measured AS (
+  SELECT w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions
+  FROM mart.source_window AS w
+),
+-- Part: source_campaigns
+blocked AS (
   SELECT b.account_id, b.campaign_id, count(*) AS sources_to_block, sum(b.spend)::DECIMAL(18, 6) AS spend_on_them, sum(b.excess_spend)::DECIMAL(18, 6) AS excess_spend
   FROM mart.source_block_candidates AS b
   GROUP BY b.account_id, b.campaign_id
-),
-campaigns AS (
-  SELECT
-    p.account_id, p.campaign_id, p.campaign_name, p.campaign_status, p.window_from, p.window_to, p.days_known, p.target_origin, p.judged_cpa,
-    sum(p.spend)::DECIMAL(18, 6) AS spend
-  FROM mart.source_performance AS p
-  GROUP BY ALL
 )
 SELECT
-  c.account_id, c.campaign_id, c.campaign_name, c.campaign_status, c.window_from, c.window_to, c.days_known, c.judged_cpa, c.target_origin, c.spend,
+  c.account_id, c.campaign_id, c.campaign_name, c.campaign_status, c.window_from, c.window_to, c.days_known, c.judged_cpa, c.target_origin, c.campaign_spend::DECIMAL(18, 6) AS spend,
   coalesce(b.sources_to_block, 0) AS sources_to_block,
   coalesce(b.spend_on_them, 0) AS spend_on_them,
   coalesce(b.excess_spend, 0) AS excess_spend,
-  coalesce(b.excess_spend, 0)::DOUBLE / nullif(c.spend, 0)::DOUBLE AS excess_share,
+  coalesce(b.excess_spend, 0)::DOUBLE / nullif(c.campaign_spend, 0)::DOUBLE AS excess_share,
   coalesce(b.excess_spend, 0)::DOUBLE / nullif(c.days_known, 0) AS excess_per_day
 FROM campaigns AS c
 LEFT JOIN blocked AS b ON b.account_id = c.account_id AND b.campaign_id = c.campaign_id
+WHERE c.has_sources

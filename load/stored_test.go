@@ -1,0 +1,61 @@
+package load
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/load/duck"
+	"spendsync/schema"
+	"spendsync/schema/schematest"
+)
+
+// TestStoredViews_FollowTheWholeDays: whatever becomes of the days, the table of a stored view
+// has what its question gives, and verify finds where it has not.
+func TestStoredViews_FollowTheWholeDays(t *testing.T) {
+	dir := t.TempDir()
+	r := newRun(t, dir)
+	view := duck.View{Schema: "mart", Name: "whole_sums", Stored: true, SQL: `SELECT s.account_id, s.source_id,
+		sum(s.spend) AS spend FROM main.spend_daily AS s JOIN ops.day_coverage AS c ON c.account_id = s.account_id AND
+		c.report_date = s.report_date WHERE c.state IN ('complete', 'final') GROUP BY ALL`}
+	views := append(martViews(), view)
+	days, last := twoDays(), schema.Date(0)
+	var m *Manifest
+	for _, step := range []struct {
+		name string
+		do   func()
+	}{
+		{"the first load", func() {}},
+		{"nothing new", func() {}},
+		{"a whole day restated", func() { days[day-1][0].Spend += 7 }},
+		{"a day that goes on", func() {
+			last = schema.DateOf(r.at)
+			days[last] = []schema.Spend{schematest.SpendRow(last, "S3", 5)}
+		}},
+		{"it is over, and has no other rows", func() { r.at = r.at.Add(24 * time.Hour) }},
+		{"another question", func() { views[len(views)-1].SQL = strings.Replace(view.SQL, "sum(", "2 * sum(", 1) }},
+	} {
+		step.do()
+		r.at = r.at.Add(time.Minute)
+		r.opts.DuckDB.Views = views
+		m = r.mustSync(days)
+		question := "(" + views[len(views)-1].SQL + ")"
+		for _, q := range []string{"FROM mart.whole_sums EXCEPT ALL " + question,
+			question + " EXCEPT ALL FROM mart.whole_sums"} {
+			if got := query(t, dir, q); got != "" {
+				t.Errorf("%s: only on one side:\n%s", step.name, got)
+			}
+		}
+	}
+	if got := query(t, dir, "SELECT source_id FROM mart.whole_sums WHERE source_id = 'S3'"); got != "S3" {
+		t.Errorf("the last day is not whole: %q", got)
+	}
+	path, o := alteredWarehouse(t, dir, "UPDATE mart.whole_sums SET spend = spend + 1")
+	o.DuckDB.Views = views
+	err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "holds other rows than its question gives") {
+		t.Errorf("%s: %v", filepath.Base(path), err)
+	}
+}

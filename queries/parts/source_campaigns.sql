@@ -1,0 +1,46 @@
+-- Of measured, the sums of each source of each campaign over the days known in spans.
+-- Joined, not a window: that would take each source's row through memory twice.
+whole AS (
+  SELECT
+    m.account_id, m.campaign_id, sum(m.spend) AS campaign_spend,
+    sum(m.counted_spend)::DOUBLE / nullif(sum(m.counted_conversions), 0) AS campaign_cpa,
+    bool_or(m.source_id <> '' OR m.spend <> 0) AS has_sources
+  FROM measured AS m
+  GROUP BY m.account_id, m.campaign_id
+),
+named AS (
+  SELECT s.account_id, s.campaign_id, arg_max(s.campaign_name, s.report_date) AS reported_name
+  FROM mart.campaign_spend AS s
+  JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  GROUP BY s.account_id, s.campaign_id
+),
+paid AS (
+  SELECT DISTINCT p.account_id
+  FROM main.payout AS p
+),
+-- All that is the same of a campaign's sources, in one row: of half a million sources, one join
+-- instead of five.
+campaigns AS (
+  SELECT
+    w.account_id, w.campaign_id, w.campaign_spend, w.campaign_cpa, w.has_sources, p.window_from, p.window_to, p.days_known,
+    coalesce(h.name, n.reported_name) AS campaign_name,
+    CASE WHEN h.is_deleted THEN 'deleted' ELSE h.status END AS campaign_status,
+    coalesce(o.source_mode, h.source_mode) AS source_mode,
+    h.default_bid, h.target_cpa,
+    -- A campaign that misses its target as a whole says nothing about a source that
+    -- is no worse than the others.
+    greatest(h.target_cpa::DOUBLE, w.campaign_cpa) AS judged_cpa,
+    CASE
+      WHEN h.target_cpa IS NULL AND w.campaign_cpa IS NOT NULL THEN 'campaign_cpa'
+      WHEN w.campaign_cpa > h.target_cpa THEN 'campaign_cpa_over_target'
+      WHEN h.target_cpa IS NOT NULL THEN 'target_cpa'
+    END AS target_origin,
+    y.account_id IS NOT NULL AS is_paid
+  FROM whole AS w
+  JOIN spans AS p ON p.account_id = w.account_id
+  LEFT JOIN named AS n ON n.account_id = w.account_id AND n.campaign_id = w.campaign_id
+  LEFT JOIN main.campaign_history AS h
+    ON h.account_id = w.account_id AND h.campaign_id = w.campaign_id AND h.is_current
+  LEFT JOIN main.source_mode AS o ON o.account_id = w.account_id AND o.campaign_id = w.campaign_id
+  LEFT JOIN paid AS y ON y.account_id = w.account_id
+),
