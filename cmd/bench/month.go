@@ -44,7 +44,7 @@ func (b *bench) month(ctx context.Context, perDay int) error {
 	hours := b.options.hours
 	for h := range hours {
 		if h%24 == 0 {
-			b.say("a month, %d rows a day: day %d of %d, %.0f CPU s", perDay, h/24+1, (hours+23)/24, m.all.cpu.Seconds())
+			b.say("month, %d rows a day: day %d of %d, %.0f CPU s", perDay, h/24+1, (hours+23)/24, m.all.cpu.Seconds())
 		}
 		if err := m.hour(ctx, h); err != nil {
 			return fmt.Errorf("hour %d: %w", h, err)
@@ -133,15 +133,17 @@ func (m *month) happen(ctx context.Context, h int, now time.Time) error {
 	}
 	todo := []func() error{do("/clock", map[string]any{"now": now, "standing": true})}
 	today := schema.DateOf(now)
-	if h%24 == 12 { // late conversions of one source in 200, on each of ten days
-		for d := today - 10; d < today; d++ {
-			todo = append(todo, do("/restate", restatement{Day: d.String(), Kind: "multiply", Percent: 103, OneIn: 200}))
+	restate := func(days schema.Date, percent int64, oneIn int) {
+		for d := today - days; d < today; d++ {
+			one := restatement{Day: d.String(), Kind: "multiply", Percent: percent, OneIn: oneIn}
+			todo = append(todo, do("/restate", one))
 		}
 	}
+	if h%24 == 12 { // late conversions
+		restate(10, 103, 200)
+	}
 	if h == restatedWeek {
-		for d := today - 7; d < today; d++ {
-			todo = append(todo, do("/restate", restatement{Day: d.String(), Kind: "multiply", Percent: 101}))
-		}
+		restate(7, 101, 0)
 	}
 	if h%6 == 3 {
 		todo = append(todo, func() error { return m.rename(ctx, h) })
