@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"spendsync/load/duck/ducktest"
+	"spendsync/load/loadtest"
 )
 
 // TestStore_InAFolderOfAnyName: what means something to SQL, to a pattern of file names or
@@ -23,7 +23,7 @@ func TestStore_InAFolderOfAnyName(t *testing.T) {
 				r.mustSync(twoDays())
 				r.at = r.at.Add(time.Hour)
 			}
-			if got, err := ducktest.Query(t.Context(), r.dir, "SELECT count(*) FROM spend_daily"); err != nil ||
+			if got, err := loadtest.Query(t.Context(), r.dir, "SELECT count(*) FROM spend_daily"); err != nil ||
 				got.Rows[0][0].V != "4" {
 				t.Errorf("%v rows are stored, want 4: %v", got.Rows, err)
 			}

@@ -16,9 +16,9 @@ import (
 
 	"spendsync/load/catalog"
 	"spendsync/load/duck"
-	"spendsync/load/duck/ducktest"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -763,7 +763,7 @@ func TestAppendRun_ShowsInTheNextGeneration(t *testing.T) {
 func TestQuery_ReachesNothingElse(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
-	a, err := ducktest.Query(t.Context(), dir, "SELECT source_id, spend FROM spend_daily ORDER BY spend DESC")
+	a, err := loadtest.Query(t.Context(), dir, "SELECT source_id, spend FROM spend_daily ORDER BY spend DESC")
 	if err != nil || len(a.Rows) != 4 || a.Rows[0][1].V != "12.340000" {
 		t.Errorf("Query = %v, %v", a, err)
 	}
@@ -773,7 +773,7 @@ func TestQuery_ReachesNothingElse(t *testing.T) {
 		"SELECT 1); COPY (SELECT 1) TO '/tmp/x'; SELECT (1",
 		"SELECT 1); UPDATE spend_daily SET spend = 0; SELECT * FROM (SELECT 1",
 	} {
-		if _, err := ducktest.Query(t.Context(), dir, q); err == nil {
+		if _, err := loadtest.Query(t.Context(), dir, q); err == nil {
 			t.Errorf("%s: no error", q)
 		}
 	}

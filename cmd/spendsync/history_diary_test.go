@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/duck/ducktest"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -216,7 +216,7 @@ func (c *chapter) question() string {
 // check compares a table of the warehouse with the diary.
 func (c *chapter) check(t *testing.T, dir string) (versions int) {
 	t.Helper()
-	a, err := ducktest.Query(t.Context(), dir, c.question())
+	a, err := loadtest.Query(t.Context(), dir, c.question())
 	if err != nil {
 		t.Fatal(err)
 	}

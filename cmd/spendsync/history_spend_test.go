@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim"
-	"spendsync/load/duck/ducktest"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -118,7 +118,7 @@ func (d *spendDiary) check(w *world) (days int) {
 	w.t.Helper()
 	stored := d.stored(w)
 	changed := d.changed(w)
-	a, err := ducktest.Query(w.t.Context(), w.dir, `SELECT c.report_date, epoch_us(c.last_read_at), epoch_us(k.ends_at)
+	a, err := loadtest.Query(w.t.Context(), w.dir, `SELECT c.report_date, epoch_us(c.last_read_at), epoch_us(k.ends_at)
 		FROM ops.day_coverage c JOIN calendar k USING (account_id, report_date)
 		WHERE c.state IN ('open', 'complete', 'final')`)
 	if err != nil {
@@ -169,7 +169,7 @@ func (d *spendDiary) days() map[string]bool {
 // stored are the days of the warehouse.
 func (d *spendDiary) stored(w *world) map[string]daySum {
 	w.t.Helper()
-	a, err := ducktest.Query(w.t.Context(), w.dir, "SELECT report_date, campaign_id, creative_id, source_id, "+
+	a, err := loadtest.Query(w.t.Context(), w.dir, "SELECT report_date, campaign_id, creative_id, source_id, "+
 		"campaign_name, spend, clicks, impressions, conversions FROM spend_daily")
 	if err != nil {
 		w.t.Fatal(err)
@@ -195,7 +195,7 @@ func (d *spendDiary) stored(w *world) map[string]daySum {
 // changed are the restatements of the days, added up.
 func (d *spendDiary) changed(w *world) map[string]daySum {
 	w.t.Helper()
-	a, err := ducktest.Query(w.t.Context(), w.dir, `SELECT report_date, (1000000 * sum(coalesce(new_spend, 0) -
+	a, err := loadtest.Query(w.t.Context(), w.dir, `SELECT report_date, (1000000 * sum(coalesce(new_spend, 0) -
 		coalesce(old_spend, 0)))::BIGINT, sum(coalesce(new_clicks, 0) - coalesce(old_clicks, 0)),
 		sum(coalesce(new_conversions, 0) - coalesce(old_conversions, 0)) FROM spend_change GROUP BY 1`)
 	if err != nil {

@@ -48,7 +48,6 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "load/durable", "load/history", "load/parquet"},
 		not: []string{"net/http"},
 	},
-	"load/duck/ducktest": {may: []string{"load/duck"}},
 	"load/durable": {
 		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
 			"github.com/marcboeker"},
@@ -65,6 +64,7 @@ var house = map[string]struct{ may, not []string }{
 	"load/lake/resttest": {
 		not: []string{"os", "database/sql"},
 	},
+	"load/loadtest": {may: []string{"load/duck"}},
 	"load/parquet": {
 		may: []string{"schema", "load/durable"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},

@@ -9,11 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +19,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
-	"spendsync/load/duck/ducktest"
+	"spendsync/load/loadtest"
 	"spendsync/schema"
 )
 
@@ -34,10 +32,7 @@ func TestMain(m *testing.M) {
 	case "reader":
 		read(os.Args[1])
 	default:
-		leave := inMemory()
-		// Many small heaps: with the usual percentage every tenth second goes into looking
-		// through them.
-		debug.SetGCPercent(400)
+		leave := loadtest.InMemory()
 		blanks.Dir = filepath.Join(os.TempDir(), fmt.Sprint("spendsync-blanks-", os.Getpid()))
 		removeAtExit = append(removeAtExit, blanks.Dir)
 		code := m.Run()
@@ -65,23 +60,6 @@ func mainAt(at string) {
 		a.now = func() time.Time { return now.Add(time.Duration(looks.Add(1)) * time.Millisecond) }
 	}
 	runMain(a)
-}
-
-// inMemory has the temporary folders of the tests made in memory where there is room:
-// most of what a small world waits for is the disk. What a disk does to a run has
-// tests of its own.
-func inMemory() (leave func()) {
-	const memory, room = "/dev/shm", 4 << 30
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(memory, &fs); err != nil || uint64(fs.Bavail)*uint64(fs.Bsize) < room {
-		return func() {}
-	}
-	dir, err := os.MkdirTemp(memory, "spendsync-test-")
-	if err != nil {
-		return func() {}
-	}
-	os.Setenv("TMPDIR", dir)
-	return func() { os.RemoveAll(dir) }
 }
 
 // run runs a command that belongs to no world, at the real time.
@@ -264,7 +242,7 @@ func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed,
 	cmd.Process.Kill()
 	cmd.Wait()
 	count.note(w, before.Generation, cmd.ProcessState.ExitCode() == -1)
-	if _, err := ducktest.Query(w.t.Context(), w.dir, readerQuestion); err != nil {
+	if _, err := loadtest.Query(w.t.Context(), w.dir, readerQuestion); err != nil {
 		w.t.Fatalf("after kill %d: %v", i, err)
 	}
 	if i%50 == 49 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/load/duck/ducktest"
+	"spendsync/load/loadtest"
 )
 
 // TestRefusedRows_CostThemselves: a row that cannot be stored makes its day partial and is
@@ -12,7 +12,7 @@ import (
 func TestRefusedRows_CostThemselves(t *testing.T) {
 	t.Parallel()
 	ask := func(w *quirkWorld, sql string) string {
-		a, err := ducktest.Query(t.Context(), w.dir, sql)
+		a, err := loadtest.Query(t.Context(), w.dir, sql)
 		if err != nil {
 			t.Fatal(err)
 		}

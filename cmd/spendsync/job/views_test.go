@@ -10,7 +10,7 @@ import (
 
 	"spendsync/extract/adsim"
 	"spendsync/load/duck"
-	"spendsync/load/duck/ducktest"
+	"spendsync/load/loadtest"
 	"spendsync/queries"
 )
 
@@ -32,7 +32,7 @@ func withViews(t *testing.T) *quirkWorld {
 // ask asks the published warehouse; all cells of the answer are joined by blanks.
 func (w *quirkWorld) ask(sql string) string {
 	w.t.Helper()
-	a, err := ducktest.Query(w.t.Context(), w.dir, sql)
+	a, err := loadtest.Query(w.t.Context(), w.dir, sql)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package ducktest asks published DuckDB files for tests.
-package ducktest
+// Package loadtest is what tests of stores share.
+package loadtest
 
 import (
 	"context"
