@@ -60,6 +60,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.lake {
+		if err := lake(ctx, stdout, stderr); err != nil || o.rows == nil && o.history == 0 && o.campaigns == nil &&
+			o.month == 0 {
+			return err
+		}
+	}
 	if o.dir == "" {
 		dir, err := os.MkdirTemp("", "spendsync-bench-")
 		if err != nil {
@@ -101,6 +107,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// lake runs the benchmark of load/lake: it lays a history into tables that only that package can
+// write without the files.
+func lake(ctx context.Context, stdout, stderr io.Writer) error {
+	cmd := exec.CommandContext(ctx, "go", "test", "spendsync/load/lake", "-run", "^$", "-bench", "^BenchmarkLake$",
+		"-benchtime", "3x")
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd.Run()
 }
 
 // bench is one run of the command.

@@ -10,7 +10,9 @@ umask 022
 mkdir -p "$root/usr/local/bin" "$root/usr/share/doc/spendsync" "$root/etc/ssl/certs" "$root/var/lib/dpkg/status.d" "$root/data" "$root/tmp"
 
 # cgo links DuckDB, which needs the C++ runtime. Chicago's zone data is in the binary.
-go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/spendsync" ./cmd/spendsync
+for binary in spendsync spendsync-lake; do
+  go build -ldflags "-s -w -X main.buildVersion=$version" -o "$root/usr/local/bin/$binary" "./cmd/$binary"
+done
 
 # The shared libraries that it needs, and their loader, from this Debian; for scanners
 # and legal review also the packages that they belong to.
@@ -35,9 +37,9 @@ echo 'hosts: files dns' > "$root/etc/nsswitch.conf"
 chown 65532:65532 "$root/data"
 chmod 1777 "$root/tmp"
 
-# The bill of materials, and the licenses.
+# The bill of materials of spendsync, and the licenses of what both binaries are made of.
 "$root/usr/local/bin/spendsync" version --sbom > "$root/usr/share/doc/spendsync/sbom.cdx.json"
-go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/spendsync | sort -u |
+go list -deps -f '{{with .Module}}{{if .Version}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/spendsync ./cmd/spendsync-lake | sort -u |
   while read -r module dir; do
     found=$(find "$dir" -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' -o -iname 'unlicen[cs]e*' -o -iname 'notice*' \))
     if [ -z "$found" ]; then
