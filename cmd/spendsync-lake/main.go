@@ -13,11 +13,14 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"spendsync/cmd/spendsync/config"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
+	config.HoldHeap()
 	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
