@@ -160,14 +160,6 @@ func (f *fifty) live(j *judge) {
 		on(firstLooked.Add(time.Duration(i)*24*time.Hour+time.Minute), f.syncWire)
 	}
 	on(clocksChange.Start().Add(140*time.Minute), f.syncCard) // 1:20 for the second time
-	if fromEnv(f.t, "SPENDSYNC_TEST_VERDICTS_HOURLY", 0) > 0 {
-		for left := 12*24*time.Hour - 7*time.Minute; left > 0; left -= time.Hour {
-			on(lastOfFifty.End().Add(-left), f.syncCard)
-			if left < 72*time.Hour && int(left.Hours())%3 == 0 {
-				on(lastOfFifty.End().Add(-left), j.pacing)
-			}
-		}
-	}
 	f.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: lostDay.String()})
 	f.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 500, Day: missingDay.String()})
 	f.plan(on, at)

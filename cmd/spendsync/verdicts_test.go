@@ -21,9 +21,7 @@ import (
 // break of tracking, and holds every verdict to what was done and what is true of the
 // simulated service, not to the view's own definition: of what there is nothing to say about,
 // it may say something of 5 % at most, and of what must be found, find four fifths.
-// SPENDSYNC_TEST_VERDICTS_STORE=/tmp/fifty keeps the store there, to be asked and looked at;
-// SPENDSYNC_TEST_VERDICTS_HOURLY=1 looks every hour of the last twelve days, which takes
-// minutes and lets an unfinished day be judged.
+// SPENDSYNC_TEST_VERDICTS_STORE=/tmp/fifty keeps the store there, to be asked and looked at.
 func TestVerdicts_AreRightByTheDiary(t *testing.T) {
 	skipShort(t)
 	f := newFifty(t)
@@ -469,7 +467,8 @@ func paceOf(spend, limit float64) string {
 }
 
 // pacingOfOpenDays holds what was said of days that went on to how they ended. Without a week
-// of hourly looks, all but what is at its limit already is too early to say.
+// of hourly looks, all but what is at its limit already is too early to say; with it, the
+// verdicts are held in TestPacing_HoldsToTheDiary.
 func (j *judge) pacingOfOpenDays() {
 	j.service.SetNow(lastOfFifty.End().Add(20 * 24 * time.Hour))
 	s := j.score("pacing of open days")
