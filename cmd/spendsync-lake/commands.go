@@ -93,7 +93,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
 	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
 		a.restoreCommand(),
-		a.demoCommand())
+		a.demoCommand(), a.versionCommand())
 	return root
 }
 

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -14,7 +15,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/spendsync/bom"
 	"spendsync/cmd/spendsync/config"
+	"spendsync/schema"
 )
 
 func main() {
@@ -48,4 +53,23 @@ func version() string {
 		}
 	}
 	return "devel"
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	var sbom bool
+	cmd := &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case sbom:
+				return bom.Write(a.stdout, "spendsync-lake", version())
+			case a.json:
+				return a.encode(map[string]any{"version": version(), "schema_version": schema.Version}, nil)
+			}
+			_, err := fmt.Fprintf(a.stdout, "spendsync-lake %s (schema %d)\n", version(), schema.Version)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&sbom, "sbom", false, "print what this binary is made of, as CycloneDX in JSON")
+	return cmd
 }

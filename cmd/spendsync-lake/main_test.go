@@ -73,6 +73,7 @@ func TestCommands_FollowAStore(t *testing.T) {
 		{[]string{"check"}, 0, "written, read and deleted"},
 		{[]string{"maintain"}, 0, "0 orphans deleted"},
 		{[]string{"maintain", "--orphan-age", "1h"}, 2, "a day or more"},
+		{[]string{"maintain", "--snapshot-age", "1m"}, 2, "an hour or more"},
 		{[]string{"follow", "--every", "0s"}, 2, "not positive"},
 		{[]string{"follow", "--bogus"}, 2, "bogus"},
 		{[]string{"bogus"}, 2, "unknown command"},
@@ -80,6 +81,17 @@ func TestCommands_FollowAStore(t *testing.T) {
 		code, out := command(t, append(environ, "SPENDSYNC_LAKE_METRICS_FILE="+metrics), step.args...)
 		if code != step.code || !strings.Contains(out, step.says) {
 			t.Errorf("%v: exit code %d, want %d with %q:\n%s", step.args, code, step.code, step.says, out)
+		}
+	}
+	for _, step := range []struct {
+		age  string
+		args []string
+		code int
+	}{{"59m", []string{"maintain"}, 2}, {"1h", []string{"maintain"}, 0}, {"1 week", []string{"maintain"}, 2},
+		{"59m", []string{"maintain", "--snapshot-age", "2h"}, 0}} {
+		if code, out := command(t, append(environ, "SPENDSYNC_LAKE_SNAPSHOT_AGE="+step.age),
+			step.args...); code != step.code {
+			t.Errorf("%+v: exit code %d:\n%s", step, code, out)
 		}
 	}
 	for dir, want := range map[string]int{emptyStore(t, 1): 10, t.TempDir(): 2} {
@@ -153,6 +165,22 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 	code, out = command(t, []string{"SPENDSYNC_LAKE_CATALOG=http://10.1.2.3", store}, "follow")
 	if code != 2 || !strings.Contains(out, "SPENDSYNC_ALLOW_HTTP") {
 		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+func TestVersion_ListsWhatTheBinaryIsMadeOf(t *testing.T) {
+	code, out := command(t, nil, "version", "--sbom")
+	for _, part := range []string{`"name": "spendsync-lake"`, `"name": "github.com/apache/iceberg-go"`,
+		`"expression": "Apache-2.0"`} {
+		if code != 0 || !strings.Contains(out, part) {
+			t.Errorf("exit code %d, no %s in %d bytes", code, part, len(out))
+		}
+	}
+	if strings.Count(out, `"licenses"`) != strings.Count(out, `"purl"`) {
+		t.Errorf("%d licenses of %d modules", strings.Count(out, `"licenses"`), strings.Count(out, `"purl"`))
+	}
+	if code, out := command(t, nil, "version", "--json"); code != 0 || !strings.HasPrefix(out, `{"schema_version":`) {
+		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 

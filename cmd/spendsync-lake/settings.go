@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sethvargo/go-envconfig"
 
@@ -28,6 +29,7 @@ type settings struct {
 	SigV4          string        `env:"LAKE_SIGV4"`
 	S3Endpoint     string        `env:"LAKE_S3_ENDPOINT"`
 	KeepStore      bool          `env:"LAKE_KEEP_STORE, default=true"`
+	SnapshotAge    time.Duration `env:"LAKE_SNAPSHOT_AGE, default=168h"`
 	MetricsFile    string        `env:"LAKE_METRICS_FILE"`
 	AllowHTTP      bool          `env:"ALLOW_HTTP, default=false"`
 

@@ -58,14 +58,24 @@ func (a *app) maintainCommand() *cobra.Command {
 	var o lake.MaintainOptions
 	cmd := &cobra.Command{
 		Use: "maintain", Short: "Expire snapshots, delete orphans, group manifests", Args: cobra.NoArgs,
-		Long: "Expires snapshots with the files that only they name, deletes objects that nothing names, and groups " +
-			"manifests\n" +
-			"again that others have scattered. Run it once a day, in one place; followers may go on meanwhile. Who " +
+		Long: "Expires snapshots with the files that only they name, deletes objects that nothing names (of what is " +
+			"kept for\n" +
+			"'restore': what no account's newest generation names), and groups manifests again that others have " +
+			"scattered.\n" +
+			"Run it once a day, in one place; followers may go on meanwhile. Who " +
 			"reads an\n" +
 			"older generation must be done before its snapshots expire.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := readSettings(cmd.Context(), a.environ)
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("snapshot-age") {
+				o.SnapshotAge = s.SnapshotAge
+			}
 			if o.SnapshotAge < time.Hour || o.OrphanAge < 24*time.Hour {
-				return exit.Usagef("--snapshot-age must be an hour or more, --orphan-age a day or more")
+				return exit.Usagef("--snapshot-age (SPENDSYNC_LAKE_SNAPSHOT_AGE) must be an hour or more, " +
+					"--orphan-age a day or more")
 			}
 			l, _, err := a.open(cmd.Context())
 			if err != nil {
@@ -85,7 +95,8 @@ func (a *app) maintainCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&o.SnapshotAge, "snapshot-age", lake.SnapshotAge, "how long snapshots are kept")
+	cmd.Flags().DurationVar(&o.SnapshotAge, "snapshot-age", lake.SnapshotAge, "how long snapshots are kept; otherwise "+
+		"SPENDSYNC_LAKE_SNAPSHOT_AGE")
 	cmd.Flags().DurationVar(&o.OrphanAge, "orphan-age", lake.OrphanAge, "how old an object is before it counts as "+
 		"nobody's")
 	return cmd

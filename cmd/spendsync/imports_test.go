@@ -142,8 +142,8 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"extract/adsim"},
 	},
 	"cmd/spendsync-lake": {
-		may: []string{"schema", "load/catalog", "load/lake", "load/lake/resttest", "cmd/spendsync/config",
-			"cmd/spendsync/exit"},
+		may: []string{"schema", "load/catalog", "load/lake", "load/lake/resttest", "cmd/spendsync/bom",
+			"cmd/spendsync/config", "cmd/spendsync/exit"},
 		not: []string{"database/sql", "github.com/marcboeker"},
 	},
 	"cmd/bench": {

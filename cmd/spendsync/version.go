@@ -42,7 +42,7 @@ func (a *app) versionCommand() *cobra.Command {
 			case sbom && licenses:
 				return exit.Usagef("--sbom or --licenses, not both")
 			case sbom:
-				return bom.Write(a.stdout, version())
+				return bom.Write(a.stdout, "spendsync", version())
 			case licenses:
 				return bom.WriteLicenses(a.stdout)
 			case a.json:

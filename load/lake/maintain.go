@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog/rest"
+	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"gocloud.dev/gcerrors"
 )
@@ -27,14 +29,15 @@ type MaintainOptions struct {
 type Maintained struct {
 	Tables   int
 	Expired  int // snapshots
-	Orphans  int // objects that nothing named
+	Orphans  int // objects that nothing named, those of [FollowOptions] KeepStore included
 	Bytes    int64
 	Regroups int // tables whose manifests were written anew
 }
 
 // Maintain expires snapshots with the files that only they name, deletes objects that nothing
 // names, and groups manifests again that others have scattered. It changes no row of any
-// table's current snapshot, and is for one process at a time; followers may go on meanwhile.
+// table's current snapshot, and is for one process at a time; followers may go on meanwhile. Of
+// what is kept for [Lake.Restore] it leaves what the newest generation of each account names.
 func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, error) {
 	if o.SnapshotAge == 0 {
 		o.SnapshotAge = SnapshotAge
@@ -105,7 +108,89 @@ func (l *Lake) maintain(ctx context.Context, t *lakeTable, o MaintainOptions, do
 		done.Orphans += len(result.DeletedFiles)
 		done.Bytes += result.TotalSizeBytes
 	}
+	if t.spec.table == nil {
+		return l.sweepStore(ctx, t, o, done)
+	}
 	return nil
+}
+
+// sweepStore deletes what is kept for a restore and named by no account's generation any more.
+// Where the manifest of one is not there, nothing is: what it names is not known.
+func (l *Lake) sweepStore(ctx context.Context, marker *lakeTable, o MaintainOptions, done *Maintained) error {
+	named, err := marker.namedParts(ctx)
+	if isNotThere(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	list, ok := marker.fs.(iceio.ListableIO)
+	if !ok {
+		return nil
+	}
+	old := func(info fs.FileInfo) bool { return time.Since(info.ModTime()) > o.OrphanAge }
+	err = list.WalkDir(marker.tbl.Location()+"/store", func(object string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || named[path.Base(object)] {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || !old(info) {
+			return err
+		}
+		// A follower may have uploaded it again since it was listed.
+		if again, err := statObject(marker.fs, object); isNotThere(err) || err == nil && !old(again) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := marker.fs.Remove(object); err != nil {
+			return err
+		}
+		done.Orphans++
+		done.Bytes += info.Size()
+		return ctx.Err()
+	})
+	if isNotThere(err) {
+		return nil // no follower keeps its store
+	}
+	return remote("what is kept of stores", err)
+}
+
+// namedParts are the names of the objects that the newest generation of each account needs.
+func (t *lakeTable) namedParts(ctx context.Context) (map[string]bool, error) {
+	marks, err := readMarkers(ctx, t.fs, t.tbl.CurrentSnapshot(), nil)
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]bool{}
+	for _, row := range marks.rows {
+		object := path.Base(manifestObject(row.Generation, row.RunID))
+		if named[object] {
+			continue // of another account of the same store
+		}
+		m, err := t.readManifest(row)
+		if err != nil {
+			return nil, err
+		}
+		named[object] = true
+		for _, a := range m.Accounts {
+			for _, f := range a.Files {
+				named[f.SHA256] = true
+			}
+			for _, sha := range a.LedgerSHA256 {
+				named[sha] = true
+			}
+		}
+	}
+	return named, nil
+}
+
+func statObject(from iceio.IO, object string) (fs.FileInfo, error) {
+	f, err := from.Open(object)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Stat()
 }
 
 func isNotThere(err error) bool {

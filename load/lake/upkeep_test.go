@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	iceio "github.com/apache/iceberg-go/io"
 
 	"spendsync/load/catalog"
 )
@@ -251,5 +254,72 @@ func (s *store) ledgers() {
 			s.t.Fatal(err)
 		}
 		a.Ledger[path], a.LedgerSHA256[path] = int64(len(b)), catalog.HashLedger(b)
+	}
+}
+
+// TestMaintain_LeavesOfKeptStoresWhatIsNamed: a reply that no generation names any more is gone once
+// it is old; what another store names stays, and all of it while one manifest is missing.
+func TestMaintain_LeavesOfKeptStoresWhatIsNamed(t *testing.T) {
+	w := newWorld(t)
+	s, other := sample(t), newStore(t, "gamma")
+	other.spend("gamma", "2026-11-01", 1, 1)
+	other.raw("gamma", "of the other store")
+	other.publish()
+	follow := func(s *store, keep bool) {
+		t.Helper()
+		s.publish()
+		if _, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: keep}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.raw("acme", "one reply")
+	follow(s, true)
+	s.raw("acme", "another reply")
+	follow(s, true)
+	kept := func() int {
+		t.Helper()
+		marker, err := w.open().load(t.Context(), markerSpec())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		err = marker.fs.(iceio.ListableIO).WalkDir(marker.tbl.Location()+"/store", func(_ string, d fs.DirEntry,
+			err error) error {
+			if err == nil && !d.IsDir() {
+				n++
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	maintain := func(age time.Duration, want int) {
+		t.Helper()
+		if _, err := w.open().Maintain(t.Context(), MaintainOptions{OrphanAge: age}); err != nil {
+			t.Fatal(err)
+		}
+		if got := kept(); got != want {
+			t.Errorf("%d objects are kept, want %d", got, want)
+		}
+	}
+	maintain(0, 4)               // two replies, two manifests: all young
+	maintain(time.Nanosecond, 2) // the newest of each
+	follow(other, false)
+	s.raw("acme", "a third reply")
+	follow(s, true)
+	maintain(time.Nanosecond, 4) // the other store's manifest is not there
+	follow(other, true)
+	maintain(time.Nanosecond, 4) // a reply and a manifest of each store
+	for account, s := range map[string]*store{"acme": s, "gamma": other} {
+		dir := t.TempDir()
+		if _, err := w.open().Restore(t.Context(), dir, account); err != nil {
+			t.Errorf("%s: %v", account, err)
+		}
+		m, err := catalog.ReadManifest(dir)
+		if err != nil || m.RunID != s.m.RunID {
+			t.Errorf("%s: %v", account, err)
+		}
 	}
 }

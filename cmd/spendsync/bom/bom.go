@@ -12,7 +12,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// licenseList names the licence of every module that the binary may be made of, as an
+// licenseList names the licence of every module that a binary of ours may be made of, as an
 // SPDX expression. A test holds it to the files of the modules.
 //
 //go:embed licenses.txt
@@ -54,8 +54,8 @@ func WriteLicenses(w io.Writer) error {
 
 var errNoModules = errors.New("this binary was built without module information")
 
-// Write writes what the binary of that version is made of, as CycloneDX in JSON.
-func Write(w io.Writer, version string) error {
+// Write writes what the binary of that name and version is made of, as CycloneDX in JSON.
+func Write(w io.Writer, name, version string) error {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
 		return errNoModules
@@ -63,7 +63,7 @@ func Write(w io.Writer, version string) error {
 	of := Licenses()
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
-		BOMRef: "spendsync", Type: cdx.ComponentTypeApplication, Name: "spendsync", Version: version,
+		BOMRef: name, Type: cdx.ComponentTypeApplication, Name: name, Version: version,
 	}}
 	toolchain := strings.TrimPrefix(build.GoVersion, "go")
 	components := []cdx.Component{{
@@ -85,6 +85,6 @@ func Write(w io.Writer, version string) error {
 		refs = append(refs, url)
 	}
 	bom.Components = &components
-	bom.Dependencies = &[]cdx.Dependency{{Ref: "spendsync", Dependencies: &refs}}
+	bom.Dependencies = &[]cdx.Dependency{{Ref: name, Dependencies: &refs}}
 	return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).SetEscapeHTML(false).Encode(bom)
 }
