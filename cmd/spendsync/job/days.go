@@ -38,7 +38,6 @@ func (r *run) readDays(ctx context.Context) {
 		})
 	}
 	fatal := g.Wait()
-	r.workspaces.drop()
 	r.tally.differs = r.totals.sentence(r.tally.matched)
 	r.tally.stopped = ctx.Err() != nil
 	if fatal != nil || r.tally.stopped {
@@ -93,7 +92,7 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 		AccountID: r.Account, Stream: "spend_report", Unit: d.Day.String(), Reason: d.Reason,
 		StartedAt: schema.InstantOf(r.Now()), RunID: r.RunID,
 	}
-	work := lease{pool: r.workspaces}
+	work := lease{inFlight: r.inFlight}
 	defer work.release()
 	read, err := r.proveDay(ctx, d.Day, &work, &step)
 	var put load.DayPut

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
@@ -151,7 +153,8 @@ func (j Job) begin(ctx context.Context, command string) (*run, error) {
 	if m := store.Manifest(); m != nil {
 		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
 	}
-	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store, workspaces: newWorkspaces()}
+	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store,
+		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	if r.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

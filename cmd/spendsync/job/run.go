@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
@@ -28,7 +30,7 @@ type run struct {
 	report      reportFacts                                // what the changed days say of the account
 	totals      *controlTotals
 	bar         Bar
-	workspaces  *workspaces
+	inFlight    *semaphore.Weighted   // rows that days hold
 	preview     load.Preview          // of the report's generation
 	martsLater  bool                  // the report's generation leaves the marts to the next one
 	settings    *settings             // nil until they are read

@@ -1,19 +1,23 @@
 package job
 
-import "testing"
+import (
+	"testing"
 
-// TestWorkspaces_TwoLargeDaysAtATime: two days reach the limit of rows, however large
+	"golang.org/x/sync/semaphore"
+)
+
+// TestLease_TwoLargeDaysAtATime: two days reach the limit of rows, however large
 // they are; a third begins when one of them is done.
-func TestWorkspaces_TwoLargeDaysAtATime(t *testing.T) {
-	pool := newWorkspaces()
+func TestLease_TwoLargeDaysAtATime(t *testing.T) {
+	inFlight := semaphore.NewWeighted(maxRowsInFlight)
 	full := func() bool {
-		if !pool.rows.TryAcquire(1) {
+		if !inFlight.TryAcquire(1) {
 			return true
 		}
-		pool.rows.Release(1)
+		inFlight.Release(1)
 		return false
 	}
-	leases := [4]lease{{pool: pool}, {pool: pool}, {pool: pool}, {pool: pool}}
+	leases := [4]lease{{inFlight: inFlight}, {inFlight: inFlight}, {inFlight: inFlight}, {inFlight: inFlight}}
 	take := func(i int, rows int64) {
 		t.Helper()
 		if err := leases[i].acquire(t.Context(), rows); err != nil {
@@ -38,7 +42,7 @@ func TestWorkspaces_TwoLargeDaysAtATime(t *testing.T) {
 	for i := range leases {
 		leases[i].release()
 	}
-	if !pool.rows.TryAcquire(maxRowsInFlight) {
+	if !inFlight.TryAcquire(maxRowsInFlight) {
 		t.Error("not all rows were released")
 	}
 }
