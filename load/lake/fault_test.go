@@ -2,6 +2,7 @@ package lake
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -282,12 +284,22 @@ func (w *world) compact(account string, days ...string) {
 	}
 }
 
+// rounds is how often a test disturbs; SPENDSYNC_TEST_KILLS says that it shall be more.
+func rounds(t *testing.T, few, most int) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), strconv.Itoa(few)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return min(n, most)
+}
+
 // TestFollow_TwoWritersLoseNothing: two stores commit to the same tables at the same time.
 func TestFollow_TwoWritersLoseNothing(t *testing.T) {
 	w := newWorld(t)
 	stores := []*store{newStore(t, "acme"), newStore(t, "beta")}
 	var g sync.WaitGroup
 	var tries [2]int
+	commits := rounds(t, 10, 100)
 	for i, s := range stores {
 		account := s.m.AccountNames()[0]
 		s.spend(account, "2026-11-01", 2, 1)
@@ -295,8 +307,8 @@ func TestFollow_TwoWritersLoseNothing(t *testing.T) {
 		w.follow(s)
 		l := w.open()
 		g.Go(func() {
-			for n := range 10 {
-				s.spend(account, fmt.Sprintf("2026-11-%02d", 2+n), 2, int64(n))
+			for n := range commits {
+				s.spend(account, (day("2026-09-01") + schema.Date(n)).String(), 2, int64(n))
 				s.publish()
 				done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
 				if err != nil {
@@ -311,8 +323,8 @@ func TestFollow_TwoWritersLoseNothing(t *testing.T) {
 	for _, s := range stores {
 		w.check(w.open(), s)
 	}
-	if got := len(snapshots(w, "spend_daily")); got != 22 {
-		t.Errorf("%d snapshots, want 22", got)
+	if got := len(snapshots(w, "spend_daily")); got != 2*commits+2 {
+		t.Errorf("%d snapshots, want %d", got, 2*commits+2)
 	}
 	t.Logf("tries: %v", tries)
 }
@@ -460,7 +472,7 @@ func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
 		return nil
 	}
 	deaths := 0
-	for range 25 {
+	for range rounds(t, 25, 4000) {
 		for range r.IntN(3) {
 			s.spend("acme", fmt.Sprintf("2026-11-%02d", 1+r.IntN(9)), 1+r.IntN(4), r.Int64N(1e6))
 		}
@@ -483,6 +495,7 @@ func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
 	if deaths == 0 {
 		t.Error("nothing died")
 	}
+	t.Logf("%d deaths", deaths)
 }
 
 func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
