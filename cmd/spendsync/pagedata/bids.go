@@ -7,16 +7,18 @@ import "spendsync/cmd/spendsync/page"
 func (q *reader) bids(id string, blocked map[sourceKey]int) page.Bids {
 	b := page.Bids{Why: "No source had a click in the window of whole days, so no bid can be compared with what a " +
 		"click cost."}
-	rows := q.rows(`SELECT b.campaign_id, b.campaign_name, b.source_id, b.mean_bid, b.bid_now, b.bid_origin, b.cpc,
-		b.cpc_to_bid, b.cpc_at_target, b.clicks, b.conversions, b.spend, b.bid_state, b.advice, b.days_known,
-  epoch_us(b.bids_last_read_at) AS read_at
-FROM mart.bid_vs_cpc AS b
-WHERE b.account_id = %[1]s AND b.clicks > 0 AND (b.advice = 'bid_less' OR (b.campaign_id, b.source_id) IN (
-  SELECT (t.campaign_id, t.source_id) FROM mart.bid_vs_cpc AS t WHERE t.account_id = %[1]s AND t.clicks > 0
-  ORDER BY t.spend DESC, t.campaign_id, t.source_id LIMIT %[2]d))
+	rows := q.rows(`WITH bids AS MATERIALIZED (
+  SELECT b.campaign_id, b.campaign_name, b.source_id, b.mean_bid, b.bid_now, b.bid_origin, b.cpc, b.cpc_to_bid,
+    b.cpc_at_target, b.clicks, b.conversions, b.spend, b.bid_state, b.advice, b.days_known, b.bids_last_read_at
+  FROM mart.bid_vs_cpc AS b WHERE b.account_id = %s AND b.clicks > 0
+), counted AS (
+  SELECT count(*) AS bids, count(*) FILTER (WHERE b.advice = 'service_bids') AS optimized FROM bids AS b
+)
+SELECT b.*, epoch_us(b.bids_last_read_at) AS read_at, c.bids, c.optimized
+FROM bids AS b CROSS JOIN counted AS c
+WHERE b.advice = 'bid_less' OR (b.campaign_id, b.source_id) IN (
+  SELECT (t.campaign_id, t.source_id) FROM bids AS t ORDER BY t.spend DESC, t.campaign_id, t.source_id LIMIT %d)
 ORDER BY b.advice = 'bid_less' DESC, b.spend DESC, b.campaign_id, b.source_id`, id, maxBids)
-	all := q.row(`SELECT count(*) AS bids, count(*) FILTER (WHERE b.advice = 'service_bids') AS optimized
-FROM mart.bid_vs_cpc AS b WHERE b.account_id = %s AND b.clicks > 0`, id)
 	less, spend := 0, 0.0
 	for _, r := range rows {
 		advice := r.text("advice")
@@ -26,8 +28,8 @@ FROM mart.bid_vs_cpc AS b WHERE b.account_id = %s AND b.clicks > 0`, id)
 		if advice == "bid_less" {
 			less, spend = less+1, spend+r.number("spend").V
 		}
-		b.More, b.Days, b.Optimized = all.int("bids")-min(len(rows), maxBids), r.number("days_known"),
-			all.number("optimized")
+		b.More, b.Days, b.Optimized = r.int("bids")-min(len(rows), maxBids), r.number("days_known"),
+			r.number("optimized")
 		if len(b.Rows) == maxBids {
 			continue
 		}

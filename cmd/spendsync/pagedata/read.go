@@ -37,7 +37,7 @@ var views = []string{"ad_report", "bid_vs_cpc", "breaks", "budget_runway", "camp
 	"settlement", "source_block_candidates", "source_performance", "source_scale_candidates", "threshold"}
 
 // kept are those that several questions or views ask: they are answered once.
-var kept = []string{"bid_vs_cpc", "breaks", "campaign_day", "campaign_performance", "change_log", "day_curve",
+var kept = []string{"breaks", "campaign_day", "campaign_performance", "change_log", "day_curve",
 	"intraday_hourly", "performance_window", "source_performance", "threshold"}
 
 // Read reads all that a report shows, of one generation.

@@ -1,5 +1,5 @@
 -- What did each creative bring on each day, under the column names of Fivetran's dbt_ad_reporting (ad_reporting__ad_report)?
--- Trap: the columns and their order are that package's, so that the rows union with those of other platforms; today is not over, and days that are not covered have no rows.
+-- Trap: the columns and their order are that package's, so that the rows union with those of other platforms; today is not over, and days that are not covered have no rows. It answers about all history: without a condition on date_day it reads every row of spend_daily.
 -- Column source_relation: Empty, as in that package where a platform has one source.
 -- Column date_day: Chicago calendar day.
 -- Column platform: Always push_ads.

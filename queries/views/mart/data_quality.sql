@@ -86,8 +86,9 @@ by_account AS (
 odd AS (
   SELECT s.account_id, s.report_date, s.spend, s.clicks, s.impressions, s.conversions, false AS no_creative
   FROM main.spend_daily AS s
-  WHERE s.spend < 0 OR s.clicks < 0 OR s.impressions < 0 OR s.conversions < 0 OR s.clicks > s.impressions OR s.conversions > s.clicks
-    OR (s.clicks = 0 AND s.spend <> 0)
+  WHERE s.report_date >= (SELECT min(w.report_date) FROM mart.performance_window AS w)
+    AND (s.spend < 0 OR s.clicks < 0 OR s.impressions < 0 OR s.conversions < 0 OR s.clicks > s.impressions OR s.conversions > s.clicks
+    OR (s.clicks = 0 AND s.spend <> 0))
   UNION ALL
   SELECT s.account_id, s.report_date, s.spend, NULL, NULL, NULL, true
   FROM main.spend_daily AS s

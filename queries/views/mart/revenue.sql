@@ -1,5 +1,5 @@
 -- What did the conversions of each row of the report earn, by the operator's own payouts (SPENDSYNC_PAYOUTS)?
--- Trap: the service knows no revenue: a conversion counts on the day of its click, and payouts of now count for past days. Accounts without payouts have no rows here, and rows without conversions none.
+-- Trap: the service knows no revenue: a conversion counts on the day of its click, and payouts of now count for past days. Accounts without payouts have no rows here, and rows without conversions none. It answers about all history: without a condition on report_date it reads every row of spend_daily.
 -- Column payout: US dollars that a conversion of the row earns. Of several payouts that hold on the day counts that of the creative and source, else of the campaign and source, the creative, the campaign, the source, all. NULL: none fits.
 -- Column conversions: Conversions so far.
 -- Column revenue: US dollars: conversions times payout. NULL: no payout fits.

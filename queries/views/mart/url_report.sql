@@ -1,5 +1,5 @@
 -- What did each landing page bring on each day, under the column names of Fivetran's dbt_ad_reporting (ad_reporting__url_report)?
--- Trap: the link is the creative's of now, also for days before it was changed; parameters are as they stand in it, not decoded. Spend whose creative has no known link has NULL for all parts of it.
+-- Trap: the link is the creative's of now, also for days before it was changed; parameters are as they stand in it, not decoded. Spend whose creative has no known link has NULL for all parts of it. It answers about all history: without a condition on date_day it reads every row of spend_daily.
 -- Column source_relation: Empty, as in that package where a platform has one source.
 -- Column date_day: Chicago calendar day.
 -- Column platform: Always push_ads.
