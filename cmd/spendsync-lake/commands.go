@@ -93,7 +93,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
 	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
 		a.restoreCommand(),
-		a.demoCommand(), a.versionCommand())
+		a.demoCommand(), a.versionCommand(), a.commitCommand())
 	return root
 }
 
@@ -163,7 +163,10 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Dir, o.KeepStore = s.DataDir, s.KeepStore
+	o.Dir, o.KeepStore, o.Inbox = s.DataDir, s.KeepStore, s.Mode == "inbox"
+	if o.Inbox && o.AllowShrink {
+		return exit.Usagef("with SPENDSYNC_LAKE_MODE=inbox --allow-shrink belongs to 'spendsync-lake commit'")
+	}
 	var done *lake.Followed
 	defer func() { err = errors.Join(err, a.writeMetrics(s, done, err)) }()
 	l, _, err := a.open(ctx)
@@ -176,6 +179,12 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	}
 	if a.json {
 		return json.NewEncoder(a.stdout).Encode(done)
+	}
+	if o.Inbox && done.Behind > 0 {
+		fmt.Fprintf(a.stdout, "the inbox has generation %d of %d accounts (%d files uploaded), the lake "+
+			"generation %d: 'spendsync-lake commit' folds it\n", done.Generation+done.Behind, done.Accounts, done.Added,
+			done.Generation)
+		return nil
 	}
 	if done.IsNothing() {
 		fmt.Fprintf(a.stdout, "the lake has generation %d already (%d accounts, %d requests)\n", done.Generation,

@@ -101,6 +101,31 @@ func TestCommands_FollowAStore(t *testing.T) {
 	}
 }
 
+func TestCommands_FoldTheInbox(t *testing.T) {
+	environ := append(lakeOf(t, nil), "SPENDSYNC_LAKE_MODE=inbox", "SPENDSYNC_DATA_DIR="+emptyStore(t, 2))
+	for _, step := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"commit"}, 0, "folded 0 stores"},
+		{[]string{"follow"}, 0, "the inbox has generation 2 of 1 accounts (0 files uploaded), the lake generation 0"},
+		{[]string{"status"}, 0, "the lake 2 behind"},
+		{[]string{"follow", "--allow-shrink"}, 2, "belongs to"},
+		{[]string{"commit"}, 0, "folded 1 stores, 1 accounts"},
+		{[]string{"commit", "--json"}, 0, `"Stores":0`},
+		{[]string{"follow"}, 0, "the lake has generation 2 already"},
+		{[]string{"verify"}, 0, "the lake holds generation 2"},
+	} {
+		if code, out := command(t, environ, step.args...); code != step.code || !strings.Contains(out, step.says) {
+			t.Errorf("%v: exit code %d, want %d with %q:\n%s", step.args, code, step.code, step.says, out)
+		}
+	}
+	if code, out := command(t, append(environ, "SPENDSYNC_LAKE_MODE=both"), "follow"); code != 2 {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
 // TestMetrics_CountGenerationsWhileTheLakeIsAway: what the lake had last is known, so an alert can
 // count what it lacks.
 func TestMetrics_CountGenerationsWhileTheLakeIsAway(t *testing.T) {
@@ -144,7 +169,7 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 		"SPENDSYNC_LAKE_CREDENTIAL=id:canary-password"} {
 		environ := append(lakeOf(t, echo), store, secret, "AWS_ACCESS_KEY_ID=canary-access",
 			"AWS_SECRET_ACCESS_KEY=canary-secret")
-		for _, args := range [][]string{{"follow"}, {"status"}, {"check"}, {"verify"}, {"maintain"}} {
+		for _, args := range [][]string{{"follow"}, {"status"}, {"check"}, {"verify"}, {"maintain"}, {"commit"}} {
 			code, out := command(t, environ, args...)
 			// Of an answer to client credentials the client shows nothing at all.
 			if code != 3 || strings.Contains(secret, "TOKEN") != strings.Contains(out, "[redacted]") {

@@ -28,6 +28,7 @@ type settings struct {
 	Scope          string        `env:"LAKE_SCOPE"`
 	SigV4          string        `env:"LAKE_SIGV4"`
 	S3Endpoint     string        `env:"LAKE_S3_ENDPOINT"`
+	Mode           string        `env:"LAKE_MODE, default=direct"`
 	KeepStore      bool          `env:"LAKE_KEEP_STORE, default=true"`
 	SnapshotAge    time.Duration `env:"LAKE_SNAPSHOT_AGE, default=168h"`
 	MetricsFile    string        `env:"LAKE_METRICS_FILE"`
@@ -57,6 +58,9 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	}
 	if s.Credential != "" && s.Token != "" {
 		return nil, exit.Usagef("both SPENDSYNC_LAKE_CREDENTIAL and SPENDSYNC_LAKE_TOKEN are set; which one counts?")
+	}
+	if s.Mode != "direct" && s.Mode != "inbox" {
+		return nil, exit.Usagef("SPENDSYNC_LAKE_MODE=%q is neither direct nor inbox", s.Mode)
 	}
 	switch s.SigV4 {
 	case "", "glue", "s3tables":

@@ -136,3 +136,39 @@ func (a *app) restoreCommand() *cobra.Command {
 	cmd.Flags().StringVar(&account, "account", "", "an account of the store, where the lake has several stores")
 	return cmd
 }
+
+func (a *app) commitCommand() *cobra.Command {
+	var o lake.FoldOptions
+	cmd := &cobra.Command{
+		Use: "commit", Short: "Fold the inbox of many stores into one commit", Args: cobra.NoArgs,
+		Long: "Folds what followers with SPENDSYNC_LAKE_MODE=inbox have described into one commit for all their " +
+			"accounts, of\n" +
+			"each store its newest description. Needs no store. Run it in one place, such as once an hour: " +
+			"running it\n" +
+			"again does nothing. A description that may not be folded is named, and the others are folded.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l, _, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer l.Close()
+			done, err := l.Commit(cmd.Context(), o)
+			if done == nil {
+				return err
+			}
+			if a.json {
+				return a.encode(done, err)
+			}
+			for _, r := range done.Refused {
+				fmt.Fprintln(a.stdout, r)
+			}
+			fmt.Fprintf(a.stdout, "folded %d stores, %d accounts: %d files added, %d removed, in %d tables; %d "+
+				"requests to the catalog\n", done.Stores, done.Accounts, done.Added, done.Removed,
+				len(done.Tables), done.Requests)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&o.AllowShrink, "allow-shrink", false,
+		"take days and rows from the lake that the stores lack")
+	return cmd
+}

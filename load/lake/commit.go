@@ -108,10 +108,7 @@ func (c *change) write(ctx context.Context, now int64, notes iceberg.Properties)
 // writeManifests writes what stays of the manifests that change, and what comes, sorted by month
 // and account, in manifests of about equal size. What goes is noted in the first.
 func (c *change) writeManifests(ctx context.Context) ([]iceberg.ManifestFile, error) {
-	entries := slices.Clone(c.live.kept)
-	for _, d := range c.added {
-		entries = append(entries, iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &c.snapshot, nil, nil, d))
-	}
+	entries := append(slices.Clone(c.live.kept), entriesFor(c.added, c.snapshot)...)
 	slices.SortStableFunc(entries, func(a, b iceberg.ManifestEntry) int {
 		return compareCells(cellOfFile(a.DataFile()), cellOfFile(b.DataFile()))
 	})
@@ -137,37 +134,53 @@ func (c *change) writeManifests(ctx context.Context) ([]iceberg.ManifestFile, er
 	return written, nil
 }
 
+// entriesFor are the entries of files that a snapshot adds.
+func entriesFor(files []iceberg.DataFile, snapshot int64) (entries []iceberg.ManifestEntry) {
+	for _, d := range files {
+		entries = append(entries, iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &snapshot, nil, nil, d))
+	}
+	return entries
+}
+
 func (c *change) writeManifest(ctx context.Context, entries, gone []iceberg.ManifestEntry) (iceberg.ManifestFile,
 	error) {
-	var b bytes.Buffer
-	w, err := iceberg.NewManifestWriter(2, &b, c.t.tbl.Spec(), c.t.tbl.Schema(), c.snapshot)
+	b, w, err := c.encodeManifest(entries, gone, c.snapshot)
 	if err != nil {
 		return nil, err
 	}
+	object := fmt.Sprintf("%s/metadata/%s-m0.avro", c.t.tbl.Location(), uuid.New())
+	m, err := w.ToManifestFile(object, int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return m, put(ctx, c.t.fs, object, bytes.NewReader(b))
+}
+
+// encodeManifest gives the bytes of a manifest of a snapshot.
+func (c *change) encodeManifest(entries, gone []iceberg.ManifestEntry, snapshot int64) ([]byte,
+	*iceberg.ManifestWriter, error) {
+	var b bytes.Buffer
+	w, err := iceberg.NewManifestWriter(2, &b, c.t.tbl.Spec(), c.t.tbl.Schema(), snapshot)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, e := range entries {
-		if e.Status() == iceberg.EntryStatusADDED && e.SnapshotID() == c.snapshot {
+		if e.Status() == iceberg.EntryStatusADDED && e.SnapshotID() == snapshot {
 			err = w.Add(e)
 		} else {
 			err = w.Existing(e)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, e := range gone {
 		if err := w.Delete(e); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	object := fmt.Sprintf("%s/metadata/%s-m0.avro", c.t.tbl.Location(), uuid.New())
-	m, err := w.ToManifestFile(object, int64(b.Len()))
-	if err != nil {
-		return nil, err
-	}
-	return m, put(ctx, c.t.fs, object, &b)
+	err = w.Close()
+	return b.Bytes(), w, err
 }
 
 // summary says what a snapshot did, in the words that engines know, and for whom.

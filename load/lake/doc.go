@@ -17,6 +17,9 @@
 //     refused: [ErrForeign].
 //   - Nothing is taken away that the store merely lacks: a lake that is ahead of the store is
 //     [ErrAhead], a day or rows of history that only the lake has are [ErrShrink].
+//   - For fleets, Follow can leave a description of what it wants in an inbox, and [Lake.Commit]
+//     folds those of all stores into one commit: of each store the newest, and only onto what
+//     the store knows. It may die anywhere, too.
 //   - Another engine may compact the tables: the next commit of an account puts its files back.
 //
 // What it never does: it merges no rows and writes no delete files, it does not read the

@@ -40,6 +40,7 @@ type FollowOptions struct {
 	Dir         string // data directory of the store
 	AllowShrink bool   // take from the lake what the store does not have
 	KeepStore   bool   // upload beside the tables what [Lake.Restore] needs
+	Inbox       bool   // leave a description for [Lake.Commit] instead of committing
 }
 
 // Followed says what a follower did.
@@ -52,6 +53,7 @@ type Followed struct {
 	Removed    int            // files
 	Rows       int64          // of the files that were added
 	Bytes      int64          // of the files that were added
+	Described  bool           // what is wanted lies in the inbox now, and was not committed
 	Tries      int
 	Requests   int64 // to the catalog
 }
@@ -65,8 +67,9 @@ type follower struct {
 	opts  FollowOptions
 	token string
 	sync.Mutex
-	sent map[string]iceberg.DataFile // by table and key: what tries before have uploaded
-	done *Followed
+	sent  map[string]iceberg.DataFile // by table and key: what tries before have uploaded
+	folds bool                        // what is not in sent is not to be had
+	done  *Followed
 }
 
 // Follow makes the lake's part of every account of a store exactly what the published generation
@@ -77,28 +80,42 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	l.requests.Store(0)
 	f := &follower{Lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		sent: map[string]iceberg.DataFile{}}
-	for try := 1; ; try++ {
-		f.done = &Followed{Tables: map[string]int{}, Tries: try}
+	err := f.retry(ctx, func() error {
 		m, err := catalog.ReadManifest(o.Dir)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		err = f.once(ctx, want(m, l.specs))
+		if o.Inbox && len(m.Accounts) > 0 {
+			return f.describe(ctx, want(m, l.specs))
+		}
+		return f.once(ctx, want(m, l.specs))
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.done.Requests = l.requests.Load()
+	return f.done, nil
+}
+
+// retry tries a commit until it is done or can't be.
+func (f *follower) retry(ctx context.Context, once func() error) error {
+	for try := 1; ; try++ {
+		f.done = &Followed{Tables: map[string]int{}, Tries: try}
+		err := once()
 		if err == nil {
-			f.done.Requests = l.requests.Load()
-			return f.done, nil
+			return nil
 		}
 		// The answer to a commit may be lost: then the next try finds it done, or does it. The
 		// catalog takes only one of both.
 		again := errors.Is(err, errMoved) || errors.Is(err, rest.ErrCommitFailed) ||
 			errors.Is(err, rest.ErrCommitStateUnknown)
 		if !again || try == maxTries || ctx.Err() != nil {
-			return nil, err
+			return err
 		}
 		wait := firstWait << min(try-1, 5)
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return err
 		case <-time.After(wait/2 + rand.N(wait)):
 		}
 	}
@@ -110,20 +127,8 @@ func (f *follower) once(ctx context.Context, w *wanted) error {
 	if err != nil {
 		return err
 	}
-	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.manifest.Accounts)
-	same := true
-	for account := range w.manifest.Accounts {
-		row, ok := marks.rows[account]
-		if ok {
-			if err := checkAhead(f.opts.Dir, w.manifest, row); err != nil {
-				return err
-			}
-		}
-		f.done.Behind = max(f.done.Behind, w.manifest.Generation-row.Generation)
-		same = same && ok && row.isOf(w)
-	}
-	if same {
-		return nil
+	if same, err := f.standing(w, marks); err != nil || same {
+		return err
 	}
 	tables, err := f.tables(ctx, true)
 	if err != nil {
@@ -142,7 +147,24 @@ func (f *follower) once(ctx context.Context, w *wanted) error {
 	return f.commit(ctx, w, changes, marker, marks)
 }
 
-// marks loads lake_generation and its rows of accounts. Where it is not there, everything is
+// standing refuses a lake that is ahead of the store, and says whether it has what is wanted.
+func (f *follower) standing(w *wanted, marks *markers) (same bool, err error) {
+	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.manifest.Accounts)
+	same = true
+	for account := range w.manifest.Accounts {
+		row, ok := marks.rows[account]
+		if ok {
+			if err := checkAhead(f.opts.Dir, w.manifest, row); err != nil {
+				return false, err
+			}
+		}
+		f.done.Behind = max(f.done.Behind, w.manifest.Generation-row.Generation)
+		same = same && ok && row.isOf(w)
+	}
+	return same, nil
+}
+
+// marks loads lake_generation and its rows of accounts; nil: all. Where it is not there, everything is
 // made.
 func (l *Lake) marks(ctx context.Context, accounts map[string]bool) (*lakeTable, *markers, error) {
 	spec := l.specs[len(l.specs)-1]
@@ -188,7 +210,7 @@ func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*la
 		if err != nil {
 			return nil, err
 		}
-		if !f.opts.AllowShrink {
+		if !f.opts.AllowShrink && !f.opts.Inbox { // of an inbox whoever commits it judges
 			if err := checkShrink(s, w.manifest, c.live, add); err != nil {
 				return nil, err
 			}
@@ -263,6 +285,10 @@ func (f *follower) upload(ctx context.Context, t *lakeTable, files []file) ([]ic
 			sent[i] = before
 			continue
 		}
+		if f.folds {
+			return nil, errors.Join(g.Wait(), &refusal{one.account, fmt.Errorf("%w: %s of table %s is neither in the "+
+				"lake nor described: run 'spendsync-lake follow' at the store", ErrDiffers, one.key(), t.name)})
+		}
 		g.Go(func() error {
 			if err := f.step("upload"); err != nil {
 				return err
@@ -290,6 +316,9 @@ func (f *follower) commit(ctx context.Context, w *wanted, changes []*change, mar
 	now := f.Lake.opts.Now()
 	notes := iceberg.Properties{generationNote: strconv.FormatInt(w.manifest.Generation, 10),
 		"spendsync.run_id": w.manifest.RunID, "spendsync.version": f.Lake.opts.Version}
+	if f.folds {
+		notes = iceberg.Properties{generationNote: "inbox", "spendsync.version": f.Lake.opts.Version}
+	}
 	var commits []table.TableCommit
 	snapshots, uuids := map[string]int64{}, map[string]string{}
 	add := func(c *change) error {

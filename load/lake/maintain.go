@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -161,14 +163,24 @@ func (t *lakeTable) namedParts(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows := slices.Collect(maps.Values(marks.rows))
+	notes, err := t.inbox("")
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range notes { // what is described will be committed
+		rows = append(rows, Marker{AccountID: n.store, Generation: n.generation, RunID: n.run, Rows: -1})
+	}
 	named := map[string]bool{}
-	for _, row := range marks.rows {
+	for _, row := range rows {
 		object := path.Base(manifestObject(row.Generation, row.RunID))
 		if named[object] {
 			continue // of another account of the same store
 		}
 		m, err := t.readManifest(row)
-		if err != nil {
+		if isNotThere(err) && row.Rows < 0 {
+			continue
+		} else if err != nil {
 			return nil, err
 		}
 		named[object] = true

@@ -166,9 +166,9 @@ func (m *markers) encode() ([]byte, error) {
 // next is the row of an account once the wanted is there.
 func (w *wanted) next(account string, snapshots map[string]int64, uuids map[string]string, now schema.Instant,
 	version string) (Marker, error) {
-	a := w.manifest.Accounts[account]
-	m := Marker{AccountID: account, Generation: w.manifest.Generation, RunID: w.manifest.RunID,
-		PublishedAt: int64(w.manifest.PublishedAt), CommittedAt: int64(now), Days: int64(len(a.Days)),
+	a, from := w.manifest.Accounts[account], w.origin(account)
+	m := Marker{AccountID: account, Generation: from.Generation, RunID: from.RunID,
+		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: int64(len(a.Days)),
 		SchemaVersion: schema.Version, Version: version}
 	m.Rows, m.Files = w.count[account].rows, w.count[account].files
 	for _, part := range []struct {

@@ -134,17 +134,7 @@ func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) erro
 
 // readManifest reads the manifest of a generation that the lake keeps.
 func (t *lakeTable) readManifest(row Marker) (*catalog.Manifest, error) {
-	f, err := t.fs.Open(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
-	if err != nil {
-		return nil, remote("manifest", err)
-	}
-	defer f.Close()
-	decoder, err := zstd.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	defer decoder.Close()
-	b, err := io.ReadAll(decoder)
+	b, err := t.readCompressed(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
 	if err != nil {
 		return nil, remote("manifest", err)
 	}

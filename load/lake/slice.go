@@ -186,9 +186,8 @@ func checkShrink(t *tableSpec, m *catalog.Manifest, l *live, add []file) error {
 		rows[c.account] -= e.DataFile().Count()
 		day, ok := dayOf(keyOf(e.DataFile().FilePath()))
 		if a := m.Accounts[c.account]; ok && t.table.MadeFrom == schema.Replies && a != nil && a.Days[day] == nil {
-			return fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: --allow-shrink", t.name,
-				c.account,
-				day, ErrShrink)
+			return &refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
+				"--allow-shrink", t.name, c.account, day, ErrShrink)}
 		}
 	}
 	for _, f := range add {
@@ -196,8 +195,8 @@ func checkShrink(t *tableSpec, m *catalog.Manifest, l *live, add []file) error {
 	}
 	for account, n := range rows {
 		if n < 0 && t.table.MadeFrom == schema.Nothing {
-			return fmt.Errorf("table %s, account %s: %d rows more than the store: %w; if they shall go: --allow-shrink",
-				t.name, account, -n, ErrShrink)
+			return &refusal{account, fmt.Errorf("table %s, account %s: %d rows more than the store: %w; if they shall "+
+				"go: --allow-shrink", t.name, account, -n, ErrShrink)}
 		}
 	}
 	return nil

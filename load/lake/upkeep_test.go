@@ -312,9 +312,22 @@ func TestMaintain_LeavesOfKeptStoresWhatIsNamed(t *testing.T) {
 	maintain(time.Nanosecond, 4) // the other store's manifest is not there
 	follow(other, true)
 	maintain(time.Nanosecond, 4) // a reply and a manifest of each store
-	for account, s := range map[string]*store{"acme": s, "gamma": other} {
-		dir := t.TempDir()
-		if _, err := w.open().Restore(t.Context(), dir, account); err != nil {
+	restorable(w, s, other)
+	s.raw("acme", "a fourth reply")
+	s.publish()
+	w.describe(s, "")
+	maintain(time.Nanosecond, 6) // what is described will be committed
+	w.fold(nil)
+	restorable(w, s, other)
+}
+
+// restorable wants the newest generation of stores back.
+func restorable(w *world, stores ...*store) {
+	w.Helper()
+	t := w.TB
+	for _, s := range stores {
+		account, dir := s.m.AccountNames()[0], t.TempDir()
+		if _, err := w.open().Restore(w.Context(), dir, account); err != nil {
 			t.Errorf("%s: %v", account, err)
 		}
 		m, err := catalog.ReadManifest(dir)

@@ -101,9 +101,18 @@ func (c cell) monthName() string {
 // wanted is what the lake shall have of a store.
 type wanted struct {
 	manifest *catalog.Manifest
+	of       map[string]*catalog.Manifest            // by account, where they are of several stores
 	files    map[string]map[cell][]file              // by table
 	hashes   map[string]map[string]map[string]string // by account, table and month
 	count    map[string]total                        // by account
+}
+
+// origin is the manifest of an account's store.
+func (w *wanted) origin(account string) *catalog.Manifest {
+	if m := w.of[account]; m != nil {
+		return m
+	}
+	return w.manifest
 }
 
 // total is how much the lake shall have of an account.

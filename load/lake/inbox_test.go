@@ -1,0 +1,223 @@
+package lake
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/load/catalog"
+	"spendsync/schema"
+)
+
+// describe leaves a description of a store in the inbox; step: where the follower dies.
+func (w *world) describe(s *store, step string) *Followed {
+	w.Helper()
+	l := w.open()
+	if step != "" {
+		l.die = diesAt(step, 1)
+	}
+	done, err := l.Follow(w.Context(), FollowOptions{Dir: s.dir, KeepStore: true, Inbox: true})
+	if step != "" && errors.Is(err, errDied) {
+		return nil
+	} else if err != nil {
+		w.Fatal(err)
+	}
+	return done
+}
+
+// fold commits the inbox and wants an error.
+func (w *world) fold(want error) *Folded {
+	w.Helper()
+	done, err := w.open().Commit(w.Context(), FoldOptions{})
+	if !errors.Is(err, want) || done == nil {
+		w.Fatalf("got %v, want %v", err, want)
+	}
+	return done
+}
+
+// notes is how many descriptions lie in the inbox.
+func (w *world) notes() int {
+	w.Helper()
+	marker, err := w.open().load(w.Context(), markerSpec())
+	if err != nil {
+		w.Fatal(err)
+	}
+	notes, err := marker.inbox("")
+	if err != nil {
+		w.Fatal(err)
+	}
+	return len(notes)
+}
+
+// TestCommit_FoldsManyStoresIntoOneCommit: what two stores want is there after one commit, as it is
+// where they commit themselves.
+func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
+	w := newWorld(t)
+	s, other := sample(t), newStore(t, "gamma")
+	other.spend("gamma", "2026-11-01", 2, 1)
+	other.publish()
+	if done := w.describe(s, ""); !done.Described || done.Added != 12 || done.Behind != 1 || len(w.state()) != 0 {
+		t.Errorf("%+v, %v", done, w.state())
+	}
+	if done := w.describe(s, ""); done.Described || done.Added != 0 {
+		t.Errorf("described again: %+v", done)
+	}
+	w.describe(other, "")
+	if done := w.fold(nil); done.Stores != 2 || done.Accounts != 3 || done.Added != 13 || w.notes() != 0 {
+		t.Errorf("%+v, %d descriptions are left", done, w.notes())
+	}
+	w.check(w.open(), s)
+	w.check(w.open(), other)
+	if got := len(snapshots(w, "spend_daily")); got != 1 {
+		t.Errorf("%d snapshots, want 1", got)
+	}
+	before := w.state()
+	if done := w.fold(nil); done.Stores != 0 || !done.IsNothing() {
+		t.Errorf("%+v", done)
+	}
+	for _, s := range []*store{s, other} { // what a direct follower would do is nothing
+		if done := w.follow(s); !done.IsNothing() {
+			t.Errorf("%+v", done)
+		}
+		if done := w.describe(s, ""); done.Described {
+			t.Errorf("%+v", done)
+		}
+	}
+	if after := w.state(); len(before) == 0 || after[MarkerTable] != before[MarkerTable] {
+		t.Errorf("the lake was %v and is %v", before, after)
+	}
+	dir := t.TempDir()
+	if _, err := w.open().Restore(t.Context(), dir, "gamma"); err != nil {
+		t.Error(err)
+	}
+	// Two generations of one store, and none of the other: the newest, in one commit.
+	s.spend("acme", "2026-11-02", 4, 8)
+	s.publish()
+	w.describe(s, "")
+	s.spend("acme", "2026-11-03", 1, 1)
+	s.publish()
+	w.describe(s, "")
+	if done := w.fold(nil); done.Stores != 1 || done.Added != 2 || done.Removed != 1 || w.notes() != 0 {
+		t.Errorf("%+v, %d descriptions are left", done, w.notes())
+	}
+	w.check(w.open(), s)
+	w.check(w.open(), other)
+}
+
+// TestCommit_AnOlderDescriptionNeverOverwrites: one that comes late, and one of a store that was
+// set back, change nothing.
+func TestCommit_AnOlderDescriptionNeverOverwrites(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	w.describe(s, "")
+	marker, err := w.open().load(t.Context(), markerSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := marker.inbox("")
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("%v, %v", notes, err)
+	}
+	late, err := readObject(marker, notes[0].object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.spend("acme", "2026-11-02", 4, 8)
+	s.publish()
+	w.describe(s, "")
+	w.fold(nil)
+	if err := marker.fs.WriteFile(notes[0].object, late); err != nil {
+		t.Fatal(err)
+	}
+	before := w.state()
+	if done := w.fold(ErrAhead); done.Stores != 0 || len(done.Refused) != 1 {
+		t.Errorf("%+v", done)
+	}
+	if after := w.state(); after[MarkerTable] != before[MarkerTable] {
+		t.Errorf("the lake was %v and is %v", before, after)
+	}
+	w.describe(s, "") // which takes it away
+	w.fold(nil)
+	w.check(w.open(), s)
+	back := &store{t: t, dir: t.TempDir(), m: catalog.New(), now: s.now.Add(time.Minute)}
+	back.m.Of("acme")
+	for range 4 {
+		back.publish()
+	}
+	if _, err := w.open().Follow(t.Context(), FollowOptions{Dir: back.dir, Inbox: true}); !errors.Is(err, ErrAhead) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestCommit_RefusesOneStoreAndFoldsTheOthers: a day that is gone is not taken away, one that is too
+// old is described again, and neither stops another store.
+func TestCommit_RefusesOneStoreAndFoldsTheOthers(t *testing.T) {
+	w := newWorld(t)
+	s, other := sample(t), newStore(t, "gamma")
+	other.spend("gamma", "2026-11-01", 2, 1)
+	other.publish()
+	w.describe(s, "")
+	w.fold(nil)
+	delete(s.m.Accounts["acme"].Files, catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01")))
+	delete(s.m.Accounts["acme"].Days, day("2026-10-01"))
+	s.publish()
+	w.describe(s, "")
+	w.describe(other, "")
+	if done := w.fold(ErrShrink); done.Stores != 1 || len(done.Refused) != 1 ||
+		!strings.Contains(done.Refused[0], "2026-10-01") {
+		t.Errorf("%+v", done)
+	}
+	w.check(w.open(), other)
+	if done, err := w.open().Commit(t.Context(), FoldOptions{AllowShrink: true}); err != nil || done.Removed != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	w.check(w.open(), s)
+	s.spend("acme", "2026-11-03", 1, 1)
+	s.publish()
+	w.describe(s, "")
+	o := w.options()
+	o.Now = func() time.Time { return time.Now().Add(InboxAge + time.Minute) }
+	l, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Commit(t.Context(), FoldOptions{}); !errors.Is(err, ErrDiffers) || w.notes() != 0 {
+		t.Errorf("got %v, %d descriptions are left", err, w.notes())
+	}
+	w.describe(s, "")
+	// Somebody merges two days: the description no longer says all, and the next one does.
+	w.compact("acme", "2026-11-01", "2026-11-02")
+	w.fold(ErrDiffers)
+	w.describe(s, "")
+	w.fold(nil)
+	w.check(w.open(), s)
+}
+
+func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
+	for _, step := range []string{"upload", "describe", "commit", "committed"} {
+		t.Run(step, func(t *testing.T) {
+			w := newWorld(t)
+			s := sample(t)
+			w.follow(s)
+			s.spend("acme", "2026-11-02", 4, 8)
+			s.publish()
+			w.describe(s, step)
+			w.describe(s, "")
+			l := w.open()
+			l.die = diesAt(step, 1)
+			if _, err := l.Commit(t.Context(), FoldOptions{}); err != nil && !errors.Is(err, errDied) {
+				t.Fatal(err)
+			}
+			w.fold(nil)
+			w.check(w.open(), s)
+			if n := w.notes(); n != 0 {
+				t.Errorf("%d descriptions are left", n)
+			}
+			if got := len(snapshots(w, "spend_daily")); got != 2 {
+				t.Errorf("%d snapshots, want 2", got)
+			}
+		})
+	}
+}
