@@ -23,14 +23,6 @@ WITH span AS (
   QUALIFY c.report_date > max(c.report_date) OVER (PARTITION BY c.account_id)
     - (SELECT t.value::INTEGER FROM mart.threshold AS t WHERE t.name = 'performance_days')
 ),
-spent AS (
-  SELECT
-    s.account_id, s.report_date, s.campaign_id, s.creative_id, s.source_id, s.spend, s.clicks,
-    d.state, d.starts_at, d.ends_at
-  FROM main.spend_daily AS s
-  JOIN span AS d ON d.account_id = s.account_id AND d.report_date = s.report_date
-  WHERE s.spend > 0 AND s.report_date >= (SELECT min(d.report_date) FROM span AS d)
-),
 campaign_flagged AS (
   SELECT
     h.account_id, h.campaign_id, h.version_no, h.valid_from, h.valid_to, h.start_at, h.end_at, h.last_confirmed_at,
@@ -125,6 +117,28 @@ allowed AS (
   FROM rule_known AS r
   ASOF LEFT JOIN sync AS s ON s.account_id = r.account_id AND r.valid_from > s.started_at
   WHERE r.rule = 'allowed' AND NOT r.is_deleted
+),
+blocked_source AS (
+  SELECT DISTINCT b.account_id, b.campaign_id, b.source_id, true AS is_blocked
+  FROM blocked AS b
+),
+-- Only rows that may have been stopped at some time are carried on: the others are most of all.
+candidate AS (
+  SELECT s.account_id, s.report_date, s.campaign_id, s.creative_id, s.source_id, s.spend, s.clicks
+  FROM main.spend_daily AS s
+  LEFT JOIN blocked_source AS b ON b.account_id = s.account_id AND b.campaign_id = s.campaign_id AND b.source_id = s.source_id
+  WHERE s.spend > 0 AND s.report_date >= (SELECT min(d.report_date) FROM span AS d)
+    AND (b.is_blocked
+      OR s.campaign_id IN (
+        SELECT p.campaign_id FROM campaign_stop AS p
+        UNION
+        SELECT m.campaign_id FROM mode AS m WHERE m.source_mode = 'allow_list')
+      OR s.creative_id IN (SELECT p.creative_id FROM creative_stop AS p))
+),
+spent AS (
+  SELECT s.*, d.state, d.starts_at, d.ends_at
+  FROM candidate AS s
+  JOIN span AS d ON d.account_id = s.account_id AND d.report_date = s.report_date
 ),
 outside AS (
   -- Nothing allowed the source at any time of the day.
