@@ -1,4 +1,4 @@
-"""dlt as its performance guide says: Arrow tables, Parquet files between the steps, merged by day."""
+"""dlt as its performance guide says: Arrow tables, Parquet files between the steps, merged by key."""
 import os
 
 import dlt
@@ -8,8 +8,7 @@ from dlt.sources.helpers import requests
 at = os.environ
 
 
-@dlt.resource(name="spend", write_disposition={"disposition": "merge", "strategy": "delete-insert"}, merge_key="date",
-              primary_key=("date", "creative_id", "source_id"))
+@dlt.resource(name="spend", write_disposition="merge", primary_key=("date", "creative_id", "source_id"))
 def spend():
     window = {"start_date": at["FROM"], "end_date": at["TO"], "columns": at["COLUMNS"], "include_creatives": "true", "page_size": 10000}
     page, pages = 1, 1
