@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,8 +29,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		}
 		about := exit.About(code)
 		fmt.Fprintf(a.stderr, "spendsync-lake: %s\n%s (exit code %d)\nSafe: the store is untouched, and the lake is "+
-			"as it "+
-			"was or as it shall be.\n", text, adviceOf(code, about.Means), code)
+			"as it was or as it shall be.\n", text, adviceOf(code, about.Means), code)
 	}
 	return code
 }
@@ -81,8 +79,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "spendsync-lake", Short: "Keep Apache Iceberg tables equal to a spendsync store",
 		Long: "Keeps Apache Iceberg tables in object storage equal to a spendsync store: exact to the row, replaced " +
-			"day by\n" +
-			"day, each generation in one transaction over all tables. Reads the store and never writes to it.",
+			"day by\nday, each generation in one transaction over all tables. Reads the store and never writes to it.",
 		SilenceUsage: true, SilenceErrors: true, Version: version(), Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -92,24 +89,32 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
 	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
-		a.restoreCommand(),
-		a.demoCommand(), a.versionCommand(), a.commitCommand())
+		a.restoreCommand(), a.demoCommand(), a.versionCommand(), a.commitCommand())
 	return root
 }
 
-// open connects to the lake that the variables name.
-func (a *app) open(ctx context.Context) (*lake.Lake, *settings, error) {
+// withLake reads the variables and connects to the lake that they name, for as long as do takes.
+func (a *app) withLake(ctx context.Context, do func(*lake.Lake, *settings) error) error {
 	s, err := readSettings(ctx, a.environ)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
+	l, err := a.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return do(l, s)
+}
+
+// open connects to the lake that the variables name.
+func (a *app) open(ctx context.Context, s *settings) (*lake.Lake, error) {
 	o, err := s.lake()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	o.Now = a.now
-	l, err := lake.Open(ctx, o)
-	return l, s, err
+	return lake.Open(ctx, o)
 }
 
 func (a *app) followCommand() *cobra.Command {
@@ -119,10 +124,8 @@ func (a *app) followCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "follow", Short: "Bring the lake to the published generation of the store", Args: cobra.NoArgs,
 		Long: "Brings every account's part of every table to what the published generation of the store names, in " +
-			"one\n" +
-			"transaction. Running it again does nothing; after a pause it catches up in one commit. With --watch it " +
-			"goes\n" +
-			"on until it is stopped, and an unreachable lake is tried again at the next look.",
+			"one\ntransaction. Running it again does nothing; after a pause it catches up in one commit. With " +
+			"--watch it goes\non until it is stopped, and an unreachable lake is tried again at the next look.",
 		Example: "  spendsync-lake follow\n  spendsync-lake follow --watch --every 1m",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if every <= 0 {
@@ -169,7 +172,7 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	}
 	var done *lake.Followed
 	defer func() { err = errors.Join(err, a.writeMetrics(s, done, err)) }()
-	l, _, err := a.open(ctx)
+	l, err := a.open(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -178,7 +181,7 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 		return err
 	}
 	if a.json {
-		return json.NewEncoder(a.stdout).Encode(done)
+		return a.encode(done, nil)
 	}
 	if o.Inbox && done.Behind > 0 {
 		fmt.Fprintf(a.stdout, "the inbox has generation %d of %d accounts (%d files uploaded), the lake "+
@@ -192,11 +195,9 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "committed generation %d of %d accounts: %d files added (%d rows, %d bytes), %d removed, "+
-		"in %d "+
-		"tables (%s); try %d, %d requests to the catalog\n", done.Generation, done.Accounts, done.Added, done.Rows,
-		done.Bytes, done.Removed, len(done.Tables), strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "),
-		done.Tries,
-		done.Requests)
+		"in %d tables (%s); try %d, %d requests to the catalog\n",
+		done.Generation, done.Accounts, done.Added, done.Rows, done.Bytes, done.Removed, len(done.Tables),
+		strings.Join(slices.Sorted(maps.Keys(done.Tables)), ", "), done.Tries, done.Requests)
 	return nil
 }
 
@@ -204,30 +205,27 @@ func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show which generation of each account the lake has", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, s, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			status, err := l.Status(cmd.Context(), s.DataDir)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return json.NewEncoder(a.stdout).Encode(status)
-			}
-			for _, m := range status.Accounts {
-				if m.Generation == 0 {
-					fmt.Fprintf(a.stdout, "account %s: not in the lake\n", m.AccountID)
-					continue
+			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
+				status, err := l.Status(cmd.Context(), s.DataDir)
+				if err != nil {
+					return err
 				}
-				fmt.Fprintf(a.stdout, "account %s: generation %d, %d days, %d rows, %d files, committed %s\n",
-					m.AccountID,
-					m.Generation, m.Days, m.Rows, m.Files, schema.Instant(m.CommittedAt).Time().Format(time.RFC3339))
-			}
-			fmt.Fprintf(a.stdout, "the store is at generation %d, the lake %d behind\n", status.Generation,
-				status.Behind)
-			return nil
+				if a.json {
+					return a.encode(status, nil)
+				}
+				for _, m := range status.Accounts {
+					if m.Generation == 0 {
+						fmt.Fprintf(a.stdout, "account %s: not in the lake\n", m.AccountID)
+						continue
+					}
+					fmt.Fprintf(a.stdout, "account %s: generation %d, %d days, %d rows, %d files, committed %s\n",
+						m.AccountID, m.Generation, m.Days, m.Rows, m.Files,
+						schema.Instant(m.CommittedAt).Time().Format(time.RFC3339))
+				}
+				fmt.Fprintf(a.stdout, "the store is at generation %d, the lake %d behind\n", status.Generation,
+					status.Behind)
+				return nil
+			})
 		},
 	}
 }
@@ -236,31 +234,26 @@ func (a *app) checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Test the variables, the catalog and the object storage", Args: cobra.NoArgs,
 		Long: "Tests the variables, the store, the catalog and the tables, and writes, reads and deletes one small " +
-			"object.\n" +
-			"No table is changed. Where the tables are not there yet, it says so.",
+			"object.\nNo table is changed. Where the tables are not there yet, it says so.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, s, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			found, err := l.Check(cmd.Context(), s.DataDir)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return json.NewEncoder(a.stdout).Encode(found)
-			}
-			fmt.Fprintf(a.stdout, "catalog: answers; transactions over many tables: %t\nstore: generation %d, %d "+
-				"accounts\n",
-				found.Transactions, found.Generation, found.Accounts)
-			if found.Tables == 0 {
-				fmt.Fprintln(a.stdout, "tables: none yet; 'spendsync-lake follow' makes them")
+			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
+				found, err := l.Check(cmd.Context(), s.DataDir)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.encode(found, nil)
+				}
+				fmt.Fprintf(a.stdout, "catalog: answers; transactions over many tables: %t\nstore: generation %d, %d "+
+					"accounts\n", found.Transactions, found.Generation, found.Accounts)
+				if found.Tables == 0 {
+					fmt.Fprintln(a.stdout, "tables: none yet; 'spendsync-lake follow' makes them")
+					return nil
+				}
+				fmt.Fprintf(a.stdout, "tables: %d, as spendsync made them\nobject storage: written, read and deleted\n",
+					found.Tables)
 				return nil
-			}
-			fmt.Fprintf(a.stdout, "tables: %d, as spendsync made them\nobject storage: written, read and deleted\n",
-				found.Tables)
-			return nil
+			})
 		},
 	}
 }

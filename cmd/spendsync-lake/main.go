@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -41,19 +40,7 @@ type app struct {
 // buildVersion is set with -ldflags "-X main.buildVersion=...".
 var buildVersion string
 
-func version() string {
-	if buildVersion != "" {
-		return buildVersion
-	}
-	if b, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range b.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return "devel-" + s.Value[:12]
-			}
-		}
-	}
-	return "devel"
-}
+func version() string { return bom.Version(buildVersion) }
 
 func (a *app) versionCommand() *cobra.Command {
 	var sbom bool

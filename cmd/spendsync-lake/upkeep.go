@@ -20,27 +20,23 @@ func (a *app) verifyCommand() *cobra.Command {
 			"name,\n" +
 			"rows and size, from metadata alone. With --deep every byte is read and compared by its hash.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, s, err := a.open(cmd.Context())
-			if err != nil {
+			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
+				v, err := l.Verify(cmd.Context(), s.DataDir, deep)
+				if v == nil {
+					return err
+				}
+				if a.json {
+					return a.encode(v, err)
+				}
+				for _, f := range v.Findings {
+					fmt.Fprintln(a.stdout, f)
+				}
+				if err == nil {
+					fmt.Fprintf(a.stdout, "the lake holds generation %d: %d files and %d rows as in the store, "+
+						"%d bytes compared\n", v.Generation, v.Files, v.Rows, v.Bytes)
+				}
 				return err
-			}
-			defer l.Close()
-			v, err := l.Verify(cmd.Context(), s.DataDir, deep)
-			if v == nil {
-				return err
-			}
-			if a.json {
-				return a.encode(v, err)
-			}
-			for _, f := range v.Findings {
-				fmt.Fprintln(a.stdout, f)
-			}
-			if err == nil {
-				fmt.Fprintf(a.stdout, "the lake holds generation %d: %d files and %d rows as in the store, %d bytes "+
-					"compared\n",
-					v.Generation, v.Files, v.Rows, v.Bytes)
-			}
-			return err
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&deep, "deep", false, "read every byte")
@@ -77,7 +73,7 @@ func (a *app) maintainCommand() *cobra.Command {
 				return exit.Usagef("--snapshot-age (SPENDSYNC_LAKE_SNAPSHOT_AGE) must be an hour or more, " +
 					"--orphan-age a day or more")
 			}
-			l, _, err := a.open(cmd.Context())
+			l, err := a.open(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
@@ -112,25 +108,20 @@ func (a *app) restoreCommand() *cobra.Command {
 			"makes\n" +
 			"the DuckDB file.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, s, err := a.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer l.Close()
-			done, err := l.Restore(cmd.Context(), s.DataDir, account)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return a.encode(done, nil)
-			}
-			fmt.Fprintf(a.stdout, "restored generation %d: %d files, %d bytes, accounts %s\n", done.Generation,
-				done.Files,
-				done.Bytes, strings.Join(done.Accounts, ", "))
-			fmt.Fprintf(a.stdout, "Now make its DuckDB file: SPENDSYNC_DATA_DIR=%s SPENDSYNC_ACCOUNT=%s spendsync "+
-				"rebuild\n",
-				s.DataDir, done.Accounts[0])
-			return nil
+			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
+				done, err := l.Restore(cmd.Context(), s.DataDir, account)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.encode(done, nil)
+				}
+				fmt.Fprintf(a.stdout, "restored generation %d: %d files, %d bytes, accounts %s\n", done.Generation,
+					done.Files, done.Bytes, strings.Join(done.Accounts, ", "))
+				fmt.Fprintf(a.stdout, "Now make its DuckDB file: SPENDSYNC_DATA_DIR=%s SPENDSYNC_ACCOUNT=%s spendsync "+
+					"rebuild\n", s.DataDir, done.Accounts[0])
+				return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&account, "account", "", "an account of the store, where the lake has several stores")
@@ -147,25 +138,22 @@ func (a *app) commitCommand() *cobra.Command {
 			"running it\n" +
 			"again does nothing. A description that may not be folded is named, and the others are folded.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, _, err := a.open(cmd.Context())
-			if err != nil {
+			return a.withLake(cmd.Context(), func(l *lake.Lake, _ *settings) error {
+				done, err := l.Commit(cmd.Context(), o)
+				if done == nil {
+					return err
+				}
+				if a.json {
+					return a.encode(done, err)
+				}
+				for _, r := range done.Refused {
+					fmt.Fprintln(a.stdout, r)
+				}
+				fmt.Fprintf(a.stdout, "folded %d stores, %d accounts: %d files added, %d removed, in %d tables; %d "+
+					"requests to the catalog\n", done.Stores, done.Accounts, done.Added, done.Removed,
+					len(done.Tables), done.Requests)
 				return err
-			}
-			defer l.Close()
-			done, err := l.Commit(cmd.Context(), o)
-			if done == nil {
-				return err
-			}
-			if a.json {
-				return a.encode(done, err)
-			}
-			for _, r := range done.Refused {
-				fmt.Fprintln(a.stdout, r)
-			}
-			fmt.Fprintf(a.stdout, "folded %d stores, %d accounts: %d files added, %d removed, in %d tables; %d "+
-				"requests to the catalog\n", done.Stores, done.Accounts, done.Added, done.Removed,
-				len(done.Tables), done.Requests)
-			return err
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&o.AllowShrink, "allow-shrink", false,

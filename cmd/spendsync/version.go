@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -12,21 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// version is the version of the binary: the linker sets it for a release, the
-// module or the commit tells it otherwise.
-func version() string {
-	if buildVersion != "" {
-		return buildVersion
-	}
-	if b, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range b.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return "devel-" + s.Value[:12]
-			}
-		}
-	}
-	return "devel"
-}
+func version() string { return bom.Version(buildVersion) }
 
 // buildVersion is set with -ldflags "-X main.buildVersion=...".
 var buildVersion string

@@ -42,12 +42,9 @@ func (t *lakeTable) plan(ctx context.Context, s scope, cells map[cell][]file) (*
 	if s.isEmpty() {
 		return c, nil, nil
 	}
-	var manifests []iceberg.ManifestFile
-	if current := t.tbl.CurrentSnapshot(); current != nil {
-		var err error
-		if manifests, err = current.Manifests(t.fs); err != nil {
-			return nil, nil, remote(t.name, err)
-		}
+	manifests, err := t.manifests()
+	if err != nil {
+		return nil, nil, err
 	}
 	spec := t.tbl.Spec()
 	l, err := readLive(ctx, t.fs, spec.ID(), manifests, s, cells, true)

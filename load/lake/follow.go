@@ -167,7 +167,7 @@ func (f *follower) standing(w *wanted, marks *markers) (same bool, err error) {
 // marks loads lake_generation and its rows of accounts; nil: all. Where it is not there, everything is
 // made.
 func (l *Lake) marks(ctx context.Context, accounts map[string]bool) (*lakeTable, *markers, error) {
-	spec := l.specs[len(l.specs)-1]
+	spec := l.markerSpec()
 	marker, err := l.load(ctx, spec)
 	if err == nil && marker == nil {
 		if err = l.ensureNamespace(ctx); err == nil {
@@ -200,7 +200,7 @@ func (m Marker) isOf(w *wanted) bool {
 func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*lakeTable, marks *markers) ([]*change,
 	error) {
 	var all []*change
-	for _, s := range f.specs[:len(f.specs)-1] {
+	for _, s := range f.dataSpecs() {
 		t := tables[s.name]
 		reach, err := f.scope(t, w, marks)
 		if err != nil {
@@ -240,8 +240,7 @@ func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error)
 		}
 		if id, ok := uuids[t.name]; ok && id != t.uuid().String() && t.tbl.CurrentSnapshot() != nil {
 			return s, fmt.Errorf("%w: table %s is another one (%s) than that of the last commit (%s); to fill all "+
-				"tables "+
-				"anew, drop %s", ErrForeign, t.name, t.uuid(), id, MarkerTable)
+				"tables again, drop %s", ErrForeign, t.name, t.uuid(), id, MarkerTable)
 		} else if !ok || id != t.uuid().String() || snapshots[t.name] != 0 && !t.byUs(snapshots[t.name]) {
 			s.accounts[account] = true
 			continue
@@ -410,7 +409,7 @@ func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
 		return nil, err
 	}
 	s := &Status{Generation: m.Generation}
-	marker, err := l.load(ctx, l.specs[len(l.specs)-1])
+	marker, err := l.load(ctx, l.markerSpec())
 	if err != nil {
 		return nil, err
 	}

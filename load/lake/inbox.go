@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
-	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/catalog"
 	"spendsync/schema"
@@ -205,13 +203,9 @@ func (t *lakeTable) putDescription(ctx context.Context, store string, d *descrip
 	if err != nil {
 		return err
 	}
-	encoder, err := zstd.NewWriter(nil)
-	if err != nil {
-		return err
-	}
 	object := fmt.Sprintf("%s/inbox/%s/%d-%s.json.zst", t.tbl.Location(), store, d.Manifest.Generation,
 		d.Manifest.RunID)
-	return remote("inbox", put(ctx, t.fs, object, bytes.NewReader(encoder.EncodeAll(text, nil))))
+	return remote("inbox", t.putCompressed(ctx, object, text))
 }
 
 func (t *lakeTable) readDescription(n note) (*description, error) {
@@ -397,19 +391,4 @@ func (f *follower) takeIn(t *lakeTable, b []byte) error {
 		f.sent[t.name+"/"+keyOf(d.FilePath())] = d
 	}
 	return nil
-}
-
-// readCompressed reads an object that zstd has compressed.
-func (t *lakeTable) readCompressed(object string) ([]byte, error) {
-	f, err := t.fs.Open(object)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	decoder, err := zstd.NewReader(f)
-	if err != nil {
-		return nil, err
-	}
-	defer decoder.Close()
-	return io.ReadAll(decoder)
 }

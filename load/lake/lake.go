@@ -171,6 +171,12 @@ func (c countRequests) RoundTrip(r *http.Request) (*http.Response, error) {
 // namespace is the namespace of the tables: its parts are divided by dots.
 func (l *Lake) namespace() table.Identifier { return strings.Split(l.opts.Namespace, ".") }
 
+// markerSpec is lake_generation, which comes after all others.
+func (l *Lake) markerSpec() *tableSpec { return l.specs[len(l.specs)-1] }
+
+// dataSpecs are all tables but lake_generation.
+func (l *Lake) dataSpecs() []*tableSpec { return l.specs[:len(l.specs)-1] }
+
 func (l *Lake) identifier(name string) table.Identifier { return append(l.namespace(), name) }
 
 func (l *Lake) step(name string) error {
@@ -221,7 +227,7 @@ func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lake
 	return t, nil
 }
 
-// create makes a table with our ids. A catalog counts the columns of a new table anew, so our
+// create makes a table with our ids. A catalog gives the columns of a new table ids of its own, so our
 // schema comes after it in the same commit; then the ids are compared.
 func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	fresh, err := iceberg.AssignFreshSchemaIDs(s.schema, nil)
@@ -286,6 +292,16 @@ func (l *Lake) ensureNamespace(ctx context.Context) error {
 		err = nil
 	}
 	return remote("namespace "+l.opts.Namespace, err)
+}
+
+// manifests are those of the current snapshot; none where the table is empty.
+func (t *lakeTable) manifests() ([]iceberg.ManifestFile, error) {
+	current := t.tbl.CurrentSnapshot()
+	if current == nil {
+		return nil, nil
+	}
+	all, err := current.Manifests(t.fs)
+	return all, remote(t.name, err)
 }
 
 func (t *lakeTable) uuid() uuid.UUID { return t.tbl.Metadata().TableUUID() }

@@ -33,7 +33,7 @@ type Maintained struct {
 	Expired  int // snapshots
 	Orphans  int // objects that nothing named, those of [FollowOptions] KeepStore included
 	Bytes    int64
-	Regroups int // tables whose manifests were written anew
+	Regroups int // tables whose manifests were written again
 }
 
 // Maintain expires snapshots with the files that only they name, deletes objects that nothing
@@ -209,7 +209,7 @@ func isNotThere(err error) bool {
 	return err != nil && (errors.Is(err, fs.ErrNotExist) || gcerrors.Code(err) == gcerrors.NotFound)
 }
 
-// regroup writes the manifests of a table anew where they are more than twice as many as its
+// regroup writes the manifests of a table again where they are more than twice as many as its
 // files need, sorted as a commit sorts them.
 func (l *Lake) regroup(ctx context.Context, t *lakeTable) (bool, error) {
 	current := t.tbl.CurrentSnapshot()

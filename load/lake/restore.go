@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
 	"spendsync/load/catalog"
@@ -103,33 +102,24 @@ func (f *follower) keepStore(ctx context.Context, w *wanted, marker *lakeTable, 
 	if err != nil {
 		return err
 	}
-	encoder, err := zstd.NewWriter(nil)
-	if err != nil {
-		return err
-	}
 	object := marker.tbl.Location() + manifestObject(w.manifest.Generation, w.manifest.RunID)
-	return remote("manifest", put(ctx, marker.fs, object, bytes.NewReader(encoder.EncodeAll(text, nil))))
+	return remote("manifest", marker.putCompressed(ctx, object, text))
 }
 
 // keepPart uploads a part, hashed while it is read.
 func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) error {
-	local, err := os.Open(filepath.Join(f.opts.Dir, p.path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", p.path, errMoved)
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	local, err := openStored(f.opts.Dir, p.path)
+	if err != nil {
+		return err
 	}
 	defer local.Close()
-	hash := sha256.New()
-	read := io.TeeReader(io.LimitReader(local, p.bytes), hash)
-	if err := put(ctx, marker.fs, marker.tbl.Location()+p.object(), read); err != nil {
-		return remote(p.path, err)
-	}
-	if hex.EncodeToString(hash.Sum(nil)) != p.sha256 {
+	object := marker.tbl.Location() + p.object()
+	err = marker.putHashed(ctx, object, io.LimitReader(local, p.bytes), p.path, p.sha256)
+	if errors.Is(err, errMoved) {
 		// The name lies about the content; whoever restores it finds out, but nobody shall.
-		return errors.Join(fmt.Errorf("%s: %w", p.path, errMoved), marker.fs.Remove(marker.tbl.Location()+p.object()))
+		return errors.Join(err, marker.fs.Remove(object))
 	}
-	return nil
+	return err
 }
 
 // readManifest reads the manifest of a generation that the lake keeps.
@@ -167,8 +157,7 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 	m, err := marker.readManifest(row)
 	if isNotThere(err) {
 		return nil, fmt.Errorf("%w: the manifest of generation %d of run %s is not there; it is kept by followers "+
-			"that "+
-			"keep the store", ErrForeign, row.Generation, row.RunID)
+			"that keep the store", ErrForeign, row.Generation, row.RunID)
 	} else if err != nil {
 		return nil, err
 	}
@@ -196,7 +185,7 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 
 // pick finds the row of the store to restore.
 func (l *Lake) pick(ctx context.Context, account string) (*lakeTable, Marker, error) {
-	marker, err := l.load(ctx, l.specs[len(l.specs)-1])
+	marker, err := l.load(ctx, l.markerSpec())
 	if err == nil && marker == nil {
 		err = fmt.Errorf("%w: %s is not there", ErrForeign, MarkerTable)
 	}
@@ -216,8 +205,7 @@ func (l *Lake) pick(ctx context.Context, account string) (*lakeTable, Marker, er
 			found = row
 		default:
 			return nil, row, fmt.Errorf("the lake has several stores, such as that of %s and that of %s: name one "+
-				"account",
-				found.AccountID, name)
+				"account", found.AccountID, name)
 		}
 	}
 	if found.RunID == "" {
@@ -239,13 +227,8 @@ func (l *Lake) restoreTables(ctx context.Context, m *catalog.Manifest, row Marke
 	}
 	w := want(m, l.specs)
 	reach := scope{accounts: w.accounts()}
-	for name, cells := range w.files {
-		missing := map[string]file{}
-		for _, files := range cells {
-			for _, f := range files {
-				missing[f.key()] = f
-			}
-		}
+	for name := range w.files {
+		missing := w.byKey(name)
 		if t := tables[name]; t != nil && t.tbl.SnapshotByID(snapshots[name]) != nil {
 			manifests, err := t.tbl.SnapshotByID(snapshots[name]).Manifests(t.fs)
 			if err != nil {

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +16,7 @@ import (
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
+	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/catalog"
 )
@@ -26,26 +28,69 @@ var errMoved = errors.New("the store has moved on")
 // upload puts a file of the store into the lake and describes it. It is hashed while it is
 // read, against the manifest; an object whose hash differs is named by nothing.
 func (t *lakeTable) upload(ctx context.Context, dir string, f file, token string) (iceberg.DataFile, error) {
-	local, err := os.Open(filepath.Join(dir, f.path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", f.path, errMoved)
-	} else if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	local, err := openStored(dir, f.path)
+	if err != nil {
+		return nil, err
 	}
 	defer local.Close()
 	object := t.tbl.Location() + "/" + f.object(token)
-	hash := sha256.New()
-	if err := put(ctx, t.fs, object, io.TeeReader(local, hash)); err != nil {
-		return nil, remote(f.path, err)
-	}
-	if hex.EncodeToString(hash.Sum(nil)) != f.info.SHA256 {
-		return nil, fmt.Errorf("%s: %w", f.path, errMoved)
+	if err := t.putHashed(ctx, object, local, f.path, f.info.SHA256); err != nil {
+		return nil, err
 	}
 	info, err := local.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
 	}
 	return t.describe(ctx, object, local, info.Size())
+}
+
+// openStored opens a file of the store; one that is not there has been replaced: errMoved.
+func openStored(dir, path string) (*os.File, error) {
+	f, err := os.Open(filepath.Join(dir, path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", path, errMoved)
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	return f, nil
+}
+
+// putHashed writes an object from a file of the store, hashed while it is read. It is errMoved
+// where the hash is another; the object is there all the same.
+func (t *lakeTable) putHashed(ctx context.Context, object string, from io.Reader, path, sha string) error {
+	hash := sha256.New()
+	if err := put(ctx, t.fs, object, io.TeeReader(from, hash)); err != nil {
+		return remote(path, err)
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != sha {
+		return fmt.Errorf("%s: %w", path, errMoved)
+	}
+	return nil
+}
+
+// putCompressed writes an object that zstd has compressed.
+func (t *lakeTable) putCompressed(ctx context.Context, object string, content []byte) error {
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		return err
+	}
+	defer encoder.Close()
+	return put(ctx, t.fs, object, bytes.NewReader(encoder.EncodeAll(content, nil)))
+}
+
+// readCompressed reads an object that zstd has compressed.
+func (t *lakeTable) readCompressed(object string) ([]byte, error) {
+	f, err := t.fs.Open(object)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	decoder, err := zstd.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	defer decoder.Close()
+	return io.ReadAll(decoder)
 }
 
 // put writes an object. What is read and not finished must not become one.

@@ -56,7 +56,7 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 		return nil, err
 	}
 	w := want(m, l.specs)
-	for _, s := range l.specs[:len(l.specs)-1] {
+	for _, s := range l.dataSpecs() {
 		if tables[s.name] == nil {
 			v.find("table %s is not there", s.name)
 			continue
@@ -78,18 +78,10 @@ func (v *Verified) find(format string, args ...any) {
 // table compares one table.
 func (v *Verified) table(ctx context.Context, t *lakeTable, w *wanted, deep bool) error {
 	all := scope{accounts: w.accounts()}
-	wanted := map[string]file{}
-	for _, files := range w.files[t.name] {
-		for _, f := range files {
-			wanted[f.key()] = f
-		}
-	}
-	var manifests []iceberg.ManifestFile
-	if current := t.tbl.CurrentSnapshot(); current != nil {
-		var err error
-		if manifests, err = current.Manifests(t.fs); err != nil {
-			return remote(t.name, err)
-		}
+	wanted := w.byKey(t.name)
+	manifests, err := t.manifests()
+	if err != nil {
+		return err
 	}
 	var read []liveObject
 	for _, m := range manifests {

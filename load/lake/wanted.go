@@ -173,6 +173,17 @@ func (w *wanted) hash(table string, c cell, files []file) {
 	}
 }
 
+// byKey are the files of a table by their keys.
+func (w *wanted) byKey(table string) map[string]file {
+	all := map[string]file{}
+	for _, files := range w.files[table] {
+		for _, f := range files {
+			all[f.key()] = f
+		}
+	}
+	return all
+}
+
 // slices are the hashes of an account's partitions, by table and month.
 func (w *wanted) slices(account string) map[string]map[string]string { return w.hashes[account] }
 
