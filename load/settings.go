@@ -71,8 +71,8 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 	if err := PutTable(g, t, h.Rows); err != nil {
 		return err
 	}
-	staged := g.tables[t.Name]
-	staged.memory = &h.Memory
+	staged, memory := g.tables[t.Name], h.Memory // which lives on, and the rows do not
+	staged.memory = &memory
 	if staged.info == nil {
 		return nil
 	}
@@ -94,7 +94,8 @@ func PutMemory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h 
 	if g.store.Account().Files[catalog.PartPath(t.Table, g.store.account, 0)] == nil {
 		return PutHistory[R, P](g, t, h)
 	}
-	staged := &stagedTable{memory: &h.Memory}
+	memory := h.Memory // which lives on, and the rows do not
+	staged := &stagedTable{memory: &memory}
 	keyText := history.KeyTextOf(t)
 	for i := range h.Rows {
 		if P(&h.Rows[i]).FramePtr().IsCurrent {

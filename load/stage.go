@@ -354,13 +354,7 @@ func (g *Staged) create(path string, t *schema.Table, recs iter.Seq[arrow.Record
 // putAnswer stages a file of records that may end with an error.
 func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Record, error]) (*FileInfo, error) {
 	var unread error
-	info, err := g.putPart(path, t, func(yield func(arrow.Record) bool) {
-		for rec, err := range recs {
-			if unread = err; err != nil || !yield(rec) {
-				return
-			}
-		}
-	})
+	info, err := g.putPart(path, t, parquet.UntilError(recs, &unread))
 	return info, cmp.Or(err, unread)
 }
 

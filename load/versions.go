@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"spendsync/load/catalog"
@@ -60,23 +61,28 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 		} else if err := catalog.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, info); err != nil {
 			return nil, err
 		}
-		rows, err := parquet.Rows(n.g.store.opts.disk, full, t)
-		if err != nil {
-			return nil, err
-		}
 		keyText, memory := history.KeyTextOf(t), a.Memory[t.Name]
-		for i := range rows {
-			if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
-				if at := memory.Confirmed(keyText(&rows[i])); at != 0 {
-					frame.LastConfirmedAt = at
+		var unread error
+		confirmed := func(yield func([]R, error) bool) {
+			for rows, err := range parquet.Batches(n.g.store.opts.disk, full, t) {
+				for i := range rows {
+					if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
+						if at := memory.Confirmed(keyText(&rows[i])); at != 0 {
+							frame.LastConfirmedAt = at
+						}
+					}
+					if amend != nil {
+						amend(&rows[i], a)
+					}
 				}
-			}
-			if amend != nil {
-				amend(&rows[i], a)
+				if !yield(rows, err) {
+					return
+				}
 			}
 		}
 		private := "ops/" + t.Name + "/" + account
-		if _, err := n.g.putPrivate(private, t.Table, parquet.Record(t, rows)); err != nil {
+		_, err := n.g.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
+		if err = cmp.Or(err, unread); err != nil {
 			return nil, err
 		}
 		return []string{n.g.staged(private)}, nil

@@ -262,7 +262,11 @@ func (a *advance[R, P]) miss(th *entity[R]) {
 // rows are all versions, in order.
 func (a *advance[R, P]) rows() []R {
 	slices.SortFunc(a.entities, func(a, b *entity[R]) int { return slices.Compare(a.key, b.key) })
-	var rows []R
+	n := 0
+	for _, th := range a.entities {
+		n += max(len(th.stored), 1) + len(th.closed)
+	}
+	rows := make([]R, 0, n)
 	for _, th := range a.entities {
 		if n := len(th.stored); n > 0 {
 			rows = append(rows, th.stored[:n-1]...)

@@ -24,11 +24,19 @@ func ReadRows[R any](path string, t schema.TableOf[R]) ([]R, error) {
 }
 
 func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, err error) {
-	for batch, err := range Batches(d, path, t) {
-		if err != nil {
+	f, err := open(d, path, t.Table)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	rows = slices.Grow(rows, int(min(f.rows, 1<<20))) // a damaged file may claim any number
+	for left := f.rows; left > 0; {
+		n := min(left, rowsPerBatch)
+		left -= n
+		rows = append(rows, make([]R, n)...)
+		if err := fill(f, t, rows[len(rows)-int(n):], left == 0); err != nil {
 			return nil, err
 		}
-		rows = append(rows, batch...)
 	}
 	return rows, nil
 }

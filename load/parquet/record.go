@@ -32,6 +32,36 @@ func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 	}
 }
 
+// RecordBatches makes Arrow records of rows that come in batches: a record of each, which is
+// released after its use. Nothing follows an error.
+func RecordBatches[R any](t schema.TableOf[R], batches iter.Seq2[[]R, error]) iter.Seq2[arrow.Record, error] {
+	return func(yield func(arrow.Record, error) bool) {
+		for rows, err := range batches {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			rec := t.Record(memory.DefaultAllocator, rows)
+			more := yield(rec, nil)
+			rec.Release()
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// UntilError hands on the records before an error, and the error.
+func UntilError(recs iter.Seq2[arrow.Record, error], failed *error) iter.Seq[arrow.Record] {
+	return func(yield func(arrow.Record) bool) {
+		for rec, err := range recs {
+			if *failed = err; err != nil || !yield(rec) {
+				return
+			}
+		}
+	}
+}
+
 // Concat makes one record of all, which is to be released.
 func Concat(recs iter.Seq2[arrow.Record, error]) (whole arrow.Record, err error) {
 	var parts []arrow.Record

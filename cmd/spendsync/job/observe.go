@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"runtime/debug"
 	"slices"
 
 	"spendsync/load"
@@ -13,6 +14,8 @@ import (
 // stageSettings turns what was read into observations, advances each table's history
 // by them, and stages the result.
 func (r *run) stageSettings(s *settings, staged *load.Staged) error {
+	// Rules of sources by the hundred thousand are all in memory while they are compared.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	r.followStored(s)
 	modes, err := load.StoredHistory(r.store, schema.SourceModeHistory)
 	if err != nil {
@@ -33,7 +36,7 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
 			},
 		}),
-		advance(r, s, staged, schema.SourceRuleHistory, s.observeRules(), aside[schema.SourceRule]{}),
+		advance(r, s, staged, schema.SourceRuleHistory, s.takeRules(), aside[schema.SourceRule]{}),
 		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), aside[schema.SourceMode]{
 			beyond: &beyond[schema.SourceMode]{
 				stream: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
@@ -143,9 +146,13 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 	}
 }
 
-func (s *settings) observeRules() history.Observation[schema.SourceRule] {
+// takeRules hands the rules over, whose memory is free again once they are staged: there may
+// be hundreds of thousands.
+func (s *settings) takeRules() history.Observation[schema.SourceRule] {
+	rules := s.rules
+	s.rules = nil
 	return history.Observation[schema.SourceRule]{
-		Seen: s.rules,
+		Seen: rules,
 		Absence: func(r *schema.SourceRule) history.Absence {
 			return goneIf(s.rulesRead[[2]string{r.CampaignID, r.Rule}])
 		},
