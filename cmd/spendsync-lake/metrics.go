@@ -30,9 +30,10 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 		generation, known = float64(done.Generation), true
 		gauge("rows_added", "Rows of the files that the last follow added.", float64(done.Rows))
 	}
-	if m, manifestErr := catalog.ReadManifest(s.DataDir); known && manifestErr == nil {
+	if m, manifestErr := catalog.OpenListing(s.DataDir); known && manifestErr == nil {
+		m.Close()
 		gauge("generations_behind", "Generations of the store that the lake does not have.",
-			float64(m.Generation)-generation)
+			float64(m.Manifest.Generation)-generation)
 	}
 	if known {
 		gauge("generation", "Generation of the store that the lake has.", generation)

@@ -255,10 +255,15 @@ func Decode(b []byte) (*Manifest, error) {
 	if err != nil {
 		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "%v", err)
 	}
+	return decode(b, sealed)
+}
+
+// decode decodes a manifest whose checksum was looked at.
+func decode(b []byte, sealed bool) (*Manifest, error) {
 	m := New()
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	err = d.Decode(m)
+	err := d.Decode(m)
 	if _, end := d.Token(); err == nil && !errors.Is(end, io.EOF) {
 		err = errors.New("something follows it")
 	}

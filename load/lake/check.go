@@ -25,11 +25,12 @@ type Checked struct {
 // Check reads what is needed to follow a store, and writes, reads and deletes one object. No
 // table is changed.
 func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
-	m, err := catalog.ReadManifest(dir)
+	m, err := catalog.OpenListing(dir)
 	if err != nil {
 		return nil, err
 	}
-	found := &Checked{Generation: m.Generation, Accounts: len(m.Accounts)}
+	defer m.Close()
+	found := &Checked{Generation: m.Manifest.Generation, Accounts: len(m.Names)}
 	// A commit of a table that cannot be there commits nothing, and says whether it could.
 	err = l.catalog.CommitTransaction(ctx, []table.TableCommit{{Identifier: l.identifier("check_" +
 		uuid.NewString()[:8]),

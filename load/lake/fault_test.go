@@ -172,7 +172,7 @@ func TestFollow_RefusesNewerTables(t *testing.T) {
 	set("4")
 	w.follow(s)
 	row := Marker{AccountID: "acme", SchemaVersion: schema.Version + 1, RunID: s.m.RunID, Generation: s.m.Generation}
-	if err := checkAhead(s.dir, s.m, row); !errors.Is(err, ErrNewer) {
+	if err := (&ledgers{dir: s.dir}).checkAhead(s.m, row); !errors.Is(err, ErrNewer) {
 		t.Error(err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,14 +80,15 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	f := &follower{Lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		sent: map[string]iceberg.DataFile{}}
 	err := f.retry(ctx, func() error {
-		m, err := catalog.ReadManifest(o.Dir)
+		m, err := catalog.OpenListing(o.Dir)
 		if err != nil {
 			return err
 		}
-		if o.Inbox && len(m.Accounts) > 0 {
-			return f.describe(ctx, want(m, l.specs))
+		defer m.Close()
+		if o.Inbox && len(m.Names) > 0 {
+			return f.describe(ctx, m)
 		}
-		return f.once(ctx, want(m, l.specs))
+		return f.once(ctx, m)
 	})
 	if err != nil {
 		return nil, err
@@ -121,9 +121,13 @@ func (f *follower) retry(ctx context.Context, once func() error) error {
 	}
 }
 
-// once tries to bring the lake to what is wanted.
-func (f *follower) once(ctx context.Context, w *wanted) error {
-	marker, marks, err := f.marks(ctx, w.accounts())
+// once tries to bring the lake to a generation.
+func (f *follower) once(ctx context.Context, m *catalog.Listing) error {
+	marker, marks, err := f.marks(ctx, m.Names)
+	if err != nil {
+		return err
+	}
+	w, err := wantOf(m, f.specs, marks.differs)
 	if err != nil {
 		return err
 	}
@@ -135,12 +139,14 @@ func (f *follower) once(ctx context.Context, w *wanted) error {
 		return err
 	}
 	tables[MarkerTable] = marker // whose rows were read: the commit holds only if they still stand
-	changes, err := f.changes(ctx, w, tables, marks)
+	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
+		return wantOf(m, f.specs, keep)
+	})
 	if err != nil {
 		return err
 	}
 	if f.opts.KeepStore {
-		if err := f.keepStore(ctx, w, marker, marks); err != nil {
+		if err := f.keepStore(ctx, m, marker, marks); err != nil {
 			return err
 		}
 	}
@@ -151,22 +157,23 @@ func (f *follower) once(ctx context.Context, w *wanted) error {
 func (f *follower) standing(w *wanted, marks *markers) (same bool, err error) {
 	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.manifest.Accounts)
 	same = true
+	store := &ledgers{dir: f.opts.Dir}
 	for account := range w.manifest.Accounts {
 		row, ok := marks.rows[account]
 		if ok {
-			if err := checkAhead(f.opts.Dir, w.manifest, row); err != nil {
+			if err := store.checkAhead(w.manifest, row); err != nil {
 				return false, err
 			}
 		}
 		f.done.Behind = max(f.done.Behind, w.manifest.Generation-row.Generation)
-		same = same && ok && row.isOf(w)
+		same = same && ok && marks.isOf(account, w)
 	}
 	return same, nil
 }
 
 // marks loads lake_generation and its rows of accounts; nil: all. Where it is not there, everything is
 // made.
-func (l *Lake) marks(ctx context.Context, accounts map[string]bool) (*lakeTable, *markers, error) {
+func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *markers, error) {
 	spec := l.markerSpec()
 	marker, err := l.load(ctx, spec)
 	if err == nil && marker == nil {
@@ -189,24 +196,44 @@ func (w *wanted) accounts() map[string]bool {
 	return all
 }
 
-// isOf says whether the lake has just what is wanted of an account.
-func (m Marker) isOf(w *wanted) bool {
-	_, _, hashes, err := m.decode()
-	return err == nil && m.Generation == w.manifest.Generation && m.RunID == w.manifest.RunID &&
-		m.SchemaVersion == schema.Version && maps.EqualFunc(hashes, w.slices(m.AccountID), maps.Equal)
+// differs says whether a partition shall be otherwise than the marker says that it is.
+func (m *markers) differs(table string, c cell, hash string) bool {
+	return m.decoded(c.account).hashes[table][c.monthName()] != hash
 }
 
-// changes plans every table and uploads what it lacks.
-func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*lakeTable, marks *markers) ([]*change,
-	error) {
-	var all []*change
+// isOf says whether the lake has just what is wanted of an account.
+func (m *markers) isOf(account string, w *wanted) bool {
+	row := m.rows[account]
+	return row.Generation == w.manifest.Generation && row.RunID == w.manifest.RunID &&
+		row.SchemaVersion == schema.Version && maps.EqualFunc(m.decoded(account).hashes, w.slices(account), maps.Equal)
+}
+
+// changes plans every table and uploads what it lacks. again reads what is wanted once more: of
+// tables that somebody else has written to more is looked at than what differs from the marker.
+func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*lakeTable, marks *markers,
+	again func(keeps) (*wanted, error)) ([]*change, error) {
+	reach, whole := map[string]scope{}, false
 	for _, s := range f.dataSpecs() {
-		t := tables[s.name]
-		reach, err := f.scope(t, w, marks)
+		r, err := f.scope(tables[s.name], w, marks)
 		if err != nil {
 			return nil, err
 		}
-		c, add, err := t.plan(ctx, reach, w.files[s.name])
+		reach[s.name] = r
+		for account := range r.accounts {
+			_, known := marks.rows[account]
+			whole = whole || known
+		}
+	}
+	if whole {
+		var err error
+		if w, err = again(func(table string, c cell, _ string) bool { return reach[table].holds(c) }); err != nil {
+			return nil, err
+		}
+	}
+	var all []*change
+	for _, s := range f.dataSpecs() {
+		t := tables[s.name]
+		c, add, err := t.plan(ctx, reach[s.name], w.files[s.name])
 		if err != nil {
 			return nil, err
 		}
@@ -228,24 +255,28 @@ func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*la
 // written to the table since, it is everything.
 func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error) {
 	s := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
+	ours := map[int64]bool{}
 	for account := range w.manifest.Accounts {
-		row, known := marks.rows[account]
-		if !known {
+		if _, known := marks.rows[account]; !known {
 			s.accounts[account] = true
 			continue
 		}
-		snapshots, uuids, hashes, err := row.decode()
-		if err != nil {
-			return s, err
+		row := marks.decoded(account)
+		if row.err != nil {
+			return s, row.err
 		}
-		if id, ok := uuids[t.name]; ok && id != t.uuid().String() && t.tbl.CurrentSnapshot() != nil {
+		since := row.snapshots[t.name]
+		if _, asked := ours[since]; !asked {
+			ours[since] = since == 0 || t.byUs(since)
+		}
+		if id, ok := row.uuids[t.name]; ok && id != t.uuid().String() && t.tbl.CurrentSnapshot() != nil {
 			return s, fmt.Errorf("%w: table %s is another one (%s) than that of the last commit (%s); to fill all "+
 				"tables again, drop %s", ErrForeign, t.name, t.uuid(), id, MarkerTable)
-		} else if !ok || id != t.uuid().String() || snapshots[t.name] != 0 && !t.byUs(snapshots[t.name]) {
+		} else if !ok || id != t.uuid().String() || !ours[since] {
 			s.accounts[account] = true
 			continue
 		}
-		had, has := hashes[t.name], w.slices(account)[t.name]
+		had, has := row.hashes[t.name], w.slices(account)[t.name]
 		for _, names := range []map[string]string{had, has} {
 			for month := range names {
 				if had[month] != has[month] {
@@ -404,31 +435,37 @@ type Status struct {
 
 // Status reads lake_generation. An account that the lake does not know has generation 0.
 func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
-	m, err := catalog.ReadManifest(dir)
+	m, err := catalog.OpenListing(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Status{Generation: m.Generation}
+	defer m.Close()
+	return l.status(ctx, dir, m)
+}
+
+func (l *Lake) status(ctx context.Context, dir string, m *catalog.Listing) (*Status, error) {
+	s := &Status{Generation: m.Manifest.Generation}
 	marker, err := l.load(ctx, l.markerSpec())
 	if err != nil {
 		return nil, err
 	}
 	marks := &markers{}
 	if marker != nil {
-		if marks, err = readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), want(m, nil).accounts()); err != nil {
+		if marks, err = readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), m.Names); err != nil {
 			return nil, err
 		}
 	}
-	for _, account := range slices.Sorted(maps.Keys(m.Accounts)) {
+	store := &ledgers{dir: dir}
+	for _, account := range m.Names {
 		row := marks.rows[account]
 		row.AccountID = account
 		if row.Generation > 0 {
-			if err := checkAhead(dir, m, row); err != nil {
+			if err := store.checkAhead(m.Manifest, row); err != nil {
 				return nil, err
 			}
 		}
 		s.Accounts = append(s.Accounts, row)
-		s.Behind = max(s.Behind, m.Generation-row.Generation)
+		s.Behind = max(s.Behind, s.Generation-row.Generation)
 	}
 	return s, nil
 }

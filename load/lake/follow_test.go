@@ -7,6 +7,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"spendsync/load/catalog"
 	"spendsync/load/lake/resttest"
 )
 
@@ -111,6 +112,40 @@ func TestFollow_StandsLostAnswersAndConflicts(t *testing.T) {
 				t.Errorf("%d snapshots, want 2", got)
 			}
 		})
+	}
+}
+
+// TestFollow_KeepsOnlyWhatDiffers: of a manifest only the files of partitions that the lake does not
+// have so are held in memory.
+func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	w.follow(s)
+	s.spend("acme", "2026-11-02", 4, 8)
+	s.publish()
+	l := w.open()
+	m, err := catalog.OpenListing(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	_, marks, err := l.marks(t.Context(), m.Names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := wantOf(m, l.specs, marks.differs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[cell]int{}
+	for _, cells := range got.files {
+		for c, files := range cells {
+			kept[c] += len(files)
+		}
+	}
+	november := cell{"acme", monthOf(day("2026-11-02"))}
+	if len(kept) != 1 || kept[november] != 2 || got.count["acme"].files != 6 {
+		t.Errorf("%v, %v", kept, got.count)
 	}
 }
 

@@ -1,14 +1,17 @@
 package lake
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -26,14 +29,20 @@ import (
 // and maintenance deletes such objects after a day at the earliest.
 const InboxAge = 20 * time.Hour
 
-// description is what a store wants of the lake, as a follower leaves it in the inbox.
+// description is what a store wants of the lake, as a follower leaves it in the inbox: a line of
+// JSON, and the manifest.
 type description struct {
-	Manifest  *catalog.Manifest // of the Parquet files
 	WrittenAt time.Time
 	Knows     []string          // runs that the store knows, of those that the lake may have
 	UUIDs     map[string]string // of the tables
 	Uploaded  map[string][]byte // by table: a manifest of what the lake did not have
+
+	note note
+	m    *catalog.Listing // until it is closed
+	file *os.File
 }
+
+func (d *description) close() { d.file.Close() }
 
 // note is a description in the inbox, as its name says.
 type note struct {
@@ -110,17 +119,21 @@ func (t *lakeTable) remove(ctx context.Context, notes []note) error {
 }
 
 // describe uploads what the lake lacks of a generation, and leaves in the inbox what is wanted.
-func (f *follower) describe(ctx context.Context, w *wanted) error {
-	marker, _, err := f.marks(ctx, w.accounts())
+func (f *follower) describe(ctx context.Context, m *catalog.Listing) error {
+	marker, _, err := f.marks(ctx, m.Names)
 	if err != nil {
 		return err
 	}
-	store := w.manifest.AccountNames()[0]
+	store := m.Names[0]
 	notes, err := marker.inbox(store) // before the rows: what is folded meanwhile is in one of both
 	if err != nil {
 		return err
 	}
-	marker, marks, err := f.marks(ctx, w.accounts())
+	marker, marks, err := f.marks(ctx, m.Names)
+	if err != nil {
+		return err
+	}
+	w, err := wantOf(m, f.specs, marks.differs)
 	if err != nil {
 		return err
 	}
@@ -133,10 +146,10 @@ func (f *follower) describe(ctx context.Context, w *wanted) error {
 	for account := range w.manifest.Accounts {
 		d.Knows = append(d.Knows, marks.rows[account].RunID)
 	}
-	there := false
+	there, known := false, &ledgers{dir: f.opts.Dir}
 	for _, n := range notes {
 		row := Marker{AccountID: store, Generation: n.generation, RunID: n.run}
-		if err := checkAhead(f.opts.Dir, w.manifest, row); err != nil {
+		if err := known.checkAhead(w.manifest, row); err != nil {
 			return err
 		}
 		d.Knows = append(d.Knows, n.run)
@@ -151,73 +164,81 @@ func (f *follower) describe(ctx context.Context, w *wanted) error {
 	if err != nil {
 		return err
 	}
-	changes, err := f.changes(ctx, w, tables, marks)
+	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
+		return wantOf(m, f.specs, keep)
+	})
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		d.UUIDs[c.t.name] = c.t.uuid().String()
 		f.done.Added += len(c.added)
-		if len(c.added) > 0 {
-			b, _, err := c.encodeManifest(entriesFor(c.added, 1), nil, 1)
-			if err != nil {
-				return err
-			}
-			d.Uploaded[c.t.name] = b
+		if err := d.noteUploads(c); err != nil {
+			return err
 		}
 	}
 	if f.opts.KeepStore {
-		if err := f.keepStore(ctx, w, marker, marks); err != nil {
+		if err := f.keepStore(ctx, m, marker, marks); err != nil {
 			return err
 		}
 	}
 	if err := f.step("describe"); err != nil {
 		return err
 	}
-	d.Manifest = slice(w.manifest)
 	f.done.Described = true
-	return marker.putDescription(ctx, store, d)
+	return marker.putDescription(ctx, store, m, d)
 }
 
-// slice is what a description needs of a manifest.
-func slice(m *catalog.Manifest) *catalog.Manifest {
-	s := &catalog.Manifest{Format: m.Format, SchemaVersion: m.SchemaVersion, Generation: m.Generation,
-		PublishedAt: m.PublishedAt, RunID: m.RunID, Version: m.Version, Accounts: map[string]*catalog.Account{}}
-	for account, a := range m.Accounts {
-		to := catalog.NewAccount(a.Since)
-		for day := range a.Days {
-			to.Days[day] = &catalog.Day{}
-		}
-		for path, info := range a.Files {
-			if info.Kind == catalog.KindParquet {
-				to.Files[path] = info
-			}
-		}
-		s.Accounts[account] = to
+// noteUploads notes what was uploaded to a table.
+func (d *description) noteUploads(c *change) error {
+	d.UUIDs[c.t.name] = c.t.uuid().String()
+	if len(c.added) == 0 {
+		return nil
 	}
-	return s
+	b, _, err := c.encodeManifest(entriesFor(c.added, 1), nil, 1)
+	d.Uploaded[c.t.name] = b
+	return err
 }
 
-func (t *lakeTable) putDescription(ctx context.Context, store string, d *description) error {
-	text, err := json.Marshal(d)
+func (t *lakeTable) putDescription(ctx context.Context, store string, m *catalog.Listing, d *description) error {
+	line, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
-	object := fmt.Sprintf("%s/inbox/%s/%d-%s.json.zst", t.tbl.Location(), store, d.Manifest.Generation,
-		d.Manifest.RunID)
-	return remote("inbox", t.putCompressed(ctx, object, text))
+	text, err := m.Text()
+	if err != nil {
+		return err
+	}
+	object := fmt.Sprintf("%s/inbox/%s/%d-%s.json.zst", t.tbl.Location(), store, m.Manifest.Generation,
+		m.Manifest.RunID)
+	return remote("inbox", t.putCompressed(ctx, object, io.MultiReader(bytes.NewReader(append(line, '\n')), text)))
 }
 
+// readDescription opens a description.
 func (t *lakeTable) readDescription(n note) (*description, error) {
-	b, err := t.readCompressed(n.object)
+	file, err := t.readCompressed(n.object)
 	if err != nil {
 		return nil, remote("inbox", err)
 	}
-	d := &description{}
-	if err := json.Unmarshal(b, d); err != nil || d.Manifest == nil || d.Manifest.RunID != n.run {
-		return nil, fmt.Errorf("%w: %s is not a description of run %s: %v", ErrForeign, n.object, n.run, err)
+	d := &description{note: n, file: file}
+	line, err := bufio.NewReader(file).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, d)
 	}
-	return d, nil
+	if err == nil {
+		d.m, err = catalog.NewListing(io.NewSectionReader(file, int64(len(line)), 1<<62))
+	}
+	if err == nil && d.m.Manifest.RunID != n.run {
+		err = errors.New("it is of run " + d.m.Manifest.RunID)
+	}
+	if errors.Is(err, ErrNewer) {
+		err = fmt.Errorf("inbox: %w", err)
+	} else if err != nil {
+		err = fmt.Errorf("%w: %s is not a description of run %s: %v", ErrForeign, n.object, n.run, err)
+	}
+	if err != nil {
+		d.close()
+	}
+	return d, err
 }
 
 // Commit folds all descriptions of the inbox into one commit for all their accounts: of each store
@@ -265,7 +286,9 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 	if err != nil {
 		return nil, err
 	}
-	stands, folded, taken := map[string]string{}, map[string]int64{}, map[string]*description{}
+	stands, folded := map[string]string{}, map[string]int64{}
+	var taken []*description
+	w := newWanted(&catalog.Manifest{Accounts: map[string]*catalog.Account{}}, f.specs)
 	for _, n := range slices.Backward(notes) {
 		if _, ok := folded[n.store]; ok || refused[n.object] != nil {
 			continue // a newer one of the store is there
@@ -277,6 +300,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 		}
 		d, err := marker.readDescription(n)
 		if err == nil {
+			defer d.close()
 			err = d.check(f.Lake.opts.Now(), marks)
 		}
 		if isNotThere(err) {
@@ -287,18 +311,21 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 			refused[n.object] = err
 			continue
 		}
-		if d.overlaps(taken) {
+		if slices.ContainsFunc(d.m.Names, func(a string) bool { return stands[a] != "" }) {
 			continue // the store has an account more since, and a newer description
 		}
 		folded[n.store] = n.generation
-		done.Stores++
-		for account := range d.Manifest.Accounts {
-			taken[account], stands[account] = d, n.object
+		taken = append(taken, d)
+		for _, account := range d.m.Names {
+			stands[account] = n.object
+		}
+		if err := w.fold(d, marks.differs); err != nil {
+			return stands, &refusal{n.store, err}
 		}
 	}
-	f.done.Accounts = len(taken)
+	done.Stores, f.done.Accounts = len(taken), len(stands)
 	if len(taken) > 0 {
-		if err := f.commitAll(ctx, taken, marker, marks); err != nil {
+		if err := f.commitAll(ctx, w, taken, marker, marks); err != nil {
 			return stands, err
 		}
 	}
@@ -311,14 +338,18 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 	}))
 }
 
+// fold adds what a description wants.
+func (w *wanted) fold(d *description, keep keeps) error {
+	for _, account := range d.m.Names {
+		w.of[account] = d.m.Manifest
+	}
+	return w.read(d.m, keep)
+}
+
 // check refuses a description that may not be folded onto what the lake has.
 func (d *description) check(now time.Time, marks *markers) error {
-	m := d.Manifest
-	if m.SchemaVersion > schema.Version {
-		return fmt.Errorf("a description is of version %d of the tables, this binary knows %d: %w", m.SchemaVersion,
-			schema.Version, ErrNewer)
-	}
-	for account := range m.Accounts {
+	m := d.m.Manifest
+	for _, account := range d.m.Names {
 		row, ok := marks.rows[account]
 		if ok && (row.Generation > m.Generation || row.RunID != m.RunID && !slices.Contains(d.Knows, row.RunID)) {
 			return fmt.Errorf("account %s: the lake has generation %d of run %s, the description is of generation %d "+
@@ -333,42 +364,35 @@ func (d *description) check(now time.Time, marks *markers) error {
 	return nil
 }
 
-func (d *description) overlaps(taken map[string]*description) bool {
-	for account := range d.Manifest.Accounts {
-		if taken[account] != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// commitAll commits what descriptions want, by account.
-func (f *follower) commitAll(ctx context.Context, taken map[string]*description, marker *lakeTable,
+// commitAll commits what descriptions want.
+func (f *follower) commitAll(ctx context.Context, w *wanted, taken []*description, marker *lakeTable,
 	marks *markers) error {
-	all := &catalog.Manifest{Accounts: map[string]*catalog.Account{}}
-	of := map[string]*catalog.Manifest{}
-	for account, d := range taken {
-		all.Accounts[account], of[account] = d.Manifest.Accounts[account], d.Manifest
-	}
-	w := want(all, f.specs)
-	w.of = of
 	tables, err := f.tables(ctx, true)
 	if err != nil {
 		return err
 	}
 	tables[MarkerTable] = marker
-	for account, d := range taken {
+	for _, d := range taken {
 		for name, b := range d.Uploaded {
 			t := tables[name]
 			if t == nil || d.UUIDs[name] != t.uuid().String() {
-				return &refusal{account, fmt.Errorf("%w: table %s is another one than was described", ErrForeign, name)}
+				return &refusal{d.note.store, fmt.Errorf("%w: table %s is another one than was described", ErrForeign,
+					name)}
 			}
 			if err := f.takeIn(t, b); err != nil {
-				return &refusal{account, err}
+				return &refusal{d.note.store, err}
 			}
 		}
 	}
-	changes, err := f.changes(ctx, w, tables, marks)
+	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
+		more := newWanted(w.manifest, f.specs)
+		for _, d := range taken {
+			if err := more.fold(d, keep); err != nil {
+				return nil, err
+			}
+		}
+		return more, nil
+	})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -177,23 +178,36 @@ func (t *lakeTable) namedParts(ctx context.Context) (map[string]bool, error) {
 		if named[object] {
 			continue // of another account of the same store
 		}
-		m, err := t.readManifest(row)
+		err := t.namePartsOf(row, named)
 		if isNotThere(err) && row.Rows < 0 {
 			continue
 		} else if err != nil {
 			return nil, err
 		}
 		named[object] = true
-		for _, a := range m.Accounts {
-			for _, f := range a.Files {
-				named[f.SHA256] = true
-			}
-			for _, sha := range a.LedgerSHA256 {
-				named[sha] = true
-			}
-		}
 	}
 	return named, nil
+}
+
+// namePartsOf notes the parts that a generation needs.
+func (t *lakeTable) namePartsOf(row Marker, named map[string]bool) error {
+	m, err := t.openManifest(row)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	for a, err := range m.Accounts() {
+		if err != nil {
+			return err
+		}
+		for _, f := range a.Files {
+			named[strings.Clone(f.SHA256)] = true
+		}
+		for _, sha := range a.LedgerSHA256 {
+			named[strings.Clone(sha)] = true
+		}
+	}
+	return nil
 }
 
 func statObject(from iceio.IO, object string) (fs.FileInfo, error) {

@@ -77,10 +77,35 @@ type markers struct {
 	rows  map[string]Marker // by account, other accounts of the same files included
 	files []iceberg.ManifestEntry
 	rest  []iceberg.ManifestEntry
+	texts map[string]*decodedMarker // by account
+}
+
+// decodedMarker are the JSON texts of a row.
+type decodedMarker struct {
+	snapshots map[string]int64
+	uuids     map[string]string
+	hashes    map[string]map[string]string
+	err       error
+}
+
+// decoded reads the texts of an account's row, once; without a row they are empty.
+func (m *markers) decoded(account string) *decodedMarker {
+	d := m.texts[account]
+	if d == nil {
+		d = &decodedMarker{}
+		if row, ok := m.rows[account]; ok {
+			d.snapshots, d.uuids, d.hashes, d.err = row.decode()
+		}
+		if m.texts == nil {
+			m.texts = map[string]*decodedMarker{}
+		}
+		m.texts[account] = d
+	}
+	return d
 }
 
 // readMarkers reads the rows of accounts in a snapshot of lake_generation; nil accounts: all.
-func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, accounts map[string]bool) (*markers,
+func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, accounts []string) (*markers,
 	error) {
 	m := &markers{rows: map[string]Marker{}}
 	if snapshot == nil {
@@ -119,8 +144,8 @@ func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, acc
 
 // anyBetween says whether an account may lie within bounds, which hold the first 16 characters
 // of what they bound. No bound: it may.
-func anyBetween(accounts map[string]bool, lo, hi string) bool {
-	for a := range accounts {
+func anyBetween(accounts []string, lo, hi string) bool {
+	for _, a := range accounts {
 		if short := a[:min(len(a), 16)]; (lo == "" || short >= lo[:min(len(lo), 16)]) && (hi == "" || short <= hi) {
 			return true
 		}
@@ -197,7 +222,7 @@ func (m Marker) decode() (snapshots map[string]int64, uuids map[string]string, h
 
 // checkAhead refuses where the lake has what the store has never had: a store that was set back
 // to a backup would take from the lake what only the lake still has.
-func checkAhead(dir string, m *catalog.Manifest, row Marker) error {
+func (l *ledgers) checkAhead(m *catalog.Manifest, row Marker) error {
 	ahead := func(why string) error {
 		return fmt.Errorf("account %s: the lake has generation %d of run %s, the store is at generation %d and %s: "+
 			"%w; bring the store back with 'spendsync-lake restore' into an empty folder, or from a newer backup",
@@ -212,22 +237,31 @@ func checkAhead(dir string, m *catalog.Manifest, row Marker) error {
 	case row.RunID == m.RunID:
 		return nil
 	}
-	known, err := knowsRun(dir, row.RunID)
+	known, err := l.knows(row.RunID)
 	if err == nil && !known {
 		return ahead("does not know that run")
 	}
 	return err
 }
 
-// knowsRun says whether a ledger of the store names a run. Its ID says in which month it began,
-// so that month is looked into first.
-func knowsRun(dir, run string) (bool, error) {
+// ledgers are those of a store.
+type ledgers struct {
+	dir   string
+	known string // a run that they name
+}
+
+// knows says whether a ledger names a run. Its ID says in which month it began, so that month is
+// looked into first.
+func (l *ledgers) knows(run string) (bool, error) {
+	if l.known == run {
+		return true, nil // the accounts of a store are of one run, nearly always
+	}
 	patterns := []string{"*.jsonl"}
 	if id, err := ulid.ParseStrict(run); err == nil {
 		patterns = []string{ulid.Time(id.Time()).UTC().Format("2006-01") + ".jsonl", "*.jsonl"}
 	}
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join(dir, "ledger", "account=*", pattern))
+		files, err := filepath.Glob(filepath.Join(l.dir, "ledger", "account=*", pattern))
 		if err != nil {
 			return false, err
 		}
@@ -237,6 +271,7 @@ func knowsRun(dir, run string) (bool, error) {
 				return false, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
 			}
 			if strings.Contains(string(b), run) {
+				l.known = run
 				return true, nil
 			}
 		}

@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -39,27 +39,16 @@ func manifestObject(generation int64, run string) string {
 	return fmt.Sprintf("/store/manifests/%d-%s.json.zst", generation, run)
 }
 
-// parts are what a store has beside what is in the tables.
-func (l *Lake) parts(m *catalog.Manifest) []part {
-	inTables := map[string]bool{}
-	for _, cells := range want(m, l.specs).files {
-		for _, files := range cells {
-			for _, f := range files {
-				inTables[f.path] = true
-			}
+// parts are what an account has beside what is in the tables.
+func (w *wanted) parts(a *catalog.Account) (all []part) {
+	for path, f := range a.Files {
+		if w.specOf(f) == nil && len(f.SHA256) == sha256.Size*2 {
+			all = append(all, part{path, f.Bytes, f.SHA256})
 		}
 	}
-	var all []part
-	for _, a := range m.Accounts {
-		for path, f := range a.Files {
-			if !inTables[path] && len(f.SHA256) == sha256.Size*2 {
-				all = append(all, part{path, f.Bytes, f.SHA256})
-			}
-		}
-		for path, n := range a.Ledger {
-			if sha := a.LedgerSHA256[path]; sha != "" && n > 0 {
-				all = append(all, part{path, n, sha})
-			}
+	for path, n := range a.Ledger {
+		if sha := a.LedgerSHA256[path]; sha != "" && n > 0 {
+			all = append(all, part{path, n, sha})
 		}
 	}
 	return all
@@ -67,44 +56,77 @@ func (l *Lake) parts(m *catalog.Manifest) []part {
 
 // keepStore uploads what a restore needs beside the tables: the parts that the generation before
 // did not have, and the manifest. They are there before the commit that says so.
-func (f *follower) keepStore(ctx context.Context, w *wanted, marker *lakeTable, marks *markers) error {
-	had := map[string]bool{}
-	var last Marker
-	for account := range w.manifest.Accounts {
-		if row := marks.rows[account]; row.Generation > last.Generation {
-			last = row
-		}
-	}
-	if last.Generation > 0 {
-		before, err := marker.readManifest(last)
+func (f *follower) keepStore(ctx context.Context, m *catalog.Listing, marker *lakeTable, marks *markers) error {
+	w, had, err := newWanted(m.Manifest, f.specs), noParts, error(nil)
+	if last := marks.newest(m.Names); last.Generation > 0 {
+		before, err := marker.openManifest(last)
 		if err != nil && !isNotThere(err) {
 			return err
 		}
 		if before != nil {
-			for _, p := range f.parts(before) {
-				had[p.sha256] = true
-			}
+			defer before.Close()
+			next, stop := iter.Pull2(before.Accounts())
+			defer stop()
+			had = partsBefore(w, next)
 		}
 	}
 	g, groupCtx := errgroup.WithContext(ctx)
 	g.SetLimit(uploads)
-	for _, p := range f.parts(w.manifest) {
-		if had[p.sha256] {
-			continue
+	for a, err := range m.Accounts() {
+		if err != nil {
+			return errors.Join(err, g.Wait())
 		}
-		had[p.sha256] = true
-		g.Go(func() error { return f.keepPart(groupCtx, marker, p) })
+		before, err := had(a.Name)
+		if err != nil {
+			return errors.Join(err, g.Wait())
+		}
+		for _, p := range w.parts(a.Account) {
+			if !before[p.sha256] {
+				before[p.sha256] = true
+				g.Go(func() error { return f.keepPart(groupCtx, marker, p) })
+			}
+		}
 	}
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	text, err := w.manifest.Encode()
+	text, err := m.Text()
 	if err != nil {
 		return err
 	}
-	object := marker.tbl.Location() + manifestObject(w.manifest.Generation, w.manifest.RunID)
+	object := marker.tbl.Location() + manifestObject(m.Manifest.Generation, m.Manifest.RunID)
 	return remote("manifest", marker.putCompressed(ctx, object, text))
 }
+
+// newest is the row of the newest generation of some accounts.
+func (m *markers) newest(accounts []string) (last Marker) {
+	for _, account := range accounts {
+		if row := m.rows[account]; row.Generation > last.Generation {
+			last = row
+		}
+	}
+	return last
+}
+
+// partsBefore gives the hashes of the parts that a generation had of an account; it is asked for the
+// accounts in their order.
+func partsBefore(w *wanted, next func() (catalog.Named, error, bool)) func(string) (map[string]bool, error) {
+	a, err, more := next()
+	return func(account string) (map[string]bool, error) {
+		for more && err == nil && a.Name < account {
+			a, err, more = next()
+		}
+		had := map[string]bool{}
+		if more && err == nil && a.Name == account {
+			for _, p := range w.parts(a.Account) {
+				had[p.sha256] = true
+			}
+		}
+		return had, err
+	}
+}
+
+func noParts(string) (map[string]bool, error) { return map[string]bool{}, nil }
 
 // keepPart uploads a part, hashed while it is read.
 func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) error {
@@ -122,13 +144,22 @@ func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) erro
 	return err
 }
 
-// readManifest reads the manifest of a generation that the lake keeps.
-func (t *lakeTable) readManifest(row Marker) (*catalog.Manifest, error) {
-	b, err := t.readCompressed(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
+// openManifest opens the manifest of a generation that the lake keeps.
+func (t *lakeTable) openManifest(row Marker) (*catalog.Listing, error) {
+	text, err := t.readCompressed(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
 	if err != nil {
 		return nil, remote("manifest", err)
 	}
-	return catalog.Decode(b)
+	return openText(text)
+}
+
+// openText is the listing of a manifest's text, which it closes.
+func openText(text *os.File) (*catalog.Listing, error) {
+	m, err := catalog.NewListing(text)
+	if err != nil {
+		text.Close()
+	}
+	return m, err
 }
 
 // Restored says what was restored.
@@ -154,14 +185,19 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 	if err != nil {
 		return nil, err
 	}
-	m, err := marker.readManifest(row)
+	m, err := marker.openManifest(row)
 	if isNotThere(err) {
 		return nil, fmt.Errorf("%w: the manifest of generation %d of run %s is not there; it is kept by followers "+
 			"that keep the store", ErrForeign, row.Generation, row.RunID)
 	} else if err != nil {
 		return nil, err
 	}
-	done := &Restored{Generation: m.Generation, RunID: m.RunID, Accounts: m.AccountNames()}
+	defer m.Close()
+	w, err := wantOf(m, l.specs, nil)
+	if err != nil {
+		return nil, err
+	}
+	done := &Restored{Generation: m.Manifest.Generation, RunID: m.Manifest.RunID, Accounts: m.Names}
 	g, groupCtx := errgroup.WithContext(ctx)
 	g.SetLimit(uploads)
 	get := func(t *lakeTable, object string, p part) {
@@ -169,16 +205,23 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 		done.Bytes += p.bytes
 		g.Go(func() error { return t.restore(groupCtx, object, dir, p) })
 	}
-	for _, p := range l.parts(m) {
-		get(marker, marker.tbl.Location()+p.object(), p)
+	for a, listErr := range m.Accounts() {
+		if err = listErr; err != nil {
+			break
+		}
+		for _, p := range w.parts(a.Account) {
+			get(marker, marker.tbl.Location()+p.object(), p)
+		}
 	}
-	err = l.restoreTables(ctx, m, row, get)
+	if err == nil {
+		err = l.restoreTables(ctx, w, row, get)
+	}
 	if err = errors.Join(g.Wait(), err); err != nil {
 		return nil, err
 	}
-	text, err := m.Encode()
+	text, err := m.Text()
 	if err == nil {
-		err = writeFile(filepath.Join(dir, catalog.ManifestName), bytes.NewReader(text))
+		err = writeFile(filepath.Join(dir, catalog.ManifestName), text)
 	}
 	return done, err
 }
@@ -215,7 +258,7 @@ func (l *Lake) pick(ctx context.Context, account string) (*lakeTable, Marker, er
 }
 
 // restoreTables gets the files that the tables hold, from the snapshots of that generation.
-func (l *Lake) restoreTables(ctx context.Context, m *catalog.Manifest, row Marker,
+func (l *Lake) restoreTables(ctx context.Context, w *wanted, row Marker,
 	get func(*lakeTable, string, part)) error {
 	snapshots, _, _, err := row.decode()
 	if err != nil {
@@ -225,7 +268,6 @@ func (l *Lake) restoreTables(ctx context.Context, m *catalog.Manifest, row Marke
 	if err != nil {
 		return err
 	}
-	w := want(m, l.specs)
 	reach := scope{accounts: w.accounts()}
 	for name := range w.files {
 		missing := w.byKey(name)

@@ -1,7 +1,6 @@
 package lake
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,29 +67,47 @@ func (t *lakeTable) putHashed(ctx context.Context, object string, from io.Reader
 	return nil
 }
 
-// putCompressed writes an object that zstd has compressed.
-func (t *lakeTable) putCompressed(ctx context.Context, object string, content []byte) error {
-	encoder, err := zstd.NewWriter(nil)
-	if err != nil {
-		return err
-	}
-	defer encoder.Close()
-	return put(ctx, t.fs, object, bytes.NewReader(encoder.EncodeAll(content, nil)))
+// putCompressed writes an object, compressed by zstd on its way.
+func (t *lakeTable) putCompressed(ctx context.Context, object string, content io.Reader) error {
+	r, w := io.Pipe()
+	defer r.Close()
+	go func() {
+		encoder, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+		if err == nil {
+			_, err = io.Copy(encoder, content)
+			err = errors.Join(err, encoder.Close())
+		}
+		w.CloseWithError(err)
+	}()
+	return put(ctx, t.fs, object, r)
 }
 
-// readCompressed reads an object that zstd has compressed.
-func (t *lakeTable) readCompressed(object string) ([]byte, error) {
+// readCompressed reads an object that zstd has compressed into a file without a name.
+func (t *lakeTable) readCompressed(object string) (_ *os.File, err error) {
 	f, err := t.fs.Open(object)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	decoder, err := zstd.NewReader(f)
+	decoder, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
 	defer decoder.Close()
-	return io.ReadAll(decoder)
+	to, err := os.CreateTemp("", "spendsync-lake-")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	if err = os.Remove(to.Name()); err == nil {
+		_, err = io.Copy(to, decoder)
+	}
+	if err == nil {
+		_, err = to.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		to.Close()
+	}
+	return to, err
 }
 
 // put writes an object. What is read and not finished must not become one.

@@ -33,19 +33,20 @@ type Verified struct {
 // day's rows are counted; and with deep by the hash of every byte, which proves every sum.
 // It returns [ErrDiffers] where something differs.
 func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
-	m, err := catalog.ReadManifest(dir)
+	m, err := catalog.OpenListing(dir)
 	if err != nil {
 		return nil, err
 	}
-	v := &Verified{Generation: m.Generation}
-	status, err := l.Status(ctx, dir)
+	defer m.Close()
+	v := &Verified{Generation: m.Manifest.Generation}
+	status, err := l.status(ctx, dir, m)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range status.Accounts {
-		if a.Generation != m.Generation {
+		if a.Generation != v.Generation {
 			v.find("account %s: the lake has generation %d, the store %d: run 'spendsync-lake follow'", a.AccountID,
-				a.Generation, m.Generation)
+				a.Generation, v.Generation)
 		}
 	}
 	if len(v.Findings) > 0 { // what a generation that is not there lacks says nothing
@@ -55,7 +56,10 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 	if err != nil {
 		return nil, err
 	}
-	w := want(m, l.specs)
+	w, err := wantOf(m, l.specs, nil)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range l.dataSpecs() {
 		if tables[s.name] == nil {
 			v.find("table %s is not there", s.name)

@@ -100,11 +100,12 @@ func (c cell) monthName() string {
 
 // wanted is what the lake shall have of a store.
 type wanted struct {
-	manifest *catalog.Manifest
+	manifest *catalog.Manifest                       // of each account its days alone count
 	of       map[string]*catalog.Manifest            // by account, where they are of several stores
-	files    map[string]map[cell][]file              // by table
+	files    map[string]map[cell][]file              // by table; of the partitions that are looked at
 	hashes   map[string]map[string]map[string]string // by account, table and month
 	count    map[string]total                        // by account
+	specs    map[string]*tableSpec                   // by what a manifest calls the table
 }
 
 // origin is the manifest of an account's store.
@@ -118,59 +119,102 @@ func (w *wanted) origin(account string) *catalog.Manifest {
 // total is how much the lake shall have of an account.
 type total struct{ rows, files int64 }
 
-// want reads off a manifest what the lake shall have: each table's files, sorted. Files without
-// rows are left out: they say nothing that the coverage does not.
-func want(m *catalog.Manifest, all []*tableSpec) *wanted {
-	w := &wanted{manifest: m, files: map[string]map[cell][]file{},
-		hashes: map[string]map[string]map[string]string{}, count: map[string]total{}}
-	bySchema := map[string]*tableSpec{}
+// keeps says whether the files of a partition are looked at, by the hash of what is wanted there.
+type keeps func(table string, c cell, hash string) bool
+
+// newWanted is what the lake shall have of no account yet.
+func newWanted(m *catalog.Manifest, all []*tableSpec) *wanted {
+	w := &wanted{manifest: m, of: map[string]*catalog.Manifest{}, files: map[string]map[cell][]file{},
+		hashes: map[string]map[string]map[string]string{}, count: map[string]total{}, specs: map[string]*tableSpec{}}
 	for _, s := range all {
 		w.files[s.name] = map[cell][]file{}
 		if s.table != nil {
-			bySchema[s.table.FullName()] = s
-		}
-	}
-	for account, a := range m.Accounts {
-		for p, info := range a.Files {
-			s := bySchema[info.Table]
-			if info.Kind != catalog.KindParquet || s == nil || info.Rows == 0 || len(info.SHA256) < 12 {
-				continue
-			}
-			f := file{table: s.table, account: account, path: p, day: info.Day, info: info}
-			c := s.cellOf(f)
-			w.files[s.name][c] = append(w.files[s.name][c], f)
-		}
-	}
-	for name, cells := range w.files {
-		for c, files := range cells {
-			slices.SortFunc(files, func(a, b file) int {
-				return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.info.SHA256, b.info.SHA256))
-			})
-			w.hash(name, c, files)
+			w.specs[s.table.FullName()] = s
 		}
 	}
 	return w
 }
 
-// hash notes a short hash of what the lake shall have of a partition. By it a commit knows which
-// to look at.
-func (w *wanted) hash(table string, c cell, files []file) {
-	h := sha256.New()
-	var line []byte
-	for _, f := range files {
-		line = append(append(line[:0], f.info.SHA256...), ' ')
-		h.Write(strconv.AppendInt(line, int64(f.day), 10))
+// want reads off a manifest what the lake shall have: each table's files, sorted.
+func want(m *catalog.Manifest, all []*tableSpec) *wanted {
+	w := newWanted(m, all)
+	for account, a := range m.Accounts {
+		w.add(account, a, nil)
 	}
-	if w.hashes[c.account] == nil {
-		w.hashes[c.account] = map[string]map[string]string{}
+	return w
+}
+
+// wantOf reads off a listing what the lake shall have, and keeps of it only what is looked at.
+func wantOf(l *catalog.Listing, all []*tableSpec, keep keeps) (*wanted, error) {
+	w := newWanted(l.Manifest, all)
+	return w, w.read(l, keep)
+}
+
+func (w *wanted) read(l *catalog.Listing, keep keeps) error {
+	for a, err := range l.Accounts() {
+		if err != nil {
+			return err
+		}
+		name := strings.Clone(a.Name)
+		w.manifest.Accounts[name] = &catalog.Account{Since: a.Since, Days: a.Days}
+		w.add(name, a.Account, keep)
 	}
-	if w.hashes[c.account][table] == nil {
-		w.hashes[c.account][table] = map[string]string{}
+	return nil
+}
+
+// specOf is the table of a file; nil: it is in none. Files without rows are left out: they say
+// nothing that the coverage does not.
+func (w *wanted) specOf(info *catalog.FileInfo) *tableSpec {
+	if info.Kind != catalog.KindParquet || info.Rows == 0 || len(info.SHA256) < 12 {
+		return nil
 	}
-	w.hashes[c.account][table][c.monthName()] = hex.EncodeToString(h.Sum(nil)[:6])
-	for _, f := range files {
-		w.count[c.account] = total{w.count[c.account].rows + f.info.Rows, w.count[c.account].files + 1}
+	return w.specs[info.Table]
+}
+
+// add adds what an account has. Without keep all of it is looked at.
+func (w *wanted) add(account string, a *catalog.Account, keep keeps) {
+	tables := map[*tableSpec]map[cell][]file{}
+	for p, info := range a.Files {
+		if s := w.specOf(info); s != nil {
+			f := file{table: s.table, account: account, path: p, day: info.Day, info: info}
+			if tables[s] == nil {
+				tables[s] = map[cell][]file{}
+			}
+			c := s.cellOf(f)
+			tables[s][c] = append(tables[s][c], f)
+		}
 	}
+	w.hashes[account] = map[string]map[string]string{}
+	for s, cells := range tables {
+		names := map[string]string{}
+		w.hashes[account][s.name] = names
+		for c, files := range cells {
+			slices.SortFunc(files, func(a, b file) int {
+				return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.info.SHA256, b.info.SHA256))
+			})
+			hash := hashOf(files)
+			names[c.monthName()] = hash
+			for _, f := range files {
+				w.count[account] = total{w.count[account].rows + f.info.Rows, w.count[account].files + 1}
+			}
+			if keep == nil {
+				w.files[s.name][c] = files
+			} else if keep(s.name, c, hash) {
+				w.files[s.name][c] = cloned(files)
+			}
+		}
+	}
+}
+
+// cloned are files whose texts are their own.
+func cloned(files []file) []file {
+	for i, f := range files {
+		info := *f.info
+		info.Kind, info.Table = catalog.KindParquet, f.table.FullName()
+		info.SHA256, info.RunID = strings.Clone(info.SHA256), strings.Clone(info.RunID)
+		files[i].info, files[i].path = &info, strings.Clone(f.path)
+	}
+	return files
 }
 
 // byKey are the files of a table by their keys.
@@ -182,6 +226,18 @@ func (w *wanted) byKey(table string) map[string]file {
 		}
 	}
 	return all
+}
+
+// hashOf is a short hash of what the lake shall have of a partition. By it a commit knows which
+// to look at.
+func hashOf(files []file) string {
+	h := sha256.New()
+	var line []byte
+	for _, f := range files {
+		line = append(append(line[:0], f.info.SHA256...), ' ')
+		h.Write(strconv.AppendInt(line, int64(f.day), 10))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
 // slices are the hashes of an account's partitions, by table and month.
