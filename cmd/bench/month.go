@@ -58,7 +58,7 @@ func (b *bench) month(ctx context.Context, perDay int) error {
 	fmt.Fprintf(b.stdout, "a month of %d hours, %d rows a day, %s campaigns\n\n", hours, perDay, b.options.shape)
 	printCells(b.stdout, [][]string{
 		{"", "CPU s", "MB written", "MB read", "requests", "peak MiB", "largest CPU s"},
-		m.all.cells("all hours"), m.first.cells("the first of them"),
+		monthCells("all hours", m.all, m.largest), monthCells("the first of them", m.first, m.first.cpu),
 		{"an hour, but the first", fmt.Sprintf("%.3f", (m.all.cpu-m.first.cpu).Seconds()/last),
 			fmt.Sprintf("%.2f", float64(m.all.written-m.first.written)/1e6/last),
 			fmt.Sprintf("%.2f", float64(m.all.read-m.first.read)/1e6/last),
@@ -75,22 +75,15 @@ type month struct {
 	service    *service
 	store      string
 	chance     *rand.Rand
-	all, first cost
-	failed     int // hours with an outage
+	all, first measurement
+	largest    time.Duration // CPU time of an hour
+	failed     int           // hours with an outage
 }
 
-// cost is what runs cost together.
-type cost struct {
-	cpu, largest  time.Duration
-	written, read int64
-	requests      int
-	peak          int64
-}
-
-func (c *cost) cells(name string) []string {
-	return []string{name, fmt.Sprintf("%.1f", c.cpu.Seconds()), fmt.Sprintf("%.0f", float64(c.written)/1e6),
-		fmt.Sprintf("%.0f", float64(c.read)/1e6), fmt.Sprint(c.requests), fmt.Sprint(c.peak >> 20),
-		fmt.Sprintf("%.2f", c.largest.Seconds())}
+func monthCells(name string, m measurement, largest time.Duration) []string {
+	return []string{name, fmt.Sprintf("%.1f", m.cpu.Seconds()), fmt.Sprintf("%.0f", float64(m.written)/1e6),
+		fmt.Sprintf("%.0f", float64(m.read)/1e6), fmt.Sprint(m.requests), fmt.Sprint(m.rss >> 20),
+		fmt.Sprintf("%.2f", largest.Seconds())}
 }
 
 // hour lets the service go on by an hour, and syncs.
@@ -113,55 +106,51 @@ func (m *month) hour(ctx context.Context, h int) error {
 	if out {
 		m.failed++
 	}
-	c := cost{cpu: used.cpu, largest: used.cpu, written: used.written, read: used.read, peak: used.rss}
-	err = m.service.order(ctx, http.MethodGet, "/requests", nil, func([]byte) error { c.requests++; return nil })
+	err = m.service.order(ctx, http.MethodGet, "/requests", nil, func([]byte) error { used.requests++; return nil })
 	if err != nil {
 		return err
 	}
 	if h == 0 {
-		m.first = c
+		m.first = used
 	}
-	m.all = cost{cpu: m.all.cpu + c.cpu, largest: max(m.all.largest, c.cpu), written: m.all.written + c.written,
-		read: m.all.read + c.read, requests: m.all.requests + c.requests, peak: max(m.all.peak, c.peak)}
+	m.largest = max(m.largest, used.cpu)
+	m.all = measurement{cpu: m.all.cpu + used.cpu, rss: max(m.all.rss, used.rss), written: m.all.written + used.written,
+		read: m.all.read + used.read, requests: m.all.requests + used.requests}
 	return m.service.order(ctx, http.MethodDelete, "/requests", nil, nil)
 }
 
 // happen is what the hour brings: its time, and what becomes of the account.
 func (m *month) happen(ctx context.Context, h int, now time.Time) error {
-	do := func(path string, body any) func() error {
-		return func() error { return m.service.order(ctx, http.MethodPost, path, body, nil) }
+	post := func(path string, body any) error {
+		return m.service.order(ctx, http.MethodPost, path, body, nil)
 	}
-	todo := []func() error{do("/clock", map[string]any{"now": now, "standing": true})}
 	today := schema.DateOf(now)
-	restate := func(days schema.Date, percent int64, oneIn int) {
+	restate := func(days schema.Date, percent int64, oneIn int) (err error) {
 		for d := today - days; d < today; d++ {
 			one := restatement{Day: d.String(), Kind: "multiply", Percent: percent, OneIn: oneIn}
-			todo = append(todo, do("/restate", one))
+			err = errors.Join(err, post("/restate", one))
 		}
+		return err
 	}
+	err := post("/clock", map[string]any{"now": now, "standing": true})
 	if h%24 == 12 { // late conversions
-		restate(10, 103, 200)
+		err = errors.Join(err, restate(10, 103, 200))
 	}
 	if h == restatedWeek {
-		restate(7, 101, 0)
+		err = errors.Join(err, restate(7, 101, 0))
 	}
 	if h%6 == 3 {
-		todo = append(todo, func() error { return m.rename(ctx, h) })
+		err = errors.Join(err, m.rename(ctx, h))
 	}
 	for _, o := range outages {
 		switch h {
 		case o.from:
-			todo = append(todo, do("/fault", map[string]any{"kind": "status", "status": 503, "path": o.path}))
+			err = errors.Join(err, post("/fault", map[string]any{"kind": "status", "status": 503, "path": o.path}))
 		case o.to:
-			todo = append(todo, func() error { return m.service.order(ctx, http.MethodDelete, "/fault", nil, nil) })
+			err = errors.Join(err, m.service.order(ctx, http.MethodDelete, "/fault", nil, nil))
 		}
 	}
-	for _, f := range todo {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // rename changes the settings of one campaign.
