@@ -1,11 +1,15 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"path/filepath"
+
+	"github.com/apache/arrow/go/v17/arrow"
 
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
@@ -30,6 +34,25 @@ func Rows[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.T
 		return nil, err
 	}
 	return parquet.Rows(disk, filepath.Join(dir, path), t)
+}
+
+// Merge writes the rows of a table's Parquet files, one file after the other, as one file.
+func Merge(out io.Writer, t *schema.Table, files iter.Seq2[string, error]) error {
+	var readErr error
+	_, err := parquet.Write(out, t, func(yield func(arrow.Record) bool) {
+		for path, err := range files {
+			if err != nil {
+				readErr = err
+				return
+			}
+			for rec, err := range parquet.Records(durable.OS, path, t) {
+				if readErr = err; err != nil || !yield(rec) {
+					return
+				}
+			}
+		}
+	})
+	return cmp.Or(readErr, err)
 }
 
 // CheckBytes compares a file with what was published.

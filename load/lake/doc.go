@@ -1,5 +1,6 @@
 // Package lake keeps Apache Iceberg tables equal to a store: one table for each table that has
-// Parquet files, whose data files are the store's own, byte for byte, under names of their own.
+// Parquet files, whose data files are the store's own, byte for byte, under names of their own; but
+// the days of closed months are merged.
 //
 // What it promises:
 //
@@ -10,6 +11,8 @@
 //   - It reads the store and never writes to it, and it keeps nothing of its own: what the
 //     lake has stands in the lake. A death at any moment, a lost answer, or a commit of
 //     somebody else leaves the lake as it was or as it shall be, and the next run ends there.
+//   - The days of a closed month, one that ended 35 days before the generation was published, are one
+//     file of the same rows; a restatement of such a day replaces it.
 //   - An object's name is never used twice. What a commit that died has uploaded is named by
 //     nothing.
 //   - The ids of the columns are ours ([spendsync/schema.Column]): readers map the columns of
@@ -22,11 +25,11 @@
 //     the store knows. It may die anywhere, too.
 //   - Another engine may compact the tables: the next commit of an account puts its files back.
 //
-// What it never does: it merges no rows and writes no delete files, it does not read the
+// What it never does: it changes no rows and writes no delete files, it does not read the
 // service, and it shows no credential in an error.
 //
 // Tables are partitioned by account, and by month where their files are cut by day or month of
-// the report. Files of one month can be compacted into one; files of different partitions never.
+// the report. Days of one month can become one file; files of different partitions never.
 // A commit reads the manifests whose bounds touch what changed, and writes them again sorted by
 // month and account, at most 1,000 files each: what changes in one hour lies together, so the cost
 // of an hour does not grow with the history. Which partitions changed it learns from hashes in

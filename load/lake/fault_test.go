@@ -253,10 +253,10 @@ func (w *world) compact(account string, days ...string) {
 			w.Fatal(err)
 		}
 		for _, e := range entries {
-			d, _ := dayOf(keyOf(e.DataFile().FilePath()))
-			if cellOfFile(e.DataFile()).account == account && strings.Contains(fmt.Sprint(days), d.String()) {
+			d := daysOf(keyOf(e.DataFile().FilePath()))
+			if cellOfFile(e.DataFile()).account == account && strings.Contains(fmt.Sprint(days), d[0].String()) {
 				c.live.removed = append(c.live.removed, e)
-				rows = append(rows, schema.Spend{AccountID: account, ReportDate: d, CampaignID: "C"})
+				rows = append(rows, schema.Spend{AccountID: account, ReportDate: d[0], CampaignID: "C"})
 			} else {
 				c.live.kept = append(c.live.kept, e)
 			}
@@ -520,6 +520,7 @@ func TestFollow_ReadsOnlyManifestsThatMayDiffer(t *testing.T) {
 	defer func() { manifestTarget, smallManifest = 1000, 250 }()
 	w := newWorld(t)
 	s := newStore(t, "acme", "beta", "gamma")
+	s.now = s.now.AddDate(-1, 0, 0) // before any month is closed
 	for account := range s.m.Accounts {
 		for month := range 6 {
 			s.spend(account, fmt.Sprintf("2026-%02d-01", 4+month), 1, 1)

@@ -66,9 +66,10 @@ type follower struct {
 	opts  FollowOptions
 	token string
 	sync.Mutex
-	sent  map[string]iceberg.DataFile // by table and key: what tries before have uploaded
-	folds bool                        // what is not in sent is not to be had
-	done  *Followed
+	sent    map[string]iceberg.DataFile // by table and key: what tries before have uploaded
+	merging sync.Mutex
+	folds   bool // what is not in sent is not to be had
+	done    *Followed
 }
 
 // Follow makes the lake's part of every account of a store exactly what the published generation
@@ -322,6 +323,10 @@ func (f *follower) upload(ctx context.Context, t *lakeTable, files []file) ([]ic
 		g.Go(func() error {
 			if err := f.step("upload"); err != nil {
 				return err
+			}
+			if one.days != nil { // a group of its rows is held in memory
+				f.merging.Lock()
+				defer f.merging.Unlock()
 			}
 			d, err := t.upload(ctx, f.opts.Dir, one, f.token)
 			if err != nil {

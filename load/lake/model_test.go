@@ -33,6 +33,8 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 			for range 1 + r.IntN(3) {
 				changeDay(r, m, first)
 			}
+			// The first month is closed, or open again where a clock was set back.
+			m.PublishedAt = schema.InstantOf(time.Date(2026, 11, 1+r.IntN(60), 0, 0, 0, 0, time.UTC))
 			w := want(m, []*tableSpec{spec})
 			reach := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
 			foreign := r.IntN(8) == 0

@@ -22,8 +22,8 @@ import (
 // ErrNotEmpty says that a store would be restored over something.
 var ErrNotEmpty = errors.New("the folder is not empty")
 
-// part is a file of the store that no table holds: a stored reply, a ledger as far as it is
-// published, a Parquet file without rows.
+// part is a file of the store that no table holds byte by byte: a stored reply, a ledger as far as
+// it is published, a Parquet file without rows, a day of a closed month.
 type part struct {
 	path   string
 	bytes  int64
@@ -39,10 +39,13 @@ func manifestObject(generation int64, run string) string {
 	return fmt.Sprintf("/store/manifests/%d-%s.json.zst", generation, run)
 }
 
-// parts are what an account has beside what is in the tables.
-func (w *wanted) parts(a *catalog.Account) (all []part) {
+// parts are what an account has beside what is in the tables, byte by byte: the days of a closed
+// month are among them.
+func (w *wanted) parts(account string, a *catalog.Account) (all []part) {
 	for path, f := range a.Files {
-		if w.specOf(f) == nil && len(f.SHA256) == sha256.Size*2 {
+		s := w.specOf(f)
+		inTable := s != nil && !w.closes(s, s.cellOf(file{account: account, day: f.Day}))
+		if !inTable && len(f.SHA256) == sha256.Size*2 {
 			all = append(all, part{path, f.Bytes, f.SHA256})
 		}
 	}
@@ -67,7 +70,7 @@ func (f *follower) keepStore(ctx context.Context, m *catalog.Listing, marker *la
 			defer before.Close()
 			next, stop := iter.Pull2(before.Accounts())
 			defer stop()
-			had = partsBefore(w, next)
+			had = partsBefore(newWanted(before.Manifest, f.specs), next)
 		}
 	}
 	g, groupCtx := errgroup.WithContext(ctx)
@@ -80,7 +83,7 @@ func (f *follower) keepStore(ctx context.Context, m *catalog.Listing, marker *la
 		if err != nil {
 			return errors.Join(err, g.Wait())
 		}
-		for _, p := range w.parts(a.Account) {
+		for _, p := range w.parts(a.Name, a.Account) {
 			if !before[p.sha256] {
 				before[p.sha256] = true
 				g.Go(func() error { return f.keepPart(groupCtx, marker, p) })
@@ -118,7 +121,7 @@ func partsBefore(w *wanted, next func() (catalog.Named, error, bool)) func(strin
 		}
 		had := map[string]bool{}
 		if more && err == nil && a.Name == account {
-			for _, p := range w.parts(a.Account) {
+			for _, p := range w.parts(a.Name, a.Account) {
 				had[p.sha256] = true
 			}
 		}
@@ -209,7 +212,7 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 		if err = listErr; err != nil {
 			break
 		}
-		for _, p := range w.parts(a.Account) {
+		for _, p := range w.parts(a.Name, a.Account) {
 			get(marker, marker.tbl.Location()+p.object(), p)
 		}
 	}
@@ -271,6 +274,7 @@ func (l *Lake) restoreTables(ctx context.Context, w *wanted, row Marker,
 	reach := scope{accounts: w.accounts()}
 	for name := range w.files {
 		missing := w.byKey(name)
+		maps.DeleteFunc(missing, func(_ string, f file) bool { return f.days != nil }) // parts of their own
 		if t := tables[name]; t != nil && t.tbl.SnapshotByID(snapshots[name]) != nil {
 			manifests, err := t.tbl.SnapshotByID(snapshots[name]).Manifests(t.fs)
 			if err != nil {

@@ -184,10 +184,11 @@ func checkShrink(t *tableSpec, m *catalog.Manifest, l *live, add []file) error {
 	for _, e := range l.removed {
 		c := cellOfFile(e.DataFile())
 		rows[c.account] -= e.DataFile().Count()
-		day, ok := dayOf(keyOf(e.DataFile().FilePath()))
-		if a := m.Accounts[c.account]; ok && t.table.MadeFrom == schema.Replies && a != nil && a.Days[day] == nil {
-			return &refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
-				"--allow-shrink", t.name, c.account, day, ErrShrink)}
+		for _, day := range daysOf(keyOf(e.DataFile().FilePath())) {
+			if a := m.Accounts[c.account]; t.table.MadeFrom == schema.Replies && a != nil && a.Days[day] == nil {
+				return &refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
+					"--allow-shrink", t.name, c.account, day, ErrShrink)}
+			}
 		}
 	}
 	for _, f := range add {

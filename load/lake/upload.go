@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -27,6 +28,9 @@ var errMoved = errors.New("the store has moved on")
 // upload puts a file of the store into the lake and describes it. It is hashed while it is
 // read, against the manifest; an object whose hash differs is named by nothing.
 func (t *lakeTable) upload(ctx context.Context, dir string, f file, token string) (iceberg.DataFile, error) {
+	if f.days != nil {
+		return t.uploadMonth(ctx, dir, f, token)
+	}
 	local, err := openStored(dir, f.path)
 	if err != nil {
 		return nil, err
@@ -41,6 +45,69 @@ func (t *lakeTable) upload(ctx context.Context, dir string, f file, token string
 		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
 	}
 	return t.describe(ctx, object, local, info.Size())
+}
+
+// uploadMonth makes the file of a closed month from those of its days, each hashed while it is
+// copied, and puts it into the lake. The first digits of its hash are part of its name.
+func (t *lakeTable) uploadMonth(ctx context.Context, dir string, f file, token string) (iceberg.DataFile, error) {
+	folder, err := os.MkdirTemp("", "spendsync-lake-")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	defer os.RemoveAll(folder)
+	month, err := os.Create(filepath.Join(folder, "month.parquet"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	defer month.Close()
+	hash := sha256.New()
+	days := f.copies(dir, filepath.Join(folder, "day.parquet"))
+	if err := catalog.Merge(io.MultiWriter(month, hash), f.table, days); err != nil {
+		return nil, err
+	}
+	size, err := month.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	object := t.tbl.Location() + "/" + f.object(hex.EncodeToString(hash.Sum(nil)[:6])+token)
+	if err := put(ctx, t.fs, object, io.NewSectionReader(month, 0, size)); err != nil {
+		return nil, remote(f.path, err)
+	}
+	return t.describe(ctx, object, month, size)
+}
+
+// copies are the files of a month's days, each copied to one of its own first: what is read is what
+// was hashed, whatever a newer generation replaces meanwhile.
+func (f file) copies(dir, copied string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, d := range f.days {
+			if !yield(copied, copyHashed(dir, d, copied)) {
+				return
+			}
+		}
+	}
+}
+
+// copyHashed copies a file of the store; one whose hash is another has been replaced: errMoved.
+func copyHashed(dir string, f file, to string) error {
+	from, err := openStored(dir, f.path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	hash := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, hash), from)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	if hex.EncodeToString(hash.Sum(nil)) != f.info.SHA256 {
+		return fmt.Errorf("%s: %w", f.path, errMoved)
+	}
+	return nil
 }
 
 // openStored opens a file of the store; one that is not there has been replaced: errMoved.

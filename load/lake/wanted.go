@@ -15,14 +15,19 @@ import (
 	"spendsync/schema"
 )
 
-// file is one Parquet file of the store that the lake shall have.
+// file is one Parquet file that the lake shall have: of the store, or all days of a closed month.
 type file struct {
 	table   *schema.Table
 	account string
-	path    string      // below the data directory
+	path    string      // below the data directory; of a month: what to call it
 	day     schema.Date // where the table is cut by day or month
 	info    *catalog.FileInfo
+	days    []file // of a closed month: the files that it is made of, in their order
 }
+
+// closedAfter is how many days after its end a month is closed. The service's report reaches 32
+// days back; what is restated later all the same replaces the month's file.
+const closedAfter = 35
 
 // cell is a partition of a table: an account, and a month where the table is cut by
 // month.
@@ -37,10 +42,20 @@ const noMonth = -1 << 31
 // object's name that can be known from the manifest alone.
 func (f file) key() string {
 	day := "all"
-	if f.table.Partition != schema.ByAccount {
+	if f.days != nil {
+		day = cell{month: monthOf(f.day)}.monthName() + fmt.Sprintf("m%08x", f.daysWithRows())
+	} else if f.table.Partition != schema.ByAccount {
 		day = f.day.String()
 	}
 	return f.account + "/" + day + "-" + f.info.SHA256[:12]
+}
+
+// daysWithRows has a bit for each day of a closed month that has rows, the lowest for its first.
+func (f file) daysWithRows() (bits uint32) {
+	for _, d := range f.days {
+		bits |= 1 << (d.day - f.day)
+	}
+	return bits
 }
 
 // object is the name of the file's object below the table's folder. token makes it unique: a
@@ -64,15 +79,32 @@ func keyOf(object string) string {
 	return account + "/" + strings.Join(parts[:n-3], "-") + "-" + parts[n-2]
 }
 
-// dayOf is the day in an object's name; false: it is of none.
-func dayOf(key string) (schema.Date, bool) {
+// contentOf are the first digits of the hash of a closed month's object, by its name.
+func contentOf(object string) string {
+	name := strings.TrimSuffix(path.Base(object), ".parquet")
+	token := name[strings.LastIndexByte(name, '-')+1:]
+	return token[:min(len(token), 12)]
+}
+
+// daysOf are the days whose rows an object holds, by the key in its name; none: it is of no day.
+func daysOf(key string) (days []schema.Date) {
 	_, name, _ := strings.Cut(key, "/")
-	at := strings.LastIndexByte(name, '-')
-	if at < 0 {
-		return 0, false
+	name = name[:max(0, strings.LastIndexByte(name, '-'))]
+	if d, err := schema.ParseDate(name); err == nil {
+		return []schema.Date{d}
 	}
-	d, err := schema.ParseDate(name[:at])
-	return d, err == nil
+	month, text, _ := strings.Cut(name, "m")
+	first, err := schema.ParseDate(month + "-01")
+	bits, bitsErr := strconv.ParseUint(text, 16, 32)
+	if err != nil || bitsErr != nil {
+		return nil
+	}
+	for i := range schema.Date(32) {
+		if bits>>i&1 == 1 {
+			days = append(days, first+i)
+		}
+	}
+	return days
 }
 
 // cellOf is the partition that a file lies in.
@@ -87,6 +119,11 @@ func (s *tableSpec) cellOf(f file) cell {
 func monthOf(day schema.Date) int {
 	t := time.Unix(int64(day)*86400, 0).UTC()
 	return (t.Year()-1970)*12 + int(t.Month()) - 1
+}
+
+// monthStart is the first day of a month.
+func monthStart(month int) schema.Date {
+	return schema.Date(time.Date(1970, time.Month(month+1), 1, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
 // monthName is how lake_generation names a cell of an account.
@@ -106,6 +143,16 @@ type wanted struct {
 	hashes   map[string]map[string]map[string]string // by account, table and month
 	count    map[string]total                        // by account
 	specs    map[string]*tableSpec                   // by what a manifest calls the table
+}
+
+// closes says whether a partition is a month that was closed when the generation was published, so
+// that its days are one file.
+func (w *wanted) closes(s *tableSpec, c cell) bool {
+	if s.table.Partition != schema.ByDay || c.month == noMonth {
+		return false
+	}
+	end := time.Date(1970, time.Month(c.month+2), closedAfter, 0, 0, 0, 0, time.UTC)
+	return w.origin(c.account).PublishedAt.Time().After(end)
 }
 
 // origin is the manifest of an account's store.
@@ -193,6 +240,10 @@ func (w *wanted) add(account string, a *catalog.Account, keep keeps) {
 				return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.info.SHA256, b.info.SHA256))
 			})
 			hash := hashOf(files)
+			if w.closes(s, c) {
+				files = []file{merged(c, files)}
+				hash = mergedMark + hash
+			}
 			names[c.monthName()] = hash
 			for _, f := range files {
 				w.count[account] = total{w.count[account].rows + f.info.Rows, w.count[account].files + 1}
@@ -206,13 +257,31 @@ func (w *wanted) add(account string, a *catalog.Account, keep keeps) {
 	}
 }
 
+// mergedMark begins the hash of a partition whose days are one file.
+const mergedMark = "m"
+
+// merged is the file of a closed month, made of its days.
+func merged(c cell, days []file) file {
+	f := days[0]
+	f.day = monthStart(c.month)
+	f.path = f.table.Name + " of account " + c.account + ", " + c.monthName()
+	f.info = &catalog.FileInfo{Kind: catalog.KindParquet, Table: f.info.Table, Day: f.day}
+	for _, d := range days {
+		f.info.Rows += d.info.Rows
+		f.info.Bytes += d.info.Bytes
+		f.info.RunID = max(f.info.RunID, d.info.RunID)
+	}
+	f.info.SHA256, f.days = hashOf(days), days
+	return f
+}
+
 // cloned are files whose texts are their own.
 func cloned(files []file) []file {
 	for i, f := range files {
 		info := *f.info
 		info.Kind, info.Table = catalog.KindParquet, f.table.FullName()
 		info.SHA256, info.RunID = strings.Clone(info.SHA256), strings.Clone(info.RunID)
-		files[i].info, files[i].path = &info, strings.Clone(f.path)
+		files[i].info, files[i].path, files[i].days = &info, strings.Clone(f.path), cloned(f.days)
 	}
 	return files
 }

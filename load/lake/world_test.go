@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,12 +114,12 @@ func (w *world) check(l *Lake, s *store) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		sum := sha256.Sum256(b)
-		id := fmt.Sprintf("%s %s %d", account, hex.EncodeToString(sum[:]), d.Count())
-		if got[id] != "" {
-			w.Errorf("%s is in the lake twice", d.FilePath())
+		for _, id := range w.idsOf(s, account, d, b) {
+			if got[id] != "" {
+				w.Errorf("%s is in the lake twice", d.FilePath())
+			}
+			got[id] = e.t.spec.table.FullName()
 		}
-		got[id] = e.t.spec.table.FullName()
 		if order := d.SortOrderID(); order == nil ||
 			*order != e.t.tbl.SortOrder().OrderID() {
 			w.Errorf("%s has no sort order", d.FilePath())
@@ -137,6 +139,47 @@ func (w *world) check(l *Lake, s *store) {
 	if err != nil || status.Behind != 0 {
 		w.Errorf("status: %+v, %v", status, err)
 	}
+}
+
+// idsOf say which files of the store an object is: itself, or the days whose rows it has.
+func (w *world) idsOf(s *store, account string, d iceberg.DataFile, b []byte) (ids []string) {
+	w.Helper()
+	if !isMonth(d) {
+		sum := sha256.Sum256(b)
+		return []string{fmt.Sprintf("%s %s %d", account, hex.EncodeToString(sum[:]), d.Count())}
+	}
+	file := filepath.Join(w.TempDir(), "month.parquet")
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		w.Fatal(err)
+	}
+	all, err := parquet.ReadRows(file, schema.SpendDaily)
+	if err != nil || int64(len(all)) != d.Count() {
+		w.Fatalf("%s: %d rows, %v", d.FilePath(), len(all), err)
+	}
+	days := map[schema.Date][]schema.Spend{}
+	for i, r := range all {
+		if i > 0 && r.ReportDate < all[i-1].ReportDate {
+			w.Errorf("%s is not sorted", d.FilePath())
+		}
+		days[r.ReportDate] = append(days[r.ReportDate], r)
+	}
+	for day, rows := range days {
+		path := catalog.PartPath(schema.SpendDaily.Table, account, day)
+		info := s.m.Accounts[account].Files[path]
+		want, err := parquet.ReadRows(filepath.Join(s.dir, path), schema.SpendDaily)
+		if err != nil || info == nil || !reflect.DeepEqual(rows, want) {
+			w.Errorf("%s: %d rows of %s, not %d: %v", d.FilePath(), len(rows), day, len(want), err)
+			continue
+		}
+		ids = append(ids, fmt.Sprintf("%s %s %d", account, info.SHA256, info.Rows))
+	}
+	return ids
+}
+
+// isMonth says whether an object holds the days of a closed month.
+func isMonth(d iceberg.DataFile) bool {
+	day, _, _ := strings.Cut(filepath.Base(d.FilePath()), "m")
+	return len(day) == len("2026-09")
 }
 
 type liveFile struct {
@@ -190,7 +233,8 @@ type store struct {
 }
 
 func newStore(t testing.TB, accounts ...string) *store {
-	s := &store{t: t, dir: t.TempDir(), m: catalog.New(), now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	// September is closed by the twelfth generation.
+	s := &store{t: t, dir: t.TempDir(), m: catalog.New(), now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)}
 	for _, a := range accounts {
 		s.m.Of(a).Since = day("2026-09-01")
 	}

@@ -1,0 +1,201 @@
+package lake
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"spendsync/load/catalog"
+	"spendsync/schema"
+)
+
+// autumn is a store on 20 October 2026, when no month of it is closed.
+func autumn(t *testing.T) *store {
+	s := newStore(t, "acme", "beta")
+	s.now = time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC)
+	for n := range 5 {
+		s.spend("acme", fmt.Sprintf("2026-09-%02d", 1+7*n), 3+n, int64(n))
+		s.spend("acme", fmt.Sprintf("2026-10-%02d", 1+n), 2, 1)
+	}
+	s.spend("beta", "2026-09-30", 1, 1)
+	s.publish()
+	return s
+}
+
+// closeSeptember publishes when September is closed.
+func (s *store) closeSeptember() {
+	s.now = time.Date(2026, 11, 5, 1, 0, 0, 0, time.UTC)
+	s.publish()
+}
+
+// keep follows with what a restore needs.
+func (w *world) keep(s *store) *Followed {
+	w.Helper()
+	done, err := w.open().Follow(w.Context(), FollowOptions{Dir: s.dir, KeepStore: true})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.check(w.open(), s)
+	return done
+}
+
+// months is how many files of closed months the lake has.
+func (w *world) months() (n int) {
+	w.Helper()
+	for _, e := range w.live(w.open()) {
+		if isMonth(e.entry.DataFile()) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestFollow_MakesOneFileOfAClosedMonth: the rows stay, also where a day of it is restated or added
+// later; a day that is gone is not taken away; the store comes back day by day, byte by byte.
+func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
+	w := newWorld(t)
+	s := autumn(t)
+	if w.keep(s); w.months() != 0 {
+		t.Fatalf("%d months before any is closed", w.months())
+	}
+	s.closeSeptember()
+	if done := w.keep(s); done.Added != 2 || done.Removed != 6 || done.Rows != 26 || w.months() != 2 {
+		t.Errorf("%+v, %d months", done, w.months())
+	}
+	if done := w.keep(s); !done.IsNothing() {
+		t.Errorf("again: %+v", done)
+	}
+	for step, change := range []func(){
+		func() { s.spend("acme", "2026-09-08", 9, 9) }, // restated
+		func() { s.spend("acme", "2026-09-09", 2, 2) }, // added
+	} {
+		change()
+		s.publish()
+		if done := w.keep(s); done.Added != 1 || done.Removed != 1 || w.months() != 2 {
+			t.Errorf("change %d: %+v, %d months", step, done, w.months())
+		}
+	}
+	for _, deep := range []bool{false, true} {
+		if v, err := w.open().Verify(t.Context(), s.dir, deep); err != nil || v.Files != 7 || v.Rows != 43 {
+			t.Errorf("%+v, %v", v, err)
+		}
+	}
+	w.comesBack(s)
+	path := catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-09-09"))
+	delete(s.m.Accounts["acme"].Files, path)
+	delete(s.m.Accounts["acme"].Days, day("2026-09-09"))
+	s.publish()
+	w.fails(s, w.options(), ErrShrink)
+	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, AllowShrink: true, KeepStore: true})
+	if err != nil || done.Added != 1 || done.Removed != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	s.now = time.Date(2026, 10, 21, 0, 0, 0, 0, time.UTC) // a clock that was set back opens the month again
+	s.publish()
+	if done := w.keep(s); done.Added != 6 || done.Removed != 2 || w.months() != 0 {
+		t.Errorf("%+v, %d months", done, w.months())
+	}
+	w.comesBack(s)
+}
+
+// comesBack restores a store and compares each file with its hash.
+func (w *world) comesBack(s *store) {
+	w.Helper()
+	dir := filepath.Join(w.TempDir(), "restored")
+	if _, err := w.open().Restore(w.Context(), dir, "acme"); err != nil {
+		w.Fatal(err)
+	}
+	for _, a := range s.m.Accounts {
+		for path := range a.Files {
+			want, wantErr := os.ReadFile(filepath.Join(s.dir, path))
+			got, err := os.ReadFile(filepath.Join(dir, path))
+			if err != nil || wantErr != nil || !bytes.Equal(got, want) {
+				w.Errorf("%s: %v, %v", path, err, wantErr)
+			}
+		}
+	}
+}
+
+func TestVerify_FindsADamagedMonth(t *testing.T) {
+	w := newWorld(t)
+	s := autumn(t)
+	s.closeSeptember()
+	w.keep(s)
+	for _, e := range w.live(w.open()) {
+		if d := e.entry.DataFile(); isMonth(d) {
+			b, err := readObject(e.t, d.FilePath())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[len(b)/2] ^= 1
+			if err := e.t.fs.WriteFile(d.FilePath(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if v, err := w.open().Verify(t.Context(), s.dir, true); !errors.Is(err, ErrDiffers) || len(v.Findings) != 2 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestFollow_ClosesAMonthAfterADeathAtEveryStep, and where a day is replaced while it is read.
+func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
+	for _, at := range []struct {
+		step string
+		nth  int
+	}{{"upload", 1}, {"upload", 2}, {"commit", 1}, {"committed", 1}} {
+		t.Run(fmt.Sprint(at), func(t *testing.T) {
+			w := newWorld(t)
+			s := autumn(t)
+			w.keep(s)
+			s.closeSeptember()
+			l := w.open()
+			l.die = diesAt(at.step, at.nth)
+			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: true}); !errors.Is(err, errDied) {
+				t.Fatalf("got %v", err)
+			}
+			if w.keep(s); w.months() != 2 {
+				t.Errorf("%d months", w.months())
+			}
+			w.comesBack(s)
+		})
+	}
+	t.Run("moved", func(t *testing.T) {
+		w := newWorld(t)
+		s := autumn(t)
+		w.keep(s)
+		s.closeSeptember()
+		l, moved := w.open(), false
+		l.die = func(step string) error {
+			if step == "upload" && !moved {
+				moved = true
+				s.spend("acme", "2026-09-29", 5, 99)
+				s.publish()
+			}
+			return nil
+		}
+		if done, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); err != nil || done.Generation != 3 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		w.check(w.open(), s)
+	})
+}
+
+// TestCommit_FoldsClosedMonths: what an inbox describes holds the files of closed months.
+func TestCommit_FoldsClosedMonths(t *testing.T) {
+	w := newWorld(t)
+	s := autumn(t)
+	w.describe(s, "")
+	w.fold(nil)
+	s.closeSeptember()
+	w.describe(s, "")
+	if done := w.fold(nil); done.Added != 2 || done.Removed != 6 || w.months() != 2 {
+		t.Errorf("%+v, %d months", done, w.months())
+	}
+	w.check(w.open(), s)
+	w.comesBack(s)
+}
