@@ -25,7 +25,9 @@ func (a *app) tablesCommand() *cobra.Command {
 		Example: "  spendsync tables\n  spendsync tables spend_daily\n  spendsync tables mart.campaign_performance",
 		Args:    cobra.ArbitraryArgs,
 
-		ValidArgsFunction: cobra.FixedCompletions(documentedNames(), cobra.ShellCompDirectiveNoFileComp),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return documentedNames(), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			docs := schema.Dictionary(schema.Documented())
 			if len(args) > 0 {
