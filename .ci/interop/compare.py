@@ -18,12 +18,11 @@ import duckdb
 import polars
 import pyarrow.parquet
 
+from published import FOLLOWED
+
 EPOCH = datetime.date(1970, 1, 1)
 INSTANT = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 MICROSECOND = datetime.timedelta(microseconds=1)
-
-# Columns that move on in the DuckDB file while the published file stays the same.
-FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}
 
 
 def number(value):

@@ -13,17 +13,14 @@ import time
 
 import duckdb
 
+from published import FOLLOWED, NAMED
+
 NAMESPACE = os.environ["SPENDSYNC_LAKE_NAMESPACE"]
 CATALOG = os.environ["SPENDSYNC_LAKE_CATALOG"]
 WAREHOUSE = os.environ["SPENDSYNC_LAKE_WAREHOUSE"]
 STORAGE = os.environ["SPENDSYNC_LAKE_S3_ENDPOINT"]
 KEY, SECRET, REGION = (os.environ[n] for n in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"))
 
-# Columns that move on in the DuckDB file while the published file stays the same.
-FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}
-# What the DuckDB file calls the tables that are not in its schema main.
-NAMED = {"ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run", "mart_campaign_day": "mart.campaign_day",
-         "mart_source_30d": "mart.source_performance"}
 MARKER = "lake_generation"
 
 

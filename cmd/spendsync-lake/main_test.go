@@ -103,6 +103,7 @@ func TestCommands_FollowAStore(t *testing.T) {
 
 func TestCommands_FoldTheInbox(t *testing.T) {
 	environ := append(lakeOf(t, nil), "SPENDSYNC_LAKE_MODE=inbox", "SPENDSYNC_DATA_DIR="+emptyStore(t, 2))
+	metrics := filepath.Join(t.TempDir(), "lake.prom")
 	for _, step := range []struct {
 		args []string
 		code int
@@ -117,8 +118,19 @@ func TestCommands_FoldTheInbox(t *testing.T) {
 		{[]string{"follow"}, 0, "the lake has generation 2 already"},
 		{[]string{"verify"}, 0, "the lake holds generation 2"},
 	} {
-		if code, out := command(t, environ, step.args...); code != step.code || !strings.Contains(out, step.says) {
+		with := environ
+		if step.args[0] == "commit" {
+			with = append(environ, "SPENDSYNC_LAKE_METRICS_FILE="+metrics)
+		}
+		if code, out := command(t, with, step.args...); code != step.code || !strings.Contains(out, step.says) {
 			t.Errorf("%v: exit code %d, want %d with %q:\n%s", step.args, code, step.code, step.says, out)
+		}
+	}
+	b, err := os.ReadFile(metrics)
+	for _, line := range []string{"spendsync_lake_commit_exit_code 0\n", "spendsync_lake_commit_stores 0\n",
+		"spendsync_lake_commit_refused 0\n"} {
+		if err != nil || !strings.Contains(string(b), line) {
+			t.Errorf("no %q in:\n%s%v", line, b, err)
 		}
 	}
 	if code, out := command(t, append(environ, "SPENDSYNC_LAKE_MODE=both"), "follow"); code != 2 {

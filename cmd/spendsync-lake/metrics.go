@@ -12,36 +12,61 @@ import (
 	"spendsync/load/lake"
 )
 
-// writeMetrics writes the file for Prometheus' textfile collector, if one is asked for.
+// gauges are the metrics of one run.
+type gauges struct{ *prometheus.Registry }
+
+func (g gauges) set(name, help string, v float64) {
+	m := prometheus.NewGauge(prometheus.GaugeOpts{Name: "spendsync_lake_" + name, Help: help})
+	m.Set(v)
+	g.MustRegister(m)
+}
+
+// write writes the file for Prometheus' textfile collector.
+func (g gauges) write(file string) error {
+	if err := prometheus.WriteToTextfile(file, g); err != nil {
+		return exit.Usagef("SPENDSYNC_LAKE_METRICS_FILE: %v", err)
+	}
+	return nil
+}
+
+// writeMetrics writes the metrics of a follow, if they are asked for.
 func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if s.MetricsFile == "" {
 		return nil
 	}
-	r := prometheus.NewRegistry()
-	gauge := func(name, help string, v float64) {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "spendsync_lake_" + name, Help: help})
-		g.Set(v)
-		r.MustRegister(g)
-	}
-	gauge("exit_code", "Exit code of the last follow.", float64(codeOf(err)))
-	gauge("last_run_timestamp_seconds", "When follow last ended.", float64(a.now().Unix()))
+	g := gauges{prometheus.NewRegistry()}
+	g.set("exit_code", "Exit code of the last follow.", float64(codeOf(err)))
+	g.set("last_run_timestamp_seconds", "When follow last ended.", float64(a.now().Unix()))
 	generation, known := generationBefore(s.MetricsFile)
 	if done != nil {
 		generation, known = float64(done.Generation), true
-		gauge("rows_added", "Rows of the files that the last follow added.", float64(done.Rows))
+		g.set("rows_added", "Rows of the files that the last follow added.", float64(done.Rows))
 	}
 	if m, manifestErr := catalog.OpenListing(s.DataDir); known && manifestErr == nil {
 		m.Close()
-		gauge("generations_behind", "Generations of the store that the lake does not have.",
+		g.set("generations_behind", "Generations of the store that the lake does not have.",
 			float64(m.Manifest.Generation)-generation)
 	}
 	if known {
-		gauge("generation", "Generation of the store that the lake has.", generation)
+		g.set("generation", "Generation of the store that the lake has.", generation)
 	}
-	if err := prometheus.WriteToTextfile(s.MetricsFile, r); err != nil {
-		return exit.Usagef("SPENDSYNC_LAKE_METRICS_FILE: %v", err)
+	return g.write(s.MetricsFile)
+}
+
+// writeCommitMetrics writes the metrics of a commit of the inbox, if they are asked for.
+func (a *app) writeCommitMetrics(s *settings, done *lake.Folded, err error) error {
+	if s.MetricsFile == "" {
+		return nil
 	}
-	return nil
+	g := gauges{prometheus.NewRegistry()}
+	g.set("commit_exit_code", "Exit code of the last commit of the inbox.", float64(codeOf(err)))
+	g.set("commit_last_run_timestamp_seconds", "When commit last ended.", float64(a.now().Unix()))
+	if done != nil {
+		g.set("commit_stores", "Stores that the last commit folded.", float64(done.Stores))
+		g.set("commit_refused", "Descriptions that the last commit refused.", float64(len(done.Refused)))
+		g.set("commit_rows_added", "Rows of the files that the last commit added.", float64(done.Rows))
+	}
+	return g.write(s.MetricsFile)
 }
 
 // generationBefore is the generation in a metrics file of before: a lake that can't be reached

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -138,25 +140,37 @@ func (a *app) commitCommand() *cobra.Command {
 			"running it\n" +
 			"again does nothing. A description that may not be folded is named, and the others are folded.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLake(cmd.Context(), func(l *lake.Lake, _ *settings) error {
-				done, err := l.Commit(cmd.Context(), o)
-				if done == nil {
-					return err
-				}
-				if a.json {
-					return a.encode(done, err)
-				}
-				for _, r := range done.Refused {
-					fmt.Fprintln(a.stdout, r)
-				}
-				fmt.Fprintf(a.stdout, "folded %d stores, %d accounts: %d files added, %d removed, in %d tables; %d "+
-					"requests to the catalog\n", done.Stores, done.Accounts, done.Added, done.Removed,
-					len(done.Tables), done.Requests)
-				return err
-			})
+			return a.commit(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.AllowShrink, "allow-shrink", false,
 		"take days and rows from the lake that the stores lack")
 	return cmd
+}
+
+func (a *app) commit(ctx context.Context, o lake.FoldOptions) (err error) {
+	s, err := readSettings(ctx, a.environ)
+	if err != nil {
+		return err
+	}
+	var done *lake.Folded
+	defer func() { err = errors.Join(err, a.writeCommitMetrics(s, done, err)) }()
+	l, err := a.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	done, err = l.Commit(ctx, o)
+	if done == nil {
+		return err
+	}
+	if a.json {
+		return a.encode(done, err)
+	}
+	for _, r := range done.Refused {
+		fmt.Fprintln(a.stdout, r)
+	}
+	fmt.Fprintf(a.stdout, "folded %d stores, %d accounts: %d files added, %d removed, in %d tables; %d requests to "+
+		"the catalog\n", done.Stores, done.Accounts, done.Added, done.Removed, len(done.Tables), done.Requests)
+	return err
 }

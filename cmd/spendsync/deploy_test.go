@@ -333,6 +333,7 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 		}, core.ReadWriteOnce},
 		"deploy/overlays/lake": {[]string{
 			"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data",
+			"spendsync-lake-commit|40 * * * *|commit|spendsync-lake|spendsync-lake|",
 			"spendsync-lake-follow|25 * * * *|follow|spendsync-lake|spendsync-lake|spendsync-data",
 			"spendsync-lake-maintain|50 3 * * *|maintain|spendsync-lake|spendsync-lake|spendsync-data",
 		}, core.ReadWriteOnce},
@@ -357,13 +358,17 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 				got = append(got, strings.Join([]string{j.Name, j.Spec.Schedule, strings.Join(c.Args, " "), config,
 					secret, claim}, "|"))
 				if !slices.ContainsFunc(m.configs, func(c *core.ConfigMap) bool { return c.Name == config }) ||
-					!slices.ContainsFunc(m.claims, func(c *core.PersistentVolumeClaim) bool {
+					claim != "" && !slices.ContainsFunc(m.claims, func(c *core.PersistentVolumeClaim) bool {
 						return c.Name == claim
 					}) ||
 					!slices.ContainsFunc(m.accounts, func(a *core.ServiceAccount) bool {
 						return a.Name == pod.ServiceAccountName
 					}) {
 					t.Errorf("%s names what is not there", j.Name)
+				}
+				// What needs no store is for one place of many, so somebody has to resume it.
+				if suspended := j.Spec.Suspend != nil && *j.Spec.Suspend; suspended != (claim == "") {
+					t.Errorf("%s: suspended: %t, claim %q", j.Name, suspended, claim)
 				}
 				if shared := want.mode == core.ReadWriteOnce; shared != (pod.Affinity != nil) {
 					t.Errorf("%s: affinity %+v", j.Name, pod.Affinity)
