@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +21,10 @@ func TestStoredViews_FollowTheWholeDays(t *testing.T) {
 	view := duck.View{Schema: "mart", Name: "whole_sums", Stored: true, SQL: `SELECT s.account_id, s.source_id,
 		sum(s.spend) AS spend FROM main.spend_daily AS s JOIN ops.day_coverage AS c ON c.account_id = s.account_id AND
 		c.report_date = s.report_date WHERE c.state IN ('complete', 'final') GROUP BY ALL`}
-	views := append(martViews(), view)
+	byDay := duck.View{Schema: "mart", Name: "day_sums", Stored: true, ByDay: true, SQL: `SELECT s.account_id,
+		s.report_date, sum(s.spend) AS spend FROM main.spend_daily AS s JOIN ops.day_coverage AS c ON c.account_id =
+		s.account_id AND c.report_date = s.report_date WHERE c.state IN ('complete', 'final') GROUP BY ALL`}
+	views := append(martViews(), byDay, view)
 	days, last := twoDays(), schema.Date(0)
 	var m *Manifest
 	for _, step := range []struct {
@@ -41,21 +45,23 @@ func TestStoredViews_FollowTheWholeDays(t *testing.T) {
 		r.at = r.at.Add(time.Minute)
 		r.opts.DuckDB.Views = views
 		m = r.mustSync(days)
-		question := "(" + views[len(views)-1].SQL + ")"
-		for _, q := range []string{"FROM mart.whole_sums EXCEPT ALL " + question,
-			question + " EXCEPT ALL FROM mart.whole_sums"} {
-			if got := query(t, dir, q); got != "" {
-				t.Errorf("%s: only on one side:\n%s", step.name, got)
+		for _, v := range views[len(views)-2:] {
+			for _, q := range []string{"FROM mart.%s EXCEPT ALL (%s)", "(%[2]s) EXCEPT ALL FROM mart.%[1]s"} {
+				if got := query(t, dir, fmt.Sprintf(q, v.Name, v.SQL)); got != "" {
+					t.Errorf("%s: %s: only on one side:\n%s", step.name, v.Name, got)
+				}
 			}
 		}
 	}
 	if got := query(t, dir, "SELECT source_id FROM mart.whole_sums WHERE source_id = 'S3'"); got != "S3" {
 		t.Errorf("the last day is not whole: %q", got)
 	}
-	path, o := alteredWarehouse(t, dir, "UPDATE mart.whole_sums SET spend = spend + 1")
-	o.DuckDB.Views = views
-	err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "holds other rows than its question gives") {
-		t.Errorf("%s: %v", filepath.Base(path), err)
+	for _, name := range []string{"whole_sums", "day_sums"} {
+		path, o := alteredWarehouse(t, dir, "UPDATE mart."+name+" SET spend = spend + 1")
+		o.DuckDB.Views = views
+		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
+		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name+`" holds other rows than its question`) {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
 	}
 }

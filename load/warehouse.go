@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 
 	"spendsync/load/catalog"
 	"spendsync/load/duck"
@@ -100,16 +99,16 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 // follow from the days that are known whole, and from the thresholds. The viewErrors are of
 // those that could not answer.
 func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
-	all := n.fromNothing || n.newViews || n.repair
 	for _, v := range n.g.store.opts.DuckDB.Views {
 		if !v.Stored {
 			continue
 		}
 		for _, account := range n.next.AccountNames() {
-			if !all && n.wholeDaysStand(account) {
+			spans := n.spansToStore(account)
+			if len(spans) == 0 {
 				continue
 			}
-			err := n.w.Store(ctx, v, account)
+			err := n.w.Store(ctx, v, account, spans)
 			if ctx.Err() != nil || errors.Is(err, ErrStorage) || duck.IsOutOfMemory(err) {
 				return nil, err
 			}
@@ -122,15 +121,17 @@ func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err er
 	return viewErrors, nil
 }
 
-// wholeDaysStand says that an account's days that are known whole are those of before, and
-// that none of them has changed.
-func (n *generation) wholeDaysStand(account string) bool {
-	if n.base == nil || n.base.Accounts[account] == nil {
-		return false
+// spansToStore are the days of an account whose part in stored views may be another than before.
+func (n *generation) spansToStore(account string) []duck.Span {
+	a := n.next.Accounts[account]
+	if n.fromNothing || n.newViews || n.repair || n.base == nil || n.base.Accounts[account] == nil {
+		return a.Spans(a.DayList())
 	}
-	days := n.next.Accounts[account].WholeDays(n.g.store.opts.Now())
-	return slices.Equal(days, n.base.Accounts[account].WholeDays(n.base.PublishedAt.Time())) &&
-		(account != n.g.store.account || !slices.ContainsFunc(days, func(d schema.Date) bool { return n.changed[d] }))
+	changed := n.changed
+	if account != n.g.store.account {
+		changed = nil
+	}
+	return a.ChangedSpans(n.base.Accounts[account], n.base.PublishedAt.Time(), n.g.store.opts.Now(), changed)
 }
 
 // engine is what DuckDB may use to build the file.

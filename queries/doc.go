@@ -17,6 +17,8 @@
 //	-- Parameter NAME: DEFAULT, meaning.    (of a ready question; $NAME in its SQL)
 //	-- Stored.                              (of a view: its rows are kept, and made again when days that
 //	                                         are known whole have changed; it follows from nothing else)
+//	-- Stored by day.                       (the same, each day by itself: its rows have the day as report_date
+//	                                         and follow from that day's rows of main.spend_daily alone)
 //	-- Calls: NAME                          (of a ready question: the one that makes calls of its answer)
 //
 // Every column of a view has a comment in the warehouse: the file's line, else that

@@ -26,6 +26,7 @@ type Query struct {
 	Parameters string            // of a macro, comma-joined
 	Params     []Param           // of a ready question
 	Stored     bool              // of a view: its rows are kept in the DuckDB file
+	ByDay      bool              // of a stored view: the rows of a day follow from that day's alone
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // what columns mean, where the file or the glossary says it
 	SQL        string
@@ -238,8 +239,8 @@ func parse(text string) Query {
 			q.Trap = trap
 		} else if name, ok := strings.CutPrefix(line, "Calls: "); ok {
 			q.Calls = name
-		} else if line == "Stored." {
-			q.Stored = true
+		} else if line == "Stored." || line == "Stored by day." {
+			q.Stored, q.ByDay = true, line != "Stored."
 		} else if names, ok := strings.CutPrefix(line, "Parameters: "); ok {
 			q.Parameters = names
 		} else if m := columnLine.FindStringSubmatch(line); m != nil {

@@ -3,9 +3,11 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"spendsync/load/duck"
 	"spendsync/load/history"
 	"spendsync/schema"
 )
@@ -41,6 +43,42 @@ func (a *Account) WholeDays(now time.Time) (days []schema.Date) {
 		}
 	}
 	return days
+}
+
+// ChangedSpans are the whole days whose rows may be others than in an earlier state of the
+// account, given which days have changed: such days, and those that are whole now or were then.
+func (a *Account) ChangedSpans(was *Account, then, now time.Time, changed map[schema.Date]bool) []duck.Span {
+	before, days := map[schema.Date]bool{}, []schema.Date{}
+	for _, d := range was.WholeDays(then) {
+		before[d] = true
+	}
+	for _, d := range a.WholeDays(now) {
+		if !before[d] || changed[d] {
+			days = append(days, d)
+		}
+		delete(before, d)
+	}
+	return a.Spans(slices.Sorted(maps.Keys(before)), days)
+}
+
+// spanRows is about how many rows a span has: of many more, DuckDB takes longer for each.
+const spanRows = 500_000
+
+// Spans are days as spans.
+func (a *Account) Spans(days ...[]schema.Date) (spans []duck.Span) {
+	var rows int64
+	for _, d := range slices.Sorted(slices.Values(slices.Concat(days...))) {
+		var its int64
+		if k := a.Days[d]; k != nil {
+			its = k.Sums.Rows
+		}
+		if n := len(spans) - 1; n >= 0 && spans[n].Last+1 == d && rows+its <= spanRows {
+			spans[n].Last, rows = d, rows+its
+			continue
+		}
+		spans, rows = append(spans, duck.Span{First: d, Last: d}), its
+	}
+	return spans
 }
 
 // Coverage is how well the days of an account are known as of the generation.

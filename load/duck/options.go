@@ -50,6 +50,7 @@ type View struct {
 	Columns           map[string]string // comments on columns; a view need not have all of them
 	Parameters        string            // of a macro, comma-joined
 	Stored            bool              // its rows are in a table of its name, which [Warehouse.Store] fills
+	ByDay             bool              // of a stored one: the rows of a day follow from that day's in main.spend_daily
 }
 
 // HasView says whether the file is to have a view of schema mart.

@@ -67,10 +67,36 @@ func (v View) createSQL() []string {
 		fmt.Sprintf("COMMENT ON %s %s IS %s", kind, name, schema.QuoteText(v.Doc)))
 }
 
-// Store answers a stored view for an account, in place of what its table had of it.
-func (w *Warehouse) Store(ctx context.Context, v View, account string) error {
-	name, its := schema.Quote(v.Schema)+"."+schema.Quote(v.Name), " WHERE account_id = "+schema.QuoteText(account)
-	statements := []string{"DELETE FROM " + name + its, "INSERT INTO " + name + " FROM (\n" + v.SQL + "\n)" + its}
+// Span is days that follow each other.
+type Span struct{ First, Last schema.Date }
+
+// Part is some rows of a stored view: those of a condition, and the question that gives them.
+type Part struct{ Where, Query string }
+
+// Parts are the rows of a stored view that an account has: all, or of one by day those of the
+// spans. What such a view asks of main.spend_daily it asks of the span alone: DuckDB would not
+// find that out for each place where the view names it.
+func (v View) Parts(account string, spans []Span) (parts []Part) {
+	where := "account_id = " + schema.QuoteText(account)
+	if !v.ByDay {
+		return []Part{{where, "FROM (\n" + v.SQL + "\n) WHERE " + where}}
+	}
+	for _, s := range spans {
+		its := fmt.Sprintf("%s AND report_date BETWEEN DATE '%s' AND DATE '%s'", where, s.First, s.Last)
+		asked := strings.ReplaceAll(v.SQL, "main.spend_daily", "(FROM main.spend_daily WHERE "+its+")")
+		parts = append(parts, Part{its, "FROM (\n" + asked + "\n) WHERE " + its})
+	}
+	return parts
+}
+
+// Store answers a stored view for an account, in place of what its table had of it; of one by
+// day, on the days of the spans.
+func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []Span) error {
+	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
+	var statements []string
+	for _, p := range v.Parts(account, spans) {
+		statements = append(statements, "DELETE FROM "+name+" WHERE "+p.Where, "INSERT INTO "+name+" "+p.Query)
+	}
 	return w.WithMemory(ctx, func() error {
 		return together(ctx, w.conn, func() error { return execAll(ctx, w.conn, statements) })
 	})

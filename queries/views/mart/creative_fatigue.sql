@@ -40,16 +40,11 @@ known AS (
   JOIN spans AS s ON s.account_id = c.account_id AND c.report_date > s.before
   WHERE c.state IN ('complete', 'final')
 ),
--- Added up by day before the days are looked up: rows are a thousand times as many.
 shown AS (
-  SELECT s.account_id, s.campaign_id, s.creative_id, s.report_date, k.recent_to, s.clicks, s.impressions
-  FROM (
-    SELECT d.account_id, d.campaign_id, d.creative_id, d.report_date, sum(d.clicks) AS clicks, sum(d.impressions) AS impressions
-    FROM main.spend_daily AS d
-    WHERE d.creative_id <> '' AND d.clicks IS NOT NULL AND d.impressions > 0 AND d.report_date >= (SELECT min(k.report_date) FROM known AS k)
-    GROUP BY d.account_id, d.campaign_id, d.creative_id, d.report_date
-  ) AS s
+  SELECT s.account_id, s.campaign_id, s.creative_id, s.report_date, k.recent_to, s.shown_clicks AS clicks, s.shown_impressions AS impressions
+  FROM mart.creative_spend AS s
   JOIN known AS k ON k.account_id = s.account_id AND k.report_date = s.report_date
+  WHERE s.creative_id <> '' AND s.shown_impressions > 0
 ),
 -- Every day on which a creative was shown ends a window that reaches back recent_days.
 windows AS (

@@ -16,8 +16,12 @@ WITH measured AS (
     CASE WHEN count(s.clicks) = count(*) THEN sum(s.clicks)::BIGINT END AS clicks,
     CASE WHEN count(s.impressions) = count(*) THEN sum(s.impressions)::BIGINT END AS impressions,
     CASE WHEN count(s.conversions) = count(*) THEN sum(s.conversions)::BIGINT END AS conversions,
-    sum(s.spend) FILTER (WHERE s.conversions IS NOT NULL) AS counted_spend, sum(s.conversions) AS counted_conversions
-  FROM main.spend_daily AS s
+    sum(s.counted_spend) AS counted_spend, sum(s.counted_conversions) AS counted_conversions,
+    -- The ratio, its variance (Greenland and Robins, 1985), and the CTR of its places.
+    sum(s.own_clicks) / nullif(sum(s.other_clicks), 0) AS ctr_ratio,
+    sqrt(sum(s.click_variance) / nullif(sum(s.own_clicks) * sum(s.other_clicks), 0)) AS deviation,
+    sum(s.place_clicks)::DOUBLE / sum(s.place_impressions) AS place_ctr
+  FROM mart.creative_spend AS s
   JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
   GROUP BY s.account_id, s.campaign_id, s.creative_id
 ),
@@ -28,37 +32,6 @@ with_campaign AS (
     (sum(m.counted_spend) OVER of_campaign)::DOUBLE / nullif(sum(m.counted_conversions) OVER of_campaign, 0) AS campaign_cpa
   FROM measured AS m
   WINDOW of_campaign AS (PARTITION BY m.account_id, m.campaign_id)
-),
--- A cell is a source of a campaign on a day; creatives are compared where they share one. All rows of
--- the window are looked at twice for it: nine CPU seconds where they are twelve million.
-cell AS (
-  SELECT s.account_id, s.campaign_id, s.report_date, s.source_id, s.creative_id, s.clicks, s.impressions
-  FROM main.spend_daily AS s
-  JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
-  WHERE s.clicks IS NOT NULL AND s.impressions > 0 AND s.creative_id <> '' AND s.source_id <> ''
-),
-shared AS (
-  SELECT c.account_id, c.campaign_id, c.report_date, c.source_id, sum(c.clicks)::BIGINT AS all_clicks, sum(c.impressions)::BIGINT AS all_impressions
-  FROM cell AS c
-  GROUP BY c.account_id, c.campaign_id, c.report_date, c.source_id
-  HAVING count(*) > 1
-),
-beside AS (
-  -- Sums of the ratio and of its variance (Greenland and Robins, 1985).
-  SELECT
-    c.account_id, c.campaign_id, c.creative_id,
-    sum(c.clicks::DOUBLE * (a.all_impressions - c.impressions) / a.all_impressions) AS own,
-    sum((a.all_clicks - c.clicks)::DOUBLE * c.impressions / a.all_impressions) AS others,
-    sum(a.all_clicks::DOUBLE * c.impressions * (a.all_impressions - c.impressions) / (a.all_impressions::DOUBLE * a.all_impressions)) AS noise,
-    sum(a.all_clicks)::DOUBLE / sum(a.all_impressions) AS ctr
-  FROM cell AS c
-  JOIN shared AS a ON a.account_id = c.account_id AND a.campaign_id = c.campaign_id AND a.report_date = c.report_date AND a.source_id = c.source_id
-  GROUP BY c.account_id, c.campaign_id, c.creative_id
-),
-compared AS (
-  SELECT
-    b.*, b.own / nullif(b.others, 0) AS ctr_ratio, sqrt(b.noise / nullif(b.own * b.others, 0)) AS deviation
-  FROM beside AS b
 ),
 earned AS (
   SELECT r.account_id, r.campaign_id, r.creative_id, CASE WHEN count(r.revenue) = count(*) THEN sum(r.revenue) END AS revenue
@@ -101,17 +74,16 @@ SELECT
     WHEN b.cpa_best_case > b.campaign_cpa THEN 'worse'
     ELSE 'unclear'
   END AS cpa_vs_campaign,
-  m.ctr_ratio, m.ctr_ratio * exp(-z.bound * m.deviation) AS ctr_ratio_low, m.ctr_ratio * exp(z.bound * m.deviation) AS ctr_ratio_high,
-  m.ctr * m.ctr_ratio AS ctr_mix_adjusted,
+  b.ctr_ratio, b.ctr_ratio * exp(-z.bound * b.deviation) AS ctr_ratio_low, b.ctr_ratio * exp(z.bound * b.deviation) AS ctr_ratio_high,
+  b.place_ctr * b.ctr_ratio AS ctr_mix_adjusted,
   CASE
-    WHEN m.ctr_ratio IS NULL OR m.deviation IS NULL THEN NULL
-    WHEN ln(m.ctr_ratio) > z.beyond * m.deviation THEN 'better'
-    WHEN ln(m.ctr_ratio) < -z.beyond * m.deviation THEN 'worse'
+    WHEN b.ctr_ratio IS NULL OR b.deviation IS NULL THEN NULL
+    WHEN ln(b.ctr_ratio) > z.beyond * b.deviation THEN 'better'
+    WHEN ln(b.ctr_ratio) < -z.beyond * b.deviation THEN 'worse'
     ELSE 'unclear'
   END AS ctr_vs_siblings,
   b.revenue, (b.revenue - b.spend)::DECIMAL(18, 6) AS profit, (b.revenue - b.spend)::DOUBLE / nullif(b.spend, 0)::DOUBLE AS roi, b.revenue::DOUBLE / nullif(b.clicks, 0) AS epc
 FROM bounded AS b
-LEFT JOIN compared AS m ON m.account_id = b.account_id AND m.campaign_id = b.campaign_id AND m.creative_id = b.creative_id
 LEFT JOIN main.creative_history AS k ON k.account_id = b.account_id AND k.creative_id = b.creative_id AND k.is_current
 LEFT JOIN main.campaign_history AS h ON h.account_id = b.account_id AND h.campaign_id = b.campaign_id AND h.is_current
 CROSS JOIN (

@@ -84,26 +84,28 @@ by_account AS (
 ),
 -- Each condition is one that DuckDB can look for without the other columns: few rows meet it.
 odd AS (
-  SELECT s.account_id, s.report_date, s.spend, s.clicks, s.impressions, s.conversions, false AS no_creative
+  SELECT s.account_id, s.report_date, s.spend, s.clicks, s.impressions, s.conversions
   FROM main.spend_daily AS s
   WHERE s.report_date >= (SELECT min(w.report_date) FROM mart.performance_window AS w)
     AND (s.spend < 0 OR s.clicks < 0 OR s.impressions < 0 OR s.conversions < 0 OR s.clicks > s.impressions OR s.conversions > s.clicks
     OR (s.clicks = 0 AND s.spend <> 0))
-  UNION ALL
-  SELECT s.account_id, s.report_date, s.spend, NULL, NULL, NULL, true
-  FROM main.spend_daily AS s
-  WHERE s.creative_id = ''
 ),
 odd_of AS (
   SELECT
     o.account_id,
-    count(*) FILTER (WHERE NOT o.no_creative AND (o.spend < 0 OR o.clicks < 0 OR o.impressions < 0 OR o.conversions < 0)) AS negative,
-    sum(o.spend) FILTER (WHERE o.no_creative) AS no_creative,
+    count(*) FILTER (WHERE o.spend < 0 OR o.clicks < 0 OR o.impressions < 0 OR o.conversions < 0) AS negative,
     sum(o.spend) FILTER (WHERE o.clicks = 0) AS unclicked,
     count(*) FILTER (WHERE o.clicks > o.impressions) AS clicks_over, count(*) FILTER (WHERE o.conversions > o.clicks) AS conversions_over
   FROM odd AS o
   JOIN mart.performance_window AS w ON w.account_id = o.account_id AND w.report_date = o.report_date
   GROUP BY o.account_id
+),
+creativeless AS (
+  SELECT s.account_id, sum(s.spend) AS spend
+  FROM mart.creative_spend AS s
+  JOIN mart.performance_window AS w ON w.account_id = s.account_id AND w.report_date = s.report_date
+  WHERE s.creative_id = ''
+  GROUP BY s.account_id
 ),
 sourceless AS (
   SELECT w.account_id, sum(w.spend) AS spend
@@ -191,7 +193,7 @@ counted AS (
       WHEN 'impressions_told' THEN a.no_impressions
       WHEN 'conversions_told' THEN a.no_conversions
       WHEN 'spend_has_campaign' THEN a.no_campaign
-      WHEN 'spend_has_creative' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.no_creative, 0) END
+      WHEN 'spend_has_creative' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(x.spend, 0) END
       WHEN 'spend_has_source' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(z.spend, 0) END
       WHEN 'spend_has_clicks' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.unclicked, 0) END
       WHEN 'clicks_within_impressions' THEN CASE WHEN a.account_id IS NOT NULL THEN coalesce(o.clicks_over, 0) END
@@ -217,6 +219,7 @@ counted AS (
   LEFT JOIN day_sums AS d ON d.account_id = c.account_id
   LEFT JOIN by_account AS a ON a.account_id = c.account_id
   LEFT JOIN odd_of AS o ON o.account_id = c.account_id
+  LEFT JOIN creativeless AS x ON x.account_id = c.account_id
   LEFT JOIN sourceless AS z ON z.account_id = c.account_id
   LEFT JOIN restated AS r ON r.account_id = c.account_id
   LEFT JOIN coverage AS g ON g.account_id = c.account_id

@@ -1,6 +1,7 @@
 -- Which days are sources and creatives judged by?
 -- Trap: the window counts back from the last day that is proven complete, not from today; days in it that are not proven complete are missing here.
 -- Column report_date: Chicago calendar day within the window that is proven complete (complete or final).
+-- Stored.
 WITH bounds AS (
   SELECT
     c.account_id, max(c.report_date) AS window_to,
