@@ -53,9 +53,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	f.Var(&o.campaigns, "campaigns", "sizes of an account, in campaigns, whose settings are read twice: 50,1000")
 	f.BoolVar(&o.waits, "waits", false, "with -campaigns: wait as the limit of 120 requests a minute has it; "+
 		"1,000 campaigns then take over half an hour a turn")
-	f.BoolVar(&o.lake, "lake", false, "an hour of 200 accounts in Iceberg tables, with 110 and with 1,095 days of "+
-		"history; "+
-		"runs the benchmark of load/lake")
+	f.BoolVar(&o.lake, "lake", false, "an hour of 200 accounts in Iceberg tables, of one store and of 200 in an "+
+		"inbox, with 110 and with 1,095 days of history; runs the benchmarks of load/lake")
 	f.IntVar(&o.runs, "runs", 5, "turns; the medians of them are shown")
 	f.IntVar(&o.creatives, "creatives", 100, "creatives in the account of -rows; one of them is restated")
 	f.StringVar(&o.shape, "shape", few, "account of -rows: few (campaigns, of ten creatives each), or many "+

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 }
 
 type childTask struct {
-	Catalog, S3, Dir string
+	Catalog, S3 string
+	Dir         string // of the store to follow; empty: commit the inbox
 }
 
 type childResult struct {
@@ -56,7 +57,15 @@ func followAsChild(text string) error {
 		return err
 	}
 	r := childResult{}
-	if r.Followed, err = l.Follow(context.Background(), FollowOptions{Dir: task.Dir, KeepStore: true}); err != nil {
+	if task.Dir != "" {
+		r.Followed, err = l.Follow(context.Background(), FollowOptions{Dir: task.Dir, KeepStore: true})
+	} else {
+		var done *Folded
+		if done, err = l.Commit(context.Background(), FoldOptions{}); err == nil {
+			r.Followed = &done.Followed
+		}
+	}
+	if err != nil {
 		return err
 	}
 	var use syscall.Rusage
@@ -83,15 +92,74 @@ func BenchmarkLake(b *testing.B) {
 	}
 }
 
-func benchLake(b *testing.B, accounts, days int) {
-	w := newWorld(b)
-	s := newStore(b)
-	today := day("2026-11-20")
+// BenchmarkInbox is the same hour of 200 stores of one account each: what one commit of all their
+// descriptions costs.
+func BenchmarkInbox(b *testing.B) {
+	for _, days := range []int{110, 1095} {
+		b.Run(fmt.Sprintf("stores=200/days=%d", days), func(b *testing.B) { benchInbox(b, 200, days) })
+	}
+}
+
+// today is the day of the benchmarks.
+var today = day("2026-11-20")
+
+// filled is a lake that has a history.
+func filled(b *testing.B, accounts, days int) (*world, *store) {
+	w, s := newWorld(b), newStore(b)
+	s.now = today.Start()
 	for a := range accounts {
 		s.history(fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
 	}
 	s.publish()
 	w.fill(s)
+	return w, s
+}
+
+func benchInbox(b *testing.B, accounts, days int) {
+	w, all := filled(b, accounts, days)
+	var stores []*store
+	for _, name := range all.m.AccountNames() {
+		s := newStore(b, name)
+		s.m.Accounts[name], s.now = all.m.Accounts[name], today.Start()
+		s.publish()
+		stores = append(stores, s)
+	}
+	sum := map[string]float64{}
+	for hour := range b.N {
+		for _, s := range stores {
+			s.spend(s.m.AccountNames()[0], (today - 1).String(), 3, int64(hour+1))
+			s.publish()
+			if _, err := w.open().Follow(b.Context(), FollowOptions{Dir: s.dir, Inbox: true}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		r, catalogRequests, objects := w.child(&store{})
+		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
+			b.Fatalf("%+v", r.Followed)
+		}
+		r.addTo(sum, b.N)
+		sum["catalog-requests"] += catalogRequests
+		sum["requests/account"] += (catalogRequests + objects) / float64(accounts)
+	}
+	report(b, sum)
+}
+
+// addTo adds the figures of one of n runs.
+func (r childResult) addTo(sum map[string]float64, n int) {
+	sum["cpu-s"] += r.CPU
+	sum["wall-s"] += r.Wall
+	sum["MiB"] = max(sum["MiB"], r.MaxRSS*float64(n))
+}
+
+func report(b *testing.B, sum map[string]float64) {
+	for name, v := range sum {
+		b.ReportMetric(v/float64(b.N), name)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func benchLake(b *testing.B, accounts, days int) {
+	w, s := filled(b, accounts, days)
 	sum := map[string]float64{}
 	for hour := range b.N {
 		for a := range accounts {
@@ -102,9 +170,7 @@ func benchLake(b *testing.B, accounts, days int) {
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)
 		}
-		sum["cpu-s"] += r.CPU
-		sum["wall-s"] += r.Wall
-		sum["MiB"] = max(sum["MiB"], r.MaxRSS*float64(b.N))
+		r.addTo(sum, b.N)
 		sum["catalog-requests"] += catalogRequests
 		sum["requests/account"] += (catalogRequests + objects - float64(accounts)) / float64(accounts)
 		r, catalogRequests, objects = w.child(s)
@@ -114,10 +180,7 @@ func benchLake(b *testing.B, accounts, days int) {
 		sum["noop-cpu-s"] += r.CPU
 		sum["noop-requests"] += catalogRequests + objects
 	}
-	for name, v := range sum {
-		b.ReportMetric(v/float64(b.N), name)
-	}
-	b.ReportMetric(0, "ns/op")
+	report(b, sum)
 }
 
 // child follows a store in a process of its own.
@@ -180,6 +243,14 @@ func (w *world) fill(s *store) {
 		changes = append(changes, c)
 	}
 	if err := f.commit(w.Context(), wanted, changes, marker, marks); err != nil {
+		w.Fatal(err)
+	}
+	text, err := s.m.Encode()
+	if err == nil {
+		object := marker.tbl.Location() + manifestObject(s.m.Generation, s.m.RunID)
+		err = marker.putCompressed(w.Context(), object, bytes.NewReader(text))
+	}
+	if err != nil {
 		w.Fatal(err)
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/apache/iceberg-go/table"
 
 	"spendsync/load/catalog"
-	"spendsync/load/lake/resttest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -446,56 +445,26 @@ func TestFollow_StandsAClockThatWasSetBack(t *testing.T) {
 // TestFollow_ConvergesAfterRandomDeaths kills a follower at random steps, with lost answers and
 // conflicts between, while the store goes on.
 func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
-	var mu sync.Mutex
-	chance := func(percent int) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return r.IntN(100) < percent
-	}
-	quiet := false
-	w.rest.Before = func([]string) error {
-		if !quiet && chance(15) {
-			return resttest.ErrConflict
-		}
-		return nil
-	}
-	w.rest.After = func([]string) error {
-		if !quiet && chance(15) {
-			return errors.New("lost")
-		}
-		return nil
-	}
-	deaths := 0
+	c := newChaos(t, w)
 	for range rounds(t, 25, 4000) {
-		for range r.IntN(3) {
-			s.spend("acme", fmt.Sprintf("2026-11-%02d", 1+r.IntN(9)), 1+r.IntN(4), r.Int64N(1e6))
+		for range c.IntN(3) {
+			s.spend("acme", fmt.Sprintf("2026-11-%02d", 1+c.IntN(9)), 1+c.IntN(4), c.Int64N(1e6))
 		}
 		s.publish()
-		l := w.open()
-		l.die = func(string) error {
-			if chance(25) {
-				return errDied
-			}
-			return nil
-		}
-		if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); errors.Is(err, errDied) {
-			deaths++
-		} else if err != nil {
-			t.Fatal(err)
-		}
+		c.try(25, func(l *Lake) error {
+			_, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+			return err
+		})
 	}
-	quiet = true
+	c.quiet = true
 	w.follow(s)
-	if deaths == 0 {
+	if c.deaths == 0 {
 		t.Error("nothing died")
 	}
-	t.Logf("%d deaths", deaths)
+	t.Logf("%d deaths", c.deaths)
 }
 
 func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {

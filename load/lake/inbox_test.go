@@ -2,14 +2,11 @@ package lake
 
 import (
 	"errors"
-	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"spendsync/load/catalog"
-	"spendsync/load/lake/resttest"
 	"spendsync/schema"
 )
 
@@ -228,72 +225,36 @@ func TestCommit_EndsAfterADeathAtEveryStep(t *testing.T) {
 // TestCommit_ConvergesAfterRandomDeaths: followers and commits die at random steps, answers are lost
 // and commits conflict, while three stores go on.
 func TestCommit_ConvergesAfterRandomDeaths(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
 	w := newWorld(t)
-	r, mu := rand.New(rand.NewPCG(seed, 1)), sync.Mutex{}
+	c := newChaos(t, w)
 	stores := []*store{sample(t), newStore(t, "gamma"), newStore(t, "delta")}
-	chance := func(percent int) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return r.IntN(100) < percent
-	}
-	quiet := false
-	w.rest.Before = func([]string) error {
-		if !quiet && chance(15) {
-			return resttest.ErrConflict
-		}
-		return nil
-	}
-	w.rest.After = func([]string) error {
-		if !quiet && chance(15) {
-			return errors.New("lost")
-		}
-		return nil
-	}
-	deaths := 0
-	step := func(do func(*Lake) error) {
-		t.Helper()
-		l := w.open()
-		l.die = func(string) error {
-			if !quiet && chance(15) {
-				return errDied
-			}
-			return nil
-		}
-		if err := do(l); errors.Is(err, errDied) {
-			deaths++
-		} else if err != nil {
-			t.Fatal(err)
-		}
-	}
 	describe := func(s *store) {
-		step(func(l *Lake) error {
+		c.try(15, func(l *Lake) error {
 			_, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir, Inbox: true})
 			return err
 		})
 	}
 	fold := func() {
-		step(func(l *Lake) error {
+		c.try(15, func(l *Lake) error {
 			_, err := l.Commit(t.Context(), FoldOptions{})
 			return err
 		})
 	}
 	for range rounds(t, 15, 200) {
 		for _, s := range stores {
-			if account := s.m.AccountNames()[0]; chance(60) {
-				s.spend(account, (day("2026-10-25") + schema.Date(r.IntN(15))).String(), 1+r.IntN(4), r.Int64N(1e6))
+			if account := s.m.AccountNames()[0]; c.chance(60) {
+				s.spend(account, (day("2026-10-25") + schema.Date(c.IntN(15))).String(), 1+c.IntN(4), c.Int64N(1e6))
 				s.publish()
 			}
-			if s.m.Generation > 0 && chance(70) {
+			if s.m.Generation > 0 && c.chance(70) {
 				describe(s)
 			}
 		}
-		if chance(50) {
+		if c.chance(50) {
 			fold()
 		}
 	}
-	quiet = true
+	c.quiet = true
 	for _, s := range stores {
 		s.publish()
 		describe(s)
@@ -302,8 +263,8 @@ func TestCommit_ConvergesAfterRandomDeaths(t *testing.T) {
 	for _, s := range stores {
 		w.check(w.open(), s)
 	}
-	if n := w.notes(); n != 0 || deaths == 0 {
-		t.Errorf("%d descriptions are left, %d deaths", n, deaths)
+	if n := w.notes(); n != 0 || c.deaths == 0 {
+		t.Errorf("%d descriptions are left, %d deaths", n, c.deaths)
 	}
-	t.Logf("%d deaths", deaths)
+	t.Logf("%d deaths", c.deaths)
 }
