@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/oklog/ulid/v2"
+
+	"spendsync/load/catalog"
+	"spendsync/load/lake/resttest"
+	"spendsync/load/parquet"
+	"spendsync/schema"
+)
+
+// asCommand has this test binary be the command.
+const asCommand = "SPENDSYNC_LAKE_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// growingStore is a store to which days are added.
+type growingStore struct {
+	*testing.T
+	dir string
+	m   *catalog.Manifest
+	now time.Time
+}
+
+// spend stores a day of the report.
+func (s *growingStore) spend(day schema.Date, rows int, clicks int64) {
+	var all []schema.Spend
+	for i := range rows {
+		all = append(all, schema.Spend{AccountID: "acme", ReportDate: day, CampaignID: fmt.Sprintf("C%03d", i),
+			Clicks: schema.Some(clicks)})
+	}
+	var b bytes.Buffer
+	n, err := parquet.Write(&b, schema.SpendDaily.Table, parquet.Record(schema.SpendDaily, all))
+	if err != nil {
+		s.Fatal(err)
+	}
+	path, sum := catalog.PartPath(schema.SpendDaily.Table, "acme", day), sha256.Sum256(b.Bytes())
+	s.write(path, b.Bytes())
+	a := s.m.Of("acme")
+	a.Days[day] = &catalog.Day{}
+	a.Files[path] = &catalog.FileInfo{Kind: catalog.KindParquet, Table: "spend_daily", Day: day, Rows: n,
+		Bytes: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]), RunID: s.run()}
+}
+
+func (s *growingStore) run() string {
+	return ulid.MustNew(ulid.Timestamp(s.now), bytes.NewReader(make([]byte, 10))).String()
+}
+
+// write replaces a file as the store does, by a rename.
+func (s *growingStore) write(path string, b []byte) {
+	path = filepath.Join(s.dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(path+".new", b, 0o600); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// publish makes what was stored a generation, a day after the one before.
+func (s *growingStore) publish() {
+	s.now = s.now.AddDate(0, 0, 1)
+	s.m.Generation, s.m.RunID, s.m.PublishedAt = s.m.Generation+1, s.run(), schema.InstantOf(s.now)
+	path, a := catalog.LedgerPath("acme", s.now), s.m.Of("acme")
+	ledger, _ := os.ReadFile(filepath.Join(s.dir, path))
+	ledger = append(ledger, fmt.Sprintf("{\"_run_id\":%q}\n", s.m.RunID)...)
+	a.Ledger[path], a.LedgerSHA256[path] = int64(len(ledger)), catalog.HashLedger(ledger)
+	b, err := s.m.Encode()
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.write(path, ledger)
+	s.write(catalog.ManifestName, b)
+}
+
+// killed runs the command and kills it after a while; 0: it may end. It says whether it was killed.
+func killed(t *testing.T, environ []string, after time.Duration, args ...string) bool {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(environ, asCommand+"=1", "TMPDIR="+t.TempDir())
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if after > 0 {
+		defer time.AfterFunc(after, func() { cmd.Process.Kill() }).Stop()
+	}
+	err := cmd.Wait()
+	if err != nil && cmd.ProcessState.ExitCode() != -1 {
+		t.Fatalf("%v: %v: %s", args, err, out.String())
+	}
+	return err != nil
+}
+
+// TestCommands_ConvergeAfterKills: followers, commits of the inbox and maintenance are killed at random
+// moments while the store goes on and months of it close; then the lake holds the store byte by byte,
+// and gives it back. SPENDSYNC_TEST_KILLS says how many rounds.
+func TestCommands_ConvergeAfterKills(t *testing.T) {
+	rounds, err := strconv.Atoi(cmp.Or(os.Getenv("SPENDSYNC_TEST_KILLS"), "6"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	backend := s3mem.New()
+	if err := backend.CreateBucket("lake"); err != nil {
+		t.Fatal(err)
+	}
+	storage := httptest.NewServer(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())
+	defer storage.Close()
+	rest := httptest.NewServer(&resttest.Catalog{Warehouse: "s3://lake/wh"})
+	defer rest.Close()
+	s := &growingStore{T: t, dir: t.TempDir(), m: catalog.New(), now: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
+	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
+		"SPENDSYNC_LAKE_CATALOG=" + rest.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + storage.URL, "AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret-canary"}
+	inbox := append(environ[:len(environ):len(environ)], "SPENDSYNC_LAKE_MODE=inbox")
+	first := schema.Date(20650) // 2026-07-16, whose month closes while this runs
+	s.spend(first, 3, 1)
+	s.publish()
+	began := time.Now()
+	killed(t, environ, 0, "follow")
+	whole, deaths := time.Since(began), 0
+	for range rounds {
+		for range 1 + r.IntN(4) {
+			s.spend(first+schema.Date(r.IntN(40)), 1+r.IntN(5), r.Int64N(1e6))
+		}
+		s.publish()
+		for _, one := range [][]string{{"follow"}, {"maintain"}, {"follow", "inbox"}, {"commit", "inbox"}} {
+			with := environ
+			if len(one) > 1 {
+				with = inbox
+			}
+			if r.IntN(3) > 0 && killed(t, with, time.Duration(1+r.Int64N(int64(whole))), one[0]) {
+				deaths++
+			}
+		}
+	}
+	killed(t, environ, 0, "follow")
+	killed(t, environ, 0, "verify", "--deep")
+	killed(t, append(environ, "SPENDSYNC_DATA_DIR="+filepath.Join(t.TempDir(), "restored")), 0, "restore")
+	if deaths == 0 {
+		t.Error("nothing was killed")
+	}
+	t.Logf("%d of about %d processes were killed", deaths, rounds*8/3)
+}
