@@ -112,8 +112,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // lake runs the benchmark of load/lake: it lays a history into tables that only that package can
 // write without the files.
 func lake(ctx context.Context, stdout, stderr io.Writer) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "spendsync/load/lake", "-run", "^$", "-bench", "^Benchmark(Lake|Inbox)$",
-		"-benchtime", "3x")
+	cmd := exec.CommandContext(ctx, "go", "test", "spendsync/load/lake", "-run", "^$",
+		"-bench", "^Benchmark(Lake|Inbox)$", "-benchtime", "3x")
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	return cmd.Run()
 }
