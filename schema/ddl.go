@@ -54,7 +54,7 @@ func (t *Table) CreateSQL() []string {
 		cols = append(cols, column)
 	}
 	out := []string{
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (\n%s\n)", t.SQLName(), strings.Join(cols, ",\n")),
+		fmt.Sprintf("CREATE TABLE %s (\n%s\n)", t.SQLName(), strings.Join(cols, ",\n")),
 		fmt.Sprintf("COMMENT ON TABLE %s IS %s", t.SQLName(), QuoteText(t.Doc)),
 	}
 	for _, c := range t.Columns {

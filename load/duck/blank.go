@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"spendsync/load/durable"
-	"spendsync/schema"
 )
 
 // write puts a blank file at path and reports false where it cannot: a view
@@ -64,19 +63,14 @@ func (b *Blanks) file(ctx context.Context, o Options) ([]byte, error) {
 // makeBlank makes the file. The viewErrors are those of views.
 func makeBlank(ctx context.Context, path string, o Options) (viewErrors []error, err error) {
 	o.Dir = filepath.Dir(path)
-	w, err := start(ctx, path, o)
+	// Blocks of 16 KiB, the smallest: most are nearly empty, and each is copied and hashed by
+	// every publication.
+	o.blocks = "BLOCK_SIZE 16384, "
+	w, err := create(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = w.Stop(err) }()
-	// Blocks of 16 KiB, the smallest: most are nearly empty, and each is copied and hashed by
-	// every publication.
-	if err := w.Exec(ctx, "ATTACH "+schema.QuoteText(path)+" AS w (BLOCK_SIZE 16384)", "USE w"); err != nil {
-		return nil, err
-	}
-	if err := w.makeTables(ctx); err != nil {
-		return nil, err
-	}
 	if viewErrors, err = makeViews(ctx, w.conn, o.Views); err != nil {
 		return nil, err
 	}

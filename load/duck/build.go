@@ -20,40 +20,41 @@ func Build(
 ) (w *Warehouse, viewErrors []error, err error) {
 	threads := o.Threads
 	o.Threads, o.unlocked = 1, threads != 1
+	attach, addViews := Open, replaceViews
+	if empty {
+		attach, addViews = create, makeViews
+	}
 	if empty && o.Blanks != nil {
 		made, err := o.Blanks.write(ctx, path, o)
 		if err != nil {
 			return nil, nil, err
 		}
 		if made {
-			views = nil
+			attach, views = Open, nil
 		}
 	}
-	if w, err = Open(ctx, path, o); err != nil {
+	if w, err = attach(ctx, path, o); err != nil {
 		return nil, nil, err
 	}
 	w.empty = empty
-	if viewErrors, err = w.fill(ctx, loads, threads, views); err != nil {
+	err = w.fill(ctx, loads, threads)
+	if err == nil && views != nil {
+		viewErrors, err = addViews(ctx, w.conn, views)
+	}
+	if err != nil {
 		return nil, nil, w.Stop(err)
 	}
 	return w, viewErrors, nil
 }
 
-func (w *Warehouse) fill(ctx context.Context, loads []Load, threads int, views []View) (viewErrors []error,
-	err error) {
-	if err := w.makeTables(ctx); err != nil {
-		return nil, err
-	}
+func (w *Warehouse) fill(ctx context.Context, loads []Load, threads int) error {
 	if err := w.setThreads(ctx, threads); err != nil {
-		return nil, err
+		return err
 	}
 	if err := w.loadAll(ctx, loads); err != nil {
-		return nil, err
+		return err
 	}
-	if err := w.setThreads(ctx, 1); err != nil || views == nil {
-		return nil, err
-	}
-	return makeViews(ctx, w.conn, views)
+	return w.setThreads(ctx, 1)
 }
 
 // setThreads sets how many threads the engine has; 0 is one per processor.

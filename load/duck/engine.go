@@ -128,6 +128,15 @@ func IsOutOfMemory(err error) bool {
 		strings.Contains(de.Msg, "Out of Memory Error"))
 }
 
+// atOnce joins statements to one text: DuckDB's parser is set up once for each text, which is a
+// sixth of what a comment takes.
+func atOnce(statements []string) []string {
+	if len(statements) == 0 {
+		return nil
+	}
+	return []string{strings.Join(statements, ";\n")}
+}
+
 // execTogether runs statements in one transaction, which is undone at the first
 // error.
 func execTogether(ctx context.Context, conn *sql.Conn, statements []string) error {

@@ -11,10 +11,9 @@ import (
 	"spendsync/schema"
 )
 
-// makeViews makes the views again, all at once or, where one fails, each by
-// itself, in place of those that an earlier release had. The viewErrors are those of
-// views; an error is the storage's.
-func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []error, err error) {
+// replaceViews makes the views again, in place of those that an earlier release had. The
+// viewErrors are those of views; an error is the storage's.
+func replaceViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []error, err error) {
 	statements, err := dropsOf(ctx, conn)
 	if err != nil {
 		return nil, err
@@ -22,7 +21,13 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []
 	if err := execTogether(ctx, conn, statements); err != nil {
 		return nil, err
 	}
-	statements = nil
+	return makeViews(ctx, conn, views)
+}
+
+// makeViews makes the views in a file that has none, all at once or, where one fails, each
+// by itself.
+func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []error, err error) {
+	var statements []string
 	for _, v := range views {
 		statements = append(statements, v.createSQL()...)
 	}
@@ -44,7 +49,7 @@ func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []
 	for _, ofView := range comments {
 		// Each comment on a column makes another copy of its whole view, which stays until
 		// the transaction has ended.
-		if err := execTogether(ctx, conn, ofView); err != nil {
+		if err := execTogether(ctx, conn, atOnce(ofView)); err != nil {
 			return nil, err
 		}
 	}

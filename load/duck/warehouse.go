@@ -61,8 +61,26 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// Open opens the file at path, or makes it. The engine reaches the files below the
-// directory of the options.
+// create makes the file at path, with every table. Before version 1.2 of DuckDB's storage, the
+// statistics of a column took 3 KB, which each opening read and each publication copied: a
+// fifth of a file of 300,000 rows.
+func create(ctx context.Context, path string, o Options) (*Warehouse, error) {
+	w, err := start(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	err = w.Exec(ctx, "ATTACH "+schema.QuoteText(path)+" AS w ("+o.blocks+"STORAGE_VERSION 'v1.2.0')", "USE w")
+	if err == nil {
+		err = w.makeTables(ctx)
+	}
+	if err != nil {
+		return nil, w.Stop(err)
+	}
+	return w, nil
+}
+
+// Open opens the file at path. The engine reaches the files below the directory of the
+// options.
 func Open(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	w, err := start(ctx, path, o)
 	if err != nil {

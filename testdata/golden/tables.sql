@@ -1,4 +1,4 @@
-CREATE TABLE IF NOT EXISTS "main"."spend_daily" (
+CREATE TABLE "main"."spend_daily" (
   "account_id" VARCHAR NOT NULL USING COMPRESSION dictionary,
   "report_date" DATE NOT NULL USING COMPRESSION rle,
   "campaign_id" VARCHAR NOT NULL USING COMPRESSION dictionary,
@@ -28,7 +28,7 @@ COMMENT ON COLUMN "main"."spend_daily"."_first_seen_at" IS 'When the row was fir
 COMMENT ON COLUMN "main"."spend_daily"."_changed_at" IS 'When a value of the row was last read as different.';
 COMMENT ON COLUMN "main"."spend_daily"."_run_id" IS 'Run that last changed the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."spend_change" (
+CREATE TABLE "main"."spend_change" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
@@ -64,7 +64,7 @@ COMMENT ON COLUMN "main"."spend_change"."old_conversions" IS 'Conversions before
 COMMENT ON COLUMN "main"."spend_change"."new_conversions" IS 'Conversions after.';
 COMMENT ON COLUMN "main"."spend_change"."_run_id" IS 'Run that saw the change.';
 
-CREATE TABLE IF NOT EXISTS "main"."spend_intraday" (
+CREATE TABLE "main"."spend_intraday" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
   "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -86,7 +86,7 @@ COMMENT ON COLUMN "main"."spend_intraday"."impressions" IS 'Impressions up to th
 COMMENT ON COLUMN "main"."spend_intraday"."conversions" IS 'Conversions up to this read. NULL: some row with spend gave none.';
 COMMENT ON COLUMN "main"."spend_intraday"."_run_id" IS 'Run that read it.';
 
-CREATE TABLE IF NOT EXISTS "main"."campaign_history" (
+CREATE TABLE "main"."campaign_history" (
   "account_id" VARCHAR NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
   "version_no" BIGINT NOT NULL,
@@ -152,7 +152,7 @@ COMMENT ON COLUMN "main"."campaign_history"."unsupported_targeting" IS 'Whether 
 COMMENT ON COLUMN "main"."campaign_history"."raw" IS 'The campaign''s own JSON when this version was first read, or last gained a key.';
 COMMENT ON COLUMN "main"."campaign_history"."_run_id" IS 'Run that last changed the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."campaign_delivery_history" (
+CREATE TABLE "main"."campaign_delivery_history" (
   "account_id" VARCHAR NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
   "version_no" BIGINT NOT NULL,
@@ -184,7 +184,7 @@ COMMENT ON COLUMN "main"."campaign_delivery_history"."read_state" IS 'ok; partia
 COMMENT ON COLUMN "main"."campaign_delivery_history"."delivery_status" IS 'Why the campaign delivers or does not, in the service''s words.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."_run_id" IS 'Run that last changed the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."creative_history" (
+CREATE TABLE "main"."creative_history" (
   "account_id" VARCHAR NOT NULL,
   "creative_id" VARCHAR NOT NULL,
   "version_no" BIGINT NOT NULL,
@@ -262,7 +262,7 @@ COMMENT ON COLUMN "main"."creative_history"."pending_rejection_reasons" IS 'Why 
 COMMENT ON COLUMN "main"."creative_history"."pending_rejection_comment" IS 'The reviewer''s comment on that version.';
 COMMENT ON COLUMN "main"."creative_history"."_run_id" IS 'Run that last changed the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."source_rule_history" (
+CREATE TABLE "main"."source_rule_history" (
   "account_id" VARCHAR NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
   "source_id" VARCHAR NOT NULL,
@@ -298,7 +298,7 @@ COMMENT ON COLUMN "main"."source_rule_history"."read_state" IS 'ok; partial: som
 COMMENT ON COLUMN "main"."source_rule_history"."bid" IS 'US dollars per click, of a bid_override.';
 COMMENT ON COLUMN "main"."source_rule_history"."_run_id" IS 'Run that last changed the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."source_mode_history" (
+CREATE TABLE "main"."source_mode_history" (
   "account_id" VARCHAR NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
   "version_no" BIGINT NOT NULL,
@@ -334,7 +334,7 @@ COMMENT ON COLUMN "main"."source_mode_history"."bids_last_read_at" IS 'When the 
 COMMENT ON COLUMN "main"."source_mode_history"."raw" IS 'The source settings'' own JSON when this version was first read, or last gained a key.';
 COMMENT ON COLUMN "main"."source_mode_history"."_run_id" IS 'Run that last changed the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."account_snapshot" (
+CREATE TABLE "main"."account_snapshot" (
   "account_id" VARCHAR NOT NULL,
   "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "balance" DECIMAL(18,6),
@@ -366,7 +366,7 @@ COMMENT ON COLUMN "main"."account_snapshot"."auto_funding_threshold" IS 'US doll
 COMMENT ON COLUMN "main"."account_snapshot"."auto_funding_amount" IS 'US dollars that the card is charged each time.';
 COMMENT ON COLUMN "main"."account_snapshot"."_run_id" IS 'Run that added the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."account_limit" (
+CREATE TABLE "main"."account_limit" (
   "account_id" VARCHAR NOT NULL,
   "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "kind" VARCHAR NOT NULL,
@@ -384,7 +384,7 @@ COMMENT ON COLUMN "main"."account_limit"."allowed" IS 'Changes allowed a day. NU
 COMMENT ON COLUMN "main"."account_limit"."resets_at" IS 'When the count starts at zero again.';
 COMMENT ON COLUMN "main"."account_limit"."_run_id" IS 'Run that added the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."payout_history" (
+CREATE TABLE "main"."payout_history" (
   "account_id" VARCHAR NOT NULL,
   "from_date" DATE NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
@@ -424,7 +424,7 @@ COMMENT ON COLUMN "main"."payout_history"."to_date" IS 'Last Chicago day on whic
 COMMENT ON COLUMN "main"."payout_history"."payout" IS 'US dollars that a conversion earns.';
 COMMENT ON COLUMN "main"."payout_history"."_run_id" IS 'Run that last changed the row.';
 
-CREATE TABLE IF NOT EXISTS "main"."calendar" (
+CREATE TABLE "main"."calendar" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
   "month" DATE NOT NULL,
@@ -448,7 +448,7 @@ COMMENT ON COLUMN "main"."calendar"."ends_at" IS 'First instant after the day.';
 COMMENT ON COLUMN "main"."calendar"."hours" IS 'Length of the day: 24, or 23 and 25 when the clocks change.';
 COMMENT ON COLUMN "main"."calendar"."_run_id" IS 'Run that added the day.';
 
-CREATE TABLE IF NOT EXISTS "mart"."campaign_spend" (
+CREATE TABLE "mart"."campaign_spend" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
   "campaign_id" VARCHAR NOT NULL,
@@ -476,7 +476,7 @@ COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_clicks" IS 'Rows whose clic
 COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_impressions" IS 'Rows whose impressions are known: if fewer than rows, the sum is too small.';
 COMMENT ON COLUMN "mart"."campaign_spend"."rows_with_conversions" IS 'Rows whose conversions are known: if fewer than rows, the sum is too small.';
 
-CREATE TABLE IF NOT EXISTS "ops"."day_coverage" (
+CREATE TABLE "ops"."day_coverage" (
   "account_id" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
   "state" VARCHAR NOT NULL,
@@ -510,7 +510,7 @@ COMMENT ON COLUMN "ops"."day_coverage"."control_spend" IS 'US dollars of the day
 COMMENT ON COLUMN "ops"."day_coverage"."control_clicks" IS 'Clicks of the day by the service''s own total, to be compared with clicks. NULL: it gave none.';
 COMMENT ON COLUMN "ops"."day_coverage"."_run_id" IS 'Run of the last proven read.';
 
-CREATE TABLE IF NOT EXISTS "ops"."run" (
+CREATE TABLE "ops"."run" (
   "account_id" VARCHAR NOT NULL,
   "command" VARCHAR NOT NULL,
   "started_at" TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -566,7 +566,7 @@ COMMENT ON COLUMN "ops"."run"."campaigns_read" IS 'Campaigns whose settings were
 COMMENT ON COLUMN "ops"."run"."campaigns_skipped" IS 'Archived campaigns that had been read whole and were left out.';
 COMMENT ON COLUMN "ops"."run"."_run_id" IS 'Identity of the run; sorts by time.';
 
-CREATE TABLE IF NOT EXISTS "ops"."step" (
+CREATE TABLE "ops"."step" (
   "account_id" VARCHAR NOT NULL,
   "stream" VARCHAR NOT NULL,
   "unit" VARCHAR NOT NULL,
@@ -598,7 +598,7 @@ COMMENT ON COLUMN "ops"."step"."rounded_values" IS 'Amounts with more than six d
 COMMENT ON COLUMN "ops"."step"."message" IS 'What went wrong, where something did.';
 COMMENT ON COLUMN "ops"."step"."_run_id" IS 'Run that did it.';
 
-CREATE TABLE IF NOT EXISTS "ops"."entity_read" (
+CREATE TABLE "ops"."entity_read" (
   "account_id" VARCHAR NOT NULL,
   "entity_type" VARCHAR NOT NULL,
   "entity_id" VARCHAR NOT NULL,
@@ -618,7 +618,7 @@ COMMENT ON COLUMN "ops"."entity_read"."message" IS 'Why.';
 COMMENT ON COLUMN "ops"."entity_read"."attempted_at" IS 'When it was tried.';
 COMMENT ON COLUMN "ops"."entity_read"."_run_id" IS 'Run that tried.';
 
-CREATE TABLE IF NOT EXISTS "ops"."unknown_field" (
+CREATE TABLE "ops"."unknown_field" (
   "account_id" VARCHAR NOT NULL,
   "stream" VARCHAR NOT NULL,
   "path" VARCHAR NOT NULL,
@@ -634,7 +634,7 @@ COMMENT ON COLUMN "ops"."unknown_field"."sample_type" IS 'JSON type of the first
 COMMENT ON COLUMN "ops"."unknown_field"."first_seen_at" IS 'When it was first seen.';
 COMMENT ON COLUMN "ops"."unknown_field"."_run_id" IS 'Run that first saw it.';
 
-CREATE TABLE IF NOT EXISTS "ops"."refused_row" (
+CREATE TABLE "ops"."refused_row" (
   "account_id" VARCHAR NOT NULL,
   "stream" VARCHAR NOT NULL,
   "report_date" DATE NOT NULL,
@@ -658,7 +658,7 @@ COMMENT ON COLUMN "ops"."refused_row"."raw" IS 'The row''s own JSON, cut where i
 COMMENT ON COLUMN "ops"."refused_row"."seen_at" IS 'When it was read.';
 COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that read it.';
 
-CREATE TABLE IF NOT EXISTS "ops"."file" (
+CREATE TABLE "ops"."file" (
   "account_id" VARCHAR NOT NULL,
   "path" VARCHAR NOT NULL,
   "kind" VARCHAR NOT NULL,
