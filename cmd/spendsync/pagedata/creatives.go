@@ -51,28 +51,25 @@ func (q *reader) clickRates(id string, creatives []row) map[creativeDay]page.Num
 	if len(keys) == 0 {
 		return rates
 	}
-	// Only the days that are drawn are read, and those that the first window reaches back to. Pairs of
-	// campaign and creative would take the engine four times as long as creatives alone.
+	// Only the days that are drawn are read, and those that the first window reaches back to.
 	back := q.row("SELECT t.value FROM mart.threshold AS t WHERE t.name = 'recent_days'").number("value")
 	since := creatives[0].date("recent_to") - maxRates - schema.Date(back.V)
 	for _, r := range q.rows(`WITH shown AS (
-  SELECT a.campaign_id, a.ad_id, a.date_day, a.clicks, a.impressions FROM mart.ad_report AS a
-  JOIN ops.day_coverage AS c ON c.account_id = a.account_id AND c.report_date = a.date_day AND c.state IN
-  ('complete', 'final')
-  WHERE a.account_id = %s AND a.ad_id IN (%s) AND a.impressions > 0 AND a.date_day > '%s'
+  SELECT a.campaign_id, a.creative_id, a.report_date, a.clicks, a.impressions FROM mart.creative_spend AS a
+  WHERE a.account_id = %s AND a.creative_id IN (%s) AND a.impressions > 0 AND a.report_date > '%s'
 ), level AS (
   SELECT max(t.value) FILTER (WHERE t.name = 'recent_days')::INTEGER AS days, max(t.value) FILTER (WHERE t.name =
   'fatigue_min_impressions') AS enough FROM mart.threshold AS t
 ), summed AS (
-  SELECT s.campaign_id, s.ad_id, s.date_day, sum(s.clicks) OVER back AS clicks, sum(s.impressions) OVER back AS
-  impressions, l.enough
+  SELECT s.campaign_id, s.creative_id, s.report_date, sum(s.clicks) OVER back AS clicks,
+  sum(s.impressions) OVER back AS impressions, l.enough
   FROM shown AS s CROSS JOIN level AS l
-  WINDOW back AS (PARTITION BY s.campaign_id, s.ad_id ORDER BY s.date_day - DATE '2000-01-01' RANGE BETWEEN l.days -
-  1 PRECEDING AND CURRENT ROW)
+  WINDOW back AS (PARTITION BY s.campaign_id, s.creative_id ORDER BY s.report_date - DATE '2000-01-01' RANGE BETWEEN
+  l.days - 1 PRECEDING AND CURRENT ROW)
 )
-SELECT s.campaign_id, s.ad_id, s.date_day, s.clicks::DOUBLE / s.impressions AS ctr FROM summed AS s WHERE
+SELECT s.campaign_id, s.creative_id, s.report_date, s.clicks::DOUBLE / s.impressions AS ctr FROM summed AS s WHERE
 s.impressions >= s.enough`, id, strings.Join(keys, ", "), since) {
-		rates[creativeDay{r.text("campaign_id"), r.text("ad_id"), r.date("date_day")}] = r.number("ctr")
+		rates[creativeDay{r.text("campaign_id"), r.text("creative_id"), r.date("report_date")}] = r.number("ctr")
 	}
 	return rates
 }

@@ -32,13 +32,13 @@ const (
 )
 
 // views are the views that a report asks.
-var views = []string{"ad_report", "bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "campaign_performance",
-	"change_log", "creative_fatigue", "daily_pacing", "data_quality", "intraday_hourly", "restatements",
+var views = []string{"bid_vs_cpc", "breaks", "budget_runway", "campaign_day", "campaign_performance", "change_log",
+	"creative_fatigue", "creative_spend", "daily_pacing", "data_quality", "intraday_hourly", "restatements",
 	"settlement", "source_block_candidates", "source_performance", "source_scale_candidates", "threshold"}
 
 // kept are those that several questions or views ask: they are answered once.
 var kept = []string{"breaks", "campaign_day", "campaign_performance", "change_log", "day_curve",
-	"intraday_hourly", "performance_window", "source_performance", "threshold"}
+	"intraday_hourly", "source_performance", "threshold"}
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Report, err error) {
@@ -93,7 +93,8 @@ func (q *reader) accounts(account string) (names []string, err error) {
 // haveViews says which views a warehouse lacks that an older binary published.
 func (q *reader) haveViews(dir string) error {
 	have := map[string]bool{}
-	for _, r := range q.rows("SELECT v.view_name FROM duckdb_views() AS v WHERE v.schema_name = 'mart'") {
+	for _, r := range q.rows("SELECT v.view_name FROM duckdb_views() AS v WHERE v.schema_name = 'mart' UNION ALL " +
+		"SELECT t.table_name FROM duckdb_tables() AS t WHERE t.schema_name = 'mart'") {
 		have[r.text("view_name")] = true
 	}
 	var lacks []string

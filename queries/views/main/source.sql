@@ -1,5 +1,5 @@
 -- Which sources does the report know, and since when?
--- Trap: the dates are of rows in the report; a day that is not covered may have had others.
+-- Trap: the dates are of rows in the report; a day that is not covered may have had others. It answers about all history: every row of spend_daily is read.
 -- Column first_report_date: First Chicago day on which the report has the source.
 -- Column last_report_date: Last Chicago day on which the report has the source.
 -- Column campaigns: Campaigns that the report has the source with.
