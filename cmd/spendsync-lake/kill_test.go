@@ -140,7 +140,8 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
 		"SPENDSYNC_LAKE_CATALOG=" + rest.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + storage.URL, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret-canary"}
-	inbox := append(environ[:len(environ):len(environ)], "SPENDSYNC_LAKE_MODE=inbox")
+	// The same store in two lakes: one that it follows into, and one by way of an inbox.
+	inbox := append(environ[:len(environ):len(environ)], "SPENDSYNC_LAKE_MODE=inbox", "SPENDSYNC_LAKE_NAMESPACE=fleet")
 	first := schema.Date(20450) // 2025-12-28: of many months some are closed, and some close while this runs
 	s.spend(first, 3, 1)
 	s.publish()
@@ -152,19 +153,21 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 			s.spend(first+schema.Date(r.IntN(240)), 1+r.IntN(5), r.Int64N(1e6))
 		}
 		s.publish()
-		for _, one := range [][]string{{"follow"}, {"maintain"}, {"follow", "inbox"}, {"commit", "inbox"}} {
-			with := environ
-			if len(one) > 1 {
-				with = inbox
-			}
-			if r.IntN(3) > 0 && killed(t, with, time.Duration(1+r.Int64N(int64(whole))), one[0]) {
+		for _, one := range []struct {
+			environ []string
+			command string
+		}{{environ, "follow"}, {environ, "maintain"}, {inbox, "follow"}, {inbox, "commit"}} {
+			if r.IntN(3) > 0 && killed(t, one.environ, time.Duration(1+r.Int64N(3*int64(whole))), one.command) {
 				deaths++
 			}
 		}
 	}
-	killed(t, environ, 0, "follow")
-	killed(t, environ, 0, "verify", "--deep")
-	killed(t, append(environ, "SPENDSYNC_DATA_DIR="+filepath.Join(t.TempDir(), "restored")), 0, "restore")
+	for _, with := range [][]string{environ, inbox} {
+		killed(t, with, 0, "follow")
+		killed(t, with, 0, "commit")
+		killed(t, with, 0, "verify", "--deep")
+		killed(t, append(with, "SPENDSYNC_DATA_DIR="+filepath.Join(t.TempDir(), "restored")), 0, "restore")
+	}
 	if deaths == 0 {
 		t.Error("nothing was killed")
 	}
