@@ -1,16 +1,6 @@
 -- What did each source of each campaign bring over the performance window, and within which bounds does its CPA lie?
 -- Trap: conversions of young days still arrive, so a CPA of today is too high; and a source with little spend has wide bounds.
-WITH known AS (
-  SELECT w.account_id, w.report_date
-  FROM mart.performance_window AS w
-),
-spans AS (
-  SELECT DISTINCT w.account_id, w.window_from, w.window_to, w.days_known
-  FROM mart.performance_window AS w
-),
-measured AS (
-  SELECT w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions
-  FROM mart.source_window AS w
-),
+WITH
+-- Part: source_sums
 -- Part: source_campaigns
 -- Part: source_rates

@@ -5,18 +5,8 @@
 -- Column excess_spend: US dollars that these sources cost beyond what their conversions were worth at judged_cpa.
 -- Column excess_share: excess_spend divided by spend: the share of the campaign's money that bought nothing. NULL without spend.
 -- Column excess_per_day: US dollars: excess_spend divided by days_known.
-WITH known AS (
-  SELECT w.account_id, w.report_date
-  FROM mart.performance_window AS w
-),
-spans AS (
-  SELECT DISTINCT w.account_id, w.window_from, w.window_to, w.days_known
-  FROM mart.performance_window AS w
-),
-measured AS (
-  SELECT w.account_id, w.campaign_id, w.source_id, w.spend, w.clicks, w.impressions, w.conversions, w.counted_spend, w.counted_conversions
-  FROM mart.source_window AS w
-),
+WITH
+-- Part: source_sums
 -- Part: source_campaigns
 blocked AS (
   SELECT b.account_id, b.campaign_id, count(*) AS sources_to_block, sum(b.spend)::DECIMAL(18, 6) AS spend_on_them, sum(b.excess_spend)::DECIMAL(18, 6) AS excess_spend
