@@ -192,7 +192,7 @@ func (w *world) child(s *store) (r childResult, catalogRequests, objects float64
 	}
 	fromCatalog, fromStorage := w.rest.Requests(), w.objects.Load()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childOptions+"="+string(task))
+	cmd.Env = append(os.Environ(), childOptions+"="+string(task), "GOGC=200") // as spendsync-lake has it
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err == nil {
