@@ -127,7 +127,7 @@ func checkStore(t *testing.T, dir string) *Report {
 // query runs SQL on the published file, opened as an analyst would.
 func query(t *testing.T, dir, q string) string {
 	t.Helper()
-	db, err := sql.Open("duckdb", filepath.Join(dir, duck.FileName)+"?access_mode=read_only")
+	db, err := sql.Open("duckdb", filepath.Join(dir, duck.FileName)+"?access_mode=read_only&threads=1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // openDuckDB opens the published file as an analyst does.
 func openDuckDB(path string) *sql.DB {
-	db, err := sql.Open("duckdb", path+"?access_mode=read_only")
+	db, err := sql.Open("duckdb", path+"?access_mode=read_only&threads=1")
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)

@@ -60,6 +60,28 @@ func TestBuild_KeepsStatisticsShort(t *testing.T) {
 	}
 }
 
+// TestEngine_FetchesNothing: what an engine is started with is what it has.
+func TestEngine_FetchesNothing(t *testing.T) {
+	for _, keep := range []bool{true, false} {
+		conn, stop, err := openEngine(t.Context(), Options{Threads: 1, keepOrder: keep}, t.TempDir(), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"autoinstall_known_extensions": false,
+			"autoload_known_extensions": false, "allow_community_extensions": false, "allow_persistent_secrets": false,
+			"enable_external_access": false, "lock_configuration": true, "preserve_insertion_order": keep} {
+			var is bool
+			q := "SELECT current_setting('" + name + "')::BOOLEAN"
+			if err := conn.QueryRowContext(t.Context(), q).Scan(&is); err != nil || is != want {
+				t.Errorf("%s is %t (%v), want %t", name, is, err, want)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // askThreads is a load that asks how many threads the engine has.
 type askThreads struct{ path string }
 
