@@ -75,10 +75,11 @@ func (n Answer) csvCell(c duck.Column) string {
 	return text
 }
 
-// formula begins what a spreadsheet runs; East Asian versions take the full-width
-// signs too. See OWASP, CSV injection. A number that is a text is a number there too.
+// formula has the characters that begin what a spreadsheet runs; East Asian versions take the
+// full-width signs too. See OWASP, CSV injection. A number that is a text is a number there too.
 const (
-	formula   = "('=', '+', '-', '@', chr(9), chr(10), chr(13), '＝', '＋', '－', '＠')"
+	formula = "(unicode('='), unicode('+'), unicode('-'), unicode('@'), 9, 10, 13, unicode('＝'), unicode('＋'), " +
+		"unicode('－'), unicode('＠'))"
 	plainSign = `[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`
 )
 
@@ -88,13 +89,13 @@ func (n Answer) csvText(text string) string {
 	if n.Raw {
 		return quoted(text)
 	}
-	return fmt.Sprintf("CASE WHEN %[1]s[1] IN %[2]s AND NOT regexp_full_match(%[1]s, '%[3]s') THEN %[4]s "+
+	return fmt.Sprintf("CASE WHEN unicode(%[1]s) IN %[2]s AND NOT regexp_full_match(%[1]s, '%[3]s') THEN %[4]s "+
 		"ELSE %[5]s END", text, formula, plainSign, quoted("(chr(39) || "+text+")"), quoted(text))
 }
 
 // quoted is the SQL for a text, in quotes where RFC 4180 or a careless reader needs them.
 func quoted(text string) string {
 	return fmt.Sprintf(`CASE WHEN %[1]s = '' OR contains(%[1]s, ',') OR contains(%[1]s, '"') OR `+
-		`contains(%[1]s, chr(10)) OR contains(%[1]s, chr(13)) OR %[1]s[1] = ' ' OR %[1]s[-1] = ' ' `+
+		`contains(%[1]s, chr(10)) OR contains(%[1]s, chr(13)) OR prefix(%[1]s, ' ') OR suffix(%[1]s, ' ') `+
 		`THEN '"' || replace(%[1]s, '"', '""') || '"' ELSE %[1]s END`, text)
 }
