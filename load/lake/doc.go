@@ -43,9 +43,9 @@
 // process of its own. Beyond the 200 uploads an hour takes 20 requests to the catalog and 16 to
 // the storage, with 110 days of history and with 1,095 alike; an hour with nothing to do takes 5.
 //
-//	days of history    files      CPU s    without KeepStore    nothing to do    peak MiB
-//	110                22,000     0.6      0.6                  0.2              161
-//	1,095              219,000    2.2      1.3                  0.7              194
+//	days of history    files      CPU s    nothing to do    peak MiB
+//	110                22,000     0.7      0.2              164
+//	1,095              219,000    3.1      1.1              181
 //
 // The commit itself takes 0.6 CPU seconds. What grows with the history is the store's own
 // manifest.json, which names every file: it is 70 MB at 219,000 files. It is proven by its checksum
@@ -54,7 +54,7 @@
 // before, and uploads it.
 //
 // BenchmarkInbox: the same hour of 200 stores of one account each, whose descriptions one commit
-// folds: 0.8 and 1.6 CPU s, 132 and 152 MiB, 20 requests to the catalog, and to the storage 5 for
+// folds: 0.9 and 1.9 CPU s, 132 and 153 MiB, 20 requests to the catalog, and to the storage 5 for
 // each description, which is read and deleted.
 //
 // On paper, for 1,000 accounts in stores of 50 (20 followers), hourly, three years of days: 1.1 million
@@ -64,6 +64,6 @@
 // writes, so commits that meet try again at most a few times where the followers start spread over the
 // hour. At 0.69 kB a snapshot and 7 days 3,360 snapshots are 2.3 MB of table metadata, read and
 // written whole by each commit; catalogs refuse more than some 20 MB (AWS Glue). One store for all 1,000
-// accounts would be 24 commits a day, and a manifest.json of 350 MB, some 12 CPU seconds an hour. Between
-// the two lie 5 stores of 200 accounts: 120 commits a day, 2.2 CPU seconds each.
+// accounts would be 24 commits a day, and a manifest.json of 350 MB, some 16 CPU seconds an hour. Between
+// the two lie 5 stores of 200 accounts: 120 commits a day, 3.1 CPU seconds each.
 package lake
