@@ -149,7 +149,7 @@ func (l *Listing) Text() (io.Reader, error) {
 }
 
 // Accounts gives the accounts by name, with Since, Days, Files and ledgers alone; what is known of a
-// day is left out. Its texts may share memory: clone what is kept.
+// day is left out.
 func (l *Listing) Accounts() iter.Seq2[Named, error] {
 	return func(yield func(Named, error) bool) {
 		if l.whole != nil {

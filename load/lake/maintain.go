@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -201,10 +200,10 @@ func (t *lakeTable) namePartsOf(row Marker, named map[string]bool) error {
 			return err
 		}
 		for _, f := range a.Files {
-			named[strings.Clone(f.SHA256)] = true
+			named[f.SHA256] = true
 		}
 		for _, sha := range a.LedgerSHA256 {
-			named[strings.Clone(sha)] = true
+			named[sha] = true
 		}
 	}
 	return nil

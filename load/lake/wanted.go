@@ -202,9 +202,8 @@ func (w *wanted) read(l *catalog.Listing, keep keeps) error {
 		if err != nil {
 			return err
 		}
-		name := strings.Clone(a.Name)
-		w.manifest.Accounts[name] = &catalog.Account{Since: a.Since, Days: a.Days}
-		w.add(name, a.Account, keep)
+		w.manifest.Accounts[a.Name] = &catalog.Account{Since: a.Since, Days: a.Days}
+		w.add(a.Name, a.Account, keep)
 	}
 	return nil
 }
@@ -248,10 +247,8 @@ func (w *wanted) add(account string, a *catalog.Account, keep keeps) {
 			for _, f := range files {
 				w.count[account] = total{w.count[account].rows + f.info.Rows, w.count[account].files + 1}
 			}
-			if keep == nil {
+			if keep == nil || keep(s.name, c, hash) {
 				w.files[s.name][c] = files
-			} else if keep(s.name, c, hash) {
-				w.files[s.name][c] = cloned(files)
 			}
 		}
 	}
@@ -273,17 +270,6 @@ func merged(c cell, days []file) file {
 	}
 	f.info.SHA256, f.days = hashOf(days), days
 	return f
-}
-
-// cloned are files whose texts are their own.
-func cloned(files []file) []file {
-	for i, f := range files {
-		info := *f.info
-		info.Kind, info.Table = catalog.KindParquet, f.table.FullName()
-		info.SHA256, info.RunID = strings.Clone(info.SHA256), strings.Clone(info.RunID)
-		files[i].info, files[i].path, files[i].days = &info, strings.Clone(f.path), cloned(f.days)
-	}
-	return files
 }
 
 // byKey are the files of a table by their keys.
