@@ -60,8 +60,8 @@ var memoryAims = []struct {
 	rows int
 	aim  aim // MiB
 }{
-	{3_200_000, atMost(256)},
-	{10_000_000, atMost(288)},
+	{3_200_000, atMost(384)},
+	{10_000_000, atMost(384)},
 }
 
 // result is a figure with its aim.

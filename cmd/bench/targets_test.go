@@ -83,14 +83,16 @@ func TestGrowth_IsOfSizesTenTimesApart(t *testing.T) {
 }
 
 func TestMemory_IsHeldAgainstTheAimOfItsSize(t *testing.T) {
-	peak := sampleTable(map[string]measurement{firstLoad: {rss: 260 << 20}})
-	for rows, missed := range map[int]bool{3_100_000: true, 9_700_000: false} {
-		got := memory(sizedTable{rows, peak})
-		if len(got) != 1 || got[0].figure != 260 || got[0].aim.missed(got[0].figure) != missed {
-			t.Errorf("%d rows: got %v", rows, got)
+	peak := func(mib int64) *table { return sampleTable(map[string]measurement{firstLoad: {rss: mib << 20}}) }
+	for _, rows := range []int{3_100_000, 9_700_000} {
+		for mib, missed := range map[int64]bool{380: false, 390: true} {
+			got := memory(sizedTable{rows, peak(mib)})
+			if len(got) != 1 || got[0].figure != float64(mib) || got[0].aim.missed(got[0].figure) != missed {
+				t.Errorf("%d rows, %d MiB: got %v", rows, mib, got)
+			}
 		}
 	}
-	if got := memory(sizedTable{1_000_000, peak}); len(got) != 0 {
+	if got := memory(sizedTable{1_000_000, peak(390)}); len(got) != 0 {
 		t.Errorf("a size without an aim: got %v", got)
 	}
 }

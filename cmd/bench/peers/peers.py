@@ -130,14 +130,22 @@ def run(name, peer, service, work, out):
     else:
         command = [environment(peer["packages"]), os.path.join(HERE, peer["script"])]
     with open(out + ".log", "w") as log:
-        began = time.monotonic()
-        process = subprocess.Popen(command, env=env, stdout=log, stderr=log, cwd=work)
-        _, status, used = os.wait4(process.pid, 0)
-        wall = time.monotonic() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode and "VERBOSE" in os.environ:
+        used = subprocess.run([sys.executable, "-c", LAUNCH, *command], env=env, stdout=subprocess.PIPE, stderr=log, cwd=work,
+                              text=True, check=True)
+    code, cpu, wall, peak = json.loads(used.stdout)
+    if code and "VERBOSE" in os.environ:
         sys.stderr.write(open(out + ".log").read()[-4000:])
-    return process.returncode, used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024
+    return code, cpu, wall, peak
+
+
+# The system counts the memory of who starts a process as its first: so a small one does.
+LAUNCH = """
+import json, os, subprocess, sys, time
+began = time.monotonic()
+process = subprocess.Popen(sys.argv[1:], stdout=2)
+_, status, used = os.wait4(process.pid, 0)
+print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, time.monotonic() - began, used.ru_maxrss / 1024]))
+"""
 
 
 def stored(name, peer, out):
