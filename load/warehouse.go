@@ -99,13 +99,10 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 // follow from the days that are known whole, and from the thresholds. The viewErrors are of
 // those that could not answer.
 func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
-	for _, v := range n.g.store.opts.DuckDB.Views {
-		if !v.Stored {
-			continue
-		}
-		for _, account := range n.next.AccountNames() {
-			spans := n.spansToStore(account)
-			if len(spans) == 0 {
+	for _, account := range n.next.AccountNames() {
+		spans := n.spansToStore(account)
+		for _, v := range n.g.store.opts.DuckDB.Views {
+			if !v.Stored || len(spans) == 0 {
 				continue
 			}
 			err := n.w.Store(ctx, v, account, spans)

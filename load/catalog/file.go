@@ -38,21 +38,22 @@ func Rows[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.T
 
 // Merge writes the rows of a table's Parquet files, one file after the other, as one file.
 func Merge(out io.Writer, t *schema.Table, files iter.Seq2[string, error]) error {
-	var readErr error
-	_, err := parquet.Write(out, t, func(yield func(arrow.Record) bool) {
+	recs := func(yield func(arrow.Record, error) bool) {
 		for path, err := range files {
 			if err != nil {
-				readErr = err
+				yield(nil, err)
 				return
 			}
 			for rec, err := range parquet.Records(durable.OS, path, t) {
-				if readErr = err; err != nil || !yield(rec) {
+				if !yield(rec, err) {
 					return
 				}
 			}
 		}
-	})
-	return cmp.Or(readErr, err)
+	}
+	var unread error
+	_, err := parquet.Write(out, t, parquet.UntilError(recs, &unread))
+	return cmp.Or(err, unread)
 }
 
 // CheckBytes compares a file with what was published.

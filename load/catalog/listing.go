@@ -79,7 +79,7 @@ func NewListing(text io.ReadSeeker) (*Listing, error) {
 
 // index reads the text once: its checksum, what stands beside the accounts, and their names.
 func (l *Listing) index() error {
-	start := make([]byte, sealWithin)
+	start := make([]byte, durable.SealWithin)
 	n, err := io.ReadFull(l.text, start)
 	start = start[:n]
 	seal := durable.FindSeal(start)
@@ -117,9 +117,6 @@ func (l *Listing) index() error {
 	}
 	return err
 }
-
-// sealWithin is where in a manifest its checksum is.
-const sealWithin = 128
 
 func listingOf(m *Manifest) *Listing {
 	if m == nil {

@@ -16,14 +16,15 @@ import (
 // Unsealed stands in a text for the hash that it is to get.
 var Unsealed = strings.Repeat("0", sha256.Size*2)
 
-// sealPlace is where the hash stands: it is looked for at the beginning only.
+// sealPlace is where the hash stands.
 var sealPlace = regexp.MustCompile(`"checksum": ?"([0-9a-f]{64})"`)
 
-const sealWithin = 128
+// SealWithin is how far into a text the hash is looked for.
+const SealWithin = 128
 
 // FindSeal is the place of the hash within a text; nil: it has none.
 func FindSeal(text []byte) []byte {
-	at := sealPlace.FindSubmatchIndex(text[:min(len(text), sealWithin)])
+	at := sealPlace.FindSubmatchIndex(text[:min(len(text), SealWithin)])
 	if at == nil {
 		return nil
 	}

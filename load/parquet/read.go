@@ -30,11 +30,11 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 	}
 	defer f.close()
 	rows = slices.Grow(rows, int(min(f.rows, 1<<20))) // a damaged file may claim any number
-	for left := f.rows; left > 0; {
-		n := min(left, rowsPerBatch)
-		left -= n
+	for _, err := range batchesOf(f, t, func(n int64) []R {
 		rows = append(rows, make([]R, n)...)
-		if err := fill(f, t, rows[len(rows)-int(n):], left == 0); err != nil {
+		return rows[int64(len(rows))-n:]
+	}) {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -56,10 +56,21 @@ func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[
 		}
 		defer f.close()
 		rows := make([]R, min(rowsPerBatch, f.rows))
+		batchesOf(f, t, func(n int64) []R {
+			clear(rows)
+			return rows[:n]
+		})(yield)
+	}
+}
+
+// batchesOf reads the rows into the room that it is given for each batch. There are zeros in it: a NULL
+// leaves its field as it is.
+func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter.Seq2[[]R, error] {
+	return func(yield func([]R, error) bool) {
 		for left := f.rows; left > 0; {
-			rows = rows[:min(left, int64(len(rows)))]
-			left -= int64(len(rows))
-			clear(rows) // a NULL leaves its field as it is
+			n := min(left, rowsPerBatch)
+			left -= n
+			rows := room(n)
 			if err := fill(f, t, rows, left == 0); err != nil {
 				yield(nil, err)
 				return
