@@ -2,14 +2,14 @@ package catalog
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
-	"iter"
+	"math/bits"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,15 +18,40 @@ import (
 	"spendsync/schema"
 )
 
-// Listing is a manifest that is read account by account, and of each account only which days
-// and files it has: the memory is that of the largest account, not of all.
+// Listing is a manifest whose text was looked through once and stays where it lies: it knows which groups of
+// files and days each account has, and decodes those that are asked for.
 type Listing struct {
 	Manifest *Manifest // without its accounts
-	Names    []string  // of the accounts, sorted
-	text     io.ReadSeeker
+	Accounts []*Listed // sorted by name
+	text     io.ReaderAt
+	size     int64
 	file     io.Closer
-	whole    *Manifest // of the first format, or one that has come meanwhile
 }
+
+// Listed is an account of a listing.
+type Listed struct {
+	Name              string
+	Groups            []*Group // in the order of the text
+	ledger, ledgerSHA span
+}
+
+// Group are the entries of one account, folder and month, which stand in the text one after the other.
+type Group struct {
+	Folder string // of the files, such as parquet/spend_daily; [DaysFolder]: days; empty: not as spendsync names files
+	Month  int    // months since January 1970; [NoMonth]: the folder is not divided by days
+	Days   uint32 // of a group of days: a bit for each, the lowest for the first of the month
+	Hash   uint64 // of the text
+	span
+}
+
+// DaysFolder is what a group of days has for a folder.
+const DaysFolder = "days"
+
+// NoMonth is the month of what is of no day.
+const NoMonth = -1 << 31
+
+// span is a part of the text.
+type span struct{ at, size int64 }
 
 // OpenListing opens the published manifest of a data directory and proves its checksum. What it
 // reads stays one generation, whatever is published meanwhile.
@@ -34,7 +59,10 @@ func OpenListing(dir string) (*Listing, error) {
 	f, err := durable.OS.Open(filepath.Join(dir, ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		m, err := ReadManifest(dir)
-		return listingOf(m), err
+		if err != nil {
+			return nil, err
+		}
+		return ListingOf(m)
 	} else if err != nil {
 		return nil, durable.Storage(err)
 	}
@@ -43,28 +71,22 @@ func OpenListing(dir string) (*Listing, error) {
 		f.Close()
 		return nil, durable.Storage(err)
 	}
-	l, err := NewListing(io.NewSectionReader(f, 0, info.Size()))
+	l, err := NewListing(f, info.Size())
 	if err != nil {
 		f.Close()
-		return nil, err
 	}
-	l.file = f
-	return l, nil
+	return l, err
 }
 
-// NewListing is the listing of a manifest's text. Closing the listing closes the text, where it can be.
-func NewListing(text io.ReadSeeker) (*Listing, error) {
-	l := &Listing{text: text}
+// NewListing is the listing of a manifest's text. Closing it closes the text, where that can be closed.
+func NewListing(text io.ReaderAt, size int64) (*Listing, error) {
+	l := &Listing{text: text, size: size}
 	l.file, _ = text.(io.Closer)
-	if err := l.index(); err == nil {
+	if err := l.scan(true); err == nil {
 		return l, nil
 	}
 	// Of an older format, of a newer, or damaged.
-	from, err := l.Text()
-	if err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(from)
+	b, err := io.ReadAll(l.Text())
 	if err != nil {
 		return nil, durable.Storage(err)
 	}
@@ -72,59 +94,21 @@ func NewListing(text io.ReadSeeker) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := listingOf(m)
-	whole.file = l.file
-	return whole, nil
-}
-
-// index reads the text once: its checksum, what stands beside the accounts, and their names.
-func (l *Listing) index() error {
-	start := make([]byte, durable.SealWithin)
-	n, err := io.ReadFull(l.text, start)
-	start = start[:n]
-	seal := durable.FindSeal(start)
-	if seal == nil {
-		return errors.Join(err, errors.New("it has no checksum"))
-	}
-	said := string(seal)
-	copy(seal, durable.Unsealed)
-	hash := sha256.New()
-	text := io.TeeReader(io.MultiReader(bytes.NewReader(start), l.text), hash)
-	head := map[string]jsontext.Value{}
-	err = members(text, func(name string, d *jsontext.Decoder) error {
-		if name == "accounts" {
-			return eachMember(d, func(account string) error {
-				l.Names = append(l.Names, account)
-				return d.SkipValue()
-			})
-		}
-		v, err := d.ReadValue()
-		head[name] = v.Clone()
-		return err
-	})
-	if _, left := io.Copy(io.Discard, text); err == nil {
-		err = left
-	}
-	if err == nil && hex.EncodeToString(hash.Sum(nil)) != said {
-		err = errors.New("its checksum differs")
-	}
-	if err != nil {
-		return err
-	}
-	b, err := json.Marshal(head)
+	encoded, err := ListingOf(m)
 	if err == nil {
-		l.Manifest, err = decode(b, true)
+		encoded.file = l.file
 	}
-	return err
+	return encoded, err
 }
 
-func listingOf(m *Manifest) *Listing {
-	if m == nil {
-		return nil
+// ListingOf is the listing of a manifest.
+func ListingOf(m *Manifest) (*Listing, error) {
+	b, err := m.Encode()
+	if err != nil {
+		return nil, err
 	}
-	head := *m
-	head.Accounts = map[string]*Account{}
-	return &Listing{Manifest: &head, Names: m.AccountNames(), whole: m}
+	l := &Listing{text: bytes.NewReader(b), size: int64(len(b))}
+	return l, l.scan(true)
 }
 
 // Close closes what the manifest is read from.
@@ -135,120 +119,113 @@ func (l *Listing) Close() error {
 	return l.file.Close()
 }
 
-// Text is the manifest's text, from its beginning.
-func (l *Listing) Text() (io.Reader, error) {
-	if l.whole != nil {
-		b, err := l.whole.Encode()
-		return bytes.NewReader(b), err
+// Text is the manifest's text.
+func (l *Listing) Text() io.Reader { return io.NewSectionReader(l.text, 0, l.size) }
+
+// DayCount is of how many days something is proven.
+func (a *Listed) DayCount() (n int64) {
+	for _, g := range a.Groups {
+		n += int64(bits.OnesCount32(g.Days))
 	}
-	_, err := l.text.Seek(0, io.SeekStart)
-	return l.text, durable.Storage(err)
+	return n
 }
 
-// Accounts gives the accounts by name, with Since, Days, Files and ledgers alone; what is known of a
-// day is left out.
-func (l *Listing) Accounts() iter.Seq2[Named, error] {
-	return func(yield func(Named, error) bool) {
-		if l.whole != nil {
-			for _, name := range l.Names {
-				if !yield(Named{name, l.whole.Accounts[name]}, nil) {
-					return
-				}
-			}
-			return
-		}
-		text, err := l.Text()
-		if err == nil {
-			err = members(text, func(name string, d *jsontext.Decoder) error {
-				if name != "accounts" {
-					return d.SkipValue()
-				}
-				return eachMember(d, func(account string) error {
-					a, err := readAccount(account, d)
-					if err == nil && !yield(Named{account, a}, nil) {
-						return errEnough
-					}
-					return err
-				})
-			})
-		}
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(Named{}, err)
-		}
+// HasDay says whether something is proven of a day.
+func (a *Listed) HasDay(day schema.Date) bool {
+	month, _ := monthOf([]byte(day.String()))
+	_, _, of := time.Unix(int64(day)*86400, 0).UTC().Date()
+	return slices.ContainsFunc(a.Groups, func(g *Group) bool { return g.Month == month && g.Days>>(of-1)&1 == 1 })
+}
+
+// Names are those of the accounts, sorted.
+func (l *Listing) Names() []string {
+	names := make([]string, len(l.Accounts))
+	for i, a := range l.Accounts {
+		names[i] = a.Name
 	}
+	return names
 }
 
-// errEnough ends a reading whose reader has what it wants.
-var errEnough = errors.New("enough")
-
-// Named is an account of a manifest.
-type Named struct {
-	Name string
-	*Account
-}
-
-// readAccount reads what a listing says of an account.
-func readAccount(name string, d *jsontext.Decoder) (*Account, error) {
+// Files decodes groups of files of an account.
+func (l *Listing) Files(account string, groups ...*Group) (map[string]*FileInfo, error) {
 	a := &Account{}
-	a.fill()
-	err := eachMember(d, func(key string) error {
-		switch key {
-		case "since":
-			return json.UnmarshalDecode(d, &a.Since)
-		case "days":
-			return eachMember(d, func(text string) error {
-				day, err := schema.ParseDate(text)
-				a.Days[day] = aDay
-				return errors.Join(err, d.SkipValue())
-			})
-		case "files":
-			return json.UnmarshalDecode(d, &a.Files)
-		case "ledger":
-			return json.UnmarshalDecode(d, &a.Ledger)
-		case "ledger_sha256":
-			return json.UnmarshalDecode(d, &a.LedgerSHA256)
-		}
-		return d.SkipValue()
-	})
-	if _, disk := errors.AsType[*fs.PathError](err); disk {
-		return nil, durable.Storage(err)
-	} else if err != nil {
-		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "account %q is not readable: %v", name, err)
-	}
-	return a, a.check(name)
-}
-
-// aDay is every day of a listing.
-var aDay = &Day{}
-
-// members reads the members of the object that a text is, one after the other.
-func members(text io.Reader, each func(name string, d *jsontext.Decoder) error) error {
-	// Encode has written it, or its checksum differs: that no name comes twice need not be proven.
-	d := jsontext.NewDecoder(text, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	err := eachMember(d, func(name string) error { return each(name, d) })
-	if err != nil {
-		return err
-	}
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows it")
-	}
-	return nil
-}
-
-// eachMember reads the next object: each must read the value of the member that it is given.
-func eachMember(d *jsontext.Decoder, each func(name string) error) error {
-	if begin, err := d.ReadToken(); err != nil || begin.Kind() != '{' {
-		return cmp.Or(err, errors.New("it is not an object"))
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
+	for _, g := range groups {
+		text, err := l.read(g.span)
 		if err == nil {
-			err = each(name.String())
+			err = unmarshal(append(append([]byte{'{'}, text...), '}'), &a.Files)
 		}
 		if err != nil {
-			return err
+			return nil, unreadable(account, err)
 		}
 	}
-	_, err := d.ReadToken()
-	return err
+	return a.Files, a.check(account)
+}
+
+// Ledgers decodes how far an account's ledgers are published, and the hashes of that.
+func (l *Listing) Ledgers(a *Listed) (map[string]int64, map[string]string, error) {
+	is := &Account{}
+	for at, to := range map[span]any{a.ledger: &is.Ledger, a.ledgerSHA: &is.LedgerSHA256} {
+		if at.size == 0 {
+			continue
+		}
+		text, err := l.read(at)
+		if err == nil {
+			err = unmarshal(text, to)
+		}
+		if err != nil {
+			return nil, nil, unreadable(a.Name, err)
+		}
+	}
+	return is.Ledger, is.LedgerSHA256, is.check(a.Name)
+}
+
+func unreadable(account string, err error) error {
+	if errors.Is(err, ErrStorage) {
+		return err
+	}
+	return durable.Damaged(ManifestName, durable.RepairBackup, "account %q is not readable: %v", account, err)
+}
+
+// unmarshal decodes a part of a text whose checksum was proven: that no name comes twice need not be.
+func unmarshal(text []byte, to any) error {
+	return json.Unmarshal(text, to, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+func (l *Listing) read(s span) ([]byte, error) {
+	text := make([]byte, s.size)
+	_, err := io.ReadFull(io.NewSectionReader(l.text, s.at, s.size), text)
+	return text, durable.Storage(err)
+}
+
+// groupOf is the folder of a file and the month of its day, by its path.
+func groupOf(path []byte) (folder string, month int) {
+	before, after, ok := bytes.Cut(path, []byte("/account="))
+	if !ok || bytes.IndexByte(before, '\\') >= 0 {
+		return "", NoMonth
+	}
+	parts := strings.Split(string(after), "/")
+	if len(parts) < 2 {
+		return "", NoMonth
+	}
+	if _, day, ok := strings.Cut(parts[1], "="); ok && len(parts) == 3 {
+		if month, ok = monthOf([]byte(day)); !ok {
+			return "", NoMonth
+		}
+		return string(before), month
+	}
+	return string(before), NoMonth
+}
+
+// monthOf is the month of a day as text.
+func monthOf(day []byte) (month int, ok bool) {
+	if len(day) != len("2026-11-01") || day[4] != '-' || day[7] != '-' {
+		return NoMonth, false
+	}
+	for i, c := range day {
+		if i != 4 && i != 7 && (c < '0' || c > '9') {
+			return NoMonth, false
+		}
+	}
+	n := func(i int) int { return int(day[i]-'0')*10 + int(day[i+1]-'0') }
+	return (n(0)*100+n(2)-1970)*12 + n(5) - 1, true
 }

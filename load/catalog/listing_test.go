@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -30,10 +30,12 @@ func large() *Manifest {
 		a.Since = 20000
 		for d := range schema.Date(days) {
 			a.Days[20000+d] = &Day{RunID: "R1", ContentHash: `"}{`}
-			a.Files[fmt.Sprintf("parquet/%s/%s/a \"<\\%d.parquet", name, 20000+d, d)] = &FileInfo{
+			a.Files[PartPath(schema.SpendDaily.Table, name, 20000+d)] = &FileInfo{
 				Kind: KindParquet, Table: "spend_daily", Day: 20000 + d, Rows: int64(d), Bytes: 9,
 				SHA256: strings.Repeat("a", 64), RunID: "R1"}
 		}
+		a.Files["raw/a \"<\\.parquet"], a.Files[PartPath(schema.CampaignHistory.Table, name, 0)] =
+			&FileInfo{Kind: KindRaw}, &FileInfo{Kind: KindParquet}
 		a.Files["raw/x"] = &FileInfo{Kind: KindRaw, Fingerprint: "f"}
 		a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = 7, "b"
 		a.Memory["t"] = history.Memory{}
@@ -79,38 +81,90 @@ func compareListing(t *testing.T, text []byte, want *Manifest) {
 	defer l.Close()
 	if l.Manifest.Generation != want.Generation || l.Manifest.RunID != want.RunID || l.Manifest.Views != want.Views ||
 		len(l.Manifest.Accounts) != 0 ||
-		!slices.Equal(l.Names, want.AccountNames()) {
-		t.Errorf("%+v of %q", l.Manifest, l.Names)
+		!slices.Equal(l.Names(), want.AccountNames()) {
+		t.Errorf("%+v of %q", l.Manifest, l.Names())
 	}
-	for range 2 { // it may be read again
-		var names []string
-		for a, err := range l.Accounts() {
+	for _, a := range l.Accounts {
+		is := want.Accounts[a.Name]
+		ledger, hashes, err := l.Ledgers(a)
+		if err != nil || !maps.Equal(ledger, is.Ledger) || !maps.Equal(hashes, is.LedgerSHA256) ||
+			a.DayCount() != int64(len(is.Days)) {
+			t.Errorf("account %s: %d days, %v", a.Name, a.DayCount(), err)
+		}
+		for day := range is.Days {
+			if !a.HasDay(day) || a.HasDay(day+10_000) {
+				t.Fatalf("account %s: day %s", a.Name, day)
+			}
+		}
+		files := map[string]*FileInfo{}
+		for _, g := range a.Groups {
+			if g.Folder == DaysFolder {
+				continue
+			}
+			some, err := l.Files(a.Name, g)
 			if err != nil {
 				t.Fatal(err)
 			}
-			names = append(names, a.Name)
-			is := want.Accounts[a.Name]
-			if a.Since != is.Since || !slices.Equal(a.DayList(), is.DayList()) ||
-				!reflect.DeepEqual(a.Ledger, is.Ledger) ||
-				!reflect.DeepEqual(a.LedgerSHA256, is.LedgerSHA256) || len(a.Files) != len(is.Files) {
-				t.Errorf("account %s: %d days, %d files", a.Name, len(a.Days), len(a.Files))
-			}
-			for path, f := range is.Files {
-				if a.Files[path] == nil || *a.Files[path] != *f {
-					t.Fatalf("account %s: %q is %+v, not %+v", a.Name, path, a.Files[path], *f)
+			for path, f := range some {
+				if folder, month := groupOf([]byte(path)); folder != g.Folder || month != g.Month {
+					t.Fatalf("%s is in the group of %s, %d", path, g.Folder, g.Month)
 				}
+				files[path] = f
 			}
 		}
-		if !slices.Equal(names, l.Names) {
-			t.Errorf("accounts %q of %q", names, l.Names)
+		if !maps.EqualFunc(files, is.Files, func(a, b *FileInfo) bool { return *a == *b }) {
+			t.Errorf("account %s: %d files", a.Name, len(files))
 		}
 	}
-	again, err := l.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b, err := io.ReadAll(again); err != nil || l.whole == nil && !bytes.Equal(b, text) {
+	if b, err := io.ReadAll(l.Text()); err != nil || want.Format == 2 && !bytes.Equal(b, text) {
 		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
+// TestListing_HashesWhatAGroupSays: of two generations, the groups that differ are those that were changed, whatever
+// stands beside them.
+func TestListing_HashesWhatAGroupSays(t *testing.T) {
+	hashes := func(m *Manifest) map[string]uint64 {
+		l, err := ListingOf(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]uint64{}
+		for _, a := range l.Accounts {
+			for _, g := range a.Groups {
+				key := fmt.Sprintf("%s %s %d", a.Name, g.Folder, g.Month)
+				if _, twice := all[key]; twice {
+					t.Errorf("%s comes twice", key)
+				}
+				all[key] = g.Hash
+			}
+		}
+		return all
+	}
+	m := large()
+	before := hashes(m)
+	if len(before) < 400 {
+		t.Fatalf("%d groups", len(before))
+	}
+	m.Generation++
+	m.Of("account-0").Settled = []string{"another"}
+	changed := PartPath(schema.SpendDaily.Table, "account-4", 20100)
+	f := *m.Of("account-4").Files[changed]
+	f.Rows++
+	m.Of("account-4").Files[changed] = &f
+	m.Of("account-4").Days[24000] = &Day{} // a month more: what was the last is followed by a comma now
+	after := hashes(m)
+	_, month := groupOf([]byte(changed))
+	want := []string{"account-4 days 788", fmt.Sprintf("account-4 parquet/spend_daily %d", month)}
+	var got []string
+	for key, hash := range after {
+		if before[key] != hash {
+			got = append(got, key)
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q differ, not %q", got, want)
 	}
 }
 
@@ -124,18 +178,18 @@ func TestListing_RefusesWhatDecodeRefuses(t *testing.T) {
 	for at := 0; at < len(sealed); at += len(sealed)/20 + 1 {
 		b := bytes.Clone(sealed)
 		b[at] ^= 1
-		if _, err := NewListing(bytes.NewReader(b)); !errors.Is(err, ErrDamaged) {
+		if _, err := NewListing(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrDamaged) {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}
-	if _, err := NewListing(bytes.NewReader(sealed[:len(sealed)/2])); !errors.Is(err, ErrDamaged) {
+	if _, err := NewListing(bytes.NewReader(sealed), int64(len(sealed)/2)); !errors.Is(err, ErrDamaged) {
 		t.Errorf("cut: %v", err)
 	}
 	newer := bytes.Replace(sealed, []byte(fmt.Sprintf(`"schema_version": %d`, schema.Version)),
 		[]byte(`"schema_version": 99`), 1)
 	newer = bytes.Replace(newer, []byte(m.Checksum), []byte(strings.Repeat("0", 64)), 1)
 	durable.Seal(newer)
-	if _, err := NewListing(bytes.NewReader(newer)); !errors.Is(err, ErrNewer) {
+	if _, err := NewListing(bytes.NewReader(newer), int64(len(newer))); !errors.Is(err, ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
 	if _, err := OpenListing(t.TempDir()); !errors.Is(err, ErrEmpty) {
@@ -143,24 +197,17 @@ func TestListing_RefusesWhatDecodeRefuses(t *testing.T) {
 	}
 }
 
-// failing is a text whose second reading fails in the middle.
+// failing is a text that can't be read any more.
 type failing struct {
 	*bytes.Reader
-	left int // bytes of the second reading
+	fails bool
 }
 
-func (f *failing) Seek(offset int64, whence int) (int64, error) {
-	f.left = 100_000
-	return f.Reader.Seek(offset, whence)
-}
-
-func (f *failing) Read(b []byte) (int, error) {
-	if f.left < len(b) {
+func (f *failing) ReadAt(b []byte, at int64) (int, error) {
+	if f.fails {
 		return 0, &fs.PathError{Op: "read", Path: ManifestName, Err: syscall.EIO}
 	}
-	n, err := f.Reader.Read(b)
-	f.left -= n
-	return n, err
+	return f.Reader.ReadAt(b, at)
 }
 
 // TestListing_DiskFails: that the disk can't be read is not damage.
@@ -169,16 +216,50 @@ func TestListing_DiskFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := NewListing(&failing{bytes.NewReader(sealed), 1 << 30})
+	text := &failing{Reader: bytes.NewReader(sealed)}
+	l, err := NewListing(text, int64(len(sealed)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err = range l.Accounts() {
-		if err != nil {
-			break
+	text.fails = true
+	_, err = l.Files("account-1", l.Accounts[1].Groups[0])
+	_, _, ledgers := l.Ledgers(l.Accounts[1])
+	_, again := NewListing(text, int64(len(sealed)))
+	for _, err := range []error{err, ledgers, again} {
+		if !errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged) {
+			t.Errorf("%v", err)
 		}
 	}
-	if !errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged) {
-		t.Errorf("accounts: %v", err)
+}
+
+// TestListing_IsPutTogetherAgain: the months and the rest make the same text, byte by byte.
+func TestListing_IsPutTogetherAgain(t *testing.T) {
+	l, err := ListingOf(large())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, err := l.Rest()
+	if err != nil || int64(len(rest)) > l.size/20 {
+		t.Fatalf("%d bytes of %d, %v", len(rest), l.size, err)
+	}
+	var got bytes.Buffer
+	err = Join(&got, rest, func(month int) (io.Reader, error) {
+		text, err := l.Month(month)
+		return bytes.NewReader(text), err
+	})
+	want, _ := io.ReadAll(l.Text())
+	if err != nil || !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%d bytes, not %d: %v", got.Len(), len(want), err)
+	}
+	kept, err := NewRest(rest)
+	if err != nil || !slices.Equal(kept.Names(), l.Names()) {
+		t.Fatal(err)
+	}
+	for _, a := range kept.Accounts {
+		for _, g := range a.Groups {
+			if g.Month != NoMonth {
+				t.Errorf("%s has files of a month: %+v", a.Name, g)
+			}
+		}
 	}
 }

@@ -228,7 +228,7 @@ func (w *world) fill(s *store) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	wanted := want(s.m, l.specs)
+	wanted := want(w, s.m, l.specs)
 	var changes []*change
 	for _, spec := range l.specs[:len(l.specs)-1] {
 		c := &change{t: tables[spec.name], live: &live{}}
@@ -245,12 +245,17 @@ func (w *world) fill(s *store) {
 	if err := f.commit(w.Context(), wanted, changes, marker, marks); err != nil {
 		w.Fatal(err)
 	}
-	text, err := s.m.Encode()
-	if err == nil {
-		object := marker.tbl.Location() + manifestObject(s.m.Generation, s.m.RunID)
-		err = marker.putCompressed(w.Context(), object, bytes.NewReader(text))
-	}
+	listing, err := catalog.ListingOf(s.m)
 	if err != nil {
+		w.Fatal(err)
+	}
+	k := &kept{Months: map[int]keptMonth{}}
+	for month, hash := range hashesOf(listing) {
+		if k.Months[month], err = marker.keepMonth(w.Context(), listing, month, hash); err != nil {
+			w.Fatal(err)
+		}
+	}
+	if err := marker.putKept(w.Context(), listing, k); err != nil {
 		w.Fatal(err)
 	}
 }

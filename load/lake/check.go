@@ -30,7 +30,7 @@ func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
 		return nil, err
 	}
 	defer m.Close()
-	found := &Checked{Generation: m.Manifest.Generation, Accounts: len(m.Names)}
+	found := &Checked{Generation: m.Manifest.Generation, Accounts: len(m.Accounts)}
 	// A commit of a table that cannot be there commits nothing, and says whether it could.
 	err = l.catalog.CommitTransaction(ctx, []table.TableCommit{{Identifier: l.identifier("check_" +
 		uuid.NewString()[:8]),

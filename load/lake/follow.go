@@ -86,7 +86,7 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 			return err
 		}
 		defer m.Close()
-		if o.Inbox && len(m.Names) > 0 {
+		if o.Inbox && len(m.Accounts) > 0 {
 			return f.describe(ctx, m)
 		}
 		return f.once(ctx, m)
@@ -124,11 +124,11 @@ func (f *follower) retry(ctx context.Context, once func() error) error {
 
 // once tries to bring the lake to a generation.
 func (f *follower) once(ctx context.Context, m *catalog.Listing) error {
-	marker, marks, err := f.marks(ctx, m.Names)
+	marker, marks, err := f.marks(ctx, m.Names())
 	if err != nil {
 		return err
 	}
-	w, err := wantOf(m, f.specs, marks.differs)
+	w, err := wantOf(m, f.specs, marks, marks.differs)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (f *follower) once(ctx context.Context, m *catalog.Listing) error {
 	}
 	tables[MarkerTable] = marker // whose rows were read: the commit holds only if they still stand
 	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
-		return wantOf(m, f.specs, keep)
+		return wantOf(m, f.specs, marks, keep)
 	})
 	if err != nil {
 		return err
@@ -156,10 +156,10 @@ func (f *follower) once(ctx context.Context, m *catalog.Listing) error {
 
 // standing refuses a lake that is ahead of the store, and says whether it has what is wanted.
 func (f *follower) standing(w *wanted, marks *markers) (same bool, err error) {
-	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.manifest.Accounts)
+	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.accounts)
 	same = true
 	store := &ledgers{dir: f.opts.Dir}
-	for account := range w.manifest.Accounts {
+	for account := range w.accounts {
 		row, ok := marks.rows[account]
 		if ok {
 			if err := store.checkAhead(w.manifest, row); err != nil {
@@ -189,17 +189,10 @@ func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *marke
 	return marker, marks, err
 }
 
-func (w *wanted) accounts() map[string]bool {
-	all := map[string]bool{}
-	for a := range w.manifest.Accounts {
-		all[a] = true
-	}
-	return all
-}
-
 // differs says whether a partition shall be otherwise than the marker says that it is.
 func (m *markers) differs(table string, c cell, hash string) bool {
-	return m.decoded(c.account).hashes[table][c.monthName()] != hash
+	p, ok := partitionOf(m.decoded(c.account).hashes[table][c.monthName()])
+	return !ok || p.hash != hash
 }
 
 // isOf says whether the lake has just what is wanted of an account.
@@ -239,7 +232,7 @@ func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*la
 			return nil, err
 		}
 		if !f.opts.AllowShrink && !f.opts.Inbox { // of an inbox whoever commits it judges
-			if err := checkShrink(s, w.manifest, c.live, add); err != nil {
+			if err := checkShrink(s, w.accounts, c.live, add); err != nil {
 				return nil, err
 			}
 		}
@@ -257,7 +250,7 @@ func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*la
 func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error) {
 	s := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
 	ours := map[int64]bool{}
-	for account := range w.manifest.Accounts {
+	for account := range w.accounts {
 		if _, known := marks.rows[account]; !known {
 			s.accounts[account] = true
 			continue
@@ -372,7 +365,7 @@ func (f *follower) commit(ctx context.Context, w *wanted, changes []*change, mar
 		f.done.Added += len(c.added)
 		f.done.Removed += len(c.live.removed)
 	}
-	for account := range w.manifest.Accounts {
+	for account := range w.accounts {
 		row, err := w.next(account, snapshots, uuids, schema.InstantOf(now), f.Lake.opts.Version)
 		if err != nil {
 			return err

@@ -129,11 +129,11 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	_, marks, err := l.marks(t.Context(), m.Names)
+	_, marks, err := l.marks(t.Context(), m.Names())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := wantOf(m, l.specs, marks.differs)
+	got, err := wantOf(m, l.specs, marks, marks.differs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,8 +144,9 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 		}
 	}
 	november := cell{"acme", monthOf(day("2026-11-02"))}
-	if len(kept) != 1 || kept[november] != 2 || got.count["acme"].files != 6 {
-		t.Errorf("%v, %v", kept, got.count)
+	row, err := got.next("acme", nil, nil, 0, "")
+	if err != nil || len(kept) != 1 || kept[november] != 2 || row.Files != 6 || row.Rows != 18 || row.Days != 5 {
+		t.Errorf("%v, %+v, %v", kept, row, err)
 	}
 }
 

@@ -120,20 +120,21 @@ func (t *lakeTable) remove(ctx context.Context, notes []note) error {
 
 // describe uploads what the lake lacks of a generation, and leaves in the inbox what is wanted.
 func (f *follower) describe(ctx context.Context, m *catalog.Listing) error {
-	marker, _, err := f.marks(ctx, m.Names)
+	names := m.Names()
+	marker, _, err := f.marks(ctx, names)
 	if err != nil {
 		return err
 	}
-	store := m.Names[0]
+	store := names[0]
 	notes, err := marker.inbox(store) // before the rows: what is folded meanwhile is in one of both
 	if err != nil {
 		return err
 	}
-	marker, marks, err := f.marks(ctx, m.Names)
+	marker, marks, err := f.marks(ctx, names)
 	if err != nil {
 		return err
 	}
-	w, err := wantOf(m, f.specs, marks.differs)
+	w, err := wantOf(m, f.specs, marks, marks.differs)
 	if err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (f *follower) describe(ctx context.Context, m *catalog.Listing) error {
 	}
 	f.done.Generation -= f.done.Behind
 	d := &description{WrittenAt: f.Lake.opts.Now(), UUIDs: map[string]string{}, Uploaded: map[string][]byte{}}
-	for account := range w.manifest.Accounts {
+	for account := range w.accounts {
 		d.Knows = append(d.Knows, marks.rows[account].RunID)
 	}
 	there, known := false, &ledgers{dir: f.opts.Dir}
@@ -165,7 +166,7 @@ func (f *follower) describe(ctx context.Context, m *catalog.Listing) error {
 		return err
 	}
 	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
-		return wantOf(m, f.specs, keep)
+		return wantOf(m, f.specs, marks, keep)
 	})
 	if err != nil {
 		return err
@@ -204,13 +205,9 @@ func (t *lakeTable) putDescription(ctx context.Context, store string, m *catalog
 	if err != nil {
 		return err
 	}
-	text, err := m.Text()
-	if err != nil {
-		return err
-	}
 	object := fmt.Sprintf("%s/inbox/%s/%d-%s.json.zst", t.tbl.Location(), store, m.Manifest.Generation,
 		m.Manifest.RunID)
-	return remote("inbox", t.putCompressed(ctx, object, io.MultiReader(bytes.NewReader(append(line, '\n')), text)))
+	return remote("inbox", t.putCompressed(ctx, object, io.MultiReader(bytes.NewReader(append(line, '\n')), m.Text())))
 }
 
 // readDescription opens a description.
@@ -221,11 +218,15 @@ func (t *lakeTable) readDescription(n note) (*description, error) {
 	}
 	d := &description{note: n, file: file}
 	line, err := bufio.NewReader(file).ReadBytes('\n')
+	var size int64
+	if err == nil {
+		size, err = file.Seek(0, io.SeekEnd)
+	}
 	if err == nil {
 		err = json.Unmarshal(line, d)
 	}
 	if err == nil {
-		d.m, err = catalog.NewListing(io.NewSectionReader(file, int64(len(line)), 1<<62))
+		d.m, err = catalog.NewListing(io.NewSectionReader(file, int64(len(line)), size), size-int64(len(line)))
 	}
 	if err == nil && d.m.Manifest.RunID != n.run {
 		err = errors.New("it is of run " + d.m.Manifest.RunID)
@@ -288,7 +289,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 	}
 	stands, folded := map[string]string{}, map[string]int64{}
 	var taken []*description
-	w := newWanted(&catalog.Manifest{Accounts: map[string]*catalog.Account{}}, f.specs)
+	w := newWanted(&catalog.Manifest{}, f.specs, marks)
 	for _, n := range slices.Backward(notes) {
 		if _, ok := folded[n.store]; ok || refused[n.object] != nil {
 			continue // a newer one of the store is there
@@ -311,13 +312,13 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 			refused[n.object] = err
 			continue
 		}
-		if slices.ContainsFunc(d.m.Names, func(a string) bool { return stands[a] != "" }) {
+		if slices.ContainsFunc(d.m.Accounts, func(a *catalog.Listed) bool { return stands[a.Name] != "" }) {
 			continue // the store has an account more since, and a newer description
 		}
 		folded[n.store] = n.generation
 		taken = append(taken, d)
-		for _, account := range d.m.Names {
-			stands[account] = n.object
+		for _, a := range d.m.Accounts {
+			stands[a.Name] = n.object
 		}
 		if err := w.fold(d, marks.differs); err != nil {
 			return stands, &refusal{n.store, err}
@@ -340,8 +341,8 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 
 // fold adds what a description wants.
 func (w *wanted) fold(d *description, keep keeps) error {
-	for _, account := range d.m.Names {
-		w.of[account] = d.m.Manifest
+	for _, a := range d.m.Accounts {
+		w.of[a.Name] = d.m.Manifest
 	}
 	return w.read(d.m, keep)
 }
@@ -349,7 +350,7 @@ func (w *wanted) fold(d *description, keep keeps) error {
 // check refuses a description that may not be folded onto what the lake has.
 func (d *description) check(now time.Time, marks *markers) error {
 	m := d.m.Manifest
-	for _, account := range d.m.Names {
+	for _, account := range d.m.Names() {
 		row, ok := marks.rows[account]
 		if ok && (row.Generation > m.Generation || row.RunID != m.RunID && !slices.Contains(d.Knows, row.RunID)) {
 			return fmt.Errorf("account %s: the lake has generation %d of run %s, the description is of generation %d "+
@@ -385,7 +386,7 @@ func (f *follower) commitAll(ctx context.Context, w *wanted, taken []*descriptio
 		}
 	}
 	changes, err := f.changes(ctx, w, tables, marks, func(keep keeps) (*wanted, error) {
-		more := newWanted(w.manifest, f.specs)
+		more := newWanted(w.manifest, f.specs, marks)
 		for _, d := range taken {
 			if err := more.fold(d, keep); err != nil {
 				return nil, err

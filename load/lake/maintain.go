@@ -15,6 +15,8 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"gocloud.dev/gcerrors"
+
+	"spendsync/load/catalog"
 )
 
 // OrphanAge is how old an object must be that nothing names before it is deleted: far older than
@@ -173,8 +175,8 @@ func (t *lakeTable) namedParts(ctx context.Context) (map[string]bool, error) {
 	}
 	named := map[string]bool{}
 	for _, row := range rows {
-		object := path.Base(manifestObject(row.Generation, row.RunID))
-		if named[object] {
+		generation := fmt.Sprintf("%d-%s", row.Generation, row.RunID)
+		if named[generation] {
 			continue // of another account of the same store
 		}
 		err := t.namePartsOf(row, named)
@@ -183,30 +185,26 @@ func (t *lakeTable) namedParts(ctx context.Context) (map[string]bool, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		named[object] = true
+		named[generation] = true
 	}
 	return named, nil
 }
 
 // namePartsOf notes the parts that a generation needs.
 func (t *lakeTable) namePartsOf(row Marker, named map[string]bool) error {
-	m, err := t.openManifest(row)
+	m, objects, err := t.openManifest(row)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	for a, err := range m.Accounts() {
-		if err != nil {
-			return err
-		}
-		for _, f := range a.Files {
-			named[f.SHA256] = true
-		}
-		for _, sha := range a.LedgerSHA256 {
-			named[sha] = true
-		}
+	for _, object := range objects {
+		named[object] = true
 	}
-	return nil
+	every := func(*catalog.Group) bool { return true }
+	return newWanted(m.Manifest, nil, nil).eachPart(m, every, true, func(p part) error {
+		named[p.sha256] = true
+		return nil
+	})
 }
 
 func statObject(from iceio.IO, object string) (fs.FileInfo, error) {

@@ -191,11 +191,16 @@ func (m *markers) encode() ([]byte, error) {
 // next is the row of an account once the wanted is there.
 func (w *wanted) next(account string, snapshots map[string]int64, uuids map[string]string, now schema.Instant,
 	version string) (Marker, error) {
-	a, from := w.manifest.Accounts[account], w.origin(account)
+	from := w.origin(account)
 	m := Marker{AccountID: account, Generation: from.Generation, RunID: from.RunID,
-		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: int64(len(a.Days)),
+		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: w.accounts[account].DayCount(),
 		SchemaVersion: schema.Version, Version: version}
-	m.Rows, m.Files = w.count[account].rows, w.count[account].files
+	for _, months := range w.slices(account) {
+		for _, text := range months {
+			p, _ := partitionOf(text)
+			m.Rows, m.Files = m.Rows+p.rows, m.Files+p.files
+		}
+	}
 	for _, part := range []struct {
 		to   *string
 		from any

@@ -25,6 +25,7 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 	first := day("2026-09-28")
 	for range 10_000 {
 		m := catalog.New()
+		m.Generation = 1
 		m.Of("acme")
 		m.Of("beta")
 		var lake []iceberg.ManifestEntry
@@ -35,7 +36,7 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 			}
 			// The first month is closed, or open again where a clock was set back.
 			m.PublishedAt = schema.InstantOf(time.Date(2026, 11, 1+r.IntN(60), 0, 0, 0, 0, time.UTC))
-			w := want(m, []*tableSpec{spec})
+			w := want(t, m, []*tableSpec{spec})
 			reach := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
 			foreign := r.IntN(8) == 0
 			for account := range m.Accounts {
@@ -69,7 +70,7 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 func changeDay(r *rand.Rand, m *catalog.Manifest, first schema.Date) {
 	a := m.Accounts[[]string{"acme", "beta"}[r.IntN(2)]]
 	d := first + schema.Date(r.IntN(8))
-	path := d.String()
+	path := catalog.PartPath(schema.SpendDaily.Table, "acme", d)
 	if r.IntN(4) == 0 {
 		delete(a.Files, path)
 		return

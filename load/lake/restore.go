@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
 
 	"spendsync/load/catalog"
@@ -34,104 +35,59 @@ type part struct {
 // it may be written twice.
 func (p part) object() string { return "/store/objects/" + p.sha256[:2] + "/" + p.sha256 }
 
-// manifestObject is where the manifest of a generation lies, below the same folder.
-func manifestObject(generation int64, run string) string {
-	return fmt.Sprintf("/store/manifests/%d-%s.json.zst", generation, run)
-}
-
-// parts are what an account has beside what is in the tables, byte by byte: the days of a closed
-// month are among them.
-func (w *wanted) parts(account string, a *catalog.Account) (all []part) {
-	for path, f := range a.Files {
-		s := w.specOf(f)
-		inTable := s != nil && !w.closes(s, s.cellOf(file{account: account, day: f.Day}))
+// partsOf are the files that are not in the tables byte by byte: the days of a closed month are among them.
+func (w *wanted) partsOf(files map[string]*catalog.FileInfo) (all []part) {
+	for path, f := range files {
+		folder, _, _ := strings.Cut(path, "/account=")
+		s := w.specs[folder]
+		inTable := s != nil && s.hasRows(f) && !w.closes(s, s.cellOf(file{day: f.Day}))
 		if !inTable && len(f.SHA256) == sha256.Size*2 {
 			all = append(all, part{path, f.Bytes, f.SHA256})
-		}
-	}
-	for path, n := range a.Ledger {
-		if sha := a.LedgerSHA256[path]; sha != "" && n > 0 {
-			all = append(all, part{path, n, sha})
 		}
 	}
 	return all
 }
 
-// keepStore uploads what a restore needs beside the tables: the parts that the generation before
-// did not have, and the manifest. They are there before the commit that says so.
-func (f *follower) keepStore(ctx context.Context, m *catalog.Listing, marker *lakeTable, marks *markers) error {
-	w, had, err := newWanted(m.Manifest, f.specs), noParts, error(nil)
-	if last := marks.newest(m.Names); last.Generation > 0 {
-		before, err := marker.openManifest(last)
-		if err != nil && !isNotThere(err) {
+// eachPart gives the parts of every account of which a group is asked for, and with ledgers those of its ledgers.
+func (w *wanted) eachPart(l *catalog.Listing, asked func(*catalog.Group) bool, ledgers bool,
+	give func(part) error) error {
+	for _, a := range l.Accounts {
+		var groups []*catalog.Group
+		for _, g := range a.Groups {
+			if g.Folder != catalog.DaysFolder && asked(g) {
+				groups = append(groups, g)
+			}
+		}
+		files, err := l.Files(a.Name, groups...)
+		if err != nil {
 			return err
 		}
-		if before != nil {
-			defer before.Close()
-			next, stop := iter.Pull2(before.Accounts())
-			defer stop()
-			had = partsBefore(newWanted(before.Manifest, f.specs), next)
+		parts := w.partsOf(files)
+		if ledgers {
+			lengths, hashes, err := l.Ledgers(a)
+			if err != nil {
+				return err
+			}
+			for path, n := range lengths {
+				if sha := hashes[path]; sha != "" && n > 0 {
+					parts = append(parts, part{path, n, sha})
+				}
+			}
 		}
-	}
-	g, groupCtx := errgroup.WithContext(ctx)
-	g.SetLimit(uploads)
-	for a, err := range m.Accounts() {
-		if err != nil {
-			return errors.Join(err, g.Wait())
-		}
-		before, err := had(a.Name)
-		if err != nil {
-			return errors.Join(err, g.Wait())
-		}
-		for _, p := range w.parts(a.Name, a.Account) {
-			if !before[p.sha256] {
-				before[p.sha256] = true
-				g.Go(func() error { return f.keepPart(groupCtx, marker, p) })
+		for _, p := range parts {
+			if err := give(p); err != nil {
+				return err
 			}
 		}
 	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	text, err := m.Text()
-	if err != nil {
-		return err
-	}
-	object := marker.tbl.Location() + manifestObject(m.Manifest.Generation, m.Manifest.RunID)
-	return remote("manifest", marker.putCompressed(ctx, object, text))
+	return nil
 }
 
-// newest is the row of the newest generation of some accounts.
-func (m *markers) newest(accounts []string) (last Marker) {
-	for _, account := range accounts {
-		if row := m.rows[account]; row.Generation > last.Generation {
-			last = row
-		}
-	}
-	return last
+func ofMonth(month int) func(*catalog.Group) bool {
+	return func(g *catalog.Group) bool { return g.Month == month }
 }
 
-// partsBefore gives the hashes of the parts that a generation had of an account; it is asked for the
-// accounts in their order.
-func partsBefore(w *wanted, next func() (catalog.Named, error, bool)) func(string) (map[string]bool, error) {
-	a, err, more := next()
-	return func(account string) (map[string]bool, error) {
-		for more && err == nil && a.Name < account {
-			a, err, more = next()
-		}
-		had := map[string]bool{}
-		if more && err == nil && a.Name == account {
-			for _, p := range w.parts(a.Name, a.Account) {
-				had[p.sha256] = true
-			}
-		}
-		return had, err
-	}
-}
-
-func noParts(string) (map[string]bool, error) { return map[string]bool{}, nil }
-
-// keepPart uploads a part, hashed while it is read.
+// keepPart uploads// keepPart uploads a part, hashed while it is read.
 func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) error {
 	local, err := openStored(f.opts.Dir, p.path)
 	if err != nil {
@@ -145,24 +101,6 @@ func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) erro
 		return errors.Join(err, marker.fs.Remove(object))
 	}
 	return err
-}
-
-// openManifest opens the manifest of a generation that the lake keeps.
-func (t *lakeTable) openManifest(row Marker) (*catalog.Listing, error) {
-	text, err := t.readCompressed(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
-	if err != nil {
-		return nil, remote("manifest", err)
-	}
-	return openText(text)
-}
-
-// openText is the listing of a manifest's text, which it closes.
-func openText(text *os.File) (*catalog.Listing, error) {
-	m, err := catalog.NewListing(text)
-	if err != nil {
-		text.Close()
-	}
-	return m, err
 }
 
 // Restored says what was restored.
@@ -188,7 +126,7 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 	if err != nil {
 		return nil, err
 	}
-	m, err := marker.openManifest(row)
+	m, _, err := marker.openManifest(row)
 	if isNotThere(err) {
 		return nil, fmt.Errorf("%w: the manifest of generation %d of run %s is not there; it is kept by followers "+
 			"that keep the store", ErrForeign, row.Generation, row.RunID)
@@ -196,11 +134,7 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 		return nil, err
 	}
 	defer m.Close()
-	w, err := wantOf(m, l.specs, nil)
-	if err != nil {
-		return nil, err
-	}
-	done := &Restored{Generation: m.Manifest.Generation, RunID: m.Manifest.RunID, Accounts: m.Names}
+	done := &Restored{Generation: m.Manifest.Generation, RunID: m.Manifest.RunID, Accounts: m.Names()}
 	g, groupCtx := errgroup.WithContext(ctx)
 	g.SetLimit(uploads)
 	get := func(t *lakeTable, object string, p part) {
@@ -208,25 +142,41 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 		done.Bytes += p.bytes
 		g.Go(func() error { return t.restore(groupCtx, object, dir, p) })
 	}
-	for a, listErr := range m.Accounts() {
-		if err = listErr; err != nil {
-			break
-		}
-		for _, p := range w.parts(a.Name, a.Account) {
-			get(marker, marker.tbl.Location()+p.object(), p)
-		}
-	}
-	if err == nil {
-		err = l.restoreTables(ctx, w, row, get)
-	}
+	err = l.restoreMonths(ctx, m, marker, row, get)
 	if err = errors.Join(g.Wait(), err); err != nil {
 		return nil, err
 	}
-	text, err := m.Text()
-	if err == nil {
-		err = writeFile(filepath.Join(dir, catalog.ManifestName), text)
+	return done, writeFile(filepath.Join(dir, catalog.ManifestName), m.Text())
+}
+
+// restoreMonths gets everything month by month: what is held in memory at a time does not grow with the history.
+func (l *Lake) restoreMonths(ctx context.Context, m *catalog.Listing, marker *lakeTable, row Marker,
+	get func(*lakeTable, string, part)) error {
+	tables, err := l.tables(ctx, false)
+	if err != nil {
+		return err
 	}
-	return done, err
+	held, err := l.heldBy(row, tables)
+	if err != nil {
+		return err
+	}
+	for _, month := range monthsOf(m) {
+		w, err := wantOf(m, l.specs, nil, inMonth(month))
+		if err != nil {
+			return err
+		}
+		err = w.eachPart(m, ofMonth(month), month == noMonth, func(p part) error {
+			get(marker, marker.tbl.Location()+p.object(), p)
+			return nil
+		})
+		if err == nil {
+			err = l.restoreTables(w, month, tables, held, get)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pick finds the row of the store to restore.
@@ -260,40 +210,42 @@ func (l *Lake) pick(ctx context.Context, account string) (*lakeTable, Marker, er
 	return marker, found, nil
 }
 
-// restoreTables gets the files that the tables hold, from the snapshots of that generation.
-func (l *Lake) restoreTables(ctx context.Context, w *wanted, row Marker,
-	get func(*lakeTable, string, part)) error {
+// heldBy are the manifests of each table that hold the generation of a row.
+func (l *Lake) heldBy(row Marker, tables map[string]*lakeTable) (map[string][]iceberg.ManifestFile, error) {
 	snapshots, _, _, err := row.decode()
-	if err != nil {
-		return err
+	held := map[string][]iceberg.ManifestFile{}
+	for name, t := range tables {
+		if s := t.tbl.SnapshotByID(snapshots[name]); s != nil && err == nil {
+			held[name], err = s.Manifests(t.fs)
+			err = remote(name, err)
+		}
 	}
-	tables, err := l.tables(ctx, false)
-	if err != nil {
-		return err
-	}
-	reach := scope{accounts: w.accounts()}
+	return held, err
+}
+
+// restoreTables gets the files of a month that the tables hold.
+func (l *Lake) restoreTables(w *wanted, month int, tables map[string]*lakeTable,
+	held map[string][]iceberg.ManifestFile, get func(*lakeTable, string, part)) error {
 	for name := range w.files {
 		missing := w.byKey(name)
 		maps.DeleteFunc(missing, func(_ string, f file) bool { return f.days != nil }) // parts of their own
-		if t := tables[name]; t != nil && t.tbl.SnapshotByID(snapshots[name]) != nil {
-			manifests, err := t.tbl.SnapshotByID(snapshots[name]).Manifests(t.fs)
+		if len(missing) == 0 {
+			continue
+		}
+		reach := w.scopeOf(month)
+		for _, mf := range held[name] {
+			if !reach.touches(mf) {
+				continue
+			}
+			entries, err := entriesOf(mf, tables[name].fs)
 			if err != nil {
 				return remote(name, err)
 			}
-			for _, mf := range manifests {
-				if !reach.touches(mf) {
-					continue
-				}
-				entries, err := entriesOf(mf, t.fs)
-				if err != nil {
-					return remote(name, err)
-				}
-				for _, e := range entries {
-					object := e.DataFile().FilePath()
-					if f, ok := missing[keyOf(object)]; ok {
-						get(t, object, part{f.path, f.info.Bytes, f.info.SHA256})
-						delete(missing, keyOf(object))
-					}
+			for _, e := range entries {
+				object := e.DataFile().FilePath()
+				if f, ok := missing[keyOf(object)]; ok {
+					get(tables[name], object, part{f.path, f.info.Bytes, f.info.SHA256})
+					delete(missing, keyOf(object))
 				}
 			}
 		}

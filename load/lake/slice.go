@@ -37,17 +37,23 @@ func (s scope) touches(m iceberg.ManifestFile) bool {
 			return true
 		}
 	}
-	first, last := noMonth, 1<<31-1
-	if len(parts) > 1 && parts[1].LowerBound != nil && parts[1].UpperBound != nil && len(*parts[1].LowerBound) == 4 {
-		first = int(int32(binary.LittleEndian.Uint32(*parts[1].LowerBound)))
-		last = int(int32(binary.LittleEndian.Uint32(*parts[1].UpperBound)))
-	}
+	first, last := monthBounds(m)
 	for c := range s.cells {
 		if lo <= c.account && c.account <= hi && first <= c.month && c.month <= last {
 			return true
 		}
 	}
 	return false
+}
+
+// monthBounds are the months that a manifest spans: all, where that is not known.
+func monthBounds(m iceberg.ManifestFile) (first, last int) {
+	parts := m.Partitions()
+	if len(parts) > 1 && parts[1].LowerBound != nil && parts[1].UpperBound != nil && len(*parts[1].LowerBound) == 4 {
+		return int(int32(binary.LittleEndian.Uint32(*parts[1].LowerBound))),
+			int(int32(binary.LittleEndian.Uint32(*parts[1].UpperBound)))
+	}
+	return noMonth, 1<<31 - 1
 }
 
 // cellOfFile is the partition that a data file of the lake lies in.
@@ -176,7 +182,7 @@ func (l *live) missing(s scope, cells map[cell][]file) []file {
 
 // checkShrink refuses to take from the lake what the store does not have: a day of the report,
 // or rows of a table that nothing can be made from again.
-func checkShrink(t *tableSpec, m *catalog.Manifest, l *live, add []file) error {
+func checkShrink(t *tableSpec, accounts map[string]*catalog.Listed, l *live, add []file) error {
 	if t.table == nil || t.table.View != "" || t.table.MadeFrom == schema.OtherTables {
 		return nil
 	}
@@ -185,7 +191,7 @@ func checkShrink(t *tableSpec, m *catalog.Manifest, l *live, add []file) error {
 		c := cellOfFile(e.DataFile())
 		rows[c.account] -= e.DataFile().Count()
 		for _, day := range daysOf(keyOf(e.DataFile().FilePath())) {
-			if a := m.Accounts[c.account]; t.table.MadeFrom == schema.Replies && a != nil && a.Days[day] == nil {
+			if a := accounts[c.account]; t.table.MadeFrom == schema.Replies && a != nil && !a.HasDay(day) {
 				return &refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
 					"--allow-shrink", t.name, c.account, day, ErrShrink)}
 			}

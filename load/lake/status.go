@@ -31,12 +31,12 @@ func (l *Lake) status(ctx context.Context, dir string, m *catalog.Listing) (*Sta
 	}
 	marks := &markers{}
 	if marker != nil {
-		if marks, err = readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), m.Names); err != nil {
+		if marks, err = readMarkers(ctx, marker.fs, marker.tbl.CurrentSnapshot(), m.Names()); err != nil {
 			return nil, err
 		}
 	}
 	store := &ledgers{dir: dir}
-	for _, account := range m.Names {
+	for _, account := range m.Names() {
 		row := marks.rows[account]
 		row.AccountID = account
 		if row.Generation > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -276,17 +277,18 @@ func TestMaintain_LeavesOfKeptStoresWhatIsNamed(t *testing.T) {
 	follow(s, true)
 	s.raw("acme", "another reply")
 	follow(s, true)
-	kept := func() int {
+	kept := func() map[string]int {
 		t.Helper()
 		marker, err := w.open().load(t.Context(), markerSpec())
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := 0
-		err = marker.fs.(iceio.ListableIO).WalkDir(marker.tbl.Location()+"/store", func(_ string, d fs.DirEntry,
+		n := map[string]int{}
+		err = marker.fs.(iceio.ListableIO).WalkDir(marker.tbl.Location()+"/store", func(object string, d fs.DirEntry,
 			err error) error {
 			if err == nil && !d.IsDir() {
-				n++
+				_, kind, _ := strings.Cut(object, "/store/")
+				n[kind[:strings.Index(kind, "/")]]++
 			}
 			return err
 		})
@@ -295,28 +297,29 @@ func TestMaintain_LeavesOfKeptStoresWhatIsNamed(t *testing.T) {
 		}
 		return n
 	}
-	maintain := func(age time.Duration, want int) {
+	maintain := func(age time.Duration, replies, manifests, months int) {
 		t.Helper()
 		if _, err := w.open().Maintain(t.Context(), MaintainOptions{OrphanAge: age}); err != nil {
 			t.Fatal(err)
 		}
-		if got := kept(); got != want {
-			t.Errorf("%d objects are kept, want %d", got, want)
+		want := map[string]int{"objects": replies, "manifests": manifests, "months": months}
+		if got := kept(); !maps.Equal(got, want) {
+			t.Errorf("kept are %v, want %v", got, want)
 		}
 	}
-	maintain(0, 4)               // two replies, two manifests: all young
-	maintain(time.Nanosecond, 2) // the newest of each
+	maintain(0, 2, 2, 4)               // two replies, two manifests, of which one month differs: all young
+	maintain(time.Nanosecond, 1, 1, 3) // the newest of each
 	follow(other, false)
 	s.raw("acme", "a third reply")
 	follow(s, true)
-	maintain(time.Nanosecond, 4) // the other store's manifest is not there
+	maintain(time.Nanosecond, 2, 2, 4) // the other store's manifest is not there
 	follow(other, true)
-	maintain(time.Nanosecond, 4) // a reply and a manifest of each store
+	maintain(time.Nanosecond, 2, 2, 4) // a reply and a manifest of each store
 	restorable(w, s, other)
 	s.raw("acme", "a fourth reply")
 	s.publish()
 	w.describe(s, "")
-	maintain(time.Nanosecond, 6) // what is described will be committed
+	maintain(time.Nanosecond, 3, 3, 5) // what is described will be committed
 	w.fold(nil)
 	restorable(w, s, other)
 }

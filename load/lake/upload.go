@@ -161,14 +161,11 @@ func (t *lakeTable) readCompressed(object string) (_ *os.File, err error) {
 		return nil, err
 	}
 	defer decoder.Close()
-	to, err := os.CreateTemp("", "spendsync-lake-")
+	to, err := tempFile()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, err
 	}
-	if err = os.Remove(to.Name()); err == nil {
-		_, err = io.Copy(to, decoder)
-	}
-	if err == nil {
+	if _, err = io.Copy(to, decoder); err == nil {
 		_, err = to.Seek(0, io.SeekStart)
 	}
 	if err != nil {

@@ -57,17 +57,27 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 	if err != nil {
 		return nil, err
 	}
-	w, err := wantOf(m, l.specs, nil)
-	if err != nil {
-		return nil, err
-	}
+	held := map[string][]iceberg.ManifestFile{}
 	for _, s := range l.dataSpecs() {
 		if tables[s.name] == nil {
 			v.find("table %s is not there", s.name)
-			continue
-		}
-		if err := v.table(ctx, tables[s.name], w, deep); err != nil {
+			delete(tables, s.name)
+		} else if held[s.name], err = v.manifests(tables[s.name]); err != nil {
 			return nil, err
+		}
+	}
+	for _, month := range v.months(m, tables, held) {
+		w, err := wantOf(m, l.specs, nil, inMonth(month))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range l.dataSpecs() {
+			if s.months != (month != noMonth) || tables[s.name] == nil {
+				continue
+			}
+			if err := v.table(ctx, tables[s.name], held[s.name], w, month, deep); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if len(v.Findings) > 0 {
@@ -80,20 +90,48 @@ func (v *Verified) find(format string, args ...any) {
 	v.Findings = append(v.Findings, fmt.Sprintf(format, args...))
 }
 
-// table compares one table.
-func (v *Verified) table(ctx context.Context, t *lakeTable, w *wanted, deep bool) error {
-	all := scope{accounts: w.accounts()}
-	wanted := w.byKey(t.name)
-	manifests, err := t.manifests()
-	if err != nil {
-		return err
-	}
-	var read []liveObject
-	for _, m := range manifests {
+// manifests are those of a table's files.
+func (v *Verified) manifests(t *lakeTable) (files []iceberg.ManifestFile, err error) {
+	all, err := t.manifests()
+	for _, m := range all {
 		if m.ManifestContent() == iceberg.ManifestContentDeletes {
 			v.find("table %s: somebody else has written deletes: %s", t.name, m.FilePath())
 			continue
 		}
+		files = append(files, m)
+	}
+	return files, err
+}
+
+// months are those of a store, and those that manifests of the lake span.
+func (v *Verified) months(l *catalog.Listing, tables map[string]*lakeTable,
+	held map[string][]iceberg.ManifestFile) []int {
+	months := monthsOf(l)
+	for name, manifests := range held {
+		for _, m := range manifests {
+			first, last := monthBounds(m)
+			if tables[name].spec.months && last-first > 12_000 {
+				v.find("table %s: %s does not say which months it spans", name, m.FilePath())
+				continue
+			}
+			for month := first; tables[name].spec.months && month <= last; month++ {
+				if !slices.Contains(months, month) {
+					months = append(months, month)
+				}
+			}
+		}
+	}
+	slices.Sort(months)
+	return months
+}
+
+// table compares what one table has of a month.
+func (v *Verified) table(ctx context.Context, t *lakeTable, manifests []iceberg.ManifestFile, w *wanted, month int,
+	deep bool) error {
+	all := w.scopeOf(month)
+	wanted := w.byKey(t.name)
+	var read []liveObject
+	for _, m := range manifests {
 		if !all.touches(m) {
 			continue
 		}

@@ -3,6 +3,7 @@ package lake
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"path"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"spendsync/load/catalog"
 	"spendsync/schema"
@@ -36,7 +39,7 @@ type cell struct {
 	month   int // months since January 1970; noMonth: the table is cut by account alone
 }
 
-const noMonth = -1 << 31
+const noMonth = catalog.NoMonth
 
 // key is what a file is: two files of one key hold the same bytes. It is the part of an
 // object's name that can be known from the manifest alone.
@@ -137,22 +140,24 @@ func (c cell) monthName() string {
 
 // wanted is what the lake shall have of a store.
 type wanted struct {
-	manifest *catalog.Manifest                       // of each account its days alone count
+	manifest *catalog.Manifest // without its accounts
+	accounts map[string]*catalog.Listed
 	of       map[string]*catalog.Manifest            // by account, where they are of several stores
 	files    map[string]map[cell][]file              // by table; of the partitions that are looked at
-	hashes   map[string]map[string]map[string]string // by account, table and month
-	count    map[string]total                        // by account
-	specs    map[string]*tableSpec                   // by what a manifest calls the table
+	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
+	specs    map[string]*tableSpec                   // by the folder of their files
+	marks    *markers                                // what is known of partitions that are not looked at
 }
 
 // closes says whether a partition is a month that was closed when the generation was published, so
 // that its days are one file.
 func (w *wanted) closes(s *tableSpec, c cell) bool {
-	if s.table.Partition != schema.ByDay || c.month == noMonth {
-		return false
-	}
-	end := time.Date(1970, time.Month(c.month+2), closedAfter, 0, 0, 0, 0, time.UTC)
-	return w.origin(c.account).PublishedAt.Time().After(end)
+	return s.table.Partition == schema.ByDay && isClosed(c.month, w.origin(c.account))
+}
+
+func isClosed(month int, m *catalog.Manifest) bool {
+	return month != noMonth &&
+		m.PublishedAt.Time().After(time.Date(1970, time.Month(month+2), closedAfter, 0, 0, 0, 0, time.UTC))
 }
 
 // origin is the manifest of an account's store.
@@ -163,95 +168,172 @@ func (w *wanted) origin(account string) *catalog.Manifest {
 	return w.manifest
 }
 
-// total is how much the lake shall have of an account.
-type total struct{ rows, files int64 }
-
 // keeps says whether the files of a partition are looked at, by the hash of what is wanted there.
 type keeps func(table string, c cell, hash string) bool
 
 // newWanted is what the lake shall have of no account yet.
-func newWanted(m *catalog.Manifest, all []*tableSpec) *wanted {
-	w := &wanted{manifest: m, of: map[string]*catalog.Manifest{}, files: map[string]map[cell][]file{},
-		hashes: map[string]map[string]map[string]string{}, count: map[string]total{}, specs: map[string]*tableSpec{}}
+func newWanted(m *catalog.Manifest, all []*tableSpec, marks *markers) *wanted {
+	w := &wanted{manifest: m, accounts: map[string]*catalog.Listed{}, of: map[string]*catalog.Manifest{},
+		files: map[string]map[cell][]file{}, hashes: map[string]map[string]map[string]string{},
+		specs: map[string]*tableSpec{}, marks: marks}
 	for _, s := range all {
 		w.files[s.name] = map[cell][]file{}
 		if s.table != nil {
-			w.specs[s.table.FullName()] = s
+			w.specs["parquet/"+s.name] = s
 		}
 	}
 	return w
 }
 
-// want reads off a manifest what the lake shall have: each table's files, sorted.
-func want(m *catalog.Manifest, all []*tableSpec) *wanted {
-	w := newWanted(m, all)
-	for account, a := range m.Accounts {
-		w.add(account, a, nil)
-	}
-	return w
-}
-
-// wantOf reads off a listing what the lake shall have, and keeps of it only what is looked at.
-func wantOf(l *catalog.Listing, all []*tableSpec, keep keeps) (*wanted, error) {
-	w := newWanted(l.Manifest, all)
+// wantOf reads off a listing what the lake shall have, and decodes of it only what is looked at; nil keep: all.
+func wantOf(l *catalog.Listing, all []*tableSpec, marks *markers, keep keeps) (*wanted, error) {
+	w := newWanted(l.Manifest, all, marks)
 	return w, w.read(l, keep)
 }
 
 func (w *wanted) read(l *catalog.Listing, keep keeps) error {
-	for a, err := range l.Accounts() {
-		if err != nil {
+	for _, a := range l.Accounts {
+		w.accounts[a.Name] = a
+		if err := w.add(l, a, keep); err != nil {
 			return err
 		}
-		w.manifest.Accounts[a.Name] = &catalog.Account{Since: a.Since, Days: a.Days}
-		w.add(a.Name, a.Account, keep)
 	}
 	return nil
 }
 
-// specOf is the table of a file; nil: it is in none. Files without rows are left out: they say
+// hasRows says whether a table has something of a file. Files without rows are left out: they say
 // nothing that the coverage does not.
-func (w *wanted) specOf(info *catalog.FileInfo) *tableSpec {
-	if info.Kind != catalog.KindParquet || info.Rows == 0 || len(info.SHA256) < 12 {
-		return nil
-	}
-	return w.specs[info.Table]
+func (s *tableSpec) hasRows(info *catalog.FileInfo) bool {
+	return info.Kind == catalog.KindParquet && info.Table == s.table.FullName() && info.Rows > 0 &&
+		len(info.SHA256) >= 12
 }
 
-// add adds what an account has. Without keep all of it is looked at.
-func (w *wanted) add(account string, a *catalog.Account, keep keeps) {
-	tables := map[*tableSpec]map[cell][]file{}
-	for p, info := range a.Files {
-		if s := w.specOf(info); s != nil {
-			f := file{table: s.table, account: account, path: p, day: info.Day, info: info}
-			if tables[s] == nil {
-				tables[s] = map[cell][]file{}
-			}
-			c := s.cellOf(f)
-			tables[s][c] = append(tables[s][c], f)
+// cellOfGroup is the table and the partition of a group of files; no table: it is in none.
+func (w *wanted) cellOfGroup(l *catalog.Listing, a *catalog.Listed, g *catalog.Group) (*tableSpec, cell, error) {
+	s, c := w.specs[g.Folder], cell{a.Name, noMonth}
+	if s != nil && s.months {
+		c.month = g.Month
+	}
+	if g.Folder != "" {
+		return s, c, nil
+	}
+	files, err := l.Files(a.Name, g)
+	for path, info := range files {
+		if info.Kind == catalog.KindParquet {
+			err = fmt.Errorf("%q of account %s: %w: it does not lie where spendsync puts it", path, a.Name,
+				catalog.ErrDamaged)
 		}
 	}
-	w.hashes[account] = map[string]map[string]string{}
+	return nil, c, err
+}
+
+// add adds what an account has.
+func (w *wanted) add(l *catalog.Listing, a *catalog.Listed, keep keeps) error {
+	tables := map[*tableSpec]map[cell][]*catalog.Group{}
+	for _, g := range a.Groups {
+		s, c, err := w.cellOfGroup(l, a, g)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			if tables[s] == nil {
+				tables[s] = map[cell][]*catalog.Group{}
+			}
+			tables[s][c] = append(tables[s][c], g)
+		}
+	}
+	w.hashes[a.Name] = map[string]map[string]string{}
 	for s, cells := range tables {
 		names := map[string]string{}
-		w.hashes[account][s.name] = names
-		for c, files := range cells {
-			slices.SortFunc(files, func(a, b file) int {
-				return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.info.SHA256, b.info.SHA256))
-			})
-			hash := hashOf(files)
+		w.hashes[a.Name][s.name] = names
+		for c, groups := range cells {
+			hash, month := hashOfGroups(groups), c.monthName()
 			if w.closes(s, c) {
-				files = []file{merged(c, files)}
 				hash = mergedMark + hash
 			}
-			names[c.monthName()] = hash
-			for _, f := range files {
-				w.count[account] = total{w.count[account].rows + f.info.Rows, w.count[account].files + 1}
+			if keep != nil && !keep(s.name, c, hash) {
+				if names[month] = hash; w.marks != nil {
+					names[month] = w.marks.decoded(a.Name).hashes[s.name][month]
+				}
+				continue
 			}
-			if keep == nil || keep(s.name, c, hash) {
+			files, err := w.decode(l, s, c, groups)
+			if err != nil {
+				return err
+			}
+			names[month] = partition{hash, rowsOf(files), int64(len(files))}.String()
+			if len(files) > 0 {
 				w.files[s.name][c] = files
 			}
 		}
 	}
+	return nil
+}
+
+// decode are the files of a partition, sorted.
+func (w *wanted) decode(l *catalog.Listing, s *tableSpec, c cell, groups []*catalog.Group) ([]file, error) {
+	infos, err := l.Files(c.account, groups...)
+	if err != nil {
+		return nil, err
+	}
+	var files []file
+	for path, info := range infos {
+		f := file{table: s.table, account: c.account, path: path, day: info.Day, info: info}
+		if !s.hasRows(info) {
+			continue
+		}
+		if s.cellOf(f) != c {
+			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, catalog.ErrDamaged, info.Day)
+		}
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b file) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.info.SHA256, b.info.SHA256))
+	})
+	if len(files) > 0 && w.closes(s, c) {
+		files = []file{merged(c, files)}
+	}
+	return files, nil
+}
+
+func rowsOf(files []file) (n int64) {
+	for _, f := range files {
+		n += f.info.Rows
+	}
+	return n
+}
+
+// partition is what lake_generation says of one: a hash of what is wanted there, and how much that is. By the hash
+// a commit knows which to look at.
+type partition struct {
+	hash        string
+	rows, files int64
+}
+
+func (p partition) String() string { return fmt.Sprintf("%s.%d.%d", p.hash, p.rows, p.files) }
+
+// partitionOf reads what lake_generation says; of a version that noted the hash alone it is no partition.
+func partitionOf(text string) (p partition, ok bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 {
+		return p, false
+	}
+	rows, err := strconv.ParseInt(parts[1], 10, 64)
+	files, filesErr := strconv.ParseInt(parts[2], 10, 64)
+	return partition{parts[0], rows, files}, err == nil && filesErr == nil
+}
+
+// hashOfGroups is a hash of what a manifest says of a partition.
+func hashOfGroups(groups []*catalog.Group) string {
+	sum := groups[0].Hash
+	if len(groups) > 1 {
+		h := xxhash.New()
+		for _, g := range groups {
+			h.Write(binary.LittleEndian.AppendUint64(nil, g.Hash))
+		}
+		sum = h.Sum64()
+	}
+	return fmt.Sprintf("%016x", sum)
 }
 
 // mergedMark begins the hash of a partition whose days are one file.
@@ -272,6 +354,20 @@ func merged(c cell, days []file) file {
 	return f
 }
 
+// inMonth looks at the partitions of a month.
+func inMonth(month int) keeps {
+	return func(_ string, c cell, _ string) bool { return c.month == month }
+}
+
+// scopeOf are the partitions of a month, of all accounts.
+func (w *wanted) scopeOf(month int) scope {
+	s := scope{cells: map[cell]bool{}}
+	for account := range w.accounts {
+		s.cells[cell{account, month}] = true
+	}
+	return s
+}
+
 // byKey are the files of a table by their keys.
 func (w *wanted) byKey(table string) map[string]file {
 	all := map[string]file{}
@@ -283,8 +379,7 @@ func (w *wanted) byKey(table string) map[string]file {
 	return all
 }
 
-// hashOf is a short hash of what the lake shall have of a partition. By it a commit knows which
-// to look at.
+// hashOf is a short hash of the files of a month.
 func hashOf(files []file) string {
 	h := sha256.New()
 	var line []byte

@@ -232,6 +232,20 @@ type store struct {
 	now time.Time
 }
 
+// want is what the lake shall have of a manifest.
+func want(t testing.TB, m *catalog.Manifest, specs []*tableSpec) *wanted {
+	t.Helper()
+	l, err := catalog.ListingOf(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := wantOf(l, specs, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 func newStore(t testing.TB, accounts ...string) *store {
 	// September is closed by the twelfth generation.
 	s := &store{t: t, dir: t.TempDir(), m: catalog.New(), now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)}

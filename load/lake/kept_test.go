@@ -1,0 +1,97 @@
+package lake
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"spendsync/load/catalog"
+)
+
+// puts counts what is put below a folder of what is kept.
+func (w *world) puts() map[string]int {
+	n := map[string]int{}
+	w.s3fault = func(r *http.Request) int {
+		if _, object, ok := strings.Cut(r.URL.Path, "/store/"); ok && r.Method == http.MethodPut {
+			n[object[:strings.Index(object, "/")]]++
+		}
+		return 0
+	}
+	return n
+}
+
+// restored compares the manifest that comes back with the store's.
+func (w *world) restored(s *store) {
+	w.Helper()
+	dir := w.TempDir()
+	if _, err := w.open().Restore(w.Context(), dir, "acme"); err != nil {
+		w.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, catalog.ManifestName))
+	want, wantErr := os.ReadFile(filepath.Join(s.dir, catalog.ManifestName))
+	if err != nil || wantErr != nil || !bytes.Equal(got, want) {
+		w.Errorf("the manifest is another: %d bytes of %d, %v, %v", len(got), len(want), err, wantErr)
+	}
+}
+
+// TestKeepStore_UploadsOnlyMonthsThatDiffer: of a manifest with three months, the one that changed, and of that the
+// one reply that is new; what comes back is the same, byte by byte.
+func TestKeepStore_UploadsOnlyMonthsThatDiffer(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	s.raw("acme", "one reply")
+	s.raw("beta-with-a-name-that-is-forty-long-0001", "of another account")
+	s.publish()
+	puts := w.puts()
+	w.keep(s)
+	if puts["months"] != 3 || puts["objects"] != 2 || puts["manifests"] != 1 {
+		t.Errorf("first: %v", puts)
+	}
+	w.restored(s)
+	s.raw("acme", "another reply")
+	s.spend("acme", "2026-11-01", 2, 8)
+	s.publish()
+	puts = w.puts()
+	w.keep(s)
+	if puts["months"] != 1 || puts["objects"] != 1 || puts["manifests"] != 1 {
+		t.Errorf("second: %v", puts)
+	}
+	w.restored(s)
+}
+
+// TestKeepStore_GoesOnFromOneText: what a version kept that uploaded the manifest whole is restored, and what it
+// has uploaded is not uploaded again.
+func TestKeepStore_GoesOnFromOneText(t *testing.T) {
+	w := newWorld(t)
+	s := sample(t)
+	s.raw("acme", "one reply")
+	s.publish()
+	w.keep(s)
+	marker, err := w.open().load(t.Context(), markerSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir, catalog.ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := marker.fs.Remove(marker.tbl.Location() + keptObject(s.m.Generation, s.m.RunID)); err != nil {
+		t.Fatal(err)
+	}
+	object := marker.tbl.Location() + manifestObject(s.m.Generation, s.m.RunID)
+	if err := marker.putCompressed(t.Context(), object, bytes.NewReader(text)); err != nil {
+		t.Fatal(err)
+	}
+	w.restored(s)
+	s.spend("acme", "2026-11-01", 2, 8)
+	s.publish()
+	puts := w.puts()
+	w.keep(s)
+	if puts["objects"] != 0 || puts["months"] != 3 {
+		t.Errorf("%v", puts)
+	}
+	w.restored(s)
+}
