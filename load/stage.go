@@ -288,7 +288,9 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *Day, rows *history
 		return merged.Diff, err
 	}
 	path := catalog.PartPath(schema.SpendDaily.Table, g.store.account, p.Day)
-	info, err := g.putPart(path, schema.SpendDaily.Table, parquet.SpendRecords(rows.Rows()))
+	info, err := g.putFile(path, schema.SpendDaily.Table, func(out io.Writer) (int64, error) {
+		return parquet.WriteDay(g.store.opts.disk, out, rows.Rows(), filepath.Join(g.store.dir, path), merged.Differ)
+	})
 	if err != nil {
 		return merged.Diff, fmt.Errorf("spend %s: %w", p.Day, err)
 	}
@@ -319,7 +321,12 @@ func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) e
 
 // putPart stages one Parquet file.
 func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*FileInfo, error) {
-	f, rows, err := g.create(path, t, recs)
+	return g.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
+}
+
+// putFile stages a file that is published.
+func (g *Staged) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*FileInfo, error) {
+	f, rows, err := g.create(path, t, write)
 	if err != nil {
 		return nil, err
 	}
@@ -333,19 +340,25 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 // putPrivate stages a Parquet file that this run alone reads, and nobody after a crash. It
 // is gone with the staging area, mostly before the disk has seen it.
 func (g *Staged) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
-	f, rows, err := g.create(path, t, recs)
+	f, rows, err := g.create(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 	if err != nil {
 		return 0, err
 	}
 	return rows, f.Close()
 }
 
-func (g *Staged) create(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (f *durable.Writer, rows int64,
-	err error) {
+// create writes one Parquet file. That takes processors and memory, and waits for nothing:
+// more large ones at the same time than there are processors would only take more memory.
+func (g *Staged) create(path string, t *schema.Table, write func(io.Writer) (int64, error)) (f *durable.Writer,
+	rows int64, err error) {
 	if f, err = g.store.opts.disk.Create(g.staged(path)); err != nil {
 		return nil, 0, err
 	}
-	if rows, err = g.writeParquet(f, t, recs); err != nil {
+	if t.Large {
+		g.writing <- struct{}{}
+		defer func() { <-g.writing }()
+	}
+	if rows, err = write(f); err != nil {
 		f.Abort()
 	}
 	return f, rows, err
@@ -356,17 +369,6 @@ func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Re
 	var unread error
 	info, err := g.putPart(path, t, parquet.UntilError(recs, &unread))
 	return info, cmp.Or(err, unread)
-}
-
-// writeParquet writes one Parquet file. That takes processors and memory, and waits for
-// nothing: more large ones at the same time than there are processors would only take
-// more memory.
-func (g *Staged) writeParquet(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
-	if t.Large {
-		g.writing <- struct{}{}
-		defer func() { <-g.writing }()
-	}
-	return parquet.Write(out, t, recs)
 }
 
 // Discard removes the staging area. Once a commit has begun it leaves it alone:

@@ -100,11 +100,16 @@ func (t *Table) AsOf(version int) *Table {
 	case version < t.Since:
 		return nil
 	}
-	was := *t
-	was.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.Since > version })
-	was.rows = nil // the row struct has all columns
-	was.deriveSchemas()
-	return &was
+	return t.Only(func(c Column) bool { return c.Since <= version })
+}
+
+// Only is the table with some of its columns.
+func (t *Table) Only(has func(Column) bool) *Table {
+	some := *t
+	some.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return !has(c) })
+	some.rows = nil // the row struct has all columns
+	some.deriveSchemas()
+	return &some
 }
 
 // ColumnsThatAre are the columns with that part in a table of versions, in their order.

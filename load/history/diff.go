@@ -19,6 +19,9 @@ type Merged struct {
 	// Stale have the keys of the stored rows that are no longer right: that are updated
 	// or gone. It is nil where they are many, or there was nothing stored.
 	Stale []schema.Spend
+	// Differ are the columns of the table in which a row to store has another value than the stored
+	// one of its key. It is nil where rows came or went.
+	Differ []bool
 }
 
 // fewStale is how large a part of a day's rows may be stale for them to be called
@@ -31,7 +34,8 @@ const fewStale = 8
 // After an error they are neither.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by Reading) (Merged, error) {
 	read := d.rows
-	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
+	m := merger{Merged: Merged{Stale: []schema.Spend{}, Differ: make([]bool, len(schema.SpendDaily.Columns))},
+		read: read, stamps: read.Restamp()}
 	if by.WasOver {
 		m.Changes = &Changes{by: by, read: read, was: &schema.SpendRows{}}
 	}
@@ -84,6 +88,7 @@ func (m *merger) take(was *schema.Spend) {
 	}
 	if m.next == m.read.Len() || CompareKeys(was, &m.is) < 0 {
 		m.Diff.Deleted++
+		m.Differ = nil
 		gone := *was
 		schema.SpendDaily.CloneTexts(&gone)
 		if m.Changes != nil {
@@ -106,6 +111,7 @@ func (m *merger) take(was *schema.Spend) {
 		m.Diff.Updated++
 		m.is.FirstSeenAt = was.FirstSeenAt
 		m.stale(&m.is)
+		schema.NoteDifferences(was, &m.is, m.Differ)
 	}
 	m.stamps.Next(m.next, stamp)
 	m.turn(m.next + 1)
@@ -114,6 +120,7 @@ func (m *merger) take(was *schema.Spend) {
 // inserted takes in the row as read, which is not stored.
 func (m *merger) inserted() {
 	m.Diff.Inserted++
+	m.Differ = nil
 	if m.Changes != nil {
 		m.Changes.inserted(m.next)
 	}

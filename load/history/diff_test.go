@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,20 @@ func unpacked(p *schema.SpendRows) (rows []schema.Spend) {
 		rows = append(rows, *r)
 	}
 	return rows
+}
+
+// differing are the columns in which rows of the same keys have other values; nil: there are others.
+func differing(was, is []schema.Spend) (differ []bool) {
+	if !slices.EqualFunc(was, is, func(a, b schema.Spend) bool { return CompareKeys(&a, &b) == 0 }) {
+		return nil
+	}
+	for column := range schema.SpendDaily.Columns {
+		differ = append(differ, slices.CompareFunc(was, is, func(a, b schema.Spend) int {
+			x, y := reflect.ValueOf(a).Field(column).Interface(), reflect.ValueOf(b).Field(column).Interface()
+			return strings.Compare(fmt.Sprint(x), fmt.Sprint(y))
+		}) != 0)
+	}
+	return differ
 }
 
 func TestDay_Merge(t *testing.T) {
@@ -98,6 +113,10 @@ func TestDay_Merge(t *testing.T) {
 			}
 			if got := unpacked(rows); !slices.Equal(got, want) {
 				t.Errorf("%s, by %d: rows =\n%v\nwant\n%v", name, size, got, want)
+			}
+			differ := differing(stored, want)
+			if !slices.Equal(m.Differ, differ) || (m.Differ == nil) != (differ == nil) {
+				t.Errorf("%s, by %d: columns that differ = %v, want %v", name, size, m.Differ, differ)
 			}
 			stale := "all"
 			if m.Stale != nil {

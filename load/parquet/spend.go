@@ -17,13 +17,13 @@ const spendRecordRows = 4_096
 // each. A record is the loop body's alone and is released when the body
 // returns: retain it to keep it. No rows are no record.
 func SpendRecords(rows *schema.SpendRows) iter.Seq[arrow.Record] {
-	return spendRecords(memory.DefaultAllocator, rows)
+	return spendRecords(memory.DefaultAllocator, rows, schema.SpendDaily.Table)
 }
 
-func spendRecords(mem memory.Allocator, rows *schema.SpendRows) iter.Seq[arrow.Record] {
+func spendRecords(mem memory.Allocator, rows *schema.SpendRows, some *schema.Table) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		for from := 0; from < rows.Len(); from += spendRecordRows {
-			rec := rows.Record(mem, from, min(from+spendRecordRows, rows.Len()))
+			rec := rows.RecordOf(some, mem, from, min(from+spendRecordRows, rows.Len()))
 			more := yield(rec)
 			rec.Release()
 			if !more {

@@ -29,7 +29,7 @@ func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
 		want := manyRows(n)
 		var got []schema.Spend
 		sizes := 0
-		for rec := range spendRecords(mem, schematest.Packed(want)) {
+		for rec := range spendRecords(mem, schematest.Packed(want), schema.SpendDaily.Table) {
 			if rec.NumRows() > spendRecordRows {
 				t.Errorf("%d rows in one record", rec.NumRows())
 			}
@@ -55,7 +55,7 @@ func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
 
 func TestSpendRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	for range spendRecords(mem, schematest.Packed(manyRows(2*spendRecordRows))) {
+	for range spendRecords(mem, schematest.Packed(manyRows(2*spendRecordRows)), schema.SpendDaily.Table) {
 		break
 	}
 	mem.AssertSize(t, 0)

@@ -42,6 +42,28 @@ func Metadata(t *schema.Table) [][2]string {
 // statistics on all columns, the key declared as the sort order. The bytes
 // depend on the rows alone, so equal content gives an equal file.
 func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
+	w := parquet.NewWriter(out, writerOptions(t)...)
+	values := make([]parquet.Value, 0, valuesPerBatch)
+	inGroup := int64(0)
+	for rec := range recs {
+		if inGroup > 0 && inGroup+rec.NumRows() > rowsPerGroup {
+			if err := w.Flush(); err != nil {
+				return 0, durable.Storage(err)
+			}
+			inGroup = 0
+		}
+		for i, cw := range w.ColumnWriters() {
+			if err := writeColumn(cw, rec.Column(i), i, t.Columns[i].Nullable, values); err != nil {
+				return 0, fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, durable.Storage(err))
+			}
+		}
+		inGroup += rec.NumRows()
+		rows += rec.NumRows()
+	}
+	return rows, durable.Storage(w.Close())
+}
+
+func writerOptions(t *schema.Table) []parquet.WriterOption {
 	var sorting []parquet.SortingColumn
 	for _, k := range t.KeyNames() {
 		sorting = append(sorting, parquet.Ascending(k))
@@ -62,25 +84,7 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 	} else {
 		options = append(options, parquet.DataPageStatistics(true))
 	}
-	w := parquet.NewWriter(out, options...)
-	values := make([]parquet.Value, 0, valuesPerBatch)
-	inGroup := int64(0)
-	for rec := range recs {
-		if inGroup > 0 && inGroup+rec.NumRows() > rowsPerGroup {
-			if err := w.Flush(); err != nil {
-				return 0, durable.Storage(err)
-			}
-			inGroup = 0
-		}
-		for i, cw := range w.ColumnWriters() {
-			if err := writeColumn(cw, rec.Column(i), i, t.Columns[i].Nullable, values); err != nil {
-				return 0, fmt.Errorf("%s column %s: %w", t.FullName(), t.Columns[i].Name, durable.Storage(err))
-			}
-		}
-		inGroup += rec.NumRows()
-		rows += rec.NumRows()
-	}
-	return rows, durable.Storage(w.Close())
+	return options
 }
 
 // pageCodec is parquet-go's zstd with one encoder for all files, whose window is no
