@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -23,16 +24,18 @@ import (
 type Listing struct {
 	Manifest *Manifest // without its accounts
 	Accounts []*Listed // sorted by name
+	from, to int64     // of the accounts, in the text
 	text     io.ReaderAt
 	size     int64
 	file     io.Closer
+	gaps     uint64 // hash of what is in no group of a month, where the index says it
 }
 
 // Listed is an account of a listing.
 type Listed struct {
 	Name              string
 	Groups            []*Group // in the order of the text
-	ledger, ledgerSHA span
+	Ledger, LedgerSHA Span
 }
 
 // Group are the entries of one account, folder and month, which stand in the text one after the other.
@@ -41,7 +44,7 @@ type Group struct {
 	Month  int    // months since January 1970; [NoMonth]: the folder is not divided by days
 	Days   uint32 // of a group of days: a bit for each, the lowest for the first of the month
 	Hash   uint64 // of the text
-	span
+	Span
 }
 
 // DaysFolder is what a group of days has for a folder.
@@ -50,12 +53,14 @@ const DaysFolder = "days"
 // NoMonth is the month of what is of no day.
 const NoMonth = -1 << 31
 
-// span is a part of the text.
-type span struct{ at, size int64 }
+// Span is a part of the text.
+type Span struct{ At, Size int64 }
 
 // OpenListing opens the published manifest of a data directory and proves its checksum. What it
 // reads stays one generation, whatever is published meanwhile.
-func OpenListing(dir string) (*Listing, error) {
+func OpenListing(dir string) (*Listing, error) { return open(dir, NewListing) }
+
+func open(dir string, read func(io.ReaderAt, int64) (*Listing, error)) (*Listing, error) {
 	f, err := durable.OS.Open(filepath.Join(dir, ManifestName))
 	if errors.Is(err, fs.ErrNotExist) {
 		m, err := ReadManifest(dir)
@@ -71,7 +76,7 @@ func OpenListing(dir string) (*Listing, error) {
 		f.Close()
 		return nil, durable.Storage(err)
 	}
-	l, err := NewListing(f, info.Size())
+	l, err := read(f, info.Size())
 	if err != nil {
 		f.Close()
 	}
@@ -150,7 +155,10 @@ func (l *Listing) Names() []string {
 func (l *Listing) Files(account string, groups ...*Group) (map[string]*FileInfo, error) {
 	a := &Account{}
 	for _, g := range groups {
-		text, err := l.read(g.span)
+		text, err := l.read(g.Span)
+		if err == nil && xxhash.Sum64(text) != g.Hash {
+			err = errors.New("it is not what was hashed")
+		}
 		if err == nil {
 			err = unmarshal(append(append([]byte{'{'}, text...), '}'), &a.Files)
 		}
@@ -164,8 +172,8 @@ func (l *Listing) Files(account string, groups ...*Group) (map[string]*FileInfo,
 // Ledgers decodes how far an account's ledgers are published, and the hashes of that.
 func (l *Listing) Ledgers(a *Listed) (map[string]int64, map[string]string, error) {
 	is := &Account{}
-	for at, to := range map[span]any{a.ledger: &is.Ledger, a.ledgerSHA: &is.LedgerSHA256} {
-		if at.size == 0 {
+	for at, to := range map[Span]any{a.Ledger: &is.Ledger, a.LedgerSHA: &is.LedgerSHA256} {
+		if at.Size == 0 {
 			continue
 		}
 		text, err := l.read(at)
@@ -191,9 +199,9 @@ func unmarshal(text []byte, to any) error {
 	return json.Unmarshal(text, to, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-func (l *Listing) read(s span) ([]byte, error) {
-	text := make([]byte, s.size)
-	_, err := io.ReadFull(io.NewSectionReader(l.text, s.at, s.size), text)
+func (l *Listing) read(s Span) ([]byte, error) {
+	text := make([]byte, s.Size)
+	_, err := io.ReadFull(io.NewSectionReader(l.text, s.At, s.Size), text)
 	return text, durable.Storage(err)
 }
 

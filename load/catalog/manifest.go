@@ -39,6 +39,9 @@ type Manifest struct {
 	Views string `json:"views,omitempty"`
 	// MartsOf is what Views was in the first format; it is read past.
 	MartsOf string `json:"marts_of,omitempty"`
+	// Index and IndexAt are how a large manifest ends, see [OpenIndexed].
+	Index   passed `json:"index,omitzero"`
+	IndexAt passed `json:"index_at,omitzero"`
 }
 
 // Warehouse is the DuckDB file of the generation.
@@ -375,6 +378,9 @@ func (m *Manifest) Encode() ([]byte, error) {
 	b, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		return nil, err
+	}
+	if len(b) > indexed {
+		b = withIndex(b)
 	}
 	m.Checksum = durable.Seal(b)
 	return b, nil

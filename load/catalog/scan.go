@@ -80,8 +80,8 @@ func (s *scanner) blocks(text io.Reader, sealed bool) error {
 		if err := s.lines(); err != nil || end {
 			return err
 		}
-		if s.group != nil {
-			s.hashTo(s.base + int64(len(s.block)))
+		if next := s.base + int64(len(s.block)); s.group != nil && next-s.end > int64(len(",\n")) {
+			s.hashTo(next)
 		}
 		s.base += int64(len(s.block))
 		if have = copy(buf, buf[len(s.block):have]); have == len(buf) {
@@ -112,6 +112,7 @@ func (s *scanner) lines() error {
 		if !s.accounts {
 			s.accounts = string(line) == " \"accounts\": {\n"
 			if s.accounts {
+				s.from = s.base + int64(at+n)
 				line = line[:len(line)-1]
 			}
 			s.head = append(s.head, line...)
@@ -139,7 +140,7 @@ func (s *scanner) line(line []byte, at int64) error {
 	case depth > 2 && s.account == nil:
 		return errLayout
 	case depth == 1:
-		s.accounts = false
+		s.accounts, s.to = false, at
 		s.head = append(s.head, line[1:]...)
 	case depth == 2 && begins:
 		if !AccountName.Match(name) || !bytes.HasSuffix(line, []byte("{\n")) {
@@ -160,13 +161,13 @@ func (s *scanner) line(line []byte, at int64) error {
 
 // ledger notes where the text of a ledger's member begins or ends.
 func (s *scanner) ledger(from, to int64) {
-	at := map[string]*span{"ledger": &s.account.ledger, "ledger_sha256": &s.account.ledgerSHA}[s.section]
+	at := map[string]*Span{"ledger": &s.account.Ledger, "ledger_sha256": &s.account.LedgerSHA}[s.section]
 	switch {
 	case at == nil:
 	case from > 0:
-		at.at = from
+		at.At = from
 	default:
-		at.size = to - at.at
+		at.Size = to - at.At
 	}
 }
 
@@ -188,10 +189,8 @@ func (s *scanner) entry(name []byte, begins bool, line []byte, at int64) error {
 		if s.group == nil {
 			return errLayout
 		}
-		s.hashTo(at)
-		s.text.WriteString("    }")
 		s.end = at + 5
-		s.hashed = at + int64(len(line))
+		s.hashTo(s.end)
 		return nil
 	}
 	if len(name) > 0 && name[0] == '#' { // stands for a month that is kept elsewhere
@@ -201,7 +200,7 @@ func (s *scanner) entry(name []byte, begins bool, line []byte, at int64) error {
 	if len(s.prefix) > 0 && bytes.HasPrefix(line, s.prefix) && s.section == "files" {
 		return nil
 	}
-	g := &Group{Folder: DaysFolder, span: span{at: at}}
+	g := &Group{Folder: DaysFolder, Span: Span{At: at}}
 	if s.section == "files" {
 		g.Folder, g.Month = groupOf(name)
 	} else if month, ok := monthOf(name); ok {
@@ -225,16 +224,18 @@ func (s *scanner) entry(name []byte, begins bool, line []byte, at int64) error {
 
 // hashTo hashes the group's text up to a place in the block.
 func (s *scanner) hashTo(at int64) {
-	if from := s.hashed - s.base; at > s.hashed {
-		s.text.Write(s.block[from : at-s.base])
-		s.hashed = at
+	if s.hashed < s.base { // it is between two entries
+		s.text.WriteString(",\n")
+		s.hashed = s.base
 	}
+	s.text.Write(s.block[s.hashed-s.base : at-s.base])
+	s.hashed = at
 }
 
 // close ends the group.
 func (s *scanner) close() {
 	if g := s.group; g != nil {
-		g.size, g.Hash = s.end-g.at, s.text.Sum64()
+		g.Size, g.Hash = s.end-g.At, s.text.Sum64()
 		s.account.Groups = append(s.account.Groups, g)
 	}
 	s.group, s.prefix = nil, s.prefix[:0]

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"spendsync/load/durable"
 )
 
@@ -26,7 +28,7 @@ func (l *Listing) Month(month int) ([]byte, error) {
 			if len(text) > len("{\n") {
 				text = append(text, ",\n"...)
 			}
-			more, err := l.read(g.span)
+			more, err := l.read(g.Span)
 			if err != nil {
 				return nil, err
 			}
@@ -53,15 +55,28 @@ func FilesOf(month []byte) (map[string]*FileInfo, error) {
 // Rest is the text without the groups of months: in the place of each stands one line, which names the month
 // and the bytes.
 func (l *Listing) Rest() ([]byte, error) {
+	text, sum, err := l.rest()
+	if err == nil && l.gaps != 0 && sum != l.gaps {
+		err = durable.Damaged(ManifestName, durable.RepairBackup, "what stands beside the months is not what was "+
+			"hashed")
+	}
+	return text, err
+}
+
+// rest gives the hash of what it takes of the accounts, too.
+func (l *Listing) rest() ([]byte, uint64, error) {
 	var text []byte
-	from := int64(0)
+	from, sum := int64(0), xxhash.New()
 	upTo := func(to int64) error {
 		if to-from == 2 {
 			text = append(text, ",\n"...) // nothing else is between two groups
 			return nil
 		}
-		more, err := l.read(span{from, to - from})
+		more, err := l.read(Span{from, to - from})
 		text = append(text, more...)
+		if err == nil && from < l.to {
+			sum.Write(more[max(0, l.from-from) : min(to, l.to)-from])
+		}
 		return err
 	}
 	for _, a := range l.Accounts {
@@ -69,14 +84,15 @@ func (l *Listing) Rest() ([]byte, error) {
 			if g.Month == NoMonth {
 				continue
 			}
-			if err := upTo(g.at); err != nil {
-				return nil, err
+			if err := upTo(g.At); err != nil {
+				return nil, 0, err
 			}
-			text = fmt.Appendf(text, "    \"#%d\": %d", g.Month, g.size)
-			from = g.at + g.size
+			text = fmt.Appendf(text, "    \"#%d\": %d", g.Month, g.Size)
+			from = g.At + g.Size
 		}
 	}
-	return text, upTo(l.size)
+	err := upTo(l.size)
+	return text, sum.Sum64(), err
 }
 
 // NewRest is the listing of what [Listing.Rest] gives: the groups of months are not in it.

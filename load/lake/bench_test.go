@@ -104,7 +104,7 @@ func BenchmarkInbox(b *testing.B) {
 var today = day("2026-11-20")
 
 // filled is a lake that has a history.
-func filled(b *testing.B, accounts, days int) (*world, *store) {
+func filled(b testing.TB, accounts, days int) (*world, *store) {
 	w, s := newWorld(b), newStore(b)
 	s.now = today.Start()
 	for a := range accounts {

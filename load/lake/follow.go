@@ -81,7 +81,11 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	f := &follower{Lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		sent: map[string]iceberg.DataFile{}}
 	err := f.retry(ctx, func() error {
-		m, err := catalog.OpenListing(o.Dir)
+		open := catalog.OpenIndexed
+		if o.Inbox {
+			open = catalog.OpenListing // whose whole text goes into the description
+		}
+		m, err := open(o.Dir)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -94,4 +95,28 @@ func TestKeepStore_GoesOnFromOneText(t *testing.T) {
 		t.Errorf("%v", puts)
 	}
 	w.restored(s)
+}
+
+// TestFollow_ReadsOfALongHistoryWhatDiffers: an hour of three accounts with three years of days reads the index of the
+// manifest and one month, which a spoiled byte in another month shows; it uploads that month alone. Whoever verifies
+// reads all.
+func TestFollow_ReadsOfALongHistoryWhatDiffers(t *testing.T) {
+	w, s := filled(t, 3, 1095)
+	s.spend("account-001", (today - 1).String(), 3, 7)
+	s.publish()
+	path := filepath.Join(s.dir, catalog.ManifestName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[bytes.Index(text, []byte("spend_daily"))] ^= 1
+	s.write(catalog.ManifestName, text)
+	puts := w.puts()
+	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: true})
+	if err != nil || done.Added != 1 || done.Removed != 1 || puts["months"] != 1 || puts["objects"] != 0 {
+		t.Errorf("%+v, %v, %v", done, err, puts)
+	}
+	if _, err := w.open().Verify(t.Context(), s.dir, false); !errors.Is(err, catalog.ErrDamaged) {
+		t.Errorf("verify: %v", err)
+	}
 }
