@@ -45,13 +45,15 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewError
 }
 
 // martStands says that nothing has changed of what an account's mart is made of:
-// its days, the settings that its view asks, and how well each day is known.
+// its days, the settings that its view asks, and how well each day is known; or its
+// whole days, where others have no part in it.
 func (n *generation) martStands(m schema.Mart, account string) bool {
 	if n.base == nil || n.base.Accounts[account] == nil || n.base.Accounts[account].MartsFrom != 0 {
 		return false
 	}
+	changed, ofWhole := map[schema.Date]bool(nil), n.g.store.opts.DuckDB.OfWholeDays(m.View)
 	if account == n.g.store.account {
-		if len(n.changed) > 0 {
+		if changed = n.changed; len(changed) > 0 && !ofWhole {
 			return false
 		}
 		behind := n.g.store.opts.DuckDB.TablesBehind("mart." + m.View)
@@ -60,6 +62,9 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 				return false
 			}
 		}
+	}
+	if ofWhole {
+		return len(n.wholeSpans(account, changed)) == 0
 	}
 	states := func(m *Manifest, at time.Time) (all []string) {
 		for _, c := range m.Accounts[account].Coverage(account, at) {
@@ -95,9 +100,9 @@ func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m sche
 	var files []duck.MartFile
 	for _, part := range parts {
 		files = append(files, duck.MartFile{Path: n.g.staged(catalog.PartPath(m.Table, account, part)),
-			Where: martCondition(m, account, part, part)})
+			Where: duck.MartSQL(m, account, part, part)})
 	}
-	if err := w.WriteMart(ctx, m, martCondition(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
+	if err := w.WriteMart(ctx, m, duck.MartSQL(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
 		return err
 	}
 	for i, part := range parts {
@@ -120,27 +125,11 @@ func (n *generation) martParts(ctx context.Context, w *duck.Warehouse, m schema.
 		return nil, err
 	}
 	var months []schema.Date
-	last := n.lastDay(m, account)
+	last := n.next.Accounts[account].LastDay(m.Name, schema.DateOf(n.g.store.opts.Now()))
 	for month := from.Month(); month <= last; month = (month + 31).Month() {
 		months = append(months, month)
 	}
 	return months, nil
-}
-
-// lastDay is the last day that an account's mart can have rows of. It is not always
-// today: a clock that was set back does not take away the days that are stored.
-func (n *generation) lastDay(m schema.Mart, account string) schema.Date {
-	last := schema.DateOf(n.g.store.opts.Now())
-	a := n.next.Accounts[account]
-	for d := range a.Days {
-		last = max(last, d)
-	}
-	for _, f := range a.Files {
-		if f.Table == m.Name {
-			last = max(last, f.Day)
-		}
-	}
-	return last
 }
 
 // firstAltered is the first day of an account whose rows in a mart may differ
@@ -209,13 +198,4 @@ func (n *generation) takePart(t *schema.Table, account string, info *FileInfo, a
 	acc.Files[path] = info
 	n.moveStaged(path)
 	return true, nil
-}
-
-// martCondition selects the rows of the parts from one to another.
-func martCondition(m schema.Mart, account string, from, to schema.Date) string {
-	c := "account_id = " + schema.QuoteText(account)
-	if m.Partition == schema.ByMonth {
-		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", from, (to + 31).Month())
-	}
-	return c
 }

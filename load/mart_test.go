@@ -52,6 +52,8 @@ func martViews() []duck.View {
 	sources := flatView(schema.Marts[1], "main.spend_daily AS s WHERE s.source_id <> '' GROUP BY ALL",
 		map[string]string{
 			"account_id": "s.account_id", "campaign_id": "s.campaign_id", "source_id": "s.source_id",
+			"campaign_name": "(SELECT max(h.name) FROM main.campaign_history AS h WHERE h.account_id = s.account_id AND " +
+				"h.campaign_id = s.campaign_id)",
 			"spend": "sum(s.spend)",
 			"cpc":   "sum(s.spend)::DOUBLE / nullif(sum(s.clicks), 0)",
 		})
@@ -63,6 +65,16 @@ const martDay = "parquet/mart_campaign_day/account=acme/month=2026-11-01/data.pa
 func martRows(t *testing.T, dir, path string) []schema.CampaignDay {
 	t.Helper()
 	rows, err := parquet.ReadRows(filepath.Join(dir, path), schema.CampaignDays)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func sourceRows(t *testing.T, dir string) []schema.Source30d {
+	t.Helper()
+	rows, err := parquet.ReadRows(filepath.Join(dir, "parquet/mart_source_30d/account=acme/data.parquet"),
+		schema.Source30ds)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,11 +96,10 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 		1 || got[0].Spend.V != 7 {
 		t.Errorf("October = %+v", got)
 	}
-	sources, err := parquet.ReadRows(filepath.Join(r.dir, "parquet/mart_source_30d/account=acme/data.parquet"),
-		schema.Source30ds)
+	sources := sourceRows(t, r.dir)
 	// (12.34 - 5 + 0.000007) / 9
-	if err != nil || len(sources) != 2 || sources[0].SourceID != "S1" || sources[0].CPC.V != 815_556 {
-		t.Errorf("sources = %+v, %v", sources, err)
+	if len(sources) != 2 || sources[0].SourceID != "S1" || sources[0].CPC.V != 815_556 {
+		t.Errorf("sources = %+v", sources)
 	}
 	if m.Accounts["acme"].Files[martDay] == nil || m.Views == "" {
 		t.Error("the manifest does not name the mart")
@@ -101,6 +112,56 @@ func TestMarts_AreTheViewsByMonth(t *testing.T) {
 	for path, h := range fileHashes(t, r.dir, "parquet") {
 		if before[path] != h && !strings.Contains(path, "ops_") {
 			t.Errorf("%s changed", path)
+		}
+	}
+}
+
+// TestMarts_OfWholeDaysStandWhereNoneHasChanged has a view that is said to follow from whole days
+// and shows when it is asked, for it really follows from every row.
+func TestMarts_OfWholeDaysStandWhereNoneHasChanged(t *testing.T) {
+	r := newRun(t, t.TempDir())
+	days := twoDays()
+	open := day + 10
+	sources := func(views []duck.View) string {
+		r.opts.DuckDB.Views = views
+		r.at = r.at.Add(time.Minute)
+		if _, err := r.sync(days); err != nil {
+			t.Fatal(err)
+		}
+		rows := sourceRows(t, r.dir)
+		sum := schema.Money(0)
+		for _, s := range rows {
+			sum += s.Spend
+		}
+		return sum.String()
+	}
+	views := martViews()
+	views[1].WholeDays = true
+	sources(views)
+	r.at = open.Start().Add(time.Hour)
+	for _, step := range []struct {
+		name, want string
+		do         func()
+	}{
+		{"first", "7.340001", func() {}},
+		{"the open day grows", "7.340001", func() {
+			days[open] = []schema.Spend{schematest.SpendRow(open, "S1", 1_000_000)}
+		}},
+		{"a whole day is restated", "9.340001", func() { days[day-1][0].Spend += 1_000_000 }},
+		{"the open day grows again", "9.340001", func() { days[open][0].Spend = 2_000_000 }},
+		{"it is over, and has no other rows", "10.340001", func() { r.at = (open + 1).Start().Add(time.Hour) }},
+		{"the next day", "10.340001", func() {
+			days[open+1] = []schema.Spend{schematest.SpendRow(open+1, "S1", 1_000_000)}
+		}},
+		{"the view is another", "22.680002", func() {
+			views = martViews()
+			views[1].WholeDays = true
+			views[1].SQL = strings.Replace(views[1].SQL, "sum(s.spend) AS", "2 * sum(s.spend) AS", 1)
+		}},
+	} {
+		step.do()
+		if got := sources(views); got != step.want {
+			t.Errorf("%s: the mart has a spend of %s, want %s", step.name, got, step.want)
 		}
 	}
 }
@@ -126,6 +187,7 @@ func TestMarts_FollowAClockThatWasSetBack(t *testing.T) {
 func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.opts.DuckDB.Views = martViews()
+	r.opts.DuckDB.Views[1].WholeDays = true
 	r.mustSync(twoDays())
 	r.at = now.AddDate(0, 4, 0)
 	r.mustSync(nil)
@@ -154,6 +216,9 @@ func TestMarts_FollowWhatBecameKnownOfThePast(t *testing.T) {
 		}
 		if got := martRows(t, r.dir, martDay); got[0].CampaignName.V != name {
 			t.Errorf("the campaign's name in November = %+v, want %s", got[0].CampaignName, name)
+		}
+		if got := sourceRows(t, r.dir); got[0].CampaignName.V != name {
+			t.Errorf("the campaign's name beside its sources = %+v, want %s", got[0].CampaignName, name)
 		}
 	}
 }

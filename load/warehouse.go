@@ -100,12 +100,12 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 // those that could not answer.
 func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.next.AccountNames() {
-		spans := n.spansToStore(account)
+		spans, altered := n.spansToStore(account), n.alteredRows(account)
 		for _, v := range n.g.store.opts.DuckDB.Views {
 			if !v.Stored || len(spans) == 0 {
 				continue
 			}
-			err := n.w.Store(ctx, v, account, spans)
+			err := n.w.Store(ctx, v, account, spans, altered)
 			if ctx.Err() != nil || errors.Is(err, ErrStorage) || duck.IsOutOfMemory(err) {
 				return nil, err
 			}
@@ -120,15 +120,52 @@ func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err er
 
 // spansToStore are the days of an account whose part in stored views may be another than before.
 func (n *generation) spansToStore(account string) []duck.Span {
-	a := n.next.Accounts[account]
-	if n.fromNothing || n.newViews || n.repair || n.base == nil || n.base.Accounts[account] == nil {
+	if a := n.next.Accounts[account]; n.storesAll(account) {
 		return a.Spans(a.DayList())
 	}
 	changed := n.changed
 	if account != n.g.store.account {
 		changed = nil
 	}
-	return a.ChangedSpans(n.base.Accounts[account], n.base.PublishedAt.Time(), n.g.store.opts.Now(), changed)
+	return n.wholeSpans(account, changed)
+}
+
+// storesAll says that stored views are answered anew, of all days of an account.
+func (n *generation) storesAll(account string) bool {
+	return n.fromNothing || n.newViews || n.repair || n.base == nil || n.base.Accounts[account] == nil
+}
+
+// wholeSpans are the whole days of an account that have changed, or were not whole before, or
+// are no longer.
+func (n *generation) wholeSpans(account string, changed map[schema.Date]bool) []duck.Span {
+	return n.next.Accounts[account].ChangedSpans(n.base.Accounts[account], n.base.PublishedAt.Time(),
+		n.g.store.opts.Now(), changed)
+}
+
+// alteredRows are the rows of an account's whole days that are others than before, where a few
+// are and the same days are whole; else nil.
+func (n *generation) alteredRows(account string) *duck.Altered {
+	if n.storesAll(account) || account != n.g.store.account || len(n.wholeSpans(account, nil)) > 0 {
+		return nil
+	}
+	days, rows := map[schema.Date]bool{}, &duck.Altered{}
+	for _, d := range n.acc.WholeDays(n.g.store.opts.Now()) {
+		if !n.changed[d] {
+			continue
+		}
+		day := n.g.days[d]
+		if days[d] = true; !day.few {
+			return nil
+		}
+		if day.stale != "" {
+			rows.Went = append(rows.Went, day.stale)
+		}
+	}
+	if len(days) == 0 {
+		return nil
+	}
+	rows.Came = duck.DaysSQL(account, "report_date", days) + " AND " + n.g.ownRows()
+	return rows
 }
 
 // engine is what DuckDB may use to build the file.
@@ -224,7 +261,7 @@ func (n *generation) carryForward(ctx context.Context, path string) (bool, error
 		return false, nil
 	}
 	published := filepath.Join(s.dir, duck.FileName)
-	if n.base.SchemaVersion != schema.Version || grownTooMuch(n.base, n.dead) {
+	if n.base.SchemaVersion != schema.Version || n.base.GrownTooMuch(n.dead) {
 		s.opts.Log.Info("building warehouse.duckdb from nothing", "schema", n.base.SchemaVersion, "bytes",
 			n.base.Warehouse.Bytes)
 		return false, nil
@@ -269,25 +306,6 @@ func (n *generation) keepNewerDuckDB(ctx context.Context) error {
 	s.opts.Log.Warn("warehouse.duckdb is of a later generation than the manifest; a copy is kept", "generation",
 		newer.Generation, "copy", aside)
 	return s.opts.disk.SyncFile(filepath.Join(s.dir, aside))
-}
-
-// bloat is how much larger than a new one the DuckDB file may grow before it
-// is built from nothing: days that were replaced leave dead space behind.
-const (
-	bloat         = 1.8
-	bloatFreeSize = 64 << 20
-)
-
-// grownTooMuch compares the published file with one built from nothing, given how many of
-// its rows the next generation replaces.
-func grownTooMuch(m *Manifest, dead int64) bool {
-	w := m.Warehouse
-	if w.BuiltRows == 0 {
-		return false
-	}
-	row := float64(w.BuiltBytes) / float64(w.BuiltRows)
-	will := float64(w.Bytes) + row*float64(dead)
-	return will >= bloatFreeSize && will > bloat*row*float64(m.Rows())
 }
 
 // allLoads fill an empty DuckDB file with every file of the generation. A file

@@ -19,6 +19,12 @@
 //	                                         are known whole have changed; it follows from nothing else)
 //	-- Stored by day.                       (the same, each day by itself: its rows have the day as report_date
 //	                                         and follow from that day's rows of main.spend_daily alone)
+//	-- Stored by COLUMN, COLUMN.            (the same, each key of these columns by itself: its rows follow from
+//	                                         which days are known whole, and from those of main.spend_daily
+//	                                         with the same key alone)
+//	-- Of whole days.                       (of a view that is not stored: days that are not known whole have no
+//	                                         part in its answer; its mart is written again when others have
+//	                                         changed, or the settings that it asks)
 //	-- Calls: NAME                          (of a ready question: the one that makes calls of its answer)
 //
 // Every column of a view has a comment in the warehouse: the file's line, else that

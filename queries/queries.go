@@ -27,6 +27,8 @@ type Query struct {
 	Params     []Param           // of a ready question
 	Stored     bool              // of a view: its rows are kept in the DuckDB file
 	ByDay      bool              // of a stored view: the rows of a day follow from that day's alone
+	Key        []string          // of a stored view: the rows of a key follow from those that have the same
+	WholeDays  bool              // of a view: days that are not known whole have no part in its answer
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
 	Columns    map[string]string // what columns mean, where the file or the glossary says it
 	SQL        string
@@ -224,6 +226,7 @@ func readCSV(name string) [][]string {
 
 // The comment lines at the top of a file that are neither question nor trap.
 var (
+	storedLine = regexp.MustCompile(`^Stored(?: by ([a-z_, ]+))?\.$`)
 	columnLine = regexp.MustCompile(`^Column ([a-z_0-9]+): (.+)$`)
 	paramLine  = regexp.MustCompile(`^Parameter ([a-z_0-9]+): ("[^"]*"|[^,]*), (.+)$`)
 )
@@ -239,8 +242,13 @@ func parse(text string) Query {
 			q.Trap = trap
 		} else if name, ok := strings.CutPrefix(line, "Calls: "); ok {
 			q.Calls = name
-		} else if line == "Stored." || line == "Stored by day." {
-			q.Stored, q.ByDay = true, line != "Stored."
+		} else if m := storedLine.FindStringSubmatch(line); m != nil {
+			q.Stored, q.WholeDays, q.ByDay = true, true, m[1] == "day"
+			if m[1] != "" && !q.ByDay {
+				q.Key = strings.Split(m[1], ", ")
+			}
+		} else if line == "Of whole days." {
+			q.WholeDays = true
 		} else if names, ok := strings.CutPrefix(line, "Parameters: "); ok {
 			q.Parameters = names
 		} else if m := columnLine.FindStringSubmatch(line); m != nil {

@@ -236,7 +236,8 @@ func viewsOf(asked []queries.Query) []duck.View {
 		maps.Copy(columns, q.Columns)
 		all = append(all, duck.View{
 			Schema: q.Schema, Name: q.Name, SQL: q.SQL, Doc: q.Question + " Trap: " + q.Trap, Columns: columns,
-			Parameters: q.Parameters, Stored: q.Stored, ByDay: q.ByDay,
+			Parameters: q.Parameters, Stored: q.Stored, ByDay: q.ByDay, Key: q.Key,
+			WholeDays: q.WholeDays,
 		})
 	}
 	return all

@@ -21,6 +21,15 @@ func MartColumns(m schema.Mart) string {
 	return strings.Join(list, ", ")
 }
 
+// MartSQL is the condition for the rows of the parts of a mart from one to another.
+func MartSQL(m schema.Mart, account string, from, to schema.Date) string {
+	c := "account_id = " + schema.QuoteText(account)
+	if m.Partition == schema.ByMonth {
+		c += fmt.Sprintf(" AND report_date >= DATE '%s' AND report_date < DATE '%s'", from, (to + 31).Month())
+	}
+	return c
+}
+
 // MartFile is one Parquet file of a mart: its path, the condition on its rows, and how many
 // there were once it is written.
 type MartFile struct {
@@ -33,15 +42,16 @@ type MartFile struct {
 // all files, and writes the files. The files are not synced. DuckDB writes what it computed:
 // sorted by the key, with the table's field ids, and the same bytes for the same rows.
 func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, where string, files []MartFile) error {
+	view := fmt.Sprintf("SELECT %s FROM mart.%s", MartColumns(m), schema.Quote(m.View))
 	return w.WithMemory(ctx, func() error {
-		// What the view needs is free again before its answer is sorted.
-		q := fmt.Sprintf("CREATE OR REPLACE TEMP TABLE answer AS SELECT %s FROM mart.%s WHERE %s", MartColumns(m),
-			schema.Quote(m.View), where)
-		if err := w.Exec(ctx, q); err != nil {
+		if len(files) == 1 {
+			return w.copyMart(ctx, m, view, &files[0])
+		}
+		if err := w.Exec(ctx, "CREATE OR REPLACE TEMP TABLE answer AS "+view+" WHERE "+where); err != nil {
 			return err
 		}
 		for i := range files {
-			if err := w.copyMart(ctx, m, &files[i]); err != nil {
+			if err := w.copyMart(ctx, m, "FROM temp.answer", &files[i]); err != nil {
 				return err
 			}
 		}
@@ -53,8 +63,8 @@ func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, where string, 
 // DuckDB's own size, six times as large, adds 100 MB to the peak of a run.
 const martGroup = 20_480
 
-// copyMart writes one file.
-func (w *Warehouse) copyMart(ctx context.Context, m schema.Mart, f *MartFile) error {
+// copyMart writes one file of the rows that a query gives.
+func (w *Warehouse) copyMart(ctx context.Context, m schema.Mart, query string, f *MartFile) error {
 	var ids []string
 	for _, c := range m.Columns {
 		ids = append(ids, fmt.Sprintf("%s: %d", schema.Quote(c.Name), c.FieldID))
@@ -63,8 +73,8 @@ func (w *Warehouse) copyMart(ctx context.Context, m schema.Mart, f *MartFile) er
 	for _, kv := range parquet.Metadata(m.Table) {
 		says = append(says, schema.Quote(kv[0])+": "+schema.QuoteText(kv[1]))
 	}
-	q := fmt.Sprintf("COPY (FROM temp.answer WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, "+
-		"ROW_GROUP_SIZE %d, USE_TMP_FILE false, FIELD_IDS {%s}, KV_METADATA {%s})", f.Where,
+	q := fmt.Sprintf("COPY (%s WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, "+
+		"ROW_GROUP_SIZE %d, WRITE_BLOOM_FILTER false, USE_TMP_FILE false, FIELD_IDS {%s}, KV_METADATA {%s})", query, f.Where,
 		strings.Join(m.KeyNames(), ", "), schema.QuoteText(f.Path), martGroup, strings.Join(ids, ", "),
 		strings.Join(says, ", "))
 	result, err := w.conn.ExecContext(ctx, q)

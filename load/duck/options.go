@@ -52,11 +52,20 @@ type View struct {
 	Parameters        string            // of a macro, comma-joined
 	Stored            bool              // its rows are in a table of its name, which [Warehouse.Store] fills
 	ByDay             bool              // of a stored one: the rows of a day follow from that day's in main.spend_daily
+	// Key is of a stored one: the rows of a key of these columns follow from those of main.spend_daily
+	// that have it, and from which days are known whole.
+	Key       []string
+	WholeDays bool // days that are not known whole have no part in its rows
 }
 
 // HasView says whether the file is to have a view of schema mart.
 func (o Options) HasView(name string) bool {
 	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name })
+}
+
+// OfWholeDays says whether days that are not known whole have no part in a view of schema mart.
+func (o Options) OfWholeDays(name string) bool {
+	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name && v.WholeDays })
 }
 
 // namedBy is how a view names what it asks.

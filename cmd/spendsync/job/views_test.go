@@ -24,7 +24,7 @@ func withViews(t *testing.T) *quirkWorld {
 	}
 	for _, q := range asked {
 		w.views = append(w.views, duck.View{Schema: q.Schema, Name: q.Name, SQL: q.SQL, Parameters: q.Parameters,
-			Stored: q.Stored, ByDay: q.ByDay})
+			Stored: q.Stored, ByDay: q.ByDay, Key: q.Key, WholeDays: q.WholeDays})
 	}
 	return w
 }

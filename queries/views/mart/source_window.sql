@@ -3,7 +3,7 @@
 -- Column counted_spend: US dollars of the rows whose conversions are known.
 -- Column counted_clicks: Clicks of the rows that tell them. NULL: none does.
 -- Column counted_conversions: Conversions so far of the rows that tell them. NULL: none does.
--- Stored.
+-- Stored by campaign_id, source_id.
 SELECT
   s.account_id, s.campaign_id, s.source_id,
   sum(s.spend)::DECIMAL(18, 6) AS spend,

@@ -1,10 +1,6 @@
-package load
+package catalog
 
-import (
-	"testing"
-
-	"spendsync/load/catalog"
-)
+import "testing"
 
 // TestGrownTooMuch lets the DuckDB file of a million rows, 100 bytes each when it was
 // built, grow by dead space: some is left behind, some is about to be.
@@ -23,10 +19,10 @@ func TestGrownTooMuch(t *testing.T) {
 		"half of the rows replaced again":     {150 * mb, mb, mb / 2, true},
 		"small, and all dead":                 {30 * mb, mb / 4, mb / 4, false},
 	} {
-		m := catalog.New()
+		m := New()
 		m.Accounts["acme"] = &Account{Files: map[string]*FileInfo{"x": {Kind: KindParquet, Rows: c.rows}}}
 		m.Warehouse.Bytes, m.Warehouse.BuiltBytes, m.Warehouse.BuiltRows = c.bytes, 100*mb, mb
-		if got := grownTooMuch(m, c.dead); got != c.want {
+		if got := m.GrownTooMuch(c.dead); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
