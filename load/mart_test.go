@@ -52,8 +52,8 @@ func martViews() []duck.View {
 	sources := flatView(schema.Marts[1], "main.spend_daily AS s WHERE s.source_id <> '' GROUP BY ALL",
 		map[string]string{
 			"account_id": "s.account_id", "campaign_id": "s.campaign_id", "source_id": "s.source_id",
-			"campaign_name": "(SELECT max(h.name) FROM main.campaign_history AS h WHERE h.account_id = s.account_id AND " +
-				"h.campaign_id = s.campaign_id)",
+			"campaign_name": "(SELECT max(h.name) FROM main.campaign_history AS h WHERE h.account_id = " +
+				"s.account_id AND h.campaign_id = s.campaign_id)",
 			"spend": "sum(s.spend)",
 			"cpc":   "sum(s.spend)::DOUBLE / nullif(sum(s.clicks), 0)",
 		})

@@ -74,8 +74,8 @@ func (w *Warehouse) copyMart(ctx context.Context, m schema.Mart, query string, f
 		says = append(says, schema.Quote(kv[0])+": "+schema.QuoteText(kv[1]))
 	}
 	q := fmt.Sprintf("COPY (%s WHERE %s ORDER BY %s) TO %s (FORMAT parquet, COMPRESSION zstd, "+
-		"ROW_GROUP_SIZE %d, WRITE_BLOOM_FILTER false, USE_TMP_FILE false, FIELD_IDS {%s}, KV_METADATA {%s})", query, f.Where,
-		strings.Join(m.KeyNames(), ", "), schema.QuoteText(f.Path), martGroup, strings.Join(ids, ", "),
+		"ROW_GROUP_SIZE %d, WRITE_BLOOM_FILTER false, USE_TMP_FILE false, FIELD_IDS {%s}, KV_METADATA {%s})", query,
+		f.Where, strings.Join(m.KeyNames(), ", "), schema.QuoteText(f.Path), martGroup, strings.Join(ids, ", "),
 		strings.Join(says, ", "))
 	result, err := w.conn.ExecContext(ctx, q)
 	if err != nil {

@@ -65,7 +65,7 @@ func (o Options) HasView(name string) bool {
 
 // OfWholeDays says whether days that are not known whole have no part in a view of schema mart.
 func (o Options) OfWholeDays(name string) bool {
-	return slices.ContainsFunc(o.Views, func(v View) bool { return v.Schema == "mart" && v.Name == name && v.WholeDays })
+	return slices.ContainsFunc(o.Views, func(v View) bool { return v.WholeDays && v.Schema+"."+v.Name == "mart."+name })
 }
 
 // namedBy is how a view names what it asks.
