@@ -126,6 +126,7 @@ func benchInbox(b *testing.B, accounts, days int) {
 	}
 	sum := map[string]float64{}
 	for hour := range b.N {
+		before := int64(w.rest.Requests()) + w.objects.Load()
 		for _, s := range stores {
 			s.spend(s.m.AccountNames()[0], (today - 1).String(), 3, int64(hour+1))
 			s.publish()
@@ -133,6 +134,7 @@ func benchInbox(b *testing.B, accounts, days int) {
 				b.Fatal(err)
 			}
 		}
+		sum["pod-requests"] += float64(int64(w.rest.Requests())+w.objects.Load()-before) / float64(accounts)
 		r, catalogRequests, objects := w.child(&store{})
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)

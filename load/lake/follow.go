@@ -176,9 +176,8 @@ func (f *follower) standing(w *wanted, marks *markers) (same bool, err error) {
 	return same, nil
 }
 
-// marks loads lake_generation and its rows of accounts; nil: all. Where it is not there, everything is
-// made.
-func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *markers, error) {
+// marker loads lake_generation, and makes it where it is not there.
+func (l *Lake) marker(ctx context.Context) (*lakeTable, error) {
 	spec := l.markerSpec()
 	marker, err := l.load(ctx, spec)
 	if err == nil && marker == nil {
@@ -186,6 +185,12 @@ func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *marke
 			marker, err = l.create(ctx, spec)
 		}
 	}
+	return marker, err
+}
+
+// marks loads lake_generation and its rows of accounts; nil: all.
+func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *markers, error) {
+	marker, err := l.marker(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -19,7 +18,6 @@ import (
 	"time"
 
 	"github.com/apache/iceberg-go"
-	iceio "github.com/apache/iceberg-go/io"
 
 	"spendsync/load/catalog"
 	"spendsync/schema"
@@ -74,59 +72,55 @@ type FoldOptions struct {
 }
 
 // inbox lists the descriptions of a store, or of all, older generations first.
-func (t *lakeTable) inbox(store string) ([]note, error) {
-	list, ok := t.fs.(iceio.ListableIO)
-	if !ok {
-		return nil, fmt.Errorf("%w: %T can't be listed", ErrForeign, t.fs)
+func (t *lakeTable) inbox(ctx context.Context, store string) (all []note, err error) {
+	folder := "/inbox/"
+	if store != "" {
+		folder += store + "/"
 	}
-	var all []note
-	root := strings.TrimSuffix(t.tbl.Location()+"/inbox/"+store, "/")
-	err := list.WalkDir(root, func(object string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+	for object, err := range t.list(ctx, folder) {
+		if err != nil {
+			return nil, err
 		}
-		name, ours := strings.CutSuffix(path.Base(object), ".json.zst")
-		generation, run, _ := strings.Cut(name, "-")
-		n := note{object: object, store: path.Base(path.Dir(object)), run: run}
-		if n.generation, err = strconv.ParseInt(generation, 10, 64); err != nil || !ours {
-			return nil // none of ours
+		name, ours := strings.CutSuffix(path.Base(object.Key), ".json.zst")
+		text, run, _ := strings.Cut(name, "-")
+		generation, err := strconv.ParseInt(text, 10, 64)
+		if err == nil && ours {
+			all = append(all, note{object.Key, path.Base(path.Dir(object.Key)), generation, run, object.ModTime})
 		}
-		info, err := d.Info()
-		if err == nil {
-			n.at = info.ModTime()
-			all = append(all, n)
-		}
-		return err
-	})
-	if err != nil && !isNotThere(err) {
-		return nil, remote("inbox", err)
 	}
 	slices.SortStableFunc(all, func(a, b note) int { return cmp.Compare(a.generation, b.generation) })
 	return all, nil
 }
 
-// remove deletes descriptions, the newest last: what an interruption leaves is still in order.
-func (t *lakeTable) remove(ctx context.Context, notes []note) error {
+// drop deletes descriptions, the newest of each store last: what an interruption leaves is still in order.
+func (t *lakeTable) drop(ctx context.Context, notes []note) error {
+	newest := map[string]string{}
 	for _, n := range notes {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := t.fs.Remove(n.object); err != nil && !isNotThere(err) {
-			return remote("inbox", err)
+		newest[n.store] = n.object
+	}
+	var older, last []string
+	for _, n := range notes {
+		if newest[n.store] == n.object {
+			last = append(last, n.object)
+		} else {
+			older = append(older, n.object)
 		}
 	}
-	return nil
+	if err := t.remove(ctx, older); err != nil {
+		return err
+	}
+	return t.remove(ctx, last)
 }
 
 // describe uploads what the lake lacks of a generation, and leaves in the inbox what is wanted.
 func (f *follower) describe(ctx context.Context, m *catalog.Listing) error {
 	names := m.Names()
-	marker, _, err := f.marks(ctx, names)
+	marker, err := f.marker(ctx)
 	if err != nil {
 		return err
 	}
 	store := names[0]
-	notes, err := marker.inbox(store) // before the rows: what is folded meanwhile is in one of both
+	notes, err := marker.inbox(ctx, store) // before the rows: what is folded meanwhile is in one of both
 	if err != nil {
 		return err
 	}
@@ -157,7 +151,7 @@ func (f *follower) describe(ctx context.Context, m *catalog.Listing) error {
 		there = there || n.run == w.manifest.RunID && d.WrittenAt.Sub(n.at) < InboxAge/2
 	}
 	if same {
-		return marker.remove(ctx, notes)
+		return marker.drop(ctx, notes)
 	} else if there {
 		return nil
 	}
@@ -283,7 +277,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 	if err != nil {
 		return nil, err
 	}
-	notes, err := marker.inbox("")
+	notes, err := marker.inbox(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +324,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 			return stands, err
 		}
 	}
-	return stands, marker.remove(ctx, slices.DeleteFunc(notes, func(n note) bool {
+	return stands, marker.drop(ctx, slices.DeleteFunc(notes, func(n note) bool {
 		if errors.Is(refused[n.object], ErrDiffers) {
 			return false // its store writes another
 		}

@@ -2,6 +2,9 @@ package lake
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +46,7 @@ func (w *world) notes() int {
 	if err != nil {
 		w.Fatal(err)
 	}
-	notes, err := marker.inbox("")
+	notes, err := marker.inbox(w.Context(), "")
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -115,7 +118,7 @@ func TestCommit_AnOlderDescriptionNeverOverwrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes, err := marker.inbox("")
+	notes, err := marker.inbox(w.Context(), "")
 	if err != nil || len(notes) != 1 {
 		t.Fatalf("%v, %v", notes, err)
 	}
@@ -267,4 +270,51 @@ func TestCommit_ConvergesAfterRandomDeaths(t *testing.T) {
 		t.Errorf("%d descriptions are left, %d deaths", n, c.deaths)
 	}
 	t.Logf("%d deaths", c.deaths)
+}
+
+// TestCommit_AsksOnceForEachDescription: a commit of six descriptions sends four requests more to the storage than one
+// of two, whose descriptions are read each by one and deleted by one together; where the storage does not delete many
+// at once, it deletes them one by one.
+func TestCommit_AsksOnceForEachDescription(t *testing.T) {
+	commit := func(stores int, refuses bool) (all int64, asked map[string]int) {
+		w, asked := newWorld(t), map[string]int{}
+		for i := range stores {
+			s := newStore(t, fmt.Sprintf("account-%d", i))
+			s.spend(s.m.AccountNames()[0], "2026-11-01", 2, 1)
+			s.publish()
+			w.describe(s, "")
+		}
+		w.s3fault = func(r *http.Request) int {
+			switch {
+			case r.Method == http.MethodPost && r.URL.Query().Has("delete"):
+				asked["DELETE many"]++
+				if refuses {
+					return http.StatusNotImplemented
+				}
+			case strings.Contains(r.URL.Path, "/inbox/") || r.Method == http.MethodDelete:
+				asked[r.Method]++
+			case r.URL.Query().Has("list-type"):
+				asked["list"]++
+			}
+			return 0
+		}
+		before := w.objects.Load()
+		if done := w.fold(nil); done.Stores != stores {
+			t.Errorf("%+v", done)
+		}
+		all = w.objects.Load() - before
+		w.s3fault = nil
+		if n := w.notes(); n != 0 {
+			t.Errorf("%d descriptions are left", n)
+		}
+		return all, asked
+	}
+	two, _ := commit(2, false)
+	six, asked := commit(6, false)
+	if six-two != 4 || !maps.Equal(asked, map[string]int{"GET": 6, "DELETE many": 1, "list": 1}) {
+		t.Errorf("%d and %d requests; %v", two, six, asked)
+	}
+	if _, asked = commit(2, true); asked["DELETE"] != 2 {
+		t.Errorf("%v", asked)
+	}
 }

@@ -127,36 +127,27 @@ func (l *Lake) sweepStore(ctx context.Context, marker *lakeTable, o MaintainOpti
 	} else if err != nil {
 		return err
 	}
-	list, ok := marker.fs.(iceio.ListableIO)
-	if !ok {
-		return nil
-	}
-	old := func(info fs.FileInfo) bool { return time.Since(info.ModTime()) > o.OrphanAge }
-	err = list.WalkDir(marker.tbl.Location()+"/store", func(object string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || named[path.Base(object)] {
+	old := func(at time.Time) bool { return time.Since(at) > o.OrphanAge }
+	for object, err := range marker.list(ctx, "/store/") {
+		if err != nil {
 			return err
 		}
-		info, err := d.Info()
-		if err != nil || !old(info) {
-			return err
+		if named[path.Base(object.Key)] || !old(object.ModTime) {
+			continue
 		}
 		// A follower may have uploaded it again since it was listed.
-		if again, err := statObject(marker.fs, object); isNotThere(err) || err == nil && !old(again) {
-			return nil
+		if again, err := statObject(marker.fs, object.Key); isNotThere(err) || err == nil && !old(again.ModTime()) {
+			continue
 		} else if err != nil {
-			return err
+			return remote("what is kept of stores", err)
 		}
-		if err := marker.fs.Remove(object); err != nil {
-			return err
+		if err := marker.fs.Remove(object.Key); err != nil {
+			return remote("what is kept of stores", err)
 		}
 		done.Orphans++
-		done.Bytes += info.Size()
-		return ctx.Err()
-	})
-	if isNotThere(err) {
-		return nil // no follower keeps its store
+		done.Bytes += object.Size
 	}
-	return remote("what is kept of stores", err)
+	return nil
 }
 
 // namedParts are the names of the objects that the newest generation of each account needs.
@@ -166,7 +157,7 @@ func (t *lakeTable) namedParts(ctx context.Context) (map[string]bool, error) {
 		return nil, err
 	}
 	rows := slices.Collect(maps.Values(marks.rows))
-	notes, err := t.inbox("")
+	notes, err := t.inbox(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,120 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"strings"
+
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"gocloud.dev/blob"
+)
+
+// The library lists folder by folder and asks whether an object is there before it deletes it. What stands here
+// does both by the thousand.
+
+// maxDeletes is how many objects S3 deletes at a request.
+const maxDeletes = 1000
+
+// bucket is what the library reads and writes objects with.
+type bucket interface {
+	List(*blob.ListOptions) *blob.ListIterator
+	As(any) bool
+}
+
+// splitObject gives the address of an object's bucket, and its key in that.
+func splitObject(object string) (address, key string) {
+	scheme, rest, _ := strings.Cut(object, "://")
+	name, key, _ := strings.Cut(rest, "/")
+	return scheme + "://" + name + "/", key
+}
+
+// list gives the objects below a folder of the table: a request for each thousand.
+func (t *lakeTable) list(ctx context.Context, folder string) iter.Seq2[*blob.ListObject, error] {
+	return func(yield func(*blob.ListObject, error) bool) {
+		b, ok := t.fs.(bucket)
+		if !ok {
+			t.walk(folder, yield)
+			return
+		}
+		address, prefix := splitObject(t.tbl.Location() + folder)
+		for all := b.List(&blob.ListOptions{Prefix: prefix}); ; {
+			object, err := all.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err == nil {
+				object.Key = address + object.Key
+			}
+			if !yield(object, remote("list "+folder, err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// walk gives the files below a folder, where the lake lies on a disk.
+func (t *lakeTable) walk(folder string, yield func(*blob.ListObject, error) bool) {
+	disk, ok := t.fs.(iceio.ListableIO)
+	if !ok {
+		yield(nil, fmt.Errorf("%w: %T can't be listed", ErrForeign, t.fs))
+		return
+	}
+	root := strings.TrimSuffix(t.tbl.Location()+folder, "/")
+	err := disk.WalkDir(root, func(object string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && !yield(&blob.ListObject{Key: object, ModTime: info.ModTime(), Size: info.Size()}, nil) {
+			err = fs.SkipAll
+		}
+		return err
+	})
+	if err != nil && !isNotThere(err) {
+		yield(nil, remote("list "+folder, err))
+	}
+}
+
+// remove deletes objects, whether they are there or not: a request for each thousand. Where the storage does not
+// know that, or refuses some, they are deleted one by one.
+func (t *lakeTable) remove(ctx context.Context, objects []string) error {
+	var client *s3.Client
+	b, ok := t.fs.(bucket)
+	ok = ok && b.As(&client)
+	for len(objects) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		some := objects[:min(len(objects), maxDeletes)]
+		objects = objects[len(some):]
+		if ok && deleteMany(ctx, client, some) {
+			continue
+		}
+		for _, object := range some {
+			if err := t.fs.Remove(object); err != nil && !isNotThere(err) {
+				return remote("delete", err)
+			}
+		}
+	}
+	return nil
+}
+
+// deleteMany deletes objects of one bucket in one request, and says whether all are gone.
+func deleteMany(ctx context.Context, client *s3.Client, objects []string) bool {
+	d := &types.Delete{Quiet: aws.Bool(true)}
+	var address, key string
+	for _, object := range objects {
+		address, key = splitObject(object)
+		d.Objects = append(d.Objects, types.ObjectIdentifier{Key: aws.String(key)})
+	}
+	_, name, _ := strings.Cut(strings.TrimSuffix(address, "/"), "://")
+	out, err := client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: aws.String(name), Delete: d})
+	return err == nil && len(out.Errors) == 0
+}
