@@ -217,26 +217,8 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 			return err
 		}
 	}
-	for _, v := range views {
-		if !v.Stored {
-			continue
-		}
-		name := v.Schema + "." + schema.Quote(v.Name)
-		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its question "+
-			"gives", name)
-		parts := []duck.Part{{Where: "true", Query: v.SQL}}
-		if v.ByDay {
-			parts = nil // all at once would take the memory of all days
-			for account, a := range m.Accounts {
-				parts = append(parts, v.Parts(account, a.Spans(a.DayList()))...)
-			}
-		}
-		for _, p := range parts {
-			its := "w." + name + " AS t WHERE " + p.Where
-			if err := sameRows(ctx, w, "t", its, "(\n"+p.Query+"\n) AS t", otherwise); err != nil {
-				return err
-			}
-		}
+	if err := m.compareStored(ctx, w, views); err != nil {
+		return err
 	}
 	for _, mart := range schema.Marts {
 		files := m.parquetFiles(dir, mart.Table)
@@ -260,6 +242,35 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 		err := sameRows(ctx, w, c.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(c.Table, files), otherwise)
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// compareStored compares the rows of each stored view with those that its question gives.
+func (m *Manifest) compareStored(ctx context.Context, w *duck.Warehouse, views []duck.View) error {
+	if err := w.OneThread(ctx); err != nil {
+		return err
+	}
+	for _, v := range views {
+		if !v.Stored {
+			continue
+		}
+		name := v.Schema + "." + schema.Quote(v.Name)
+		otherwise := durable.Damaged(duck.FileName, durable.RepairRebuild, "%s holds other rows than its question "+
+			"gives", name)
+		parts := []duck.Part{{Where: "true", Query: v.SQL}}
+		if v.ByDay {
+			parts = nil // all at once would take the memory of all days
+			for account, a := range m.Accounts {
+				parts = append(parts, v.Parts(account, a.Spans(a.DayList()))...)
+			}
+		}
+		for _, p := range parts {
+			its := "w." + name + " AS t WHERE " + p.Where
+			if err := sameRows(ctx, w, "t", its, "(\n"+p.Query+"\n) AS t", otherwise); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -41,6 +41,17 @@ func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	return do()
 }
 
+// OneThread lets one thread do all that follows, where DuckDB has little memory to begin with. Of
+// several, some find a state that others have given up when an aggregation runs out of memory:
+// DuckDB 1.4 then crashes by chance, or ends with "INTERNAL Error: Attempted to dereference
+// unique_ptr that is NULL", and answers nothing more.
+func (w *Warehouse) OneThread(ctx context.Context) error {
+	if w.fullMemory == "" {
+		return nil
+	}
+	return w.setThreads(ctx, 1)
+}
+
 // takeFullMemory gives DuckDB all the memory that it may have.
 func (w *Warehouse) takeFullMemory(ctx context.Context) error {
 	if w.fullMemory == "" {
