@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -25,8 +26,20 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	config.HoldHeap()
+	holdMemory()
 	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}
 	os.Exit(a.run(ctx, os.Args[1:]))
+}
+
+// heapLimit is the memory of Go's heap from which on it is collected more often than at three times of what is in use:
+// so a first follow of 200 accounts with three years of days stays below 256 MiB.
+const heapLimit = 170 << 20
+
+// holdMemory sets that limit where GOMEMLIMIT says nothing else and the cgroup allows no less.
+func holdMemory() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(min(debug.SetMemoryLimit(-1), heapLimit))
+	}
 }
 
 // app is the application over its surroundings.

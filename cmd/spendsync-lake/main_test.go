@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -251,4 +253,18 @@ func variables() (names []string) {
 		}
 	}
 	return names
+}
+
+// TestMemory_IsHeld: without a cgroup and without GOMEMLIMIT the heap has a limit; what is lower stays.
+func TestMemory_IsHeld(t *testing.T) {
+	was := debug.SetMemoryLimit(math.MaxInt64)
+	defer debug.SetMemoryLimit(was)
+	holdMemory()
+	if got := debug.SetMemoryLimit(100 << 20); got != heapLimit {
+		t.Errorf("%d bytes, want %d", got, heapLimit)
+	}
+	holdMemory()
+	if got := debug.SetMemoryLimit(-1); got != 100<<20 {
+		t.Errorf("%d bytes, want 100 MiB", got)
+	}
 }

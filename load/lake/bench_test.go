@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 
 type childTask struct {
 	Catalog, S3 string
-	Dir         string // of the store to follow; empty: commit the inbox
+	Command     string
+	Dir         string // of the store
 }
 
 type childResult struct {
@@ -57,13 +58,18 @@ func followAsChild(text string) error {
 		return err
 	}
 	r := childResult{}
-	if task.Dir != "" {
+	switch task.Command {
+	case "follow":
 		r.Followed, err = l.Follow(context.Background(), FollowOptions{Dir: task.Dir, KeepStore: true})
-	} else {
+	case "commit":
 		var done *Folded
 		if done, err = l.Commit(context.Background(), FoldOptions{}); err == nil {
 			r.Followed = &done.Followed
 		}
+	case "verify", "deep":
+		_, err = l.Verify(context.Background(), task.Dir, task.Command == "deep")
+	case "restore":
+		_, err = l.Restore(context.Background(), filepath.Join(task.Dir, "restored"), "")
 	}
 	if err != nil {
 		return err
@@ -97,6 +103,65 @@ func BenchmarkLake(b *testing.B) {
 func BenchmarkInbox(b *testing.B) {
 	for _, days := range []int{110, 1095} {
 		b.Run(fmt.Sprintf("stores=200/days=%d", days), func(b *testing.B) { benchInbox(b, 200, days) })
+	}
+}
+
+// BenchmarkUpkeep verifies the lake of the same store, also byte by byte, and restores the store from it.
+func BenchmarkUpkeep(b *testing.B) {
+	for _, days := range []int{110, 1095} {
+		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
+			w, s := filled(b, 200, days)
+			w.child("follow", s)
+			sum := map[string]float64{}
+			for _, command := range []string{"verify", "deep", "restore"} {
+				r, _, _ := w.child(command, s)
+				sum[command+"-MiB"], sum[command+"-cpu-s"] = r.MaxRSS, r.CPU
+			}
+			report(b, sum)
+		})
+	}
+}
+
+// BenchmarkFirst is what a lake costs that has nothing yet: all days of all accounts are uploaded, those of closed
+// months as one file. The days of a month are links to one file.
+func BenchmarkFirst(b *testing.B) {
+	for _, days := range []int{110, 1095} {
+		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
+			w, s := newWorld(b), newStore(b)
+			s.now = today.Start()
+			for a := range 200 {
+				s.linked(fmt.Sprintf("account-%03d", a), today-schema.Date(days), today)
+			}
+			s.publish()
+			sum := map[string]float64{}
+			r, catalogRequests, objects := w.child("follow", s)
+			r.addTo(sum, 1)
+			sum["files"], sum["requests"] = float64(r.Followed.Added), catalogRequests+objects
+			report(b, sum)
+		})
+	}
+}
+
+// linked names days of an account whose files are one file a month.
+func (s *store) linked(account string, from, to schema.Date) {
+	a, month := s.m.Of(account), ""
+	var first string
+	for d := from; d < to; d++ {
+		path := catalog.PartPath(schema.SpendDaily.Table, account, d)
+		if is := d.String()[:7]; is != month {
+			s.spend(account, d.String(), 3, int64(d))
+			month, first = is, path
+			continue
+		}
+		info := *a.Files[first]
+		info.Day, a.Days[d], a.Files[path] = d, &catalog.Day{}, &info
+		dir := filepath.Dir(filepath.Join(s.dir, path))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := os.Link(filepath.Join(s.dir, first), filepath.Join(s.dir, path)); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 }
 
@@ -135,7 +200,7 @@ func benchInbox(b *testing.B, accounts, days int) {
 			}
 		}
 		sum["pod-requests"] += float64(int64(w.rest.Requests())+w.objects.Load()-before) / float64(accounts)
-		r, catalogRequests, objects := w.child(&store{})
+		r, catalogRequests, objects := w.child("commit", &store{})
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)
 		}
@@ -168,14 +233,14 @@ func benchLake(b *testing.B, accounts, days int) {
 			s.spend(fmt.Sprintf("account-%03d", a), (today - 1).String(), 3, int64(hour+1))
 		}
 		s.publish()
-		r, catalogRequests, objects := w.child(s)
+		r, catalogRequests, objects := w.child("follow", s)
 		if r.Followed.Added != accounts || r.Followed.Removed != accounts {
 			b.Fatalf("%+v", r.Followed)
 		}
 		r.addTo(sum, b.N)
 		sum["catalog-requests"] += catalogRequests
 		sum["requests/account"] += (catalogRequests + objects - float64(accounts)) / float64(accounts)
-		r, catalogRequests, objects = w.child(s)
+		r, catalogRequests, objects = w.child("follow", s)
 		if !r.Followed.IsNothing() {
 			b.Fatalf("%+v", r.Followed)
 		}
@@ -185,16 +250,17 @@ func benchLake(b *testing.B, accounts, days int) {
 	report(b, sum)
 }
 
-// child follows a store in a process of its own.
-func (w *world) child(s *store) (r childResult, catalogRequests, objects float64) {
+// child runs a command for a store in a process of its own.
+func (w *world) child(command string, s *store) (r childResult, catalogRequests, objects float64) {
 	w.Helper()
-	task, err := json.Marshal(childTask{w.url, w.s3, s.dir})
+	task, err := json.Marshal(childTask{w.url, w.s3, command, s.dir})
 	if err != nil {
 		w.Fatal(err)
 	}
 	fromCatalog, fromStorage := w.rest.Requests(), w.objects.Load()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childOptions+"="+string(task), "GOGC=200") // as spendsync-lake has it
+	// As spendsync-lake has it.
+	cmd.Env = append(os.Environ(), childOptions+"="+string(task), "GOGC=200", "GOMEMLIMIT=170MiB")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err == nil {
@@ -212,10 +278,13 @@ func (s *store) history(account string, from, to schema.Date) {
 	for d := from; d < to; d++ {
 		a.Days[d] = &catalog.Day{}
 		a.Files[catalog.PartPath(schema.SpendDaily.Table, account, d)] = &catalog.FileInfo{Kind: catalog.KindParquet,
-			Table: "spend_daily", Day: d, Rows: 3, Bytes: 5000, RunID: s.run(),
-			SHA256: strings.Repeat(fmt.Sprintf("%08x", uint32(d)), 8)}
+			Table: "spend_daily", Day: d, Rows: 3, Bytes: int64(len(sampleBytes(d))), RunID: s.run(),
+			SHA256: catalog.HashLedger(sampleBytes(d))}
 	}
 }
+
+// sampleBytes are the bytes of such a file: of a size as a day has, and no table at all.
+func sampleBytes(d schema.Date) []byte { return bytes.Repeat([]byte(d.String()), 400) }
 
 // fill brings a store into the lake as metadata alone: each file is described as one that is.
 func (w *world) fill(s *store) {
@@ -239,6 +308,9 @@ func (w *world) fill(s *store) {
 			for at, files := range wanted.files[spec.name] {
 				for _, one := range files {
 					c.added = append(c.added, w.described(c.t, like, at, one))
+					for _, day := range one.days {
+						w.put(marker.tbl.Location()+part{sha256: day.info.SHA256}.object(), sampleBytes(day.day))
+					}
 				}
 			}
 		}
@@ -262,6 +334,15 @@ func (w *world) fill(s *store) {
 	}
 }
 
+// put writes an object, past the network.
+func (w *world) put(object string, b []byte) {
+	w.Helper()
+	_, key := splitObject(object)
+	if _, err := w.backend.PutObject("lake", key, nil, bytes.NewReader(b), int64(len(b)), nil); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // sampleFile describes a real file of spend_daily, with the bounds of all its columns.
 func (w *world) sampleFile(t *lakeTable) iceberg.DataFile {
 	w.Helper()
@@ -280,9 +361,13 @@ func (w *world) sampleFile(t *lakeTable) iceberg.DataFile {
 
 func (w *world) described(t *lakeTable, like iceberg.DataFile, at cell, f file) iceberg.DataFile {
 	w.Helper()
+	content := sampleBytes(f.day)
+	object := t.tbl.Location() + "/" + f.object(catalog.HashLedger(content)[:12]+"01234567")
+	w.put(object, content)
 	build, err := iceberg.NewDataFileBuilder(t.tbl.Spec(), iceberg.EntryContentData,
-		filepath.ToSlash(t.tbl.Location()+"/"+f.object("01234567")), iceberg.ParquetFile,
-		map[int]any{accountPartition: at.account, monthPartition: int32(at.month)}, nil, nil, f.info.Rows, f.info.Bytes)
+		object, iceberg.ParquetFile,
+		map[int]any{accountPartition: at.account, monthPartition: int32(at.month)}, nil, nil, f.info.Rows,
+		int64(len(content)))
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
 
 	"spendsync/load/catalog"
@@ -42,8 +43,14 @@ func remote(what string, err error) error {
 		return fmt.Errorf("%s: %w", what, context.Canceled)
 	case errors.Is(err, rest.ErrUnauthorized), errors.Is(err, rest.ErrForbidden),
 		errors.Is(err, rest.ErrAuthorizationExpired), errors.Is(err, rest.ErrOAuthError),
-		gcerrors.Code(err) == gcerrors.PermissionDenied:
+		gcerrors.Code(err) == gcerrors.PermissionDenied, isRefusal(err):
 		kind = ErrDenied
 	}
 	return fmt.Errorf("%s: %w: %w", what, kind, err)
+}
+
+// isRefusal says whether S3 itself refused the credentials.
+func isRefusal(err error) bool {
+	said, ok := errors.AsType[smithy.APIError](err)
+	return ok && (said.ErrorCode() == "AccessDenied" || said.ErrorCode() == "Forbidden")
 }

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,9 @@ import (
 	"gocloud.dev/blob"
 )
 
-// The library lists folder by folder and asks whether an object is there before it deletes it. What stands here
-// does both by the thousand.
+// The library lists folder by folder, asks whether an object is there before it deletes it, and takes 5 MiB of memory
+// for each object that it writes. What stands here lists and deletes by the thousand, and sends small objects as they
+// are.
 
 // maxDeletes is how many objects S3 deletes at a request.
 const maxDeletes = 1000
@@ -33,6 +35,12 @@ func splitObject(object string) (address, key string) {
 	scheme, rest, _ := strings.Cut(object, "://")
 	name, key, _ := strings.Cut(rest, "/")
 	return scheme + "://" + name + "/", key
+}
+
+// bucketOf is the name of the bucket of an address.
+func bucketOf(address string) string {
+	_, name, _ := strings.Cut(strings.TrimSuffix(address, "/"), "://")
+	return name
 }
 
 // list gives the objects below a folder of the table: a request for each thousand.
@@ -106,6 +114,35 @@ func (t *lakeTable) remove(ctx context.Context, objects []string) error {
 	return nil
 }
 
+// smallObject is how large an object is at most that is sent in one piece, from memory.
+const smallObject = 1 << 20
+
+// put writes an object. What is read and not finished must not become one.
+func put(ctx context.Context, to iceio.WriteFileIO, object string, from io.Reader) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var begins bytes.Buffer
+	var client *s3.Client
+	if b, ok := to.(bucket); ok && b.As(&client) {
+		_, err := io.CopyN(&begins, from, smallObject)
+		if errors.Is(err, io.EOF) {
+			address, key := splitObject(object)
+			_, err = client.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucketOf(address)),
+				Key: aws.String(key), Body: bytes.NewReader(begins.Bytes())})
+			return err
+		} else if err != nil {
+			return err
+		}
+	}
+	w, err := to.Create(object)
+	if err != nil {
+		return err
+	}
+	_, err = w.ReadFrom(io.MultiReader(&begins, from))
+	return errors.Join(err, w.Close())
+}
+
 // deleteMany deletes objects of one bucket in one request, and says whether all are gone.
 func deleteMany(ctx context.Context, client *s3.Client, objects []string) bool {
 	d := &types.Delete{Quiet: aws.Bool(true)}
@@ -114,7 +151,6 @@ func deleteMany(ctx context.Context, client *s3.Client, objects []string) bool {
 		address, key = splitObject(object)
 		d.Objects = append(d.Objects, types.ObjectIdentifier{Key: aws.String(key)})
 	}
-	_, name, _ := strings.Cut(strings.TrimSuffix(address, "/"), "://")
-	out, err := client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: aws.String(name), Delete: d})
+	out, err := client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: aws.String(bucketOf(address)), Delete: d})
 	return err == nil && len(out.Errors) == 0
 }

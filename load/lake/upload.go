@@ -174,19 +174,6 @@ func (t *lakeTable) readCompressed(object string) (_ *os.File, err error) {
 	return to, err
 }
 
-// put writes an object. What is read and not finished must not become one.
-func put(ctx context.Context, to iceio.WriteFileIO, object string, from io.Reader) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	w, err := to.Create(object)
-	if err != nil {
-		return err
-	}
-	_, err = w.ReadFrom(from)
-	return errors.Join(err, w.Close())
-}
-
 // describe reads the footer of a file as that of an object with the same bytes: counts,
 // bounds, partition.
 func (t *lakeTable) describe(ctx context.Context, object string, at io.ReaderAt, size int64) (iceberg.DataFile, error) {

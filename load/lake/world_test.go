@@ -36,12 +36,14 @@ type world struct {
 	url     string // of the catalog
 	s3      string // address of the S3
 	objects atomic.Int64
+	backend *s3mem.Backend
 	s3fault func(r *http.Request) int // status to answer with; 0: none
 }
 
 func newWorld(t testing.TB) *world {
 	w := &world{TB: t, rest: &resttest.Catalog{Warehouse: "s3://lake/wh"}}
 	backend := s3mem.New()
+	w.backend = backend
 	if err := backend.CreateBucket("lake"); err != nil {
 		t.Fatal(err)
 	}
