@@ -89,11 +89,19 @@ func followAsChild(text string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
+// histories are how many days the benchmarks' stores have.
+func histories() []int {
+	if testing.Short() {
+		return []int{40}
+	}
+	return []int{110, 1095}
+}
+
 // BenchmarkLake is an hour of a store of 200 accounts: each has one changed day. The history lies
 // in the lake as metadata alone; the changed days are real files. The follower is a process of its
 // own; its requests are counted where they arrive.
 func BenchmarkLake(b *testing.B) {
-	for _, days := range []int{110, 1095} {
+	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) { benchLake(b, 200, days) })
 	}
 }
@@ -101,14 +109,14 @@ func BenchmarkLake(b *testing.B) {
 // BenchmarkInbox is the same hour of 200 stores of one account each: what one commit of all their
 // descriptions costs.
 func BenchmarkInbox(b *testing.B) {
-	for _, days := range []int{110, 1095} {
+	for _, days := range histories() {
 		b.Run(fmt.Sprintf("stores=200/days=%d", days), func(b *testing.B) { benchInbox(b, 200, days) })
 	}
 }
 
 // BenchmarkUpkeep verifies the lake of the same store, also byte by byte, and restores the store from it.
 func BenchmarkUpkeep(b *testing.B) {
-	for _, days := range []int{110, 1095} {
+	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
 			w, s := filled(b, 200, days)
 			w.child("follow", s)
@@ -125,7 +133,7 @@ func BenchmarkUpkeep(b *testing.B) {
 // BenchmarkFirst is what a lake costs that has nothing yet: all days of all accounts are uploaded, those of closed
 // months as one file. The days of a month are links to one file.
 func BenchmarkFirst(b *testing.B) {
-	for _, days := range []int{110, 1095} {
+	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
 			w, s := newWorld(b), newStore(b)
 			s.now = today.Start()
