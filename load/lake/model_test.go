@@ -23,7 +23,11 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	spec := specOf(schema.SpendDaily.Table)
 	first := day("2026-09-28")
-	for range 10_000 {
+	sequences := 10_000
+	if testing.Short() {
+		sequences = 1_000
+	}
+	for range sequences {
 		m := catalog.New()
 		m.Generation = 1
 		m.Of("acme")
