@@ -130,7 +130,7 @@ func (n *generation) spansToStore(account string) []duck.Span {
 	return n.wholeSpans(account, changed)
 }
 
-// storesAll says that stored views are answered anew, of all days of an account.
+// storesAll says that stored views are answered for all days of an account.
 func (n *generation) storesAll(account string) bool {
 	return n.fromNothing || n.newViews || n.repair || n.base == nil || n.base.Accounts[account] == nil
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/go-json-experiment/json"
@@ -138,8 +137,8 @@ func (a *Listed) DayCount() (n int64) {
 // HasDay says whether something is proven of a day.
 func (a *Listed) HasDay(day schema.Date) bool {
 	month, _ := monthOf([]byte(day.String()))
-	_, _, of := time.Unix(int64(day)*86400, 0).UTC().Date()
-	return slices.ContainsFunc(a.Groups, func(g *Group) bool { return g.Month == month && g.Days>>(of-1)&1 == 1 })
+	of := day - day.Month() // from the first of the month
+	return slices.ContainsFunc(a.Groups, func(g *Group) bool { return g.Month == month && g.Days>>of&1 == 1 })
 }
 
 // Names are those of the accounts, sorted.

@@ -445,21 +445,3 @@ func NewAccount(since schema.Date) *Account {
 	a.fill()
 	return a
 }
-
-// DayList are the days of which something is proven, oldest first.
-func (a *Account) DayList() []schema.Date { return slices.Sorted(maps.Keys(a.Days)) }
-
-// LastDay is the last day that a table by day or month can have rows of. It is not always
-// today: a clock that was set back does not take away the days that are stored.
-func (a *Account) LastDay(table string, today schema.Date) schema.Date {
-	last := today
-	for d := range a.Days {
-		last = max(last, d)
-	}
-	for _, f := range a.Files {
-		if f.Table == table {
-			last = max(last, f.Day)
-		}
-	}
-	return last
-}

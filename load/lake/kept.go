@@ -213,7 +213,7 @@ func (b *generation) parts(t *lakeTable, specs []*tableSpec, month int) (map[str
 	})
 	if k, ok := b.months[month]; ok && err == nil {
 		var text []byte
-		if text, err = t.readMonth(k); err != nil {
+		if text, err = t.readText(k.object()); err != nil {
 			return nil, err
 		}
 		files, err := catalog.FilesOf(text)
@@ -227,18 +227,9 @@ func (b *generation) parts(t *lakeTable, specs []*tableSpec, month int) (map[str
 	return had, err
 }
 
-func (t *lakeTable) readMonth(k keptMonth) ([]byte, error) {
-	f, err := t.readCompressed(t.tbl.Location() + k.object())
-	if err != nil {
-		return nil, remote("manifest", err)
-	}
-	defer f.Close()
-	return io.ReadAll(f)
-}
-
-// readKept reads what the lake keeps of a generation's manifest.
-func (t *lakeTable) readKept(row Marker) (*kept, error) {
-	f, err := t.readCompressed(t.tbl.Location() + keptObject(row.Generation, row.RunID))
+// readText reads a part of a kept manifest.
+func (t *lakeTable) readText(object string) ([]byte, error) {
+	f, err := t.readCompressed(t.tbl.Location() + object)
 	if err != nil {
 		return nil, remote("manifest", err)
 	}
@@ -246,6 +237,15 @@ func (t *lakeTable) readKept(row Marker) (*kept, error) {
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+	}
+	return text, nil
+}
+
+// readKept reads what the lake keeps of a generation's manifest.
+func (t *lakeTable) readKept(row Marker) (*kept, error) {
+	text, err := t.readText(keptObject(row.Generation, row.RunID))
+	if err != nil {
+		return nil, err
 	}
 	head, rest, _ := bytes.Cut(text, []byte{'\n'})
 	k := &kept{rest: rest}

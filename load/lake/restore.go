@@ -87,7 +87,7 @@ func ofMonth(month int) func(*catalog.Group) bool {
 	return func(g *catalog.Group) bool { return g.Month == month }
 }
 
-// keepPart uploads// keepPart uploads a part, hashed while it is read.
+// keepPart uploads a part, hashed while it is read.
 func (f *follower) keepPart(ctx context.Context, marker *lakeTable, p part) error {
 	local, err := openStored(f.opts.Dir, p.path)
 	if err != nil {

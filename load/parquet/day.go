@@ -16,7 +16,7 @@ import (
 // WriteDay writes the rows of a day in the bytes in which [Write] writes their records. The file
 // at a path has the same rows but for the values in the columns that differ: of the others it takes
 // over the compressed pages as they are. Where it is not known which differ, or the file is from
-// before the table gained columns or cut otherwise, all is written anew.
+// before the table gained columns or cut otherwise, all is written.
 func WriteDay(d durable.Disk, out io.Writer, rows *schema.SpendRows, path string, differ []bool) (int64, error) {
 	t := schema.SpendDaily.Table
 	if !slices.Contains(differ, true) {
