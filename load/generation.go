@@ -24,6 +24,8 @@ type generation struct {
 	dead    int64 // rows of the base's DuckDB file that others replace
 	whole   int64 // rows of the days that are loaded whole
 
+	versions int64 // rows of the tables of versions that are loaded whole
+
 	martsLater bool     // another generation of the run writes the account's marts
 	repair     bool     // everything that can be made again is made again
 	restored   []string // damaged files that this generation brings back

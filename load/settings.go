@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"iter"
 	"path/filepath"
 
 	"spendsync/load/catalog"
@@ -31,26 +32,37 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 	if err != nil || len(rows) == 0 {
 		return h, err
 	}
-	// What the table has gained since its file was written has never been read.
-	version, err := parquet.Version(s.opts.disk, filepath.Join(s.dir, catalog.PartPath(t.Table, s.account, 0)))
-	if err != nil {
-		return h, err
-	}
-	for _, c := range t.Tracked() {
-		if c.Since > version {
-			if h, err = history.AddColumn[R, P](t, h, c.Name); err != nil {
-				return h, err
-			}
+	added, err := parquet.Added(s.opts.disk, filepath.Join(s.dir, catalog.PartPath(t.Table, s.account, 0)), t.Table)
+	for _, column := range added {
+		if h, err = history.AddColumn[R, P](t, h, column); err != nil {
+			return h, err
 		}
 	}
-	return h, nil
+	return h, err
+}
+
+// StoredGroups reads an account's versions in batches, with what is remembered of them.
+func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], err error) {
+	h.Memory = s.Account().Memory[t.Name]
+	path := catalog.PartPath(t.Table, s.account, 0)
+	if info := s.Account().Files[path]; info != nil {
+		h.Stored = catalog.Batches(s.opts.disk, s.dir, path, info, t)
+		h.Added, err = parquet.Added(s.opts.disk, filepath.Join(s.dir, path), t.Table)
+	}
+	return h, err
 }
 
 // PutTable stages all rows of an account's table. Equal rows give an equal file,
 // and then the stored one stands.
 func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
+	return PutGroups(g, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
+}
+
+// PutGroups is PutTable for versions that come in batches, with what is remembered of them,
+// which may be known after the last; nil: nothing is.
+func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Memory) error {
 	path := catalog.PartPath(t.Table, g.store.account, 0)
-	info, err := g.putPart(path, t.Table, parquet.Record(t, rows))
+	info, err := g.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
@@ -62,18 +74,18 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.tables[t.Name] = &stagedTable{info: info}
+	g.tables[t.Name] = &stagedTable{info: info, memory: m}
 	return nil
 }
 
 // PutHistory stages an account's versions with what is remembered of them.
 func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
-	if err := PutTable(g, t, h.Rows); err != nil {
+	err := PutTable(g, t, h.Rows)
+	if err != nil {
 		return err
 	}
 	staged, memory := g.tables[t.Name], h.Memory // which lives on, and the rows do not
-	staged.memory = &memory
-	if staged.info == nil {
+	if staged.memory = &memory; staged.info == nil {
 		return nil
 	}
 	old, err := StoredTable(g.store, t)
@@ -89,24 +101,12 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 }
 
 // PutMemory stages what is remembered of versions that are as they are stored: their
-// file stands. Where there is none yet, it stages one.
-func PutMemory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
+// file stands. Where there is none yet, it stages one without rows.
+func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Memory) error {
 	if g.store.Account().Files[catalog.PartPath(t.Table, g.store.account, 0)] == nil {
-		return PutHistory[R, P](g, t, h)
+		return PutGroups(g, t, func(func([]R, error) bool) {}, &m)
 	}
-	memory := h.Memory // which lives on, and the rows do not
-	staged := &stagedTable{memory: &memory}
-	keyText := history.KeyTextOf(t)
-	for i := range h.Rows {
-		if P(&h.Rows[i]).FramePtr().IsCurrent {
-			if _, excepted := h.Memory.Excepted[keyText(&h.Rows[i])]; !excepted {
-				staged.confirmedRows++
-			}
-		}
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.tables[t.Name] = staged
+	g.tables[t.Name] = &stagedTable{memory: &m}
 	return nil
 }
 

@@ -64,11 +64,15 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if err != nil || st.Changed != (i == 0) {
 			t.Fatalf("step %d: changed %t, %v", i, st.Changed, err)
 		}
-		if err := PutMemory(g, table, next); err != nil {
+		put := func() error { return PutMemory(g, table, next.Memory) }
+		if st.Changed {
+			put = func() error { return PutHistory(g, table, next) }
+		}
+		if err := put(); err != nil {
 			t.Fatal(err)
 		}
 		if step.spoil {
-			g.tables[table.Name].confirmedRows++
+			g.tables[table.Name].memory.Shared++
 		}
 		m, err := r.publish(t.Context(), g)
 		if err != nil {

@@ -387,9 +387,6 @@ func (g *Staged) Discard() error {
 type stagedTable struct {
 	info   *FileInfo       // nil: the stored file stands
 	memory *history.Memory // nil: nothing is remembered beside the rows
-	// confirmedRows counts the current rows that share the common confirmation time; 0
-	// means not counted.
-	confirmedRows int64
 }
 
 // putChanges stages the restatements of a day in a private file, until all days are

@@ -52,6 +52,7 @@ func (n *generation) addTables() error {
 				return err
 			}
 			load.Files = private
+			n.versions += n.acc.Files[path].Rows
 		case st.info == nil:
 			continue
 		default:
@@ -65,7 +66,7 @@ func (n *generation) addTables() error {
 // onlyConfirmed says that DuckDB's versions differ from those that it is to have by
 // nothing but one instant, which most of them share: when they were last confirmed.
 func (n *generation) onlyConfirmed(h *versioned, st *stagedTable) bool {
-	if st.info != nil || st.confirmedRows == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil ||
+	if st.info != nil || st.memory.Shared == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil ||
 		n.base.Accounts[n.g.store.account] == nil {
 		return false
 	}
@@ -85,7 +86,7 @@ func (n *generation) confirmations(t *schema.Table, st *stagedTable) duck.Amend 
 		return fmt.Sprintf("last_confirmed_at = make_timestamptz(%d)", m.ConfirmedAt)
 	}
 	return duck.Amend{
-		Table: t, Set: instant(*st.memory), Rows: st.confirmedRows,
+		Table: t, Set: instant(*st.memory), Rows: st.memory.Shared,
 		Where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " +
 			instant(n.base.Accounts[account].Memory[t.Name]),
 	}

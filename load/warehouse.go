@@ -177,10 +177,10 @@ func (n *generation) engine() duck.Options {
 	if n.isSmall() || !n.fromNothing && n.whole < smallRows {
 		o.Threads = 1
 	}
-	if n.isSmall() || !n.fromNothing && len(n.changed) == 0 {
+	if n.versions < smallRows/10 && (n.isSmall() || !n.fromNothing && len(n.changed) == 0) {
 		return o
 	}
-	// The memory that reading the days took goes back to the system before DuckDB takes its
+	// The memory that reading the days or the settings took goes back to the system before DuckDB takes its
 	// own: a pod's limit counts both.
 	debug.FreeOSMemory()
 	if n.restoreGC == nil { // there is little to look through now

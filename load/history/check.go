@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,33 +16,37 @@ import (
 // so, and the memory speaks only of what is there. The error, an [ErrDamaged],
 // names the first key that is not so.
 func Check[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R]) error {
-	if _, err := checkedEntities[R, P](t, identityOf(t), h); err != nil {
+	known := map[string]bool{}
+	_, err := checkedEntities[R, P](t, identityOf(t), h, known)
+	if err = cmp.Or(err, h.Memory.checkKeys(known)); err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	return nil
 }
 
-// checkedEntities are the entities of a history that holds together, in order.
-func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R]) ([]*entity[R], error) {
+// checkedEntities are the entities of versions that hold together, in order. Those keys of
+// theirs that are remembered are noted as known.
+func checkedEntities[R any, P Versioned[R]](t schema.TableOf[R], id identity[R], h Versions[R],
+	known map[string]bool) ([]*entity[R], error) {
 	entities, err := entitiesOf(id, h.Rows)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
-	known := make(map[string]bool, len(entities))
 	var fields columns
 	if len(h.Memory.Never) > 0 {
 		fields = t.Fields()
 	}
 	for _, th := range entities {
-		known[th.text] = true
+		for _, key := range [...]string{th.text, groupOf(th.text)} {
+			if h.Memory.names(key) {
+				known[key] = true
+			}
+		}
 		th.confirmed = h.Memory.Confirmed(th.text)
 		th.missed, th.never = h.Memory.Missed[th.text], h.Memory.Never[th.text]
 		if err := checkEntity[R, P](t, fields, th, h.Memory.ObservedAt); err != nil {
 			return nil, fmt.Errorf("%q: %w: %w", th.text, err, durable.ErrDamaged)
 		}
-	}
-	if err := h.Memory.checkKeys(known); err != nil {
-		return nil, fmt.Errorf("%w: %w", err, durable.ErrDamaged)
 	}
 	return entities, nil
 }
@@ -162,17 +167,17 @@ func checkKind(before, f *schema.Frame) error {
 func (m Memory) checkKeys(known map[string]bool) error {
 	for key := range m.Excepted {
 		if !known[key] {
-			return fmt.Errorf("%q: a confirmation is remembered of it, but it has no row", key)
+			return fmt.Errorf("%q: a confirmation is remembered of it, but it has no row: %w", key, durable.ErrDamaged)
 		}
 	}
 	for key := range m.Missed {
 		if !known[key] {
-			return fmt.Errorf("%q: absences are remembered of it, but it has no row", key)
+			return fmt.Errorf("%q: absences are remembered of it, but it has no row: %w", key, durable.ErrDamaged)
 		}
 	}
 	for key := range m.Never {
 		if !known[key] {
-			return fmt.Errorf("%q: unread columns are remembered of it, but it has no row", key)
+			return fmt.Errorf("%q: unread columns are remembered of it, but it has no row: %w", key, durable.ErrDamaged)
 		}
 	}
 	return nil

@@ -21,9 +21,10 @@ import (
 // content of the instant that was observed last.
 func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
 	o Observation[R]) (next Versions[R], st Stats, err error) {
-	a, err := newAdvance[R, P](t, tracked, h, o)
+	known := map[string]bool{}
+	a, err := newAdvance[R, P](t, tracked, h, o, known)
 	if err == nil {
-		err = a.observe()
+		err = cmp.Or(h.Memory.checkKeys(known), a.observe())
 	}
 	if err != nil {
 		return h, Stats{}, fmt.Errorf("%s: %w", t.FullName(), err)
@@ -36,13 +37,14 @@ func Advance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column
 	return next, a.stats, nil
 }
 
+// newAdvance begins to lay an observation over versions, whose remembered keys it notes.
 func newAdvance[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Versions[R],
-	o Observation[R]) (*advance[R, P], error) {
+	o Observation[R], known map[string]bool) (*advance[R, P], error) {
 	if err := o.check(h.Memory); err != nil {
 		return nil, err
 	}
 	id := identityOf(t)
-	entities, err := checkedEntities[R, P](t, id, h)
+	entities, err := checkedEntities[R, P](t, id, h, known)
 	if err != nil {
 		return nil, err
 	}
@@ -259,9 +261,8 @@ func (a *advance[R, P]) miss(th *entity[R]) {
 	}
 }
 
-// rows are all versions, in order.
+// rows are all versions, of entities in their order.
 func (a *advance[R, P]) rows() []R {
-	slices.SortFunc(a.entities, func(a, b *entity[R]) int { return slices.Compare(a.key, b.key) })
 	n := 0
 	for _, th := range a.entities {
 		n += max(len(th.stored), 1) + len(th.closed)
@@ -274,32 +275,4 @@ func (a *advance[R, P]) rows() []R {
 		rows = append(append(rows, th.closed...), *th.current)
 	}
 	return rows
-}
-
-// remember makes the memory of entities. The instant that most of them were
-// confirmed at is the rule, the later one of two that share the most.
-func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Memory {
-	m := Memory{ObservedAt: at, Excepted: map[string]schema.Instant{}, Missed: map[string]int{},
-		Never: map[string][]string{}}
-	count := map[schema.Instant]int{}
-	for _, th := range entities {
-		count[th.confirmed]++
-	}
-	for c, n := range count {
-		if most := count[m.ConfirmedAt]; n > most || (n == most && c > m.ConfirmedAt) {
-			m.ConfirmedAt = c
-		}
-	}
-	for _, th := range entities {
-		if th.confirmed != m.ConfirmedAt {
-			m.Excepted[th.text] = th.confirmed
-		}
-		if th.missed > 0 {
-			m.Missed[th.text] = th.missed
-		}
-		if P(th.current).FramePtr().ReadState == schema.ReadPartial {
-			m.Never[th.text] = th.never
-		}
-	}
-	return m.trim()
 }

@@ -3,8 +3,8 @@ package history
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
+	"unsafe"
 
 	"spendsync/schema"
 )
@@ -50,11 +50,11 @@ func identityOf[R any](t schema.TableOf[R]) identity[R] {
 // fieldOf reaches a column's field, which lies in the row itself.
 func fieldOf[R, V any](row reflect.Type, column string) func(*R) *V {
 	for i := range row.NumField() {
-		if row.Field(i).Tag.Get("col") == column {
-			return func(r *R) *V { return reflect.ValueOf(r).Elem().Field(i).Addr().Interface().(*V) }
+		if f := row.Field(i); f.Tag.Get("col") == column && f.Type == reflect.TypeFor[V]() {
+			return func(r *R) *V { return (*V)(unsafe.Add(unsafe.Pointer(r), f.Offset)) }
 		}
 	}
-	panic(fmt.Sprintf("history: %s has no column %s", row, column))
+	panic(fmt.Sprintf("history: %s has no column %s of type %s", row, column, reflect.TypeFor[V]()))
 }
 
 func (id identity[R]) parts(row *R) []string {
@@ -65,8 +65,16 @@ func (id identity[R]) parts(row *R) []string {
 	return parts
 }
 
-func (id identity[R]) sameEntity(a, b *R) bool {
-	return !slices.ContainsFunc(id.key, func(part func(*R) string) bool { return part(a) != part(b) })
+func (id identity[R]) sameEntity(a, b *R) bool { return id.compare(a, b) == 0 }
+
+// compare is the order of the entities of two rows.
+func (id identity[R]) compare(a, b *R) int {
+	for _, part := range id.key {
+		if c := strings.Compare(part(a), part(b)); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
@@ -78,3 +86,7 @@ func keyText(parts []string) string {
 	}
 	return strings.Join(escaped, "/")
 }
+
+// groupOf is the key of the group that an entity is of: the first part of its key, with the
+// slash behind it. One whose key has no other part is of none, which is empty.
+func groupOf(keyText string) string { return keyText[:strings.IndexByte(keyText, '/')+1] }

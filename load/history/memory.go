@@ -1,7 +1,9 @@
 package history
 
 import (
+	"iter"
 	"maps"
+	"slices"
 
 	"spendsync/schema"
 )
@@ -17,7 +19,8 @@ type Memory struct {
 	ObservedAt schema.Instant `json:"observed_at,omitzero"`
 	// ConfirmedAt is when everything that is not excepted was last confirmed.
 	ConfirmedAt schema.Instant `json:"confirmed_at,omitzero"`
-	// Excepted are the keys that were last confirmed at another time.
+	// Excepted are the keys that were last confirmed at another time. A group that was so as a
+	// whole has one key: the first part of its entities' keys, and a slash.
 	Excepted map[string]schema.Instant `json:"excepted,omitempty"`
 	// Missed counts complete absences in a row.
 	Missed map[string]int `json:"missed,omitempty"`
@@ -25,6 +28,8 @@ type Memory struct {
 	// keys whose read state is partial. Of a stub and of what is unreadable that
 	// is every column, and needs no entry.
 	Never map[string][]string `json:"never,omitempty"`
+	// Shared counts the keys that share ConfirmedAt; 0: not counted.
+	Shared int64 `json:"-"`
 }
 
 // Confirmed is when the current version of a key was last confirmed: all that it
@@ -35,7 +40,100 @@ func (m Memory) Confirmed(key string) schema.Instant {
 	if at, ok := m.Excepted[key]; ok {
 		return at
 	}
+	if at, ok := m.Excepted[groupOf(key)]; ok {
+		return at
+	}
 	return m.ConfirmedAt
+}
+
+// names says whether a key is one of those that are remembered one by one.
+func (m Memory) names(key string) bool {
+	_, excepted := m.Excepted[key]
+	_, missed := m.Missed[key]
+	_, never := m.Never[key]
+	return excepted || missed || never
+}
+
+// keys are those that are remembered one by one, some more than once.
+func (m Memory) keys() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, keys := range [...]iter.Seq[string]{maps.Keys(m.Excepted), maps.Keys(m.Missed), maps.Keys(m.Never)} {
+			for key := range keys {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// rememberer makes a memory of entities, group by group.
+type rememberer[R any, P Versioned[R]] struct {
+	m     Memory                   // nothing of it is confirmed by the rule
+	count map[schema.Instant]int64 // entities that were last confirmed then
+}
+
+func newRememberer[R any, P Versioned[R]](at schema.Instant) rememberer[R, P] {
+	return rememberer[R, P]{count: map[schema.Instant]int64{}, m: Memory{ObservedAt: at,
+		Excepted: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}}
+}
+
+// addAt takes in n entities that were last confirmed at the same time: a group, or one.
+func (r *rememberer[R, P]) addAt(key string, n int64, at schema.Instant) {
+	r.m.Excepted[key] = at
+	r.count[at] += n
+}
+
+// add takes in the entities of a group, or those that are of none.
+func (r *rememberer[R, P]) add(entities []*entity[R]) {
+	first := entities[0]
+	group := groupOf(first.text)
+	if slices.ContainsFunc(entities, func(th *entity[R]) bool { return th.confirmed != first.confirmed }) {
+		group = ""
+	}
+	for _, th := range entities {
+		if group == "" {
+			r.addAt(th.text, 1, th.confirmed)
+		}
+		if th.missed > 0 {
+			r.m.Missed[th.text] = th.missed
+		}
+		if P(th.current).FramePtr().ReadState == schema.ReadPartial {
+			r.m.Never[th.text] = th.never
+		}
+	}
+	if group != "" {
+		r.addAt(group, int64(len(entities)), first.confirmed)
+	}
+}
+
+// memory is that of all that was taken in. The instant that most entities were confirmed at
+// is the rule, the later one of two that share the most.
+func (r *rememberer[R, P]) memory() Memory {
+	for at, n := range r.count {
+		if n > r.m.Shared || n == r.m.Shared && at > r.m.ConfirmedAt {
+			r.m.ConfirmedAt, r.m.Shared = at, n
+		}
+	}
+	maps.DeleteFunc(r.m.Excepted, func(_ string, at schema.Instant) bool { return at == r.m.ConfirmedAt })
+	return r.m.trim()
+}
+
+func sortEntities[R any](entities []*entity[R]) {
+	slices.SortFunc(entities, func(a, b *entity[R]) int { return slices.Compare(a.key, b.key) })
+}
+
+// remember makes the memory of entities, and puts them into their order.
+func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Memory {
+	sortEntities(entities)
+	r := newRememberer[R, P](at)
+	for from, to := 0, 0; from < len(entities); from = to {
+		for to = from + 1; to < len(entities) && groupOf(entities[to].text) == groupOf(entities[from].text); {
+			to++
+		}
+		r.add(entities[from:to])
+	}
+	return r.memory()
 }
 
 // With is the memory with another confirmation of a key.

@@ -94,6 +94,21 @@ type Stats struct {
 	Missing   int64 // absent from a complete listing, and not deleted yet
 }
 
+// add adds up.
+func (s *Stats) add(o Stats) {
+	s.Changed = s.Changed || o.Changed
+	s.FirstSeen += o.FirstSeen
+	s.Stubs += o.Stubs
+	s.Filled += o.Filled
+	s.Refreshed += o.Refreshed
+	s.Versions += o.Versions
+	s.Deleted += o.Deleted
+	s.Restored += o.Restored
+	s.Confirmed += o.Confirmed
+	s.Unread += o.Unread
+	s.Missing += o.Missing
+}
+
 // advance is one observation being laid over a history.
 type advance[R any, P Versioned[R]] struct {
 	Observation[R]

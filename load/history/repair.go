@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,8 +32,9 @@ type kept[R any] struct {
 // NewRepairer begins to repair a history, which is not written to.
 func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runID string) (*Repairer[R, P], error) {
 	at := h.Memory.ObservedAt
-	a, err := newAdvance[R, P](t, t.Tracked(), h, Observation[R]{Since: min(1, at), At: at, RunID: runID})
-	if err != nil {
+	known := map[string]bool{}
+	a, err := newAdvance[R, P](t, t.Tracked(), h, Observation[R]{Since: min(1, at), At: at, RunID: runID}, known)
+	if err = cmp.Or(err, h.Memory.checkKeys(known)); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	a.stats.Changed = h.Altered
@@ -179,6 +181,7 @@ func (m *Repairer[R, P]) Versions() (next Versions[R], repaired int, err error) 
 	}
 	st := m.a.stats
 	repaired = int(st.FirstSeen + st.Filled + st.Versions)
-	next = Versions[R]{Rows: m.a.rows(), Memory: remember[R, P](m.a.entities, m.memory.ObservedAt)}
+	next.Memory = remember[R, P](m.a.entities, m.memory.ObservedAt)
+	next.Rows = m.a.rows()
 	return next, repaired, Check[R, P](m.a.table, next)
 }

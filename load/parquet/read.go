@@ -153,6 +153,18 @@ func Version(d durable.Disk, path string) (version int, err error) {
 	return version, nil
 }
 
+// Added are the tracked columns that a table has gained since a file of it was written: no row
+// of it has ever been read with them.
+func Added(d durable.Disk, path string, t *schema.Table) (names []string, err error) {
+	version, err := Version(d, path)
+	for _, c := range t.Tracked() {
+		if err == nil && c.Since > version {
+			names = append(names, c.Name)
+		}
+	}
+	return names, err
+}
+
 // watchedFile keeps the disk's own error: what could not be read is not damaged.
 type watchedFile struct {
 	durable.File

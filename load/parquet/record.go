@@ -32,6 +32,34 @@ func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 	}
 }
 
+// SameBatches cuts rows that come in any batches into those of [Record], so that equal rows
+// give an equal file. A batch is the loop body's alone.
+func SameBatches[R any](rows iter.Seq2[[]R, error]) iter.Seq2[[]R, error] {
+	return func(yield func([]R, error) bool) {
+		var batch []R
+		given := false
+		for some, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for len(some) > 0 {
+				if len(batch) == RecordRows {
+					if given = true; !yield(batch, nil) {
+						return
+					}
+					batch = batch[:0]
+				}
+				fits := min(len(some), RecordRows-len(batch))
+				batch, some = append(batch, some[:fits]...), some[fits:]
+			}
+		}
+		if len(batch) > 0 || !given {
+			yield(batch, nil)
+		}
+	}
+}
+
 // RecordBatches makes Arrow records of rows that come in batches: a record of each, which is
 // released after its use. Nothing follows an error.
 func RecordBatches[R any](t schema.TableOf[R], batches iter.Seq2[[]R, error]) iter.Seq2[arrow.Record, error] {

@@ -1,8 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"errors"
-	"runtime/debug"
+	"maps"
 	"slices"
 
 	"spendsync/load"
@@ -14,8 +15,6 @@ import (
 // stageSettings turns what was read into observations, advances each table's history
 // by them, and stages the result.
 func (r *run) stageSettings(s *settings, staged *load.Staged) error {
-	// Rules of sources by the hundred thousand are all in memory while they are compared.
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	r.followStored(s)
 	modes, err := load.StoredHistory(r.store, schema.SourceModeHistory)
 	if err != nil {
@@ -36,7 +35,7 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
 			},
 		}),
-		advance(r, s, staged, schema.SourceRuleHistory, s.takeRules(), aside[schema.SourceRule]{}),
+		r.advanceRules(s, staged),
 		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), aside[schema.SourceMode]{
 			beyond: &beyond[schema.SourceMode]{
 				stream: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
@@ -54,7 +53,13 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 	}
 	staged.PutBidsRead(s.nextBidsRead(r.store.BidsRead(), modes.Rows))
 	staged.PutSettled(s.settledCampaigns(r.store.Account(), r.Version))
+	s.staged()
 	return nil
+}
+
+// staged forgets what is staged, and was read for nothing else.
+func (s *settings) staged() {
+	s.delivery, s.creatives, s.rules, s.modes, s.reported, s.replies = nil, nil, nil, nil, nil, nil
 }
 
 // followStored lets the settings count as read after those that are stored, where the clock
@@ -146,17 +151,66 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 	}
 }
 
-// takeRules hands the rules over, whose memory is free again once they are staged: there may
-// be hundreds of thousands.
-func (s *settings) takeRules() history.Observation[schema.SourceRule] {
-	rules := s.rules
-	s.rules = nil
-	return history.Observation[schema.SourceRule]{
-		Seen: rules,
+// advanceRules adds the rules of sources to their history, campaign by campaign: there may be
+// hundreds of thousands. Whether something has changed is found first.
+func (r *run) advanceRules(s *settings, staged *load.Staged) error {
+	t := schema.SourceRuleHistory
+	h, err := load.StoredGroups(r.store, t)
+	if err != nil {
+		return err
+	}
+	o := history.Observation[schema.SourceRule]{
+		Since: s.since, At: s.at, RunID: r.RunID, Patience: t.Patience,
 		Absence: func(r *schema.SourceRule) history.Absence {
 			return goneIf(s.rulesRead[[2]string{r.CampaignID, r.Rule}])
 		},
 	}
+	var seen []history.SeenGroup[schema.SourceRule]
+	for _, campaign := range slices.Sorted(maps.Keys(s.rules)) {
+		rows := func() []history.Seen[schema.SourceRule] { return s.rowsOfRules(r.Account, campaign) }
+		seen = append(seen, history.SeenGroup[schema.SourceRule]{Name: campaign, Seen: rows})
+	}
+	memory, st, err := history.AdvanceGroups(t, t.Tracked(), h, o, seen, nil)
+	if err == nil && !st.Changed {
+		err = load.PutMemory(staged, t, memory)
+	} else if err == nil {
+		err = load.PutGroups(staged, t, func(yield func([]schema.SourceRule, error) bool) {
+			stopped := errors.New("nothing more is asked for")
+			memory, st, err = history.AdvanceGroups(t, t.Tracked(), h, o, seen, func(rows []schema.SourceRule) error {
+				if !yield(rows, nil) {
+					return stopped
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, stopped) {
+				yield(nil, err)
+			}
+		}, &memory)
+	}
+	if err == nil {
+		r.noteAdvance(t.Table, st)
+	}
+	return err
+}
+
+// sourceRule is a rule of a campaign, in a fifth of the memory that its row takes.
+type sourceRule struct {
+	source, rule string
+	bid          schema.Null[schema.Money]
+}
+
+// rowsOfRules are the rules of a campaign as they were seen, in the order of their history.
+func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
+	rules := s.rules[campaign]
+	slices.SortFunc(rules, func(a, b sourceRule) int {
+		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rule, b.rule))
+	})
+	seen := make([]history.Seen[schema.SourceRule], len(rules))
+	for i, r := range rules {
+		seen[i].Row = schema.SourceRule{AccountID: account, CampaignID: campaign, SourceID: r.source, Rule: r.rule,
+			Bid: r.bid}
+	}
+	return seen
 }
 
 func (s *settings) observeModes() history.Observation[schema.SourceMode] {
@@ -195,17 +249,21 @@ func advance[R any, P history.Versioned[R]](
 	if err != nil {
 		return err
 	}
-	r.Log.Debug("settings added to their history", "table", t.Name, "first_seen", st.FirstSeen, "stubs", st.Stubs,
-		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
-		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
-	r.newVersions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
+	r.noteAdvance(t.Table, st)
 	if by.amend != nil {
 		st.Changed = by.amend(next.Rows) || st.Changed
 	}
 	if !st.Changed {
-		return load.PutMemory[R, P](staged, t, next)
+		return load.PutMemory(staged, t, next.Memory)
 	}
 	return load.PutHistory[R, P](staged, t, next)
+}
+
+func (r *run) noteAdvance(t *schema.Table, st history.Stats) {
+	r.Log.Debug("settings added to their history", "table", t.Name, "first_seen", st.FirstSeen, "stubs", st.Stubs,
+		"versions", st.Versions, "deleted", st.Deleted, "restored", st.Restored, "filled", st.Filled,
+		"confirmed", st.Confirmed, "unread", st.Unread, "missing", st.Missing)
+	r.newVersions += st.FirstSeen + st.Stubs + st.Versions + st.Deleted + st.Restored
 }
 
 // describeStubs gives creatives that only the report knows the texts that it has,

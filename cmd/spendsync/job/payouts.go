@@ -41,7 +41,7 @@ func (r *run) stagePayouts(staged *load.Staged) error {
 		r.Log.Info("the payouts changed", "lines", len(rows), "changed", n)
 	}
 	if !st.Changed {
-		return load.PutMemory(staged, schema.PayoutHistory, next)
+		return load.PutMemory(staged, schema.PayoutHistory, next.Memory)
 	}
 	return load.PutHistory(staged, schema.PayoutHistory, next)
 }

@@ -33,7 +33,7 @@ type settings struct {
 	campaigns []history.Seen[schema.Campaign]
 	delivery  []history.Seen[schema.Delivery]
 	creatives []history.Seen[schema.Creative]
-	rules     []history.Seen[schema.SourceRule]
+	rules     map[string][]sourceRule // by campaign
 	modes     []history.Seen[schema.SourceMode]
 	allListed map[string]bool    // campaigns whose creatives were listed to the end
 	rulesRead map[[2]string]bool // by campaign and kind: whether these rules could be read
@@ -71,7 +71,7 @@ func newSettingsReader(r *run) *settingsReader {
 	return &settingsReader{
 		run: r, before: r.store.Account().SettledFor(r.Version), slow: make(chan struct{}), done: make(chan struct{}),
 		read: &settings{
-			listed: map[string]bool{}, allListed: map[string]bool{},
+			listed: map[string]bool{}, allListed: map[string]bool{}, rules: map[string][]sourceRule{},
 			rulesRead: map[[2]string]bool{}, bidsRead: map[string]bool{},
 			readNow: map[string]bool{}, unclear: map[string]bool{},
 			detailed: map[string]bool{}, readKeys: map[string]map[string]bool{},
@@ -350,9 +350,11 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 		unread = append(unread, "source_mode")
 	}
 	s.modes = append(s.modes, history.Seen[schema.SourceMode]{Row: read.Mode, Unread: unread})
-	for _, r := range read.Rules {
-		s.rules = append(s.rules, history.Seen[schema.SourceRule]{Row: r})
+	rules := make([]sourceRule, len(read.Rules))
+	for i, r := range read.Rules {
+		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
 	}
+	s.rules[campaign] = rules
 	s.rulesRead[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead
 	s.rulesRead[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
 	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead
