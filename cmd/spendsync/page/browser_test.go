@@ -1,33 +1,49 @@
 package page
 
 import (
+	"bufio"
 	"bytes"
-	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
-	"github.com/chromedp/chromedp"
 )
 
-// browser is a real Chromium with one page open.
+// browser is a real Chromium with one page open. It is told what to do in the DevTools
+// protocol, by messages in JSON that end with a zero byte: https://chromedevtools.github.io/devtools-protocol/
 type browser struct {
-	t   *testing.T
-	ctx context.Context
-
-	mu       sync.Mutex
+	t        *testing.T
+	in       *os.File
+	out      *bufio.Reader
+	session  string // of the page
+	calls    int
+	loaded   bool
 	requests []string
 	said     []string // on the console, or in the browser's log
 }
+
+// message is an answer, which has the ID of its command, or an event.
+type message struct {
+	ID     int
+	Result json.RawMessage
+	Error  json.RawMessage
+	Method string
+	Params struct {
+		Request          struct{ URL string }
+		Entry            struct{ Level, Text string }
+		Type             string
+		ExceptionDetails struct{ Text string }
+	}
+}
+
+// document is an answer that is a whole file.
+type document struct{ Data []byte }
+
+// args are the parameters of a command.
+type args = map[string]any
 
 // openPage opens a page in Chromium: SPENDSYNC_TEST_CHROMIUM, or the one of the
 // PATH. Its profile is new, and it asks for nothing by itself.
@@ -52,18 +68,48 @@ func openPage(t *testing.T, html string) *browser {
 		t.Fatal(err)
 	}
 	b := &browser{t: t}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(filepath.Join(dir, "profile")),
-		chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(time.Minute))...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithListener(b.hear))
-	t.Cleanup(cancel)
-	b.ctx = ctx
-	b.do(chromedp.Navigate("about:blank"))
-	call(b, network.Enable, network.EnableParams{})
-	b.do(chromedp.Navigate("file://" + file))
+	b.start(exec.CommandContext(t.Context(), path, "--headless", "--remote-debugging-pipe", "--no-sandbox",
+		"--disable-gpu", "--no-first-run", "--hide-scrollbars", "--force-color-profile=srgb",
+		"--disable-background-networking", "--disable-component-update", "--disable-default-apps",
+		"--disable-extensions", "--disable-sync", "--disable-dev-shm-usage", "--password-store=basic",
+		"--user-data-dir="+filepath.Join(dir, "profile")))
+	target := ask[struct{ TargetID string }](b, "Target.createTarget", args{"url": "about:blank"})
+	b.session = ask[struct{ SessionID string }](b, "Target.attachToTarget",
+		args{"targetId": target.TargetID, "flatten": true}).SessionID
+	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
+		b.do(domain+".enable", args{})
+	}
+	b.loaded = false
+	b.do("Page.navigate", args{"url": "file://" + file})
+	for !b.loaded {
+		b.hear()
+	}
 	return b
+}
+
+// start lets the browser hear and answer by its file descriptors 3 and 4.
+func (b *browser) start(cmd *exec.Cmd) {
+	b.t.Helper()
+	its3, in, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, its4, err := os.Pipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	cmd.ExtraFiles = []*os.File{its3, its4}
+	if err := cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	its3.Close()
+	its4.Close()
+	b.in, b.out = in, bufio.NewReader(out)
+	b.t.Cleanup(func() {
+		in.Close() // it ends
+		cmd.Wait()
+		out.Close()
+	})
 }
 
 // removeLater removes a profile whose browser may still be writing.
@@ -76,46 +122,81 @@ func removeLater(dir string) {
 	}
 }
 
-func (b *browser) hear(ev any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch v := ev.(type) {
-	case *network.EventRequestWillBeSent:
-		b.requests = append(b.requests, v.Request.URL)
-	case *log.EventEntryAdded:
-		b.said = append(b.said, string(v.Entry.Level)+": "+v.Entry.Text)
-	case *runtime.EventConsoleAPICalled:
-		b.said = append(b.said, "console: "+string(v.Type))
-	case *runtime.EventExceptionThrown:
-		b.said = append(b.said, "exception: "+v.ExceptionDetails.Text)
-	}
-}
-
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+// hear takes the next message, and keeps what an event tells.
+func (b *browser) hear() (m message) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatal(err)
+	text, err := b.out.ReadBytes(0)
+	if err == nil {
+		err = json.Unmarshal(bytes.TrimSuffix(text, []byte{0}), &m)
 	}
-}
-
-func ask[T any](b *browser, a chromedp.Action[T]) T {
-	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, a)
 	if err != nil {
-		b.t.Fatal(err)
+		b.t.Fatalf("the browser: %v: %.200s", err, text)
 	}
-	return v
+	switch m.Method {
+	case "Page.loadEventFired":
+		b.loaded = true
+	case "Network.requestWillBeSent":
+		b.requests = append(b.requests, m.Params.Request.URL)
+	case "Log.entryAdded":
+		b.said = append(b.said, m.Params.Entry.Level+": "+m.Params.Entry.Text)
+	case "Runtime.consoleAPICalled":
+		b.said = append(b.said, "console: "+m.Params.Type)
+	case "Runtime.exceptionThrown":
+		b.said = append(b.said, "exception: "+m.Params.ExceptionDetails.Text)
+	}
+	return m
+}
+
+func (b *browser) do(method string, params args) { b.t.Helper(); ask[struct{}](b, method, params) }
+
+// ask sends a command and returns the browser's answer.
+func ask[T any](b *browser, method string, params args) (answer T) {
+	b.t.Helper()
+	b.calls++
+	command := args{"id": b.calls, "method": method, "params": params}
+	if b.session != "" {
+		command["sessionId"] = b.session
+	}
+	text, err := json.Marshal(command)
+	if err == nil {
+		_, err = b.in.Write(append(text, 0))
+	}
+	var m message
+	for err == nil && m.ID != b.calls {
+		m = b.hear()
+	}
+	if err == nil && m.Error == nil {
+		err = json.Unmarshal(m.Result, &answer)
+	}
+	if err != nil || m.Error != nil {
+		b.t.Fatalf("%s: %v %s", method, err, m.Error)
+	}
+	return answer
+}
+
+// evaluate is the value of an expression within the page.
+func evaluate[T any](b *browser, expression string) T {
+	b.t.Helper()
+	a := ask[struct {
+		Result           struct{ Value T }
+		ExceptionDetails json.RawMessage
+	}](b, "Runtime.evaluate", args{"expression": expression, "returnByValue": true})
+	if a.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, a.ExceptionDetails)
+	}
+	return a.Result.Value
 }
 
 // scheme makes the screen light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
-	call(b, emulation.SetEmulatedMedia,
-		emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
-			Value: name}}})
+	b.do("Emulation.setEmulatedMedia", args{"features": []args{{"name": "prefers-color-scheme", "value": name}}})
 }
 
-func (b *browser) width(w int64) { b.t.Helper(); b.do(chromedp.EmulateViewport(w, 844)) }
+func (b *browser) width(w int64) {
+	b.t.Helper()
+	b.do("Emulation.setDeviceMetricsOverride", args{"width": w, "height": 844, "deviceScaleFactor": 1, "mobile": false})
+}
 
 // TestPage_InARealBrowser opens a page with an ordinary account and a hostile one,
 // and looks at it as people do.
@@ -126,8 +207,6 @@ func TestPage_InARealBrowser(t *testing.T) {
 	b := openPage(t, write(t, sampleReport(sample(40, 120), hostile())))
 
 	t.Run("asks for nothing and says nothing", func(t *testing.T) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
 		for _, r := range b.requests {
 			if !strings.HasPrefix(r, "file://") && r != "about:blank" && !strings.HasPrefix(r, "data:") {
 				t.Errorf("the page asked for %s", r)
@@ -142,15 +221,13 @@ func TestPage_InARealBrowser(t *testing.T) {
 	})
 	t.Run("runs nothing", func(t *testing.T) {
 		b.t = t
-		if ask(b, chromedp.Evaluate[bool](`window.hacked !== undefined`)) {
+		if evaluate[bool](b, `window.hacked !== undefined`) {
 			t.Error("a name of the account ran as a script")
 		}
 	})
 	t.Run("is shown in its own style", func(t *testing.T) {
 		b.t = t
-		if got := ask(b,
-			chromedp.Evaluate[string](`getComputedStyle(document.querySelector('section')).borderRadius`)); got ==
-			"0px" {
+		if evaluate[bool](b, `getComputedStyle(document.querySelector('section')).borderRadius === '0px'`) {
 			t.Error("the policy keeps the page's own style sheet away")
 		}
 	})
@@ -158,8 +235,8 @@ func TestPage_InARealBrowser(t *testing.T) {
 		b.t = t
 		for _, w := range []int64{320, 390, 768, 1280} {
 			b.width(w)
-			if got := ask(b, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); got > w {
-				t.Errorf("at %d px the page is %d px wide: %s", w, got, ask(b, chromedp.Evaluate[string](widest)))
+			if got := evaluate[int64](b, `document.documentElement.scrollWidth`); got > w {
+				t.Errorf("at %d px the page is %d px wide: %s", w, got, evaluate[string](b, widest))
 			}
 		}
 	})
@@ -167,7 +244,7 @@ func TestPage_InARealBrowser(t *testing.T) {
 		b.t = t
 		for _, w := range []int64{390, 1280} {
 			b.width(w)
-			if got := ask(b, chromedp.Evaluate[string](overlaps)); got != "" {
+			if got := evaluate[string](b, overlaps); got != "" {
 				t.Errorf("at %d px:\n%s", w, got)
 			}
 		}
@@ -178,10 +255,10 @@ func TestPage_InARealBrowser(t *testing.T) {
 			b.t = t
 			b.width(390)
 			b.scheme(scheme)
-			if got := ask(b, chromedp.Evaluate[string](pale)); got != "" {
+			if got := evaluate[string](b, pale); got != "" {
 				t.Errorf("contrast below WCAG AA:\n%s", got)
 			}
-			shots = append(shots, ask(b, chromedp.CaptureScreenshot()))
+			shots = append(shots, ask[document](b, "Page.captureScreenshot", args{}).Data)
 		})
 	}
 	if len(shots) == 2 && bytes.Equal(shots[0], shots[1]) {
@@ -189,17 +266,17 @@ func TestPage_InARealBrowser(t *testing.T) {
 	}
 	t.Run("prints", func(t *testing.T) {
 		b.t = t
-		pdf := ask(b, chromedp.PrintToPDF(chromedp.PDFPreferCSSPageSize(), chromedp.PDFPrintBackground()))
+		pdf := ask[document](b, "Page.printToPDF", args{"preferCSSPageSize": true, "printBackground": true}).Data
 		if pages := bytes.Count(pdf, []byte("/Type /Page\n")); !bytes.HasPrefix(pdf, []byte("%PDF-")) || pages < 4 {
 			t.Errorf("the PDF has %d bytes and %d pages", len(pdf), pages)
 		}
-		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-		if h := ask(b, chromedp.Evaluate[float64](`document.querySelector('[data-table=coverage] tbody `+
-			`tr').getBoundingClientRect().height`)); h == 0 {
+		b.do("Emulation.setEmulatedMedia", args{"media": "print"})
+		if h := evaluate[float64](b, `document.querySelector('[data-table=coverage] tbody `+
+			`tr').getBoundingClientRect().height`); h == 0 {
 			t.Error("the tables stay closed on paper")
 		}
 		b.width(688) // what the margins leave of A4
-		if cut := ask(b, chromedp.Evaluate[string](cutTables)); cut != "" {
+		if cut := evaluate[string](b, cutTables); cut != "" {
 			t.Errorf("columns are cut off on paper: %s", cut)
 		}
 	})
@@ -282,11 +359,3 @@ const pale = `(() => {
   }
   return [...bad].slice(0, 12).join('\n');
 })()`
-
-// call sends one command to the browser.
-func call[P, R any](b *browser, c cdp.Command[P, R], params P) {
-	b.t.Helper()
-	if _, err := chromedp.Call(b.ctx, c, params); err != nil {
-		b.t.Fatal(err)
-	}
-}
