@@ -2,6 +2,7 @@ package load
 
 import (
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/schema"
 )
 
@@ -20,6 +21,12 @@ type (
 	// KeyChanges is how often a key that no column shows was compared, and differed.
 	KeyChanges = catalog.KeyChanges
 )
+
+// UnfinishedCommit is a commit that has begun and has not ended.
+type UnfinishedCommit = commit.Unfinished
+
+// FindUnfinishedCommit is [commit.Find].
+func FindUnfinishedCommit(dir string) (*UnfinishedCommit, error) { return commit.Find(dir) }
 
 // ManifestFormat is the version of manifest.json itself.
 const ManifestFormat = catalog.ManifestFormat

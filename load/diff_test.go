@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -112,15 +113,15 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 			continue // derived again, however the rows came
 		}
 		for _, q := range l.Statements(false) {
-			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.dir, "",
-				"parquet~spend_daily~account=acme~day=", "", "~data.parquet"+stagedSuffix, "", `"`, "").Replace(q))
+			got = append(got, strings.NewReplacer(schema.SpendDaily.SQLColumns(), "*", g.dir, "", `"`, "",
+				"parquet~spend_daily~account=acme~day=", "", "~data.parquet"+commit.StagedSuffix, "").Replace(q))
 		}
 	}
 	want := []string{
 		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-19' AND DATE " +
 			"'2026-11-19'",
 		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-19'], hive_partitioning = false)",
-		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + stagedSuffix +
+		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + commit.StagedSuffix +
 			"'], hive_partitioning = false) AS stale WHERE " +
 			"t.account_id = stale.account_id AND t.report_date = stale.report_date AND t.campaign_id = " +
 			"stale.campaign_id AND t.creative_id = stale.creative_id AND t.source_id = stale.source_id",

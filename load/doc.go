@@ -25,8 +25,9 @@
 // write-ahead log, and it never writes a file in place that somebody reads.
 //
 // Below it lie catalog (what lies in a data directory, and whether it is as it was
-// published), durable (files that survive a crash), history (versions over time),
-// parquet (the files of tables) and duck (the DuckDB file).
+// published), commit (a generation takes its place, all or none), durable (files that
+// survive a crash), history (versions over time), parquet (the files of tables) and duck
+// (the DuckDB file).
 //
 // The layout below the data directory:
 //

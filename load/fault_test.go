@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -350,7 +351,7 @@ func generationsIn(dir string) (made []*Manifest) {
 	if m, err := ReadManifest(dir); err == nil {
 		made = append(made, m)
 	}
-	r, err := readCommit(durable.OS, dir, nil)
+	r, err := commit.Read(durable.OS, dir, nil)
 	if err != nil || r == nil {
 		return made
 	}
@@ -394,7 +395,7 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 // its record is in its place.
 type preparedCommit struct {
 	dir    string // before the record is written
-	record commitRecord
+	record commit.Record
 	is     *Manifest
 }
 
@@ -412,11 +413,11 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 	if err := sceneSecond().do(t.Context(), p.dir, o); !errors.Is(err, errCrash) {
 		t.Fatalf("run = %v, want the crash", err)
 	}
-	draft := filepath.Join(p.dir, "staging", "acme.run2", catalog.CommitName+stagedSuffix)
+	draft := filepath.Join(p.dir, "staging", "acme.run2", catalog.CommitName+commit.StagedSuffix)
 	if err := os.Rename(draft, filepath.Join(p.dir, catalog.CommitName)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := readCommit(durable.OS, p.dir, nil)
+	r, err := commit.Read(durable.OS, p.dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

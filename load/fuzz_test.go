@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
@@ -110,7 +111,7 @@ func FuzzCommitRecord(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, catalog.CommitName), resealed(b), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		r, err := readCommit(durable.OS, dir, nil)
+		r, err := commit.Read(durable.OS, dir, nil)
 		if err != nil {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -17,7 +18,7 @@ type generation struct {
 	base    *Manifest // what it is built on; nil: nothing yet
 	next    *Manifest
 	acc     *Account // this account's part of next
-	moves   []move
+	moves   []commit.Move
 	removes []string
 	loads   []duck.Load // of the tables of main, for a file that is carried forward
 	changed map[schema.Date]bool
@@ -92,7 +93,7 @@ func readPart[R any](n *generation, path string, info *FileInfo, t schema.TableO
 
 // isStaged says whether this run brings a new file for a published path.
 func (n *generation) isStaged(path string) bool {
-	return slices.ContainsFunc(n.moves, func(m move) bool { return m.To == path })
+	return slices.ContainsFunc(n.moves, func(m commit.Move) bool { return m.To == path })
 }
 
 func (n *generation) moveStaged(path string) {
@@ -100,7 +101,7 @@ func (n *generation) moveStaged(path string) {
 		return // written again
 	}
 	from, _ := filepath.Rel(n.g.store.dir, n.g.staged(path))
-	n.moves = append(n.moves, move{From: from, To: path})
+	n.moves = append(n.moves, commit.Move{From: from, To: path})
 }
 
 // ownRows is the condition for the rows that this run has written.

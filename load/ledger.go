@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/schema"
 )
@@ -22,7 +23,7 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	// A generation that has come as far as its commit brings a ledger that records the run
 	// as published, and that is what it will be. Of a generation that the run knows of, the
 	// report stands, and what came after it failed.
-	if r, err := readCommit(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
+	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
 	m, err := catalog.ReadFrom(s.opts.disk, s.dir)
@@ -52,7 +53,7 @@ func (s *Store) appendLedger(runID string, at time.Time, lines []byte) error {
 	if err != nil {
 		return err
 	}
-	draft := filepath.Join(s.dir, "staging", s.account+"."+runID+".ledger"+stagedSuffix)
+	draft := filepath.Join(s.dir, "staging", s.account+"."+runID+".ledger"+commit.StagedSuffix)
 	if _, _, err := s.opts.disk.WriteFile(draft, slices.Concat(old, lines)); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/durable"
 )
 
@@ -109,7 +110,7 @@ func TestFaults_AnyCallOfACommitThatCopies(t *testing.T) {
 	for i, at := range farFolders {
 		enumerate(t, st, "a commit into "+at, 2+i, p.begun, func(dir string, o Options) error {
 			o.disk = durable.Disk{FS: farFiles{o.disk.FS, at}}
-			return rollForward(dir, o.filled())
+			return o.filled().place(dir).End()
 		})
 	}
 }
@@ -128,7 +129,7 @@ func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 		promised := true // the record is durable: nothing but the new generation may be found
 		tried := powerLosses(t, st, d, dir, powerStride(3), &promised)
 		o := sceneOptions(durable.Disk{FS: farFiles{d, at}})
-		if err := rollForward(dir, o.filled()); err != nil {
+		if err := o.filled().place(dir).End(); err != nil {
 			t.Fatal(err)
 		}
 		d.each("the end of", dir+"/"+catalog.CommitName)
@@ -148,7 +149,7 @@ func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	dir, is := prepareCommit(t, st).begun(t)
-	u, err := FindUnfinishedCommit(dir)
+	u, err := commit.Find(dir)
 	if err != nil || u == nil || u.Generation != is.Generation || u.RunID != "run2" ||
 		!slices.Contains(u.Left, catalog.ManifestName) {
 		t.Errorf("the unfinished commit is %+v, %v", u, err)
@@ -160,7 +161,7 @@ func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
 	if m, err := ReadManifest(dir); err != nil || m.Generation != is.Generation {
 		t.Errorf("%+v is published, %v", m, err)
 	}
-	if u, err := FindUnfinishedCommit(dir); u != nil || err != nil {
+	if u, err := commit.Find(dir); u != nil || err != nil {
 		t.Errorf("%+v is unfinished, %v", u, err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "warehouse.duckdb"))

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/schema"
@@ -45,6 +46,11 @@ func (o Options) filled() Options {
 		o.crash = func(string) error { return nil }
 	}
 	return o
+}
+
+// place is where commits of a store begin and end.
+func (o Options) place(dir string) commit.Place {
+	return commit.Place{Dir: dir, Disk: o.disk, Log: o.Log, Crash: o.crash}
 }
 
 // ReadRaw makes a day's rows again from its stored replies. The store does not

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,7 @@ import (
 	"time"
 
 	"spendsync/load/catalog"
-	"spendsync/load/durable"
+	"spendsync/load/commit"
 	"spendsync/schema"
 )
 
@@ -70,7 +69,7 @@ func (g *Staged) Prepare(ctx context.Context, c Contents) (*Prepared, error) {
 func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err error) {
 	s := p.store
 	// A publisher that died may have left its commit to the next.
-	if err := rollForward(s.dir, s.opts); err != nil {
+	if err := s.place().End(); err != nil {
 		return err
 	}
 	n, err := g.newGeneration(c)
@@ -237,7 +236,7 @@ func (n *generation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := commitRecord{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves,
+	r := commit.Record{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves,
 		Removes: n.removes}
 	if n.base != nil {
 		r.Base = n.base.Generation
@@ -245,61 +244,22 @@ func (n *generation) commit(ctx context.Context) error {
 	return n.writeCommit(r)
 }
 
-// writeCommit publishes what is staged, all or none. The files are durable already.
-// The store's lock is held.
-func (n *generation) writeCommit(r commitRecord) error {
-	g, s := n.g, n.g.store
-	if err := tryMoves(s.opts.disk, s.dir, r); err != nil {
-		return err
-	}
-	if err := s.opts.crash("sync staging"); err != nil {
-		return err
-	}
-	disk := s.opts.disk
-	if err := disk.SyncDir(g.dir); err != nil {
-		return err
-	}
-	if err := disk.SyncDir(filepath.Join(s.dir, "staging")); err != nil {
-		return err
-	}
-	// The first run made the folder of the staging areas: its name has to be there
-	// before a record that speaks of it.
-	if err := disk.SyncDir(s.dir); err != nil {
-		return err
-	}
-	r.Format, r.Checksum = commitFormat, durable.Unsealed
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	durable.Seal(b)
-	draft := filepath.Join(g.dir, catalog.CommitName+stagedSuffix)
-	if _, _, err := disk.WriteFile(draft, b); err != nil {
-		return err
-	}
-	if err := s.opts.crash("commit record"); err != nil {
-		return err
-	}
-	if err := n.fence(r); err != nil {
-		return err
-	}
-	// Whether or not the rename reports success, it may have happened.
-	g.committing = true
-	if err := disk.Rename(draft, filepath.Join(s.dir, catalog.CommitName)); err != nil {
-		return durable.Storage(err)
-	}
-	if err := disk.SyncDir(s.dir); err != nil {
-		return err
-	}
-	// From here on the run is committed: whatever happens, the next start rolls
-	// forward by the same code.
-	return rollForwardStep(s.dir, s.opts, s.base)
+// writeCommit publishes what is staged, all or none.
+func (n *generation) writeCommit(r commit.Record) error {
+	s := n.g.store
+	return s.place().Write(r, s.base, func() error {
+		if err := n.fence(r); err != nil {
+			return err
+		}
+		n.g.committing = true
+		return nil
+	})
 }
 
 // fence looks once more, at the last moment, whether the generation that this one
 // is built on is still the published one. With the lock held it is; on a volume
 // that does not honour locks, two runs may have come this far.
-func (n *generation) fence(r commitRecord) error {
+func (n *generation) fence(r commit.Record) error {
 	s := n.g.store
 	other, err := s.opts.disk.Exists(filepath.Join(s.dir, catalog.CommitName))
 	if err != nil {

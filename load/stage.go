@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/parquet"
@@ -120,7 +121,7 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 // staged is where a published path is built. The staging area is one flat
 // folder, so that one sync of it makes all its names durable.
 func (g *Staged) staged(path string) string {
-	return filepath.Join(g.dir, strings.ReplaceAll(path, "/", "~")) + stagedSuffix
+	return filepath.Join(g.dir, strings.ReplaceAll(path, "/", "~")) + commit.StagedSuffix
 }
 
 func (g *Staged) day(d schema.Date) *stagedDay {

@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -154,7 +155,7 @@ func TestStaging_HasNoNameThatReadersGlob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(name, stagedSuffix) && !strings.HasPrefix(below, quarantine.FolderOf("")) {
+		if !strings.HasSuffix(name, commit.StagedSuffix) && !strings.HasPrefix(below, quarantine.FolderOf("")) {
 			t.Errorf("%s is made under a name that somebody may read", name)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"spendsync/load/catalog"
+	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/quarantine"
@@ -57,7 +58,7 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	}
 	// A commit that has begun ends first, whatever it takes.
 	if err = s.recover(ctx); err == nil {
-		err = tryFolders(disk, dir, account)
+		err = commit.TryFolders(disk, dir, account)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -94,7 +95,7 @@ func (s *Store) recover(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = rollForward(s.dir, s.opts)
+		err = s.place().End()
 		if err = errors.Join(err, unlock()); err != nil {
 			return err
 		}
@@ -135,6 +136,8 @@ func (s *Store) lookAround(ctx context.Context) error {
 	return s.warnOfStrays(files)
 }
 
+func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
+
 // lookAgain looks while nobody publishes.
 func (s *Store) lookAgain(ctx context.Context) (newer catalog.NewerPart, files map[string]int64, err error) {
 	unlock, err := s.lockStore(ctx)
@@ -142,7 +145,7 @@ func (s *Store) lookAgain(ctx context.Context) (newer catalog.NewerPart, files m
 		return newer, nil, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if err = rollForward(s.dir, s.opts); err != nil {
+	if err = s.place().End(); err != nil {
 		return newer, nil, err
 	}
 	if s.base, err = catalog.ReadAfter(s.opts.disk, s.dir, s.base); err != nil {

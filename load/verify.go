@@ -61,7 +61,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 		return nil, err
 	} else {
 		defer unlock()
-		if err := rollForward(dir, o); err != nil {
+		if err := o.place(dir).End(); err != nil {
 			return nil, err
 		}
 	}

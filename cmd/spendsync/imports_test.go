@@ -36,13 +36,17 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
 	},
 	"load": {
-		may: []string{"schema", "load/catalog", "load/duck", "load/durable", "load/history", "load/parquet",
-			"load/quarantine", "load/replies"},
+		may: []string{"schema", "load/catalog", "load/commit", "load/duck", "load/durable", "load/history",
+			"load/parquet", "load/quarantine", "load/replies"},
 		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"load/catalog": {
 		may: []string{"schema", "load/duck", "load/durable", "load/history", "load/parquet"},
 		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+	},
+	"load/commit": {
+		may: []string{"schema", "load/catalog", "load/duck", "load/durable"},
+		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
 	},
 	"load/duck": {
 		may: []string{"schema", "load/durable", "load/history", "load/parquet"},

@@ -1,4 +1,4 @@
-package load
+package commit
 
 import (
 	"errors"
@@ -12,16 +12,15 @@ import (
 
 	"spendsync/load/catalog"
 	"spendsync/load/durable"
-	"spendsync/schema"
 )
 
 // probeName is the empty file that tries a folder. It is renamed back at once.
-const probeName = catalog.OwnPrefix + "probe" + stagedSuffix
+const probeName = catalog.OwnPrefix + "probe" + StagedSuffix
 
-// tryFolders refuses a store into whose folders a file cannot be renamed from the staging
+// TryFolders refuses a store into whose folders a file cannot be renamed from the staging
 // area: a commit that has begun could never end. Such a folder is a link or a mount, or
 // somebody else's.
-func tryFolders(d durable.Disk, dir, account string) error {
+func TryFolders(d durable.Disk, dir, account string) error {
 	probe := filepath.Join(dir, "staging", account+probeName)
 	defer func() { _ = d.Remove(probe) }()
 	for _, name := range append([]string{""}, catalog.Folders...) {
@@ -41,7 +40,8 @@ func tryFolders(d durable.Disk, dir, account string) error {
 
 // tryMoves does the same for every folder that a commit will touch, before its record is
 // written.
-func tryMoves(d durable.Disk, dir string, r commitRecord) error {
+func (p Place) tryMoves(r Record) error {
+	d, dir := p.Disk, p.Dir
 	folders := map[string]bool{}
 	for _, path := range append(slices.Clone(r.Removes), targets(r.Moves)...) {
 		folder := filepath.Dir(filepath.Join(dir, path))
@@ -66,7 +66,7 @@ func tryMoves(d durable.Disk, dir string, r commitRecord) error {
 	return nil
 }
 
-func targets(moves []move) (paths []string) {
+func targets(moves []Move) (paths []string) {
 	for _, m := range moves {
 		paths = append(paths, m.To)
 	}
@@ -106,33 +106,4 @@ func refusedFolder(folder string, err error) error {
 			"(chown -R, or fsGroup in a pod): %w", os.Getuid(), folder, err)
 	}
 	return durable.Storage(err)
-}
-
-// UnfinishedCommit is a commit that has begun and has not ended: a run is ending it right
-// now, or died, or something stands in its way. Until it ends, some files may be those of
-// its generation while the manifest is of the one before.
-type UnfinishedCommit struct {
-	RunID      string         `json:"run_id"`
-	Base       int64          `json:"base_generation"`
-	Generation int64          `json:"generation"`
-	Since      schema.Instant `json:"since"`
-	Left       []string       `json:"files_left"` // that are not in their places yet
-}
-
-// FindUnfinishedCommit looks for one, without a lock; nil: there is none.
-func FindUnfinishedCommit(dir string) (*UnfinishedCommit, error) {
-	r, err := readCommit(durable.OS, dir, nil)
-	if r == nil || err != nil {
-		return nil, err
-	}
-	u := &UnfinishedCommit{RunID: r.RunID, Base: r.Base, Generation: r.Generation}
-	if info, err := durable.OS.Lstat(filepath.Join(dir, catalog.CommitName)); err == nil {
-		u.Since = schema.InstantOf(info.ModTime())
-	}
-	for _, m := range r.Moves {
-		if durable.Exists(filepath.Join(dir, m.From)) {
-			u.Left = append(u.Left, m.To)
-		}
-	}
-	return u, nil
 }

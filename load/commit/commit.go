@@ -1,4 +1,7 @@
-package load
+// Package commit publishes a generation, all or none. A record, commit.json, says which staged
+// files take which places; once it is there, the commit has begun, and whoever starts next ends
+// it.
+package commit
 
 import (
 	"encoding/json"
@@ -16,55 +19,109 @@ import (
 	"spendsync/load/durable"
 )
 
-// commitFormat is the version of the record. The first had no checksum.
-const commitFormat = 2
+// format is the version of the record. The first had no checksum.
+const format = 2
 
-// commitRecord is all that is needed to finish a commit. Paths are below the data
+// Record is all that is needed to finish a commit. Paths are below the data
 // directory.
-type commitRecord struct {
+type Record struct {
 	Format     int      `json:"format"`
 	Checksum   string   `json:"checksum,omitempty"`
 	RunID      string   `json:"run_id"`
 	Base       int64    `json:"base_generation"`
 	Generation int64    `json:"generation"`
 	Staging    string   `json:"staging"`
-	Moves      []move   `json:"moves"` // in this order; the manifest is the last
+	Moves      []Move   `json:"moves"` // in this order; the manifest is the last
 	Removes    []string `json:"removes,omitempty"`
 }
 
-// stagedSuffix ends the name of a file on its way into the store, so that no reader
+// StagedSuffix ends the name of a file on its way into the store, so that no reader
 // who globs for *.parquet ever meets a file that is not whole.
-const stagedSuffix = ".staged"
+const StagedSuffix = ".staged"
 
-type move struct {
+// Move is a file that takes its place.
+type Move struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// rollForward finishes the commit that commit.json records, if there is one. It
-// may be interrupted and repeated at any point. The store's lock is held.
-func rollForward(dir string, o Options) error {
-	o.crash = func(string) error { return nil }
-	found, err := o.disk.Exists(filepath.Join(dir, catalog.CommitName))
+// Place is the store in which commits begin and end.
+type Place struct {
+	Dir  string
+	Disk durable.Disk
+	Log  *slog.Logger
+	// Crash is called before every named step; an error ends all there, as if the process had died.
+	Crash func(step string) error
+}
+
+// Write publishes what is staged, all or none. The files are durable already, and the store's lock
+// is held. begin is asked at the last moment: after it the commit may have begun, whatever fails.
+// known is the published manifest, or nil.
+func (p Place) Write(r Record, known *catalog.Manifest, begin func() error) error {
+	if err := p.tryMoves(r); err != nil {
+		return err
+	}
+	if err := p.Crash("sync staging"); err != nil {
+		return err
+	}
+	staging := filepath.Join(p.Dir, r.Staging)
+	// The first run made the folder of the staging areas: its name has to be there
+	// before a record that speaks of it.
+	for _, dir := range []string{staging, filepath.Dir(staging), p.Dir} {
+		if err := p.Disk.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	r.Format, r.Checksum = format, durable.Unsealed
+	b, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	durable.Seal(b)
+	draft := filepath.Join(staging, catalog.CommitName+StagedSuffix)
+	if _, _, err := p.Disk.WriteFile(draft, b); err != nil {
+		return err
+	}
+	if err := p.Crash("commit record"); err != nil {
+		return err
+	}
+	// Whether or not the rename reports success, it may have happened.
+	if err := begin(); err != nil {
+		return err
+	}
+	if err := p.Disk.Rename(draft, filepath.Join(p.Dir, catalog.CommitName)); err != nil {
+		return durable.Storage(err)
+	}
+	if err := p.Disk.SyncDir(p.Dir); err != nil {
+		return err
+	}
+	// From here on the run is committed: whatever happens, the next start ends it by the same code.
+	return p.end(known)
+}
+
+// End ends the commit that commit.json records, if there is one. It may be interrupted and
+// repeated at any point. The store's lock is held.
+func (p Place) End() error {
+	found, err := p.Disk.Exists(filepath.Join(p.Dir, catalog.CommitName))
 	if err != nil || !found {
 		return err
 	}
 	// Its writer may have died before the record's own name was safe. Were it lost
 	// with the power after some of the files had moved, nobody would know of the rest.
-	if err := o.disk.SyncDir(dir); err != nil {
+	if err := p.Disk.SyncDir(p.Dir); err != nil {
 		return err
 	}
-	return rollForwardStep(dir, o, nil)
+	return p.end(nil)
 }
 
-// rollForwardStep does it; known is what may be published still, or nil.
-func rollForwardStep(dir string, o Options, known *Manifest) error {
-	disk := o.disk
-	r, err := readCommit(disk, dir, known)
+// end does it; known is what may be published still, or nil.
+func (p Place) end(known *catalog.Manifest) error {
+	dir, disk := p.Dir, p.Disk
+	r, err := Read(disk, dir, known)
 	if r == nil || err != nil {
 		return err
 	}
-	if err := asideForeignWAL(disk, dir, o.Log); err != nil {
+	if err := asideForeignWAL(disk, dir, p.Log); err != nil {
 		return err
 	}
 	touched := map[string]bool{}
@@ -76,7 +133,7 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 				return err
 			}
 		}
-		if err := o.crash("move " + m.To); err != nil {
+		if err := p.Crash("move " + m.To); err != nil {
 			return err
 		}
 		if err := moveFile(disk, dir, m); err != nil {
@@ -84,7 +141,7 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 		}
 		touched[filepath.Dir(filepath.Join(dir, m.To))] = true
 	}
-	if err := o.crash("manifest moved"); err != nil {
+	if err := p.Crash("manifest moved"); err != nil {
 		return err
 	}
 	if err := disk.SyncDir(dir); err != nil {
@@ -107,7 +164,7 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 	if err := disk.SyncNames(dir, removed); err != nil {
 		return err
 	}
-	if err := o.crash("remove commit record"); err != nil {
+	if err := p.Crash("remove commit record"); err != nil {
 		return err
 	}
 	if err := disk.RemoveIfThere(filepath.Join(dir, catalog.CommitName)); err != nil {
@@ -116,7 +173,7 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 	if err := disk.SyncDir(dir); err != nil {
 		return err
 	}
-	if err := o.crash("remove staging"); err != nil {
+	if err := p.Crash("remove staging"); err != nil {
 		return err
 	}
 	return disk.RemoveTree(filepath.Join(dir, r.Staging))
@@ -125,7 +182,7 @@ func rollForwardStep(dir string, o Options, known *Manifest) error {
 // moveFile moves one file to its place, or finds that it is there already. A place on
 // another file system gets a copy: the commit has begun and has to end, though no other
 // will begin there.
-func moveFile(d durable.Disk, dir string, m move) error {
+func moveFile(d durable.Disk, dir string, m Move) error {
 	from, to := filepath.Join(dir, m.From), filepath.Join(dir, m.To)
 	if err := d.MakeDirs(filepath.Dir(to)); err != nil {
 		return err
@@ -149,10 +206,10 @@ func moveFile(d durable.Disk, dir string, m move) error {
 	return nil
 }
 
-// readCommit reads the record of a commit under way; nil if there is none. It
+// Read reads the record of a commit under way; nil if there is none. It
 // refuses one that does not belong to the published generation: somebody has put
 // back an older or a newer part of the store.
-func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, error) {
+func Read(d durable.Disk, dir string, known *catalog.Manifest) (*Record, error) {
 	b, err := d.ReadFile(filepath.Join(dir, catalog.CommitName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -164,13 +221,13 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 	if err != nil {
 		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "%v", err)
 	}
-	var r commitRecord
+	var r Record
 	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it is not readable: %v", err)
 	}
-	if r.Format > commitFormat {
+	if r.Format > format {
 		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", catalog.CommitName, r.Format,
-			commitFormat, ErrNewer)
+			format, catalog.ErrNewer)
 	}
 	if r.Format < 1 || r.Format > 1 && !sealed {
 		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it lacks its format or its checksum")
@@ -180,7 +237,7 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 	}
 	m, err := catalog.ReadAfter(d, dir, known)
 	switch {
-	case errors.Is(err, ErrEmpty), errors.Is(err, ErrDamaged):
+	case errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrDamaged):
 		// The commit brings a whole one.
 		return &r, nil
 	case err != nil:
@@ -194,7 +251,7 @@ func readCommit(d durable.Disk, dir string, known *Manifest) (*commitRecord, err
 
 // check refuses a record that would reach outside the store: somebody else wrote
 // it, or it is damaged.
-func (r *commitRecord) check() error {
+func (r *Record) check() error {
 	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != catalog.ManifestName {
 		return durable.Damaged(catalog.CommitName, durable.RepairBackup, "it does not end with the manifest")
 	}

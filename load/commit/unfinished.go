@@ -1,0 +1,38 @@
+package commit
+
+import (
+	"path/filepath"
+
+	"spendsync/load/catalog"
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// Unfinished is a commit that has begun and has not ended: a run is ending it right
+// now, or died, or something stands in its way. Until it ends, some files may be those of
+// its generation while the manifest is of the one before.
+type Unfinished struct {
+	RunID      string         `json:"run_id"`
+	Base       int64          `json:"base_generation"`
+	Generation int64          `json:"generation"`
+	Since      schema.Instant `json:"since"`
+	Left       []string       `json:"files_left"` // that are not in their places yet
+}
+
+// Find looks for one, without a lock; nil: there is none.
+func Find(dir string) (*Unfinished, error) {
+	r, err := Read(durable.OS, dir, nil)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	u := &Unfinished{RunID: r.RunID, Base: r.Base, Generation: r.Generation}
+	if info, err := durable.OS.Lstat(filepath.Join(dir, catalog.CommitName)); err == nil {
+		u.Since = schema.InstantOf(info.ModTime())
+	}
+	for _, m := range r.Moves {
+		if durable.Exists(filepath.Join(dir, m.From)) {
+			u.Left = append(u.Left, m.To)
+		}
+	}
+	return u, nil
+}
