@@ -13,9 +13,7 @@ import (
 // behind with the staging area.
 func (n *generation) addDays() {
 	account := n.g.store.account
-	whole := map[schema.Date]bool{}
-	all := duck.Replace{Table: schema.SpendDaily.Table}
-	some := duck.Patch{Table: schema.SpendDaily.Table, Only: n.g.ownRows()}
+	stored := map[schema.Date]int64{}
 	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
 		day := n.g.days[d]
 		p := day.proven
@@ -27,7 +25,7 @@ func (n *generation) addDays() {
 			known = &Day{FirstReadAt: p.ReadAt}
 			n.acc.Days[d] = known
 		}
-		stored := known.Sums.Rows
+		stored[d] = known.Sums.Rows
 		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
 		known.Refused, known.Unread = p.Refused, p.Unread
 		if !p.Replayed {
@@ -39,16 +37,6 @@ func (n *generation) addDays() {
 			path := catalog.PartPath(schema.SpendDaily.Table, account, d)
 			n.putFile(path, day.part)
 			n.changed[d] = true
-			if day.few {
-				some.Files = append(some.Files, n.g.staged(path))
-				if day.stale != "" {
-					some.Stale = append(some.Stale, day.stale)
-				}
-			} else {
-				whole[d], all.Files = true, append(all.Files, n.g.staged(path))
-				n.dead += stored
-				n.whole += day.part.Rows
-			}
 		}
 		if (day.part != nil || day.renewRaw) && !p.Replayed {
 			// The old replies stand behind the old content, or are not what they were.
@@ -65,6 +53,46 @@ func (n *generation) addDays() {
 			}
 		}
 	}
+	if len(n.changed) > 0 {
+		n.loadDays(stored)
+	}
+}
+
+// renewedPart is how large a part of an account's rows may be of days that are renewed: DuckDB holds
+// every new value in memory.
+const renewedPart = 4
+
+// loadDays loads the days that have changed, of which so many rows were stored: of a few rows
+// that are others those alone; of a day whose rows stay for the most part, as the open day's do
+// from hour to hour, the columns that differ; other days whole.
+func (n *generation) loadDays(stored map[schema.Date]int64) {
+	account, spend := n.g.store.account, schema.SpendDaily.Table
+	whole, all := map[schema.Date]bool{}, duck.Replace{Table: spend}
+	some := duck.Patch{Table: spend, Only: n.g.ownRows()}
+	var rowsOfAll, renewed int64
+	for _, d := range n.acc.Days {
+		rowsOfAll += d.Sums.Rows
+	}
+	for _, d := range slices.Sorted(maps.Keys(n.changed)) {
+		day, file := n.g.days[d], n.g.staged(catalog.PartPath(spend, account, d))
+		rows := day.part.Rows
+		switch {
+		case day.few:
+			some.Files = append(some.Files, file)
+			if day.stale != "" {
+				some.Stale = append(some.Stale, day.stale)
+			}
+		case 2*day.diff.Inserted <= rows && renewedPart*(renewed+rows) <= rowsOfAll:
+			renewed += rows
+			n.dead += day.diff.Deleted
+			n.loads = append(n.loads, duck.Renew{Table: spend, Account: account, Day: d, File: file,
+				Only: n.g.ownRows(), Set: day.differ, Came: day.diff.Inserted > 0, Went: day.diff.Deleted > 0})
+		default:
+			whole[d], all.Files = true, append(all.Files, file)
+			n.dead += stored[d]
+			n.whole += rows
+		}
+	}
 	if len(whole) > 0 {
 		all.Where = duck.DaysSQL(account, "report_date", whole)
 		n.loads = append(n.loads, all)
@@ -72,7 +100,5 @@ func (n *generation) addDays() {
 	if len(some.Files) > 0 {
 		n.loads = append(n.loads, some)
 	}
-	if len(n.changed) > 0 {
-		n.loads = append(n.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", n.changed)))
-	}
+	n.loads = append(n.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", n.changed)))
 }

@@ -21,8 +21,9 @@ import (
 func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
-	days := map[schema.Date][]schema.Spend{
-		day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
+	days := map[schema.Date][]schema.Spend{}
+	for d := day - 8; d <= day; d++ {
+		days[d] = schematest.SpendOfSources(d, 40)
 	}
 	sync := func() {
 		t.Helper()
@@ -52,8 +53,8 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	sync()
 	random := rand.New(rand.NewPCG(6, 11))
 	for range 5 {
-		for d := range days {
-			for range []int{0, 1, 3, 30}[random.IntN(4)] {
+		for _, d := range []schema.Date{day - 1, day} {
+			for range []int{0, 2, 30, 30}[random.IntN(4)] {
 				switch i := random.IntN(len(days[d])); random.IntN(4) {
 				case 0:
 					days[d] = slices.Insert(days[d], i, schematest.SpendRow(d, fmt.Sprintf("N%d", random.IntN(1e9)), 5))
@@ -68,13 +69,13 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestAddDays_TakesOutWhatIsStale stages a day of which little is new and one of
-// which much is: of the first only what differs is loaded.
+// TestAddDays_TakesOutWhatIsStale stages days of which little is new, one of which much is, and
+// one that is another: of the first only the rows that differ are loaded, of the second the columns.
 func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(map[schema.Date][]schema.Spend{
 		day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
-		day - 2: schematest.SpendOfSources(day-2, 40),
+		day - 2: schematest.SpendOfSources(day-2, 40), day - 3: schematest.SpendOfSources(day-3, 40),
 	})
 	s, err := Open(t.Context(), r.dir, r.account, r.opts)
 	if err != nil {
@@ -86,13 +87,16 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Discard()
-	for d, n := range map[schema.Date]int{day: 2, day - 1: 20, day - 2: 0} {
+	for d, n := range map[schema.Date]int{day: 2, day - 1: 20, day - 2: 0, day - 3: 0} {
 		rows := schematest.SpendOfSources(d, 41) // one is new
 		for i := range n {
 			rows[i].Spend++
 		}
 		for i := range rows {
 			rows[i].RunID = "again"
+			if d == day-3 && i > 10 {
+				rows[i].SourceID += "x"
+			}
 		}
 		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {
@@ -117,10 +121,18 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 				"parquet~spend_daily~account=acme~day=", "", "~data.parquet"+commit.StagedSuffix, "").Replace(q))
 		}
 	}
+	others := "(FROM read_parquet(['/2026-11-19'], hive_partitioning = false) WHERE _run_id = 'again') AS f"
+	same := "t.account_id = 'acme' AND t.report_date = DATE '2026-11-19' AND t.account_id = f.account_id AND " +
+		"t.report_date = f.report_date AND t.campaign_id = f.campaign_id AND t.creative_id = f.creative_id AND " +
+		"t.source_id = f.source_id"
 	want := []string{
-		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-19' AND DATE " +
-			"'2026-11-19'",
-		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-19'], hive_partitioning = false)",
+		"UPDATE main.spend_daily AS t SET spend = f.spend, _changed_at = f._changed_at, _run_id = f._run_id FROM " +
+			others + " WHERE " + same,
+		"INSERT INTO main.spend_daily SELECT * FROM " + others + " WHERE NOT EXISTS (FROM main.spend_daily AS t " +
+			"WHERE " + same + ")",
+		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-17' AND DATE " +
+			"'2026-11-17'",
+		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-17'], hive_partitioning = false)",
 		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + commit.StagedSuffix +
 			"'], hive_partitioning = false) AS stale WHERE " +
 			"t.account_id = stale.account_id AND t.report_date = stale.report_date AND t.campaign_id = " +

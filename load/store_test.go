@@ -360,7 +360,9 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		defer g.Discard()
 		var rows []schema.Spend
 		for _, source := range []string{"S1", "S2", "S3"} {
-			rows = append(rows, schematest.SpendRow(day, source, spend))
+			row := schematest.SpendRow(day, source, spend)
+			row.RunID = g.runID
+			rows = append(rows, row)
 		}
 		sealed, err := history.NewDay(schematest.Packed(rows))
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"spendsync/schema"
 )
 
-// Load is what happens to one table of the file: a [Replace], [Patch], [Derive] or
+// Load is what happens to one table of the file: a [Replace], [Patch], [Renew], [Derive] or
 // [Amend].
 type Load interface {
 	// Statements do it. A file that was empty has no row that could go.
@@ -53,6 +53,52 @@ func (p Patch) Statements(empty bool) (statements []string) {
 			p.Table.SQLName(), FilesSQL(p.Table, p.Stale), strings.Join(same, " AND ")))
 	}
 	return append(statements, insertFiles(p.Table, p.Files, p.Only)...)
+}
+
+// Renew brings a day of an account in a table to the rows of a Parquet file, most of whose keys it
+// has. Of rows that stay only the columns that differ are written: to delete all and insert them
+// again writes every column, and those of the rows that lie beside them.
+type Renew struct {
+	Table      *schema.Table
+	Account    string
+	Day        schema.Date
+	File       string // absolute path
+	Only       string // condition on the rows of the file that are others than before
+	Set        []bool // columns in which rows that stay have other values
+	Came, Went bool   // whether there are keys that were not there before, or are no longer
+}
+
+// Statements are the SQL of the renewal.
+func (r Renew) Statements(empty bool) (statements []string) {
+	if empty {
+		return insertFiles(r.Table, []string{r.File}, "")
+	}
+	table, file := r.Table.SQLName()+" AS t", FilesSQL(r.Table, []string{r.File})
+	its := fmt.Sprintf("t.account_id = %s AND t.report_date = DATE '%s'", schema.QuoteText(r.Account), r.Day)
+	for _, name := range r.Table.KeyNames() {
+		its += fmt.Sprintf(" AND t.%[1]s = f.%[1]s", schema.Quote(name))
+	}
+	var set []string
+	for i, c := range r.Table.Columns {
+		if r.Set[i] {
+			set = append(set, fmt.Sprintf("%[1]s = f.%[1]s", schema.Quote(c.Name)))
+		}
+	}
+	if r.Went {
+		where := PartSQL(r.Table, r.Account, r.Day)
+		statements = append(statements, fmt.Sprintf("DELETE FROM %s WHERE %s AND NOT EXISTS (FROM %s AS f WHERE %s)",
+			table, where, file, its))
+	}
+	others := fmt.Sprintf("(FROM %s WHERE %s) AS f", file, r.Only)
+	if len(set) > 0 {
+		statements = append(statements, fmt.Sprintf("UPDATE %s SET %s FROM %s WHERE %s", table, strings.Join(set, ", "),
+			others, its))
+	}
+	if r.Came {
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s SELECT %s FROM %s WHERE NOT EXISTS (FROM %s WHERE "+
+			"%s)", r.Table.SQLName(), r.Table.SQLColumns(), others, table, its))
+	}
+	return statements
 }
 
 // Derive takes rows out of a table, and puts in what a query gives of tables that have

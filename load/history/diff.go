@@ -10,6 +10,9 @@ import (
 // Diff counts the differences between two versions of a day.
 type Diff struct{ Inserted, Updated, Deleted int64 }
 
+// SameKeys says that no row came or went.
+func (d Diff) SameKeys() bool { return d.Inserted+d.Deleted == 0 }
+
 // Merged is what a day as read differs by from the day as stored.
 type Merged struct {
 	// Changes are the restatements: where the day was over when it was last read, every
@@ -20,7 +23,7 @@ type Merged struct {
 	// or gone. It is nil where they are many, or there was nothing stored.
 	Stale []schema.Spend
 	// Differ are the columns of the table in which a row to store has another value than the stored
-	// one of its key. It is nil where rows came or went.
+	// one of its key.
 	Differ []bool
 }
 
@@ -57,7 +60,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by Reading) (Merged
 	}
 	m.stamps.Done()
 	if m.met == 0 {
-		m.Stale = nil
+		m.Stale, m.Differ = nil, nil
 	}
 	return m.Merged, nil
 }
@@ -88,7 +91,6 @@ func (m *merger) take(was *schema.Spend) {
 	}
 	if m.next == m.read.Len() || CompareKeys(was, &m.is) < 0 {
 		m.Diff.Deleted++
-		m.Differ = nil
 		gone := *was
 		schema.SpendDaily.CloneTexts(&gone)
 		if m.Changes != nil {
@@ -120,7 +122,6 @@ func (m *merger) take(was *schema.Spend) {
 // inserted takes in the row as read, which is not stored.
 func (m *merger) inserted() {
 	m.Diff.Inserted++
-	m.Differ = nil
 	if m.Changes != nil {
 		m.Changes.inserted(m.next)
 	}

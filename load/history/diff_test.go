@@ -23,16 +23,18 @@ func unpacked(p *schema.SpendRows) (rows []schema.Spend) {
 	return rows
 }
 
-// differing are the columns in which rows of the same keys have other values; nil: there are others.
+// differing are the columns in which rows of the same keys have other values; nil: nothing was stored.
 func differing(was, is []schema.Spend) (differ []bool) {
-	if !slices.EqualFunc(was, is, func(a, b schema.Spend) bool { return CompareKeys(&a, &b) == 0 }) {
+	if len(was) == 0 {
 		return nil
 	}
 	for column := range schema.SpendDaily.Columns {
-		differ = append(differ, slices.CompareFunc(was, is, func(a, b schema.Spend) int {
-			x, y := reflect.ValueOf(a).Field(column).Interface(), reflect.ValueOf(b).Field(column).Interface()
-			return strings.Compare(fmt.Sprint(x), fmt.Sprint(y))
-		}) != 0)
+		differ = append(differ, slices.ContainsFunc(is, func(b schema.Spend) bool {
+			return slices.ContainsFunc(was, func(a schema.Spend) bool {
+				x, y := reflect.ValueOf(a).Field(column).Interface(), reflect.ValueOf(b).Field(column).Interface()
+				return CompareKeys(&a, &b) == 0 && x != y
+			})
+		}))
 	}
 	return differ
 }
