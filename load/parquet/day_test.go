@@ -24,7 +24,10 @@ func TestWriteDay(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	few, many := manyRows(20), manyRows(rowsPerGroup+10)
+	few, batch, many := manyRows(20), manyRows(valuesPerBatch), manyRows(rowsPerGroup+10)
+	for i := range batch { // names that one dictionary cannot hold
+		batch[i].CampaignName = fmt.Sprintf("%0300d", i)
+	}
 	for i := range many { // as many sources as one dictionary cannot hold, and values that repeat
 		many[i].CampaignName, many[i].Impressions.V = fmt.Sprint("name ", i%3), int64(i*i)
 	}
@@ -43,6 +46,7 @@ func TestWriteDay(t *testing.T) {
 		"NULL comes and goes": {few, RecordRows, func(i int, r *schema.Spend) {
 			r.Clicks, r.Conversions = schema.Some(int64(i)), schema.Null[int64]{}
 		}, []string{"clicks", "conversions"}},
+		"a batch of long names": {batch, RecordRows, func(_ int, r *schema.Spend) { r.Spend++ }, nil},
 		"a name": {few, RecordRows, func(_ int, r *schema.Spend) { r.CampaignName = "other" },
 			[]string{"campaign_name"}},
 		"everything": {few, RecordRows, func(i int, r *schema.Spend) { *r = few[19-i] }, columns},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -42,7 +43,10 @@ func Metadata(t *schema.Table) [][2]string {
 // statistics on all columns, the key declared as the sort order. The bytes
 // depend on the rows alone, so equal content gives an equal file.
 func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
-	w := parquet.NewWriter(out, writerOptions(t)...)
+	return write(newWriter(out, t, math.MaxInt), t, recs)
+}
+
+func write(w *parquet.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	values := make([]parquet.Value, 0, valuesPerBatch)
 	inGroup := int64(0)
 	for rec := range recs {
@@ -63,10 +67,16 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 	return rows, durable.Storage(w.Close())
 }
 
-func writerOptions(t *schema.Table) []parquet.WriterOption {
+// newWriter makes a writer of a file of so many rows at most.
+func newWriter(out io.Writer, t *schema.Table, rows int) *parquet.Writer {
 	var sorting []parquet.SortingColumn
 	for _, k := range t.KeyNames() {
 		sorting = append(sorting, parquet.Ascending(k))
+	}
+	// Each column takes a page's room at once. Rows of one batch are one page in any room.
+	room := pageBytes
+	if rows <= valuesPerBatch {
+		room = 32 * max(rows, 1)
 	}
 	options := []parquet.WriterOption{
 		t.Parquet,
@@ -80,11 +90,11 @@ func writerOptions(t *schema.Table) []parquet.WriterOption {
 	}
 	if t.Large {
 		// What a page says of itself, the file's index says of all of them.
-		options = append(options, parquet.PageBufferSize(pageBytes), parquet.DataPageStatistics(false))
+		options = append(options, parquet.PageBufferSize(room), parquet.DataPageStatistics(false))
 	} else {
 		options = append(options, parquet.DataPageStatistics(true))
 	}
-	return options
+	return parquet.NewWriter(out, options...)
 }
 
 // pageCodec is parquet-go's zstd with one encoder for all files, whose window is no
