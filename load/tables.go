@@ -2,11 +2,9 @@ package load
 
 import (
 	"fmt"
-	"maps"
 
 	"spendsync/load/catalog"
 	"spendsync/load/duck"
-	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -43,10 +41,11 @@ func (n *generation) addTables() error {
 		}
 		load := duck.Replace{Table: t, Where: "account_id = " + schema.QuoteText(s.account)}
 		switch h := versionedTable(t.Name); {
-		case h != nil && n.onlyConfirmed(h, st):
-			n.loads = append(n.loads, n.confirmations(t, st))
-			continue
 		case h != nil:
+			if amends, ok := n.confirmations(t, st); ok {
+				n.loads = append(n.loads, amends...)
+				continue
+			}
 			private, err := h.confirm(n, s.account, n.acc)
 			if err != nil {
 				return err
@@ -63,31 +62,23 @@ func (n *generation) addTables() error {
 	return nil
 }
 
-// onlyConfirmed says that DuckDB's versions differ from those that it is to have by
-// nothing but one instant, which most of them share: when they were last confirmed.
-func (n *generation) onlyConfirmed(h *versioned, st *stagedTable) bool {
-	if st.info != nil || st.memory.Shared == 0 || len(h.table.ColumnsThatAre(schema.Volatile)) > 1 || n.base == nil ||
-		n.base.Accounts[n.g.store.account] == nil {
-		return false
-	}
-	was, now := n.base.Accounts[n.g.store.account].Memory[h.table.Name], st.memory
-	for _, at := range was.Excepted {
-		if at == was.ConfirmedAt {
-			return false // it cannot be told from the others
-		}
-	}
-	return was.ConfirmedAt != 0 && now.ConfirmedAt != 0 && maps.Equal(was.Excepted, now.Excepted)
-}
-
-// confirmations move that instant on where it is, without the rows being written again.
-func (n *generation) confirmations(t *schema.Table, st *stagedTable) duck.Amend {
+// confirmations move instants on where DuckDB's versions differ from those that it is to have by
+// nothing but these, each of which most versions share: when they, or the bids, were last read.
+func (n *generation) confirmations(t *schema.Table, st *stagedTable) (amends []duck.Load, ok bool) {
 	account := n.g.store.account
-	instant := func(m history.Memory) string {
-		return fmt.Sprintf("last_confirmed_at = make_timestamptz(%d)", m.ConfirmedAt)
+	if st.info != nil || n.base == nil || n.base.Accounts[account] == nil {
+		return nil, false
 	}
-	return duck.Amend{
-		Table: t, Set: instant(*st.memory), Rows: st.memory.Shared,
-		Where: "account_id = " + schema.QuoteText(account) + " AND is_current AND " +
-			instant(n.base.Accounts[account].Memory[t.Name]),
+	current := "account_id = " + schema.QuoteText(account) + " AND is_current AND "
+	for _, c := range t.ColumnsThatAre(schema.Volatile) {
+		memory := map[string]string{"last_confirmed_at": t.Name, "bids_last_read_at": bidsRead}[c.Name]
+		was, now := n.base.Accounts[account].Memory[memory], n.acc.Memory[memory]
+		if !now.MovesOnly(was) {
+			return nil, false
+		}
+		instant := c.Name + " = make_timestamptz(%d)"
+		amends = append(amends, duck.Amend{Table: t, Set: fmt.Sprintf(instant, now.ConfirmedAt),
+			Where: current + fmt.Sprintf(instant, was.ConfirmedAt), Rows: now.Shared})
 	}
+	return amends, true
 }

@@ -46,6 +46,17 @@ func (m Memory) Confirmed(key string) schema.Instant {
 	return m.ConfirmedAt
 }
 
+// MovesOnly says that a memory differs from the one before it by nothing but the instant that
+// most keys share: where every key with the old one has the new one now.
+func (m Memory) MovesOnly(was Memory) bool {
+	for _, at := range was.Excepted {
+		if at == was.ConfirmedAt {
+			return false // it cannot be told from the others
+		}
+	}
+	return m.Shared > 0 && was.ConfirmedAt != 0 && m.ConfirmedAt != 0 && maps.Equal(was.Excepted, m.Excepted)
+}
+
 // names says whether a key is one of those that are remembered one by one.
 func (m Memory) names(key string) bool {
 	_, excepted := m.Excepted[key]

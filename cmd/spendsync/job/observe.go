@@ -317,6 +317,10 @@ func (s *settings) nextBidsRead(was history.Memory, stored []schema.SourceMode) 
 			next.Excepted[id] = last(id)
 		}
 	}
+	for _, m := range s.modes {
+		known[m.Row.CampaignID] = true
+	}
+	next.Shared = int64(len(known) - len(next.Excepted))
 	return next
 }
 
