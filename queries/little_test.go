@@ -1,7 +1,6 @@
 package queries_test
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -74,9 +73,10 @@ func (w *warehouse) sayNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	noon := &testCase{now: noon}
+	answers := map[string]map[string][]string{} // of views, by column
 	for _, v := range views {
 		if v.Parameters == "" {
-			w.wantNumbers(t, v.Schema+"."+v.Name, "SELECT * FROM "+v.Schema+"."+v.Name)
+			answers[v.Name] = w.wantNumbers(t, v.Schema+"."+v.Name, "SELECT * FROM "+v.Schema+"."+v.Name)
 		}
 	}
 	for _, a := range queries.Asks() {
@@ -87,21 +87,26 @@ func (w *warehouse) sayNothing(t *testing.T) {
 		w.wantNumbers(t, a.Name, sql)
 	}
 	for view, v := range verdictColumns {
-		for _, r := range w.rows(t, fmt.Sprintf("SELECT DISTINCT coalesce(%s, 'NULL') FROM mart.%s", v.column, view)) {
-			if !slices.Contains(v.quiet, r[0]) {
-				t.Errorf("mart.%s says %s", view, r[0])
+		said, is := answers[view][v.column]
+		if !is {
+			t.Errorf("mart.%s has no column %s", view, v.column)
+		}
+		for _, s := range said {
+			if !slices.Contains(v.quiet, s) {
+				t.Errorf("mart.%s says %s", view, s)
 			}
 		}
 	}
 }
 
-// wantNumbers wants an answer without infinities and what is not a number.
-func (w *warehouse) wantNumbers(t *testing.T, name, question string) {
+// wantNumbers wants an answer without infinities and what is not a number, and returns its
+// texts and NULLs by column.
+func (w *warehouse) wantNumbers(t *testing.T, name, question string) map[string][]string {
 	t.Helper()
 	rows, err := w.Query(question)
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
-		return
+		return nil
 	}
 	defer rows.Close()
 	columns, err := rows.Columns()
@@ -109,20 +114,29 @@ func (w *warehouse) wantNumbers(t *testing.T, name, question string) {
 		t.Fatal(err)
 	}
 	values, into := make([]any, len(columns)), make([]any, len(columns))
+	texts := map[string][]string{}
 	for i := range values {
-		into[i] = &values[i]
+		into[i], texts[columns[i]] = &values[i], nil
 	}
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range values {
-			if f, is := v.(float64); is && (math.IsNaN(f) || math.IsInf(f, 0)) {
-				t.Errorf("%s: %s is %v", name, columns[i], f)
+			switch v := v.(type) {
+			case float64:
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					t.Errorf("%s: %s is %v", name, columns[i], v)
+				}
+			case string:
+				texts[columns[i]] = append(texts[columns[i]], v)
+			case nil:
+				texts[columns[i]] = append(texts[columns[i]], "NULL")
 			}
 		}
 	}
 	if err := rows.Err(); err != nil {
 		t.Errorf("%s: %v", name, err)
 	}
+	return texts
 }
