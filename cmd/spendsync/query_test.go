@@ -380,3 +380,14 @@ func queryStoppedBySignal(t *testing.T, w *world) {
 		t.Errorf("exit %d: %s", code, last)
 	}
 }
+
+func TestCheckTempDir_SaysWhatItIsFor(t *testing.T) {
+	for dir, ok := range map[string]bool{"/dev/null": false, t.TempDir(): true, "/not/there": true} {
+		t.Setenv("TMPDIR", dir)
+		err := output.CheckTempDir()
+		if (err == nil) != ok || err != nil && (exit.Of(err) != exit.Usage ||
+			!strings.Contains(err.Error(), "memory limit")) {
+			t.Errorf("TMPDIR=%s: %v", dir, err)
+		}
+	}
+}
