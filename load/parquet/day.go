@@ -20,7 +20,7 @@ import (
 func WriteDay(d durable.Disk, out io.Writer, rows *schema.SpendRows, path string, differ []bool) (int64, error) {
 	t := schema.SpendDaily.Table
 	if !slices.Contains(differ, true) {
-		return write(newWriter(out, t, rows.Len()), t, SpendRecords(rows))
+		return write(out, t, rows.Len(), SpendRecords(rows))
 	}
 	stored, err := open(d, path, t)
 	if err != nil {
@@ -30,7 +30,7 @@ func WriteDay(d durable.Disk, out io.Writer, rows *schema.SpendRows, path string
 	names := t.ColumnNames()
 	some := t.Only(func(c schema.Column) bool { return differ[slices.Index(names, c.Name)] })
 	var other bytes.Buffer // a file of the columns that differ
-	n, err := write(newWriter(&other, some, rows.Len()), some, spendRecords(memory.DefaultAllocator, rows, some))
+	n, err := write(&other, some, rows.Len(), spendRecords(memory.DefaultAllocator, rows, some))
 	if err != nil {
 		return 0, err
 	}
@@ -42,9 +42,9 @@ func WriteDay(d durable.Disk, out io.Writer, rows *schema.SpendRows, path string
 	if stored.lacksColumns() || !slices.EqualFunc(groups, f.RowGroups(), func(a, b parquet.RowGroup) bool {
 		return a.NumRows() == b.NumRows()
 	}) {
-		return write(newWriter(out, t, rows.Len()), t, SpendRecords(rows))
+		return write(out, t, rows.Len(), SpendRecords(rows))
 	}
-	w := newWriter(out, t, rows.Len())
+	w := parquet.NewWriter(out, writerOptions(t, rows.Len())...)
 	for i, group := range groups {
 		chunks := group.ColumnChunks() // the group's own: it has what is put there
 		for k, chunk := range f.RowGroups()[i].ColumnChunks() {

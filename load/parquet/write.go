@@ -43,10 +43,12 @@ func Metadata(t *schema.Table) [][2]string {
 // statistics on all columns, the key declared as the sort order. The bytes
 // depend on the rows alone, so equal content gives an equal file.
 func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
-	return write(newWriter(out, t, math.MaxInt), t, recs)
+	return write(out, t, math.MaxInt, recs)
 }
 
-func write(w *parquet.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
+// write is [Write] of so many rows at most.
+func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]) (rows int64, err error) {
+	w := parquet.NewWriter(out, writerOptions(t, most)...)
 	values := make([]parquet.Value, 0, valuesPerBatch)
 	inGroup := int64(0)
 	for rec := range recs {
@@ -67,8 +69,7 @@ func write(w *parquet.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (row
 	return rows, durable.Storage(w.Close())
 }
 
-// newWriter makes a writer of a file of so many rows at most.
-func newWriter(out io.Writer, t *schema.Table, rows int) *parquet.Writer {
+func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 	var sorting []parquet.SortingColumn
 	for _, k := range t.KeyNames() {
 		sorting = append(sorting, parquet.Ascending(k))
@@ -94,7 +95,7 @@ func newWriter(out io.Writer, t *schema.Table, rows int) *parquet.Writer {
 	} else {
 		options = append(options, parquet.DataPageStatistics(true))
 	}
-	return parquet.NewWriter(out, options...)
+	return options
 }
 
 // pageCodec is parquet-go's zstd with one encoder for all files, whose window is no
