@@ -27,6 +27,7 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
+from contextlib import closing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
@@ -112,7 +113,7 @@ class Service:
         lines = [json.loads(line) for line in self.order("GET", "truth").splitlines()]
         return {(r["date"], r["creative_id"], r["source_id"]): (r["spend"], r["clicks"], r["impressions"], r["conversions"]) for r in lines}
 
-    def stop(self):
+    def close(self):
         self.process.terminate()
         self.process.wait()
 
@@ -192,24 +193,24 @@ def marked(name, out):
     return "".join(f"; {n} day marked: {mark}" for mark, n in days)
 
 
-def measure(peers, service, work, turns):
+def measure(peers, work, rows, turns):
+    """Each turn asks a service of its own: spendsync refuses one whose clock stands an hour behind."""
     loads = ("first load", "unchanged", "restated")
     figures = {name: {load: [] for load in loads} for name in peers}
     results = {}
     for turn in range(turns):
-        for name in peers:
-            shutil.rmtree(f"{work}/{turn}-{name}", ignore_errors=True)
-        for load in loads:
-            if load == "restated":
-                service.restate()
-            truth = service.truth()
-            for name, peer in peers.items():
-                out = f"{work}/{turn}-{name}"
-                status, *used = run(name, peer, service, work, out)
-                figures[name][load].append(used)
-                found, kind = stored(name, peer, out)
-                results[name, load] = (status, said(compared(truth, found)), kind)
-                print(f"turn {turn + 1}, {name}, {load}: exit {status}, CPU {used[0]:.2f} s, {said(compared(truth, found))}", file=sys.stderr, flush=True)
+        with closing(Service(work, rows)) as service:
+            for load in loads:
+                if load == "restated":
+                    service.restate()
+                truth = service.truth()
+                for name, peer in peers.items():
+                    out = f"{work}/{turn}-{name}"
+                    status, *used = run(name, peer, service, work, out)
+                    figures[name][load].append(used)
+                    found, kind = stored(name, peer, out)
+                    results[name, load] = (status, said(compared(truth, found)), kind)
+                    print(f"turn {turn + 1}, {name}, {load}: exit {status}, CPU {used[0]:.2f} s, {said(compared(truth, found))}", file=sys.stderr, flush=True)
         for name in peers:
             shutil.rmtree(f"{work}/{turn}-{name}", ignore_errors=True)
     print(f"| {len(truth):,} rows, medians of {turns} | " + " | ".join(f"{load}: CPU s (wall s)" for load in loads) + " | peak MiB | rows | money |")
@@ -282,14 +283,11 @@ def main():
             environment(peer["packages"])
     with tempfile.TemporaryDirectory() as work:
         subprocess.run(["go", "build", "-o", work, "./cmd/spendsync", "./cmd/adsim"], cwd=ROOT, check=True)
-        service = Service(work, options.rows)
-        try:
-            if options.faults:
+        if options.faults:
+            with closing(Service(work, options.rows)) as service:
                 suffer(peers, service, work)
-            else:
-                measure(peers, service, work, options.turns)
-        finally:
-            service.stop()
+        else:
+            measure(peers, work, options.rows, options.turns)
 
 
 if __name__ == "__main__":
