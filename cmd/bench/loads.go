@@ -94,7 +94,8 @@ func (b *bench) loadTurn(ctx context.Context, s *service, results *table) error 
 		}
 		results.add(step.name, m)
 	}
-	return nil
+	_, err := s.equalDays(ctx, b.bin.forLoads(b.options), store)
+	return err
 }
 
 func (s *step) measure() (m measurement, err error) {

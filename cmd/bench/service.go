@@ -234,3 +234,45 @@ func (s *service) order(ctx context.Context, method, path string, body any, line
 	}
 	return nil
 }
+
+// equalDays counts the days of a store, of which all that the service has must have its rows and sums.
+func (s *service) equalDays(ctx context.Context, binary, store string) (n int, err error) {
+	type day struct {
+		Date   string      `json:"date"`
+		Rows   int         `json:"rows"`
+		Spend  string      `json:"spend"`
+		Clicks json.Number `json:"clicks"`
+	}
+	want := map[string]day{}
+	err = s.order(ctx, http.MethodGet, "/truth?sum=1", nil, func(line []byte) error {
+		var d day
+		err := json.Unmarshal(line, &d)
+		want[d.Date] = d
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	cmd := s.spendsync(ctx, binary, store, "query", "--format", "json", "-c",
+		"SELECT report_date::VARCHAR AS date, count(*) AS rows, sum(spend)::VARCHAR AS spend, "+
+			"sum(clicks)::BIGINT AS clicks FROM spend_daily GROUP BY report_date")
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, err
+	}
+	var got []day
+	if err := json.Unmarshal(out, &got); err != nil {
+		return 0, err
+	}
+	for _, d := range got {
+		if w, reached := want[d.Date]; reached && w != d {
+			return n, fmt.Errorf("%s is %v, the service has %v", d.Date, d, w)
+		} else if reached {
+			n++
+		}
+	}
+	if n != len(want) {
+		return n, fmt.Errorf("%d days are stored of %d that the service has", n, len(want))
+	}
+	return n, nil
+}

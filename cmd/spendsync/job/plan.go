@@ -115,8 +115,11 @@ func readReason(d, today schema.Date, now time.Time, k *load.Day, o PlanOptions)
 	case !k.WasOver(d):
 		return "the day goes on"
 	}
-	if age := now.Sub(k.LastReadAt.Time()); age > o.RereadAfter {
+	switch age := now.Sub(k.LastReadAt.Time()); {
+	case age > o.RereadAfter:
 		return fmt.Sprintf("last read %s ago", phrase.Age(age))
+	case age < 0: // a clock was set back: how old the read is, nobody knows
+		return "last read at a time that is yet to come"
 	}
 	return ""
 }

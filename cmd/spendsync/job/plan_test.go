@@ -99,6 +99,10 @@ func TestPlan_Reasons(t *testing.T) {
 			edit: read("2026-11-05", "2026-11-20 15:00"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
 			want: "2026-11-05: last read 21h00m ago\n2026-11-21: the day goes on",
 		},
+		"a day read at a time that is yet to come": {
+			edit: read("2026-11-05", "2026-11-21 12:01"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
+			want: "2026-11-05: last read at a time that is yet to come\n2026-11-21: the day goes on",
+		},
 		"exactly as old as allowed is fresh": {
 			edit: read("2026-11-05", "2026-11-20 16:00"), o: PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
 			want: "2026-11-21: the day goes on",
