@@ -82,7 +82,7 @@ func (n *generation) loadDays(stored map[schema.Date]int64) {
 			if day.stale != "" {
 				some.Stale = append(some.Stale, day.stale)
 			}
-		case 2*day.diff.Inserted <= rows && renewedPart*(renewed+rows) <= rowsOfAll:
+		case day.differ != nil && 2*day.diff.Inserted <= rows && renewedPart*(renewed+rows) <= rowsOfAll:
 			renewed += rows
 			n.dead += day.diff.Deleted
 			n.loads = append(n.loads, duck.Renew{Table: spend, Account: account, Day: d, File: file,

@@ -69,13 +69,15 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestAddDays_TakesOutWhatIsStale stages days of which little is new, one of which much is, and
-// one that is another: of the first only the rows that differ are loaded, of the second the columns.
+// TestAddDays_TakesOutWhatIsStale stages days of which little is new, one of which much is, one that
+// is another, and an empty one whose stored rows can't be read: of the first only the rows that differ
+// are loaded, of the second the columns.
 func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(map[schema.Date][]schema.Spend{
 		day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
 		day - 2: schematest.SpendOfSources(day-2, 40), day - 3: schematest.SpendOfSources(day-3, 40),
+		day - 4: schematest.SpendOfSources(day-4, 40),
 	})
 	s, err := Open(t.Context(), r.dir, r.account, r.opts)
 	if err != nil {
@@ -87,8 +89,11 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Discard()
-	for d, n := range map[schema.Date]int{day: 2, day - 1: 20, day - 2: 0, day - 3: 0} {
+	for d, n := range map[schema.Date]int{day: 2, day - 1: 20, day - 2: 0, day - 3: 0, day - 4: 0} {
 		rows := schematest.SpendOfSources(d, 41) // one is new
+		if d == day-4 {
+			rows = nil
+		}
 		for i := range n {
 			rows[i].Spend++
 		}
@@ -102,7 +107,7 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.PutDay(t.Context(), DayRead{Day: d}, sealed); err != nil {
+		if _, err := g.PutDay(t.Context(), DayRead{Day: d, Damaged: d == day-4}, sealed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,9 +135,10 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 			others + " WHERE " + same,
 		"INSERT INTO main.spend_daily SELECT * FROM " + others + " WHERE NOT EXISTS (FROM main.spend_daily AS t " +
 			"WHERE " + same + ")",
-		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-17' AND DATE " +
+		"DELETE FROM main.spend_daily WHERE account_id = 'acme' AND report_date BETWEEN DATE '2026-11-16' AND DATE " +
 			"'2026-11-17'",
-		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-17'], hive_partitioning = false)",
+		"INSERT INTO main.spend_daily SELECT * FROM read_parquet(['/2026-11-16', '/2026-11-17'], hive_partitioning = " +
+			"false)",
 		"DELETE FROM main.spend_daily AS t USING read_parquet(['/stale~2026-11-20" + commit.StagedSuffix +
 			"'], hive_partitioning = false) AS stale WHERE " +
 			"t.account_id = stale.account_id AND t.report_date = stale.report_date AND t.campaign_id = " +

@@ -69,7 +69,7 @@ type stagedDay struct {
 	part     *FileInfo            // the Parquet file; nil: the stored one stands
 	renewRaw bool                 // the stored replies are lost or damaged: those that were read replace them
 	diff     history.Diff         // from the stored rows, if there are any
-	differ   []bool               // columns in which rows that stay have other values
+	differ   []bool               // columns in which rows that stay have other values; nil: none was stored
 	few      bool                 // only a few rows are other than those that are stored
 	stale    string               // the private file with the keys of the stored rows that go; empty: none
 	proven   *provenDay
