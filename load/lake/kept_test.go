@@ -7,15 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"spendsync/load/catalog"
 )
 
-// puts counts what is put below a folder of what is kept.
+// puts counts what is put below a folder of what is kept, several at a time.
 func (w *world) puts() map[string]int {
 	n := map[string]int{}
+	var mu sync.Mutex
 	w.s3fault = func(r *http.Request) int {
+		mu.Lock()
+		defer mu.Unlock()
 		if _, object, ok := strings.Cut(r.URL.Path, "/store/"); ok && r.Method == http.MethodPut {
 			n[object[:strings.Index(object, "/")]]++
 		}
