@@ -62,9 +62,9 @@ func (n *generation) addDays() {
 // every new value in memory.
 const renewedPart = 4
 
-// loadDays loads the days that have changed, of which so many rows were stored: of a few rows
-// that are others those alone; of a day whose rows stay for the most part, as the open day's do
-// from hour to hour, the columns that differ; other days whole.
+// loadDays loads the days that have changed; stored is how many rows each had before. Of a day with
+// a few rows that are others it loads those alone; of one whose rows stay for the most part, as the
+// open day's do from hour to hour, the columns that differ; other days whole.
 func (n *generation) loadDays(stored map[schema.Date]int64) {
 	account, spend := n.g.store.account, schema.SpendDaily.Table
 	whole, all := map[schema.Date]bool{}, duck.Replace{Table: spend}

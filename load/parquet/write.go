@@ -46,7 +46,7 @@ func Write(out io.Writer, t *schema.Table, recs iter.Seq[arrow.Record]) (rows in
 	return write(out, t, math.MaxInt, recs)
 }
 
-// write is [Write] of so many rows at most.
+// write is [Write] of no more rows than most.
 func write(out io.Writer, t *schema.Table, most int, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	w := parquet.NewWriter(out, writerOptions(t, most)...)
 	values := make([]parquet.Value, 0, valuesPerBatch)
