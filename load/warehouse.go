@@ -174,7 +174,7 @@ func (n *generation) engine() duck.Options {
 	if n.fullMemory {
 		o.FirstMemory = ""
 	}
-	if n.isSmall() || !n.fromNothing && n.whole < smallRows {
+	if n.next.Rows() < fewRows || !n.fromNothing && n.whole < fewRows {
 		o.Threads = 1
 	}
 	if n.versions < smallRows/10 && (n.isSmall() || !n.fromNothing && len(n.changed) == 0) {
@@ -244,12 +244,14 @@ func (n *generation) dropWarehouse() (err error) {
 	return err
 }
 
-// smallRows is how many rows one processor goes through faster than several that
-// wait for each other.
+// smallRows is how many rows take so little memory that none is given back before they are loaded.
 const smallRows = 100_000
 
-// isSmall says whether the generation has so few rows that one processor is best,
-// as it is where few rows come.
+// fewRows is how many rows one processor loads in less of its time than several, and about as soon:
+// they begin with the same tables, views and settings, and wait for each other.
+const fewRows = 500_000
+
+// isSmall says whether the generation has so few rows.
 func (n *generation) isSmall() bool { return n.next.Rows() < smallRows }
 
 // carryForward copies the published DuckDB file into the staging area. It
