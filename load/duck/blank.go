@@ -65,7 +65,7 @@ func makeBlank(ctx context.Context, path string, o Options) (viewErrors []error,
 	o.Dir = filepath.Dir(path)
 	// Blocks of 16 KiB, the smallest: most are nearly empty, and each is copied and hashed by
 	// every publication.
-	o.blocks = "BLOCK_SIZE 16384, "
+	o.blockSize = 16 << 10
 	w, err := create(ctx, path, o)
 	if err != nil {
 		return nil, err

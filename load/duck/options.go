@@ -27,7 +27,7 @@ type Options struct {
 	TempDir     string       // where it puts what memory has no room for; empty: beside the file
 
 	keepOrder bool   // answers keep the order they were asked in
-	blocks    string // of a file that is made: an option of ATTACH, with a comma; empty: DuckDB's own
+	blockSize int    // of a file that is made; 0: [blockSize]
 	attach    string // a file to open read-only before the engine is locked
 	unlocked  bool   // the engine may be given more memory or threads than it begins with
 }
