@@ -21,6 +21,7 @@ type Repairer[R any, P Versioned[R]] struct {
 	a      *advance[R, P]
 	memory Memory
 	base   map[string]kept[R] // the newest reply that is not newer than the current version
+	groups map[string][]*entity[R]
 }
 
 // kept is what a reply says that was received at since, in a reading that ended at the other.
@@ -38,7 +39,16 @@ func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runI
 		return nil, fmt.Errorf("%s: %w", t.FullName(), err)
 	}
 	a.stats.Changed = h.Altered
-	return &Repairer[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}}, nil
+	m := &Repairer[R, P]{a: a, memory: h.Memory, base: map[string]kept[R]{}, groups: map[string][]*entity[R]{}}
+	for _, th := range a.entities {
+		m.group(th)
+	}
+	return m, nil
+}
+
+func (m *Repairer[R, P]) group(th *entity[R]) {
+	of := groupOf(th.text)
+	m.groups[of] = append(m.groups[of], th)
 }
 
 // See takes in an entity of a reply that was received at since, in a reading that ended at
@@ -50,11 +60,16 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	th := m.a.byKey[keyText(m.a.id.parts(&s.Row))]
 	k := kept[R]{s, since, at}
 	if th != nil && at <= P(th.current).FramePtr().ValidFrom {
+		delete(m.base, th.text)
+		if _, r, err := m.read(th, &k); err != nil || !r.filled && len(r.changed) == 0 {
+			return err // it says what the version says
+		}
 		m.base[th.text] = k
 		return nil
 	}
 	if th == nil {
 		th = m.a.entity(&s.Row)
+		m.group(th)
 	} else if err := m.repairCurrent(th); err != nil {
 		return err
 	}
@@ -77,10 +92,10 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	return nil
 }
 
-// Gone takes in that a reply lacked entities that are current, such as rules. Older replies
-// say nothing of a version.
-func (m *Repairer[R, P]) Gone(since, at schema.Instant, is func(*R) bool) {
-	for _, th := range m.a.entities {
+// Gone takes in that a reply lacked entities that are current, such as the rules of a campaign: of
+// those whose key begins with a text. Older replies say nothing of a version.
+func (m *Repairer[R, P]) Gone(of string, since, at schema.Instant, is func(*R) bool) {
+	for _, th := range m.groups[groupOf(keyText([]string{of, ""}))] {
 		f := P(th.current).FramePtr()
 		if at <= m.memory.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
 			m.a.Since, m.a.At = since, at

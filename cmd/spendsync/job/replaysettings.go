@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"runtime/debug"
 	"slices"
 
 	"spendsync/extract"
@@ -33,6 +34,8 @@ type rereader struct {
 // replaySettings reads again what is kept of the settings: the JSON of the current versions,
 // for what could never be read of them, and then every kept reply.
 func (m *repairer) replaySettings() error {
+	// All versions of the settings are in memory at once, and to collect garbage more often takes little.
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	r := &rereader{
 		c: transform.SettingsContext{Account: m.Account, RunID: m.RunID}, bids: map[string]schema.Instant{},
 		listed: map[string]extract.Entity{}, detailed: map[string]extract.Entity{},
@@ -171,8 +174,8 @@ func (r *rereader) sources(k replies.Reply) error {
 		there[[2]string{rule.Rule, rule.SourceID}] = true
 		err = errors.Join(err, see(r.rules, rule, transform.Reading{}, nil, k.At, k.Seen))
 	}
-	r.rules.Gone(k.At, k.Seen, func(rule *schema.SourceRule) bool {
-		return rule.CampaignID == k.ID && is[rule.Rule] && !there[[2]string{rule.Rule, rule.SourceID}]
+	r.rules.Gone(k.ID, k.At, k.Seen, func(rule *schema.SourceRule) bool {
+		return is[rule.Rule] && !there[[2]string{rule.Rule, rule.SourceID}]
 	})
 	if read.BidsRead {
 		r.bids[k.ID] = k.At
