@@ -20,8 +20,8 @@ import (
 type Repairer[R any, P Versioned[R]] struct {
 	a      *advance[R, P]
 	memory Memory
-	base   map[string]kept[R] // the newest reply that is not newer than the current version
-	groups map[string][]*entity[R]
+	base   map[string]kept[R]      // the newest reply that is not newer than the current version
+	groups map[string][]*entity[R] // by the key of their group
 }
 
 // kept is what a reply says that was received at since, in a reading that ended at the other.
@@ -46,6 +46,7 @@ func NewRepairer[R any, P Versioned[R]](t schema.TableOf[R], h Versions[R], runI
 	return m, nil
 }
 
+// group notes which group an entity is of.
 func (m *Repairer[R, P]) group(th *entity[R]) {
 	of := groupOf(th.text)
 	m.groups[of] = append(m.groups[of], th)
@@ -95,7 +96,7 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 // Gone takes in that a reply lacked entities that are current, such as the rules of a campaign: of
 // those whose key begins with a text. Older replies say nothing of a version.
 func (m *Repairer[R, P]) Gone(of string, since, at schema.Instant, is func(*R) bool) {
-	for _, th := range m.groups[groupOf(keyText([]string{of, ""}))] {
+	for _, th := range m.groups[keyText([]string{of, ""})] {
 		f := P(th.current).FramePtr()
 		if at <= m.memory.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
 			m.a.Since, m.a.At = since, at
