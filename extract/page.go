@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/url"
 	"strconv"
 	"time"
@@ -106,10 +107,8 @@ func pages[T any](ctx context.Context, c *Client, q paged[T], known *Known) iter
 	return func(yield func(Page[T], error) bool) {
 		p := newProof(q)
 		var r room[T]
-		if known != nil && len(known.Fingerprints) > 0 {
-			p.pages = len(known.Fingerprints)
-		} else {
-			known = nil
+		if known != nil {
+			p.pages = max(1, len(known.Fingerprints))
 		}
 		var same int64 // bytes of replies that are the known ones
 		for n := 1; n <= p.pages; n++ {
@@ -228,9 +227,7 @@ func prove[T any](q paged[T], bodies iter.Seq2[[]byte, error]) iter.Seq2[Page[T]
 func readPage[T any](ctx context.Context, c *Client, q paged[T], n int, known *Known, to *room[T]) (page pendingPage[T],
 	err error) {
 	query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(q.size)}}
-	for name, values := range q.query {
-		query[name] = values
-	}
+	maps.Copy(query, q.query)
 	r, err := c.read(ctx, question{
 		what: pageName(q.what, n), path: q.path, query: query, room: to.body,
 		accept: func(body []byte) (err error) {

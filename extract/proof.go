@@ -113,7 +113,7 @@ func (p *proof[T]) place(n int, a *answer[T]) error {
 		// With a total of 0 it is how some services write no rows.
 		return p.contract(n, "data is null, and not a list of no rows: no total says that there are none")
 	case g == nil && n == 1:
-		return p.whole(a)
+		return p.whole(rows)
 	case g == nil:
 		return p.unproven(n, "no pagination, which page 1 had")
 	case n == 1:
@@ -130,14 +130,13 @@ func (p *proof[T]) place(n int, a *answer[T]) error {
 	return nil
 }
 
-// whole accepts a reply without pagination, as services before April 2026 sent
-// it, where it cannot be cut: the page would have had room for more.
-func (p *proof[T]) whole(a *answer[T]) error {
-	rows := len(a.items)
-	if rows >= p.q.size {
-		return p.contract(1, "no pagination, and %s fill the page: there may be more", count(int64(rows), "row"))
+// whole accepts a reply without pagination, with a number of rows, as services before April 2026
+// sent it, where it cannot be cut: the page would have had room for more.
+func (p *proof[T]) whole(rows int64) error {
+	if rows >= int64(p.q.size) {
+		return p.contract(1, "no pagination, and %s fill the page: there may be more", count(rows, "row"))
 	}
-	p.pages, p.total, p.size = 1, int64(rows), int64(p.q.size)
+	p.pages, p.total, p.size = 1, rows, int64(p.q.size)
 	return nil
 }
 
@@ -189,10 +188,9 @@ const keyEnd = 0xff
 // keyText shows the key of a row to people.
 func (p *proof[T]) keyText(row *T) string {
 	key, _ := p.q.key(nil, row) // it was there before
-	parts := bytes.Split(bytes.TrimSuffix(key, []byte{keyEnd}), []byte{keyEnd})
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		texts[i] = quote(part, 60)
+	var texts []string
+	for part := range bytes.SplitSeq(bytes.TrimSuffix(key, []byte{keyEnd}), []byte{keyEnd}) {
+		texts = append(texts, quote(part, 60))
 	}
 	return strings.Join(texts, " ")
 }
