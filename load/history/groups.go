@@ -125,7 +125,7 @@ func (g *groups[R, P]) all(seen []SeenGroup[R]) error {
 // group advances one group.
 func (g *groups[R, P]) group(rows []R, seen []Seen[R]) error {
 	if len(rows) > 0 && len(g.stored.Added) == 0 {
-		if key := keyText([]string{g.id.key[0](&rows[0]), ""}); !g.single[key] {
+		if key := groupKey(g.id.key[0](&rows[0])); !g.single[key] {
 			if n, confirmed, ok := g.stays(rows, seen, g.stored.Memory.Confirmed(key)); ok {
 				g.known[key] = true
 				g.memory.addAt(key, n, confirmed)

@@ -90,3 +90,6 @@ func keyText(parts []string) string {
 // groupOf is the key of the group that an entity is of: the first part of its key, with the
 // slash behind it. One whose key has no other part is of none, which is empty.
 func groupOf(keyText string) string { return keyText[:strings.IndexByte(keyText, '/')+1] }
+
+// groupKey is the key of the group of entities whose key has that first part.
+func groupKey(first string) string { return keyText([]string{first, ""}) }

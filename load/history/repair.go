@@ -96,7 +96,7 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 // Gone takes in that a reply lacked entities that are current, such as the rules of a campaign: of
 // those whose key begins with a text. Older replies say nothing of a version.
 func (m *Repairer[R, P]) Gone(of string, since, at schema.Instant, is func(*R) bool) {
-	for _, th := range m.groups[keyText([]string{of, ""})] {
+	for _, th := range m.groups[groupKey(of)] {
 		f := P(th.current).FramePtr()
 		if at <= m.memory.ObservedAt && f.ValidFrom < at && !f.IsDeleted && is(th.current) {
 			m.a.Since, m.a.At = since, at
