@@ -16,8 +16,7 @@ func (e *editor) createCreative(cp *campaign, in *fields) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	number := e.next.campaign(cp.id).lastNumber
-	cr.title = "Creative " + strconv.Itoa(number)
+	cr.title = "Creative " + strconv.Itoa(cr.number)
 	cr.message = "Tap to see more."
 	cr.link = "https://offers.example/" + cp.id
 	cr.iconID = hex24(chance(cr.key, aboutIcon))
@@ -35,19 +34,21 @@ func (e *editor) newCreative(cp *campaign) (*creative, *creativeChanges, error) 
 		n, _ := strconv.Atoi(digits) // it was printed as one
 		number = max(number, n)
 	}
-	if of.lastNumber = number + 1; of.lastNumber > 999_999 {
+	number++
+	if of.lastNumber = number; number > 999_999 {
 		return nil, nil, errors.New("there is no number left for a creative")
 	}
+	id, key := fmt.Sprintf("%s-%03d", cp.id, number), chance(cp.key, aboutMade, uint64(number))
 	cr := &creative{
 		campaign:  cp,
-		id:        fmt.Sprintf("%s-%03d", cp.id, of.lastNumber),
+		id:        id,
+		idJSON:    appendString(nil, id, e.account.ascii),
+		key:       key,
 		createdAt: e.st.now.Truncate(time.Second),
 		archived:  never,
+		number:    number,
+		weight:    1 + below(mix(key+1), 8),
 	}
-	cr.number = of.lastNumber
-	cr.idJSON = appendString(nil, cr.id, e.account.ascii)
-	cr.key = chance(cp.key, aboutMade, uint64(of.lastNumber))
-	cr.weight = 1 + below(mix(cr.key+1), 8)
 	of.made = append([]*creative{cr}, of.made...)
 	cf := e.ofCreative(cr.id)
 	cf.base = cr
