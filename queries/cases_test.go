@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/marcboeker/go-duckdb/v2"
+	"github.com/duckdb/duckdb-go/v2"
 
 	"spendsync/queries"
 	"spendsync/schema"

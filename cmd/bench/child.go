@@ -15,7 +15,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/marcboeker/go-duckdb/v2"
+	"github.com/duckdb/duckdb-go/v2"
 
 	"spendsync/extract"
 	"spendsync/schema"

@@ -17,12 +17,12 @@ import (
 // must not know. It is a statement of policy: changing it is a design talk.
 var house = map[string]struct{ may, not []string }{
 	"schema": {
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"schema/schematest": {may: []string{"schema"}},
 	"extract": {
 		may: []string{"schema", "extract/openapi", "extract/redact"},
-		not: []string{"github.com/apache/arrow", "github.com/parquet-go", "github.com/marcboeker", "database/sql"},
+		not: []string{"github.com/apache/arrow", "github.com/parquet-go", "github.com/duckdb", "database/sql"},
 	},
 	"extract/adsim": {},
 	"extract/openapi": {
@@ -33,20 +33,20 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"transform": {
 		may: []string{"schema", "extract"},
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load": {
 		may: []string{"schema", "load/catalog", "load/commit", "load/duck", "load/durable", "load/history",
 			"load/parquet", "load/quarantine", "load/replies"},
-		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"load/catalog": {
 		may: []string{"schema", "load/duck", "load/durable", "load/history", "load/parquet"},
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load/commit": {
 		may: []string{"schema", "load/catalog", "load/duck", "load/durable"},
-		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"load/duck": {
 		may: []string{"schema", "load/durable", "load/history", "load/parquet"},
@@ -54,16 +54,16 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"load/durable": {
 		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
-			"github.com/marcboeker"},
+			"github.com/duckdb"},
 	},
 	"load/history": {
 		may: []string{"schema", "load/durable"}, // the word for what is damaged
 		not: []string{"net/http", "os", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
-			"github.com/marcboeker"},
+			"github.com/duckdb"},
 	},
 	"load/lake": {
 		may: []string{"schema", "load/catalog"},
-		not: []string{"database/sql", "github.com/marcboeker", "github.com/apache/arrow"},
+		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow"},
 	},
 	"load/lake/resttest": {
 		not: []string{"os", "database/sql"},
@@ -71,18 +71,18 @@ var house = map[string]struct{ may, not []string }{
 	"load/loadtest": {may: []string{"load/duck"}},
 	"load/parquet": {
 		may: []string{"schema", "load/durable"},
-		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"load/quarantine": {
 		may: []string{"schema", "load/catalog", "load/durable"},
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load/replies": {
 		may: []string{"schema", "load/catalog", "load/durable"},
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"queries": {
-		not: []string{"database/sql", "github.com/marcboeker"},
+		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync": { // and every package below it
 		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "load/duck", "load/history",
@@ -91,7 +91,7 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/answer": {
 		may: []string{"schema", "load", "load/duck", "queries", "cmd/spendsync/exit", "cmd/spendsync/output",
 			"cmd/spendsync/phrase"},
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/bom": {
 		not: []string{"net/http", "os", "database/sql"},
@@ -99,11 +99,11 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/check": {
 		may: []string{"schema", "extract", "transform", "load", "load/durable", "cmd/spendsync/config",
 			"cmd/spendsync/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase"},
-		not: []string{"net/http", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/config": {
 		may: []string{"extract", "load", "queries", "cmd/spendsync/exit", "cmd/spendsync/output"},
-		not: []string{"database/sql", "github.com/marcboeker"},
+		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/crash": {
 		not: []string{"net/http", "os", "database/sql"},
@@ -128,15 +128,15 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"cmd/spendsync/page": {
 		may: []string{"schema"},
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/pagedata": {
 		may: []string{"schema", "load", "load/duck", "cmd/spendsync/exit", "cmd/spendsync/page"},
-		not: []string{"net/http", "os", "database/sql", "github.com/marcboeker"},
+		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/payouts": {
 		may: []string{"schema"},
-		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/marcboeker"},
+		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/duckdb"},
 	},
 	"cmd/spendsync/phrase": {
 		may: []string{"schema"},
@@ -148,7 +148,7 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync-lake": {
 		may: []string{"schema", "load/catalog", "load/lake", "load/lake/resttest", "cmd/spendsync/bom",
 			"cmd/spendsync/config", "cmd/spendsync/exit"},
-		not: []string{"database/sql", "github.com/marcboeker"},
+		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/bench": {
 		may: []string{"schema", "extract", "transform", "load", "load/history"},
@@ -248,7 +248,7 @@ func TestHouse_TopLevelIsFixed(t *testing.T) {
 // are used for real, not only named.
 func TestHouse_UsesTheUsersPackages(t *testing.T) {
 	want := map[string]bool{
-		"github.com/apache/arrow/go/v17": false, "github.com/marcboeker/go-duckdb/v2": false,
+		"github.com/apache/arrow/go/v17": false, "github.com/duckdb/duckdb-go/v2": false,
 		"github.com/parquet-go/parquet-go":  false,
 		"github.com/sethvargo/go-envconfig": false, "golang.org/x/sync/errgroup": false,
 	}

@@ -35,7 +35,7 @@ func TestVersion_ListsWhatTheBinaryIsMadeOf(t *testing.T) {
 			t.Errorf("%s: licences %+v", c.Name, c.Licenses)
 		}
 	}
-	for _, name := range []string{"std", "github.com/marcboeker/go-duckdb/v2", "github.com/apache/arrow/go/v17",
+	for _, name := range []string{"std", "github.com/duckdb/duckdb-go/v2", "github.com/apache/arrow/go/v17",
 		"github.com/parquet-go/parquet-go"} {
 		if !found[name] {
 			t.Errorf("%s is not listed", name)

@@ -14,7 +14,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/marcboeker/go-duckdb/v2"
+	"github.com/duckdb/duckdb-go/v2"
 	"github.com/oklog/ulid/v2"
 
 	"spendsync/load/durable"

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/marcboeker/go-duckdb/v2"
+	"github.com/duckdb/duckdb-go/v2"
 
 	"spendsync/load/durable"
 	"spendsync/schema"
