@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/load/lake"
 	"spendsync/schema"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/load/catalog"
 	"spendsync/load/lake"
 	"spendsync/load/lake/resttest"

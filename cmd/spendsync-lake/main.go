@@ -17,8 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/bom"
-	"spendsync/cmd/spendsync/config"
+	"spendsync/cmd/internal/bom"
+	"spendsync/cmd/internal/config"
 	"spendsync/schema"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/sethvargo/go-envconfig"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/load/lake"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/load/lake"
 )
 

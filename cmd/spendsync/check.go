@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/check"
-	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 )
 

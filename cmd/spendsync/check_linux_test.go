@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
-	"spendsync/cmd/spendsync/exit"
 )
 
 // TestCheck_SeesAVolumeThatCannotBeWrittenTo mounts a small one read-only.

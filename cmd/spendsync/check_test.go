@@ -20,9 +20,9 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load/durable"
 )

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/deploy"
-	"spendsync/cmd/spendsync/exit"
 )
 
 func (a *app) cronjobCommand() *cobra.Command {

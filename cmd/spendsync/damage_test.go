@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
-	"spendsync/cmd/spendsync/exit"
 )
 
 // spoil damages a file of the store.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
-	"spendsync/cmd/spendsync/config"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/extract/adsim"
 	"spendsync/load/duck"
 	"spendsync/schema"

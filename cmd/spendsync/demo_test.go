@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/schema"
 )
 

@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/check"
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
 )
 
 // manifests are decoded Kubernetes objects, by kind.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 )
 
 // TestSync_FullDisk fills the volume at several points of a sync: each time the

@@ -11,7 +11,7 @@ import (
 
 	_ "github.com/duckdb/duckdb-go/v2"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 )
 

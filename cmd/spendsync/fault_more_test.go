@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
 )

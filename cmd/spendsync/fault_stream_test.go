@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
 )

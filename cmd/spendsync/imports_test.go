@@ -84,26 +84,35 @@ var house = map[string]struct{ may, not []string }{
 	"queries": {
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
+	"cmd/internal/bom": {
+		not: []string{"net/http", "os", "database/sql"},
+	},
+	"cmd/internal/config": {
+		may: []string{"extract", "load", "queries", "cmd/internal/exit", "cmd/internal/output"},
+		not: []string{"database/sql", "github.com/duckdb"},
+	},
+	"cmd/internal/exit": {
+		may: []string{"extract", "load"},
+		not: []string{"net/http", "os", "database/sql"},
+	},
+	"cmd/internal/output": {
+		may: []string{"load", "cmd/internal/exit"},
+		not: []string{"net/http", "database/sql"},
+	},
 	"cmd/spendsync": { // and every package below it
 		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "load/duck", "load/history",
-			"load/parquet", "queries"},
+			"load/parquet", "queries", "cmd/internal/bom", "cmd/internal/config", "cmd/internal/exit",
+			"cmd/internal/output"},
 	},
 	"cmd/spendsync/answer": {
-		may: []string{"schema", "load", "load/duck", "queries", "cmd/spendsync/exit", "cmd/spendsync/output",
+		may: []string{"schema", "load", "load/duck", "queries", "cmd/internal/exit", "cmd/internal/output",
 			"cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
-	"cmd/spendsync/bom": {
-		not: []string{"net/http", "os", "database/sql"},
-	},
 	"cmd/spendsync/check": {
-		may: []string{"schema", "extract", "transform", "load", "load/durable", "cmd/spendsync/config",
-			"cmd/spendsync/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase"},
+		may: []string{"schema", "extract", "transform", "load", "load/durable", "cmd/internal/config",
+			"cmd/internal/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
-	},
-	"cmd/spendsync/config": {
-		may: []string{"extract", "load", "queries", "cmd/spendsync/exit", "cmd/spendsync/output"},
-		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/crash": {
 		not: []string{"net/http", "os", "database/sql"},
@@ -112,26 +121,18 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"load"},
 		not: []string{"net/http", "os", "database/sql"},
 	},
-	"cmd/spendsync/exit": {
-		may: []string{"extract", "load"},
-		not: []string{"net/http", "os", "database/sql"},
-	},
 	"cmd/spendsync/job": {
 		may: []string{"schema", "extract", "transform", "load", "load/history", "load/quarantine",
-			"load/replies", "cmd/spendsync/exit", "cmd/spendsync/phrase"},
+			"load/replies", "cmd/internal/exit", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus",
 			"go.opentelemetry.io"},
-	},
-	"cmd/spendsync/output": {
-		may: []string{"load", "cmd/spendsync/exit"},
-		not: []string{"net/http", "database/sql"},
 	},
 	"cmd/spendsync/page": {
 		may: []string{"schema"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/pagedata": {
-		may: []string{"schema", "load", "load/duck", "cmd/spendsync/exit", "cmd/spendsync/page"},
+		may: []string{"schema", "load", "load/duck", "cmd/internal/exit", "cmd/spendsync/page"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/payouts": {
@@ -146,8 +147,8 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"extract/adsim"},
 	},
 	"cmd/spendsync-lake": {
-		may: []string{"schema", "load/catalog", "load/lake", "load/lake/resttest", "cmd/spendsync/bom",
-			"cmd/spendsync/config", "cmd/spendsync/exit"},
+		may: []string{"schema", "load/catalog", "load/lake", "load/lake/resttest", "cmd/internal/bom",
+			"cmd/internal/config", "cmd/internal/exit"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/bench": {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/payouts"
 	"spendsync/schema"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 )
 
 // allCommands walks the tree of commands.

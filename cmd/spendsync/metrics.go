@@ -16,10 +16,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/push"
 	"github.com/prometheus/common/expfmt"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/duck"

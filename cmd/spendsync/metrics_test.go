@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/extract/adsim"
 	"spendsync/load"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 )
 
 // TestPayouts_BecomeATableWithHistory: the operator's file is taken in by a sync, changes of

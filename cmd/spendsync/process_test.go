@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"

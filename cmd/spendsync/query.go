@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
-	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/duck"

@@ -17,9 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
-	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/schema"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/config"
+	"spendsync/cmd/internal/config"
 	"spendsync/extract/adsim"
 	"spendsync/queries"
 	"spendsync/schema"

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/output"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
 	"spendsync/schema"

@@ -15,10 +15,10 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/load/duck"

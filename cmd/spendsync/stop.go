@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 )
 
 // lastMoment is how long after the grace a command may take to report how it ended.

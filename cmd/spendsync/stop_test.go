@@ -16,7 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 )

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 )
 

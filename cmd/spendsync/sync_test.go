@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/output"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/queries"

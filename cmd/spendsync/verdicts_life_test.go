@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/extract/adsim"
 	"spendsync/schema"

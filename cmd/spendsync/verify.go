@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
-	"spendsync/cmd/spendsync/output"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )

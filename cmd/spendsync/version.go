@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"spendsync/cmd/spendsync/bom"
-	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/output"
+	"spendsync/cmd/internal/bom"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 	"spendsync/schema"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
-	"spendsync/cmd/spendsync/bom"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/bom"
+	"spendsync/cmd/internal/exit"
 )
 
 func TestVersion_ListsWhatTheBinaryIsMadeOf(t *testing.T) {

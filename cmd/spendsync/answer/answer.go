@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"spendsync/cmd/spendsync/output"
+	"spendsync/cmd/internal/output"
 	"spendsync/load/duck"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/queries"
 	"spendsync/schema"

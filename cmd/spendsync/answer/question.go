@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"

@@ -3,8 +3,8 @@ package check
 import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/payouts"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/schema"

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"spendsync/cmd/spendsync/config"
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/load"
 )
 

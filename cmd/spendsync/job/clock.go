@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/schema"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
 )

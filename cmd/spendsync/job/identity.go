@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/schema"
 	"spendsync/transform"

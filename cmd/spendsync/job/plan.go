@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 	"spendsync/schema"

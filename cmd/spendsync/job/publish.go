@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"

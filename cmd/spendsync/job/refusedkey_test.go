@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/load"
 	"spendsync/load/duck"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 )
 
 // Secret is a value that never shows: not in a log, an error, a file.

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"spendsync/cmd/spendsync/exit"
-	"spendsync/cmd/spendsync/output"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
 )
 
 // GatewayURL reads PUSHGATEWAY_URL. Its errors show nothing of it: it may hold a

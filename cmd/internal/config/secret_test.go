@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 )
 
 // CheckFile refuses a path that no file could be written to, or that is not

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sethvargo/go-envconfig"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/load"
 	"spendsync/queries"
 )

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"spendsync/cmd/spendsync/exit"
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 )
 
