@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v17/arrow/memory"
-	"github.com/google/go-cmp/cmp"
 	"github.com/duckdb/duckdb-go/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"spendsync/load/parquet"
 	"spendsync/schema"
