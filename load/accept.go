@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -35,13 +35,13 @@ func (n *generation) losses() []string {
 // of, those included that it does not name.
 func (n *generation) takeNewer() error {
 	s := n.g.store
-	files, err := catalog.FilesIn(s.opts.disk, s.dir)
+	files, err := manifest.FilesIn(s.opts.disk, s.dir)
 	if err != nil {
 		return err
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		account, info := n.base.FileOf(path)
-		if info != nil && catalog.CheckBytes(s.opts.disk, s.dir, path, info) == nil {
+		if info != nil && manifest.CheckBytes(s.opts.disk, s.dir, path, info) == nil {
 			continue
 		}
 		newer, err := n.base.NewerParquet(s.opts.disk, s.dir, account, path)
@@ -87,9 +87,9 @@ func (n *generation) acceptLoss(d damagedFile) error {
 // says that it is not a whole file of its table and account.
 func (n *generation) take(account, path string, newer bool) error {
 	s := n.g.store
-	t, day := catalog.TableAt(account, path)
+	t, day := manifest.TableAt(account, path)
 	if t == nil {
-		return durable.Damaged(path, catalog.MoveOut, "it is not a file of any table")
+		return durable.Damaged(path, manifest.MoveOut, "it is not a file of any table")
 	}
 	sha, size, err := s.opts.disk.HashFile(filepath.Join(s.dir, path))
 	if err != nil {
@@ -126,7 +126,7 @@ func (n *generation) take(account, path string, newer bool) error {
 // be known any more: then it is the last time that a row of it was seen to change.
 func (n *generation) takeDay(account, path string, info *FileInfo, newer bool) error {
 	s, a, day := n.g.store, n.next.Accounts[account], info.Day
-	rows, err := catalog.ReadDay(s.opts.disk, filepath.Join(s.dir, path), account, day)
+	rows, err := manifest.ReadDay(s.opts.disk, filepath.Join(s.dir, path), account, day)
 	if err != nil {
 		return err
 	}
@@ -163,17 +163,17 @@ func (n *generation) takeDay(account, path string, info *FileInfo, newer bool) e
 // lastRead is when a day was last read and proven, by the ledger; 0: it does not say.
 func (n *generation) lastRead(account string, day schema.Date) (at schema.Instant, err error) {
 	s := n.g.store
-	paths, err := catalog.LedgerFiles(s.opts.disk, s.dir, account)
+	paths, err := manifest.LedgerFiles(s.opts.disk, s.dir, account)
 	if err != nil {
 		return 0, err
 	}
 	for _, path := range paths {
-		b, err := catalog.ReadLedger(s.opts.disk, s.dir, path)
+		b, err := manifest.ReadLedger(s.opts.disk, s.dir, path)
 		if err != nil {
 			return 0, err
 		}
 		for line := range strings.Lines(string(b)) {
-			rows, err := catalog.DecodeLedger(path, []byte(line))
+			rows, err := manifest.DecodeLedger(path, []byte(line))
 			if err != nil {
 				continue
 			}
@@ -194,7 +194,7 @@ func (n *generation) takeReplies(account string, day schema.Date, known *Day) er
 	n.forgetReplies(a, day)
 	var paths []string
 	for page := 1; ; page++ {
-		path := catalog.RawPath(account, day, page)
+		path := manifest.RawPath(account, day, page)
 		sha, size, err := s.opts.disk.HashFile(filepath.Join(s.dir, path))
 		if errors.Is(err, fs.ErrNotExist) {
 			break
@@ -208,7 +208,7 @@ func (n *generation) takeReplies(account string, day schema.Date, known *Day) er
 	if len(paths) == 0 {
 		return nil
 	}
-	rows, err := s.opts.AcceptLoss(account, day, catalog.RawPages(s.opts.disk, s.dir, a, paths))
+	rows, err := s.opts.AcceptLoss(account, day, manifest.RawPages(s.opts.disk, s.dir, a, paths))
 	if errors.Is(err, ErrStorage) {
 		return err
 	}
@@ -243,7 +243,7 @@ func (n *generation) forgetLostReplies() error {
 			if !reply && (info == nil || info.Kind != KindReplies) {
 				continue
 			}
-			err := catalog.CheckBytes(s.opts.disk, s.dir, path, info)
+			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 			if err != nil && !errors.Is(err, ErrDamaged) {
 				return err
 			}
@@ -265,7 +265,7 @@ func rowsOfAccount(d durable.Disk, path string, t *schema.Table, account string)
 		if err != nil {
 			return 0, err
 		}
-		accounts := catalog.Texts(rec, "account_id")
+		accounts := manifest.Texts(rec, "account_id")
 		for i := range int(rec.NumRows()) {
 			if accounts.Value(i) != account {
 				return 0, fmt.Errorf("row %d is of account %q", rows+int64(i)+1, accounts.Value(i))

@@ -1,8 +1,8 @@
 package load
 
 import (
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -15,7 +15,7 @@ func (n *generation) addCalendar() error {
 		first = min(first, d.Year())
 	}
 	last := schema.DateOf(s.opts.Now()).Year() + 1
-	path := catalog.PartPath(t.Table, s.account, 0)
+	path := manifest.PartPath(t.Table, s.account, 0)
 	var have []schema.CalendarDay
 	if info := n.acc.Files[path]; info != nil {
 		var err error

@@ -1,25 +1,25 @@
 package load
 
 import (
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
-// The words of package catalog that callers of this one need.
+// The words of package manifest that callers of this one need.
 type (
 	// Manifest is the published generation.
-	Manifest = catalog.Manifest
+	Manifest = manifest.Manifest
 	// Account is one account's part of it.
-	Account = catalog.Account
+	Account = manifest.Account
 	// Day is what is known about one proven day.
-	Day = catalog.Day
+	Day = manifest.Day
 	// FileInfo is one published file.
-	FileInfo = catalog.FileInfo
+	FileInfo = manifest.FileInfo
 	// ControlTotal is the service's own total of a day.
-	ControlTotal = catalog.ControlTotal
+	ControlTotal = manifest.ControlTotal
 	// KeyChanges is how often a key that no column shows was compared, and differed.
-	KeyChanges = catalog.KeyChanges
+	KeyChanges = manifest.KeyChanges
 )
 
 // UnfinishedCommit is a commit that has begun and has not ended.
@@ -29,28 +29,28 @@ type UnfinishedCommit = commit.Unfinished
 func FindUnfinishedCommit(dir string) (*UnfinishedCommit, error) { return commit.Find(dir) }
 
 // ManifestFormat is the version of manifest.json itself.
-const ManifestFormat = catalog.ManifestFormat
+const ManifestFormat = manifest.Format
 
 // The kinds of FileInfo.
 const (
-	KindParquet = catalog.KindParquet
-	KindRaw     = catalog.KindRaw
-	KindReplies = catalog.KindReplies
+	KindParquet = manifest.KindParquet
+	KindRaw     = manifest.KindRaw
+	KindReplies = manifest.KindReplies
 )
 
 // AccountName is what an account may be called: it is part of paths and SQL.
-var AccountName = catalog.AccountName
+var AccountName = manifest.AccountName
 
-// ReadManifest is [catalog.ReadManifest].
-func ReadManifest(dir string) (*Manifest, error) { return catalog.ReadManifest(dir) }
+// ReadManifest is [manifest.Read].
+func ReadManifest(dir string) (*Manifest, error) { return manifest.Read(dir) }
 
-// NewAccount is [catalog.NewAccount].
-func NewAccount(since schema.Date) *Account { return catalog.NewAccount(since) }
+// NewAccount is [manifest.NewAccount].
+func NewAccount(since schema.Date) *Account { return manifest.NewAccount(since) }
 
-// LastRun is [catalog.LastRun].
-func LastRun(dir, account string) (*schema.Run, error) { return catalog.LastRun(dir, account) }
+// LastRun is [manifest.LastRun].
+func LastRun(dir, account string) (*schema.Run, error) { return manifest.LastRun(dir, account) }
 
-// LastRunThat is [catalog.LastRunThat].
+// LastRunThat is [manifest.LastRunThat].
 func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {
-	return catalog.LastRunThat(dir, account, isSo)
+	return manifest.LastRunThat(dir, account, isSo)
 }

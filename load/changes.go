@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -35,12 +35,12 @@ func (n *generation) addChanges() error {
 // before. None of them is in memory for longer than it is passed on.
 func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	s, t := n.g.store, schema.SpendChanges
-	path := catalog.PartPath(t.Table, s.account, seen)
+	path := manifest.PartPath(t.Table, s.account, seen)
 	var was, is []iter.Seq2[[]schema.SpendChange, error]
 	lines := int64(0)
 	if old := n.acc.Files[path]; old != nil {
 		dir, name := n.whereIs(path)
-		was, lines = append(was, catalog.Batches(s.opts.disk, dir, name, old, t)), old.Rows
+		was, lines = append(was, manifest.Batches(s.opts.disk, dir, name, old, t)), old.Rows
 	}
 	for _, d := range days {
 		is = append(is, parquet.Batches(s.opts.disk, n.g.staged(changesPath(d)), t))

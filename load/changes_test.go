@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
@@ -127,7 +127,7 @@ func TestPublish_KeepsEveryRestatement(t *testing.T) {
 			r.at = r.at.Add(24 * time.Hour)
 		}
 		r.at = r.at.Add(time.Minute)
-		path = catalog.PartPath(schema.SpendChanges.Table, r.account, schema.DateOf(r.at))
+		path = manifest.PartPath(schema.SpendChanges.Table, r.account, schema.DateOf(r.at))
 		for d, was := range days {
 			days[d] = restated(random, was)
 			want[path] = append(want[path], plainChanges(was, days[d], schema.InstantOf(r.at),

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -38,7 +38,7 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = catalog.WarehouseCheck{Manifest: m}.Content(t.Context(), w)
+		err = manifest.WarehouseCheck{Manifest: m}.Content(t.Context(), w)
 		if err := errors.Join(err, w.Finish(t.Context())); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return w.Stop(catalog.WarehouseCheck{Manifest: m}.File(context.Background(), w))
+		return w.Stop(manifest.WarehouseCheck{Manifest: m}.File(context.Background(), w))
 	}
 	if err := build(nil); err != nil {
 		t.Fatal(err)

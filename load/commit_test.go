@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // farFiles have one folder on another file system: no rename leads in or out.
@@ -132,7 +132,7 @@ func TestPowerLoss_DuringACommitThatCopies(t *testing.T) {
 		if err := o.filled().place(dir).End(); err != nil {
 			t.Fatal(err)
 		}
-		d.each("the end of", dir+"/"+catalog.CommitName)
+		d.each("the end of", dir+"/"+manifest.CommitName)
 		t.Logf("%s: %d calls, %d losses of power", at, d.calls, *tried)
 		copied := fileHashes(t, dir, ".")
 		for path := range copied {
@@ -151,7 +151,7 @@ func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
 	dir, is := prepareCommit(t, st).begun(t)
 	u, err := commit.Find(dir)
 	if err != nil || u == nil || u.Generation != is.Generation || u.RunID != "run2" ||
-		!slices.Contains(u.Left, catalog.ManifestName) {
+		!slices.Contains(u.Left, manifest.FileName) {
 		t.Errorf("the unfinished commit is %+v, %v", u, err)
 	}
 	_, err = Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: farFiles{lazyFiles{}, "/parquet"}}))

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -55,7 +55,7 @@ func (n *generation) copyCoverage(account string) error {
 		}
 	}
 	for _, month := range slices.Sorted(maps.Keys(is)) {
-		there := files[catalog.PartPath(schema.CoverageFiles.Table, account, month)]
+		there := files[manifest.PartPath(schema.CoverageFiles.Table, account, month)]
 		if there != nil && slices.Equal(was[month], is[month]) {
 			continue
 		}
@@ -90,7 +90,7 @@ func (n *generation) copyRuns(ctx context.Context, part runsPart, runs []schema.
 
 // putCopy writes one file. The published one stays where it has the same content.
 func putCopy[R any](n *generation, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
-	info, err := n.g.putPart(catalog.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
+	info, err := n.g.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
 	if err != nil {
 		return err
 	}

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
@@ -57,7 +57,7 @@ func rawOf(after string) ReadRaw {
 		if err != nil {
 			return nil, err
 		}
-		stored, err := parquet.ReadRows(filepath.Join(after, catalog.PartPath(schema.SpendDaily.Table, account, d)),
+		stored, err := parquet.ReadRows(filepath.Join(after, manifest.PartPath(schema.SpendDaily.Table, account, d)),
 			schema.SpendDaily)
 		if err != nil {
 			return nil, err
@@ -89,8 +89,8 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
 	files := map[string]string{ // what repairs it
-		catalog.ManifestName: durable.RepairBackup, duck.FileName: durable.RepairRebuild, ledger: durable.RepairRebuild,
-		catalog.RawPath("acme", day, 1): "spendsync backfill --from 2026-11-20 --to 2026-11-20, or the next sync " +
+		manifest.FileName: durable.RepairBackup, duck.FileName: durable.RepairRebuild, ledger: durable.RepairRebuild,
+		manifest.RawPath("acme", day, 1): "spendsync backfill --from 2026-11-20 --to 2026-11-20, or the next sync " +
 			"that reads the day",
 	}
 	tables := map[string]bool{}
@@ -114,7 +114,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(1, uint64(len(good))))
 			usual := 12
-			if path == catalog.ManifestName {
+			if path == manifest.FileName {
 				usual = 120
 			}
 			n := 0
@@ -267,7 +267,7 @@ func TestSameDay_WantsTheOrder(t *testing.T) {
 func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
-	path := catalog.PartPath(schema.SpendDaily.Table, "acme", day)
+	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day)
 	for name, c := range map[string]struct {
 		edit  func(m *Manifest)
 		taken bool
@@ -288,7 +288,7 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spoiled(t, filepath.Join(dir, catalog.ManifestName), b)
+		spoiled(t, filepath.Join(dir, manifest.FileName), b)
 		spoiled(t, filepath.Join(dir, path), []byte("PAR1 no more"))
 		result, err := rebuild(t, dir)
 		if c.taken {
@@ -315,7 +315,7 @@ func TestDamage_RebuildKeepsWhatDuckDBKnowsBetter(t *testing.T) {
 	if err := third.do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); err != nil {
 		t.Fatal(err)
 	}
-	path := catalog.PartPath(schema.CampaignHistory.Table, "acme", 0)
+	path := manifest.PartPath(schema.CampaignHistory.Table, "acme", 0)
 	before := query(t, dir, "SELECT * FROM campaign_history ORDER BY ALL")
 	spoiled(t, filepath.Join(dir, path), nil)
 	if result, err := rebuild(t, dir); err != nil || !slices.Equal(result.Restored, []string{path}) {
@@ -359,8 +359,8 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 		if err := spoil(filepath.Join(dir, duck.FileName)); err != nil {
 			t.Fatal(err)
 		}
-		calendar := catalog.PartPath(schema.Calendar.Table, "acme", 0)
-		spend := catalog.PartPath(schema.SpendDaily.Table, "acme", day)
+		calendar := manifest.PartPath(schema.Calendar.Table, "acme", 0)
+		spend := manifest.PartPath(schema.SpendDaily.Table, "acme", day)
 		for _, path := range []string{calendar, spend} {
 			spoiled(t, filepath.Join(dir, path), []byte("x"))
 		}
@@ -377,7 +377,7 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			t.Fatalf("%s: verify = %+v, %v", name, report, err)
 		}
 		for _, d := range report.Damages {
-			want := map[string]string{calendar: catalog.RepairLost, spend: durable.RepairReplay,
+			want := map[string]string{calendar: manifest.RepairLost, spend: durable.RepairReplay,
 				duck.FileName: durable.RepairRebuild}[d.Path]
 			if d.Repair != want {
 				t.Errorf("%s: %s is repaired by %q, want %q", name, d.Path, d.Repair, want)
@@ -413,7 +413,7 @@ func TestDamage_RebuildTakesNoOtherRows(t *testing.T) {
 	}
 	editManifest(t, dir, st.is.Warehouse.SHA256, sha)
 	editManifest(t, dir, fmt.Sprintf(`"bytes": %d,`, st.is.Warehouse.Bytes), fmt.Sprintf(`"bytes": %d,`, size))
-	spend := catalog.PartPath(schema.SpendDaily.Table, "acme", day)
+	spend := manifest.PartPath(schema.SpendDaily.Table, "acme", day)
 	spoiled(t, filepath.Join(dir, spend), []byte("x"))
 	if _, err := rebuild(t, dir); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), spend) {
 		t.Errorf("rebuild = %v, want it refused for %s", err, spend)
@@ -500,7 +500,7 @@ func TestDamage_ACommitRecord(t *testing.T) {
 		return dir
 	}
 	dir := crashed()
-	path := filepath.Join(dir, catalog.CommitName)
+	path := filepath.Join(dir, manifest.CommitName)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -508,7 +508,7 @@ func TestDamage_ACommitRecord(t *testing.T) {
 	refused := func(what string) {
 		t.Helper()
 		_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
-		if err == nil || !strings.Contains(err.Error(), catalog.CommitName) || !errors.Is(err, ErrDamaged) &&
+		if err == nil || !strings.Contains(err.Error(), manifest.CommitName) || !errors.Is(err, ErrDamaged) &&
 			!errors.Is(err, ErrNewer) {
 			t.Errorf("%s: Open = %v, want the record refused", what, err)
 		}

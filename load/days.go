@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -34,7 +34,7 @@ func (n *generation) addDays() {
 			known.Reads++
 		}
 		if day.part != nil {
-			path := catalog.PartPath(schema.SpendDaily.Table, account, d)
+			path := manifest.PartPath(schema.SpendDaily.Table, account, d)
 			n.putFile(path, day.part)
 			n.changed[d] = true
 		}
@@ -74,7 +74,7 @@ func (n *generation) loadDays(stored map[schema.Date]int64) {
 		rowsOfAll += d.Sums.Rows
 	}
 	for _, d := range slices.Sorted(maps.Keys(n.changed)) {
-		day, file := n.g.days[d], n.g.staged(catalog.PartPath(spend, account, d))
+		day, file := n.g.days[d], n.g.staged(manifest.PartPath(spend, account, d))
 		rows := day.part.Rows
 		switch {
 		case day.few:

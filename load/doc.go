@@ -24,7 +24,7 @@
 // not ask the questions (the views are handed in), it never relies on DuckDB's
 // write-ahead log, and it never writes a file in place that somebody reads.
 //
-// Below it lie catalog (what lies in a data directory, and whether it is as it was
+// Below it lie manifest (what lies in a data directory, and whether it is as it was
 // published), commit (a generation takes its place, all or none), durable (files that
 // survive a crash), history (versions over time), parquet (the files of tables) and duck
 // (the DuckDB file).

@@ -1,8 +1,8 @@
 package load
 
 import (
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 var (
@@ -15,7 +15,7 @@ var (
 	// ErrEmpty says that nothing has been published yet.
 	ErrEmpty = durable.ErrEmpty
 	// ErrNewer says that a newer version of spendsync wrote the store.
-	ErrNewer = catalog.ErrNewer
+	ErrNewer = manifest.ErrNewer
 )
 
 // Damage is one stored file that is not as it was published.

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
@@ -356,8 +356,8 @@ func generationsIn(dir string) (made []*Manifest) {
 		return made
 	}
 	for _, mv := range r.Moves {
-		if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == catalog.ManifestName {
-			if m, err := catalog.Decode(b); err == nil {
+		if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifest.FileName {
+			if m, err := manifest.Decode(b); err == nil {
 				made = append(made, m)
 			}
 		}
@@ -413,8 +413,8 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 	if err := sceneSecond().do(t.Context(), p.dir, o); !errors.Is(err, errCrash) {
 		t.Fatalf("run = %v, want the crash", err)
 	}
-	draft := filepath.Join(p.dir, "staging", "acme.run2", catalog.CommitName+commit.StagedSuffix)
-	if err := os.Rename(draft, filepath.Join(p.dir, catalog.CommitName)); err != nil {
+	draft := filepath.Join(p.dir, "staging", "acme.run2", manifest.CommitName+commit.StagedSuffix)
+	if err := os.Rename(draft, filepath.Join(p.dir, manifest.CommitName)); err != nil {
 		t.Fatal(err)
 	}
 	r, err := commit.Read(durable.OS, p.dir, nil)
@@ -422,7 +422,7 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 		t.Fatal(err)
 	}
 	p.record, p.is = *r, st.committedIn(p.dir)
-	if err := os.Remove(filepath.Join(p.dir, catalog.CommitName)); err != nil {
+	if err := os.Remove(filepath.Join(p.dir, manifest.CommitName)); err != nil {
 		t.Fatal(err)
 	}
 	if p.is.Generation != st.was.Generation+1 {
@@ -527,7 +527,7 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			if _, err := textsOf(pages); err != nil {
 				return nil, err
 			}
-			path := catalog.PartPath(schema.SpendDaily.Table, account, d)
+			path := manifest.PartPath(schema.SpendDaily.Table, account, d)
 			rows, err := parquet.ReadRows(filepath.Join(st.after, path), schema.SpendDaily)
 			return schematest.Packed(rows), err
 		})

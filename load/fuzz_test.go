@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -31,7 +31,7 @@ func resealed(text []byte) []byte {
 // FuzzManifest: what is taken for a manifest can be worked with, leads nowhere out of
 // the store, and is the same when it is written and read again.
 func FuzzManifest(f *testing.F) {
-	whole := catalog.New()
+	whole := manifest.New()
 	whole.Generation, whole.RunID, whole.Version = 7, "01M7ZQ7Q1CJQD27Z3YZZYE4RDW", "1.0.0"
 	day := schema.NewDate(2026, time.March, 8)
 	acme := whole.Of("acme")
@@ -39,7 +39,7 @@ func FuzzManifest(f *testing.F) {
 	acme.Days[day] = &Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched, ContentHash: "ab",
 		Rounded: 1,
 		Sums:    history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
-	acme.Files[catalog.RawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd",
+	acme.Files[manifest.RawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd",
 		Fingerprint: "1:ef"}
 	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
 	acme.Memory[schema.CampaignHistory.Name] = history.Memory{ConfirmedAt: 5}
@@ -60,7 +60,7 @@ func FuzzManifest(f *testing.F) {
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := catalog.Decode(resealed(b))
+		m, err := manifest.Decode(resealed(b))
 		if err != nil {
 			return
 		}
@@ -87,7 +87,7 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := catalog.Decode(text)
+		again, err := manifest.Decode(text)
 		if err != nil {
 			t.Fatalf("it is not read again: %v\n%s", err, text)
 		}
@@ -108,7 +108,7 @@ func FuzzCommitRecord(f *testing.F) {
 		`"manifest.json"}], "removes": ["/etc/passwd"]}`))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if err := os.WriteFile(filepath.Join(dir, catalog.CommitName), resealed(b), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, manifest.CommitName), resealed(b), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		r, err := commit.Read(durable.OS, dir, nil)
@@ -129,7 +129,7 @@ func FuzzCommitRecord(f *testing.F) {
 
 // FuzzLedger: what is read of a ledger is the same when it is written and read again.
 func FuzzLedger(f *testing.F) {
-	text, err := catalog.EncodeLedger(catalog.LedgerRows{
+	text, err := manifest.EncodeLedger(manifest.LedgerRows{
 		Runs: []schema.Run{{AccountID: "acme", Command: "sync", ExitCode: 4,
 			Message: schema.Some("spend 2026-03-08: \u2028"), RunID: "R"}},
 		Steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "2026-03-08", Outcome: "stored",
@@ -145,15 +145,15 @@ func FuzzLedger(f *testing.F) {
 	f.Add(text)
 	f.Add(text[:len(text)-9])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		rows, err := catalog.DecodeLedger("ledger/x", b)
+		rows, err := manifest.DecodeLedger("ledger/x", b)
 		if err != nil {
 			return
 		}
-		text, err := catalog.EncodeLedger(rows)
+		text, err := manifest.EncodeLedger(rows)
 		if err != nil {
 			return // an instant beyond year 9999 has no text
 		}
-		again, err := catalog.DecodeLedger("ledger/x", text)
+		again, err := manifest.DecodeLedger("ledger/x", text)
 		if err != nil || !reflect.DeepEqual(again, rows) {
 			t.Errorf("%v: read again it is\n%+v\nand was\n%+v", err, again, rows)
 		}
@@ -182,9 +182,9 @@ func FuzzPartition(f *testing.F) {
 			return // no day that a report could have
 		}
 		for _, path := range []string{
-			catalog.PartPath(schema.SpendDaily.Table, account, d),
-			catalog.PartPath(schema.SpendChanges.Table, account, d),
-			catalog.PartPath(schema.CampaignDays.Table, account, d), catalog.RawPath(account, d, page),
+			manifest.PartPath(schema.SpendDaily.Table, account, d),
+			manifest.PartPath(schema.SpendChanges.Table, account, d),
+			manifest.PartPath(schema.CampaignDays.Table, account, d), manifest.RawPath(account, d, page),
 		} {
 			if !filepath.IsLocal(path) || filepath.Clean(path) != path || strings.Contains(path, "~") {
 				t.Errorf("path %q", path)

@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -46,17 +46,17 @@ func (g *Staged) newGeneration(c Contents) (*generation, error) {
 	n := &generation{g: g, changed: map[schema.Date]bool{}, repair: c.Repair, fromNothing: c.Repair,
 		martsLater: c.MartsLater && !c.Repair}
 	var err error
-	n.base, err = catalog.ReadAfter(s.opts.disk, s.dir, s.base)
+	n.base, err = manifest.ReadAfter(s.opts.disk, s.dir, s.base)
 	switch {
 	case errors.Is(err, ErrEmpty):
-		n.next = catalog.New()
+		n.next = manifest.New()
 	case err != nil:
 		return nil, err
 	default:
 		n.next = n.base.Clone()
 	}
 	if s.base != nil && (n.base == nil || n.base.Generation < s.base.Generation) {
-		return nil, durable.Damaged(catalog.ManifestName, "restore the newest backup",
+		return nil, durable.Damaged(manifest.FileName, "restore the newest backup",
 			"this run began with generation %d, and an older one is published now", s.base.Generation)
 	}
 	// No number is given twice, though it may be that of a generation that is lost.
@@ -88,7 +88,7 @@ func (n *generation) whereIs(path string) (dir, name string) {
 // readPart reads a file of the generation.
 func readPart[R any](n *generation, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
 	dir, name := n.whereIs(path)
-	return catalog.Rows(n.g.store.opts.disk, dir, name, info, t)
+	return manifest.Rows(n.g.store.opts.disk, dir, name, info, t)
 }
 
 // isStaged says whether this run brings a new file for a published path.

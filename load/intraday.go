@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -20,7 +20,7 @@ func (n *generation) addIntraday() error {
 		if day.proven == nil || len(day.intraday) == 0 {
 			continue
 		}
-		path := catalog.PartPath(t.Table, s.account, d)
+		path := manifest.PartPath(t.Table, s.account, d)
 		var lines []schema.Intraday
 		if old := n.acc.Files[path]; old != nil {
 			var err error

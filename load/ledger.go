@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -16,7 +16,7 @@ import (
 // nothing after the generation that it names: its last line counts. The next
 // published generation shows it in ops.run.
 func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
-	lines, err := catalog.EncodeLedger(catalog.LedgerRows{Runs: []schema.Run{run}, Steps: steps})
+	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{run}, Steps: steps})
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
-	m, err := catalog.ReadFrom(s.opts.disk, s.dir)
+	m, err := manifest.ReadFrom(s.opts.disk, s.dir)
 	if err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
 		return nil
 	}
@@ -39,7 +39,8 @@ func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	if len(days) == 0 {
 		return nil
 	}
-	lines, err := catalog.EncodeLedger(catalog.LedgerRows{Lost: []catalog.ReportedLost{{RunID: run.RunID, Days: days}}})
+	lost := []manifest.ReportedLost{{RunID: run.RunID, Days: days}}
+	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Lost: lost})
 	if err != nil {
 		return err
 	}
@@ -48,8 +49,8 @@ func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 
 // appendLedger adds lines to the ledger of a month. The file is replaced by a longer one.
 func (s *Store) appendLedger(runID string, at time.Time, lines []byte) error {
-	path := catalog.LedgerPath(s.account, at)
-	old, err := catalog.ReadLedger(s.opts.disk, s.dir, path)
+	path := manifest.LedgerPath(s.account, at)
+	old, err := manifest.ReadLedger(s.opts.disk, s.dir, path)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -99,7 +99,7 @@ func (n *generation) addMartParts(ctx context.Context, w *duck.Warehouse, m sche
 	parts []schema.Date, all bool) error {
 	var files []duck.MartFile
 	for _, part := range parts {
-		files = append(files, duck.MartFile{Path: n.g.staged(catalog.PartPath(m.Table, account, part)),
+		files = append(files, duck.MartFile{Path: n.g.staged(manifest.PartPath(m.Table, account, part)),
 			Where: duck.MartSQL(m, account, part, part)})
 	}
 	if err := w.WriteMart(ctx, m, duck.MartSQL(m, account, parts[0], parts[len(parts)-1]), files); err != nil {
@@ -174,7 +174,7 @@ func (n *generation) firstAltered(ctx context.Context, w *duck.Warehouse, accoun
 
 // addMart takes in one part that DuckDB has written.
 func (n *generation) addMart(m schema.Mart, account string, part schema.Date, rows int64, all bool) error {
-	disk, staged := n.g.store.opts.disk, n.g.staged(catalog.PartPath(m.Table, account, part))
+	disk, staged := n.g.store.opts.disk, n.g.staged(manifest.PartPath(m.Table, account, part))
 	sha, size, err := disk.HashFile(staged)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, ro
 // takePart takes in one staged part. One with the same content as the published one stays,
 // unless all are to be written: its file may be damaged.
 func (n *generation) takePart(t *schema.Table, account string, info *FileInfo, all bool) (taken bool, err error) {
-	path, acc := catalog.PartPath(t, account, info.Day), n.next.Accounts[account]
+	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {
 		return false, n.g.store.opts.disk.RemoveIfThere(n.g.staged(path))

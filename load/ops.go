@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -27,7 +27,7 @@ func (n *generation) coverageLoad() (duck.Load, error) {
 // all read again for a file that is built from nothing.
 func (n *generation) opsLoads(ctx context.Context) ([]duck.Load, error) {
 	var unknown []schema.UnknownField
-	var ledger catalog.LedgerRows
+	var ledger manifest.LedgerRows
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
 		unknown = append(unknown, a.Unknown...)
@@ -85,7 +85,7 @@ func (n *generation) filesLoad() (duck.Replace, error) {
 // readLedgers collects the lines that the DuckDB file does not hold yet, and
 // notes in the manifest that it will. Of other accounts only what is published
 // already is read: the rest is theirs to publish.
-func (n *generation) readLedgers(account string, a *Account, into *catalog.LedgerRows) error {
+func (n *generation) readLedgers(account string, a *Account, into *manifest.LedgerRows) error {
 	s := n.g.store
 	own := account == s.account
 	paths := slices.Collect(maps.Keys(a.Ledger))
@@ -98,23 +98,23 @@ func (n *generation) readLedgers(account string, a *Account, into *catalog.Ledge
 	slices.Sort(paths)
 	for _, path := range paths {
 		dir, rel := n.whereIs(path)
-		b, err := catalog.ReadLedger(s.opts.disk, dir, rel)
+		b, err := manifest.ReadLedger(s.opts.disk, dir, rel)
 		if err != nil {
 			return err
 		}
 		from, end := a.Ledger[path], int64(len(b))
-		if err := catalog.CheckLedger(path, b, from, a.LedgerSHA256[path]); err != nil {
+		if err := manifest.CheckLedger(path, b, from, a.LedgerSHA256[path]); err != nil {
 			return err
 		}
 		if own {
-			a.Ledger[path], a.LedgerSHA256[path] = end, catalog.HashLedger(b)
+			a.Ledger[path], a.LedgerSHA256[path] = end, manifest.HashLedger(b)
 		} else {
 			end = from
 		}
 		if n.fromNothing {
 			from = 0
 		}
-		rows, err := catalog.DecodeLedger(path, b[from:end])
+		rows, err := manifest.DecodeLedger(path, b[from:end])
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (n *generation) readLedgers(account string, a *Account, into *catalog.Ledge
 // this run has staged.
 func (n *generation) ownLedgers(paths []string) ([]string, error) {
 	s := n.g.store
-	found, err := catalog.LedgerFiles(s.opts.disk, s.dir, s.account)
+	found, err := manifest.LedgerFiles(s.opts.disk, s.dir, s.account)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 )
 
@@ -376,7 +376,7 @@ func powerLosses(t *testing.T, st *sceneStores, d *frailFiles, dir string, every
 		t.Fatal(err)
 	}
 	d.each = func(what, path string) {
-		if d.calls%every != 0 && !strings.Contains(path, catalog.CommitName) {
+		if d.calls%every != 0 && !strings.Contains(path, manifest.CommitName) {
 			return
 		}
 		for _, s := range survivors(r) {
@@ -421,7 +421,7 @@ func TestPowerLoss_DuringARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	promised = true
-	d.each("the end of", dir+"/"+catalog.CommitName)
+	d.each("the end of", dir+"/"+manifest.CommitName)
 	t.Logf("%d calls, %d losses of power", d.calls, *tried)
 }
 
@@ -437,7 +437,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 	dry := newFrailFiles(t, root)
 	moments := map[int]bool{}
 	dry.each = func(what, path string) {
-		if filepath.Base(path) == catalog.CommitName {
+		if filepath.Base(path) == manifest.CommitName {
 			// The record is there, and nothing has made its name safe.
 			moments[dry.calls], moments[dry.calls+1] = true, true
 		}
@@ -472,7 +472,7 @@ func TestPowerLoss_DuringARecovery(t *testing.T) {
 		}
 		if m := s.Manifest(); m.Generation == p.is.Generation {
 			promised = true
-			d.each("the end of", dir+"/"+catalog.CommitName)
+			d.each("the end of", dir+"/"+manifest.CommitName)
 		}
 		s.Close()
 		losses += *tried
@@ -513,7 +513,7 @@ func TestPowerLoss_DuringTheFirstRun(t *testing.T) {
 	}
 	every := powerStride(3)
 	d.each = func(what, path string) {
-		if d.calls%every == 0 || strings.Contains(path, catalog.CommitName) {
+		if d.calls%every == 0 || strings.Contains(path, manifest.CommitName) {
 			check(what, path)
 		}
 	}
@@ -602,7 +602,7 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 		},
 		"the commit record is not synced": func(path string, dir bool) bool {
 			return !dir &&
-				strings.Contains(path, catalog.CommitName)
+				strings.Contains(path, manifest.CommitName)
 		},
 	} {
 		root := quickDir(t)
@@ -632,7 +632,7 @@ func TestPowerLoss_FindsMissingSyncs(t *testing.T) {
 			}
 		}
 		d.each = func(what, path string) {
-			if what == "rename" && strings.HasSuffix(path, catalog.ManifestName) {
+			if what == "rename" && strings.HasSuffix(path, manifest.FileName) {
 				look()
 			}
 		}

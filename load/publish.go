@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -173,14 +173,14 @@ func (n *generation) addUnknown(seen []schema.UnknownField) {
 // one with the generation, so that it never speaks of what was not published.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	s := n.g.store
-	lines, err := catalog.EncodeLedger(catalog.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
+	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
 		Entities: r.Entities, Refused: r.Refused})
 	if err != nil {
 		return err
 	}
-	path := catalog.LedgerPath(s.account, now)
+	path := manifest.LedgerPath(s.account, now)
 	dir, rel := n.whereIs(path)
-	old, err := catalog.ReadLedger(s.opts.disk, dir, rel)
+	old, err := manifest.ReadLedger(s.opts.disk, dir, rel)
 	if err != nil {
 		return err
 	}
@@ -199,11 +199,11 @@ func (n *generation) addReportedLost() error {
 	}
 	for _, path := range paths {
 		dir, rel := n.whereIs(path)
-		b, err := catalog.ReadLedger(n.g.store.opts.disk, dir, rel)
+		b, err := manifest.ReadLedger(n.g.store.opts.disk, dir, rel)
 		if err != nil {
 			return err
 		}
-		rows, err := catalog.DecodeLedger(path, b[min(int64(len(b)), n.acc.Ledger[path]):])
+		rows, err := manifest.DecodeLedger(path, b[min(int64(len(b)), n.acc.Ledger[path]):])
 		if err != nil {
 			return err
 		}
@@ -224,10 +224,10 @@ func (n *generation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(catalog.ManifestName), b); err != nil {
+	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(manifest.FileName), b); err != nil {
 		return err
 	}
-	n.moveStaged(catalog.ManifestName)
+	n.moveStaged(manifest.FileName)
 	// The last moment to stop: after this the run is published.
 	if err := ctx.Err(); err != nil {
 		return err
@@ -261,12 +261,12 @@ func (n *generation) writeCommit(r commit.Record) error {
 // that does not honour locks, two runs may have come this far.
 func (n *generation) fence(r commit.Record) error {
 	s := n.g.store
-	other, err := s.opts.disk.Exists(filepath.Join(s.dir, catalog.CommitName))
+	other, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {
 		return err
 	}
 	published := int64(0)
-	m, err := catalog.ReadAfter(s.opts.disk, s.dir, s.base)
+	m, err := manifest.ReadAfter(s.opts.disk, s.dir, s.base)
 	if err != nil && !errors.Is(err, ErrEmpty) {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -17,7 +17,7 @@ func (s *Store) Fingerprints(day schema.Date) []string {
 	var rows int64
 	for _, path := range a.RawPages(day) {
 		f := a.Files[path]
-		if f.Fingerprint == "" || catalog.CheckBytes(s.opts.disk, s.dir, path, f) != nil {
+		if f.Fingerprint == "" || manifest.CheckBytes(s.opts.disk, s.dir, path, f) != nil {
 			return nil
 		}
 		all, rows = append(all, f.Fingerprint), rows+f.Rows
@@ -32,7 +32,7 @@ func (s *Store) Fingerprints(day schema.Date) []string {
 func (s *Store) rawDamage(day schema.Date) error {
 	a := s.Account()
 	for _, path := range a.RawPages(day) {
-		if err := catalog.CheckBytes(s.opts.disk, s.dir, path, a.Files[path]); err != nil {
+		if err := manifest.CheckBytes(s.opts.disk, s.dir, path, a.Files[path]); err != nil {
 			return err
 		}
 	}
@@ -46,18 +46,18 @@ func (s *Store) RawPage(day schema.Date, page int) ([]byte, error) {
 	if page < 1 || page > len(paths) {
 		return nil, fmt.Errorf("there is no stored page %d of %s", page, day)
 	}
-	dec, err := catalog.NewUnpacker()
+	dec, err := manifest.NewUnpacker()
 	if err != nil {
 		return nil, err
 	}
 	defer dec.Close()
 	path := paths[page-1]
-	return catalog.RawPage(s.opts.disk, s.dir, path, a.Files[path], dec, nil)
+	return manifest.RawPage(s.opts.disk, s.dir, path, a.Files[path], dec, nil)
 }
 
 // RawPages are the stored replies of a day, unpacked one by one, each the loop body's
 // alone; none where none are kept. Nothing follows an error.
 func (s *Store) RawPages(day schema.Date) iter.Seq2[[]byte, error] {
 	a := s.Account()
-	return catalog.RawPages(s.opts.disk, s.dir, a, a.RawPages(day))
+	return manifest.RawPages(s.opts.disk, s.dir, a, a.RawPages(day))
 }

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
@@ -108,7 +108,7 @@ func readParquetSet(dir string) (consistent bool, err error) {
 			spends[r.Spend]++
 		}
 	}
-	if _, err := os.Lstat(filepath.Join(dir, catalog.CommitName)); err == nil {
+	if _, err := os.Lstat(filepath.Join(dir, manifest.CommitName)); err == nil {
 		return false, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return false, err

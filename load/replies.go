@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/load/replies"
 	"spendsync/schema"
 )
@@ -37,10 +37,10 @@ func (g *Staged) PutReplies(c *replies.Collector, seen schema.Instant) error {
 	g.replies = &stagedReplies{files: map[string]*FileInfo{}, gone: c.Gone}
 	s := g.store
 	if c.Added > 0 {
-		path, rows := catalog.RepliesPath(s.account, c.Seen), c.Added
+		path, rows := manifest.RepliesPath(s.account, c.Seen), c.Added
 		var old []byte
 		if info := s.Account().Files[path]; info != nil {
-			err := catalog.CheckBytes(s.opts.disk, s.dir, path, info)
+			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 			if err == nil {
 				old, err = s.opts.disk.ReadFile(filepath.Join(s.dir, path))
 				rows += info.Rows
@@ -63,7 +63,7 @@ func (g *Staged) PutReplies(c *replies.Collector, seen schema.Instant) error {
 	if err != nil {
 		return err
 	}
-	return g.putReplies(catalog.RepliesIndexPath(s.account), 0, nil, index, rows)
+	return g.putReplies(manifest.RepliesIndexPath(s.account), 0, nil, index, rows)
 }
 
 // putReplies stages a file of lines, the first of which are packed already.

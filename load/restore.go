@@ -10,10 +10,10 @@ import (
 
 	"github.com/apache/arrow/go/v17/arrow"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -81,11 +81,11 @@ func (n *generation) missingRuns(d damagedFile) error {
 	for _, name := range n.next.AccountNames() {
 		for path := range n.next.Accounts[name].Ledger {
 			dir, rel := n.whereIs(path)
-			b, err := catalog.ReadLedger(s.opts.disk, dir, rel)
+			b, err := manifest.ReadLedger(s.opts.disk, dir, rel)
 			if err != nil {
 				return err
 			}
-			for _, r := range catalog.PublishedRuns(b) {
+			for _, r := range manifest.PublishedRuns(b) {
 				newest = max(newest, r.Generation)
 			}
 		}
@@ -93,7 +93,7 @@ func (n *generation) missingRuns(d damagedFile) error {
 	if newest >= n.base.Generation {
 		return nil
 	}
-	return durable.Damaged(d.Path, catalog.RepairLost, "it was set back from generation %d to %d, and "+
+	return durable.Damaged(d.Path, manifest.RepairLost, "it was set back from generation %d to %d, and "+
 		"warehouse.duckdb, which knows the runs since, is not what was published either", n.base.Generation, newest)
 }
 
@@ -108,7 +108,7 @@ func (n *generation) damages() (found []damagedFile, err error) {
 			if info.Kind != KindParquet || info.IsMart() || name == s.account && n.brings(info) {
 				continue
 			}
-			err := catalog.CheckBytes(s.opts.disk, s.dir, path, info)
+			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 			var d *Damage
 			if errors.As(err, &d) {
 				found = append(found, damagedFile{d, name})
@@ -154,7 +154,7 @@ func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error)
 func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	a := n.next.Accounts[d.account]
 	was := a.Files[d.Path]
-	t := catalog.TableNamed(was.Table)
+	t := manifest.TableNamed(was.Table)
 	if t == nil {
 		return d.Damage
 	}
@@ -212,7 +212,7 @@ func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo
 }
 
 func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
-	rows, err := catalog.ReadDay(n.g.store.opts.disk, n.g.staged(d.Path), d.account, day)
+	rows, err := manifest.ReadDay(n.g.store.opts.disk, n.g.staged(d.Path), d.account, day)
 	if err != nil {
 		return err
 	}
@@ -231,12 +231,12 @@ func (n *generation) ledgerDamages() (found []damagedFile, err error) {
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Ledger)) {
-			b, err := catalog.ReadLedger(disk, dir, path)
+			b, err := manifest.ReadLedger(disk, dir, path)
 			if err != nil {
 				return nil, err
 			}
-			if err = catalog.CheckLedger(path, b, a.Ledger[path], a.LedgerSHA256[path]); err == nil {
-				_, err = catalog.DecodeLedger(path, b)
+			if err = manifest.CheckLedger(path, b, a.Ledger[path], a.LedgerSHA256[path]); err == nil {
+				_, err = manifest.DecodeLedger(path, b)
 			}
 			var d *Damage
 			if errors.As(err, &d) {
@@ -256,13 +256,13 @@ func (n *generation) restoreLedger(ctx context.Context, w *duck.Warehouse, d dam
 	if err != nil {
 		return err
 	}
-	var known catalog.LedgerRows
+	var known manifest.LedgerRows
 	if w != nil {
 		if known, err = n.ledgerOfDuckDB(ctx, w, d.account, others); err != nil {
 			return err
 		}
 	}
-	old, err := catalog.ReadLedger(s.opts.disk, s.dir, d.Path)
+	old, err := manifest.ReadLedger(s.opts.disk, s.dir, d.Path)
 	if err != nil {
 		return err
 	}
@@ -279,7 +279,7 @@ func (n *generation) restoreLedger(ctx context.Context, w *duck.Warehouse, d dam
 		return err
 	}
 	a := n.next.Accounts[d.account]
-	a.Ledger[d.Path], a.LedgerSHA256[d.Path] = int64(len(lines)), catalog.HashLedger(lines)
+	a.Ledger[d.Path], a.LedgerSHA256[d.Path] = int64(len(lines)), manifest.HashLedger(lines)
 	n.moveStaged(d.Path)
 	n.restored = append(n.restored, d.Path)
 	return nil
@@ -295,11 +295,11 @@ func (n *generation) runsInOtherLedgers(d damagedFile) (runEnds, error) {
 			continue
 		}
 		dir, rel := n.whereIs(path)
-		b, err := catalog.ReadLedger(s.opts.disk, dir, rel)
+		b, err := manifest.ReadLedger(s.opts.disk, dir, rel)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := catalog.DecodeLedger(path, b)
+		rows, err := manifest.DecodeLedger(path, b)
 		if err != nil {
 			continue // damaged too, and written again by itself
 		}
@@ -329,7 +329,7 @@ func (t runEnds) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID]
 // ledgerOfDuckDB are the account's runs in DuckDB with what belongs to them, but
 // for some.
 func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string,
-	but runEnds) (rows catalog.LedgerRows, err error) {
+	but runEnds) (rows manifest.LedgerRows, err error) {
 	its := "account_id = " + schema.QuoteText(account)
 	if rows.Runs, err = opsRows(ctx, w, schema.Runs, its); err != nil {
 		return rows, err
@@ -354,13 +354,13 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, acco
 
 // encodeRuns writes runs as their ledger lines, each after its steps, oldest
 // first.
-func encodeRuns(rows catalog.LedgerRows) ([]byte, error) {
+func encodeRuns(rows manifest.LedgerRows) ([]byte, error) {
 	slices.SortStableFunc(rows.Runs, func(a, b schema.Run) int {
 		return a.FinishedAt.Time().Compare(b.FinishedAt.Time())
 	})
 	var lines []byte
 	for _, r := range rows.Runs {
-		of := catalog.LedgerRows{Runs: []schema.Run{r}}
+		of := manifest.LedgerRows{Runs: []schema.Run{r}}
 		for _, s := range rows.Steps {
 			if s.RunID == r.RunID {
 				of.Steps = append(of.Steps, s)
@@ -376,7 +376,7 @@ func encodeRuns(rows catalog.LedgerRows) ([]byte, error) {
 				of.Refused = append(of.Refused, l)
 			}
 		}
-		b, err := catalog.EncodeLedger(of)
+		b, err := manifest.EncodeLedger(of)
 		if err != nil {
 			return nil, err
 		}
@@ -389,7 +389,7 @@ func encodeRuns(rows catalog.LedgerRows) ([]byte, error) {
 // than the given ones, or of a later end of one. unreadable counts those that cannot be read.
 func readableLines(b []byte, but runEnds) (kept []byte, unreadable int) {
 	for line := range strings.Lines(string(b)) {
-		rows, err := catalog.DecodeLedger("", []byte(line))
+		rows, err := manifest.DecodeLedger("", []byte(line))
 		switch {
 		case err != nil:
 			unreadable++

@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/load/replies"
 	"spendsync/schema"
@@ -375,7 +375,7 @@ func whole(t testing.TB, dir string) string {
 		return "no manifest"
 	}
 	for path, info := range m.Accounts["acme"].Files {
-		if err := catalog.CheckBytes(durable.OS, dir, path, info); err != nil {
+		if err := manifest.CheckBytes(durable.OS, dir, path, info); err != nil {
 			t.Errorf("generation %d: %v", m.Generation, err)
 		}
 	}
@@ -383,12 +383,12 @@ func whole(t testing.TB, dir string) string {
 		t.Errorf("generation %d: warehouse.duckdb is not what the manifest says (%v)", m.Generation, err)
 	}
 	for path, n := range m.Accounts["acme"].Ledger {
-		b, err := catalog.ReadLedger(durable.OS, dir, path)
+		b, err := manifest.ReadLedger(durable.OS, dir, path)
 		if err == nil {
-			err = catalog.CheckLedger(path, b, n, m.Accounts["acme"].LedgerSHA256[path])
+			err = manifest.CheckLedger(path, b, n, m.Accounts["acme"].LedgerSHA256[path])
 		}
 		if err == nil {
-			_, err = catalog.DecodeLedger(path, b)
+			_, err = manifest.DecodeLedger(path, b)
 		}
 		if err != nil {
 			t.Errorf("generation %d: %v", m.Generation, err)
@@ -454,7 +454,7 @@ func (st *sceneStores) settled(t testing.TB, dir string) (content string) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if there := durable.Exists(filepath.Join(dir, catalog.CommitName)); there {
+	if there := durable.Exists(filepath.Join(dir, manifest.CommitName)); there {
 		t.Error("the commit record is still there")
 	}
 	if left, _ := os.ReadDir(filepath.Join(dir, "staging")); len(left) > 0 {

@@ -11,15 +11,15 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
 
 // storeParts are the parts of a store that a backup tool can bring back one by one.
-var storeParts = []string{catalog.ManifestName, duck.FileName, "parquet", "ledger", "raw"}
+var storeParts = []string{manifest.FileName, duck.FileName, "parquet", "ledger", "raw"}
 
 // mixed is a store of which some parts are those of the later generation.
 func (st *sceneStores) mixed(t testing.TB, later ...string) string {
@@ -83,7 +83,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 		t.Run(strings.Join(later, " "), func(t *testing.T) {
 			t.Parallel()
 			has := func(part string) bool { return slices.Contains(later, part) }
-			setBack := !has(catalog.ManifestName) && (has(duck.FileName) || has("parquet") || has("ledger"))
+			setBack := !has(manifest.FileName) && (has(duck.FileName) || has("parquet") || has("ledger"))
 			dir := st.mixed(t, later...)
 			report := st.verify(t, dir)
 			if whole := len(later) == 0 || len(later) == len(storeParts); whole != (len(report.Damages) == 0) {
@@ -106,7 +106,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 					t.Error("the manifest is another")
 				}
 			}
-			if !setBack && err == nil && has(catalog.ManifestName) && restatedLines(t, dir) < lines {
+			if !setBack && err == nil && has(manifest.FileName) && restatedLines(t, dir) < lines {
 				t.Errorf("rebuild says that all is well, and %d of %d restatements are gone",
 					lines-restatedLines(t, dir), lines)
 			}
@@ -149,7 +149,7 @@ func (st *sceneStores) acceptLoss(t *testing.T, later []string) {
 		t.Errorf("the next run: %v", err)
 	}
 	for _, d := range st.verify(t, dir).Damages {
-		if d.Repair != catalog.MoveOut {
+		if d.Repair != manifest.MoveOut {
 			t.Errorf("after the next run: %v", d)
 		}
 	}
@@ -180,10 +180,10 @@ func checkRepairs(t testing.TB, report *Report, setBack bool) {
 	t.Helper()
 	said := 0
 	for _, d := range report.Damages {
-		if d.Path == catalog.ManifestName && strings.Contains(d.What, "was set back from") &&
+		if d.Path == manifest.FileName && strings.Contains(d.What, "was set back from") &&
 			strings.Contains(d.Repair, "--accept-loss") {
 			said++
-		} else if setBack && d.Repair != "see "+catalog.ManifestName {
+		} else if setBack && d.Repair != "see "+manifest.FileName {
 			t.Errorf("%s is to be repaired by %q, which may forget what is newer", d.Path, d.Repair)
 		}
 	}
@@ -194,7 +194,7 @@ func checkRepairs(t testing.TB, report *Report, setBack bool) {
 
 func manifestOf(t testing.TB, dir string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, catalog.ManifestName))
+	b, err := os.ReadFile(filepath.Join(dir, manifest.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestSetBack_ByABackupThatIsLaidOver(t *testing.T) {
 	st := scene(t)
 	dir := filepath.Join(quickDir(t), "data")
 	copyStore(t, st.after, dir)
-	for path := range fileHashes(t, st.before, catalog.ManifestName, duck.FileName, "parquet", "ledger", "raw") {
+	for path := range fileHashes(t, st.before, manifest.FileName, duck.FileName, "parquet", "ledger", "raw") {
 		b, err := os.ReadFile(filepath.Join(st.before, path))
 		if err != nil {
 			t.Fatal(err)

@@ -5,8 +5,8 @@ import (
 	"iter"
 	"path/filepath"
 
-	"spendsync/load/catalog"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -17,12 +17,12 @@ const bidsRead = "source_bids"
 
 // StoredTable reads an account's rows of a table that has one file per account.
 func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
-	path := catalog.PartPath(t.Table, s.account, 0)
+	path := manifest.PartPath(t.Table, s.account, 0)
 	info := s.Account().Files[path]
 	if info == nil {
 		return nil, nil
 	}
-	return catalog.Rows(s.opts.disk, s.dir, path, info, t)
+	return manifest.Rows(s.opts.disk, s.dir, path, info, t)
 }
 
 // StoredHistory reads an account's versions with what is remembered of them.
@@ -32,7 +32,7 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 	if err != nil || len(rows) == 0 {
 		return h, err
 	}
-	added, err := parquet.Added(s.opts.disk, filepath.Join(s.dir, catalog.PartPath(t.Table, s.account, 0)), t.Table)
+	added, err := parquet.Added(s.opts.disk, filepath.Join(s.dir, manifest.PartPath(t.Table, s.account, 0)), t.Table)
 	for _, column := range added {
 		if h, err = history.AddColumn[R, P](t, h, column); err != nil {
 			return h, err
@@ -44,9 +44,9 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 // StoredGroups reads an account's versions in batches, with what is remembered of them.
 func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], err error) {
 	h.Memory = s.Account().Memory[t.Name]
-	path := catalog.PartPath(t.Table, s.account, 0)
+	path := manifest.PartPath(t.Table, s.account, 0)
 	if info := s.Account().Files[path]; info != nil {
-		h.Stored = catalog.Batches(s.opts.disk, s.dir, path, info, t)
+		h.Stored = manifest.Batches(s.opts.disk, s.dir, path, info, t)
 		h.Added, err = parquet.Added(s.opts.disk, filepath.Join(s.dir, path), t.Table)
 	}
 	return h, err
@@ -61,7 +61,7 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 // PutGroups is PutTable for versions that come in batches, with what is remembered of them,
 // which may be known after the last; nil: nothing is.
 func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Memory) error {
-	path := catalog.PartPath(t.Table, g.store.account, 0)
+	path := manifest.PartPath(t.Table, g.store.account, 0)
 	info, err := g.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
 	if err != nil {
 		return fmt.Errorf("%s: %w", t.FullName(), err)
@@ -103,7 +103,7 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 // PutMemory stages what is remembered of versions that are as they are stored: their
 // file stands. Where there is none yet, it stages one without rows.
 func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Memory) error {
-	if g.store.Account().Files[catalog.PartPath(t.Table, g.store.account, 0)] == nil {
+	if g.store.Account().Files[manifest.PartPath(t.Table, g.store.account, 0)] == nil {
 		return PutGroups(g, t, func(func([]R, error) bool) {}, &m)
 	}
 	g.tables[t.Name] = &stagedTable{memory: &m}

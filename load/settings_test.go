@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -87,7 +87,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 		if got != step.want {
 			t.Errorf("step %d: confirmed %s, want %s", i, got, step.want)
 		}
-		info := m.Accounts["acme"].Files[catalog.PartPath(table.Table, "acme", 0)]
+		info := m.Accounts["acme"].Files[manifest.PartPath(table.Table, "acme", 0)]
 		if file == "" {
 			file = info.SHA256
 		}

@@ -16,10 +16,10 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/klauspost/compress/zstd"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
@@ -141,9 +141,9 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	if !g.store.opts.KeepRaw {
 		return nil
 	}
-	path, day := catalog.RawPath(g.store.account, d, page), g.day(d)
+	path, day := manifest.RawPath(g.store.account, d, page), g.day(d)
 	if known := g.store.Account().Files[path]; known != nil && fingerprint != "" && known.Fingerprint == fingerprint &&
-		catalog.CheckBytes(g.store.opts.disk, g.store.dir, path, known) == nil {
+		manifest.CheckBytes(g.store.opts.disk, g.store.dir, path, known) == nil {
 		day.raw[path], day.stays[path] = known, true
 		return nil
 	}
@@ -170,7 +170,7 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 	d.RunID, d.Version = g.runID, s.opts.Version
 	return s.Quarantine().Put(d, func(yield func([]byte, error) bool) {
 		for page := 1; ; page++ {
-			path := catalog.RawPath(s.account, d.Date, page)
+			path := manifest.RawPath(s.account, d.Date, page)
 			if day.raw[path] == nil {
 				break
 			}
@@ -290,7 +290,7 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *Day, rows *history
 	if err != nil {
 		return merged.Diff, err
 	}
-	path, differ := catalog.PartPath(schema.SpendDaily.Table, g.store.account, p.Day), merged.Differ
+	path, differ := manifest.PartPath(schema.SpendDaily.Table, g.store.account, p.Day), merged.Differ
 	if !merged.Diff.SameKeys() {
 		differ = nil
 	}

@@ -19,11 +19,11 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
@@ -295,7 +295,7 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 		}
 		checkScene(t, dir)
 		m, err := ReadManifest(dir)
-		if err != nil || m.Format != catalog.ManifestFormat || len(m.Accounts["acme"].LedgerSHA256) == 0 {
+		if err != nil || m.Format != manifest.Format || len(m.Accounts["acme"].LedgerSHA256) == 0 {
 			t.Errorf("after %d steps and a run: format %d, %v", i, m.Format, err)
 		}
 		for d, k := range was.Accounts["acme"].Days {
@@ -372,11 +372,11 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, m := range map[string]*Manifest{"decoded": known, "published": first} {
-		if got, err := catalog.ReadAfter(durable.OS, dir, m); err != nil || got != m {
+		if got, err := manifest.ReadAfter(durable.OS, dir, m); err != nil || got != m {
 			t.Errorf("the %s one is decoded again: %v", what, err)
 		}
 	}
-	path := filepath.Join(dir, catalog.ManifestName)
+	path := filepath.Join(dir, manifest.FileName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +388,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := catalog.ReadAfter(durable.OS, dir, known); !errors.Is(err, ErrDamaged) {
+		if m, err := manifest.ReadAfter(durable.OS, dir, known); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v, %v, want it refused", what, m, err)
 		}
 	}
@@ -396,16 +396,16 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := newRun(t, dir).mustSync(twoDays())
-	if got, err := catalog.ReadAfter(durable.OS, dir, known); err != nil || got == known ||
+	if got, err := manifest.ReadAfter(durable.OS, dir, known); err != nil || got == known ||
 		got.Generation != next.Generation {
 		t.Errorf("the next generation is taken for the known one: %v", err)
 	}
 	unsealed := bytes.Replace(bytes.Replace(b, []byte(`"checksum": "`+known.Checksum+`",`), nil, 1),
 		[]byte(`"format": 2`), []byte(`"format": 1`), 1)
-	if _, err := catalog.Decode(unsealed); err != nil {
+	if _, err := manifest.Decode(unsealed); err != nil {
 		t.Errorf("the first format: %v", err)
 	}
-	if _, err := catalog.Decode(append(unsealed, '}')); !errors.Is(err, ErrDamaged) {
+	if _, err := manifest.Decode(append(unsealed, '}')); !errors.Is(err, ErrDamaged) {
 		t.Errorf("the first format and something after it: %v", err)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"spendsync/load/catalog"
 	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
@@ -23,9 +23,9 @@ type Store struct {
 	dir     string
 	account string
 	opts    Options
-	lock    io.Closer         // the account's
-	base    *Manifest         // the generation this run started from; nil: none yet
-	newer   catalog.NewerPart // that the manifest does not know of, where that is accepted
+	lock    io.Closer          // the account's
+	base    *Manifest          // the generation this run started from; nil: none yet
+	newer   manifest.NewerPart // that the manifest does not know of, where that is accepted
 }
 
 // Open takes the account's lock, or fails at once with [ErrLocked] if another
@@ -84,7 +84,7 @@ func (s *Store) Account() *Account {
 
 // recover brings the folder into the state of one generation.
 func (s *Store) recover(ctx context.Context) error {
-	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, catalog.CommitName))
+	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (s *Store) recover(ctx context.Context) error {
 	if err := s.dropDeadStaging(); err != nil {
 		return err
 	}
-	m, err := catalog.ReadFrom(s.opts.disk, s.dir)
+	m, err := manifest.ReadFrom(s.opts.disk, s.dir)
 	if errors.Is(err, ErrEmpty) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (s *Store) recover(ctx context.Context) error {
 // lookAround compares the published folders with the manifest, by names and sizes: it
 // refuses a store that was set back, and warns of files that do not belong there.
 func (s *Store) lookAround(ctx context.Context) error {
-	files, err := catalog.FilesIn(s.opts.disk, s.dir)
+	files, err := manifest.FilesIn(s.opts.disk, s.dir)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Store) lookAround(ctx context.Context) error {
 func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
 // lookAgain looks while nobody publishes.
-func (s *Store) lookAgain(ctx context.Context) (newer catalog.NewerPart, files map[string]int64, err error) {
+func (s *Store) lookAgain(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
 	unlock, err := s.lockStore(ctx)
 	if err != nil {
 		return newer, nil, err
@@ -148,10 +148,10 @@ func (s *Store) lookAgain(ctx context.Context) (newer catalog.NewerPart, files m
 	if err = s.place().End(); err != nil {
 		return newer, nil, err
 	}
-	if s.base, err = catalog.ReadAfter(s.opts.disk, s.dir, s.base); err != nil {
+	if s.base, err = manifest.ReadAfter(s.opts.disk, s.dir, s.base); err != nil {
 		return newer, nil, err
 	}
-	if files, err = catalog.FilesIn(s.opts.disk, s.dir); err != nil {
+	if files, err = manifest.FilesIn(s.opts.disk, s.dir); err != nil {
 		return newer, nil, err
 	}
 	newer, err = s.newest(ctx, files)
@@ -159,7 +159,7 @@ func (s *Store) lookAgain(ctx context.Context) (newer catalog.NewerPart, files m
 }
 
 // newest is the part that is newer than the manifest; its path is empty where none is.
-func (s *Store) newest(ctx context.Context, files map[string]int64) (catalog.NewerPart, error) {
+func (s *Store) newest(ctx context.Context, files map[string]int64) (manifest.NewerPart, error) {
 	newer, err := s.base.Newest(s.opts.disk, s.dir, files)
 	if err != nil || newer.Path != "" {
 		return newer, err
@@ -202,12 +202,12 @@ func (s *Store) dropDeadStaging() error {
 // refused before any row of it is given; nothing follows an error.
 func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
-		path := catalog.PartPath(schema.SpendDaily.Table, s.account, day)
+		path := manifest.PartPath(schema.SpendDaily.Table, s.account, day)
 		info := s.Account().Files[path]
 		if info == nil {
 			return
 		}
-		catalog.Batches(s.opts.disk, s.dir, path, info, schema.SpendDaily)(yield)
+		manifest.Batches(s.opts.disk, s.dir, path, info, schema.SpendDaily)(yield)
 	}
 }
 
@@ -215,7 +215,7 @@ func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 // manifest, by the names and sizes of its files; nil: it was not. Every command that
 // publishes refuses such a store.
 func FindSetBack(dir string, m *Manifest) (*Damage, error) {
-	files, err := catalog.FilesIn(durable.OS, dir)
+	files, err := manifest.FilesIn(durable.OS, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -224,11 +224,11 @@ func FindSetBack(dir string, m *Manifest) (*Damage, error) {
 		return nil, err
 	}
 	// A run that publishes meanwhile brings newer parts first, and its manifest last.
-	committing, err := durable.OS.Exists(filepath.Join(dir, catalog.CommitName))
+	committing, err := durable.OS.Exists(filepath.Join(dir, manifest.CommitName))
 	if err != nil || committing {
 		return nil, err
 	}
-	if now, err := catalog.ReadManifest(dir); err != nil || now.Generation != m.Generation {
+	if now, err := manifest.Read(dir); err != nil || now.Generation != m.Generation {
 		return nil, err
 	}
 	return m.SetBack(newer), nil
@@ -245,11 +245,11 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 		return nil
 	}
 	// Another account's run may have published some of them since the manifest was read.
-	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, catalog.CommitName))
+	committing, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))
 	if committing || err != nil {
 		return err
 	}
-	m, err := catalog.ReadAfter(s.opts.disk, s.dir, s.base)
+	m, err := manifest.ReadAfter(s.opts.disk, s.dir, s.base)
 	if err != nil {
 		return err
 	}

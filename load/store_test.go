@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/loadtest"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -383,7 +383,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 		}
 		return m.Accounts[r.account]
 	}
-	path := func(page int) string { return catalog.RawPath(r.account, day, page) }
+	path := func(page int) string { return manifest.RawPath(r.account, day, page) }
 	was := read(1, "one", "two", "three", "four")
 	spoiled(t, filepath.Join(r.dir, path(3)), []byte("three, spoilt"))
 	is := read(2, "one", "another", "three")
@@ -396,7 +396,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 	if is.Files[path(4)] != nil || durable.Exists(filepath.Join(r.dir, path(4))) {
 		t.Error("the fourth reply of before is still there")
 	}
-	pages, err := textsOf(catalog.RawPages(durable.OS, r.dir, is, is.RawPages(day)))
+	pages, err := textsOf(manifest.RawPages(durable.OS, r.dir, is, is.RawPages(day)))
 	if got := fmt.Sprint(pages); err != nil || got != "[one another three]" {
 		t.Errorf("the replies are %s, %v", got, err)
 	}
@@ -407,7 +407,7 @@ func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
 	kept := newRun(t, filepath.Join(quickDir(t), "kept"))
 	kept.putReplies("one", "two")
-	path := func(d schema.Date, page int) string { return catalog.RawPath("acme", d, page) }
+	path := func(d schema.Date, page int) string { return manifest.RawPath("acme", d, page) }
 	for name, spoil := range map[string]func(dir string) error{
 		"lost": func(dir string) error { return os.Remove(filepath.Join(dir, path(day, 2))) },
 		"damaged": func(dir string) error {
@@ -436,7 +436,7 @@ func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
 						t.Fatal(err)
 					}
 					a := m.Accounts["acme"]
-					pages, err := textsOf(catalog.RawPages(durable.OS, r.dir, a, a.RawPages(day)))
+					pages, err := textsOf(manifest.RawPages(durable.OS, r.dir, a, a.RawPages(day)))
 					var want []string
 					for _, body := range replies {
 						if keep {
@@ -519,7 +519,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 	if err := r.stage(t.Context(), s, g); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(g.staged(catalog.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
+	if err := os.WriteFile(g.staged(manifest.PartPath(schema.AccountLimits.Table, "acme", 0)), []byte("spoilt"),
 		0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -542,7 +542,7 @@ func TestPublish_WithoutTheSettingsThatSpoilIt(t *testing.T) {
 		}
 	}
 	for _, table := range []*schema.Table{schema.CampaignHistory.Table, schema.AccountLimits.Table} {
-		path := catalog.PartPath(table, "acme", 0)
+		path := manifest.PartPath(table, "acme", 0)
 		if got.Files[path].SHA256 != was.Files[path].SHA256 {
 			t.Errorf("%s is not as it was", path)
 		}
@@ -592,7 +592,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)
 	r.mustSync(twoDays())
-	old, err := os.ReadFile(filepath.Join(dir, catalog.ManifestName))
+	old, err := os.ReadFile(filepath.Join(dir, manifest.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -613,7 +613,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The volume is restored from an old snapshot while the run is under way.
-	if err := os.WriteFile(filepath.Join(dir, catalog.ManifestName), old, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, manifest.FileName), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.Prepare(t.Context(), Contents{}); !errors.Is(err, ErrDamaged) {
@@ -624,7 +624,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 // editManifest replaces a text in the manifest and seals it again.
 func editManifest(t *testing.T, dir, old, with string) {
 	t.Helper()
-	path := filepath.Join(dir, catalog.ManifestName)
+	path := filepath.Join(dir, manifest.FileName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -650,7 +650,7 @@ func TestOpen_RefusesANewerStore(t *testing.T) {
 func TestOpen_RefusesDataWithoutManifest(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
-	if err := os.Remove(filepath.Join(dir, catalog.ManifestName)); err != nil {
+	if err := os.Remove(filepath.Join(dir, manifest.FileName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrDamaged) {

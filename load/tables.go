@@ -3,8 +3,8 @@ package load
 import (
 	"fmt"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -16,7 +16,7 @@ func (n *generation) addTables() error {
 	}
 	if settled := n.g.settled; settled != nil {
 		n.acc.Settled, n.acc.SettledUnclear = settled.ids, settled.unclear
-		n.acc.SettledTables = catalog.SettingsTables()
+		n.acc.SettledTables = manifest.SettingsTables()
 	}
 	for table, keys := range n.g.beyond {
 		if n.acc.Beyond == nil {
@@ -35,7 +35,7 @@ func (n *generation) addTables() error {
 		if st == nil || t.Schema != "main" {
 			continue
 		}
-		path := catalog.PartPath(t, s.account, 0)
+		path := manifest.PartPath(t, s.account, 0)
 		if st.info != nil {
 			n.putFile(path, st.info)
 		}

@@ -15,10 +15,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/load/replies"
 	"spendsync/schema"
@@ -65,7 +65,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 			return nil, err
 		}
 	}
-	m, err := catalog.ReadFrom(o.disk, dir)
+	m, err := manifest.ReadFrom(o.disk, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +93,11 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 // stillPublished refuses a verification without the lock during which somebody
 // published: it has looked at files of two generations.
 func (v *verifier) stillPublished() error {
-	committing, err := v.opts.disk.Exists(filepath.Join(v.dir, catalog.CommitName))
+	committing, err := v.opts.disk.Exists(filepath.Join(v.dir, manifest.CommitName))
 	if err != nil {
 		return err
 	}
-	m, err := catalog.ReadFrom(v.opts.disk, v.dir)
+	m, err := manifest.ReadFrom(v.opts.disk, v.dir)
 	if err != nil {
 		return err
 	}
@@ -126,12 +126,12 @@ type verifier struct {
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
-			d.Repair = "see " + catalog.ManifestName // another command would forget what is newer
+			d.Repair = "see " + manifest.FileName // another command would forget what is newer
 			continue
 		}
 		for name, a := range v.manifest.Accounts {
 			if a.Ledger[d.Path] > 0 && !v.whole {
-				d.Repair = durable.RepairRebuild + ", or " + catalog.RepairLost
+				d.Repair = durable.RepairRebuild + ", or " + manifest.RepairLost
 			}
 			info := a.Files[d.Path]
 			switch {
@@ -142,7 +142,7 @@ func (v *verifier) nameRepairs() {
 			case v.whole:
 				d.Repair = durable.RepairRebuild
 			case info.Table != schema.SpendDaily.Name || len(a.RawPages(info.Day)) == 0:
-				d.Repair = catalog.RepairLost
+				d.Repair = manifest.RepairLost
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (v *verifier) nameRepairs() {
 // repairReply is what brings back a stored reply of a day.
 func (v *verifier) repairReply(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
-		return catalog.RepairLost + "; the stored numbers of the day are whole without it"
+		return manifest.RepairLost + "; the stored numbers of the day are whole without it"
 	}
 	command := fmt.Sprintf("spendsync backfill --from %s --to %s", day, day)
 	if len(v.manifest.Accounts) > 1 {
@@ -191,7 +191,7 @@ func (v *verifier) files(ctx context.Context) error {
 		}
 		for d := range a.Days {
 			v.report.Days++
-			if path := catalog.PartPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
+			if path := manifest.PartPath(schema.SpendDaily.Table, name, d); a.Files[path] == nil {
 				if err := v.found(durable.Damaged(path, durable.RepairReplay, "the manifest knows the day but no "+
 					"file of it")); err != nil {
 					return err
@@ -208,19 +208,19 @@ func (v *verifier) files(ctx context.Context) error {
 // ledger checks the published part of a ledger file, and that the rest of it,
 // which failed runs have added since, can be read.
 func (v *verifier) ledger(a *Account, path string, size int64) error {
-	b, err := catalog.ReadLedger(v.opts.disk, v.dir, path)
+	b, err := manifest.ReadLedger(v.opts.disk, v.dir, path)
 	if err != nil {
 		return err
 	}
-	if err := catalog.CheckLedger(path, b, size, a.LedgerSHA256[path]); err != nil {
+	if err := manifest.CheckLedger(path, b, size, a.LedgerSHA256[path]); err != nil {
 		return err
 	}
-	_, err = catalog.DecodeLedger(path, b)
+	_, err = manifest.DecodeLedger(path, b)
 	return err
 }
 
 func (v *verifier) file(account string, a *Account, path string, info *FileInfo) error {
-	if err := catalog.CheckBytes(v.opts.disk, v.dir, path, info); err != nil {
+	if err := manifest.CheckBytes(v.opts.disk, v.dir, path, info); err != nil {
 		return err
 	}
 	v.mu.Lock()
@@ -252,11 +252,11 @@ func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
 	n := int64(0)
 	for rec, err := range parquet.Records(v.opts.disk, filepath.Join(v.dir, path), t) {
 		if err != nil {
-			return catalog.CountRows(path, info, 0, err)
+			return manifest.CountRows(path, info, 0, err)
 		}
 		n += rec.NumRows()
 	}
-	return catalog.CountRows(path, info, n, nil)
+	return manifest.CountRows(path, info, n, nil)
 }
 
 // day checks the rows of a day: theirs, unique, as many, of the same sums and
@@ -266,8 +266,8 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	if known == nil {
 		return durable.Damaged(path, "", "the manifest does not know its day")
 	}
-	rows, err := catalog.ReadDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
-	if err := catalog.CountRows(path, info, int64(rows.Len()), err); err != nil {
+	rows, err := manifest.ReadDay(v.opts.disk, filepath.Join(v.dir, path), account, info.Day)
+	if err := manifest.CountRows(path, info, int64(rows.Len()), err); err != nil {
 		return err
 	}
 	if err := sameDay(rows, known); err != nil {
@@ -279,7 +279,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 	}
 	var unread error
 	fromRaw, err := v.raw(account, info.Day, func(yield func([]byte, error) bool) {
-		for body, err := range catalog.RawPages(v.opts.disk, v.dir, a, pages) {
+		for body, err := range manifest.RawPages(v.opts.disk, v.dir, a, pages) {
 			if unread = err; !yield(body, err) {
 				return
 			}
@@ -318,7 +318,7 @@ func sameDay(rows *schema.SpendRows, known *Day) error {
 // lookAround looks for files that a reader who globs would read although they are not
 // published, and for parts that are newer than the manifest.
 func (v *verifier) lookAround() error {
-	files, err := catalog.FilesIn(v.opts.disk, v.dir)
+	files, err := manifest.FilesIn(v.opts.disk, v.dir)
 	if err != nil {
 		return err
 	}
@@ -328,7 +328,7 @@ func (v *verifier) lookAround() error {
 	}
 	v.foundNewer(newer)
 	for _, path := range v.manifest.Strays(files) {
-		if err := v.found(durable.Damaged(path, catalog.MoveOut, "the manifest does not name it")); err != nil {
+		if err := v.found(durable.Damaged(path, manifest.MoveOut, "the manifest does not name it")); err != nil {
 			return err
 		}
 	}
@@ -336,7 +336,7 @@ func (v *verifier) lookAround() error {
 }
 
 // foundNewer notes that the store was set back, once.
-func (v *verifier) foundNewer(newer catalog.NewerPart) {
+func (v *verifier) foundNewer(newer manifest.NewerPart) {
 	if newer.Path != "" && v.setBack == nil {
 		v.setBack = v.manifest.SetBack(newer)
 		v.report.Damages = append(v.report.Damages, v.setBack)
@@ -393,7 +393,7 @@ func (v *verifier) content(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = w.Stop(err) }()
 	err = w.WithMemory(ctx, func() error {
-		return catalog.WarehouseCheck{Manifest: v.manifest, Keys: true}.Content(ctx, w)
+		return manifest.WarehouseCheck{Manifest: v.manifest, Keys: true}.Content(ctx, w)
 	})
 	if err != nil {
 		return err

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"path/filepath"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -50,7 +50,7 @@ func versionedTable(name string) *versioned {
 func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account)) versioned {
 	f := versioned{table: t.Table}
 	f.confirm = func(n *generation, account string, a *Account) ([]string, error) {
-		path := catalog.PartPath(t.Table, account, 0)
+		path := manifest.PartPath(t.Table, account, 0)
 		info := a.Files[path]
 		if info == nil {
 			return nil, nil
@@ -58,7 +58,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 		full := filepath.Join(n.g.store.dir, path)
 		if n.isStaged(path) {
 			full = n.g.staged(path)
-		} else if err := catalog.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, info); err != nil {
+		} else if err := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, info); err != nil {
 			return nil, err
 		}
 		keyText, memory := history.KeyTextOf(t), a.Memory[t.Name]
@@ -89,7 +89,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 	}
 	f.check = func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error {
 		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
-		if err := catalog.CountRows(path, info, int64(len(rows)), err); err != nil {
+		if err := manifest.CountRows(path, info, int64(len(rows)), err); err != nil {
 			return err
 		}
 		if err := history.Check[R, P](t, history.Versions[R]{Rows: rows, Memory: a.Memory[t.Name]}); err != nil {

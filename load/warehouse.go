@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"runtime/debug"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -204,7 +204,7 @@ func (n *generation) finishWarehouse(ctx context.Context) error {
 	if err := n.w.Finish(ctx); err != nil {
 		return err
 	}
-	check := catalog.WarehouseCheck{Manifest: n.next}
+	check := manifest.WarehouseCheck{Manifest: n.next}
 	if !n.fromNothing {
 		check.Changed = map[string]map[schema.Date]bool{s.account: n.changed}
 	}
@@ -335,7 +335,7 @@ func (n *generation) allLoads() ([]duck.Load, error) {
 			full := filepath.Join(n.g.store.dir, path)
 			if n.isStaged(path) {
 				full = n.g.staged(path)
-			} else if d := catalog.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); d != nil {
+			} else if d := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); d != nil {
 				return nil, d
 			}
 			files[f.Table] = append(files[f.Table], full)

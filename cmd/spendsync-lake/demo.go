@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/load/catalog"
 	"spendsync/load/lake"
 	"spendsync/load/lake/resttest"
+	"spendsync/load/manifest"
 )
 
 func (a *app) demoCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func (a *app) demoCommand() *cobra.Command {
 				return exit.Usagef("--dir: %v", err)
 			}
 			store := filepath.Join(dir, "store")
-			if _, err := catalog.ReadManifest(store); errors.Is(err, catalog.ErrEmpty) {
+			if _, err := manifest.Read(store); errors.Is(err, manifest.ErrEmpty) {
 				err = a.demoStore(cmd.Context(), store)
 				if err != nil {
 					return err

@@ -19,8 +19,8 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/oklog/ulid/v2"
 
-	"spendsync/load/catalog"
 	"spendsync/load/lake/resttest"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 type growingStore struct {
 	*testing.T
 	dir string
-	m   *catalog.Manifest
+	m   *manifest.Manifest
 	now time.Time
 }
 
@@ -55,11 +55,11 @@ func (s *growingStore) spend(day schema.Date, rows int, clicks int64) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	path, sum := catalog.PartPath(schema.SpendDaily.Table, "acme", day), sha256.Sum256(b.Bytes())
+	path, sum := manifest.PartPath(schema.SpendDaily.Table, "acme", day), sha256.Sum256(b.Bytes())
 	s.write(path, b.Bytes())
 	a := s.m.Of("acme")
-	a.Days[day] = &catalog.Day{}
-	a.Files[path] = &catalog.FileInfo{Kind: catalog.KindParquet, Table: "spend_daily", Day: day, Rows: n,
+	a.Days[day] = &manifest.Day{}
+	a.Files[path] = &manifest.FileInfo{Kind: manifest.KindParquet, Table: "spend_daily", Day: day, Rows: n,
 		Bytes: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]), RunID: s.run()}
 }
 
@@ -85,16 +85,16 @@ func (s *growingStore) write(path string, b []byte) {
 func (s *growingStore) publish() {
 	s.now = s.now.AddDate(0, 0, 1)
 	s.m.Generation, s.m.RunID, s.m.PublishedAt = s.m.Generation+1, s.run(), schema.InstantOf(s.now)
-	path, a := catalog.LedgerPath("acme", s.now), s.m.Of("acme")
+	path, a := manifest.LedgerPath("acme", s.now), s.m.Of("acme")
 	ledger, _ := os.ReadFile(filepath.Join(s.dir, path))
 	ledger = append(ledger, fmt.Sprintf("{\"_run_id\":%q}\n", s.m.RunID)...)
-	a.Ledger[path], a.LedgerSHA256[path] = int64(len(ledger)), catalog.HashLedger(ledger)
+	a.Ledger[path], a.LedgerSHA256[path] = int64(len(ledger)), manifest.HashLedger(ledger)
 	b, err := s.m.Encode()
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.write(path, ledger)
-	s.write(catalog.ManifestName, b)
+	s.write(manifest.FileName, b)
 }
 
 // killed runs the command and kills it after a while; 0: it may end. It says whether it was killed.
@@ -136,7 +136,7 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 	defer storage.Close()
 	rest := httptest.NewServer(&resttest.Catalog{Warehouse: "s3://lake/wh"})
 	defer rest.Close()
-	s := &growingStore{T: t, dir: t.TempDir(), m: catalog.New(), now: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
+	s := &growingStore{T: t, dir: t.TempDir(), m: manifest.New(), now: time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC)}
 	environ := []string{"PATH=" + os.Getenv("PATH"), "SPENDSYNC_DATA_DIR=" + s.dir, "SPENDSYNC_LAKE_WAREHOUSE=wh",
 		"SPENDSYNC_LAKE_CATALOG=" + rest.URL, "SPENDSYNC_LAKE_S3_ENDPOINT=" + storage.URL, "AWS_REGION=us-east-1",
 		"AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY=secret-canary"}

@@ -14,20 +14,20 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/lake/resttest"
+	"spendsync/load/manifest"
 )
 
 // emptyStore is a store of one account that has nothing yet.
 func emptyStore(t *testing.T, generation int64) string {
 	t.Helper()
 	dir := t.TempDir()
-	m := catalog.New()
+	m := manifest.New()
 	m.Generation, m.RunID = generation, fmt.Sprintf("R%d", generation)
 	m.Of("acme")
 	b, err := m.Encode()
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, catalog.ManifestName), b, 0o600)
+		err = os.WriteFile(filepath.Join(dir, manifest.FileName), b, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -36,16 +36,16 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load": {
-		may: []string{"schema", "load/catalog", "load/commit", "load/duck", "load/durable", "load/history",
+		may: []string{"schema", "load/manifest", "load/commit", "load/duck", "load/durable", "load/history",
 			"load/parquet", "load/quarantine", "load/replies"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
-	"load/catalog": {
+	"load/manifest": {
 		may: []string{"schema", "load/duck", "load/durable", "load/history", "load/parquet"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load/commit": {
-		may: []string{"schema", "load/catalog", "load/duck", "load/durable"},
+		may: []string{"schema", "load/manifest", "load/duck", "load/durable"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"load/duck": {
@@ -62,7 +62,7 @@ var house = map[string]struct{ may, not []string }{
 			"github.com/duckdb"},
 	},
 	"load/lake": {
-		may: []string{"schema", "load/catalog"},
+		may: []string{"schema", "load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow"},
 	},
 	"load/lake/resttest": {
@@ -74,11 +74,11 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"load/quarantine": {
-		may: []string{"schema", "load/catalog", "load/durable"},
+		may: []string{"schema", "load/manifest", "load/durable"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load/replies": {
-		may: []string{"schema", "load/catalog", "load/durable"},
+		may: []string{"schema", "load/manifest", "load/durable"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"queries": {
@@ -147,7 +147,7 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"extract/adsim"},
 	},
 	"cmd/spendsync-lake": {
-		may: []string{"schema", "load/catalog", "load/lake", "load/lake/resttest", "cmd/internal/bom",
+		may: []string{"schema", "load/manifest", "load/lake", "load/lake/resttest", "cmd/internal/bom",
 			"cmd/internal/config", "cmd/internal/exit"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
@@ -211,7 +211,7 @@ func TestHouse_SpendsyncKnowsNoLake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(deps), "spendsync/load/catalog\n") {
+	if !strings.Contains(string(deps), "spendsync/load/manifest\n") {
 		t.Fatalf("not a list of packages: %.200s", deps)
 	}
 	for dep := range strings.Lines(string(deps)) {

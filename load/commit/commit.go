@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // format is the version of the record. The first had no checksum.
@@ -57,7 +57,7 @@ type Place struct {
 // Write publishes what is staged, all or none. The files are durable already, and the store's lock
 // is held. begin is asked at the last moment: after it the commit may have begun, whatever fails.
 // known is the published manifest, or nil.
-func (p Place) Write(r Record, known *catalog.Manifest, begin func() error) error {
+func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (p Place) Write(r Record, known *catalog.Manifest, begin func() error) erro
 		return err
 	}
 	durable.Seal(b)
-	draft := filepath.Join(staging, catalog.CommitName+StagedSuffix)
+	draft := filepath.Join(staging, manifest.CommitName+StagedSuffix)
 	if _, _, err := p.Disk.WriteFile(draft, b); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (p Place) Write(r Record, known *catalog.Manifest, begin func() error) erro
 	if err := begin(); err != nil {
 		return err
 	}
-	if err := p.Disk.Rename(draft, filepath.Join(p.Dir, catalog.CommitName)); err != nil {
+	if err := p.Disk.Rename(draft, filepath.Join(p.Dir, manifest.CommitName)); err != nil {
 		return durable.Storage(err)
 	}
 	if err := p.Disk.SyncDir(p.Dir); err != nil {
@@ -102,7 +102,7 @@ func (p Place) Write(r Record, known *catalog.Manifest, begin func() error) erro
 // End ends the commit that commit.json records, if there is one. It may be interrupted and
 // repeated at any point. The store's lock is held.
 func (p Place) End() error {
-	found, err := p.Disk.Exists(filepath.Join(p.Dir, catalog.CommitName))
+	found, err := p.Disk.Exists(filepath.Join(p.Dir, manifest.CommitName))
 	if err != nil || !found {
 		return err
 	}
@@ -115,7 +115,7 @@ func (p Place) End() error {
 }
 
 // end does it; known is what may be published still, or nil.
-func (p Place) end(known *catalog.Manifest) error {
+func (p Place) end(known *manifest.Manifest) error {
 	dir, disk := p.Dir, p.Disk
 	r, err := Read(disk, dir, known)
 	if r == nil || err != nil {
@@ -167,7 +167,7 @@ func (p Place) end(known *catalog.Manifest) error {
 	if err := p.Crash("remove commit record"); err != nil {
 		return err
 	}
-	if err := disk.RemoveIfThere(filepath.Join(dir, catalog.CommitName)); err != nil {
+	if err := disk.RemoveIfThere(filepath.Join(dir, manifest.CommitName)); err != nil {
 		return err
 	}
 	if err := disk.SyncDir(dir); err != nil {
@@ -209,8 +209,8 @@ func moveFile(d durable.Disk, dir string, m Move) error {
 // Read reads the record of a commit under way; nil if there is none. It
 // refuses one that does not belong to the published generation: somebody has put
 // back an older or a newer part of the store.
-func Read(d durable.Disk, dir string, known *catalog.Manifest) (*Record, error) {
-	b, err := d.ReadFile(filepath.Join(dir, catalog.CommitName))
+func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error) {
+	b, err := d.ReadFile(filepath.Join(dir, manifest.CommitName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -219,23 +219,23 @@ func Read(d durable.Disk, dir string, known *catalog.Manifest) (*Record, error) 
 	}
 	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "%v", err)
+		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "%v", err)
 	}
 	var r Record
 	if err := json.Unmarshal(b, &r); err != nil {
-		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it is not readable: %v", err)
+		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it is not readable: %v", err)
 	}
 	if r.Format > format {
-		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", catalog.CommitName, r.Format,
-			format, catalog.ErrNewer)
+		return nil, fmt.Errorf("%s: format %d; this binary knows format %d: %w", manifest.CommitName, r.Format,
+			format, manifest.ErrNewer)
 	}
 	if r.Format < 1 || r.Format > 1 && !sealed {
-		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it lacks its format or its checksum")
+		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it lacks its format or its checksum")
 	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	m, err := catalog.ReadAfter(d, dir, known)
+	m, err := manifest.ReadAfter(d, dir, known)
 	switch {
 	case errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrDamaged):
 		// The commit brings a whole one.
@@ -243,8 +243,8 @@ func Read(d durable.Disk, dir string, known *catalog.Manifest) (*Record, error) 
 	case err != nil:
 		return nil, err
 	case m.Generation != r.Base && m.Generation != r.Generation:
-		return nil, durable.Damaged(catalog.CommitName, durable.RepairBackup, "it leads from generation %d to %d, and "+
-			"generation %d is published", r.Base, r.Generation, m.Generation)
+		return nil, durable.Damaged(manifest.CommitName, durable.RepairBackup, "it leads from generation %d to %d, "+
+			"and generation %d is published", r.Base, r.Generation, m.Generation)
 	}
 	return &r, nil
 }
@@ -252,23 +252,23 @@ func Read(d durable.Disk, dir string, known *catalog.Manifest) (*Record, error) 
 // check refuses a record that would reach outside the store: somebody else wrote
 // it, or it is damaged.
 func (r *Record) check() error {
-	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != catalog.ManifestName {
-		return durable.Damaged(catalog.CommitName, durable.RepairBackup, "it does not end with the manifest")
+	if len(r.Moves) == 0 || r.Moves[len(r.Moves)-1].To != manifest.FileName {
+		return durable.Damaged(manifest.CommitName, durable.RepairBackup, "it does not end with the manifest")
 	}
 	paths := append([]string{r.Staging}, r.Removes...)
 	for _, m := range r.Moves {
 		paths = append(paths, m.From, m.To)
 		if !strings.HasPrefix(m.From, r.Staging+"/") {
-			return durable.Damaged(catalog.CommitName, durable.RepairBackup, "%q is not in the staging area", m.From)
+			return durable.Damaged(manifest.CommitName, durable.RepairBackup, "%q is not in the staging area", m.From)
 		}
 	}
 	for _, p := range paths {
-		if catalog.LeadsOut(p) {
-			return durable.Damaged(catalog.CommitName, durable.RepairBackup, "%q leads out of the store", p)
+		if manifest.LeadsOut(p) {
+			return durable.Damaged(manifest.CommitName, durable.RepairBackup, "%q leads out of the store", p)
 		}
 	}
 	if !strings.HasPrefix(r.Staging, "staging/") {
-		return durable.Damaged(catalog.CommitName, durable.RepairBackup, "%q is not a staging area", r.Staging)
+		return durable.Damaged(manifest.CommitName, durable.RepairBackup, "%q is not a staging area", r.Staging)
 	}
 	return nil
 }

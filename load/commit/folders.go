@@ -10,12 +10,12 @@ import (
 	"slices"
 	"syscall"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // probeName is the empty file that tries a folder. It is renamed back at once.
-const probeName = catalog.OwnPrefix + "probe" + StagedSuffix
+const probeName = manifest.OwnPrefix + "probe" + StagedSuffix
 
 // TryFolders refuses a store into whose folders a file cannot be renamed from the staging
 // area: a commit that has begun could never end. Such a folder is a link or a mount, or
@@ -23,7 +23,7 @@ const probeName = catalog.OwnPrefix + "probe" + StagedSuffix
 func TryFolders(d durable.Disk, dir, account string) error {
 	probe := filepath.Join(dir, "staging", account+probeName)
 	defer func() { _ = d.Remove(probe) }()
-	for _, name := range append([]string{""}, catalog.Folders...) {
+	for _, name := range append([]string{""}, manifest.Folders...) {
 		folder := filepath.Join(dir, name)
 		there, err := d.Exists(folder)
 		if err != nil {

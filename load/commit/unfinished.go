@@ -3,8 +3,8 @@ package commit
 import (
 	"path/filepath"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -26,7 +26,7 @@ func Find(dir string) (*Unfinished, error) {
 		return nil, err
 	}
 	u := &Unfinished{RunID: r.RunID, Base: r.Base, Generation: r.Generation}
-	if info, err := durable.OS.Lstat(filepath.Join(dir, catalog.CommitName)); err == nil {
+	if info, err := durable.OS.Lstat(filepath.Join(dir, manifest.CommitName)); err == nil {
 		u.Since = schema.InstantOf(info.ModTime())
 	}
 	for _, m := range r.Moves {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -155,14 +155,14 @@ func (s *store) linked(account string, from, to schema.Date) {
 	a, month := s.m.Of(account), ""
 	var first string
 	for d := from; d < to; d++ {
-		path := catalog.PartPath(schema.SpendDaily.Table, account, d)
+		path := manifest.PartPath(schema.SpendDaily.Table, account, d)
 		if is := d.String()[:7]; is != month {
 			s.spend(account, d.String(), 3, int64(d))
 			month, first = is, path
 			continue
 		}
 		info := *a.Files[first]
-		info.Day, a.Days[d], a.Files[path] = d, &catalog.Day{}, &info
+		info.Day, a.Days[d], a.Files[path] = d, &manifest.Day{}, &info
 		dir := filepath.Dir(filepath.Join(s.dir, path))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			s.t.Fatal(err)
@@ -284,10 +284,10 @@ func (w *world) child(command string, s *store) (r childResult, catalogRequests,
 func (s *store) history(account string, from, to schema.Date) {
 	a := s.m.Of(account)
 	for d := from; d < to; d++ {
-		a.Days[d] = &catalog.Day{}
-		a.Files[catalog.PartPath(schema.SpendDaily.Table, account, d)] = &catalog.FileInfo{Kind: catalog.KindParquet,
+		a.Days[d] = &manifest.Day{}
+		a.Files[manifest.PartPath(schema.SpendDaily.Table, account, d)] = &manifest.FileInfo{Kind: manifest.KindParquet,
 			Table: "spend_daily", Day: d, Rows: 3, Bytes: int64(len(sampleBytes(d))), RunID: s.run(),
-			SHA256: catalog.HashLedger(sampleBytes(d))}
+			SHA256: manifest.HashLedger(sampleBytes(d))}
 	}
 }
 
@@ -327,7 +327,7 @@ func (w *world) fill(s *store) {
 	if err := f.commit(w.Context(), wanted, changes, marker, marks); err != nil {
 		w.Fatal(err)
 	}
-	listing, err := catalog.ListingOf(s.m)
+	listing, err := manifest.ListingOf(s.m)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func (w *world) sampleFile(t *lakeTable) iceberg.DataFile {
 func (w *world) described(t *lakeTable, like iceberg.DataFile, at cell, f file) iceberg.DataFile {
 	w.Helper()
 	content := sampleBytes(f.day)
-	object := t.tbl.Location() + "/" + f.object(catalog.HashLedger(content)[:12]+"01234567")
+	object := t.tbl.Location() + "/" + f.object(manifest.HashLedger(content)[:12]+"01234567")
 	w.put(object, content)
 	build, err := iceberg.NewDataFileBuilder(t.tbl.Spec(), iceberg.EntryContentData,
 		object, iceberg.ParquetFile,

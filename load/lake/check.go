@@ -11,7 +11,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/uuid"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // Checked is what a check found.
@@ -25,7 +25,7 @@ type Checked struct {
 // Check reads what is needed to follow a store, and writes, reads and deletes one object. No
 // table is changed.
 func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
-	m, err := catalog.OpenIndexed(dir)
+	m, err := manifest.OpenIndexed(dir)
 	if err != nil {
 		return nil, err
 	}

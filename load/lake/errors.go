@@ -9,14 +9,14 @@ import (
 	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // What can stand between a store and the lake. In each case the store is untouched, and the
 // lake is as it was before.
 var (
 	// ErrNewer says that a newer version of spendsync wrote the tables of the lake.
-	ErrNewer = catalog.ErrNewer
+	ErrNewer = manifest.ErrNewer
 	// ErrAhead says that the lake has a generation of an account that the store has not.
 	ErrAhead = errors.New("the lake is ahead of the store")
 	// ErrShrink says that the lake has rows that the store has not.

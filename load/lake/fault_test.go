@@ -20,7 +20,7 @@ import (
 	icebergcatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -64,7 +64,7 @@ func TestFollow_RefusesALakeAheadOfTheStore(t *testing.T) {
 	if err := os.CopyFS(backup, os.DirFS(s.dir)); err != nil {
 		t.Fatal(err)
 	}
-	old, err := catalog.ReadManifest(backup)
+	old, err := manifest.Read(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestFollow_RefusesToShrink(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	w.follow(s)
-	path := catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01"))
+	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01"))
 	info := s.m.Accounts["acme"].Files[path]
 	delete(s.m.Accounts["acme"].Files, path)
 	delete(s.m.Accounts["acme"].Days, day("2026-10-01"))
@@ -94,7 +94,7 @@ func TestFollow_RefusesToShrink(t *testing.T) {
 		t.Error(err)
 	}
 	s.m.Accounts["acme"].Files[path] = info
-	s.m.Accounts["acme"].Days[day("2026-10-01")] = &catalog.Day{}
+	s.m.Accounts["acme"].Days[day("2026-10-01")] = &manifest.Day{}
 	s.versions("acme", 1) // one row less of what nothing can be made from
 	s.publish()
 	w.fails(s, w.options(), ErrShrink)
@@ -470,8 +470,8 @@ func TestFollow_ConvergesAfterRandomDeaths(t *testing.T) {
 func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
-	from := catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-11-02"))
-	to := catalog.PartPath(schema.SpendDaily.Table, "beta-with-a-name-that-is-forty-long-0001", day("2026-11-02"))
+	from := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-11-02"))
+	to := manifest.PartPath(schema.SpendDaily.Table, "beta-with-a-name-that-is-forty-long-0001", day("2026-11-02"))
 	b, err := os.ReadFile(filepath.Join(s.dir, from))
 	if err != nil {
 		t.Fatal(err)
@@ -479,7 +479,7 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	s.write(to, b)
 	s.m.Accounts["beta-with-a-name-that-is-forty-long-0001"].Files[to] = s.m.Accounts["acme"].Files[from]
 	s.publish()
-	w.fails(s, w.options(), catalog.ErrDamaged)
+	w.fails(s, w.options(), manifest.ErrDamaged)
 }
 
 // TestFollow_ReadsOnlyManifestsThatMayDiffer: of many manifests a changed day costs one to read,

@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -81,9 +81,9 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	f := &follower{Lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		sent: map[string]iceberg.DataFile{}}
 	err := f.retry(ctx, func() error {
-		open := catalog.OpenIndexed
+		open := manifest.OpenIndexed
 		if o.Inbox {
-			open = catalog.OpenListing // whose whole text goes into the description
+			open = manifest.OpenListing // whose whole text goes into the description
 		}
 		m, err := open(o.Dir)
 		if err != nil {
@@ -127,7 +127,7 @@ func (f *follower) retry(ctx context.Context, once func() error) error {
 }
 
 // once tries to bring the lake to a generation.
-func (f *follower) once(ctx context.Context, m *catalog.Listing) error {
+func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	marker, marks, err := f.marks(ctx, m.Names())
 	if err != nil {
 		return err
@@ -336,7 +336,7 @@ func (f *follower) upload(ctx context.Context, t *lakeTable, files []file) ([]ic
 			}
 			if d.Count() != one.info.Rows || cellOfFile(d) != t.spec.cellOf(one) {
 				return fmt.Errorf("%s: %w: it holds %d rows of %v, the manifest says %d of %v", one.path,
-					catalog.ErrDamaged, d.Count(), cellOfFile(d), one.info.Rows, t.spec.cellOf(one))
+					manifest.ErrDamaged, d.Count(), cellOfFile(d), one.info.Rows, t.spec.cellOf(one))
 			}
 			sent[i] = d
 			f.Lock()

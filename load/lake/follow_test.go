@@ -7,8 +7,8 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
-	"spendsync/load/catalog"
 	"spendsync/load/lake/resttest"
+	"spendsync/load/manifest"
 )
 
 func TestFollow_MakesTheLakeEqual(t *testing.T) {
@@ -124,7 +124,7 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 	s.spend("acme", "2026-11-02", 4, 8)
 	s.publish()
 	l := w.open()
-	m, err := catalog.OpenListing(s.dir)
+	m, err := manifest.OpenListing(s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -36,7 +36,7 @@ type description struct {
 	Uploaded  map[string][]byte // by table: a manifest of what the lake did not have
 
 	note note
-	m    *catalog.Listing // until it is closed
+	m    *manifest.Listing // until it is closed
 	file *os.File
 }
 
@@ -113,7 +113,7 @@ func (t *lakeTable) drop(ctx context.Context, notes []note) error {
 }
 
 // describe uploads what the lake lacks of a generation, and leaves in the inbox what is wanted.
-func (f *follower) describe(ctx context.Context, m *catalog.Listing) error {
+func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 	names := m.Names()
 	marker, err := f.marker(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (d *description) noteUploads(c *change) error {
 	return err
 }
 
-func (t *lakeTable) putDescription(ctx context.Context, store string, m *catalog.Listing, d *description) error {
+func (t *lakeTable) putDescription(ctx context.Context, store string, m *manifest.Listing, d *description) error {
 	line, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -220,7 +220,7 @@ func (t *lakeTable) readDescription(n note) (*description, error) {
 		err = json.Unmarshal(line, d)
 	}
 	if err == nil {
-		d.m, err = catalog.NewListing(io.NewSectionReader(file, int64(len(line)), size), size-int64(len(line)))
+		d.m, err = manifest.NewListing(io.NewSectionReader(file, int64(len(line)), size), size-int64(len(line)))
 	}
 	if err == nil && d.m.Manifest.RunID != n.run {
 		err = errors.New("it is of run " + d.m.Manifest.RunID)
@@ -283,7 +283,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 	}
 	stands, folded := map[string]string{}, map[string]int64{}
 	var taken []*description
-	w := newWanted(&catalog.Manifest{}, f.specs, marks)
+	w := newWanted(&manifest.Manifest{}, f.specs, marks)
 	for _, n := range slices.Backward(notes) {
 		if _, ok := folded[n.store]; ok || refused[n.object] != nil {
 			continue // a newer one of the store is there
@@ -306,7 +306,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 			refused[n.object] = err
 			continue
 		}
-		if slices.ContainsFunc(d.m.Accounts, func(a *catalog.Listed) bool { return stands[a.Name] != "" }) {
+		if slices.ContainsFunc(d.m.Accounts, func(a *manifest.Listed) bool { return stands[a.Name] != "" }) {
 			continue // the store has an account more since, and a newer description
 		}
 		folded[n.store] = n.generation

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -143,7 +143,7 @@ func TestCommit_AnOlderDescriptionNeverOverwrites(t *testing.T) {
 	w.describe(s, "") // which takes it away
 	w.fold(nil)
 	w.check(w.open(), s)
-	back := &store{t: t, dir: t.TempDir(), m: catalog.New(), now: s.now.Add(time.Minute)}
+	back := &store{t: t, dir: t.TempDir(), m: manifest.New(), now: s.now.Add(time.Minute)}
 	back.m.Of("acme")
 	for range 4 {
 		back.publish()
@@ -162,7 +162,7 @@ func TestCommit_RefusesOneStoreAndFoldsTheOthers(t *testing.T) {
 	other.publish()
 	w.describe(s, "")
 	w.fold(nil)
-	delete(s.m.Accounts["acme"].Files, catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01")))
+	delete(s.m.Accounts["acme"].Files, manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-10-01")))
 	delete(s.m.Accounts["acme"].Days, day("2026-10-01"))
 	s.publish()
 	w.describe(s, "")

@@ -18,7 +18,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // kept is the manifest of a generation as the lake keeps it for a restore: a line of JSON that names an object for
@@ -31,7 +31,7 @@ type kept struct {
 
 // keptMonth is a month's text in the lake.
 type keptMonth struct {
-	Hash   string // of what the manifest says of it, see [catalog.Group]
+	Hash   string // of what the manifest says of it, see [manifest.Group]
 	SHA256 string // of the text, by which the object is named
 }
 
@@ -49,7 +49,7 @@ func manifestObject(generation int64, run string) string {
 }
 
 // monthsOf are the months of a listing, and that of what is of none.
-func monthsOf(l *catalog.Listing) []int {
+func monthsOf(l *manifest.Listing) []int {
 	all := map[int]bool{noMonth: true}
 	for _, a := range l.Accounts {
 		for _, g := range a.Groups {
@@ -60,7 +60,7 @@ func monthsOf(l *catalog.Listing) []int {
 }
 
 // hashesOf are hashes of what a manifest says of each month: whether it is closed is part of it.
-func hashesOf(l *catalog.Listing) map[int]string {
+func hashesOf(l *manifest.Listing) map[int]string {
 	sums := map[int]*xxhash.Digest{}
 	for _, a := range l.Accounts {
 		for _, g := range a.Groups {
@@ -86,7 +86,7 @@ func hashesOf(l *catalog.Listing) map[int]string {
 
 // keepStore uploads what a restore needs beside the tables: the parts that the generation before
 // did not have, and what is new of the manifest. They are there before the commit that says so.
-func (f *follower) keepStore(ctx context.Context, m *catalog.Listing, marker *lakeTable, marks *markers) error {
+func (f *follower) keepStore(ctx context.Context, m *manifest.Listing, marker *lakeTable, marks *markers) error {
 	before, err := marker.keptBefore(marks.newest(m.Names()))
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (f *follower) keepStore(ctx context.Context, m *catalog.Listing, marker *la
 }
 
 // putKept uploads what names the months, with the rest of the text.
-func (t *lakeTable) putKept(ctx context.Context, m *catalog.Listing, k *kept) error {
+func (t *lakeTable) putKept(ctx context.Context, m *manifest.Listing, k *kept) error {
 	head, err := json.Marshal(k)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (f *follower) keepNew(ctx context.Context, g *errgroup.Group, marker *lakeT
 }
 
 // keepMonth uploads the text of a month.
-func (t *lakeTable) keepMonth(ctx context.Context, m *catalog.Listing, month int, hash string) (keptMonth, error) {
+func (t *lakeTable) keepMonth(ctx context.Context, m *manifest.Listing, month int, hash string) (keptMonth, error) {
 	text, err := m.Month(month)
 	if err != nil {
 		return keptMonth{}, err
@@ -171,8 +171,8 @@ func (t *lakeTable) keepMonth(ctx context.Context, m *catalog.Listing, month int
 
 // generation is what the lake keeps of the generation before; of none it is empty.
 type generation struct {
-	*catalog.Listing                   // without its months; of an older lake: with them
-	months           map[int]keptMonth // nil: of an older lake
+	*manifest.Listing                   // without its months; of an older lake: with them
+	months            map[int]keptMonth // nil: of an older lake
 }
 
 func (b *generation) close() {
@@ -188,7 +188,7 @@ func (t *lakeTable) keptBefore(row Marker) (*generation, error) {
 	}
 	k, err := t.readKept(row)
 	if err == nil {
-		rest, err := catalog.NewRest(k.rest)
+		rest, err := manifest.NewRest(k.rest)
 		return &generation{rest, k.Months}, err
 	} else if !isNotThere(err) {
 		return nil, err
@@ -216,7 +216,7 @@ func (b *generation) parts(t *lakeTable, specs []*tableSpec, month int) (map[str
 		if text, err = t.readText(k.object()); err != nil {
 			return nil, err
 		}
-		files, err := catalog.FilesOf(text)
+		files, err := manifest.FilesOf(text)
 		if err != nil {
 			return nil, err
 		}
@@ -236,7 +236,7 @@ func (t *lakeTable) readText(object string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(f)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	return text, nil
 }
@@ -257,7 +257,7 @@ func (t *lakeTable) readKept(row Marker) (*kept, error) {
 
 // openManifest opens the manifest of a generation that the lake keeps, put together again. objects are the names
 // of what it was put together from.
-func (t *lakeTable) openManifest(row Marker) (m *catalog.Listing, objects []string, err error) {
+func (t *lakeTable) openManifest(row Marker) (m *manifest.Listing, objects []string, err error) {
 	k, err := t.readKept(row)
 	if isNotThere(err) {
 		m, err = t.openWhole(row)
@@ -274,7 +274,7 @@ func (t *lakeTable) openManifest(row Marker) (m *catalog.Listing, objects []stri
 		return nil, nil, err
 	}
 	var months []*os.File
-	err = catalog.Join(to, k.rest, func(month int) (io.Reader, error) {
+	err = manifest.Join(to, k.rest, func(month int) (io.Reader, error) {
 		f, err := t.readCompressed(t.tbl.Location() + k.Months[month].object())
 		if err != nil {
 			return nil, remote("manifest", err)
@@ -294,7 +294,7 @@ func (t *lakeTable) openManifest(row Marker) (m *catalog.Listing, objects []stri
 }
 
 // openWhole opens a manifest that is kept as one text.
-func (t *lakeTable) openWhole(row Marker) (*catalog.Listing, error) {
+func (t *lakeTable) openWhole(row Marker) (*manifest.Listing, error) {
 	text, err := t.readCompressed(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
 	if err != nil {
 		return nil, remote("manifest", err)
@@ -303,13 +303,13 @@ func (t *lakeTable) openWhole(row Marker) (*catalog.Listing, error) {
 }
 
 // openText is the listing of a manifest's text, which is closed with it.
-func openText(text *os.File) (*catalog.Listing, error) {
+func openText(text *os.File) (*manifest.Listing, error) {
 	size, err := text.Seek(0, io.SeekEnd)
 	if err != nil {
 		text.Close()
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
-	m, err := catalog.NewListing(text, size)
+	m, err := manifest.NewListing(text, size)
 	if err != nil {
 		text.Close()
 	}
@@ -323,7 +323,7 @@ func tempFile() (*os.File, error) {
 		err = os.Remove(f.Name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	return f, nil
 }

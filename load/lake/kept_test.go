@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // puts counts what is put below a folder of what is kept, several at a time.
@@ -35,8 +35,8 @@ func (w *world) restored(s *store) {
 	if _, err := w.open().Restore(w.Context(), dir, "acme"); err != nil {
 		w.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, catalog.ManifestName))
-	want, wantErr := os.ReadFile(filepath.Join(s.dir, catalog.ManifestName))
+	got, err := os.ReadFile(filepath.Join(dir, manifest.FileName))
+	want, wantErr := os.ReadFile(filepath.Join(s.dir, manifest.FileName))
 	if err != nil || wantErr != nil || !bytes.Equal(got, want) {
 		w.Errorf("the manifest is another: %d bytes of %d, %v, %v", len(got), len(want), err, wantErr)
 	}
@@ -79,7 +79,7 @@ func TestKeepStore_GoesOnFromOneText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(s.dir, catalog.ManifestName))
+	text, err := os.ReadFile(filepath.Join(s.dir, manifest.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,19 +108,19 @@ func TestFollow_ReadsOfALongHistoryWhatDiffers(t *testing.T) {
 	w, s := filled(t, 3, 1095)
 	s.spend("account-001", (today - 1).String(), 3, 7)
 	s.publish()
-	path := filepath.Join(s.dir, catalog.ManifestName)
+	path := filepath.Join(s.dir, manifest.FileName)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text[bytes.Index(text, []byte("spend_daily"))] ^= 1
-	s.write(catalog.ManifestName, text)
+	s.write(manifest.FileName, text)
 	puts := w.puts()
 	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: true})
 	if err != nil || done.Added != 1 || done.Removed != 1 || puts["months"] != 1 || puts["objects"] != 0 {
 		t.Errorf("%+v, %v, %v", done, err, puts)
 	}
-	if _, err := w.open().Verify(t.Context(), s.dir, false); !errors.Is(err, catalog.ErrDamaged) {
+	if _, err := w.open().Verify(t.Context(), s.dir, false); !errors.Is(err, manifest.ErrDamaged) {
 		t.Errorf("verify: %v", err)
 	}
 }

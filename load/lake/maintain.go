@@ -16,7 +16,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"gocloud.dev/gcerrors"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // OrphanAge is how old an object must be that nothing names before it is deleted: far older than
@@ -191,7 +191,7 @@ func (t *lakeTable) namePartsOf(row Marker, named map[string]bool) error {
 	for _, object := range objects {
 		named[object] = true
 	}
-	every := func(*catalog.Group) bool { return true }
+	every := func(*manifest.Group) bool { return true }
 	return newWanted(m.Manifest, nil, nil).eachPart(m, every, true, func(p part) error {
 		named[p.sha256] = true
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/parquet-go/parquet-go"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -227,7 +227,7 @@ func (m Marker) decode() (snapshots map[string]int64, uuids map[string]string, h
 
 // checkAhead refuses where the lake has what the store has never had: a store that was set back
 // to a backup would take from the lake what only the lake still has.
-func (l *ledgers) checkAhead(m *catalog.Manifest, row Marker) error {
+func (l *ledgers) checkAhead(m *manifest.Manifest, row Marker) error {
 	ahead := func(why string) error {
 		return fmt.Errorf("account %s: the lake has generation %d of run %s, the store is at generation %d and %s: "+
 			"%w; bring the store back with 'spendsync-lake restore' into an empty folder, or from a newer backup",
@@ -273,7 +273,7 @@ func (l *ledgers) knows(run string) (bool, error) {
 		for _, path := range files {
 			b, err := os.ReadFile(path)
 			if err != nil {
-				return false, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+				return false, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 			}
 			if strings.Contains(string(b), run) {
 				l.known = run

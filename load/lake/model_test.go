@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/iceberg-go"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -28,7 +28,7 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 		sequences = 1_000
 	}
 	for range sequences {
-		m := catalog.New()
+		m := manifest.New()
 		m.Generation = 1
 		m.Of("acme")
 		m.Of("beta")
@@ -71,15 +71,15 @@ func TestSlice_FollowsEverySequenceOfDays(t *testing.T) {
 }
 
 // changeDay stores, restates or drops a day.
-func changeDay(r *rand.Rand, m *catalog.Manifest, first schema.Date) {
+func changeDay(r *rand.Rand, m *manifest.Manifest, first schema.Date) {
 	a := m.Accounts[[]string{"acme", "beta"}[r.IntN(2)]]
 	d := first + schema.Date(r.IntN(8))
-	path := catalog.PartPath(schema.SpendDaily.Table, "acme", d)
+	path := manifest.PartPath(schema.SpendDaily.Table, "acme", d)
 	if r.IntN(4) == 0 {
 		delete(a.Files, path)
 		return
 	}
-	a.Files[path] = &catalog.FileInfo{Kind: catalog.KindParquet, Table: "spend_daily", Day: d, Rows: int64(r.IntN(3)),
+	a.Files[path] = &manifest.FileInfo{Kind: manifest.KindParquet, Table: "spend_daily", Day: d, Rows: int64(r.IntN(3)),
 		SHA256: fmt.Sprintf("%012x", r.IntN(3)), RunID: "R"}
 }
 

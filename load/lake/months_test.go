@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -86,7 +86,7 @@ func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 		}
 	}
 	w.comesBack(s)
-	path := catalog.PartPath(schema.SpendDaily.Table, "acme", day("2026-09-09"))
+	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-09-09"))
 	delete(s.m.Accounts["acme"].Files, path)
 	delete(s.m.Accounts["acme"].Days, day("2026-09-09"))
 	s.publish()

@@ -17,7 +17,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // ErrNotEmpty says that a store would be restored over something.
@@ -36,7 +36,7 @@ type part struct {
 func (p part) object() string { return "/store/objects/" + p.sha256[:2] + "/" + p.sha256 }
 
 // partsOf are the files that are not in the tables byte by byte: the days of a closed month are among them.
-func (w *wanted) partsOf(files map[string]*catalog.FileInfo) (all []part) {
+func (w *wanted) partsOf(files map[string]*manifest.FileInfo) (all []part) {
 	for path, f := range files {
 		folder, _, _ := strings.Cut(path, "/account=")
 		s := w.specs[folder]
@@ -49,12 +49,12 @@ func (w *wanted) partsOf(files map[string]*catalog.FileInfo) (all []part) {
 }
 
 // eachPart gives the parts of every account of which a group is asked for, and with ledgers those of its ledgers.
-func (w *wanted) eachPart(l *catalog.Listing, asked func(*catalog.Group) bool, ledgers bool,
+func (w *wanted) eachPart(l *manifest.Listing, asked func(*manifest.Group) bool, ledgers bool,
 	give func(part) error) error {
 	for _, a := range l.Accounts {
-		var groups []*catalog.Group
+		var groups []*manifest.Group
 		for _, g := range a.Groups {
-			if g.Folder != catalog.DaysFolder && asked(g) {
+			if g.Folder != manifest.DaysFolder && asked(g) {
 				groups = append(groups, g)
 			}
 		}
@@ -83,8 +83,8 @@ func (w *wanted) eachPart(l *catalog.Listing, asked func(*catalog.Group) bool, l
 	return nil
 }
 
-func ofMonth(month int) func(*catalog.Group) bool {
-	return func(g *catalog.Group) bool { return g.Month == month }
+func ofMonth(month int) func(*manifest.Group) bool {
+	return func(g *manifest.Group) bool { return g.Month == month }
 }
 
 // keepPart uploads a part, hashed while it is read.
@@ -118,7 +118,7 @@ type Restored struct {
 // no store. The DuckDB file is not in the lake; spendsync makes it from the others.
 func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, error) {
 	if entries, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	} else if len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
 	}
@@ -146,11 +146,11 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 	if err = errors.Join(g.Wait(), err); err != nil {
 		return nil, err
 	}
-	return done, writeFile(filepath.Join(dir, catalog.ManifestName), m.Text())
+	return done, writeFile(filepath.Join(dir, manifest.FileName), m.Text())
 }
 
 // restoreMonths gets everything month by month: what is held in memory at a time does not grow with the history.
-func (l *Lake) restoreMonths(ctx context.Context, m *catalog.Listing, marker *lakeTable, row Marker,
+func (l *Lake) restoreMonths(ctx context.Context, m *manifest.Listing, marker *lakeTable, row Marker,
 	get func(*lakeTable, string, part)) error {
 	tables, err := l.tables(ctx, false)
 	if err != nil {
@@ -279,11 +279,11 @@ func (t *lakeTable) restore(ctx context.Context, object, dir string, p part) err
 // writeFile writes a file that is not there yet, durably.
 func writeFile(path string, from io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	_, err = io.Copy(f, from)
 	return errors.Join(err, f.Sync(), f.Close())

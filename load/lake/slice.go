@@ -10,7 +10,7 @@ import (
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -182,7 +182,7 @@ func (l *live) missing(s scope, cells map[cell][]file) []file {
 
 // checkShrink refuses to take from the lake what the store does not have: a day of the report,
 // or rows of a table that nothing can be made from again.
-func checkShrink(t *tableSpec, accounts map[string]*catalog.Listed, l *live, add []file) error {
+func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, add []file) error {
 	if t.table == nil || t.table.View != "" || t.table.MadeFrom == schema.OtherTables {
 		return nil
 	}

@@ -3,7 +3,7 @@ package lake
 import (
 	"context"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // Status is what the lake has of the accounts of a store.
@@ -15,7 +15,7 @@ type Status struct {
 
 // Status reads lake_generation. An account that the lake does not know has generation 0.
 func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
-	m, err := catalog.OpenIndexed(dir)
+	m, err := manifest.OpenIndexed(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +23,7 @@ func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
 	return l.status(ctx, dir, m)
 }
 
-func (l *Lake) status(ctx context.Context, dir string, m *catalog.Listing) (*Status, error) {
+func (l *Lake) status(ctx context.Context, dir string, m *manifest.Listing) (*Status, error) {
 	s := &Status{Generation: m.Manifest.Generation}
 	marker, err := l.load(ctx, l.markerSpec())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	iceio "github.com/apache/iceberg-go/io"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // verify wants a finding that holds each of some words; none: it wants none.
@@ -202,7 +202,7 @@ func TestRestore_MakesTheStoreAgain(t *testing.T) {
 	if err != nil || done.Generation != 3 || done.Files != 12+1+2 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	m, err := catalog.ReadManifest(dir)
+	m, err := manifest.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestRestore_MakesTheStoreAgain(t *testing.T) {
 			}
 		}
 		for path, n := range a.Ledger {
-			if b, err := os.ReadFile(filepath.Join(dir, path)); err != nil || catalog.CheckLedger(path, b, n,
+			if b, err := os.ReadFile(filepath.Join(dir, path)); err != nil || manifest.CheckLedger(path, b, n,
 				a.LedgerSHA256[path]) != nil {
 				t.Errorf("%s: %v", path, err)
 			}
@@ -233,28 +233,28 @@ func TestRestore_MakesTheStoreAgain(t *testing.T) {
 	if _, err := w.open().Restore(t.Context(), broken, "acme"); !errors.Is(err, ErrDiffers) {
 		t.Errorf("a damaged object: %v", err)
 	}
-	if _, err := catalog.ReadManifest(broken); err == nil {
+	if _, err := manifest.Read(broken); err == nil {
 		t.Error("what was restored in part is a store")
 	}
 }
 
 // raw stores a reply, which is in no table.
 func (s *store) raw(account, text string) {
-	path := catalog.RawPath(account, day("2026-11-02"), 1)
+	path := manifest.RawPath(account, day("2026-11-02"), 1)
 	s.write(path, []byte(text))
-	s.m.Accounts[account].Files[path] = &catalog.FileInfo{Kind: catalog.KindRaw, Day: day("2026-11-02"),
-		Bytes: int64(len(text)), SHA256: catalog.HashLedger([]byte(text)), RunID: s.run()}
+	s.m.Accounts[account].Files[path] = &manifest.FileInfo{Kind: manifest.KindRaw, Day: day("2026-11-02"),
+		Bytes: int64(len(text)), SHA256: manifest.HashLedger([]byte(text)), RunID: s.run()}
 }
 
 // ledgers publishes what the ledgers hold now.
 func (s *store) ledgers() {
 	for account, a := range s.m.Accounts {
-		path := catalog.LedgerPath(account, s.now)
+		path := manifest.LedgerPath(account, s.now)
 		b, err := os.ReadFile(filepath.Join(s.dir, path))
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		a.Ledger[path], a.LedgerSHA256[path] = int64(len(b)), catalog.HashLedger(b)
+		a.Ledger[path], a.LedgerSHA256[path] = int64(len(b)), manifest.HashLedger(b)
 	}
 }
 
@@ -333,7 +333,7 @@ func restorable(w *world, stores ...*store) {
 		if _, err := w.open().Restore(w.Context(), dir, account); err != nil {
 			t.Errorf("%s: %v", account, err)
 		}
-		m, err := catalog.ReadManifest(dir)
+		m, err := manifest.Read(dir)
 		if err != nil || m.RunID != s.m.RunID {
 			t.Errorf("%s: %v", account, err)
 		}

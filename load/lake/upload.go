@@ -18,7 +18,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/klauspost/compress/zstd"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // errMoved says that a file of the store is not what the manifest said: a newer generation
@@ -42,7 +42,7 @@ func (t *lakeTable) upload(ctx context.Context, dir string, f file, token string
 	}
 	info, err := local.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	return t.describe(ctx, object, local, info.Size())
 }
@@ -52,22 +52,22 @@ func (t *lakeTable) upload(ctx context.Context, dir string, f file, token string
 func (t *lakeTable) uploadMonth(ctx context.Context, dir string, f file, token string) (iceberg.DataFile, error) {
 	folder, err := os.MkdirTemp("", "spendsync-lake-")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	defer os.RemoveAll(folder)
 	month, err := os.Create(filepath.Join(folder, "month.parquet"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	defer month.Close()
 	hash := sha256.New()
 	days := f.copies(dir, filepath.Join(folder, "day.parquet"))
-	if err := catalog.Merge(io.MultiWriter(month, hash), f.table, days); err != nil {
+	if err := manifest.Merge(io.MultiWriter(month, hash), f.table, days); err != nil {
 		return nil, err
 	}
 	size, err := month.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	object := t.tbl.Location() + "/" + f.object(hex.EncodeToString(hash.Sum(nil)[:6])+token)
 	if err := put(ctx, t.fs, object, io.NewSectionReader(month, 0, size)); err != nil {
@@ -97,12 +97,12 @@ func copyHashed(dir string, f file, to string) error {
 	defer from.Close()
 	out, err := os.Create(to)
 	if err != nil {
-		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	hash := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, hash), from)
 	if err = errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	if hex.EncodeToString(hash.Sum(nil)) != f.info.SHA256 {
 		return fmt.Errorf("%s: %w", f.path, errMoved)
@@ -116,7 +116,7 @@ func openStored(dir, path string) (*os.File, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, errMoved)
 	} else if err != nil {
-		return nil, fmt.Errorf("%w: %w", catalog.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
 	}
 	return f, nil
 }
@@ -180,7 +180,7 @@ func (t *lakeTable) describe(ctx context.Context, object string, at io.ReaderAt,
 	d, err := table.FileToDataFile(ctx, oneFile{object, at, size}, object, t.schema, t.tbl.Spec(),
 		t.tbl.SortOrder().OrderID(), t.tbl.Properties())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", object, catalog.ErrDamaged, err)
+		return nil, fmt.Errorf("%s: %w: %w", object, manifest.ErrDamaged, err)
 	}
 	return d, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 )
 
 // ErrDiffers says that the lake does not hold what the store does.
@@ -34,7 +34,7 @@ type Verified struct {
 // day's rows are counted; and with deep by the hash of every byte, which proves every sum.
 // It returns [ErrDiffers] where something differs.
 func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, error) {
-	m, err := catalog.OpenListing(dir)
+	m, err := manifest.OpenListing(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (v *Verified) manifests(t *lakeTable) (files []iceberg.ManifestFile, err er
 }
 
 // months are those of a store, and those that manifests of the lake span.
-func (v *Verified) months(l *catalog.Listing, tables map[string]*lakeTable,
+func (v *Verified) months(l *manifest.Listing, tables map[string]*lakeTable,
 	held map[string][]iceberg.ManifestFile) []int {
 	months := monthsOf(l)
 	for name, manifests := range held {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"spendsync/load/catalog"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -24,7 +24,7 @@ type file struct {
 	account string
 	path    string      // below the data directory; of a month: what to call it
 	day     schema.Date // where the table is cut by day or month
-	info    *catalog.FileInfo
+	info    *manifest.FileInfo
 	days    []file // of a closed month: the files that it is made of, in their order
 }
 
@@ -39,7 +39,7 @@ type cell struct {
 	month   int // months since January 1970; noMonth: the table is cut by account alone
 }
 
-const noMonth = catalog.NoMonth
+const noMonth = manifest.NoMonth
 
 // key is what a file is: two files of one key hold the same bytes. It is the part of an
 // object's name that can be known from the manifest alone.
@@ -140,9 +140,9 @@ func (c cell) monthName() string {
 
 // wanted is what the lake shall have of a store.
 type wanted struct {
-	manifest *catalog.Manifest // without its accounts
-	accounts map[string]*catalog.Listed
-	of       map[string]*catalog.Manifest            // by account, where they are of several stores
+	manifest *manifest.Manifest // without its accounts
+	accounts map[string]*manifest.Listed
+	of       map[string]*manifest.Manifest           // by account, where they are of several stores
 	files    map[string]map[cell][]file              // by table; of the partitions that are looked at
 	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
 	specs    map[string]*tableSpec                   // by the folder of their files
@@ -155,13 +155,13 @@ func (w *wanted) closes(s *tableSpec, c cell) bool {
 	return s.table.Partition == schema.ByDay && isClosed(c.month, w.origin(c.account))
 }
 
-func isClosed(month int, m *catalog.Manifest) bool {
+func isClosed(month int, m *manifest.Manifest) bool {
 	return month != noMonth &&
 		m.PublishedAt.Time().After(time.Date(1970, time.Month(month+2), closedAfter, 0, 0, 0, 0, time.UTC))
 }
 
 // origin is the manifest of an account's store.
-func (w *wanted) origin(account string) *catalog.Manifest {
+func (w *wanted) origin(account string) *manifest.Manifest {
 	if m := w.of[account]; m != nil {
 		return m
 	}
@@ -172,8 +172,8 @@ func (w *wanted) origin(account string) *catalog.Manifest {
 type keeps func(table string, c cell, hash string) bool
 
 // newWanted is what the lake shall have of no account yet.
-func newWanted(m *catalog.Manifest, all []*tableSpec, marks *markers) *wanted {
-	w := &wanted{manifest: m, accounts: map[string]*catalog.Listed{}, of: map[string]*catalog.Manifest{},
+func newWanted(m *manifest.Manifest, all []*tableSpec, marks *markers) *wanted {
+	w := &wanted{manifest: m, accounts: map[string]*manifest.Listed{}, of: map[string]*manifest.Manifest{},
 		files: map[string]map[cell][]file{}, hashes: map[string]map[string]map[string]string{},
 		specs: map[string]*tableSpec{}, marks: marks}
 	for _, s := range all {
@@ -186,12 +186,12 @@ func newWanted(m *catalog.Manifest, all []*tableSpec, marks *markers) *wanted {
 }
 
 // wantOf reads off a listing what the lake shall have, and decodes of it only what is looked at; nil keep: all.
-func wantOf(l *catalog.Listing, all []*tableSpec, marks *markers, keep keeps) (*wanted, error) {
+func wantOf(l *manifest.Listing, all []*tableSpec, marks *markers, keep keeps) (*wanted, error) {
 	w := newWanted(l.Manifest, all, marks)
 	return w, w.read(l, keep)
 }
 
-func (w *wanted) read(l *catalog.Listing, keep keeps) error {
+func (w *wanted) read(l *manifest.Listing, keep keeps) error {
 	for _, a := range l.Accounts {
 		w.accounts[a.Name] = a
 		if err := w.add(l, a, keep); err != nil {
@@ -203,13 +203,13 @@ func (w *wanted) read(l *catalog.Listing, keep keeps) error {
 
 // hasRows says whether a table has something of a file. Files without rows are left out: they say
 // nothing that the coverage does not.
-func (s *tableSpec) hasRows(info *catalog.FileInfo) bool {
-	return info.Kind == catalog.KindParquet && info.Table == s.table.FullName() && info.Rows > 0 &&
+func (s *tableSpec) hasRows(info *manifest.FileInfo) bool {
+	return info.Kind == manifest.KindParquet && info.Table == s.table.FullName() && info.Rows > 0 &&
 		len(info.SHA256) >= 12
 }
 
 // cellOfGroup is the table and the partition of a group of files; no table: it is in none.
-func (w *wanted) cellOfGroup(l *catalog.Listing, a *catalog.Listed, g *catalog.Group) (*tableSpec, cell, error) {
+func (w *wanted) cellOfGroup(l *manifest.Listing, a *manifest.Listed, g *manifest.Group) (*tableSpec, cell, error) {
 	s, c := w.specs[g.Folder], cell{a.Name, noMonth}
 	if s != nil && s.months {
 		c.month = g.Month
@@ -219,17 +219,17 @@ func (w *wanted) cellOfGroup(l *catalog.Listing, a *catalog.Listed, g *catalog.G
 	}
 	files, err := l.Files(a.Name, g)
 	for path, info := range files {
-		if info.Kind == catalog.KindParquet {
+		if info.Kind == manifest.KindParquet {
 			err = fmt.Errorf("%q of account %s: %w: it does not lie where spendsync puts it", path, a.Name,
-				catalog.ErrDamaged)
+				manifest.ErrDamaged)
 		}
 	}
 	return nil, c, err
 }
 
 // add adds what an account has.
-func (w *wanted) add(l *catalog.Listing, a *catalog.Listed, keep keeps) error {
-	tables := map[*tableSpec]map[cell][]*catalog.Group{}
+func (w *wanted) add(l *manifest.Listing, a *manifest.Listed, keep keeps) error {
+	tables := map[*tableSpec]map[cell][]*manifest.Group{}
 	for _, g := range a.Groups {
 		s, c, err := w.cellOfGroup(l, a, g)
 		if err != nil {
@@ -237,7 +237,7 @@ func (w *wanted) add(l *catalog.Listing, a *catalog.Listed, keep keeps) error {
 		}
 		if s != nil {
 			if tables[s] == nil {
-				tables[s] = map[cell][]*catalog.Group{}
+				tables[s] = map[cell][]*manifest.Group{}
 			}
 			tables[s][c] = append(tables[s][c], g)
 		}
@@ -271,7 +271,7 @@ func (w *wanted) add(l *catalog.Listing, a *catalog.Listed, keep keeps) error {
 }
 
 // decode are the files of a partition, sorted.
-func (w *wanted) decode(l *catalog.Listing, s *tableSpec, c cell, groups []*catalog.Group) ([]file, error) {
+func (w *wanted) decode(l *manifest.Listing, s *tableSpec, c cell, groups []*manifest.Group) ([]file, error) {
 	infos, err := l.Files(c.account, groups...)
 	if err != nil {
 		return nil, err
@@ -283,7 +283,7 @@ func (w *wanted) decode(l *catalog.Listing, s *tableSpec, c cell, groups []*cata
 			continue
 		}
 		if s.cellOf(f) != c {
-			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, catalog.ErrDamaged, info.Day)
+			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, manifest.ErrDamaged, info.Day)
 		}
 		files = append(files, f)
 	}
@@ -324,7 +324,7 @@ func partitionOf(text string) (p partition, ok bool) {
 }
 
 // hashOfGroups is a hash of what a manifest says of a partition.
-func hashOfGroups(groups []*catalog.Group) string {
+func hashOfGroups(groups []*manifest.Group) string {
 	sum := groups[0].Hash
 	if len(groups) > 1 {
 		h := xxhash.New()
@@ -344,7 +344,7 @@ func merged(c cell, days []file) file {
 	f := days[0]
 	f.day = monthStart(c.month)
 	f.path = f.table.Name + " of account " + c.account + ", " + c.monthName()
-	f.info = &catalog.FileInfo{Kind: catalog.KindParquet, Table: f.info.Table, Day: f.day}
+	f.info = &manifest.FileInfo{Kind: manifest.KindParquet, Table: f.info.Table, Day: f.day}
 	for _, d := range days {
 		f.info.Rows += d.info.Rows
 		f.info.Bytes += d.info.Bytes

@@ -23,8 +23,8 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/oklog/ulid/v2"
 
-	"spendsync/load/catalog"
 	"spendsync/load/lake/resttest"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -166,7 +166,7 @@ func (w *world) idsOf(s *store, account string, d iceberg.DataFile, b []byte) (i
 		days[r.ReportDate] = append(days[r.ReportDate], r)
 	}
 	for day, rows := range days {
-		path := catalog.PartPath(schema.SpendDaily.Table, account, day)
+		path := manifest.PartPath(schema.SpendDaily.Table, account, day)
 		info := s.m.Accounts[account].Files[path]
 		want, err := parquet.ReadRows(filepath.Join(s.dir, path), schema.SpendDaily)
 		if err != nil || info == nil || !reflect.DeepEqual(rows, want) {
@@ -230,14 +230,14 @@ func readObject(t *lakeTable, path string) ([]byte, error) {
 type store struct {
 	t   testing.TB
 	dir string
-	m   *catalog.Manifest
+	m   *manifest.Manifest
 	now time.Time
 }
 
 // want is what the lake shall have of a manifest.
-func want(t testing.TB, m *catalog.Manifest, specs []*tableSpec) *wanted {
+func want(t testing.TB, m *manifest.Manifest, specs []*tableSpec) *wanted {
 	t.Helper()
-	l, err := catalog.ListingOf(m)
+	l, err := manifest.ListingOf(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func want(t testing.TB, m *catalog.Manifest, specs []*tableSpec) *wanted {
 
 func newStore(t testing.TB, accounts ...string) *store {
 	// September is closed by the twelfth generation.
-	s := &store{t: t, dir: t.TempDir(), m: catalog.New(), now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)}
+	s := &store{t: t, dir: t.TempDir(), m: manifest.New(), now: time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)}
 	for _, a := range accounts {
 		s.m.Of(a).Since = day("2026-09-01")
 	}
@@ -274,7 +274,7 @@ func (s *store) spend(account, date string, rows int, clicks int64) {
 			Clicks: schema.Some(clicks)})
 	}
 	putRows(s, schema.SpendDaily, account, d, all)
-	s.m.Accounts[account].Days[d] = &catalog.Day{}
+	s.m.Accounts[account].Days[d] = &manifest.Day{}
 }
 
 // versions stores versions of a campaign's delivery, whose columns have ids from 101 on.
@@ -295,10 +295,10 @@ func putRows[R any](s *store, t schema.TableOf[R], account string, d schema.Date
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	path := catalog.PartPath(t.Table, account, d)
+	path := manifest.PartPath(t.Table, account, d)
 	s.write(path, b.Bytes())
 	sum := sha256.Sum256(b.Bytes())
-	s.m.Accounts[account].Files[path] = &catalog.FileInfo{Kind: catalog.KindParquet, Table: t.FullName(), Day: d,
+	s.m.Accounts[account].Files[path] = &manifest.FileInfo{Kind: manifest.KindParquet, Table: t.FullName(), Day: d,
 		Rows:  n,
 		Bytes: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]), RunID: s.run()}
 }
@@ -328,11 +328,11 @@ func (s *store) publish() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.write(catalog.ManifestName, b)
+	s.write(manifest.FileName, b)
 	for account := range s.m.Accounts {
-		path := filepath.Join(s.dir, catalog.LedgerPath(account, s.now))
+		path := filepath.Join(s.dir, manifest.LedgerPath(account, s.now))
 		old, _ := os.ReadFile(path)
-		s.write(catalog.LedgerPath(account, s.now), append(old, fmt.Sprintf("{\"_run_id\":%q}\n", s.m.RunID)...))
+		s.write(manifest.LedgerPath(account, s.now), append(old, fmt.Sprintf("{\"_run_id\":%q}\n", s.m.RunID)...))
 	}
 	s.now = s.now.Add(time.Hour)
 }

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -46,8 +46,8 @@ type Day struct {
 	Reason   string         `json:"reason"`
 	PageSize int            `json:"page_size"` // rows asked for a page
 	// ControlTotal is the service's own total, as far as it gave one.
-	ControlTotal catalog.ControlTotal `json:"control_total"`
-	Pages        []Reply              `json:"pages"`
+	ControlTotal manifest.ControlTotal `json:"control_total"`
+	Pages        []Reply               `json:"pages"`
 }
 
 // Reply is one reply, compressed.
@@ -141,13 +141,13 @@ func (f Folder) read() (days []Day, broken []schema.Date, err error) {
 // Replies are the replies of a day in the quarantine, unpacked one by one, each the
 // loop body's alone. Nothing follows an error.
 func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
-	a, paths := &catalog.Account{Files: map[string]*catalog.FileInfo{}}, []string{}
+	a, paths := &manifest.Account{Files: map[string]*manifest.FileInfo{}}, []string{}
 	for _, p := range d.Pages {
 		path := FolderOf(f.Account) + "/day=" + d.Date.String() + "/" + filepath.Base(p.Name)
-		a.Files[path] = &catalog.FileInfo{Kind: catalog.KindRaw, Bytes: p.Bytes, SHA256: p.SHA256}
+		a.Files[path] = &manifest.FileInfo{Kind: manifest.KindRaw, Bytes: p.Bytes, SHA256: p.SHA256}
 		paths = append(paths, path)
 	}
-	return catalog.RawPages(f.Disk, f.Dir, a, paths)
+	return manifest.RawPages(f.Disk, f.Dir, a, paths)
 }
 
 // Remove removes a day from the quarantine. The description goes first: what is left without

@@ -18,8 +18,8 @@ import (
 	"sync"
 	"time"
 
-	"spendsync/load/catalog"
 	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -51,7 +51,7 @@ type Store struct {
 	Disk    durable.Disk
 	Dir     string // the data folder
 	Account string
-	Files   map[string]*catalog.FileInfo // that are published of the account
+	Files   map[string]*manifest.FileInfo // that are published of the account
 	Log     *slog.Logger
 }
 
@@ -71,7 +71,7 @@ type Collector struct {
 // once more.
 func (s Store) Collect(now time.Time) *Collector {
 	c := &Collector{Seen: schema.DateOf(now), Gone: s.outlived(now), index: map[[2]string]last{}}
-	path := catalog.RepliesIndexPath(s.Account)
+	path := manifest.RepliesIndexPath(s.Account)
 	info := s.Files[path]
 	if info == nil {
 		return c
@@ -81,7 +81,7 @@ func (s Store) Collect(now time.Time) *Collector {
 	for err == nil && d.More() {
 		var l last
 		err = d.Decode(&l)
-		pack := catalog.RepliesPath(s.Account, l.Seen)
+		pack := manifest.RepliesPath(s.Account, l.Seen)
 		if err == nil && s.Files[pack] != nil && !slices.Contains(c.Gone, pack) {
 			c.index[[2]string{l.Kind, l.ID}] = l
 		}
@@ -94,28 +94,28 @@ func (s Store) Collect(now time.Time) *Collector {
 }
 
 // Unpack are the lines of a file, after checking its bytes.
-func (s Store) Unpack(path string, info *catalog.FileInfo) ([]byte, error) {
-	dec, err := catalog.NewUnpacker()
+func (s Store) Unpack(path string, info *manifest.FileInfo) ([]byte, error) {
+	dec, err := manifest.NewUnpacker()
 	if err != nil {
 		return nil, err
 	}
 	defer dec.Close()
-	return catalog.RawPage(s.Disk, s.Dir, path, info, dec, nil)
+	return manifest.RawPage(s.Disk, s.Dir, path, info, dec, nil)
 }
 
 // Check compares a file with what was published: its bytes, and how many lines it has.
-func (s Store) Check(path string, info *catalog.FileInfo) error {
+func (s Store) Check(path string, info *manifest.FileInfo) error {
 	lines, err := s.Unpack(path, info)
 	if err != nil {
 		return err
 	}
-	return catalog.CountRows(path, info, int64(bytes.Count(lines, []byte("\n"))), nil)
+	return manifest.CountRows(path, info, int64(bytes.Count(lines, []byte("\n"))), nil)
 }
 
 // packs are the paths of the packs, the oldest first.
 func (s Store) packs() (paths []string) {
 	for path, f := range s.Files {
-		if f.Kind == catalog.KindReplies && f.Day > 0 {
+		if f.Kind == manifest.KindReplies && f.Day > 0 {
 			paths = append(paths, path)
 		}
 	}

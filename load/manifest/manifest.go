@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ import (
 	"spendsync/schema"
 )
 
-// ManifestFormat is the version of manifest.json itself. The first had no
+// Format is the version of manifest.json itself. The first had no
 // checksums of itself and of the ledger.
-const ManifestFormat = 2
+const Format = 2
 
 // Manifest is the published generation: everything that a reader may rely on,
 // and everything that the next run starts from.
@@ -177,10 +177,10 @@ func (f *FileInfo) Repair() string {
 	return durable.RepairBackup
 }
 
-// ReadManifest reads the published generation of a data directory. It takes no
+// Read reads the published generation of a data directory. It takes no
 // lock: the manifest is replaced whole, by a rename. [ErrEmpty] says that nothing has
 // been published, [ErrDamaged] also that a store lies there without its manifest.
-func ReadManifest(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
+func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
 
 func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
 	return ReadAfter(d, dir, nil)
@@ -190,7 +190,7 @@ func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
 // one. Then that is given: its checksum covers every byte, and what the bytes say takes
 // far longer to decode than they to hash.
 func ReadAfter(d durable.Disk, dir string, known *Manifest) (*Manifest, error) {
-	b, err := d.ReadFile(filepath.Join(dir, ManifestName))
+	b, err := d.ReadFile(filepath.Join(dir, FileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		b, err = readLateManifest(d, dir)
 	}
@@ -218,14 +218,14 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 		return nil, err
 	}
 	// In this order a first commit that goes on meanwhile is never taken for damage.
-	b, err := d.ReadFile(filepath.Join(dir, ManifestName))
+	b, err := d.ReadFile(filepath.Join(dir, FileName))
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
 		return b, err
 	case left == "" || committing:
 		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
 	}
-	return nil, durable.Damaged(ManifestName, "restore the whole data directory from a backup, or choose another "+
+	return nil, durable.Damaged(FileName, "restore the whole data directory from a backup, or choose another "+
 		"SPENDSYNC_DATA_DIR", "it is missing from %s, and a store lies there: %s", dir, left)
 }
 
@@ -256,7 +256,7 @@ func leftOfStore(d durable.Disk, dir string) (string, error) {
 func Decode(b []byte) (*Manifest, error) {
 	sealed, err := durable.CheckSeal(b)
 	if err != nil {
-		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "%v", err)
+		return nil, durable.Damaged(FileName, durable.RepairBackup, "%v", err)
 	}
 	return decode(b, sealed)
 }
@@ -275,14 +275,14 @@ func decode(b []byte, sealed bool) (*Manifest, error) {
 	}
 	m.MartsOf = ""
 	if m.Format > 1 && !sealed {
-		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "it lacks its checksum")
+		return nil, durable.Damaged(FileName, durable.RepairBackup, "it lacks its checksum")
 	}
 	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
-		return nil, durable.Damaged(ManifestName, durable.RepairBackup, "it lacks its format, schema or generation")
+		return nil, durable.Damaged(FileName, durable.RepairBackup, "it lacks its format, schema or generation")
 	}
 	for name, a := range m.Accounts {
 		if a == nil {
-			return nil, durable.Damaged(ManifestName, durable.RepairBackup, "account %q is null", name)
+			return nil, durable.Damaged(FileName, durable.RepairBackup, "account %q is null", name)
 		}
 		if err := a.check(name); err != nil {
 			return nil, err
@@ -294,7 +294,7 @@ func decode(b []byte, sealed bool) (*Manifest, error) {
 
 // isNewer says that the manifest is of a version that this binary does not know.
 func (m *Manifest) isNewer() bool {
-	return m.Format > ManifestFormat || m.SchemaVersion > schema.Version
+	return m.Format > Format || m.SchemaVersion > schema.Version
 }
 
 // refused says why a manifest is refused, given what decoding it said. Its versions
@@ -308,30 +308,30 @@ func refused(b []byte, cause error) error {
 	err := json.Unmarshal(b, &head)
 	if m := (&Manifest{Format: head.Format, SchemaVersion: head.SchemaVersion}); err == nil && m.isNewer() {
 		return fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
-			ManifestName, head.Format, head.SchemaVersion, head.Version, ManifestFormat, schema.Version, ErrNewer)
+			FileName, head.Format, head.SchemaVersion, head.Version, Format, schema.Version, ErrNewer)
 	}
-	return durable.Damaged(ManifestName, durable.RepairBackup, "it is not readable: %v", cmp.Or(err, cause))
+	return durable.Damaged(FileName, durable.RepairBackup, "it is not readable: %v", cmp.Or(err, cause))
 }
 
 // check refuses an account's part that names what cannot be in a store: the rest of
 // the package goes by it without a doubt.
 func (a *Account) check(name string) error {
 	if !AccountName.MatchString(name) {
-		return durable.Damaged(ManifestName, durable.RepairBackup, "account %q is not a valid name", name)
+		return durable.Damaged(FileName, durable.RepairBackup, "account %q is not a valid name", name)
 	}
 	for d, day := range a.Days {
 		if day == nil {
-			return durable.Damaged(ManifestName, durable.RepairBackup, "day %s of account %s is null", d, name)
+			return durable.Damaged(FileName, durable.RepairBackup, "day %s of account %s is null", d, name)
 		}
 	}
 	for path, f := range a.Files {
 		if f == nil {
-			return durable.Damaged(ManifestName, durable.RepairBackup, "file %q of account %s is null", path, name)
+			return durable.Damaged(FileName, durable.RepairBackup, "file %q of account %s is null", path, name)
 		}
 	}
 	for _, path := range slices.Concat(slices.Collect(maps.Keys(a.Files)), slices.Collect(maps.Keys(a.Ledger))) {
 		if LeadsOut(path) || filepath.Clean(path) != path {
-			return durable.Damaged(ManifestName, durable.RepairBackup, "%q of account %s leads out of the store",
+			return durable.Damaged(FileName, durable.RepairBackup, "%q of account %s leads out of the store",
 				path, name)
 		}
 	}
@@ -339,7 +339,7 @@ func (a *Account) check(name string) error {
 }
 
 func New() *Manifest {
-	return &Manifest{Format: ManifestFormat, SchemaVersion: schema.Version, Accounts: map[string]*Account{}}
+	return &Manifest{Format: Format, SchemaVersion: schema.Version, Accounts: map[string]*Account{}}
 }
 
 func (a *Account) fill() {
@@ -374,7 +374,7 @@ func (m *Manifest) Of(name string) *Account {
 // encode gives the manifest its checksum. What is written is always of the
 // newest format.
 func (m *Manifest) Encode() ([]byte, error) {
-	m.Format, m.Checksum = ManifestFormat, durable.Unsealed
+	m.Format, m.Checksum = Format, durable.Unsealed
 	b, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		return nil, err

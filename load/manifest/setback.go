@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func (m *Manifest) SetBack(p NewerPart) *Damage {
 	if p.At > 0 {
 		between = fmt.Sprintf("between %s and %s", m.PublishedAt, p.At)
 	}
-	return durable.Damaged(ManifestName, "restore the whole data directory from one backup, of "+of+"; if there is "+
+	return durable.Damaged(FileName, "restore the whole data directory from one backup, of "+of+"; if there is "+
 		"none, 'spendsync rebuild --accept-loss' goes on with every file that is here and whole",
 		"the store was set back from %s to %d: %s is newer than the manifest (run %s). Restated numbers and versions "+
 			"of settings that were first seen %s, and that only the parts that were set back had, are lost for good "+

@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// ManifestName is the file that names the published generation.
-const ManifestName = "manifest.json"
+// FileName is the file that names the published generation.
+const FileName = "manifest.json"
 
 // CommitName is the record of a commit under way. While it exists, the run that
 // it names is committed and its files are on their way to their places.

@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ func TestOpenIndexed_IsTheListing(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, ManifestName), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, FileName), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	by := func(open func(string) (*Listing, error)) *Listing {
@@ -71,7 +71,7 @@ func TestOpenIndexed_ProvesWhatItReads(t *testing.T) {
 	spoil := func(at int) (*Listing, error) {
 		b := bytes.Clone(text)
 		b[at] ^= 1
-		if err := os.WriteFile(filepath.Join(dir, ManifestName), b, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, FileName), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return OpenIndexed(dir)

@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 import (
 	"bytes"
@@ -60,9 +60,9 @@ type Span struct{ At, Size int64 }
 func OpenListing(dir string) (*Listing, error) { return open(dir, NewListing) }
 
 func open(dir string, read func(io.ReaderAt, int64) (*Listing, error)) (*Listing, error) {
-	f, err := durable.OS.Open(filepath.Join(dir, ManifestName))
+	f, err := durable.OS.Open(filepath.Join(dir, FileName))
 	if errors.Is(err, fs.ErrNotExist) {
-		m, err := ReadManifest(dir)
+		m, err := Read(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func unreadable(account string, err error) error {
 	if errors.Is(err, ErrStorage) {
 		return err
 	}
-	return durable.Damaged(ManifestName, durable.RepairBackup, "account %q is not readable: %v", account, err)
+	return durable.Damaged(FileName, durable.RepairBackup, "account %q is not readable: %v", account, err)
 }
 
 // unmarshal decodes a part of a text whose checksum was proven: that no name comes twice need not be.

@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 import (
 	"bytes"
@@ -71,7 +71,7 @@ func TestListing_IsTheManifest(t *testing.T) {
 func compareListing(t *testing.T, text []byte, want *Manifest) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, ManifestName), text, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, FileName), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l, err := OpenListing(dir)
@@ -205,7 +205,7 @@ type failing struct {
 
 func (f *failing) ReadAt(b []byte, at int64) (int, error) {
 	if f.fails {
-		return 0, &fs.PathError{Op: "read", Path: ManifestName, Err: syscall.EIO}
+		return 0, &fs.PathError{Op: "read", Path: FileName, Err: syscall.EIO}
 	}
 	return f.Reader.ReadAt(b, at)
 }

@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 import (
 	"bufio"
@@ -42,7 +42,7 @@ func (l *Listing) Month(month int) ([]byte, error) {
 func FilesOf(month []byte) (map[string]*FileInfo, error) {
 	files := map[string]*FileInfo{}
 	if err := unmarshal(month, &files); err != nil {
-		return nil, durable.Damaged(ManifestName, "", "a month of it is not readable: %v", err)
+		return nil, durable.Damaged(FileName, "", "a month of it is not readable: %v", err)
 	}
 	for name := range files {
 		if !strings.Contains(name, "/") {
@@ -57,7 +57,7 @@ func FilesOf(month []byte) (map[string]*FileInfo, error) {
 func (l *Listing) Rest() ([]byte, error) {
 	text, sum, err := l.rest()
 	if err == nil && l.gaps != 0 && sum != l.gaps {
-		err = durable.Damaged(ManifestName, durable.RepairBackup, "what stands beside the months is not what was "+
+		err = durable.Damaged(FileName, durable.RepairBackup, "what stands beside the months is not what was "+
 			"hashed")
 	}
 	return text, err
@@ -99,7 +99,7 @@ func (l *Listing) rest() ([]byte, uint64, error) {
 func NewRest(text []byte) (*Listing, error) {
 	l := &Listing{text: bytes.NewReader(text), size: int64(len(text))}
 	if err := l.scan(false); err != nil {
-		return nil, durable.Damaged(ManifestName, "", "what is kept of it: %v", err)
+		return nil, durable.Damaged(FileName, "", "what is kept of it: %v", err)
 	}
 	return l, nil
 }

@@ -1,4 +1,4 @@
-// Package catalog says what lies in a data directory: the manifest, which names every
+// Package manifest says what lies in a data directory: the manifest, which names every
 // published file of a generation, the ledger, which keeps every run, and where the files
 // of each account and day lie.
 //
@@ -12,4 +12,4 @@
 //
 // What it never does: it writes no file and takes no lock, and it does not know how a
 // generation is made.
-package catalog
+package manifest

@@ -1,4 +1,4 @@
-package catalog
+package manifest
 
 // bloat is how much larger than a new one the DuckDB file may grow before it
 // is built from nothing: days that were replaced leave dead space behind.
