@@ -51,7 +51,7 @@ func (n *generation) takeNewer() error {
 		if newer.Path == "" {
 			continue
 		}
-		if err := n.take(account, path, true); err != nil && !errors.Is(err, ErrDamaged) {
+		if err := n.take(account, path, true); err != nil && !errors.Is(err, durable.ErrDamaged) {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (n *generation) takeNewer() error {
 
 // damagedFile is a published file that is not what was published.
 type damagedFile struct {
-	*Damage
+	*durable.Damage
 	account string
 }
 
@@ -68,7 +68,7 @@ type damagedFile struct {
 // where it is a whole file of its table, and forgotten where it is not.
 func (n *generation) acceptLoss(d damagedFile) error {
 	err := n.take(d.account, d.Path, false)
-	if err == nil || !errors.Is(err, ErrDamaged) {
+	if err == nil || !errors.Is(err, durable.ErrDamaged) {
 		return err
 	}
 	a := n.next.Accounts[d.account]
@@ -83,7 +83,7 @@ func (n *generation) acceptLoss(d damagedFile) error {
 	return nil
 }
 
-// take takes a Parquet file into the generation as it lies in its place. An [ErrDamaged]
+// take takes a Parquet file into the generation as it lies in its place. An [durable.ErrDamaged]
 // says that it is not a whole file of its table and account.
 func (n *generation) take(account, path string, newer bool) error {
 	s := n.g.store
@@ -98,7 +98,8 @@ func (n *generation) take(account, path string, newer bool) error {
 		}
 		return err
 	}
-	info := &FileInfo{Kind: KindParquet, Table: t.Name, Day: day, Bytes: size, SHA256: sha, RunID: n.g.runID}
+	info := &manifest.File{Kind: manifest.KindParquet, Table: t.Name, Day: day, Bytes: size, SHA256: sha,
+		RunID: n.g.runID}
 	a := n.next.Accounts[account]
 	switch h := versionedTable(t.Name); {
 	case t == schema.SpendDaily.Table:
@@ -111,7 +112,7 @@ func (n *generation) take(account, path string, newer bool) error {
 	default:
 		info.Rows, err = rowsOfAccount(s.opts.disk, filepath.Join(s.dir, path), t, account)
 	}
-	if errors.Is(err, ErrStorage) {
+	if errors.Is(err, durable.ErrStorage) {
 		return err
 	}
 	if err != nil {
@@ -124,7 +125,7 @@ func (n *generation) take(account, path string, newer bool) error {
 
 // takeDay takes the rows of a day for what is known of it. When it was last read may not
 // be known any more: then it is the last time that a row of it was seen to change.
-func (n *generation) takeDay(account, path string, info *FileInfo, newer bool) error {
+func (n *generation) takeDay(account, path string, info *manifest.File, newer bool) error {
 	s, a, day := n.g.store, n.next.Accounts[account], info.Day
 	rows, err := manifest.ReadDay(s.opts.disk, filepath.Join(s.dir, path), account, day)
 	if err != nil {
@@ -134,7 +135,7 @@ func (n *generation) takeDay(account, path string, info *FileInfo, newer bool) e
 	if err != nil {
 		return err
 	}
-	known := &Day{Reads: 1, Control: schema.ControlUnknown, RunID: n.g.runID}
+	known := &manifest.Day{Reads: 1, Control: schema.ControlUnknown, RunID: n.g.runID}
 	for i, row := range rows.All() {
 		known.LastReadAt = max(known.LastReadAt, row.ChangedAt)
 		if i == 0 || row.FirstSeenAt < known.FirstReadAt {
@@ -189,7 +190,7 @@ func (n *generation) lastRead(account string, day schema.Date) (at schema.Instan
 
 // takeReplies takes the replies of a day as they lie in their places, if they give its
 // rows. Others are not published: they lie there as strays.
-func (n *generation) takeReplies(account string, day schema.Date, known *Day) error {
+func (n *generation) takeReplies(account string, day schema.Date, known *manifest.Day) error {
 	s, a := n.g.store, n.next.Accounts[account]
 	n.forgetReplies(a, day)
 	var paths []string
@@ -202,14 +203,14 @@ func (n *generation) takeReplies(account string, day schema.Date, known *Day) er
 		if err != nil {
 			return err
 		}
-		a.Files[path] = &FileInfo{Kind: KindRaw, Day: day, Bytes: size, SHA256: sha, RunID: n.g.runID}
+		a.Files[path] = &manifest.File{Kind: manifest.KindRaw, Day: day, Bytes: size, SHA256: sha, RunID: n.g.runID}
 		paths = append(paths, path)
 	}
 	if len(paths) == 0 {
 		return nil
 	}
 	rows, err := s.opts.AcceptLoss(account, day, manifest.RawPages(s.opts.disk, s.dir, a, paths))
-	if errors.Is(err, ErrStorage) {
+	if errors.Is(err, durable.ErrStorage) {
 		return err
 	}
 	if err == nil {
@@ -224,7 +225,7 @@ func (n *generation) takeReplies(account string, day schema.Date, known *Day) er
 	return nil
 }
 
-func (n *generation) forgetReplies(a *Account, day schema.Date) {
+func (n *generation) forgetReplies(a *manifest.Account, day schema.Date) {
 	for _, path := range a.RawPages(day) {
 		delete(a.Files, path)
 	}
@@ -239,12 +240,12 @@ func (n *generation) forgetLostReplies() error {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
-			reply := info != nil && info.Kind == KindRaw && schema.DaysUntilUnreachable(info.Day, today) <= 0
-			if !reply && (info == nil || info.Kind != KindReplies) {
+			reply := info != nil && info.Kind == manifest.KindRaw && schema.DaysUntilUnreachable(info.Day, today) <= 0
+			if !reply && (info == nil || info.Kind != manifest.KindReplies) {
 				continue
 			}
 			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
-			if err != nil && !errors.Is(err, ErrDamaged) {
+			if err != nil && !errors.Is(err, durable.ErrDamaged) {
 				return err
 			}
 			if err != nil && !reply {

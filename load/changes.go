@@ -58,7 +58,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	}
 	if info.Rows != lines {
 		return fmt.Errorf("restatements seen on %s: %d lines were written of %d: %w", seen, info.Rows, lines,
-			ErrDamaged)
+			durable.ErrDamaged)
 	}
 	if into != path {
 		if err := s.opts.disk.Rename(n.g.staged(into), n.g.staged(path)); err != nil {

@@ -52,14 +52,14 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 	if err := build(nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := build(content(other)); !errors.Is(err, ErrDamaged) {
+	if err := build(content(other)); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("another file is taken for this one: %v", err)
 	}
 	flipped := content(dir)
 	for i := 3 * 4096; i < len(flipped); i += 4096 {
 		flipped[i] ^= 1
 	}
-	if err := build(flipped); !errors.Is(err, ErrDamaged) {
+	if err := build(flipped); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("a damaged file is taken for a whole one: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestVerify_SeesRowsOfNoAccount(t *testing.T) {
 	} {
 		path, o := alteredWarehouse(t, dir, c.sql)
 		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
-		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) ||
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, durable.ErrDamaged) ||
 			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -141,7 +141,7 @@ func TestVerify_AddsUpCampaigns(t *testing.T) {
 	} {
 		path, o := alteredWarehouse(t, dir, c.sql)
 		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
-		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, ErrDamaged) ||
+		if c.says == "" && err != nil || c.says != "" && (!errors.Is(err, durable.ErrDamaged) ||
 			!strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v, want %q", name, err, c.says)
 		}
@@ -160,7 +160,7 @@ func TestVerify_TellsLittleMemoryFromDamage(t *testing.T) {
 		v.opts = sceneOptions(durable.Disk{FS: lazyFiles{}}).filled()
 		v.opts.DuckDB.Dir, v.opts.DuckDB.FirstMemory, v.opts.DuckDB.Memory = dir, c.first, c.most
 		err := v.content(t.Context(), filepath.Join(dir, duck.FileName))
-		if errors.Is(err, ErrDamaged) || duck.IsOutOfMemory(err) != c.fails || (err != nil) != c.fails {
+		if errors.Is(err, durable.ErrDamaged) || duck.IsOutOfMemory(err) != c.fails || (err != nil) != c.fails {
 			t.Errorf("%s of %s: %v, want it to fail: %t", c.first, c.most, err, c.fails)
 		}
 	}

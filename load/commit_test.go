@@ -70,7 +70,7 @@ func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
 				t.Errorf("%s is %s: Open = %v", at, name, err)
 			}
 			err = sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: disk}))
-			if !errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged) {
+			if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
 				t.Errorf("%s is %s: the run ends with %v, want ErrStorage", at, name, err)
 			}
 			for path := range fileHashes(t, dir, ".") {
@@ -84,7 +84,7 @@ func TestPublish_RefusesFoldersThatNoRenameReaches(t *testing.T) {
 }
 
 // begun is a store in which a commit has begun before a folder became a link.
-func (p *preparedCommit) begun(t testing.TB) (string, *Manifest) {
+func (p *preparedCommit) begun(t testing.TB) (string, *manifest.Manifest) {
 	t.Helper()
 	dir, is := p.copy(t)
 	o := Options{crash: func(step string) error {
@@ -155,10 +155,10 @@ func TestOpen_EndsACommitBeforeItRefuses(t *testing.T) {
 		t.Errorf("the unfinished commit is %+v, %v", u, err)
 	}
 	_, err = Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: farFiles{lazyFiles{}, "/parquet"}}))
-	if !errors.Is(err, ErrStorage) || !strings.Contains(fmt.Sprint(err), "link or mount") {
+	if !errors.Is(err, durable.ErrStorage) || !strings.Contains(fmt.Sprint(err), "link or mount") {
 		t.Errorf("Open = %v, want ErrStorage", err)
 	}
-	if m, err := ReadManifest(dir); err != nil || m.Generation != is.Generation {
+	if m, err := manifest.Read(dir); err != nil || m.Generation != is.Generation {
 		t.Errorf("%+v is published, %v", m, err)
 	}
 	if u, err := commit.Find(dir); u != nil || err != nil {

@@ -36,7 +36,7 @@ func (n *generation) addCopies(ctx context.Context, runs []schema.Run) error {
 }
 
 func (n *generation) copyCoverage(account string) error {
-	months := func(m *Manifest) map[schema.Date][]schema.DayCoverage {
+	months := func(m *manifest.Manifest) map[schema.Date][]schema.DayCoverage {
 		days := map[schema.Date][]schema.DayCoverage{}
 		for _, c := range m.Coverage(account) {
 			days[c.ReportDate.Month()] = append(days[c.ReportDate.Month()], c)

@@ -95,7 +95,7 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	}
 	tables := map[string]bool{}
 	for path, info := range st.is.Accounts["acme"].Files {
-		if info.Kind == KindParquet && !tables[info.Table] {
+		if info.Kind == manifest.KindParquet && !tables[info.Table] {
 			tables[info.Table], files[path] = true, durable.RepairRebuild
 		}
 	}
@@ -141,7 +141,7 @@ func checkDamage(t *testing.T, st *sceneStores, dir, path, repair, what string) 
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Now = sceneSecond().now
 	report, err := Verify(context.Background(), dir, o, rawOf(st.after))
-	var d *Damage
+	var d *durable.Damage
 	switch {
 	case errors.As(err, &d): // nothing can be said without a manifest
 	case err != nil:
@@ -196,7 +196,7 @@ func TestDamage_RebuildMends(t *testing.T) {
 	st := scene(t)
 	var parquet []string
 	for path, info := range st.is.Accounts["acme"].Files {
-		if info.Kind == KindParquet {
+		if info.Kind == manifest.KindParquet {
 			parquet = append(parquet, path)
 		}
 	}
@@ -248,7 +248,7 @@ func TestSameDay_WantsTheOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := &Day{Sums: sealed.Sums(), ContentHash: sealed.Hash()}
+	known := &manifest.Day{Sums: sealed.Sums(), ContentHash: sealed.Hash()}
 	if err := sameDay(schematest.Packed(rows), known); err != nil {
 		t.Errorf("the day: %v", err)
 	}
@@ -269,16 +269,17 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 	st := scene(t)
 	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day)
 	for name, c := range map[string]struct {
-		edit  func(m *Manifest)
+		edit  func(m *manifest.Manifest)
 		taken bool
 	}{
-		"the day's rows": {func(m *Manifest) {}, true},
-		"other rows": {func(m *Manifest) { m.Accounts["acme"].Days[day].ContentHash = strings.Repeat("0", 64) },
+		"the day's rows": {func(m *manifest.Manifest) {}, true},
+		"other rows": {
+			func(m *manifest.Manifest) { m.Accounts["acme"].Days[day].ContentHash = strings.Repeat("0", 64) },
 			false},
 	} {
 		dir := filepath.Join(quickDir(t), "data")
 		copyStore(t, st.after, dir)
-		m, err := ReadManifest(dir)
+		m, err := manifest.Read(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +297,7 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 				t.Errorf("%s: rebuild = %v, %v", name, result.Restored, err)
 			}
 			checkScene(t, dir)
-		} else if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), path) {
+		} else if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: rebuild = %v, %v", name, result.Restored, err)
 		}
 	}
@@ -365,11 +366,11 @@ func TestDamage_RebuildSaysWhatItCannotMend(t *testing.T) {
 			spoiled(t, filepath.Join(dir, path), []byte("x"))
 		}
 		_, err := rebuild(t, dir)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), calendar) ||
+		if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), calendar) ||
 			!strings.Contains(err.Error(), spend) {
 			t.Errorf("%s: rebuild = %v, want both files named", name, err)
 		}
-		if m, err := ReadManifest(dir); err != nil || m.Generation != st.is.Generation {
+		if m, err := manifest.Read(dir); err != nil || m.Generation != st.is.Generation {
 			t.Errorf("%s: published %+v, %v", name, m, err)
 		}
 		report, err := Verify(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}}), nil)
@@ -415,7 +416,7 @@ func TestDamage_RebuildTakesNoOtherRows(t *testing.T) {
 	editManifest(t, dir, fmt.Sprintf(`"bytes": %d,`, st.is.Warehouse.Bytes), fmt.Sprintf(`"bytes": %d,`, size))
 	spend := manifest.PartPath(schema.SpendDaily.Table, "acme", day)
 	spoiled(t, filepath.Join(dir, spend), []byte("x"))
-	if _, err := rebuild(t, dir); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), spend) {
+	if _, err := rebuild(t, dir); !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), spend) {
 		t.Errorf("rebuild = %v, want it refused for %s", err, spend)
 	}
 }
@@ -457,12 +458,12 @@ func TestDamage_RebuildMendsALedger(t *testing.T) {
 		}
 		spoiled(t, filepath.Join(dir, ledger), c.spoil(append([]byte(nil), b...)))
 		if err := sceneSecond().do(t.Context(), dir, sceneOptions(durable.Disk{FS: lazyFiles{}})); !errors.Is(err,
-			ErrDamaged) {
+			durable.ErrDamaged) {
 			t.Errorf("%s: a run = %v, want ErrDamaged", name, err)
 		}
 		result, err := rebuild(t, dir)
 		if !c.duckdb {
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), ledger) {
+			if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), ledger) {
 				t.Errorf("%s: rebuild = %v, want ErrDamaged", name, err)
 			}
 			result, err = st.rebuildAccepting(t, dir)
@@ -508,8 +509,8 @@ func TestDamage_ACommitRecord(t *testing.T) {
 	refused := func(what string) {
 		t.Helper()
 		_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
-		if err == nil || !strings.Contains(err.Error(), manifest.CommitName) || !errors.Is(err, ErrDamaged) &&
-			!errors.Is(err, ErrNewer) {
+		if err == nil || !strings.Contains(err.Error(), manifest.CommitName) || !errors.Is(err, durable.ErrDamaged) &&
+			!errors.Is(err, manifest.ErrNewer) {
 			t.Errorf("%s: Open = %v, want the record refused", what, err)
 		}
 	}

@@ -22,7 +22,7 @@ func (n *generation) addDays() {
 		}
 		known := n.acc.Days[d]
 		if known == nil {
-			known = &Day{FirstReadAt: p.ReadAt}
+			known = &manifest.Day{FirstReadAt: p.ReadAt}
 			n.acc.Days[d] = known
 		}
 		stored[d] = known.Sums.Rows

@@ -290,7 +290,7 @@ func (m manner) disk(at int) *faultFiles {
 // to work on; work runs on it; then the store must be settled. It returns how many
 // cases there were and how many of the faults the work got over.
 func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare func(t testing.TB) (dir string,
-	isNew *Manifest), work func(dir string, o Options) error) {
+	isNew *manifest.Manifest), work func(dir string, o Options) error) {
 	t.Helper()
 	dir, _ := prepare(t)
 	dry := &faultFiles{}
@@ -317,13 +317,13 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 			if d.struck == "" {
 				t.Error("the call was not reached")
 			}
-			if err != nil && (!errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged)) {
+			if err != nil && (!errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)) {
 				t.Errorf("%v is not a storage error", err)
 			}
 			if err == nil {
 				survived++
 			}
-			generations := []*Manifest{st.was}
+			generations := []*manifest.Manifest{st.was}
 			if isNew != nil {
 				generations = append(generations, isNew)
 			} else {
@@ -347,8 +347,8 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 
 // generationsIn are the generations that a disturbed run has made: the one that is
 // published and the one on its way. A run that first ended another's commit made two.
-func generationsIn(dir string) (made []*Manifest) {
-	if m, err := ReadManifest(dir); err == nil {
+func generationsIn(dir string) (made []*manifest.Manifest) {
+	if m, err := manifest.Read(dir); err == nil {
 		made = append(made, m)
 	}
 	r, err := commit.Read(durable.OS, dir, nil)
@@ -367,7 +367,7 @@ func generationsIn(dir string) (made []*Manifest) {
 
 // committedIn is the generation that the disturbed run has made: published, or on
 // its way. Where there is none it is the old one.
-func (st *sceneStores) committedIn(dir string) *Manifest {
+func (st *sceneStores) committedIn(dir string) *manifest.Manifest {
 	for _, m := range generationsIn(dir) {
 		if m.Generation != st.was.Generation {
 			return m
@@ -383,7 +383,7 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	enumerate(t, st, "a run", 17,
-		func(t testing.TB) (string, *Manifest) {
+		func(t testing.TB) (string, *manifest.Manifest) {
 			dir := filepath.Join(quickDir(t), "data")
 			copyStore(t, st.before, dir)
 			return dir, nil
@@ -396,7 +396,7 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 type preparedCommit struct {
 	dir    string // before the record is written
 	record commit.Record
-	is     *Manifest
+	is     *manifest.Manifest
 }
 
 func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
@@ -431,7 +431,7 @@ func prepareCommit(t *testing.T, st *sceneStores) *preparedCommit {
 	return p
 }
 
-func (p *preparedCommit) copy(t testing.TB) (string, *Manifest) {
+func (p *preparedCommit) copy(t testing.TB) (string, *manifest.Manifest) {
 	dir := filepath.Join(quickDir(t), "data")
 	copyStore(t, p.dir, dir)
 	return dir, p.is
@@ -471,7 +471,8 @@ func TestFaults_AnyCallOfARecovery(t *testing.T) {
 		return s.Close()
 	}
 	for _, moved := range []int{0, len(p.record.Moves) / 2, len(p.record.Moves)} {
-		enumerate(t, st, fmt.Sprintf("a recovery after %d moves", moved), 2, func(t testing.TB) (string, *Manifest) {
+		enumerate(t, st, fmt.Sprintf("a recovery after %d moves", moved), 2, func(t testing.TB) (string,
+			*manifest.Manifest) {
 			dir, is := p.copy(t)
 			o := Options{}
 			moves := 0
@@ -497,7 +498,7 @@ func TestFaults_AnyCallOfTheNextRun(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
 	p := prepareCommit(t, st)
-	enumerate(t, st, "the next run", 61, func(t testing.TB) (string, *Manifest) {
+	enumerate(t, st, "the next run", 61, func(t testing.TB) (string, *manifest.Manifest) {
 		dir, _ := p.copy(t)
 		o := Options{crash: func(step string) error {
 			if strings.HasPrefix(step, "move parquet/spend_daily") {
@@ -521,7 +522,7 @@ func TestFaults_AnyCallOfTheNextRun(t *testing.T) {
 func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
-	verify := func(d *faultFiles) (*Report, error) {
+	verify := func(d *faultFiles) (*Verification, error) {
 		return Verify(t.Context(), st.after, sceneOptions(durable.Disk{FS: d}), func(account string, d schema.Date,
 			pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 			if _, err := textsOf(pages); err != nil {
@@ -549,7 +550,7 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			if err == nil && m.after && len(r.Damages) == 0 {
 				continue // all was read before the call failed
 			}
-			if !errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged) {
+			if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
 				t.Errorf("call %d (%s) fails %s: %+v, %v", k, d.struck, m, r, err)
 			}
 			if len(left) > 0 && !m.always && !strings.HasPrefix(d.struck, "unlock") {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"spendsync/load/durable"
 	"spendsync/load/loadtest"
 )
 
@@ -36,7 +37,7 @@ func TestStore_InAFolderOfAnyName(t *testing.T) {
 func TestOpen_RefusesAFolderThatDuckDBCannotWriteIn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a?b", "data")
 	s, err := Open(t.Context(), dir, "acme", Options{})
-	if s != nil || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), "SPENDSYNC_DATA_DIR") {
+	if s != nil || !errors.Is(err, durable.ErrStorage) || !strings.Contains(err.Error(), "SPENDSYNC_DATA_DIR") {
 		t.Errorf("Open = %v, %v", s, err)
 	}
 	if _, err := os.Stat(filepath.Dir(dir)); !errors.Is(err, os.ErrNotExist) {
@@ -67,7 +68,7 @@ func TestOpen_IsNotHeldUpByAPipe(t *testing.T) {
 		}()
 		select {
 		case err := <-done:
-			if !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), name) {
+			if !errors.Is(err, durable.ErrStorage) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v, want that it is not a file", name, err)
 			}
 		case <-time.After(10 * time.Second):

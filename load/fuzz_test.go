@@ -36,10 +36,12 @@ func FuzzManifest(f *testing.F) {
 	day := schema.NewDate(2026, time.March, 8)
 	acme := whole.Of("acme")
 	acme.Since, acme.Settled = day-32, []string{"C1"}
-	acme.Days[day] = &Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched, ContentHash: "ab",
-		Rounded: 1,
-		Sums:    history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
-	acme.Files[manifest.RawPath("acme", day, 1)] = &FileInfo{Kind: KindRaw, Day: day, Rows: 2, Bytes: 10, SHA256: "cd",
+	acme.Days[day] = &manifest.Day{FirstReadAt: 1, LastReadAt: 2, Reads: 3, Control: schema.ControlMatched,
+		ContentHash: "ab",
+		Rounded:     1,
+		Sums:        history.Sums{Rows: 2, Spend: 12_340_000, Clicks: schema.Some[int64](5)}}
+	acme.Files[manifest.RawPath("acme", day, 1)] = &manifest.File{Kind: manifest.KindRaw, Day: day, Rows: 2, Bytes: 10,
+		SHA256:      "cd",
 		Fingerprint: "1:ef"}
 	acme.Ledger["ledger/account=acme/2026-03.jsonl"] = 100
 	acme.Memory[schema.CampaignHistory.Name] = history.Memory{ConfirmedAt: 5}
@@ -67,7 +69,7 @@ func FuzzManifest(f *testing.F) {
 		_ = m.Clone()
 		_ = m.Rows()
 		for name, a := range m.Accounts {
-			if !AccountName.MatchString(name) {
+			if !manifest.AccountName.MatchString(name) {
 				t.Errorf("account %q", name)
 			}
 			for path := range a.Files {
@@ -173,7 +175,7 @@ func FuzzPartition(f *testing.F) {
 	f.Add("a~b", int32(1), 1)
 	f.Add("ACME", int32(1), 1)
 	f.Fuzz(func(t *testing.T, account string, day int32, page int) {
-		if !AccountName.MatchString(account) {
+		if !manifest.AccountName.MatchString(account) {
 			return
 		}
 		d := schema.Date(day)

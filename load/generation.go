@@ -15,9 +15,9 @@ import (
 // generation is a generation in the making.
 type generation struct {
 	g       *Staged
-	base    *Manifest // what it is built on; nil: nothing yet
-	next    *Manifest
-	acc     *Account // this account's part of next
+	base    *manifest.Manifest // what it is built on; nil: nothing yet
+	next    *manifest.Manifest
+	acc     *manifest.Account // this account's part of next
 	moves   []commit.Move
 	removes []string
 	loads   []duck.Load // of the tables of main, for a file that is carried forward
@@ -48,7 +48,7 @@ func (g *Staged) newGeneration(c Contents) (*generation, error) {
 	var err error
 	n.base, err = manifest.ReadAfter(s.opts.disk, s.dir, s.base)
 	switch {
-	case errors.Is(err, ErrEmpty):
+	case errors.Is(err, durable.ErrEmpty):
 		n.next = manifest.New()
 	case err != nil:
 		return nil, err
@@ -72,7 +72,7 @@ func (g *Staged) newGeneration(c Contents) (*generation, error) {
 }
 
 // putFile adds a staged file to the generation.
-func (n *generation) putFile(path string, info *FileInfo) {
+func (n *generation) putFile(path string, info *manifest.File) {
 	n.acc.Files[path] = info
 	n.moveStaged(path)
 }
@@ -86,7 +86,7 @@ func (n *generation) whereIs(path string) (dir, name string) {
 }
 
 // readPart reads a file of the generation.
-func readPart[R any](n *generation, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
+func readPart[R any](n *generation, path string, info *manifest.File, t schema.TableOf[R]) ([]R, error) {
 	dir, name := n.whereIs(path)
 	return manifest.Rows(n.g.store.opts.disk, dir, name, info, t)
 }

@@ -7,6 +7,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -53,7 +54,7 @@ func TestIntraday_KeepsEachReadOfAnOpenDay(t *testing.T) {
 		}
 		read := DayRead{
 			Day: open, ReadAt: schema.InstantOf(now), Control: schema.ControlDiffers,
-			ControlTotal: ControlTotal{Spend: schema.Some(schema.Money(100)), Clicks: schema.Some[int64](3)},
+			ControlTotal: manifest.ControlTotal{Spend: schema.Some(schema.Money(100)), Clicks: schema.Some[int64](3)},
 		}
 		if _, err := g.PutDay(t.Context(), read, day); err != nil {
 			t.Fatal(err)

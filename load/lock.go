@@ -32,7 +32,7 @@ func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Durati
 		}
 		left := time.Until(end)
 		if left <= 0 {
-			return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, ErrLocked)
+			return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, durable.ErrLocked)
 		}
 		select {
 		case <-ctx.Done():

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"spendsync/load/duck"
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -31,7 +32,7 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewError
 				continue
 			}
 			err := n.addMartOf(ctx, w, m, account, all)
-			if ctx.Err() != nil || errors.Is(err, ErrStorage) {
+			if ctx.Err() != nil || errors.Is(err, durable.ErrStorage) {
 				return nil, err
 			}
 			if err != nil {
@@ -66,7 +67,7 @@ func (n *generation) martStands(m schema.Mart, account string) bool {
 	if ofWhole {
 		return len(n.wholeSpans(account, changed)) == 0
 	}
-	states := func(m *Manifest, at time.Time) (all []string) {
+	states := func(m *manifest.Manifest, at time.Time) (all []string) {
 		for _, c := range m.Accounts[account].Coverage(account, at) {
 			all = append(all, c.ReportDate.String()+c.State)
 		}
@@ -179,7 +180,7 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, ro
 	if err != nil {
 		return err
 	}
-	info := &FileInfo{Kind: KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
+	info := &manifest.File{Kind: manifest.KindParquet, Table: m.Name, Day: part, Rows: rows, Bytes: size, SHA256: sha,
 		RunID: n.g.runID}
 	if taken, err := n.takePart(m.Table, account, info, all); err != nil || !taken {
 		return err
@@ -189,7 +190,7 @@ func (n *generation) addMart(m schema.Mart, account string, part schema.Date, ro
 
 // takePart takes in one staged part. One with the same content as the published one stays,
 // unless all are to be written: its file may be damaged.
-func (n *generation) takePart(t *schema.Table, account string, info *FileInfo, all bool) (taken bool, err error) {
+func (n *generation) takePart(t *schema.Table, account string, info *manifest.File, all bool) (taken bool, err error) {
 	path, acc := manifest.PartPath(t, account, info.Day), n.next.Accounts[account]
 	old := acc.Files[path]
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {

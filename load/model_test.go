@@ -16,6 +16,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/loadtest"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -287,7 +288,7 @@ func (w *modelWorld) sync(disturbed bool) {
 	switch {
 	case err == nil && !published:
 		w.t.Error("it was said to be published and is not")
-	case err != nil && !errors.Is(err, ErrStorage) && !errors.Is(err, errCrash):
+	case err != nil && !errors.Is(err, durable.ErrStorage) && !errors.Is(err, errCrash):
 		w.t.Errorf("sync: %v", err)
 	case err != nil && published:
 		w.seen["disturbed, and published"]++
@@ -305,7 +306,7 @@ func (w *modelWorld) sync(disturbed bool) {
 }
 
 func (w *modelWorld) generation() int64 {
-	m, err := ReadManifest(w.dir)
+	m, err := manifest.Read(w.dir)
 	if err != nil {
 		return 0
 	}
@@ -334,12 +335,12 @@ func (w *modelWorld) rebuild() {
 	what := "rebuild"
 	if w.r.IntN(2) == 0 {
 		what = "damage and rebuild"
-		m, err := ReadManifest(w.dir)
+		m, err := manifest.Read(w.dir)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		for path, info := range m.Accounts["acme"].Files {
-			if info.Kind == KindParquet && info.Table != schema.CampaignHistory.Name {
+			if info.Kind == manifest.KindParquet && info.Table != schema.CampaignHistory.Name {
 				spoiled(w.t, filepath.Join(w.dir, path), []byte("no more"))
 				break
 			}
@@ -396,8 +397,8 @@ func (w *modelWorld) step() {
 
 // checkParquet compares the files with the model, and the coverage.
 func (w *modelWorld) checkParquet() {
-	m, err := ReadManifest(w.dir)
-	if errors.Is(err, ErrEmpty) && len(w.is.days) == 0 {
+	m, err := manifest.Read(w.dir)
+	if errors.Is(err, durable.ErrEmpty) && len(w.is.days) == 0 {
 		return
 	}
 	if err != nil {

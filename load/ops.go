@@ -60,7 +60,7 @@ func (n *generation) filesLoad() (duck.Replace, error) {
 	var files []schema.File
 	var differ []string
 	for name, a := range n.next.Accounts {
-		var was map[string]*FileInfo
+		var was map[string]*manifest.File
 		if !n.fromNothing && n.base.Accounts[name] != nil {
 			was = n.base.Accounts[name].Files
 		}
@@ -85,7 +85,7 @@ func (n *generation) filesLoad() (duck.Replace, error) {
 // readLedgers collects the lines that the DuckDB file does not hold yet, and
 // notes in the manifest that it will. Of other accounts only what is published
 // already is read: the rest is theirs to publish.
-func (n *generation) readLedgers(account string, a *Account, into *manifest.LedgerRows) error {
+func (n *generation) readLedgers(account string, a *manifest.Account, into *manifest.LedgerRows) error {
 	s := n.g.store
 	own := account == s.account
 	paths := slices.Collect(maps.Keys(a.Ledger))
@@ -159,7 +159,7 @@ func runsSQL(runs []schema.Run) string {
 	return schema.Quote("_run_id") + " IN (" + strings.Join(ids, ", ") + ")"
 }
 
-func fileRow(account, path string, f *FileInfo) schema.File {
+func fileRow(account, path string, f *manifest.File) schema.File {
 	row := schema.File{AccountID: account, Path: path, Kind: f.Kind, Rows: f.Rows, Bytes: f.Bytes, SHA256: f.SHA256,
 		RunID: f.RunID}
 	if f.Table != "" {

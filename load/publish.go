@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"spendsync/load/commit"
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -52,7 +53,7 @@ type Prepared struct {
 }
 
 // Prepare builds what is staged into the next generation, beside the published one. It
-// returns [ErrLocked] if other accounts' runs hold the store for longer than the wait. What
+// returns [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait. What
 // is prepared must be committed or closed.
 func (g *Staged) Prepare(ctx context.Context, c Contents) (*Prepared, error) {
 	unlock, err := g.store.lockStore(ctx)
@@ -118,7 +119,7 @@ func (p *Prepared) Preview() Preview { return p.preview }
 // Commit adds the run's record and publishes the generation, all or none. After an error
 // the old generation stands, or, if the commit had begun, the new one will as soon as the
 // store is opened again. Either way the preparation has ended.
-func (p *Prepared) Commit(ctx context.Context, r RunRecord) (*Manifest, error) {
+func (p *Prepared) Commit(ctx context.Context, r RunRecord) (*manifest.Manifest, error) {
 	err := p.publish(ctx, r)
 	if err != nil && p.n.g.committing {
 		err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
@@ -267,7 +268,7 @@ func (n *generation) fence(r commit.Record) error {
 	}
 	published := int64(0)
 	m, err := manifest.ReadAfter(s.opts.disk, s.dir, s.base)
-	if err != nil && !errors.Is(err, ErrEmpty) {
+	if err != nil && !errors.Is(err, durable.ErrEmpty) {
 		return err
 	}
 	if err == nil {
@@ -275,7 +276,7 @@ func (n *generation) fence(r commit.Record) error {
 	}
 	if other || published != r.Base {
 		return fmt.Errorf("somebody else published while generation %d was built on %d (is flock honoured on this "+
-			"volume?): %w", r.Generation, r.Base, ErrLocked)
+			"volume?): %w", r.Generation, r.Base, durable.ErrLocked)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func readDuckDB(path string) error {
 // readParquetSet reads the files that the manifest names, by the rule of the package
 // comment. It reports false where the rule says that the set was replaced meanwhile.
 func readParquetSet(dir string) (consistent bool, err error) {
-	m, err := ReadManifest(dir)
+	m, err := manifest.Read(dir)
 	if err != nil {
 		return false, err
 	}
@@ -113,7 +113,7 @@ func readParquetSet(dir string) (consistent bool, err error) {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	again, err := ReadManifest(dir)
+	again, err := manifest.Read(dir)
 	if err != nil {
 		return false, err
 	}

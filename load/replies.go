@@ -7,18 +7,20 @@ import (
 	"path/filepath"
 	"slices"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 )
 
 // replyStore is where the replies of an account's settings are kept.
-func (s *Store) replyStore() replies.Store {
-	return replies.Store{Disk: s.opts.disk, Dir: s.dir, Account: s.account, Files: s.Account().Files, Log: s.opts.Log}
+func (s *Store) replyStore() settingslog.Store {
+	return settingslog.Store{Disk: s.opts.disk, Dir: s.dir, Account: s.account, Files: s.Account().Files,
+		Log: s.opts.Log}
 }
 
 // CollectReplies begins to collect the replies of the settings; nil: none are kept.
-func (s *Store) CollectReplies() *replies.Collector {
+func (s *Store) CollectReplies() *settingslog.Collector {
 	if !s.opts.KeepRaw {
 		return nil
 	}
@@ -26,15 +28,15 @@ func (s *Store) CollectReplies() *replies.Collector {
 }
 
 // KeptReplies are the replies of the settings that are kept, by readings.
-func (s *Store) KeptReplies() iter.Seq2[[]replies.Reply, error] { return s.replyStore().Readings() }
+func (s *Store) KeptReplies() iter.Seq2[[]settingslog.Reply, error] { return s.replyStore().Readings() }
 
 // PutReplies stages the replies that are new, behind those of the same day. seen is when
 // their reading had ended.
-func (g *Staged) PutReplies(c *replies.Collector, seen schema.Instant) error {
+func (g *Staged) PutReplies(c *settingslog.Collector, seen schema.Instant) error {
 	if c == nil || c.Added == 0 && len(c.Gone) == 0 {
 		return nil
 	}
-	g.replies = &stagedReplies{files: map[string]*FileInfo{}, gone: c.Gone}
+	g.replies = &stagedReplies{files: map[string]*manifest.File{}, gone: c.Gone}
 	s := g.store
 	if c.Added > 0 {
 		path, rows := manifest.RepliesPath(s.account, c.Seen), c.Added
@@ -45,7 +47,7 @@ func (g *Staged) PutReplies(c *replies.Collector, seen schema.Instant) error {
 				old, err = s.opts.disk.ReadFile(filepath.Join(s.dir, path))
 				rows += info.Rows
 			}
-			if errors.Is(err, ErrDamaged) {
+			if errors.Is(err, durable.ErrDamaged) {
 				s.opts.Log.Warn("the replies of the settings that were kept today are lost", "error", err)
 			} else if err != nil {
 				return err
@@ -73,7 +75,8 @@ func (g *Staged) putReplies(path string, day schema.Date, packed, lines []byte, 
 		return err
 	}
 	sha, size, err := g.store.opts.disk.WriteFile(g.staged(path), append(packed, more...))
-	g.replies.files[path] = &FileInfo{Kind: KindReplies, Day: day, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}
+	g.replies.files[path] = &manifest.File{Kind: manifest.KindReplies, Day: day, Rows: rows, Bytes: size, SHA256: sha,
+		RunID: g.runID}
 	return err
 }
 

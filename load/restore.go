@@ -52,10 +52,10 @@ func (n *generation) restore(ctx context.Context) (err error) {
 		if w != nil {
 			err = n.restoreFile(ctx, w, d)
 		}
-		if errors.Is(err, ErrDamaged) && n.accepting() {
+		if errors.Is(err, durable.ErrDamaged) && n.accepting() {
 			err = n.acceptLoss(d)
 		}
-		if errors.Is(err, ErrDamaged) {
+		if errors.Is(err, durable.ErrDamaged) {
 			lost = append(lost, err)
 		} else if err != nil {
 			return err
@@ -105,11 +105,11 @@ func (n *generation) damages() (found []damagedFile, err error) {
 		a := n.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
-			if info.Kind != KindParquet || info.IsMart() || name == s.account && n.brings(info) {
+			if info.Kind != manifest.KindParquet || info.IsMart() || name == s.account && n.brings(info) {
 				continue
 			}
 			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
-			var d *Damage
+			var d *durable.Damage
 			if errors.As(err, &d) {
 				found = append(found, damagedFile{d, name})
 			} else if err != nil {
@@ -121,7 +121,7 @@ func (n *generation) damages() (found []damagedFile, err error) {
 }
 
 // brings says whether this run has staged a new file for a published one.
-func (n *generation) brings(info *FileInfo) bool {
+func (n *generation) brings(info *manifest.File) bool {
 	if info.Table == schema.SpendDaily.Name {
 		d := n.g.days[info.Day]
 		return d != nil && d.proven != nil && d.part != nil
@@ -149,7 +149,7 @@ func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error)
 	return duck.OpenPublished(ctx, path, o)
 }
 
-// restoreFile writes a file again from the rows in DuckDB. An [ErrDamaged] says
+// restoreFile writes a file again from the rows in DuckDB. An [durable.ErrDamaged] says
 // that they do not give the file that was published.
 func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	a := n.next.Accounts[d.account]
@@ -194,7 +194,7 @@ func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damag
 // the report is taken if its rows say what the service said: another release may have
 // written the old file. Versions of settings are taken if they hold together and are as
 // many: DuckDB follows when they were last confirmed, their file does not.
-func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *FileInfo) error {
+func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *manifest.File) error {
 	a := n.next.Accounts[d.account]
 	if t == schema.SpendDaily.Table {
 		return n.takeRestoredDay(d, info.Day)
@@ -238,7 +238,7 @@ func (n *generation) ledgerDamages() (found []damagedFile, err error) {
 			if err = manifest.CheckLedger(path, b, a.Ledger[path], a.LedgerSHA256[path]); err == nil {
 				_, err = manifest.DecodeLedger(path, b)
 			}
-			var d *Damage
+			var d *durable.Damage
 			if errors.As(err, &d) {
 				found = append(found, damagedFile{d, name})
 			}

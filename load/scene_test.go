@@ -22,7 +22,7 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -152,13 +152,13 @@ func (r sceneRun) record() RunRecord {
 	}
 }
 
-func (r sceneRun) publish(ctx context.Context, g *Staged) (*Manifest, error) {
+func (r sceneRun) publish(ctx context.Context, g *Staged) (*manifest.Manifest, error) {
 	m, _, err := publish(ctx, g, r.contents(), r.record())
 	return m, err
 }
 
 // publish prepares what is staged and commits it with the record of a run.
-func publish(ctx context.Context, g *Staged, c Contents, record RunRecord) (*Manifest, Preview, error) {
+func publish(ctx context.Context, g *Staged, c Contents, record RunRecord) (*manifest.Manifest, Preview, error) {
 	p, err := g.Prepare(ctx, c)
 	if err != nil {
 		return nil, Preview{}, err
@@ -213,13 +213,13 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 		limits = append(limits, limit)
 	}
 	kept := s.CollectReplies()
-	kept.Add(replies.Reply{At: seen, Kind: "limits", Reply: fmt.Sprintf(`{"used": %d}`, r.used)})
+	kept.Add(settingslog.Reply{At: seen, Kind: "limits", Reply: fmt.Sprintf(`{"used": %d}`, r.used)})
 	if err := errors.Join(PutTable(g, schema.AccountLimits, limits), g.PutReplies(kept, seen)); err != nil {
 		return err
 	}
 	// What cannot be put into quarantine holds no run up.
 	unproven := quarantine.Day{Date: day - 5, ReadAt: seen, Reason: "a column is missing"}
-	if err := g.Quarantine(unproven, []byte("refused "+r.id)); err != nil && !errors.Is(err, ErrStorage) {
+	if err := g.Quarantine(unproven, []byte("refused "+r.id)); err != nil && !errors.Is(err, durable.ErrStorage) {
 		return err
 	}
 	return nil
@@ -228,7 +228,7 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 // sceneStores are the scene's store before and after the second run, made once.
 type sceneStores struct {
 	before, after string
-	was, is       *Manifest
+	was, is       *manifest.Manifest
 	want          string // contentOf the store after
 	tried         sync.Map
 }
@@ -265,9 +265,9 @@ func scene(t *testing.T) *sceneStores {
 	if err := sceneSecond().do(t.Context(), st.after, o); err != nil {
 		t.Fatal(err)
 	}
-	for dir, m := range map[string]**Manifest{st.before: &st.was, st.after: &st.is} {
+	for dir, m := range map[string]**manifest.Manifest{st.before: &st.was, st.after: &st.is} {
 		checkScene(t, dir)
-		if *m, err = ReadManifest(dir); err != nil {
+		if *m, err = manifest.Read(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -346,7 +346,7 @@ func checkScene(t testing.TB, dir string) {
 }
 
 // contentOf is what a generation holds, whoever published it: its files and days.
-func contentOf(t testing.TB, m *Manifest) string {
+func contentOf(t testing.TB, m *manifest.Manifest) string {
 	t.Helper()
 	var b strings.Builder
 	a := m.Accounts["acme"]
@@ -366,8 +366,8 @@ func contentOf(t testing.TB, m *Manifest) string {
 // the generation is. The ledger is left out: failed runs add to it.
 func whole(t testing.TB, dir string) string {
 	t.Helper()
-	m, err := ReadManifest(dir)
-	if errors.Is(err, ErrEmpty) {
+	m, err := manifest.Read(dir)
+	if errors.Is(err, durable.ErrEmpty) {
 		return "nothing"
 	}
 	if err != nil {
@@ -400,10 +400,11 @@ func whole(t testing.TB, dir string) string {
 // readersSee checks a store in the middle of whatever happened to it: the DuckDB
 // file, and every Parquet file and reply, is a whole one of the generations that there
 // may be, and so is the manifest.
-func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*Manifest) {
+func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*manifest.Manifest) {
 	t.Helper()
-	m, err := ReadManifest(dir)
-	if err != nil || !slices.ContainsFunc(generations, func(g *Manifest) bool { return g.Generation == m.Generation }) {
+	m, err := manifest.Read(dir)
+	known := func(g *manifest.Manifest) bool { return g.Generation == m.Generation }
+	if err != nil || !slices.ContainsFunc(generations, known) {
 		t.Errorf("a reader finds the manifest %+v, %v", m, err)
 		return
 	}
@@ -419,7 +420,7 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*Manif
 	}
 	paths := map[string]bool{}
 	found := is(duck.FileName)
-	if !slices.ContainsFunc(generations, func(g *Manifest) bool { return g.Warehouse.SHA256 == found }) {
+	if !slices.ContainsFunc(generations, func(g *manifest.Manifest) bool { return g.Warehouse.SHA256 == found }) {
 		t.Error("a reader finds a warehouse.duckdb that is neither the old nor the new one")
 	}
 	for _, g := range generations {
@@ -429,7 +430,7 @@ func (st *sceneStores) readersSee(t testing.TB, dir string, generations []*Manif
 	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		sha := is(path)
-		if !slices.ContainsFunc(generations, func(g *Manifest) bool {
+		if !slices.ContainsFunc(generations, func(g *manifest.Manifest) bool {
 			info := g.Accounts["acme"].Files[path]
 			return info == nil && sha == "" || info != nil && sha == info.SHA256
 		}) {

@@ -47,7 +47,7 @@ func (st *sceneStores) mixed(t testing.TB, later ...string) string {
 // restatedLines are how many lines the files of spend_change have.
 func restatedLines(t testing.TB, dir string) (n int) {
 	t.Helper()
-	m, err := ReadManifest(dir)
+	m, err := manifest.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestSetBack_AnyMixture(t *testing.T) {
 				sceneOptions(durable.Disk{FS: lazyFiles{}}))
 			if setBack {
 				for what, err := range map[string]error{"rebuild": err, "sync": syncErr} {
-					if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "was set back") {
+					if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), "was set back") {
 						t.Errorf("%s = %v, want it refused", what, err)
 					}
 				}
@@ -134,7 +134,7 @@ func (st *sceneStores) acceptLoss(t *testing.T, later []string) {
 	if slices.Contains(later, "parquet") && restatedLines(t, dir) != restatedLines(t, st.after) {
 		t.Errorf("%d lines of spend_change are left, want %d", restatedLines(t, dir), restatedLines(t, st.after))
 	}
-	m, err := ReadManifest(dir)
+	m, err := manifest.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func (st *sceneStores) rawOf(account string, d schema.Date, pages iter.Seq2[[]by
 	return rows, err
 }
 
-func (st *sceneStores) verify(t testing.TB, dir string) *Report {
+func (st *sceneStores) verify(t testing.TB, dir string) *Verification {
 	t.Helper()
 	o := sceneOptions(durable.Disk{FS: lazyFiles{}})
 	o.Now = sceneSecond().now
@@ -176,7 +176,7 @@ func (st *sceneStores) verify(t testing.TB, dir string) *Report {
 }
 
 // checkRepairs looks at what verify advises for a store that was set back.
-func checkRepairs(t testing.TB, report *Report, setBack bool) {
+func checkRepairs(t testing.TB, report *Verification, setBack bool) {
 	t.Helper()
 	said := 0
 	for _, d := range report.Damages {
@@ -221,7 +221,7 @@ func TestSetBack_ByABackupThatIsLaidOver(t *testing.T) {
 		spoiled(t, filepath.Join(dir, path), b)
 	}
 	_, err := Open(t.Context(), dir, "acme", sceneOptions(durable.Disk{FS: lazyFiles{}}))
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(fmt.Sprint(err), "was set back") {
+	if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(fmt.Sprint(err), "was set back") {
 		t.Fatalf("Open = %v, want it refused", err)
 	}
 	if _, err := st.rebuildAccepting(t, dir); err != nil {

@@ -131,9 +131,9 @@ func (g *Staged) DropSettings() {
 
 // PutBeyond stages how often the keys of a table's entities that no column shows changed,
 // by their paths. The map is not changed any more.
-func (g *Staged) PutBeyond(table string, keys map[string]KeyChanges) {
+func (g *Staged) PutBeyond(table string, keys map[string]manifest.KeyChanges) {
 	if g.beyond == nil {
-		g.beyond = map[string]map[string]KeyChanges{}
+		g.beyond = map[string]map[string]manifest.KeyChanges{}
 	}
 	g.beyond[table] = keys
 }

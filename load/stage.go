@@ -38,8 +38,8 @@ type Staged struct {
 	learned map[string]schema.Date  // campaigns whose past became known, with its first day
 	replies *stagedReplies          // of the settings; nil: there are none
 	pinned  string
-	settled *settledCampaigns                // nil: they stay as they are
-	beyond  map[string]map[string]KeyChanges // by table; those of other tables stay as they are
+	settled *settledCampaigns                         // nil: they stay as they are
+	beyond  map[string]map[string]manifest.KeyChanges // by table; those of other tables stay as they are
 	zstd    *zstd.Encoder
 	writing chan struct{} // has room for as many files of the report as are written at the same time
 
@@ -57,21 +57,21 @@ type settledCampaigns struct {
 
 // stagedReplies are the files of replies of the settings on their way.
 type stagedReplies struct {
-	files map[string]*FileInfo
+	files map[string]*manifest.File
 	gone  []string
 }
 
 // stagedDay is one day on its way: its raw pages come first, page by page, and
 // the day itself once it is proven.
 type stagedDay struct {
-	raw      map[string]*FileInfo // by published path
-	stays    map[string]bool      // those of raw that are published as they are
-	part     *FileInfo            // the Parquet file; nil: the stored one stands
-	renewRaw bool                 // the stored replies are lost or damaged: those that were read replace them
-	diff     history.Diff         // from the stored rows, if there are any
-	differ   []bool               // columns in which rows that stay have other values; nil: none was stored
-	few      bool                 // only a few rows are other than those that are stored
-	stale    string               // the private file with the keys of the stored rows that go; empty: none
+	raw      map[string]*manifest.File // by published path
+	stays    map[string]bool           // those of raw that are published as they are
+	part     *manifest.File            // the Parquet file; nil: the stored one stands
+	renewRaw bool                      // the stored replies are lost or damaged: those that were read replace them
+	diff     history.Diff              // from the stored rows, if there are any
+	differ   []bool                    // columns in which rows that stay have other values; nil: none was stored
+	few      bool                      // only a few rows are other than those that are stored
+	stale    string                    // the private file with the keys of the stored rows that go; empty: none
 	proven   *provenDay
 
 	changes  *stagedChanges    // nil: there are none
@@ -90,7 +90,7 @@ type DayRead struct {
 	ReadAt  schema.Instant // when the proven read began
 	Control string         // control_total_state
 	// ControlTotal is the service's own total, as far as it gave one.
-	ControlTotal ControlTotal
+	ControlTotal manifest.ControlTotal
 	Rounded      int   // amounts that had more than six decimals
 	Refused      int64 // rows of the replies that could not be stored
 	Unread       int64 // rows that are stored without their conversions, which are a fraction
@@ -130,7 +130,7 @@ func (g *Staged) day(d schema.Date) *stagedDay {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.days[d] == nil {
-		g.days[d] = &stagedDay{raw: map[string]*FileInfo{}, stays: map[string]bool{}}
+		g.days[d] = &stagedDay{raw: map[string]*manifest.File{}, stays: map[string]bool{}}
 	}
 	return g.days[d]
 }
@@ -155,7 +155,7 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	if err != nil {
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
-	day.raw[path] = &FileInfo{Kind: KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID,
+	day.raw[path] = &manifest.File{Kind: manifest.KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID,
 		Fingerprint: fingerprint}
 	return nil
 }
@@ -267,7 +267,7 @@ func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
 		return nil
 	}
 	err := g.store.rawDamage(p.Day)
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, durable.ErrDamaged) {
 		g.store.opts.Log.Warn("a stored reply is lost or damaged; the replies of its day are stored again",
 			"day", p.Day.String(), "error", err)
 		day.renewRaw = true
@@ -279,7 +279,7 @@ func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
 // replaceDay stages the rows of a day that differ from the stored ones, with what they
 // differ by. A run holds the rows of the days that it is reading, not of those that it
 // has read.
-func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *Day, rows *history.Day) (history.Diff, error) {
+func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows *history.Day) (history.Diff, error) {
 	stored := g.store.StoredDay(p.Day)
 	if p.Damaged {
 		stored = func(func([]schema.Spend, error) bool) {}
@@ -301,7 +301,8 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *Day, rows *history
 		return merged.Diff, fmt.Errorf("spend %s: %w", p.Day, err)
 	}
 	if n := rows.Sums().Rows; info.Rows != n {
-		return merged.Diff, fmt.Errorf("spend %s: %d rows were written of %d: %w", p.Day, info.Rows, n, ErrDamaged)
+		return merged.Diff, fmt.Errorf("spend %s: %d rows were written of %d: %w", p.Day, info.Rows, n,
+			durable.ErrDamaged)
 	}
 	info.Day, day.part, day.diff, day.differ = p.Day, info, merged.Diff, merged.Differ
 	if err := g.putStale(day, p.Day, merged.Stale); err != nil {
@@ -326,12 +327,12 @@ func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) e
 }
 
 // putPart stages one Parquet file.
-func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*FileInfo, error) {
+func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (*manifest.File, error) {
 	return g.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 }
 
 // putFile stages a file that is published.
-func (g *Staged) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*FileInfo, error) {
+func (g *Staged) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*manifest.File, error) {
 	f, rows, err := g.create(path, t, write)
 	if err != nil {
 		return nil, err
@@ -340,7 +341,8 @@ func (g *Staged) putFile(path string, t *schema.Table, write func(io.Writer) (in
 	if err != nil {
 		return nil, err
 	}
-	return &FileInfo{Kind: KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID}, nil
+	return &manifest.File{Kind: manifest.KindParquet, Table: t.Name, Rows: rows, Bytes: size, SHA256: sha,
+		RunID: g.runID}, nil
 }
 
 // putPrivate stages a Parquet file that this run alone reads, and nobody after a crash. It
@@ -371,7 +373,7 @@ func (g *Staged) create(path string, t *schema.Table, write func(io.Writer) (int
 }
 
 // putAnswer stages a file of records that may end with an error.
-func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Record, error]) (*FileInfo, error) {
+func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Record, error]) (*manifest.File, error) {
 	var unread error
 	info, err := g.putPart(path, t, parquet.UntilError(recs, &unread))
 	return info, cmp.Or(err, unread)
@@ -391,7 +393,7 @@ func (g *Staged) Discard() error {
 
 // stagedTable is a settings table on its way.
 type stagedTable struct {
-	info   *FileInfo       // nil: the stored file stands
+	info   *manifest.File  // nil: the stored file stands
 	memory *history.Memory // nil: nothing is remembered beside the rows
 }
 

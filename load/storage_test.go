@@ -97,10 +97,10 @@ func TestPublish_IsFencedWithoutLocks(t *testing.T) {
 		}
 		return nil
 	}
-	if err := late.do(t.Context(), dir, o); !errors.Is(err, ErrLocked) || otherErr != nil {
+	if err := late.do(t.Context(), dir, o); !errors.Is(err, durable.ErrLocked) || otherErr != nil {
 		t.Errorf("the late run = %v, want ErrLocked; the other = %v", err, otherErr)
 	}
-	m, err := ReadManifest(dir)
+	m, err := manifest.Read(dir)
 	if err != nil || m.RunID != "run2" || m.Generation != 2 {
 		t.Errorf("published is %+v, %v", m, err)
 	}
@@ -255,7 +255,7 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 	t.Parallel()
 	old := filepath.Join(quickDir(t), "old")
 	unpackOldStore(t, "v1.tar.zst", old)
-	was, err := ReadManifest(old)
+	was, err := manifest.Read(old)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,7 @@ func TestMigration_DiesAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkScene(t, dir)
-		m, err := ReadManifest(dir)
+		m, err := manifest.Read(dir)
 		if err != nil || m.Format != manifest.Format || len(m.Accounts["acme"].LedgerSHA256) == 0 {
 			t.Errorf("after %d steps and a run: format %d, %v", i, m.Format, err)
 		}
@@ -332,7 +332,7 @@ func TestAppendRun_LeavesACommitAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		next.Close()
-		last, err := LastRun(dir, "acme")
+		last, err := manifest.LastRun(dir, "acme")
 		if err != nil || last.RunID != "run2" || last.Published != began {
 			t.Errorf("call %d (%s): the ledger says published %v, it is %v, %v", k, d.struck, last.Published,
 				began, err)
@@ -343,7 +343,7 @@ func TestAppendRun_LeavesACommitAlone(t *testing.T) {
 func TestManifest_Clone(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
-	m, err := ReadManifest(st.after)
+	m, err := manifest.Read(st.after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,11 +353,11 @@ func TestManifest_Clone(t *testing.T) {
 	}
 	a := c.Accounts["acme"]
 	a.Days[day].Reads++
-	a.Files["x"], a.Ledger["x"], a.LedgerSHA256["x"] = &FileInfo{}, 1, "x"
+	a.Files["x"], a.Ledger["x"], a.LedgerSHA256["x"] = &manifest.File{}, 1, "x"
 	a.ReportedLost, a.Unknown = append(a.ReportedLost, day), append(a.Unknown, schema.UnknownField{})
 	a.Memory["x"] = history.Memory{}
 	c.Of("other").Since = day
-	if again, err := ReadManifest(st.after); err != nil || !reflect.DeepEqual(m, again) {
+	if again, err := manifest.Read(st.after); err != nil || !reflect.DeepEqual(m, again) {
 		t.Errorf("a change of the copy shows in the original (%v)", err)
 	}
 }
@@ -367,11 +367,11 @@ func TestManifest_Clone(t *testing.T) {
 func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 	dir := quickDir(t)
 	first := newRun(t, dir).mustSync(twoDays())
-	known, err := ReadManifest(dir)
+	known, err := manifest.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, m := range map[string]*Manifest{"decoded": known, "published": first} {
+	for what, m := range map[string]*manifest.Manifest{"decoded": known, "published": first} {
 		if got, err := manifest.ReadAfter(durable.OS, dir, m); err != nil || got != m {
 			t.Errorf("the %s one is decoded again: %v", what, err)
 		}
@@ -388,7 +388,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := manifest.ReadAfter(durable.OS, dir, known); !errors.Is(err, ErrDamaged) {
+		if m, err := manifest.ReadAfter(durable.OS, dir, known); !errors.Is(err, durable.ErrDamaged) {
 			t.Errorf("%s: %v, %v, want it refused", what, m, err)
 		}
 	}
@@ -405,7 +405,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 	if _, err := manifest.Decode(unsealed); err != nil {
 		t.Errorf("the first format: %v", err)
 	}
-	if _, err := manifest.Decode(append(unsealed, '}')); !errors.Is(err, ErrDamaged) {
+	if _, err := manifest.Decode(append(unsealed, '}')); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("the first format and something after it: %v", err)
 	}
 }

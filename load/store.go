@@ -24,16 +24,16 @@ type Store struct {
 	account string
 	opts    Options
 	lock    io.Closer          // the account's
-	base    *Manifest          // the generation this run started from; nil: none yet
+	base    *manifest.Manifest // the generation this run started from; nil: none yet
 	newer   manifest.NewerPart // that the manifest does not know of, where that is accepted
 }
 
-// Open takes the account's lock, or fails at once with [ErrLocked] if another
+// Open takes the account's lock, or fails at once with [durable.ErrLocked] if another
 // run of the account holds it. It then finishes what a dead run has committed,
 // removes what it has not, and reads the published generation.
 func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
-	if !AccountName.MatchString(account) {
-		return nil, fmt.Errorf("account %.60q does not match %s", account, AccountName)
+	if !manifest.AccountName.MatchString(account) {
+		return nil, fmt.Errorf("account %.60q does not match %s", account, manifest.AccountName)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 		return nil, durable.Storage(err)
 	}
 	if s.lock == nil {
-		return nil, fmt.Errorf("account %s in %s: %w", account, dir, ErrLocked)
+		return nil, fmt.Errorf("account %s in %s: %w", account, dir, durable.ErrLocked)
 	}
 	// A commit that has begun ends first, whatever it takes.
 	if err = s.recover(ctx); err == nil {
@@ -71,13 +71,13 @@ func (s *Store) Close() error { return durable.Storage(s.lock.Close()) }
 
 // Manifest is the generation that the store held when it was opened, or that
 // this run has published since; nil if there is none.
-func (s *Store) Manifest() *Manifest { return s.base }
+func (s *Store) Manifest() *manifest.Manifest { return s.base }
 
 // Account is this account's part of the generation. Where there is none yet it is empty,
 // and known since the first day that can be asked for now.
-func (s *Store) Account() *Account {
+func (s *Store) Account() *manifest.Account {
 	if s.base == nil || s.base.Accounts[s.account] == nil {
-		return NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
+		return manifest.NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
 	}
 	return s.base.Accounts[s.account]
 }
@@ -104,7 +104,7 @@ func (s *Store) recover(ctx context.Context) error {
 		return err
 	}
 	m, err := manifest.ReadFrom(s.opts.disk, s.dir)
-	if errors.Is(err, ErrEmpty) {
+	if errors.Is(err, durable.ErrEmpty) {
 		return nil
 	}
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 // FindSetBack looks, without a lock, whether a store was set back to the generation of its
 // manifest, by the names and sizes of its files; nil: it was not. Every command that
 // publishes refuses such a store.
-func FindSetBack(dir string, m *Manifest) (*Damage, error) {
+func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	files, err := manifest.FilesIn(durable.OS, dir)
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func FindSetBack(dir string, m *Manifest) (*Damage, error) {
 }
 
 // refusal is the error of a command that would publish on top of what was set back.
-func refusal(d *Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Repair) }
+func refusal(d *durable.Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Repair) }
 
 // warnOfStrays logs which files do not belong into the published folders. None is
 // removed: whoever put them there may need them.

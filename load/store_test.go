@@ -51,7 +51,7 @@ func inReach() Contents { return Contents{Since: day - schema.ReachDays} }
 var runs int
 
 // sync stores the given days as a run would: compare, merge, stage, publish.
-func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
+func (r run) sync(days map[schema.Date][]schema.Spend) (*manifest.Manifest, error) {
 	r.t.Helper()
 	ctx := r.t.Context()
 	r.opts.Now = func() time.Time { return r.at }
@@ -96,7 +96,7 @@ func (r run) sync(days map[schema.Date][]schema.Spend) (*Manifest, error) {
 	return m, g.Discard()
 }
 
-func (r run) mustSync(days map[schema.Date][]schema.Spend) *Manifest {
+func (r run) mustSync(days map[schema.Date][]schema.Spend) *manifest.Manifest {
 	r.t.Helper()
 	m, err := r.sync(days)
 	if err != nil {
@@ -108,12 +108,12 @@ func (r run) mustSync(days map[schema.Date][]schema.Spend) *Manifest {
 
 // checkStore opens everything that a store has: it is called after every step of
 // every storage test.
-func checkStore(t *testing.T, dir string) *Report {
+func checkStore(t *testing.T, dir string) *Verification {
 	t.Helper()
 	report, err := Verify(context.Background(), dir, Options{DuckDB: duck.Options{Threads: 2}, LockWait: time.Second},
 		nil)
-	if errors.Is(err, ErrEmpty) {
-		return &Report{}
+	if errors.Is(err, durable.ErrEmpty) {
+		return &Verification{}
 	}
 	if err != nil {
 		t.Fatalf("verify: %v", err)
@@ -345,7 +345,7 @@ func TestPublish_LostDaysUntilTheyAreReported(t *testing.T) {
 // one is damaged on disk, and one is the same.
 func TestPutRaw_KeepsWhatIsStored(t *testing.T) {
 	r := newRun(t, t.TempDir())
-	read := func(spend schema.Money, replies ...string) *Account {
+	read := func(spend schema.Money, replies ...string) *manifest.Account {
 		t.Helper()
 		s, err := Open(t.Context(), r.dir, r.account, r.opts)
 		if err != nil {
@@ -431,7 +431,7 @@ func TestPutDay_StoresLostRepliesAgain(t *testing.T) {
 					r.opts.KeepRaw = keep
 					r.putReplies(replies...)
 					checkStore(t, r.dir)
-					m, err := ReadManifest(r.dir)
+					m, err := manifest.Read(r.dir)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -555,7 +555,7 @@ func TestOpen_RefusesASecondRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrLocked) {
+	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("second Open = %v, want ErrLocked", err)
 	}
 	other, err := Open(t.Context(), dir, "other", Options{})
@@ -616,7 +616,7 @@ func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, manifest.FileName), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := g.Prepare(t.Context(), Contents{}); !errors.Is(err, ErrDamaged) {
+	if _, err := g.Prepare(t.Context(), Contents{}); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("Prepare = %v, want ErrDamaged", err)
 	}
 }
@@ -642,7 +642,7 @@ func TestOpen_RefusesANewerStore(t *testing.T) {
 	dir := t.TempDir()
 	newRun(t, dir).mustSync(twoDays())
 	editManifest(t, dir, fmt.Sprintf(`"schema_version": %d`, schema.Version), `"schema_version": 99`)
-	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, manifest.ErrNewer) {
 		t.Errorf("Open = %v, want ErrNewer", err)
 	}
 }
@@ -653,7 +653,7 @@ func TestOpen_RefusesDataWithoutManifest(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, manifest.FileName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, ErrDamaged) {
+	if _, err := Open(t.Context(), dir, "acme", Options{}); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("Open = %v, want ErrDamaged", err)
 	}
 }
@@ -756,7 +756,7 @@ func TestAppendRun_ShowsInTheNextGeneration(t *testing.T) {
 	if got := query(t, dir, "SELECT exit_code, count(*) FROM ops.run GROUP BY 1 ORDER BY 1"); got != "0|2\n5|2" {
 		t.Errorf("runs by exit code = %s, want 0|2 and 5|2", got)
 	}
-	last, err := LastRun(dir, "acme")
+	last, err := manifest.LastRun(dir, "acme")
 	if err != nil || last == nil || last.ExitCode != 0 {
 		t.Errorf("LastRun = %+v, %v", last, err)
 	}
@@ -810,7 +810,7 @@ func TestPrepared_IsPublishedByCommitAlone(t *testing.T) {
 	if got := p.Preview(); got.Generation != st.is.Generation || len(got.ViewErrors) > 0 {
 		t.Errorf("the preview is %+v", got)
 	}
-	if _, err := s.lockStore(t.Context()); !errors.Is(err, ErrLocked) {
+	if _, err := s.lockStore(t.Context()); !errors.Is(err, durable.ErrLocked) {
 		t.Errorf("another publisher got the store: %v", err)
 	}
 	if err := errors.Join(p.Close(), p.Close()); err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
@@ -32,7 +34,7 @@ func TestStoredViews_FollowTheWholeDays(t *testing.T) {
 	views := append(martViews(), byKey, byDay, view)
 	days, last := twoDays(), schema.Date(0)
 	days[day-2] = schematest.SpendOfSources(day-2, 40)
-	var m *Manifest
+	var m *manifest.Manifest
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -72,7 +74,8 @@ func TestStoredViews_FollowTheWholeDays(t *testing.T) {
 		path, o := alteredWarehouse(t, dir, "UPDATE mart."+name+" SET spend = spend + 1")
 		o.DuckDB.Views = views
 		err := (&verifier{dir: dir, opts: o, manifest: m}).content(t.Context(), path)
-		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), name+`" holds other rows than its question`) {
+		if !errors.Is(err, durable.ErrDamaged) ||
+			!strings.Contains(err.Error(), name+`" holds other rows than its question`) {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
 	}

@@ -20,7 +20,7 @@ func (n *generation) addTables() error {
 	}
 	for table, keys := range n.g.beyond {
 		if n.acc.Beyond == nil {
-			n.acc.Beyond = map[string]map[string]KeyChanges{}
+			n.acc.Beyond = map[string]map[string]manifest.KeyChanges{}
 		}
 		n.acc.Beyond[table] = keys
 	}

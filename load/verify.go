@@ -20,12 +20,12 @@ import (
 	"spendsync/load/history"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 )
 
-// Report is what a verification has looked at and found.
-type Report struct {
+// Verification is what a verification has looked at and found.
+type Verification struct {
 	Generation int64 `json:"generation"`
 	Files      int   `json:"files"`
 	Rows       int64 `json:"rows"`
@@ -33,8 +33,8 @@ type Report struct {
 	RawPages   int   `json:"raw_pages"`
 	// Unlocked says that the store's lock could not be taken, for want of rights. Nobody
 	// has published meanwhile, or there would be no report.
-	Unlocked bool      `json:"unlocked,omitempty"`
-	Damages  []*Damage `json:"damages"`
+	Unlocked bool              `json:"unlocked,omitempty"`
+	Damages  []*durable.Damage `json:"damages"`
 }
 
 // Verify checks everything that is published: every file's bytes against the
@@ -43,7 +43,7 @@ type Report struct {
 // damages as there are; an error means that it could not look. It changes nothing but to
 // end a commit that a dead run has left. A user who may only read the store needs no lock:
 // the report says so.
-func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, error) {
+func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verification, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, durable.Storage(err)
@@ -51,7 +51,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 	o = o.filled()
 	o.DuckDB.Dir = dir
 	if there, err := o.disk.Exists(dir); !there || err != nil {
-		return nil, cmp.Or(err, fmt.Errorf("%s: %w", dir, ErrEmpty))
+		return nil, cmp.Or(err, fmt.Errorf("%s: %w", dir, durable.ErrEmpty))
 	}
 	unlock, err := lockStore(o.disk, ctx, dir, o.LockWait)
 	unlocked := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
@@ -69,7 +69,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 	if err != nil {
 		return nil, err
 	}
-	v := &verifier{dir: dir, opts: o, manifest: m, raw: raw, report: Report{Generation: m.Generation}}
+	v := &verifier{dir: dir, opts: o, manifest: m, raw: raw, report: Verification{Generation: m.Generation}}
 	if err := v.files(ctx); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Report, e
 		v.report.Unlocked = true
 	}
 	v.nameRepairs()
-	slices.SortFunc(v.report.Damages, func(a, b *Damage) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(v.report.Damages, func(a, b *durable.Damage) int { return strings.Compare(a.Path, b.Path) })
 	return &v.report, nil
 }
 
@@ -103,7 +103,7 @@ func (v *verifier) stillPublished() error {
 	}
 	if committing || m.Generation != v.manifest.Generation || m.Checksum != v.manifest.Checksum {
 		return fmt.Errorf("a commit went on while generation %d was verified without the store's lock; verify it "+
-			"again: %w", v.manifest.Generation, ErrLocked)
+			"again: %w", v.manifest.Generation, durable.ErrLocked)
 	}
 	return nil
 }
@@ -111,13 +111,13 @@ func (v *verifier) stillPublished() error {
 type verifier struct {
 	dir      string
 	opts     Options
-	manifest *Manifest
+	manifest *manifest.Manifest
 	raw      ReadRaw
-	whole    bool    // the DuckDB file has the bytes that were published
-	setBack  *Damage // a part is newer than the manifest; nil: none is
+	whole    bool            // the DuckDB file has the bytes that were published
+	setBack  *durable.Damage // a part is newer than the manifest; nil: none is
 
 	mu     sync.Mutex
-	report Report
+	report Verification
 }
 
 // nameRepairs says of each damaged file what repairs it now: the DuckDB
@@ -136,9 +136,9 @@ func (v *verifier) nameRepairs() {
 			info := a.Files[d.Path]
 			switch {
 			case info == nil || d.Repair == durable.RepairRebuild:
-			case info.Kind == KindRaw && d.Repair != durable.RepairReplay:
+			case info.Kind == manifest.KindRaw && d.Repair != durable.RepairReplay:
 				d.Repair = v.repairReply(name, info.Day)
-			case info.Kind != KindParquet:
+			case info.Kind != manifest.KindParquet:
 			case v.whole:
 				d.Repair = durable.RepairRebuild
 			case info.Table != schema.SpendDaily.Name || len(a.RawPages(info.Day)) == 0:
@@ -162,13 +162,13 @@ func (v *verifier) repairReply(account string, day schema.Date) string {
 
 // found notes a damage; another error is passed on.
 func (v *verifier) found(err error) error {
-	var d *Damage
+	var d *durable.Damage
 	if err == nil || !errors.As(err, &d) {
 		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	same := func(o *Damage) bool { return o.Path == d.Path && o.What == d.What }
+	same := func(o *durable.Damage) bool { return o.Path == d.Path && o.What == d.What }
 	if !slices.ContainsFunc(v.report.Damages, same) { // a reply is met by itself and with its day
 		v.report.Damages = append(v.report.Damages, d)
 	}
@@ -207,7 +207,7 @@ func (v *verifier) files(ctx context.Context) error {
 
 // ledger checks the published part of a ledger file, and that the rest of it,
 // which failed runs have added since, can be read.
-func (v *verifier) ledger(a *Account, path string, size int64) error {
+func (v *verifier) ledger(a *manifest.Account, path string, size int64) error {
 	b, err := manifest.ReadLedger(v.opts.disk, v.dir, path)
 	if err != nil {
 		return err
@@ -219,21 +219,21 @@ func (v *verifier) ledger(a *Account, path string, size int64) error {
 	return err
 }
 
-func (v *verifier) file(account string, a *Account, path string, info *FileInfo) error {
+func (v *verifier) file(account string, a *manifest.Account, path string, info *manifest.File) error {
 	if err := manifest.CheckBytes(v.opts.disk, v.dir, path, info); err != nil {
 		return err
 	}
 	v.mu.Lock()
 	v.report.Files++
-	if info.Kind == KindParquet {
+	if info.Kind == manifest.KindParquet {
 		v.report.Rows += info.Rows
 	}
 	v.mu.Unlock()
 	switch info.Kind {
-	case KindRaw:
+	case manifest.KindRaw:
 		return nil // read with its day
-	case KindReplies:
-		return replies.Store{Disk: v.opts.disk, Dir: v.dir}.Check(path, info)
+	case manifest.KindReplies:
+		return settingslog.Store{Disk: v.opts.disk, Dir: v.dir}.Check(path, info)
 	}
 	if info.Table == schema.SpendDaily.Name {
 		return v.day(account, a, path, info)
@@ -248,7 +248,7 @@ func (v *verifier) file(account string, a *Account, path string, info *FileInfo)
 }
 
 // count reads a file to its end and compares how many rows it has.
-func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
+func (v *verifier) count(path string, info *manifest.File, t *schema.Table) error {
 	n := int64(0)
 	for rec, err := range parquet.Records(v.opts.disk, filepath.Join(v.dir, path), t) {
 		if err != nil {
@@ -261,7 +261,7 @@ func (v *verifier) count(path string, info *FileInfo, t *schema.Table) error {
 
 // day checks the rows of a day: theirs, unique, as many, of the same sums and
 // the same content as when they were proven, and the same as in the replies.
-func (v *verifier) day(account string, a *Account, path string, info *FileInfo) error {
+func (v *verifier) day(account string, a *manifest.Account, path string, info *manifest.File) error {
 	known := a.Days[info.Day]
 	if known == nil {
 		return durable.Damaged(path, "", "the manifest does not know its day")
@@ -307,7 +307,7 @@ func (v *verifier) day(account string, a *Account, path string, info *FileInfo) 
 
 // sameDay compares rows with what was proven of their day. Those that are not in key
 // order are not the same.
-func sameDay(rows *schema.SpendRows, known *Day) error {
+func sameDay(rows *schema.SpendRows, known *manifest.Day) error {
 	day, err := history.OrderedDay(rows)
 	if err != nil {
 		return err

@@ -17,9 +17,9 @@ type versioned struct {
 	// confirm writes the account's versions as a private file for DuckDB, with the
 	// newest confirmations, which the published file does not follow: so it stays
 	// the same for as long as nothing changes.
-	confirm func(n *generation, account string, a *Account) ([]string, error)
+	confirm func(n *generation, account string, a *manifest.Account) ([]string, error)
 	// check reads the published versions and holds them together.
-	check func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error
+	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 	// recall reads versions that the manifest does not know, counts them, and makes from
 	// them alone what has to be remembered beside them.
 	recall func(d durable.Disk, dir, path string) (history.Memory, int64, error)
@@ -31,7 +31,7 @@ var versionedTables = []versioned{
 	versionedOf(schema.CreativeHistory, nil),
 	versionedOf(schema.SourceRuleHistory, nil),
 	versionedOf(schema.PayoutHistory, nil),
-	versionedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *Account) {
+	versionedOf(schema.SourceModeHistory, func(r *schema.SourceMode, a *manifest.Account) {
 		if at := a.Memory[bidsRead].Confirmed(r.CampaignID); at != 0 && r.IsCurrent {
 			r.BidsLastReadAt = schema.Some(at)
 		}
@@ -47,9 +47,9 @@ func versionedTable(name string) *versioned {
 	return nil
 }
 
-func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *Account)) versioned {
+func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *manifest.Account)) versioned {
 	f := versioned{table: t.Table}
-	f.confirm = func(n *generation, account string, a *Account) ([]string, error) {
+	f.confirm = func(n *generation, account string, a *manifest.Account) ([]string, error) {
 		path := manifest.PartPath(t.Table, account, 0)
 		info := a.Files[path]
 		if info == nil {
@@ -87,7 +87,7 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 		}
 		return []string{n.g.staged(private)}, nil
 	}
-	f.check = func(d durable.Disk, dir, path string, a *Account, info *FileInfo) error {
+	f.check = func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error {
 		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
 		if err := manifest.CountRows(path, info, int64(len(rows)), err); err != nil {
 			return err

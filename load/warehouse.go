@@ -106,7 +106,7 @@ func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err er
 				continue
 			}
 			err := n.w.Store(ctx, v, account, spans, altered)
-			if ctx.Err() != nil || errors.Is(err, ErrStorage) || duck.IsOutOfMemory(err) {
+			if ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err) {
 				return nil, err
 			}
 			if err != nil {
@@ -318,7 +318,7 @@ func (n *generation) allLoads() ([]duck.Load, error) {
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
 		for path, f := range a.Files {
-			if f.Kind != KindParquet {
+			if f.Kind != manifest.KindParquet {
 				continue
 			}
 			if f.IsMart() {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/load/durable"
 	"spendsync/load/lake"
 	"spendsync/load/lake/resttest"
 	"spendsync/load/manifest"
@@ -37,7 +38,7 @@ func (a *app) demoCommand() *cobra.Command {
 				return exit.Usagef("--dir: %v", err)
 			}
 			store := filepath.Join(dir, "store")
-			if _, err := manifest.Read(store); errors.Is(err, manifest.ErrEmpty) {
+			if _, err := manifest.Read(store); errors.Is(err, durable.ErrEmpty) {
 				err = a.demoStore(cmd.Context(), store)
 				if err != nil {
 					return err

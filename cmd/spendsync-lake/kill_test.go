@@ -59,7 +59,7 @@ func (s *growingStore) spend(day schema.Date, rows int, clicks int64) {
 	s.write(path, b.Bytes())
 	a := s.m.Of("acme")
 	a.Days[day] = &manifest.Day{}
-	a.Files[path] = &manifest.FileInfo{Kind: manifest.KindParquet, Table: "spend_daily", Day: day, Rows: n,
+	a.Files[path] = &manifest.File{Kind: manifest.KindParquet, Table: "spend_daily", Day: day, Rows: n,
 		Bytes: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]), RunID: s.run()}
 }
 

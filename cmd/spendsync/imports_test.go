@@ -37,7 +37,7 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"load": {
 		may: []string{"schema", "load/manifest", "load/commit", "load/duck", "load/durable", "load/history",
-			"load/parquet", "load/quarantine", "load/replies"},
+			"load/parquet", "load/quarantine", "load/settingslog"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
 	"load/manifest": {
@@ -62,7 +62,7 @@ var house = map[string]struct{ may, not []string }{
 			"github.com/duckdb"},
 	},
 	"load/lake": {
-		may: []string{"schema", "load/manifest"},
+		may: []string{"schema", "load/durable", "load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow"},
 	},
 	"load/lake/resttest": {
@@ -77,7 +77,7 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "load/manifest", "load/durable"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
-	"load/replies": {
+	"load/settingslog": {
 		may: []string{"schema", "load/manifest", "load/durable"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
@@ -88,20 +88,22 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/config": {
-		may: []string{"extract", "load", "queries", "cmd/internal/exit", "cmd/internal/output"},
+		may: []string{"extract", "load", "load/manifest", "queries", "cmd/internal/exit", "cmd/internal/output"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/internal/exit": {
-		may: []string{"extract", "load"},
+		may: []string{"extract", "load", "load/durable", "load/manifest"},
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/output": {
-		may: []string{"load", "cmd/internal/exit"},
+		may: []string{"load/durable", "cmd/internal/exit"},
 		not: []string{"net/http", "database/sql"},
 	},
 	"cmd/spendsync": { // and every package below it
-		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "load/duck", "load/history",
-			"load/parquet", "queries", "cmd/internal/bom", "cmd/internal/config", "cmd/internal/exit",
+		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "load/commit", "load/duck",
+			"load/durable",
+			"load/history", "load/manifest", "load/parquet", "queries", "cmd/internal/bom", "cmd/internal/config",
+			"cmd/internal/exit",
 			"cmd/internal/output"},
 	},
 	"cmd/spendsync/answer": {
@@ -110,7 +112,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/check": {
-		may: []string{"schema", "extract", "transform", "load", "load/durable", "cmd/internal/config",
+		may: []string{"schema", "extract", "transform", "load", "load/commit", "load/durable", "load/manifest",
+			"cmd/internal/config",
 			"cmd/internal/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
 	},
@@ -118,12 +121,12 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/deploy": {
-		may: []string{"load"},
+		may: []string{"load/manifest"},
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/job": {
-		may: []string{"schema", "extract", "transform", "load", "load/history", "load/quarantine",
-			"load/replies", "cmd/internal/exit", "cmd/spendsync/phrase"},
+		may: []string{"schema", "extract", "transform", "load", "load/durable", "load/history", "load/manifest",
+			"load/quarantine", "load/settingslog", "cmd/internal/exit", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/spf13", "github.com/prometheus",
 			"go.opentelemetry.io"},
 	},
@@ -132,7 +135,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/pagedata": {
-		may: []string{"schema", "load", "load/duck", "cmd/internal/exit", "cmd/spendsync/page"},
+		may: []string{"schema", "load", "load/durable", "load/duck", "load/manifest", "cmd/internal/exit",
+			"cmd/spendsync/page"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/payouts": {
@@ -147,7 +151,7 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"extract/adsim"},
 	},
 	"cmd/spendsync-lake": {
-		may: []string{"schema", "load/manifest", "load/lake", "load/lake/resttest", "cmd/internal/bom",
+		may: []string{"schema", "load/durable", "load/manifest", "load/lake", "load/lake/resttest", "cmd/internal/bom",
 			"cmd/internal/config", "cmd/internal/exit"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},

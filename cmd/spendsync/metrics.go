@@ -21,8 +21,9 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -130,11 +131,11 @@ var metrics = []metric{
 	}},
 	{"spendsync_published_timestamp_seconds", "When the published generation of the warehouse was made, by " +
 		"whichever account.", "", func(f *runFacts) map[string]float64 {
-		return f.ofManifest(func(m *load.Manifest) float64 { return seconds(m.PublishedAt.Time()) })
+		return f.ofManifest(func(m *manifest.Manifest) float64 { return seconds(m.PublishedAt.Time()) })
 	}},
 	{"spendsync_generation", "Number of the published generation of the warehouse.", "",
 		func(f *runFacts) map[string]float64 {
-			return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Generation) })
+			return f.ofManifest(func(m *manifest.Manifest) float64 { return float64(m.Generation) })
 		}},
 	{"spendsync_stored_rows", "Rows of spend_daily that are stored of the account.", "",
 		func(f *runFacts) map[string]float64 {
@@ -146,7 +147,7 @@ var metrics = []metric{
 		}},
 	{"spendsync_warehouse_bytes", "Size of warehouse.duckdb, which all accounts share.", "",
 		func(f *runFacts) map[string]float64 {
-			return f.ofManifest(func(m *load.Manifest) float64 { return float64(m.Warehouse.Bytes) })
+			return f.ofManifest(func(m *manifest.Manifest) float64 { return float64(m.Warehouse.Bytes) })
 		}},
 	{"spendsync_balance_dollars", "US dollars that the advertiser account has left, as last seen.", "",
 		func(f *runFacts) map[string]float64 {
@@ -193,14 +194,14 @@ type runFacts struct {
 	unread      schema.Null[int64] // fields of the settings that were not understood
 
 	// Of the store, as far as it can be read.
-	manifest *load.Manifest
+	manifest *manifest.Manifest
 	coverage []schema.DayCoverage
 	success  schema.Instant
 	money    schema.AccountSnapshot
 	breaks   map[string]float64 // by kind; nil: not known
 }
 
-func (f *runFacts) ofManifest(v func(*load.Manifest) float64) map[string]float64 {
+func (f *runFacts) ofManifest(v func(*manifest.Manifest) float64) map[string]float64 {
 	if f.manifest == nil {
 		return nil
 	}
@@ -298,13 +299,13 @@ func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 // readStore adds what the store knows. It takes no lock.
 func (f *runFacts) readStore(dir, account string) error {
 	dir, err := filepath.Abs(dir)
-	if err != nil || !load.AccountName.MatchString(account) {
+	if err != nil || !manifest.AccountName.MatchString(account) {
 		return err
 	}
-	m, err := load.ReadManifest(dir)
-	if errors.Is(err, load.ErrEmpty) {
+	m, err := manifest.Read(dir)
+	if errors.Is(err, durable.ErrEmpty) {
 		// Nothing is known yet: the whole reach is at stake.
-		f.coverage = load.NewAccount(job.ReachFrom(f.end)).Coverage(account, f.end)
+		f.coverage = manifest.NewAccount(job.ReachFrom(f.end)).Coverage(account, f.end)
 		return nil
 	}
 	if err != nil {
@@ -313,10 +314,10 @@ func (f *runFacts) readStore(dir, account string) error {
 	f.manifest = m
 	known := m.Accounts[account]
 	if known == nil {
-		known = load.NewAccount(job.ReachFrom(f.end))
+		known = manifest.NewAccount(job.ReachFrom(f.end))
 	}
 	f.coverage = known.Coverage(account, f.end)
-	run, err := load.LastRunThat(dir, account, func(r *schema.Run) bool {
+	run, err := manifest.LastRunThat(dir, account, func(r *schema.Run) bool {
 		return r.ExitCode == exit.OK &&
 			r.Command == "sync"
 	})
@@ -333,7 +334,7 @@ var breakKinds = []string{"conversions_stopped", "spend_jumped", "spend_fell", "
 
 // readBreaks counts the campaigns that something broke at, by kind. A warehouse that is not
 // there yet, or that a release made which had no such view, has none to count.
-func (a *app) readBreaks(ctx context.Context, to metricsTo, m *load.Manifest) (map[string]float64, error) {
+func (a *app) readBreaks(ctx context.Context, to metricsTo, m *manifest.Manifest) (map[string]float64, error) {
 	if m == nil || a.cfg == nil || ctx.Err() != nil {
 		return nil, nil
 	}
@@ -366,7 +367,7 @@ func (a *app) readBreaks(ctx context.Context, to metricsTo, m *load.Manifest) (m
 }
 
 // lastMoney is the account's money as it was last seen to differ.
-func lastMoney(dir, account string, known *load.Account) (last schema.AccountSnapshot, err error) {
+func lastMoney(dir, account string, known *manifest.Account) (last schema.AccountSnapshot, err error) {
 	path := "parquet/" + schema.AccountSnapshots.Name + "/account=" + account + "/data.parquet"
 	if known.Files[path] == nil {
 		return last, nil

@@ -19,7 +19,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/extract/adsim"
-	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -145,7 +145,7 @@ func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
 	if got := readMetrics(t, file); got[success] != first || got[`spendsync_last_run_published{account="acme"}`] != 1 {
 		t.Errorf("after a refused key the last success moved from %f to %f", first, got[success])
 	}
-	if run, err := load.LastRun(w.dir, "acme"); err != nil || run.ExitCode != exit.Auth || !run.Published {
+	if run, err := manifest.LastRun(w.dir, "acme"); err != nil || run.ExitCode != exit.Auth || !run.Published {
 		t.Errorf("the ledger says %+v, %v", run, err)
 	}
 
@@ -172,8 +172,8 @@ func TestMetrics_SuccessIsOfTheWholeRun(t *testing.T) {
 func TestMetrics_AreNamedByConvention(t *testing.T) {
 	now := worldNow
 	f := &runFacts{
-		start: now, end: now, success: 1, expires: schema.Some(schema.InstantOf(now)), manifest: &load.Manifest{},
-		coverage: load.NewAccount(job.ReachFrom(now)).Coverage("acme", now),
+		start: now, end: now, success: 1, expires: schema.Some(schema.InstantOf(now)), manifest: &manifest.Manifest{},
+		coverage: manifest.NewAccount(job.ReachFrom(now)).Coverage("acme", now),
 		money:    schema.AccountSnapshot{Balance: schema.Some(schema.Money(1)), DaysLeft: schema.Some(schema.Money(1))},
 	}
 	reg := prometheus.NewRegistry()

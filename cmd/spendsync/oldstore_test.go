@@ -16,7 +16,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -42,7 +42,7 @@ func oldAccount(c *adsim.Config) {
 // TestOldStores_AreKept holds that the store of this version is kept: v1 is that of
 // schema 1 with the first manifest, v1-2 with the second.
 func TestOldStores_AreKept(t *testing.T) {
-	path := filepath.Join(storesDir, fmt.Sprintf("v%d-%d.tar.zst", schema.Version, load.ManifestFormat))
+	path := filepath.Join(storesDir, fmt.Sprintf("v%d-%d.tar.zst", schema.Version, manifest.Format))
 	if _, err := os.Stat(path); err == nil {
 		return
 	}
@@ -150,7 +150,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			w := newWorld(t, oldAccount)
 			unpackStore(t, path, w.dir)
-			was, err := load.ReadManifest(w.dir)
+			was, err := manifest.Read(w.dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +171,7 @@ func TestOldStores_OpenMigrateAndVerify(t *testing.T) {
 			}
 			w.must("rebuild")
 			w.must("verify")
-			is, err := load.ReadManifest(w.dir)
+			is, err := manifest.Read(w.dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,7 +9,8 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -36,15 +37,15 @@ func (a *app) planCommand() *cobra.Command {
 // knownAccount is the configured account with what is published of it, where the
 // variable is not set the only account of the store. Nothing published is as good as an
 // account of which nothing is known.
-func (a *app) knownAccount() (string, *load.Account, error) {
+func (a *app) knownAccount() (string, *manifest.Account, error) {
 	name := a.cfg.Account
 	dir, err := a.cfg.StoreDir()
 	if err != nil {
 		return "", nil, err
 	}
-	m, err := load.ReadManifest(dir)
-	if errors.Is(err, load.ErrEmpty) {
-		return name, load.NewAccount(job.ReachFrom(a.now())), nil
+	m, err := manifest.Read(dir)
+	if errors.Is(err, durable.ErrEmpty) {
+		return name, manifest.NewAccount(job.ReachFrom(a.now())), nil
 	}
 	if err != nil {
 		return "", nil, err
@@ -53,7 +54,7 @@ func (a *app) knownAccount() (string, *load.Account, error) {
 		name = all[0]
 	}
 	if m.Accounts[name] == nil {
-		return name, load.NewAccount(job.ReachFrom(a.now())), nil
+		return name, manifest.NewAccount(job.ReachFrom(a.now())), nil
 	}
 	return name, m.Accounts[name], nil
 }

@@ -17,9 +17,9 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/loadtest"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -148,7 +148,7 @@ func (k *killed) String() string {
 func (k *killed) note(w *world, before int64, died bool) {
 	staged, _ := filepath.Glob(w.dir + "/staging/*/*")
 	_, err := os.Stat(w.dir + "/commit.json")
-	m, _ := load.ReadManifest(w.dir)
+	m, _ := manifest.Read(w.dir)
 	switch {
 	case !died:
 		k.finished++
@@ -217,7 +217,7 @@ func numberFrom(variable string, usual int) int {
 // Whatever the moment, what is published opens; now and then all of it is verified.
 func (w *world) killOne(r *rand.Rand, i int, whole time.Duration, count *killed, cmd *exec.Cmd) {
 	w.t.Helper()
-	before, err := load.ReadManifest(w.dir)
+	before, err := manifest.Read(w.dir)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -14,8 +14,9 @@ import (
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // queryFlags are what the caller of query chose.
@@ -156,7 +157,7 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 // Whoever asks while a run publishes gets the generation that is named then.
 func (a *app) answerOrigin(dir string) answer.Origin {
 	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
-	if m, err := load.ReadManifest(dir); err == nil {
+	if m, err := manifest.Read(dir); err == nil {
 		o.Generation, o.PublishedAt = m.Generation, m.PublishedAt.Time()
 	}
 	return o
@@ -167,7 +168,7 @@ func (a *app) answerOrigin(dir string) answer.Origin {
 func (a *app) queryErr(err error, dir string, named bool) error {
 	var q *duck.QuestionError
 	switch {
-	case errors.Is(err, load.ErrEmpty):
+	case errors.Is(err, durable.ErrEmpty):
 		return exit.Usagef("%s holds nothing yet: run 'spendsync sync' first", dir)
 	case errors.As(err, &q):
 		if q.Excerpt != "" && !a.jsonLogs() {

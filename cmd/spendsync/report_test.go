@@ -21,6 +21,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -213,7 +214,7 @@ func (w *world) checkParts() {
 		w.t.Fatal(err)
 	}
 	o := load.Options{DuckDB: duck.Options{Views: viewsOf(asked)}}
-	if m, err := load.ReadManifest(w.dir); err != nil || m.Views != o.DuckDB.ViewsDefinition() {
+	if m, err := manifest.Read(w.dir); err != nil || m.Views != o.DuckDB.ViewsDefinition() {
 		w.t.Fatalf("the file's views are others: %v", err)
 	}
 	kept, err := pagedata.Read(w.t.Context(), w.dir, "", o)

@@ -9,7 +9,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -289,7 +289,7 @@ func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
 // the settings, and is published without them where they cannot be read.
 func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
 	w := newSyncedWorld(t)
-	before, err := load.ReadManifest(w.dir)
+	before, err := manifest.Read(w.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
 	if code != exit.Auth || !strings.Contains(last, "33 days of 33 planned proven, 0 changed") {
 		t.Errorf("exit %d: %s", code, last)
 	}
-	after, err := load.ReadManifest(w.dir)
+	after, err := manifest.Read(w.dir)
 	if err != nil || after.Generation != before.Generation+1 {
 		t.Errorf("generation %d, was %d: %v", after.Generation, before.Generation, err)
 	}
@@ -312,7 +312,7 @@ func TestSettings_AWrongKeyPublishesAReportThatWaited(t *testing.T) {
 	}
 	w.env["API_KEY"] = adsim.DefaultKey
 	w.must("sync")
-	if m, err := load.ReadManifest(w.dir); err != nil || m.Generation != after.Generation+1 {
+	if m, err := manifest.Read(w.dir); err != nil || m.Generation != after.Generation+1 {
 		t.Errorf("report and settings with nothing new: generation %d after %d, want one more: %v", m.Generation,
 			after.Generation, err)
 	}
@@ -507,14 +507,14 @@ func TestSettings_KilledInTheMiddle(t *testing.T) {
 	for !reached() {
 		time.Sleep(time.Millisecond)
 	}
-	published := func() bool { _, err := load.ReadManifest(w.dir); return err == nil }
+	published := func() bool { _, err := manifest.Read(w.dir); return err == nil }
 	for deadline := time.Now().Add(hang); !published() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	w.service.ClearFaults()
-	m, err := load.ReadManifest(w.dir)
+	m, err := manifest.Read(w.dir)
 	if err != nil || m.Generation != 1 {
 		t.Fatalf("generation after the kill: %+v, %v", m, err)
 	}
@@ -527,7 +527,7 @@ func TestSettings_KilledInTheMiddle(t *testing.T) {
 		t.Error("the marts of generation 1 are not left to the next one")
 	}
 	w.must("sync")
-	if m, err := load.ReadManifest(w.dir); err != nil || m.MartsBehind() {
+	if m, err := manifest.Read(w.dir); err != nil || m.MartsBehind() {
 		t.Errorf("the next run left the marts behind, %v", err)
 	}
 	w.must("verify")

@@ -13,6 +13,9 @@ import (
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/commit"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -43,7 +46,7 @@ type storeStatus struct {
 	PublishedAt schema.Instant  `json:"published_at"`
 	Accounts    []accountStatus `json:"accounts"`
 	// Unfinished is a commit that has begun and has not ended; absent: there is none.
-	Unfinished *load.UnfinishedCommit `json:"unfinished_commit,omitempty"`
+	Unfinished *commit.Unfinished `json:"unfinished_commit,omitempty"`
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -78,12 +81,12 @@ func (a *app) status() (*storeStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	unfinished, err := load.FindUnfinishedCommit(dir)
+	unfinished, err := commit.Find(dir)
 	if err != nil {
 		return nil, err
 	}
-	m, err := load.ReadManifest(dir)
-	if errors.Is(err, load.ErrEmpty) && unfinished != nil {
+	m, err := manifest.Read(dir)
+	if errors.Is(err, durable.ErrEmpty) && unfinished != nil {
 		return nil, fmt.Errorf("%w, and the commit of the first generation has not ended: the next 'spendsync sync' "+
 			"ends it, or says what stands in its way", err)
 	}
@@ -106,7 +109,7 @@ func (a *app) status() (*storeStatus, error) {
 		for _, c := range job.AtRisk(s.Coverage) {
 			s.AtRisk = append(s.AtRisk, c.ReportDate)
 		}
-		if s.LastRun, err = load.LastRun(dir, name); err != nil {
+		if s.LastRun, err = manifest.LastRun(dir, name); err != nil {
 			return nil, err
 		}
 		kept, err := load.Quarantined(dir, name)

@@ -18,7 +18,8 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // stopped is a process of spendsync that got a SIGTERM.
@@ -185,14 +186,14 @@ func TestSync_StoppedAtEachStep(t *testing.T) {
 				t.Errorf("exit %d, want %d and %q: %s", code, want, c.says, last)
 			}
 			if c.published == "0" {
-				if _, err := load.ReadManifest(w.dir); !errors.Is(err, load.ErrEmpty) {
+				if _, err := manifest.Read(w.dir); !errors.Is(err, durable.ErrEmpty) {
 					t.Errorf("something is published, or the manifest is damaged: %v", err)
 				}
 			} else if c.published != "" {
 				if got := w.ask("SELECT count(*) FROM ops.day_coverage WHERE state = 'complete'"); got != c.published {
 					t.Errorf("%s days are complete, want %s", got, c.published)
 				}
-				if m, err := load.ReadManifest(w.dir); err != nil || m.MartsBehind() {
+				if m, err := manifest.Read(w.dir); err != nil || m.MartsBehind() {
 					t.Errorf("the marts are left behind, %v", err)
 				}
 			}
@@ -240,7 +241,7 @@ func TestSync_StoppedBeforeTheFirstDay(t *testing.T) {
 		if code != exit.Stopped || !strings.Contains(last, "stopped by a signal") {
 			t.Fatalf("stopped at look %d: exit %d: %s", n, code, last)
 		}
-		run, err := load.LastRun(w.dir, "acme")
+		run, err := manifest.LastRun(w.dir, "acme")
 		if err != nil {
 			t.Fatal(err)
 		}

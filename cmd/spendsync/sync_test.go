@@ -23,8 +23,8 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
-	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -258,7 +258,7 @@ func (w *world) today() schema.Date { return date(w.service.Today()) }
 func (w *world) checkTruth() {
 	w.t.Helper()
 	w.must("verify")
-	m, err := load.ReadManifest(w.dir)
+	m, err := manifest.Read(w.dir)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/durable"
 )
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -30,9 +31,9 @@ func (a *app) verifyCommand() *cobra.Command {
 				return err
 			}
 			report, err := load.Verify(cmd.Context(), dir, a.loadOptions(), job.RowsOfReplies)
-			var damage *load.Damage
+			var damage *durable.Damage
 			if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
-				report, err = &load.Report{Damages: []*load.Damage{damage}}, nil
+				report, err = &load.Verification{Damages: []*durable.Damage{damage}}, nil
 			}
 			if err != nil {
 				return err
@@ -42,7 +43,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	}
 }
 
-func (a *app) tellVerified(r *load.Report) error {
+func (a *app) tellVerified(r *load.Verification) error {
 	if a.json {
 		if err := output.JSON(a.stdout, r); err != nil {
 			return err

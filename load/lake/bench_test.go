@@ -285,7 +285,7 @@ func (s *store) history(account string, from, to schema.Date) {
 	a := s.m.Of(account)
 	for d := from; d < to; d++ {
 		a.Days[d] = &manifest.Day{}
-		a.Files[manifest.PartPath(schema.SpendDaily.Table, account, d)] = &manifest.FileInfo{Kind: manifest.KindParquet,
+		a.Files[manifest.PartPath(schema.SpendDaily.Table, account, d)] = &manifest.File{Kind: manifest.KindParquet,
 			Table: "spend_daily", Day: d, Rows: 3, Bytes: int64(len(sampleBytes(d))), RunID: s.run(),
 			SHA256: manifest.HashLedger(sampleBytes(d))}
 	}

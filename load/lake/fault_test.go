@@ -20,6 +20,7 @@ import (
 	icebergcatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/table"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -479,7 +480,7 @@ func TestUpload_RefusesAFileOfAnotherAccount(t *testing.T) {
 	s.write(to, b)
 	s.m.Accounts["beta-with-a-name-that-is-forty-long-0001"].Files[to] = s.m.Accounts["acme"].Files[from]
 	s.publish()
-	w.fails(s, w.options(), manifest.ErrDamaged)
+	w.fails(s, w.options(), durable.ErrDamaged)
 }
 
 // TestFollow_ReadsOnlyManifestsThatMayDiffer: of many manifests a changed day costs one to read,

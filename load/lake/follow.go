@@ -18,6 +18,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -336,7 +337,7 @@ func (f *follower) upload(ctx context.Context, t *lakeTable, files []file) ([]ic
 			}
 			if d.Count() != one.info.Rows || cellOfFile(d) != t.spec.cellOf(one) {
 				return fmt.Errorf("%s: %w: it holds %d rows of %v, the manifest says %d of %v", one.path,
-					manifest.ErrDamaged, d.Count(), cellOfFile(d), one.info.Rows, t.spec.cellOf(one))
+					durable.ErrDamaged, d.Count(), cellOfFile(d), one.info.Rows, t.spec.cellOf(one))
 			}
 			sent[i] = d
 			f.Lock()

@@ -18,6 +18,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
 
@@ -236,7 +237,7 @@ func (t *lakeTable) readText(object string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(f)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	return text, nil
 }
@@ -307,7 +308,7 @@ func openText(text *os.File) (*manifest.Listing, error) {
 	size, err := text.Seek(0, io.SeekEnd)
 	if err != nil {
 		text.Close()
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	m, err := manifest.NewListing(text, size)
 	if err != nil {
@@ -323,7 +324,7 @@ func tempFile() (*os.File, error) {
 		err = os.Remove(f.Name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	return f, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
 
@@ -120,7 +121,7 @@ func TestFollow_ReadsOfALongHistoryWhatDiffers(t *testing.T) {
 	if err != nil || done.Added != 1 || done.Removed != 1 || puts["months"] != 1 || puts["objects"] != 0 {
 		t.Errorf("%+v, %v, %v", done, err, puts)
 	}
-	if _, err := w.open().Verify(t.Context(), s.dir, false); !errors.Is(err, manifest.ErrDamaged) {
+	if _, err := w.open().Verify(t.Context(), s.dir, false); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("verify: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/parquet-go/parquet-go"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -273,7 +274,7 @@ func (l *ledgers) knows(run string) (bool, error) {
 		for _, path := range files {
 			b, err := os.ReadFile(path)
 			if err != nil {
-				return false, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+				return false, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 			}
 			if strings.Contains(string(b), run) {
 				l.known = run

@@ -79,7 +79,7 @@ func changeDay(r *rand.Rand, m *manifest.Manifest, first schema.Date) {
 		delete(a.Files, path)
 		return
 	}
-	a.Files[path] = &manifest.FileInfo{Kind: manifest.KindParquet, Table: "spend_daily", Day: d, Rows: int64(r.IntN(3)),
+	a.Files[path] = &manifest.File{Kind: manifest.KindParquet, Table: "spend_daily", Day: d, Rows: int64(r.IntN(3)),
 		SHA256: fmt.Sprintf("%012x", r.IntN(3)), RunID: "R"}
 }
 

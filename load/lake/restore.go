@@ -17,6 +17,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
 
@@ -36,7 +37,7 @@ type part struct {
 func (p part) object() string { return "/store/objects/" + p.sha256[:2] + "/" + p.sha256 }
 
 // partsOf are the files that are not in the tables byte by byte: the days of a closed month are among them.
-func (w *wanted) partsOf(files map[string]*manifest.FileInfo) (all []part) {
+func (w *wanted) partsOf(files map[string]*manifest.File) (all []part) {
 	for path, f := range files {
 		folder, _, _ := strings.Cut(path, "/account=")
 		s := w.specs[folder]
@@ -118,7 +119,7 @@ type Restored struct {
 // no store. The DuckDB file is not in the lake; spendsync makes it from the others.
 func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, error) {
 	if entries, err := os.ReadDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	} else if len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
 	}
@@ -279,11 +280,11 @@ func (t *lakeTable) restore(ctx context.Context, object, dir string, p part) err
 // writeFile writes a file that is not there yet, durably.
 func writeFile(path string, from io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	_, err = io.Copy(f, from)
 	return errors.Join(err, f.Sync(), f.Close())

@@ -242,7 +242,7 @@ func TestRestore_MakesTheStoreAgain(t *testing.T) {
 func (s *store) raw(account, text string) {
 	path := manifest.RawPath(account, day("2026-11-02"), 1)
 	s.write(path, []byte(text))
-	s.m.Accounts[account].Files[path] = &manifest.FileInfo{Kind: manifest.KindRaw, Day: day("2026-11-02"),
+	s.m.Accounts[account].Files[path] = &manifest.File{Kind: manifest.KindRaw, Day: day("2026-11-02"),
 		Bytes: int64(len(text)), SHA256: manifest.HashLedger([]byte(text)), RunID: s.run()}
 }
 

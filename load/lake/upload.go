@@ -18,6 +18,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/klauspost/compress/zstd"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
 
@@ -42,7 +43,7 @@ func (t *lakeTable) upload(ctx context.Context, dir string, f file, token string
 	}
 	info, err := local.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	return t.describe(ctx, object, local, info.Size())
 }
@@ -52,12 +53,12 @@ func (t *lakeTable) upload(ctx context.Context, dir string, f file, token string
 func (t *lakeTable) uploadMonth(ctx context.Context, dir string, f file, token string) (iceberg.DataFile, error) {
 	folder, err := os.MkdirTemp("", "spendsync-lake-")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	defer os.RemoveAll(folder)
 	month, err := os.Create(filepath.Join(folder, "month.parquet"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	defer month.Close()
 	hash := sha256.New()
@@ -67,7 +68,7 @@ func (t *lakeTable) uploadMonth(ctx context.Context, dir string, f file, token s
 	}
 	size, err := month.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	object := t.tbl.Location() + "/" + f.object(hex.EncodeToString(hash.Sum(nil)[:6])+token)
 	if err := put(ctx, t.fs, object, io.NewSectionReader(month, 0, size)); err != nil {
@@ -97,12 +98,12 @@ func copyHashed(dir string, f file, to string) error {
 	defer from.Close()
 	out, err := os.Create(to)
 	if err != nil {
-		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	hash := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, hash), from)
 	if err = errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	if hex.EncodeToString(hash.Sum(nil)) != f.info.SHA256 {
 		return fmt.Errorf("%s: %w", f.path, errMoved)
@@ -116,7 +117,7 @@ func openStored(dir, path string) (*os.File, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, errMoved)
 	} else if err != nil {
-		return nil, fmt.Errorf("%w: %w", manifest.ErrStorage, err)
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
 	}
 	return f, nil
 }
@@ -180,7 +181,7 @@ func (t *lakeTable) describe(ctx context.Context, object string, at io.ReaderAt,
 	d, err := table.FileToDataFile(ctx, oneFile{object, at, size}, object, t.schema, t.tbl.Spec(),
 		t.tbl.SortOrder().OrderID(), t.tbl.Properties())
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", object, manifest.ErrDamaged, err)
+		return nil, fmt.Errorf("%s: %w: %w", object, durable.ErrDamaged, err)
 	}
 	return d, nil
 }

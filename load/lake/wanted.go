@@ -14,6 +14,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
@@ -24,7 +25,7 @@ type file struct {
 	account string
 	path    string      // below the data directory; of a month: what to call it
 	day     schema.Date // where the table is cut by day or month
-	info    *manifest.FileInfo
+	info    *manifest.File
 	days    []file // of a closed month: the files that it is made of, in their order
 }
 
@@ -203,7 +204,7 @@ func (w *wanted) read(l *manifest.Listing, keep keeps) error {
 
 // hasRows says whether a table has something of a file. Files without rows are left out: they say
 // nothing that the coverage does not.
-func (s *tableSpec) hasRows(info *manifest.FileInfo) bool {
+func (s *tableSpec) hasRows(info *manifest.File) bool {
 	return info.Kind == manifest.KindParquet && info.Table == s.table.FullName() && info.Rows > 0 &&
 		len(info.SHA256) >= 12
 }
@@ -221,7 +222,7 @@ func (w *wanted) cellOfGroup(l *manifest.Listing, a *manifest.Listed, g *manifes
 	for path, info := range files {
 		if info.Kind == manifest.KindParquet {
 			err = fmt.Errorf("%q of account %s: %w: it does not lie where spendsync puts it", path, a.Name,
-				manifest.ErrDamaged)
+				durable.ErrDamaged)
 		}
 	}
 	return nil, c, err
@@ -283,7 +284,7 @@ func (w *wanted) decode(l *manifest.Listing, s *tableSpec, c cell, groups []*man
 			continue
 		}
 		if s.cellOf(f) != c {
-			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, manifest.ErrDamaged, info.Day)
+			return nil, fmt.Errorf("%q: %w: it is of %s by the manifest", path, durable.ErrDamaged, info.Day)
 		}
 		files = append(files, f)
 	}
@@ -344,7 +345,7 @@ func merged(c cell, days []file) file {
 	f := days[0]
 	f.day = monthStart(c.month)
 	f.path = f.table.Name + " of account " + c.account + ", " + c.monthName()
-	f.info = &manifest.FileInfo{Kind: manifest.KindParquet, Table: f.info.Table, Day: f.day}
+	f.info = &manifest.File{Kind: manifest.KindParquet, Table: f.info.Table, Day: f.day}
 	for _, d := range days {
 		f.info.Rows += d.info.Rows
 		f.info.Bytes += d.info.Bytes

@@ -298,7 +298,7 @@ func putRows[R any](s *store, t schema.TableOf[R], account string, d schema.Date
 	path := manifest.PartPath(t.Table, account, d)
 	s.write(path, b.Bytes())
 	sum := sha256.Sum256(b.Bytes())
-	s.m.Accounts[account].Files[path] = &manifest.FileInfo{Kind: manifest.KindParquet, Table: t.FullName(), Day: d,
+	s.m.Accounts[account].Files[path] = &manifest.File{Kind: manifest.KindParquet, Table: t.FullName(), Day: d,
 		Rows:  n,
 		Bytes: int64(b.Len()), SHA256: hex.EncodeToString(sum[:]), RunID: s.run()}
 }

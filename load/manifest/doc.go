@@ -4,7 +4,7 @@
 //
 // What it promises:
 //
-//   - What it reads is what was published, or it is an [ErrDamaged] that names the file:
+//   - What it reads is what was published, or it is an [durable.ErrDamaged] that names the file:
 //     every byte is covered by a SHA-256.
 //   - A store of which parts are of different generations shows: every part knows which
 //     one it is of, see [Manifest.Newest].

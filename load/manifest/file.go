@@ -17,7 +17,7 @@ import (
 )
 
 // Batches is parquet.Batches of a published file, after checking its bytes.
-func Batches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) iter.Seq2[[]R,
+func Batches[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R]) iter.Seq2[[]R,
 	error] {
 	return func(yield func([]R, error) bool) {
 		if err := CheckBytes(disk, dir, path, info); err != nil {
@@ -29,7 +29,7 @@ func Batches[R any](disk durable.Disk, dir, path string, info *FileInfo, t schem
 }
 
 // Rows reads a published Parquet file after checking its bytes.
-func Rows[R any](disk durable.Disk, dir, path string, info *FileInfo, t schema.TableOf[R]) ([]R, error) {
+func Rows[R any](disk durable.Disk, dir, path string, info *File, t schema.TableOf[R]) ([]R, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Merge(out io.Writer, t *schema.Table, files iter.Seq2[string, error]) error
 }
 
 // CheckBytes compares a file with what was published.
-func CheckBytes(d durable.Disk, dir, path string, info *FileInfo) error {
+func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	repair := info.Repair()
 	sha, size, err := d.HashFile(filepath.Join(dir, path))
 	switch {
@@ -73,8 +73,8 @@ func CheckBytes(d durable.Disk, dir, path string, info *FileInfo) error {
 	return nil
 }
 
-func CountRows(path string, info *FileInfo, rows int64, err error) error {
-	if errors.Is(err, ErrStorage) {
+func CountRows(path string, info *File, rows int64, err error) error {
+	if errors.Is(err, durable.ErrStorage) {
 		return err // it could not be read: that is not damage
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ func TestGrownTooMuch(t *testing.T) {
 		"small, and all dead":                 {30 * mb, mb / 4, mb / 4, false},
 	} {
 		m := New()
-		m.Accounts["acme"] = &Account{Files: map[string]*FileInfo{"x": {Kind: KindParquet, Rows: c.rows}}}
+		m.Accounts["acme"] = &Account{Files: map[string]*File{"x": {Kind: KindParquet, Rows: c.rows}}}
 		m.Warehouse.Bytes, m.Warehouse.BuiltBytes, m.Warehouse.BuiltRows = c.bytes, 100*mb, mb
 		if got := m.GrownTooMuch(c.dead); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"spendsync/load/durable"
 )
 
 // TestOpenIndexed_IsTheListing: by the index or by the text, a listing is the same; and whoever decodes the manifest
@@ -77,7 +79,8 @@ func TestOpenIndexed_ProvesWhatItReads(t *testing.T) {
 		return OpenIndexed(dir)
 	}
 	for _, place := range []string{`"checksum": "`, `"run_id": "R7`, `"views": "`, `"index": "`, "\n}"} {
-		if l, err := spoil(strings.LastIndex(string(text), place) + len(place) - 1); !errors.Is(err, ErrDamaged) {
+		l, err := spoil(strings.LastIndex(string(text), place) + len(place) - 1)
+		if !errors.Is(err, durable.ErrDamaged) {
 			t.Errorf("%s: %v, %v", place, l, err)
 		}
 	}
@@ -94,7 +97,7 @@ func TestOpenIndexed_ProvesWhatItReads(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(errs...); !errors.Is(err, ErrDamaged) || len(strings.Split(err.Error(), "\n")) != 1 {
+	if err := errors.Join(errs...); !errors.Is(err, durable.ErrDamaged) || len(strings.Split(err.Error(), "\n")) != 1 {
 		t.Errorf("a file: %v", err)
 	}
 	if _, err := l.Rest(); err != nil {
@@ -103,7 +106,7 @@ func TestOpenIndexed_ProvesWhatItReads(t *testing.T) {
 	if l, err = spoil(strings.Index(string(text), `"settled_campaigns"`) + 2); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Rest(); !errors.Is(err, ErrDamaged) {
+	if _, err := l.Rest(); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("the rest: %v", err)
 	}
 }

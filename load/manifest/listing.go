@@ -151,7 +151,7 @@ func (l *Listing) Names() []string {
 }
 
 // Files decodes groups of files of an account.
-func (l *Listing) Files(account string, groups ...*Group) (map[string]*FileInfo, error) {
+func (l *Listing) Files(account string, groups ...*Group) (map[string]*File, error) {
 	a := &Account{}
 	for _, g := range groups {
 		text, err := l.read(g.Span)
@@ -187,7 +187,7 @@ func (l *Listing) Ledgers(a *Listed) (map[string]int64, map[string]string, error
 }
 
 func unreadable(account string, err error) error {
-	if errors.Is(err, ErrStorage) {
+	if errors.Is(err, durable.ErrStorage) {
 		return err
 	}
 	return durable.Damaged(FileName, durable.RepairBackup, "account %q is not readable: %v", account, err)

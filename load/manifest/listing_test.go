@@ -30,13 +30,13 @@ func large() *Manifest {
 		a.Since = 20000
 		for d := range schema.Date(days) {
 			a.Days[20000+d] = &Day{RunID: "R1", ContentHash: `"}{`}
-			a.Files[PartPath(schema.SpendDaily.Table, name, 20000+d)] = &FileInfo{
+			a.Files[PartPath(schema.SpendDaily.Table, name, 20000+d)] = &File{
 				Kind: KindParquet, Table: "spend_daily", Day: 20000 + d, Rows: int64(d), Bytes: 9,
 				SHA256: strings.Repeat("a", 64), RunID: "R1"}
 		}
 		a.Files["raw/a \"<\\.parquet"], a.Files[PartPath(schema.CampaignHistory.Table, name, 0)] =
-			&FileInfo{Kind: KindRaw}, &FileInfo{Kind: KindParquet}
-		a.Files["raw/x"] = &FileInfo{Kind: KindRaw, Fingerprint: "f"}
+			&File{Kind: KindRaw}, &File{Kind: KindParquet}
+		a.Files["raw/x"] = &File{Kind: KindRaw, Fingerprint: "f"}
 		a.Ledger["ledger/x"], a.LedgerSHA256["ledger/x"] = 7, "b"
 		a.Memory["t"] = history.Memory{}
 		a.Settled = []string{"C1", "\n  }"}
@@ -96,7 +96,7 @@ func compareListing(t *testing.T, text []byte, want *Manifest) {
 				t.Fatalf("account %s: day %s", a.Name, day)
 			}
 		}
-		files := map[string]*FileInfo{}
+		files := map[string]*File{}
 		for _, g := range a.Groups {
 			if g.Folder == DaysFolder {
 				continue
@@ -112,7 +112,7 @@ func compareListing(t *testing.T, text []byte, want *Manifest) {
 				files[path] = f
 			}
 		}
-		if !maps.EqualFunc(files, is.Files, func(a, b *FileInfo) bool { return *a == *b }) {
+		if !maps.EqualFunc(files, is.Files, func(a, b *File) bool { return *a == *b }) {
 			t.Errorf("account %s: %d files", a.Name, len(files))
 		}
 	}
@@ -178,11 +178,11 @@ func TestListing_RefusesWhatDecodeRefuses(t *testing.T) {
 	for at := 0; at < len(sealed); at += len(sealed)/20 + 1 {
 		b := bytes.Clone(sealed)
 		b[at] ^= 1
-		if _, err := NewListing(bytes.NewReader(b), int64(len(b))); !errors.Is(err, ErrDamaged) {
+		if _, err := NewListing(bytes.NewReader(b), int64(len(b))); !errors.Is(err, durable.ErrDamaged) {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}
-	if _, err := NewListing(bytes.NewReader(sealed), int64(len(sealed)/2)); !errors.Is(err, ErrDamaged) {
+	if _, err := NewListing(bytes.NewReader(sealed), int64(len(sealed)/2)); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("cut: %v", err)
 	}
 	newer := bytes.Replace(sealed, []byte(fmt.Sprintf(`"schema_version": %d`, schema.Version)),
@@ -192,7 +192,7 @@ func TestListing_RefusesWhatDecodeRefuses(t *testing.T) {
 	if _, err := NewListing(bytes.NewReader(newer), int64(len(newer))); !errors.Is(err, ErrNewer) {
 		t.Errorf("newer: %v", err)
 	}
-	if _, err := OpenListing(t.TempDir()); !errors.Is(err, ErrEmpty) {
+	if _, err := OpenListing(t.TempDir()); !errors.Is(err, durable.ErrEmpty) {
 		t.Errorf("nothing: %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func TestListing_DiskFails(t *testing.T) {
 	_, _, ledgers := l.Ledgers(l.Accounts[1])
 	_, again := NewListing(text, int64(len(sealed)))
 	for _, err := range []error{err, ledgers, again} {
-		if !errors.Is(err, ErrStorage) || errors.Is(err, ErrDamaged) {
+		if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
 			t.Errorf("%v", err)
 		}
 	}

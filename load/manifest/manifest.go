@@ -61,7 +61,7 @@ type Account struct {
 	// nobody's gap.
 	Since schema.Date          `json:"since"`
 	Days  map[schema.Date]*Day `json:"days"`
-	Files map[string]*FileInfo `json:"files"` // by path below the data directory
+	Files map[string]*File     `json:"files"` // by path below the data directory
 	// Ledger is how many bytes of each ledger file this generation holds, and
 	// LedgerSHA256 the hash of these.
 	Ledger       map[string]int64  `json:"ledger"`
@@ -135,15 +135,15 @@ type Day struct {
 	Unread int64 `json:"unread_conversions,omitempty"`
 }
 
-// The kinds of FileInfo.
+// The kinds of File.
 const (
 	KindParquet = "parquet"
 	KindRaw     = "raw"
 	KindReplies = "settings" // of the settings: lines of JSON, compressed
 )
 
-// FileInfo is one published file.
-type FileInfo struct {
+// File is one published file.
+type File struct {
 	Kind  string `json:"kind"`
 	Table string `json:"table,omitempty"`
 	// of spend_daily and raw: the report day; of spend_change and settings: the day of seeing
@@ -158,14 +158,14 @@ type FileInfo struct {
 
 // isMart says whether the file is the answer of a view: its rows are in no table of the
 // DuckDB file.
-func (f *FileInfo) IsMart() bool {
+func (f *File) IsMart() bool {
 	t := schema.Named(f.Table)
 	return t != nil && t.View != ""
 }
 
 // Repair is what makes a damaged file whole again: the replies hold the report, and
 // nothing but the report.
-func (f *FileInfo) Repair() string {
+func (f *File) Repair() string {
 	if f.Kind == KindReplies {
 		return RepairLost
 	}
@@ -178,8 +178,8 @@ func (f *FileInfo) Repair() string {
 }
 
 // Read reads the published generation of a data directory. It takes no
-// lock: the manifest is replaced whole, by a rename. [ErrEmpty] says that nothing has
-// been published, [ErrDamaged] also that a store lies there without its manifest.
+// lock: the manifest is replaced whole, by a rename. [durable.ErrEmpty] says that nothing has
+// been published, [durable.ErrDamaged] also that a store lies there without its manifest.
 func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
 
 func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
@@ -223,7 +223,7 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return b, err
 	case left == "" || committing:
-		return nil, fmt.Errorf("%s: %w", dir, ErrEmpty)
+		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
 	}
 	return nil, durable.Damaged(FileName, "restore the whole data directory from a backup, or choose another "+
 		"SPENDSYNC_DATA_DIR", "it is missing from %s, and a store lies there: %s", dir, left)
@@ -347,7 +347,7 @@ func (a *Account) fill() {
 		a.Days = map[schema.Date]*Day{}
 	}
 	if a.Files == nil {
-		a.Files = map[string]*FileInfo{}
+		a.Files = map[string]*File{}
 	}
 	if a.Memory == nil {
 		a.Memory = map[string]history.Memory{}

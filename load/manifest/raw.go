@@ -35,7 +35,7 @@ func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Se
 	}
 }
 
-func RawPage(disk durable.Disk, dir, path string, info *FileInfo, dec *zstd.Decoder, room []byte) ([]byte, error) {
+func RawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder, room []byte) ([]byte, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err
 	}

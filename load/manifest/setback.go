@@ -40,7 +40,7 @@ type NewerPart struct {
 }
 
 // setBack is the damage of a store with a part that is newer than its manifest.
-func (m *Manifest) SetBack(p NewerPart) *Damage {
+func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 	to, of := "a later generation", "a generation later than "+fmt.Sprint(m.Generation)
 	if p.Generation > 0 {
 		to = fmt.Sprintf("generation %d", p.Generation)
@@ -79,7 +79,7 @@ func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (N
 
 // fileOf is the account whose file lies at a path, and what the manifest says of it; nil:
 // nothing. The account is empty where no file of the manifest's accounts may lie.
-func (m *Manifest) FileOf(path string) (account string, info *FileInfo) {
+func (m *Manifest) FileOf(path string) (account string, info *File) {
 	for name, a := range m.Accounts {
 		if strings.Contains(path, "/account="+name+"/") {
 			return name, a.Files[path]
@@ -147,7 +147,7 @@ func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (Newe
 	}
 	part := NewerPart{}
 	for rec, err := range parquet.Records(d, filepath.Join(dir, path), t) {
-		if errors.Is(err, ErrStorage) {
+		if errors.Is(err, durable.ErrStorage) {
 			return NewerPart{}, err
 		}
 		if err != nil {

@@ -39,8 +39,8 @@ func (l *Listing) Month(month int) ([]byte, error) {
 }
 
 // FilesOf are the files of a month's text.
-func FilesOf(month []byte) (map[string]*FileInfo, error) {
-	files := map[string]*FileInfo{}
+func FilesOf(month []byte) (map[string]*File, error) {
+	files := map[string]*File{}
 	if err := unmarshal(month, &files); err != nil {
 		return nil, durable.Damaged(FileName, "", "a month of it is not readable: %v", err)
 	}

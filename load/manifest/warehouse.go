@@ -290,7 +290,7 @@ func (m *Manifest) parquetFiles(dir string, t *schema.Table) (files []string) {
 
 // sameRows compares the rows of two tables, views, questions or lists of files, and
 // returns the damage otherwise where they differ.
-func sameRows(ctx context.Context, w *duck.Warehouse, columns, one, other string, otherwise *Damage) error {
+func sameRows(ctx context.Context, w *duck.Warehouse, columns, one, other string, otherwise *durable.Damage) error {
 	hash, err := w.RowsHash(ctx, columns, one)
 	if err != nil {
 		return err

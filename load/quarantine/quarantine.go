@@ -141,10 +141,10 @@ func (f Folder) read() (days []Day, broken []schema.Date, err error) {
 // Replies are the replies of a day in the quarantine, unpacked one by one, each the
 // loop body's alone. Nothing follows an error.
 func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
-	a, paths := &manifest.Account{Files: map[string]*manifest.FileInfo{}}, []string{}
+	a, paths := &manifest.Account{Files: map[string]*manifest.File{}}, []string{}
 	for _, p := range d.Pages {
 		path := FolderOf(f.Account) + "/day=" + d.Date.String() + "/" + filepath.Base(p.Name)
-		a.Files[path] = &manifest.FileInfo{Kind: manifest.KindRaw, Bytes: p.Bytes, SHA256: p.SHA256}
+		a.Files[path] = &manifest.File{Kind: manifest.KindRaw, Bytes: p.Bytes, SHA256: p.SHA256}
 		paths = append(paths, path)
 	}
 	return manifest.RawPages(f.Disk, f.Dir, a, paths)

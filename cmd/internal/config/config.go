@@ -12,7 +12,7 @@ import (
 	"github.com/sethvargo/go-envconfig"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/queries"
 )
 
@@ -92,8 +92,8 @@ func configError(err error) string {
 func (c *Config) check() error {
 	oneOf := func(v string, allowed ...string) bool { return slices.Contains(allowed, v) }
 	switch {
-	case !load.AccountName.MatchString(c.Account):
-		return exit.Usagef("%sACCOUNT=%q does not match %s", Prefix, c.Account, load.AccountName)
+	case !manifest.AccountName.MatchString(c.Account):
+		return exit.Usagef("%sACCOUNT=%q does not match %s", Prefix, c.Account, manifest.AccountName)
 	case strings.ContainsRune(c.DataDir, 0):
 		return exit.Usagef("%sDATA_DIR holds a NUL", Prefix)
 	case strings.ContainsAny(c.absolute(), "?*["):

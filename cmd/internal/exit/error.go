@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"spendsync/extract"
-	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // ErrUsage marks what the caller got wrong: arguments or configuration.
@@ -49,17 +50,17 @@ func Of(err error) int {
 	switch {
 	case err == nil:
 		return OK
-	case errors.Is(err, ErrUsage), errors.Is(err, load.ErrEmpty):
+	case errors.Is(err, ErrUsage), errors.Is(err, durable.ErrEmpty):
 		return Usage
-	case errors.Is(err, load.ErrLocked):
+	case errors.Is(err, durable.ErrLocked):
 		return Locked
-	case errors.Is(err, load.ErrNewer):
+	case errors.Is(err, manifest.ErrNewer):
 		return Newer
 	case errors.Is(err, extract.ErrAuth), errors.Is(err, ErrOtherAccount), errors.Is(err, ErrOtherReport):
 		return Auth
-	case errors.Is(err, load.ErrDamaged):
+	case errors.Is(err, durable.ErrDamaged):
 		return Damaged
-	case errors.Is(err, load.ErrStorage):
+	case errors.Is(err, durable.ErrStorage):
 		return Storage
 	case errors.Is(err, context.Canceled):
 		return Stopped

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"spendsync/load"
+	"spendsync/load/durable"
 )
 
 // JSON answers a program: one indented value and a newline.
@@ -32,7 +32,7 @@ func QuietPipe(err error) error {
 	case errors.Is(err, syscall.EPIPE):
 		return nil
 	case errors.As(err, &path):
-		return fmt.Errorf("%w: %w", err, load.ErrStorage)
+		return fmt.Errorf("%w: %w", err, durable.ErrStorage)
 	}
 	return err
 }

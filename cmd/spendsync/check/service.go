@@ -11,7 +11,7 @@ import (
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
-	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -46,7 +46,7 @@ func (c *checker) reportAnswers(ctx context.Context) (campaigns []string, answer
 
 // apiAnswers asks the API whom the key acts for. It answers with that account, or
 // with none if it is not the one of this warehouse.
-func (c *checker) apiAnswers(ctx context.Context, known *load.Account) string {
+func (c *checker) apiAnswers(ctx context.Context, known *manifest.Account) string {
 	const name = "advertiser API"
 	me, err := c.api.Me(ctx)
 	if err != nil {

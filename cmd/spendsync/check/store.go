@@ -7,23 +7,26 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/commit"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
 )
 
 // store reads what is published. It is nil where nothing is.
-func (c *checker) store() *load.Account {
+func (c *checker) store() *manifest.Account {
 	const name = "store"
 	dir, err := c.Config.StoreDir()
 	if err != nil {
 		c.fail(exit.Usage, name, "choose another "+config.Prefix+"DATA_DIR", "%v", err)
 		return nil
 	}
-	m, err := load.ReadManifest(dir)
-	var damage *load.Damage
+	m, err := manifest.Read(dir)
+	var damage *durable.Damage
 	switch {
-	case errors.Is(err, load.ErrEmpty):
+	case errors.Is(err, durable.ErrEmpty):
 		c.ok(name, "%s: nothing is stored yet", dir)
 		return nil
-	case errors.Is(err, load.ErrNewer):
+	case errors.Is(err, manifest.ErrNewer):
 		c.fail(exit.Usage, name, exit.About(exit.Newer).Do, "%s", phrase.OneLine(err.Error()))
 		return nil
 	case errors.As(err, &damage):
@@ -33,7 +36,7 @@ func (c *checker) store() *load.Account {
 		c.fail(exit.Usage, name, "repair the volume, or its permissions", "%s", phrase.OneLine(err.Error()))
 		return nil
 	}
-	if u, err := load.FindUnfinishedCommit(dir); err != nil || u != nil {
+	if u, err := commit.Find(dir); err != nil || u != nil {
 		c.unfinished(u, err)
 		return m.Accounts[c.Config.Account]
 	}
@@ -50,7 +53,7 @@ func (c *checker) store() *load.Account {
 
 // unfinished warns of a commit that has begun and has not ended. Where a folder stands in
 // its way, the check of the file system says so.
-func (c *checker) unfinished(u *load.UnfinishedCommit, err error) {
+func (c *checker) unfinished(u *commit.Unfinished, err error) {
 	const name = "store"
 	if err != nil {
 		c.fail(exit.Usage, name, exit.About(exit.Damaged).Do, "%s", phrase.OneLine(err.Error()))

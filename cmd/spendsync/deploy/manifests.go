@@ -10,7 +10,7 @@ import (
 	"github.com/robfig/cron/v3"
 	"go.yaml.in/yaml/v3"
 
-	"spendsync/load"
+	"spendsync/load/manifest"
 )
 
 // files are the manifests of which [Manifests] prints the base.
@@ -43,7 +43,8 @@ func (f Settings) Check() error {
 		flag, value string
 		form        *regexp.Regexp
 	}{
-		{"image", f.Image, imageName}, {"account", f.Account, load.AccountName}, {"namespace", f.Namespace, dnsLabel},
+		{"image", f.Image, imageName}, {"account", f.Account, manifest.AccountName},
+		{"namespace", f.Namespace, dnsLabel},
 		{"storage", f.Storage, storageSize}, {"storage-class", f.StorageClass, dnsSubdomain},
 		{"secret", f.Secret, dnsSubdomain},
 	} {

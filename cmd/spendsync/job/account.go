@@ -5,7 +5,7 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -29,7 +29,7 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	}
 	at := schema.InstantOf(n.Now())
 	for kind, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
-		n.read.replies.Add(replies.Reply{At: at, Kind: kind, Reply: string(e.Raw)})
+		n.read.replies.Add(settingslog.Reply{At: at, Kind: kind, Reply: string(e.Raw)})
 	}
 	read := transform.Account(who.me, limits, balance, at, n.context())
 	a := &accountRead{limits: read.Limits}

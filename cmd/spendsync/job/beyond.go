@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -37,7 +37,7 @@ var flickering = []string{
 
 // flickers says whether a key changes so often that its changes say nothing: by its name, or
 // because it differed in more than half of the comparisons so far.
-func flickers(path string, n load.KeyChanges) bool {
+func flickers(path string, n manifest.KeyChanges) bool {
 	name := path[strings.LastIndex(path, ".")+1:]
 	return slices.Contains(flickering, name) || n.Compared >= enoughCompared && 2*n.Changed > n.Compared
 }
@@ -47,8 +47,8 @@ func flickers(path string, n load.KeyChanges) bool {
 // never seen before, and notes in seen what became of each entity. A key that is new to the
 // whole table is no change.
 func compareBeyond[R any, P history.Versioned[R]](
-	t schema.TableOf[R], b *beyond[R], stored []R, seen []history.Seen[R], counted map[string]load.KeyChanges,
-) (keys map[string]load.KeyChanges, found map[string]transform.Undescribed) {
+	t schema.TableOf[R], b *beyond[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
+) (keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed) {
 	keyText := history.KeyTextOf(t)
 	was := map[string]*R{}
 	for i := range stored {
@@ -58,7 +58,7 @@ func compareBeyond[R any, P history.Versioned[R]](
 	}
 	keys, found = maps.Clone(counted), map[string]transform.Undescribed{}
 	if keys == nil {
-		keys = map[string]load.KeyChanges{}
+		keys = map[string]manifest.KeyChanges{}
 	}
 	changed := map[int][]string{} // paths, by place in seen
 	for i := range seen {
@@ -106,18 +106,18 @@ func compareBeyond[R any, P history.Versioned[R]](
 // boundedKeys are the counts with those of the keys that were just found, as many as there
 // is room for.
 func boundedKeys(
-	keys map[string]load.KeyChanges, found map[string]transform.Undescribed,
-) map[string]load.KeyChanges {
+	keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed,
+) map[string]manifest.KeyChanges {
 	for path, n := range keys {
 		if n.Compared > oftenCompared {
-			keys[path] = load.KeyChanges{Compared: n.Compared / 2, Changed: n.Changed / 2}
+			keys[path] = manifest.KeyChanges{Compared: n.Compared / 2, Changed: n.Changed / 2}
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		if len(keys) >= maxBeyond {
 			break
 		}
-		keys[path] = load.KeyChanges{}
+		keys[path] = manifest.KeyChanges{}
 	}
 	return keys
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/load"
+	"spendsync/load/manifest"
 )
 
 // editing changes the replies about single campaigns.
@@ -122,7 +122,7 @@ func TestFlickers(t *testing.T) {
 		{"labels", 0, 0, false}, {"labels", 3, 3, false}, {"labels", 4, 4, true}, {"labels", 10, 5, false},
 		{"labels", 10, 6, true}, {"audience.updated_at", 0, 0, true}, {"updated_at.day", 9, 1, false},
 	} {
-		if got := flickers(c.path, load.KeyChanges{Compared: c.compared, Changed: c.changed}); got != c.want {
+		if got := flickers(c.path, manifest.KeyChanges{Compared: c.compared, Changed: c.changed}); got != c.want {
 			t.Errorf("%s, %d of %d: %t", c.path, c.changed, c.compared, got)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
-	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -35,7 +35,7 @@ type difference struct {
 	day   schema.Date
 	hash  string
 	rows  history.Sums
-	total load.ControlTotal
+	total manifest.ControlTotal
 }
 
 func (d difference) String() string {
@@ -81,7 +81,7 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	}
 	decimals := totals.Decimals
 	agrees := func(t extract.Total) bool {
-		read.total = load.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
+		read.total = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
 		return t.Agrees(read.sums.Spend, read.sums.Clicks, read.rounded) ||
 			t.AgreesRounded(read.sums.Spend, read.sums.Clicks, read.sums.Rows, c.decimals(day, read), decimals)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
-	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -25,7 +25,7 @@ type dayRead struct {
 	sums    history.Sums
 	hash    string
 	control string
-	total   load.ControlTotal // the service's own, where the day was over
+	total   manifest.ControlTotal // the service's own, where the day was over
 	pages   int
 	bytes   int64
 	rounded int
@@ -74,7 +74,7 @@ func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *
 
 // suspicious says whether an answer would take away much of what is stored: all
 // rows, or more than half of the rows or of the spend.
-func suspicious(known *load.Day, now history.Sums) bool {
+func suspicious(known *manifest.Day, now history.Sums) bool {
 	if known == nil || known.Sums.Rows == 0 {
 		return false
 	}
@@ -173,7 +173,7 @@ func (read *dayRead) incomplete() error {
 
 // mayReplace decides about a read of which rows were refused: what is whole of it is
 // stored, but never over a day that was proven after it was over.
-func (read *dayRead) mayReplace(day schema.Date, known *load.Day) error {
+func (read *dayRead) mayReplace(day schema.Date, known *manifest.Day) error {
 	switch n := int(read.refused); {
 	case n == 0:
 		return nil

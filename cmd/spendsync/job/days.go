@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -47,7 +48,7 @@ func (r *run) readDays(ctx context.Context) {
 
 // isFatal says whether a failure of one day makes going on with others pointless.
 func isFatal(err error) bool {
-	return errors.Is(err, extract.ErrAuth) || errors.Is(err, load.ErrStorage) || errors.Is(err, exit.ErrUsage)
+	return errors.Is(err, extract.ErrAuth) || errors.Is(err, durable.ErrStorage) || errors.Is(err, exit.ErrUsage)
 }
 
 // noteUnread counts the days that were never begun because the run ended early.

@@ -10,6 +10,7 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -72,7 +73,7 @@ type Result struct {
 // Sync reads and publishes what the plan names and the settings. The error is of a
 // run that did not begin; every other end is in the result.
 func (j Job) Sync(ctx context.Context) (*Result, error) {
-	return j.readAndPublish(ctx, "sync", true, func(known *load.Account, now time.Time) (Plan, error) {
+	return j.readAndPublish(ctx, "sync", true, func(known *manifest.Account, now time.Time) (Plan, error) {
 		return PlanDays(j.Account, now, known, j.Plan), nil
 	})
 }
@@ -80,18 +81,18 @@ func (j Job) Sync(ctx context.Context) (*Result, error) {
 // Backfill reads the days of a range again, whatever is known of them, and publishes
 // them. The settings are left as they are.
 func (j Job) Backfill(ctx context.Context, from, to schema.Date) (*Result, error) {
-	plan := func(known *load.Account, now time.Time) (Plan, error) {
+	plan := func(known *manifest.Account, now time.Time) (Plan, error) {
 		return PlanRange(j.Account, now, known, from, to, j.Plan)
 	}
 	// Refuse an impossible range before anything is opened or asked for.
-	if _, err := plan(&load.Account{}, j.Now()); err != nil {
+	if _, err := plan(&manifest.Account{}, j.Now()); err != nil {
 		return nil, err
 	}
 	return j.readAndPublish(ctx, "backfill", false, plan)
 }
 
 // makePlan makes a plan from what is known of an account at an instant.
-type makePlan func(known *load.Account, now time.Time) (Plan, error)
+type makePlan func(known *manifest.Account, now time.Time) (Plan, error)
 
 // readAndPublish is the order of the steps.
 func (j Job) readAndPublish(

@@ -8,6 +8,7 @@ import (
 
 	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -327,7 +328,7 @@ func (s *settings) nextBidsRead(was history.Memory, stored []schema.SourceMode) 
 // settledCampaigns are the archived campaigns that need not be read again: those of before
 // that are still so, and those read now. unclear are those of which something was not
 // understood, with the version that did not.
-func (s *settings) settledCampaigns(known *load.Account, version string) (ids []string, unclear map[string]string) {
+func (s *settings) settledCampaigns(known *manifest.Account, version string) (ids []string, unclear map[string]string) {
 	ids = s.settled
 	if !s.listing.Complete {
 		// What is not listed is not known to be otherwise.

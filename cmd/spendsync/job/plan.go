@@ -6,7 +6,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
-	"spendsync/load"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -46,7 +46,7 @@ type Plan struct {
 // PlanDays says which days to read at the instant now. It is pure: everything
 // follows from the coverage and the clock, so a run that was missed heals itself.
 // A machine's own zone plays no part.
-func PlanDays(account string, now time.Time, known *load.Account, o PlanOptions) Plan {
+func PlanDays(account string, now time.Time, known *manifest.Account, o PlanOptions) Plan {
 	today := schema.DateOf(now)
 	p := Plan{
 		Account: account, Today: today, Reach: today - schema.ReachDays,
@@ -70,8 +70,9 @@ func PlanDays(account string, now time.Time, known *load.Account, o PlanOptions)
 }
 
 // PlanRange is the plan of a backfill: every day asked for, whatever is known.
-func PlanRange(account string, now time.Time, known *load.Account, from, to schema.Date, o PlanOptions) (Plan, error) {
-	p := PlanDays(account, now, &load.Account{Days: map[schema.Date]*load.Day{}, Since: schema.DateOf(now)}, o)
+func PlanRange(account string, now time.Time, known *manifest.Account, from, to schema.Date, o PlanOptions) (Plan,
+	error) {
+	p := PlanDays(account, now, &manifest.Account{Days: map[schema.Date]*manifest.Day{}, Since: schema.DateOf(now)}, o)
 	switch {
 	case from > to:
 		return p, exit.Usagef("--from %s is after --to %s", from, to)
@@ -88,7 +89,7 @@ func PlanRange(account string, now time.Time, known *load.Account, from, to sche
 	return p, nil
 }
 
-func (p *Plan) add(d schema.Date, reason string, k *load.Day, pageSize int) {
+func (p *Plan) add(d schema.Date, reason string, k *manifest.Day, pageSize int) {
 	n := 1
 	if k != nil {
 		n = max(1, (int(k.Sums.Rows)+pageSize-1)/pageSize)
@@ -104,7 +105,7 @@ func (p *Plan) add(d schema.Date, reason string, k *load.Day, pageSize int) {
 }
 
 // readReason says why a day must be read now; empty: it need not be.
-func readReason(d, today schema.Date, now time.Time, k *load.Day, o PlanOptions) string {
+func readReason(d, today schema.Date, now time.Time, k *manifest.Day, o PlanOptions) string {
 	switch {
 	case k == nil:
 		return "never proven complete"

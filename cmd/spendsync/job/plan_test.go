@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -33,11 +33,11 @@ func date(s string) schema.Date {
 var defaults = PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 10000}
 
 // knownSince is an account whose every day up to last was read at an instant.
-func knownSince(from, last schema.Date, readAt time.Time) *load.Account {
-	a := load.NewAccount(from)
+func knownSince(from, last schema.Date, readAt time.Time) *manifest.Account {
+	a := manifest.NewAccount(from)
 	for d := from; d <= last; d++ {
 		at := schema.InstantOf(readAt)
-		a.Days[d] = &load.Day{FirstReadAt: at, LastReadAt: at, Reads: 1, Sums: history.Sums{Rows: 25000}}
+		a.Days[d] = &manifest.Day{FirstReadAt: at, LastReadAt: at, Reads: 1, Sums: history.Sums{Rows: 25000}}
 	}
 	return a
 }
@@ -52,7 +52,7 @@ func show(p Plan) string {
 }
 
 func TestPlan_FirstRunReadsTheWholeReachOldestFirst(t *testing.T) {
-	p := PlanDays("acme", at("2026-11-21 12:00"), load.NewAccount(date("2026-10-20")), defaults)
+	p := PlanDays("acme", at("2026-11-21 12:00"), manifest.NewAccount(date("2026-10-20")), defaults)
 	if len(p.Read) != 33 || p.Read[0].Day != date("2026-10-20") || p.Read[32].Day != date("2026-11-21") {
 		t.Fatalf("%d days from %s", len(p.Read), p.Read[0].Day)
 	}
@@ -69,11 +69,11 @@ func TestPlan_FirstRunReadsTheWholeReachOldestFirst(t *testing.T) {
 
 func TestPlan_Reasons(t *testing.T) {
 	now := at("2026-11-21 12:00")
-	read := func(day, when string) func(*load.Account) {
-		return func(a *load.Account) { a.Days[date(day)].LastReadAt = schema.InstantOf(at(when)) }
+	read := func(day, when string) func(*manifest.Account) {
+		return func(a *manifest.Account) { a.Days[date(day)].LastReadAt = schema.InstantOf(at(when)) }
 	}
 	for name, c := range map[string]struct {
-		edit func(*load.Account)
+		edit func(*manifest.Account)
 		o    PlanOptions
 		want string
 	}{
@@ -81,7 +81,7 @@ func TestPlan_Reasons(t *testing.T) {
 			want: "2026-11-19: younger than 3 days\n2026-11-20: younger than 3 days\n2026-11-21: younger than 3 days",
 		},
 		"a gap heals itself": {
-			edit: func(a *load.Account) { delete(a.Days, date("2026-11-02")) },
+			edit: func(a *manifest.Account) { delete(a.Days, date("2026-11-02")) },
 			o:    PlanOptions{RereadAfter: 20 * time.Hour, PageSize: 10000},
 			want: "2026-11-02: never proven complete\n2026-11-21: the day goes on",
 		},
@@ -141,7 +141,7 @@ func TestPlan_IgnoresTheMachinesZone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for when, want := range map[string]string{"2026-11-20 23:59": "2026-11-20", "2026-11-21 00:00": "2026-11-21"} {
-			p := PlanDays("acme", at(when).In(loc), load.NewAccount(date("2026-10-19")), defaults)
+			p := PlanDays("acme", at(when).In(loc), manifest.NewAccount(date("2026-10-19")), defaults)
 			if p.Today != date(want) || p.Reach != date(want)-32 {
 				t.Errorf("%s in %s: today %s, reach %s", when, zone, p.Today, p.Reach)
 			}
@@ -155,7 +155,7 @@ func TestPlan_WalksOverClockChanges(t *testing.T) {
 	for _, start := range []string{"2026-03-07 12:00", "2026-10-31 12:00"} {
 		for h := range 48 {
 			now := at(start).Add(time.Duration(h) * time.Hour)
-			p := PlanDays("acme", now, load.NewAccount(schema.DateOf(now)-40), defaults)
+			p := PlanDays("acme", now, manifest.NewAccount(schema.DateOf(now)-40), defaults)
 			for i, d := range p.Read {
 				if d.Day != p.Reach+schema.Date(i) {
 					t.Fatalf("%s: day %d is %s, want %s", now, i, d.Day, p.Reach+schema.Date(i))
@@ -181,7 +181,7 @@ func TestPlan_NamesWhatIsGone(t *testing.T) {
 
 func TestPlanRange_RefusesWhatCannotBeRead(t *testing.T) {
 	now := at("2026-11-21 12:00")
-	known := load.NewAccount(date("2026-10-20"))
+	known := manifest.NewAccount(date("2026-10-20"))
 	p, err := PlanRange("acme", now, known, date("2026-10-20"), date("2026-11-21"), defaults)
 	if err != nil || len(p.Read) != 33 || p.Read[0].Reason != "asked for" {
 		t.Errorf("the whole reach: %d days, %v", len(p.Read), err)

@@ -11,6 +11,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/durable"
 	"spendsync/schema"
 )
 
@@ -37,7 +38,7 @@ func (r *run) publishAll(ctx, publishing context.Context, withSettings bool) (sc
 // storageFailed is the first failure of the storage while days were read; nil: there is none.
 func (r *run) storageFailed() error {
 	for _, f := range r.tally.failures {
-		if errors.Is(f.err, load.ErrStorage) {
+		if errors.Is(f.err, durable.ErrStorage) {
 			return f.err
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
 	"spendsync/transform"
@@ -27,7 +29,7 @@ func (r *run) quarantine(ctx context.Context, day schema.Date, began schema.Inst
 	}
 	if totals, err := r.totals.all(ctx); err == nil && totals.Exists {
 		total := totals.ByDay[day]
-		q.ControlTotal = load.ControlTotal{Spend: schema.Some(total.Spend), Clicks: total.Clicks}
+		q.ControlTotal = manifest.ControlTotal{Spend: schema.Some(total.Spend), Clicks: total.Clicks}
 	}
 	if err := r.staged.Quarantine(q, reply); err != nil {
 		r.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
@@ -79,7 +81,7 @@ func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date
 			return err
 		}
 		if err := m.replayQuarantined(ctx, q); err != nil {
-			if errors.Is(err, load.ErrStorage) {
+			if errors.Is(err, durable.ErrStorage) {
 				return err
 			}
 			m.unproven++
@@ -141,7 +143,7 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 
 // controlOf holds a day from quarantine to what a sync asks of one: it agrees with the
 // service's total of that time, or there is none and nothing proven is replaced.
-func controlOf(q quarantine.Day, known *load.Day, sums history.Sums, rounded int) (string, error) {
+func controlOf(q quarantine.Day, known *manifest.Day, sums history.Sums, rounded int) (string, error) {
 	switch over := !q.ReadAt.Time().Before(q.Date.End()); {
 	case suspicious(known, sums):
 		return "", fmt.Errorf("%d rows are far less than the %d that are stored", sums.Rows, known.Sums.Rows)

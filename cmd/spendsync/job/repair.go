@@ -13,7 +13,9 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
+	"spendsync/load/durable"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -55,7 +57,7 @@ func (j Job) repair(ctx context.Context, command string, work func(*repairer) er
 	}
 	defer store.Close()
 	if store.Manifest() == nil {
-		return nil, fmt.Errorf("%s: %w", j.DataDir, load.ErrEmpty)
+		return nil, fmt.Errorf("%s: %w", j.DataDir, durable.ErrEmpty)
 	}
 	if stored := store.Manifest().AccountNames(); !slices.Contains(stored, j.Account) {
 		return nil, exit.Usagef("%s has no account %q; set SPENDSYNC_ACCOUNT to %s",
@@ -163,7 +165,7 @@ var errNoReplies = errors.New("no replies are kept of this day")
 // replies are all there is.
 func (m *repairer) isDamaged(day schema.Date) (bool, error) {
 	for _, err := range m.store.StoredDay(day) {
-		if errors.Is(err, load.ErrDamaged) {
+		if errors.Is(err, durable.ErrDamaged) {
 			m.Log.Warn("the stored file is damaged and is made again from the replies", "day", day.String(),
 				"error", err)
 			return true, nil
@@ -175,14 +177,14 @@ func (m *repairer) isDamaged(day schema.Date) (bool, error) {
 	return false, nil
 }
 
-func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *load.Day) error {
+func (m *repairer) replayDay(ctx context.Context, day schema.Date, known *manifest.Day) error {
 	damaged, err := m.isDamaged(day)
 	if err != nil {
 		return err
 	}
 	if len(m.store.Account().RawPages(day)) == 0 {
 		if damaged {
-			return fmt.Errorf("the stored file is damaged, and %w: %w", errNoReplies, load.ErrDamaged)
+			return fmt.Errorf("the stored file is damaged, and %w: %w", errNoReplies, durable.ErrDamaged)
 		}
 		m.skipped++
 		return nil

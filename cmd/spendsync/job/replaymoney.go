@@ -6,7 +6,7 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -31,7 +31,7 @@ func storedMoney(store *load.Store) (r moneyReader, err error) {
 }
 
 // reply takes in one reply of a reading. One of another kind says nothing of the account.
-func (r *moneyReader) reply(k replies.Reply) {
+func (r *moneyReader) reply(k settingslog.Reply) {
 	kind := k.Kind
 	if kind == "account" { // that could not be read when it came
 		kind = k.ID

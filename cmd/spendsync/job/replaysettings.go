@@ -8,7 +8,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -96,7 +96,7 @@ func reread(kind, id, reply string) extract.Entity {
 }
 
 // reading takes in the replies of one reading.
-func (r *rereader) reading(kept []replies.Reply) error {
+func (r *rereader) reading(kept []settingslog.Reply) error {
 	touched := map[string]schema.Instant{} // campaigns, and when the first reply about them came
 	var errs []error
 	for _, k := range kept {
@@ -158,7 +158,7 @@ func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Insta
 }
 
 // sources takes in source settings: the mode, and the rules of the kinds that are understood.
-func (r *rereader) sources(k replies.Reply) error {
+func (r *rereader) sources(k settingslog.Reply) error {
 	e := reread(extract.KindSources, k.ID, k.Reply)
 	read, err := transform.Sources(e, k.ID, r.c)
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/history"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 )
 
 // replies are the kept replies of the settings, by the files they lie in, oldest first.
-func (w *quirkWorld) replies() (packs [][]replies.Reply) {
+func (w *quirkWorld) replies() (packs [][]settingslog.Reply) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(w.dir, "raw/settings/account=acme/seen=*/replies.jsonl.zst"))
 	if err != nil {
@@ -33,9 +33,9 @@ func (w *quirkWorld) replies() (packs [][]replies.Reply) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		var pack []replies.Reply
+		var pack []settingslog.Reply
 		for line := range bytes.Lines(lines) {
-			var r replies.Reply
+			var r settingslog.Reply
 			if err := json.Unmarshal(line, &r); err != nil || !json.Valid([]byte(r.Reply)) || r.At == 0 {
 				w.t.Fatalf("%s: %v in %s", path, err, line)
 			}

@@ -13,6 +13,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -69,7 +70,7 @@ func campaignsOf(rows *schema.SpendRows) (ids []string) {
 }
 
 // add takes in a day that has changed: its campaigns and rows, and how it was stored.
-func (f *reportFacts) add(campaigns []string, rows int64, known *load.Day, day schema.Date, diff history.Diff) {
+func (f *reportFacts) add(campaigns []string, rows int64, known *manifest.Day, day schema.Date, diff history.Diff) {
 	if f.campaigns == nil {
 		f.campaigns = map[string]bool{}
 	}

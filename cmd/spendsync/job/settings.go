@@ -14,7 +14,7 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/history"
-	"spendsync/load/replies"
+	"spendsync/load/settingslog"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -53,7 +53,7 @@ type settings struct {
 	entities []schema.EntityRead
 	failures []failure
 
-	replies *replies.Collector // those that are new; nil: none are kept
+	replies *settingslog.Collector // those that are new; nil: none are kept
 }
 
 // settingsReader reads the settings concurrently into a value.
@@ -112,7 +112,7 @@ func (n *settingsReader) context() transform.SettingsContext {
 
 // keep keeps what the service said of an entity.
 func (n *settingsReader) keep(kind, id string, reply []byte) {
-	n.read.replies.Add(replies.Reply{At: schema.InstantOf(n.Now()), Kind: kind, ID: id, Reply: string(reply)})
+	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: kind, ID: id, Reply: string(reply)})
 }
 
 // fail notes something that could not be read. What there is of a reply is kept.
@@ -304,7 +304,7 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 		n.fail("creatives of", campaign, "incomplete", err)
 	}
 	for _, e := range listing.Entities {
-		n.read.replies.Add(replies.Reply{At: schema.InstantOf(n.Now()), Kind: extract.KindCreative, Of: campaign,
+		n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: extract.KindCreative, Of: campaign,
 			ID: e.ID, Reply: string(e.Raw)})
 		row, reading, rowErr := transform.Creative(e, campaign, n.context())
 		if rowErr != nil {

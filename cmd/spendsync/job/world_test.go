@@ -13,6 +13,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/duck"
 	"spendsync/load/loadtest"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -130,9 +131,9 @@ func (w *world) want(res *Result, err error, code int, says ...string) *Result {
 func (w *world) rereadAll() { w.job.Plan.RereadAfter = -1 }
 
 // account is what is published.
-func (w *world) account() *load.Account {
+func (w *world) account() *manifest.Account {
 	w.t.Helper()
-	m, err := load.ReadManifest(w.job.DataDir)
+	m, err := manifest.Read(w.job.DataDir)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"spendsync/cmd/spendsync/page"
 	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/manifest"
 	"spendsync/schema"
 )
 
@@ -42,7 +43,7 @@ var kept = []string{"breaks", "campaign_day", "campaign_performance", "change_lo
 
 // Read reads all that a report shows, of one generation.
 func Read(ctx context.Context, dir, account string, o load.Options) (r page.Report, err error) {
-	m, err := load.ReadManifest(dir)
+	m, err := manifest.Read(dir)
 	if err != nil {
 		return r, err
 	}

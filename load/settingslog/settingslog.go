@@ -1,9 +1,9 @@
-// Package replies keeps the replies of the settings, one pack for each Chicago day on which
+// Package settingslog keeps the replies of the settings, one pack for each Chicago day on which
 // some were new: the settings have no history but ours, and a later version of spendsync may
 // read more of them. A reply is kept where it is other than the last that is kept of the same
 // entity; an index says which that is. Packs go when they are too old or too much, and then
 // what they held is kept again at its next reading.
-package replies
+package settingslog
 
 import (
 	"bytes"
@@ -51,7 +51,7 @@ type Store struct {
 	Disk    durable.Disk
 	Dir     string // the data folder
 	Account string
-	Files   map[string]*manifest.FileInfo // that are published of the account
+	Files   map[string]*manifest.File // that are published of the account
 	Log     *slog.Logger
 }
 
@@ -94,7 +94,7 @@ func (s Store) Collect(now time.Time) *Collector {
 }
 
 // Unpack are the lines of a file, after checking its bytes.
-func (s Store) Unpack(path string, info *manifest.FileInfo) ([]byte, error) {
+func (s Store) Unpack(path string, info *manifest.File) ([]byte, error) {
 	dec, err := manifest.NewUnpacker()
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s Store) Unpack(path string, info *manifest.FileInfo) ([]byte, error) {
 }
 
 // Check compares a file with what was published: its bytes, and how many lines it has.
-func (s Store) Check(path string, info *manifest.FileInfo) error {
+func (s Store) Check(path string, info *manifest.File) error {
 	lines, err := s.Unpack(path, info)
 	if err != nil {
 		return err
