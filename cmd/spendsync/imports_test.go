@@ -52,6 +52,7 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "load/durable", "load/history", "load/parquet"},
 		not: []string{"net/http"},
 	},
+	"load/duck/oldengine": {}, // a test alone
 	"load/durable": {
 		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/parquet-go",
 			"github.com/duckdb"},
