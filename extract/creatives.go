@@ -38,6 +38,15 @@ func (c *Client) Creatives(ctx context.Context, campaignID string) (Listing, err
 	return listing, notFound(err)
 }
 
+// Creative reads one creative. One that the account does not have is [ErrNotFound].
+func (c *Client) Creative(ctx context.Context, id string) (Entity, error) {
+	if !IsCreativeID(id) {
+		return Entity{}, refuse("creative", id)
+	}
+	e, err := c.entity(ctx, KindCreative, id, "creative "+id, "v1/creatives/"+id)
+	return e, notFound(err)
+}
+
 // creativeColumns have no date and no source, so that there is one row for each
 // campaign and creative.
 var creativeColumns = []string{

@@ -28,6 +28,8 @@ type ReadError struct {
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrContract or ErrUnreachable
 	Reply     []byte // the JSON that could not be taken in; nil where there was none
+
+	notThere bool // the service's own error says that it has no such thing
 }
 
 // Error names the read, its last reason, and what an operator can look up.

@@ -30,6 +30,7 @@ type failure struct {
 	pause     time.Duration // how long the service asks to wait
 	pauseText string        // the same as it was sent
 	reply     []byte        // the JSON that could not be taken in
+	notThere  bool          // the service's own error says that it has no such thing
 }
 
 // hide removes the credentials from what the failure shows, in case the service
@@ -75,6 +76,7 @@ func (c *Client) statusFailure(req *http.Request, resp *http.Response) *failure 
 	// Before anything is cut out of it.
 	body = []byte(hidden.Hide(string(body)))
 	f := &failure{kind: ErrContract, status: code, requestID: requestID(hidden, resp.Header, body)}
+	f.notThere = (code == http.StatusNotFound || code == http.StatusGone) && statesNotFound(body)
 	f.reason = fmt.Sprintf("status %d", code)
 	if text := errorText(body); text != "" {
 		f.reason += ": " + quote([]byte(hidden.Hide(text)), 300)
@@ -162,6 +164,18 @@ func statedError(body []byte) string {
 		}
 	}
 	return ""
+}
+
+// statesNotFound reports whether the body of a 404 or 410 is an error in the service's own form, about the
+// resource. The page of a proxy and an error with another code, such as that of an unknown route, are not.
+func statesNotFound(body []byte) bool {
+	switch lookUp(body, "error", "code") {
+	case "not_found", "gone":
+		return true
+	case "":
+		return lookUp(body, "error") != "" || lookUp(body, "error", "message") != ""
+	}
+	return false
 }
 
 var requestIDText = regexp.MustCompile(`(?i)request[ _-]?id["']?\s*[:=#]?\s*["']?([A-Za-z0-9][A-Za-z0-9_.-]{3,63})`)

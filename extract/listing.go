@@ -12,8 +12,9 @@ import (
 	"sync"
 )
 
-// ErrNotFound says that the account has nothing under an ID that was asked for,
-// or that its key may not see it (404).
+// ErrNotFound means that the account has nothing under the requested ID, or that its key may
+// not see it: a 404 or 410 whose body is an error of the service itself. A 404 of a proxy is
+// [ErrContract].
 var ErrNotFound = errors.New("not found")
 
 // Listing is what a walk over a list brought, each ID once, newest first.
@@ -310,10 +311,10 @@ func (p *passage) add(entries []Entity) {
 	}
 }
 
-// notFound makes [ErrNotFound] of a 404, for what may not be there. Elsewhere a 404
-// is about the address.
+// notFound turns the service's own 404 or 410 into [ErrNotFound], for requests that name an
+// entity. For other requests a 404 is about the address.
 func notFound(err error) error {
-	if e, ok := errors.AsType[*ReadError](err); ok && e.Status == http.StatusNotFound {
+	if e, ok := errors.AsType[*ReadError](err); ok && e.notThere {
 		e.Err = ErrNotFound
 	}
 	return err

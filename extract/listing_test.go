@@ -420,6 +420,35 @@ func TestClient_SaysWhatIsNotThere(t *testing.T) {
 	wantError(t, err, ErrNotFound, "source settings of C1000001: ")
 	_, err = c.Me(t.Context())
 	wantError(t, err, ErrContract, "key info: status 404")
+	_, err = c.Creative(t.Context(), "C1000001-001")
+	wantError(t, err, ErrNotFound, "creative C1000001-001: ")
+}
+
+// A 404 means that an entity is not there only if the service itself says so: the page of a proxy and the error
+// of an unknown route say nothing about the entity.
+func TestClient_TakesNoProxysWordForIt(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status int
+		body   string
+		want   error
+	}{
+		"gone":          {410, `{"error":{"code":"gone","message":"deleted"}}`, ErrNotFound},
+		"bare text":     {404, `{"error":"no such campaign"}`, ErrNotFound},
+		"no code":       {404, `{"error":{"message":"no such campaign"}}`, ErrNotFound},
+		"page":          {404, `<html>not found</html>`, ErrContract},
+		"nothing":       {404, ``, ErrContract},
+		"gateway":       {404, `{"message":"no Route matched with those values"}`, ErrContract},
+		"unknown route": {404, `{"error":{"code":"route_not_found","message":"no"}}`, ErrContract},
+		"other status":  {400, `{"error":{"code":"not_found","message":"no"}}`, ErrContract},
+	} {
+		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return answerWith(tc.status, tc.body)
+		}))
+		_, err := c.Campaign(t.Context(), "C1000001")
+		if !errors.Is(err, tc.want) || errors.Is(err, ErrNotFound) != (tc.want == ErrNotFound) {
+			t.Errorf("%s: %v, want %v", name, err, tc.want)
+		}
+	}
 }
 
 // An ID of the report may be anything; it does not become part of a path.

@@ -28,7 +28,11 @@ func Reread(kind, id string, reply []byte) (e Entity, err error) {
 		return aboutAccount(doc, "balance", "balance")
 	}
 	if err == nil && e.ID != id {
-		return Entity{}, contractf("the reply is about campaign %s", printable(e.ID, 60))
+		about := "campaign"
+		if kind == KindCreative {
+			about = "creative"
+		}
+		return Entity{}, contractf("the reply is about %s %s", about, printable(e.ID, 60))
 	}
 	return e, err
 }

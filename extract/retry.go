@@ -217,7 +217,7 @@ func (r *reading) downError(f *failure) error {
 func (r *reading) fail(kind error, f *failure, reason string) error {
 	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind}
 	if f != nil {
-		e.Status, e.RequestID, e.Reply = f.status, f.requestID, f.reply
+		e.Status, e.RequestID, e.Reply, e.notThere = f.status, f.requestID, f.reply, f.notThere
 	}
 	return e
 }
