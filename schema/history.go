@@ -18,8 +18,8 @@ type Frame struct {
 	ValidTo Instant `col:"valid_to" id:"103" history:"no"`
 	// Whether this is the newest version.
 	IsCurrent bool `col:"is_current" id:"104" history:"no"`
-	// Whether this version says that the entity is gone: absent from two complete listings in a row;
-	// for a source rule, from one.
+	// Whether this version says that the entity is gone: two complete listings in a row lack it and the
+	// service answers 404 for its ID; a source rule ends with one reply that lacks it.
 	IsDeleted bool `col:"is_deleted" id:"105" history:"no"`
 	// When the version before was last confirmed: the change lies after this and not after valid_from.
 	// NULL: nothing was known before.

@@ -139,13 +139,27 @@ func (s Store) outlived(now time.Time) (gone []string) {
 	return gone
 }
 
+// Has reports whether a reply is the last one of its entity. Nil has none.
+func (c *Collector) Has(kind, id string, reply []byte) bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.index[[2]string{kind, id}].Hash == hashOf(reply)
+}
+
+func hashOf(reply []byte) string {
+	sum := sha256.Sum256(reply)
+	return hex.EncodeToString(sum[:16])
+}
+
 // Add takes in what the service said of an entity.
 func (c *Collector) Add(r Reply) {
 	if c == nil || len(r.Reply) == 0 {
 		return
 	}
-	sum := sha256.Sum256([]byte(r.Reply))
-	l := last{Kind: r.Kind, ID: r.ID, Hash: hex.EncodeToString(sum[:16]), Seen: c.Seen}
+	l := last{Kind: r.Kind, ID: r.ID, Hash: hashOf([]byte(r.Reply)), Seen: c.Seen}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.index[[2]string{r.Kind, r.ID}].Hash == l.Hash {

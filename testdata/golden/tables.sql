@@ -126,7 +126,7 @@ COMMENT ON COLUMN "main"."campaign_history"."version_no" IS 'Version of this ent
 COMMENT ON COLUMN "main"."campaign_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."campaign_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."campaign_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."campaign_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."campaign_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."campaign_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
 COMMENT ON COLUMN "main"."campaign_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
 COMMENT ON COLUMN "main"."campaign_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
@@ -175,7 +175,7 @@ COMMENT ON COLUMN "main"."campaign_delivery_history"."version_no" IS 'Version of
 COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."campaign_delivery_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."campaign_delivery_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
 COMMENT ON COLUMN "main"."campaign_delivery_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
@@ -230,7 +230,7 @@ COMMENT ON COLUMN "main"."creative_history"."version_no" IS 'Version of this ent
 COMMENT ON COLUMN "main"."creative_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."creative_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."creative_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."creative_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."creative_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."creative_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
 COMMENT ON COLUMN "main"."creative_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
 COMMENT ON COLUMN "main"."creative_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
@@ -289,7 +289,7 @@ COMMENT ON COLUMN "main"."source_rule_history"."version_no" IS 'Version of this 
 COMMENT ON COLUMN "main"."source_rule_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."source_rule_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."source_rule_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."source_rule_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."source_rule_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."source_rule_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
 COMMENT ON COLUMN "main"."source_rule_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
 COMMENT ON COLUMN "main"."source_rule_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
@@ -323,7 +323,7 @@ COMMENT ON COLUMN "main"."source_mode_history"."version_no" IS 'Version of this 
 COMMENT ON COLUMN "main"."source_mode_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."source_mode_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."source_mode_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."source_mode_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."source_mode_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."source_mode_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
 COMMENT ON COLUMN "main"."source_mode_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
 COMMENT ON COLUMN "main"."source_mode_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';
@@ -414,7 +414,7 @@ COMMENT ON COLUMN "main"."payout_history"."version_no" IS 'Version of this entit
 COMMENT ON COLUMN "main"."payout_history"."valid_from" IS 'When this version was first seen: the end of the reading that saw it.';
 COMMENT ON COLUMN "main"."payout_history"."valid_to" IS 'When the next version was first seen; 9999-12-31 for the newest. Not part of the version''s time.';
 COMMENT ON COLUMN "main"."payout_history"."is_current" IS 'Whether this is the newest version.';
-COMMENT ON COLUMN "main"."payout_history"."is_deleted" IS 'Whether this version says that the entity is gone: absent from two complete listings in a row; for a source rule, from one.';
+COMMENT ON COLUMN "main"."payout_history"."is_deleted" IS 'Whether this version says that the entity is gone: two complete listings in a row lack it and the service answers 404 for its ID; a source rule ends with one reply that lacks it.';
 COMMENT ON COLUMN "main"."payout_history"."changed_after" IS 'When the version before was last confirmed: the change lies after this and not after valid_from. NULL: nothing was known before.';
 COMMENT ON COLUMN "main"."payout_history"."last_confirmed_at" IS 'All that this version says was read at or after this; of a deleted entity: when it was last found missing. In Parquet: as of the last change of the file.';
 COMMENT ON COLUMN "main"."payout_history"."change_type" IS 'first_seen; first_read: known before, now readable; changed; undescribed: its JSON changed in what no column shows, see raw; deleted; restored; stub: known from the report alone.';

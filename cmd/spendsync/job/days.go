@@ -109,12 +109,15 @@ func (r *run) copyDay(ctx context.Context, d PlannedDay) (schema.Step, error) {
 		err = errors.Join(err, r.staged.DropRaw(d.Day))
 		step.Message = schema.Some(err.Error())
 	}
-	var campaigns []string
+	var campaigns, spent []string
 	if err == nil && put.Changed {
-		campaigns = campaignsOf(read.day.Rows())
+		campaigns, spent = campaignsOf(read.day.Rows()), spendersOf(read.day.Rows())
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err == nil && put.Changed {
+		r.spent[d.Day] = spent
+	}
 	switch {
 	case errors.Is(err, extract.ErrUnreachable) && int(r.plan.Today-d.Day) >= shortestReach:
 		// An answer about the day, not a failure: what that means for the day shows

@@ -154,7 +154,7 @@ func (j Job) begin(ctx context.Context, command string) (*run, error) {
 	if m := store.Manifest(); m != nil {
 		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
 	}
-	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store,
+	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store, spent: map[schema.Date][]string{},
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	if r.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -21,6 +21,10 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 	if err != nil {
 		return err
 	}
+	err = r.livesByReport(s)
+	if err != nil {
+		return err
+	}
 	describe := func(rows []schema.Creative) bool { return describeStubs(rows, s.reported) }
 	err = errors.Join(
 		advance(r, s, staged, schema.CampaignHistory, s.observeCampaigns(r.Account), aside[schema.Campaign]{
@@ -28,13 +32,17 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 				stream: "campaign", raw: func(c *schema.Campaign) schema.Null[string] { return c.Raw },
 				skip: func(c *schema.Campaign) bool { return !s.detailed[c.CampaignID] },
 			},
+			id: func(c *schema.Campaign) string { return c.CampaignID },
 		}),
 		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), aside[schema.Delivery]{}),
 		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), aside[schema.Creative]{
 			amend: describe,
 			beyond: &beyond[schema.Creative]{
 				stream: "creative", raw: func(c *schema.Creative) schema.Null[string] { return c.Raw },
+				// A single read may say more than the list, which is no change.
+				skip: func(c *schema.Creative) bool { return s.alone[c.CreativeID] },
 			},
+			id: func(c *schema.Creative) string { return c.CreativeID },
 		}),
 		r.advanceRules(s, staged),
 		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), aside[schema.SourceMode]{
@@ -88,9 +96,16 @@ func goneIf(is bool) history.Absence {
 	return history.Unknown
 }
 
-// unlisted says whether a campaign is missing from a listing that came to its end.
-func (s *settings) unlisted(campaign string) history.Absence {
-	return goneIf(s.listing.Complete && !s.listed[campaign])
+// unlisted returns what the absence of a campaign means. It is gone if a complete listing lacks it and the service
+// answers 404 for it. Once it has ended, the listing alone confirms that it is still gone.
+func (s *settings) unlisted(campaign string, f *schema.Frame) history.Absence {
+	return goneIf(s.listing.Complete && !s.listed[campaign] && (f.IsDeleted || s.isGone(campaign)))
+}
+
+// isGone reports whether the service answers 404 for an entity.
+func (s *settings) isGone(id string) bool {
+	_, is := s.gone[id]
+	return is
 }
 
 func (s *settings) observeCampaigns(account string) history.Observation[schema.Campaign] {
@@ -104,14 +119,14 @@ func (s *settings) observeCampaigns(account string) history.Observation[schema.C
 	}
 	return history.Observation[schema.Campaign]{
 		Seen: s.campaigns, Stubs: stubs,
-		Absence: func(r *schema.Campaign) history.Absence { return s.unlisted(r.CampaignID) },
+		Absence: func(r *schema.Campaign) history.Absence { return s.unlisted(r.CampaignID, &r.Frame) },
 	}
 }
 
 func (s *settings) observeDelivery() history.Observation[schema.Delivery] {
 	return history.Observation[schema.Delivery]{
 		Seen:    s.delivery,
-		Absence: func(r *schema.Delivery) history.Absence { return s.unlisted(r.CampaignID) },
+		Absence: func(r *schema.Delivery) history.Absence { return s.unlisted(r.CampaignID, &r.Frame) },
 	}
 }
 
@@ -147,7 +162,8 @@ func (s *settings) observeCreatives(account string) history.Observation[schema.C
 	return history.Observation[schema.Creative]{
 		Seen: seen, Stubs: stubs,
 		Absence: func(r *schema.Creative) history.Absence {
-			return goneIf(r.CampaignID.Valid && s.allListed[r.CampaignID.V])
+			listed := r.CampaignID.Valid && s.allListed[r.CampaignID.V]
+			return goneIf(listed && (r.IsDeleted || s.isGone(r.CreativeID)))
 		},
 	}
 }
@@ -200,6 +216,15 @@ type sourceRule struct {
 	bid          schema.Null[schema.Money]
 }
 
+// rulesIn returns the rules of one read.
+func rulesIn(read transform.SourceRead) []sourceRule {
+	rules := make([]sourceRule, len(read.Rules))
+	for i, r := range read.Rules {
+		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
+	}
+	return rules
+}
+
 // rowsOfRules are the rules of a campaign as they were seen, in the order of their history.
 func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.SourceRule] {
 	rules := s.rules[campaign]
@@ -217,7 +242,7 @@ func (s *settings) rowsOfRules(account, campaign string) []history.Seen[schema.S
 func (s *settings) observeModes() history.Observation[schema.SourceMode] {
 	return history.Observation[schema.SourceMode]{
 		Seen:    s.modes,
-		Absence: func(r *schema.SourceMode) history.Absence { return s.unlisted(r.CampaignID) },
+		Absence: func(r *schema.SourceMode) history.Absence { return s.unlisted(r.CampaignID, &r.Frame) },
 	}
 }
 
@@ -227,6 +252,8 @@ type aside[R any] struct {
 	// there is no such thing.
 	amend  func([]R) bool
 	beyond *beyond[R] // nil: the rows have no JSON of their own
+	// id is the ID that the report has of an entity; nil: it has none.
+	id func(*R) string
 }
 
 // advance adds an observation to one table's history, as the table declares it, and stages
@@ -237,6 +264,9 @@ func advance[R any, P history.Versioned[R]](
 	h, err := load.StoredHistory[R, P](r.store, t)
 	if err != nil {
 		return err
+	}
+	if by.id != nil {
+		o.Seen = append(o.Seen, returned[R, P](t, s, by.id, h.Rows, o.Seen)...)
 	}
 	if b := by.beyond; b != nil {
 		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)

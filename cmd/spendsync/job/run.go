@@ -27,6 +27,7 @@ type run struct {
 	identity    func(wait time.Duration) (identity, error) // waits for the answer
 	campaigns   *campaignList                              // of the account; nil: nobody has asked for it
 	asking      sync.WaitGroup                             // for those two, which end with the run
+	spent       map[schema.Date][]string                   // campaigns and creatives with spend, by days that changed
 	report      reportFacts                                // what the changed days say of the account
 	totals      *controlTotals
 	bar         Bar

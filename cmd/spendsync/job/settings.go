@@ -1,9 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/load/settingslog"
@@ -35,9 +34,17 @@ type settings struct {
 	creatives []history.Seen[schema.Creative]
 	rules     map[string][]sourceRule // by campaign
 	modes     []history.Seen[schema.SourceMode]
-	allListed map[string]bool    // campaigns whose creatives were listed to the end
-	rulesRead map[[2]string]bool // by campaign and kind: whether these rules could be read
-	bidsRead  map[string]bool    // by campaign: whether its bids could be read; absent: it was not read
+	allListed map[string]bool // campaigns whose creatives were listed to the end
+	// gone are campaigns and creatives that no listing has and for which the service answers 404, with the instant
+	// at which each was last seen.
+	gone      map[string]schema.Instant
+	alone     map[string]bool        // creatives that no listing has, and that were read by their ID
+	spent     map[string]schema.Date // campaigns and creatives with spend, and the last such day; set by livesByReport
+	rulesRead map[[2]string]bool     // by campaign and kind: whether these rules could be read
+	// newSources are the replies about sources that differ from the last kept ones, by campaign, until confirmRules
+	// has judged them.
+	newSources map[string][]byte
+	bidsRead   map[string]bool // by campaign: whether its bids could be read; absent: it was not read
 
 	detailed map[string]bool            // campaigns of which the single read came
 	readKeys map[string]map[string]bool // by stream: keys that values were read from
@@ -62,6 +69,7 @@ type settingsReader struct {
 	before []string      // campaigns that were settled before this run
 	slow   chan struct{} // closed when the reading is known to take long
 	done   chan struct{} // closed when all is read
+	asked  int           // requests for entities that listings lack
 
 	mu   sync.Mutex // guards what is read
 	read *settings
@@ -72,6 +80,7 @@ func newSettingsReader(r *run) *settingsReader {
 		run: r, before: r.store.Account().SettledFor(r.Version), slow: make(chan struct{}), done: make(chan struct{}),
 		read: &settings{
 			listed: map[string]bool{}, allListed: map[string]bool{}, rules: map[string][]sourceRule{},
+			gone: map[string]schema.Instant{}, alone: map[string]bool{}, newSources: map[string][]byte{},
 			rulesRead: map[[2]string]bool{}, bidsRead: map[string]bool{},
 			readNow: map[string]bool{}, unclear: map[string]bool{},
 			detailed: map[string]bool{}, readKeys: map[string]map[string]bool{},
@@ -175,25 +184,31 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 		n.fail("listing", "campaigns", "failed", err)
 		return
 	}
-	n.doubtEmptyListing()
+	missing, err := n.unlistedCampaigns()
+	if err != nil {
+		n.fail("listing", "campaigns", "failed", err)
+		return
+	}
 	if !n.read.listing.Complete {
 		n.fail("listing", "campaigns", "incomplete", errors.New(n.read.listing.Why))
 	}
 	due := n.due()
-	n.Log.Info("reading settings", "campaigns", len(due), "archived_and_settled", n.read.skipped,
-		"requests", 3*len(due), "requests_saved", 3*n.read.skipped, "at_least", n.atLeast(3*len(due)).String())
-	if n.atLeast(3*len(due)) > 0 {
+	unlisted := n.askForCampaigns(ctx, missing)
+	requests := 3 * (len(due) + len(unlisted))
+	n.Log.Info("reading settings", "campaigns", len(due)+len(unlisted), "archived_and_settled", n.read.skipped,
+		"requests", requests, "requests_saved", 3*n.read.skipped, "at_least", n.atLeast(requests).String())
+	if n.atLeast(requests) > 0 {
 		close(n.slow)
 	}
-	bar := n.progress("campaigns", len(due))
+	bar := n.progress("campaigns", len(due)+len(unlisted))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
-	for _, e := range due {
+	read := func(part func(context.Context) error) {
 		g.Go(func() error {
 			if gctx.Err() != nil {
 				return nil
 			}
-			err := n.readCampaign(gctx, e)
+			err := part(gctx)
 			bar.Step()
 			if errors.Is(err, extract.ErrAuth) {
 				return err // the key is refused: so it will be for the others
@@ -201,31 +216,18 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 			return nil
 		})
 	}
+	for _, e := range due {
+		read(func(ctx context.Context) error { return n.readCampaign(ctx, e) })
+	}
+	for _, a := range unlisted {
+		read(func(ctx context.Context) error { return n.readUnlisted(ctx, a) })
+	}
 	_ = g.Wait() // noted where it happened
 	bar.Done()
+	n.readUnlistedCreatives(ctx)
+	n.confirmRules(ctx)
 	n.readReportCreatives(ctx)
 	n.read.at = schema.InstantOf(n.Now())
-}
-
-// doubtEmptyListing keeps an empty listing from taking all campaigns away: the service
-// has no way to delete one.
-func (n *settingsReader) doubtEmptyListing() {
-	l := &n.read.listing
-	if !l.Complete || len(l.Entities) > 0 {
-		return
-	}
-	known, err := n.knownCampaigns()
-	if err != nil {
-		return
-	}
-	for id := range n.report.campaigns {
-		known[id] = true
-	}
-	if len(known) > 0 {
-		l.Complete = false
-		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
-			phrase.Count(len(known), "campaign"))
-	}
 }
 
 // due are the listed campaigns that may have changed: all but the settled ones.
@@ -243,44 +245,32 @@ func (n *settingsReader) due() (due []extract.Entity) {
 	return due
 }
 
-// readCampaign reads one campaign whole: its settings, its creatives, its
-// sources. The parts are independent: one that fails keeps no other back.
+// readCampaign reads one listed campaign: its settings, its creatives, its sources. The
+// parts are independent: one that fails keeps no other back.
 func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity) error {
-	c := n.context()
-	detail, detailErr := n.API.Campaign(ctx, listed.ID)
+	detail, err := n.API.Campaign(ctx, listed.ID)
 	n.keep(extract.KindCampaign, listed.ID, detail.Raw)
-	if detailErr != nil {
-		n.fail("campaign", listed.ID, "failed", detailErr)
-	}
-	row, reading, err := transform.Campaign(listed, detail, c)
 	if err != nil {
 		n.fail("campaign", listed.ID, "failed", err)
-		detailErr = err
 	}
-	delivery, deliveryReading, deliveryErr := transform.Delivery(listed, detail, c)
-	if deliveryErr != nil {
-		n.fail("campaign", listed.ID, "failed", deliveryErr)
-	}
+	return n.readParts(ctx, listed, detail, err)
+}
+
+// readUnlisted reads a campaign that the listing lacks and that answers by itself.
+func (n *settingsReader) readUnlisted(ctx context.Context, a found) error {
+	n.keepUnlisted(a)
+	return n.readParts(ctx, extract.Entity{ID: a.id}, a.entity, nil)
+}
+
+// readParts takes in the settings of a campaign, and reads its creatives and its sources.
+func (n *settingsReader) readParts(ctx context.Context, listed, detail extract.Entity, detailErr error) error {
 	creativesUnderstood, creativesErr := n.readCreatives(ctx, listed.ID)
 	sources, sourcesErr := n.readSources(ctx, listed.ID)
+	row, reading, err := n.takeCampaign(listed, detail, detailErr)
 
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err == nil {
-		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: reading.Unread})
-		if detailErr == nil {
-			n.read.detailed[listed.ID] = true
-			n.note("campaign", listed.ID, schema.CampaignHistory.TrackedNames(), reading)
-		}
-	}
-	if deliveryErr == nil {
-		n.read.delivery = append(n.read.delivery,
-			history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryReading.Unread})
-		if detailErr == nil {
-			n.note(deliveryKind, listed.ID, []string{"delivery_status"}, deliveryReading)
-		}
-	}
-	failed := errors.Join(detailErr, creativesErr, sourcesErr)
+	failed := errors.Join(detailErr, err, creativesErr, sourcesErr)
 	withheld := len(reading.Withheld) > 0 || len(sources.Withheld) > 0 // perhaps not the next time
 	if failed == nil && !withheld && row.Status == schema.Some("archived") {
 		n.read.settled = append(n.read.settled, listed.ID)
@@ -288,6 +278,38 @@ func (n *settingsReader) readCampaign(ctx context.Context, listed extract.Entity
 		n.read.unclear[listed.ID] = len(reading.Unread) > 0 || !creativesUnderstood || len(sources.Unread) > 0
 	}
 	return failed
+}
+
+// takeCampaign takes in what the listing and the single read say of a campaign.
+func (n *settingsReader) takeCampaign(
+	listed, detail extract.Entity, detailErr error,
+) (row schema.Campaign, reading transform.Reading, err error) {
+	id := cmp.Or(listed.ID, detail.ID)
+	row, reading, err = transform.Campaign(listed, detail, n.context())
+	if err != nil {
+		n.fail("campaign", id, "failed", err)
+	}
+	delivery, deliveryReading, deliveryErr := transform.Delivery(listed, detail, n.context())
+	if deliveryErr != nil {
+		n.fail("campaign", id, "failed", deliveryErr)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err == nil {
+		n.read.campaigns = append(n.read.campaigns, history.Seen[schema.Campaign]{Row: row, Unread: reading.Unread})
+		if detailErr == nil {
+			n.read.detailed[id] = true
+			n.note("campaign", id, schema.CampaignHistory.TrackedNames(), reading)
+		}
+	}
+	if deliveryErr == nil {
+		n.read.delivery = append(n.read.delivery,
+			history.Seen[schema.Delivery]{Row: delivery, Unread: deliveryReading.Unread})
+		if detailErr == nil {
+			n.note(deliveryKind, id, []string{"delivery_status"}, deliveryReading)
+		}
+	}
+	return row, reading, err
 }
 
 // readCreatives lists a campaign's creatives. They are understood where every
@@ -304,24 +326,9 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 		n.fail("creatives of", campaign, "incomplete", err)
 	}
 	for _, e := range listing.Entities {
-		n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: extract.KindCreative, Of: campaign,
-			ID: e.ID, Reply: string(e.Raw)})
-		row, reading, rowErr := transform.Creative(e, campaign, n.context())
-		if rowErr != nil {
-			n.fail("creative", e.ID, "failed", rowErr)
-			err = errors.Join(err, rowErr)
-			// It is there, though unreadable: it must not count as absent.
-			row = schema.Creative{AccountID: n.Account, CreativeID: e.ID}
-			reading.Unread = schema.CreativeHistory.FieldNames()
-		}
-		understood = understood && len(reading.Unread) == 0
-		n.mu.Lock()
-		n.read.creatives = append(n.read.creatives,
-			history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(reading.Unread, imageURLs)})
-		if rowErr == nil {
-			n.note("creative", e.ID, creativeColumns, reading)
-		}
-		n.mu.Unlock()
+		unread, rowErr := n.takeCreative(e, campaign)
+		err = errors.Join(err, rowErr)
+		understood = understood && !unread
 	}
 	if err == nil {
 		n.mu.Lock()
@@ -331,30 +338,55 @@ func (n *settingsReader) readCreatives(ctx context.Context, campaign string) (un
 	return understood, err
 }
 
+// takeCreative takes in a creative of a campaign, and reports whether some of it is unread.
+func (n *settingsReader) takeCreative(e extract.Entity, campaign string) (unread bool, err error) {
+	n.keepCreative(e, campaign)
+	row, reading, err := transform.Creative(e, campaign, n.context())
+	if err != nil {
+		n.fail("creative", e.ID, "failed", err)
+		// It is there, though unreadable: it must not count as absent.
+		row = schema.Creative{AccountID: n.Account, CreativeID: e.ID}
+		reading.Unread = schema.CreativeHistory.FieldNames()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.read.creatives = append(n.read.creatives,
+		history.Seen[schema.Creative]{Row: row, Unread: slices.Concat(reading.Unread, imageURLs)})
+	if err == nil {
+		n.note("creative", e.ID, creativeColumns, reading)
+	}
+	return len(reading.Unread) > 0, err
+}
+
+// keepCreative keeps what the service said of a creative.
+func (n *settingsReader) keepCreative(e extract.Entity, campaign string) {
+	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: extract.KindCreative, Of: campaign,
+		ID: e.ID, Reply: string(e.Raw)})
+}
+
 // readSources reads a campaign's source settings.
 func (n *settingsReader) readSources(ctx context.Context, campaign string) (read transform.SourceRead, err error) {
 	e, err := n.API.Sources(ctx, campaign)
-	n.keep(extract.KindSources, campaign, e.Raw)
 	if err == nil {
 		read, err = transform.Sources(e, campaign, n.context())
 	}
 	if err != nil {
+		n.keep(extract.KindSources, campaign, e.Raw)
 		n.fail("source settings of", campaign, "failed", err)
 		return read, err
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.read
+	if !s.replies.Has(extract.KindSources, campaign, e.Raw) {
+		s.newSources[campaign] = e.Raw
+	}
 	unread := []string{"bids_last_read_at"}
 	if slices.Contains(read.Unread, "source_mode") {
 		unread = append(unread, "source_mode")
 	}
 	s.modes = append(s.modes, history.Seen[schema.SourceMode]{Row: read.Mode, Unread: unread})
-	rules := make([]sourceRule, len(read.Rules))
-	for i, r := range read.Rules {
-		rules[i] = sourceRule{source: r.SourceID, rule: r.Rule, bid: r.Bid}
-	}
-	s.rules[campaign] = rules
+	s.rules[campaign] = rulesIn(read)
 	s.rulesRead[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead
 	s.rulesRead[[2]string{campaign, schema.RuleAllowed}] = read.AllowedRead
 	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead

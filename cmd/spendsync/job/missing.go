@@ -1,0 +1,461 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/load"
+	"spendsync/load/history"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// An entity ends only on two kinds of evidence: complete listings that lack it, and the
+// service's own answer to a request for this entity. One that answers goes on, whatever the
+// listings say, and so does one whose spend the report shows later (see livesByReport).
+
+// standing is what is stored of an entity that has not ended.
+type standing struct {
+	campaign  string // that a creative belongs to
+	archived  bool
+	confirmed schema.Instant
+}
+
+// standingOf returns the stored entities of a table that have not ended, by ID. Those that
+// only the report knows are left out: no listing has ever shown them.
+func standingOf[R any, P history.Versioned[R]](
+	s *load.Store, t schema.TableOf[R], of func(*R) (id string, e standing),
+) (map[string]standing, error) {
+	h, err := load.StoredHistory[R, P](s, t)
+	if err != nil {
+		return nil, err
+	}
+	keyText, found := history.KeyTextOf(t), map[string]standing{}
+	for i := range h.Rows {
+		row := &h.Rows[i]
+		f := P(row).FramePtr()
+		if !f.IsCurrent || f.IsDeleted || f.ReadState == schema.ReadStub {
+			continue
+		}
+		id, e := of(row)
+		e.confirmed = h.Memory.Confirmed(keyText(row))
+		found[id] = e
+	}
+	return found, nil
+}
+
+// lostMany reports whether so many of the known entities are missing that the reply itself is
+// suspect: more than half of them, and more than one.
+func lostMany(missing, known int) bool { return missing > 1 && 2*missing > known }
+
+// archivedEvery is how often an archived entity that no listing shows is asked for. Archived
+// is permanent, and some services leave archived entities out of their lists.
+const archivedEvery = 24 * time.Hour
+
+// toAsk returns which of the missing entities the run asks for one by one, those confirmed
+// longest ago first, and how many more should be asked for. Every run asks for as many as
+// it may send requests in a minute.
+func (n *settingsReader) toAsk(missing map[string]standing) (ids []string, left int) {
+	now := n.Now()
+	for id, e := range missing {
+		if !e.archived || now.Sub(e.confirmed.Time()) >= archivedEvery {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		x, y := missing[a], missing[b]
+		if x.archived != y.archived {
+			if x.archived {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(x.confirmed, y.confirmed), cmp.Compare(a, b))
+	})
+	asked := min(len(ids), max(0, n.RequestsPerMinute-n.asked))
+	n.asked += asked
+	for _, id := range ids[asked:] {
+		if !missing[id].archived {
+			left++
+		}
+	}
+	return ids[:asked], left
+}
+
+// found is how a request for one missing entity ended.
+type found struct {
+	id     string
+	entity extract.Entity
+	err    error
+}
+
+// ask asks for missing entities one by one. It ends early if the key is refused.
+func (n *settingsReader) ask(
+	ctx context.Context, ids []string, read func(context.Context, string) (extract.Entity, error),
+) []found {
+	answers := make([]found, len(ids))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(settingsReaders)
+	for i, id := range ids {
+		g.Go(func() error {
+			e, err := read(gctx, id)
+			answers[i] = found{id, e, err}
+			if errors.Is(err, extract.ErrAuth) {
+				return err
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // every answer has its error
+	return answers
+}
+
+// unlistedCampaigns returns the stored campaigns that a complete listing lacks. A listing
+// that lacks most of them proves nothing: it counts as incomplete.
+func (n *settingsReader) unlistedCampaigns() (missing map[string]standing, err error) {
+	l := &n.read.listing
+	if !l.Complete {
+		return nil, nil
+	}
+	known, err := standingOf(n.store, schema.CampaignHistory, func(c *schema.Campaign) (string, standing) {
+		return c.CampaignID, standing{archived: c.Status == schema.Some("archived")}
+	})
+	if err != nil {
+		return nil, err
+	}
+	missing = maps.Clone(known)
+	for _, e := range l.Entities {
+		delete(missing, e.ID)
+	}
+	switch {
+	case len(l.Entities) == 0: // the service has no way to delete a campaign
+		ever, err := n.knownCampaigns()
+		if err != nil {
+			return nil, err
+		}
+		for id := range n.report.campaigns {
+			ever[id] = true
+		}
+		if len(ever) > 0 {
+			l.Complete = false
+			l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
+				phrase.Count(len(ever), "campaign"))
+		}
+	case lostMany(len(missing), len(known)) && !n.Full:
+		l.Complete = false
+		l.Why = fmt.Sprintf("the listing of campaigns lacks %d of the %s that are stored; none of them counts as "+
+			"deleted; if they are gone, 'spendsync sync --full' lets those end for which the service answers 404",
+			len(missing), phrase.Count(len(known), "campaign"))
+	}
+	return missing, nil
+}
+
+// askForCampaigns asks for the campaigns that the listing lacks. It returns those that answer
+// and have to be read like listed ones.
+func (n *settingsReader) askForCampaigns(ctx context.Context, missing map[string]standing) (due []found) {
+	ids, left := n.toAsk(missing)
+	var alive []string
+	for _, a := range n.ask(ctx, ids, n.API.Campaign) {
+		_, settled := slices.BinarySearch(n.before, a.id)
+		switch {
+		case a.err == nil:
+			if !transform.Archived(a.entity) {
+				alive = append(alive, a.id)
+			} else if settled && !n.Full {
+				n.keepUnlisted(a)
+				_, _, _ = n.takeCampaign(extract.Entity{}, a.entity, nil) // an error is noted
+				n.read.settled = append(n.read.settled, a.id)
+				continue
+			}
+			due = append(due, a)
+		case errors.Is(a.err, extract.ErrNotFound):
+			n.keepUnlisted(a)
+			n.read.gone[a.id] = missing[a.id].confirmed
+		case ctx.Err() == nil:
+			n.fail("campaign", a.id, "failed", a.err)
+		}
+		delete(missing, a.id)
+	}
+	for id := range missing { // those that were not asked for
+		if _, settled := slices.BinarySearch(n.before, id); settled {
+			n.read.settled = append(n.read.settled, id)
+		}
+	}
+	n.saysMissing("campaigns", "campaign", alive, left)
+	return due
+}
+
+// keepUnlisted keeps what the service said of a campaign that the listing lacks. The null of
+// the listing keeps a replay from taking an older entry of the listing for the current one.
+func (n *settingsReader) keepUnlisted(a found) {
+	n.keep(listedCampaign, a.id, []byte("null"))
+	if a.err != nil {
+		n.keep(extract.KindCampaign, a.id, []byte("null"))
+		return
+	}
+	n.keep(extract.KindCampaign, a.id, a.entity.Raw)
+}
+
+// saysMissing notes what a listing lacks although it answers, and what was not asked for.
+func (n *settingsReader) saysMissing(list, what string, alive []string, left int) {
+	if len(alive) > 0 {
+		n.fail("listing", list, "incomplete", fmt.Errorf(
+			"the listing lacks %s, which the service has: asked for one by one, it answers; the history goes on",
+			someOf(what, alive)))
+	}
+	if left > 0 {
+		n.fail("listing", list, "incomplete", fmt.Errorf(
+			"the listing lacks %s more, which this run did not ask for one by one: it may send %d such requests; "+
+				"the next runs ask, and until then none of them counts as deleted",
+			phrase.Count(left, what), n.RequestsPerMinute))
+	}
+}
+
+// readUnlistedCreatives asks for the stored creatives that the complete listing of their
+// campaign lacks. A listing that lacks most of them proves nothing.
+func (n *settingsReader) readUnlistedCreatives(ctx context.Context) {
+	if len(n.read.allListed) == 0 {
+		return
+	}
+	known, err := standingOf(n.store, schema.CreativeHistory, func(c *schema.Creative) (string, standing) {
+		return c.CreativeID, standing{campaign: c.CampaignID.V, archived: c.Status == schema.Some("archived")}
+	})
+	if err != nil {
+		n.fail("listing", "creatives", "failed", err)
+		clear(n.read.allListed)
+		return
+	}
+	missing := maps.Clone(known)
+	for i := range n.read.creatives {
+		delete(missing, n.read.creatives[i].Row.CreativeID)
+	}
+	counts := map[string][2]int{} // by campaign: missing and known
+	maps.DeleteFunc(missing, func(id string, e standing) bool { return !n.read.allListed[e.campaign] })
+	total := [2]int{len(missing), 0}
+	for id, e := range known {
+		if !n.read.allListed[e.campaign] {
+			continue
+		}
+		total[1]++
+		c := counts[e.campaign]
+		c[1]++
+		if _, is := missing[id]; is {
+			c[0]++
+		}
+		counts[e.campaign] = c
+	}
+	ofAll := lostMany(total[0], total[1])
+	for _, id := range slices.Sorted(maps.Keys(counts)) {
+		c := counts[id]
+		if c[0] > 0 && (ofAll || lostMany(c[0], c[1])) && !n.Full {
+			delete(n.read.allListed, id)
+			n.fail("creatives of", id, "incomplete", fmt.Errorf(
+				"the listing lacks %d of the %s that are stored; none of them counts as deleted; if they are gone, "+
+					"'spendsync sync --full' lets those end for which the service answers 404",
+				c[0], phrase.Count(c[1], "creative")))
+		}
+	}
+	ids, left := n.toAsk(missing)
+	var alive []string
+	for _, a := range n.ask(ctx, ids, n.API.Creative) {
+		switch {
+		case a.err == nil:
+			n.read.alone[a.id] = true
+			_, _ = n.takeCreative(a.entity, missing[a.id].campaign) // an error is noted
+			if !transform.Archived(a.entity) {
+				alive = append(alive, a.id)
+			}
+		case errors.Is(a.err, extract.ErrNotFound):
+			n.keepCreative(extract.Entity{ID: a.id, Raw: []byte("null")}, missing[a.id].campaign)
+			n.read.gone[a.id] = missing[a.id].confirmed
+		case ctx.Err() == nil:
+			n.fail("creative", a.id, "failed", a.err)
+		}
+	}
+	n.saysMissing("creatives", "creative", alive, left)
+}
+
+// spendersOf returns the campaigns and creatives that have spend, of rows in key order.
+func spendersOf(rows *schema.SpendRows) (ids []string) {
+	campaign, creative := "", ""
+	for _, row := range rows.All() {
+		if row.Spend > 0 && row.CampaignID != campaign {
+			campaign = strings.Clone(row.CampaignID)
+			ids = append(ids, campaign)
+		}
+		if row.Spend > 0 && row.CreativeID != creative {
+			creative = strings.Clone(row.CreativeID)
+			ids = append(ids, creative)
+		}
+	}
+	return ids
+}
+
+// livesByReport takes back that entities are gone which have had spend since: on a day after
+// the one they were last seen on, and no earlier than yesterday. An entity may spend on the
+// day on which it ends.
+func (r *run) livesByReport(s *settings) error {
+	s.spent = map[string]schema.Date{}
+	add := func(id string, day schema.Date) { s.spent[id] = max(s.spent[id], day) }
+	for day, ids := range r.spent {
+		for _, id := range ids {
+			add(id, day)
+		}
+	}
+	yesterday := r.plan.Today - 1
+	for day := yesterday; day <= r.plan.Today && len(s.gone) > 0; day++ {
+		if r.spent[day] != nil {
+			continue
+		}
+		for rows, err := range r.store.StoredDay(day) {
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				if rows[i].Spend > 0 {
+					add(strings.Clone(rows[i].CampaignID), day)
+					add(strings.Clone(rows[i].CreativeID), day)
+				}
+			}
+		}
+	}
+	var alive []string
+	for id, seen := range s.gone {
+		if day := s.spent[id]; day >= yesterday && day > schema.DateOf(seen.Time()) {
+			delete(s.gone, id)
+			alive = append(alive, id)
+		}
+	}
+	s.saysSpent(alive)
+	return nil
+}
+
+// saysSpent notes what the listing lacks and the service answers 404 for, while the report
+// shows spend of it.
+func (s *settings) saysSpent(alive []string) {
+	if len(alive) == 0 {
+		return
+	}
+	s.failures = append(s.failures, failure{what: "settings", err: fmt.Errorf(
+		"the service answers 404 for %s, and its report shows later spend; the history goes on",
+		someOf("campaign or creative", alive))})
+}
+
+// returned returns the ended entities of a table for which the report shows spend on a day
+// after their end: they are back, although nothing of them can be read.
+func returned[R any, P history.Versioned[R]](
+	t schema.TableOf[R], s *settings, id func(*R) string, rows []R, seen []history.Seen[R],
+) (back []history.Seen[R]) {
+	read := map[string]bool{}
+	for i := range seen {
+		read[id(&seen[i].Row)] = true
+	}
+	var alive []string
+	for i := range rows {
+		f := P(&rows[i]).FramePtr()
+		if !f.IsCurrent || !f.IsDeleted || read[id(&rows[i])] ||
+			s.spent[id(&rows[i])] <= schema.DateOf(f.ValidFrom.Time()) {
+			continue
+		}
+		back = append(back, history.Seen[R]{Row: rows[i], Unread: t.FieldNames()})
+		alive = append(alive, id(&rows[i]))
+	}
+	s.saysSpent(alive)
+	return back
+}
+
+// confirmRules reads the source settings again that have lost most of the stored rules of one
+// kind. Only what two reads in one run agree on takes rules away. What was read is kept from
+// here on.
+func (n *settingsReader) confirmRules(ctx context.Context) {
+	lost, err := n.lostRules()
+	if err != nil {
+		n.fail("source settings", "rules", "failed", err)
+		clear(n.read.rulesRead)
+		clear(n.read.newSources)
+		return
+	}
+	for _, campaign := range slices.Sorted(maps.Keys(lost)) {
+		e, err := n.API.Sources(ctx, campaign)
+		var again transform.SourceRead
+		if err == nil {
+			again, err = transform.Sources(e, campaign, n.context())
+		}
+		if err == nil && slices.Equal(rulesIn(again), n.read.rules[campaign]) {
+			n.Log.Warn("most rules of a kind have ended at once; a second read confirms it", "campaign", campaign,
+				"kinds", lost[campaign])
+			continue
+		}
+		if err == nil {
+			err = errors.New("a second read in this run differs")
+		}
+		for _, kind := range lost[campaign] {
+			n.read.rulesRead[[2]string{campaign, kind}] = false
+			n.read.bidsRead[campaign] = n.read.bidsRead[campaign] && kind != schema.RuleBid
+		}
+		n.read.settled = slices.DeleteFunc(n.read.settled, func(id string) bool { return id == campaign })
+		delete(n.read.newSources, campaign)
+		n.fail("sources of", campaign, "incomplete", fmt.Errorf(
+			"most of the stored rules of the kind %s are missing, and none of them counts as ended: %w",
+			strings.Join(lost[campaign], ", "), err))
+	}
+	for campaign, reply := range n.read.newSources {
+		n.keep(extract.KindSources, campaign, reply)
+	}
+	clear(n.read.newSources)
+}
+
+// lostRules returns the kinds of rules that have lost most of what is stored of them, by
+// campaign. It looks at campaigns whose source settings differ from the last kept reply.
+func (n *settingsReader) lostRules() (lost map[string][]string, err error) {
+	if len(n.read.newSources) == 0 {
+		return nil, nil
+	}
+	now := map[[3]string]bool{}
+	for campaign := range n.read.newSources {
+		for _, r := range n.read.rules[campaign] {
+			now[[3]string{campaign, r.rule, r.source}] = true
+		}
+	}
+	stored, err := load.StoredGroups(n.store, schema.SourceRuleHistory)
+	if err != nil || stored.Stored == nil {
+		return nil, err
+	}
+	counts := map[[2]string][2]int{} // by campaign and kind: missing and known
+	for rows, err := range stored.Stored {
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			r := &rows[i]
+			key := [2]string{r.CampaignID, r.Rule}
+			if r.IsDeleted || !r.IsCurrent || n.read.newSources[r.CampaignID] == nil || !n.read.rulesRead[key] {
+				continue
+			}
+			c := counts[key]
+			c[1]++
+			if !now[[3]string{r.CampaignID, r.Rule, r.SourceID}] {
+				c[0]++
+			}
+			counts[[2]string{strings.Clone(r.CampaignID), strings.Clone(r.Rule)}] = c
+		}
+	}
+	lost = map[string][]string{}
+	for key, c := range counts {
+		if lostMany(c[0], c[1]) {
+			lost[key[0]] = append(lost[key[0]], key[1])
+			slices.Sort(lost[key[0]])
+		}
+	}
+	return lost, nil
+}

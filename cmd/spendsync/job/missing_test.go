@@ -1,0 +1,399 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
+	"spendsync/schema"
+)
+
+// rewriter changes replies of the advertiser API. Its path begins behind the prefix.
+type rewriter struct {
+	of   http.RoundTripper
+	edit func(path, body string) (status int, edited string) // 0: the status stays
+}
+
+func (e *rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := e.of.RoundTrip(r)
+	path, isAPI := strings.CutPrefix(r.URL.Path, adsim.APIPrefix+"/v1/")
+	if err != nil || !isAPI || e.edit == nil {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	status, edited := e.edit(path, string(body))
+	if status != 0 {
+		resp.StatusCode = status
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader([]byte(edited))), int64(len(edited))
+	resp.Header.Del("Content-Length")
+	return resp, err
+}
+
+// listed is a reply of a list with those entries only that keep reports true for.
+func listed(t *testing.T, body, list string, keep func(string) bool) string {
+	t.Helper()
+	var reply map[string]json.RawMessage
+	var entries []map[string]any
+	if err := json.Unmarshal([]byte(body), &reply); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(reply[list], &entries); err != nil {
+		t.Fatal(err)
+	}
+	entries = slices.DeleteFunc(entries, func(e map[string]any) bool { return !keep(e["id"].(string)) })
+	b, err := json.Marshal(map[string]any{list: entries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// without is a reply of a list that lacks some entries.
+func without(t *testing.T, body, list string, ids ...string) string {
+	t.Helper()
+	return listed(t, body, list, func(id string) bool { return !slices.Contains(ids, id) })
+}
+
+// missingWorld is a synced world with a rewriter, and what is stored of its entities.
+func missingWorld(t *testing.T, edit ...func(*adsim.Config)) (*world, *rewriter) {
+	w := newWorld(t, edit...)
+	e := &rewriter{of: w.service.Transport()}
+	w.transport = e
+	w.sync(exit.OK)
+	return w, e
+}
+
+// liveCreative asks for a creative of a campaign that every run reads.
+const liveCreative = "SELECT min(creative_id) FROM creative_history WHERE is_current AND campaign_id IN " +
+	"(SELECT campaign_id FROM campaign_history WHERE is_current AND status <> 'archived')"
+
+const notFoundReply = `{"error":{"code":"not_found","message":"There is no such thing in this account."}}`
+
+// change changes the settings at the service.
+func (w *world) change(changes ...adsim.Change) {
+	w.t.Helper()
+	for _, c := range changes {
+		if err := w.service.Change(c); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// ended asks how many entities of a table have ended.
+func (w *world) ended(table string) string {
+	w.t.Helper()
+	return w.ask("SELECT count(*) FROM %s WHERE is_current AND is_deleted", table)
+}
+
+func (w *world) wantEnded(table, want string) {
+	w.t.Helper()
+	if got := w.ended(table); got != want {
+		w.t.Errorf("%s of %s have ended, want %s", got, table, want)
+	}
+}
+
+// wantWell runs once more with everything well again: no version was false.
+func (w *world) wantWell(e *rewriter, versions int64) {
+	w.t.Helper()
+	e.edit = nil
+	w.service.Advance(time.Hour)
+	if got := w.sync(exit.OK).Run.SettingsVersions; got != versions {
+		w.t.Errorf("%d new versions once all is well again, want %d", got, versions)
+	}
+	w.wantReplayed()
+	w.wantVerified()
+}
+
+// wantReplayed wants a replay to find nothing new in the kept replies of the settings.
+func (w *world) wantReplayed() {
+	w.t.Helper()
+	res, err := w.next().Replay(w.t.Context(), 0, w.today())
+	if w.want(res, err, exit.OK); strings.Contains(res.Run.Message.V, "settings") {
+		w.t.Errorf("the replay says %s", res.Run.Message.V)
+	}
+}
+
+// TestMissing_AShrunkenListEndsNoCampaign: a list with one of four campaigns is no evidence,
+// however often it comes.
+func TestMissing_AShrunkenListEndsNoCampaign(t *testing.T) {
+	w, e := missingWorld(t)
+	first := w.service.CampaignIDs()[0]
+	e.edit = func(path, body string) (int, string) {
+		if path == "campaigns" {
+			return 0, listed(t, body, "campaigns", func(id string) bool { return id == first })
+		}
+		return 0, body
+	}
+	for range 3 {
+		w.service.Advance(time.Hour)
+		w.sync(exit.Partial, "the listing of campaigns lacks 3 of the 4 campaigns that are stored")
+	}
+	w.wantEnded("campaign_history", "0")
+	w.wantEnded("campaign_delivery_history", "0")
+	w.wantEnded("source_mode_history", "0")
+	w.wantWell(e, 0)
+}
+
+// TestMissing_ACampaignThatAnswersGoesOn: a list that lacks one campaign is said, and what the
+// campaign answers by itself is taken in.
+func TestMissing_ACampaignThatAnswersGoesOn(t *testing.T) {
+	w, e := missingWorld(t)
+	hidden := w.service.CampaignIDs()[1]
+	e.edit = func(path, body string) (int, string) {
+		if path == "campaigns" {
+			return 0, without(t, body, "campaigns", hidden)
+		}
+		return 0, body
+	}
+	for range 2 {
+		w.service.Advance(time.Hour)
+		w.sync(exit.Partial, "the listing lacks 1 campaign ("+hidden+"), which the service has")
+	}
+	w.change(adsim.Change{Campaign: hidden, Force: true, Set: map[string]any{"name": "Other"}})
+	w.service.Advance(time.Hour)
+	w.sync(exit.Partial)
+	got := w.ask("SELECT name FROM campaign_history WHERE is_current AND campaign_id = '%s'", hidden)
+	if got != "Other" {
+		t.Errorf("its name is %s", got)
+	}
+	w.wantEnded("campaign_history", "0")
+	w.wantWell(e, 0)
+}
+
+// TestMissing_EmptyListsEndNoCreative: {"creatives":[]} for every campaign.
+func TestMissing_EmptyListsEndNoCreative(t *testing.T) {
+	w, e := missingWorld(t)
+	e.edit = func(path, body string) (int, string) {
+		if strings.HasSuffix(path, "/creatives") {
+			return 0, `{"creatives":[]}`
+		}
+		return 0, body
+	}
+	for range 3 {
+		w.service.Advance(time.Hour)
+		w.sync(exit.Partial, "creatives of")
+	}
+	w.wantEnded("creative_history", "0")
+	w.wantWell(e, 0)
+}
+
+// TestMissing_ACreativeThatAnswersGoesOn: the same for one creative, changes included.
+func TestMissing_ACreativeThatAnswersGoesOn(t *testing.T) {
+	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
+	hidden := w.ask(liveCreative + " AND status = 'active'")
+	e.edit = func(path, body string) (int, string) {
+		if strings.HasSuffix(path, "/creatives") {
+			return 0, without(t, body, "creatives", hidden)
+		}
+		return 0, body
+	}
+	for range 2 {
+		w.service.Advance(time.Hour)
+		w.sync(exit.Partial, "the listing lacks 1 creative ("+hidden+"), which the service has")
+	}
+	w.change(adsim.Change{Creative: hidden, Set: map[string]any{"status": "paused"}})
+	w.service.Advance(time.Hour)
+	w.sync(exit.Partial)
+	got := w.ask("SELECT status FROM creative_history WHERE is_current AND creative_id = '%s'", hidden)
+	if got != "paused" {
+		t.Errorf("its status is %s", got)
+	}
+	w.wantEnded("creative_history", "0")
+	w.wantWell(e, 0)
+}
+
+// TestMissing_WhatTheServiceNoLongerHasEnds: two complete lists lack it and its own request is
+// answered with 404 twice, at exit 0.
+func TestMissing_WhatTheServiceNoLongerHasEnds(t *testing.T) {
+	w, e := missingWorld(t, func(c *adsim.Config) { c.CreativesPerCampaign = 6 })
+	campaign := w.service.CampaignIDs()[1]
+	creative := w.ask(liveCreative+" AND campaign_id <> '%s'", campaign)
+	w.change(adsim.Change{Campaign: campaign, Do: adsim.Hide}, adsim.Change{Creative: creative, Do: adsim.Hide})
+	w.service.Advance(time.Hour)
+	w.sync(exit.OK)
+	w.wantEnded("campaign_history", "0")
+	w.service.Advance(time.Hour)
+	w.sync(exit.OK)
+	w.wantEnded("campaign_history", "1")
+	w.wantEnded("creative_history", "1")
+	w.service.Advance(time.Hour)
+	if got := w.sync(exit.OK).Run.SettingsVersions; got != 0 {
+		t.Errorf("%d versions in a third run", got)
+	}
+	w.wantReplayed()
+	w.change(adsim.Change{Campaign: campaign, Do: adsim.Show}, adsim.Change{Creative: creative, Do: adsim.Show})
+	w.wantWell(e, 4) // campaign, delivery status, source mode and creative are restored
+	w.wantEnded("campaign_history", "0")
+}
+
+// TestMissing_SilenceOfOneKindEndsNothing: a request for the entity itself that fails in any way
+// but the service's own 404 is no evidence.
+func TestMissing_SilenceOfOneKindEndsNothing(t *testing.T) {
+	for name, reply := range map[string]struct {
+		status int
+		body   string
+	}{
+		"proxy":       {404, "<html>not here</html>"},
+		"no-route":    {404, `{"message":"no Route matched with those values"}`},
+		"failing":     {500, `{"error":{"code":"internal_error","message":"no"}}`},
+		"other-reply": {200, `{"ok":true}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, e := missingWorld(t)
+			hidden := w.service.CampaignIDs()[1]
+			e.edit = func(path, body string) (int, string) {
+				switch path {
+				case "campaigns":
+					return 0, without(t, body, "campaigns", hidden)
+				case "campaigns/" + hidden:
+					return reply.status, reply.body
+				}
+				return 0, body
+			}
+			for range 3 {
+				w.service.Advance(time.Hour)
+				w.sync(exit.Partial, "campaign "+hidden)
+			}
+			w.wantEnded("campaign_history", "0")
+			w.wantWell(e, 0)
+		})
+	}
+}
+
+// TestMissing_WhatSpendsLives: a campaign that no list has and that answers 404 goes on for as
+// long as the report shows its spend, and one that has ended is back once it does.
+func TestMissing_WhatSpendsLives(t *testing.T) {
+	for name, after := range map[string]time.Duration{"next-day": 24 * time.Hour, "same-day": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w, e := missingWorld(t)
+			hidden := w.ask("SELECT arg_max(campaign_id, spend) FROM spend_daily WHERE report_date = '%s'", w.today())
+			e.edit = func(path, body string) (int, string) {
+				switch {
+				case path == "campaigns":
+					return 0, without(t, body, "campaigns", hidden)
+				case strings.HasPrefix(path, "campaigns/"+hidden):
+					return 404, notFoundReply
+				}
+				return 0, body
+			}
+			w.service.Advance(after)
+			if name == "next-day" {
+				for range 3 {
+					w.sync(exit.Partial, "the service answers 404 for", hidden, "later spend")
+					w.service.Advance(10 * time.Minute)
+				}
+			} else {
+				w.sync(exit.OK)
+				w.service.Advance(time.Hour)
+				w.sync(exit.OK)
+				w.wantEnded("campaign_history", "1")
+				w.service.Advance(24 * time.Hour)
+				w.sync(exit.Partial, "later spend")
+			}
+			w.wantEnded("campaign_history", "0")
+			w.wantVerified()
+		})
+	}
+}
+
+// TestMissing_AsksWithinTheRunsLimit: a run asks for as many missing entities as it may send
+// requests in a minute, and the next runs ask for the others.
+func TestMissing_AsksWithinTheRunsLimit(t *testing.T) {
+	w, e := missingWorld(t, func(c *adsim.Config) { c.Campaigns = 9 })
+	w.job.RequestsPerMinute = 1
+	hidden := strings.Fields(w.ask("SELECT campaign_id FROM campaign_history WHERE is_current " +
+		"AND status <> 'archived' ORDER BY 1 LIMIT 3"))
+	asked := map[string]bool{}
+	e.edit = func(path, body string) (int, string) {
+		if path == "campaigns" {
+			return 0, without(t, body, "campaigns", hidden...)
+		}
+		if id, ok := strings.CutPrefix(path, "campaigns/"); ok && slices.Contains(hidden, id) {
+			asked[id] = true
+		}
+		return 0, body
+	}
+	for i := range 3 {
+		w.service.Advance(time.Hour)
+		w.sync(exit.Partial)
+		if len(asked) != i+1 {
+			t.Errorf("after %d runs %d of the missing campaigns were asked for", i+1, len(asked))
+		}
+	}
+	w.wantEnded("campaign_history", "0")
+	w.job.RequestsPerMinute = 120
+	w.wantWell(e, 0)
+}
+
+var blockedIDs = regexp.MustCompile(`"blocked_source_ids":\[[^\]]*\]`)
+
+// TestMissing_RulesEndWhereTwoReadsAgree: an emptied or nearly emptied list is read twice in the same run.
+func TestMissing_RulesEndWhereTwoReadsAgree(t *testing.T) {
+	for name, left := range map[string]int{"empty": 0, "few": 1} {
+		for _, reads := range []int{1, 2} {
+			t.Run(name+[]string{"", "-once", "-twice"}[reads], func(t *testing.T) {
+				w, e := missingWorld(t, func(c *adsim.Config) { c.Sources = 600 })
+				campaign, known, _ := strings.Cut(w.ask("SELECT campaign_id, count(*) FROM source_rule_history "+
+					"WHERE rule = 'blocked' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1"), "|")
+				if known < "4" || len(known) > 1 {
+					t.Fatalf("%s rules", known)
+				}
+				seen := 0
+				e.edit = func(path, body string) (int, string) {
+					if path != "campaigns/"+campaign+"/sources" {
+						return 0, body
+					}
+					if seen++; seen > reads {
+						return 0, body
+					}
+					return 0, blockedIDs.ReplaceAllStringFunc(body, func(list string) string {
+						part := strings.Join(strings.SplitN(list, `"`, 4+2*left)[:3+2*left], `"`)
+						return strings.TrimSuffix(part, ",") + "]"
+					})
+				}
+				w.service.Advance(time.Hour)
+				if reads == 1 {
+					w.sync(exit.Partial, "sources of "+campaign, "a second read in this run differs")
+					w.wantEnded("source_rule_history", "0")
+					w.wantWell(e, 0)
+					return
+				}
+				w.sync(exit.OK)
+				left := w.ask("SELECT count(*) FROM source_rule_history WHERE is_current AND NOT is_deleted "+
+					"AND rule = 'blocked' AND campaign_id = '%s'", campaign)
+				if want := map[string]string{"empty": "0", "few": "1"}[name]; left != want || seen != 2 {
+					t.Errorf("%s rules are left after %d reads, want %s", left, seen, want)
+				}
+				w.wantReplayed()
+			})
+		}
+	}
+}
+
+// TestSpendersOf names each campaign and creative with spend, whatever lies between.
+func TestSpendersOf(t *testing.T) {
+	rows := &schema.SpendRows{}
+	for _, r := range []schema.Spend{
+		{CampaignID: "C1", CreativeID: "C1-1", SourceID: "a"},
+		{CampaignID: "C1", CreativeID: "C1-2", SourceID: "a"},
+		{CampaignID: "C1", CreativeID: "C1-2", SourceID: "b", Spend: 1},
+		{CampaignID: "C1", CreativeID: "C1-3", SourceID: "b", Spend: 1},
+		{CampaignID: "C2", CreativeID: "C2-1", SourceID: "b"},
+		{CampaignID: "C3", CreativeID: "C3-1", SourceID: "b", Spend: 1},
+	} {
+		rows.Append(&r)
+	}
+	if got := strings.Join(spendersOf(rows), " "); got != "C1 C1-2 C1-3 C3 C3-1" {
+		t.Errorf("got %s", got)
+	}
+}
