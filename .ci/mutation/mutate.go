@@ -144,7 +144,8 @@ func mutantsOf(pkg string, only *regexp.Regexp) (mutants []mutant, err error) {
 			}
 			add := func(n ast.Node, mutated string, statement bool) {
 				from, to := fset.Position(n.Pos()).Offset, fset.Position(n.End()).Offset
-				name := fmt.Sprintf("%s %s: %s => %s", path, f.Name.Name, oneLine(string(src[from:to])), oneLine(mutated))
+				name := fmt.Sprintf("%s %s: %s => %s", path, f.Name.Name, oneLine(string(src[from:to])),
+					oneLine(mutated))
 				if seen[name]++; seen[name] > 1 {
 					name += fmt.Sprintf(" (%d)", seen[name])
 				}
