@@ -35,23 +35,11 @@ func (a *access) changeBudgets() map[string]int {
 	return a.budgets
 }
 
-// reportAccesses are the names of the values of ReportAccess, in their order.
-var reportAccesses = []string{"granted", "unconfirmed", "no-advertiser"}
-
-// ParseReportAccess takes granted, unconfirmed or no-advertiser.
-func ParseReportAccess(name string) (ReportAccess, error) {
-	i := slices.Index(reportAccesses, name)
-	if i < 0 {
-		return 0, fmt.Errorf("report access: %q is none of granted, unconfirmed, no-advertiser", name)
-	}
-	return ReportAccess(i), nil
-}
-
 // SetReportAccess decides from now on whether the report answers the account's user.
-func (s *Service) SetReportAccess(to ReportAccess) {
-	s.access.mu.Lock()
-	defer s.access.mu.Unlock()
-	s.access.report = to
+func (a *access) SetReportAccess(to ReportAccess) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report = to
 }
 
 // CheckBudget says whether there is such a kind of change, and whether a day may have
@@ -68,31 +56,31 @@ func CheckBudget(kind string, n int) error {
 
 // SetBudget makes the day's budget of a kind of change another one, from now on. What
 // was used of it stays used.
-func (s *Service) SetBudget(kind string, n int) error {
+func (a *access) SetBudget(kind string, n int) error {
 	if err := CheckBudget(kind, n); err != nil {
 		return err
 	}
-	s.access.mu.Lock()
-	defer s.access.mu.Unlock()
-	next := maps.Clone(s.access.budgets)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	next := maps.Clone(a.budgets)
 	if next == nil {
 		next = map[string]int{}
 	}
 	next[kind] = n
-	s.access.budgets = next
+	a.budgets = next
 	return nil
 }
 
 // Websites are those of the account, to whose subscribers it may send.
-func (s *Service) Websites() []string {
-	s.access.mu.Lock()
-	defer s.access.mu.Unlock()
-	return slices.Clone(s.access.websites)
+func (a *access) Websites() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.websites)
 }
 
 // SetWebsites makes them others. Subscribers stay, also those of a website that the
 // account no longer has.
-func (s *Service) SetWebsites(websites []string) error {
+func (a *access) SetWebsites(websites []string) error {
 	for _, w := range websites {
 		if !isWebURL(w) {
 			return fmt.Errorf("websites: %q is not a URL", w)
@@ -101,16 +89,24 @@ func (s *Service) SetWebsites(websites []string) error {
 	if len(websites) == 0 {
 		return errors.New("websites: an account has at least one")
 	}
-	s.access.mu.Lock()
-	defer s.access.mu.Unlock()
-	s.access.websites = slices.Clone(websites)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.websites = slices.Clone(websites)
 	return nil
 }
 
-// resetAccess puts it back as the Config has it.
-func (s *Service) resetAccess() {
-	was := newAccess(&s.cfg)
-	s.access.mu.Lock()
-	defer s.access.mu.Unlock()
-	s.access.report, s.access.budgets, s.access.websites = was.report, was.budgets, was.websites
+// reset restores what the Config has.
+func (a *access) reset(cfg *Config) {
+	was := newAccess(cfg)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report, a.budgets, a.websites = was.report, was.budgets, was.websites
+}
+
+// budgetOf is how many changes of a kind a day has.
+func (a *access) budgetOf(kind string) int {
+	if n, set := a.changeBudgets()[kind]; set {
+		return n
+	}
+	return usualBudgets[kind]
 }

@@ -26,9 +26,7 @@ type account struct {
 	mu    sync.Mutex
 	built map[slotLife]*campaign
 
-	rolls     cache[rollKey, *roll]
-	usualOnce sync.Once
-	usual     uint64 // see usualTraffic
+	rolls cache[rollKey, *roll]
 }
 
 // roll is the campaigns that the advertiser API knows on a day, newest first.
@@ -53,9 +51,9 @@ type slotLife struct{ slot, life int }
 // beginning is before every clock the simulator is made for.
 var beginning = civil(2000, time.January, 1)
 
-func newAccount(cfg Config, zone *time.Location) *account {
+func newAccount(cfg Config, index int, zone *time.Location) *account {
 	a := &account{
-		index:       cfg.index,
+		index:       index,
 		seed:        mix(cfg.Seed),
 		zone:        zone,
 		ascii:       cfg.EscapeUnicode,

@@ -25,35 +25,41 @@ type call struct {
 	fault *Fault
 }
 
+// api answers the advertiser API for one account.
+type api struct {
+	world      *world
+	keys       *keyRing
+	files      *fetcher
+	operations []*operation
+}
+
+func newAPI(w *world, keys *keyRing, files *fetcher) *api {
+	return &api{world: w, keys: keys, files: files, operations: operations()}
+}
+
 // serveAPI checks the key and lets its account answer.
-func (s *Service) serveAPI(st *state, r *http.Request, f *Fault) reply {
-	switch r.URL.Path {
-	case APIPrefix + "/v1/api-keys":
-		return s.serveAPIKeys(st, r)
-	case mcpPath:
-		return s.serveMCP(st, r, f)
+func serveAPI(accounts []*api, now time.Time, r *http.Request, f *Fault) reply {
+	if r.URL.Path == APIPrefix+"/v1/api-keys" {
+		return serveAPIKeys(accounts, now, r)
 	}
-	own, key := s.accountOf(r.Header.Get("Authorization"), st.now)
+	own, key := accountOf(accounts, r.Header.Get("Authorization"), now)
 	if own == nil {
-		return s.unauthorized()
+		return accounts[0].unauthorized()
 	}
-	if own != s {
-		at := own.stateAt(st.now)
-		st = &at
-	}
-	rep := own.serveKey(&call{st: st, key: key, query: r.URL.Query(), fault: f}, r)
-	key.tell(rep.header, st.now)
+	st := own.world.stateAt(now)
+	rep := own.serveKey(&call{st: &st, key: key, query: r.URL.Query(), fault: f}, r)
+	key.tell(rep.header, now)
 	return rep
 }
 
-func (s *Service) unauthorized() reply {
-	rep := s.apiError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", "")
+func (s *api) unauthorized() reply {
+	rep := s.apiError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", nil)
 	rep.header.Set("Www-Authenticate", "Bearer")
 	return rep
 }
 
 // serveKey answers a request whose key is right.
-func (s *Service) serveKey(c *call, r *http.Request) reply {
+func (s *api) serveKey(c *call, r *http.Request) reply {
 	allow := s.route(c, r.Method, r.URL.Path)
 	if c.op != nil && c.op.body != nil {
 		raw, err := readBody(r)
@@ -67,9 +73,9 @@ func (s *Service) serveKey(c *call, r *http.Request) reply {
 	}
 	switch {
 	case allow == nil:
-		return s.apiError(http.StatusNotFound, "not_found", "There is no such path.", "")
+		return s.apiError(http.StatusNotFound, "not_found", "There is no such path.", nil)
 	case c.op == nil:
-		rep := s.apiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", "")
+		rep := s.apiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
 		rep.header.Set("Allow", strings.Join(allow, ", "))
 		return rep
 	}
@@ -77,7 +83,7 @@ func (s *Service) serveKey(c *call, r *http.Request) reply {
 }
 
 // perform answers a call whose operation is known and that was not too much.
-func (s *Service) perform(c *call) reply {
+func (s *api) perform(c *call) reply {
 	if p := s.admit(c); p != nil {
 		return s.refuse(p)
 	}
@@ -95,19 +101,19 @@ var upstreamProblem = &problem{status: http.StatusBadGateway, code: "upstream_er
 	message: "A backend step failed. The change may nevertheless have gone through."}
 
 // throttle counts a call against the minute. Pausing is never limited.
-func (s *Service) throttle(c *call) *problem {
+func (s *api) throttle(c *call) *problem {
 	if c.pauses() {
 		return nil
 	}
-	if wait := c.key.limiter.take(c.st.now, s.cfg.RateLimit); wait > 0 {
-		return tooMany(wait, "More than %d requests per minute.", s.cfg.RateLimit)
+	if wait := c.key.limiter.take(c.st.now, s.world.cfg.RateLimit); wait > 0 {
+		return tooMany(wait, "More than %d requests per minute.", s.world.cfg.RateLimit)
 	}
 	return nil
 }
 
 // admit checks all that does not depend on what is asked for: the scope, the
 // parameters, the form of the body.
-func (s *Service) admit(c *call) *problem {
+func (s *api) admit(c *call) *problem {
 	if c.fault.is(Unavailable) && !c.pauses() {
 		wait, err := strconv.Atoi(c.fault.RetryAfter)
 		if err != nil {
@@ -160,27 +166,22 @@ func (c *call) pauses() bool {
 	return err == nil && b.text("status") == "paused"
 }
 
-// apiError is the advertiser API's error body. details is JSON, or "" for none.
-func (s *Service) apiError(status int, code, message, details string) reply {
-	o := object{}
-	o.begin("")
-	o.begin("error")
-	o.str("code", code)
-	o.str("message", message)
-	if details != "" {
-		o.raw("details", details)
+// apiError returns the advertiser API's error body.
+func (s *api) apiError(status int, code, message string, details []detail) reply {
+	type problem struct {
+		Code      string   `json:"code"`
+		Message   string   `json:"message"`
+		Details   []detail `json:"details,omitempty"`
+		RequestID string   `json:"request_id"`
 	}
-	o.str("request_id", s.requestID())
-	o.end()
-	o.end()
-	return jsonReply(status, o.dst)
+	return jsonReply(status, marshal(map[string]problem{"error": {code, message, details, s.world.requestID()}}))
 }
 
-func (s *Service) invalid(field, message string) reply {
+func (s *api) invalid(field, message string) reply {
 	return s.refuse(invalidField(field, "%s", message))
 }
 
-func (s *Service) notFound(what string) reply { return s.refuse(noSuch(what)) }
+func (s *api) notFound(what string) reply { return s.refuse(noSuch(what)) }
 
 // codeOf is the code that goes with a status.
 func codeOf(status int) string {
@@ -227,29 +228,6 @@ func (l *limiter) take(now time.Time, most int) int {
 		return 0
 	}
 	return max(1, int(math.Ceil((time.Minute - now.Sub(l.taken[0])).Seconds())))
-}
-
-// window is the part of a list that was asked for.
-type window struct{ limit, offset int }
-
-// window takes limit and offset; field names the one that is wrong.
-func (c *call) window() (w window, field, message string) {
-	w = window{limit: 25}
-	for _, p := range []struct {
-		name     string
-		min, max int
-		into     *int
-	}{{"limit", 1, 100, &w.limit}, {"offset", 0, 10000, &w.offset}} {
-		if !c.query.Has(p.name) {
-			continue
-		}
-		n, err := strconv.Atoi(c.query.Get(p.name))
-		if err != nil || n < p.min || n > p.max {
-			return w, p.name, "expected an integer from " + strconv.Itoa(p.min) + " to " + strconv.Itoa(p.max)
-		}
-		*p.into = n
-	}
-	return w, "", ""
 }
 
 // statuses takes the list of statuses asked for, each known and none twice.

@@ -3,20 +3,12 @@ package adsim
 import (
 	"fmt"
 	"slices"
-	"time"
 )
-
-// balanceMark is what the balance was made to be from an instant on.
-type balanceMark struct {
-	at      time.Time
-	status  string
-	emptied bool // by what was spent
-}
 
 // SetBalance makes the balance "low", "depleted" or "ok" from now on; "" lets it
 // follow from the spend again. While it is depleted, campaigns that follow their
 // settings are not delivered.
-func (s *Service) SetBalance(status string) error {
+func (s *world) SetBalance(status string) error {
 	if !slices.Contains([]string{"", "ok", "low", "depleted"}, status) {
 		return fmt.Errorf("balance: %q is none of ok, low, depleted", status)
 	}
@@ -33,17 +25,4 @@ func (s *Service) SetBalance(status string) error {
 	s.changes = next
 	s.record(journalLine{Op: "balance", At: now, Name: status})
 	return nil
-}
-
-// balanceAt is what the balance was made to be, "" where it follows from the spend.
-func (st *state) balanceAt(t time.Time) string {
-	status := st.balance
-	if st.changes != nil {
-		for _, m := range st.changes.balance {
-			if !m.at.After(t) {
-				status = m.status
-			}
-		}
-	}
-	return status
 }

@@ -27,7 +27,7 @@ func BenchmarkReportPage(b *testing.B) {
 			size := int64(0)
 			for i := 0; b.Loop(); i++ {
 				rq.page = 1 + i%50
-				size += int64(len(s.page(&st, rq, nil)))
+				size += int64(len(s.report.page(&st, rq, nil)))
 			}
 			perSecond(b, size)
 		})
@@ -86,8 +86,8 @@ func BenchmarkControlTotal(b *testing.B) {
 		b.Fatal(text)
 	}
 	for b.Loop() {
-		s.kept = newCaches(0)
-		s.group(&st, rq.question)
+		s.kept = newCaches(s.account)
+		st.group(rq.question)
 	}
 }
 

@@ -6,31 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"net/http"
-	"slices"
 	"time"
 	"unicode/utf8"
 )
 
-// mostBody is how large a body may be: the largest image that base64 may hold, and
-// then some.
-const mostBody = 1 << 20
-
-// readBody reads a body that is not too large.
-func readBody(r *http.Request) ([]byte, error) {
-	raw, err := io.ReadAll(io.LimitReader(r.Body, mostBody+1))
-	if err == nil && len(raw) > mostBody {
-		err = fmt.Errorf("the body has more than %d bytes", mostBody)
-	}
-	return raw, err
-}
-
 // body is a JSON object, checked by its schema.
 type body map[string]any
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // parseBody takes a JSON object, refusing what readers understand differently:
 // text that is not UTF-8, a key that comes twice, something behind the object.

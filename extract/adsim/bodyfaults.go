@@ -1,7 +1,7 @@
 package adsim
 
 import (
-	"iter"
+	"slices"
 	"strings"
 )
 
@@ -22,122 +22,60 @@ func (f *Fault) entries(w window, n int) (places []int, claimed int) {
 }
 
 // member appends an object of the advertiser API, hurt by the fault if it is hit.
-func (o *object) member(f *Fault, hit bool, members func(o *object)) {
+func member(o *object, f *Fault, hit bool, members func(o *object)) {
 	start := len(o.dst)
 	o.begin("")
 	members(o)
 	o.end()
 	if hit {
-		hurt := f.hurtObject(o.dst[start:])
-		o.dst = append(o.dst[:start], hurt...)
+		o.dst = f.hurtBody(o.dst[:start], o.dst[start:])
 	}
 }
 
-// hurtObject is an object with its member Column changed; with a dot in it that is
-// a member of a member.
-func (f *Fault) hurtObject(body []byte) []byte {
-	out := []byte{}
-	column, inner, nested := strings.Cut(f.Column, ".")
-	for key, value := range members(body) {
-		mine := key == column
-		if mine && f.Kind == MissingKey && !nested {
-			continue
-		}
-		out = append(out, ',')
-		out = appendString(out, key, false)
-		out = append(out, ':')
-		switch {
-		case mine && nested && value[0] == '{':
-			in := *f
-			in.Column = inner
-			out = append(out, in.hurtObject(value)...)
-		case mine && f.Kind == WrongType && !nested:
-			out = append(out, f.wrong()...)
-		default:
-			out = append(out, value...)
-		}
-		if mine && f.Kind == RepeatKey && !nested {
-			out = f.appendMember(out, column)
-		}
+// hurtBody appends an object with its member Column changed.
+func (f *Fault) hurtBody(dst, body []byte) []byte {
+	n, ok := parseTree(body)
+	if !ok {
+		return append(dst, body...)
 	}
-	if f.Kind == ExtraKey && !nested {
-		out = f.appendMember(out, column)
-	}
-	return closed(out)
+	f.hurt(n, f.Column)
+	return n.append(dst)
 }
 
-// hurtTop is a body with the part Column beside or above the entries changed, or
-// with one more.
+// hurt changes a member of an object; with a dot in the column it is a member of a member.
+func (f *Fault) hurt(n *node, column string) {
+	if outer, inner, nested := strings.Cut(column, "."); nested {
+		if of := n.get(outer); of != nil && of.kind == '{' {
+			f.hurt(of, inner)
+		}
+		return
+	}
+	name, value := f.extra(column)
+	i := slices.Index(n.keys, column)
+	switch {
+	case f.Kind == ExtraKey:
+		n.keys, n.values = append(n.keys, name), append(n.values, leaf(value))
+	case i < 0:
+	case f.Kind == MissingKey:
+		n.drop(column)
+	case f.Kind == WrongType:
+		n.values[i] = leaf(f.wrong())
+	case f.Kind == RepeatKey:
+		n.keys, n.values = slices.Insert(n.keys, i+1, name), slices.Insert(n.values, i+1, leaf(value))
+	}
+}
+
+// hurtTop is a body with the part Column beside or above the entries changed, or with one more.
 func (f *Fault) hurtTop(body []byte) []byte {
-	if !f.is(Top) || body[0] != '{' {
+	n, ok := parseTree(body)
+	if !f.is(Top) || !ok || n.kind != '{' {
 		return body
 	}
 	in := *f
 	in.Kind = ExtraKey
-	for key := range members(body) {
-		if key == f.Column {
-			in.Kind = WrongType
-		}
+	if n.get(f.Column) != nil {
+		in.Kind = WrongType
 	}
-	return in.hurtObject(body)
-}
-
-// closed makes an object of members of which each follows a comma.
-func closed(members []byte) []byte {
-	if len(members) == 0 {
-		return []byte("{}")
-	}
-	members[0] = '{'
-	return append(members, '}')
-}
-
-// members walks the members of an object as the simulator writes them: no blanks,
-// and no escapes in the keys.
-func members(body []byte) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		for at := 1; body[at] != '}'; {
-			if body[at] == ',' {
-				at++
-			}
-			end := afterString(body, at)
-			key := string(body[at+1 : end-1])
-			at = end + 1
-			end = afterValue(body, at)
-			if !yield(key, body[at:end]) {
-				return
-			}
-			at = end
-		}
-	}
-}
-
-// afterString is where a string that begins at a place has ended.
-func afterString(body []byte, at int) int {
-	for at++; body[at] != '"'; at++ {
-		if body[at] == '\\' {
-			at++
-		}
-	}
-	return at + 1
-}
-
-// afterValue is where a value that begins at a place has ended.
-func afterValue(body []byte, at int) int {
-	for depth := 0; ; at++ {
-		switch body[at] {
-		case '"':
-			at = afterString(body, at) - 1
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return at
-			}
-			depth--
-		case ',':
-			if depth == 0 {
-				return at
-			}
-		}
-	}
+	in.hurt(n, f.Column)
+	return n.append(nil)
 }

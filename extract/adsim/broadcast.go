@@ -73,19 +73,19 @@ type Broadcast struct {
 
 // Broadcasts lists what became of the broadcasts, those sent first, then those that
 // are scheduled.
-func (s *Service) Broadcasts() []Broadcast {
+func (s *sender) Broadcasts() []Broadcast {
 	s.sendDue()
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	out := slices.Clone(s.push.broadcasts)
-	for _, b := range s.push.pending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Clone(s.broadcasts)
+	for _, b := range s.pending {
 		out = append(out, Broadcast{ID: b.id, Kind: b.kind, Website: b.website, At: b.due})
 	}
 	return out
 }
 
 // sendMany answers the broadcast API.
-func (s *Service) sendMany(now time.Time, r *http.Request) reply {
+func (s *sender) sendMany(now time.Time, r *http.Request) reply {
 	raw, err := readBody(r)
 	var in campaignRequest
 	if err != nil || !json.Valid(raw) {
@@ -98,13 +98,13 @@ func (s *Service) sendMany(now time.Time, r *http.Request) reply {
 	switch {
 	case err != nil:
 		return pushError(http.StatusBadRequest, "Invalid request payload input: "+err.Error())
-	case !slices.Contains(s.Websites(), in.Website):
+	case !slices.Contains(s.world.access.Websites(), in.Website):
 		return pushError(http.StatusUnauthorized, "invalid token")
 	}
-	s.push.mu.Lock()
+	s.mu.Lock()
 	id := s.accept(in, due)
-	s.record(journalLine{Op: "push_broadcast", At: now, Body: raw})
-	s.push.mu.Unlock()
+	s.world.record(journalLine{Op: "push_broadcast", At: now, Body: raw})
+	s.mu.Unlock()
 	s.sendDue()
 	return pushTaken(id)
 }
@@ -137,19 +137,19 @@ func exactNames(raw []byte, names []string) []byte {
 	if !ok {
 		return raw
 	}
-	body.keepExact(names)
+	keepExact(body, names)
 	sub := body.get("subwaterfall")
-	sub.keepExact(subNames)
+	keepExact(sub, subNames)
 	for _, segment := range []*node{body.get("segment"), sub.get("qsegment")} {
 		for _, r := range segment.elements() {
-			r.keepExact(ruleNames)
+			keepExact(r, ruleNames)
 		}
 	}
 	return body.append(nil)
 }
 
 // keepExact drops the members whose keys differ from a name in case alone.
-func (n *node) keepExact(names []string) {
+func keepExact(n *node, names []string) {
 	if n == nil || n.kind != '{' {
 		return
 	}
@@ -164,11 +164,11 @@ func (n *node) keepExact(names []string) {
 	}
 }
 
-// accept puts a broadcast among those that wait; s.push.mu is held.
-func (s *Service) accept(in campaignRequest, due time.Time) string {
-	s.push.numbers++
-	id := "push_" + strconv.Itoa(s.push.numbers)
-	s.push.pending = append(s.push.pending, &broadcast{
+// accept puts a broadcast among those that wait; s.mu is held.
+func (s *sender) accept(in campaignRequest, due time.Time) string {
+	s.numbers++
+	id := "push_" + strconv.Itoa(s.numbers)
+	s.pending = append(s.pending, &broadcast{
 		id: id, kind: "broadcast", website: in.Website, payload: in.payload, due: due, external: in.External,
 		externalErrors: in.ExternalErrors,
 		delay:          time.Duration(in.Delay * float64(time.Minute)), segment: in.Segment, sub: in.Sub,
@@ -244,23 +244,23 @@ func (b *broadcast) followUp() *broadcast {
 }
 
 // sendDue sends what is due, in the order of its time.
-func (s *Service) sendDue() {
-	now := s.clock.now()
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
+func (s *sender) sendDue() {
+	now := s.world.clock.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for {
 		at := -1
-		for i, b := range s.push.pending {
-			if !b.due.After(now) && (at < 0 || b.due.Before(s.push.pending[at].due)) {
+		for i, b := range s.pending {
+			if !b.due.After(now) && (at < 0 || b.due.Before(s.pending[at].due)) {
 				at = i
 			}
 		}
 		if at < 0 {
 			return
 		}
-		out := s.outcomeOf(s.push.pending[at])
+		out := s.outcomeOf(s.pending[at])
 		s.sendNow(at, out)
-		s.record(journalLine{Op: "push_delivered", At: now, Outcome: &out})
+		s.world.record(journalLine{Op: "push_delivered", At: now, What: what(out)})
 	}
 }
 
@@ -273,7 +273,7 @@ type outcome struct {
 }
 
 // outcomeOf retrieves the external payload, where there is one.
-func (s *Service) outcomeOf(b *broadcast) outcome {
+func (s *sender) outcomeOf(b *broadcast) outcome {
 	out := outcome{ID: b.id, Kind: b.kind, Payload: b.payload}
 	if b.external == "" {
 		return out
@@ -289,67 +289,81 @@ func (s *Service) outcomeOf(b *broadcast) outcome {
 
 // sendNow sends the broadcast at a place of those that wait, to all of its segment.
 // A payload that can't be retrieved stops it, unless it is to be sent as it is then.
-func (s *Service) sendNow(at int, out outcome) {
-	b := s.push.pending[at]
-	s.push.pending = slices.Delete(s.push.pending, at, at+1)
+func (s *sender) sendNow(at int, out outcome) {
+	b := s.pending[at]
+	s.pending = slices.Delete(s.pending, at, at+1)
 	told := Broadcast{ID: b.id, Kind: b.kind, Website: b.website, At: b.due, Error: out.Error, Sent: out.Error == "" ||
 		b.externalErrors}
 	if told.Sent {
 		told.Recipients = s.deliver(b, out.Payload)
 		if next := b.followUp(); next != nil {
-			s.push.pending = append(s.push.pending, next)
+			s.pending = append(s.pending, next)
 		}
 	}
-	s.push.broadcasts = append(s.push.broadcasts, told)
+	s.broadcasts = append(s.broadcasts, told)
 }
 
-// redoPush does what a line of the journal says of notifications.
-func (s *Service) redoPush(line journalLine) error {
+// redo makes the change of a line again. It reports false for one of another room.
+func (s *sender) redo(line *journalLine) (known bool, err error) {
 	switch line.Op {
 	case "push_subscribe":
-		return s.Subscribe(*line.Subscriber)
+		err = redoWhat(line, s.Subscribe)
 	case "push_empty":
 		s.ResetOutbox()
-		return nil
-	}
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	switch line.Op {
 	case "push_sent":
-		s.push.outbox = append(s.push.outbox, *line.Sent)
-		s.push.numbers++
-		return nil
+		err = redoWhat(line, func(n Notification) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.outbox = append(s.outbox, n)
+			s.numbers++
+			return nil
+		})
 	case "push_broadcast":
-		in, err := parseBroadcast(line.Body)
-		if err != nil {
-			return err
-		}
-		due, err := in.check(line.At)
-		if err == nil {
-			s.accept(in, due)
-		}
-		return err
+		err = s.redoBroadcast(line)
 	case "push_delivered":
-		for at, b := range s.push.pending {
-			if b.id == line.Outcome.ID && b.kind == line.Outcome.Kind {
-				s.sendNow(at, *line.Outcome)
-				return nil
-			}
-		}
-		return fmt.Errorf("%s does not wait", line.Outcome.ID)
+		err = redoWhat(line, s.redoDelivery)
+	default:
+		return false, nil
 	}
-	return errors.New("there is no such thing to do")
+	return true, err
+}
+
+func (s *sender) redoBroadcast(line *journalLine) error {
+	in, err := parseBroadcast(line.Body)
+	if err != nil {
+		return err
+	}
+	due, err := in.check(line.At)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accept(in, due)
+	return nil
+}
+
+func (s *sender) redoDelivery(out outcome) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at, b := range s.pending {
+		if b.id == out.ID && b.kind == out.Kind {
+			s.sendNow(at, out)
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not wait", out.ID)
 }
 
 // deliver puts a notification into the outbox for everyone who is meant.
-func (s *Service) deliver(b *broadcast, what payload) (n int) {
-	for i := range s.push.subscribers {
-		sub := &s.push.subscribers[i]
+func (s *sender) deliver(b *broadcast, what payload) (n int) {
+	for i := range s.subscribers {
+		sub := &s.subscribers[i]
 		if sub.Website != b.website || sub.SubscribedAt.After(b.due.Add(-b.delay)) ||
 			slices.ContainsFunc(b.segment, func(r rule) bool { return !r.matches(sub, b.due) }) {
 			continue
 		}
-		s.push.outbox = append(s.push.outbox, Notification{At: b.due, Kind: b.kind, Campaign: b.id, Website: b.website,
+		s.outbox = append(s.outbox, Notification{At: b.due, Kind: b.kind, Campaign: b.id, Website: b.website,
 			PSID: sub.PSID, CSID: sub.CSID,
 			Title: what.Title, Message: what.Message, Link: what.Link, Icon: what.Icon})
 		n++
@@ -359,8 +373,8 @@ func (s *Service) deliver(b *broadcast, what payload) (n int) {
 
 // retrieve gets the payload of an external address: a JSON object with any of title,
 // message, link and icon.
-func (s *Service) retrieve(from string, what payload) (payload, error) {
-	raw, err := s.fetch(context.Background(), from, 64<<10, "http", "https")
+func (s *sender) retrieve(from string, what payload) (payload, error) {
+	raw, err := s.files.fetch(context.Background(), from, 64<<10, "http", "https")
 	if err != nil {
 		return what, err
 	}

@@ -1,6 +1,7 @@
 package adsim
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"time"
@@ -23,14 +24,6 @@ var changeKinds = []string{campaignCreate, campaignUpdate, creativeCreate, creat
 var usualBudgets = map[string]int{
 	campaignCreate: 50, campaignUpdate: 500, creativeCreate: 200, creativeUpdate: 500, sourceUpdate: 1000,
 	imageUpload: 200,
-}
-
-// budgetOf is how many changes of a kind a day has.
-func (s *Service) budgetOf(kind string) int {
-	if n, set := s.access.changeBudgets()[kind]; set {
-		return n
-	}
-	return usualBudgets[kind]
 }
 
 // nextMidnight is the next 00:00 UTC.
@@ -65,14 +58,22 @@ func (b *budgets) with(now time.Time, cost map[string]int) *budgets {
 }
 
 // overBudget says whether a cost is more than what is left of the day.
-func (s *Service) overBudget(b *budgets, now time.Time, cost map[string]int) *problem {
+func (s *world) overBudget(b *budgets, now time.Time, cost map[string]int) error {
 	used := b.at(now)
 	for _, kind := range changeKinds {
-		if n := cost[kind]; n > 0 && used[kind]+n > s.budgetOf(kind) {
+		if n := cost[kind]; n > 0 && used[kind]+n > s.access.budgetOf(kind) {
 			wait := int(math.Ceil(nextMidnight(now).Sub(now).Seconds()))
-			return tooMany(wait, "The day's limit of %d changes of the kind %s is reached: %d are used, and "+
-				"this needs %d.", s.budgetOf(kind), kind, used[kind], n)
+			return &limited{wait, fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
+				"this needs %d.", s.access.budgetOf(kind), kind, used[kind], n)}
 		}
 	}
 	return nil
 }
+
+// limited is a change that must wait: a budget is used up, or another change is in progress.
+type limited struct {
+	wait    int // seconds
+	message string
+}
+
+func (l *limited) Error() string { return l.message }

@@ -1,6 +1,9 @@
 package adsim
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // cache keeps what was computed, by all that it depends on. It is bounded: what
 // was put in first goes first. Nothing ever has to be thrown away because the
@@ -13,6 +16,10 @@ type cache[K comparable, V any] struct {
 	size int64
 	held map[K]V
 	age  []K
+}
+
+func newCache[K comparable, V any](most int64, weigh func(V) int64) cache[K, V] {
+	return cache[K, V]{most: most, weigh: weigh}
 }
 
 // get returns what is held, or makes it. Two that ask at once may both make it.
@@ -52,8 +59,10 @@ type caches struct {
 	days      cache[dayKey, *spendDay]
 	creatives cache[dayKey, []row]
 	groups    cache[groupKey, []row]
-	pages     cache[pageKey, []byte]
 	costs     cache[costKey, int64]
+	limits    cache[*campaign, int64]
+	// usual is the traffic of one day, which stands for the others.
+	usual func() uint64
 }
 
 // dayKey is what the rows of a day depend on.
@@ -85,16 +94,9 @@ func (st *state) groupKey(q question) groupKey {
 	return groupKey{q, st.asOf.Unix(), st.today, st.version, st.changes.markOf(min(q.to, st.today))}
 }
 
-// pageKey is what the bytes of a page depend on.
-type pageKey struct {
-	groupKey
-	columns    string
-	page, size int
-	names      uint64 // the last change of anything that the report shows
-}
-
-func newCaches(pageBytes int64) *caches {
+func newCaches(a *account) *caches {
 	const rows = 1 << 20
+	one := func(int64) int64 { return 1 }
 	count := func(r []row) int64 { return int64(len(r)) + 1 }
 	return &caches{
 		days: cache[dayKey, *spendDay]{most: 1 << 18, weigh: func(sd *spendDay) int64 {
@@ -102,7 +104,8 @@ func newCaches(pageBytes int64) *caches {
 		}},
 		creatives: cache[dayKey, []row]{most: rows, weigh: count},
 		groups:    cache[groupKey, []row]{most: rows, weigh: count},
-		costs:     cache[costKey, int64]{most: 1 << 14, weigh: func(int64) int64 { return 1 }},
-		pages:     cache[pageKey, []byte]{most: pageBytes, weigh: func(b []byte) int64 { return int64(len(b)) + 1 }},
+		costs:     cache[costKey, int64]{most: 1 << 14, weigh: one},
+		limits:    cache[*campaign, int64]{most: 1 << 20, weigh: one},
+		usual:     sync.OnceValue(func() uint64 { return traffic(a, civil(2026, time.October, 1)) }),
 	}
 }

@@ -6,18 +6,18 @@ import (
 )
 
 // campaignOf is the campaign of the path, for a write.
-func (e *editor) campaignOf(id string) (*campaign, *problem) {
+func (e edit) campaignOf(id string) (*campaign, *problem) {
 	if e.next.campaign(id).hidden == Hide {
 		return nil, noSuch("campaign")
 	}
-	if cp := e.campaign(e.st, id); cp != nil {
+	if cp := e.st.campaign(id); cp != nil {
 		return cp, nil
 	}
 	return nil, noSuch("campaign")
 }
 
 // editableCampaign is campaignOf for one that is not archived: that is permanent.
-func (e *editor) editableCampaign(id string) (*campaign, *problem) {
+func (e edit) editableCampaign(id string) (*campaign, *problem) {
 	cp, p := e.campaignOf(id)
 	if p == nil && e.campaignStatus(cp) == "archived" {
 		return nil, conflict("Campaign %s is archived, which is permanent.", id)
@@ -25,15 +25,15 @@ func (e *editor) editableCampaign(id string) (*campaign, *problem) {
 	return cp, p
 }
 
-func (e *editor) campaignStatus(cp *campaign) string {
+func (e edit) campaignStatus(cp *campaign) string {
 	return or(e.next.campaign(cp.id).status, cp.status(e.st.today))
 }
 
 // createCampaign answers POST /v1/campaigns.
-func (s *Service) createCampaign(c *call) reply {
+func (s *api) createCampaign(c *call) reply {
 	var made *campaign
 	w := write{busy: []string{creating}, cost: map[string]int{campaignCreate: 1}}
-	p := s.edit(c, w, func(e *editor) *problem {
+	p := s.edit(c, w, func(e edit) *problem {
 		cp, of := e.newCampaign()
 		made = cp
 		status := "active"
@@ -50,7 +50,7 @@ func (s *Service) createCampaign(c *call) reply {
 	return s.created(s.oneCampaign(c, made, nil))
 }
 
-func (s *Service) created(rep reply) reply {
+func (s *api) created(rep reply) reply {
 	if rep.status == http.StatusOK {
 		rep.status = http.StatusCreated
 	}
@@ -58,11 +58,11 @@ func (s *Service) created(rep reply) reply {
 }
 
 // updateCampaign answers PATCH /v1/campaigns/{campaign_id}.
-func (s *Service) updateCampaign(c *call) reply {
+func (s *api) updateCampaign(c *call) reply {
 	id := c.path[1]
 	w := write{busy: []string{id}, cost: map[string]int{campaignUpdate: 1}}
 	var cp *campaign
-	p := s.edit(c, w, func(e *editor) (p *problem) {
+	p := s.edit(c, w, func(e edit) (p *problem) {
 		if cp, p = e.editableCampaign(id); p != nil {
 			return p
 		}
@@ -78,8 +78,8 @@ func (s *Service) updateCampaign(c *call) reply {
 }
 
 // checkDoubling refuses amounts that more than double what there is.
-func (e *editor) checkDoubling(cp *campaign, b body) *problem {
-	now := e.campaignNow(e.st, cp)
+func (e edit) checkDoubling(cp *campaign, b body) *problem {
+	now := e.st.campaignNow(cp)
 	for _, f := range []struct {
 		name string
 		was  int64
@@ -92,7 +92,7 @@ func (e *editor) checkDoubling(cp *campaign, b body) *problem {
 }
 
 // takeCampaign takes the fields that are sent, and checks what they are together.
-func (e *editor) takeCampaign(cp *campaign, b body) *problem {
+func (e edit) takeCampaign(cp *campaign, b body) *problem {
 	of := e.ofCampaign(cp.id)
 	for name, into := range map[string]**int64{"default_bid": &of.bid, "daily_spend_limit": &of.limit,
 		"target_cpa": &of.targetCPA} {
@@ -125,8 +125,8 @@ func (e *editor) takeCampaign(cp *campaign, b body) *problem {
 }
 
 // checkCampaign refuses what the fields may not be together.
-func (e *editor) checkCampaign(cp *campaign, b body) *problem {
-	now := e.campaignNow(e.st, cp)
+func (e edit) checkCampaign(cp *campaign, b body) *problem {
+	now := e.st.campaignNow(cp)
 	if least := now.audience.minBid(); now.bid < least && (b.has("default_bid") || b.has("audience")) {
 		return invalidField("default_bid", "this audience demands at least %s", appendMillionths(nil, least))
 	}
@@ -158,11 +158,11 @@ func (a *audience) check() *problem {
 }
 
 // setCampaignStatus answers POST /v1/campaigns/{campaign_id}/status.
-func (s *Service) setCampaignStatus(c *call) reply {
+func (s *api) setCampaignStatus(c *call) reply {
 	id, status := c.path[1], c.body.text("status")
 	w := write{busy: []string{id}, cost: map[string]int{campaignUpdate: 1}, free: status == "paused"}
 	var cp *campaign
-	p := s.edit(c, w, func(e *editor) (p *problem) {
+	p := s.edit(c, w, func(e edit) (p *problem) {
 		if cp, p = e.campaignOf(id); p != nil {
 			return p
 		}
@@ -175,7 +175,7 @@ func (s *Service) setCampaignStatus(c *call) reply {
 }
 
 // setStatus changes the status of a campaign, where it may.
-func (e *editor) setStatus(cp *campaign, status string) *problem {
+func (e edit) setStatus(cp *campaign, status string) *problem {
 	was := e.campaignStatus(cp)
 	switch {
 	case was == "archived" && status != "archived":
@@ -197,12 +197,12 @@ func (e *editor) setStatus(cp *campaign, status string) *problem {
 const mostCloned = 20
 
 // cloneCampaign answers POST /v1/campaigns/{campaign_id}/clone.
-func (s *Service) cloneCampaign(c *call) reply {
+func (s *api) cloneCampaign(c *call) reply {
 	id := c.path[1]
 	w := write{busy: []string{creating}, cost: map[string]int{campaignCreate: 1}}
 	var made *campaign
 	var copies []string
-	p := s.edit(c, w, func(e *editor) *problem {
+	p := s.edit(c, w, func(e edit) *problem {
 		cp, p := e.campaignOf(id)
 		if p != nil {
 			return p
@@ -217,7 +217,7 @@ func (s *Service) cloneCampaign(c *call) reply {
 		}
 		w.cost[creativeCreate] = len(with)
 		for _, cr := range slices.Backward(with) {
-			copied, p := e.addCreative(made, contentOf(e.creativeNow(e.st, cr)), false)
+			copied, p := e.addCreative(made, contentOf(e.st.creativeNow(cr)), false)
 			if p != nil {
 				return p
 			}
@@ -233,10 +233,10 @@ func (s *Service) cloneCampaign(c *call) reply {
 }
 
 // cloned lists the creatives that a clone copies, newest first.
-func (e *editor) cloned(cp *campaign) []*creative {
+func (e edit) cloned(cp *campaign) []*creative {
 	var list []*creative
-	for _, cr := range e.creatives(e.st, cp) {
-		switch e.creativeStatus(e.st, cr) {
+	for _, cr := range e.st.creatives(cp) {
+		switch e.st.creativeStatus(cr) {
 		case "active", "paused", "pending_review":
 			if e.next.creative(cr.id).hidden == "" && len(list) < mostCloned {
 				list = append(list, cr)
@@ -247,8 +247,8 @@ func (e *editor) cloned(cp *campaign) []*creative {
 }
 
 // copyCampaign makes a campaign with another's settings.
-func (e *editor) copyCampaign(cp *campaign, b body) (*campaign, *problem) {
-	now, src := e.campaignNow(e.st, cp), e.sourcesNow(e.st, cp)
+func (e edit) copyCampaign(cp *campaign, b body) (*campaign, *problem) {
+	now, src := e.st.campaignNow(cp), e.st.sourcesNow(cp)
 	optimized := e.next.campaign(cp.id).optimized
 	limit := now.limit
 	if b.has("daily_spend_limit") {

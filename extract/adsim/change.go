@@ -11,16 +11,6 @@ import (
 	"time"
 )
 
-// Action is what becomes of an entity beside its fields.
-type Action string
-
-const (
-	Create Action = "create" // a campaign; with Campaign, a creative of it
-	Hide   Action = "hide"   // missing from listings, and 404 on its own, with all that belongs to it
-	Unlist Action = "unlist" // missing from listings only
-	Show   Action = "show"   // as if it had never been hidden
-)
-
 // Change names one campaign or one creative and what becomes of it. All of it
 // happens at one instant, or none of it. The fields of Set, under the API's names:
 //
@@ -63,19 +53,19 @@ type SourceChange struct {
 
 // Change changes the settings from now on. It refuses what can't be: an ID that
 // there is not, a value out of bounds, to block what is blocked.
-func (s *Service) Change(c Change) error {
+func (s *world) Change(c Change) error {
 	_, err := s.change(c)
 	return err
 }
 
 // Create makes a campaign or, with c.Campaign, a creative of it, and tells its ID.
-func (s *Service) Create(c Change) (id string, err error) {
+func (s *world) Create(c Change) (id string, err error) {
 	c.Do = Create
 	return s.change(c)
 }
 
 // change tells the ID of what it has changed.
-func (s *Service) change(c Change) (id string, err error) {
+func (s *world) change(c Change) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.now()
@@ -88,13 +78,13 @@ func (s *Service) change(c Change) (id string, err error) {
 		return "", fmt.Errorf("%s: %w", what, err)
 	}
 	e.commit()
-	s.record(journalLine{Op: "change", At: now, Change: &c})
+	s.record(journalLine{Op: "change", At: now, What: what(&c)})
 	return id, nil
 }
 
 // editor works a change into what was asked before.
 type editor struct {
-	*Service
+	*world
 	st        *state
 	next      *changes
 	force     bool
@@ -136,7 +126,7 @@ func (e *editor) apply(c Change) (string, error) {
 	if c.Do == Create && c.Campaign == "" {
 		return e.createCampaign(c, in)
 	}
-	cp := e.campaign(e.st, c.Campaign)
+	cp := e.st.campaign(c.Campaign)
 	if cp == nil {
 		return "", fmt.Errorf("no campaign %q", c.Campaign)
 	}
@@ -200,7 +190,7 @@ func (e *editor) createCampaign(c Change, in *fields) (string, error) {
 func (e *editor) newCampaign() (*campaign, *campaignChanges) {
 	n := len(e.next.made)
 	cp := &campaign{
-		id:        "C" + strconv.Itoa(e.cfg.firstMade+n),
+		id:        "C" + strconv.Itoa(e.firstMade+n),
 		key:       chance(e.account.seed, aboutMade, uint64(n)),
 		createdAt: e.st.now.Truncate(time.Second),
 		created:   never, // by itself it blocks nothing
@@ -256,13 +246,6 @@ func (e *editor) setCampaign(cp *campaign, of *campaignChanges, in *fields) {
 	in.audience("audience", cp.audience, &of.audience)
 }
 
-// endOptimization takes all sources off optimization where target_cpa is off.
-func (of *campaignChanges) endOptimization() {
-	if of.targetCPA != nil && *of.targetCPA == 0 {
-		of.optimized = nil
-	}
-}
-
 // checkBid refuses a default bid below what the audience demands.
 func (e *editor) checkBid(cp *campaign, of *campaignChanges) error {
 	au := or(of.audience, cp.audience)
@@ -289,14 +272,14 @@ func (e *editor) changeSources(cp *campaign, c *SourceChange) error {
 	for _, part := range []struct {
 		verb, done string
 		ids        []string
-		now        func(*state, *campaign) []int32
+		now        func(*campaign) []int32
 		into       *map[int32]bool
 		on, allow  bool
 	}{
-		{"block", "blocked", c.Block, e.blockedNow, &of.blocked, true, false},
-		{"unblock", "blocked", c.Unblock, e.blockedNow, &of.blocked, false, false},
-		{"allow", "allowed", c.Allow, e.allowedNow, &of.allowed, true, true},
-		{"disallow", "allowed", c.Disallow, e.allowedNow, &of.allowed, false, true},
+		{"block", "blocked", c.Block, e.st.blockedNow, &of.blocked, true, false},
+		{"unblock", "blocked", c.Unblock, e.st.blockedNow, &of.blocked, false, false},
+		{"allow", "allowed", c.Allow, e.st.allowedNow, &of.allowed, true, true},
+		{"disallow", "allowed", c.Disallow, e.st.allowedNow, &of.allowed, false, true},
 	} {
 		if len(part.ids) > 0 && part.allow != allow && !e.force {
 			return fmt.Errorf("%s: the campaign has %s", part.verb, [...]string{"a block list",
@@ -307,7 +290,7 @@ func (e *editor) changeSources(cp *campaign, c *SourceChange) error {
 			if !ok {
 				return fmt.Errorf("%s: no source %q", part.verb, id)
 			}
-			if _, there := slices.BinarySearch(part.now(e.st, cp), src); there == part.on {
+			if _, there := slices.BinarySearch(part.now(cp), src); there == part.on {
 				return fmt.Errorf("%s: %s is %s %s", part.verb, id, [...]string{"not", "already"}[btoi(there)],
 					part.done)
 			}
@@ -317,7 +300,7 @@ func (e *editor) changeSources(cp *campaign, c *SourceChange) error {
 			(*part.into)[src] = part.on
 		}
 	}
-	if allow && len(e.allowedNow(e.st, cp)) == 0 && !e.force {
+	if allow && len(e.st.allowedNow(cp)) == 0 && !e.force {
 		return errors.New("an allow list needs a source")
 	}
 	return e.changeBids(cp, of, c.Bids)
@@ -329,7 +312,7 @@ func (e *editor) changeBids(cp *campaign, of *campaignChanges, bids map[string]a
 	if err != nil {
 		return fmt.Errorf("bids: %w", err)
 	}
-	now := e.sourcesNow(e.st, cp).bids
+	now := e.st.sourcesNow(cp).bids
 	for _, id := range slices.Sorted(maps.Keys(bids)) {
 		src, ok := e.account.sources.index(id)
 		if !ok {

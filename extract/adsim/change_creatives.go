@@ -57,10 +57,10 @@ func (e *editor) newCreative(cp *campaign) (*creative, *creativeChanges, error) 
 
 func (e *editor) editCreative(c Change, in *fields) error {
 	campaignID, _, _ := strings.Cut(c.Creative, "-")
-	cp := e.campaign(e.st, campaignID)
+	cp := e.st.campaign(campaignID)
 	var cr *creative
 	if cp != nil {
-		cr = e.creative(e.st, cp, c.Creative)
+		cr = e.st.creative(cp, c.Creative)
 	}
 	if cr == nil {
 		return fmt.Errorf("no creative %q", c.Creative)
@@ -73,7 +73,7 @@ func (e *editor) editCreative(c Change, in *fields) error {
 	if err := e.editable(cp); err != nil {
 		return err
 	}
-	if e.creativeStatus(e.st, cr) == "archived" && !e.force {
+	if e.st.creativeStatus(cr) == "archived" && !e.force {
 		return fmt.Errorf("creative %s is archived", cr.id)
 	}
 	return e.setCreative(cr, of, in)
@@ -84,7 +84,7 @@ func (e *editor) editCreative(c Change, in *fields) error {
 func (e *editor) setCreative(cr *creative, of *creativeChanges, in *fields) error {
 	in.text("status", &of.status, oneOf(creativeStatuses...))
 	needed := in.text
-	if e.creativeStatus(e.st, cr) == "draft" {
+	if e.st.creativeStatus(cr) == "draft" {
 		needed = in.textOrNull
 	}
 	needed("title", &of.title, length(1, 100))
@@ -95,7 +95,7 @@ func (e *editor) setCreative(cr *creative, of *creativeChanges, in *fields) erro
 	in.textOrNull("button1", &of.button1, words(1, 25))
 	in.textOrNull("button2", &of.button2, words(1, 25))
 	if in.has("rejection_reasons") || in.has("rejection_comment") {
-		if status := e.creativeStatus(e.st, cr); status != "rejected" {
+		if status := e.st.creativeStatus(cr); status != "rejected" {
 			return fmt.Errorf("a creative that is %s has no rejection", status)
 		}
 	}
@@ -104,7 +104,7 @@ func (e *editor) setCreative(cr *creative, of *creativeChanges, in *fields) erro
 	if err := in.end(); err != nil {
 		return err
 	}
-	now := e.creativeNow(e.st, cr)
+	now := e.st.creativeNow(cr)
 	if now.status != "draft" && (now.title == "" || now.message == "" || now.link == "" || now.iconID == "") {
 		return errors.New("only a draft may lack title, message, link or icon_id")
 	}

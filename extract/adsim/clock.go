@@ -78,32 +78,6 @@ func (c *clock) stands() bool {
 	return c.standing
 }
 
-// Now tells the service's clock.
-func (s *Service) Now() time.Time { return s.clock.now() }
-
-// SetNow sets the service's clock to t. It stands still there until it is set or
-// advanced again, so that a test sees the same numbers however long it takes.
-func (s *Service) SetNow(t time.Time) { s.clock.stand(t); s.recordClock() }
-
-// RunFrom sets the service's clock to t and lets it run on from there.
-func (s *Service) RunFrom(t time.Time) { s.clock.run(t); s.recordClock() }
-
-// RunFast sets the service's clock to t and lets it run from there, speed seconds
-// a second.
-func (s *Service) RunFast(t time.Time, speed float64) { s.clock.hurry(t, speed); s.recordClock() }
-
-// Advance moves the service's clock by d; it runs on or stands still as before.
-func (s *Service) Advance(d time.Duration) { s.clock.advance(d); s.recordClock() }
-
-func (s *Service) recordClock() {
-	e := s.clock.entry()
-	s.record(journalLine{Op: "clock", Clock: &e})
-}
-
-// Today is the Chicago day of the service's clock, as YYYY-MM-DD. The report
-// reaches from 32 days before it to this day.
-func (s *Service) Today() string { return dayOf(s.clock.now(), s.zone).String() }
-
 // A day is a calendar day, counted from 1970-01-01. It has no zone; the instants
 // at which it begins and ends in Chicago come from start.
 type day int32
@@ -163,4 +137,13 @@ func arrivedShare(d day, at time.Time, zone *time.Location) uint32 {
 		}
 	}
 	return uint32(done << 16 / whole)
+}
+
+// clockEntry is a clock as it was set.
+type clockEntry struct {
+	Standing bool          `json:"standing,omitempty"`
+	At       time.Time     `json:"at,omitzero"`
+	From     time.Time     `json:"from,omitzero"`
+	Speed    float64       `json:"speed,omitempty"`
+	Shift    time.Duration `json:"shift,omitempty"`
 }

@@ -1,8 +1,6 @@
 package adsim
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -151,8 +149,7 @@ var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, bo
 		return nil
 	},
 	"GET requests": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
-		s.writeRequests(w)
-		return nil
+		return s.writeRequests(w)
 	},
 	"DELETE requests": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
 		s.ResetRequests()
@@ -170,12 +167,10 @@ func ordered[T any](body []byte, do func(T) error) error {
 }
 
 func (s *Service) tellSources(w http.ResponseWriter) {
-	o := object{}
-	o.begin("")
-	o.strings("bad", s.BadSources())
-	o.strings("good", s.GoodSources())
-	o.end()
-	writeControl(w, o.dst)
+	writeControl(w, struct {
+		Bad  []string `json:"bad"`
+		Good []string `json:"good"`
+	}{s.BadSources(), s.GoodSources()})
 }
 
 func (s *Service) clockAs(w http.ResponseWriter, body []byte) error {
@@ -187,37 +182,24 @@ func (s *Service) clockAs(w http.ResponseWriter, body []byte) error {
 }
 
 func controlError(w http.ResponseWriter, status int, err error) {
-	o := object{}
-	o.begin("")
-	o.str("error", err.Error())
-	o.end()
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(o.dst, '\n'))
+	writeControl(w, struct {
+		Error string `json:"error"`
+	}{err.Error()})
 }
 
-func writeControl(w http.ResponseWriter, body []byte) {
+func writeControl(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(body, '\n'))
-}
-
-// decode takes an order and refuses what it does not know, so that a mistyped
-// fault is not one that never happens.
-func decode(body []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	d.UseNumber() // an amount goes through no float
-	return d.Decode(into)
+	_, _ = w.Write(append(marshal(v), '\n'))
 }
 
 func (s *Service) writeClock(w http.ResponseWriter) {
-	o := object{}
-	o.begin("")
-	o.str("now", s.Now().UTC().Format(time.RFC3339Nano))
-	o.bool("standing", s.clock.stands())
-	o.str("today", s.Today())
-	o.end()
-	writeControl(w, o.dst)
+	writeControl(w, struct {
+		Now      string `json:"now"`
+		Standing bool   `json:"standing"`
+		Today    string `json:"today"`
+	}{s.Now().UTC().Format(time.RFC3339Nano), s.clock.stands(), s.Today()})
 }
 
 func (s *Service) setClock(body []byte) error {
@@ -299,7 +281,7 @@ func (s *Service) accessAs(body []byte) error {
 		Report   string         `json:"report"`
 		Budgets  map[string]int `json:"budgets"`
 		Websites []string       `json:"websites"`
-	}{Report: reportAccesses[s.access.reportAccess()], Websites: s.Websites()}
+	}{Report: reportAccesses[s.reportAccess()], Websites: s.Websites()}
 	if err := decode(body, &in); err != nil {
 		return err
 	}
@@ -357,27 +339,24 @@ func (s *Service) setFault(body []byte) error {
 		}
 		in.Fault.For = d
 	}
-	return s.faults.set(in.Fault)
+	return s.faultList.set(in.Fault)
 }
 
 // writeQuirks writes all quirks, a line of JSON each.
 func (s *Service) writeQuirks(w http.ResponseWriter) error {
-	set := s.QuirksSet()
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	var out []byte
-	for _, q := range Quirks() {
-		o := object{dst: out}
-		o.begin("")
-		o.str("name", q.Name)
-		o.str("doc", q.Doc)
-		o.bool("report", q.Report)
-		o.bool("api", q.API)
-		o.bool("set", slices.Contains(set, q.Name))
-		o.end()
-		out = append(o.dst, '\n')
+	type line struct {
+		Name   string `json:"name"`
+		Doc    string `json:"doc"`
+		Report bool   `json:"report"`
+		API    bool   `json:"api"`
+		Set    bool   `json:"set"`
 	}
-	_, _ = w.Write(out)
-	return nil
+	set := s.QuirksSet()
+	var list []line
+	for _, q := range Quirks() {
+		list = append(list, line{q.Name, q.Doc, q.Report, q.API, slices.Contains(set, q.Name)})
+	}
+	return writeLines(w, list)
 }
 
 func (s *Service) quirksAs(body []byte) error {
@@ -408,7 +387,7 @@ func (s *Service) restateAs(w http.ResponseWriter, body []byte) error {
 		return err
 	}
 	if line.Date != "" {
-		writeControl(w, appendLine(nil, line))
+		writeControl(w, truthLine(line))
 	}
 	return nil
 }
@@ -422,10 +401,8 @@ func (s *Service) changeAs(w http.ResponseWriter, body []byte) error {
 	if err != nil {
 		return err
 	}
-	o := object{}
-	o.begin("")
-	o.str("id", id)
-	o.end()
-	writeControl(w, o.dst)
+	writeControl(w, struct {
+		ID string `json:"id"`
+	}{id})
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -40,6 +39,32 @@ func writeLines[T any](w http.ResponseWriter, list []T) error {
 	return nil
 }
 
+// controlMeasures are the numbers of a line; spend is text, so that no reader rounds it.
+type controlMeasures struct {
+	Spend       string `json:"spend"`
+	Clicks      int64  `json:"clicks"`
+	Impressions int64  `json:"impressions"`
+	Conversions int64  `json:"conversions"`
+}
+
+func measuresOf(m Measures) controlMeasures {
+	return controlMeasures{m.Exact(), m.Clicks, m.Impressions, m.Conversions}
+}
+
+// controlLine is a row of the truth.
+type controlLine struct {
+	Date         string `json:"date"`
+	CampaignID   string `json:"campaign_id"`
+	CampaignName string `json:"campaign_name"`
+	CreativeID   string `json:"creative_id"`
+	SourceID     string `json:"source_id"`
+	controlMeasures
+}
+
+func truthLine(l Line) controlLine {
+	return controlLine{l.Date, l.CampaignID, l.CampaignName, l.CreativeID, l.SourceID, measuresOf(l.Measures)}
+}
+
 // writeTruth writes a day, or all days of the reach, a line of JSON each row or,
 // with sum, each day.
 func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error {
@@ -53,70 +78,43 @@ func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error
 		from, to = d, d
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	var out []byte
+	out := json.NewEncoder(w)
 	for d := from; d <= to; d++ {
 		if sum {
-			o := object{dst: out}
-			o.begin("")
-			o.str("date", d.String())
-			total := s.account.sum(&st, d)
-			o.int("rows", total.Rows)
-			o.measures(total.Measures)
-			o.end()
-			out = append(o.dst, '\n')
+			total := st.sum(d)
+			if out.Encode(struct {
+				Date string `json:"date"`
+				Rows int64  `json:"rows"`
+				controlMeasures
+			}{d.String(), total.Rows, measuresOf(total.Measures)}) != nil {
+				return nil // nobody is listening
+			}
 			continue
 		}
-		for r := range s.account.rows(&st, d, scope{}) {
-			out = append(appendLine(out, s.account.line(&st, d, r)), '\n')
-			if len(out) > 1<<16 {
-				if _, err := w.Write(out); err != nil {
-					return nil // nobody is listening
-				}
-				out = out[:0]
+		for r := range st.rows(d, scope{}) {
+			if out.Encode(truthLine(st.line(d, r))) != nil {
+				return nil
 			}
 		}
 	}
-	_, _ = w.Write(out)
 	return nil
 }
 
-// measures appends the numbers; spend is a text, so that no reader rounds it.
-func (o *object) measures(m Measures) {
-	o.str("spend", m.Exact())
-	o.int("clicks", m.Clicks)
-	o.int("impressions", m.Impressions)
-	o.int("conversions", m.Conversions)
-}
-
-func appendLine(dst []byte, l Line) []byte {
-	o := object{dst: dst}
-	o.begin("")
-	o.str("date", l.Date)
-	o.str("campaign_id", l.CampaignID)
-	o.str("campaign_name", l.CampaignName)
-	o.str("creative_id", l.CreativeID)
-	o.str("source_id", l.SourceID)
-	o.measures(l.Measures)
-	o.end()
-	return o.dst
-}
-
-func (s *Service) writeRequests(w http.ResponseWriter) {
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	var out []byte
-	for _, rq := range s.Requests() {
-		o := object{dst: out}
-		o.begin("")
-		o.str("time", rq.Time.UTC().Format(time.RFC3339Nano))
-		o.str("method", rq.Method)
-		o.str("path", rq.Path)
-		o.str("query", rq.Query)
-		o.int("attempt", int64(rq.Attempt))
-		o.str("fault", rq.Fault)
-		o.raw("status", strconv.Itoa(rq.Status))
-		o.int("bytes", rq.Bytes)
-		o.end()
-		out = append(o.dst, '\n')
+func (s *Service) writeRequests(w http.ResponseWriter) error {
+	type line struct {
+		Time    string `json:"time"`
+		Method  string `json:"method"`
+		Path    string `json:"path"`
+		Query   string `json:"query"`
+		Attempt int    `json:"attempt"`
+		Fault   string `json:"fault"`
+		Status  int    `json:"status"`
+		Bytes   int64  `json:"bytes"`
 	}
-	_, _ = w.Write(out)
+	var list []line
+	for _, rq := range s.Requests() {
+		list = append(list, line{rq.Time.UTC().Format(time.RFC3339Nano), rq.Method, rq.Path, rq.Query, rq.Attempt,
+			rq.Fault, rq.Status, rq.Bytes})
+	}
+	return writeLines(w, list)
 }

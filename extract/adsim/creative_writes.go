@@ -4,31 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 )
-
-// content is what is reviewed of a creative.
-type content struct {
-	title, message, link, imageID, iconID, button1, button2 string
-
-	// Of a version of a creative that runs: when it was submitted, and what the
-	// review had against it.
-	submitted time.Time
-	rejected  bool
-	reasons   []string
-	comment   string
-}
-
-func contentOf(now creativeNow) content {
-	return content{title: now.title, message: now.message, link: now.link, imageID: now.imageID, iconID: now.iconID,
-		button1: now.button1, button2: now.button2}
-}
-
-// set puts the content in the place of what a creative has.
-func (ct content) set(of *creativeChanges) {
-	of.title, of.message, of.link = &ct.title, &ct.message, &ct.link
-	of.imageID, of.iconID, of.button1, of.button2 = &ct.imageID, &ct.iconID, &ct.button1, &ct.button2
-}
 
 // take is the content with the fields that are sent.
 func (ct content) take(b body) content {
@@ -76,7 +52,7 @@ func checkTexts(found []detail, at string, b body) []detail {
 }
 
 // checkImages refuses IDs of images that the account has not, or of the wrong kind.
-func (e *editor) checkImages(at string, b body) *problem {
+func (e edit) checkImages(at string, b body) *problem {
 	for name, kind := range map[string]string{"image_id": kindImage, "icon_id": kindIcon} {
 		id := b.text(name)
 		if id == "" {
@@ -96,20 +72,20 @@ func (e *editor) checkImages(at string, b body) *problem {
 
 // creativeOf is a creative of the account, for a write, that is not archived and
 // not of an archived campaign.
-func (e *editor) creativeOf(id string) (*creative, *problem) {
+func (e edit) creativeOf(id string) (*creative, *problem) {
 	campaignID, _, _ := strings.Cut(id, "-")
 	cp, p := e.campaignOf(campaignID)
 	if p != nil {
 		return nil, noSuch("creative")
 	}
-	cr := e.creative(e.st, cp, id)
+	cr := e.st.creative(cp, id)
 	if cr == nil || e.next.creative(id).hidden == Hide {
 		return nil, noSuch("creative")
 	}
 	return cr, nil
 }
 
-func (e *editor) editableCreative(id string) (*creative, *problem) {
+func (e edit) editableCreative(id string) (*creative, *problem) {
 	cr, p := e.creativeOf(id)
 	if p != nil {
 		return nil, p
@@ -117,14 +93,14 @@ func (e *editor) editableCreative(id string) (*creative, *problem) {
 	if _, p := e.editableCampaign(cr.campaign.id); p != nil {
 		return nil, p
 	}
-	if e.creativeStatus(e.st, cr) == "archived" {
+	if e.st.creativeStatus(cr) == "archived" {
 		return nil, conflict("Creative %s is archived, which is permanent.", id)
 	}
 	return cr, nil
 }
 
 // addCreative makes a creative with its content, as a draft or for review.
-func (e *editor) addCreative(cp *campaign, ct content, draft bool) (*creative, *problem) {
+func (e edit) addCreative(cp *campaign, ct content, draft bool) (*creative, *problem) {
 	cr, of, err := e.newCreative(cp)
 	if err != nil {
 		return nil, conflict("Campaign %s: %v.", cp.id, err)
@@ -140,12 +116,12 @@ func (e *editor) addCreative(cp *campaign, ct content, draft bool) (*creative, *
 }
 
 // createCreatives answers POST /v1/campaigns/{campaign_id}/creatives.
-func (s *Service) createCreatives(c *call) reply {
+func (s *api) createCreatives(c *call) reply {
 	list, _ := c.body["creatives"].([]any)
 	draft := c.body.flag("draft", false)
 	w := write{busy: []string{creating}, cost: map[string]int{creativeCreate: len(list)}}
 	var made []*creative
-	p := s.edit(c, w, func(e *editor) *problem {
+	p := s.edit(c, w, func(e edit) *problem {
 		cp, p := e.editableCampaign(c.path[1])
 		if p != nil {
 			return p
@@ -185,10 +161,10 @@ func (s *Service) createCreatives(c *call) reply {
 }
 
 // updateCreative answers PATCH /v1/creatives/{creative_id}.
-func (s *Service) updateCreative(c *call) reply {
+func (s *api) updateCreative(c *call) reply {
 	id := c.path[1]
 	w := write{busy: []string{id}, cost: map[string]int{creativeUpdate: 1}}
-	p := s.edit(c, w, func(e *editor) *problem {
+	p := s.edit(c, w, func(e edit) *problem {
 		cr, p := e.editableCreative(id)
 		if p != nil {
 			return p
@@ -208,13 +184,13 @@ func (s *Service) updateCreative(c *call) reply {
 }
 
 // changeCreative changes a creative by its state: in place, or as a new version.
-func (e *editor) changeCreative(cr *creative, b body) *problem {
-	status := e.creativeStatus(e.st, cr)
+func (e edit) changeCreative(cr *creative, b body) *problem {
+	status := e.st.creativeStatus(cr)
 	if b.has("submit_for_review") && status != "draft" {
 		return conflict("Creative %s is no draft: it is %s.", cr.id, status)
 	}
 	of := e.ofCreative(cr.id)
-	ct := contentOf(e.creativeNow(e.st, cr)).take(b)
+	ct := contentOf(e.st.creativeNow(cr)).take(b)
 	if status == "active" || status == "paused" {
 		if of.pending != nil && !of.pending.rejected {
 			ct = of.pending.take(b) // it goes on from the version that waits
@@ -243,15 +219,15 @@ func (e *editor) changeCreative(cr *creative, b body) *problem {
 }
 
 // setCreativeStatus answers POST /v1/creatives/{creative_id}/status.
-func (s *Service) setCreativeStatus(c *call) reply {
+func (s *api) setCreativeStatus(c *call) reply {
 	id, status := c.path[1], c.body.text("status")
 	w := write{busy: []string{id}, cost: map[string]int{creativeUpdate: 1}, free: status == "paused"}
-	p := s.edit(c, w, func(e *editor) *problem {
+	p := s.edit(c, w, func(e edit) *problem {
 		cr, p := e.creativeOf(id)
 		if p != nil {
 			return p
 		}
-		was := e.creativeStatus(e.st, cr)
+		was := e.st.creativeStatus(cr)
 		if was == status {
 			return nil
 		}
@@ -271,10 +247,10 @@ func (s *Service) setCreativeStatus(c *call) reply {
 }
 
 // cloneCreative answers POST /v1/creatives/{creative_id}/clone.
-func (s *Service) cloneCreative(c *call) reply {
+func (s *api) cloneCreative(c *call) reply {
 	w := write{busy: []string{creating}, cost: map[string]int{creativeCreate: 1}}
 	var made *creative
-	p := s.edit(c, w, func(e *editor) *problem {
+	p := s.edit(c, w, func(e edit) *problem {
 		cr, p := e.creativeOf(c.path[1])
 		if p != nil {
 			return p
@@ -290,7 +266,7 @@ func (s *Service) cloneCreative(c *call) reply {
 		if p := e.checkImages("", c.body); p != nil {
 			return p
 		}
-		ct, draft := contentOf(e.creativeNow(e.st, cr)).take(c.body), c.body.flag("draft", false)
+		ct, draft := contentOf(e.st.creativeNow(cr)).take(c.body), c.body.flag("draft", false)
 		found := checkTexts(nil, "", c.body)
 		if !draft {
 			found = append(found, ct.missing("")...)

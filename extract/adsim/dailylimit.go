@@ -2,21 +2,19 @@ package adsim
 
 import (
 	"math/bits"
-	"time"
 )
 
 // dailyLimit is a budget that the campaign keeps within on most days: half as much
 // again as the dearest of four days spread over its life.
-func (a *account) dailyLimit(c *campaign) int64 {
-	c.limitOnce.Do(func() {
+func (st *state) dailyLimit(c *campaign) int64 {
+	return st.kept.limits.get(c, func() int64 {
 		most := int64(0)
 		for k := range day(4) {
-			most = max(most, a.expectedSpend(c, c.starts+(c.over-c.starts)*k/4))
+			most = max(most, st.expectedSpend(c, c.starts+(c.over-c.starts)*k/4))
 		}
 		const step = 50_000_000
-		c.limit = min(max((most*3/2+step-1)/step*step, 100_000_000), 1_000_000_000_000)
+		return min(max((most*3/2+step-1)/step*step, 100_000_000), 1_000_000_000_000)
 	})
-	return c.limit
 }
 
 // manySlots is from how many on the traffic of all campaigns together is steady.
@@ -24,10 +22,11 @@ const manySlots = 200
 
 // expectedSpend is about what the campaign costs on a day, looked at alone: laying
 // out all campaigns of that day would make the first read of a big account slow.
-func (a *account) expectedSpend(c *campaign, d day) int64 {
-	all := a.usualTraffic()
+func (st *state) expectedSpend(c *campaign, d day) int64 {
+	a := st.account
+	all := st.kept.usual()
 	if len(a.slots) < manySlots {
-		all = a.traffic(d)
+		all = traffic(a, d)
 	}
 	if all == 0 {
 		return 0
@@ -41,7 +40,7 @@ func (a *account) expectedSpend(c *campaign, d day) int64 {
 		if weights[i] == 0 {
 			continue
 		}
-		hi, lo := bits.Mul64(a.rowsWanted(d), weights[i])
+		hi, lo := bits.Mul64(rowsWanted(a, d), weights[i])
 		rows, _ := bits.Div64(hi, lo, max(all, weights[i]))
 		e.rows = min(1+int(rows), e.most())
 		for j := range e.rows {
@@ -54,7 +53,7 @@ func (a *account) expectedSpend(c *campaign, d day) int64 {
 }
 
 // traffic is what all creatives draw on a day.
-func (a *account) traffic(d day) uint64 {
+func traffic(a *account, d day) uint64 {
 	var weights []uint64
 	for _, c := range a.existingOn(d) {
 		_, weights = c.appendEntries(nil, weights, a.sources, d)
@@ -64,10 +63,4 @@ func (a *account) traffic(d day) uint64 {
 		sum += w
 	}
 	return sum
-}
-
-// usualTraffic is the traffic of one day that stands for the others.
-func (a *account) usualTraffic() uint64 {
-	a.usualOnce.Do(func() { a.usual = a.traffic(civil(2026, time.October, 1)) })
-	return a.usual
 }

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -14,50 +13,52 @@ type write struct {
 	cost  map[string]int // what it takes of the day's budgets
 	free  bool           // pausing is never limited
 	trial bool           // dry_run: nothing changes
+	line  journalLine    // to do it again
 }
 
 // creating is what all creates have in common: one at a time.
 const creating = "create"
 
-// edit works a write in, whole or not at all, and moves the call's state to where
-// it has happened.
-func (s *Service) edit(c *call, w write, do func(e *editor) *problem) *problem {
+// edit works a write in, whole or not at all, and returns the state in which it has happened.
+func (s *world) edit(w write, do func(e *editor) error) (state, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.now()
 	s.settle(now)
 	st := s.stateLocked(now)
-	if !w.free {
-		if p := s.stillBusy(now, w.busy); p != nil && !s.replaying() {
-			return p
+	checked := !w.free && !s.journal.replaying()
+	if checked {
+		if err := s.stillBusy(now, w.busy); err != nil {
+			return st, err
 		}
 	}
 	e := s.editorOf(&st)
 	e.api = true
-	if p := do(e); p != nil {
-		return p
+	if err := do(e); err != nil {
+		return st, err
 	}
-	if p := s.overBudget(s.budgets, now, w.cost); p != nil && !w.free && !w.trial && !s.replaying() {
-		return p
+	if checked && !w.trial {
+		if err := s.overBudget(s.budgets, now, w.cost); err != nil {
+			return st, err
+		}
 	}
 	if w.trial {
-		*c.st = st
-		return nil
+		return st, nil
 	}
 	if !w.free {
 		s.budgets = s.budgets.with(now, w.cost)
 		s.markBusy(now, w.busy)
 	}
 	e.commit()
-	s.recordCall(c, now)
-	*c.st = s.stateLocked(now)
-	return nil
+	w.line.At = now
+	s.record(w.line)
+	return s.stateLocked(now), nil
 }
 
 // editorOf begins an edit of what was asked before. What is read from the state is
 // what the edit has made of it.
-func (s *Service) editorOf(st *state) *editor {
-	e := &editor{Service: s, st: st, next: s.changes.clone(), touched: map[string]bool{}}
+func (s *world) editorOf(st *state) *editor {
+	e := &editor{world: s, st: st, next: s.changes.clone(), touched: map[string]bool{}}
 	st.changes = e.next
 	return e
 }
@@ -76,7 +77,7 @@ func (e *editor) commit() {
 				o.version == r.version
 		}), r)
 	}
-	e.Service.changes = e.next
+	e.world.changes = e.next
 }
 
 // keepHistory adds what the campaign is from now on. A clock that was set back has
@@ -90,77 +91,12 @@ func (e *editor) keepHistory(id string) {
 	for len(old) > 1 && !old[len(old)-1].at.Before(now) {
 		old = old[:len(old)-1]
 	}
-	e.next.history[id] = append(slices.Clip(old), e.next.versionOf(e.campaign(e.st, id), now))
+	e.next.history[id] = append(slices.Clip(old), e.next.versionOf(e.st.campaign(id), now))
 	e.next.noteDay(dayOf(now, e.zone))
 }
 
-// versionOf is what was asked of a campaign and its creatives until now.
-func (ch *changes) versionOf(cp *campaign, at time.Time) version {
-	v := version{at: at, campaign: cp, of: ch.campaign(cp.id), creatives: map[string]*creativeChanges{}}
-	for cr, of := range ch.creatives {
-		if strings.HasPrefix(cr, cp.id+"-") {
-			v.creatives[cr] = of
-		}
-	}
-	return v
-}
-
-// version is what was asked of a campaign and its creatives from an instant on.
-type version struct {
-	at        time.Time
-	campaign  *campaign
-	byItself  bool // before the first change through the API
-	of        *campaignChanges
-	creatives map[string]*creativeChanges
-}
-
-// creative is what was asked of a creative, never nil.
-func (v *version) creative(id string) *creativeChanges {
-	if of := v.creatives[id]; of != nil {
-		return of
-	}
-	return &noCreativeChanges
-}
-
-// dayMark is the number of the last change of spending on a day.
-type dayMark struct {
-	day day
-	seq uint64
-}
-
-// noteDay marks a day, and all after it, as changed.
-func (ch *changes) noteDay(d day) {
-	ch.seq++
-	keep := ch.marks
-	for len(keep) > 0 && keep[len(keep)-1].day >= d {
-		keep = keep[:len(keep)-1]
-	}
-	ch.marks = append(slices.Clip(keep), dayMark{d, ch.seq})
-}
-
-// last is the number of the last change.
-func (ch *changes) last() uint64 {
-	if ch == nil {
-		return 0
-	}
-	return ch.seq
-}
-
-// markOf is what the spending of a day depends on, as far as it was changed.
-func (ch *changes) markOf(d day) uint64 {
-	if ch == nil {
-		return 0
-	}
-	for i := len(ch.marks) - 1; i >= 0; i-- {
-		if ch.marks[i].day <= d {
-			return ch.marks[i].seq
-		}
-	}
-	return 0
-}
-
 // stillBusy says whether another change is still in progress.
-func (s *Service) stillBusy(now time.Time, busy []string) *problem {
+func (s *world) stillBusy(now time.Time, busy []string) error {
 	for _, what := range busy {
 		until, is := s.busy[what]
 		if !is || !now.Before(until) {
@@ -168,14 +104,14 @@ func (s *Service) stillBusy(now time.Time, busy []string) *problem {
 		}
 		wait := max(1, int(math.Ceil(until.Sub(now).Seconds())))
 		if what == creating {
-			return tooMany(wait, "Another create is still in progress.")
+			return &limited{wait, "Another create is still in progress."}
 		}
-		return tooMany(wait, "Another change to %s is still in progress.", what)
+		return &limited{wait, "Another change to " + what + " is still in progress."}
 	}
 	return nil
 }
 
-func (s *Service) markBusy(now time.Time, busy []string) {
+func (s *world) markBusy(now time.Time, busy []string) {
 	maps.DeleteFunc(s.busy, func(_ string, until time.Time) bool {
 		return !now.Before(until) || until.Sub(now) > s.cfg.ChangeTakes
 	})

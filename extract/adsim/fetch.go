@@ -2,6 +2,7 @@ package adsim
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -50,17 +51,28 @@ func publicAddress(addr netip.Addr) bool {
 	return true
 }
 
+// fetcher downloads files from public addresses, or from those that a test allows.
+type fetcher struct {
+	tls     *tls.Config
+	allowed func(netip.Addr) bool
+	time    time.Duration // at most, for one file
+}
+
+func newFetcher(certificates *tls.Config, allowed func(netip.Addr) bool) *fetcher {
+	return &fetcher{tls: certificates, allowed: allowed, time: fetchTime}
+}
+
 // fetch gets a file once. Its host is resolved once; every address must be allowed,
 // and the first one is asked, so that a second look-up can't lead elsewhere.
 // Redirects are not followed, and no proxy is used.
-func (s *Service) fetch(ctx context.Context, from string, most int64, schemes ...string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.fetchTime)
+func (f *fetcher) fetch(ctx context.Context, from string, most int64, schemes ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.time)
 	defer cancel()
 	u, err := url.Parse(from)
 	if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || u.User != nil {
 		return nil, fmt.Errorf("expected a public %s URL", strings.Join(schemes, " or "))
 	}
-	address, err := s.resolve(ctx, u)
+	address, err := f.resolve(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +82,7 @@ func (s *Service) fetch(ctx context.Context, from string, most int64, schemes ..
 			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				return (&net.Dialer{}).DialContext(ctx, network, address)
 			},
-			TLSClientConfig:   s.cfg.FetchTLS.Clone(),
+			TLSClientConfig:   f.tls.Clone(),
 			DisableKeepAlives: true,
 		},
 	}
@@ -109,8 +121,8 @@ func plainly(err error) error {
 }
 
 // resolve finds the one address to ask, host and port.
-func (s *Service) resolve(ctx context.Context, u *url.URL) (string, error) {
-	allowed := s.cfg.FetchAddress
+func (f *fetcher) resolve(ctx context.Context, u *url.URL) (string, error) {
+	allowed := f.allowed
 	if allowed == nil {
 		allowed = publicAddress
 	}

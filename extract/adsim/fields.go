@@ -8,22 +8,10 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
-
-// What amounts may be, in millionths of a US dollar.
-const (
-	lowestBid  = 100_000
-	highestBid = 25_000_000
-)
-
-// deliveryStatuses are the description's, and one for a campaign that delivers.
-var deliveryStatuses = []string{"active", "waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected",
-	"scheduled",
-	"daily_limit_reached", "paused", "archived", "rejected"}
 
 // fields are the values of a change, as JSON. They are taken one after another;
 // the first that is wrong is in err.
@@ -166,17 +154,6 @@ func (in *fields) audience(name string, base audience, into **audience) {
 	})
 }
 
-// parseMillionths takes a plain decimal of at most six places.
-func parseMillionths(text string) (int64, bool) {
-	whole, frac, point := strings.Cut(text, ".")
-	if whole == "" || point && frac == "" || len(whole) > 12 || len(frac) > 6 {
-		return 0, false
-	}
-	digits := whole + frac + strings.Repeat("0", 6-len(frac))
-	v, err := strconv.ParseUint(digits, 10, 63)
-	return int64(v), err == nil
-}
-
 // parseAudience takes an audience by the description's rules.
 func parseAudience(raw json.RawMessage) (audience, error) {
 	var in struct {
@@ -226,13 +203,6 @@ func parseAudience(raw json.RawMessage) (audience, error) {
 	}
 	return au, nil
 }
-
-var (
-	audienceCountries = []string{"US", "CA", "DE", "AU", "GB", "SG", "AE", "FR", "IT", "JP", "IL", "IE", "HK", "NL"}
-	usStates          = strings.Fields("AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO " +
-		"MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY")
-	audiencePlatforms = []string{"DESKTOP", "MOBILE", "TABLET", "OTHER"}
-)
 
 // distinct says whether all of a list is known and nothing is in it twice.
 func distinct(list, known []string) bool {

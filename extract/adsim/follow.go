@@ -32,8 +32,8 @@ func (st *state) followed(d day, zone *time.Location) []string {
 // followEntries puts the entries of the campaigns that follow their settings in the
 // place of those that they would have by themselves. traffic is what all creatives
 // draw by themselves.
-func (a *account) followEntries(st *state, sd *spendDay, sc scope, all []entry, traffic uint64) []entry {
-	ids := st.followed(sd.day, a.zone)
+func (st *state) followEntries(sd *spendDay, sc scope, all []entry, traffic uint64) []entry {
+	ids := st.followed(sd.day, st.account.zone)
 	if len(ids) == 0 {
 		return all
 	}
@@ -49,7 +49,7 @@ func (a *account) followEntries(st *state, sd *spendDay, sc scope, all []entry, 
 	}
 	for _, id := range ids {
 		if sc.campaign == "" || sc.campaign == id {
-			f := a.followDay(st, sd, st.changes.history[id], byItself[id], traffic)
+			f := st.followDay(sd, st.changes.history[id], byItself[id], traffic)
 			rest = append(rest, f.entries()...)
 		}
 	}
@@ -63,6 +63,7 @@ func (a *account) followEntries(st *state, sd *spendDay, sc scope, all []entry, 
 // followDay is one such campaign on one day.
 type followDay struct {
 	*account
+	st        *state
 	sd        *spendDay
 	campaign  *campaign
 	bare      *version // before its first change
@@ -80,8 +81,8 @@ type stretch struct {
 	delivers   bool
 }
 
-func (a *account) followDay(st *state, sd *spendDay, versions []version, byItself []entry, traffic uint64) *followDay {
-	f := &followDay{account: a, sd: sd, campaign: versions[1].campaign, bare: &versions[0]}
+func (st *state) followDay(sd *spendDay, versions []version, byItself []entry, traffic uint64) *followDay {
+	f := &followDay{account: st.account, st: st, sd: sd, campaign: versions[1].campaign, bare: &versions[0]}
 	f.layStretches(st, versions)
 	f.layCreatives(st, byItself, traffic)
 	f.applyLimits()
@@ -201,14 +202,14 @@ func (f *followDay) until(s stretch, t time.Time) stretch {
 
 // limitReached says whether a campaign that follows its settings has spent what it
 // may on this day.
-func (a *account) limitReached(st *state, c *campaign) bool {
+func (st *state) limitReached(c *campaign) bool {
 	versions := st.changes.history[c.id]
 	at := *st
 	at.asOf = st.now
-	sd := &spendDay{day: st.today, sources: a.sources, began: st.today.start(a.zone).Unix(), known: st.now.Unix()}
-	own, traffic := a.byItself(st.today)
+	sd := &spendDay{day: st.today, sources: st.account.sources, began: st.today.start(st.account.zone).Unix(), known: st.now.Unix()}
+	own, traffic := byItself(st.account, st.today)
 	own = slices.DeleteFunc(own, func(e entry) bool { return e.creative.campaign != c })
-	f := a.followDay(&at, sd, versions, own, traffic)
+	f := at.followDay(sd, versions, own, traffic)
 	limit := f.rulesOf(&versions[len(versions)-1]).limit
 	return limit > 0 && f.spent() >= limit
 }

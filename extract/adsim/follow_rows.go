@@ -64,7 +64,7 @@ func (f *followDay) usualRows(e *entry, traffic uint64) int {
 		return 0
 	}
 	weight := f.campaign.weight * e.creative.weight * (80 + e.key%41)
-	hi, lo := bits.Mul64(f.rowsWanted(f.sd.day), weight)
+	hi, lo := bits.Mul64(rowsWanted(f.account, f.sd.day), weight)
 	rows, _ := bits.Div64(hi, lo, max(traffic, weight))
 	return min(1+int(rows), e.most())
 }

@@ -27,7 +27,7 @@ func (f *followDay) rulesOf(v *version) *rules {
 	if v.of.limit != nil {
 		r.limit = *v.of.limit
 	} else {
-		r.limit = f.dailyLimit(c)
+		r.limit = f.st.dailyLimit(c)
 	}
 	if v.of.audience != nil {
 		r.reach = v.of.audience.reach()
@@ -79,9 +79,6 @@ func (f *followDay) delivers(st *state, v *version, t time.Time) bool {
 	}
 	return or(v.of.status, f.campaign.status(f.sd.day)) == "active" || t.Before(v.of.pausedUntil)
 }
-
-// isMade says whether the campaign was created through the API or by a change.
-func (c *campaign) isMade() bool { return c.created == never }
 
 // runs says whether a creative runs in a version. One that is hidden does not, as
 // delivery_status has it too.

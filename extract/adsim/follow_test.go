@@ -26,7 +26,7 @@ func delivering(t testing.TB, s *Service) string {
 	t.Helper()
 	st := s.snapshot()
 	for _, id := range running(t, s) {
-		c := s.campaign(&st, id)
+		c := st.campaign(id)
 		if len(of(truth(s, s.Today()), id)) > 12 && !c.allowList && !slices.ContainsFunc([]day{0, 1, 2, 3},
 			func(d day) bool { return !c.deliversOn(st.today + d) }) {
 			change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": 1_000_000}})

@@ -12,12 +12,6 @@ import (
 // campaigns follow their settings from the Chicago day on which it is first asked,
 // and none is delivered while nothing is left.
 
-// deposit is money that came by wire.
-type deposit struct {
-	at     time.Time
-	amount int64
-}
-
 // maxFunds is what may be wired at once: a billion dollars.
 const maxFunds = 1_000_000_000_000_000
 
@@ -27,7 +21,7 @@ const fundsCheck = 5 * time.Minute
 
 // AddFunds wires money to a prepaid account, in millionths of a US dollar. Nobody
 // can do that through the API.
-func (s *Service) AddFunds(amount int64) error {
+func (s *world) AddFunds(amount int64) error {
 	switch {
 	case s.cfg.Prepaid == 0:
 		return errors.New("funds: the account pays by card")
@@ -51,7 +45,7 @@ func (s *Service) AddFunds(amount int64) error {
 }
 
 // openFunds begins the account with the Chicago day on which it is first asked.
-func (s *Service) openFunds(now time.Time) {
+func (s *world) openFunds(now time.Time) {
 	if s.cfg.Prepaid == 0 || s.changes != nil && s.changes.deposits != nil {
 		return
 	}
@@ -62,7 +56,7 @@ func (s *Service) openFunds(now time.Time) {
 }
 
 // settleFunds finds when a prepaid account was empty, until an instant. s.mu is held.
-func (s *Service) settleFunds(until time.Time) {
+func (s *world) settleFunds(until time.Time) {
 	if s.cfg.Prepaid == 0 {
 		return
 	}
@@ -82,9 +76,9 @@ func (s *Service) settleFunds(until time.Time) {
 
 // markEmpty notes when, after one instant and until another of the same day, nothing
 // was left.
-func (s *Service) markEmpty(from, until time.Time) {
+func (s *world) markEmpty(from, until time.Time) {
 	st := s.stateLocked(until)
-	empty := func(t time.Time) bool { return s.fundsLeft(&st, t) <= 0 }
+	empty := func(t time.Time) bool { return st.fundsLeft(t) <= 0 }
 	if st.balanceAt(until) != "" || !empty(until) {
 		return
 	}
@@ -101,7 +95,7 @@ func (s *Service) markEmpty(from, until time.Time) {
 }
 
 // followAll lets all campaigns of a day follow their settings from its beginning.
-func (s *Service) followAll(d day) {
+func (s *world) followAll(d day) {
 	var next *changes
 	for _, c := range s.account.existingOn(d) {
 		if s.changes.history[c.id] != nil {
@@ -118,49 +112,20 @@ func (s *Service) followAll(d day) {
 	}
 }
 
-// fundsLeft is what is left of the deposits at an instant; less than nothing, where
-// clicks came in after the last look.
-func (s *Service) fundsLeft(st *state, t time.Time) (left int64) {
-	deposits := st.changes.deposits
-	for _, d := range deposits {
-		if !d.at.After(t) {
-			left += d.amount
-		}
+// balanceAsOf is the instant that a reply of the balance is about: a fresh one of now,
+// another of the last ten minutes, though never older than the last fresh one.
+func (s *world) balanceAsOf(now time.Time, fresh bool) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.balanceRead.After(now) {
+		s.balanceRead = time.Time{} // the clock was set back
 	}
-	for d := dayOf(deposits[0].at, s.zone); d <= dayOf(t, s.zone); d++ {
-		left -= s.clicksCost(st, d, t)
+	if fresh {
+		s.balanceRead = now
+		return now
 	}
-	return left
-}
-
-// costKey is what the clicks of a day depend on.
-type costKey struct {
-	day  day
-	mark uint64
-}
-
-// clicksCost is what the clicks of a day have cost until an instant, before credits
-// and restatements.
-func (s *Service) clicksCost(st *state, d day, until time.Time) int64 {
-	end := (d + 1).start(s.zone)
-	if until.Before(end) {
-		return s.account.clicksCost(st, d, until)
+	if at := now.Truncate(10 * time.Minute); at.After(s.balanceRead) {
+		return at
 	}
-	return s.kept.costs.get(costKey{d, st.changes.markOf(d)}, func() int64 { return s.account.clicksCost(st, d, end) })
-}
-
-func (a *account) clicksCost(st *state, d day, until time.Time) (sum int64) {
-	at := *st
-	at.now, at.asOf = until, until
-	sd := &spendDay{day: d, sources: a.sources, began: d.start(a.zone).Unix(), known: until.Unix()}
-	all, traffic := a.byItself(d)
-	byItself := map[string][]entry{}
-	for _, e := range all {
-		id := e.creative.campaign.id
-		byItself[id] = append(byItself[id], e)
-	}
-	for _, id := range at.followed(d, a.zone) {
-		sum += a.followDay(&at, sd, at.changes.history[id], byItself[id], traffic).spent()
-	}
-	return sum
+	return s.balanceRead
 }

@@ -23,19 +23,19 @@ type answer struct {
 
 // answer finds the rows of a question. In the finest grain it only lays the days out;
 // else it adds up.
-func (s *Service) answer(st *state, q question) *answer {
+func (st *state) answer(q question) *answer {
 	if q.byDate && q.byCreative && q.bySource && q.source == "" {
 		an := &answer{}
 		for d := q.from; d <= min(q.to, st.today); d++ {
 			sc := q.scope()
-			sd := s.kept.days.get(st.dayKey(d, sc), func() *spendDay { return s.account.spendDay(st, d, sc) })
+			sd := st.kept.days.get(st.dayKey(d, sc), func() *spendDay { return st.spendDay(d, sc) })
 			an.days = append(an.days, sd)
 			an.starts = append(an.starts, an.total)
 			an.total += sd.total
 		}
 		return an
 	}
-	rows := s.grouped(st, q)
+	rows := st.grouped(q)
 	return &answer{rows: rows, total: len(rows)}
 }
 
@@ -59,25 +59,25 @@ func (q *question) scope() scope { return scope{q.campaign, q.creative, !q.creat
 
 // grouped is the rows of a question added up, in the report's order, kept for the
 // next page.
-func (s *Service) grouped(st *state, q question) []row {
-	return s.kept.groups.get(st.groupKey(q), func() []row { return s.group(st, q) })
+func (st *state) grouped(q question) []row {
+	return st.kept.groups.get(st.groupKey(q), func() []row { return st.group(q) })
 }
 
 // group adds up the rows of a question.
-func (s *Service) group(st *state, q question) []row {
+func (st *state) group(q question) []row {
 	source, known := noSource, true
 	if q.source != "" {
-		source, known = s.account.sources.index(q.source)
+		source, known = st.account.sources.index(q.source)
 	}
 	var out []row
 	for d := q.from; d <= min(q.to, st.today) && known; d++ {
 		switch {
 		case q.bySource && !q.byCreative:
-			out = s.account.groupBySource(out, st, q, d, source)
+			out = st.groupBySource(out, q, d, source)
 		case q.bySource || q.source != "":
-			out = groupDay(out, q, d, s.account.rows(st, d, q.scope()), source)
+			out = groupDay(out, q, d, st.rows(d, q.scope()), source)
 		default:
-			out = groupDay(out, q, d, s.creativesOf(st, d, q.scope()), noSource)
+			out = groupDay(out, q, d, st.creativesOf(d, q.scope()), noSource)
 		}
 	}
 	if !q.byDate && q.from != q.to {
@@ -90,10 +90,10 @@ func (s *Service) group(st *state, q question) []row {
 // creativesOf walks a day added up by creative. All questions without sources
 // begin with it, so that they walk the day's rows only once between them. A
 // creative that was delivered has any source here, the others none.
-func (s *Service) creativesOf(st *state, d day, sc scope) iter.Seq[*row] {
-	rows := s.kept.creatives.get(st.dayKey(d, scope{}), func() []row {
+func (st *state) creativesOf(d day, sc scope) iter.Seq[*row] {
+	rows := st.kept.creatives.get(st.dayKey(d, scope{}), func() []row {
 		var out []row
-		for r := range s.account.rows(st, d, scope{}) {
+		for r := range st.rows(d, scope{}) {
 			if n := len(out); n > 0 && out[n-1].creative == r.creative {
 				out[n-1].add(r.Measures)
 				out[n-1].source = max(out[n-1].source, r.source)
@@ -155,11 +155,11 @@ func (q *question) dimensions(r *row, d day) row {
 // groupBySource is groupDay for sources without creatives: a source comes up once
 // for every creative, so the rows of one campaign (or of all) go by before its
 // sources are known.
-func (a *account) groupBySource(out []row, st *state, q question, d day, source int32) []row {
-	at := make([]int, len(a.sources.ids)) // place in out, from 1
+func (st *state) groupBySource(out []row, q question, d day, source int32) []row {
+	at := make([]int, len(st.account.sources.ids)) // place in out, from 1
 	var campaign *campaign
 	section := len(out)
-	for r := range a.rows(st, d, q.scope()) {
+	for r := range st.rows(d, q.scope()) {
 		if source != noSource && r.source != source {
 			continue
 		}

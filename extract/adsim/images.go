@@ -14,22 +14,10 @@ import (
 	"strings"
 )
 
-// The kinds of images.
-const (
-	kindIcon  = "icon"
-	kindImage = "image"
-)
-
 const (
 	mostImageBytes = 700 * 1024
 	mostSide       = 8192 // pixels; a small file can hold a very large image
 )
-
-// image is one that was uploaded.
-type image struct {
-	id, kind, contentType string
-	width, height, size   int
-}
 
 var uploadBody = objectOf([]string{"kind"}, map[string]*schema{
 	"kind": enumOf(kindImage, kindIcon),
@@ -49,24 +37,22 @@ func (s *schema) eitherOr() *schema {
 }
 
 // uploadImage answers POST /v1/images.
-func (s *Service) uploadImage(c *call) reply {
+func (s *api) uploadImage(c *call) reply {
 	// A URL is not fetched for somebody who can't keep the image.
-	cost := map[string]int{imageUpload: 1}
-	s.mu.Lock()
-	p := s.overBudget(s.budgets, c.st.now, cost)
-	s.mu.Unlock()
-	if p != nil {
-		return s.refuse(p)
+	if err := s.world.mayUpload(c.st.now); err != nil {
+		return s.refuse(problemOf(err))
 	}
 	up, p := s.imageOf(c.body)
 	if p != nil {
 		return s.refuse(p)
 	}
-	if p := s.keepImage(c, up, cost); p != nil {
-		return s.refuse(p)
+	st, err := s.world.keepImage(up)
+	if err != nil {
+		return s.refuse(problemOf(err))
 	}
+	*c.st = st
 	return s.created(s.one(c, "image", func(o *object) {
-		o.str(s.cfg.Shape.idKey("image_id"), up.id)
+		o.str(s.world.cfg.Shape.idKey("image_id"), up.id)
 		o.str("kind", up.kind)
 		o.str("content_type", up.contentType)
 		o.int("width", int64(up.width))
@@ -75,30 +61,8 @@ func (s *Service) uploadImage(c *call) reply {
 	}))
 }
 
-// keepImage gives the image its ID and keeps it.
-func (s *Service) keepImage(c *call, up *image, cost map[string]int) *problem {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.clock.now()
-	if p := s.overBudget(s.budgets, now, cost); p != nil {
-		return p
-	}
-	s.budgets = s.budgets.with(now, cost)
-	s.addImage(up)
-	s.record(journalLine{Op: "image", At: now, Image: &imageEntry{up.kind, up.contentType, up.width, up.height,
-		up.size}})
-	*c.st = s.stateLocked(now)
-	return nil
-}
-
-func (s *Service) addImage(up *image) {
-	s.uploads++
-	up.id = hex24(chance(s.account.seed, aboutUpload, uint64(s.uploads)))
-	s.images[up.id] = up
-}
-
 // imageOf reads the image of a body, or says what is wrong with it.
-func (s *Service) imageOf(b body) (*image, *problem) {
+func (s *api) imageOf(b body) (*image, *problem) {
 	field, data := "data_base64", []byte(nil)
 	switch {
 	case b.has("image_url") == b.has("data_base64"):
@@ -108,7 +72,7 @@ func (s *Service) imageOf(b body) (*image, *problem) {
 	case b.has("image_url"):
 		field = "image_url"
 		var err error
-		if data, err = s.fetch(context.Background(), b.text("image_url"), mostImageBytes, "https"); err != nil {
+		if data, err = s.files.fetch(context.Background(), b.text("image_url"), mostImageBytes, "https"); err != nil {
 			return nil, invalidField(field, "%v", err)
 		}
 	case !b.has("content_type"):
@@ -181,22 +145,4 @@ func configOf(decode func(io.Reader) (img.Config, error)) func([]byte) (img.Conf
 
 func wholeOf[T any](decode func(io.Reader) (T, error)) func([]byte) error {
 	return func(data []byte) error { _, err := decode(bytes.NewReader(data)); return err }
-}
-
-// imageKind is the kind of an image of the account, "" for one that there is not.
-func (e *editor) imageKind(id string) string {
-	if up := e.images[id]; up != nil {
-		return up.kind
-	}
-	for _, cp := range e.campaigns(e.st) {
-		for _, cr := range e.creatives(e.st, cp) {
-			switch now := e.creativeNow(e.st, cr); id {
-			case now.iconID:
-				return kindIcon
-			case now.imageID:
-				return kindImage
-			}
-		}
-	}
-	return ""
 }

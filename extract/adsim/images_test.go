@@ -183,10 +183,10 @@ func TestUploadImage_GivesUpInTime(t *testing.T) {
 	server, cfg := imageHost(t, func(_ http.ResponseWriter, r *http.Request) { <-gone })
 	defer close(gone)
 	s := sim(cfg)
-	if s.fetchTime != fetchTime || fetchTime != 10*time.Second {
-		t.Errorf("it waits %v", s.fetchTime)
+	if s.files.time != fetchTime || fetchTime != 10*time.Second {
+		t.Errorf("it waits %v", s.files.time)
 	}
-	s.fetchTime = 50 * time.Millisecond
+	s.files.time = 50 * time.Millisecond
 	a := tell(t, s, "POST", "/v1/images", `{"kind":"icon","image_url":"`+server.URL+`/a.png"}`)
 	refusedAs(t, "too slow", a, 400, "validation_failed", "image_url")
 	if !strings.Contains(a.message(), "too long") {

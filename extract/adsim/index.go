@@ -32,17 +32,15 @@ func (s *Service) serveIndex(st *state, r *http.Request) reply {
 	for i, own := range s.accounts {
 		accounts = append(accounts, own.describe(i))
 	}
-	s.journal.mu.Lock()
-	file, lost := s.journal.path, s.journal.failure
-	s.journal.mu.Unlock()
+	file, lost := s.journal.status()
 	var page bytes.Buffer
 	err := indexPage.Execute(&page, map[string]any{
-		"Base": baseOf(r), "API": APIPrefix, "Report": ReportPrefix, "Push": PushPrefix, "Control": s.cfg.Control,
+		"Base": baseOf(r), "API": APIPrefix, "Report": ReportPrefix, "Push": PushPrefix, "Control": s.world.cfg.Control,
 		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.clock.stands(), "State": file,
 		"Lost": lost, "Accounts": accounts,
 	})
 	if err != nil {
-		return s.reportError(http.StatusInternalServerError, err.Error())
+		return reportError(http.StatusInternalServerError, err.Error())
 	}
 	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
 		body: page.Bytes()}
@@ -51,10 +49,10 @@ func (s *Service) serveIndex(st *state, r *http.Request) reply {
 // describe tells of the account, without its secrets.
 func (s *Service) describe(number int) indexAccount {
 	st := s.snapshot()
-	a := indexAccount{Number: number, ID: s.cfg.AdvertiserID, Name: s.cfg.AdvertiserName, User: s.cfg.ReportUser,
+	a := indexAccount{Number: number, ID: s.world.cfg.AdvertiserID, Name: s.world.cfg.AdvertiserName, User: s.world.cfg.ReportUser,
 		Websites: s.Websites(),
-		Balance:  s.balanceOf(&st, st.now.Truncate(10*time.Minute)).status, AwaitingCreatives: s.Waiting()}
-	for _, cp := range s.campaigns(&st) {
+		Balance:  st.balanceOf(st.now.Truncate(10 * time.Minute)).status, AwaitingCreatives: s.Waiting()}
+	for _, cp := range st.campaigns() {
 		a.Campaigns++
 		if or(st.changes.campaign(cp.id).status, cp.status(st.today)) == "active" {
 			a.Active++
@@ -64,16 +62,10 @@ func (s *Service) describe(number int) indexAccount {
 		a.Changed = len(st.changes.history)
 	}
 	a.Waiting = len(a.AwaitingCreatives)
-	s.mu.Lock()
-	a.Images = len(s.images)
-	for _, k := range s.keys {
-		if k.works(st.now) {
-			a.Keys = append(a.Keys, indexKey{k.name, k.scope, k.expiresAt(st.now).UTC().Format(time.DateOnly)})
-		}
+	a.Images = s.imageCount()
+	for _, k := range s.working(st.now) {
+		a.Keys = append(a.Keys, indexKey{k.name, k.scope, k.expiresAt(st.now).UTC().Format(time.DateOnly)})
 	}
-	s.mu.Unlock()
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	a.Subscribers, a.Sent, a.Scheduled = len(s.push.subscribers), len(s.push.outbox), len(s.push.pending)
+	a.Subscribers, a.Sent, a.Scheduled = s.counts()
 	return a
 }

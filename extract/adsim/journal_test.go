@@ -122,7 +122,7 @@ func TestState_IsTheSameAfterARestart(t *testing.T) {
 	for range 2 {
 		s = open()
 		sameAll(t, "after a restart", allOf(t, s), want)
-		if me := callWith(t, s, s.keys[2].Secret, "GET", "/v1/me", ""); me.body["key_name"] != "kept" {
+		if me := callWith(t, s, s.keyRing.list[2].Secret, "GET", "/v1/me", ""); me.body["key_name"] != "kept" {
 			t.Errorf("the key is gone: %v", me.body)
 		}
 		s.Advance(24 * time.Hour)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -22,16 +23,6 @@ const keyPrefix = "adv_"
 
 // keyLife is how long a key lasts that was created over the API.
 const keyLife = 90 * 24 * time.Hour
-
-// Key is a key of the advertiser API.
-type Key struct {
-	Secret string
-	Name   string
-	Scope  string // read or write
-	// ExpiresAt is when it ends; by default it is the first of a month, two to three
-	// months from the clock.
-	ExpiresAt time.Time
-}
 
 // apiKey is a key in use. Its fields are guarded by its account's mutex where they
 // change; a call holds a copy.
@@ -97,15 +88,58 @@ func (k *apiKey) tell(h http.Header, now time.Time) {
 	}
 }
 
+// keyRing is the keys of one account.
+type keyRing struct {
+	world *world
+	mu    sync.Mutex
+	list  []*apiKey
+}
+
+func newKeyRing(w *world) *keyRing { return &keyRing{world: w, list: configuredKeys(&w.cfg)} }
+
+// reset restores the configured keys.
+func (k *keyRing) reset() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.list = configuredKeys(&k.world.cfg)
+}
+
+// working returns copies of the keys that work at an instant.
+func (k *keyRing) working(now time.Time) (list []apiKey) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, key := range k.list {
+		if key.works(now) {
+			list = append(list, *key)
+		}
+	}
+	return list
+}
+
+// redo makes the change of a line again. It reports false for one of another room.
+func (k *keyRing) redo(line *journalLine) (known bool, err error) {
+	switch line.Op {
+	case "key":
+		k.addKey(line.Name, line.Scope)
+	case "renew":
+		err = k.RenewKey(line.Name, line.Until)
+	case "revoke":
+		err = k.RevokeKey(line.Name)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
 // accountOf finds the account that a Bearer key acts on, and the key.
-func (s *Service) accountOf(authorization string, now time.Time) (*Service, *apiKey) {
+func accountOf(accounts []*api, authorization string, now time.Time) (*api, *apiKey) {
 	scheme, secret, _ := strings.Cut(authorization, " ")
 	secret = strings.TrimSpace(secret)
 	if !strings.EqualFold(scheme, "Bearer") {
 		return nil, nil
 	}
-	for _, own := range s.accounts {
-		if key := own.findKey(secret); key != nil && key.works(now) {
+	for _, own := range accounts {
+		if key := own.keys.findKey(secret); key != nil && key.works(now) {
 			return own, key
 		}
 	}
@@ -113,23 +147,13 @@ func (s *Service) accountOf(authorization string, now time.Time) (*Service, *api
 }
 
 // findKey is a copy of the key with this secret.
-func (s *Service) findKey(secret string) *apiKey {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, k := range s.keys {
+func (r *keyRing) findKey(secret string) *apiKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range r.list {
 		if same(secret, k.Secret) {
 			found := *k
 			return &found
-		}
-	}
-	return nil
-}
-
-// userOf finds the account whose dashboard user has these credentials.
-func (s *Service) userOf(user, password string) *Service {
-	for _, own := range s.accounts {
-		if same(user, own.cfg.ReportUser) && same(password, own.cfg.ReportPassword) {
-			return own
 		}
 	}
 	return nil
@@ -146,17 +170,18 @@ var createKey = &operation{name: "create_api_key", method: http.MethodPost, path
 	summary: "Create a key, with the dashboard user's name and password."}
 
 // serveAPIKeys answers /v1/api-keys.
-func (s *Service) serveAPIKeys(st *state, r *http.Request) reply {
+func serveAPIKeys(accounts []*api, now time.Time, r *http.Request) reply {
+	s := accounts[0]
 	if r.Method != http.MethodPost {
-		rep := s.apiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", "")
+		rep := s.apiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
 		rep.header.Set("Allow", http.MethodPost)
 		return rep
 	}
 	user, password, basic := r.BasicAuth()
-	own := s.userOf(user, password)
-	if !basic || own == nil {
+	i := slices.IndexFunc(accounts, func(own *api) bool { return own.world.isUser(user, password) })
+	if !basic || i < 0 {
 		rep := s.apiError(http.StatusUnauthorized, "unauthorized", "The dashboard user's name or password is wrong.",
-			"")
+			nil)
 		rep.header.Set("Www-Authenticate", `Basic realm="dashboard"`)
 		return rep
 	}
@@ -164,29 +189,30 @@ func (s *Service) serveAPIKeys(st *state, r *http.Request) reply {
 	if err != nil {
 		return s.refuse(invalidField("", "%v", err))
 	}
-	at := own.stateAt(st.now)
-	c := &call{st: &at, op: createKey, raw: raw}
+	own := accounts[i]
+	st := own.world.stateAt(now)
+	c := &call{st: &st, op: createKey, raw: raw}
 	if p := c.takeBody(); p != nil {
 		return s.refuse(p)
 	}
-	return own.answerKey(c, own.addKey(c.body.text("name"), c.body.text("scope")))
+	return own.answerKey(c, own.keys.addKey(c.body.text("name"), c.body.text("scope")))
 }
 
 // addKey makes a key.
-func (s *Service) addKey(name, scope string) *apiKey {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.clock.now()
-	n := len(s.keys) + 1
-	h := chance(s.account.seed, aboutKey, uint64(n))
+func (r *keyRing) addKey(name, scope string) *apiKey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.world.clock.now()
+	n := len(r.list) + 1
+	h := chance(r.world.account.seed, aboutKey, uint64(n))
 	k := newKey(n, Key{Secret: fmt.Sprintf("%s%016x%016x", keyPrefix, h, mix(h)), Name: name, Scope: scope,
 		ExpiresAt: now.Add(keyLife).Truncate(time.Second)})
-	s.keys = append(s.keys, k)
-	s.record(journalLine{Op: "key", Name: name, Scope: scope})
+	r.list = append(r.list, k)
+	r.world.record(journalLine{Op: "key", Name: name, Scope: scope})
 	return k
 }
 
-func (s *Service) answerKey(c *call, k *apiKey) reply {
+func (s *api) answerKey(c *call, k *apiKey) reply {
 	rep := s.one(c, "api_key", func(o *object) {
 		o.str("id", k.id)
 		o.str("name", k.name)
@@ -200,24 +226,24 @@ func (s *Service) answerKey(c *call, k *apiKey) reply {
 
 // RenewKey sets when a key ends, by its ID or its secret; RevokeKey ends it for
 // good. Both stand for what a person does in the dashboard.
-func (s *Service) RenewKey(key string, until time.Time) error {
-	return s.changeKey(key, func(k *apiKey) { k.ExpiresAt = until }, journalLine{Op: "renew", Name: key, Until: until})
+func (r *keyRing) RenewKey(key string, until time.Time) error {
+	return r.changeKey(key, func(k *apiKey) { k.ExpiresAt = until }, journalLine{Op: "renew", Name: key, Until: until})
 }
 
 // RevokeKey ends a key: see [Service.RenewKey].
-func (s *Service) RevokeKey(key string) error {
-	return s.changeKey(key, func(k *apiKey) { k.revoked = true }, journalLine{Op: "revoke", Name: key})
+func (r *keyRing) RevokeKey(key string) error {
+	return r.changeKey(key, func(k *apiKey) { k.revoked = true }, journalLine{Op: "revoke", Name: key})
 }
 
-func (s *Service) changeKey(key string, do func(*apiKey), en journalLine) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.keys, func(k *apiKey) bool { return k.id == key || k.Secret == key })
+func (r *keyRing) changeKey(key string, do func(*apiKey), en journalLine) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.list, func(k *apiKey) bool { return k.id == key || k.Secret == key })
 	if i < 0 {
 		return errors.New("key: there is none of that ID or text")
 	}
-	do(s.keys[i])
-	en.Name = s.keys[i].id // no secret goes where it need not
-	s.record(en)
+	do(r.list[i])
+	en.Name = r.list[i].id // no secret goes where it need not
+	r.world.record(en)
 	return nil
 }

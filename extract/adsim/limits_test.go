@@ -178,7 +178,7 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 		t.Error("one account has the other's campaign")
 	}
 	cr := settingsOf(t, second, running(t, second)[1]).Creatives[0].CreativeID
-	for _, op := range s.operations {
+	for _, op := range s.api.operations {
 		if op.inPath() == "" {
 			continue
 		}

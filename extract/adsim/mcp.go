@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -18,19 +16,35 @@ import (
 // mcpPath is where the tools are: Streamable HTTP, stateless.
 const mcpPath = APIPrefix + "/mcp"
 
+// tools serves MCP and the sign-in for it, for the accounts of a service.
+type tools struct {
+	accounts []*api
+	signIns  signIns
+}
+
+func newTools(accounts []*api) *tools { return &tools{accounts: accounts} }
+
+// serve answers a request of MCP or of signing in; false is another path.
+func (s *tools) serve(now time.Time, r *http.Request, f *Fault) (reply, bool) {
+	if r.URL.Path == mcpPath {
+		return s.serveMCP(now, r, f), true
+	}
+	return s.serveOAuth(r)
+}
+
 // serveMCP answers POST {base_url}/mcp. Every request has a server of its own, which
 // knows whose key it came with; nothing is kept between two requests.
-func (s *Service) serveMCP(st *state, r *http.Request, f *Fault) reply {
-	own, key := s.accountOf(r.Header.Get("Authorization"), st.now)
+func (s *tools) serveMCP(now time.Time, r *http.Request, f *Fault) reply {
+	own, key := accountOf(s.accounts, r.Header.Get("Authorization"), now)
 	if own == nil {
 		own, key = s.signedIn(r.Header.Get("Authorization"))
 	}
 	if own == nil {
-		rep := s.unauthorized()
+		rep := s.accounts[0].unauthorized()
 		rep.header.Set("Www-Authenticate", `Bearer resource_metadata="`+baseOf(r)+protectedResource+mcpPath+`"`)
 		return rep
 	}
-	server := own.toolServer(key, f)
+	server := toolServer(own, key, f)
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, Logger: slog.New(slog.DiscardHandler)})
 	w := &kept{header: http.Header{}}
@@ -39,7 +53,7 @@ func (s *Service) serveMCP(st *state, r *http.Request, f *Fault) reply {
 	if rep.status == 0 {
 		rep.status = http.StatusOK
 	}
-	key.tell(rep.header, st.now)
+	key.tell(rep.header, now)
 	return rep
 }
 
@@ -61,7 +75,7 @@ func (w *kept) Write(p []byte) (int, error) { w.WriteHeader(http.StatusOK); retu
 func (w *kept) Flush()                      {}
 
 // toolServer has every operation as a tool.
-func (s *Service) toolServer(key *apiKey, f *Fault) *mcp.Server {
+func toolServer(s *api, key *apiKey, f *Fault) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "advertiser-api", Version: "1.0.0"}, &mcp.ServerOptions{
 		Instructions: "Manages the push-notification campaigns of one advertiser account.",
 		Capabilities: &mcp.ServerCapabilities{},
@@ -74,36 +88,15 @@ func (s *Service) toolServer(key *apiKey, f *Fault) *mcp.Server {
 		tool := &mcp.Tool{Name: op.name, Description: op.summary, InputSchema: op.input(),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !op.write}}
 		server.AddTool(tool, func(_ context.Context, in *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return s.callTool(op, key, f, in.Params.Arguments), nil
+			return runTool(s, op, key, f, in.Params.Arguments), nil
 		})
 	}
 	return server
 }
 
-// input is the schema of the tool's arguments: the parameters of path and query and
-// the fields of the body, under their names there.
-func (op *operation) input() *schema {
-	in := objectOf(nil, map[string]*schema{})
-	if name := op.inPath(); name != "" {
-		in.Properties[name] = idSchema(name)
-		in.Required = append(in.Required, name)
-	}
-	for _, p := range op.params {
-		in.Properties[p.name] = p.schema
-	}
-	if op.body != nil {
-		maps.Copy(in.Properties, op.body.Properties)
-		in.Required = append(in.Required, op.body.Required...)
-		if op.body.MinFields > 0 {
-			in.MinFields = op.body.MinFields + 1
-		}
-	}
-	return in
-}
-
-// callTool does what a tool is called for. What is refused is a result that says so.
-func (s *Service) callTool(op *operation, key *apiKey, f *Fault, arguments json.RawMessage) *mcp.CallToolResult {
-	st := s.snapshot()
+// runTool does what a tool is called for. What is refused is a result that says so.
+func runTool(s *api, op *operation, key *apiKey, f *Fault, arguments json.RawMessage) *mcp.CallToolResult {
+	st := s.world.snapshot()
 	c := &call{st: &st, key: key, op: op, fault: f, query: url.Values{}}
 	rep := func() reply {
 		if len(bytes.TrimSpace(arguments)) == 0 {
@@ -118,62 +111,19 @@ func (s *Service) callTool(op *operation, key *apiKey, f *Fault, arguments json.
 		}
 		return s.perform(c)
 	}()
-	return s.toolResult(c, rep)
-}
-
-// takeArguments parts the arguments into path, query and body.
-func (c *call) takeArguments(raw json.RawMessage) *problem {
-	args, err := parseBody(raw)
-	if err != nil {
-		return invalidField("", "%v", err)
-	}
-	if found := c.op.input().check(nil, "", map[string]any(args)); len(found) > 0 {
-		return invalidFields(found)
-	}
-	path := c.op.path
-	if name := c.op.inPath(); name != "" {
-		path = strings.Replace(path, "{"+name+"}", args.text(name), 1)
-		delete(args, name)
-	}
-	c.path = strings.Split(strings.TrimPrefix(path, "/v1/"), "/")
-	for _, p := range c.op.params {
-		if args.has(p.name) {
-			c.query.Set(p.name, queryText(args[p.name]))
-			delete(args, p.name)
-		}
-	}
-	if c.op.body != nil {
-		c.raw, err = json.Marshal(args)
-	}
-	if err != nil {
-		return invalidField("", "%v", err)
-	}
-	return nil
-}
-
-// queryText is an argument as a query has it.
-func queryText(v any) string {
-	if list, ok := v.([]any); ok {
-		words := make([]string, len(list))
-		for i, e := range list {
-			words[i] = fmt.Sprint(e)
-		}
-		return strings.Join(words, ",")
-	}
-	if n, ok := v.(json.Number); ok {
-		f, _ := n.Float64() // the schema has seen that it is one
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return fmt.Sprint(v)
+	return toolResult(s, c, rep)
 }
 
 // toolResult is a reply of REST as the result of a tool, with what REST tells in
 // headers, and with a notice where the account needs funds.
-func (s *Service) toolResult(c *call, rep reply) *mcp.CallToolResult {
+func toolResult(s *api, c *call, rep reply) *mcp.CallToolResult {
 	failed := rep.status >= 400
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(rep.body, &members); err != nil { // a bare list
 		members = map[string]json.RawMessage{"items": rep.body}
+	}
+	if !json.Valid(rep.body) { // a fault
+		members = map[string]json.RawMessage{"body": marshal(string(rep.body))}
 	}
 	if wait := rep.header.Get("Retry-After"); failed && wait != "" {
 		members["error"] = json.RawMessage(strings.TrimSuffix(string(members["error"]), "}") +
@@ -182,35 +132,21 @@ func (s *Service) toolResult(c *call, rep reply) *mcp.CallToolResult {
 	if text := c.key.warning(c.st.now); text != "" {
 		members["key_expiry_warning"] = appendString(nil, text, false)
 	}
-	if notice := s.accountNotice(c.st); notice != "" {
+	if notice := accountNotice(c.st, s.world); notice != "" {
 		members["account_notice"] = appendString(nil, notice, false)
 	}
-	o := object{}
-	o.begin("")
-	for _, name := range sortedKeys(members) {
-		o.raw(name, string(members[name]))
-	}
-	o.end()
-	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(o.dst)}},
-		StructuredContent: json.RawMessage(o.dst)}
+	text := marshal(members)
+	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},
+		StructuredContent: json.RawMessage(text)}
 }
 
 // accountNotice is what to do where the account needs funds, else "".
-func (s *Service) accountNotice(st *state) string {
-	b := s.balanceOf(st, s.balanceAsOf(st.now, false))
+func accountNotice(st *state, w *world) string {
+	b := st.balanceOf(w.balanceAsOf(st.now, false))
 	if b.status == "ok" {
 		return ""
 	}
 	return b.message
-}
-
-// baseOf is where the client has found the service.
-func baseOf(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
 }
 
 // protectedResource is in front of the path that it tells of.

@@ -169,7 +169,7 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	if got := do("get_limits", `{}`); len(list(got["limits"])) != len(changeKinds) {
 		t.Errorf("got %v", got)
 	}
-	for _, op := range s.operations {
+	for _, op := range s.api.operations {
 		if !op.notTool && !called[op.name] {
 			t.Errorf("%s was not called", op.name)
 		}

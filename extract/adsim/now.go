@@ -9,8 +9,8 @@ import (
 // asked of it.
 
 // campaigns lists all campaigns, newest first, hidden ones among them.
-func (s *Service) campaigns(st *state) []*campaign {
-	list := s.account.listing(st.anchor, st.today).list
+func (st *state) campaigns() []*campaign {
+	list := st.account.listing(st.anchor, st.today).list
 	if st.changes == nil || len(st.changes.made) == 0 {
 		return list
 	}
@@ -23,15 +23,15 @@ func (s *Service) campaigns(st *state) []*campaign {
 }
 
 // campaign finds a campaign by its ID, hidden or not.
-func (s *Service) campaign(st *state, id string) *campaign {
-	if c := s.account.listing(st.anchor, st.today).byID[id]; c != nil {
+func (st *state) campaign(id string) *campaign {
+	if c := st.account.listing(st.anchor, st.today).byID[id]; c != nil {
 		return c
 	}
 	return st.changes.campaign(id).base
 }
 
 // creatives lists the creatives of a campaign, newest first, hidden ones among them.
-func (s *Service) creatives(st *state, c *campaign) []*creative {
+func (st *state) creatives(c *campaign) []*creative {
 	var list []*creative
 	for _, cr := range c.newest {
 		if cr.created <= st.today {
@@ -46,7 +46,7 @@ func (s *Service) creatives(st *state, c *campaign) []*creative {
 }
 
 // creative finds a creative of a campaign by its ID, hidden or not.
-func (s *Service) creative(st *state, c *campaign, id string) *creative {
+func (st *state) creative(c *campaign, id string) *creative {
 	if cr := c.creative(id); cr != nil && cr.created <= st.today {
 		return cr
 	}
@@ -64,34 +64,34 @@ type campaignNow struct {
 	audience               audience
 }
 
-func (s *Service) campaignNow(st *state, c *campaign) campaignNow {
+func (st *state) campaignNow(c *campaign) campaignNow {
 	asked := st.changes.campaign(c.id)
 	now := campaignNow{
 		name:      or(asked.name, c.name),
 		status:    or(asked.status, c.status(st.today)),
 		bid:       or(asked.bid, c.bid(st.today)),
 		targetCPA: or(asked.targetCPA, c.targetCPA),
-		start:     or(asked.start, c.starts.start(s.zone)),
+		start:     or(asked.start, c.starts.start(st.account.zone)),
 		audience:  or(asked.audience, c.audience),
 	}
 	if asked.limit != nil {
 		now.limit = *asked.limit
 	} else {
-		now.limit = s.account.dailyLimit(c)
+		now.limit = st.dailyLimit(c)
 	}
 	if asked.end != nil {
 		now.end = *asked.end
 	} else if c.ends {
-		now.end = c.over.start(s.zone)
+		now.end = c.over.start(st.account.zone)
 	}
 	if now.delivery = or(asked.delivery, ""); now.delivery == "" {
-		now.delivery = s.deliveryStatus(st, c, &now)
+		now.delivery = st.deliveryStatus(c, &now)
 	}
 	return now
 }
 
 // deliveryStatus is what becomes of the campaign at this moment.
-func (s *Service) deliveryStatus(st *state, c *campaign, now *campaignNow) string {
+func (st *state) deliveryStatus(c *campaign, now *campaignNow) string {
 	switch {
 	case now.status != "active":
 		return now.status
@@ -101,11 +101,11 @@ func (s *Service) deliveryStatus(st *state, c *campaign, now *campaignNow) strin
 		return "paused"
 	}
 	running, refused := 0, 0
-	for _, cr := range s.creatives(st, c) {
+	for _, cr := range st.creatives(c) {
 		if st.changes.creative(cr.id).hidden == Hide {
 			continue
 		}
-		switch s.creativeStatus(st, cr) {
+		switch st.creativeStatus(cr) {
 		case "active":
 			running++
 		case "rejected":
@@ -120,11 +120,11 @@ func (s *Service) deliveryStatus(st *state, c *campaign, now *campaignNow) strin
 	case st.balanceAt(st.now) == "depleted":
 		return "waiting_for_funds"
 	case st.changes != nil && st.changes.history[c.id] != nil:
-		if s.account.limitReached(st, c) {
+		if st.limitReached(c) {
 			return "daily_limit_reached"
 		}
 		return "active"
-	case chance(c.key, aboutDay, uint64(st.today))%6 == 0 && arrivedShare(st.today, st.asOf, s.zone) > 50_000:
+	case chance(c.key, aboutDay, uint64(st.today))%6 == 0 && arrivedShare(st.today, st.asOf, st.account.zone) > 50_000:
 		return "daily_limit_reached"
 	}
 	return "active"
@@ -156,16 +156,16 @@ const (
 	blockList = "block_list"
 )
 
-func (s *Service) sourcesNow(st *state, c *campaign) sourcesNow {
+func (st *state) sourcesNow(c *campaign) sourcesNow {
 	asked := st.changes.campaign(c.id)
 	now := sourcesNow{allowList: or(asked.allowList, c.allowList)}
 	if now.allowList {
-		now.allowed = s.allowedNow(st, c)
+		now.allowed = st.allowedNow(c)
 	} else {
-		now.blocked = s.blockedNow(st, c)
+		now.blocked = st.blockedNow(c)
 	}
 	bid := c.bid(st.today)
-	for _, src := range c.overridden(s.account.sources) {
+	for _, src := range c.overridden(st.account.sources) {
 		if _, changed := asked.bids[src]; !changed {
 			now.bids = append(now.bids, sourceBid{src, c.overrideBid(bid, c.sourceHash(src))})
 		}
@@ -180,13 +180,13 @@ func (s *Service) sourcesNow(st *state, c *campaign) sourcesNow {
 }
 
 // allowedNow is the allow list; another mode may be on.
-func (s *Service) allowedNow(st *state, c *campaign) []int32 {
+func (st *state) allowedNow(c *campaign) []int32 {
 	return withChanges(c.allowed.src, st.changes.campaign(c.id).allowed)
 }
 
 // blockedNow is the block list; another mode may be on.
-func (s *Service) blockedNow(st *state, c *campaign) []int32 {
-	return withChanges(c.blocked(s.account.sources, st.today), st.changes.campaign(c.id).blocked)
+func (st *state) blockedNow(c *campaign) []int32 {
+	return withChanges(c.blocked(st.account.sources, st.today), st.changes.campaign(c.id).blocked)
 }
 
 // withChanges is a list of sources with some put on it and some taken off.
@@ -217,7 +217,7 @@ type creativeNow struct {
 	comment                               string
 }
 
-func (s *Service) creativeNow(st *state, cr *creative) creativeNow {
+func (st *state) creativeNow(cr *creative) creativeNow {
 	asked := st.changes.creative(cr.id)
 	now := creativeNow{
 		title:   or(asked.title, cr.title),
@@ -227,7 +227,7 @@ func (s *Service) creativeNow(st *state, cr *creative) creativeNow {
 		iconID:  or(asked.iconID, cr.iconID),
 		button1: or(asked.button1, cr.button1),
 		button2: or(asked.button2, cr.button2),
-		status:  s.creativeStatus(st, cr),
+		status:  st.creativeStatus(cr),
 	}
 	if now.status == "rejected" {
 		now.reasons = or(asked.rejectionReasons, []string{"misleading_claim", "low_quality_image"})
@@ -237,6 +237,11 @@ func (s *Service) creativeNow(st *state, cr *creative) creativeNow {
 	return now
 }
 
-func (s *Service) creativeStatus(st *state, cr *creative) string {
+func (st *state) creativeStatus(cr *creative) string {
 	return or(st.changes.creative(cr.id).status, cr.status(st.today))
 }
+
+// deliveryStatuses are the description's, and one for a campaign that delivers.
+var deliveryStatuses = []string{"active", "waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected",
+	"scheduled",
+	"daily_limit_reached", "paused", "archived", "rejected"}

@@ -35,45 +35,45 @@ type signIns struct {
 
 type grant struct {
 	client, redirect, challenge string
-	own                         *Service
+	own                         *api
 }
 
 type signIn struct {
-	own *Service
+	own *api
 	key *apiKey
 }
 
 // signedIn finds the account of an OAuth token.
-func (s *Service) signedIn(authorization string) (*Service, *apiKey) {
+func (s *tools) signedIn(authorization string) (*api, *apiKey) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return nil, nil
 	}
-	s.oauth.mu.Lock()
-	defer s.oauth.mu.Unlock()
-	in := s.oauth.tokens[strings.TrimSpace(token)]
+	s.signIns.mu.Lock()
+	defer s.signIns.mu.Unlock()
+	in := s.signIns.tokens[strings.TrimSpace(token)]
 	if in == nil {
 		return nil, nil
 	}
 	return in.own, in.key
 }
 
-// EndSignIns ends all OAuth sign-ins.
-func (s *Service) EndSignIns() {
-	s.oauth.mu.Lock()
-	defer s.oauth.mu.Unlock()
-	s.oauth.codes, s.oauth.tokens = nil, nil
+// endSignIns ends all OAuth sign-ins.
+func (s *tools) endSignIns() {
+	s.signIns.mu.Lock()
+	defer s.signIns.mu.Unlock()
+	s.signIns.codes, s.signIns.tokens = nil, nil
 }
 
-// oauthSecret is a text that nobody has had before; s.oauth.mu is held.
-func (s *Service) oauthSecret(kind string) string {
-	s.oauth.number++
-	h := chance(s.account.seed, aboutSignIn, s.oauth.number, uint64(s.clock.now().UnixNano()))
+// oauthSecret is a text that nobody has had before; s.signIns.mu is held.
+func (s *tools) oauthSecret(kind string) string {
+	s.signIns.number++
+	h := chance(s.accounts[0].world.account.seed, aboutSignIn, s.signIns.number, uint64(s.accounts[0].world.clock.now().UnixNano()))
 	return fmt.Sprintf("%s_%016x%016x", kind, h, mix(h))
 }
 
 // serveOAuth answers what a client needs to sign in; false is another path.
-func (s *Service) serveOAuth(r *http.Request) (reply, bool) {
+func (s *tools) serveOAuth(r *http.Request) (reply, bool) {
 	base := baseOf(r)
 	switch r.Method + " " + r.URL.Path {
 	case "GET " + protectedResource, "GET " + protectedResource + mcpPath:
@@ -113,7 +113,7 @@ func oauthError(code, text string) reply {
 }
 
 // registerClient takes where a client may be sent back to.
-func (s *Service) registerClient(r *http.Request) reply {
+func (s *tools) registerClient(r *http.Request) reply {
 	var in struct {
 		RedirectURIs []string `json:"redirect_uris"`
 		ClientName   string   `json:"client_name"`
@@ -128,13 +128,13 @@ func (s *Service) registerClient(r *http.Request) reply {
 			return oauthError("invalid_redirect_uri", uri)
 		}
 	}
-	s.oauth.mu.Lock()
-	defer s.oauth.mu.Unlock()
-	if s.oauth.clients == nil || len(s.oauth.clients) >= mostSignIns {
-		s.oauth.clients = map[string][]string{}
+	s.signIns.mu.Lock()
+	defer s.signIns.mu.Unlock()
+	if s.signIns.clients == nil || len(s.signIns.clients) >= mostSignIns {
+		s.signIns.clients = map[string][]string{}
 	}
 	id := s.oauthSecret("client")
-	s.oauth.clients[id] = in.RedirectURIs
+	s.signIns.clients[id] = in.RedirectURIs
 	return oauthJSON(http.StatusCreated, map[string]any{"client_id": id, "client_name": in.ClientName,
 		"redirect_uris":              in.RedirectURIs,
 		"token_endpoint_auth_method": "none", "grant_types": []string{"authorization_code"},
@@ -150,12 +150,12 @@ var signInPage = template.Must(template.New("sign in").Parse(`<!DOCTYPE html>
 `))
 
 // authorize shows the form, and sends the user of right credentials back with a code.
-func (s *Service) authorize(r *http.Request) reply {
+func (s *tools) authorize(r *http.Request) reply {
 	q := r.URL.Query()
 	g := grant{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge")}
-	s.oauth.mu.Lock()
-	known := slices.Contains(s.oauth.clients[g.client], g.redirect)
-	s.oauth.mu.Unlock()
+	s.signIns.mu.Lock()
+	known := slices.Contains(s.signIns.clients[g.client], g.redirect)
+	s.signIns.mu.Unlock()
 	switch {
 	case !known: // nobody is sent to where no client is
 		return oauthError("invalid_request", "unknown client_id or redirect_uri")
@@ -163,8 +163,11 @@ func (s *Service) authorize(r *http.Request) reply {
 		return oauthError("invalid_request", "expected response_type code and a code_challenge with S256")
 	case r.Method == http.MethodPost:
 		r.Body = http.MaxBytesReader(nil, r.Body, 64<<10)
-		if g.own = s.userOf(r.PostFormValue("email"), r.PostFormValue("password")); g.own != nil {
-			return s.sendBack(g, q.Get("state"))
+		user, password := r.PostFormValue("email"), r.PostFormValue("password")
+		for _, g.own = range s.accounts {
+			if g.own.world.isUser(user, password) {
+				return s.sendBack(g, q.Get("state"))
+			}
 		}
 	}
 	var page strings.Builder
@@ -175,14 +178,14 @@ func (s *Service) authorize(r *http.Request) reply {
 		body: []byte(page.String())}
 }
 
-func (s *Service) sendBack(g grant, state string) reply {
-	s.oauth.mu.Lock()
-	defer s.oauth.mu.Unlock()
-	if s.oauth.codes == nil || len(s.oauth.codes) >= mostSignIns {
-		s.oauth.codes = map[string]grant{}
+func (s *tools) sendBack(g grant, state string) reply {
+	s.signIns.mu.Lock()
+	defer s.signIns.mu.Unlock()
+	if s.signIns.codes == nil || len(s.signIns.codes) >= mostSignIns {
+		s.signIns.codes = map[string]grant{}
 	}
 	code := s.oauthSecret("code")
-	s.oauth.codes[code] = g
+	s.signIns.codes[code] = g
 	to, _ := url.Parse(g.redirect) // registerClient has seen that it is one
 	q := to.Query()
 	q.Set("code", code)
@@ -194,26 +197,26 @@ func (s *Service) sendBack(g grant, state string) reply {
 }
 
 // token gives a token for a code, once.
-func (s *Service) token(r *http.Request) reply {
+func (s *tools) token(r *http.Request) reply {
 	r.Body = http.MaxBytesReader(nil, r.Body, 64<<10)
 	if r.PostFormValue("grant_type") != "authorization_code" {
 		return oauthError("unsupported_grant_type", "expected authorization_code")
 	}
-	s.oauth.mu.Lock()
-	defer s.oauth.mu.Unlock()
+	s.signIns.mu.Lock()
+	defer s.signIns.mu.Unlock()
 	code := r.PostFormValue("code")
-	g, known := s.oauth.codes[code]
-	delete(s.oauth.codes, code)
+	g, known := s.signIns.codes[code]
+	delete(s.signIns.codes, code)
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if !known || r.PostFormValue("client_id") != g.client || r.PostFormValue("redirect_uri") != g.redirect ||
 		!same(base64.RawURLEncoding.EncodeToString(sum[:]), g.challenge) {
 		return oauthError("invalid_grant", "the code is not valid")
 	}
-	if s.oauth.tokens == nil || len(s.oauth.tokens) >= mostSignIns {
-		s.oauth.tokens = map[string]*signIn{}
+	if s.signIns.tokens == nil || len(s.signIns.tokens) >= mostSignIns {
+		s.signIns.tokens = map[string]*signIn{}
 	}
 	token := s.oauthSecret("oauth")
-	s.oauth.tokens[token] = &signIn{g.own, &apiKey{id: "oauth", name: "sign-in", scope: scopeWrite, endless: true,
+	s.signIns.tokens[token] = &signIn{g.own, &apiKey{id: "oauth", name: "sign-in", scope: scopeWrite, endless: true,
 		limiter: &limiter{}}}
 	return oauthJSON(http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
 }

@@ -20,23 +20,23 @@ import (
 var openAPITemplate string
 
 // components are the template's, in this shape.
-func (sh Shape) components() string {
+func componentsOf(sh Shape) string {
 	text := strings.NewReplacer(
 		"@campaign_id", sh.idKey("campaign_id"),
 		"@creative_id", sh.idKey("creative_id"),
 		"@image_id", sh.idKey("image_id"),
-		`"@bid_overrides"`, sh.bidSchema(),
-		`"@limits"`, sh.limitSchema(),
+		`"@bid_overrides"`, bidSchemaOf(sh),
+		`"@limits"`, limitSchemaOf(sh),
 	).Replace(openAPITemplate)
 	body := regexp.MustCompile(`"@(one|list|plain):(\w*):(\w+)"`)
 	return body.ReplaceAllStringFunc(text, func(m string) string {
 		part := body.FindStringSubmatch(m)
-		return sh.bodySchema(part[1], part[2], fmt.Sprintf(`{"$ref":"#/components/schemas/%s"}`, part[3]))
+		return bodySchemaOf(sh, part[1], part[2], fmt.Sprintf(`{"$ref":"#/components/schemas/%s"}`, part[3]))
 	})
 }
 
 // bodySchema is the schema of a body: one object, a list, or a list without totals.
-func (sh Shape) bodySchema(form, name, of string) string {
+func bodySchemaOf(sh Shape, form, name, of string) string {
 	if form == "one" {
 		if key := sh.oneKey(name); key != "" {
 			return fmt.Sprintf(`{"type":"object","required":["%s"],"properties":{"%[1]s":%s}}`, key, of)
@@ -55,7 +55,7 @@ func (sh Shape) bodySchema(form, name, of string) string {
 	}
 }
 
-func (sh Shape) bidSchema() string {
+func bidSchemaOf(sh Shape) string {
 	if sh.BidMap {
 		return `{"type":["object","null"],"additionalProperties":{"type":"number","format":"double"}}`
 	}
@@ -63,7 +63,7 @@ func (sh Shape) bidSchema() string {
 		`"properties":{"source_id":{"type":"string"},"bid":{"type":"number","format":"double"}}}}`
 }
 
-func (sh Shape) limitSchema() string {
+func limitSchemaOf(sh Shape) string {
 	const budget = `"used":{"type":"integer"},"limit":{"type":"integer"},"resets_at":{"type":"string",` +
 		`"format":"date-time"}`
 	if sh.LimitMap {
@@ -78,12 +78,12 @@ func (sh Shape) limitSchema() string {
 var descriptions sync.Map
 
 // description is openapi.json.
-func (s *Service) description() []byte {
-	if text, ok := descriptions.Load(s.cfg.Shape); ok {
+func (s *api) description() []byte {
+	if text, ok := descriptions.Load(s.world.cfg.Shape); ok {
 		return text.([]byte)
 	}
 	var doc map[string]any
-	if err := json.Unmarshal([]byte(s.cfg.Shape.components()), &doc); err != nil {
+	if err := json.Unmarshal([]byte(componentsOf(s.world.cfg.Shape)), &doc); err != nil {
 		panic(fmt.Sprintf("openapi.json: %v", err)) // it is part of this package
 	}
 	flatten(doc["components"].(map[string]any))
@@ -99,7 +99,7 @@ func (s *Service) description() []byte {
 	if err != nil {
 		panic(fmt.Sprintf("openapi.json: %v", err))
 	}
-	descriptions.Store(s.cfg.Shape, text)
+	descriptions.Store(s.world.cfg.Shape, text)
 	return text
 }
 
@@ -178,6 +178,6 @@ func (op *operation) responses() map[string]any {
 }
 
 // openAPI answers GET /v1/openapi.json.
-func (s *Service) openAPI(*call) reply {
+func (s *api) openAPI(*call) reply {
 	return jsonReply(http.StatusOK, s.description())
 }

@@ -31,7 +31,7 @@ func routerOf(t testing.TB, s *Service) routers.Router {
 	if r := routersOf[s.cfg.Shape]; r != nil {
 		return r
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(s.description())
+	doc, err := openapi3.NewLoader().LoadFromData(s.api.description())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,9 @@ var checked sync.Map
 // openapi.json. What a fault has touched is not as described.
 func asDescribed(t testing.TB, s *Service, req *http.Request, sent string, resp *http.Response, body []byte) {
 	t.Helper()
-	s.faults.mu.Lock()
-	faults := len(s.faults.list)
-	s.faults.mu.Unlock()
+	s.faultList.mu.Lock()
+	faults := len(s.faultList.list)
+	s.faultList.mu.Unlock()
 	if !strings.HasPrefix(req.URL.Path, APIPrefix+"/v1/") || faults > 0 {
 		return
 	}
@@ -153,7 +153,7 @@ func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(s.description(), &doc); err != nil {
+	if err := json.Unmarshal(s.api.description(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -229,7 +229,7 @@ func TestOpenAPI_SuitsGenerators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := New(Config{Shape: parsed}).description()
+		text := New(Config{Shape: parsed}).api.description()
 		var doc struct {
 			Components struct{ Schemas, Responses map[string]any }
 		}
@@ -290,8 +290,8 @@ func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
 	}
 	// The validator takes status= for a parameter that is not there.
 	for _, name := range []string{"list_campaigns", "list_creatives"} {
-		i := slices.IndexFunc(s.operations, func(op *operation) bool { return op.name == name })
-		if p := s.operations[i].params[0]; p.name != "status" || p.schema.MinItems != 1 {
+		i := slices.IndexFunc(s.api.operations, func(op *operation) bool { return op.name == name })
+		if p := s.api.operations[i].params[0]; p.name != "status" || p.schema.MinItems != 1 {
 			t.Errorf("%s: openapi.json takes an empty list of statuses", name)
 		}
 	}

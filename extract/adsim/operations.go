@@ -1,6 +1,7 @@
 package adsim
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ type operation struct {
 	body               *schema
 	bodyOptional       bool
 	reply              string // its name among the responses of openapi.json
-	answer             func(*Service, *call) reply
+	answer             func(*api, *call) reply
 	notTool            bool
 }
 
@@ -122,22 +123,22 @@ var pageParams = []param{{"limit", integerOf("1", "100").defaults(25)}, {"offset
 func operations() []*operation {
 	list := slices.Concat(accountOperations(), campaignOperations(), creativeOperations(), sourceOperations())
 	return append(list, &operation{name: "get_openapi", method: http.MethodGet, path: "/v1/openapi.json", status: 200,
-		reply: "OpenAPI", answer: (*Service).openAPI, notTool: true,
+		reply: "OpenAPI", answer: (*api).openAPI, notTool: true,
 		summary: "This description."})
 }
 
 func accountOperations() []*operation {
 	return []*operation{
-		{name: "get_api_key_info", method: "GET", path: "/v1/me", status: 200, reply: "Me", answer: (*Service).me,
+		{name: "get_api_key_info", method: "GET", path: "/v1/me", status: 200, reply: "Me", answer: (*api).me,
 			summary: "The account that the key acts on, and whether it can make changes."},
-		{name: "get_limits", method: "GET", path: "/v1/limits", status: 200, reply: "Limits", answer: (*Service).limits,
+		{name: "get_limits", method: "GET", path: "/v1/limits", status: 200, reply: "Limits", answer: (*api).limits,
 			summary: "How much of the day's change budget is used."},
 		{name: "get_balance", method: "GET", path: "/v1/balance", status: 200, reply: "Balance",
-			answer:  (*Service).balance,
+			answer:  (*api).balance,
 			params:  []param{{"fresh", flagOf(nil).about("Skips the cache of 10 minutes.")}},
 			summary: "The account's balance, as of the last 10 minutes."},
 		{name: "upload_image", method: "POST", path: "/v1/images", write: true, status: 201, reply: "Image",
-			answer: (*Service).uploadImage,
+			answer: (*api).uploadImage,
 			body:   uploadBody, summary: "Upload an icon (1:1) or a large image (2:1): PNG, JPEG or GIF, at " +
 				"most 700 KB."},
 	}
@@ -147,27 +148,27 @@ func campaignOperations() []*operation {
 	const all, one = "/v1/campaigns", "/v1/campaigns/{campaign_id}"
 	return []*operation{
 		{name: "list_campaigns", method: "GET", path: all, status: 200, reply: "Campaigns",
-			answer: (*Service).listCampaigns,
+			answer: (*api).listCampaigns,
 			params: append([]param{statusParam(campaignStatuses, campaignStatuses[:2]), {"search", textOf(0, 100)}},
 				pageParams...),
 			summary: "Campaigns, newest first."},
 		{name: "create_campaign", method: "POST", path: all, write: true, status: 201, reply: "Campaign",
-			answer: (*Service).createCampaign,
+			answer: (*api).createCampaign,
 			body: objectOf([]string{"name", "audience", "default_bid", "daily_spend_limit"},
 				with(campaignFields(), "status", enumOf("active", "paused").defaults("active"))),
 			summary: "Create a campaign."},
-		{name: "get_campaign", method: "GET", path: one, status: 200, reply: "Campaign", answer: (*Service).getCampaign,
+		{name: "get_campaign", method: "GET", path: one, status: 200, reply: "Campaign", answer: (*api).getCampaign,
 			summary: "One campaign with its settings."},
 		{name: "update_campaign", method: "PATCH", path: one, write: true, status: 200, reply: "Campaign",
-			answer: (*Service).updateCampaign,
+			answer: (*api).updateCampaign,
 			body:   objectOf(nil, campaignFields()).atLeastOne(), summary: "Change the fields that are sent. Amounts " +
 				"can at most double."},
 		{name: "set_campaign_status", method: "POST", path: one + "/status", write: true, status: 200,
-			reply: "Campaign", answer: (*Service).setCampaignStatus,
+			reply: "Campaign", answer: (*api).setCampaignStatus,
 			body:    objectOf([]string{"status"}, map[string]*schema{"status": enumOf("active", "paused", "archived")}),
 			summary: "Activate, pause or archive a campaign. Pausing is never limited; archived is permanent."},
 		{name: "clone_campaign", method: "POST", path: one + "/clone", write: true, status: 201,
-			reply: "ClonedCampaign", answer: (*Service).cloneCampaign,
+			reply: "ClonedCampaign", answer: (*api).cloneCampaign,
 			body: objectOf([]string{"name"}, map[string]*schema{"name": wordsOf(1, 100),
 				"include_creatives": flagOf(true),
 				"status":            enumOf("active", "paused").defaults("paused"),
@@ -185,25 +186,25 @@ func creativeOperations() []*operation {
 	})
 	return []*operation{
 		{name: "list_creatives", method: "GET", path: all, status: 200, reply: "Creatives",
-			answer:  (*Service).listCreatives,
+			answer:  (*api).listCreatives,
 			params:  append([]param{statusParam(creativeStatuses, creativeStatuses[:5])}, pageParams...),
 			summary: "Creatives of a campaign, newest first."},
 		{name: "create_creatives", method: "POST", path: all, write: true, status: 201, reply: "CreatedCreatives",
-			answer: (*Service).createCreatives,
+			answer: (*api).createCreatives,
 			body:   create, summary: "Create up to 20 creatives and submit them for review."},
-		{name: "get_creative", method: "GET", path: one, status: 200, reply: "Creative", answer: (*Service).getCreative,
+		{name: "get_creative", method: "GET", path: one, status: 200, reply: "Creative", answer: (*api).getCreative,
 			summary: "One creative with its status and the review's feedback."},
 		{name: "update_creative", method: "PATCH", path: one, write: true, status: 200, reply: "Creative",
-			answer: (*Service).updateCreative,
+			answer: (*api).updateCreative,
 			body: objectOf(nil, with(creativeFields(), "submit_for_review", flagOf(nil).about("For a draft."))).
 				atLeastOne(),
 			summary: "Change a creative. Of one that runs, a new version goes to review while it keeps running."},
 		{name: "set_creative_status", method: "POST", path: one + "/status", write: true, status: 200,
-			reply: "Creative", answer: (*Service).setCreativeStatus,
+			reply: "Creative", answer: (*api).setCreativeStatus,
 			body:    objectOf([]string{"status"}, map[string]*schema{"status": enumOf("active", "paused", "archived")}),
 			summary: "Activate, pause or archive a creative. Pausing is never limited; archived is permanent."},
 		{name: "clone_creative", method: "POST", path: one + "/clone", write: true, status: 201, reply: "Creative",
-			answer: (*Service).cloneCreative, bodyOptional: true,
+			answer: (*api).cloneCreative, bodyOptional: true,
 			body: objectOf(nil, with(creativeFields(), "campaign_id", patternOf(campaignIDForm), "draft",
 				flagOf(false))),
 			summary: "Copy a creative into the same or another campaign, with changes."},
@@ -219,16 +220,16 @@ func sourceOperations() []*operation {
 	change := func(name, verb, summary string) *operation {
 		return &operation{name: name, method: "POST", path: path + "/" + verb, write: true, status: 200,
 			reply: "SourceChange",
-			body:  sourcesBody(), summary: summary, answer: func(s *Service, c *call) reply {
+			body:  sourcesBody(), summary: summary, answer: func(s *api, c *call) reply {
 				return s.changeSourceList(c, verb)
 			}}
 	}
 	return []*operation{
 		{name: "get_source_settings", method: "GET", path: path, status: 200, reply: "SourceSettings",
-			answer:  (*Service).getSources,
+			answer:  (*api).getSources,
 			summary: "The mode, the sources blocked or allowed by hand, and the bids of single sources."},
 		{name: "set_source_bids", method: "POST", path: path + "/bids", write: true, status: 200, reply: "SourceChange",
-			answer: (*Service).setSourceBids,
+			answer: (*api).setSourceBids,
 			body:   bids, summary: "Set the bid of sources, or leave it to source optimization."},
 		change("block_sources", "block", "Stop buying from sources (block-list campaigns)."),
 		change("unblock_sources", "unblock", "Buy from blocked sources again."),
@@ -239,7 +240,7 @@ func sourceOperations() []*operation {
 
 // route finds what a method and a path stand for. It gives the methods that the
 // path has, nil for a path that there is not.
-func (s *Service) route(c *call, method, path string) (allow []string) {
+func (s *api) route(c *call, method, path string) (allow []string) {
 	rest, ok := strings.CutPrefix(path, APIPrefix)
 	if !ok {
 		return nil
@@ -269,4 +270,25 @@ func fitsPath(form, path string) bool {
 		}
 	}
 	return true
+}
+
+// input is the schema of the tool's arguments: the parameters of path and query and
+// the fields of the body, under their names there.
+func (op *operation) input() *schema {
+	in := objectOf(nil, map[string]*schema{})
+	if name := op.inPath(); name != "" {
+		in.Properties[name] = idSchema(name)
+		in.Required = append(in.Required, name)
+	}
+	for _, p := range op.params {
+		in.Properties[p.name] = p.schema
+	}
+	if op.body != nil {
+		maps.Copy(in.Properties, op.body.Properties)
+		in.Required = append(in.Required, op.body.Required...)
+		if op.body.MinFields > 0 {
+			in.MinFields = op.body.MinFields + 1
+		}
+	}
+	return in
 }

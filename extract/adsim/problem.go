@@ -1,6 +1,7 @@
 package adsim
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -16,7 +17,10 @@ type problem struct {
 }
 
 // detail names a field and what is wrong with it.
-type detail struct{ field, message string }
+type detail struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
 
 func invalidField(field, format string, args ...any) *problem {
 	return invalidFields([]detail{{field, fmt.Sprintf(format, args...)}})
@@ -24,9 +28,9 @@ func invalidField(field, format string, args ...any) *problem {
 
 func invalidFields(found []detail) *problem {
 	first := found[0]
-	message := "Invalid " + first.field + ": " + first.message + "."
-	if first.field == "" {
-		message = "Invalid request: " + first.message + "."
+	message := "Invalid " + first.Field + ": " + first.Message + "."
+	if first.Field == "" {
+		message = "Invalid request: " + first.Message + "."
 	}
 	return &problem{status: http.StatusBadRequest, code: "validation_failed", message: message, details: found}
 }
@@ -45,20 +49,25 @@ func tooMany(wait int, format string, args ...any) *problem {
 		wait: wait}
 }
 
-// refuse is the reply that tells a problem.
-func (s *Service) refuse(p *problem) reply {
-	details := ""
-	if p.details != nil {
-		o := object{}
-		o.list("", len(p.details), func(i int) {
-			o.begin("")
-			o.str("field", p.details[i].field)
-			o.str("message", p.details[i].message)
-			o.end()
-		})
-		details = string(o.dst)
+// Error makes a problem an error that an edit returns.
+func (p *problem) Error() string { return p.message }
+
+// problemOf returns the problem of an error that an edit has returned.
+func problemOf(err error) *problem {
+	var p *problem
+	var l *limited
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &l):
+		return tooMany(l.wait, "%s", l.message)
 	}
-	rep := s.apiError(p.status, p.code, p.message, details)
+	return &problem{status: http.StatusInternalServerError, code: "internal_error", message: err.Error()}
+}
+
+// refuse returns the reply for a problem.
+func (s *api) refuse(p *problem) reply {
+	rep := s.apiError(p.status, p.code, p.message, p.details)
 	if p.wait > 0 {
 		rep.header.Set("Retry-After", strconv.Itoa(p.wait))
 	}

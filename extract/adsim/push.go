@@ -11,26 +11,41 @@ import (
 	"time"
 )
 
-// PushPrefix is where the push sending APIs are mounted.
-const PushPrefix = "/push"
-
-// DefaultPushToken is what the authorization header has to hold where a Config
-// names nothing else.
-const DefaultPushToken = "push_sim_token"
-
 const (
 	transactionalPath = PushPrefix + "/api/push/v2/transactional/"
 	broadcastPath     = PushPrefix + "/api/push/v2/campaign"
 )
 
-// pushState is what was sent, and what is still to be.
-type pushState struct {
+// sender is what one account has sent, and what is scheduled.
+type sender struct {
+	world *world
+	files *fetcher
+
 	mu          sync.Mutex
 	subscribers []Subscriber
 	pending     []*broadcast
 	broadcasts  []Broadcast
 	outbox      []Notification
 	numbers     int
+}
+
+func newSender(w *world, files *fetcher) *sender {
+	return &sender{world: w, files: files, subscribers: seededSubscribers(&w.cfg, w.account.seed)}
+}
+
+// reset restores the subscribers, and drops everything that was sent or scheduled.
+func (s *sender) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.subscribers = seededSubscribers(&s.world.cfg, s.world.account.seed)
+	s.pending, s.broadcasts, s.outbox, s.numbers = nil, nil, nil, 0
+}
+
+// counts returns the numbers of subscribers, sent and scheduled notifications.
+func (s *sender) counts() (subscribers, sent, scheduled int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.subscribers), len(s.outbox), len(s.pending)
 }
 
 // Notification is one that was sent to one subscriber.
@@ -48,26 +63,26 @@ type Notification struct {
 }
 
 // Outbox lists what was sent until now, oldest first.
-func (s *Service) Outbox() []Notification {
+func (s *sender) Outbox() []Notification {
 	s.sendDue()
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	return slices.Clone(s.push.outbox)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.outbox)
 }
 
 // ResetOutbox empties the outbox. What is scheduled stays so.
-func (s *Service) ResetOutbox() {
-	if !s.replaying() {
+func (s *sender) ResetOutbox() {
+	if !s.world.journal.replaying() {
 		s.sendDue()
 	}
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	s.push.outbox, s.push.broadcasts = nil, nil
-	s.record(journalLine{Op: "push_empty"})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.outbox, s.broadcasts = nil, nil
+	s.world.record(journalLine{Op: "push_empty"})
 }
 
-// servePush answers the push sending APIs.
-func (s *Service) servePush(st *state, r *http.Request) reply {
+// servePush answers the push sending APIs for the accounts of a service.
+func servePush(accounts []*sender, now time.Time, r *http.Request) reply {
 	campaign, transactional := strings.CutPrefix(r.URL.Path, transactionalPath)
 	switch {
 	case !transactional && r.URL.Path != broadcastPath:
@@ -77,53 +92,41 @@ func (s *Service) servePush(st *state, r *http.Request) reply {
 		rep.header.Set("Allow", http.MethodPost)
 		return rep
 	}
-	own := s.tokenOf(r.Header.Get("Authorization"))
-	switch {
-	case own == nil:
-		return pushError(http.StatusUnauthorized, "invalid token")
-	case transactional:
-		return own.sendOne(st.now, campaign, r)
-	}
-	return own.sendMany(st.now, r)
-}
-
-// tokenOf finds the account of a token.
-func (s *Service) tokenOf(authorization string) *Service {
-	token := strings.TrimPrefix(authorization, "Bearer ")
-	for _, own := range s.accounts {
-		if same(token, own.cfg.PushToken) {
-			return own
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	for _, own := range accounts {
+		switch {
+		case !same(token, own.world.cfg.PushToken):
+		case transactional:
+			return own.sendOne(now, campaign, r)
+		default:
+			return own.sendMany(now, r)
 		}
 	}
-	return nil
+	return pushError(http.StatusUnauthorized, "invalid token")
 }
 
-// pushError is the error body of the push sending APIs.
+// pushError returns the error body of the push sending APIs.
 func pushError(status int, message string) reply {
-	o := object{}
-	o.begin("")
-	o.int("statusCode", int64(status))
-	o.str("error", http.StatusText(status))
-	o.str("message", message)
-	o.end()
-	return jsonReply(status, o.dst)
+	return jsonReply(status, marshal(struct {
+		Status  int    `json:"statusCode"`
+		Error   string `json:"error"`
+		Message string `json:"message"`
+	}{status, http.StatusText(status), message}))
 }
 
-// pushTaken is the reply to what was taken.
+// pushTaken returns the reply to an accepted notification.
 func pushTaken(id string) reply {
-	o := object{}
-	o.begin("")
-	o.int("statusCode", http.StatusOK)
-	o.str("message", "request received")
-	o.str("id", id)
-	o.end()
-	return jsonReply(http.StatusOK, o.dst)
+	return jsonReply(http.StatusOK, marshal(struct {
+		Status  int    `json:"statusCode"`
+		Message string `json:"message"`
+		ID      string `json:"id"`
+	}{http.StatusOK, "request received", id}))
 }
 
 var pushCampaignForm = regexp.MustCompile(`^[A-Za-z0-9_.~-]{1,100}$`)
 
 // sendOne answers the transactional API: one notification to one subscriber.
-func (s *Service) sendOne(now time.Time, campaign string, r *http.Request) reply {
+func (s *sender) sendOne(now time.Time, campaign string, r *http.Request) reply {
 	if !pushCampaignForm.MatchString(campaign) {
 		return pushError(http.StatusNotFound, "campaign not found")
 	}
@@ -141,17 +144,17 @@ func (s *Service) sendOne(now time.Time, campaign string, r *http.Request) reply
 	case !isWebURL(n.Link) || n.Icon != "" && !isWebURL(n.Icon):
 		return pushError(http.StatusBadRequest, "link and icon must be URLs")
 	}
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	sub := s.push.find(n.PSID, n.CSID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub := s.find(n.PSID, n.CSID)
 	if sub == nil {
 		return pushError(http.StatusNotFound, "subscriber not found")
 	}
 	n.PSID, n.CSID, n.Website = sub.PSID, sub.CSID, sub.Website
-	s.push.outbox = append(s.push.outbox, n)
-	s.record(journalLine{Op: "push_sent", At: now, Sent: &n})
-	s.push.numbers++
-	return pushTaken("push_" + strconv.Itoa(s.push.numbers))
+	s.outbox = append(s.outbox, n)
+	s.world.record(journalLine{Op: "push_sent", At: now, What: what(n)})
+	s.numbers++
+	return pushTaken("push_" + strconv.Itoa(s.numbers))
 }
 
 // pushForm reads the fields of a form, multipart or not.
@@ -174,19 +177,12 @@ func pushForm(r *http.Request) (field func(string) string, message string) {
 }
 
 // find finds a subscriber by the one ID or the other.
-func (p *pushState) find(psid, csid string) *Subscriber {
-	for i := range p.subscribers {
-		sub := &p.subscribers[i]
+func (s *sender) find(psid, csid string) *Subscriber {
+	for i := range s.subscribers {
+		sub := &s.subscribers[i]
 		if psid != "" && sub.PSID == psid || psid == "" && sub.CSID == csid {
 			return sub
 		}
 	}
 	return nil
-}
-
-var webURLForm = regexp.MustCompile(`^https?://` + notBlank + `+$`)
-
-func isWebURL(text string) bool {
-	_, host, _ := strings.Cut(text, "://")
-	return webURLForm.MatchString(text) && !strings.HasPrefix(host, "/")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Quirk is a plausible variation of the service: something that its description leaves
@@ -28,8 +29,8 @@ type quirk struct {
 	Quirk
 	// ask changes the request before the service sees it.
 	ask func(x *exchange)
-	// instead answers in the service's place, or not.
-	instead func(x *exchange) (reply, bool)
+	// override optionally replaces the reply.
+	override func(x *exchange) (reply, bool)
 	// change changes the body of a successful reply.
 	change func(x *exchange, body *node) *node
 	// wire changes a reply as it goes on the wire.
@@ -107,7 +108,7 @@ type quirkList struct {
 
 // SetQuirks sets the quirks that hold from now on, in the place of those before. It
 // changes nothing where one is unknown. Quirks are of the service as a whole.
-func (s *Service) SetQuirks(names ...string) error {
+func (l *quirkList) SetQuirks(names ...string) error {
 	if err := CheckQuirks(names...); err != nil {
 		return err
 	}
@@ -117,7 +118,6 @@ func (s *Service) SetQuirks(names ...string) error {
 			set = append(set, q)
 		}
 	}
-	l := &s.quirks
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set, l.times = set, map[string]int{}
@@ -125,9 +125,9 @@ func (s *Service) SetQuirks(names ...string) error {
 }
 
 // QuirksSet are the names of the quirks that hold, in the order in which they apply.
-func (s *Service) QuirksSet() []string {
+func (l *quirkList) QuirksSet() []string {
 	var names []string
-	for _, q := range s.quirks.list() {
+	for _, q := range l.list() {
 		names = append(names, q.Name)
 	}
 	return names
@@ -164,11 +164,13 @@ func (p place) isList() bool   { return p == atCampaigns || p == atCreatives }
 
 // exchange is a request that quirks look at and may change, and what it asks.
 type exchange struct {
-	service *Service // the one that is served: of the first account
-	st      *state
-	request *http.Request // as the service will see it
-	place   place
-	total   int // of a list, where a header says it
+	quirks   *quirkList
+	accounts []*api // the first one is served by default
+	now      time.Time
+	today    day
+	request  *http.Request // as the service will see it
+	place    place
+	total    int // of a list, where a header says it
 }
 
 // placeOf finds out what a request asks.
@@ -241,34 +243,41 @@ func (x *exchange) oneDay() (day, bool) {
 	return d, ok && x.param("start_date") == x.param("end_date")
 }
 
-// owner is the service of the account that the credentials are of.
-func (x *exchange) owner() *Service {
+// owner returns the account of the request's credentials, as it is now.
+func (x *exchange) owner() state {
+	own, _ := accountOf(x.accounts, x.request.Header.Get("Authorization"), x.now)
 	if user, password, ok := x.request.BasicAuth(); ok {
-		if own := x.service.userOf(user, password); own != nil {
-			return own
+		for _, a := range x.accounts {
+			if a.world.isUser(user, password) {
+				own = a
+			}
 		}
 	}
-	if own, _ := x.service.accountOf(x.request.Header.Get("Authorization"), x.st.now); own != nil {
-		return own
+	if own == nil {
+		own = x.accounts[0]
 	}
-	return x.service
+	return own.world.stateAt(x.now)
 }
 
 // times counts how often something happened since the quirks were set, from 1.
 func (x *exchange) times(what string) int {
-	l := &x.service.quirks
+	l := x.quirks
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.times[what]++
 	return l.times[what]
 }
 
-// quirky is the answer to a request under the quirks that are set. An error, what a
-// fault puts in the place of a reply, and what is not JSON keep their bodies.
-func (s *Service) quirky(st *state, r *http.Request, f *Fault, set []*quirk) reply {
-	x := &exchange{service: s, st: st, request: r, place: placeOf(r)}
+// answer returns the reply to a request under the quirks that are set; plain makes the reply without them. An
+// error, the reply of a fault, and a body that is not JSON keep their bodies.
+func (l *quirkList) answer(accounts []*api, st *state, r *http.Request, f *Fault, plain func(*http.Request) reply) reply {
+	set := l.list()
+	if len(set) == 0 {
+		return plain(r)
+	}
+	x := &exchange{quirks: l, accounts: accounts, now: st.now, today: st.today, request: r, place: placeOf(r)}
 	if x.place == atOther {
-		return s.plainReply(st, r, f)
+		return plain(r)
 	}
 	for _, q := range set {
 		if q.ask != nil {
@@ -277,12 +286,12 @@ func (s *Service) quirky(st *state, r *http.Request, f *Fault, set []*quirk) rep
 	}
 	rep, whole := reply{}, false
 	for _, q := range set {
-		if q.instead != nil && !whole {
-			rep, whole = q.instead(x)
+		if q.override != nil && !whole {
+			rep, whole = q.override(x)
 		}
 	}
 	if !whole {
-		rep = s.plainReply(st, x.request, f)
+		rep = plain(x.request)
 	}
 	whole = whole || f.replaces()
 	if body, ok := parseTree(rep.body); ok && rep.status < 300 && !whole {

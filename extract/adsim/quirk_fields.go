@@ -110,8 +110,8 @@ var fieldQuirks = []quirk{
 		change: func(x *exchange, body *node) *node {
 			if x.place.onAPI() {
 				for _, e := range entities(body) {
-					e.set("request_id", textNode(x.service.requestID()))
-					e.set("generated_at", textNode(x.st.now.UTC().Format(time.RFC3339Nano)+
+					e.set("request_id", textNode(x.accounts[0].world.requestID()))
+					e.set("generated_at", textNode(x.now.UTC().Format(time.RFC3339Nano)+
 						strconv.Itoa(x.times("flicker"))))
 				}
 			}

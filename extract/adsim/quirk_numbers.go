@@ -37,7 +37,7 @@ var totalQuirks = []quirk{
 		}},
 	{Quirk: Quirk{Name: "totals-none",
 		Doc: "the report refuses questions without include_creatives (400)"},
-		instead: refuseAt(atTotals, 400, "include_creatives must be true")},
+		override: refuseAt(atTotals, 400, "include_creatives must be true")},
 	{Quirk: Quirk{Name: "totals-empty",
 		Doc: "the report without include_creatives has no rows"},
 		change: func(x *exchange, body *node) *node {
@@ -54,7 +54,7 @@ var totalQuirks = []quirk{
 		change: dropColumn(ofTotals, "clicks")},
 	{Quirk: Quirk{Name: "totals-fail",
 		Doc: "the report without include_creatives is 500"},
-		instead: refuseAt(atTotals, 500, textInternal)},
+		override: refuseAt(atTotals, 500, textInternal)},
 }
 
 // lackSource takes the spend and the clicks of the day's first source out of a sum.
@@ -63,11 +63,10 @@ func lackSource(x *exchange, _ int, row *node) {
 	if !ok {
 		return
 	}
-	own := x.owner()
-	at := own.stateAt(x.st.now)
+	at := x.owner()
 	var lacks Measures
 	source := noSource
-	for r := range own.account.rows(&at, d, scope{}) {
+	for r := range at.rows(d, scope{}) {
 		if source == noSource && r.Spend > 0 {
 			source = r.source
 		}
@@ -92,10 +91,10 @@ func refuseAt(at place, status int, text string) func(x *exchange) (reply, bool)
 			return reply{}, false
 		}
 		if status == 500 {
-			text := text + " (request ID: " + x.service.requestID() + ")"
-			return x.service.reportError(status, text), true
+			text := text + " (request ID: " + x.accounts[0].world.requestID() + ")"
+			return reportError(status, text), true
 		}
-		return x.service.reportError(status, text), true
+		return reportError(status, text), true
 	}
 }
 
@@ -251,18 +250,17 @@ func credits(x *exchange, body *node) *node {
 	if data == nil || x.place == atTexts {
 		return body
 	}
-	own := x.owner()
-	at := own.stateAt(x.st.now)
+	at := x.owner()
 	for _, row := range data.values {
 		d, ok := parseDay(row.get("date").text())
 		if !ok {
 			continue
 		}
-		for r := range own.account.rows(&at, d, scope{}) {
+		for r := range at.rows(d, scope{}) {
 			if r.Clicks == 0 || r.Spend == 0 {
 				continue
 			}
-			l := own.account.line(&at, d, r)
+			l := at.line(d, r)
 			switch {
 			case x.place == atTotals:
 				row.edit("total_spend", func(v *node) *node { return plusMillionths(v, -2*l.Spend) })

@@ -263,41 +263,41 @@ var dayQuirks = []quirk{
 		Doc: "the report answers the fifth day before today with 204, and has no sum of it"},
 		change: func(x *exchange, body *node) *node { return emptyDay(x, body, true) },
 		wire: func(x *exchange, rep *reply) {
-			if d, ok := x.oneDay(); ok && d == x.st.today-5 && x.place.onReport() {
+			if d, ok := x.oneDay(); ok && d == x.today-5 && x.place.onReport() {
 				rep.status, rep.body = http.StatusNoContent, nil
 			}
 		}},
 	{Quirk: Quirk{Name: "day-empty-404",
 		Doc: "the report answers the fifth day before today with 404, and has no sum of it"},
 		change: func(x *exchange, body *node) *node { return emptyDay(x, body, true) },
-		instead: func(x *exchange) (reply, bool) {
+		override: func(x *exchange) (reply, bool) {
 			d, ok := x.oneDay()
-			if !ok || d != x.st.today-5 || !x.place.onReport() {
+			if !ok || d != x.today-5 || !x.place.onReport() {
 				return reply{}, false
 			}
-			return x.service.reportError(http.StatusNotFound, "No data for the given range"), true
+			return reportError(http.StatusNotFound, "No data for the given range"), true
 		}},
 	{Quirk: Quirk{Name: "reach-31",
 		Doc: "the report refuses the day 32 days before today (400)"},
-		instead: reachOf(31)},
+		override: reachOf(31)},
 	{Quirk: Quirk{Name: "reach-30",
 		Doc: "the report refuses the days 31 and 32 days before today (400)"},
-		instead: reachOf(30)},
+		override: reachOf(30)},
 	{Quirk: Quirk{Name: "today-none",
 		Doc: "the report has no rows for today"},
 		change: func(x *exchange, body *node) *node {
-			if d, ok := x.oneDay(); ok && d == x.st.today && x.place.onReport() {
+			if d, ok := x.oneDay(); ok && d == x.today && x.place.onReport() {
 				emptyAnswer(body)
 			}
 			return body
 		}},
 	{Quirk: Quirk{Name: "range-one-day",
 		Doc: "the report refuses a range of more than one day (400)"},
-		instead: func(x *exchange) (reply, bool) {
+		override: func(x *exchange) (reply, bool) {
 			if _, one := x.oneDay(); one || !x.place.onReport() {
 				return reply{}, false
 			}
-			return x.service.reportError(http.StatusBadRequest, "The range must not exceed 1 day"), true
+			return reportError(http.StatusBadRequest, "The range must not exceed 1 day"), true
 		}},
 }
 
@@ -305,17 +305,17 @@ var dayQuirks = []quirk{
 func reachOf(days int) func(x *exchange) (reply, bool) {
 	return func(x *exchange) (reply, bool) {
 		d, ok := parseDay(x.param("start_date"))
-		if !ok || !x.place.onReport() || d >= x.st.today-day(days) {
+		if !ok || !x.place.onReport() || d >= x.today-day(days) {
 			return reply{}, false
 		}
-		return x.service.reportError(http.StatusBadRequest, strings.Replace(textTooFar, "32", strconv.Itoa(days), 1)),
+		return reportError(http.StatusBadRequest, strings.Replace(textTooFar, "32", strconv.Itoa(days), 1)),
 			true
 	}
 }
 
 // emptyDay takes the rows of the fifth day before today away, and its sum too.
 func emptyDay(x *exchange, body *node, sums bool) *node {
-	empty := x.st.today - 5
+	empty := x.today - 5
 	d, one := x.oneDay()
 	if one && d == empty && (x.place == atDays || sums && x.place == atTotals) {
 		emptyAnswer(body)
@@ -386,11 +386,11 @@ var pageQuirks = []quirk{
 		}},
 	{Quirk: Quirk{Name: "page-size-5000",
 		Doc: "the report refuses a page_size above 5000 (400)"},
-		instead: func(x *exchange) (reply, bool) {
+		override: func(x *exchange) (reply, bool) {
 			if !x.place.onReport() || x.number("page_size", defaultPageSize) <= 5000 {
 				return reply{}, false
 			}
-			return x.service.reportError(http.StatusBadRequest, "page_size cannot exceed 5000"), true
+			return reportError(http.StatusBadRequest, "page_size cannot exceed 5000"), true
 		}},
 }
 

@@ -136,7 +136,7 @@ func refuseAPI(p place, status int, message string) func(x *exchange) (reply, bo
 		if x.place != p {
 			return reply{}, false
 		}
-		return x.service.apiError(status, codeOf(status), message, ""), true
+		return x.accounts[0].apiError(status, codeOf(status), message, nil), true
 	}
 }
 
@@ -160,7 +160,7 @@ var accountQuirks = []quirk{
 		})},
 	{Quirk: Quirk{Name: "me-404",
 		Doc: "the key's info is not there (404)"},
-		instead: refuseAPI(atMe, 404, "There is no such path.")},
+		override: refuseAPI(atMe, 404, "There is no such path.")},
 	{Quirk: Quirk{Name: "me-scope-missing",
 		Doc: "the key's info does not say whether the key can make changes"},
 		change: at(atMe, func(_ *exchange, e *node) { e.drop("scope", "can_make_changes") })},
@@ -191,7 +191,7 @@ var accountQuirks = []quirk{
 		change: at(atLimits, func(_ *exchange, e *node) { e.set("limits", listNode()) })},
 	{Quirk: Quirk{Name: "limits-404",
 		Doc: "the limits are not there (404)"},
-		instead: refuseAPI(atLimits, 404, "There is no such path.")},
+		override: refuseAPI(atLimits, 404, "There is no such path.")},
 	{Quirk: Quirk{Name: "balance-unreadable",
 		Doc: `the balance says nothing: {"ok":true}`},
 		change: at(atBalance, notUnderstood)},

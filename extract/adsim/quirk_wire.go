@@ -20,13 +20,13 @@ var bothQuirks = []quirk{
 	{Quirk: Quirk{Name: "secret-in-error",
 		Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the " +
 			"API the limits"},
-		instead: func(x *exchange) (reply, bool) {
+		override: func(x *exchange) (reply, bool) {
 			text := "Refused: " + x.request.Header.Get("Authorization")
 			switch x.place {
 			case atTotals:
-				return x.service.reportError(http.StatusBadRequest, text), true
+				return reportError(http.StatusBadRequest, text), true
 			case atLimits:
-				return x.service.apiError(http.StatusNotFound, "not_found", text, ""), true
+				return x.accounts[0].apiError(http.StatusNotFound, "not_found", text, nil), true
 			}
 			return reply{}, false
 		}},
@@ -109,7 +109,7 @@ func (x *exchange) secret() string {
 // clockOff sets the Date header off by so much.
 func clockOff(by time.Duration) func(x *exchange, rep *reply) {
 	return func(x *exchange, rep *reply) {
-		rep.header.Set("Date", x.st.now.Add(by).UTC().Format(http.TimeFormat))
+		rep.header.Set("Date", x.now.Add(by).UTC().Format(http.TimeFormat))
 	}
 }
 

@@ -1,7 +1,6 @@
 package adsim
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 )
@@ -55,32 +54,11 @@ func (c column) ofCreatives() bool {
 	return false
 }
 
-// ZeroSpend is the form in which a creative that was not delivered comes when
-// the columns have a source.
-type ZeroSpend int
-
-const (
-	ZeroSpendNullSource  ZeroSpend = iota // "source_id":null
-	ZeroSpendEmptySource                  // "source_id":""
-	ZeroSpendNoSource                     // no key source_id
-	ZeroSpendBare                         // neither a key source_id nor a key date
-)
-
-// ParseZeroSpend takes null, empty, nosource or bare.
-func ParseZeroSpend(s string) (ZeroSpend, error) {
-	i := slices.Index([]string{"null", "empty", "nosource", "bare"}, s)
-	if i < 0 {
-		return 0, fmt.Errorf("zero spend: %q is none of null, empty, nosource, bare", s)
-	}
-	return ZeroSpend(i), nil
-}
-
 // rowWriter writes rows as JSON objects of the columns asked for.
 type rowWriter struct {
 	columns []column
 	keys    [][]byte // `,"date":`
 	fixed   int      // so many leading columns are the same for all rows of a creative and day
-	service *Service
 	st      *state
 	sources *sourceTable
 	today   day
@@ -95,9 +73,9 @@ type rowWriter struct {
 	dates          map[day][]byte
 }
 
-func newRowWriter(columns []column, s *Service, st *state) *rowWriter {
-	w := &rowWriter{columns: columns, service: s, st: st, sources: s.account.sources, today: st.today,
-		noise: s.cfg.FloatNoise, zero: s.cfg.ZeroSpend, dates: map[day][]byte{}}
+func newRowWriter(columns []column, st *state) *rowWriter {
+	w := &rowWriter{columns: columns, st: st, sources: st.account.sources, today: st.today,
+		noise: st.cfg.FloatNoise, zero: st.cfg.ZeroSpend, dates: map[day][]byte{}}
 	for _, c := range columns {
 		w.keys = append(w.keys, []byte(`,"`+columnNames[c]+`":`))
 	}
@@ -214,11 +192,11 @@ func (w *rowWriter) noiseOf(r *row) uint64 {
 // appendFollowed appends a name, text or status of a campaign that was changed
 // through the API: as it is now.
 func (w *rowWriter) appendFollowed(dst []byte, c column, r *row) []byte {
-	ascii := w.service.account.ascii
+	ascii := w.st.account.ascii
 	if c == colCampaignName {
 		return appendString(dst, or(w.st.changes.campaign(r.campaign.id).name, r.campaign.name), ascii)
 	}
-	now := w.service.creativeNow(w.st, r.creative)
+	now := w.st.creativeNow(r.creative)
 	switch c {
 	case colCreativeTitle:
 		return appendString(dst, now.title, ascii)
@@ -230,9 +208,4 @@ func (w *rowWriter) appendFollowed(dst []byte, c column, r *row) []byte {
 		return append(dst, imageURL(now.iconID)...)
 	}
 	return appendString(dst, now.status, ascii)
-}
-
-// follows says whether the row is of a campaign that follows its settings.
-func (st *state) follows(r *row) bool {
-	return st.changes != nil && r.campaign != nil && st.changes.history[r.campaign.id] != nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
 const (
@@ -33,52 +35,73 @@ type reportRequest struct {
 	page, size int
 }
 
-// serveReport answers GET {report_url}/ads/spend-report.
-func (s *Service) serveReport(st *state, r *http.Request, f *Fault) reply {
+// reporter answers the spend report for one account.
+type reporter struct {
+	world *world
+	pages cache[pageKey, []byte]
+	rows  sync.Pool
+}
+
+func newReporter(w *world) *reporter {
+	p := &reporter{world: w, pages: newCache[pageKey](w.cfg.PrerenderBytes, func(b []byte) int64 {
+		return int64(len(b)) + 1
+	})}
+	p.rows.New = func() any { return new([]row) }
+	return p
+}
+
+// pageKey is what the bytes of a page depend on.
+type pageKey struct {
+	groupKey
+	columns    string
+	page, size int
+	names      uint64 // the last change of anything that the report shows
+}
+
+// serveReport answers GET {report_url}/ads/spend-report for the accounts of a service.
+func serveReport(accounts []*reporter, now time.Time, r *http.Request, f *Fault) reply {
 	if r.Method != http.MethodGet {
-		rep := s.reportError(http.StatusMethodNotAllowed, "Method not allowed")
+		rep := reportError(http.StatusMethodNotAllowed, "Method not allowed")
 		rep.header.Set("Allow", http.MethodGet)
 		return rep
 	}
 	user, password, ok := r.BasicAuth()
-	own := s.userOf(user, password)
-	switch {
-	case !ok:
-		return s.reportUnauthorized(textNoAuth)
-	case own == nil:
-		return s.reportUnauthorized(textWrongAuth)
-	case own != s:
-		at := own.stateAt(st.now)
-		return own.report(&at, r, f)
+	if !ok {
+		return reportUnauthorized(textNoAuth)
 	}
-	return s.report(st, r, f)
+	for _, own := range accounts {
+		if own.world.isUser(user, password) {
+			st := own.world.stateAt(now)
+			return own.report(&st, r, f)
+		}
+	}
+	return reportUnauthorized(textWrongAuth)
 }
 
 // report answers the user of this account.
-func (s *Service) report(st *state, r *http.Request, f *Fault) reply {
-	switch {
-	case s.access.reportAccess() == ReportUnconfirmed:
-		return s.reportError(http.StatusForbidden, textUnconfirmed)
-	case s.access.reportAccess() == ReportNoAdvertiser:
-		return s.reportError(http.StatusForbidden, textNoAdvertiser)
+func (p *reporter) report(st *state, r *http.Request, f *Fault) reply {
+	switch p.world.access.reportAccess() {
+	case ReportUnconfirmed:
+		return reportError(http.StatusForbidden, textUnconfirmed)
+	case ReportNoAdvertiser:
+		return reportError(http.StatusForbidden, textNoAdvertiser)
 	}
 	rq, text := parseReport(r.URL.Query(), st.today)
 	if text != "" {
-		return s.reportError(http.StatusBadRequest, text)
+		return reportError(http.StatusBadRequest, text)
 	}
-	return jsonReply(http.StatusOK, s.page(st, rq, f))
+	return jsonReply(http.StatusOK, p.page(st, rq, f))
 }
 
-func (s *Service) reportError(status int, text string) reply {
-	o := object{}
-	o.begin("")
-	o.str("error", text)
-	o.end()
-	return jsonReply(status, o.dst)
+// reportError returns the error body of the report.
+func reportError(status int, text string) reply {
+	return jsonReply(status, marshal(struct {
+		Error string `json:"error"`
+	}{text}))
 }
 
-func (s *Service) reportUnauthorized(text string) reply {
-	rep := s.reportError(http.StatusUnauthorized, text)
+func reportUnauthorized(text string) reply {
+	rep := reportError(http.StatusUnauthorized, text)
 	rep.header.Set("Www-Authenticate", `Basic realm="spend report"`)
 	return rep
 }
@@ -137,21 +160,6 @@ func parseReport(q url.Values, today day) (*reportRequest, string) {
 	return rq, ""
 }
 
-func parsePositive(q url.Values, name string, def, most int) (int, string) {
-	v := q.Get(name)
-	if v == "" {
-		return def, ""
-	}
-	n, err := strconv.Atoi(v)
-	switch {
-	case err != nil || n < 1:
-		return 0, "Invalid " + name + " (expected an integer of 1 or more)"
-	case n > most:
-		return 0, name + " cannot be more than " + strconv.Itoa(most)
-	}
-	return n, ""
-}
-
 func parseColumns(v string, creatives bool) ([]column, string) {
 	if v == "" {
 		if creatives {
@@ -177,12 +185,12 @@ func parseColumns(v string, creatives bool) ([]column, string) {
 }
 
 // page renders a page of the answer, or takes it from those that are kept.
-func (s *Service) page(st *state, rq *reportRequest, f *Fault) []byte {
-	if !s.cfg.Prerender || f.changesRows() {
-		return s.render(st, rq, f)
+func (p *reporter) page(st *state, rq *reportRequest, f *Fault) []byte {
+	if !p.world.cfg.Prerender || f.changesRows() {
+		return p.render(st, rq, f)
 	}
 	key := pageKey{st.groupKey(rq.question), string(columnBytes(rq.columns)), rq.page, rq.size, st.changes.last()}
-	return s.kept.pages.get(key, func() []byte { return s.render(st, rq, nil) })
+	return p.pages.get(key, func() []byte { return p.render(st, rq, nil) })
 }
 
 func columnBytes(columns []column) []byte {
@@ -195,10 +203,10 @@ func columnBytes(columns []column) []byte {
 
 // render writes the body of a page. A fault that changes rows has its say about
 // which rows are on the page, about single rows, and about what stands around them.
-func (s *Service) render(st *state, rq *reportRequest, f *Fault) []byte {
-	an := s.answer(st, rq.question)
+func (p *reporter) render(st *state, rq *reportRequest, f *Fault) []byte {
+	an := st.answer(rq.question)
 	from, to, total := f.window(min(rq.page-1, an.total/rq.size+1)*rq.size, rq.size, an.total)
-	buf := s.rowBufs.Get().(*[]row)
+	buf := p.rows.Get().(*[]row)
 	rows := hurtRows(f, an.appendRows((*buf)[:0], from, to), (*row).other)
 
 	dst := make([]byte, 0, 512+len(rows)*(40+24*len(rq.columns)))
@@ -217,7 +225,7 @@ func (s *Service) render(st *state, rq *reportRequest, f *Fault) []byte {
 	if v, ok := f.top("data"); ok {
 		dst = append(dst, v...)
 	} else {
-		w := newRowWriter(rq.columns, s, st)
+		w := newRowWriter(rq.columns, st)
 		dst = append(dst, '[')
 		for i := range rows {
 			if i > 0 {
@@ -232,7 +240,7 @@ func (s *Service) render(st *state, rq *reportRequest, f *Fault) []byte {
 		dst = append(dst, ']')
 	}
 	*buf = rows[:0]
-	s.rowBufs.Put(buf)
+	p.rows.Put(buf)
 	dst = appendPagination(dst, rq, total, f)
 	dst = f.appendTop(dst)
 	return append(dst, '}')
@@ -262,11 +270,4 @@ func appendPagination(dst []byte, rq *reportRequest, total int, f *Fault) []byte
 		}
 	}
 	return append(dst, '}')
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

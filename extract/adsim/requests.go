@@ -58,19 +58,19 @@ func (l *requestLog) answered(rq *Request, status int, size int64) {
 // Requests lists what the service was asked, oldest first; of very many, the
 // latest. A request stands there as soon as it came in, and its status before
 // any of the answer is sent. Requests of the control are not among them.
-func (s *Service) Requests() []Request {
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	out := make([]Request, len(s.log.list))
-	for i, rq := range s.log.list {
+func (l *requestLog) Requests() []Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]Request, len(l.list))
+	for i, rq := range l.list {
 		out[i] = *rq
 	}
 	return out
 }
 
 // ResetRequests empties the log and begins to count attempts anew.
-func (s *Service) ResetRequests() {
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	s.log.list, s.log.attempts = nil, nil
+func (l *requestLog) ResetRequests() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list, l.attempts = nil, nil
 }

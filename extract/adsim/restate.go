@@ -2,7 +2,6 @@ package adsim
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -42,11 +41,11 @@ type rowKey struct {
 type overlay struct {
 	seq     int
 	emptied bool
-	edits   map[rowKey]edit
+	edits   map[rowKey]rowEdit
 	scales  []scale
 }
 
-type edit struct {
+type rowEdit struct {
 	seq      int
 	kind     string // change, delete, insert
 	creative *creative
@@ -87,71 +86,6 @@ func (sd *spendDay) restate(r *row) {
 	}
 }
 
-// Restate changes rows of a day from now on and returns the row that it changed,
-// as the report now shows it (for delete: as it was; for the kinds that change a
-// whole day: an empty line).
-func (s *Service) Restate(date string, change Restatement) (Line, error) {
-	d, ok := parseDay(date)
-	if !ok {
-		return Line{}, fmt.Errorf("restate: %q is not a day", date)
-	}
-	st := s.snapshot()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st.overlays, st.version = s.overlays, s.version
-
-	next := &overlay{edits: map[rowKey]edit{}}
-	if old := s.overlays[d]; old != nil {
-		next = &overlay{seq: old.seq, emptied: old.emptied, edits: maps.Clone(old.edits),
-			scales: slices.Clone(old.scales)}
-	}
-	next.seq++
-	var touched row
-	var err error
-	switch change.Kind {
-	case "empty":
-		next = &overlay{seq: next.seq, emptied: true, edits: map[rowKey]edit{}}
-	case "restore":
-		next = nil
-	case "multiply":
-		err = next.multiply(s.account, change)
-	case "change", "delete", "insert":
-		touched, err = next.editRow(s.account, &st, d, change)
-	default:
-		err = fmt.Errorf("unknown kind %q", change.Kind)
-	}
-	if err != nil {
-		return Line{}, fmt.Errorf("restate %s: %w", date, err)
-	}
-	overlays := maps.Clone(s.overlays)
-	if overlays == nil {
-		overlays = map[day]*overlay{}
-	}
-	overlays[d] = next
-	if next == nil {
-		delete(overlays, d)
-	}
-	s.overlays = overlays
-	s.version++
-	s.record(journalLine{Op: "restate", At: st.now, Name: date, Restatement: &change})
-	if touched.creative == nil {
-		return Line{}, nil
-	}
-	return s.account.line(&st, d, &touched), nil
-}
-
-// FreezeRestatements stops (or lets go on) what happens to closed days by itself:
-// conversions and credits that are not in yet stay out. A day that is not over yet
-// goes on, and is then frozen as it was at its end.
-func (s *Service) FreezeRestatements(on bool) {
-	now := s.clock.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.frozen, s.frozenAt = on, now
-	s.version++
-	s.record(journalLine{Op: [...]string{"thaw", "freeze"}[btoi(on)], At: now})
-}
-
 func (o *overlay) multiply(a *account, change Restatement) error {
 	if change.Percent < 0 {
 		return fmt.Errorf("percent %d is negative", change.Percent)
@@ -174,14 +108,14 @@ func (o *overlay) multiply(a *account, change Restatement) error {
 
 // editRow finds the row that is meant and notes what becomes of it.
 func (o *overlay) editRow(a *account, st *state, d day, change Restatement) (row, error) {
-	sd := a.spendDay(st, d, scope{})
+	sd := st.spendDay(d, scope{})
 	r, err := sd.named(a, change)
 	if err != nil {
 		return row{}, err
 	}
 	key := rowKey{r.creative.id, r.source}
 	old, edited := o.edits[key]
-	e := edit{seq: o.seq, kind: change.Kind, creative: r.creative, Measures: r.Measures}
+	e := rowEdit{seq: o.seq, kind: change.Kind, creative: r.creative, Measures: r.Measures}
 	switch change.Kind {
 	case "delete":
 		if edited && old.kind == "insert" {
@@ -270,16 +204,6 @@ func (sd *spendDay) find(creativeID string, src int32) (place int, there bool) {
 		there = r.creative.id == creativeID && r.source == src
 	}
 	return place, there
-}
-
-// creativeOn finds a creative that the report may show for a day.
-func (a *account) creativeOn(d day, id string) *creative {
-	for _, c := range a.existingOn(d) {
-		if cr := c.creative(id); cr != nil && cr.existsOn(d) {
-			return cr
-		}
-	}
-	return nil
 }
 
 // layPieces puts the computed rows and the edits in order.

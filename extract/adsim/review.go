@@ -64,7 +64,7 @@ func judge(ct content) (v Verdict) {
 
 // settle does what was due until now: reviews that are done, funds that ran out. s.mu
 // is held.
-func (s *Service) settle(now time.Time) {
+func (s *world) settle(now time.Time) {
 	for {
 		at := -1
 		for i, r := range s.reviews {
@@ -84,7 +84,7 @@ func (s *Service) settle(now time.Time) {
 
 // decide ends a review. A creative that is no longer before the reviewer stays as
 // it is.
-func (s *Service) decide(r review, at time.Time, told *Verdict) {
+func (s *world) decide(r review, at time.Time, told *Verdict) {
 	st := s.stateLocked(at)
 	e := s.editorOf(&st)
 	e.api = true
@@ -93,14 +93,14 @@ func (s *Service) decide(r review, at time.Time, told *Verdict) {
 			o.version == r.version
 	})
 	campaignID, _, _ := strings.Cut(r.creative, "-")
-	cp := e.campaign(&st, campaignID)
+	cp := st.campaign(campaignID)
 	if cp == nil {
 		return
 	}
-	cr := e.creative(&st, cp, r.creative)
-	status := e.creativeStatus(&st, cr)
+	cr := st.creative(cp, r.creative)
+	status := st.creativeStatus(cr)
 	of := e.ofCreative(cr.id)
-	ct := contentOf(e.creativeNow(&st, cr))
+	ct := contentOf(st.creativeNow(cr))
 	if r.version {
 		if of.pending == nil || of.pending.rejected || status == "archived" {
 			return
@@ -137,7 +137,7 @@ func (e *editor) follow(of *creativeChanges, r review, ct content, v Verdict) {
 
 // Review ends the review of a creative, or of its waiting version, as a person
 // would.
-func (s *Service) Review(v Verdict) error {
+func (s *world) Review(v Verdict) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.now()
@@ -145,8 +145,8 @@ func (s *Service) Review(v Verdict) error {
 	st := s.stateLocked(now)
 	campaignID, _, _ := strings.Cut(v.Creative, "-")
 	var cr *creative
-	if cp := s.campaign(&st, campaignID); cp != nil {
-		cr = s.creative(&st, cp, v.Creative)
+	if cp := st.campaign(campaignID); cp != nil {
+		cr = st.creative(cp, v.Creative)
 	}
 	if cr == nil {
 		return fmt.Errorf("review: no creative %q", v.Creative)
@@ -158,18 +158,18 @@ func (s *Service) Review(v Verdict) error {
 	switch {
 	case of.pending != nil && !of.pending.rejected:
 		s.decide(review{creative: cr.id, version: true}, now, &v)
-	case s.creativeStatus(&st, cr) == "pending_review":
+	case st.creativeStatus(cr) == "pending_review":
 		s.decide(review{creative: cr.id}, now, &v)
 	default:
 		return fmt.Errorf("review: creative %s does not wait for one", cr.id)
 	}
-	s.record(journalLine{Op: "review", At: now, Review: &v})
+	s.record(journalLine{Op: "review", At: now, What: what(&v)})
 	return nil
 }
 
 // Waiting lists the creatives that wait for a review, in the order in which they
 // were submitted through the API.
-func (s *Service) Waiting() []string {
+func (s *world) Waiting() []string {
 	s.snapshot()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,9 @@
 package adsim
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // What follows is asked of the fault of a request, which may be nil.
 
@@ -120,52 +123,14 @@ func (f *Fault) wrong() string {
 	return f.Value
 }
 
-// appendMember appends a key with the fault's value.
-func (f *Fault) appendMember(dst []byte, name string) []byte {
-	value := f.Value
-	if name == "" {
-		name = "unknown_key"
-	}
-	if value == "" {
-		value = `{"since":"2026-11-01","list":[1,"two",null]}`
-	}
-	dst = append(dst, ',')
-	dst = appendString(dst, name, false)
-	dst = append(dst, ':')
-	return append(dst, value...)
+// extra returns the name and the JSON of a key that the fault adds.
+func (f *Fault) extra(name string) (key, value string) {
+	return cmp.Or(name, "unknown_key"), cmp.Or(f.Value, `{"since":"2026-11-01","list":[1,"two",null]}`)
 }
 
-// appendHurtRow appends a row that a fault has changed.
-func (w *rowWriter) appendHurtRow(dst []byte, r *row, f *Fault) []byte {
-	start := len(dst)
-	for i, c := range w.columns {
-		mine := columnNames[c] == f.Column
-		if mine && f.Kind == MissingKey {
-			continue
-		}
-		dst = append(dst, w.keys[i]...)
-		switch {
-		case mine && f.Kind == WrongType:
-			dst = append(dst, f.wrong()...)
-		case c == colDate && f.Kind == OtherDay:
-			date := f.Value
-			if date == "" {
-				date = (r.day - 1).String()
-			}
-			dst = appendString(dst, date, false)
-		default:
-			dst = w.appendColumn(dst, c, r)
-		}
-		if mine && f.Kind == RepeatKey {
-			dst = f.appendMember(dst, f.Column)
-		}
-	}
-	if f.Kind == ExtraKey {
-		dst = f.appendMember(dst, f.Column)
-	}
-	if len(dst) == start {
-		return append(dst, '{', '}')
-	}
-	dst[start] = '{'
-	return append(dst, '}')
+// appendMember appends a key with the fault's value.
+func (f *Fault) appendMember(dst []byte, name string) []byte {
+	key, value := f.extra(name)
+	dst = append(appendString(append(dst, ','), key, false), ':')
+	return append(dst, value...)
 }

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -244,21 +242,3 @@ func (s *schema) checkObject(found []detail, field string, m map[string]any) []d
 	}
 	return found
 }
-
-var patterns sync.Map
-
-// compiled keeps the patterns of the schemas. They are of ECMA-262, where \S knows the
-// spaces of Unicode; Go's knows those of ASCII.
-func compiled(pattern string) *regexp.Regexp {
-	re, ok := patterns.Load(pattern)
-	if !ok {
-		re, _ = patterns.LoadOrStore(pattern, regexp.MustCompile(strings.ReplaceAll(pattern, `\S`, notBlank)))
-	}
-	return re.(*regexp.Regexp)
-}
-
-// notBlank is \S of ECMA-262.
-const notBlank = `[^\s\v\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]`
-
-// blank says whether a text has nothing but spaces, those of Unicode too.
-func blank(s string) bool { return !compiled(`\S`).MatchString(s) }

@@ -3,7 +3,6 @@ package adsim
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Settings is what the advertiser API shows of a campaign, in exact text. Amounts
@@ -66,28 +65,14 @@ type CreativeSettings struct {
 	Hidden           Action   `json:"hidden"`
 }
 
-// CampaignIDs lists the campaigns that there are now, newest first, hidden ones
-// among them.
-func (s *Service) CampaignIDs() []string {
-	st := s.snapshot()
-	list := s.campaigns(&st)
-	ids := make([]string, len(list))
-	for i, c := range list {
-		ids[i] = c.id
-	}
-	return ids
-}
-
-// Settings tells the truth of a campaign as the API shows it at this instant;
-// of a hidden one, as it would.
-func (s *Service) Settings(campaignID string) (Settings, error) {
-	st := s.snapshot()
-	c := s.campaign(&st, campaignID)
+// settings returns the settings of a campaign as the API shows them, hidden or not.
+func (st *state) settings(campaignID string) (Settings, error) {
+	c := st.campaign(campaignID)
 	if c == nil {
 		return Settings{}, fmt.Errorf("settings: no campaign %q", campaignID)
 	}
-	now, src := s.campaignNow(&st, c), s.sourcesNow(&st, c)
-	t := s.account.sources
+	now, src := st.campaignNow(c), st.sourcesNow(c)
+	t := st.account.sources
 	out := Settings{
 		CampaignID:      c.id,
 		Name:            now.name,
@@ -115,8 +100,8 @@ func (s *Service) Settings(campaignID string) (Settings, error) {
 	for _, b := range src.bids {
 		out.Bids[t.ids[b.source]] = exact(b.bid)
 	}
-	for _, cr := range s.creatives(&st, c) {
-		cn := s.creativeNow(&st, cr)
+	for _, cr := range st.creatives(c) {
+		cn := st.creativeNow(cr)
 		out.Creatives = append(out.Creatives, CreativeSettings{
 			CreativeID: cr.id, CampaignID: c.id,
 			Title: cn.title, Message: cn.message, Link: cn.link, ImageID: cn.imageID, IconID: cn.iconID,
@@ -126,20 +111,4 @@ func (s *Service) Settings(campaignID string) (Settings, error) {
 		})
 	}
 	return out, nil
-}
-
-// exact is an amount with six decimals, empty for one that is not set.
-func exact(v int64) string {
-	if v == 0 {
-		return ""
-	}
-	return string(appendFixed(nil, v))
-}
-
-// instant is empty for one that is not set.
-func instant(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339Nano)
 }

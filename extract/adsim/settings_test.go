@@ -204,12 +204,12 @@ func TestDailyLimit_IsKeptOnMostDays(t *testing.T) {
 		all, over := 0, 0
 		for d := st.today - 8; d < st.today; d++ {
 			spent := map[*campaign]int64{}
-			for r := range s.account.rows(&st, d, scope{delivered: true}) {
+			for r := range st.rows(d, scope{delivered: true}) {
 				spent[r.campaign] += r.Spend
 			}
 			for c, v := range spent {
 				all++
-				if v > s.account.dailyLimit(c) {
+				if v > st.dailyLimit(c) {
 					over++
 				}
 			}

@@ -3,23 +3,10 @@ package adsim
 import (
 	"fmt"
 	"slices"
-	"time"
 )
-
-// sourceLag is how long it takes until a change reaches a source that is slow, and
-// slowSources is that one source in so many is.
-const (
-	sourceLag   = 10 * time.Minute
-	slowSources = 6
-)
-
-// slow says whether changes reach a source late.
-func (a *account) slow(src int32) bool {
-	return chance(a.seed, aboutLag, uint64(src))%slowSources == 0
-}
 
 // sourcesOf finds the sources of a body by their IDs.
-func (e *editor) sourcesOf(b body) ([]int32, *problem) {
+func (e edit) sourcesOf(b body) ([]int32, *problem) {
 	var list []int32
 	var found []detail
 	for i, id := range b.texts("source_ids") {
@@ -54,14 +41,14 @@ func (r *sourceResult) add(a *account, src int32, changed bool) {
 }
 
 // changeSources checks and does a change of sources, and tells what it did.
-func (s *Service) writeSources(c *call, do func(e *editor, cp *campaign, list []int32,
+func (s *api) writeSources(c *call, do func(e edit, cp *campaign, list []int32,
 	r *sourceResult) *problem) reply {
 	id := c.path[1]
 	w := write{busy: []string{id}, cost: map[string]int{sourceUpdate: len(c.body.texts("source_ids"))},
 		trial: c.body.flag("dry_run", false)}
 	var r sourceResult
 	var mode string
-	p := s.edit(c, w, func(e *editor) *problem {
+	p := s.edit(c, w, func(e edit) *problem {
 		cp, p := e.editableCampaign(id)
 		if p != nil {
 			return p
@@ -91,17 +78,17 @@ func (s *Service) writeSources(c *call, do func(e *editor, cp *campaign, list []
 
 // changeSourceList answers POST /v1/campaigns/{campaign_id}/sources/ and block,
 // unblock, allow or disallow.
-func (s *Service) changeSourceList(c *call, verb string) reply {
+func (s *api) changeSourceList(c *call, verb string) reply {
 	on := verb == "block" || verb == "allow"
 	ofAllowList := verb == "allow" || verb == "disallow"
-	return s.writeSources(c, func(e *editor, cp *campaign, list []int32, r *sourceResult) *problem {
+	return s.writeSources(c, func(e edit, cp *campaign, list []int32, r *sourceResult) *problem {
 		if or(e.next.campaign(cp.id).allowList, cp.allowList) != ofAllowList {
 			return conflict("Campaign %s has %s.", cp.id, [...]string{"an allow list",
 				"a block list"}[btoi(ofAllowList)])
 		}
-		now := e.blockedNow(e.st, cp)
+		now := e.st.blockedNow(cp)
 		if ofAllowList {
-			now = e.allowedNow(e.st, cp)
+			now = e.st.allowedNow(cp)
 		}
 		of := e.ofCampaign(cp.id)
 		into := &of.blocked
@@ -118,7 +105,7 @@ func (s *Service) changeSourceList(c *call, verb string) reply {
 				(*into)[src] = on
 			}
 		}
-		if verb == "disallow" && len(e.allowedNow(e.st, cp)) == 0 {
+		if verb == "disallow" && len(e.st.allowedNow(cp)) == 0 {
 			return conflict("The last allowed source of campaign %s can't be removed.", cp.id)
 		}
 		return nil
@@ -126,10 +113,10 @@ func (s *Service) changeSourceList(c *call, verb string) reply {
 }
 
 // setSourceBids answers POST /v1/campaigns/{campaign_id}/sources/bids.
-func (s *Service) setSourceBids(c *call) reply {
+func (s *api) setSourceBids(c *call) reply {
 	hasBid, optimize := c.body.has("bid"), c.body.flag("optimize", false)
-	return s.writeSources(c, func(e *editor, cp *campaign, list []int32, r *sourceResult) *problem {
-		now := e.campaignNow(e.st, cp)
+	return s.writeSources(c, func(e edit, cp *campaign, list []int32, r *sourceResult) *problem {
+		now := e.st.campaignNow(cp)
 		bid := c.body.money("bid")
 		switch {
 		case !hasBid && !c.body.has("optimize"):
@@ -146,7 +133,7 @@ func (s *Service) setSourceBids(c *call) reply {
 				appendMillionths(nil, now.audience.minBid()))
 		}
 		was := map[int32]int64{}
-		for _, b := range e.sourcesNow(e.st, cp).bids {
+		for _, b := range e.st.sourcesNow(cp).bids {
 			was[b.source] = b.bid
 		}
 		of := e.ofCampaign(cp.id)

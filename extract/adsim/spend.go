@@ -54,7 +54,7 @@ type spendDay struct {
 	filled  int    // rows of a block of 64 that are there
 	began   int64  // Unix seconds
 	known   int64  // conversions and credits after this instant are not in yet
-	edits   map[rowKey]edit
+	edits   map[rowKey]rowEdit
 	scales  []scale
 	pieces  []piece
 	total   int
@@ -93,14 +93,14 @@ func (sc *scope) holds(cr *creative) bool {
 }
 
 // spendDay lays out a day as of the state. Its cost does not depend on the rows.
-func (a *account) spendDay(st *state, d day, sc scope) *spendDay {
+func (st *state) spendDay(d day, sc scope) *spendDay {
 	sd := &spendDay{
 		day:     d,
-		sources: a.sources,
-		began:   d.start(a.zone).Unix(),
+		sources: st.account.sources,
+		began:   d.start(st.account.zone).Unix(),
 	}
-	end := (d + 1).start(a.zone)
-	sd.share = arrivedShare(d, st.asOf, a.zone)
+	end := (d + 1).start(st.account.zone)
+	sd.share = arrivedShare(d, st.asOf, st.account.zone)
 	sd.filled = filledBy(sd.share)
 	sd.known = st.asOf.Unix()
 	if st.frozen {
@@ -120,16 +120,16 @@ func (a *account) spendDay(st *state, d day, sc scope) *spendDay {
 	if over != nil && over.emptied {
 		sd.starts = []int{0}
 	} else {
-		a.fillEntries(st, sd, sc)
+		st.fillEntries(sd, sc)
 	}
 	sd.layPieces(sc)
 	return sd
 }
 
 // fillEntries lists the creatives of a day and shares the day's rows out.
-func (a *account) fillEntries(st *state, sd *spendDay, sc scope) {
-	all, traffic := a.byItself(sd.day)
-	all = a.followEntries(st, sd, sc, all, traffic)
+func (st *state) fillEntries(sd *spendDay, sc scope) {
+	all, traffic := byItself(st.account, sd.day)
+	all = st.followEntries(sd, sc, all, traffic)
 	for _, e := range all {
 		if !sc.holds(e.creative) {
 			continue
@@ -150,7 +150,7 @@ func (a *account) fillEntries(st *state, sd *spendDay, sc scope) {
 
 // byItself is the creatives of a day as they are by themselves, and what they draw
 // of the traffic all together.
-func (a *account) byItself(d day) (all []entry, traffic uint64) {
+func byItself(a *account, d day) (all []entry, traffic uint64) {
 	var weights []uint64
 	for _, c := range a.existingOn(d) {
 		all, weights = c.appendEntries(all, weights, a.sources, d)
@@ -158,7 +158,7 @@ func (a *account) byItself(d day) (all []entry, traffic uint64) {
 	for _, w := range weights {
 		traffic += w
 	}
-	a.shareRows(d, all, weights)
+	shareRows(a, d, all, weights)
 	return all, traffic
 }
 
@@ -189,7 +189,7 @@ func (c *campaign) appendEntries(all []entry, weights []uint64, t *sourceTable, 
 func (e *entry) most() int { return max(1, len(e.universe.src)*3/4) }
 
 // rowsWanted is how many rows a day should have.
-func (a *account) rowsWanted(d day) uint64 {
+func rowsWanted(a *account, d day) uint64 {
 	return uint64(a.rowsPerDay) * weekdays[d.weekday()] / 100 * (93 + chance(a.seed, aboutDay, uint64(d))%15) / 100
 }
 
@@ -199,8 +199,8 @@ var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
 // shareRows gives each delivering creative its number of rows by weight. One that
 // would have more rows than three quarters of its sources gets no more than that,
 // and the rest goes to the others.
-func (a *account) shareRows(d day, all []entry, weights []uint64) {
-	want := a.rowsWanted(d)
+func shareRows(a *account, d day, all []entry, weights []uint64) {
+	want := rowsWanted(a, d)
 	for _, w := range weights {
 		if w == 0 {
 			want -= min(want, 1) // its one row without a source

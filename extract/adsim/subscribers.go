@@ -47,10 +47,10 @@ func seededSubscribers(cfg *Config, seed uint64) (list []Subscriber) {
 }
 
 // Subscribers lists the account's subscribers.
-func (s *Service) Subscribers() []Subscriber {
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	out := slices.Clone(s.push.subscribers)
+func (s *sender) Subscribers() []Subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Clone(s.subscribers)
 	for i := range out {
 		out[i].Variables = maps.Clone(out[i].Variables)
 	}
@@ -58,22 +58,22 @@ func (s *Service) Subscribers() []Subscriber {
 }
 
 // Subscribe adds a subscriber, or replaces the one of its PSID.
-func (s *Service) Subscribe(sub Subscriber) error {
+func (s *sender) Subscribe(sub Subscriber) error {
 	switch {
 	case sub.PSID == "":
 		return errors.New("subscriber: a psid is required")
-	case !slices.Contains(s.Websites(), sub.Website):
+	case !slices.Contains(s.world.access.Websites(), sub.Website):
 		return fmt.Errorf("subscriber %s: no website %q", sub.PSID, sub.Website)
 	}
 	sub.Variables = maps.Clone(sub.Variables)
-	s.push.mu.Lock()
-	defer s.push.mu.Unlock()
-	i := slices.IndexFunc(s.push.subscribers, func(o Subscriber) bool { return o.PSID == sub.PSID })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.subscribers, func(o Subscriber) bool { return o.PSID == sub.PSID })
 	if i < 0 {
-		s.push.subscribers = append(s.push.subscribers, sub)
+		s.subscribers = append(s.subscribers, sub)
 	} else {
-		s.push.subscribers[i] = sub
+		s.subscribers[i] = sub
 	}
-	s.record(journalLine{Op: "push_subscribe", Subscriber: &sub})
+	s.world.record(journalLine{Op: "push_subscribe", What: what(sub)})
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// Transport answers requests in-process, without a socket: any host will do. A
+// newTransport answers requests in-process, without a socket: any host will do. A
 // cut body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a request
 // that is cancelled ends with its context's error, as over TCP.
-func (s *Service) Transport() http.RoundTripper { return transport{s} }
+func newTransport(h http.Handler) http.RoundTripper { return transport{h} }
 
-type transport struct{ service *Service }
+type transport struct{ handler http.Handler }
 
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
@@ -34,7 +34,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	in.RequestURI = req.URL.RequestURI()
 	go func() {
-		err := w.serve(t.service, in)
+		err := w.serve(t.handler, in)
 		// A handler that gave up because the client did is no reason of its own.
 		if gone := context.Cause(req.Context()); gone != nil {
 			err = gone

@@ -1,7 +1,6 @@
 package adsim
 
 import (
-	"fmt"
 	"iter"
 )
 
@@ -27,7 +26,7 @@ type Sum struct {
 // printed.
 func (m Measures) Exact() string { return string(appendFixed(nil, m.Spend)) }
 
-func (a *account) line(st *state, d day, r *row) Line {
+func (st *state) line(d day, r *row) Line {
 	l := Line{
 		Date:         d.String(),
 		CampaignID:   r.campaign.id,
@@ -39,42 +38,14 @@ func (a *account) line(st *state, d day, r *row) Line {
 		l.CampaignName = or(st.changes.campaign(r.campaign.id).name, r.campaign.name)
 	}
 	if r.source != noSource {
-		l.SourceID = a.sources.ids[r.source]
+		l.SourceID = st.account.sources.ids[r.source]
 	}
 	return l
 }
 
-// Truth walks the lines of a day, YYYY-MM-DD, in the report's order, as they are
-// at this instant: what happens to the service while it is walked does not show.
-// It knows days that the report reaches no more, and says nothing of days to come.
-func (s *Service) Truth(date string) iter.Seq[Line] {
-	st := s.snapshot()
-	return func(yield func(Line) bool) {
-		d, ok := parseDay(date)
-		if !ok {
-			return
-		}
-		for r := range s.account.rows(&st, d, scope{}) {
-			if !yield(s.account.line(&st, d, r)) {
-				return
-			}
-		}
-	}
-}
-
-// TruthSum adds up the lines of a day.
-func (s *Service) TruthSum(date string) (Sum, error) {
-	d, ok := parseDay(date)
-	if !ok {
-		return Sum{}, fmt.Errorf("truth: %q is not a day", date)
-	}
-	st := s.snapshot()
-	return s.account.sum(&st, d), nil
-}
-
-func (a *account) sum(st *state, d day) Sum {
+func (st *state) sum(d day) Sum {
 	var sum Sum
-	for r := range a.rows(st, d, scope{}) {
+	for r := range st.rows(d, scope{}) {
 		sum.Rows++
 		sum.add(r.Measures)
 	}
@@ -82,9 +53,9 @@ func (a *account) sum(st *state, d day) Sum {
 }
 
 // rows walks a day's rows; the row is only good until the next one.
-func (a *account) rows(st *state, d day, sc scope) iter.Seq[*row] {
+func (st *state) rows(d day, sc scope) iter.Seq[*row] {
 	return func(yield func(*row) bool) {
-		sd := a.spendDay(st, d, sc)
+		sd := st.spendDay(d, sc)
 		var buf []row
 		for from := 0; from < sd.total; from += chunk {
 			buf = sd.appendRows(buf[:0], from, min(from+chunk, sd.total))

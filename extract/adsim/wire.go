@@ -9,9 +9,9 @@ import (
 )
 
 // send puts a reply on the wire, hurt as the fault says.
-func (s *Service) send(w http.ResponseWriter, r *http.Request, st *state, rep reply, f *Fault, entry *Request) {
+func (l *requestLog) send(w http.ResponseWriter, r *http.Request, now time.Time, rep reply, f *Fault, entry *Request) {
 	if f.is(Hang) {
-		s.log.answered(entry, 0, 0)
+		l.answered(entry, 0, 0)
 		if !pause(r, f.For) {
 			panic(http.ErrAbortHandler)
 		}
@@ -30,7 +30,7 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, st *state, rep re
 			sent = len(rep.body) / 2
 		}
 	}
-	s.log.answered(entry, rep.status, int64(sent))
+	l.answered(entry, rep.status, int64(sent))
 	if f.is(Reset) && f.After == 0 {
 		reset(w)
 	}
@@ -40,7 +40,7 @@ func (s *Service) send(w http.ResponseWriter, r *http.Request, st *state, rep re
 		h[k] = v
 	}
 	if _, set := h["Date"]; !set {
-		h.Set("Date", st.now.UTC().Format(http.TimeFormat))
+		h.Set("Date", now.UTC().Format(http.TimeFormat))
 	}
 	chunked := rep.chunked || f != nil && f.Chunked
 	if !chunked {

@@ -123,7 +123,7 @@ func approve(t testing.TB, s *Service, creativeID string) {
 func TestWrite_NeedsAKeyThatMayWrite(t *testing.T) {
 	s := sim(Config{RateLimit: -1})
 	id := newCampaign(t, s)
-	for _, op := range s.operations {
+	for _, op := range s.api.operations {
 		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", id), "{creative_id}", id+"-001")
 		a := callWith(t, s, DefaultKey, op.method, path, "{}")
 		if op.write {
@@ -159,7 +159,7 @@ func TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields(t *testing.T) {
 	}
 	// Every operation with a body refuses a field that it does not name, wherever the field is.
 	id := newCampaign(t, s)
-	for _, op := range s.operations {
+	for _, op := range s.api.operations {
 		if op.body == nil {
 			continue
 		}
