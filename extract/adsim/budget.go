@@ -63,8 +63,11 @@ func (s *world) overBudget(b *budgets, now time.Time, cost map[string]int) error
 	for _, kind := range changeKinds {
 		if n := cost[kind]; n > 0 && used[kind]+n > s.access.budgetOf(kind) {
 			wait := int(math.Ceil(nextMidnight(now).Sub(now).Seconds()))
-			return &limited{wait, fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
-				"this needs %d.", s.access.budgetOf(kind), kind, used[kind], n)}
+			return &limited{
+				wait,
+				fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
+					"this needs %d.", s.access.budgetOf(kind), kind, used[kind], n),
+			}
 		}
 	}
 	return nil

@@ -206,7 +206,12 @@ func (st *state) limitReached(c *campaign) bool {
 	versions := st.changes.history[c.id]
 	at := *st
 	at.asOf = st.now
-	sd := &spendDay{day: st.today, sources: st.account.sources, began: st.today.start(st.account.zone).Unix(), known: st.now.Unix()}
+	sd := &spendDay{
+		day:     st.today,
+		sources: st.account.sources,
+		began:   st.today.start(st.account.zone).Unix(),
+		known:   st.now.Unix(),
+	}
 	own, traffic := byItself(st.account, st.today)
 	own = slices.DeleteFunc(own, func(e entry) bool { return e.creative.campaign != c })
 	f := at.followDay(sd, versions, own, traffic)

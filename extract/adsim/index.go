@@ -49,9 +49,15 @@ func (s *Service) serveIndex(st *state, r *http.Request) reply {
 // describe tells of the account, without its secrets.
 func (s *Service) describe(number int) indexAccount {
 	st := s.snapshot()
-	a := indexAccount{Number: number, ID: s.world.cfg.AdvertiserID, Name: s.world.cfg.AdvertiserName, User: s.world.cfg.ReportUser,
-		Websites: s.Websites(),
-		Balance:  st.balanceOf(st.now.Truncate(10 * time.Minute)).status, AwaitingCreatives: s.Waiting()}
+	a := indexAccount{
+		Number:            number,
+		ID:                s.world.cfg.AdvertiserID,
+		Name:              s.world.cfg.AdvertiserName,
+		User:              s.world.cfg.ReportUser,
+		Websites:          s.Websites(),
+		Balance:           st.balanceOf(st.now.Truncate(10 * time.Minute)).status,
+		AwaitingCreatives: s.Waiting(),
+	}
 	for _, cp := range st.campaigns() {
 		a.Campaigns++
 		if or(st.changes.campaign(cp.id).status, cp.status(st.today)) == "active" {

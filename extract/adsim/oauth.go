@@ -68,7 +68,12 @@ func (s *tools) endSignIns() {
 // oauthSecret is a text that nobody has had before; s.signIns.mu is held.
 func (s *tools) oauthSecret(kind string) string {
 	s.signIns.number++
-	h := chance(s.accounts[0].world.account.seed, aboutSignIn, s.signIns.number, uint64(s.accounts[0].world.clock.now().UnixNano()))
+	h := chance(
+		s.accounts[0].world.account.seed,
+		aboutSignIn,
+		s.signIns.number,
+		uint64(s.accounts[0].world.clock.now().UnixNano()),
+	)
 	return fmt.Sprintf("%s_%016x%016x", kind, h, mix(h))
 }
 

@@ -270,7 +270,13 @@ func (x *exchange) times(what string) int {
 
 // answer returns the reply to a request under the quirks that are set; plain makes the reply without them. An
 // error, the reply of a fault, and a body that is not JSON keep their bodies.
-func (l *quirkList) answer(accounts []*api, st *state, r *http.Request, f *Fault, plain func(*http.Request) reply) reply {
+func (l *quirkList) answer(
+	accounts []*api,
+	st *state,
+	r *http.Request,
+	f *Fault,
+	plain func(*http.Request) reply,
+) reply {
 	set := l.list()
 	if len(set) == 0 {
 		return plain(r)
