@@ -17,7 +17,7 @@ import (
 // whose states follow the day of publishing, and of the months of the runs that this
 // generation is the first to have.
 func (n *generation) addCopies(ctx context.Context, runs []schema.Run) error {
-	for _, account := range n.next.AccountNames() {
+	for _, account := range n.accounts() {
 		if err := n.copyCoverage(account); err != nil {
 			return err
 		}

@@ -89,7 +89,8 @@ func TestDamage_VerifyNamesTheFile(t *testing.T) {
 	st := scene(t)
 	ledger := slices.Collect(maps.Keys(st.is.Accounts["acme"].Ledger))[0]
 	files := map[string]string{ // what repairs it
-		manifest.FileName: durable.RepairBackup, duck.FileName: durable.RepairRebuild, ledger: durable.RepairRebuild,
+		manifest.FileName: durable.RepairBackup, st.is.Parts["acme"].Path: durable.RepairBackup,
+		duck.FileName: durable.RepairRebuild, ledger: durable.RepairRebuild,
 		manifest.RawPath("acme", day, 1): "spendsync backfill --from 2026-11-20 --to 2026-11-20, or the next sync " +
 			"that reads the day",
 	}
@@ -262,6 +263,21 @@ func TestSameDay_WantsTheOrder(t *testing.T) {
 	}
 }
 
+// putManifest replaces the manifest of a store.
+func putManifest(t testing.TB, dir string, m *manifest.Manifest) {
+	t.Helper()
+	e, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, b := range e.Parts {
+		if err := os.WriteFile(filepath.Join(dir, path), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spoiled(t, filepath.Join(dir, manifest.FileName), e.Root)
+}
+
 // TestDamage_RebuildMendsAFileOfAnotherRelease: the file that comes back has other bytes
 // than the one that was lost, and its day's rows; with other rows it is not taken.
 func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
@@ -285,11 +301,7 @@ func TestDamage_RebuildMendsAFileOfAnotherRelease(t *testing.T) {
 		}
 		m.Accounts["acme"].Files[path].SHA256 = strings.Repeat("1", 64)
 		c.edit(m)
-		b, err := m.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		spoiled(t, filepath.Join(dir, manifest.FileName), b)
+		putManifest(t, dir, m)
 		spoiled(t, filepath.Join(dir, path), []byte("PAR1 no more"))
 		result, err := rebuild(t, dir)
 		if c.taken {

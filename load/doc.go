@@ -5,8 +5,8 @@
 //
 //   - A published file always opens and is whole. Everything is built under
 //     staging/, verified, and committed all or none: [Staged.Prepare], [Prepared.Commit].
-//   - A set of Parquet files that belong together is what manifest.json names: read
-//     the manifest, then the files, then look again. The set is of one generation if
+//   - A set of Parquet files that belong together is what the manifest names: read
+//     manifest.json, the account's file, the files that it names, then look again. The set is of one generation if
 //     there is no commit.json and the manifest still has the same generation. Who
 //     reads the DuckDB file needs no such rule.
 //   - After any kill or fault, the next [Open] finishes what was committed and
@@ -32,7 +32,8 @@
 // The layout below the data directory:
 //
 //	warehouse.duckdb     what analysts open, read-only
-//	manifest.json        the published generation: every file with rows, bytes, SHA-256
+//	manifest.json        the published generation: the DuckDB file, and one file for each account
+//	manifest/            the accounts' files, named by their hash: every file with rows, bytes, SHA-256
 //	parquet/             the tables, one file per account and day, or per account
 //	raw/                 the replies behind the stored days, and those of the settings, compressed
 //	quarantine/          the latest replies of days that could not be proven; no part of a generation

@@ -355,12 +355,26 @@ func generationsIn(dir string) (made []*manifest.Manifest) {
 	if err != nil || r == nil {
 		return made
 	}
+	aside, err := os.MkdirTemp("", "staged-manifest-")
+	if err != nil {
+		return made
+	}
+	defer os.RemoveAll(aside)
 	for _, mv := range r.Moves {
-		if b, err := os.ReadFile(filepath.Join(dir, mv.From)); err == nil && mv.To == manifest.FileName {
-			if m, err := manifest.Decode(b); err == nil {
-				made = append(made, m)
-			}
+		if mv.To != manifest.FileName && !strings.HasPrefix(mv.To, "manifest/") {
+			continue
 		}
+		b, err := os.ReadFile(filepath.Join(dir, mv.From))
+		if err != nil { // it has moved
+			b, err = os.ReadFile(filepath.Join(dir, mv.To))
+		}
+		to := filepath.Join(aside, mv.To)
+		if errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, b, 0o644)) != nil {
+			return made
+		}
+	}
+	if m, err := manifest.Read(aside); err == nil {
+		made = append(made, m)
 	}
 	return made
 }

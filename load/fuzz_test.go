@@ -49,7 +49,7 @@ func FuzzManifest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(sealed)
+	f.Add(sealed.Root)
 	for _, text := range []string{
 		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": null}}`,
 		`{"format": 1, "schema_version": 1, "generation": 1, "accounts": {"acme": {"days": {"2026-03-08": null}}}}`,
@@ -61,6 +61,7 @@ func FuzzManifest(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := manifest.Decode(resealed(b))
 		if err != nil {
@@ -89,9 +90,20 @@ func FuzzManifest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := manifest.Decode(text)
+		again, err := manifest.Decode(text.Root)
 		if err != nil {
-			t.Fatalf("it is not read again: %v\n%s", err, text)
+			t.Fatalf("it is not read again: %v\n%s", err, text.Root)
+		}
+		for path, b := range text.Parts {
+			if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, path), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := again.Load(durable.OS, dir, m.LoadedNames()...); err != nil {
+			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(again, m) {
 			t.Errorf("read again it is\n%+v\nand was\n%+v", again, m)

@@ -27,10 +27,13 @@ type generation struct {
 
 	versions int64 // rows of the tables of versions that are loaded whole
 
-	martsLater bool     // another generation of the run writes the account's marts
-	repair     bool     // everything that can be made again is made again
-	restored   []string // damaged files that this generation brings back
-	accepted   []string // what became of those that nothing can restore
+	martsLater bool // another generation of the run writes the account's marts
+	// everyAccount means that all accounts are loaded, and may change.
+	everyAccount bool
+
+	repair   bool     // everything that can be made again is made again
+	restored []string // damaged files that this generation brings back
+	accepted []string // what became of those that nothing can restore
 
 	w           *duck.Warehouse // the DuckDB file while it is built
 	fromNothing bool            // it does not carry the base's forward
@@ -46,7 +49,7 @@ func (g *Staged) newGeneration(c Contents) (*generation, error) {
 	n := &generation{g: g, changed: map[schema.Date]bool{}, repair: c.Repair, fromNothing: c.Repair,
 		martsLater: c.MartsLater && !c.Repair}
 	var err error
-	n.base, err = manifest.ReadAfter(s.opts.disk, s.dir, s.base)
+	n.base, err = s.published(s.base)
 	switch {
 	case errors.Is(err, durable.ErrEmpty):
 		n.next = manifest.New()
@@ -64,11 +67,55 @@ func (g *Staged) newGeneration(c Contents) (*generation, error) {
 	n.next.SchemaVersion = schema.Version
 	n.next.PublishedAt = schema.InstantOf(s.opts.Now())
 	n.next.RunID, n.next.Version = g.runID, s.opts.Version
+	if n.base != nil && (n.repair || n.base.SchemaVersion != schema.Version ||
+		schema.DateOf(n.base.PublishedAt.Time()) != schema.DateOf(n.next.PublishedAt.Time()) ||
+		n.base.Views != s.opts.DuckDB.ViewsDefinition()) {
+		if err := n.loadAll(); err != nil {
+			return nil, err
+		}
+	}
 	n.acc = n.next.Of(s.account)
 	if n.base == nil || n.base.Accounts[s.account] == nil {
 		n.acc.Since = c.Since
 	}
 	return n, nil
+}
+
+// loadAll loads every account. What a generation changes of other accounts follows from a new day, a
+// new schema or new views alone, or it is made from nothing: at other times they stay as they are, and
+// their files unread.
+func (n *generation) loadAll() error {
+	n.everyAccount = true
+	if n.base == nil {
+		return nil
+	}
+	s := n.g.store
+	for _, name := range n.base.AccountNames() {
+		if n.next.Accounts[name] != nil {
+			continue
+		}
+		if err := n.base.Load(s.opts.disk, s.dir, name); err != nil {
+			return err
+		}
+		n.next.Take(name, n.base)
+	}
+	return nil
+}
+
+// accounts returns the accounts of which the generation may change anything.
+func (n *generation) accounts() []string {
+	if n.everyAccount {
+		return n.next.LoadedNames()
+	}
+	return []string{n.g.store.account}
+}
+
+// whoseRows is the condition for rows of these accounts.
+func (n *generation) whoseRows() string {
+	if n.everyAccount {
+		return "true"
+	}
+	return "account_id = " + schema.QuoteText(n.g.store.account)
 }
 
 // putFile adds a staged file to the generation.

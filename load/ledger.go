@@ -26,7 +26,7 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	if r, err := commit.Read(s.opts.disk, s.dir, s.base); err != nil || r != nil && r.RunID == run.RunID {
 		return err
 	}
-	m, err := manifest.ReadFrom(s.opts.disk, s.dir)
+	m, err := manifest.ReadRoot(s.opts.disk, s.dir, s.base)
 	if err == nil && m.RunID == run.RunID && m.Generation > run.Generation {
 		return nil
 	}

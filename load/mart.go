@@ -19,7 +19,7 @@ import (
 // files stay as they are. Those of a run that publishes once more wait for that.
 func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
 	all, own := n.repair || n.newViews, n.g.store.account
-	for _, account := range n.next.AccountNames() {
+	for _, account := range n.accounts() {
 		acc := n.next.Accounts[account]
 		if n.martsLater && account == own {
 			if acc.MartsFrom, err = n.firstAltered(ctx, w, account, all); err != nil {

@@ -16,10 +16,10 @@ import (
 // coverageLoad makes ops.day_coverage, which the views ask, of all accounts.
 func (n *generation) coverageLoad() (duck.Load, error) {
 	var coverage []schema.DayCoverage
-	for _, name := range n.next.AccountNames() {
+	for _, name := range n.accounts() {
 		coverage = append(coverage, n.next.Coverage(name)...)
 	}
-	return stageOps(n.g, schema.Coverage, coverage, "true")
+	return stageOps(n.g, schema.Coverage, coverage, n.whoseRows())
 }
 
 // opsLoads make the rest of schema ops from the manifest and the ledger. What is known of
@@ -28,7 +28,7 @@ func (n *generation) coverageLoad() (duck.Load, error) {
 func (n *generation) opsLoads(ctx context.Context) ([]duck.Load, error) {
 	var unknown []schema.UnknownField
 	var ledger manifest.LedgerRows
-	for _, name := range n.next.AccountNames() {
+	for _, name := range n.accounts() {
 		a := n.next.Accounts[name]
 		unknown = append(unknown, a.Unknown...)
 		if n.fromNothing || name == n.g.store.account {
@@ -46,7 +46,7 @@ func (n *generation) opsLoads(ctx context.Context) ([]duck.Load, error) {
 	var errs []error
 	add := func(l duck.Replace, err error) { loads, errs = append(loads, l), append(errs, err) }
 	add(n.filesLoad())
-	add(stageOps(n.g, schema.UnknownFields, unknown, "true"))
+	add(stageOps(n.g, schema.UnknownFields, unknown, n.whoseRows()))
 	add(stageOps(n.g, schema.Runs, runs, runsSQL(runs)))
 	add(stageOps(n.g, schema.Steps, ledger.Steps, ""))
 	add(stageOps(n.g, schema.EntityReads, ledger.Entities, ""))

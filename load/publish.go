@@ -221,14 +221,9 @@ func (n *generation) addReportedLost() error {
 
 // commit makes the generation durable and published.
 func (n *generation) commit(ctx context.Context) error {
-	b, err := n.next.Encode()
-	if err != nil {
+	if err := n.writeManifest(); err != nil {
 		return err
 	}
-	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(manifest.FileName), b); err != nil {
-		return err
-	}
-	n.moveStaged(manifest.FileName)
 	// The last moment to stop: after this the run is published.
 	if err := ctx.Err(); err != nil {
 		return err
@@ -243,6 +238,27 @@ func (n *generation) commit(ctx context.Context) error {
 		r.Base = n.base.Generation
 	}
 	return n.writeCommit(r)
+}
+
+// writeManifest stages the manifest: the account files that differ, and last the root that names
+// them. The account files that it no longer names go after the commit.
+func (n *generation) writeManifest() error {
+	s := n.g.store
+	e, err := n.next.Encode()
+	if err != nil {
+		return err
+	}
+	files := maps.Clone(e.Parts)
+	files[manifest.FileName] = e.Root
+	for _, path := range append(slices.Sorted(maps.Keys(e.Parts)), manifest.FileName) {
+		if _, _, err := s.opts.disk.WriteFile(n.g.staged(path), files[path]); err != nil {
+			return err
+		}
+		n.moveStaged(path)
+	}
+	old, err := e.Replaced(s.opts.disk, s.dir)
+	n.removes = append(n.removes, old...)
+	return err
 }
 
 // writeCommit publishes what is staged, all or none.
@@ -267,7 +283,7 @@ func (n *generation) fence(r commit.Record) error {
 		return err
 	}
 	published := int64(0)
-	m, err := manifest.ReadAfter(s.opts.disk, s.dir, s.base)
+	m, err := manifest.ReadRoot(s.opts.disk, s.dir, s.base)
 	if err != nil && !errors.Is(err, durable.ErrEmpty) {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// storeParts are the parts of a store that a backup tool can bring back one by one.
+// storeParts are the parts of a store that a backup tool can bring back one by one. The account files
+// come with manifest.json: without them it is damaged.
 var storeParts = []string{manifest.FileName, duck.FileName, "parquet", "ledger", "raw"}
 
 // mixed is a store of which some parts are those of the later generation.
@@ -28,9 +29,9 @@ func (st *sceneStores) mixed(t testing.TB, later ...string) string {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range storeParts {
+	for _, part := range append([]string{"manifest"}, storeParts...) {
 		from := filepath.Join(st.before, part)
-		if slices.Contains(later, part) {
+		if slices.Contains(later, part) || part == "manifest" && slices.Contains(later, manifest.FileName) {
 			from = filepath.Join(st.after, part)
 		}
 		if info, err := os.Stat(from); err != nil {
@@ -213,9 +214,13 @@ func TestSetBack_ByABackupThatIsLaidOver(t *testing.T) {
 	st := scene(t)
 	dir := filepath.Join(quickDir(t), "data")
 	copyStore(t, st.after, dir)
-	for path := range fileHashes(t, st.before, manifest.FileName, duck.FileName, "parquet", "ledger", "raw") {
+	for path := range fileHashes(t, st.before, manifest.FileName, "manifest", duck.FileName, "parquet", "ledger",
+		"raw") {
 		b, err := os.ReadFile(filepath.Join(st.before, path))
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, path)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		spoiled(t, filepath.Join(dir, path), b)

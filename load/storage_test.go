@@ -372,7 +372,7 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, m := range map[string]*manifest.Manifest{"decoded": known, "published": first} {
-		if got, err := manifest.ReadAfter(durable.OS, dir, m); err != nil || got != m {
+		if got, err := manifest.ReadRoot(durable.OS, dir, m); err != nil || got != m {
 			t.Errorf("the %s one is decoded again: %v", what, err)
 		}
 	}
@@ -382,13 +382,13 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, changed := range map[string][]byte{
-		"another digit":      bytes.Replace(b, []byte(`"reads": 1`), []byte(`"reads": 2`), 1),
+		"another digit":      bytes.Replace(b, []byte(`"days": 2`), []byte(`"days": 3`), 1),
 		"something after it": append(slices.Clone(b), '}'),
 	} {
 		if err := os.WriteFile(path, changed, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if m, err := manifest.ReadAfter(durable.OS, dir, known); !errors.Is(err, durable.ErrDamaged) {
+		if m, err := manifest.ReadRoot(durable.OS, dir, known); !errors.Is(err, durable.ErrDamaged) {
 			t.Errorf("%s: %v, %v, want it refused", what, m, err)
 		}
 	}
@@ -396,17 +396,15 @@ func TestManifest_KnownIsNotDecodedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := newRun(t, dir).mustSync(twoDays())
-	if got, err := manifest.ReadAfter(durable.OS, dir, known); err != nil || got == known ||
+	if got, err := manifest.ReadRoot(durable.OS, dir, known); err != nil || got == known ||
 		got.Generation != next.Generation {
 		t.Errorf("the next generation is taken for the known one: %v", err)
 	}
-	unsealed := bytes.Replace(bytes.Replace(b, []byte(`"checksum": "`+known.Checksum+`",`), nil, 1),
-		[]byte(`"format": 2`), []byte(`"format": 1`), 1)
-	if _, err := manifest.Decode(unsealed); err != nil {
-		t.Errorf("the first format: %v", err)
-	}
-	if _, err := manifest.Decode(append(unsealed, '}')); !errors.Is(err, durable.ErrDamaged) {
-		t.Errorf("the first format and something after it: %v", err)
+	unsealed := bytes.Replace(b, []byte(` "checksum": "`+known.Checksum+"\",\n"), nil, 1)
+	for what, bad := range map[string][]byte{"no checksum": unsealed, "something after it": append(unsealed, '}')} {
+		if _, err := manifest.Decode(bad); !errors.Is(err, durable.ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

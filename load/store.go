@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,21 +104,50 @@ func (s *Store) recover(ctx context.Context) error {
 	if err := s.dropDeadStaging(); err != nil {
 		return err
 	}
-	m, err := manifest.ReadFrom(s.opts.disk, s.dir)
-	if errors.Is(err, durable.ErrEmpty) {
+	if s.base, err = s.published(nil); errors.Is(err, durable.ErrEmpty) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	s.base = m
 	return s.lookAround(ctx)
+}
+
+// published reads the published manifest with this account, and no other.
+func (s *Store) published(known *manifest.Manifest) (*manifest.Manifest, error) {
+	for {
+		m, err := manifest.ReadRoot(s.opts.disk, s.dir, known)
+		if err != nil {
+			return nil, err
+		}
+		loadErr := m.Load(s.opts.disk, s.dir, s.account)
+		if loadErr == nil {
+			return m, nil
+		}
+		// No other run publishes this account, but one may be restoring it.
+		if known, err = manifest.ReadRoot(s.opts.disk, s.dir, m); err != nil || known == m {
+			return nil, cmp.Or(err, loadErr)
+		}
+	}
+}
+
+// files returns the published files of this account, with their sizes, and the ledgers of other
+// accounts that have grown since the generation: those accounts are loaded.
+func (s *Store) files() (map[string]int64, error) {
+	grown, err := s.base.GrownLedgers(s.opts.disk, s.dir)
+	if err == nil {
+		err = s.base.Load(s.opts.disk, s.dir, grown...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return manifest.FilesIn(s.opts.disk, s.dir, append(grown, s.account)...)
 }
 
 // lookAround compares the published folders with the manifest, by names and sizes: it
 // refuses a store that was set back, and warns of files that do not belong there.
 func (s *Store) lookAround(ctx context.Context) error {
-	files, err := manifest.FilesIn(s.opts.disk, s.dir)
+	files, err := s.files()
 	if err != nil {
 		return err
 	}
@@ -148,10 +178,10 @@ func (s *Store) lookAgain(ctx context.Context) (newer manifest.NewerPart, files 
 	if err = s.place().End(); err != nil {
 		return newer, nil, err
 	}
-	if s.base, err = manifest.ReadAfter(s.opts.disk, s.dir, s.base); err != nil {
+	if s.base, err = s.published(s.base); err != nil {
 		return newer, nil, err
 	}
-	if files, err = manifest.FilesIn(s.opts.disk, s.dir); err != nil {
+	if files, err = s.files(); err != nil {
 		return newer, nil, err
 	}
 	newer, err = s.newest(ctx, files)
@@ -228,7 +258,7 @@ func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	if err != nil || committing {
 		return nil, err
 	}
-	if now, err := manifest.Read(dir); err != nil || now.Generation != m.Generation {
+	if now, err := manifest.ReadRoot(durable.OS, dir, m); err != nil || now.Generation != m.Generation {
 		return nil, err
 	}
 	return m.SetBack(newer), nil
@@ -249,7 +279,7 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 	if committing || err != nil {
 		return err
 	}
-	m, err := manifest.ReadAfter(s.opts.disk, s.dir, s.base)
+	m, err := s.published(s.base)
 	if err != nil {
 		return err
 	}

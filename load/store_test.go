@@ -588,6 +588,42 @@ func TestPublish_AccountsShareOneWarehouse(t *testing.T) {
 	}
 }
 
+// TestPublish_LeavesOtherAccountsUnread: later on the same day, a run reads no other account's file and
+// writes only its own; the others stay in the generation. Verify reads all. The first run of a new day
+// needs them: how well their days are known has changed.
+func TestPublish_LeavesOtherAccountsUnread(t *testing.T) {
+	dir := t.TempDir()
+	acme, beta := newRun(t, dir), newRun(t, dir)
+	beta.account = "beta"
+	acme.mustSync(twoDays())
+	was := beta.mustSync(twoDays())
+	path := filepath.Join(dir, was.Parts["beta"].Path)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoiled(t, path, append(good, ' '))
+	acme.at = acme.at.Add(time.Hour)
+	is, err := acme.sync(twoDays())
+	if err != nil || len(is.Accounts) != 1 {
+		t.Fatalf("an hour later: %d accounts are loaded, %v", len(is.Accounts), err)
+	}
+	if _, err := Verify(t.Context(), dir, acme.opts, nil); !errors.Is(err, durable.ErrDamaged) {
+		t.Errorf("verify: %v", err)
+	}
+	acme.at = acme.at.Add(24 * time.Hour)
+	if _, err := acme.sync(twoDays()); !errors.Is(err, durable.ErrDamaged) {
+		t.Errorf("a day later: %v", err)
+	}
+	spoiled(t, path, good)
+	checkStore(t, dir)
+	acme.mustSync(twoDays())
+	files, err := filepath.Glob(filepath.Join(dir, "manifest", "*", "*"))
+	if err != nil || len(files) != 2 {
+		t.Errorf("account files: %q, %v", files, err)
+	}
+}
+
 func TestPublish_RefusesAnOlderBase(t *testing.T) {
 	dir := t.TempDir()
 	r := newRun(t, dir)

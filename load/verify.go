@@ -97,7 +97,7 @@ func (v *verifier) stillPublished() error {
 	if err != nil {
 		return err
 	}
-	m, err := manifest.ReadFrom(v.opts.disk, v.dir)
+	m, err := manifest.ReadRoot(v.opts.disk, v.dir, v.manifest)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (v *verifier) repairReply(account string, day schema.Date) string {
 		return manifest.RepairLost + "; the stored numbers of the day are whole without it"
 	}
 	command := fmt.Sprintf("spendsync backfill --from %s --to %s", day, day)
-	if len(v.manifest.Accounts) > 1 {
+	if len(v.manifest.AccountNames()) > 1 {
 		command = "SPENDSYNC_ACCOUNT=" + account + " " + command
 	}
 	return command + ", or the next sync that reads the day"

@@ -62,7 +62,7 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 	}
 	loads := n.loads
 	if n.fromNothing {
-		if err := errors.Join(n.keepNewerDuckDB(ctx), s.opts.disk.RemoveIfThere(path)); err != nil {
+		if err := errors.Join(n.keepNewerDuckDB(ctx), s.opts.disk.RemoveIfThere(path), n.loadAll()); err != nil {
 			return nil, err
 		}
 		if loads, err = n.allLoads(); err != nil {
@@ -99,7 +99,7 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 // follow from the days that are known whole, and from the thresholds. The viewErrors are of
 // those that could not answer.
 func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
-	for _, account := range n.next.AccountNames() {
+	for _, account := range n.accounts() {
 		spans, altered := n.spansToStore(account), n.alteredRows(account)
 		for _, v := range n.g.store.opts.DuckDB.Views {
 			if !v.Stored || len(spans) == 0 {

@@ -243,8 +243,8 @@ var (
 		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is "+
 		"partial until a read or a replay finds none; a row whose conversions are no whole number is stored, without "+
 		"them.", Since(3))
-	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as in "+
-		"manifest.json.")
+	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as the "+
+		"manifest names them.")
 )
 
 // Copy is a table of schema ops that is written as Parquet, too, so that a reader of the

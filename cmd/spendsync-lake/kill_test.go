@@ -94,7 +94,10 @@ func (s *growingStore) publish() {
 		s.Fatal(err)
 	}
 	s.write(path, ledger)
-	s.write(manifest.FileName, b)
+	for path, part := range b.Parts {
+		s.write(path, part)
+	}
+	s.write(manifest.FileName, b.Root)
 }
 
 // killed runs the command and kills it after a while; 0: it may end. It says whether it was killed.

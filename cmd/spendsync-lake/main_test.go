@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -25,9 +26,13 @@ func emptyStore(t *testing.T, generation int64) string {
 	m := manifest.New()
 	m.Generation, m.RunID = generation, fmt.Sprintf("R%d", generation)
 	m.Of("acme")
-	b, err := m.Encode()
+	e, err := m.Encode()
+	for path, part := range e.Parts {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o700),
+			os.WriteFile(filepath.Join(dir, path), part, 0o600))
+	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, manifest.FileName), b, 0o600)
+		err = os.WriteFile(filepath.Join(dir, manifest.FileName), e.Root, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 		generation, known = float64(done.Generation), true
 		g.set("rows_added", "Rows of the files that the last follow added.", float64(done.Rows))
 	}
-	if m, manifestErr := manifest.OpenIndexed(s.DataDir); known && manifestErr == nil {
+	if m, manifestErr := manifest.OpenListing(s.DataDir); known && manifestErr == nil {
 		m.Close()
 		g.set("generations_behind", "Generations of the store that the lake does not have.",
 			float64(m.Manifest.Generation)-generation)

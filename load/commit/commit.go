@@ -235,7 +235,7 @@ func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error)
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	m, err := manifest.ReadAfter(d, dir, known)
+	m, err := manifest.ReadRoot(d, dir, known)
 	switch {
 	case errors.Is(err, durable.ErrEmpty), errors.Is(err, durable.ErrDamaged):
 		// The commit brings a whole one.

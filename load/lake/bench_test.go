@@ -331,13 +331,8 @@ func (w *world) fill(s *store) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	k := &kept{Months: map[int]keptMonth{}}
-	for month, hash := range hashesOf(listing) {
-		if k.Months[month], err = marker.keepMonth(w.Context(), listing, month, hash); err != nil {
-			w.Fatal(err)
-		}
-	}
-	if err := marker.putKept(w.Context(), listing, k); err != nil {
+	object := marker.tbl.Location() + keptObject(s.m.Generation, s.m.RunID)
+	if err := marker.putCompressed(w.Context(), object, listing.Text()); err != nil {
 		w.Fatal(err)
 	}
 }

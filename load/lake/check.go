@@ -25,7 +25,7 @@ type Checked struct {
 // Check reads what is needed to follow a store, and writes, reads and deletes one object. No
 // table is changed.
 func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
-	m, err := manifest.OpenIndexed(dir)
+	m, err := manifest.OpenListing(dir)
 	if err != nil {
 		return nil, err
 	}

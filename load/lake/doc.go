@@ -47,10 +47,9 @@
 //	110                22,000     0.52     0.12             150
 //	1,095              219,000    0.53     0.13             160
 //
-// The store's own manifest.json names every file: it is 151 MB at 219,000 files. It ends with an index of
-// itself (0.9 MB), by which only the months are read that differ from the last commit. What is kept of it for a
-// restore is an object for each month, which generations share, and what stands beside the months: an
-// hour uploads the month that changed. A manifest without an index, of a version before, is read whole: 0.8 CPU s.
+// The store names its files in one file for each account, whose hash lake_generation keeps: an hour reads the
+// files of the accounts that have changed. For a restore the lake keeps the manifest of every generation as one
+// object.
 //
 // BenchmarkInbox: the same hour of 200 stores of one account each, whose descriptions one commit folds:
 // 0.8 and 1.2 CPU s, 129 and 135 MiB, as it reads each description whole. It sends one request for each description
@@ -72,7 +71,6 @@
 // writes, so commits that meet try again at most a few times where the followers start spread over the
 // hour. At 0.69 kB a snapshot and 7 days 3,360 snapshots are 2.3 MB of table metadata, read and
 // written whole by each commit; catalogs refuse more than some 20 MB (AWS Glue). One store for all 1,000
-// accounts would be 24 commits a day, and a manifest.json of 760 MB, which the store itself reads and writes
-// whole; the follower reads 4 MB of it and the current month. Between the two lie 5 stores of 200 accounts: 120
+// accounts would be 24 commits a day. Between the two lie 5 stores of 200 accounts: 120
 // commits a day, 0.5 CPU seconds each.
 package lake

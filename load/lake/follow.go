@@ -82,11 +82,7 @@ func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	f := &follower{Lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
 		sent: map[string]iceberg.DataFile{}}
 	err := f.retry(ctx, func() error {
-		open := manifest.OpenIndexed
-		if o.Inbox {
-			open = manifest.OpenListing // whose whole text goes into the description
-		}
-		m, err := open(o.Dir)
+		m, err := manifest.OpenListing(o.Dir)
 		if err != nil {
 			return err
 		}
@@ -133,7 +129,7 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	w, err := wantOf(m, f.specs, marks, marks.differs)
+	w, err := wantChanged(m, f.specs, marks)
 	if err != nil {
 		return err
 	}

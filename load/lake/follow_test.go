@@ -133,7 +133,7 @@ func TestFollow_KeepsOnlyWhatDiffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := wantOf(m, l.specs, marks, marks.differs)
+	got, err := wantChanged(m, l.specs, marks)
 	if err != nil {
 		t.Fatal(err)
 	}

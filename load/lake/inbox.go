@@ -128,7 +128,7 @@ func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 	if err != nil {
 		return err
 	}
-	w, err := wantOf(m, f.specs, marks, marks.differs)
+	w, err := wantChanged(m, f.specs, marks)
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 		for _, a := range d.m.Accounts {
 			stands[a.Name] = n.object
 		}
-		if err := w.fold(d, marks.differs); err != nil {
+		if err := w.fold(d, nil); err != nil {
 			return stands, &refusal{n.store, err}
 		}
 	}
@@ -333,10 +333,13 @@ func (f *follower) fold(ctx context.Context, done *Folded, refused map[string]er
 	}))
 }
 
-// fold adds what a description wants.
+// fold adds what a description wants; nil keep: of the partitions that differ from the markers.
 func (w *wanted) fold(d *description, keep keeps) error {
 	for _, a := range d.m.Accounts {
 		w.of[a.Name] = d.m.Manifest
+	}
+	if keep == nil {
+		return w.readChanged(d.m)
 	}
 	return w.read(d.m, keep)
 }

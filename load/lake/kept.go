@@ -3,9 +3,6 @@ package lake
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,127 +11,69 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
 
-// kept is the manifest of a generation as the lake keeps it for a restore: a line of JSON that names an object for
-// each month, and the text without the months. Generations share the objects of months that are the same, so that
-// what is uploaded in an hour does not grow with the history.
-type kept struct {
-	Months map[int]keptMonth
-	rest   []byte
-}
-
-// keptMonth is a month's text in the lake.
-type keptMonth struct {
-	Hash   string // of what the manifest says of it, see [manifest.Group]
-	SHA256 string // of the text, by which the object is named
-}
-
-// object is where the text of a month lies, below the folder of lake_generation.
-func (k keptMonth) object() string { return "/store/months/" + k.SHA256 + ".json.zst" }
-
-// keptObject is where the manifest of a generation lies, below the same folder.
+// keptObject is where the manifest of a generation lies for a restore, below the folder of
+// lake_generation. Versions before this one kept it under other names: as one text of an older format,
+// or cut by months.
 func keptObject(generation int64, run string) string {
-	return fmt.Sprintf("/store/manifests/%d-%s.rest.zst", generation, run)
+	return fmt.Sprintf("/store/manifests/%d-%s.manifest.zst", generation, run)
 }
 
-// manifestObject is where it lay as one text.
-func manifestObject(generation int64, run string) string {
+func oldObject(generation int64, run string) string {
 	return fmt.Sprintf("/store/manifests/%d-%s.json.zst", generation, run)
 }
 
-// monthsOf are the months of a listing, and that of what is of none.
-func monthsOf(l *manifest.Listing) []int {
+func cutObject(generation int64, run string) string {
+	return fmt.Sprintf("/store/manifests/%d-%s.rest.zst", generation, run)
+}
+
+// monthsOf returns the months of a listing, and that of files without a day.
+func monthsOf(l *manifest.Listing) ([]int, error) {
 	all := map[int]bool{noMonth: true}
 	for _, a := range l.Accounts {
-		for _, g := range a.Groups {
+		groups, err := a.Groups()
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
 			all[g.Month] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(all))
-}
-
-// hashesOf are hashes of what a manifest says of each month: whether it is closed is part of it.
-func hashesOf(l *manifest.Listing) map[int]string {
-	sums := map[int]*xxhash.Digest{}
-	for _, a := range l.Accounts {
-		for _, g := range a.Groups {
-			if g.Month == noMonth {
-				continue
-			}
-			if sums[g.Month] == nil {
-				sums[g.Month] = xxhash.New()
-			}
-			sums[g.Month].WriteString(a.Name)
-			sums[g.Month].Write(binary.LittleEndian.AppendUint64(nil, g.Hash))
-		}
-	}
-	hashes := map[int]string{}
-	for month, h := range sums {
-		hashes[month] = fmt.Sprintf("%016x", h.Sum64())
-		if isClosed(month, l.Manifest) {
-			hashes[month] = mergedMark + hashes[month]
-		}
-	}
-	return hashes
+	return slices.Sorted(maps.Keys(all)), nil
 }
 
 // keepStore uploads what a restore needs beside the tables: the parts that the generation before
-// did not have, and what is new of the manifest. They are there before the commit that says so.
+// did not have, and the manifest. They are there before the commit that says so.
 func (f *follower) keepStore(ctx context.Context, m *manifest.Listing, marker *lakeTable, marks *markers) error {
-	before, err := marker.keptBefore(marks.newest(m.Names()))
-	if err != nil {
+	before, _, err := marker.openManifest(marks.newest(m.Names()))
+	had := map[string]bool{}
+	every := func(*manifest.Group) bool { return true }
+	if err == nil {
+		defer before.Close()
+		err = newWanted(before.Manifest, f.specs, nil).eachPart(before, every, true, func(p part) error {
+			had[p.sha256] = true
+			return nil
+		})
+	}
+	if err != nil && !isNotThere(err) {
 		return err
 	}
-	defer before.close()
-	next := &kept{Months: map[int]keptMonth{}}
-	w := newWanted(m.Manifest, f.specs, nil)
 	g, groupCtx := errgroup.WithContext(ctx)
 	g.SetLimit(uploads)
-	for month, hash := range hashesOf(m) {
-		if next.Months[month] = before.months[month]; next.Months[month].Hash == hash {
-			continue
-		}
-		had, err := before.parts(marker, f.specs, month)
-		if err == nil {
-			err = w.eachPart(m, ofMonth(month), false, f.keepNew(groupCtx, g, marker, had))
-		}
-		if err == nil {
-			next.Months[month], err = marker.keepMonth(ctx, m, month, hash)
-		}
-		if err != nil {
-			return errors.Join(err, g.Wait())
-		}
-	}
-	had, err := before.parts(marker, f.specs, noMonth)
-	if err == nil {
-		err = w.eachPart(m, ofMonth(noMonth), true, f.keepNew(groupCtx, g, marker, had))
-	}
+	err = newWanted(m.Manifest, f.specs, nil).eachPart(m, every, true, f.keepNew(groupCtx, g, marker, had))
 	if err = errors.Join(g.Wait(), err); err != nil {
 		return err
 	}
-	return marker.putKept(ctx, m, next)
-}
-
-// putKept uploads what names the months, with the rest of the text.
-func (t *lakeTable) putKept(ctx context.Context, m *manifest.Listing, k *kept) error {
-	head, err := json.Marshal(k)
-	if err != nil {
-		return err
-	}
-	rest, err := m.Rest()
-	if err != nil {
-		return err
-	}
-	object := t.tbl.Location() + keptObject(m.Manifest.Generation, m.Manifest.RunID)
-	return remote("manifest", t.putCompressed(ctx, object, io.MultiReader(bytes.NewReader(append(head, '\n')),
-		bytes.NewReader(rest))))
+	object := marker.tbl.Location() + keptObject(m.Manifest.Generation, m.Manifest.RunID)
+	return remote("manifest", marker.putCompressed(ctx, object, m.Text()))
 }
 
 // newest is the row of the newest generation of some accounts.
@@ -159,75 +98,6 @@ func (f *follower) keepNew(ctx context.Context, g *errgroup.Group, marker *lakeT
 	}
 }
 
-// keepMonth uploads the text of a month.
-func (t *lakeTable) keepMonth(ctx context.Context, m *manifest.Listing, month int, hash string) (keptMonth, error) {
-	text, err := m.Month(month)
-	if err != nil {
-		return keptMonth{}, err
-	}
-	sum := sha256.Sum256(text)
-	k := keptMonth{hash, hex.EncodeToString(sum[:])}
-	return k, remote("manifest", t.putCompressed(ctx, t.tbl.Location()+k.object(), bytes.NewReader(text)))
-}
-
-// generation is what the lake keeps of the generation before; of none it is empty.
-type generation struct {
-	*manifest.Listing                   // without its months; of an older lake: with them
-	months            map[int]keptMonth // nil: of an older lake
-}
-
-func (b *generation) close() {
-	if b.Listing != nil {
-		b.Close()
-	}
-}
-
-// keptBefore opens what the lake keeps of a generation.
-func (t *lakeTable) keptBefore(row Marker) (*generation, error) {
-	if row.Generation == 0 {
-		return &generation{}, nil
-	}
-	k, err := t.readKept(row)
-	if err == nil {
-		rest, err := manifest.NewRest(k.rest)
-		return &generation{rest, k.Months}, err
-	} else if !isNotThere(err) {
-		return nil, err
-	}
-	m, err := t.openWhole(row)
-	if isNotThere(err) {
-		return &generation{}, nil
-	}
-	return &generation{m, nil}, err
-}
-
-// parts are the hashes of the parts of a month that were uploaded with the generation.
-func (b *generation) parts(t *lakeTable, specs []*tableSpec, month int) (map[string]bool, error) {
-	had := map[string]bool{}
-	if b.Listing == nil {
-		return had, nil
-	}
-	w := newWanted(b.Manifest, specs, nil)
-	err := w.eachPart(b.Listing, ofMonth(month), month == noMonth, func(p part) error {
-		had[p.sha256] = true
-		return nil
-	})
-	if k, ok := b.months[month]; ok && err == nil {
-		var text []byte
-		if text, err = t.readText(k.object()); err != nil {
-			return nil, err
-		}
-		files, err := manifest.FilesOf(text)
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range w.partsOf(files) {
-			had[p.sha256] = true
-		}
-	}
-	return had, err
-}
-
 // readText reads a part of a kept manifest.
 func (t *lakeTable) readText(object string) ([]byte, error) {
 	f, err := t.readCompressed(t.tbl.Location() + object)
@@ -242,65 +112,65 @@ func (t *lakeTable) readText(object string) ([]byte, error) {
 	return text, nil
 }
 
-// readKept reads what the lake keeps of a generation's manifest.
-func (t *lakeTable) readKept(row Marker) (*kept, error) {
-	text, err := t.readText(keptObject(row.Generation, row.RunID))
-	if err != nil {
-		return nil, err
-	}
-	head, rest, _ := bytes.Cut(text, []byte{'\n'})
-	k := &kept{rest: rest}
-	if err := json.Unmarshal(head, k); err != nil {
-		return nil, fmt.Errorf("%w: what is kept of generation %d: %v", ErrForeign, row.Generation, err)
-	}
-	return k, nil
-}
-
-// openManifest opens the manifest of a generation that the lake keeps, put together again. objects are the names
-// of what it was put together from.
+// openManifest opens the manifest of a generation that the lake keeps. objects are the names of the
+// objects that it was made from.
 func (t *lakeTable) openManifest(row Marker) (m *manifest.Listing, objects []string, err error) {
-	k, err := t.readKept(row)
-	if isNotThere(err) {
-		m, err = t.openWhole(row)
-		return m, []string{path.Base(manifestObject(row.Generation, row.RunID))}, err
-	} else if err != nil {
-		return nil, nil, err
-	}
-	objects = []string{path.Base(keptObject(row.Generation, row.RunID))}
-	for _, month := range k.Months {
-		objects = append(objects, path.Base(month.object()))
-	}
-	to, err := tempFile()
-	if err != nil {
-		return nil, nil, err
-	}
-	var months []*os.File
-	err = manifest.Join(to, k.rest, func(month int) (io.Reader, error) {
-		f, err := t.readCompressed(t.tbl.Location() + k.Months[month].object())
-		if err != nil {
-			return nil, remote("manifest", err)
+	for _, object := range []string{keptObject(row.Generation, row.RunID), oldObject(row.Generation, row.RunID)} {
+		text, err := t.readCompressed(t.tbl.Location() + object)
+		if isNotThere(err) {
+			continue
+		} else if err != nil {
+			return nil, nil, remote("manifest", err)
 		}
-		months = append(months, f)
-		return f, nil
-	})
-	for _, f := range months {
-		f.Close()
+		m, err := openText(text)
+		return m, []string{path.Base(object)}, err
 	}
-	if err != nil {
-		to.Close()
-		return nil, nil, err
-	}
-	m, err = openText(to)
-	return m, objects, err
+	return t.joinManifest(row)
 }
 
-// openWhole opens a manifest that is kept as one text.
-func (t *lakeTable) openWhole(row Marker) (*manifest.Listing, error) {
-	text, err := t.readCompressed(t.tbl.Location() + manifestObject(row.Generation, row.RunID))
+// joinManifest puts together the manifest that an older version cut by months: a line of JSON names an
+// object for each month, and a line of the text stands for some bytes of one.
+func (t *lakeTable) joinManifest(row Marker) (m *manifest.Listing, objects []string, err error) {
+	text, err := t.readText(cutObject(row.Generation, row.RunID))
 	if err != nil {
-		return nil, remote("manifest", err)
+		return nil, nil, err
 	}
-	return openText(text)
+	objects = []string{path.Base(cutObject(row.Generation, row.RunID))}
+	head, rest, _ := bytes.Cut(text, []byte{'\n'})
+	var kept struct {
+		Months map[string]struct{ SHA256 string }
+	}
+	if err := json.Unmarshal(head, &kept); err != nil {
+		return nil, nil, fmt.Errorf("%w: the manifest of generation %d: %v", ErrForeign, row.Generation, err)
+	}
+	months := map[string][]byte{}
+	for name, month := range kept.Months {
+		object := "/store/months/" + month.SHA256 + ".json.zst"
+		if months[name], err = t.readText(object); err != nil {
+			return nil, nil, err
+		}
+		objects = append(objects, path.Base(object))
+	}
+	var all []byte
+	for line := range bytes.Lines(rest) {
+		after, stands := bytes.CutPrefix(line, []byte("    \"#"))
+		if !stands {
+			all = append(all, line...)
+			continue
+		}
+		name, number, _ := strings.Cut(strings.TrimRight(string(after), ",\n"), `": `)
+		n, err := strconv.Atoi(number)
+		month := months[name]
+		if err != nil || n < 0 || len(month) < n+2 {
+			return nil, nil, fmt.Errorf("%w: the manifest of generation %d lacks bytes of month %q", ErrForeign,
+				row.Generation, name)
+		}
+		all = append(all, month[2:n+2]...) // after what separates it from the text before
+		all = append(all, line[bytes.LastIndexByte(line, number[len(number)-1])+1:]...)
+		months[name] = month[n+2:]
+	}
+	m, err = manifest.NewListing(bytes.NewReader(all), int64(len(all)))
+	return m, objects, err
 }
 
 // openText is the listing of a manifest's text, which is closed with it.

@@ -2,16 +2,22 @@ package lake
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
+	"spendsync/schema"
 )
 
 // puts counts what is put below a folder of what is kept, several at a time.
@@ -36,16 +42,17 @@ func (w *world) restored(s *store) {
 	if _, err := w.open().Restore(w.Context(), dir, "acme"); err != nil {
 		w.Fatal(err)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, manifest.FileName))
-	want, wantErr := os.ReadFile(filepath.Join(s.dir, manifest.FileName))
-	if err != nil || wantErr != nil || !bytes.Equal(got, want) {
-		w.Errorf("the manifest is another: %d bytes of %d, %v, %v", len(got), len(want), err, wantErr)
+	got, err := manifest.Read(dir)
+	want, wantErr := manifest.Read(s.dir)
+	if err != nil || wantErr != nil || !reflect.DeepEqual(got.Accounts, want.Accounts) ||
+		got.Generation != want.Generation || got.RunID != want.RunID || got.PublishedAt != want.PublishedAt {
+		w.Errorf("the manifest is another: %+v, not %+v, %v, %v", got, want, err, wantErr)
 	}
 }
 
-// TestKeepStore_UploadsOnlyMonthsThatDiffer: of a manifest with three months, the one that changed, and of that the
-// one reply that is new; what comes back is the same, byte by byte.
-func TestKeepStore_UploadsOnlyMonthsThatDiffer(t *testing.T) {
+// TestKeepStore_UploadsOnlyNewParts: of two generations, a reply that both have is uploaded once; both
+// manifests come back.
+func TestKeepStore_UploadsOnlyNewParts(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	s.raw("acme", "one reply")
@@ -53,7 +60,7 @@ func TestKeepStore_UploadsOnlyMonthsThatDiffer(t *testing.T) {
 	s.publish()
 	puts := w.puts()
 	w.keep(s)
-	if puts["months"] != 3 || puts["objects"] != 2 || puts["manifests"] != 1 {
+	if puts["objects"] != 2 || puts["manifests"] != 1 {
 		t.Errorf("first: %v", puts)
 	}
 	w.restored(s)
@@ -62,15 +69,14 @@ func TestKeepStore_UploadsOnlyMonthsThatDiffer(t *testing.T) {
 	s.publish()
 	puts = w.puts()
 	w.keep(s)
-	if puts["months"] != 1 || puts["objects"] != 1 || puts["manifests"] != 1 {
+	if puts["objects"] != 1 || puts["manifests"] != 1 {
 		t.Errorf("second: %v", puts)
 	}
 	w.restored(s)
 }
 
-// TestKeepStore_GoesOnFromOneText: what a version kept that uploaded the manifest whole is restored, and what it
-// has uploaded is not uploaded again.
-func TestKeepStore_GoesOnFromOneText(t *testing.T) {
+// TestRestore_ReadsWhatOlderVersionsKept: a manifest as one text, and one that is cut by months.
+func TestRestore_ReadsWhatOlderVersionsKept(t *testing.T) {
 	w := newWorld(t)
 	s := sample(t)
 	s.raw("acme", "one reply")
@@ -80,46 +86,92 @@ func TestKeepStore_GoesOnFromOneText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(s.dir, manifest.FileName))
-	if err != nil {
+	at := marker.tbl.Location()
+	if err := marker.fs.Remove(at + keptObject(s.m.Generation, s.m.RunID)); err != nil {
 		t.Fatal(err)
 	}
-	if err := marker.fs.Remove(marker.tbl.Location() + keptObject(s.m.Generation, s.m.RunID)); err != nil {
-		t.Fatal(err)
+	whole, rest, months := olderTexts(t, s.m)
+	put := func(object string, text []byte) {
+		if err := marker.putCompressed(t.Context(), at+object, bytes.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	object := marker.tbl.Location() + manifestObject(s.m.Generation, s.m.RunID)
-	if err := marker.putCompressed(t.Context(), object, bytes.NewReader(text)); err != nil {
-		t.Fatal(err)
-	}
+	put(oldObject(s.m.Generation, s.m.RunID), whole)
 	w.restored(s)
-	s.spend("acme", "2026-11-01", 2, 8)
-	s.publish()
-	puts := w.puts()
-	w.keep(s)
-	if puts["objects"] != 0 || puts["months"] != 3 {
-		t.Errorf("%v", puts)
+	if err := marker.fs.Remove(at + oldObject(s.m.Generation, s.m.RunID)); err != nil {
+		t.Fatal(err)
+	}
+	put(cutObject(s.m.Generation, s.m.RunID), rest)
+	for sha, text := range months {
+		put("/store/months/"+sha+".json.zst", text)
 	}
 	w.restored(s)
 }
 
-// TestFollow_ReadsOfALongHistoryWhatDiffers: an hour of three accounts with three years of days reads the index of the
-// manifest and one month, which a spoiled byte in another month shows; it uploads that month alone. Whoever verifies
-// reads all.
-func TestFollow_ReadsOfALongHistoryWhatDiffers(t *testing.T) {
+// olderTexts writes a manifest as the second format did: as one text, and as a version cut it that took
+// the files of each month out of it.
+func olderTexts(t *testing.T, m *manifest.Manifest) (whole, rest []byte, months map[string][]byte) {
+	t.Helper()
+	text := func(v any, indent string) string {
+		b, err := json.MarshalIndent(v, indent, " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	head := m.Head
+	head.Format, head.Checksum = 2, durable.Unsealed
+	all := strings.TrimSuffix(text(head, ""), "\n}") + ",\n \"accounts\": " + text(m.Accounts, " ") + "\n}"
+	whole = []byte(all)
+	durable.Seal(whole)
+	entry := regexp.MustCompile(`(?m)^    "parquet/spend_daily/account=[^"]*": \{\n(     .*\n)*    \}`)
+	objects, lines := map[string]string{}, map[string]map[string]string{}
+	cut := entry.ReplaceAllStringFunc(string(whole), func(e string) string {
+		day, _, _ := strings.Cut(e[strings.Index(e, "/day=")+len("/day="):], "/")
+		d, err := schema.ParseDate(day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		month := strconv.Itoa(monthOf(d))
+		sep := ",\n"
+		if objects[month] == "" {
+			sep = "{\n"
+		}
+		objects[month] += sep + e
+		return fmt.Sprintf("    \"#%s\": %d", month, len(e))
+	})
+	months = map[string][]byte{}
+	for month, object := range objects {
+		b := []byte(object + "\n}\n")
+		sha := manifest.HashLedger(b)
+		months[sha], lines[month] = b, map[string]string{"SHA256": sha}
+	}
+	named, err := json.Marshal(map[string]any{"Months": lines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole, append(append(named, '\n'), cut...), months
+}
+
+// TestFollow_ReadsTheAccountsThatChanged: an hour in which one of three accounts has a new day reads the
+// file of that account alone, which a spoiled byte in another file shows. Verify reads all.
+func TestFollow_ReadsTheAccountsThatChanged(t *testing.T) {
 	w, s := filled(t, 3, 1095)
+	if _, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: false}); err != nil {
+		t.Fatal(err)
+	}
 	s.spend("account-001", (today - 1).String(), 3, 7)
 	s.publish()
-	path := filepath.Join(s.dir, manifest.FileName)
-	text, err := os.ReadFile(path)
+	part := s.m.Parts["account-002"].Path
+	text, err := os.ReadFile(filepath.Join(s.dir, part))
 	if err != nil {
 		t.Fatal(err)
 	}
 	text[bytes.Index(text, []byte("spend_daily"))] ^= 1
-	s.write(manifest.FileName, text)
-	puts := w.puts()
-	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: true})
-	if err != nil || done.Added != 1 || done.Removed != 1 || puts["months"] != 1 || puts["objects"] != 0 {
-		t.Errorf("%+v, %v, %v", done, err, puts)
+	s.write(part, text)
+	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir})
+	if err != nil || done.Added != 1 || done.Removed != 1 {
+		t.Errorf("%+v, %v", done, err)
 	}
 	if _, err := w.open().Verify(t.Context(), s.dir, false); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("verify: %v", err)

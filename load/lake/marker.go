@@ -194,7 +194,7 @@ func (w *wanted) next(account string, snapshots map[string]int64, uuids map[stri
 	version string) (Marker, error) {
 	from := w.origin(account)
 	m := Marker{AccountID: account, Generation: from.Generation, RunID: from.RunID,
-		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: w.accounts[account].DayCount(),
+		PublishedAt: int64(from.PublishedAt), CommittedAt: int64(now), Days: w.accounts[account].Part.Days,
 		SchemaVersion: schema.Version, Version: version}
 	for _, months := range w.slices(account) {
 		for _, text := range months {

@@ -53,19 +53,18 @@ func (w *wanted) partsOf(files map[string]*manifest.File) (all []part) {
 func (w *wanted) eachPart(l *manifest.Listing, asked func(*manifest.Group) bool, ledgers bool,
 	give func(part) error) error {
 	for _, a := range l.Accounts {
-		var groups []*manifest.Group
-		for _, g := range a.Groups {
-			if g.Folder != manifest.DaysFolder && asked(g) {
-				groups = append(groups, g)
-			}
+		groups, err := a.Groups()
+		if err != nil {
+			return err
 		}
-		files, err := l.Files(a.Name, groups...)
+		unasked := func(g *manifest.Group) bool { return !asked(g) }
+		files, err := a.Files(slices.DeleteFunc(slices.Clone(groups), unasked)...)
 		if err != nil {
 			return err
 		}
 		parts := w.partsOf(files)
 		if ledgers {
-			lengths, hashes, err := l.Ledgers(a)
+			lengths, hashes, err := a.Ledgers()
 			if err != nil {
 				return err
 			}
@@ -147,7 +146,20 @@ func (l *Lake) Restore(ctx context.Context, dir, account string) (*Restored, err
 	if err = errors.Join(g.Wait(), err); err != nil {
 		return nil, err
 	}
-	return done, writeFile(filepath.Join(dir, manifest.FileName), m.Text())
+	return done, writeManifest(dir, m)
+}
+
+// writeManifest writes the account files, and last the root, which makes the folder a store.
+func writeManifest(dir string, m *manifest.Listing) error {
+	texts := m.Texts()
+	root := texts[manifest.FileName]
+	delete(texts, manifest.FileName)
+	for path, text := range texts {
+		if err := writeFile(filepath.Join(dir, path), text); err != nil {
+			return err
+		}
+	}
+	return writeFile(filepath.Join(dir, manifest.FileName), root)
 }
 
 // restoreMonths gets everything month by month: what is held in memory at a time does not grow with the history.
@@ -161,7 +173,11 @@ func (l *Lake) restoreMonths(ctx context.Context, m *manifest.Listing, marker *l
 	if err != nil {
 		return err
 	}
-	for _, month := range monthsOf(m) {
+	months, err := monthsOf(m)
+	if err != nil {
+		return err
+	}
+	for _, month := range months {
 		w, err := wantOf(m, l.specs, nil, inMonth(month))
 		if err != nil {
 			return err

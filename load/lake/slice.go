@@ -191,7 +191,13 @@ func checkShrink(t *tableSpec, accounts map[string]*manifest.Listed, l *live, ad
 		c := cellOfFile(e.DataFile())
 		rows[c.account] -= e.DataFile().Count()
 		for _, day := range daysOf(keyOf(e.DataFile().FilePath())) {
-			if a := accounts[c.account]; t.table.MadeFrom == schema.Replies && a != nil && !a.HasDay(day) {
+			a := accounts[c.account]
+			if t.table.MadeFrom != schema.Replies || a == nil {
+				continue
+			}
+			if has, err := a.HasDay(day); err != nil {
+				return err
+			} else if !has {
 				return &refusal{c.account, fmt.Errorf("table %s, account %s, day %s: %w; if the day shall go: "+
 					"--allow-shrink", t.name, c.account, day, ErrShrink)}
 			}

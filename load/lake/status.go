@@ -15,7 +15,7 @@ type Status struct {
 
 // Status reads lake_generation. An account that the lake does not know has generation 0.
 func (l *Lake) Status(ctx context.Context, dir string) (*Status, error) {
-	m, err := manifest.OpenIndexed(dir)
+	m, err := manifest.OpenListing(dir)
 	if err != nil {
 		return nil, err
 	}

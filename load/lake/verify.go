@@ -66,7 +66,11 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 			return nil, err
 		}
 	}
-	for _, month := range v.months(m, tables, held) {
+	months, err := v.months(m, tables, held)
+	if err != nil {
+		return nil, err
+	}
+	for _, month := range months {
 		w, err := wantOf(m, l.specs, nil, inMonth(month))
 		if err != nil {
 			return nil, err
@@ -105,8 +109,8 @@ func (v *Verified) manifests(t *lakeTable) (files []iceberg.ManifestFile, err er
 
 // months are those of a store, and those that manifests of the lake span.
 func (v *Verified) months(l *manifest.Listing, tables map[string]*lakeTable,
-	held map[string][]iceberg.ManifestFile) []int {
-	months := monthsOf(l)
+	held map[string][]iceberg.ManifestFile) ([]int, error) {
+	months, err := monthsOf(l)
 	for name, manifests := range held {
 		for _, m := range manifests {
 			first, last := monthBounds(m)
@@ -122,7 +126,7 @@ func (v *Verified) months(l *manifest.Listing, tables map[string]*lakeTable,
 		}
 	}
 	slices.Sort(months)
-	return months
+	return months, err
 }
 
 // table compares what one table has of a month.

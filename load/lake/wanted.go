@@ -192,14 +192,45 @@ func wantOf(l *manifest.Listing, all []*tableSpec, marks *markers, keep keeps) (
 	return w, w.read(l, keep)
 }
 
+// wantChanged is wantOf for the partitions that differ from the markers.
+func wantChanged(l *manifest.Listing, all []*tableSpec, marks *markers) (*wanted, error) {
+	w := newWanted(l.Manifest, all, marks)
+	return w, w.readChanged(l)
+}
+
 func (w *wanted) read(l *manifest.Listing, keep keeps) error {
 	for _, a := range l.Accounts {
-		w.accounts[a.Name] = a
-		if err := w.add(l, a, keep); err != nil {
+		if err := w.add(a, keep); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readChanged does not open the file of an account that is the file of the last commit.
+func (w *wanted) readChanged(l *manifest.Listing) error {
+	for _, a := range l.Accounts {
+		if had := w.marks.decoded(a.Name).hashes; had[fileMark]["all"] == w.fileMark(a) {
+			w.accounts[a.Name], w.hashes[a.Name] = a, had
+		} else if err := w.add(a, w.marks.differs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileMark is the name under which lake_generation keeps the account file of a commit, beside the
+// tables.
+const fileMark = "manifest"
+
+// fileMark is the hash of the account file, and the newest closed month: from both follow the hashes of
+// all partitions.
+func (w *wanted) fileMark(a *manifest.Listed) string {
+	closed := monthOf(schema.DateOf(w.origin(a.Name).PublishedAt.Time()))
+	for !isClosed(closed, w.origin(a.Name)) {
+		closed--
+	}
+	return partition{fmt.Sprintf("%s-%d", a.Part.SHA256[:16], closed), 0, 0}.String()
 }
 
 // hasRows says whether a table has something of a file. Files without rows are left out: they say
@@ -210,7 +241,7 @@ func (s *tableSpec) hasRows(info *manifest.File) bool {
 }
 
 // cellOfGroup is the table and the partition of a group of files; no table: it is in none.
-func (w *wanted) cellOfGroup(l *manifest.Listing, a *manifest.Listed, g *manifest.Group) (*tableSpec, cell, error) {
+func (w *wanted) cellOfGroup(a *manifest.Listed, g *manifest.Group) (*tableSpec, cell, error) {
 	s, c := w.specs[g.Folder], cell{a.Name, noMonth}
 	if s != nil && s.months {
 		c.month = g.Month
@@ -218,7 +249,7 @@ func (w *wanted) cellOfGroup(l *manifest.Listing, a *manifest.Listed, g *manifes
 	if g.Folder != "" {
 		return s, c, nil
 	}
-	files, err := l.Files(a.Name, g)
+	files, err := a.Files(g)
 	for path, info := range files {
 		if info.Kind == manifest.KindParquet {
 			err = fmt.Errorf("%q of account %s: %w: it does not lie where spendsync puts it", path, a.Name,
@@ -229,10 +260,15 @@ func (w *wanted) cellOfGroup(l *manifest.Listing, a *manifest.Listed, g *manifes
 }
 
 // add adds what an account has.
-func (w *wanted) add(l *manifest.Listing, a *manifest.Listed, keep keeps) error {
+func (w *wanted) add(a *manifest.Listed, keep keeps) error {
+	w.accounts[a.Name] = a
 	tables := map[*tableSpec]map[cell][]*manifest.Group{}
-	for _, g := range a.Groups {
-		s, c, err := w.cellOfGroup(l, a, g)
+	all, err := a.Groups()
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		s, c, err := w.cellOfGroup(a, g)
 		if err != nil {
 			return err
 		}
@@ -243,7 +279,7 @@ func (w *wanted) add(l *manifest.Listing, a *manifest.Listed, keep keeps) error 
 			tables[s][c] = append(tables[s][c], g)
 		}
 	}
-	w.hashes[a.Name] = map[string]map[string]string{}
+	w.hashes[a.Name] = map[string]map[string]string{fileMark: {"all": w.fileMark(a)}}
 	for s, cells := range tables {
 		names := map[string]string{}
 		w.hashes[a.Name][s.name] = names
@@ -258,7 +294,7 @@ func (w *wanted) add(l *manifest.Listing, a *manifest.Listed, keep keeps) error 
 				}
 				continue
 			}
-			files, err := w.decode(l, s, c, groups)
+			files, err := w.decode(a, s, c, groups)
 			if err != nil {
 				return err
 			}
@@ -272,8 +308,8 @@ func (w *wanted) add(l *manifest.Listing, a *manifest.Listed, keep keeps) error 
 }
 
 // decode are the files of a partition, sorted.
-func (w *wanted) decode(l *manifest.Listing, s *tableSpec, c cell, groups []*manifest.Group) ([]file, error) {
-	infos, err := l.Files(c.account, groups...)
+func (w *wanted) decode(a *manifest.Listed, s *tableSpec, c cell, groups []*manifest.Group) ([]file, error) {
+	infos, err := a.Files(groups...)
 	if err != nil {
 		return nil, err
 	}

@@ -328,7 +328,10 @@ func (s *store) publish() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.write(manifest.FileName, b)
+	for path, part := range b.Parts {
+		s.write(path, part)
+	}
+	s.write(manifest.FileName, b.Root)
 	for account := range s.m.Accounts {
 		path := filepath.Join(s.dir, manifest.LedgerPath(account, s.now))
 		old, _ := os.ReadFile(path)

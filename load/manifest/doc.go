@@ -1,6 +1,6 @@
-// Package manifest says what lies in a data directory: the manifest, which names every
-// published file of a generation, the ledger, which keeps every run, and where the files
-// of each account and day lie.
+// Package manifest describes what lies in a data directory: the manifest, which names every
+// published file of a generation, the ledger, which records every run, and the places of the files
+// of each account and day. ../FORMAT.md is the same for readers of the files.
 //
 // What it promises:
 //

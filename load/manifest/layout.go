@@ -16,6 +16,11 @@ const FileName = "manifest.json"
 // it names is committed and its files are on their way to their places.
 const CommitName = "commit.json"
 
+// AccountPath is where the file of an account lies whose content has a hash, below the data directory.
+func AccountPath(account, sha256 string) string {
+	return "manifest/account=" + account + "/" + sha256 + ".json"
+}
+
 // AccountName is what an account may be called: it is part of paths and SQL.
 var AccountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,39}$`)
 

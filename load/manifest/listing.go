@@ -1,13 +1,16 @@
 package manifest
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
-	"math/bits"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
@@ -18,130 +21,178 @@ import (
 	"spendsync/schema"
 )
 
-// Listing is a manifest whose text was looked through once and stays where it lies: it knows which groups of
-// files and days each account has, and decodes those that are asked for.
+// Listing is a generation whose accounts stay on the disk: it knows which groups of files each
+// account has, and decodes those that are asked for.
 type Listing struct {
 	Manifest *Manifest // without its accounts
 	Accounts []*Listed // sorted by name
-	from, to int64     // of the accounts, in the text
-	text     io.ReaderAt
-	size     int64
-	file     io.Closer
-	gaps     uint64 // hash of what is in no group of a month, where the index says it
+	root     []byte
+	close    []io.Closer
 }
 
 // Listed is an account of a listing.
 type Listed struct {
-	Name              string
-	Groups            []*Group // in the order of the text
-	Ledger, LedgerSHA Span
+	Name string
+	Part *Part
+
+	text    io.ReaderAt // of the account file
+	scanned bool
+	groups  []*Group
+	days    []schema.Date // sorted
+	ledger  Span          // of the member
+	hashes  Span          // of the ledgers
 }
 
-// Group are the entries of one account, folder and month, which stand in the text one after the other.
+// Group are the files of one account, folder and month. Their text is consecutive, as a file is
+// named by its path.
 type Group struct {
-	Folder string // of the files, such as parquet/spend_daily; [DaysFolder]: days; empty: not as spendsync names files
+	Folder string // for example parquet/spend_daily; empty: not where spendsync puts files
 	Month  int    // months since January 1970; [NoMonth]: the folder is not divided by days
-	Days   uint32 // of a group of days: a bit for each, the lowest for the first of the month
 	Hash   uint64 // of the text
-	Span
+	at     Span
 }
 
-// DaysFolder is what a group of days has for a folder.
-const DaysFolder = "days"
-
-// NoMonth is the month of what is of no day.
+// NoMonth is the month of files without a day.
 const NoMonth = -1 << 31
 
-// Span is a part of the text.
+// Span is a part of a text.
 type Span struct{ At, Size int64 }
 
-// OpenListing opens the published manifest of a data directory and proves its checksum. What it
-// reads stays one generation, whatever is published meanwhile.
-func OpenListing(dir string) (*Listing, error) { return open(dir, NewListing) }
-
-func open(dir string, read func(io.ReaderAt, int64) (*Listing, error)) (*Listing, error) {
-	f, err := durable.OS.Open(filepath.Join(dir, FileName))
-	if errors.Is(err, fs.ErrNotExist) {
-		m, err := Read(dir)
+// OpenListing opens the published generation of a data directory. All its account files are open, so
+// the listing stays one generation even if another is published meanwhile. Each file is compared
+// with its hash when it is first read.
+func OpenListing(dir string) (*Listing, error) {
+	for {
+		root, err := readRoot(durable.OS, dir)
 		if err != nil {
 			return nil, err
 		}
-		return ListingOf(m)
-	} else if err != nil {
-		return nil, durable.Storage(err)
+		l, err := openListing(dir, root)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return l, err
+		}
+		if now, rootErr := readRoot(durable.OS, dir); rootErr != nil {
+			return nil, rootErr
+		} else if bytes.Equal(now, root) {
+			return nil, damaged("a file that it names is missing: %v", err)
+		}
 	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, durable.Storage(err)
-	}
-	l, err := read(f, info.Size())
-	if err != nil {
-		f.Close()
-	}
-	return l, err
 }
 
-// NewListing is the listing of a manifest's text. Closing it closes the text, where that can be closed.
-func NewListing(text io.ReaderAt, size int64) (*Listing, error) {
-	l := &Listing{text: text, size: size}
-	l.file, _ = text.(io.Closer)
-	if err := l.scan(true); err == nil {
-		return l, nil
-	}
-	// Of an older format, of a newer, or damaged.
-	b, err := io.ReadAll(l.Text())
-	if err != nil {
-		return nil, durable.Storage(err)
-	}
-	m, err := Decode(b)
+func openListing(dir string, root []byte) (*Listing, error) {
+	m, err := Decode(root)
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := ListingOf(m)
-	if err == nil {
-		encoded.file = l.file
+	if len(m.Accounts) > 0 {
+		return ListingOf(m) // of an older format
 	}
-	return encoded, err
+	l := &Listing{Manifest: m, root: root}
+	for _, name := range m.AccountNames() {
+		f, err := durable.OS.Open(filepath.Join(dir, m.Parts[name].Path))
+		if err != nil {
+			return nil, errors.Join(durable.Storage(err), l.Close())
+		}
+		l.close = append(l.close, f)
+		l.Accounts = append(l.Accounts, &Listed{Name: name, Part: m.Parts[name], text: f})
+	}
+	return l, nil
 }
 
-// ListingOf is the listing of a manifest.
+// ListingOf returns the listing of a manifest with all its accounts.
 func ListingOf(m *Manifest) (*Listing, error) {
-	b, err := m.Encode()
+	plain := &Manifest{Head: m.Head, Parts: map[string]*Part{}, Accounts: m.Accounts}
+	e, err := plain.Encode()
 	if err != nil {
 		return nil, err
 	}
-	l := &Listing{text: bytes.NewReader(b), size: int64(len(b))}
-	return l, l.scan(true)
-}
-
-// Close closes what the manifest is read from.
-func (l *Listing) Close() error {
-	if l.file == nil {
-		return nil
+	l := &Listing{Manifest: plain, root: e.Root}
+	for _, name := range plain.AccountNames() {
+		p := plain.Parts[name]
+		l.Accounts = append(l.Accounts, &Listed{Name: name, Part: p, text: bytes.NewReader(e.Parts[p.Path])})
 	}
-	return l.file.Close()
+	plain.Accounts = map[string]*Account{}
+	return l, nil
 }
 
-// Text is the manifest's text.
-func (l *Listing) Text() io.Reader { return io.NewSectionReader(l.text, 0, l.size) }
+// bundleMark begins the text of a whole generation: the size of the root, the root, and the account
+// files sorted by name.
+const bundleMark = "spendsync manifest "
 
-// DayCount is of how many days something is proven.
-func (a *Listed) DayCount() (n int64) {
-	for _, g := range a.Groups {
-		n += int64(bits.OnesCount32(g.Days))
+// NewListing returns the listing of a text that [Listing.Text] gave, or of a manifest of an older
+// format. Closing it closes the text, if that can be closed.
+func NewListing(text io.ReaderAt, size int64) (*Listing, error) {
+	all := bufio.NewReader(io.NewSectionReader(text, 0, size))
+	line, err := all.ReadString('\n')
+	number, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), bundleMark)
+	var root []byte
+	at := int64(len(line))
+	if ok {
+		n, _ := strconv.ParseInt(number, 10, 64)
+		if n < 1 || n > size-at {
+			return nil, damaged("it does not begin with its root")
+		}
+		root = make([]byte, n)
+		_, err = io.ReadFull(all, root)
+		at += n
+	} else if err == nil || errors.Is(err, io.EOF) {
+		root, err = io.ReadAll(io.NewSectionReader(text, 0, size))
 	}
-	return n
+	if err != nil {
+		return nil, durable.Storage(err)
+	}
+	m, err := Decode(root)
+	if err != nil {
+		return nil, err
+	}
+	l := &Listing{Manifest: m, root: root}
+	if !ok {
+		if l, err = ListingOf(m); err != nil {
+			return nil, err
+		}
+	} else {
+		for _, name := range m.AccountNames() {
+			p := m.Parts[name]
+			l.Accounts = append(l.Accounts, &Listed{Name: name, Part: p, text: io.NewSectionReader(text, at, p.Bytes)})
+			at += p.Bytes
+		}
+		if at != size {
+			return nil, damaged("%d bytes follow the account files", size-at)
+		}
+	}
+	if closer, isCloser := text.(io.Closer); isCloser {
+		l.close = append(l.close, closer)
+	}
+	return l, nil
 }
 
-// HasDay says whether something is proven of a day.
-func (a *Listed) HasDay(day schema.Date) bool {
-	month, _ := monthOf([]byte(day.String()))
-	of := day - day.Month() // from the first of the month
-	return slices.ContainsFunc(a.Groups, func(g *Group) bool { return g.Month == month && g.Days>>of&1 == 1 })
+// Close closes the files that the listing reads.
+func (l *Listing) Close() (err error) {
+	for _, c := range l.close {
+		err = errors.Join(err, c.Close())
+	}
+	return err
 }
 
-// Names are those of the accounts, sorted.
+// Text returns the generation as one text, see [NewListing].
+func (l *Listing) Text() io.Reader {
+	parts := []io.Reader{strings.NewReader(fmt.Sprintf("%s%d\n", bundleMark, len(l.root))), bytes.NewReader(l.root)}
+	for _, a := range l.Accounts {
+		parts = append(parts, io.NewSectionReader(a.text, 0, a.Part.Bytes))
+	}
+	return io.MultiReader(parts...)
+}
+
+// Texts returns the texts of manifest.json and of the account files, by their paths.
+func (l *Listing) Texts() map[string]io.Reader {
+	texts := map[string]io.Reader{FileName: bytes.NewReader(l.root)}
+	for _, a := range l.Accounts {
+		texts[a.Part.Path] = io.NewSectionReader(a.text, 0, a.Part.Bytes)
+	}
+	return texts
+}
+
+// Names returns the names of the accounts, sorted.
 func (l *Listing) Names() []string {
 	names := make([]string, len(l.Accounts))
 	for i, a := range l.Accounts {
@@ -150,89 +201,172 @@ func (l *Listing) Names() []string {
 	return names
 }
 
-// Files decodes groups of files of an account.
-func (l *Listing) Files(account string, groups ...*Group) (map[string]*File, error) {
-	a := &Account{}
-	for _, g := range groups {
-		text, err := l.read(g.Span)
-		if err == nil && xxhash.Sum64(text) != g.Hash {
-			err = errors.New("it is not what was hashed")
-		}
-		if err == nil {
-			err = unmarshal(append(append([]byte{'{'}, text...), '}'), &a.Files)
-		}
-		if err != nil {
-			return nil, unreadable(account, err)
-		}
+// HasDay reports whether a day of the account is proven.
+func (a *Listed) HasDay(day schema.Date) (bool, error) {
+	if err := a.scan(); err != nil {
+		return false, err
 	}
-	return a.Files, a.check(account)
+	_, found := slices.BinarySearch(a.days, day)
+	return found, nil
 }
 
-// Ledgers decodes how far an account's ledgers are published, and the hashes of that.
-func (l *Listing) Ledgers(a *Listed) (map[string]int64, map[string]string, error) {
+// Groups returns the groups of files of the account.
+func (a *Listed) Groups() ([]*Group, error) {
+	err := a.scan()
+	return a.groups, err
+}
+
+// Files decodes groups of files.
+func (a *Listed) Files(groups ...*Group) (map[string]*File, error) {
 	is := &Account{}
-	for at, to := range map[Span]any{a.Ledger: &is.Ledger, a.LedgerSHA: &is.LedgerSHA256} {
+	for _, g := range groups {
+		text, err := a.read(g.at)
+		if err != nil {
+			return nil, err
+		}
+		if xxhash.Sum64(text) != g.Hash {
+			return nil, a.damaged(errors.New("its bytes changed while it was read"))
+		}
+		if err := json.Unmarshal(slices.Concat([]byte{'{'}, text, []byte{'}'}), &is.Files, strict); err != nil {
+			return nil, a.damaged(err)
+		}
+	}
+	return is.Files, is.check(a.Name)
+}
+
+// Ledgers decodes how many bytes of the account's ledgers are published, and their hashes.
+func (a *Listed) Ledgers() (lengths map[string]int64, hashes map[string]string, err error) {
+	if err := a.scan(); err != nil {
+		return nil, nil, err
+	}
+	for at, to := range map[Span]any{a.ledger: &lengths, a.hashes: &hashes} {
 		if at.Size == 0 {
 			continue
 		}
-		text, err := l.read(at)
-		if err == nil {
-			err = unmarshal(text, to)
-		}
+		text, err := a.read(at)
 		if err != nil {
-			return nil, nil, unreadable(a.Name, err)
+			return nil, nil, err
+		}
+		if err := json.Unmarshal(text, to, strict); err != nil {
+			return nil, nil, a.damaged(err)
 		}
 	}
-	return is.Ledger, is.LedgerSHA256, is.check(a.Name)
+	return lengths, hashes, (&Account{Ledger: lengths}).check(a.Name)
 }
 
-func unreadable(account string, err error) error {
-	if errors.Is(err, durable.ErrStorage) {
-		return err
-	}
-	return durable.Damaged(FileName, durable.RepairBackup, "account %q is not readable: %v", account, err)
+func (a *Listed) damaged(err error) error {
+	return durable.Damaged(a.Part.Path, durable.RepairBackup, "it is not readable: %v", err)
 }
 
-// unmarshal decodes a part of a text whose checksum was proven: that no name comes twice need not be.
-func unmarshal(text []byte, to any) error {
-	return json.Unmarshal(text, to, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
-func (l *Listing) read(s Span) ([]byte, error) {
+func (a *Listed) read(s Span) ([]byte, error) {
 	text := make([]byte, s.Size)
-	_, err := io.ReadFull(io.NewSectionReader(l.text, s.At, s.Size), text)
+	_, err := io.ReadFull(io.NewSectionReader(a.text, s.At, s.Size), text)
 	return text, durable.Storage(err)
 }
 
-// groupOf is the folder of a file and the month of its day, by its path.
-func groupOf(path []byte) (folder string, month int) {
-	before, after, ok := bytes.Cut(path, []byte("/account="))
-	if !ok || bytes.IndexByte(before, '\\') >= 0 {
-		return "", NoMonth
+// scan reads the account file once, proves its hash, and notes where each group of files is.
+func (a *Listed) scan() error {
+	if a.scanned {
+		return nil
 	}
-	parts := strings.Split(string(after), "/")
-	if len(parts) < 2 {
-		return "", NoMonth
+	text, err := a.read(Span{0, a.Part.Bytes})
+	if err != nil {
+		return err
 	}
-	if _, day, ok := strings.Cut(parts[1], "="); ok && len(parts) == 3 {
-		if month, ok = monthOf([]byte(day)); !ok {
-			return "", NoMonth
-		}
-		return string(before), month
+	if err := a.Part.check(text); err != nil {
+		return err
 	}
-	return string(before), NoMonth
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowInvalidUTF8(true))
+	if err := a.members(d, text); err != nil {
+		return a.damaged(err)
+	}
+	slices.Sort(a.days)
+	a.scanned = true
+	return nil
 }
 
-// monthOf is the month of a day as text.
-func monthOf(day []byte) (month int, ok bool) {
-	if len(day) != len("2026-11-01") || day[4] != '-' || day[7] != '-' {
-		return NoMonth, false
+// members visits the members of the account.
+func (a *Listed) members(d *jsontext.Decoder, text []byte) error {
+	return eachMember(d, func(name string, _ int64) error {
+		switch name {
+		case "days":
+			return eachMember(d, func(name string, _ int64) error {
+				day, err := schema.ParseDate(name)
+				a.days = append(a.days, day)
+				return errors.Join(err, d.SkipValue())
+			})
+		case "files":
+			return a.files(d, text)
+		case "ledger", "ledger_sha256":
+			value, err := d.ReadValue()
+			at := Span{d.InputOffset() - int64(len(value)), int64(len(value))}
+			if name == "ledger" {
+				a.ledger = at
+			} else {
+				a.hashes = at
+			}
+			return err
+		}
+		return d.SkipValue()
+	})
+}
+
+// files notes the groups of the files, which are sorted by path.
+func (a *Listed) files(d *jsontext.Decoder, text []byte) error {
+	var last *Group
+	err := eachMember(d, func(path string, from int64) error {
+		err := d.SkipValue()
+		to := d.InputOffset()
+		folder, month := groupOf(path)
+		if last != nil && last.Folder == folder && last.Month == month {
+			last.at.Size = to - last.at.At
+			return err
+		}
+		last = &Group{Folder: folder, Month: month, at: Span{from, to - from}}
+		a.groups = append(a.groups, last)
+		return err
+	})
+	for _, g := range a.groups {
+		g.Hash = xxhash.Sum64(text[g.at.At : g.at.At+g.at.Size])
 	}
-	for i, c := range day {
-		if i != 4 && i != 7 && (c < '0' || c > '9') {
-			return NoMonth, false
+	return err
+}
+
+// eachMember visits the members of the next value, an object: their names, and where they begin.
+func eachMember(d *jsontext.Decoder, visit func(name string, at int64) error) error {
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return cmp.Or(err, errors.New("an object is missing"))
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		text, err := jsontext.AppendUnquote(nil, name)
+		if err != nil {
+			return err
+		}
+		if err := visit(string(text), d.InputOffset()-int64(len(name))); err != nil {
+			return err
 		}
 	}
-	n := func(i int) int { return int(day[i]-'0')*10 + int(day[i+1]-'0') }
-	return (n(0)*100+n(2)-1970)*12 + n(5) - 1, true
+	_, err := d.ReadToken()
+	return err
+}
+
+// groupOf returns the folder of a file and the month of its day, by its path.
+func groupOf(path string) (folder string, month int) {
+	folder, rest, ok := strings.Cut(path, "/account=")
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) < 2 {
+		return "", NoMonth
+	}
+	if _, text, ok := strings.Cut(parts[1], "="); ok && len(parts) == 3 {
+		day, err := schema.ParseDate(text)
+		if err != nil {
+			return "", NoMonth
+		}
+		return folder, (day.Year()-1970)*12 + int(day.Start().Month()) - 1
+	}
+	return folder, NoMonth
 }

@@ -1,47 +1,57 @@
 package manifest
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
 
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/schema"
 )
 
-// Format is the version of manifest.json itself. The first had no
-// checksums of itself and of the ledger.
-const Format = 2
+// Format is the version of manifest.json itself. The first had no checksums of itself and of the
+// ledger, and the first two held the accounts' parts in one text.
+const Format = 3
 
-// Manifest is the published generation: everything that a reader may rely on,
-// and everything that the next run starts from.
+// Manifest is the published generation: everything that a reader may rely on, and everything that
+// the next run starts from. Its root is manifest.json, which names one file for each account.
 type Manifest struct {
-	Format        int                 `json:"format"`
-	Checksum      string              `json:"checksum,omitempty"` // of the manifest itself, see checkSeal
-	SchemaVersion int                 `json:"schema_version"`
-	Generation    int64               `json:"generation"`
-	PublishedAt   schema.Instant      `json:"published_at"`
-	RunID         string              `json:"run_id"`
-	Version       string              `json:"version"`
-	Warehouse     Warehouse           `json:"warehouse"`
-	Accounts      map[string]*Account `json:"accounts"`
+	Head
+	// Parts are the files of all accounts, by the accounts' names.
+	Parts map[string]*Part `json:"accounts"`
+	// Accounts are the contents of those files, as far as they are loaded: see [Manifest.Load].
+	Accounts map[string]*Account `json:"-"`
+}
+
+// Head describes a generation as a whole.
+type Head struct {
+	Format        int            `json:"format"`
+	Checksum      string         `json:"checksum"` // of the root, see [durable.CheckSeal]
+	SchemaVersion int            `json:"schema_version"`
+	Generation    int64          `json:"generation"`
+	PublishedAt   schema.Instant `json:"published_at"`
+	RunID         string         `json:"run_id"`
+	Version       string         `json:"version"`
+	Warehouse     Warehouse      `json:"warehouse"`
 	// Views is the hash of the views that the DuckDB file has and the marts were written
-	// with; empty where one failed.
+	// with; empty if one failed.
 	Views string `json:"views,omitempty"`
-	// MartsOf is what Views was in the first format; it is read past.
-	MartsOf string `json:"marts_of,omitempty"`
-	// Index and IndexAt are how a large manifest ends, see [OpenIndexed].
-	Index   passed `json:"index,omitzero"`
-	IndexAt passed `json:"index_at,omitzero"`
+}
+
+// Part names the file that holds an account's part of the generation. Its name is the hash of its
+// content, so it is never replaced: another content is another file.
+type Part struct {
+	Path       string `json:"path"` // below the data directory
+	Bytes      int64  `json:"bytes"`
+	SHA256     string `json:"sha256"`
+	Generation int64  `json:"generation"` // that wrote the file
+	// Days is the number of proven days, and Rows the number of rows of the account's Parquet files
+	// by table.
+	Days int64            `json:"days"`
+	Rows map[string]int64 `json:"rows"`
+	// Ledger is how many bytes of the newest ledger file are published, by its path.
+	Ledger map[string]int64 `json:"ledger"`
 }
 
 // Warehouse is the DuckDB file of the generation.
@@ -69,7 +79,7 @@ type Account struct {
 
 	// MartsFrom is the first day of which the marts are older than this generation, whose run
 	// writes them with its next one; 0: they are of this one.
-	MartsFrom schema.Date `json:"marts_from,omitempty"`
+	MartsFrom schema.Date `json:"marts_from,omitzero"`
 
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory is what the tables of versions have to remember beside their rows.
@@ -81,7 +91,7 @@ type Account struct {
 	Settled []string `json:"settled_campaigns,omitempty"`
 	// SettledTables is the version of the tables of settings that they were read for: a
 	// later one has columns that nobody has looked for in them.
-	SettledTables int `json:"settled_tables,omitempty"`
+	SettledTables int `json:"settled_tables,omitzero"`
 	// SettledUnclear are those of Settled of which something was not understood, each with
 	// the version of spendsync that read it: another version reads them again.
 	SettledUnclear map[string]string `json:"settled_unclear,omitempty"`
@@ -126,13 +136,13 @@ type Day struct {
 	ControlTotal ControlTotal `json:"control_total,omitzero"`
 	ContentHash  string       `json:"content_hash"`
 	Sums         history.Sums `json:"sums"`
-	Rounded      int          `json:"rounded,omitempty"` // amounts that had more than six decimals
-	RunID        string       `json:"run_id"`            // of the last proven read
+	Rounded      int          `json:"rounded,omitzero"` // amounts that had more than six decimals
+	RunID        string       `json:"run_id"`           // of the last proven read
 	// Refused is how many rows of the replies could not be stored; the others are. Such
 	// a day is partial until the replies can be taken in whole.
-	Refused int64 `json:"refused_rows,omitempty"`
+	Refused int64 `json:"refused_rows,omitzero"`
 	// Unread is how many rows are stored without their conversions, which were a fraction.
-	Unread int64 `json:"unread_conversions,omitempty"`
+	Unread int64 `json:"unread_conversions,omitzero"`
 }
 
 // The kinds of File.
@@ -147,7 +157,7 @@ type File struct {
 	Kind  string `json:"kind"`
 	Table string `json:"table,omitempty"`
 	// of spend_daily and raw: the report day; of spend_change and settings: the day of seeing
-	Day    schema.Date `json:"day,omitempty"`
+	Day    schema.Date `json:"day,omitzero"`
 	Rows   int64       `json:"rows"`
 	Bytes  int64       `json:"bytes"`
 	SHA256 string      `json:"sha256"`
@@ -177,169 +187,35 @@ func (f *File) Repair() string {
 	return durable.RepairBackup
 }
 
-// Read reads the published generation of a data directory. It takes no
-// lock: the manifest is replaced whole, by a rename. [durable.ErrEmpty] says that nothing has
-// been published, [durable.ErrDamaged] also that a store lies there without its manifest.
-func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
-
-func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
-	return ReadAfter(d, dir, nil)
-}
-
-// ReadAfter reads the manifest when one is known that may still be the published
-// one. Then that is given: its checksum covers every byte, and what the bytes say takes
-// far longer to decode than they to hash.
-func ReadAfter(d durable.Disk, dir string, known *Manifest) (*Manifest, error) {
-	b, err := d.ReadFile(filepath.Join(dir, FileName))
-	if errors.Is(err, fs.ErrNotExist) {
-		b, err = readLateManifest(d, dir)
-	}
-	if err != nil {
-		return nil, durable.Storage(err)
-	}
-	if known != nil && known.Checksum != "" && string(durable.FindSeal(b)) == known.Checksum {
-		if sealed, err := durable.CheckSeal(b); sealed && err == nil {
-			return known, nil
-		}
-	}
-	return Decode(b)
-}
-
-// readLateManifest reads the manifest of a folder in which there was none at the first
-// look. Without its manifest a store cannot say what is proven, and publishing would
-// forget it: that is damage, not a folder in which nothing is stored yet.
-func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
-	left, err := leftOfStore(d, dir)
-	if err != nil {
-		return nil, err
-	}
-	committing, err := d.Exists(filepath.Join(dir, CommitName))
-	if err != nil {
-		return nil, err
-	}
-	// In this order a first commit that goes on meanwhile is never taken for damage.
-	b, err := d.ReadFile(filepath.Join(dir, FileName))
-	switch {
-	case !errors.Is(err, fs.ErrNotExist):
-		return b, err
-	case left == "" || committing:
-		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
-	}
-	return nil, durable.Damaged(FileName, "restore the whole data directory from a backup, or choose another "+
-		"SPENDSYNC_DATA_DIR", "it is missing from %s, and a store lies there: %s", dir, left)
-}
-
-// leftOfStore is a part of a store that only a published generation brings; empty: there
-// is none. The ledger also has the lines of runs that published nothing, and a folder may be
-// a volume that was mounted there for the first run.
-func leftOfStore(d durable.Disk, dir string) (string, error) {
-	if there, err := d.Exists(filepath.Join(dir, duck.FileName)); there || err != nil {
-		return duck.FileName, err
-	}
-	for _, name := range []string{"parquet", "raw"} {
-		entries, err := d.ReadDir(filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return name, err
-		}
-		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" }) {
-			return name, nil
-		}
-	}
-	files, err := FilesIn(d, dir)
-	if err != nil {
-		return "", err
-	}
-	newest, err := newestInLedgers(d, dir, files, nil)
-	return newest.Path, err
-}
-
-func Decode(b []byte) (*Manifest, error) {
-	sealed, err := durable.CheckSeal(b)
-	if err != nil {
-		return nil, durable.Damaged(FileName, durable.RepairBackup, "%v", err)
-	}
-	return decode(b, sealed)
-}
-
-// decode decodes a manifest whose checksum was looked at.
-func decode(b []byte, sealed bool) (*Manifest, error) {
-	m := New()
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	err := d.Decode(m)
-	if _, end := d.Token(); err == nil && !errors.Is(end, io.EOF) {
-		err = errors.New("something follows it")
-	}
-	if err != nil || m.isNewer() {
-		return nil, refused(b, err)
-	}
-	m.MartsOf = ""
-	if m.Format > 1 && !sealed {
-		return nil, durable.Damaged(FileName, durable.RepairBackup, "it lacks its checksum")
-	}
-	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
-		return nil, durable.Damaged(FileName, durable.RepairBackup, "it lacks its format, schema or generation")
-	}
-	for name, a := range m.Accounts {
-		if a == nil {
-			return nil, durable.Damaged(FileName, durable.RepairBackup, "account %q is null", name)
-		}
-		if err := a.check(name); err != nil {
-			return nil, err
-		}
-		a.fill()
-	}
-	return m, nil
-}
-
-// isNewer says that the manifest is of a version that this binary does not know.
-func (m *Manifest) isNewer() bool {
-	return m.Format > Format || m.SchemaVersion > schema.Version
-}
-
-// refused says why a manifest is refused, given what decoding it said. Its versions
-// come first: a newer manifest may differ in everything else.
-func refused(b []byte, cause error) error {
-	var head struct {
-		Format        int    `json:"format"`
-		SchemaVersion int    `json:"schema_version"`
-		Version       string `json:"version"`
-	}
-	err := json.Unmarshal(b, &head)
-	if m := (&Manifest{Format: head.Format, SchemaVersion: head.SchemaVersion}); err == nil && m.isNewer() {
-		return fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema %d: %w",
-			FileName, head.Format, head.SchemaVersion, head.Version, Format, schema.Version, ErrNewer)
-	}
-	return durable.Damaged(FileName, durable.RepairBackup, "it is not readable: %v", cmp.Or(err, cause))
-}
-
 // check refuses an account's part that names what cannot be in a store: the rest of
 // the package goes by it without a doubt.
 func (a *Account) check(name string) error {
 	if !AccountName.MatchString(name) {
-		return durable.Damaged(FileName, durable.RepairBackup, "account %q is not a valid name", name)
+		return damaged("account %q is not a valid name", name)
 	}
 	for d, day := range a.Days {
 		if day == nil {
-			return durable.Damaged(FileName, durable.RepairBackup, "day %s of account %s is null", d, name)
+			return damaged("day %s of account %s is null", d, name)
 		}
 	}
 	for path, f := range a.Files {
 		if f == nil {
-			return durable.Damaged(FileName, durable.RepairBackup, "file %q of account %s is null", path, name)
+			return damaged("file %q of account %s is null", path, name)
 		}
 	}
 	for _, path := range slices.Concat(slices.Collect(maps.Keys(a.Files)), slices.Collect(maps.Keys(a.Ledger))) {
 		if LeadsOut(path) || filepath.Clean(path) != path {
-			return durable.Damaged(FileName, durable.RepairBackup, "%q of account %s leads out of the store",
+			return damaged("%q of account %s leads out of the store",
 				path, name)
 		}
 	}
 	return nil
 }
 
+// New returns a manifest of no accounts.
 func New() *Manifest {
-	return &Manifest{Format: Format, SchemaVersion: schema.Version, Accounts: map[string]*Account{}}
+	return &Manifest{Head: Head{Format: Format, SchemaVersion: schema.Version}, Parts: map[string]*Part{},
+		Accounts: map[string]*Account{}}
 }
 
 func (a *Account) fill() {
@@ -360,7 +236,7 @@ func (a *Account) fill() {
 	}
 }
 
-// account is the account's part, made if it is new.
+// Of returns the loaded part of an account. It adds one if the manifest does not know the account.
 func (m *Manifest) Of(name string) *Account {
 	a := m.Accounts[name]
 	if a == nil {
@@ -371,55 +247,74 @@ func (m *Manifest) Of(name string) *Account {
 	return a
 }
 
-// encode gives the manifest its checksum. What is written is always of the
-// newest format.
-func (m *Manifest) Encode() ([]byte, error) {
-	m.Format, m.Checksum = Format, durable.Unsealed
-	b, err := json.MarshalIndent(m, "", " ")
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > indexed {
-		b = withIndex(b)
-	}
-	m.Checksum = durable.Seal(b)
-	return b, nil
-}
-
-// clone is a copy to build the next generation on: what is changed in it leaves
-// the original as it is. Files and memories are never changed, only replaced.
+// Clone returns a copy to build the next generation on: changes to the copy leave the original
+// unchanged. Files and memories are never changed, only replaced.
 func (m *Manifest) Clone() *Manifest {
-	next := *m
-	next.Accounts = map[string]*Account{}
+	next := &Manifest{Head: m.Head, Parts: maps.Clone(m.Parts), Accounts: map[string]*Account{}}
 	for name, a := range m.Accounts {
-		c := *a
-		c.Days = map[schema.Date]*Day{}
-		for d, day := range a.Days {
-			copied := *day
-			c.Days[d] = &copied
-		}
-		c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger),
-			maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
-		c.SettledUnclear, c.Beyond = maps.Clone(a.SettledUnclear), maps.Clone(a.Beyond)
-		c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled),
-			slices.Clone(a.ReportedLost)
-		next.Accounts[name] = &c
+		next.Accounts[name] = a.clone()
 	}
-	return &next
+	return next
 }
 
-// AccountNames are the accounts in the store, sorted.
+// Take copies a loaded account of another manifest.
+func (m *Manifest) Take(name string, from *Manifest) { m.Accounts[name] = from.Accounts[name].clone() }
+
+func (a *Account) clone() *Account {
+	c := *a
+	c.Days = map[schema.Date]*Day{}
+	for d, day := range a.Days {
+		copied := *day
+		c.Days[d] = &copied
+	}
+	c.Files, c.Ledger, c.LedgerSHA256, c.Memory = maps.Clone(a.Files), maps.Clone(a.Ledger),
+		maps.Clone(a.LedgerSHA256), maps.Clone(a.Memory)
+	c.SettledUnclear, c.Beyond = maps.Clone(a.SettledUnclear), maps.Clone(a.Beyond)
+	c.Unknown, c.Settled, c.ReportedLost = slices.Clone(a.Unknown), slices.Clone(a.Settled),
+		slices.Clone(a.ReportedLost)
+	return &c
+}
+
+// AccountNames returns the names of all accounts in the store, loaded or not, sorted.
 func (m *Manifest) AccountNames() []string {
-	return slices.Sorted(maps.Keys(m.Accounts))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(m.Parts)), maps.Keys(m.Accounts))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
-// rows is how many rows the DuckDB file of the generation holds.
+// LoadedNames returns the names of the loaded accounts, sorted.
+func (m *Manifest) LoadedNames() []string { return slices.Sorted(maps.Keys(m.Accounts)) }
+
+// Drop removes an account from the manifest.
+func (m *Manifest) Drop(name string) {
+	delete(m.Accounts, name)
+	delete(m.Parts, name)
+}
+
+// RowsOf returns the number of rows of an account's Parquet files by table, marts included.
+func (m *Manifest) RowsOf(account string) map[string]int64 {
+	a := m.Accounts[account]
+	if a == nil {
+		return m.Parts[account].Rows
+	}
+	return a.rows()
+}
+
+func (a *Account) rows() map[string]int64 {
+	rows := map[string]int64{}
+	for _, f := range a.Files {
+		if f.Kind == KindParquet && f.Rows > 0 {
+			rows[f.Table] += f.Rows
+		}
+	}
+	return rows
+}
+
+// Rows returns the number of rows of all Parquet files of the generation.
 func (m *Manifest) Rows() (n int64) {
-	for _, a := range m.Accounts {
-		for _, f := range a.Files {
-			if f.Kind == KindParquet {
-				n += f.Rows
-			}
+	for _, name := range m.AccountNames() {
+		for _, rows := range m.RowsOf(name) {
+			n += rows
 		}
 	}
 	return n
@@ -438,8 +333,7 @@ func (a *Account) RawPages(day schema.Date) []string {
 	return pages
 }
 
-// NewAccount is an account of which nothing is known, and which could have been
-// asked for since a day.
+// NewAccount returns an empty account that could have been asked for since a day.
 func NewAccount(since schema.Date) *Account {
 	a := &Account{Since: since}
 	a.fill()

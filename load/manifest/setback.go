@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -80,10 +81,10 @@ func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (N
 // fileOf is the account whose file lies at a path, and what the manifest says of it; nil:
 // nothing. The account is empty where no file of the manifest's accounts may lie.
 func (m *Manifest) FileOf(path string) (account string, info *File) {
-	for name, a := range m.Accounts {
-		if strings.Contains(path, "/account="+name+"/") {
-			return name, a.Files[path]
-		}
+	_, after, ok := strings.Cut(path, "/account=")
+	name, _, _ := strings.Cut(after, "/")
+	if a := m.Accounts[name]; ok && a != nil {
+		return name, a.Files[path]
 	}
 	return "", nil
 }
@@ -120,6 +121,33 @@ func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Mani
 		}
 	}
 	return newest, nil
+}
+
+// GrownLedgers returns the accounts that are not loaded and whose ledgers have more lines than were
+// published: a later generation may have added them, or a run that published nothing.
+func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, err error) {
+	for name, p := range m.Parts {
+		if m.Accounts[name] != nil {
+			continue
+		}
+		paths, err := LedgerFiles(d, dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if len(paths) == 0 {
+			continue
+		}
+		newest := paths[len(paths)-1]
+		info, err := d.Lstat(filepath.Join(dir, newest))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, durable.Storage(err)
+		}
+		if err != nil || info.Size() != p.Ledger[newest] {
+			accounts = append(accounts, name)
+		}
+	}
+	slices.Sort(accounts)
+	return accounts, nil
 }
 
 // PublishedRuns are the runs that published, as far as the lines can be read.

@@ -12,7 +12,7 @@ import (
 )
 
 // Folders are the folders below the data directory that hold published files.
-var Folders = []string{"parquet", "raw", "ledger"}
+var Folders = []string{"parquet", "raw", "ledger", "manifest"}
 
 // OwnPrefix begins the names of the empty files that try whether a rename works. No
 // reader takes them for files of the store, and one that a killed process has left
@@ -30,6 +30,9 @@ const MoveOut = "move it out of the data directory"
 // Everyone who reads parquet/spend_daily/*/*/*.parquet counts them.
 func (m *Manifest) Strays(files map[string]int64) (found []string) {
 	named := map[string]bool{}
+	for _, p := range m.Parts {
+		named[p.Path] = true
+	}
 	for _, a := range m.Accounts {
 		for path := range a.Files {
 			named[path] = true
@@ -44,28 +47,30 @@ func (m *Manifest) Strays(files map[string]int64) (found []string) {
 	return found
 }
 
-// FilesIn are the files in the published folders, with their sizes. A link is taken for
-// a file: nothing that is published is one.
-func FilesIn(d durable.Disk, dir string) (map[string]int64, error) {
+// FilesIn returns the files in the published folders, with their sizes: of some accounts, or of all
+// if none is named. A link counts as a file: nothing that is published is one.
+func FilesIn(d durable.Disk, dir string, accounts ...string) (map[string]int64, error) {
 	files := map[string]int64{}
 	for _, folder := range Folders {
-		if err := addFiles(d, dir, folder, files); err != nil {
+		if err := addFiles(d, dir, folder, accounts, files); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-func addFiles(d durable.Disk, dir, folder string, files map[string]int64) error {
+func addFiles(d durable.Disk, dir, folder string, accounts []string, files map[string]int64) error {
 	entries, err := d.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return durable.Storage(err)
 	}
 	for _, e := range entries {
 		path := folder + "/" + e.Name()
+		account, isAccount := strings.CutPrefix(e.Name(), "account=")
 		switch {
+		case isAccount && accounts != nil && !slices.Contains(accounts, account):
 		case e.IsDir():
-			if err := addFiles(d, dir, path, files); err != nil {
+			if err := addFiles(d, dir, path, accounts, files); err != nil {
 				return err
 			}
 		case strings.HasPrefix(e.Name(), OwnPrefix):

@@ -668,7 +668,7 @@ CREATE TABLE "ops"."file" (
   "sha256" VARCHAR NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."file" IS 'The published files behind this generation, as in manifest.json.';
+COMMENT ON TABLE "ops"."file" IS 'The published files behind this generation, as the manifest names them.';
 COMMENT ON COLUMN "ops"."file"."account_id" IS 'Account whose file it is.';
 COMMENT ON COLUMN "ops"."file"."path" IS 'Path below the data directory.';
 COMMENT ON COLUMN "ops"."file"."kind" IS 'parquet: rows of a table; raw: a reply of the report as received, compressed with zstd; settings: replies of the settings, a line of JSON each, compressed with zstd, and the index of them.';

@@ -1,0 +1,75 @@
+package manifest
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/load/durable"
+)
+
+// Encoded is a manifest as files.
+type Encoded struct {
+	Root  []byte            // of manifest.json
+	Parts map[string][]byte // by path: the account files that the generation before does not name
+}
+
+// encoding writes equal values as equal bytes.
+var encoding = json.JoinOptions(json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+
+// Encode encodes the root and the loaded accounts, and renews Parts and the checksum. An account
+// whose content is unchanged keeps its file. The result is always of the newest format.
+func (m *Manifest) Encode() (*Encoded, error) {
+	e := &Encoded{Parts: map[string][]byte{}}
+	for name, a := range m.Accounts {
+		b, err := json.Marshal(a, encoding)
+		if err != nil {
+			return nil, err
+		}
+		sha := HashLedger(b)
+		if old := m.Parts[name]; old != nil && old.SHA256 == sha {
+			continue
+		}
+		p := &Part{Path: AccountPath(name, sha), Bytes: int64(len(b)), SHA256: sha, Generation: m.Generation,
+			Days: int64(len(a.Days)), Rows: a.rows(), Ledger: map[string]int64{}}
+		if ledgers := slices.Sorted(maps.Keys(a.Ledger)); len(ledgers) > 0 {
+			newest := ledgers[len(ledgers)-1]
+			p.Ledger[newest] = a.Ledger[newest]
+		}
+		m.Parts[name], e.Parts[p.Path] = p, b
+	}
+	m.Format, m.Checksum = Format, durable.Unsealed
+	var err error
+	if e.Root, err = m.encodeRoot(); err == nil {
+		m.Checksum = durable.Seal(e.Root)
+	}
+	return e, err
+}
+
+// Replaced returns the account files that lie beside these and that nothing names any more.
+func (e *Encoded) Replaced(d durable.Disk, dir string) (paths []string, err error) {
+	for path := range e.Parts {
+		folder := filepath.Dir(path)
+		entries, err := d.ReadDir(filepath.Join(dir, folder))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, durable.Storage(err)
+		}
+		for _, entry := range entries {
+			if old := folder + "/" + entry.Name(); old != path && !strings.HasPrefix(entry.Name(), OwnPrefix) {
+				paths = append(paths, old)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+func (m *Manifest) encodeRoot() ([]byte, error) {
+	return json.Marshal(m, encoding, jsontext.WithIndent(" "))
+}

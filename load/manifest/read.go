@@ -1,0 +1,244 @@
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// Read reads the published generation of a data directory with all its accounts. It takes no lock:
+// manifest.json is replaced as a whole, by a rename, and if a commit has removed an account file
+// meanwhile, it reads the new generation. [durable.ErrEmpty] means that nothing was published, [durable.ErrDamaged]
+// also that a store lacks its manifest.
+func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
+
+// ReadFrom is [Read] on a given disk.
+func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
+	for {
+		m, err := ReadRoot(d, dir, nil)
+		if err != nil {
+			return nil, err
+		}
+		loadErr := m.Load(d, dir, m.AccountNames()...)
+		if loadErr == nil {
+			return m, nil
+		}
+		// A commit may have removed the file since.
+		if now, err := ReadRoot(d, dir, m); err != nil || now == m {
+			return nil, cmp.Or(err, loadErr)
+		}
+	}
+}
+
+// ReadRoot reads manifest.json and no account file. If its bytes are those that known was read from,
+// it returns known: hashing them is far cheaper than decoding them.
+func ReadRoot(d durable.Disk, dir string, known *Manifest) (*Manifest, error) {
+	b, err := readRoot(d, dir)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil && known.Checksum != "" && string(durable.FindSeal(b)) == known.Checksum {
+		if sealed, err := durable.CheckSeal(b); sealed && err == nil {
+			return known, nil
+		}
+	}
+	return Decode(b)
+}
+
+func readRoot(d durable.Disk, dir string) ([]byte, error) {
+	b, err := d.ReadFile(filepath.Join(dir, FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = readLateManifest(d, dir)
+	}
+	return b, durable.Storage(err)
+}
+
+// Load reads the files of accounts that the manifest knows and that are not loaded.
+func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
+	for _, name := range accounts {
+		part := m.Parts[name]
+		if part == nil || m.Accounts[name] != nil {
+			continue
+		}
+		b, err := d.ReadFile(filepath.Join(dir, part.Path))
+		if errors.Is(err, fs.ErrNotExist) {
+			return durable.Damaged(part.Path, durable.RepairBackup, "it is missing")
+		} else if err != nil {
+			return durable.Storage(err)
+		}
+		if m.Accounts[name], err = part.decode(name, b); err != nil {
+			delete(m.Accounts, name)
+			return err
+		}
+	}
+	return nil
+}
+
+// readLateManifest reads the manifest of a folder in which there was none at the first
+// look. Without its manifest a store cannot say what is proven, and publishing would
+// forget it: that is damage, not a folder in which nothing is stored yet.
+func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
+	left, err := leftOfStore(d, dir)
+	if err != nil {
+		return nil, err
+	}
+	committing, err := d.Exists(filepath.Join(dir, CommitName))
+	if err != nil {
+		return nil, err
+	}
+	// In this order a first commit that goes on meanwhile is never taken for damage.
+	b, err := d.ReadFile(filepath.Join(dir, FileName))
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return b, err
+	case left == "" || committing:
+		return nil, fmt.Errorf("%s: %w", dir, durable.ErrEmpty)
+	}
+	return nil, durable.Damaged(FileName, "restore the whole data directory from a backup, or choose another "+
+		"SPENDSYNC_DATA_DIR", "it is missing from %s, and a store lies there: %s", dir, left)
+}
+
+// leftOfStore is a part of a store that only a published generation brings; empty: there
+// is none. The ledger also has the lines of runs that published nothing, and a folder may be
+// a volume that was mounted there for the first run.
+func leftOfStore(d durable.Disk, dir string) (string, error) {
+	if there, err := d.Exists(filepath.Join(dir, duck.FileName)); there || err != nil {
+		return duck.FileName, err
+	}
+	for _, name := range []string{"parquet", "raw", "manifest"} {
+		entries, err := d.ReadDir(filepath.Join(dir, name))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return name, err
+		}
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != "lost+found" }) {
+			return name, nil
+		}
+	}
+	files, err := FilesIn(d, dir)
+	if err != nil {
+		return "", err
+	}
+	newest, err := newestInLedgers(d, dir, files, nil)
+	return newest.Path, err
+}
+
+// strict decodes what spendsync wrote. An unknown member belongs to a newer version or to nobody.
+var strict = json.JoinOptions(json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true))
+
+// decode decodes an account file after checking its bytes.
+func (p *Part) decode(account string, b []byte) (*Account, error) {
+	if err := p.check(b); err != nil {
+		return nil, err
+	}
+	a := &Account{}
+	if err := json.Unmarshal(b, a, strict); err != nil {
+		return nil, durable.Damaged(p.Path, durable.RepairBackup, "it is not readable: %v", err)
+	}
+	a.fill()
+	return a, a.check(account)
+}
+
+func (p *Part) check(b []byte) error {
+	if sha := HashLedger(b); int64(len(b)) != p.Bytes || sha != p.SHA256 {
+		return durable.Damaged(p.Path, durable.RepairBackup, "its bytes are not those that were published")
+	}
+	return nil
+}
+
+// Decode decodes manifest.json. An older format holds all accounts.
+func Decode(b []byte) (*Manifest, error) {
+	sealed, err := durable.CheckSeal(b)
+	if err != nil {
+		return nil, damaged("%v", err)
+	}
+	var head struct {
+		Format        int    `json:"format"`
+		SchemaVersion int    `json:"schema_version"`
+		Version       string `json:"version"`
+	}
+	// The versions come first: a newer manifest may differ in everything else.
+	if err := json.Unmarshal(b, &head, jsontext.AllowInvalidUTF8(true)); err != nil {
+		return nil, damaged("it is not readable: %v", err)
+	}
+	switch {
+	case head.Format > Format || head.SchemaVersion > schema.Version:
+		return nil, fmt.Errorf("%s: format %d and schema %d of version %s; this binary knows format %d and schema "+
+			"%d: %w", FileName, head.Format, head.SchemaVersion, head.Version, Format, schema.Version, ErrNewer)
+	case head.Format > 1 && !sealed:
+		return nil, damaged("it lacks its checksum")
+	}
+	m := New()
+	if head.Format < 3 {
+		err = m.decodeDocument(b)
+	} else {
+		err = json.Unmarshal(b, m, strict)
+	}
+	if err != nil {
+		return nil, damaged("it is not readable: %v", err)
+	}
+	if m.Format < 1 || m.SchemaVersion < 1 || m.Generation < 1 {
+		return nil, damaged("it lacks its format, schema or generation")
+	}
+	return m, m.check()
+}
+
+// document is manifest.json of the first two formats: one text with all accounts.
+type document struct {
+	Head
+	Accounts map[string]*Account `json:"accounts"`
+	MartsOf  string              `json:"marts_of"` // of the first format; ignored
+	Index    jsontext.Value      `json:"index"`    // of large texts of the second format; ignored
+	IndexAt  jsontext.Value      `json:"index_at"`
+}
+
+func (m *Manifest) decodeDocument(b []byte) error {
+	var doc document
+	if err := json.Unmarshal(b, &doc, strict); err != nil {
+		return err
+	}
+	m.Head = doc.Head
+	for name, a := range doc.Accounts {
+		if a == nil {
+			return fmt.Errorf("account %q is null", name)
+		}
+		a.fill()
+		m.Accounts[name] = a
+	}
+	return nil
+}
+
+var isSHA256 = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// check refuses a manifest that names what cannot be in a store: the rest of the package relies on
+// this.
+func (m *Manifest) check() error {
+	for name, p := range m.Parts {
+		switch {
+		case !AccountName.MatchString(name):
+			return damaged("account %q is not a valid name", name)
+		case p == nil || !isSHA256.MatchString(p.SHA256) || p.Path != AccountPath(name, p.SHA256):
+			return damaged("the file of account %s is not named by its content", name)
+		}
+	}
+	for name, a := range m.Accounts {
+		if err := a.check(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func damaged(format string, args ...any) error {
+	return durable.Damaged(FileName, durable.RepairBackup, format, args...)
+}
