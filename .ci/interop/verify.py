@@ -14,41 +14,24 @@ import pyarrow.parquet as pq
 
 FORMAT = 3
 FOLDERS = ("parquet", "raw", "ledger", "manifest")
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 LEDGER = re.compile(r"ledger/account=([a-z0-9][a-z0-9_-]{0,39})/\d{4}-\d\d\.jsonl")
 REPORTED = ["campaign_id", "creative_id", "source_id", "campaign_name", "spend", "clicks", "impressions", "conversions"]
-MEASURES = REPORTED[4:]
-ZERO = decimal.Decimal(0)
 FOREVER = datetime.datetime(9999, 12, 31, tzinfo=datetime.timezone.utc)
 FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}  # the DuckDB file knows them better than the Parquet files
 IN_DUCKDB = {"ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run"}
 
 
-class Damaged(Exception):
-    """Nothing else can be verified."""
-
-
-def sha256(path):
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
+class Damaged(Exception):  # so that nothing else can be verified
+    pass
 
 
 def uvarint(n):
-    out = bytearray()
-    while n > 0x7F:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    return bytes(out) + bytes([n])
-
-
-def varint(n):
-    return uvarint(n << 1 if n >= 0 else (-n << 1) - 1)
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + uvarint(n >> 7)
 
 
 class Store:
     def __init__(self, folder):
-        self.dir = pathlib.Path(folder)
-        self.damages = {}
+        self.dir, self.damages, self.accounts, self.named = pathlib.Path(folder), {}, {}, set()
         self.read_manifest()
 
     def damage(self, path, what):
@@ -63,29 +46,23 @@ class Store:
     def read_manifest(self):
         text = self.read("manifest.json")
         seal = re.search(rb'"checksum": ?"([0-9a-f]{64})"', text[:128])
-        if seal:
-            plain = text[: seal.start(1)] + b"0" * 64 + text[seal.end(1):]
-            if hashlib.sha256(plain).hexdigest().encode() != seal[1]:
-                raise Damaged("manifest.json: the checksum differs")
+        if seal and hashlib.sha256(text.replace(seal[1], b"0" * 64, 1)).hexdigest().encode() != seal[1]:
+            raise Damaged("manifest.json: the checksum differs")
         try:
             self.root = json.loads(text)
             if self.root["format"] > FORMAT:
                 raise SystemExit(f"manifest.json: format {self.root['format']}, this program knows {FORMAT}")
             if self.root["format"] > 1 and not seal:
                 raise Damaged("manifest.json: it lacks its checksum")
-            parts = self.root["accounts"]
+            for name, part in sorted(self.root["accounts"].items()):
+                self.accounts[name] = part if self.root["format"] < 3 else self.read_account(name, part)
         except (ValueError, KeyError, TypeError) as e:
-            raise Damaged(f"manifest.json: it is not readable: {e}")
-        self.accounts, self.named = {}, set()
-        for name in sorted(parts):
-            if not NAME.fullmatch(name):
-                raise Damaged(f"manifest.json: account {name!r} is not a valid name")
-            self.accounts[name] = parts[name] if self.root["format"] < 3 else self.read_account(name, parts[name])
+            raise Damaged(f"manifest.json: it is not readable: {e}") from e
 
     def read_account(self, name, part):
         path = f"manifest/account={name}/{part['sha256']}.json"
         if part["path"] != path:
-            raise Damaged(f"manifest.json: the file of account {name} is not named by its content")
+            raise ValueError(f"{part['path']} is not named by its content")
         text = self.read(path)
         if len(text) != part["bytes"] or hashlib.sha256(text).hexdigest() != part["sha256"]:
             raise Damaged(f"{path}: its bytes are not those that were published")
@@ -94,31 +71,36 @@ class Store:
 
     def verify(self):
         for name, account in self.accounts.items():
+            self.named |= account["files"].keys()
             for path, info in account["files"].items():
-                self.named.add(path)
                 self.file(name, account, path, info)
-            for day in account["days"]:
-                path = f"parquet/spend_daily/account={name}/day={day}/data.parquet"
-                if path not in account["files"]:
-                    self.damage(path, "the manifest knows the day but no file of it")
+            days = {f"parquet/spend_daily/account={name}/day={day}/data.parquet" for day in account["days"]}
+            for path in days - self.named:
+                self.damage(path, "the manifest knows the day but no file of it")
             for path, size in account["ledger"].items():
                 self.ledger(path, size, account.get("ledger_sha256", {}).get(path))
         self.look_around()
         self.warehouse()
 
-    def file(self, name, account, path, info):
-        full = self.dir / path
-        if not full.is_file():
-            return self.damage(path, "it is missing")
-        if full.stat().st_size != info["bytes"] or sha256(full) != info["sha256"]:
-            return self.damage(path, "its bytes are not those that were published")
+    def is_intact(self, path, info):
         try:
-            if info["kind"] != "parquet":
-                lines = pa.input_stream(str(full), compression="zstd").read().count(b"\n")
+            with open(self.dir / path, "rb") as f:
+                if hashlib.file_digest(f, "sha256").hexdigest() != info["sha256"] or f.tell() != info["bytes"]:
+                    self.damage(path, "its bytes are not those that were published")
+        except FileNotFoundError:
+            self.damage(path, "it is missing")
+        return path not in self.damages
+
+    def file(self, name, account, path, info):
+        if not self.is_intact(path, info):
+            return None
+        try:
+            if info["kind"] != "parquet":  # lines of JSON, or one reply
+                lines = pa.input_stream(str(self.dir / path), compression="zstd").read().count(b"\n")
                 if info["kind"] == "settings" and lines != info["rows"]:
                     self.damage(path, f"it has {lines} lines, and had {info['rows']}")
                 return None
-            rows = pq.ParquetFile(full).read()
+            rows = pq.ParquetFile(self.dir / path).read()
         except (OSError, pa.ArrowException) as e:
             return self.damage(path, f"it is not readable: {e}")
         if rows.num_rows != info["rows"]:
@@ -134,41 +116,36 @@ class Store:
         whose = set(zip(rows["account_id"].to_pylist(), rows["report_date"].to_pylist()))
         if whose - {(name, datetime.date.fromisoformat(day))}:
             return self.damage(path, "it has rows of another account or day")
-        keys, digest = set(), hashlib.sha256()
+        keys, digest, signed = set(), hashlib.sha256(), lambda n: uvarint(2 * n if n >= 0 else -2 * n - 1)
         reported = [rows[c].to_pylist() for c in REPORTED]
         for *texts, spend, clicks, impressions, conversions in zip(*reported):
             keys.add(tuple(texts[:3]))
-            for text in texts:
-                raw = text.encode()
+            for raw in (text.encode() for text in texts):
                 digest.update(uvarint(len(raw)) + raw)
-            digest.update(varint(int(spend.scaleb(6))))
+            digest.update(signed(int(spend.scaleb(6))))
             for n in (clicks, impressions, conversions):
-                digest.update(b"\0" if n is None else b"\1" + varint(n))
+                digest.update(b"\0" if n is None else b"\1" + signed(n))
         if len(keys) != rows.num_rows:
             return self.damage(path, "a key occurs twice")
         sums = {"rows": rows.num_rows}
-        for name, values in zip(MEASURES, reported[4:]):
-            known_values = [v for v in values if v is not None]
-            sums[name] = sum(known_values) if known_values or not values else None
+        for measure, values in zip(REPORTED[4:], reported[4:]):
+            some = [v for v in values if v is not None]
+            sums[measure] = sum(some, 0) if some or not values else None
         want = dict(known["sums"], spend=int(decimal.Decimal(known["sums"]["spend"]).scaleb(6)))
-        if dict(sums, spend=int((sums["spend"] or ZERO).scaleb(6))) != want:
+        if dict(sums, spend=int(decimal.Decimal(sums["spend"]).scaleb(6))) != want:
             return self.damage(path, f"its rows add up to {sums}, and did to {known['sums']}")
         if digest.hexdigest() != known["content_hash"]:
             return self.damage(path, "its content is not what was proven")
 
     def versions(self, path, rows):
-        key = rows.column_names[1: rows.column_names.index("version_no")]
-        frame = ["version_no", "valid_from", "valid_to", "is_current"]
-        before = None
-        for row in zip(*(rows[c].to_pylist() for c in key + frame), strict=True):
-            of, (no, begins, ends, current) = row[: len(key)], row[len(key):]
-            first = before is None or before[0] != of
-            if no != (1 if first else before[1] + 1) or begins >= ends or current != (ends == FOREVER) or \
-                    (not first and begins != before[2]) or (first and before is not None and before[2] != FOREVER):
-                return self.damage(path, f"version {no} of {of} does not join the one before")
-            before = (of, no, ends)
-        if before is not None and before[2] != FOREVER:
-            self.damage(path, f"{before[0]} has no current version")
+        first = rows.column_names.index("version_no")
+        frame = [rows[c].to_pylist() for c in ("version_no", "valid_from", "valid_to", "is_current")]
+        keys = list(zip(*(rows[c].to_pylist() for c in rows.column_names[1:first])))
+        for i, (key, no, begins, ends, current) in enumerate(zip(keys, *frame)):
+            is_new, is_last = i == 0 or keys[i - 1] != key, i + 1 == len(keys) or keys[i + 1] != key
+            joins = no == 1 if is_new else (no, begins) == (frame[0][i - 1] + 1, frame[2][i - 1])
+            if not joins or begins >= ends or current != is_last or (ends == FOREVER) != is_last:
+                return self.damage(path, f"version {no} of {key} does not join the one before")
 
     def ledger(self, path, size, digest):
         full = self.dir / path
@@ -184,10 +161,8 @@ class Store:
             self.damage(path, f"a line is not readable: {e}")
 
     def look_around(self):
-        found = []
-        for full in (full for folder in FOLDERS for full in sorted((self.dir / folder).rglob("*"))):
-            if not full.is_dir() and not full.name.startswith(".spendsync-"):
-                found.append(full.relative_to(self.dir).as_posix())
+        found = [f.relative_to(self.dir).as_posix() for folder in FOLDERS for f in (self.dir / folder).rglob("*")
+                 if not f.is_dir() and not f.name.startswith(".spendsync-")]
         if any(self.is_newer(path) for path in found):
             self.damage("manifest.json", "a part of the store is newer than the manifest")
         for path in found:
@@ -203,17 +178,16 @@ class Store:
                 continue
 
     def is_newer(self, path):
-        generation = self.root["generation"]
         if of := LEDGER.fullmatch(path):
             published = self.accounts.get(of[1], {}).get("ledger", {}).get(path, 0)
-            return any(r.get("published") and r["generation"] > generation for r in self.runs(path, published))
+            return any(r["published"] and r["generation"] > self.root["generation"] for r in self.runs(path, published))
         of = re.match(r"parquet/[^/]+/account=([^/]+)/", path)
         account = self.accounts.get(of[1]) if of else None
         info = account["files"].get(path) if account else None
-        if not account or info and info["bytes"] == (self.dir / path).stat().st_size or path.startswith("parquet/mart_"):
+        if not account or not path.endswith("/data.parquet") or path.startswith("parquet/mart_") or \
+                info and info["bytes"] == (self.dir / path).stat().st_size or \
+                any(p in self.damages for p in account["ledger"]):  # the run may have been in what is lost of it
             return False
-        if any(p in self.damages for p in account["ledger"]):
-            return False  # the run may have been in what is lost of it
         try:
             written = set(pq.read_table(self.dir / path, columns=["_run_id"], partitioning=None)["_run_id"].to_pylist())
         except (OSError, KeyError, pa.ArrowException):
@@ -226,25 +200,19 @@ class Store:
 
     def warehouse(self):
         full, info = self.dir / "warehouse.duckdb", self.root["warehouse"]
-        if not full.is_file():
-            return self.damage("warehouse.duckdb", "it is missing")
-        if full.stat().st_size != info["bytes"] or sha256(full) != info["sha256"]:
-            self.damage("warehouse.duckdb", "its bytes are not those that were published")
-            if self.newest_in_duckdb(full) > self.root["generation"]:
-                self.damage("manifest.json", "warehouse.duckdb is newer than the manifest")
-            return None
+        if not self.is_intact("warehouse.duckdb", info):
+            try:
+                with duckdb.connect(str(full), read_only=True) as db:
+                    newest = db.execute("SELECT max(generation) FROM ops.run WHERE published").fetchone()[0]
+                if newest > self.root["generation"]:
+                    self.damage("manifest.json", "warehouse.duckdb is newer than the manifest")
+            except (duckdb.Error, OSError, TypeError):
+                return  # it shows nothing
+            return
         if (self.dir / "warehouse.duckdb.wal").exists():
             self.damage("warehouse.duckdb.wal", "somebody opened warehouse.duckdb for writing")
         if not self.damages:
             self.rows_in_duckdb(full)
-
-    @staticmethod
-    def newest_in_duckdb(full):
-        try:
-            with duckdb.connect(str(full), read_only=True) as db:
-                return db.execute("SELECT coalesce(max(generation), 0) FROM ops.run WHERE published").fetchone()[0]
-        except (duckdb.Error, OSError):
-            return 0
 
     def rows_in_duckdb(self, full):
         files = {}
@@ -276,7 +244,7 @@ def main(folder):
         print(f"damaged  {path}: {what}")
     if not damages:
         print(f"generation {store.root['generation']} is as it was published: {len(store.named)} files")
-    return 1 if damages else 0
+    return bool(damages)
 
 
 if __name__ == "__main__":
