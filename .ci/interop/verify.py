@@ -21,8 +21,8 @@ FOLLOWED = {"last_confirmed_at", "bids_last_read_at"}  # the DuckDB file knows t
 IN_DUCKDB = {"ops_day_coverage": "ops.day_coverage", "ops_run": "ops.run"}
 
 
-class Damaged(Exception):  # so that nothing else can be verified
-    pass
+class Damaged(Exception):
+    """Nothing else can be verified."""
 
 
 def uvarint(n):
@@ -165,9 +165,8 @@ class Store:
                  if not f.is_dir() and not f.name.startswith(".spendsync-")]
         if any(self.is_newer(path) for path in found):
             self.damage("manifest.json", "a part of the store is newer than the manifest")
-        for path in found:
-            if path not in self.named and not LEDGER.fullmatch(path):
-                self.damage(path, "the manifest does not name it")
+        for path in (p for p in found if p not in self.named and not LEDGER.fullmatch(p)):
+            self.damage(path, "the manifest does not name it")
 
     def runs(self, path, skip=0):
         """The runs of a ledger file behind its first bytes, as far as it can be read."""
@@ -207,7 +206,7 @@ class Store:
                 if newest > self.root["generation"]:
                     self.damage("manifest.json", "warehouse.duckdb is newer than the manifest")
             except (duckdb.Error, OSError, TypeError):
-                return  # it shows nothing
+                pass  # it shows nothing
             return
         if (self.dir / "warehouse.duckdb.wal").exists():
             self.damage("warehouse.duckdb.wal", "somebody opened warehouse.duckdb for writing")
