@@ -66,11 +66,7 @@ var ordered = sync.OnceValue(func() []Query {
 	if err != nil {
 		panic(err) // it has no value to refuse
 	}
-	all := inOrder(append(written(), t))
-	for i := range all {
-		all[i].SQL = inline(all[i].SQL)
-	}
-	return all
+	return inOrder(append(written(), t))
 })
 
 // written are the views and macros that have a file, as it has them.
