@@ -42,7 +42,8 @@ func (n *generation) addCalendar() error {
 		return err
 	}
 	n.putFile(path, info)
-	n.loads = append(n.loads, duck.Replace{Table: t.Table, Where: "account_id = " + schema.QuoteText(s.account),
-		Files: []string{n.g.staged(path)}})
+	n.loads = append(n.loads, duck.ReplacePartition{
+		Table: t.Table, Where: "account_id = " + schema.QuoteText(s.account), Files: []string{n.g.staged(path)},
+	})
 	return nil
 }

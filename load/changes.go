@@ -67,7 +67,7 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 	}
 	info.Day = seen
 	n.putFile(path, info)
-	n.loads = append(n.loads, duck.Replace{
+	n.loads = append(n.loads, duck.ReplacePartition{
 		Table: t.Table, Where: duck.PartSQL(t.Table, s.account, seen) + " AND " + n.g.ownRows(),
 		Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 	})

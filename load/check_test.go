@@ -34,7 +34,7 @@ func TestBuild_ChecksWhatIsOnDisk(t *testing.T) {
 		if err := os.WriteFile(path, content(dir), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		w, _, err := duck.Build(t.Context(), path, false, nil, nil, o.DuckDB)
+		w, _, err := duck.Build(t.Context(), path, false, nil, nil, nil, o.DuckDB)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,40 +58,24 @@ func (n *generation) addDays() {
 	}
 }
 
-// renewedPart is how large a part of an account's rows may be of days that are renewed: DuckDB holds
-// every new value in memory.
-const renewedPart = 4
-
-// loadDays loads the days that have changed; stored is how many rows each had before. Of a day with
-// a few rows that are others it loads those alone; of one whose rows stay for the most part, as the
-// open day's do from hour to hour, the columns that differ; other days whole.
+// loadDays loads the changed days: of a day with few changed rows only those, of any other the whole day. stored
+// holds how many rows each day had before.
 func (n *generation) loadDays(stored map[schema.Date]int64) {
 	account, spend := n.g.store.account, schema.SpendDaily.Table
-	whole, all := map[schema.Date]bool{}, duck.Replace{Table: spend}
-	some := duck.Patch{Table: spend, Only: n.g.ownRows()}
-	var rowsOfAll, renewed int64
-	for _, d := range n.acc.Days {
-		rowsOfAll += d.Sums.Rows
-	}
+	whole, all := map[schema.Date]bool{}, duck.ReplacePartition{Table: spend}
+	some := duck.ReplacePartition{Table: spend, Only: n.g.ownRows()}
 	for _, d := range slices.Sorted(maps.Keys(n.changed)) {
 		day, file := n.g.days[d], n.g.staged(manifest.PartPath(spend, account, d))
-		rows := day.part.Rows
-		switch {
-		case day.few:
+		if day.few {
 			some.Files = append(some.Files, file)
 			if day.stale != "" {
 				some.Stale = append(some.Stale, day.stale)
 			}
-		case day.differ != nil && 2*day.diff.Inserted <= rows && renewedPart*(renewed+rows) <= rowsOfAll:
-			renewed += rows
-			n.dead += day.diff.Deleted
-			n.loads = append(n.loads, duck.Renew{Table: spend, Account: account, Day: d, File: file,
-				Only: n.g.ownRows(), Set: day.differ, Came: day.diff.Inserted > 0, Went: day.diff.Deleted > 0})
-		default:
-			whole[d], all.Files = true, append(all.Files, file)
-			n.dead += stored[d]
-			n.whole += rows
+			continue
 		}
+		whole[d], all.Files = true, append(all.Files, file)
+		n.dead += stored[d]
+		n.whole += day.part.Rows
 	}
 	if len(whole) > 0 {
 		all.Where = duck.DaysSQL(account, "report_date", whole)

@@ -20,7 +20,8 @@ type generation struct {
 	acc     *manifest.Account // this account's part of next
 	moves   []commit.Move
 	removes []string
-	loads   []duck.Load // of the tables of main, for a file that is carried forward
+	loads   []duck.ReplacePartition // of the tables of main, for a file that is carried forward
+	amends  []duck.Amend            // likewise
 	changed map[schema.Date]bool
 	dead    int64 // rows of the base's DuckDB file that others replace
 	whole   int64 // rows of the days that are loaded whole

@@ -39,7 +39,7 @@ func (n *generation) addIntraday() error {
 		}
 		info.Day = d
 		n.putFile(path, info)
-		n.loads = append(n.loads, duck.Replace{
+		n.loads = append(n.loads, duck.ReplacePartition{
 			Table: t.Table, Where: duck.PartSQL(t.Table, s.account, d) + " AND " + n.g.ownRows(),
 			Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
 		})

@@ -14,7 +14,7 @@ import (
 )
 
 // coverageLoad makes ops.day_coverage, which the views ask, of all accounts.
-func (n *generation) coverageLoad() (duck.Load, error) {
+func (n *generation) coverageLoad() (duck.ReplacePartition, error) {
 	var coverage []schema.DayCoverage
 	for _, name := range n.accounts() {
 		coverage = append(coverage, n.next.Coverage(name)...)
@@ -25,7 +25,7 @@ func (n *generation) coverageLoad() (duck.Load, error) {
 // opsLoads make the rest of schema ops from the manifest and the ledger. What is known of
 // files is replaced where it changed; runs, steps and unreadable entities are appended, or
 // all read again for a file that is built from nothing.
-func (n *generation) opsLoads(ctx context.Context) ([]duck.Load, error) {
+func (n *generation) opsLoads(ctx context.Context) ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var ledger manifest.LedgerRows
 	for _, name := range n.accounts() {
@@ -42,9 +42,9 @@ func (n *generation) opsLoads(ctx context.Context) ([]duck.Load, error) {
 	if err := n.addCopies(ctx, runs); err != nil {
 		return nil, err
 	}
-	var loads []duck.Load
+	var loads []duck.ReplacePartition
 	var errs []error
-	add := func(l duck.Replace, err error) { loads, errs = append(loads, l), append(errs, err) }
+	add := func(l duck.ReplacePartition, err error) { loads, errs = append(loads, l), append(errs, err) }
 	add(n.filesLoad())
 	add(stageOps(n.g, schema.UnknownFields, unknown, n.whoseRows()))
 	add(stageOps(n.g, schema.Runs, runs, runsSQL(runs)))
@@ -56,7 +56,7 @@ func (n *generation) opsLoads(ctx context.Context) ([]duck.Load, error) {
 
 // filesLoad makes ops.file of the files that are others than in the generation which this
 // one is built on.
-func (n *generation) filesLoad() (duck.Replace, error) {
+func (n *generation) filesLoad() (duck.ReplacePartition, error) {
 	var files []schema.File
 	var differ []string
 	for name, a := range n.next.Accounts {
@@ -170,8 +170,8 @@ func fileRow(account, path string, f *manifest.File) schema.File {
 
 // stageOps writes rows of schema ops as a private Parquet file, since that is the
 // one way into DuckDB.
-func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (duck.Replace, error) {
-	l := duck.Replace{Table: t.Table, Where: where}
+func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (duck.ReplacePartition, error) {
+	l := duck.ReplacePartition{Table: t.Table, Where: where}
 	if len(rows) == 0 {
 		return l, nil
 	}

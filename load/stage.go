@@ -68,8 +68,6 @@ type stagedDay struct {
 	stays    map[string]bool           // those of raw that are published as they are
 	part     *manifest.File            // the Parquet file; nil: the stored one stands
 	renewRaw bool                      // the stored replies are lost or damaged: those that were read replace them
-	diff     history.Diff              // from the stored rows, if there are any
-	differ   []bool                    // columns in which rows that stay have other values; nil: none was stored
 	few      bool                      // only a few rows are other than those that are stored
 	stale    string                    // the private file with the keys of the stored rows that go; empty: none
 	proven   *provenDay
@@ -290,12 +288,9 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows
 	if err != nil {
 		return merged.Diff, err
 	}
-	path, differ := manifest.PartPath(schema.SpendDaily.Table, g.store.account, p.Day), merged.Differ
-	if !merged.Diff.SameKeys() {
-		differ = nil
-	}
+	path := manifest.PartPath(schema.SpendDaily.Table, g.store.account, p.Day)
 	info, err := g.putFile(path, schema.SpendDaily.Table, func(out io.Writer) (int64, error) {
-		return parquet.WriteDay(g.store.opts.disk, out, rows.Rows(), filepath.Join(g.store.dir, path), differ)
+		return parquet.WriteDay(out, rows.Rows())
 	})
 	if err != nil {
 		return merged.Diff, fmt.Errorf("spend %s: %w", p.Day, err)
@@ -304,7 +299,7 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows
 		return merged.Diff, fmt.Errorf("spend %s: %d rows were written of %d: %w", p.Day, info.Rows, n,
 			durable.ErrDamaged)
 	}
-	info.Day, day.part, day.diff, day.differ = p.Day, info, merged.Diff, merged.Differ
+	info.Day, day.part = p.Day, info
 	if err := g.putStale(day, p.Day, merged.Stale); err != nil {
 		return merged.Diff, fmt.Errorf("spend %s: %w", p.Day, err)
 	}

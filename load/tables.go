@@ -39,11 +39,11 @@ func (n *generation) addTables() error {
 		if st.info != nil {
 			n.putFile(path, st.info)
 		}
-		load := duck.Replace{Table: t, Where: "account_id = " + schema.QuoteText(s.account)}
+		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(s.account)}
 		switch h := versionedTable(t.Name); {
 		case h != nil:
 			if amends, ok := n.confirmations(t, st); ok {
-				n.loads = append(n.loads, amends...)
+				n.amends = append(n.amends, amends...)
 				continue
 			}
 			private, err := h.confirm(n, s.account, n.acc)
@@ -64,7 +64,7 @@ func (n *generation) addTables() error {
 
 // confirmations move instants on where DuckDB's versions differ from those that it is to have by
 // nothing but these, each of which most versions share: when they, or the bids, were last read.
-func (n *generation) confirmations(t *schema.Table, st *stagedTable) (amends []duck.Load, ok bool) {
+func (n *generation) confirmations(t *schema.Table, st *stagedTable) (amends []duck.Amend, ok bool) {
 	account := n.g.store.account
 	if st.info != nil || n.base == nil || n.base.Accounts[account] == nil {
 		return nil, false

@@ -60,11 +60,12 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 		}
 		n.fromNothing = !carried
 	}
-	loads := n.loads
+	loads, amends := n.loads, n.amends
 	if n.fromNothing {
 		if err := errors.Join(n.keepNewerDuckDB(ctx), s.opts.disk.RemoveIfThere(path), n.loadAll()); err != nil {
 			return nil, err
 		}
+		amends = nil
 		if loads, err = n.allLoads(); err != nil {
 			return nil, err
 		}
@@ -83,7 +84,8 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 	if !n.fromNothing && !n.newViews {
 		views = nil // the file has them
 	}
-	n.w, viewErrors, err = duck.Build(ctx, path, n.fromNothing, append(loads, coverage), views, n.engine())
+	n.w, viewErrors, err = duck.Build(ctx, path, n.fromNothing, append(loads, coverage), amends, views,
+		n.engine())
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +315,7 @@ func (n *generation) keepNewerDuckDB(ctx context.Context) error {
 // allLoads fill an empty DuckDB file with every file of the generation. A file
 // that is not what was published is refused: DuckDB would read many damaged
 // files without an error.
-func (n *generation) allLoads() ([]duck.Load, error) {
+func (n *generation) allLoads() ([]duck.ReplacePartition, error) {
 	files := map[string][]string{}
 	for _, name := range n.next.AccountNames() {
 		a := n.next.Accounts[name]
@@ -341,10 +343,10 @@ func (n *generation) allLoads() ([]duck.Load, error) {
 			files[f.Table] = append(files[f.Table], full)
 		}
 	}
-	var loads []duck.Load
+	var loads []duck.ReplacePartition
 	for _, t := range schema.Tables {
 		if t.HasFiles() {
-			loads = append(loads, duck.Replace{Table: t, Files: files[t.Name]})
+			loads = append(loads, duck.ReplacePartition{Table: t, Files: files[t.Name]})
 		}
 	}
 	return append(loads, duck.CampaignSums("true")), nil

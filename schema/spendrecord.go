@@ -15,11 +15,6 @@ import (
 // [SpendDaily], which the caller releases. It is what [TableOf.Record] gives, made
 // without a [Spend] of each row: what neighbors share is looked up once.
 func (s *SpendRows) Record(mem memory.Allocator, from, to int) arrow.Record {
-	return s.RecordOf(SpendDaily.Table, mem, from, to)
-}
-
-// RecordOf is the same of some of the columns, which are those of the table.
-func (s *SpendRows) RecordOf(some *Table, mem memory.Allocator, from, to int) arrow.Record {
 	c := spendColumns{mem: mem, rows: s.rows[from:to], numbers: s.numbers[from*len(ownNumbers) : to*len(ownNumbers)]}
 	for i := range c.rows {
 		if head := c.rows[i].head >> knownBits; i == 0 || head != c.rows[i-1].head>>knownBits {
@@ -28,9 +23,9 @@ func (s *SpendRows) RecordOf(some *Table, mem memory.Allocator, from, to int) ar
 			c.runs[len(c.runs)-1].last = i
 		}
 	}
-	columns, table := make([]arrow.Array, len(some.Columns)), TableOf[Spend]{some}
-	for i, column := range some.Columns {
-		switch t := some.Arrow.Field(i).Type; {
+	columns, table := make([]arrow.Array, len(SpendDaily.Columns)), SpendDaily
+	for i, column := range SpendDaily.Columns {
+		switch t := SpendDaily.Arrow.Field(i).Type; {
 		case column.Name == "source_id":
 			columns[i] = c.sources(s)
 		case column.isOwnNumber():
@@ -48,7 +43,7 @@ func (s *SpendRows) RecordOf(some *Table, mem memory.Allocator, from, to int) ar
 			columns[i] = table.array(mem, i, c.headOfEach())
 		}
 	}
-	rec := array.NewRecord(some.Arrow, columns, int64(len(c.rows)))
+	rec := array.NewRecord(SpendDaily.Arrow, columns, int64(len(c.rows)))
 	for _, column := range columns {
 		column.Release()
 	}

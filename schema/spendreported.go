@@ -71,13 +71,6 @@ func SameReported(a, b *Spend) bool {
 	return true
 }
 
-// NoteDifferences sets what is true of a column of [SpendDaily] in which two rows have other values.
-func NoteDifferences(a, b *Spend, differ []bool) {
-	for i := range differ {
-		differ[i] = differ[i] || !SpendDaily.Columns[i].equal(unsafe.Pointer(a), unsafe.Pointer(b))
-	}
-}
-
 // SameNumbers says whether two rows have the same numbers.
 func SameNumbers(a, b *Spend) bool {
 	for i := range ownNumbers {

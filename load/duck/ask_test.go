@@ -36,9 +36,9 @@ func publish(t *testing.T, dir string) {
 	if err := errors.Join(err, os.WriteFile(parts, b.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	loads := []Load{Replace{Table: schema.SpendDaily.Table, Files: []string{parts}}}
+	loads := []ReplacePartition{ReplacePartition{Table: schema.SpendDaily.Table, Files: []string{parts}}}
 	o := Options{Threads: 1, Memory: "256MiB", Dir: dir, Disk: durable.OS}
-	w, _, err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, nil, o)
+	w, _, err := Build(t.Context(), filepath.Join(dir, FileName), true, loads, nil, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}

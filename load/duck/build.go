@@ -16,7 +16,8 @@ import (
 // The viewErrors are of views that cannot be made. They are left out: the numbers are safe
 // without them.
 func Build(
-	ctx context.Context, path string, empty bool, loads []Load, views []View, o Options,
+	ctx context.Context, path string, empty bool, loads []ReplacePartition, amends []Amend,
+	views []View, o Options,
 ) (w *Warehouse, viewErrors []error, err error) {
 	threads := o.Threads
 	o.Threads, o.unlocked = 1, threads != 1
@@ -37,7 +38,7 @@ func Build(
 		return nil, nil, err
 	}
 	w.empty = empty
-	err = w.fill(ctx, loads, threads)
+	err = w.fill(ctx, loads, amends, threads)
 	if err == nil && views != nil {
 		viewErrors, err = addViews(ctx, w.conn, views)
 	}
@@ -47,8 +48,11 @@ func Build(
 	return w, viewErrors, nil
 }
 
-func (w *Warehouse) fill(ctx context.Context, loads []Load, threads int) error {
+func (w *Warehouse) fill(ctx context.Context, loads []ReplacePartition, amends []Amend, threads int) error {
 	if err := w.setThreads(ctx, threads); err != nil {
+		return err
+	}
+	if err := w.amend(ctx, amends); err != nil {
 		return err
 	}
 	if err := w.loadAll(ctx, loads); err != nil {
@@ -70,38 +74,28 @@ func (w *Warehouse) setThreads(ctx context.Context, n int) error {
 	return w.Exec(ctx, fmt.Sprintf("SET threads = %d", n))
 }
 
-// loadAll moves rows, and then makes the sums of them: from rows that a transaction has
-// yet to commit they take more memory.
-func (w *Warehouse) loadAll(ctx context.Context, loads []Load) error {
-	var rows, sums []Load
+// loadAll inserts rows from files, and then, in a transaction of its own, those that follow from them: from rows
+// that a transaction has yet to commit they take more memory.
+func (w *Warehouse) loadAll(ctx context.Context, loads []ReplacePartition) error {
+	var files, queries []ReplacePartition
 	for _, l := range loads {
-		if _, ok := l.(Derive); ok {
-			sums = append(sums, l)
+		if l.Query != "" {
+			queries = append(queries, l)
 		} else {
-			rows = append(rows, l)
+			files = append(files, l)
 		}
 	}
-	if err := w.Load(ctx, rows); err != nil || len(sums) == 0 {
+	if err := w.Load(ctx, files); err != nil || len(queries) == 0 {
 		return err
 	}
-	return w.Load(ctx, sums)
+	return w.Load(ctx, queries)
 }
 
-// Load moves rows, in one transaction.
-func (w *Warehouse) Load(ctx context.Context, loads []Load) error {
+// Load replaces partitions in one transaction.
+func (w *Warehouse) Load(ctx context.Context, loads []ReplacePartition) error {
 	var statements []string
 	for _, l := range loads {
 		statements = append(statements, l.Statements(w.empty)...)
 	}
-	move := func() error {
-		for _, l := range loads {
-			if a, ok := l.(Amend); ok {
-				if err := a.do(ctx, w.conn); err != nil {
-					return err
-				}
-			}
-		}
-		return execAll(ctx, w.conn, statements)
-	}
-	return w.WithMemory(ctx, func() error { return together(ctx, w.conn, move) })
+	return w.WithMemory(ctx, func() error { return execTogether(ctx, w.conn, statements) })
 }

@@ -38,7 +38,7 @@ func TestEveryColumn_SurvivesTheWholeWay(t *testing.T) {
 			defer stop()
 			statements := slices.Concat([]string{"CREATE SCHEMA IF NOT EXISTS ops", "CREATE SCHEMA IF NOT EXISTS mart"},
 				table.CreateSQL(),
-				Replace{Table: table, Files: []string{path}}.Statements(true))
+				ReplacePartition{Table: table, Files: []string{path}}.Statements(true))
 			if err := execAll(ctx, conn, statements); err != nil {
 				t.Fatal(err)
 			}
@@ -91,9 +91,8 @@ func TestEveryColumn_ThatCameLaterIsNULLInOlderFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stop()
-			if err := execAll(ctx, conn,
-				append(table.CreateSQL(), Replace{Table: table, Files: []string{path}}.Statements(true)...)); err !=
-				nil {
+			load := ReplacePartition{Table: table, Files: []string{path}}
+			if err := execAll(ctx, conn, append(table.CreateSQL(), load.Statements(true)...)); err != nil {
 				t.Fatal(err)
 			}
 			rec, err := parquet.Concat(tableRecords(ctx, conn, table, "SELECT "+table.SQLColumns()+" FROM "+

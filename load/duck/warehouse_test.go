@@ -3,7 +3,6 @@ package duck
 import (
 	"errors"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -66,7 +65,7 @@ func TestBuild_KeepsStatisticsShort(t *testing.T) {
 		o := Options{Threads: 1, Dir: t.TempDir(), Disk: durable.OS, Blanks: blanks}
 		path := filepath.Join(o.Dir, FileName)
 		for _, empty := range []bool{true, false} { // what is carried forward stays so
-			w, _, err := Build(t.Context(), path, empty, nil, nil, o)
+			w, _, err := Build(t.Context(), path, empty, nil, nil, nil, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,33 +97,6 @@ func TestEngine_FetchesNothing(t *testing.T) {
 		}
 		if err := stop(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// askThreads is a load that asks how many threads the engine has.
-type askThreads struct{ path string }
-
-func (a askThreads) Statements(bool) []string {
-	return []string{"COPY (SELECT current_setting('threads') AS n) TO " + schema.QuoteText(a.path) +
-		" (FORMAT parquet)"}
-}
-
-func TestBuild_LoadsByAllThreadsAndGoesOnWithOne(t *testing.T) {
-	for threads, want := range map[int]int{1: 1, 3: 3, 0: runtime.NumCPU()} {
-		o := Options{Threads: threads, Dir: t.TempDir(), Disk: durable.OS}
-		told := filepath.Join(o.Dir, "threads")
-		w, _, err := Build(t.Context(), filepath.Join(o.Dir, FileName), true, []Load{askThreads{told}}, nil, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var loading, after int
-		err = w.conn.QueryRowContext(t.Context(), "SELECT n, current_setting('threads') FROM read_parquet("+
-			schema.QuoteText(told)+")").
-			Scan(&loading, &after)
-		if err := w.Stop(err); err != nil || loading != want || after != 1 {
-			t.Errorf("threads %d: %d while it loads and %d after, %v; want %d and 1",
-				threads, loading, after, err, want)
 		}
 	}
 }

@@ -10,9 +10,6 @@ import (
 // Diff counts the differences between two versions of a day.
 type Diff struct{ Inserted, Updated, Deleted int64 }
 
-// SameKeys says that no row came or went.
-func (d Diff) SameKeys() bool { return d.Inserted+d.Deleted == 0 }
-
 // Merged is what a day as read differs by from the day as stored.
 type Merged struct {
 	// Changes are the restatements: where the day was over when it was last read, every
@@ -22,9 +19,6 @@ type Merged struct {
 	// Stale have the keys of the stored rows that are no longer right: that are updated
 	// or gone. It is nil where they are many, or there was nothing stored.
 	Stale []schema.Spend
-	// Differ are the columns of the table in which a row to store has another value than the stored
-	// one of its key.
-	Differ []bool
 }
 
 // fewStale is how large a part of a day's rows may be stale for them to be called
@@ -37,8 +31,7 @@ const fewStale = 8
 // After an error they are neither.
 func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by Reading) (Merged, error) {
 	read := d.rows
-	m := merger{Merged: Merged{Stale: []schema.Spend{}, Differ: make([]bool, len(schema.SpendDaily.Columns))},
-		read: read, stamps: read.Restamp()}
+	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
 	if by.WasOver {
 		m.Changes = &Changes{by: by, read: read, was: &schema.SpendRows{}}
 	}
@@ -60,7 +53,7 @@ func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by Reading) (Merged
 	}
 	m.stamps.Done()
 	if m.met == 0 {
-		m.Stale, m.Differ = nil, nil
+		m.Stale = nil
 	}
 	return m.Merged, nil
 }
@@ -113,7 +106,6 @@ func (m *merger) take(was *schema.Spend) {
 		m.Diff.Updated++
 		m.is.FirstSeenAt = was.FirstSeenAt
 		m.stale(&m.is)
-		schema.NoteDifferences(was, &m.is, m.Differ)
 	}
 	m.stamps.Next(m.next, stamp)
 	m.turn(m.next + 1)

@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"io"
 	"iter"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -9,21 +10,17 @@ import (
 	"spendsync/schema"
 )
 
-// spendRecordRows is how many rows a record has: enough that a column is worth its
-// builder, few enough that a record stays small beside the rows it was made of.
-const spendRecordRows = 4_096
-
-// SpendRecords makes Arrow records of the rows of a day, in their order, some 4,000 rows
-// each. A record is the loop body's alone and is released when the body
-// returns: retain it to keep it. No rows are no record.
-func SpendRecords(rows *schema.SpendRows) iter.Seq[arrow.Record] {
-	return spendRecords(memory.DefaultAllocator, rows, schema.SpendDaily.Table)
+// WriteDay writes the rows of a day, in the bytes in which [Write] writes their records.
+func WriteDay(out io.Writer, rows *schema.SpendRows) (int64, error) {
+	return write(out, schema.SpendDaily.Table, rows.Len(), SpendRecords(memory.DefaultAllocator, rows))
 }
 
-func spendRecords(mem memory.Allocator, rows *schema.SpendRows, some *schema.Table) iter.Seq[arrow.Record] {
+// SpendRecords makes Arrow records of the rows of a day, in their order, [RecordRows] each. A record is valid only
+// until the next iteration: retain it to keep it. Without rows there is no record.
+func SpendRecords(mem memory.Allocator, rows *schema.SpendRows) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
-		for from := 0; from < rows.Len(); from += spendRecordRows {
-			rec := rows.RecordOf(some, mem, from, min(from+spendRecordRows, rows.Len()))
+		for from := 0; from < rows.Len(); from += RecordRows {
+			rec := rows.Record(mem, from, min(from+RecordRows, rows.Len()))
 			more := yield(rec)
 			rec.Release()
 			if !more {

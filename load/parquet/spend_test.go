@@ -24,13 +24,13 @@ func manyRows(n int) []schema.Spend {
 }
 
 func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
-	for _, n := range []int{0, 1, spendRecordRows, spendRecordRows + 1, 3 * spendRecordRows} {
+	for _, n := range []int{0, 1, RecordRows, RecordRows + 1, 3 * RecordRows} {
 		mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 		want := manyRows(n)
 		var got []schema.Spend
 		sizes := 0
-		for rec := range spendRecords(mem, schematest.Packed(want), schema.SpendDaily.Table) {
-			if rec.NumRows() > spendRecordRows {
+		for rec := range SpendRecords(mem, schematest.Packed(want)) {
+			if rec.NumRows() > RecordRows {
 				t.Errorf("%d rows in one record", rec.NumRows())
 			}
 			rows, err := schema.SpendDaily.AppendRows(nil, rec)
@@ -43,7 +43,7 @@ func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
 			}
 			sizes++
 		}
-		if sizes != (n+spendRecordRows-1)/spendRecordRows {
+		if sizes != (n+RecordRows-1)/RecordRows {
 			t.Errorf("%d rows make %d records", n, sizes)
 		}
 		if !slices.Equal(got, want) {
@@ -55,7 +55,7 @@ func TestSpendRecords_HoldAllRowsInOrder(t *testing.T) {
 
 func TestSpendRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
-	for range spendRecords(mem, schematest.Packed(manyRows(2*spendRecordRows)), schema.SpendDaily.Table) {
+	for range SpendRecords(mem, schematest.Packed(manyRows(2*RecordRows))) {
 		break
 	}
 	mem.AssertSize(t, 0)
@@ -63,7 +63,7 @@ func TestSpendRecords_ReleaseWhenTheLoopIsLeft(t *testing.T) {
 
 func TestSpendRecords_CanBeRetained(t *testing.T) {
 	var kept []arrow.Record
-	for rec := range SpendRecords(schematest.Packed(manyRows(3))) {
+	for rec := range SpendRecords(memory.DefaultAllocator, schematest.Packed(manyRows(3))) {
 		rec.Retain()
 		kept = append(kept, rec)
 	}
@@ -79,7 +79,7 @@ func BenchmarkSpendRecords(b *testing.B) {
 	rows := schematest.Packed(manyRows(100_000))
 	b.ReportAllocs()
 	for b.Loop() {
-		for rec := range SpendRecords(rows) {
+		for rec := range SpendRecords(memory.DefaultAllocator, rows) {
 			if rec.NumRows() == 0 {
 				b.Fatal("an empty record")
 			}
