@@ -10,9 +10,9 @@ func (s *api) me(c *call) reply {
 	return s.one(c, "", func(o *object) {
 		o.str("advertiser_id", s.world.cfg.AdvertiserID)
 		o.str("advertiser_name", s.world.cfg.AdvertiserName)
-		o.str("key_name", c.key.name)
-		o.str("scope", c.key.scope)
-		o.bool("can_make_changes", c.key.scope == scopeWrite)
+		o.str("key_name", c.key.Name)
+		o.str("scope", c.key.Scope)
+		o.bool("can_make_changes", c.key.Scope == scopeWrite)
 		o.strOrNull("expires_at", instant(c.key.expiresAt(c.st.now)))
 	})
 }

@@ -122,7 +122,7 @@ func (s *api) admit(c *call) *problem {
 		return &problem{status: http.StatusServiceUnavailable, code: "unavailable",
 			message: "Temporarily unavailable. Pausing still works.", wait: wait}
 	}
-	if c.op.write && c.key.scope != scopeWrite {
+	if c.op.write && c.key.Scope != scopeWrite {
 		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}
 	}
 	for _, name := range sortedKeys(c.query) {

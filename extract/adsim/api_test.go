@@ -443,7 +443,7 @@ func TestAPI_IsAsItsDescriptionSays(t *testing.T) {
 		}
 		s := sim(Config{RateLimit: -1, Shape: shape})
 		doc := fetchJSON(t, s, "/v1/openapi.json").(map[string]any)
-		if strings.Contains(string(s.api.description()), `"@`) {
+		if strings.Contains(string(descriptionOf(s)), `"@`) {
 			t.Errorf("%s: something is left to fill in", word)
 		}
 		if doc["openapi"] != "3.1.0" || doc["info"].(map[string]any)["version"] != "1.0.0" {

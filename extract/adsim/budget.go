@@ -57,17 +57,14 @@ func (b *budgets) with(now time.Time, cost map[string]int) *budgets {
 	return next
 }
 
-// overBudget says whether a cost is more than what is left of the day.
-func (s *world) overBudget(b *budgets, now time.Time, cost map[string]int) error {
+// over reports whether a cost is more than what is left of the day.
+func (b *budgets) over(a *access, now time.Time, cost map[string]int) error {
 	used := b.at(now)
 	for _, kind := range changeKinds {
-		if n := cost[kind]; n > 0 && used[kind]+n > s.access.budgetOf(kind) {
+		if n := cost[kind]; n > 0 && used[kind]+n > a.budgetOf(kind) {
 			wait := int(math.Ceil(nextMidnight(now).Sub(now).Seconds()))
-			return &limited{
-				wait,
-				fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
-					"this needs %d.", s.access.budgetOf(kind), kind, used[kind], n),
-			}
+			return &limited{wait, fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
+				"this needs %d.", a.budgetOf(kind), kind, used[kind], n)}
 		}
 	}
 	return nil

@@ -47,10 +47,10 @@ func (s *api) createCampaign(c *call) reply {
 	if p != nil {
 		return s.refuse(p)
 	}
-	return s.created(s.oneCampaign(c, made, nil))
+	return created(s.oneCampaign(c, made, nil))
 }
 
-func (s *api) created(rep reply) reply {
+func created(rep reply) reply {
 	if rep.status == http.StatusOK {
 		rep.status = http.StatusCreated
 	}
@@ -116,7 +116,7 @@ func (e edit) takeCampaign(cp *campaign, b body) *problem {
 	}
 	if b.has("audience") {
 		au := audienceFrom(b.sub("audience"))
-		if p := au.check(); p != nil {
+		if p := checkAudience(&au); p != nil {
 			return p
 		}
 		of.audience = &au
@@ -145,8 +145,8 @@ func audienceFrom(b body) audience {
 	}
 }
 
-// check refuses an audience that nobody can be in.
-func (a *audience) check() *problem {
+// checkAudience refuses an audience that nobody can be in.
+func checkAudience(a *audience) *problem {
 	switch {
 	case a.minAge > 0 && a.maxAge > 0 && a.minAge > a.maxAge:
 		return invalidField("audience.min_age", "expected at most max_age, %d", a.maxAge)
@@ -229,7 +229,7 @@ func (s *api) cloneCampaign(c *call) reply {
 		return s.refuse(p)
 	}
 	slices.Reverse(copies)
-	return s.created(s.oneCampaign(c, made, copies))
+	return created(s.oneCampaign(c, made, copies))
 }
 
 // cloned lists the creatives that a clone copies, newest first.

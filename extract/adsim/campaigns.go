@@ -32,7 +32,7 @@ func (s *api) listCampaigns(c *call) reply {
 	}
 	return s.many(c, "campaigns", w, len(list), func(o *object, i int) {
 		now := c.st.campaignNow(list[i])
-		s.campaignHead(o, c, list[i], &now)
+		campaignHead(o, s.world.cfg.Shape, c, list[i], &now)
 	})
 }
 
@@ -62,13 +62,13 @@ func (s *api) getCampaign(c *call) reply {
 func (s *api) oneCampaign(c *call, cp *campaign, copied []string) reply {
 	now := c.st.campaignNow(cp)
 	return s.one(c, "campaign", func(o *object) {
-		s.campaignHead(o, c, cp, &now)
+		campaignHead(o, s.world.cfg.Shape, c, cp, &now)
 		o.moneyOrNull("target_cpa", now.targetCPA)
 		o.str("start_date", instant(now.start))
 		o.strOrNull("end_date", instant(now.end))
 		src := sourcesNow{allowList: or(c.st.changes.campaign(cp.id).allowList, cp.allowList)}
 		o.str("source_targeting_mode", src.mode())
-		now.audience.write(o)
+		writeAudience(&now.audience, o)
 		if c.op.name == "clone_campaign" {
 			o.strings("cloned_creative_ids", copied)
 		}
@@ -76,8 +76,8 @@ func (s *api) oneCampaign(c *call, cp *campaign, copied []string) reply {
 }
 
 // campaignHead writes what the list and the single read share.
-func (s *api) campaignHead(o *object, c *call, cp *campaign, now *campaignNow) {
-	o.str(s.world.cfg.Shape.idKey("campaign_id"), cp.id)
+func campaignHead(o *object, shape Shape, c *call, cp *campaign, now *campaignNow) {
+	o.str(shape.idKey("campaign_id"), cp.id)
 	o.str("name", now.name)
 	o.str("status", now.status)
 	if !c.fault.is(Unreadable) {
@@ -88,8 +88,8 @@ func (s *api) campaignHead(o *object, c *call, cp *campaign, now *campaignNow) {
 	o.str("created_at", instant(cp.createdAt))
 }
 
-// write appends the audience; what it does not restrict is left out.
-func (a *audience) write(o *object) {
+// writeAudience appends the audience; what it does not restrict is left out.
+func writeAudience(a *audience, o *object) {
 	o.begin("audience")
 	if a.country != "" {
 		o.str("country", a.country)

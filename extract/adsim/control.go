@@ -199,7 +199,7 @@ func (s *Service) writeClock(w http.ResponseWriter) {
 		Now      string `json:"now"`
 		Standing bool   `json:"standing"`
 		Today    string `json:"today"`
-	}{s.Now().UTC().Format(time.RFC3339Nano), s.clock.stands(), s.Today()})
+	}{s.Now().UTC().Format(time.RFC3339Nano), s.world.clock.stands(), s.Today()})
 }
 
 func (s *Service) setClock(body []byte) error {
@@ -234,7 +234,7 @@ func (s *Service) setClock(body []byte) error {
 		s.RunFast(to, *in.Speed)
 		return nil
 	}
-	standing := s.clock.stands()
+	standing := s.world.clock.stands()
 	if in.Standing != nil {
 		standing = *in.Standing
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// take is the content with the fields that are sent.
-func (ct content) take(b body) content {
+// takeContent is the content with the fields that are sent.
+func takeContent(ct content, b body) content {
 	for name, into := range map[string]*string{
 		"title": &ct.title, "message": &ct.message, "link": &ct.link, "image_id": &ct.imageID, "icon_id": &ct.iconID,
 		"button1": &ct.button1, "button2": &ct.button2,
@@ -20,7 +20,7 @@ func (ct content) take(b body) content {
 }
 
 // missing lists what a creative needs before it is reviewed, and has not.
-func (ct content) missing(at string) (found []detail) {
+func missing(ct content, at string) (found []detail) {
 	for _, f := range []struct{ name, v string }{{"title", ct.title}, {"message", ct.message}, {"link", ct.link},
 		{"icon_id", ct.iconID}} {
 		if f.v == "" {
@@ -133,10 +133,10 @@ func (s *api) createCreatives(c *call) reply {
 			if p := e.checkImages(at, b); p != nil {
 				return p
 			}
-			ct := content{button1: "Click Here"}.take(b)
+			ct := takeContent(content{button1: "Click Here"}, b)
 			found = checkTexts(found, at, b)
 			if !draft {
-				found = append(found, ct.missing(at)...)
+				found = append(found, missing(ct, at)...)
 			}
 			contents = append(contents, ct)
 		}
@@ -155,8 +155,8 @@ func (s *api) createCreatives(c *call) reply {
 	if p != nil {
 		return s.refuse(p)
 	}
-	return s.created(s.plainList(c, "creatives", len(made), func(o *object, i int) {
-		s.writeCreative(o, c.st, made[i])
+	return created(s.plainList(c, "creatives", len(made), func(o *object, i int) {
+		writeCreative(o, s.world.cfg.Shape, c.st, made[i])
 	}))
 }
 
@@ -190,12 +190,12 @@ func (e edit) changeCreative(cr *creative, b body) *problem {
 		return conflict("Creative %s is no draft: it is %s.", cr.id, status)
 	}
 	of := e.ofCreative(cr.id)
-	ct := contentOf(e.st.creativeNow(cr)).take(b)
+	ct := takeContent(contentOf(e.st.creativeNow(cr)), b)
 	if status == "active" || status == "paused" {
 		if of.pending != nil && !of.pending.rejected {
-			ct = of.pending.take(b) // it goes on from the version that waits
+			ct = takeContent(*of.pending, b) // it goes on from the version that waits
 		}
-		if found := ct.missing(""); len(found) > 0 {
+		if found := missing(ct, ""); len(found) > 0 {
 			return invalidFields(found)
 		}
 		ct.submitted, ct.rejected = e.st.now, false
@@ -203,13 +203,13 @@ func (e edit) changeCreative(cr *creative, b body) *problem {
 		e.submit(cr, true)
 		return nil
 	}
-	missing := ct.missing("")
-	if status == "draft" && (!b.flag("submit_for_review", true) || len(missing) > 0 && !b.has("submit_for_review")) {
+	lacks := missing(ct, "")
+	if status == "draft" && (!b.flag("submit_for_review", true) || len(lacks) > 0 && !b.has("submit_for_review")) {
 		ct.set(of)
 		return nil
 	}
-	if len(missing) > 0 {
-		return invalidFields(missing)
+	if len(lacks) > 0 {
+		return invalidFields(lacks)
 	}
 	ct.set(of)
 	pending := "pending_review"
@@ -266,10 +266,10 @@ func (s *api) cloneCreative(c *call) reply {
 		if p := e.checkImages("", c.body); p != nil {
 			return p
 		}
-		ct, draft := contentOf(e.st.creativeNow(cr)).take(c.body), c.body.flag("draft", false)
+		ct, draft := takeContent(contentOf(e.st.creativeNow(cr)), c.body), c.body.flag("draft", false)
 		found := checkTexts(nil, "", c.body)
 		if !draft {
-			found = append(found, ct.missing("")...)
+			found = append(found, missing(ct, "")...)
 		}
 		if len(found) > 0 {
 			return invalidFields(found)
@@ -280,5 +280,5 @@ func (s *api) cloneCreative(c *call) reply {
 	if p != nil {
 		return s.refuse(p)
 	}
-	return s.created(s.one(c, "creative", func(o *object) { s.writeCreative(o, c.st, made) }))
+	return created(s.one(c, "creative", func(o *object) { writeCreative(o, s.world.cfg.Shape, c.st, made) }))
 }

@@ -25,7 +25,7 @@ func (s *api) listCreatives(c *call) reply {
 			list = append(list, cr)
 		}
 	}
-	return s.many(c, "creatives", w, len(list), func(o *object, i int) { s.writeCreative(o, c.st, list[i]) })
+	return s.many(c, "creatives", w, len(list), func(o *object, i int) { writeCreative(o, s.world.cfg.Shape, c.st, list[i]) })
 }
 
 // getCreative answers GET /v1/creatives/{creative_id}.
@@ -34,15 +34,15 @@ func (s *api) getCreative(c *call) reply {
 	campaignID, _, _ := strings.Cut(id, "-")
 	if cp := s.findCampaign(c, campaignID); cp != nil {
 		if cr := c.st.creative(cp, id); cr != nil && c.st.changes.creative(id).hidden != Hide {
-			return s.one(c, "creative", func(o *object) { s.writeCreative(o, c.st, cr) })
+			return s.one(c, "creative", func(o *object) { writeCreative(o, s.world.cfg.Shape, c.st, cr) })
 		}
 	}
 	return s.notFound("creative")
 }
 
-func (s *api) writeCreative(o *object, st *state, cr *creative) {
+func writeCreative(o *object, shape Shape, st *state, cr *creative) {
 	now := st.creativeNow(cr)
-	o.str(s.world.cfg.Shape.idKey("creative_id"), cr.id)
+	o.str(shape.idKey("creative_id"), cr.id)
 	o.str("campaign_id", cr.campaign.id)
 	o.strOrNull("title", now.title)
 	o.strOrNull("message", now.message)
@@ -58,12 +58,12 @@ func (s *api) writeCreative(o *object, st *state, cr *creative) {
 	}
 	o.str("created_at", instant(cr.createdAt))
 	if v := st.changes.creative(cr.id).pending; v != nil {
-		v.write(o)
+		writeVersion(v, o)
 	}
 }
 
-// write appends the version of a creative that runs in its old one meanwhile.
-func (ct *content) write(o *object) {
+// writeVersion appends the version of a creative that runs in its old one meanwhile.
+func writeVersion(ct *content, o *object) {
 	o.begin("pending_version")
 	o.str("title", ct.title)
 	o.str("message", ct.message)

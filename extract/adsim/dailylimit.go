@@ -33,7 +33,7 @@ func (st *state) expectedSpend(c *campaign, d day) int64 {
 	}
 	sd := &spendDay{day: d, sources: a.sources, share: 1 << 16, filled: 64,
 		began: d.start(a.zone).Unix(), known: (d + 60).start(a.zone).Unix()}
-	entries, weights := c.appendEntries(nil, nil, a.sources, d)
+	entries, weights := appendEntries(c, nil, nil, a.sources, d)
 	var spend int64
 	for i := range entries {
 		e := &entries[i]
@@ -56,7 +56,7 @@ func (st *state) expectedSpend(c *campaign, d day) int64 {
 func traffic(a *account, d day) uint64 {
 	var weights []uint64
 	for _, c := range a.existingOn(d) {
-		_, weights = c.appendEntries(nil, weights, a.sources, d)
+		_, weights = appendEntries(c, nil, weights, a.sources, d)
 	}
 	sum := uint64(0)
 	for _, w := range weights {

@@ -28,7 +28,7 @@ func (s *world) edit(w write, do func(e *editor) error) (state, error) {
 	st := s.stateLocked(now)
 	checked := !w.free && !s.journal.replaying()
 	if checked {
-		if err := s.stillBusy(now, w.busy); err != nil {
+		if err := s.busy.check(now, w.busy); err != nil {
 			return st, err
 		}
 	}
@@ -38,7 +38,7 @@ func (s *world) edit(w write, do func(e *editor) error) (state, error) {
 		return st, err
 	}
 	if checked && !w.trial {
-		if err := s.overBudget(s.budgets, now, w.cost); err != nil {
+		if err := s.budgets.over(s.access, now, w.cost); err != nil {
 			return st, err
 		}
 	}
@@ -47,7 +47,7 @@ func (s *world) edit(w write, do func(e *editor) error) (state, error) {
 	}
 	if !w.free {
 		s.budgets = s.budgets.with(now, w.cost)
-		s.markBusy(now, w.busy)
+		s.busy.mark(now, s.cfg.ChangeTakes, w.busy)
 	}
 	e.commit()
 	w.line.At = now
@@ -95,10 +95,13 @@ func (e *editor) keepHistory(id string) {
 	e.next.noteDay(dayOf(now, e.zone))
 }
 
-// stillBusy says whether another change is still in progress.
-func (s *world) stillBusy(now time.Time, busy []string) error {
-	for _, what := range busy {
-		until, is := s.busy[what]
+// busy is the changes in progress, by campaign or creative, and when each ends.
+type busy map[string]time.Time
+
+// check reports whether another change is still in progress.
+func (b busy) check(now time.Time, names []string) error {
+	for _, what := range names {
+		until, is := b[what]
 		if !is || !now.Before(until) {
 			continue
 		}
@@ -111,14 +114,14 @@ func (s *world) stillBusy(now time.Time, busy []string) error {
 	return nil
 }
 
-func (s *world) markBusy(now time.Time, busy []string) {
-	maps.DeleteFunc(s.busy, func(_ string, until time.Time) bool {
-		return !now.Before(until) || until.Sub(now) > s.cfg.ChangeTakes
+func (b busy) mark(now time.Time, takes time.Duration, names []string) {
+	maps.DeleteFunc(b, func(_ string, until time.Time) bool {
+		return !now.Before(until) || until.Sub(now) > takes
 	})
-	if s.cfg.ChangeTakes <= 0 {
+	if takes <= 0 {
 		return
 	}
-	for _, what := range busy {
-		s.busy[what] = now.Add(s.cfg.ChangeTakes)
+	for _, what := range names {
+		b[what] = now.Add(takes)
 	}
 }

@@ -32,7 +32,7 @@ func (s *api) edit(c *call, w write, do func(e edit) *problem) *problem {
 // redo makes a write of the journal again.
 func (s *api) redo(line *journalLine) error {
 	st := s.world.snapshot()
-	c := &call{st: &st, key: &apiKey{scope: scopeWrite}, query: line.Query, path: line.Path, raw: line.Body}
+	c := &call{st: &st, key: &apiKey{Key: Key{Scope: scopeWrite}}, query: line.Query, path: line.Path, raw: line.Body}
 	for _, op := range s.operations {
 		if op.name == line.Op {
 			c.op = op

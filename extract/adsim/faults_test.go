@@ -23,11 +23,11 @@ func pageOf(page int) string { return finest(yesterday) + "&page_size=10&page=" 
 func hurt(t *testing.T, f Fault, page int) (got, want reportReply) {
 	t.Helper()
 	s := sim(Config{})
-	want = report(t, s, pageOf(page))
+	want = reportOf(t, s, pageOf(page))
 	f.Times = 1
 	s.Fail(f)
-	got = report(t, s, pageOf(page))
-	if again := report(t, s, pageOf(page)); !slices.EqualFunc(again.Data, want.Data, sameRow) {
+	got = reportOf(t, s, pageOf(page))
+	if again := reportOf(t, s, pageOf(page)); !slices.EqualFunc(again.Data, want.Data, sameRow) {
 		t.Error("the fault came twice")
 	}
 	return got, want
@@ -146,16 +146,16 @@ func must2(_ int, _ http.Header, body []byte) []byte { return body }
 
 func TestFault_ShiftRepeatsOrSkipsRows(t *testing.T) {
 	s := sim(Config{})
-	first, second := report(t, s, pageOf(1)), report(t, s, pageOf(2))
+	first, second := reportOf(t, s, pageOf(1)), reportOf(t, s, pageOf(2))
 	total := first.Pagination["total_rows"]
 	s.Fail(Fault{Kind: Shift, Page: 2, Times: 1})
-	got := report(t, s, pageOf(2))
+	got := reportOf(t, s, pageOf(2))
 	rowsEqual(t, got.Data, append(first.Data[9:], second.Data[:9]...))
 	if got.Pagination["total_rows"] != total {
 		t.Errorf("total_rows is %d, want %d still", got.Pagination["total_rows"], total)
 	}
 	s.Fail(Fault{Kind: Shift, Page: 2, Rows: -2, Delta: -2, Times: 1})
-	got = report(t, s, pageOf(2))
+	got = reportOf(t, s, pageOf(2))
 	rowsEqual(t, got.Data[:8], second.Data[2:])
 	if got.Pagination["total_rows"] != total-2 {
 		t.Errorf("total_rows is %d, want %d", got.Pagination["total_rows"], total-2)
@@ -227,14 +227,14 @@ func TestFault_ValuesThatDoNotBelong(t *testing.T) {
 	}
 	s := sim(Config{})
 	s.Fail(Fault{Kind: MissingKey, Column: "clicks", Row: -1})
-	for _, row := range report(t, s, pageOf(2)).Data {
+	for _, row := range reportOf(t, s, pageOf(2)).Data {
 		if _, has := row["clicks"]; has || len(row) != 8 {
 			t.Errorf("got %v", row)
 		}
 	}
 	s = sim(Config{})
 	s.Fail(Fault{Kind: NoPagination})
-	if r := report(t, s, pageOf(2)); r.Pagination != nil || len(r.Data) != 10 {
+	if r := reportOf(t, s, pageOf(2)); r.Pagination != nil || len(r.Data) != 10 {
 		t.Errorf("got %d rows and %v", len(r.Data), r.Pagination)
 	}
 }
@@ -258,8 +258,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// fetch gets a page, however far that goes.
-func fetch(ctx context.Context, c *http.Client) (size int64, body []byte, err error) {
+// fetchAll gets a page, however far that goes.
+func fetchAll(ctx context.Context, c *http.Client) (size int64, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, "GET", "http://sim/report/ads/spend-report?"+pageOf(1), nil)
 	if err != nil {
 		return 0, nil, err
@@ -278,7 +278,7 @@ func TestFault_OnTheWire(t *testing.T) {
 	s := sim(Config{})
 	for name, client := range wireClients(t, s) {
 		ctx := t.Context()
-		whole, want, err := fetch(ctx, client)
+		whole, want, err := fetchAll(ctx, client)
 		if err != nil || whole != int64(len(want)) || whole < 1000 {
 			t.Fatalf("%s: %d of %d bytes, %v", name, len(want), whole, err)
 		}
@@ -300,7 +300,7 @@ func TestFault_OnTheWire(t *testing.T) {
 		} {
 			c.fault.Times = 1
 			s.Fail(c.fault)
-			size, body, err := fetch(ctx, client)
+			size, body, err := fetchAll(ctx, client)
 			if !errors.Is(err, c.err) {
 				t.Errorf("%s %+v: error %v, want %v", name, c.fault, err, c.err)
 			}
@@ -312,7 +312,7 @@ func TestFault_OnTheWire(t *testing.T) {
 		for _, kind := range []Kind{Stall, Hang} {
 			s.Fail(Fault{Kind: kind, After: 17, Times: 1})
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
-			if _, body, err := fetch(ctx, client); !errors.Is(err, context.DeadlineExceeded) || len(body) > 17 {
+			if _, body, err := fetchAll(ctx, client); !errors.Is(err, context.DeadlineExceeded) || len(body) > 17 {
 				t.Errorf("%s %s: got %d bytes and %v, want at most 17 and the deadline", name, kind, len(body), err)
 			}
 			cancel()
@@ -324,7 +324,7 @@ func TestTransport_SaysWhatTheSocketSays(t *testing.T) {
 	s := sim(Config{})
 	var bodies [][]byte
 	for _, client := range wireClients(t, s) {
-		_, body, err := fetch(t.Context(), client)
+		_, body, err := fetchAll(t.Context(), client)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -272,7 +272,7 @@ func TestFollow_CreatedCampaignsDeliver(t *testing.T) {
 		t.Fatalf("approved it has %v and is %s", rows, settingsOf(t, s, id).DeliveryStatus)
 	}
 	diff(t, of(lines(t, allPages(t, s, finest(s.Today()))), id), rows)
-	page := report(t, s, oneDay(s.Today())+"&include_creatives=true&campaign_id="+id+
+	page := reportOf(t, s, oneDay(s.Today())+"&include_creatives=true&campaign_id="+id+
 		"&columns=campaign_name,creative_title,creative_icon_url,creative_status,total_spend")
 	if len(page.Data) != 1 || text(t, page.Data[0]["campaign_name"]) != "Fresh" ||
 		text(t, page.Data[0]["creative_title"]) != "T" || text(t, page.Data[0]["creative_status"]) != "active" ||
@@ -282,7 +282,7 @@ func TestFollow_CreatedCampaignsDeliver(t *testing.T) {
 	// A new version shows once it is approved.
 	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"Second"}`)
 	s.Advance(2 * time.Hour)
-	page = report(t, s, oneDay(s.Today())+"&include_creatives=true&creative_id="+cr+"&columns=creative_title")
+	page = reportOf(t, s, oneDay(s.Today())+"&include_creatives=true&creative_id="+cr+"&columns=creative_title")
 	if text(t, page.Data[0]["creative_title"]) != "Second" {
 		t.Errorf("got %s", page.Data[0]["creative_title"])
 	}

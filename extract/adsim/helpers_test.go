@@ -71,8 +71,8 @@ type reportReply struct {
 	Pagination map[string]int               `json:"pagination"`
 }
 
-// report asks a question that must be answered, and decodes the answer.
-func report(t testing.TB, s *Service, query string) reportReply {
+// reportOf asks a question that must be answered, and decodes the answer.
+func reportOf(t testing.TB, s *Service, query string) reportReply {
 	t.Helper()
 	status, _, body := ask(t, s, query)
 	if status != http.StatusOK {
@@ -90,7 +90,7 @@ func allPages(t testing.TB, s *Service, query string) []map[string]json.RawMessa
 	t.Helper()
 	var rows []map[string]json.RawMessage
 	for page := 1; ; page++ {
-		r := report(t, s, query+"&page="+itoa(page))
+		r := reportOf(t, s, query+"&page="+itoa(page))
 		rows = append(rows, r.Data...)
 		if page >= r.Pagination["total_pages"] {
 			return rows

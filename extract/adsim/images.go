@@ -51,7 +51,7 @@ func (s *api) uploadImage(c *call) reply {
 		return s.refuse(problemOf(err))
 	}
 	*c.st = st
-	return s.created(s.one(c, "image", func(o *object) {
+	return created(s.one(c, "image", func(o *object) {
 		o.str(s.world.cfg.Shape.idKey("image_id"), up.id)
 		o.str("kind", up.kind)
 		o.str("content_type", up.contentType)
@@ -91,11 +91,11 @@ func (s *api) imageOf(b body) (*image, *problem) {
 		return nil, invalidField("content_type", "the file is %s", up.contentType)
 	}
 	up.kind = b.text("kind")
-	return up, up.checkShape(field)
+	return up, checkShape(up, field)
 }
 
 // checkShape refuses what is neither 1:1 nor 2:1, by kind.
-func (up *image) checkShape(field string) *problem {
+func checkShape(up *image, field string) *problem {
 	switch {
 	case up.kind == kindIcon && up.width != up.height:
 		return invalidField(field, "an icon is square; this is %dx%d", up.width, up.height)

@@ -32,11 +32,11 @@ func (s *Service) serveIndex(st *state, r *http.Request) reply {
 	for i, own := range s.accounts {
 		accounts = append(accounts, own.describe(i))
 	}
-	file, lost := s.journal.status()
+	file, lost := s.world.journal.status()
 	var page bytes.Buffer
 	err := indexPage.Execute(&page, map[string]any{
 		"Base": baseOf(r), "API": APIPrefix, "Report": ReportPrefix, "Push": PushPrefix, "Control": s.world.cfg.Control,
-		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.clock.stands(), "State": file,
+		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.world.clock.stands(), "State": file,
 		"Lost": lost, "Accounts": accounts,
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) describe(number int) indexAccount {
 	a.Waiting = len(a.AwaitingCreatives)
 	a.Images = s.imageCount()
 	for _, k := range s.working(st.now) {
-		a.Keys = append(a.Keys, indexKey{k.name, k.scope, k.expiresAt(st.now).UTC().Format(time.DateOnly)})
+		a.Keys = append(a.Keys, indexKey{k.Name, k.Scope, k.expiresAt(st.now).UTC().Format(time.DateOnly)})
 	}
 	a.Subscribers, a.Sent, a.Scheduled = s.counts()
 	return a

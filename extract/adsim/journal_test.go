@@ -197,17 +197,17 @@ func TestState_KeepsWhatItHasWhenItCantWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := newCampaign(t, s)
-	writable := s.journal.file
+	writable := s.world.journal.file
 	var err error
-	if s.journal.file, err = os.Open(path); err != nil { // nothing can be written to it
+	if s.world.journal.file, err = os.Open(path); err != nil { // nothing can be written to it
 		t.Fatal(err)
 	}
 	lost := newCampaign(t, s)
 	if _, _, page := do(t, s, "GET", "http://sim/", nil); !strings.Contains(string(page), "no longer") {
 		t.Error("the index does not say so")
 	}
-	s.journal.file.Close()
-	s.journal.file = writable
+	s.world.journal.file.Close()
+	s.world.journal.file = writable
 	newCampaign(t, s)
 	if err := s.CloseState(); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("closed: %v", err)

@@ -29,15 +29,13 @@ const keyLife = 90 * 24 * time.Hour
 type apiKey struct {
 	id string
 	Key
-	scope   string
-	name    string
 	revoked bool
 	endless bool // an OAuth sign-in: there is no key to expire
 	limiter *limiter
 }
 
 func newKey(n int, k Key) *apiKey {
-	return &apiKey{id: "key_" + strconv.Itoa(n), Key: k, scope: k.Scope, name: k.Name, limiter: &limiter{}}
+	return &apiKey{id: "key_" + strconv.Itoa(n), Key: k, limiter: &limiter{}}
 }
 
 // configuredKeys are the keys that an account has from the start.
@@ -215,8 +213,8 @@ func (r *keyRing) addKey(name, scope string) *apiKey {
 func (s *api) answerKey(c *call, k *apiKey) reply {
 	rep := s.one(c, "api_key", func(o *object) {
 		o.str("id", k.id)
-		o.str("name", k.name)
-		o.str("scope", k.scope)
+		o.str("name", k.Name)
+		o.str("scope", k.Scope)
 		o.str("api_key", k.Secret)
 		o.str("expires_at", instant(k.ExpiresAt))
 	})

@@ -221,7 +221,7 @@ func (s *tools) token(r *http.Request) reply {
 		s.signIns.tokens = map[string]*signIn{}
 	}
 	token := s.oauthSecret("oauth")
-	s.signIns.tokens[token] = &signIn{g.own, &apiKey{id: "oauth", name: "sign-in", scope: scopeWrite, endless: true,
+	s.signIns.tokens[token] = &signIn{g.own, &apiKey{id: "oauth", Key: Key{Name: "sign-in", Scope: scopeWrite}, endless: true,
 		limiter: &limiter{}}}
 	return oauthJSON(http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
 }

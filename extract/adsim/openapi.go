@@ -78,17 +78,17 @@ func limitSchemaOf(sh Shape) string {
 var descriptions sync.Map
 
 // description is openapi.json.
-func (s *api) description() []byte {
-	if text, ok := descriptions.Load(s.world.cfg.Shape); ok {
+func description(shape Shape, operations []*operation) []byte {
+	if text, ok := descriptions.Load(shape); ok {
 		return text.([]byte)
 	}
 	var doc map[string]any
-	if err := json.Unmarshal([]byte(componentsOf(s.world.cfg.Shape)), &doc); err != nil {
+	if err := json.Unmarshal([]byte(componentsOf(shape)), &doc); err != nil {
 		panic(fmt.Sprintf("openapi.json: %v", err)) // it is part of this package
 	}
 	flatten(doc["components"].(map[string]any))
 	paths := map[string]map[string]any{}
-	for _, op := range append([]*operation{createKey}, s.operations...) {
+	for _, op := range append([]*operation{createKey}, operations...) {
 		if paths[op.path] == nil {
 			paths[op.path] = map[string]any{}
 		}
@@ -99,7 +99,7 @@ func (s *api) description() []byte {
 	if err != nil {
 		panic(fmt.Sprintf("openapi.json: %v", err))
 	}
-	descriptions.Store(s.world.cfg.Shape, text)
+	descriptions.Store(shape, text)
 	return text
 }
 
@@ -179,5 +179,5 @@ func (op *operation) responses() map[string]any {
 
 // openAPI answers GET /v1/openapi.json.
 func (s *api) openAPI(*call) reply {
-	return jsonReply(http.StatusOK, s.description())
+	return jsonReply(http.StatusOK, description(s.world.cfg.Shape, s.operations))
 }

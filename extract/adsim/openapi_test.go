@@ -31,7 +31,7 @@ func routerOf(t testing.TB, s *Service) routers.Router {
 	if r := routersOf[s.cfg.Shape]; r != nil {
 		return r
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(s.api.description())
+	doc, err := openapi3.NewLoader().LoadFromData(descriptionOf(s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(s.api.description(), &doc); err != nil {
+	if err := json.Unmarshal(descriptionOf(s), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -229,7 +229,7 @@ func TestOpenAPI_SuitsGenerators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := New(Config{Shape: parsed}).api.description()
+		text := descriptionOf(New(Config{Shape: parsed}))
 		var doc struct {
 			Components struct{ Schemas, Responses map[string]any }
 		}
@@ -315,3 +315,5 @@ func describedAs(t *testing.T, s *Service, method, path, body string) bool {
 		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc},
 	}) == nil
 }
+
+func descriptionOf(s *Service) []byte { return description(s.world.cfg.Shape, s.api.operations) }

@@ -1,7 +1,6 @@
 package adsim
 
 import (
-	"crypto/subtle"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,9 +20,6 @@ type reply struct {
 func jsonReply(status int, body []byte) reply {
 	return reply{status: status, header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, body: body}
 }
-
-// same compares secrets in a time that tells nothing about them.
-func same(x, y string) bool { return subtle.ConstantTimeCompare([]byte(x), []byte(y)) == 1 }
 
 // mostBody is how large a body may be: the largest image that base64 may hold, and
 // then some.

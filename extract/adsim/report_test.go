@@ -146,12 +146,12 @@ func TestReport_KnowsOnePathAndOneMethod(t *testing.T) {
 
 func TestReport_DefaultColumns(t *testing.T) {
 	s := sim(Config{})
-	r := report(t, s, oneDay(yesterday))
+	r := reportOf(t, s, oneDay(yesterday))
 	if got, want := strings.Join(r.Columns, ","),
 		"date,campaign_id,campaign_name,creative_id,source_id,total_spend"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	r = report(t, s, oneDay(yesterday)+"&include_creatives=true")
+	r = reportOf(t, s, oneDay(yesterday)+"&include_creatives=true")
 	want := "date,campaign_id,campaign_name,creative_id,creative_title,creative_message,creative_image_url," +
 		"creative_icon_url,creative_status,source_id,total_spend,impressions,conversions,ctr,cpc,cpa"
 	if got := strings.Join(r.Columns, ","); got != want {
@@ -319,12 +319,12 @@ func TestReport_Filters(t *testing.T) {
 
 func TestReport_PageBeyondTheEndIsEmpty(t *testing.T) {
 	s := sim(Config{})
-	r := report(t, s, finest(yesterday)+"&page=50")
+	r := reportOf(t, s, finest(yesterday)+"&page=50")
 	if n := int(total(truth(s, yesterday)).Rows); len(r.Data) != 0 || r.Pagination["total_rows"] != n ||
 		r.Pagination["page"] != 50 || r.Pagination["page_size"] != 1000 {
 		t.Errorf("got %d rows and %v, want 0 and %d in all", len(r.Data), r.Pagination, n)
 	}
-	r = report(t, s, "start_date=2026-11-22&end_date=2026-11-30")
+	r = reportOf(t, s, "start_date=2026-11-22&end_date=2026-11-30")
 	if len(r.Data) != 0 || r.Pagination["total_pages"] != 0 {
 		t.Errorf("days to come: got %d rows and %v", len(r.Data), r.Pagination)
 	}
@@ -334,7 +334,7 @@ func TestReport_SameQuestionSameBytes(t *testing.T) {
 	a, b := sim(Config{Seed: 7}), sim(Config{Seed: 7})
 	other := sim(Config{Seed: 8})
 	b.Truth("2026-10-25") // what was asked before does not matter
-	report(t, b, oneDay("2026-11-03"))
+	reportOf(t, b, oneDay("2026-11-03"))
 	for _, query := range []string{finest(yesterday), finest(a.Today()), oneDay(yesterday) +
 		"&columns=source_id,total_spend", oneDay(yesterday) + "&include_creatives=1"} {
 		_, _, first := ask(t, a, query)

@@ -16,7 +16,7 @@ func restated(t *testing.T, s *Service, date string, r Restatement) (before, aft
 	after = truth(s, date)
 	// The report says the same, page by page and added up.
 	diff(t, lines(t, allPages(t, s, finest(date)+"&page_size=97")), after)
-	rows := report(t, s, oneDay(date)+"&columns=date,total_spend,clicks").Data
+	rows := reportOf(t, s, oneDay(date)+"&columns=date,total_spend,clicks").Data
 	sum := total(after)
 	if len(rows) == 1 {
 		sum.Spend -= millionths(t, string(rows[0]["total_spend"]))

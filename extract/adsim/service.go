@@ -12,6 +12,7 @@ import (
 // faults, the quirks and the log of the service.
 type Service struct {
 	*world
+	*timekeeper
 	*access
 	*keyRing
 	*sender
@@ -57,7 +58,7 @@ func New(cfg Config) *Service {
 func (s *Service) open(cfg Config, index int, c *clock, j *journal) {
 	s.files = newFetcher(cfg.FetchTLS, cfg.FetchAddress)
 	s.world = newWorld(cfg, index, c, j)
-	s.access = s.world.access
+	s.access, s.timekeeper = s.world.access, s.world.time
 	s.keyRing = newKeyRing(s.world)
 	s.sender = newSender(s.world, s.files)
 	s.report = newReporter(s.world)

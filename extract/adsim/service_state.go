@@ -13,8 +13,8 @@ import (
 // the last of it. A last line that was not written whole is dropped. Where the file
 // can't be written any more it keeps what it has, and CloseState tells.
 func (s *Service) KeepState(path string) error {
-	last := s.clock.entry()
-	err := s.journal.open(path, s.fingerprint(), func(line journalLine) error {
+	last := s.world.clock.entry()
+	err := s.world.journal.open(path, s.fingerprint(), func(line journalLine) error {
 		if line.Op == "clock" {
 			if err := line.into(&last); err != nil {
 				return err
@@ -23,15 +23,15 @@ func (s *Service) KeepState(path string) error {
 		if line.Account >= len(s.accounts) {
 			return fmt.Errorf("there is no account %d", line.Account)
 		}
-		s.clock.stand(line.At)
+		s.world.clock.stand(line.At)
 		return s.accounts[line.Account].redo(&line)
-	}, func() { s.clock.restore(last); s.beginJournal() })
-	s.clock.restore(last)
+	}, func() { s.world.clock.restore(last); s.beginJournal() })
+	s.world.clock.restore(last)
 	return err
 }
 
 // CloseState forces the file to the disk, ends it, and returns what went wrong with it.
-func (s *Service) CloseState() error { return s.journal.close() }
+func (s *Service) CloseState() error { return s.world.journal.close() }
 
 // fingerprint names the accounts that a journal belongs to.
 func (s *Service) fingerprint() string {
@@ -90,7 +90,7 @@ func (s *Service) Reset() error {
 		return err
 	}
 	s.ResetRequests()
-	kept, err := s.journal.empty()
+	kept, err := s.world.journal.empty()
 	if kept && err == nil {
 		s.beginJournal()
 	}

@@ -21,16 +21,15 @@ func (s *api) getSources(c *call) reply {
 			o.raw("bid_overrides", "null")
 			return
 		}
-		s.writeOverrides(o, now.bids)
+		writeOverrides(o, s.world.cfg.Shape, s.world.account.sources.ids, now.bids)
 		if of := c.st.changes.campaign(cp.id).optimized; len(of) > 0 {
 			o.strings("optimized_source_ids", s.world.account.sources.names(slices.Sorted(maps.Keys(of))))
 		}
 	})
 }
 
-func (s *api) writeOverrides(o *object, bids []sourceBid) {
-	ids := s.world.account.sources.ids
-	if s.world.cfg.Shape.BidMap {
+func writeOverrides(o *object, shape Shape, ids []string, bids []sourceBid) {
+	if shape.BidMap {
 		o.begin("bid_overrides")
 		for _, b := range bids {
 			o.money(ids[b.source], b.bid)

@@ -153,7 +153,7 @@ func (st *state) fillEntries(sd *spendDay, sc scope) {
 func byItself(a *account, d day) (all []entry, traffic uint64) {
 	var weights []uint64
 	for _, c := range a.existingOn(d) {
-		all, weights = c.appendEntries(all, weights, a.sources, d)
+		all, weights = appendEntries(c, all, weights, a.sources, d)
 	}
 	for _, w := range weights {
 		traffic += w
@@ -164,7 +164,7 @@ func byItself(a *account, d day) (all []entry, traffic uint64) {
 
 // appendEntries appends the campaign's creatives on a day and how much of the
 // day's traffic each draws; 0: it does not deliver.
-func (c *campaign) appendEntries(all []entry, weights []uint64, t *sourceTable, d day) ([]entry, []uint64) {
+func appendEntries(c *campaign, all []entry, weights []uint64, t *sourceTable, d day) ([]entry, []uint64) {
 	delivers := c.deliversOn(d)
 	for _, cr := range c.creatives {
 		if !cr.existsOn(d) {

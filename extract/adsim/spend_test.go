@@ -62,9 +62,9 @@ func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
 	for _, date := range []string{"2026-11-21", "2026-03-08", "2026-11-01", "2013-11-03", "2037-03-08"} {
 		s := New(Config{RowsPerDay: 400})
 		d, _ := parseDay(date)
-		end := (d + 1).start(s.zone)
+		end := (d + 1).start(s.world.zone)
 		var before []Line
-		for at := d.start(s.zone); !at.After(end); at = at.Add(30 * time.Minute) {
+		for at := d.start(s.world.zone); !at.After(end); at = at.Add(30 * time.Minute) {
 			s.SetNow(at)
 			now := truth(s, date)
 			old := map[string]Line{}
@@ -90,7 +90,7 @@ func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
 			got.Impressions != want.Impressions {
 			t.Errorf("%s: at its end %+v, for good %+v", date, got, want)
 		}
-		s.SetNow(d.start(s.zone))
+		s.SetNow(d.start(s.world.zone))
 		if got := total(truth(s, date)); got.Spend != 0 {
 			t.Errorf("%s: at its first instant %+v", date, got)
 		}
@@ -101,16 +101,16 @@ func TestSpend_DaysOf23And25HoursFillWhole(t *testing.T) {
 	s := New(Config{})
 	for date, hours := range map[string]int{"2026-03-08": 23, "2026-11-01": 25, "2026-11-20": 24} {
 		d, _ := parseDay(date)
-		start := d.start(s.zone)
+		start := d.start(s.world.zone)
 		last := uint32(0)
 		for h := range hours {
-			share := arrivedShare(d, start.Add(time.Duration(h)*time.Hour), s.zone)
+			share := arrivedShare(d, start.Add(time.Duration(h)*time.Hour), s.world.zone)
 			if h > 0 && share <= last || share >= 1<<16 {
 				t.Errorf("%s: after %d hours %d, before that %d", date, h, share, last)
 			}
 			last = share
 		}
-		if got := arrivedShare(d, start.Add(time.Duration(hours)*time.Hour), s.zone); got != 1<<16 {
+		if got := arrivedShare(d, start.Add(time.Duration(hours)*time.Hour), s.world.zone); got != 1<<16 {
 			t.Errorf("%s: after %d hours %d, want all", date, hours, got)
 		}
 	}
@@ -179,7 +179,7 @@ func TestAccount_BadAndGoodSources(t *testing.T) {
 	by := map[string]*Measures{}
 	var all Measures
 	for d := range 33 {
-		date := dayOf(noon, s.zone) - day(d)
+		date := dayOf(noon, s.world.zone) - day(d)
 		for l := range s.Truth(date.String()) {
 			if by[l.SourceID] == nil {
 				by[l.SourceID] = &Measures{}
@@ -260,7 +260,7 @@ func TestAccount_IsAliveAtAnyClock(t *testing.T) {
 	for _, year := range []int{2007, 2013, 2020, 2030, 2037} {
 		s := New(Config{})
 		for _, d := range []day{civil(year, time.March, 8), civil(year, time.November, 5)} {
-			s.SetNow(d.start(s.zone).Add(12 * time.Hour))
+			s.SetNow(d.start(s.world.zone).Add(12 * time.Hour))
 			sum := total(truth(s, (d - 1).String()))
 			if sum.Rows < 1500 || sum.Spend < 500_000_000 {
 				t.Errorf("%v: %+v", d, sum)

@@ -35,7 +35,7 @@ func (s *world) keepImage(up *image) (state, error) {
 	defer s.mu.Unlock()
 	now := s.clock.now()
 	cost := map[string]int{imageUpload: 1}
-	if err := s.overBudget(s.budgets, now, cost); err != nil {
+	if err := s.budgets.over(s.access, now, cost); err != nil {
 		return state{}, err
 	}
 	s.budgets = s.budgets.with(now, cost)
@@ -49,7 +49,7 @@ func (s *world) keepImage(up *image) (state, error) {
 func (s *world) mayUpload(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.overBudget(s.budgets, now, map[string]int{imageUpload: 1})
+	return s.budgets.over(s.access, now, map[string]int{imageUpload: 1})
 }
 
 // imageKind is the kind of an image of the account, "" for one that there is not.
