@@ -6,20 +6,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // sendBroadcast posts to the broadcast API.
 func sendBroadcast(t *testing.T, s *Service, body string) int {
 	t.Helper()
-	status, _, _ := doWith(t, s, "POST", "http://sim"+PushPrefix+"/api/push/v2/campaign", body, func(r *http.Request) {
-		r.Header.Set("Authorization", DefaultPushToken)
+	status, _, _ := doWith(t, s, "POST", "http://sim"+wire.PushPrefix+"/api/push/v2/campaign", body, func(r *http.Request) {
+		r.Header.Set("Authorization", config.DefaultPushToken)
 		r.Header.Set("Content-Type", "application/json")
 	})
 	return status
 }
 
 func TestPush_FieldNamesAreCaseSensitive(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	const sub = `"subwaterfall":{"interval":1,"enabled":true,"title":"t","Message":"m",` +
 		`"destinationLink":"https://a.example"}}`
 	const plain = `{"website":"https://news.example","title":"t","message":"m","link":"https://a.example"`
@@ -41,7 +46,7 @@ func TestPush_FieldNamesAreCaseSensitive(t *testing.T) {
 }
 
 func TestUnicodeSpaces_AreBlank(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for name, want := range map[string]int{"\u00a0\u2003": 400, "\ufeff": 400, "\u3000\u3000": 400, "\u00a0x": 201,
 		"é": 201} {
 		body, err := json.Marshal(map[string]any{"name": name, "audience": map[string]any{}, "default_bid": 0.5,
@@ -49,25 +54,25 @@ func TestUnicodeSpaces_AreBlank(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, _, reply := doWith(t, s, "POST", "http://sim"+APIPrefix+"/v1/campaigns", string(body),
+		status, _, reply := doWith(t, s, "POST", "http://sim"+wire.APIPrefix+"/v1/campaigns", string(body),
 			func(r *http.Request) {
-				r.Header.Set("Authorization", "Bearer "+DefaultWriteKey)
+				r.Header.Set("Authorization", "Bearer "+config.DefaultWriteKey)
 				r.Header.Set("Content-Type", "application/json")
 			})
 		if status != want {
 			t.Errorf("name %q: %d, want %d: %s", name, status, want, reply)
 		}
 	}
-	if isWebURL("https://\u00a0") || isWebURL("https://a.example/\u3000") || !isWebURL("https://a.example/é") {
+	if jsontext.IsWebURL("https://\u00a0") || jsontext.IsWebURL("https://a.example/\u3000") || !jsontext.IsWebURL("https://a.example/é") {
 		t.Error("a URL with a space of Unicode")
 	}
 }
 
 func TestBalance_IsNeverOlderThanTheLastFreshOne(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	at := func(query string) string {
-		_, _, body := do(t, s, "GET", "http://sim"+APIPrefix+"/v1/balance"+query, func(r *http.Request) {
-			r.Header.Set("Authorization", "Bearer "+DefaultKey)
+		_, _, body := do(t, s, "GET", "http://sim"+wire.APIPrefix+"/v1/balance"+query, func(r *http.Request) {
+			r.Header.Set("Authorization", "Bearer "+config.DefaultKey)
 		})
 		var b struct {
 			At string `json:"refreshed_at"`
@@ -96,11 +101,11 @@ func TestBalance_IsNeverOlderThanTheLastFreshOne(t *testing.T) {
 }
 
 func TestTargetCPA_NullEndsOptimization(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	write := func(method, path, body string) {
 		t.Helper()
-		status, _, reply := doWith(t, s, method, "http://sim"+APIPrefix+path, body, func(r *http.Request) {
-			r.Header.Set("Authorization", "Bearer "+DefaultWriteKey)
+		status, _, reply := doWith(t, s, method, "http://sim"+wire.APIPrefix+path, body, func(r *http.Request) {
+			r.Header.Set("Authorization", "Bearer "+config.DefaultWriteKey)
 			r.Header.Set("Content-Type", "application/json")
 		})
 		if status > 201 {
@@ -111,19 +116,19 @@ func TestTargetCPA_NullEndsOptimization(t *testing.T) {
 	for _, end := range []func(){
 		func() { write("PATCH", "/v1/campaigns/"+id, `{"target_cpa":null}`) },
 		func() {
-			if _, err := s.change(Change{Campaign: id, Set: map[string]any{"target_cpa": nil}}); err != nil {
+			if _, err := s.Apply(world.Change{Campaign: id, Set: map[string]any{"target_cpa": nil}}); err != nil {
 				t.Fatal(err)
 			}
 		},
 	} {
 		write("PATCH", "/v1/campaigns/"+id, `{"target_cpa":20}`)
 		write("POST", "/v1/campaigns/"+id+"/sources/bids", `{"source_ids":["`+s.GoodSources()[0]+`"],"optimize":true}`)
-		if _, _, body := raw(t, s, APIPrefix+"/v1/campaigns/"+id+"/sources"); !strings.Contains(string(body),
+		if _, _, body := raw(t, s, wire.APIPrefix+"/v1/campaigns/"+id+"/sources"); !strings.Contains(string(body),
 			"optimized_source_ids") {
 			t.Fatalf("nothing is optimized: %s", body)
 		}
 		end()
-		if _, _, body := raw(t, s, APIPrefix+"/v1/campaigns/"+id+"/sources"); strings.Contains(string(body),
+		if _, _, body := raw(t, s, wire.APIPrefix+"/v1/campaigns/"+id+"/sources"); strings.Contains(string(body),
 			"optimized_source_ids") {
 			t.Errorf("still optimized: %s", body)
 		}
@@ -131,22 +136,22 @@ func TestTargetCPA_NullEndsOptimization(t *testing.T) {
 }
 
 func TestAccess_IsSetPerAccount(t *testing.T) {
-	s := sim(Config{Control: true, Accounts: []Config{{}}})
+	s := sim(config.Config{Control: true, Accounts: []config.Config{{}}})
 	if status, _ := order(t, s, "POST", "access?account=1", `{"report":"no-advertiser",`+
 		`"budgets":{"campaign_create":1},"websites":["https://b.example"]}`); status != 200 {
 		t.Fatalf("status %d", status)
 	}
 	report := func(user string) int {
-		status, _, _ := do(t, s, "GET", "http://sim"+ReportPrefix+"/ads/spend-report?"+oneDay(yesterday),
+		status, _, _ := do(t, s, "GET", "http://sim"+wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday),
 			func(r *http.Request) {
-				r.SetBasicAuth(user, DefaultPassword)
+				r.SetBasicAuth(user, config.DefaultPassword)
 			})
 		return status
 	}
-	if first, second := report(DefaultUser), report("analyst2@example.com"); first != 200 || second != 403 {
+	if first, second := report(config.DefaultUser), report("analyst2@example.com"); first != 200 || second != 403 {
 		t.Errorf("the report answers %d and %d", first, second)
 	}
-	if first, second := s.budgetOf(campaignCreate), s.Account(1).budgetOf(campaignCreate); first != 50 || second != 1 {
+	if first, second := s.BudgetOf(world.CampaignCreate), s.Account(1).BudgetOf(world.CampaignCreate); first != 50 || second != 1 {
 		t.Errorf("budgets %d and %d", first, second)
 	}
 	if got := s.Account(1).Websites(); len(got) != 1 || got[0] != "https://b.example" || len(s.Websites()) != 2 {
@@ -161,7 +166,7 @@ func TestAccess_IsSetPerAccount(t *testing.T) {
 	if err := s.Reset(); err != nil {
 		t.Fatal(err)
 	}
-	if report("analyst2@example.com") != 200 || s.Account(1).budgetOf(campaignCreate) != 50 {
+	if report("analyst2@example.com") != 200 || s.Account(1).BudgetOf(world.CampaignCreate) != 50 {
 		t.Error("a reset leaves the second account as it was set")
 	}
 }

@@ -10,13 +10,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/wire"
 )
 
 // call calls the advertiser API with the right key.
 func callAPI(t testing.TB, s *Service, path string) (int, http.Header, []byte) {
 	t.Helper()
-	return do(t, s, "GET", "http://sim"+APIPrefix+path, func(r *http.Request) {
-		r.Header.Set("Authorization", "Bearer "+DefaultKey)
+	return do(t, s, "GET", "http://sim"+wire.APIPrefix+path, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+config.DefaultKey)
 	})
 }
 
@@ -61,7 +64,7 @@ func campaignsOf(t testing.TB, s *Service, query string) []map[string]any {
 const everyStatus = "?status=active,paused,archived,rejected&limit=100"
 
 func TestAPI_ListsCampaignsNewestFirst(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	all := campaignsOf(t, s, everyStatus)
 	if len(all) != 36 {
 		t.Errorf("%d campaigns, want 36", len(all))
@@ -134,7 +137,7 @@ func TestAPI_ListsCampaignsNewestFirst(t *testing.T) {
 }
 
 func TestAPI_KnowsWhatTheReportKnows(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	listed := map[string]map[string]any{}
 	for _, c := range campaignsOf(t, s, everyStatus) {
 		listed[c["id"].(string)] = c
@@ -161,7 +164,7 @@ func TestAPI_KnowsWhatTheReportKnows(t *testing.T) {
 }
 
 func TestAPI_SourceSettings(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 2500})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 2500})
 	rows := map[string]map[string]bool{}
 	for l := range s.Truth(yesterday) {
 		if rows[l.CampaignID] == nil {
@@ -200,7 +203,7 @@ func TestAPI_SourceSettings(t *testing.T) {
 }
 
 func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := campaignsOf(t, s, "")[0]["id"].(string)
 	for _, c := range []struct {
 		path   string
@@ -254,7 +257,7 @@ func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
 	for path, allow := range map[string]string{"/v1/campaigns": "GET, POST", "/v1/campaigns/" + id: "GET, PATCH",
 		"/v1/me": "GET", "/v1/images": "POST"} {
 		status, h, body := do(t, s, "DELETE", "http://sim/api"+path, func(r *http.Request) {
-			r.Header.Set("Authorization", "Bearer "+DefaultKey)
+			r.Header.Set("Authorization", "Bearer "+config.DefaultKey)
 		})
 		if status != 405 || h.Get("Allow") != allow {
 			t.Errorf("DELETE %s: %d %v %s", path, status, h, body)
@@ -263,8 +266,8 @@ func TestAPI_RefusesWithItsErrorBody(t *testing.T) {
 }
 
 func TestAPI_WantsTheKey(t *testing.T) {
-	s := sim(Config{KeyExpiresAt: noon.Add(100 * time.Hour)})
-	for _, auth := range []string{"", "Bearer nonsense", "Basic " + DefaultKey, DefaultKey} {
+	s := sim(config.Config{KeyExpiresAt: noon.Add(100 * time.Hour)})
+	for _, auth := range []string{"", "Bearer nonsense", "Basic " + config.DefaultKey, config.DefaultKey} {
 		status, h, body := do(t, s, "GET", "http://sim/api/v1/me", func(r *http.Request) {
 			r.Header.Set("Authorization", auth)
 		})
@@ -282,14 +285,14 @@ func TestAPI_WantsTheKey(t *testing.T) {
 	if status, _, _ := callAPI(t, s, "/v1/me"); status != 401 {
 		t.Errorf("an expired key: %d", status)
 	}
-	_, h, _ = callAPI(t, sim(Config{}), "/v1/nothing")
+	_, h, _ = callAPI(t, sim(config.Config{}), "/v1/nothing")
 	if h.Get("Service-Api-Key-Expires-At") != "2027-02-01T00:00:00Z" || h.Get("Service-Api-Key-Expiry-Warning") != "" {
 		t.Errorf("by default %v", h)
 	}
 }
 
 func TestAPI_Allows120RequestsInAnyMinute(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for i := range 120 {
 		if i == 60 {
 			s.Advance(20 * time.Second)
@@ -318,7 +321,7 @@ func TestAPI_Allows120RequestsInAnyMinute(t *testing.T) {
 	if status, _, _ := callAPI(t, s, "/v1/me"); status != 429 {
 		t.Errorf("after that: %d", status)
 	}
-	s = sim(Config{RateLimit: -1})
+	s = sim(config.Config{RateLimit: -1})
 	for range 200 {
 		if status, _, _ := callAPI(t, s, "/v1/me"); status != 200 {
 			t.Fatal("limited without a limit")
@@ -327,7 +330,7 @@ func TestAPI_Allows120RequestsInAnyMinute(t *testing.T) {
 }
 
 func TestAPI_BalanceFollowsTheSpend(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	get := func(query string) map[string]any { return fetchJSON(t, s, "/v1/balance"+query).(map[string]any) }
 	first := get("")
 	if first["status"] != "ok" || first["payment_mode"] != "card" || first["average_daily_spend"].(float64) < 100 {
@@ -345,7 +348,7 @@ func TestAPI_BalanceFollowsTheSpend(t *testing.T) {
 		t.Errorf("three hours cost nothing: %v", got)
 	}
 	for _, status := range []string{"low", "depleted"} {
-		s = sim(Config{BalanceStatus: status})
+		s = sim(config.Config{BalanceStatus: status})
 		if got := get(""); got["status"] != status || got["message"] == "" {
 			t.Errorf("want %s, got %v", status, got)
 		}
@@ -353,17 +356,17 @@ func TestAPI_BalanceFollowsTheSpend(t *testing.T) {
 }
 
 func TestAPI_Shapes(t *testing.T) {
-	plain := sim(Config{RateLimit: -1})
+	plain := sim(config.Config{RateLimit: -1})
 	want := campaignsOf(t, plain, everyStatus)
 	for word, keys := range map[string][2]string{
 		"named": {"campaigns", "campaign"}, "bare": {"", ""}, "data": {"data", "data"}, "items": {"items", ""},
 		"data+longids+bidmap": {"data", "data"},
 	} {
-		shape, err := ParseShape(word)
+		shape, err := config.ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{RateLimit: -1, Shape: shape})
+		s := sim(config.Config{RateLimit: -1, Shape: shape})
 		v := fetchJSON(t, s, "/v1/campaigns"+everyStatus)
 		if _, bare := v.([]any); bare != (keys[0] == "") {
 			t.Errorf("%s: got %T", word, v)
@@ -385,19 +388,19 @@ func TestAPI_Shapes(t *testing.T) {
 			}
 		}
 	}
-	if _, err := ParseShape("round"); err == nil {
+	if _, err := config.ParseShape("round"); err == nil {
 		t.Error("round is a shape")
 	}
 }
 
 func TestAPI_ShapesOfLimitsAndOfListsWithoutTotals(t *testing.T) {
 	for _, word := range []string{"named", "bare", "data", "items"} {
-		plain, err1 := ParseShape(word)
-		other, err2 := ParseShape(word + "+limitmap+nototals")
+		plain, err1 := config.ParseShape(word)
+		other, err2 := config.ParseShape(word + "+limitmap+nototals")
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}
-		list, byKind := sim(Config{Shape: plain}), sim(Config{Shape: other})
+		list, byKind := sim(config.Config{Shape: plain}), sim(config.Config{Shape: other})
 		kinds := unwrap(unwrap(fetchJSON(t, byKind, "/v1/limits"), "data"), "limits").(map[string]any)
 		for _, want := range objects(unwrap(unwrap(fetchJSON(t, list, "/v1/limits"), "data"), "limits")) {
 			got := asMap(kinds[str(want["kind"])])
@@ -420,9 +423,9 @@ func TestAPI_ShapesOfLimitsAndOfListsWithoutTotals(t *testing.T) {
 }
 
 func TestAPI_LeavesOutWhatItCouldNotRead(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	id := campaignsOf(t, s, "")[0]["id"].(string)
-	s.Fail(Fault{Kind: Unreadable})
+	s.Fail(wire.Fault{Kind: wire.Unreadable})
 	one := unwrap(fetchJSON(t, s, "/v1/campaigns/"+id), "campaign").(map[string]any)
 	if _, has := one["delivery_status"]; has {
 		t.Errorf("got %v", one)
@@ -437,11 +440,11 @@ func TestAPI_LeavesOutWhatItCouldNotRead(t *testing.T) {
 // paths, the types, the keys that must be there and those that may.
 func TestAPI_IsAsItsDescriptionSays(t *testing.T) {
 	for _, word := range []string{"named", "bare+longids+limitmap", "data+bidmap", "items+nototals"} {
-		shape, err := ParseShape(word)
+		shape, err := config.ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{RateLimit: -1, Shape: shape})
+		s := sim(config.Config{RateLimit: -1, Shape: shape})
 		doc := fetchJSON(t, s, "/v1/openapi.json").(map[string]any)
 		if strings.Contains(string(descriptionOf(s)), `"@`) {
 			t.Errorf("%s: something is left to fill in", word)
@@ -449,7 +452,7 @@ func TestAPI_IsAsItsDescriptionSays(t *testing.T) {
 		if doc["openapi"] != "3.1.0" || doc["info"].(map[string]any)["version"] != "1.0.0" {
 			t.Errorf("got %v %v", doc["openapi"], doc["info"])
 		}
-		st := s.snapshot()
+		st := s.Snapshot()
 		for path, item := range doc["paths"].(map[string]any) {
 			op, readable := item.(map[string]any)["get"].(map[string]any)
 			if !readable {
@@ -457,10 +460,10 @@ func TestAPI_IsAsItsDescriptionSays(t *testing.T) {
 			}
 			response := resolve(doc, op["responses"].(map[string]any)["200"])
 			schema := response["content"].(map[string]any)["application/json"].(map[string]any)["schema"]
-			for _, c := range s.account.listing(st.anchor, st.today).list {
-				p := strings.ReplaceAll(path, "{campaign_id}", c.id)
-				p = strings.ReplaceAll(p, "{creative_id}", c.creatives[0].id)
-				if status, _, body := callAPI(t, s, p); status == 404 && c.creatives[0].created > st.today {
+			for _, c := range s.World.Account.Listing(st.Anchor, st.Today).List {
+				p := strings.ReplaceAll(path, "{campaign_id}", c.ID)
+				p = strings.ReplaceAll(p, "{creative_id}", c.Creatives[0].ID)
+				if status, _, body := callAPI(t, s, p); status == 404 && c.Creatives[0].Created > st.Today {
 					continue
 				} else if status != 200 {
 					t.Fatalf("%s: %d %s", p, status, body)

@@ -7,6 +7,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/report"
+	"spendsync/extract/adsim/world"
 )
 
 // BenchmarkReportPage renders pages of 10000 rows of a day of a million rows, one
@@ -18,16 +23,16 @@ func BenchmarkReportPage(b *testing.B) {
 		{"plain", oneDay(yesterday)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s := sim(Config{RowsPerDay: 1_000_000})
-			st := s.snapshot()
-			rq, text := parseReport(values(c.query+"&page_size=10000"), st.today)
+			s := sim(config.Config{RowsPerDay: 1_000_000})
+			st := s.Snapshot()
+			rq, text := report.ParseReport(values(c.query+"&page_size=10000"), st.Today)
 			if text != "" {
 				b.Fatal(text)
 			}
 			size := int64(0)
 			for i := 0; b.Loop(); i++ {
-				rq.page = 1 + i%50
-				size += int64(len(s.report.page(&st, rq, nil)))
+				rq.Page = 1 + i%50
+				size += int64(len(s.report.Page(&st, rq, nil)))
 			}
 			perSecond(b, size)
 		})
@@ -38,7 +43,7 @@ func BenchmarkReportPage(b *testing.B) {
 func BenchmarkReportServed(b *testing.B) {
 	for _, prerender := range []bool{false, true} {
 		b.Run(fmt.Sprintf("prerender=%v", prerender), func(b *testing.B) {
-			s := sim(Config{RowsPerDay: 500_000, Prerender: prerender})
+			s := sim(config.Config{RowsPerDay: 500_000, Prerender: prerender})
 			server := httptest.NewServer(s)
 			defer server.Close()
 			query := finest(yesterday) + "&page_size=10000"
@@ -54,7 +59,7 @@ func BenchmarkReportServed(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				req.SetBasicAuth(DefaultUser, DefaultPassword)
+				req.SetBasicAuth(config.DefaultUser, config.DefaultPassword)
 				resp, err := server.Client().Do(req)
 				if err != nil {
 					b.Fatal(err)
@@ -79,25 +84,25 @@ func perSecond(b *testing.B, size int64) {
 // BenchmarkControlTotal adds up a day of a million rows, as the control total of a
 // benchmark's account does once a day and state.
 func BenchmarkControlTotal(b *testing.B) {
-	s := sim(Config{RowsPerDay: 1_000_000})
-	st := s.snapshot()
-	rq, text := parseReport(values(oneDay(yesterday)+"&columns=date,total_spend,clicks"), st.today)
+	s := sim(config.Config{RowsPerDay: 1_000_000})
+	st := s.Snapshot()
+	rq, text := report.ParseReport(values(oneDay(yesterday)+"&columns=date,total_spend,clicks"), st.Today)
 	if text != "" {
 		b.Fatal(text)
 	}
 	for b.Loop() {
-		s.kept = newCaches(s.account)
-		st.group(rq.question)
+		s.Kept = ledger.NewCaches(s.World.Account)
+		st.Group(rq.Question)
 	}
 }
 
 // BenchmarkBigAccount reads an account of 1000 campaigns with three creatives
 // each, as a snapshot of its settings does; 50 of them were changed.
 func BenchmarkBigAccount(b *testing.B) {
-	s := sim(Config{Campaigns: 1000, CreativesPerCampaign: 3, RateLimit: -1})
+	s := sim(config.Config{Campaigns: 1000, CreativesPerCampaign: 3, RateLimit: -1})
 	ids := s.CampaignIDs()
 	for i := range 50 {
-		change(b, s, Change{Campaign: ids[i*20], Set: map[string]any{"name": itoa(i)}, Force: true})
+		change(b, s, world.Change{Campaign: ids[i*20], Set: map[string]any{"name": itoa(i)}, Force: true})
 	}
 	for _, c := range []struct{ name, path, query string }{
 		{"list", "/v1/campaigns", everyStatus}, {"campaign", "/v1/campaigns/%s", ""},
@@ -119,7 +124,7 @@ func BenchmarkBigAccount(b *testing.B) {
 	}
 	b.Run("change", func(b *testing.B) {
 		for i := 0; b.Loop(); i++ {
-			change(b, s, Change{Campaign: ids[i%1000], Set: map[string]any{"name": itoa(i)}, Force: true})
+			change(b, s, world.Change{Campaign: ids[i%1000], Set: map[string]any{"name": itoa(i)}, Force: true})
 		}
 	})
 }

@@ -5,6 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // bodyOf is the body of a read that succeeds.
@@ -18,10 +22,10 @@ func bodyOf(t testing.TB, s *Service, path string) string {
 }
 
 func TestFault_UnreadableForOneCampaignAndSoManyAttempts(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id, other := running(t, s)[0], running(t, s)[1]
-	s.Fail(Fault{Kind: Unreadable, Path: "/v1/campaigns/" + id, AttemptTo: 2})
-	s.Fail(Fault{Kind: Unreadable, Path: "/v1/campaigns/" + id + "/sources", AttemptFrom: 2, AttemptTo: 2})
+	s.Fail(wire.Fault{Kind: wire.Unreadable, Path: "/v1/campaigns/" + id, AttemptTo: 2})
+	s.Fail(wire.Fault{Kind: wire.Unreadable, Path: "/v1/campaigns/" + id + "/sources", AttemptFrom: 2, AttemptTo: 2})
 	for attempt := 1; attempt <= 4; attempt++ {
 		one := bodyOf(t, s, "/v1/campaigns/"+id)
 		if missing := !strings.Contains(one, "delivery_status"); missing != (attempt <= 2) {
@@ -40,39 +44,39 @@ func TestFault_UnreadableForOneCampaignAndSoManyAttempts(t *testing.T) {
 
 func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
 	for _, word := range []string{"named", "bare", "data", "items"} {
-		shape, err := ParseShape(word)
+		shape, err := config.ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{RateLimit: -1, Shape: shape})
-		id := create(t, s, Change{Set: map[string]any{"name": `"},{`, "audience": map[string]any{"country": "US",
+		s := sim(config.Config{RateLimit: -1, Shape: shape})
+		id := create(t, s, world.Change{Set: map[string]any{"name": `"},{`, "audience": map[string]any{"country": "US",
 			"gender": "M"}},
-			Sources: &SourceChange{Bids: map[string]any{s.GoodSources()[0]: 1}}})
+			Sources: &world.SourceChange{Bids: map[string]any{s.GoodSources()[0]: 1}}})
 		path := "/v1/campaigns/" + id
 		for _, c := range []struct {
 			path      string
-			fault     Fault
+			fault     wire.Fault
 			old, want string
 		}{
-			{path, Fault{Kind: MissingKey, Column: "default_bid"}, `"default_bid":0.5,`, ``},
-			{path, Fault{Kind: MissingKey, Column: "id"}, `"id":"` + id + `",`, ``},
-			{path, Fault{Kind: MissingKey, Column: "name"}, `"name":"\"},{",`, ``},
-			{path, Fault{Kind: MissingKey, Column: "audience"}, `,"audience":{"country":"US","gender":"M"}`, ``},
-			{path, Fault{Kind: MissingKey, Column: "audience.country"}, `"country":"US",`, ``},
-			{path, Fault{Kind: MissingKey, Column: "name.first"}, ``, ``},
-			{path, Fault{Kind: MissingKey, Column: "nothing"}, ``, ``},
-			{path, Fault{Kind: WrongType, Column: "default_bid"}, `"default_bid":0.5`, `"default_bid":"12.50"`},
-			{path, Fault{Kind: WrongType, Column: "audience", Value: "null"}, `{"country":"US","gender":"M"}`, `null`},
-			{path, Fault{Kind: WrongType, Column: "audience.gender", Value: "7"}, `"gender":"M"`, `"gender":7`},
-			{path, Fault{Kind: RepeatKey, Column: "status", Value: `"paused"`}, `"status":"active",`,
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "default_bid"}, `"default_bid":0.5,`, ``},
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "id"}, `"id":"` + id + `",`, ``},
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "name"}, `"name":"\"},{",`, ``},
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "audience"}, `,"audience":{"country":"US","gender":"M"}`, ``},
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "audience.country"}, `"country":"US",`, ``},
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "name.first"}, ``, ``},
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "nothing"}, ``, ``},
+			{path, wire.Fault{Kind: wire.WrongType, Column: "default_bid"}, `"default_bid":0.5`, `"default_bid":"12.50"`},
+			{path, wire.Fault{Kind: wire.WrongType, Column: "audience", Value: "null"}, `{"country":"US","gender":"M"}`, `null`},
+			{path, wire.Fault{Kind: wire.WrongType, Column: "audience.gender", Value: "7"}, `"gender":"M"`, `"gender":7`},
+			{path, wire.Fault{Kind: wire.RepeatKey, Column: "status", Value: `"paused"`}, `"status":"active",`,
 				`"status":"active","status":"paused",`},
-			{path, Fault{Kind: ExtraKey, Column: "day_parting", Value: "{}"}, `"audience":{"country":"US",` +
+			{path, wire.Fault{Kind: wire.ExtraKey, Column: "day_parting", Value: "{}"}, `"audience":{"country":"US",` +
 				`"gender":"M"}`, `"audience":{"country":"US","gender":"M"},"day_parting":{}`},
-			{path + "/sources", Fault{Kind: MissingKey, Column: "bid_overrides"}, `,"bid_overrides":[{"source_id":"` +
+			{path + "/sources", wire.Fault{Kind: wire.MissingKey, Column: "bid_overrides"}, `,"bid_overrides":[{"source_id":"` +
 				s.GoodSources()[0] + `","bid":1}]`, ``},
-			{"/v1/me", Fault{Kind: MissingKey, Column: "advertiser_id"}, `"advertiser_id":"` + s.cfg.AdvertiserID +
+			{"/v1/me", wire.Fault{Kind: wire.MissingKey, Column: "advertiser_id"}, `"advertiser_id":"` + s.Cfg.AdvertiserID +
 				`",`, ``},
-			{"/v1/balance", Fault{Kind: WrongType, Column: "auto_funding.enabled", Value: "null"}, `"enabled":true`,
+			{"/v1/balance", wire.Fault{Kind: wire.WrongType, Column: "auto_funding.enabled", Value: "null"}, `"enabled":true`,
 				`"enabled":null`},
 		} {
 			was := bodyOf(t, s, c.path)
@@ -99,9 +103,9 @@ func idsOn(t testing.TB, s *Service, path string) (ids []string, total float64) 
 }
 
 func TestFault_ListsThatLie(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	all, _ := idsOn(t, s, "/v1/campaigns"+everyStatus)
-	page := func(f Fault) ([]string, float64) {
+	page := func(f wire.Fault) ([]string, float64) {
 		f.Path = "/v1/campaigns"
 		s.Fail(f)
 		defer s.ClearFaults()
@@ -109,44 +113,44 @@ func TestFault_ListsThatLie(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		fault Fault
+		fault wire.Fault
 		ids   []string
 		total float64
 	}{
-		{"total", Fault{Kind: Total, Delta: 7}, all[10:20], 43},
-		{"shift", Fault{Kind: Shift, Rows: 2, Delta: 2}, all[8:18], 38},
-		{"shift/skip", Fault{Kind: Shift, Rows: -1}, all[11:21], 36},
-		{"truncate", Fault{Kind: Truncate, Rows: 13}, all[10:13], 13},
-		{"truncate/empty", Fault{Kind: Truncate}, nil, 0},
-		{"drop", Fault{Kind: Drop, Row: 1, Rows: 2}, append(all[10:11:11], all[13:20]...), 36},
-		{"duplicate", Fault{Kind: Duplicate, Row: 3}, slices.Insert(slices.Clone(all[10:20]), 4, all[13]), 36},
-		{"endless", Fault{Kind: Endless}, all[:10], 30},
-		{"another page", Fault{Kind: Truncate, Page: 1}, all[10:20], 36},
-		{"this page", Fault{Kind: Truncate, Page: 2, Rows: 12}, all[10:12], 12},
+		{"total", wire.Fault{Kind: wire.Total, Delta: 7}, all[10:20], 43},
+		{"shift", wire.Fault{Kind: wire.Shift, Rows: 2, Delta: 2}, all[8:18], 38},
+		{"shift/skip", wire.Fault{Kind: wire.Shift, Rows: -1}, all[11:21], 36},
+		{"truncate", wire.Fault{Kind: wire.Truncate, Rows: 13}, all[10:13], 13},
+		{"truncate/empty", wire.Fault{Kind: wire.Truncate}, nil, 0},
+		{"drop", wire.Fault{Kind: wire.Drop, Row: 1, Rows: 2}, append(all[10:11:11], all[13:20]...), 36},
+		{"duplicate", wire.Fault{Kind: wire.Duplicate, Row: 3}, slices.Insert(slices.Clone(all[10:20]), 4, all[13]), 36},
+		{"endless", wire.Fault{Kind: wire.Endless}, all[:10], 30},
+		{"another page", wire.Fault{Kind: wire.Truncate, Page: 1}, all[10:20], 36},
+		{"this page", wire.Fault{Kind: wire.Truncate, Page: 2, Rows: 12}, all[10:12], 12},
 	} {
 		ids, total := page(c.fault)
 		if !slices.Equal(ids, c.ids) || total != c.total {
 			t.Errorf("%s: got %v of %v, want %v of %v", c.name, ids, total, c.ids, c.total)
 		}
 	}
-	s.Fail(Fault{Kind: Top, Column: "total", Value: `"many"`, Path: "/v1/campaigns"})
+	s.Fail(wire.Fault{Kind: wire.Top, Column: "total", Value: `"many"`, Path: "/v1/campaigns"})
 	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); !strings.Contains(got, `"total":"many","limit":1`) {
 		t.Errorf("got %s", got)
 	}
 	s.ClearFaults()
-	s.Fail(Fault{Kind: Top, Column: "warnings", Value: `[]`, Path: "/v1/campaigns"})
+	s.Fail(wire.Fault{Kind: wire.Top, Column: "warnings", Value: `[]`, Path: "/v1/campaigns"})
 	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); !strings.HasSuffix(got, `,"offset":0,"warnings":[]}`) {
 		t.Errorf("got %s", got)
 	}
 	s.ClearFaults()
-	s.Fail(Fault{Kind: MissingKey, Column: "status", Row: 1})
+	s.Fail(wire.Fault{Kind: wire.MissingKey, Column: "status", Row: 1})
 	for i, c := range campaignsOf(t, s, "?limit=3") {
 		if _, has := c["status"]; has == (i == 1) {
 			t.Errorf("entry %d: %v", i, c)
 		}
 	}
 	s.ClearFaults()
-	s.Fail(Fault{Kind: NoPagination})
+	s.Fail(wire.Fault{Kind: wire.NoPagination})
 	if got := bodyOf(t, s, "/v1/campaigns?limit=1"); strings.Contains(got, `"total"`) ||
 		!strings.Contains(got, `"campaigns":[{`) {
 		t.Errorf("got %s", got)
@@ -155,14 +159,14 @@ func TestFault_ListsThatLie(t *testing.T) {
 
 func TestFault_ACreativeListThatNeverEnds(t *testing.T) {
 	for _, word := range []string{"named", "bare"} {
-		shape, err := ParseShape(word)
+		shape, err := config.ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{RateLimit: -1, Shape: shape})
+		s := sim(config.Config{RateLimit: -1, Shape: shape})
 		id := running(t, s)[0]
 		list := "/v1/campaigns/" + id + "/creatives"
-		s.Fail(Fault{Kind: Endless, Path: list})
+		s.Fail(wire.Fault{Kind: wire.Endless, Path: list})
 		first, _ := idsOn(t, s, list+"?limit=50")
 		for offset := 50; offset <= 10_000; offset += 1990 {
 			again, total := idsOn(t, s, list+"?limit=50&offset="+itoa(offset))
@@ -173,8 +177,8 @@ func TestFault_ACreativeListThatNeverEnds(t *testing.T) {
 		if status, _, _ := callAPI(t, s, list+"?offset=10001"); status != 400 {
 			t.Errorf("beyond the last offset: %d", status)
 		}
-		empty := create(t, s, Change{})
-		s.Fail(Fault{Kind: Endless, Path: "/v1/campaigns/" + empty + "/creatives"})
+		empty := create(t, s, world.Change{})
+		s.Fail(wire.Fault{Kind: wire.Endless, Path: "/v1/campaigns/" + empty + "/creatives"})
 		if ids, _ := idsOn(t, s, "/v1/campaigns/"+empty+"/creatives"); len(ids) > 0 {
 			t.Errorf("of no creative there are %v", ids)
 		}
@@ -182,10 +186,10 @@ func TestFault_ACreativeListThatNeverEnds(t *testing.T) {
 }
 
 func TestFault_AListThatFailsOnItsSecondPageAndACampaignThatIsNotFound(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id, other := running(t, s)[0], running(t, s)[1]
-	s.Fail(Fault{Kind: Status, Status: 500, Path: "/v1/campaigns", Page: 2})
-	s.Fail(Fault{Kind: Status, Status: 404, Path: "/v1/campaigns/" + id})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 500, Path: "/v1/campaigns", Page: 2})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 404, Path: "/v1/campaigns/" + id})
 	for path, want := range map[string]int{
 		"/v1/campaigns":                            200,
 		"/v1/campaigns?offset=24":                  200,

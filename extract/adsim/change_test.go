@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/world"
 )
 
 // running finds campaigns that are active, newest first.
@@ -24,7 +28,7 @@ func running(t testing.TB, s *Service) []string {
 	return ids
 }
 
-func settingsOf(t testing.TB, s *Service, id string) Settings {
+func settingsOf(t testing.TB, s *Service, id string) ledger.Settings {
 	t.Helper()
 	out, err := s.Settings(id)
 	if err != nil {
@@ -33,14 +37,14 @@ func settingsOf(t testing.TB, s *Service, id string) Settings {
 	return out
 }
 
-func change(t testing.TB, s *Service, c Change) {
+func change(t testing.TB, s *Service, c world.Change) {
 	t.Helper()
 	if err := s.Change(c); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func create(t testing.TB, s *Service, c Change) string {
+func create(t testing.TB, s *Service, c world.Change) string {
 	t.Helper()
 	id, err := s.Create(c)
 	if err != nil {
@@ -109,11 +113,11 @@ func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
 		{"the same", map[string]any{"status": "active"}, map[string]string{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := sim(Config{RateLimit: -1})
+			s := sim(config.Config{RateLimit: -1})
 			id, other := running(t, s)[0], running(t, s)[1]
-			change(t, s, Change{Campaign: id, Set: map[string]any{"target_cpa": nil, "delivery_status": nil}})
+			change(t, s, world.Change{Campaign: id, Set: map[string]any{"target_cpa": nil, "delivery_status": nil}})
 			was, wasOther := settingsOf(t, s, id), settingsOf(t, s, other)
-			change(t, s, Change{Campaign: id, Set: c.set})
+			change(t, s, world.Change{Campaign: id, Set: c.set})
 			if got := differing(t, was, settingsOf(t, s, id)); !maps.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
@@ -126,45 +130,45 @@ func TestChange_OfACampaignChangesWhatItNamesAndNothingElse(t *testing.T) {
 }
 
 func TestChange_ReplacesTheWholeAudience(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := running(t, s)[0]
-	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": 1, "unsupported_targeting": true}})
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"default_bid": 1, "unsupported_targeting": true}})
 	if !settingsOf(t, s, id).Audience.UnsupportedTargeting {
 		t.Error("the flag is not set")
 	}
 	for _, c := range []struct {
 		json string
-		want Audience
+		want ledger.Audience
 	}{
 		{`{"country":"US","states":["NY","CA"],"platforms":["MOBILE"],"subscribed_more_than_minutes_ago":5,` +
 			`"subscribed_less_than_minutes_ago":10080,"min_age":13,"max_age":120,"gender":"M"}`,
-			Audience{"US", []string{"NY", "CA"}, []string{"MOBILE"}, 5, 10080, 13, 120, "M", false}},
-		{`{"gender":"F"}`, Audience{Gender: "F"}},
-		{`{}`, Audience{}},
+			ledger.Audience{Country: "US", States: []string{"NY", "CA"}, Platforms: []string{"MOBILE"}, SubscribedMoreThan: 5, SubscribedLessThan: 10080, MinAge: 13, MaxAge: 120, Gender: "M", UnsupportedTargeting: false}},
+		{`{"gender":"F"}`, ledger.Audience{Gender: "F"}},
+		{`{}`, ledger.Audience{}},
 	} {
-		change(t, s, Change{Campaign: id, Set: map[string]any{"audience": json.RawMessage(c.json)}})
+		change(t, s, world.Change{Campaign: id, Set: map[string]any{"audience": json.RawMessage(c.json)}})
 		if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v", c.json, got)
 		}
 		asServed(t, s, id)
 	}
-	change(t, s, Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"},
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"audience": map[string]any{"country": "DE"},
 		"unsupported_targeting": true}})
 	if got := settingsOf(t, s, id).Audience; !reflect.DeepEqual(got,
-		Audience{Country: "DE", UnsupportedTargeting: true}) {
+		ledger.Audience{Country: "DE", UnsupportedTargeting: true}) {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := running(t, s)[0]
-	creative := func(creativeID string) CreativeSettings {
+	creative := func(creativeID string) ledger.CreativeSettings {
 		list := settingsOf(t, s, id).Creatives
-		return list[slices.IndexFunc(list, func(c CreativeSettings) bool { return c.CreativeID == creativeID })]
+		return list[slices.IndexFunc(list, func(c ledger.CreativeSettings) bool { return c.CreativeID == creativeID })]
 	}
 	cr := settingsOf(t, s, id).Creatives[len(settingsOf(t, s, id).Creatives)-1].CreativeID
-	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two",
+	change(t, s, world.Change{Creative: cr, Set: map[string]any{"status": "active", "button1": "One", "button2": "Two",
 		"image_id": strings.Repeat("a", 24)}})
 	for _, c := range []struct {
 		set  map[string]any
@@ -182,13 +186,13 @@ func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 		{map[string]any{"status": "paused"}, map[string]string{"status": "paused", "rejection_reasons": "null"}},
 	} {
 		was := creative(cr)
-		change(t, s, Change{Creative: cr, Set: c.set})
+		change(t, s, world.Change{Creative: cr, Set: c.set})
 		if got := differing(t, was, creative(cr)); !maps.Equal(got, c.want) {
 			t.Errorf("%v: got %v, want %v", c.set, got, c.want)
 		}
 		asServed(t, s, id)
 	}
-	change(t, s, Change{Creative: cr, Set: map[string]any{"status": "archived"}})
+	change(t, s, world.Change{Creative: cr, Set: map[string]any{"status": "archived"}})
 	if len(objects(unwrap(fetchJSON(t, s, "/v1/campaigns/"+id+"/creatives?status=archived&limit=100"),
 		"creatives"))) == 0 {
 		t.Error("the archived creative is not among the archived")
@@ -196,30 +200,30 @@ func TestChange_OfACreativeChangesWhatItNamesAndNothingElse(t *testing.T) {
 }
 
 func TestChange_OfSources(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
-	id := create(t, s, Change{})
+	s := sim(config.Config{RateLimit: -1})
+	id := create(t, s, world.Change{})
 	good, bad := s.GoodSources(), s.BadSources()
 	for _, c := range []struct {
-		change SourceChange
+		change world.SourceChange
 		want   map[string]string
 	}{
-		{SourceChange{Block: []string{bad[1], bad[0]}},
+		{world.SourceChange{Block: []string{bad[1], bad[0]}},
 			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[0], bad[1])}},
-		{SourceChange{Unblock: bad[:1], Block: bad[2:3]},
+		{world.SourceChange{Unblock: bad[:1], Block: bad[2:3]},
 			map[string]string{"blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
-		{SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}},
+		{world.SourceChange{Bids: map[string]any{good[0]: "0.75", good[1]: 0.1}},
 			map[string]string{"bid_overrides": bidsText(good[0], "0.750000", good[1], "0.100000")}},
-		{SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}},
+		{world.SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}},
 			map[string]string{"bid_overrides": bidsText(good[1], "25.000000")}},
-		{SourceChange{Mode: "allow_list", Allow: good[:2]}, map[string]string{"source_targeting_mode": "allow_list",
+		{world.SourceChange{Mode: "allow_list", Allow: good[:2]}, map[string]string{"source_targeting_mode": "allow_list",
 			"blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
-		{SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
-		{SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list",
+		{world.SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
+		{world.SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list",
 			"allowed_source_ids": "[]", "blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
-		{SourceChange{Unblock: bad[1:3]}, map[string]string{"blocked_source_ids": "[]"}},
+		{world.SourceChange{Unblock: bad[1:3]}, map[string]string{"blocked_source_ids": "[]"}},
 	} {
 		was := settingsOf(t, s, id)
-		change(t, s, Change{Campaign: id, Sources: &c.change})
+		change(t, s, world.Change{Campaign: id, Sources: &c.change})
 		if got := differing(t, was, settingsOf(t, s, id)); !maps.Equal(got, c.want) {
 			t.Errorf("%+v: got %v, want %v", c.change, got, c.want)
 		}
@@ -236,12 +240,12 @@ func bidsText(pairs ...string) string {
 }
 
 func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	modes := map[string]bool{}
 	for _, id := range running(t, s) {
 		was := settingsOf(t, s, id)
 		modes[was.SourceMode] = true
-		c := SourceChange{Bids: map[string]any{}}
+		c := world.SourceChange{Bids: map[string]any{}}
 		want := maps.Clone(was.Bids)
 		for src := range was.Bids {
 			c.Bids[src] = nil
@@ -253,7 +257,7 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 		} else {
 			c.Unblock = was.Blocked[:min(1, len(was.Blocked))]
 		}
-		change(t, s, Change{Campaign: id, Sources: &c})
+		change(t, s, world.Change{Campaign: id, Sources: &c})
 		is := settingsOf(t, s, id)
 		if !maps.Equal(is.Bids, want) || !slices.Equal(is.Allowed, was.Allowed[len(c.Disallow):]) ||
 			!slices.Equal(is.Blocked, was.Blocked[len(c.Unblock):]) {
@@ -264,7 +268,7 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 		}
 		asServed(t, s, id)
 		// The default bid of a campaign is not that of its sources.
-		change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "9"}})
+		change(t, s, world.Change{Campaign: id, Set: map[string]any{"default_bid": "9"}})
 		if got := settingsOf(t, s, id); !maps.Equal(got.Bids, want) {
 			t.Errorf("%s: bids moved with the default bid", id)
 		}
@@ -275,12 +279,12 @@ func TestChange_OfSourcesThatCameByThemselves(t *testing.T) {
 }
 
 func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	before := s.CampaignIDs()
-	first := create(t, s, Change{Set: map[string]any{"name": "First"}})
-	second := create(t, s, Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2",
+	first := create(t, s, world.Change{Set: map[string]any{"name": "First"}})
+	second := create(t, s, world.Change{Set: map[string]any{"name": "Second", "status": "paused", "default_bid": "0.2",
 		"audience": map[string]any{"country": "JP"}},
-		Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
+		Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
 	if got := s.CampaignIDs(); !slices.Equal(got, append([]string{second, first}, before...)) {
 		t.Errorf("got %v", got[:3])
 	}
@@ -288,7 +292,7 @@ func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 	if list[0]["id"] != second || list[1]["id"] != first || len(list) != len(before)+2 {
 		t.Errorf("listed: %v, %v of %d", list[0], list[1], len(list))
 	}
-	want := Settings{CampaignID: first, Name: "First", Status: "active", DeliveryStatus: "waiting_for_creatives",
+	want := ledger.Settings{CampaignID: first, Name: "First", Status: "active", DeliveryStatus: "waiting_for_creatives",
 		DefaultBid: "0.500000", DailySpendLimit: "100.000000",
 		StartDate: "2026-11-21T20:00:00Z", CreatedAt: "2026-11-21T20:00:00Z", SourceMode: "block_list",
 		Allowed: []string{}, Blocked: []string{}, Bids: map[string]string{}}
@@ -309,12 +313,12 @@ func TestCreate_MakesCampaignsNewestFirst(t *testing.T) {
 }
 
 func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
-	for _, id := range append(running(t, s), create(t, s, Change{})) {
+	s := sim(config.Config{RateLimit: -1})
+	for _, id := range append(running(t, s), create(t, s, world.Change{})) {
 		before := settingsOf(t, s, id).Creatives
-		draft := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil,
+		draft := create(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "draft", "title": nil,
 			"icon_id": nil}})
-		second := create(t, s, Change{Campaign: id, Set: map[string]any{"title": "Second"}})
+		second := create(t, s, world.Change{Campaign: id, Set: map[string]any{"title": "Second"}})
 		now := settingsOf(t, s, id).Creatives
 		if len(now) != len(before)+2 || now[0].CreativeID != second || now[1].CreativeID != draft ||
 			now[0].Title != "Second" || now[0].Status != "pending_review" {
@@ -323,33 +327,33 @@ func TestCreate_MakesCreativesNewestFirst(t *testing.T) {
 		if now[1].Title != "" || now[1].IconID != "" || now[1].Message == "" {
 			t.Errorf("the draft is %+v", now[1])
 		}
-		if err := s.Change(Change{Creative: draft, Set: map[string]any{"status": "pending_review"}}); err == nil {
+		if err := s.Change(world.Change{Creative: draft, Set: map[string]any{"status": "pending_review"}}); err == nil {
 			t.Error("a creative without a title is in review")
 		}
-		change(t, s, Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now",
+		change(t, s, world.Change{Creative: draft, Set: map[string]any{"status": "active", "title": "Now",
 			"icon_id": strings.Repeat("1", 24)}})
 		asServed(t, s, id)
 	}
 }
 
 func TestChange_HidesAndShows(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
-	for _, id := range []string{running(t, s)[0], create(t, s, Change{Set: map[string]any{"name": "Made"}})} {
+	s := sim(config.Config{RateLimit: -1})
+	for _, id := range []string{running(t, s)[0], create(t, s, world.Change{Set: map[string]any{"name": "Made"}})} {
 		listed := func() (yes bool) {
 			return slices.ContainsFunc(campaignsOf(t, s, everyStatus), func(c map[string]any) bool {
 				return c["id"] == id
 			})
 		}
-		cr := create(t, s, Change{Campaign: id})
+		cr := create(t, s, world.Change{Campaign: id})
 		was := settingsOf(t, s, id)
 		reads := []string{"/v1/campaigns/" + id, "/v1/campaigns/" + id + "/creatives", "/v1/campaigns/" + id +
 			"/sources", "/v1/creatives/" + cr}
 		for _, c := range []struct {
-			do     Action
+			do     ledger.Action
 			listed bool
 			status int
-		}{{Hide, false, 404}, {Show, true, 200}, {Unlist, false, 200}, {Hide, false, 404}, {Show, true, 200}} {
-			change(t, s, Change{Campaign: id, Do: c.do})
+		}{{ledger.Hide, false, 404}, {ledger.Show, true, 200}, {ledger.Unlist, false, 200}, {ledger.Hide, false, 404}, {ledger.Show, true, 200}} {
+			change(t, s, world.Change{Campaign: id, Do: c.do})
 			if listed() != c.listed {
 				t.Errorf("%s: listed is %v", c.do, listed())
 			}
@@ -358,15 +362,15 @@ func TestChange_HidesAndShows(t *testing.T) {
 					t.Errorf("%s: %s is %d %s", c.do, path, status, body)
 				}
 			}
-			if got := settingsOf(t, s, id); got.Hidden != hidden(c.do) || got.Name != was.Name {
+			if got := settingsOf(t, s, id); got.Hidden != world.Hidden(c.do) || got.Name != was.Name {
 				t.Errorf("%s: %+v", c.do, got)
 			}
 		}
 		if got := settingsOf(t, s, id); !reflect.DeepEqual(got, was) {
 			t.Errorf("shown again: %v", differing(t, was, got))
 		}
-		for do, status := range map[Action]int{Hide: 404, Unlist: 200} {
-			change(t, s, Change{Creative: cr, Do: do})
+		for do, status := range map[ledger.Action]int{ledger.Hide: 404, ledger.Unlist: 200} {
+			change(t, s, world.Change{Creative: cr, Do: do})
 			if got, _, _ := callAPI(t, s, "/v1/creatives/"+cr); got != status {
 				t.Errorf("%s: %d", do, got)
 			}
@@ -379,39 +383,39 @@ func TestChange_HidesAndShows(t *testing.T) {
 }
 
 func TestChange_RefusesWhatCannotBe(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
-	id := create(t, s, Change{})
-	cr := create(t, s, Change{Campaign: id})
-	allow := create(t, s, Change{Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
-	archived := create(t, s, Change{Set: map[string]any{"status": "archived"}})
-	oldCreative := create(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}})
+	s := sim(config.Config{RateLimit: -1})
+	id := create(t, s, world.Change{})
+	cr := create(t, s, world.Change{Campaign: id})
+	allow := create(t, s, world.Change{Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[:1]}})
+	archived := create(t, s, world.Change{Set: map[string]any{"status": "archived"}})
+	oldCreative := create(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "archived"}})
 	src := s.GoodSources()[1]
-	set := func(name string, v any) Change { return Change{Campaign: id, Set: map[string]any{name: v}} }
-	ofCreative := func(name string, v any) Change { return Change{Creative: cr, Set: map[string]any{name: v}} }
-	sources := func(c SourceChange) Change { return Change{Campaign: id, Sources: &c} }
-	audience := func(json string) Change { return set("audience", rawJSON(json)) }
-	var before []Settings
+	set := func(name string, v any) world.Change { return world.Change{Campaign: id, Set: map[string]any{name: v}} }
+	ofCreative := func(name string, v any) world.Change { return world.Change{Creative: cr, Set: map[string]any{name: v}} }
+	sources := func(c world.SourceChange) world.Change { return world.Change{Campaign: id, Sources: &c} }
+	audience := func(json string) world.Change { return set("audience", rawJSON(json)) }
+	var before []ledger.Settings
 	for _, id := range s.CampaignIDs() {
 		before = append(before, settingsOf(t, s, id))
 	}
 	for _, c := range []struct {
-		change Change
+		change world.Change
 		want   string
 	}{
-		{Change{}, `change: nothing to change`},
-		{Change{Campaign: id, Do: Create, Set: map[string]any{"titel": "x"}}, `change create ` + id +
+		{world.Change{}, `change: nothing to change`},
+		{world.Change{Campaign: id, Do: ledger.Create, Set: map[string]any{"titel": "x"}}, `change create ` + id +
 			`: no field "titel"`},
-		{Change{Campaign: id}, `change ` + id + `: nothing to change`},
-		{Change{Campaign: id, Creative: cr, Set: map[string]any{"name": "x"}}, `a campaign and a creative`},
-		{Change{Set: map[string]any{"name": "x"}}, `no campaign ""`},
-		{Change{Campaign: "C1234567", Set: map[string]any{"name": "x"}}, `no campaign "C1234567"`},
-		{Change{Creative: id + "-999", Do: Hide}, `no creative "` + id + `-999"`},
-		{Change{Creative: "C1234567-001", Do: Hide}, `no creative "C1234567-001"`},
-		{Change{Creative: cr, Do: Create}, `has no ID yet`},
-		{Change{Campaign: "C1234567", Do: Create}, `no campaign "C1234567"`},
-		{Change{Campaign: id, Do: "delete"}, `unknown action "delete"`},
-		{Change{Campaign: id, Do: Hide, Set: map[string]any{"name": "x"}}, `changes no field`},
-		{Change{Creative: cr, Sources: &SourceChange{}}, `no sources`},
+		{world.Change{Campaign: id}, `change ` + id + `: nothing to change`},
+		{world.Change{Campaign: id, Creative: cr, Set: map[string]any{"name": "x"}}, `a campaign and a creative`},
+		{world.Change{Set: map[string]any{"name": "x"}}, `no campaign ""`},
+		{world.Change{Campaign: "C1234567", Set: map[string]any{"name": "x"}}, `no campaign "C1234567"`},
+		{world.Change{Creative: id + "-999", Do: ledger.Hide}, `no creative "` + id + `-999"`},
+		{world.Change{Creative: "C1234567-001", Do: ledger.Hide}, `no creative "C1234567-001"`},
+		{world.Change{Creative: cr, Do: ledger.Create}, `has no ID yet`},
+		{world.Change{Campaign: "C1234567", Do: ledger.Create}, `no campaign "C1234567"`},
+		{world.Change{Campaign: id, Do: "delete"}, `unknown action "delete"`},
+		{world.Change{Campaign: id, Do: ledger.Hide, Set: map[string]any{"name": "x"}}, `changes no field`},
+		{world.Change{Creative: cr, Sources: &world.SourceChange{}}, `no sources`},
 		{set("nam", "x"), `no field "nam"`},
 		{set("title", "x"), `no field "title"`},
 		{set("name", ""), `name "": expected`},
@@ -446,12 +450,12 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		{audience(`{"max_age":25.5}`), `max_age`},
 		{audience(`{"subscribed_more_than_minutes_ago":0}`), `expected 1 to 5256000`},
 		{audience(`{"gender":"X"}`), `expected M or F`},
-		{Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}},
+		{world.Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}},
 			`default_bid 0.290000: this audience demands 0.300000`},
-		{Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived + ` is archived`},
-		{Change{Campaign: archived, Sources: &SourceChange{Block: []string{src}}}, `is archived`},
-		{Change{Campaign: archived, Do: Create}, `is archived`},
-		{Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative + ` is archived`},
+		{world.Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived + ` is archived`},
+		{world.Change{Campaign: archived, Sources: &world.SourceChange{Block: []string{src}}}, `is archived`},
+		{world.Change{Campaign: archived, Do: ledger.Create}, `is archived`},
+		{world.Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative + ` is archived`},
 		{ofCreative("title", strings.Repeat("x", 101)), `expected 1 to 100 characters`},
 		{ofCreative("title", nil), `title null`},
 		{ofCreative("message", strings.Repeat("x", 201)), `expected 1 to 200 characters`},
@@ -464,21 +468,21 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		{ofCreative("status", "live"), `expected one of active`},
 		{ofCreative("rejection_reasons", []string{"x"}), `pending_review has no rejection`},
 		{ofCreative("name", "x"), `no field "name"`},
-		{sources(SourceChange{Mode: "all"}), `mode "all": expected block_list or allow_list`},
-		{sources(SourceChange{Mode: "allow_list"}), `an allow list needs a source`},
-		{sources(SourceChange{Block: []string{"S0"}}), `block: no source "S0"`},
-		{sources(SourceChange{Block: []string{src, src}}), `block: ` + src + ` is already blocked`},
-		{sources(SourceChange{Unblock: []string{src}}), `unblock: ` + src + ` is not blocked`},
-		{sources(SourceChange{Allow: []string{src}}), `allow: the campaign has a block list`},
-		{Change{Campaign: allow, Sources: &SourceChange{Block: []string{src}}}, `block: the campaign has ` +
+		{sources(world.SourceChange{Mode: "all"}), `mode "all": expected block_list or allow_list`},
+		{sources(world.SourceChange{Mode: "allow_list"}), `an allow list needs a source`},
+		{sources(world.SourceChange{Block: []string{"S0"}}), `block: no source "S0"`},
+		{sources(world.SourceChange{Block: []string{src, src}}), `block: ` + src + ` is already blocked`},
+		{sources(world.SourceChange{Unblock: []string{src}}), `unblock: ` + src + ` is not blocked`},
+		{sources(world.SourceChange{Allow: []string{src}}), `allow: the campaign has a block list`},
+		{world.Change{Campaign: allow, Sources: &world.SourceChange{Block: []string{src}}}, `block: the campaign has ` +
 			`an allow list`},
-		{Change{Campaign: allow, Sources: &SourceChange{Disallow: s.GoodSources()[:1]}},
+		{world.Change{Campaign: allow, Sources: &world.SourceChange{Disallow: s.GoodSources()[:1]}},
 			`an allow list needs a source`},
-		{sources(SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
-		{sources(SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src + ` 26: expected 0.100000 to 25.000000`},
-		{sources(SourceChange{Bids: map[string]any{src: nil}}), `bids: ` + src + ` has none of its own`},
+		{sources(world.SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
+		{sources(world.SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src + ` 26: expected 0.100000 to 25.000000`},
+		{sources(world.SourceChange{Bids: map[string]any{src: nil}}), `bids: ` + src + ` has none of its own`},
 		// The name is fine, and yet it does not change.
-		{Change{Campaign: id, Set: map[string]any{"name": "x"}, Sources: &SourceChange{Block: []string{"S0"}}},
+		{world.Change{Campaign: id, Set: map[string]any{"name": "x"}, Sources: &world.SourceChange{Block: []string{"S0"}}},
 			`no source`},
 	} {
 		err := s.Change(c.change)
@@ -496,14 +500,14 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 func rawJSON(text string) json.RawMessage { return json.RawMessage(text) }
 
 func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
-	s := sim(Config{})
-	id := create(t, s, Change{Set: map[string]any{"status": "archived"}})
-	cr := create(t, s, Change{Campaign: id, Force: true})
-	for _, c := range []Change{
+	s := sim(config.Config{})
+	id := create(t, s, world.Change{Set: map[string]any{"status": "archived"}})
+	cr := create(t, s, world.Change{Campaign: id, Force: true})
+	for _, c := range []world.Change{
 		{Campaign: id, Set: map[string]any{"name": "Risen", "audience": map[string]any{"gender": "F"},
 			"default_bid": "0.1"}},
-		{Campaign: id, Sources: &SourceChange{Allow: s.GoodSources()[:1]}},
-		{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Disallow: s.GoodSources()[:1]}},
+		{Campaign: id, Sources: &world.SourceChange{Allow: s.GoodSources()[:1]}},
+		{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Disallow: s.GoodSources()[:1]}},
 		{Creative: cr, Set: map[string]any{"title": "T"}},
 	} {
 		c.Force = true
@@ -517,9 +521,9 @@ func TestChange_ForceDoesWhatTheServiceRefuses(t *testing.T) {
 }
 
 func TestChange_HoldsWhateverTheClockSays(t *testing.T) {
-	s, plain := sim(Config{}), sim(Config{})
+	s, plain := sim(config.Config{}), sim(config.Config{})
 	id := running(t, s)[0]
-	change(t, s, Change{Campaign: id, Set: map[string]any{"default_bid": "7", "status": "active"}})
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"default_bid": "7", "status": "active"}})
 	moved := false
 	for range 20 {
 		s.Advance(30 * 24 * time.Hour)
@@ -539,15 +543,15 @@ func TestChange_HoldsWhateverTheClockSays(t *testing.T) {
 }
 
 func TestChange_LeavesTheReportAlone(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	lines := truth(s, yesterday)
 	_, _, page := ask(t, s, oneDay(yesterday)+"&include_creatives=true")
 	l := lines[len(lines)/2]
-	change(t, s, Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused",
+	change(t, s, world.Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused",
 		"default_bid": "5"}, Force: true})
-	change(t, s, Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
-	change(t, s, Change{Campaign: l.CampaignID, Do: Hide})
-	create(t, s, Change{})
+	change(t, s, world.Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
+	change(t, s, world.Change{Campaign: l.CampaignID, Do: ledger.Hide})
+	create(t, s, world.Change{})
 	if !slices.Equal(truth(s, yesterday), lines) {
 		t.Error("the truth has changed")
 	}
@@ -557,19 +561,19 @@ func TestChange_LeavesTheReportAlone(t *testing.T) {
 }
 
 func TestChange_IsTheSameWhateverCameBetween(t *testing.T) {
-	var all [2][]Settings
+	var all [2][]ledger.Settings
 	for i := range all {
-		s := sim(Config{RateLimit: -1})
+		s := sim(config.Config{RateLimit: -1})
 		ids := running(t, s)
 		for k := range 5 {
-			change(t, s, Change{Campaign: ids[k], Set: map[string]any{"name": "N" + strconv.Itoa(k)}})
+			change(t, s, world.Change{Campaign: ids[k], Set: map[string]any{"name": "N" + strconv.Itoa(k)}})
 			if i == 1 {
 				callAPI(t, s, "/v1/campaigns"+everyStatus)
-				_ = s.Change(Change{Campaign: ids[k], Set: map[string]any{"name": ""}})
-				_, _ = s.Create(Change{Set: map[string]any{"name": ""}})
+				_ = s.Change(world.Change{Campaign: ids[k], Set: map[string]any{"name": ""}})
+				_, _ = s.Create(world.Change{Set: map[string]any{"name": ""}})
 			}
-			id := create(t, s, Change{})
-			create(t, s, Change{Campaign: id})
+			id := create(t, s, world.Change{})
+			create(t, s, world.Change{Campaign: id})
 		}
 		for _, id := range s.CampaignIDs() {
 			all[i] = append(all[i], settingsOf(t, s, id))

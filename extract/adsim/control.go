@@ -8,6 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/variations"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // controlPrefix is where a service with Config.Control takes orders from tests in
@@ -160,7 +167,7 @@ var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, bo
 // ordered gives what a body holds to do.
 func ordered[T any](body []byte, do func(T) error) error {
 	var v T
-	if err := decode(body, &v); err != nil {
+	if err := jsontext.Decode(body, &v); err != nil {
 		return err
 	}
 	return do(v)
@@ -191,7 +198,7 @@ func controlError(w http.ResponseWriter, status int, err error) {
 
 func writeControl(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(marshal(v), '\n'))
+	_, _ = w.Write(append(jsontext.Marshal(v), '\n'))
 }
 
 func (s *Service) writeClock(w http.ResponseWriter) {
@@ -199,7 +206,7 @@ func (s *Service) writeClock(w http.ResponseWriter) {
 		Now      string `json:"now"`
 		Standing bool   `json:"standing"`
 		Today    string `json:"today"`
-	}{s.Now().UTC().Format(time.RFC3339Nano), s.world.clock.stands(), s.Today()})
+	}{s.Now().UTC().Format(time.RFC3339Nano), s.World.Clock.Stands(), s.Today()})
 }
 
 func (s *Service) setClock(body []byte) error {
@@ -209,7 +216,7 @@ func (s *Service) setClock(body []byte) error {
 		Standing *bool    `json:"standing"`
 		Speed    *float64 `json:"speed"`
 	}
-	if err := decode(body, &in); err != nil {
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
 	to := s.Now()
@@ -234,7 +241,7 @@ func (s *Service) setClock(body []byte) error {
 		s.RunFast(to, *in.Speed)
 		return nil
 	}
-	standing := s.world.clock.stands()
+	standing := s.World.Clock.Stands()
 	if in.Standing != nil {
 		standing = *in.Standing
 	}
@@ -250,7 +257,7 @@ func (s *Service) balanceAs(body []byte) error {
 	var in struct {
 		Status string `json:"status"`
 	}
-	if err := decode(body, &in); err != nil {
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
 	return s.SetBalance(in.Status)
@@ -260,16 +267,16 @@ func (s *Service) fundsAs(body []byte) error {
 	var in struct {
 		Amount any `json:"amount"`
 	}
-	if err := decode(body, &in); err != nil {
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
-	fields, err := newFields(map[string]any{"amount": in.Amount})
+	fields, err := world.NewFields(map[string]any{"amount": in.Amount})
 	if err != nil {
 		return err
 	}
 	var amount *int64
-	fields.amount("amount", &amount, 1, maxFunds)
-	if err := fields.end(); err != nil {
+	fields.Amount("amount", &amount, 1, world.MaxFunds)
+	if err := fields.End(); err != nil {
 		return err
 	}
 	return s.AddFunds(*amount)
@@ -281,16 +288,16 @@ func (s *Service) accessAs(body []byte) error {
 		Report   string         `json:"report"`
 		Budgets  map[string]int `json:"budgets"`
 		Websites []string       `json:"websites"`
-	}{Report: reportAccesses[s.reportAccess()], Websites: s.Websites()}
-	if err := decode(body, &in); err != nil {
+	}{Report: config.ReportAccesses[s.ReportAccess()], Websites: s.Websites()}
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
-	report, err := ParseReportAccess(in.Report)
+	report, err := config.ParseReportAccess(in.Report)
 	if err != nil {
 		return err
 	}
 	for kind, n := range in.Budgets {
-		if err := CheckBudget(kind, n); err != nil {
+		if err := world.CheckBudget(kind, n); err != nil {
 			return err
 		}
 	}
@@ -312,7 +319,7 @@ func (s *Service) keyAs(body []byte) error {
 		Do    string    `json:"do"`
 		Until time.Time `json:"until"`
 	}
-	if err := decode(body, &in); err != nil {
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
 	switch {
@@ -326,10 +333,10 @@ func (s *Service) keyAs(body []byte) error {
 
 func (s *Service) setFault(body []byte) error {
 	var in struct {
-		Fault
+		wire.Fault
 		For string `json:"for"`
 	}
-	if err := decode(body, &in); err != nil {
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
 	if in.For != "" {
@@ -339,7 +346,7 @@ func (s *Service) setFault(body []byte) error {
 		}
 		in.Fault.For = d
 	}
-	return s.faultList.set(in.Fault)
+	return s.Faults.Set(in.Fault)
 }
 
 // writeQuirks writes all quirks, a line of JSON each.
@@ -353,7 +360,7 @@ func (s *Service) writeQuirks(w http.ResponseWriter) error {
 	}
 	set := s.QuirksSet()
 	var list []line
-	for _, q := range Quirks() {
+	for _, q := range variations.Quirks() {
 		list = append(list, line{q.Name, q.Doc, q.Report, q.API, slices.Contains(set, q.Name)})
 	}
 	return writeLines(w, list)
@@ -363,7 +370,7 @@ func (s *Service) quirksAs(body []byte) error {
 	var in struct {
 		Set []string `json:"set"`
 	}
-	if err := decode(body, &in); err != nil {
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
 	return s.SetQuirks(in.Set...)
@@ -372,9 +379,9 @@ func (s *Service) quirksAs(body []byte) error {
 func (s *Service) restateAs(w http.ResponseWriter, body []byte) error {
 	var in struct {
 		Day string `json:"day"`
-		Restatement
+		ledger.Restatement
 	}
-	if err := decode(body, &in); err != nil {
+	if err := jsontext.Decode(body, &in); err != nil {
 		return err
 	}
 	switch in.Kind {
@@ -393,11 +400,11 @@ func (s *Service) restateAs(w http.ResponseWriter, body []byte) error {
 }
 
 func (s *Service) changeAs(w http.ResponseWriter, body []byte) error {
-	var c Change
-	if err := decode(body, &c); err != nil {
+	var c world.Change
+	if err := jsontext.Decode(body, &c); err != nil {
 		return err
 	}
-	id, err := s.change(c)
+	id, err := s.Apply(c)
 	if err != nil {
 		return err
 	}

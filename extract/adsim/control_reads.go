@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/ledger"
 )
 
 // writeSettings writes the settings of a campaign or, without one, of all.
@@ -13,7 +16,7 @@ func (s *Service) writeSettings(w http.ResponseWriter, campaignID string) error 
 	if campaignID == "" {
 		ids = s.CampaignIDs()
 	}
-	list := make([]Settings, len(ids))
+	list := make([]ledger.Settings, len(ids))
 	for i, id := range ids {
 		settings, err := s.Settings(id)
 		if err != nil {
@@ -47,7 +50,7 @@ type controlMeasures struct {
 	Conversions int64  `json:"conversions"`
 }
 
-func measuresOf(m Measures) controlMeasures {
+func measuresOf(m ledger.Measures) controlMeasures {
 	return controlMeasures{m.Exact(), m.Clicks, m.Impressions, m.Conversions}
 }
 
@@ -61,17 +64,17 @@ type controlLine struct {
 	controlMeasures
 }
 
-func truthLine(l Line) controlLine {
+func truthLine(l ledger.Line) controlLine {
 	return controlLine{l.Date, l.CampaignID, l.CampaignName, l.CreativeID, l.SourceID, measuresOf(l.Measures)}
 }
 
 // writeTruth writes a day, or all days of the reach, a line of JSON each row or,
 // with sum, each day.
 func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error {
-	st := s.snapshot()
-	from, to := st.today-reach, st.today
+	st := s.Snapshot()
+	from, to := st.Today-clock.Reach, st.Today
 	if date != "" {
-		d, ok := parseDay(date)
+		d, ok := clock.ParseDay(date)
 		if !ok {
 			return fmt.Errorf("%q is not a day", date)
 		}
@@ -81,7 +84,7 @@ func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error
 	out := json.NewEncoder(w)
 	for d := from; d <= to; d++ {
 		if sum {
-			total := st.sum(d)
+			total := st.Sum(d)
 			if out.Encode(struct {
 				Date string `json:"date"`
 				Rows int64  `json:"rows"`
@@ -91,8 +94,8 @@ func (s *Service) writeTruth(w http.ResponseWriter, date string, sum bool) error
 			}
 			continue
 		}
-		for r := range st.rows(d, scope{}) {
-			if out.Encode(truthLine(st.line(d, r))) != nil {
+		for r := range st.Rows(d, ledger.Scope{}) {
+			if out.Encode(truthLine(st.Line(d, r))) != nil {
 				return nil
 			}
 		}

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/market"
 )
 
 // order gives an order and returns the status and the lines of the answer.
@@ -36,13 +40,13 @@ func order(t *testing.T, s *Service, method, path, body string) (int, []map[stri
 }
 
 func TestControl_IsOffUnlessAskedFor(t *testing.T) {
-	if status, _ := order(t, sim(Config{}), "GET", "truth", ""); status != 404 {
+	if status, _ := order(t, sim(config.Config{}), "GET", "truth", ""); status != 404 {
 		t.Errorf("got %d", status)
 	}
 }
 
 func TestControl_SetsTheClock(t *testing.T) {
-	s := sim(Config{Control: true})
+	s := sim(config.Config{Control: true})
 	for _, c := range []struct {
 		body     string
 		now      time.Time
@@ -65,7 +69,7 @@ func TestControl_SetsTheClock(t *testing.T) {
 
 func TestClock_RunsFast(t *testing.T) {
 	base := noon
-	s := New(Config{Now: func() time.Time { return base }, Control: true})
+	s := New(config.Config{Now: func() time.Time { return base }, Control: true})
 	if status, got := order(t, s, "POST", "clock", `{"now":"2026-11-21T00:00:00Z","speed":3600}`); status != 200 {
 		t.Fatalf("%d %v", status, got)
 	}
@@ -85,7 +89,7 @@ func TestClock_RunsFast(t *testing.T) {
 }
 
 func TestControl_SetsFaultsAndTellsRequests(t *testing.T) {
-	s := sim(Config{Control: true})
+	s := sim(config.Config{Control: true})
 	if status, got := order(t, s, "POST", "fault", `{"kind":"status","status":503,"path":"/ads/spend-report",`+
 		`"page":2,"times":1,"for":"2s"}`); status != 200 {
 		t.Errorf("%d %v", status, got)
@@ -113,7 +117,7 @@ func TestControl_SetsFaultsAndTellsRequests(t *testing.T) {
 }
 
 func TestControl_TellsTheTruth(t *testing.T) {
-	s := sim(Config{Control: true})
+	s := sim(config.Config{Control: true})
 	_, got := order(t, s, "GET", "truth?day="+yesterday, "")
 	want := truth(s, yesterday)
 	if len(got) != len(want) {
@@ -144,7 +148,7 @@ func TestControl_TellsTheTruth(t *testing.T) {
 }
 
 func TestControl_Restates(t *testing.T) {
-	s := sim(Config{Control: true})
+	s := sim(config.Config{Control: true})
 	before := truth(s, yesterday)
 	status, got := order(t, s, "POST", "restate", `{"day":"`+yesterday+`","kind":"change","row":5,`+
 		`"measures":{"spend":1000001,"clicks":2,"impressions":3,"conversions":1}}`)
@@ -168,7 +172,7 @@ func TestControl_Restates(t *testing.T) {
 }
 
 func TestControl_RefusesWhatItDoesNotKnow(t *testing.T) {
-	s := sim(Config{Control: true})
+	s := sim(config.Config{Control: true})
 	for _, c := range [][3]string{
 		{"POST", "clock", `{"now":"yesterday"}`},
 		{"POST", "clock", `{"advance":"1 day"}`},
@@ -189,10 +193,10 @@ func TestControl_RefusesWhatItDoesNotKnow(t *testing.T) {
 
 func TestJSON_TextsComeThrough(t *testing.T) {
 	for _, ascii := range []bool{false, true} {
-		for _, want := range append(awkwardNames(), "", "\x00\x01\x1f\x7f\b\f", "tab\tline\nreturn\r", `\"/`,
+		for _, want := range append(market.AwkwardNames(), "", "\x00\x01\x1f\x7f\b\f", "tab\tline\nreturn\r", `\"/`,
 			"😀\U0010FFFF", "\u2028") {
 			var got string
-			raw := appendString(nil, want, ascii)
+			raw := jsontext.AppendString(nil, want, ascii)
 			if err := json.Unmarshal(raw, &got); err != nil || got != want {
 				t.Errorf("%q: got %q from %s, %v", want, got, raw, err)
 			}
@@ -200,7 +204,7 @@ func TestJSON_TextsComeThrough(t *testing.T) {
 				t.Errorf("%s is not ASCII", raw)
 			}
 		}
-		if got := string(appendString(nil, "a\xffb", ascii)); got != "\"a\uFFFDb\"" && got != `"a\ufffdb"` {
+		if got := string(jsontext.AppendString(nil, "a\xffb", ascii)); got != "\"a\uFFFDb\"" && got != `"a\ufffdb"` {
 			t.Errorf("broken text becomes %s", got)
 		}
 	}
@@ -213,10 +217,10 @@ func TestJSON_AmountsAreExact(t *testing.T) {
 		-1:        {"-0.000001", "-0.000001"}, -1 << 63: {"-9223372036854.775808", "-9223372036854.775808"},
 		1_000_010: {"1.00001", "1.000010"},
 	} {
-		if got := string(appendMillionths(nil, v)); got != want[0] {
+		if got := string(jsontext.AppendMillionths(nil, v)); got != want[0] {
 			t.Errorf("%d: got %s, want %s", v, got, want[0])
 		}
-		if got := string(appendFixed(nil, v)); got != want[1] {
+		if got := string(jsontext.AppendFixed(nil, v)); got != want[1] {
 			t.Errorf("%d: got %s, want %s", v, got, want[1])
 		}
 	}

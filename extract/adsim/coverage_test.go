@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/advertiser"
 )
 
 // covered is one statement of the service's description, and the tests that show
@@ -319,9 +321,9 @@ func TestCoverage_NothingIsLeftOut(t *testing.T) {
 	has := func(what string) bool {
 		return slices.ContainsFunc(coverage, func(c covered) bool { return c.what == what })
 	}
-	for _, op := range append([]*operation{createKey}, operations()...) {
-		if !has("operation " + op.name) {
-			t.Errorf("operation %s is no row", op.name)
+	for _, op := range append([]*advertiser.Operation{advertiser.CreateKey}, advertiser.Operations()...) {
+		if !has("operation " + op.Name) {
+			t.Errorf("operation %s is no row", op.Name)
 		}
 	}
 	for _, code := range strings.Fields("validation_failed unauthorized forbidden not_found conflict rate_limited " +

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/world"
 )
 
 const cfgPause = 5 * time.Second
@@ -15,7 +18,7 @@ func creativeNowOf(t testing.TB, s *Service, id string) map[string]any {
 }
 
 func TestCreateCreatives_SubmitsOrKeepsDrafts(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id, icon := newCampaign(t, s), iconID(t, s)
 	path := "/v1/campaigns/" + id + "/creatives"
 	a := tell(t, s, "POST", path, `{"creatives":[{`+anyText+`,"icon_id":"`+icon+`"},{`+anyText+`,"icon_id":"`+icon+
@@ -79,7 +82,7 @@ var creativeBounds = []struct{ field, good, bad string }{
 }
 
 func TestWrite_HoldsCreativesToTheBoundsOfTheirFields(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	cr := newCreative(t, s, newCampaign(t, s))
 	for _, c := range creativeBounds {
 		if c.good != "" {
@@ -92,7 +95,7 @@ func TestWrite_HoldsCreativesToTheBoundsOfTheirFields(t *testing.T) {
 }
 
 func TestWrite_KnowsItsImages(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	cr, icon := newCreative(t, s, newCampaign(t, s)), iconID(t, s)
 	large := str(mustTell(t, s, "POST", "/v1/images", upload("image", pngOf(400, 200), "image/png"))["id"])
 	path := "/v1/creatives/" + cr
@@ -115,7 +118,7 @@ func TestWrite_KnowsItsImages(t *testing.T) {
 }
 
 func TestReview_ApprovesAfterAWhile(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	if got := settingsOf(t, s, id).DeliveryStatus; got != "waiting_for_creatives" {
@@ -136,7 +139,7 @@ func TestReview_ApprovesAfterAWhile(t *testing.T) {
 }
 
 func TestReview_RejectsBadTexts(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: time.Minute})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: time.Minute})
 	id := newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	mustTell(t, s, "PATCH", "/v1/creatives/"+cr, `{"title":"Guaranteed miracle"}`)
@@ -162,13 +165,13 @@ func TestReview_RejectsBadTexts(t *testing.T) {
 }
 
 func TestReview_OnCommand(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1, Control: true})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1, Control: true})
 	cr := newCreative(t, s, newCampaign(t, s))
 	s.Advance(1000 * time.Hour)
 	if got := creativeNowOf(t, s, cr)["status"]; got != "pending_review" {
 		t.Errorf("nobody said so: %v", got)
 	}
-	for _, bad := range []Verdict{{Creative: "C1234567-001", Approve: true}, {Creative: cr}, {Creative: "x"}} {
+	for _, bad := range []world.Verdict{{Creative: "C1234567-001", Approve: true}, {Creative: cr}, {Creative: "x"}} {
 		if err := s.Review(bad); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -181,7 +184,7 @@ func TestReview_OnCommand(t *testing.T) {
 		strs(got["rejection_reasons"])[0] != "nudity" {
 		t.Errorf("got %v", got)
 	}
-	if err := s.Review(Verdict{Creative: cr, Approve: true}); err == nil {
+	if err := s.Review(world.Verdict{Creative: cr, Approve: true}); err == nil {
 		t.Error("what does not wait is reviewed")
 	}
 	// A creative that came by itself can be reviewed on command too.
@@ -198,7 +201,7 @@ func TestReview_OnCommand(t *testing.T) {
 }
 
 func TestUpdateCreative_OfARunningOneIsAVersion(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
 	id := newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	approve(t, s, cr)
@@ -215,7 +218,7 @@ func TestUpdateCreative_OfARunningOneIsAVersion(t *testing.T) {
 		if p := asMap(got["pending_version"]); p["title"] != "New "+status || p["message"] != "Also" {
 			t.Errorf("%s: the second change forgets the first: %v", status, p)
 		}
-		if err := s.Review(Verdict{Creative: cr, Reasons: []string{"x"}, Comment: "No"}); err != nil {
+		if err := s.Review(world.Verdict{Creative: cr, Reasons: []string{"x"}, Comment: "No"}); err != nil {
 			t.Fatal(err)
 		}
 		got = creativeNowOf(t, s, cr)
@@ -234,7 +237,7 @@ func TestUpdateCreative_OfARunningOneIsAVersion(t *testing.T) {
 }
 
 func TestUpdateCreative_OfADraft(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
 	id, icon := newCampaign(t, s), iconID(t, s)
 	draft := func() string {
 		a := tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"draft":true,"creatives":[{"title":"T"}]}`)
@@ -267,7 +270,7 @@ func TestUpdateCreative_OfADraft(t *testing.T) {
 }
 
 func TestSetCreativeStatus_MovesAsDescribed(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
 	id := newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	for _, c := range []struct{ from, to, code string }{
@@ -278,7 +281,7 @@ func TestSetCreativeStatus_MovesAsDescribed(t *testing.T) {
 		{"pending_review", "paused", "conflict"}, {"archived", "active", "conflict"},
 		{"archived", "paused", "conflict"}, {"archived", "archived", ""},
 	} {
-		change(t, s, Change{Creative: cr, Set: map[string]any{"status": c.from}, Force: true})
+		change(t, s, world.Change{Creative: cr, Set: map[string]any{"status": c.from}, Force: true})
 		a := tell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"`+c.to+`"}`)
 		if c.code != "" {
 			refusedAs(t, c.from+" to "+c.to, a, 409, c.code, "")
@@ -290,7 +293,7 @@ func TestSetCreativeStatus_MovesAsDescribed(t *testing.T) {
 }
 
 func TestCloneCreative_CopiesWithChanges(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
 	id, other := newCampaign(t, s), newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	a := tell(t, s, "POST", "/v1/creatives/"+cr+"/clone", "")
@@ -311,8 +314,8 @@ func TestCloneCreative_CopiesWithChanges(t *testing.T) {
 }
 
 func TestCloneCampaign_CopiesSettingsAndNewestCreatives(t *testing.T) {
-	s := sim(Config{RateLimit: -1, CreativesPerCampaign: 30, ReviewTakes: -1,
-		ChangeBudgets: map[string]int{creativeCreate: 1000}})
+	s := sim(config.Config{RateLimit: -1, CreativesPerCampaign: 30, ReviewTakes: -1,
+		ChangeBudgets: map[string]int{world.CreativeCreate: 1000}})
 	for _, id := range running(t, s)[:4] {
 		was := settingsOf(t, s, id)
 		var wanted []string
@@ -351,7 +354,7 @@ func TestCloneCampaign_CopiesSettingsAndNewestCreatives(t *testing.T) {
 		got.DailySpendLimit != "123.000000" {
 		t.Errorf("got %+v", got)
 	}
-	change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
 	refusedAs(t, "no limit", tell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x"}`), 400, "validation_failed",
 		"daily_spend_limit")
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"x","include_creatives":false,`+

@@ -14,15 +14,20 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // pageOf asks for a page of ten rows of yesterday.
 func pageOf(page int) string { return finest(yesterday) + "&page_size=10&page=" + itoa(page) }
 
 // hurt asks for a page that meets a fault, and for the same page without it.
-func hurt(t *testing.T, f Fault, page int) (got, want reportReply) {
+func hurt(t *testing.T, f wire.Fault, page int) (got, want reportReply) {
 	t.Helper()
-	s := sim(Config{})
+	s := sim(config.Config{})
 	want = reportOf(t, s, pageOf(page))
 	f.Times = 1
 	s.Fail(f)
@@ -45,12 +50,12 @@ func rowsEqual(t *testing.T, got, want []map[string]json.RawMessage) {
 }
 
 func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
-	s := sim(Config{})
-	s.Fail(Fault{Kind: Status, Status: 503, Times: 1})
-	s.Fail(Fault{Kind: Status, Status: 429, RetryAfter: "7", Times: 1})
-	s.Fail(Fault{Kind: Status, Status: 429, RetryAfter: "+90s", Times: 1})
-	s.Fail(Fault{Kind: Status, Status: 500, Times: 1})
-	s.Fail(Fault{Kind: Status, Status: 302, Location: "http://other.example/", Times: 1})
+	s := sim(config.Config{})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 503, Times: 1})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 429, RetryAfter: "7", Times: 1})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 429, RetryAfter: "+90s", Times: 1})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 500, Times: 1})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 302, Location: "http://other.example/", Times: 1})
 	for _, c := range []struct {
 		status            int
 		text, after, goTo string
@@ -68,7 +73,7 @@ func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
 			t.Errorf("got %d %s %v, want %+v", status, head(body), h, c)
 		}
 	}
-	s.Fail(Fault{Kind: Status, Status: 429, Path: "/v1/me"})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 429, Path: "/v1/me"})
 	_, _, body := do(t, s, "GET", "http://sim/api/v1/me", nil)
 	if !bytes.HasPrefix(body, []byte(`{"error":{"code":"rate_limited","message":`)) {
 		t.Errorf("the API says %s", body)
@@ -78,27 +83,27 @@ func TestFault_StatusWithAndWithoutRetryAfter(t *testing.T) {
 func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		fault Fault
+		fault wire.Fault
 		hit   []bool // page 1 of yesterday, page 2, page 3; then page 1 of the day before, and all again
 	}{
-		{"everything", Fault{}, []bool{true, true, true, true, true, true, true, true}},
-		{"path", Fault{Path: "/ads/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
-		{"path/mounted", Fault{Path: "/report/*/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
-		{"path/other", Fault{Path: "/v1/*"}, []bool{false, false, false, false, false, false, false, false}},
-		{"day", Fault{Day: yesterday}, []bool{true, true, true, false, true, true, true, false}},
-		{"page", Fault{Page: 2}, []bool{false, true, false, false, false, true, false, false}},
-		{"page/from", Fault{Page: 2, PageTo: -1}, []bool{false, true, true, false, false, true, true, false}},
-		{"page/to", Fault{Page: 1, PageTo: 2}, []bool{true, true, false, true, true, true, false, true}},
-		{"attempt", Fault{AttemptTo: 1}, []bool{true, true, true, true, false, false, false, false}},
-		{"attempt/from", Fault{AttemptFrom: 2}, []bool{false, false, false, false, true, true, true, true}},
-		{"times", Fault{Times: 2, Day: yesterday}, []bool{true, true, false, false, false, false, false, false}},
-		{"query", Fault{Query: "page=3&include_creatives=true"}, []bool{false, false, true, false, false, false,
+		{"everything", wire.Fault{}, []bool{true, true, true, true, true, true, true, true}},
+		{"path", wire.Fault{Path: "/ads/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
+		{"path/mounted", wire.Fault{Path: "/report/*/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
+		{"path/other", wire.Fault{Path: "/v1/*"}, []bool{false, false, false, false, false, false, false, false}},
+		{"day", wire.Fault{Day: yesterday}, []bool{true, true, true, false, true, true, true, false}},
+		{"page", wire.Fault{Page: 2}, []bool{false, true, false, false, false, true, false, false}},
+		{"page/from", wire.Fault{Page: 2, PageTo: -1}, []bool{false, true, true, false, false, true, true, false}},
+		{"page/to", wire.Fault{Page: 1, PageTo: 2}, []bool{true, true, false, true, true, true, false, true}},
+		{"attempt", wire.Fault{AttemptTo: 1}, []bool{true, true, true, true, false, false, false, false}},
+		{"attempt/from", wire.Fault{AttemptFrom: 2}, []bool{false, false, false, false, true, true, true, true}},
+		{"times", wire.Fault{Times: 2, Day: yesterday}, []bool{true, true, false, false, false, false, false, false}},
+		{"query", wire.Fault{Query: "page=3&include_creatives=true"}, []bool{false, false, true, false, false, false,
 			true, false}},
-		{"query/absent", Fault{Query: "source_id="}, []bool{true, true, true, true, true, true, true, true}},
+		{"query/absent", wire.Fault{Query: "source_id="}, []bool{true, true, true, true, true, true, true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := sim(Config{})
-			c.fault.Kind, c.fault.Status = Status, 500
+			s := sim(config.Config{})
+			c.fault.Kind, c.fault.Status = wire.Status, 500
 			s.Fail(c.fault)
 			for i, want := range c.hit {
 				query := pageOf(i%4 + 1)
@@ -118,19 +123,19 @@ func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
 }
 
 func TestFault_OtherBodies(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	want := string(must2(ask(t, s, pageOf(1))))
 	for _, c := range []struct {
-		fault Fault
+		fault wire.Fault
 		typ   string
 		body  string
 	}{
-		{Fault{Kind: HTML}, "text/html", "<!DOCTYPE html>"},
-		{Fault{Kind: Empty}, "application/json", ""},
-		{Fault{Kind: Null}, "application/json", "null"},
-		{Fault{Kind: Body, Value: "[]"}, "application/json", "[]"},
-		{Fault{Kind: Trailing}, "application/json", want + "{"},
-		{Fault{Kind: Trailing, Value: "\n"}, "application/json", want + "\n"},
+		{wire.Fault{Kind: wire.HTML}, "text/html", "<!DOCTYPE html>"},
+		{wire.Fault{Kind: wire.Empty}, "application/json", ""},
+		{wire.Fault{Kind: wire.Null}, "application/json", "null"},
+		{wire.Fault{Kind: wire.Body, Value: "[]"}, "application/json", "[]"},
+		{wire.Fault{Kind: wire.Trailing}, "application/json", want + "{"},
+		{wire.Fault{Kind: wire.Trailing, Value: "\n"}, "application/json", want + "\n"},
 	} {
 		c.fault.Times = 1
 		s.Fail(c.fault)
@@ -145,16 +150,16 @@ func TestFault_OtherBodies(t *testing.T) {
 func must2(_ int, _ http.Header, body []byte) []byte { return body }
 
 func TestFault_ShiftRepeatsOrSkipsRows(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	first, second := reportOf(t, s, pageOf(1)), reportOf(t, s, pageOf(2))
 	total := first.Pagination["total_rows"]
-	s.Fail(Fault{Kind: Shift, Page: 2, Times: 1})
+	s.Fail(wire.Fault{Kind: wire.Shift, Page: 2, Times: 1})
 	got := reportOf(t, s, pageOf(2))
 	rowsEqual(t, got.Data, append(first.Data[9:], second.Data[:9]...))
 	if got.Pagination["total_rows"] != total {
 		t.Errorf("total_rows is %d, want %d still", got.Pagination["total_rows"], total)
 	}
-	s.Fail(Fault{Kind: Shift, Page: 2, Rows: -2, Delta: -2, Times: 1})
+	s.Fail(wire.Fault{Kind: wire.Shift, Page: 2, Rows: -2, Delta: -2, Times: 1})
 	got = reportOf(t, s, pageOf(2))
 	rowsEqual(t, got.Data[:8], second.Data[2:])
 	if got.Pagination["total_rows"] != total-2 {
@@ -163,32 +168,32 @@ func TestFault_ShiftRepeatsOrSkipsRows(t *testing.T) {
 }
 
 func TestFault_TotalsThatLie(t *testing.T) {
-	got, want := hurt(t, Fault{Kind: Total, Delta: -1}, 2)
+	got, want := hurt(t, wire.Fault{Kind: wire.Total, Delta: -1}, 2)
 	rowsEqual(t, got.Data, want.Data)
 	if got.Pagination["total_rows"] != want.Pagination["total_rows"]-1 {
 		t.Errorf("got %v, after %v", got.Pagination, want.Pagination)
 	}
-	got, want = hurt(t, Fault{Kind: Truncate, Rows: 14}, 2)
+	got, want = hurt(t, wire.Fault{Kind: wire.Truncate, Rows: 14}, 2)
 	rowsEqual(t, got.Data, want.Data[:4])
 	if got.Pagination["total_rows"] != 14 || got.Pagination["total_pages"] != 2 {
 		t.Errorf("got %v", got.Pagination)
 	}
-	got, _ = hurt(t, Fault{Kind: Truncate}, 1)
+	got, _ = hurt(t, wire.Fault{Kind: wire.Truncate}, 1)
 	if len(got.Data) != 0 || got.Pagination["total_rows"] != 0 {
 		t.Errorf("a day without rows has %d and %v", len(got.Data), got.Pagination)
 	}
 }
 
 func TestFault_RowsThatAreMissingOrTwice(t *testing.T) {
-	got, want := hurt(t, Fault{Kind: Drop, Row: 3, Rows: 2}, 2)
+	got, want := hurt(t, wire.Fault{Kind: wire.Drop, Row: 3, Rows: 2}, 2)
 	rowsEqual(t, got.Data, slices.Delete(slices.Clone(want.Data), 3, 5))
-	got, want = hurt(t, Fault{Kind: Duplicate, Row: 3}, 2)
+	got, want = hurt(t, wire.Fault{Kind: wire.Duplicate, Row: 3}, 2)
 	rowsEqual(t, got.Data, slices.Insert(slices.Clone(want.Data), 4, want.Data[3]))
-	got, want = hurt(t, Fault{Kind: Duplicate, Row: 99, InPlace: true}, 2)
+	got, want = hurt(t, wire.Fault{Kind: wire.Duplicate, Row: 99, InPlace: true}, 2)
 	w := slices.Clone(want.Data)
 	w[8] = w[9]
 	rowsEqual(t, got.Data, w)
-	got, want = hurt(t, Fault{Kind: Duplicate, Row: 0, Other: true, InPlace: true}, 2)
+	got, want = hurt(t, wire.Fault{Kind: wire.Duplicate, Row: 0, Other: true, InPlace: true}, 2)
 	a, b := lineOf(t, want.Data[0]), lineOf(t, got.Data[1])
 	a.Clicks++
 	a.Spend += 1000
@@ -199,25 +204,25 @@ func TestFault_RowsThatAreMissingOrTwice(t *testing.T) {
 
 func TestFault_ValuesThatDoNotBelong(t *testing.T) {
 	for _, c := range []struct {
-		fault Fault
+		fault wire.Fault
 		want  string // in the row, if it is JSON
 	}{
-		{Fault{Kind: WrongType, Column: "total_spend", Row: 4}, `"total_spend":"12.50"`},
-		{Fault{Kind: WrongType, Column: "total_spend", Row: 4, Value: "1e400"}, `"total_spend":1e400`},
-		{Fault{Kind: WrongType, Column: "total_spend", Row: 4, Value: `"NaN"`}, `"total_spend":"NaN"`},
-		{Fault{Kind: WrongType, Column: "clicks", Row: 4, Value: "1.5"}, `"clicks":1.5`},
-		{Fault{Kind: WrongType, Column: "date", Row: 4, Value: "null"}, `{"date":null,`},
-		{Fault{Kind: WrongType, Column: "campaign_name", Row: 4, Value: "\"\xff\""}, "\"campaign_name\":\"\xff\""},
-		{Fault{Kind: ExtraKey, Row: 4}, `,"unknown_key":{"since"`},
-		{Fault{Kind: RepeatKey, Column: "clicks", Row: 4, Value: "777"}, `,"clicks":777,`},
-		{Fault{Kind: OtherDay, Row: 4}, `{"date":"2026-11-19",`},
-		{Fault{Kind: Top, Column: "total_rows", Value: `"12"`}, `"total_rows":"12"`},
-		{Fault{Kind: Top, Column: "pagination", Value: `null`}, `"pagination":null}`},
-		{Fault{Kind: Top, Column: "data", Value: `{}`}, `"data":{},`},
-		{Fault{Kind: Top, Column: "columns", Value: `[]`}, `{"columns":[],`},
-		{Fault{Kind: Top, Column: "warnings", Value: `["late"]`}, `},"warnings":["late"]}`},
+		{wire.Fault{Kind: wire.WrongType, Column: "total_spend", Row: 4}, `"total_spend":"12.50"`},
+		{wire.Fault{Kind: wire.WrongType, Column: "total_spend", Row: 4, Value: "1e400"}, `"total_spend":1e400`},
+		{wire.Fault{Kind: wire.WrongType, Column: "total_spend", Row: 4, Value: `"NaN"`}, `"total_spend":"NaN"`},
+		{wire.Fault{Kind: wire.WrongType, Column: "clicks", Row: 4, Value: "1.5"}, `"clicks":1.5`},
+		{wire.Fault{Kind: wire.WrongType, Column: "date", Row: 4, Value: "null"}, `{"date":null,`},
+		{wire.Fault{Kind: wire.WrongType, Column: "campaign_name", Row: 4, Value: "\"\xff\""}, "\"campaign_name\":\"\xff\""},
+		{wire.Fault{Kind: wire.ExtraKey, Row: 4}, `,"unknown_key":{"since"`},
+		{wire.Fault{Kind: wire.RepeatKey, Column: "clicks", Row: 4, Value: "777"}, `,"clicks":777,`},
+		{wire.Fault{Kind: wire.OtherDay, Row: 4}, `{"date":"2026-11-19",`},
+		{wire.Fault{Kind: wire.Top, Column: "total_rows", Value: `"12"`}, `"total_rows":"12"`},
+		{wire.Fault{Kind: wire.Top, Column: "pagination", Value: `null`}, `"pagination":null}`},
+		{wire.Fault{Kind: wire.Top, Column: "data", Value: `{}`}, `"data":{},`},
+		{wire.Fault{Kind: wire.Top, Column: "columns", Value: `[]`}, `{"columns":[],`},
+		{wire.Fault{Kind: wire.Top, Column: "warnings", Value: `["late"]`}, `},"warnings":["late"]}`},
 	} {
-		s := sim(Config{})
+		s := sim(config.Config{})
 		_, _, want := ask(t, s, pageOf(2))
 		s.Fail(c.fault)
 		_, _, got := ask(t, s, pageOf(2))
@@ -225,15 +230,15 @@ func TestFault_ValuesThatDoNotBelong(t *testing.T) {
 			t.Errorf("%+v: no %s in %s", c.fault, c.want, got)
 		}
 	}
-	s := sim(Config{})
-	s.Fail(Fault{Kind: MissingKey, Column: "clicks", Row: -1})
+	s := sim(config.Config{})
+	s.Fail(wire.Fault{Kind: wire.MissingKey, Column: "clicks", Row: -1})
 	for _, row := range reportOf(t, s, pageOf(2)).Data {
 		if _, has := row["clicks"]; has || len(row) != 8 {
 			t.Errorf("got %v", row)
 		}
 	}
-	s = sim(Config{})
-	s.Fail(Fault{Kind: NoPagination})
+	s = sim(config.Config{})
+	s.Fail(wire.Fault{Kind: wire.NoPagination})
 	if r := reportOf(t, s, pageOf(2)); r.Pagination != nil || len(r.Data) != 10 {
 		t.Errorf("got %d rows and %v", len(r.Data), r.Pagination)
 	}
@@ -264,7 +269,7 @@ func fetchAll(ctx context.Context, c *http.Client) (size int64, body []byte, err
 	if err != nil {
 		return 0, nil, err
 	}
-	req.SetBasicAuth(DefaultUser, DefaultPassword)
+	req.SetBasicAuth(config.DefaultUser, config.DefaultPassword)
 	resp, err := c.Do(req)
 	if err != nil {
 		return 0, nil, err
@@ -275,7 +280,7 @@ func fetchAll(ctx context.Context, c *http.Client) (size int64, body []byte, err
 }
 
 func TestFault_OnTheWire(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for name, client := range wireClients(t, s) {
 		ctx := t.Context()
 		whole, want, err := fetchAll(ctx, client)
@@ -283,20 +288,20 @@ func TestFault_OnTheWire(t *testing.T) {
 			t.Fatalf("%s: %d of %d bytes, %v", name, len(want), whole, err)
 		}
 		for _, c := range []struct {
-			fault Fault
+			fault wire.Fault
 			size  int64 // Content-Length
 			got   int   // bytes
 			err   error
 		}{
-			{Fault{Kind: Cut}, whole, len(want) / 2, io.ErrUnexpectedEOF},
-			{Fault{Kind: Cut, After: 17}, whole, 17, io.ErrUnexpectedEOF},
-			{Fault{Kind: Cut, After: -1}, whole, 0, io.ErrUnexpectedEOF},
-			{Fault{Kind: Cut, After: 17, Chunked: true}, -1, 17, io.ErrUnexpectedEOF},
-			{Fault{Kind: Reset}, 0, 0, syscall.ECONNRESET},
-			{Fault{Kind: Reset, After: 17}, whole, -1, syscall.ECONNRESET},
-			{Fault{Kind: Slow, After: 500, For: time.Microsecond}, whole, len(want), nil},
-			{Fault{Kind: Stall, After: 17, For: time.Microsecond}, whole, len(want), nil},
-			{Fault{Kind: Hang, For: time.Microsecond}, whole, len(want), nil},
+			{wire.Fault{Kind: wire.Cut}, whole, len(want) / 2, io.ErrUnexpectedEOF},
+			{wire.Fault{Kind: wire.Cut, After: 17}, whole, 17, io.ErrUnexpectedEOF},
+			{wire.Fault{Kind: wire.Cut, After: -1}, whole, 0, io.ErrUnexpectedEOF},
+			{wire.Fault{Kind: wire.Cut, After: 17, Chunked: true}, -1, 17, io.ErrUnexpectedEOF},
+			{wire.Fault{Kind: wire.Reset}, 0, 0, syscall.ECONNRESET},
+			{wire.Fault{Kind: wire.Reset, After: 17}, whole, -1, syscall.ECONNRESET},
+			{wire.Fault{Kind: wire.Slow, After: 500, For: time.Microsecond}, whole, len(want), nil},
+			{wire.Fault{Kind: wire.Stall, After: 17, For: time.Microsecond}, whole, len(want), nil},
+			{wire.Fault{Kind: wire.Hang, For: time.Microsecond}, whole, len(want), nil},
 		} {
 			c.fault.Times = 1
 			s.Fail(c.fault)
@@ -309,8 +314,8 @@ func TestFault_OnTheWire(t *testing.T) {
 				t.Errorf("%s %+v: got %d of %d bytes, want %d of %d", name, c.fault, len(body), size, c.got, c.size)
 			}
 		}
-		for _, kind := range []Kind{Stall, Hang} {
-			s.Fail(Fault{Kind: kind, After: 17, Times: 1})
+		for _, kind := range []wire.Kind{wire.Stall, wire.Hang} {
+			s.Fail(wire.Fault{Kind: kind, After: 17, Times: 1})
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 			if _, body, err := fetchAll(ctx, client); !errors.Is(err, context.DeadlineExceeded) || len(body) > 17 {
 				t.Errorf("%s %s: got %d bytes and %v, want at most 17 and the deadline", name, kind, len(body), err)
@@ -321,7 +326,7 @@ func TestFault_OnTheWire(t *testing.T) {
 }
 
 func TestTransport_SaysWhatTheSocketSays(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	var bodies [][]byte
 	for _, client := range wireClients(t, s) {
 		_, body, err := fetchAll(t.Context(), client)
@@ -336,10 +341,10 @@ func TestTransport_SaysWhatTheSocketSays(t *testing.T) {
 }
 
 func TestTransport_ClosingTheBodyEndsTheHandler(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for range 3 {
 		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://sim/report/ads/spend-report?"+pageOf(1), nil)
-		req.SetBasicAuth(DefaultUser, DefaultPassword)
+		req.SetBasicAuth(config.DefaultUser, config.DefaultPassword)
 		resp, err := s.Transport().RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
@@ -354,19 +359,19 @@ func TestTransport_ClosingTheBodyEndsTheHandler(t *testing.T) {
 }
 
 func TestRequests_TellWhatWasAsked(t *testing.T) {
-	s := sim(Config{})
-	s.Fail(Fault{Kind: Status, Status: 503, AttemptTo: 1})
+	s := sim(config.Config{})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 503, AttemptTo: 1})
 	for range 2 {
 		ask(t, s, pageOf(1))
 	}
 	_, _, body := ask(t, s, pageOf(1))
 	do(t, s, "GET", "http://sim/api/v1/me", nil)
 	got := s.Requests()
-	want := []Request{
-		{noon, "GET", "/report/ads/spend-report", pageOf(1), 1, "status", 503, got[0].Bytes},
-		{noon, "GET", "/report/ads/spend-report", pageOf(1), 2, "", 200, int64(len(body))},
-		{noon, "GET", "/report/ads/spend-report", pageOf(1), 3, "", 200, int64(len(body))},
-		{noon, "GET", "/api/v1/me", "", 1, "status", 503, got[3].Bytes},
+	want := []wire.Request{
+		{Time: noon, Method: "GET", Path: "/report/ads/spend-report", Query: pageOf(1), Attempt: 1, Fault: "status", Status: 503, Bytes: got[0].Bytes},
+		{Time: noon, Method: "GET", Path: "/report/ads/spend-report", Query: pageOf(1), Attempt: 2, Fault: "", Status: 200, Bytes: int64(len(body))},
+		{Time: noon, Method: "GET", Path: "/report/ads/spend-report", Query: pageOf(1), Attempt: 3, Fault: "", Status: 200, Bytes: int64(len(body))},
+		{Time: noon, Method: "GET", Path: "/api/v1/me", Query: "", Attempt: 1, Fault: "status", Status: 503, Bytes: got[3].Bytes},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -379,7 +384,7 @@ func TestRequests_TellWhatWasAsked(t *testing.T) {
 }
 
 func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
-	s := sim(Config{RowsPerDay: 300, Prerender: true, RateLimit: -1})
+	s := sim(config.Config{RowsPerDay: 300, Prerender: true, RateLimit: -1})
 	var wait sync.WaitGroup
 	id := s.CampaignIDs()[0]
 	for worker := range 8 {
@@ -389,11 +394,11 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 				case 0:
 					s.Advance(time.Hour)
 				case 1:
-					if _, err := s.Restate(yesterday, Restatement{Kind: "delete", Row: i}); err != nil {
+					if _, err := s.Restate(yesterday, ledger.Restatement{Kind: "delete", Row: i}); err != nil {
 						t.Error(err)
 					}
 				case 2:
-					s.Fail(Fault{Kind: Drop, Times: 1})
+					s.Fail(wire.Fault{Kind: wire.Drop, Times: 1})
 					callAPI(t, s, "/v1/campaigns")
 				case 3:
 					for range s.Truth(yesterday) {
@@ -402,9 +407,9 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 					}
 					callAPI(t, s, "/v1/balance")
 				case 4:
-					made := create(t, s, Change{Set: map[string]any{"name": itoa(i)}})
-					create(t, s, Change{Campaign: made})
-					change(t, s, Change{Campaign: id, Set: map[string]any{"name": itoa(i)}, Force: true})
+					made := create(t, s, world.Change{Set: map[string]any{"name": itoa(i)}})
+					create(t, s, world.Change{Campaign: made})
+					change(t, s, world.Change{Campaign: id, Set: map[string]any{"name": itoa(i)}, Force: true})
 				case 5:
 					settingsOf(t, s, id)
 					callAPI(t, s, "/v1/campaigns/"+id)
@@ -421,15 +426,15 @@ func TestService_MayBeUsedByManyAtOnce(t *testing.T) {
 }
 
 func TestFail_RefusesAFaultThatNeverHappens(t *testing.T) {
-	for _, f := range []Fault{{Kind: "cutt"}, {Kind: Cut, Path: "["}, {Kind: Cut, Day: "today"},
-		{Kind: Status, Status: 42}, {Kind: Cut, Query: "%zz"}, {Kind: Cut, RetryAfter: "+x"}} {
+	for _, f := range []wire.Fault{{Kind: "cutt"}, {Kind: wire.Cut, Path: "["}, {Kind: wire.Cut, Day: "today"},
+		{Kind: wire.Status, Status: 42}, {Kind: wire.Cut, Query: "%zz"}, {Kind: wire.Cut, RetryAfter: "+x"}} {
 		func() {
 			defer func() {
 				if recover() == nil {
 					t.Errorf("%+v is taken", f)
 				}
 			}()
-			sim(Config{}).Fail(f)
+			sim(config.Config{}).Fail(f)
 		}()
 	}
 }

@@ -7,29 +7,35 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/world"
 )
 
 // of keeps the lines of a campaign; without leaves them out.
-func of(all []Line, id string) []Line {
-	return slices.DeleteFunc(slices.Clone(all), func(l Line) bool { return l.CampaignID != id })
+func of(all []ledger.Line, id string) []ledger.Line {
+	return slices.DeleteFunc(slices.Clone(all), func(l ledger.Line) bool { return l.CampaignID != id })
 }
 
-func without(all []Line, id string) []Line {
-	return slices.DeleteFunc(slices.Clone(all), func(l Line) bool { return l.CampaignID == id })
+func without(all []ledger.Line, id string) []ledger.Line {
+	return slices.DeleteFunc(slices.Clone(all), func(l ledger.Line) bool { return l.CampaignID == id })
 }
 
-func spend(all []Line) int64 { return total(all).Spend }
+func spend(all []ledger.Line) int64 { return total(all).Spend }
 
 // delivering finds a campaign that delivers today, with a limit that it can't reach,
 // and that goes on for some days.
 func delivering(t testing.TB, s *Service) string {
 	t.Helper()
-	st := s.snapshot()
+	st := s.Snapshot()
 	for _, id := range running(t, s) {
-		c := st.campaign(id)
-		if len(of(truth(s, s.Today()), id)) > 12 && !c.allowList && !slices.ContainsFunc([]day{0, 1, 2, 3},
-			func(d day) bool { return !c.deliversOn(st.today + d) }) {
-			change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": 1_000_000}})
+		c := st.Campaign(id)
+		if len(of(truth(s, s.Today()), id)) > 12 && !c.AllowList && !slices.ContainsFunc([]clock.Day{0, 1, 2, 3},
+			func(d clock.Day) bool { return !c.DeliversOn(st.Today + d) }) {
+			change(t, s, world.Change{Campaign: id, Set: map[string]any{"daily_spend_limit": 1_000_000}})
 			return id
 		}
 	}
@@ -39,7 +45,7 @@ func delivering(t testing.TB, s *Service) string {
 
 // twins are two services of one account; the test writes to the first.
 func twins(t testing.TB) (s, plain *Service, id string) {
-	s, plain = sim(Config{RateLimit: -1, RowsPerDay: 3000}), sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	s, plain = sim(config.Config{RateLimit: -1, RowsPerDay: 3000}), sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
 	return s, plain, delivering(t, s)
 }
 
@@ -102,13 +108,13 @@ func TestFollow_APauseStopsTheSpending(t *testing.T) {
 }
 
 func TestFollow_ClosedDaysStayAndOpenOnesGrow(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 3000, FreezeRestatements: true})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000, FreezeRestatements: true})
 	id := delivering(t, s)
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":0.5}`)
 	today := s.Today()
-	was := map[string]Line{}
+	was := map[string]ledger.Line{}
 	for range 12 {
-		now := map[string]Line{}
+		now := map[string]ledger.Line{}
 		for _, l := range of(truth(s, today), id) {
 			now[l.CreativeID+l.SourceID] = l
 		}
@@ -136,7 +142,7 @@ func TestFollow_ClosedDaysStayAndOpenOnesGrow(t *testing.T) {
 func TestFollow_BidsMovePricesAndVolume(t *testing.T) {
 	s, plain, id := twins(t)
 	bid := millionths(t, settingsOf(t, s, id).DefaultBid)
-	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":`+string(appendMillionths(nil, 2*bid))+`}`)
+	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"default_bid":`+string(jsontext.AppendMillionths(nil, 2*bid))+`}`)
 	later(30*time.Hour, s, plain)
 	day := s.Today()
 	got, want := total(of(truth(s, day), id)), total(of(truth(plain, day), id))
@@ -151,7 +157,7 @@ func TestFollow_BidsMovePricesAndVolume(t *testing.T) {
 		}
 	}
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/sources/bids", idsBody([]string{src}, `,"bid":`+
-		string(appendMillionths(nil, bid/2))))
+		string(jsontext.AppendMillionths(nil, bid/2))))
 	later(48*time.Hour, s, plain)
 	for _, l := range of(truth(s, s.Today()), id) {
 		if l.SourceID == src && l.Clicks > 0 && l.Spend > l.Clicks*(bid/2) {
@@ -165,12 +171,12 @@ func TestFollow_BlockedSourcesAreNotBought(t *testing.T) {
 	today := s.Today()
 	var quick, slow []string
 	for _, l := range of(truth(s, today), id) {
-		src, _ := s.account.sources.index(l.SourceID)
+		src, _ := s.World.Account.Sources.Index(l.SourceID)
 		switch {
 		case l.SourceID == "" || slices.Contains(quick, l.SourceID) || slices.Contains(slow, l.SourceID):
-		case s.account.slow(src) && len(slow) < 3:
+		case s.World.Account.Slow(src) && len(slow) < 3:
 			slow = append(slow, l.SourceID)
-		case !s.account.slow(src) && len(quick) < 6:
+		case !s.World.Account.Slow(src) && len(quick) < 6:
 			quick = append(quick, l.SourceID)
 		}
 	}
@@ -216,10 +222,10 @@ func TestFollow_BlockedSourcesAreNotBought(t *testing.T) {
 }
 
 func TestFollow_AllowListsAreAllThatIsBought(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
 	id := newCampaign(t, s)
-	live := s.account.sources.names(s.account.sources.live.src)
-	change(t, s, Change{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Allow: live[:40]}})
+	live := s.World.Account.Sources.Names(s.World.Account.Sources.Live.Src)
+	change(t, s, world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: live[:40]}})
 	approve(t, s, newCreative(t, s, id))
 	s.Advance(24 * time.Hour)
 	check := func(allowed []string) {
@@ -249,7 +255,7 @@ func TestFollow_AudiencesMoveTheVolume(t *testing.T) {
 		mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{}}`)
 	}
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"country":"NL","gender":"M"},"default_bid":`+
-		string(appendMillionths(nil, max(300_000, millionths(t, settingsOf(t, s, id).DefaultBid))))+`}`)
+		string(jsontext.AppendMillionths(nil, max(300_000, millionths(t, settingsOf(t, s, id).DefaultBid))))+`}`)
 	later(30*time.Hour, s, plain)
 	got, want := total(of(truth(s, s.Today()), id)), total(of(truth(plain, s.Today()), id))
 	if got.Impressions > want.Impressions/2 {
@@ -258,7 +264,7 @@ func TestFollow_AudiencesMoveTheVolume(t *testing.T) {
 }
 
 func TestFollow_CreatedCampaignsDeliver(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 3000, ReviewTakes: 2 * time.Hour})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000, ReviewTakes: 2 * time.Hour})
 	quiet := truth(s, s.Today())
 	id := newCampaign(t, s)
 	cr := newCreative(t, s, id)
@@ -301,7 +307,7 @@ func TestFollow_LimitsEndTheDay(t *testing.T) {
 	s, plain, id := twins(t)
 	later(24*time.Hour, s, plain)
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"daily_spend_limit":100,"default_bid":`+
-		string(appendMillionths(nil, 2*millionths(t, settingsOf(t, s, id).DefaultBid)))+`}`)
+		string(jsontext.AppendMillionths(nil, 2*millionths(t, settingsOf(t, s, id).DefaultBid)))+`}`)
 	later(24*time.Hour, s, plain)
 	later(24*time.Hour, s, plain)
 	day := s.Today()
@@ -335,13 +341,13 @@ func TestFollow_LimitsEndTheDay(t *testing.T) {
 }
 
 func TestFollow_WithoutFundsNothingIsSpent(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 3000, Control: true})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000, Control: true})
 	id := delivering(t, s)
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`)
 	if status, got := order(t, s, "POST", "balance", `{"status":"depleted"}`); status != 200 {
 		t.Fatalf("%d %v", status, got)
 	}
-	b := callWith(t, s, DefaultKey, "GET", "/v1/balance?fresh=true", "").body
+	b := callWith(t, s, config.DefaultKey, "GET", "/v1/balance?fresh=true", "").body
 	if b["status"] != "depleted" || b["message"] == "" || settingsOf(t, s, id).DeliveryStatus != "waiting_for_funds" {
 		t.Errorf("got %v, %s", b, settingsOf(t, s, id).DeliveryStatus)
 	}
@@ -364,12 +370,12 @@ func TestFollow_WithoutFundsNothingIsSpent(t *testing.T) {
 }
 
 func TestFollow_HiddenCreativesAreNotDelivered(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
 	id := newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	approve(t, s, cr)
 	s.Advance(time.Hour)
-	change(t, s, Change{Creative: cr, Do: Hide})
+	change(t, s, world.Change{Creative: cr, Do: ledger.Hide})
 	was := spend(of(truth(s, s.Today()), id))
 	if st := settingsOf(t, s, id).DeliveryStatus; was == 0 || st != "waiting_for_creatives" {
 		t.Fatalf("spent %d, and is %s", was, st)
@@ -378,7 +384,7 @@ func TestFollow_HiddenCreativesAreNotDelivered(t *testing.T) {
 	if got := spend(of(truth(s, s.Today()), id)); got != was {
 		t.Errorf("hidden it went from %d to %d", was, got)
 	}
-	change(t, s, Change{Creative: cr, Do: Show})
+	change(t, s, world.Change{Creative: cr, Do: ledger.Show})
 	s.Advance(time.Hour)
 	if got := spend(of(truth(s, s.Today()), id)); got <= was {
 		t.Errorf("shown again it still has %d", got)
@@ -386,23 +392,23 @@ func TestFollow_HiddenCreativesAreNotDelivered(t *testing.T) {
 }
 
 func TestFollow_RowsCanBeRestated(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 3000})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 3000})
 	id := newCampaign(t, s)
 	approve(t, s, newCreative(t, s, id))
 	s.Advance(24 * time.Hour)
 	day := s.Today()
 	rows := of(truth(s, day), id)
 	l := rows[len(rows)/2]
-	if _, err := s.Restate(day, Restatement{Kind: "change", CreativeID: l.CreativeID, SourceID: l.SourceID,
-		Measures: &Measures{Spend: 7, Clicks: 1}}); err != nil {
+	if _, err := s.Restate(day, ledger.Restatement{Kind: "change", CreativeID: l.CreativeID, SourceID: l.SourceID,
+		Measures: &ledger.Measures{Spend: 7, Clicks: 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Restate(day, Restatement{Kind: "delete", CreativeID: rows[0].CreativeID,
+	if _, err := s.Restate(day, ledger.Restatement{Kind: "delete", CreativeID: rows[0].CreativeID,
 		SourceID: rows[0].SourceID}); err != nil {
 		t.Fatal(err)
 	}
 	got := of(truth(s, day), id)
-	if len(got) != len(rows)-1 || !slices.ContainsFunc(got, func(g Line) bool {
+	if len(got) != len(rows)-1 || !slices.ContainsFunc(got, func(g ledger.Line) bool {
 		return g.SourceID == l.SourceID &&
 			g.Spend == 7
 	}) {
@@ -413,7 +419,7 @@ func TestFollow_RowsCanBeRestated(t *testing.T) {
 
 func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {
 	sameWhateverIsAsked(t, 8, func(nosy bool) (*Service, any) {
-		s := sim(Config{RateLimit: -1, RowsPerDay: 1500})
+		s := sim(config.Config{RateLimit: -1, RowsPerDay: 1500})
 		id := newCampaign(t, s)
 		newCreative(t, s, id)
 		for i := range 30 {
@@ -434,10 +440,10 @@ func TestFollow_IsTheSameWhateverIsAskedBetween(t *testing.T) {
 // rows of the last days, and what is left, are the same.
 func sameWhateverIsAsked(t *testing.T, days int, live func(nosy bool) (s *Service, left any)) {
 	t.Helper()
-	run := func(nosy bool) (out []Line, left any) {
+	run := func(nosy bool) (out []ledger.Line, left any) {
 		s, left := live(nosy)
 		for d := range days {
-			out = append(out, truth(s, (s.snapshot().today-day(d)).String())...)
+			out = append(out, truth(s, (s.Snapshot().Today-clock.Day(d)).String())...)
 		}
 		return out, left
 	}
@@ -452,7 +458,7 @@ func sameWhateverIsAsked(t *testing.T, days int, live func(nosy bool) (s *Servic
 // TestDeliveryStatus_TakesEachOfItsValues leads one campaign through all of them; the
 // daily limit has a test of its own.
 func TestDeliveryStatus_TakesEachOfItsValues(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: -1})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: -1})
 	id := str(mustTell(t, s, "POST", "/v1/campaigns", strings.Replace(plainCampaign, "{",
 		`{"start_date":"2026-11-21T22:00:00Z",`, 1))["id"])
 	path := "/v1/campaigns/" + id
@@ -469,7 +475,7 @@ func TestDeliveryStatus_TakesEachOfItsValues(t *testing.T) {
 	s.Advance(2 * time.Hour)
 	is("waiting_for_creatives")
 	bad := newCreative(t, s, id)
-	if err := s.Review(Verdict{Creative: bad, Reasons: []string{"x"}}); err != nil {
+	if err := s.Review(world.Verdict{Creative: bad, Reasons: []string{"x"}}); err != nil {
 		t.Fatal(err)
 	}
 	is("all_creatives_rejected")
@@ -489,7 +495,7 @@ func TestDeliveryStatus_TakesEachOfItsValues(t *testing.T) {
 	is("active")
 	mustTell(t, s, "POST", path+"/status", `{"status":"paused"}`)
 	is("paused")
-	change(t, s, Change{Campaign: id, Set: map[string]any{"status": "rejected"}})
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "rejected"}})
 	is("rejected")
 	mustTell(t, s, "POST", path+"/status", `{"status":"archived"}`)
 	is("archived")

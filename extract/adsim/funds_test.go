@@ -4,16 +4,19 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/world"
 )
 
 // prepaid is a service of an account that pays by wire.
 func prepaid(dollars int64) *Service {
-	return sim(Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Control: true, Prepaid: dollars * 1_000_000})
+	return sim(config.Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Control: true, Prepaid: dollars * 1_000_000})
 }
 
 func balanceOf(t testing.TB, s *Service) map[string]any {
 	t.Helper()
-	return callWith(t, s, DefaultKey, "GET", "/v1/balance?fresh=true", "").body
+	return callWith(t, s, config.DefaultKey, "GET", "/v1/balance?fresh=true", "").body
 }
 
 func TestFunds_FallWithEveryClickAndEndDelivery(t *testing.T) {
@@ -99,11 +102,11 @@ func TestFunds_AreTheSameWhateverIsAskedBetween(t *testing.T) {
 }
 
 func TestFunds_AreRefusedWhereACardPays(t *testing.T) {
-	if err := sim(Config{}).AddFunds(1); err == nil {
+	if err := sim(config.Config{}).AddFunds(1); err == nil {
 		t.Error("a card account takes a wire")
 	}
 	s := prepaid(100)
-	for _, amount := range []int64{0, -5, maxFunds + 1} {
+	for _, amount := range []int64{0, -5, world.MaxFunds + 1} {
 		if err := s.AddFunds(amount); err == nil {
 			t.Errorf("%d is taken", amount)
 		}

@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/wire"
 )
 
 // noon is a plain November day, 14:00 in Chicago.
@@ -20,7 +24,7 @@ const (
 )
 
 // sim is a small service whose clock stands still at noon.
-func sim(cfg Config) *Service {
+func sim(cfg config.Config) *Service {
 	if cfg.RowsPerDay == 0 {
 		cfg.RowsPerDay = 600
 	}
@@ -32,8 +36,8 @@ func sim(cfg Config) *Service {
 // ask asks the report with the right credentials.
 func ask(t testing.TB, s *Service, query string) (int, http.Header, []byte) {
 	t.Helper()
-	return do(t, s, "GET", "http://sim"+ReportPrefix+"/ads/spend-report?"+query, func(r *http.Request) {
-		r.SetBasicAuth(DefaultUser, DefaultPassword)
+	return do(t, s, "GET", "http://sim"+wire.ReportPrefix+"/ads/spend-report?"+query, func(r *http.Request) {
+		r.SetBasicAuth(config.DefaultUser, config.DefaultPassword)
 	})
 }
 
@@ -146,38 +150,38 @@ func number(t testing.TB, raw json.RawMessage) int64 {
 	return n
 }
 
-func lineOf(t testing.TB, m map[string]json.RawMessage) Line {
+func lineOf(t testing.TB, m map[string]json.RawMessage) ledger.Line {
 	t.Helper()
-	return Line{
+	return ledger.Line{
 		Date: text(t, m["date"]), CampaignID: text(t, m["campaign_id"]), CampaignName: text(t, m["campaign_name"]),
 		CreativeID: text(t, m["creative_id"]), SourceID: text(t, m["source_id"]),
-		Measures: Measures{
+		Measures: ledger.Measures{
 			Spend: millionths(t, string(m["total_spend"])), Clicks: number(t, m["clicks"]),
 			Impressions: number(t, m["impressions"]), Conversions: number(t, m["conversions"]),
 		},
 	}
 }
 
-func lines(t testing.TB, rows []map[string]json.RawMessage) []Line {
+func lines(t testing.TB, rows []map[string]json.RawMessage) []ledger.Line {
 	t.Helper()
-	out := make([]Line, len(rows))
+	out := make([]ledger.Line, len(rows))
 	for i, m := range rows {
 		out[i] = lineOf(t, m)
 	}
 	return out
 }
 
-func truth(s *Service, date string) []Line { return slices.Collect(s.Truth(date)) }
+func truth(s *Service, date string) []ledger.Line { return slices.Collect(s.Truth(date)) }
 
-func total(list []Line) (sum Sum) {
+func total(list []ledger.Line) (sum ledger.Sum) {
 	for _, l := range list {
 		sum.Rows++
-		sum.add(l.Measures)
+		sum.Add(l.Measures)
 	}
 	return sum
 }
 
-func diff(t testing.TB, got, want []Line) {
+func diff(t testing.TB, got, want []ledger.Line) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("got %d lines, want %d", len(got), len(want))
@@ -211,7 +215,7 @@ func values(s string) url.Values {
 // basicCall asks for a key as a user of the dashboard.
 func basicCall(t testing.TB, s *Service, user, password, sent string) answerOf {
 	t.Helper()
-	status, h, raw := doWith(t, s, "POST", "http://sim"+APIPrefix+"/v1/api-keys", sent, func(r *http.Request) {
+	status, h, raw := doWith(t, s, "POST", "http://sim"+wire.APIPrefix+"/v1/api-keys", sent, func(r *http.Request) {
 		if user != "" {
 			r.SetBasicAuth(user, password)
 		}

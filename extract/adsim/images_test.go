@@ -18,6 +18,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/advertiser"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/fetch"
 )
 
 func picture(w, h int) img.Image {
@@ -56,7 +60,7 @@ func upload(kind string, data []byte, contentType string) string {
 }
 
 func TestUploadImage_DecodesPNGJPEGAndGIF(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	form := regexp.MustCompile(`^[0-9a-f]{24}$`)
 	seen := map[string]bool{}
 	for contentType, data := range map[string][2][]byte{
@@ -76,9 +80,9 @@ func TestUploadImage_DecodesPNGJPEGAndGIF(t *testing.T) {
 }
 
 func TestUploadImage_RefusesWhatIsNoImageOfTheKind(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	square := pngOf(300, 300)
-	large := append(bytes.Clone(square), make([]byte, mostImageBytes)...)
+	large := append(bytes.Clone(square), make([]byte, advertiser.MostImageBytes)...)
 	for _, c := range []struct{ what, body, field string }{
 		{"an icon that is not square", upload("icon", pngOf(300, 299), "image/png"), "data_base64"},
 		{"an image that is not 2:1", upload("image", pngOf(400, 201), "image/png"), "data_base64"},
@@ -112,13 +116,13 @@ func TestUploadImage_RefusesWhatIsNoImageOfTheKind(t *testing.T) {
 
 // imageHost serves images over TLS, and lets a service ask it though its address
 // is not public.
-func imageHost(t testing.TB, h http.HandlerFunc) (*httptest.Server, Config) {
+func imageHost(t testing.TB, h http.HandlerFunc) (*httptest.Server, config.Config) {
 	t.Helper()
 	server := httptest.NewTLSServer(h)
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	return server, Config{RateLimit: -1, FetchTLS: &tls.Config{RootCAs: roots}, FetchAddress: netip.Addr.IsLoopback}
+	return server, config.Config{RateLimit: -1, FetchTLS: &tls.Config{RootCAs: roots}, FetchAddress: netip.Addr.IsLoopback}
 }
 
 func TestUploadImage_FetchesAURLOnce(t *testing.T) {
@@ -132,7 +136,7 @@ func TestUploadImage_FetchesAURLOnce(t *testing.T) {
 		case "/moved":
 			http.Redirect(w, r, "/a.png", http.StatusFound)
 		case "/large":
-			_, _ = w.Write(make([]byte, mostImageBytes+1))
+			_, _ = w.Write(make([]byte, advertiser.MostImageBytes+1))
 		case "/html":
 			_, _ = w.Write([]byte("<html>"))
 		default:
@@ -172,7 +176,7 @@ func TestUploadImage_AsksOnlyPublicAddresses(t *testing.T) {
 	}
 	for addr, want := range map[string]bool{"8.8.8.8": true, "2606:4700::1111": true, "198.18.0.1": false, "::": false,
 		"2002:7f00:1::": false, "ff02::1": false, "192.0.2.1": false} {
-		if got := publicAddress(netip.MustParseAddr(addr)); got != want {
+		if got := fetch.PublicAddress(netip.MustParseAddr(addr)); got != want {
 			t.Errorf("%s: public is %v", addr, got)
 		}
 	}
@@ -183,10 +187,10 @@ func TestUploadImage_GivesUpInTime(t *testing.T) {
 	server, cfg := imageHost(t, func(_ http.ResponseWriter, r *http.Request) { <-gone })
 	defer close(gone)
 	s := sim(cfg)
-	if s.files.time != fetchTime || fetchTime != 10*time.Second {
-		t.Errorf("it waits %v", s.files.time)
+	if s.files.Time != fetch.FetchTime || fetch.FetchTime != 10*time.Second {
+		t.Errorf("it waits %v", s.files.Time)
 	}
-	s.files.time = 50 * time.Millisecond
+	s.files.Time = 50 * time.Millisecond
 	a := tell(t, s, "POST", "/v1/images", `{"kind":"icon","image_url":"`+server.URL+`/a.png"}`)
 	refusedAs(t, "too slow", a, 400, "validation_failed", "image_url")
 	if !strings.Contains(a.message(), "too long") {

@@ -6,6 +6,10 @@ import (
 	"html/template"
 	"net/http"
 	"time"
+
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/report"
+	"spendsync/extract/adsim/wire"
 )
 
 //go:embed index.html
@@ -27,51 +31,45 @@ type indexAccount struct {
 type indexKey struct{ Name, Scope, Expires string }
 
 // serveIndex answers GET /: what is running.
-func (s *Service) serveIndex(st *state, r *http.Request) reply {
+func (s *Service) serveIndex(st *ledger.State, r *http.Request) wire.Reply {
 	var accounts []indexAccount
 	for i, own := range s.accounts {
 		accounts = append(accounts, own.describe(i))
 	}
-	file, lost := s.world.journal.status()
+	file, lost := s.World.Journal.Status()
 	var page bytes.Buffer
 	err := indexPage.Execute(&page, map[string]any{
-		"Base": baseOf(r), "API": APIPrefix, "Report": ReportPrefix, "Push": PushPrefix, "Control": s.world.cfg.Control,
-		"Now": st.now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.world.clock.stands(), "State": file,
+		"Base": wire.BaseOf(r), "API": wire.APIPrefix, "Report": wire.ReportPrefix, "Push": wire.PushPrefix, "Control": s.World.Cfg.Control,
+		"Now": st.Now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.World.Clock.Stands(), "State": file,
 		"Lost": lost, "Accounts": accounts,
 	})
 	if err != nil {
-		return reportError(http.StatusInternalServerError, err.Error())
+		return report.ReportError(http.StatusInternalServerError, err.Error())
 	}
-	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-		body: page.Bytes()}
+	return wire.Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		Body: page.Bytes()}
 }
 
 // describe tells of the account, without its secrets.
 func (s *Service) describe(number int) indexAccount {
-	st := s.snapshot()
-	a := indexAccount{
-		Number:            number,
-		ID:                s.world.cfg.AdvertiserID,
-		Name:              s.world.cfg.AdvertiserName,
-		User:              s.world.cfg.ReportUser,
-		Websites:          s.Websites(),
-		Balance:           st.balanceOf(st.now.Truncate(10 * time.Minute)).status,
-		AwaitingCreatives: s.Waiting(),
-	}
-	for _, cp := range st.campaigns() {
+	st := s.Snapshot()
+	a := indexAccount{Number: number, ID: s.World.Cfg.AdvertiserID, Name: s.World.Cfg.AdvertiserName, User: s.World.Cfg.ReportUser,
+		Websites: s.Websites(),
+		Balance:  st.BalanceOf(st.Now.Truncate(10 * time.Minute)).Status, AwaitingCreatives: s.Waiting()}
+	for _, cp := range st.Campaigns() {
 		a.Campaigns++
-		if or(st.changes.campaign(cp.id).status, cp.status(st.today)) == "active" {
+		if ledger.Or(st.Changes.Campaign(cp.ID).Status, cp.Status(st.Today)) == "active" {
 			a.Active++
 		}
 	}
-	if st.changes != nil {
-		a.Changed = len(st.changes.history)
+	if st.Changes != nil {
+		a.Changed = len(st.Changes.History)
 	}
 	a.Waiting = len(a.AwaitingCreatives)
-	a.Images = s.imageCount()
-	for _, k := range s.working(st.now) {
-		a.Keys = append(a.Keys, indexKey{k.Name, k.Scope, k.expiresAt(st.now).UTC().Format(time.DateOnly)})
+	a.Images = s.ImageCount()
+	for _, k := range s.Working(st.Now) {
+		a.Keys = append(a.Keys, indexKey{k.Name, k.Scope, k.Ends(st.Now).UTC().Format(time.DateOnly)})
 	}
-	a.Subscribers, a.Sent, a.Scheduled = s.counts()
+	a.Subscribers, a.Sent, a.Scheduled = s.Counts()
 	return a
 }

@@ -9,14 +9,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/push"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // all is everything that an account is, to be compared.
 type all struct {
-	Settings   []Settings
-	Rows       []Line
-	Outbox     []Notification
-	Broadcasts []Broadcast
+	Settings   []ledger.Settings
+	Rows       []ledger.Line
+	Outbox     []push.Notification
+	Broadcasts []push.Broadcast
 	Waiting    []string
 	Limits     []map[string]any
 	Now        time.Time
@@ -33,7 +40,7 @@ func allOf(t testing.TB, s *Service) (a all) {
 		a.Outbox = append(a.Outbox, own.Outbox()...)
 		a.Broadcasts = append(a.Broadcasts, own.Broadcasts()...)
 		a.Waiting = append(a.Waiting, own.Waiting()...)
-		a.Balances = append(a.Balances, callWith(t, s, own.cfg.APIKey, "GET", "/v1/balance?fresh=true", "").body)
+		a.Balances = append(a.Balances, callWith(t, s, own.Cfg.APIKey, "GET", "/v1/balance?fresh=true", "").body)
 	}
 	a.Limits, a.Now = limitsOf(t, s), s.Now()
 	return a
@@ -70,22 +77,22 @@ func live(t testing.TB, s *Service) {
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/clone", `{"name":"Copy"}`)
 	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/clone", "")
 	tell(t, s, "POST", "/v1/campaigns", `{}`) // refused: not kept
-	change(t, s, Change{Campaign: running(t, s)[1], Set: map[string]any{"name": "By control",
+	change(t, s, world.Change{Campaign: running(t, s)[1], Set: map[string]any{"name": "By control",
 		"default_bid": "0.700001"}})
-	if _, err := s.Restate(s.Today(), Restatement{Kind: "multiply", Percent: 50}); err != nil {
+	if _, err := s.Restate(s.Today(), ledger.Restatement{Kind: "multiply", Percent: 50}); err != nil {
 		t.Fatal(err)
 	}
-	basicCall(t, s, DefaultUser, DefaultPassword, `{"name":"kept","scope":"write"}`)
+	basicCall(t, s, config.DefaultUser, config.DefaultPassword, `{"name":"kept","scope":"write"}`)
 	if err := s.SetBalance("low"); err != nil {
 		t.Fatal(err)
 	}
 	broadcastTo(t, s, `,"schedule":"2026-11-23T00:00:00Z"`)
 	broadcastTo(t, s, `,"subwaterfall":{"interval":60,"enabled":true,"title":"x","Message":"y",`+
 		`"destinationLink":"https://y.example"}`)
-	callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign)
+	callWith(t, s, config.DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign)
 	s.Outbox()
 	s.Advance(time.Hour)
-	if second := s.Account(1); second.cfg.Prepaid > 0 {
+	if second := s.Account(1); second.Cfg.Prepaid > 0 {
 		if err := second.AddFunds(25_000_000); err != nil {
 			t.Fatal(err)
 		}
@@ -94,8 +101,8 @@ func live(t testing.TB, s *Service) {
 }
 
 func TestState_IsTheSameAfterARestart(t *testing.T) {
-	cfg := Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12,
-		Accounts: []Config{{RowsPerDay: 300, Campaigns: 3, Prepaid: 30_000_000}}}
+	cfg := config.Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12,
+		Accounts: []config.Config{{RowsPerDay: 300, Campaigns: 3, Prepaid: 30_000_000}}}
 	path := filepath.Join(t.TempDir(), "state")
 	open := func() *Service {
 		s := New(cfg)
@@ -112,7 +119,7 @@ func TestState_IsTheSameAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(path)
-	if err != nil || strings.Contains(string(raw), DefaultWriteKey) || strings.Contains(string(raw), "adv_") {
+	if err != nil || strings.Contains(string(raw), config.DefaultWriteKey) || strings.Contains(string(raw), "adv_") {
 		t.Errorf("the file holds a key, or can't be read: %v", err)
 	}
 	// A line that was cut short by a crash is dropped.
@@ -122,7 +129,7 @@ func TestState_IsTheSameAfterARestart(t *testing.T) {
 	for range 2 {
 		s = open()
 		sameAll(t, "after a restart", allOf(t, s), want)
-		if me := callWith(t, s, s.keyRing.list[2].Secret, "GET", "/v1/me", ""); me.body["key_name"] != "kept" {
+		if me := callWith(t, s, s.Keys.List[2].Secret, "GET", "/v1/me", ""); me.body["key_name"] != "kept" {
 			t.Errorf("the key is gone: %v", me.body)
 		}
 		s.Advance(24 * time.Hour)
@@ -138,7 +145,7 @@ func TestState_IsTheSameAfterARestart(t *testing.T) {
 // crash may do, and goes on from every one of them.
 func TestState_DropsWhatWasNotWrittenWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	cfg := Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
+	cfg := config.Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
 	s := sim(cfg)
 	if err := s.KeepState(path); err != nil {
 		t.Fatal(err)
@@ -167,7 +174,7 @@ func TestState_DropsWhatWasNotWrittenWhole(t *testing.T) {
 		if err := os.WriteFile(path, whole[:at], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"second", "first"}[btoi(at < last):]
+		want := []string{"second", "first"}[jsontext.Btoi(at < last):]
 		if at == len(whole) {
 			want = []string{"third", "second", "first"}
 		}
@@ -191,23 +198,23 @@ func TestState_DropsWhatWasNotWrittenWhole(t *testing.T) {
 // TestState_KeepsWhatItHasWhenItCantWrite takes the file away from under it.
 func TestState_KeepsWhatItHasWhenItCantWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	cfg := Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
+	cfg := config.Config{RateLimit: -1, RowsPerDay: 60, Campaigns: 2, CreativesPerCampaign: 1, Sources: 40}
 	s := sim(cfg)
 	if err := s.KeepState(path); err != nil {
 		t.Fatal(err)
 	}
 	kept := newCampaign(t, s)
-	writable := s.world.journal.file
+	writable := s.World.Journal.File
 	var err error
-	if s.world.journal.file, err = os.Open(path); err != nil { // nothing can be written to it
+	if s.World.Journal.File, err = os.Open(path); err != nil { // nothing can be written to it
 		t.Fatal(err)
 	}
 	lost := newCampaign(t, s)
 	if _, _, page := do(t, s, "GET", "http://sim/", nil); !strings.Contains(string(page), "no longer") {
 		t.Error("the index does not say so")
 	}
-	s.world.journal.file.Close()
-	s.world.journal.file = writable
+	s.World.Journal.File.Close()
+	s.World.Journal.File = writable
 	newCampaign(t, s)
 	if err := s.CloseState(); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("closed: %v", err)
@@ -223,14 +230,14 @@ func TestState_KeepsWhatItHasWhenItCantWrite(t *testing.T) {
 
 func TestState_RefusesWhatIsNotItsOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	s := sim(Config{})
+	s := sim(config.Config{})
 	if err := s.KeepState(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.CloseState(); err != nil {
 		t.Fatal(err)
 	}
-	if err := sim(Config{Seed: 2}).KeepState(path); err == nil || !strings.Contains(err.Error(), "seed 1") {
+	if err := sim(config.Config{Seed: 2}).KeepState(path); err == nil || !strings.Contains(err.Error(), "seed 1") {
 		t.Errorf("another account's state: %v", err)
 	}
 	raw, _ := os.ReadFile(path)
@@ -240,24 +247,24 @@ func TestState_RefusesWhatIsNotItsOwn(t *testing.T) {
 		if err := os.WriteFile(path, append(slices.Clip(raw), line...), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := sim(Config{}).KeepState(path); err == nil || !strings.Contains(err.Error(), "line 2") {
+		if err := sim(config.Config{}).KeepState(path); err == nil || !strings.Contains(err.Error(), "line 2") {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if err := sim(Config{}).KeepState(t.TempDir()); err == nil {
+	if err := sim(config.Config{}).KeepState(t.TempDir()); err == nil {
 		t.Error("a folder is a state")
 	}
 }
 
 func TestReset_IsTheStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	cfg := Config{RateLimit: -1, RowsPerDay: 600, Control: true, Accounts: []Config{{RowsPerDay: 300}}}
+	cfg := config.Config{RateLimit: -1, RowsPerDay: 600, Control: true, Accounts: []config.Config{{RowsPerDay: 300}}}
 	s, fresh := sim(cfg), sim(cfg)
 	if err := s.KeepState(path); err != nil {
 		t.Fatal(err)
 	}
 	live(t, s)
-	s.Fail(Fault{Kind: Null})
+	s.Fail(wire.Fault{Kind: wire.Null})
 	s.SetNow(noon)
 	if status, got := order(t, s, "POST", "reset", ""); status != 200 {
 		t.Fatalf("%d %v", status, got)
@@ -279,7 +286,7 @@ func TestReset_IsTheStart(t *testing.T) {
 }
 
 func TestIndex_SaysWhatIsRunning(t *testing.T) {
-	s := sim(Config{Accounts: []Config{{AdvertiserName: "<b>Second</b>"}}, RateLimit: -1})
+	s := sim(config.Config{Accounts: []config.Config{{AdvertiserName: "<b>Second</b>"}}, RateLimit: -1})
 	cr := newCreative(t, s, newCampaign(t, s))
 	status, h, body := do(t, s, "GET", "http://sim/", nil)
 	page := string(body)
@@ -291,22 +298,22 @@ func TestIndex_SaysWhatIsRunning(t *testing.T) {
 		}
 	}
 	if status != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/html") || strings.Contains(page, "adv_") ||
-		strings.Contains(page, DefaultPassword) || strings.Contains(page, DefaultPushToken) {
+		strings.Contains(page, config.DefaultPassword) || strings.Contains(page, config.DefaultPushToken) {
 		t.Errorf("%d %v: %s", status, h, page)
 	}
 }
 
 func TestControl_KeysAndAccounts(t *testing.T) {
-	s := sim(Config{Control: true, Accounts: []Config{{}}})
+	s := sim(config.Config{Control: true, Accounts: []config.Config{{}}})
 	if status, _ := order(t, s, "POST", "key", `{"key":"key_1","do":"revoke"}`); status != 200 ||
-		callWith(t, s, DefaultKey, "GET", "/v1/me", "").status != 401 {
+		callWith(t, s, config.DefaultKey, "GET", "/v1/me", "").status != 401 {
 		t.Errorf("%d", status)
 	}
 	if status, _ := order(t, s, "POST", "key?account=1",
 		`{"key":"key_1","until":"2026-11-22T20:00:00Z"}`); status != 200 {
 		t.Errorf("%d", status)
 	}
-	if h := callWith(t, s, DefaultKey+"2", "GET", "/v1/me", "").
+	if h := callWith(t, s, config.DefaultKey+"2", "GET", "/v1/me", "").
 		header; !strings.Contains(h.Get("Service-Api-Key-Expiry-Warning"), "1 days") {
 		t.Errorf("%v", h)
 	}

@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 func limitsOf(t testing.TB, s *Service) []map[string]any {
@@ -12,8 +16,8 @@ func limitsOf(t testing.TB, s *Service) []map[string]any {
 }
 
 func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1, ChangeBudgets: map[string]int{campaignCreate: 2, campaignUpdate: 1,
-		creativeCreate: 2, creativeUpdate: 1, sourceUpdate: 3, imageUpload: 1}})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1, ChangeBudgets: map[string]int{world.CampaignCreate: 2, world.CampaignUpdate: 1,
+		world.CreativeCreate: 2, world.CreativeUpdate: 1, world.SourceUpdate: 3, world.ImageUpload: 1}})
 	id := newCampaign(t, s)
 	icon := iconID(t, s)
 	cr := objects(tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+icon+
@@ -57,8 +61,8 @@ func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
 	mustTell(t, s, "POST", "/v1/creatives/"+cr+"/status", `{"status":"paused"}`)
 	for _, b := range limitsOf(t, s) {
-		want := float64(s.budgetOf(str(b["kind"])))
-		if b["kind"] == sourceUpdate {
+		want := float64(s.BudgetOf(str(b["kind"])))
+		if b["kind"] == world.SourceUpdate {
 			want = 2
 		}
 		if b["used"] != want || b["resets_at"] != "2026-11-22T00:00:00Z" {
@@ -83,7 +87,7 @@ func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
 }
 
 func TestBudget_IsNotUsedByWhatIsRefused(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	tell(t, s, "POST", "/v1/campaigns", `{}`)
 	tell(t, s, "PATCH", "/v1/campaigns/C1234567", `{"name":"x"}`)
 	tell(t, s, "POST", "/v1/images", `{"kind":"icon"}`)
@@ -95,11 +99,11 @@ func TestBudget_IsNotUsedByWhatIsRefused(t *testing.T) {
 }
 
 func TestWrite_OneChangeAtATime(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1})
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
 	id, other := newCampaign(t, s), newCampaign(t, s)
 	cr := newCreative(t, s, id)
 	approve(t, s, cr)
-	s.cfg.ChangeTakes = 3 * time.Second
+	s.Cfg.ChangeTakes = 3 * time.Second
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`)
 	a := tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"y"}`)
 	refusedAs(t, "the same campaign", a, 429, "rate_limited", "")
@@ -122,13 +126,13 @@ func TestWrite_OneChangeAtATime(t *testing.T) {
 }
 
 func TestRateLimit_IsPerKeyAndNotForPausing(t *testing.T) {
-	s := sim(Config{RateLimit: 5})
+	s := sim(config.Config{RateLimit: 5})
 	id := newCampaign(t, s)
 	for range 4 {
 		tell(t, s, "GET", "/v1/me", "")
 	}
 	refusedAs(t, "one more", tell(t, s, "GET", "/v1/me", ""), 429, "rate_limited", "")
-	if a := callWith(t, s, DefaultKey, "GET", "/v1/me", ""); a.status != 200 {
+	if a := callWith(t, s, config.DefaultKey, "GET", "/v1/me", ""); a.status != 200 {
 		t.Errorf("the other key: %d", a.status)
 	}
 	mustTell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"paused"}`)
@@ -137,9 +141,9 @@ func TestRateLimit_IsPerKeyAndNotForPausing(t *testing.T) {
 }
 
 func TestUnavailable_PausingStillWorks(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
-	s.Fail(Fault{Kind: Unavailable, RetryAfter: "7"})
+	s.Fail(wire.Fault{Kind: wire.Unavailable, RetryAfter: "7"})
 	for _, a := range []answerOf{tell(t, s, "GET", "/v1/me", ""), tell(t, s, "PATCH", "/v1/campaigns/"+id,
 		`{"name":"x"}`), tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"active"}`)} {
 		refusedAs(t, "unavailable", a, 503, "unavailable", "")
@@ -151,25 +155,25 @@ func TestUnavailable_PausingStillWorks(t *testing.T) {
 }
 
 func TestUpstreamError_MayHaveGoneThrough(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
 	for name, through := range map[string]bool{"Yes": true, "No": false} {
-		s.Fail(Fault{Kind: Upstream, Other: through})
+		s.Fail(wire.Fault{Kind: wire.Upstream, Other: through})
 		refusedAs(t, name, tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"`+name+`"}`), 502, "upstream_error", "")
 		s.ClearFaults()
 		if got := settingsOf(t, s, id).Name == name; got != through {
 			t.Errorf("%s: changed is %v", name, got)
 		}
 	}
-	s.Fail(Fault{Kind: Status, Status: 500})
+	s.Fail(wire.Fault{Kind: wire.Status, Status: 500})
 	refusedAs(t, "unexpected", tell(t, s, "GET", "/v1/me", ""), 500, "internal_error", "")
 }
 
 func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
-	s := sim(Config{RateLimit: -1, Accounts: []Config{{}, {APIKey: "adv_third", ReportUser: "third@example.com",
+	s := sim(config.Config{RateLimit: -1, Accounts: []config.Config{{}, {APIKey: "adv_third", ReportUser: "third@example.com",
 		ReportPassword: "p"}}})
 	second := s.Account(1)
-	id, theirs := newCampaign(t, s), str(callWith(t, s, DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).
+	id, theirs := newCampaign(t, s), str(callWith(t, s, config.DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).
 		one()["id"])
 	if id == theirs || theirs == "" {
 		t.Fatalf("%q and %q", id, theirs)
@@ -178,19 +182,19 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 		t.Error("one account has the other's campaign")
 	}
 	cr := settingsOf(t, second, running(t, second)[1]).Creatives[0].CreativeID
-	for _, op := range s.api.operations {
-		if op.inPath() == "" {
+	for _, op := range s.api.Operations {
+		if op.InPath() == "" {
 			continue
 		}
-		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", theirs), "{creative_id}", cr)
+		path := strings.ReplaceAll(strings.ReplaceAll(op.Path, "{campaign_id}", theirs), "{creative_id}", cr)
 		body := map[string]string{"update_campaign": `{"name":"x"}`, "set_campaign_status": `{"status":"paused"}`,
 			"clone_campaign": `{"name":"x"}`, "create_creatives": `{"draft":true,"creatives":[{"title":"x"}]}`,
 			"update_creative": `{"title":"x"}`, "set_creative_status": `{"status":"paused"}`, "clone_creative": `{}`,
-			"set_source_bids": idsBody(s.GoodSources()[:1], `,"bid":0.5`)}[op.name]
-		if body == "" && op.body != nil {
+			"set_source_bids": idsBody(s.GoodSources()[:1], `,"bid":0.5`)}[op.Name]
+		if body == "" && op.Body != nil {
 			body = idsBody(s.GoodSources()[:1], "")
 		}
-		refusedAs(t, op.name, tell(t, s, op.method, path, body), 404, "not_found", "")
+		refusedAs(t, op.Name, tell(t, s, op.Method, path, body), 404, "not_found", "")
 	}
 	seen := map[string]bool{}
 	for i := range 3 {
@@ -202,7 +206,7 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 		}
 	}
 	ids := map[any]bool{}
-	for _, key := range []string{DefaultKey, DefaultKey + "2", "adv_third"} {
+	for _, key := range []string{config.DefaultKey, config.DefaultKey + "2", "adv_third"} {
 		ids[callWith(t, s, key, "GET", "/v1/me", "").body["advertiser_id"]] = true
 	}
 	if len(ids) != 3 {
@@ -211,11 +215,11 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 }
 
 func TestAPIKeys_AreCreatedWithBasic(t *testing.T) {
-	s := sim(Config{RateLimit: -1, Accounts: []Config{{ReportUser: "second@example.com", ReportPassword: "two"}}})
+	s := sim(config.Config{RateLimit: -1, Accounts: []config.Config{{ReportUser: "second@example.com", ReportPassword: "two"}}})
 	post := func(user, password, body string) answerOf {
 		return basicCall(t, s, user, password, body)
 	}
-	a := post(DefaultUser, DefaultPassword, `{"name":"My reader","scope":"read"}`)
+	a := post(config.DefaultUser, config.DefaultPassword, `{"name":"My reader","scope":"read"}`)
 	secret := str(a.one()["api_key"])
 	if a.status != 201 || !strings.HasPrefix(secret, "adv_") || a.one()["scope"] != "read" ||
 		a.one()["name"] != "My reader" {
@@ -233,15 +237,15 @@ func TestAPIKeys_AreCreatedWithBasic(t *testing.T) {
 		t.Errorf("%d %v", got.status, got.body)
 	}
 	if got := callWith(t, s, str(b.one()["api_key"]), "GET", "/v1/me", "").body["advertiser_id"]; got != s.Account(1).
-		cfg.AdvertiserID {
+		Cfg.AdvertiserID {
 		t.Errorf("the second user's key acts on %v", got)
 	}
-	refusedAs(t, "wrong password", post(DefaultUser, "x", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
+	refusedAs(t, "wrong password", post(config.DefaultUser, "x", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
 	refusedAs(t, "no password", post("", "", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
 	for body, field := range map[string]string{`{"scope":"read"}`: "name", `{"name":"x"}`: "scope",
 		`{"name":"x","scope":"admin"}`: "scope", `{"name":" ","scope":"read"}`: "name",
 		`{"name":"x","scope":"read","x":1}`: "x"} {
-		refusedAs(t, body, post(DefaultUser, DefaultPassword, body), 400, "validation_failed", field)
+		refusedAs(t, body, post(config.DefaultUser, config.DefaultPassword, body), 400, "validation_failed", field)
 	}
 	if a := tell(t, s, "GET", "/v1/api-keys", ""); a.status != 405 {
 		t.Errorf("GET: %d", a.status)

@@ -12,6 +12,11 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/tools"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // bearer adds the key to every request.
@@ -30,7 +35,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func session(t testing.TB, s *Service, key string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	cs, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: "http://sim" + mcpPath,
+	cs, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: "http://sim" + tools.McpPath,
 		HTTPClient: &http.Client{Transport: bearer{key, s.Transport()}}, DisableStandaloneSSE: true}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -57,8 +62,8 @@ func callTool(t testing.TB, cs *mcp.ClientSession, name, args string) (result ma
 }
 
 func TestMCP_ListsEveryOperationAsATool(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
-	list, err := session(t, s, DefaultKey).ListTools(context.Background(), nil)
+	s := sim(config.Config{RateLimit: -1})
+	list, err := session(t, s, config.DefaultKey).ListTools(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +98,8 @@ func TestMCP_ListsEveryOperationAsATool(t *testing.T) {
 }
 
 func TestMCP_CallsEveryTool(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ReviewTakes: -1})
-	cs := session(t, s, DefaultWriteKey)
+	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1})
+	cs := session(t, s, config.DefaultWriteKey)
 	called := map[string]bool{}
 	do := func(name, args string) map[string]any {
 		t.Helper()
@@ -153,7 +158,7 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	do("block_sources", arg(`,"source_ids":`+good+`,"dry_run":true`))
 	do("block_sources", arg(`,"source_ids":`+good))
 	do("unblock_sources", arg(`,"source_ids":`+good))
-	change(t, s, Change{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Allow: s.GoodSources()[2:4]}})
+	change(t, s, world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[2:4]}})
 	do("allow_sources", arg(`,"source_ids":`+good))
 	do("disallow_sources", arg(`,"source_ids":`+good))
 	if got := do("get_source_settings", arg("")); !slices.Equal(strs(got["allowed_source_ids"]), s.GoodSources()[2:4]) {
@@ -166,21 +171,21 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	if got := do("get_campaign", arg("")); got["status"] != "archived" || got["name"] != "By tool" {
 		t.Errorf("got %v", got)
 	}
-	if got := do("get_limits", `{}`); len(list(got["limits"])) != len(changeKinds) {
+	if got := do("get_limits", `{}`); len(list(got["limits"])) != len(world.ChangeKinds) {
 		t.Errorf("got %v", got)
 	}
-	for _, op := range s.api.operations {
-		if !op.notTool && !called[op.name] {
-			t.Errorf("%s was not called", op.name)
+	for _, op := range s.api.Operations {
+		if !op.NotTool && !called[op.Name] {
+			t.Errorf("%s was not called", op.Name)
 		}
 	}
 	asServed(t, s, id)
 }
 
 func TestMCP_RefusesAsRESTDoes(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
-	cs := session(t, s, DefaultWriteKey)
+	cs := session(t, s, config.DefaultWriteKey)
 	for _, c := range []struct{ name, args, code, field string }{
 		{"get_api_key_info", `{"x":1}`, "validation_failed", "x"},
 		{"create_campaign", strings.Replace(plainCampaign, "{", `{"colour":1,`, 1), "validation_failed", "colour"},
@@ -201,29 +206,29 @@ func TestMCP_RefusesAsRESTDoes(t *testing.T) {
 			t.Errorf("%s %s: %v %v", c.name, c.args, failed, got)
 		}
 	}
-	reader := session(t, s, DefaultKey)
+	reader := session(t, s, config.DefaultKey)
 	if got, failed := callTool(t, reader, "create_campaign", plainCampaign); !failed ||
 		(answerOf{body: got}).code() != "forbidden" {
 		t.Errorf("a read key: %v", got)
 	}
-	status, h, body := doWith(t, s, "POST", "http://sim"+mcpPath, `{}`, func(r *http.Request) {
+	status, h, body := doWith(t, s, "POST", "http://sim"+tools.McpPath, `{}`, func(r *http.Request) {
 		r.Header.Set("Authorization", "Bearer nonsense")
 	})
 	if status != 401 || !strings.Contains(string(body), "unauthorized") || !strings.Contains(h.Get("Www-Authenticate"),
 		"resource_metadata") {
 		t.Errorf("without a key: %d %s %v", status, body, h)
 	}
-	if status, h, _ := do(t, s, "GET", "http://sim"+mcpPath, func(r *http.Request) {
-		r.Header.Set("Authorization", "Bearer "+DefaultKey)
+	if status, h, _ := do(t, s, "GET", "http://sim"+tools.McpPath, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+config.DefaultKey)
 	}); status != 405 || h.Get("Allow") != "POST" || h.Get("Mcp-Session-Id") != "" {
 		t.Errorf("it keeps sessions: %d %v", status, h)
 	}
 }
 
 func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {
-	s := sim(Config{RateLimit: 3, KeyExpiresAt: noon.Add(100 * time.Hour),
-		ChangeBudgets: map[string]int{campaignCreate: 0}})
-	cs := session(t, s, DefaultWriteKey)
+	s := sim(config.Config{RateLimit: 3, KeyExpiresAt: noon.Add(100 * time.Hour),
+		ChangeBudgets: map[string]int{world.CampaignCreate: 0}})
+	cs := session(t, s, config.DefaultWriteKey)
 	got, _ := callTool(t, cs, "get_limits", `{}`)
 	if !strings.Contains(str(got["key_expiry_warning"]), "5 days") || got["account_notice"] != nil {
 		t.Errorf("got %v", got)
@@ -244,7 +249,7 @@ func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {
 		t.Errorf("the minute: %v", got)
 	}
 	s.Advance(time.Minute)
-	s.Fail(Fault{Kind: Unavailable, RetryAfter: "9"})
+	s.Fail(wire.Fault{Kind: wire.Unavailable, RetryAfter: "9"})
 	got, failed = callTool(t, cs, "get_api_key_info", `{}`)
 	if e := asMap(got["error"]); !failed || e["code"] != "unavailable" || e["retry_after_seconds"] != 9.0 {
 		t.Errorf("unavailable: %v", got)
@@ -253,12 +258,12 @@ func TestMCP_TellsWhatRESTTellsInHeaders(t *testing.T) {
 
 func TestMCP_ServesEveryShape(t *testing.T) {
 	for _, word := range []string{"bare+nototals", "data+longids"} {
-		shape, err := ParseShape(word)
+		shape, err := config.ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{RateLimit: -1, Shape: shape})
-		got, failed := callTool(t, session(t, s, DefaultKey), "list_campaigns", `{"limit":2}`)
+		s := sim(config.Config{RateLimit: -1, Shape: shape})
+		got, failed := callTool(t, session(t, s, config.DefaultKey), "list_campaigns", `{"limit":2}`)
 		if all := append(list(got["items"]), list(got["data"])...); failed || len(all) != 2 {
 			t.Errorf("%s: %v", word, got)
 		}

@@ -8,6 +8,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/tools"
+	"spendsync/extract/adsim/wire"
 )
 
 // signInAs signs in as a client of MCP does and gives the token.
@@ -22,7 +26,7 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	var client struct {
 		ClientID string `json:"client_id"`
 	}
-	_, _, raw := post(oauthPath+"register", "application/json", `{"redirect_uris":["`+back+`"]}`)
+	_, _, raw := post(tools.OauthPath+"register", "application/json", `{"redirect_uris":["`+back+`"]}`)
 	if err := json.Unmarshal(raw, &client); err != nil || client.ClientID == "" {
 		t.Fatalf("%v in %s", err, raw)
 	}
@@ -30,7 +34,7 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	q := url.Values{"response_type": {"code"}, "client_id": {client.ClientID}, "redirect_uri": {back}, "state": {"s"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}}
 	const plainForm = "application/x-www-form-urlencoded"
-	status, h, page := post(oauthPath+"authorize?"+q.Encode(), plainForm, url.Values{"email": {user},
+	status, h, page := post(tools.OauthPath+"authorize?"+q.Encode(), plainForm, url.Values{"email": {user},
 		"password": {password}}.Encode())
 	if status != 302 {
 		if !strings.Contains(string(page), "Incorrect") {
@@ -47,19 +51,19 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	var token struct {
 		AccessToken string `json:"access_token"`
 	}
-	_, _, raw = post(oauthPath+"token", plainForm, form.Encode())
+	_, _, raw = post(tools.OauthPath+"token", plainForm, form.Encode())
 	if err := json.Unmarshal(raw, &token); err != nil {
 		t.Fatalf("%v in %s", err, raw)
 	}
-	if status, _, _ := post(oauthPath+"token", plainForm, form.Encode()); status != 400 {
+	if status, _, _ := post(tools.OauthPath+"token", plainForm, form.Encode()); status != 400 {
 		t.Errorf("a code is used twice: %d", status)
 	}
 	return token.AccessToken
 }
 
 func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
-	s := sim(Config{RateLimit: -1, Control: true, Accounts: []Config{{ReportPassword: "two"}}, KeyExpiresAt: noon})
-	token := signInAs(t, s, DefaultUser, DefaultPassword)
+	s := sim(config.Config{RateLimit: -1, Control: true, Accounts: []config.Config{{ReportPassword: "two"}}, KeyExpiresAt: noon})
+	token := signInAs(t, s, config.DefaultUser, config.DefaultPassword)
 	cs := session(t, s, token)
 	got, failed := callTool(t, cs, "create_campaign", plainCampaign)
 	if failed || got["key_expiry_warning"] != nil {
@@ -71,14 +75,14 @@ func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
 	refusedAs(t, "REST", callWith(t, s, token, "GET", "/v1/me", ""), 401, "unauthorized", "")
 	other := signInAs(t, s, "analyst2@example.com", "two")
 	if got, _ := callTool(t, session(t, s, other), "get_api_key_info", `{}`); got["advertiser_id"] != s.Account(1).
-		cfg.AdvertiserID {
+		Cfg.AdvertiserID {
 		t.Errorf("the second user acts on %v", got)
 	}
-	if signInAs(t, s, DefaultUser, "x") != "" {
+	if signInAs(t, s, config.DefaultUser, "x") != "" {
 		t.Error("a wrong password signs in")
 	}
 	order(t, s, "DELETE", "sign-ins", "")
-	if status, _, _ := doWith(t, s, "POST", "http://sim"+mcpPath, `{}`, func(r *http.Request) {
+	if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.McpPath, `{}`, func(r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}); status != 401 {
 		t.Errorf("an ended sign-in: %d", status)
@@ -86,26 +90,26 @@ func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
 }
 
 func TestOAuth_DescribesItself(t *testing.T) {
-	s := sim(Config{})
-	for path, want := range map[string]string{protectedResource + mcpPath: `"resource":"http://sim/api/mcp"`,
-		oauthServer + APIPrefix: `"S256"`, oauthServer: `"token_endpoint":"http://sim/api/oauth/token"`} {
+	s := sim(config.Config{})
+	for path, want := range map[string]string{tools.ProtectedResource + tools.McpPath: `"resource":"http://sim/api/mcp"`,
+		tools.OauthServer + wire.APIPrefix: `"S256"`, tools.OauthServer: `"token_endpoint":"http://sim/api/oauth/token"`} {
 		if status, _, body := do(t, s, "GET", "http://sim"+path, nil); status != 200 ||
 			!strings.Contains(string(body), want) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	for _, path := range []string{oauthPath + "authorize?client_id=x&redirect_uri=https://evil.example", oauthPath +
+	for _, path := range []string{tools.OauthPath + "authorize?client_id=x&redirect_uri=https://evil.example", tools.OauthPath +
 		"authorize"} {
 		if status, _, _ := do(t, s, "GET", "http://sim"+path, nil); status != 400 {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
 	for _, body := range []string{`{}`, `{"redirect_uris":["javascript:x"]}`, `x`} {
-		if status, _, _ := doWith(t, s, "POST", "http://sim"+oauthPath+"register", body, nil); status != 400 {
+		if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OauthPath+"register", body, nil); status != 400 {
 			t.Errorf("%s: %d", body, status)
 		}
 	}
-	if status, _, _ := doWith(t, s, "POST", "http://sim"+oauthPath+"token", "grant_type=password",
+	if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OauthPath+"token", "grant_type=password",
 		func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }); status != 400 {
 		t.Errorf("got %d", status)
 	}

@@ -16,19 +16,23 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"spendsync/extract/adsim/advertiser"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/wire"
 )
 
 // routersOf are the validators, one a shape.
 var (
 	routersMu sync.Mutex
-	routersOf = map[Shape]routers.Router{}
+	routersOf = map[config.Shape]routers.Router{}
 )
 
 func routerOf(t testing.TB, s *Service) routers.Router {
 	t.Helper()
 	routersMu.Lock()
 	defer routersMu.Unlock()
-	if r := routersOf[s.cfg.Shape]; r != nil {
+	if r := routersOf[s.Cfg.Shape]; r != nil {
 		return r
 	}
 	doc, err := openapi3.NewLoader().LoadFromData(descriptionOf(s))
@@ -42,7 +46,7 @@ func routerOf(t testing.TB, s *Service) routers.Router {
 	if err != nil {
 		t.Fatal(err)
 	}
-	routersOf[s.cfg.Shape] = r
+	routersOf[s.Cfg.Shape] = r
 	return r
 }
 
@@ -53,10 +57,10 @@ var checked sync.Map
 // openapi.json. What a fault has touched is not as described.
 func asDescribed(t testing.TB, s *Service, req *http.Request, sent string, resp *http.Response, body []byte) {
 	t.Helper()
-	s.faultList.mu.Lock()
-	faults := len(s.faultList.list)
-	s.faultList.mu.Unlock()
-	if !strings.HasPrefix(req.URL.Path, APIPrefix+"/v1/") || faults > 0 {
+	s.Faults.Mu.Lock()
+	faults := len(s.Faults.List)
+	s.Faults.Mu.Unlock()
+	if !strings.HasPrefix(req.URL.Path, wire.APIPrefix+"/v1/") || faults > 0 {
 		return
 	}
 	again := req.Clone(context.Background())
@@ -98,11 +102,11 @@ func asDescribed(t testing.TB, s *Service, req *http.Request, sent string, resp 
 func TestOpenAPI_IsValidInEveryShape(t *testing.T) {
 	for _, word := range []string{"named", "bare", "data", "items", "named+longids+bidmap+limitmap+nototals",
 		"data+longids"} {
-		shape, err := ParseShape(word)
+		shape, err := config.ParseShape(word)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{Shape: shape})
+		s := sim(config.Config{Shape: shape})
 		routerOf(t, s)
 		status, _, body := callAPI(t, s, "/v1/openapi.json")
 		if status != 200 || !bytes.Contains(body, []byte(`"openapi":"3.1.0"`)) ||
@@ -140,7 +144,7 @@ var describedOperations = strings.Fields(`
 	GET /v1/openapi.json`)
 
 func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string `json:"operationId"`
@@ -181,10 +185,10 @@ func TestOpenAPI_NamesEveryOperationAndNoOther(t *testing.T) {
 // TestOpenAPI_RefusesWhatTheServiceRefuses holds the description's schemas against
 // the bounds that the service is tested with.
 func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	router := routerOf(t, s)
 	valid := func(method, path, body string) error {
-		req, err := http.NewRequest(method, "http://sim"+APIPrefix+path, strings.NewReader(body))
+		req, err := http.NewRequest(method, "http://sim"+wire.APIPrefix+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,11 +229,11 @@ func TestOpenAPI_RefusesWhatTheServiceRefuses(t *testing.T) {
 // without a type of their own.
 func TestOpenAPI_SuitsGenerators(t *testing.T) {
 	for _, shape := range []string{"named", "bare+bidmap+limitmap", "data+longids", "items+nototals"} {
-		parsed, err := ParseShape(shape)
+		parsed, err := config.ParseShape(shape)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := descriptionOf(New(Config{Shape: parsed}))
+		text := descriptionOf(New(config.Config{Shape: parsed}))
 		var doc struct {
 			Components struct{ Schemas, Responses map[string]any }
 		}
@@ -272,7 +276,7 @@ func TestOpenAPI_SuitsGenerators(t *testing.T) {
 // TestOpenAPI_RefusesWhatTheServerRefuses: an empty status list, and an image from
 // nowhere or from two places.
 func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for body, want := range map[string]bool{
 		`{"kind":"icon"}`: false, `{"kind":"icon","content_type":"image/png"}`: false,
 		`{"kind":"icon","image_url":"https://a.example/x.png","data_base64":"aGFsbG8gd2VsdA==",` +
@@ -290,8 +294,8 @@ func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
 	}
 	// The validator takes status= for a parameter that is not there.
 	for _, name := range []string{"list_campaigns", "list_creatives"} {
-		i := slices.IndexFunc(s.api.operations, func(op *operation) bool { return op.name == name })
-		if p := s.api.operations[i].params[0]; p.name != "status" || p.schema.MinItems != 1 {
+		i := slices.IndexFunc(s.api.Operations, func(op *advertiser.Operation) bool { return op.Name == name })
+		if p := s.api.Operations[i].Params[0]; p.Name != "status" || p.Schema.MinItems != 1 {
 			t.Errorf("%s: openapi.json takes an empty list of statuses", name)
 		}
 	}
@@ -300,12 +304,12 @@ func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
 // describedAs says whether openapi.json takes a request.
 func describedAs(t *testing.T, s *Service, method, path, body string) bool {
 	t.Helper()
-	req, err := http.NewRequest(method, "http://sim"+APIPrefix+path, strings.NewReader(body))
+	req, err := http.NewRequest(method, "http://sim"+wire.APIPrefix+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+DefaultWriteKey)
+	req.Header.Set("Authorization", "Bearer "+config.DefaultWriteKey)
 	route, params, err := routerOf(t, s).FindRoute(req)
 	if err != nil {
 		t.Fatal(err)
@@ -316,4 +320,6 @@ func describedAs(t *testing.T, s *Service, method, path, body string) bool {
 	}) == nil
 }
 
-func descriptionOf(s *Service) []byte { return description(s.world.cfg.Shape, s.api.operations) }
+func descriptionOf(s *Service) []byte {
+	return advertiser.Description(s.World.Cfg.Shape, s.api.Operations)
+}

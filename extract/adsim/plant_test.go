@@ -4,15 +4,19 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
 )
 
 // brought is what a creative, or all of a campaign, brought over ten days that have settled.
-func brought(s *Service, from string, is func(Line) bool) (m Measures) {
-	d, _ := parseDay(from)
-	for i := range day(10) {
+func brought(s *Service, from string, is func(ledger.Line) bool) (m ledger.Measures) {
+	d, _ := clock.ParseDay(from)
+	for i := range clock.Day(10) {
 		for l := range s.Truth((d + i).String()) {
 			if is(l) {
-				m.add(l.Measures)
+				m.Add(l.Measures)
 			}
 		}
 	}
@@ -22,11 +26,11 @@ func brought(s *Service, from string, is func(Line) bool) (m Measures) {
 // TestPlant_ChangesWhatCreativesBring plants both effects, in a campaign that follows its
 // settings too, and holds days before, other campaigns, Rates and the journal to them.
 func TestPlant_ChangesWhatCreativesBring(t *testing.T) {
-	t.Run("by itself", func(t *testing.T) { plantAndCompare(t, Config{Control: true}) })
-	t.Run("following", func(t *testing.T) { plantAndCompare(t, Config{Control: true, Prepaid: 1e13}) })
+	t.Run("by itself", func(t *testing.T) { plantAndCompare(t, config.Config{Control: true}) })
+	t.Run("following", func(t *testing.T) { plantAndCompare(t, config.Config{Control: true, Prepaid: 1e13}) })
 }
 
-func plantAndCompare(t *testing.T, cfg Config) {
+func plantAndCompare(t *testing.T, cfg config.Config) {
 	path := filepath.Join(t.TempDir(), "state")
 	s, plain := sim(cfg), sim(cfg)
 	if err := s.KeepState(path); err != nil {
@@ -52,7 +56,7 @@ func plantAndCompare(t *testing.T, cfg Config) {
 		}
 	}
 	order(t, s, "POST", "plant", `{"campaign_id":"`+most+`","from":"`+from+`","conversions":-100}`)
-	if err := s.Plant(Effect{CreativeID: creative[next], From: from, To: "2026-12-05", Clicks: -50}); err != nil {
+	if err := s.Plant(ledger.Effect{CreativeID: creative[next], From: from, To: "2026-12-05", Clicks: -50}); err != nil {
 		t.Fatal(err)
 	}
 	for _, when := range []string{"later", "again"} {
@@ -70,9 +74,9 @@ func plantAndCompare(t *testing.T, cfg Config) {
 			}
 			s.SetNow(plain.Now())
 		}
-		campaign := func(l Line) bool { return l.CampaignID == most }
-		one := func(l Line) bool { return l.CreativeID == creative[next] }
-		others := func(l Line) bool { return !campaign(l) && !one(l) }
+		campaign := func(l ledger.Line) bool { return l.CampaignID == most }
+		one := func(l ledger.Line) bool { return l.CreativeID == creative[next] }
+		others := func(l ledger.Line) bool { return !campaign(l) && !one(l) }
 		if got, want := brought(s, from, campaign), brought(plain, from, campaign); got.Conversions != 0 ||
 			want.Conversions < 20 || got.Clicks != want.Clicks {
 			t.Errorf("%s: the campaign without conversions brings %+v, else %+v", when, got, want)
@@ -81,7 +85,7 @@ func plantAndCompare(t *testing.T, cfg Config) {
 			want.Clicks < 100 || got.Clicks*10 < 4*want.Clicks || got.Clicks*10 > 6*want.Clicks {
 			t.Errorf("%s: the creative with half of the clicks brings %+v, else %+v", when, got, want)
 		}
-		all := func(Line) bool { return true }
+		all := func(ledger.Line) bool { return true }
 		if brought(s, from, others) != brought(plain, from, others) || brought(s, before, all) != brought(plain, before,
 			all) {
 			t.Errorf("%s: other creatives or days before are others", when)
@@ -91,11 +95,11 @@ func plantAndCompare(t *testing.T, cfg Config) {
 
 // TestRates_AreWhatTheReportTendsTo compares them with what came of many days.
 func TestRates_AreWhatTheReportTendsTo(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	s.SetNow(noon.Add(60 * 24 * time.Hour))
 	var clicks, conversions, wantClicks, wantConversions float64
-	d, _ := parseDay("2026-11-01")
-	for i := range day(20) {
+	d, _ := clock.ParseDay("2026-11-01")
+	for i := range clock.Day(20) {
 		for l := range s.Truth((d + i).String()) {
 			if l.SourceID == "" {
 				continue
@@ -120,8 +124,8 @@ func TestRates_AreWhatTheReportTendsTo(t *testing.T) {
 }
 
 func TestPlant_RefusesWhatMeansNothing(t *testing.T) {
-	s := sim(Config{})
-	for _, e := range []Effect{{}, {CampaignID: "C1"}, {CampaignID: "C1", CreativeID: "C1-001", From: "2026-11-01"},
+	s := sim(config.Config{})
+	for _, e := range []ledger.Effect{{}, {CampaignID: "C1"}, {CampaignID: "C1", CreativeID: "C1-001", From: "2026-11-01"},
 		{CampaignID: "C1", From: "2026-11-02", To: "2026-11-01"}, {CampaignID: "C1", From: "2026-11-01", Clicks: -101},
 		{From: "2026-11-01"}} {
 		if s.Plant(e) == nil {

@@ -11,6 +11,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/push"
+	"spendsync/extract/adsim/wire"
 )
 
 // form is a multipart form of fields.
@@ -18,7 +23,7 @@ func form(t testing.TB, fields map[string]string) (contentType, body string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	for _, k := range sortedKeys(fields) {
+	for _, k := range jsontext.SortedKeys(fields) {
 		if err := w.WriteField(k, fields[k]); err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +36,7 @@ func form(t testing.TB, fields map[string]string) (contentType, body string) {
 
 func pushTo(t testing.TB, s *Service, token, path, contentType, body string) answerOf {
 	t.Helper()
-	status, h, raw := doWith(t, s, "POST", "http://sim"+PushPrefix+path, body, func(r *http.Request) {
+	status, h, raw := doWith(t, s, "POST", "http://sim"+wire.PushPrefix+path, body, func(r *http.Request) {
 		r.Header.Set("Authorization", token)
 		r.Header.Set("Content-Type", contentType)
 	})
@@ -52,8 +57,8 @@ func pushRefused(t testing.TB, what string, a answerOf, status int, message stri
 }
 
 func TestTransactional_SendsToOneSubscriber(t *testing.T) {
-	s := sim(Config{Control: true})
-	sub := s.Subscribers()[slices.IndexFunc(s.Subscribers(), func(s Subscriber) bool { return s.CSID != "" })]
+	s := sim(config.Config{Control: true})
+	sub := s.Subscribers()[slices.IndexFunc(s.Subscribers(), func(s push.Subscriber) bool { return s.CSID != "" })]
 	fields := func(more ...string) map[string]string {
 		m := map[string]string{"title": "Shipped", "message": "Your parcel ✓", "link": "https://shop.example/1"}
 		for i := 0; i < len(more); i += 2 {
@@ -63,21 +68,21 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 	}
 	send := func(m map[string]string) answerOf {
 		contentType, body := form(t, m)
-		return pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/order-shipped", contentType, body)
+		return pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/order-shipped", contentType, body)
 	}
 	for i, m := range []map[string]string{fields("psid", sub.PSID, "icon", "https://shop.example/i.png"),
 		fields("csid", sub.CSID)} {
 		if a := send(m); a.status != 200 {
 			t.Fatalf("%d %v", a.status, a.body)
 		}
-		want := Notification{At: noon, Kind: "transactional", Campaign: "order-shipped", Website: sub.Website,
+		want := push.Notification{At: noon, Kind: "transactional", Campaign: "order-shipped", Website: sub.Website,
 			PSID: sub.PSID, CSID: sub.CSID, Title: "Shipped", Message: "Your parcel ✓",
 			Link: "https://shop.example/1", Icon: m["icon"]}
 		if got := s.Outbox(); len(got) != i+1 || got[i] != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	if a := pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x", "application/x-www-form-urlencoded", "psid="+
+	if a := pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x", "application/x-www-form-urlencoded", "psid="+
 		sub.PSID+"&title=a&message=b&link=http://x.example"); a.status != 200 {
 		t.Errorf("a plain form: %d %v", a.status, a.body)
 	}
@@ -87,11 +92,11 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 	pushRefused(t, "nobody", send(fields()), 400, "psid or csid")
 	pushRefused(t, "no link", send(fields("psid", sub.PSID, "link", "x")), 400, "URL")
 	pushRefused(t, "unknown", send(fields("psid", "nobody")), 404, "subscriber")
-	pushRefused(t, "JSON", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x", "application/json", `{}`),
+	pushRefused(t, "JSON", pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x", "application/json", `{}`),
 		400, "multipart")
-	pushRefused(t, "torn", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/x",
+	pushRefused(t, "torn", pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x",
 		"multipart/form-data; boundary=x", `--x`), 400, "form")
-	pushRefused(t, "no campaign", pushTo(t, s, DefaultPushToken, "/api/push/v2/transactional/", "application/json",
+	pushRefused(t, "no campaign", pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/", "application/json",
 		`{}`), 404, "campaign")
 	pushRefused(t, "token", pushTo(t, s, "nonsense", "/api/push/v2/transactional/x", "application/json", `{}`), 401,
 		"invalid token")
@@ -111,7 +116,7 @@ const anyBroadcast = `"website":"https://news.example","title":"T","message":"M"
 
 func broadcastTo(t testing.TB, s *Service, more string) answerOf {
 	t.Helper()
-	return pushTo(t, s, DefaultPushToken, "/api/push/v2/campaign", "application/json", `{`+anyBroadcast+more+`}`)
+	return pushTo(t, s, config.DefaultPushToken, "/api/push/v2/campaign", "application/json", `{`+anyBroadcast+more+`}`)
 }
 
 // audienceOfSegment sends a broadcast and lists who got it.
@@ -128,7 +133,7 @@ func audienceOfSegment(t testing.TB, s *Service, more string) (psids []string) {
 }
 
 func TestBroadcast_SendsToAllOfAWebsite(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	got := audienceOfSegment(t, s, `,"icon":"https://x.example/i.png"`)
 	var want []string
 	for _, sub := range s.Subscribers() {
@@ -146,23 +151,23 @@ func TestBroadcast_SendsToAllOfAWebsite(t *testing.T) {
 }
 
 func TestBroadcast_RefusesAsDocumented(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	raw := func(token, body string) answerOf {
 		return pushTo(t, s, token, "/api/push/v2/campaign", "application/json", body)
 	}
 	for _, body := range []string{"", "{", "title=x", `{"title":}`} {
-		a := raw(DefaultPushToken, body)
+		a := raw(config.DefaultPushToken, body)
 		pushRefused(t, body, a, 400, "Invalid request payload JSON format")
 		if len(a.body) != 3 {
 			t.Errorf("%s: got %v", body, a.body)
 		}
 	}
-	for _, token := range []string{"", "nonsense", DefaultKey, DefaultPushToken + "2"} {
+	for _, token := range []string{"", "nonsense", config.DefaultKey, config.DefaultPushToken + "2"} {
 		pushRefused(t, "token "+token, raw(token, `{`+anyBroadcast+`}`), 401, "invalid token")
 	}
 	for _, website := range []string{"https://news.example/", "http://news.example", "news.example",
 		"https://other.example"} {
-		pushRefused(t, website, raw(DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, "https://news.example",
+		pushRefused(t, website, raw(config.DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, "https://news.example",
 			website, 1)), 401, "invalid token")
 	}
 	for _, more := range []string{`,"title":""`, `,"link":"x"`, `,"icon":"x"`, `,"schedule":"tomorrow"`,
@@ -192,7 +197,7 @@ func TestBroadcast_RefusesAsDocumented(t *testing.T) {
 			string(must(json.Marshal(wrong)))), 400, "Invalid request payload input")
 	}
 	for _, field := range []string{"website", "title", "message", "link"} {
-		pushRefused(t, field, raw(DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, `"`+field+`"`, `"x"`, 1)),
+		pushRefused(t, field, raw(config.DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, `"`+field+`"`, `"x"`, 1)),
 			400, "required")
 	}
 	if got := s.Broadcasts(); len(got) > 0 {
@@ -201,9 +206,9 @@ func TestBroadcast_RefusesAsDocumented(t *testing.T) {
 }
 
 func TestBroadcast_SegmentsWithEveryOperator(t *testing.T) {
-	s := sim(Config{Subscribers: -1})
+	s := sim(config.Config{Subscribers: -1})
 	add := func(psid string, minutes int, variables map[string]string) {
-		if err := s.Subscribe(Subscriber{PSID: psid, Website: "https://news.example",
+		if err := s.Subscribe(push.Subscriber{PSID: psid, Website: "https://news.example",
 			SubscribedAt: noon.Add(-time.Duration(minutes) * time.Minute), Variables: variables}); err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +238,7 @@ func TestBroadcast_SegmentsWithEveryOperator(t *testing.T) {
 			t.Errorf("%s %s %s: got %q, want %q", c.variable, c.operator, c.value, got, c.want)
 		}
 	}
-	for _, op := range operators {
+	for _, op := range push.Operators {
 		if !seen[op] {
 			t.Errorf("%s is not tried", op)
 		}
@@ -250,7 +255,7 @@ func TestBroadcast_SegmentsWithEveryOperator(t *testing.T) {
 func TestBroadcast_IsSentAtItsTimeAndFollowedUp(t *testing.T) {
 	for _, schedule := range []string{`"2026-11-21T21:00:00Z"`, `"2026-11-21T15:00:00-06:00"`,
 		itoa(int(noon.Add(time.Hour).Unix())), itoa(int(noon.Add(time.Hour).UnixMilli()))} {
-		s := sim(Config{Subscribers: 3})
+		s := sim(config.Config{Subscribers: 3})
 		sub := s.Subscribers()[0]
 		follow :=
 			fmt.Sprintf(`,"subwaterfall":{"interval":90,"enabled":true,"title":"Still there?","Message":"Second",
@@ -273,13 +278,13 @@ func TestBroadcast_IsSentAtItsTimeAndFollowedUp(t *testing.T) {
 			t.Errorf("the follow-up is %v", got)
 		}
 		for _, n := range got {
-			i := slices.IndexFunc(s.Subscribers(), func(o Subscriber) bool { return o.PSID == n.PSID })
+			i := slices.IndexFunc(s.Subscribers(), func(o push.Subscriber) bool { return o.PSID == n.PSID })
 			if s.Subscribers()[i].Variables["orders"] != sub.Variables["orders"] {
 				t.Errorf("%s is not in its segment", n.PSID)
 			}
 		}
 	}
-	s := sim(Config{Subscribers: 3})
+	s := sim(config.Config{Subscribers: 3})
 	broadcastTo(t, s, `,"schedule":"2020-01-01","subwaterfall":{"interval":0,"enabled":false,"title":"x",`+
 		`"Message":"x","destinationLink":"https://y.example"}`)
 	if got := s.Outbox(); len(got) != 3 {
@@ -336,7 +341,7 @@ func TestBroadcast_RetrievesItsPayload(t *testing.T) {
 }
 
 func TestPush_SubscribersCanBeAdded(t *testing.T) {
-	s := sim(Config{Control: true, Accounts: []Config{{Websites: []string{"https://other.example"}}}})
+	s := sim(config.Config{Control: true, Accounts: []config.Config{{Websites: []string{"https://other.example"}}}})
 	if status, got := order(t, s, "POST", "subscribers", `{"psid":"me","website":"https://news.example",`+
 		`"subscribed_at":"2026-01-01T00:00:00Z","variables":{"a":"b"}}`); status != 200 {
 		t.Fatalf("%d %v", status, got)
@@ -354,7 +359,7 @@ func TestPush_SubscribersCanBeAdded(t *testing.T) {
 	// The other account's token reaches its own website only.
 	for website, want := range map[string]int{"https://other.example": 200, "https://news.example": 401} {
 		body := strings.Replace(`{`+anyBroadcast+`}`, "https://news.example", website, 1)
-		if a := pushTo(t, s, DefaultPushToken+"2", "/api/push/v2/campaign", "application/json",
+		if a := pushTo(t, s, config.DefaultPushToken+"2", "/api/push/v2/campaign", "application/json",
 			body); a.status != want {
 			t.Errorf("%s: %d", website, a.status)
 		}

@@ -10,13 +10,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/variations"
+	"spendsync/extract/adsim/wire"
 )
 
 // questions are one of each kind that quirks look at.
 func questions(campaigns []string) []string {
 	days := "start_date=2026-11-16&end_date=2026-11-16" // the fifth before today
 	reach := "start_date=2026-10-20&end_date=2026-11-20"
-	report, api := ReportPrefix+"/ads/spend-report?", APIPrefix+"/v1/"
+	report, api := wire.ReportPrefix+"/ads/spend-report?", wire.APIPrefix+"/v1/"
 	list := []string{
 		report + days + "&include_creatives=true&page_size=6000&columns=" + allDay,
 		report + oneDay(yesterday) + "&include_creatives=true&page_size=25&columns=" + allDay,
@@ -43,8 +48,8 @@ func raw(t *testing.T, s *Service, target string) (status int, header http.Heade
 	if err != nil {
 		t.Fatal(err)
 	}
-	if req.Header.Set("Authorization", "Bearer "+DefaultKey); strings.HasPrefix(target, ReportPrefix) {
-		req.SetBasicAuth(DefaultUser, DefaultPassword)
+	if req.Header.Set("Authorization", "Bearer "+config.DefaultKey); strings.HasPrefix(target, wire.ReportPrefix) {
+		req.SetBasicAuth(config.DefaultUser, config.DefaultPassword)
 	}
 	resp, err := s.Transport().RoundTrip(req)
 	if err != nil {
@@ -71,7 +76,7 @@ func everything(t *testing.T, s *Service, campaigns []string) []string {
 }
 
 func quirkSim() *Service {
-	return sim(Config{Campaigns: 9, CreativesPerCampaign: 6, Sources: 60, RowsPerDay: 60, RateLimit: -1})
+	return sim(config.Config{Campaigns: 9, CreativesPerCampaign: 6, Sources: 60, RowsPerDay: 60, RateLimit: -1})
 }
 
 // TestQuirks_EachChangesWhatItSays: a quirk shows in at least one reply, on the
@@ -81,7 +86,7 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 	all := s.CampaignIDs()
 	plain := everything(t, s, all)
 	names := map[string]bool{}
-	for _, q := range Quirks() {
+	for _, q := range variations.Quirks() {
 		if names[q.Name] || q.Doc == "" || strings.ToLower(q.Name) != q.Name || strings.ContainsAny(q.Name, ", ") {
 			t.Errorf("%q is no name of its own, or has no line: %q", q.Name, q.Doc)
 		}
@@ -94,7 +99,7 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 			if got == plain[i] {
 				continue
 			}
-			onReport := strings.HasPrefix(got, ReportPrefix)
+			onReport := strings.HasPrefix(got, wire.ReportPrefix)
 			changed[onReport] = true
 			if onReport && !q.Report || !onReport && !q.API {
 				t.Errorf("%s changes %.100s", q.Name, got)
@@ -124,25 +129,25 @@ func TestQuirks_EachChangesWhatItSays(t *testing.T) {
 func TestQuirks_GoWithShapesAndFaults(t *testing.T) {
 	n := 0
 	for _, shape := range []string{"bare", "data+longids", "items+bidmap+limitmap+nototals"} {
-		parsed, err := ParseShape(shape)
+		parsed, err := config.ParseShape(shape)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sim(Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1,
+		s := sim(config.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1,
 			Shape: parsed})
-		for _, f := range []Fault{
-			{Kind: Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: Top, Column: "limits", Value: "null"},
-			{Kind: WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: WrongType, Row: -1, Column: "date",
+		for _, f := range []wire.Fault{
+			{Kind: wire.Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: wire.Top, Column: "limits", Value: "null"},
+			{Kind: wire.WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: wire.WrongType, Row: -1, Column: "date",
 				Value: `""`},
-			{Kind: WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: Body, Value: "[]"}, {Kind: Null},
-			{Kind: Drop, Rows: 1000},
-			{Kind: WrongType, Row: -1, Column: "blocked_source_ids", Value: "7"}, {Kind: MissingKey, Row: -1,
+			{Kind: wire.WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: wire.Body, Value: "[]"}, {Kind: wire.Null},
+			{Kind: wire.Drop, Rows: 1000},
+			{Kind: wire.WrongType, Row: -1, Column: "blocked_source_ids", Value: "7"}, {Kind: wire.MissingKey, Row: -1,
 				Column: "id"},
 		} {
 			s.ClearFaults()
 			s.Fail(f)
-			for i, q := range Quirks() {
-				if n++; (i+n/len(Quirks()))%3 > 0 {
+			for i, q := range variations.Quirks() {
+				if n++; (i+n/len(variations.Quirks()))%3 > 0 {
 					continue
 				}
 				if err := s.SetQuirks(q.Name); err != nil {
@@ -160,12 +165,12 @@ func TestQuirks_SumsFollowTheRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums := func(quirk string) (rows, total Measures) {
+	sums := func(quirk string) (rows, total ledger.Measures) {
 		if err := s.SetQuirks(quirk); err != nil {
 			t.Fatal(err)
 		}
 		var list reportReply
-		_, _, body := raw(t, s, ReportPrefix+"/ads/spend-report?"+finest(yesterday))
+		_, _, body := raw(t, s, wire.ReportPrefix+"/ads/spend-report?"+finest(yesterday))
 		if err := json.Unmarshal(body, &list); err != nil {
 			t.Fatal(err)
 		}
@@ -173,12 +178,12 @@ func TestQuirks_SumsFollowTheRows(t *testing.T) {
 			rows.Spend += millionths(t, string(r["total_spend"]))
 			rows.Clicks += millionths(t, string(r["clicks"])) / 1e6
 		}
-		_, _, body = raw(t, s, ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks")
+		_, _, body = raw(t, s, wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks")
 		list = reportReply{}
 		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) != 1 {
 			t.Fatalf("%s, %v", body, err)
 		}
-		return rows, Measures{Spend: millionths(t, string(list.Data[0]["total_spend"])),
+		return rows, ledger.Measures{Spend: millionths(t, string(list.Data[0]["total_spend"])),
 			Clicks: millionths(t, string(list.Data[0]["clicks"])) / 1e6}
 	}
 	rows, total := sums("credit-negative-clicks")
@@ -201,7 +206,7 @@ func TestQuirks_AreTakenByNameAlone(t *testing.T) {
 	if err := s.SetQuirks("gzip", "bom"); err != nil || !slices.Equal(s.QuirksSet(), []string{"bom", "gzip"}) {
 		t.Errorf("%v, %v", err, s.QuirksSet())
 	}
-	_, header, body := raw(t, s, APIPrefix+"/v1/me")
+	_, header, body := raw(t, s, wire.APIPrefix+"/v1/me")
 	r, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil || header.Get("Content-Encoding") != "gzip" {
 		t.Fatalf("%v, %v", header, err)

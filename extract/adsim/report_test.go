@@ -8,10 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/wire"
 )
 
 func TestReport_PagesAddUpToTruth(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for _, date := range []string{s.Today(), yesterday, "2026-11-01", "2026-10-20"} {
 		want := truth(s, date)
 		if len(want) < 200 {
@@ -21,7 +25,7 @@ func TestReport_PagesAddUpToTruth(t *testing.T) {
 			got := lines(t, allPages(t, s, finest(date)+"&page_size="+size))
 			diff(t, got, want)
 		}
-		if !slices.IsSortedFunc(want, func(x, y Line) int {
+		if !slices.IsSortedFunc(want, func(x, y ledger.Line) int {
 			return strings.Compare(x.CampaignID+"\x00"+x.CreativeID+"\x00"+x.SourceID, y.CampaignID+"\x00"+y.CreativeID+
 				"\x00"+y.SourceID)
 		}) {
@@ -41,8 +45,8 @@ func TestReport_PagesAddUpToTruth(t *testing.T) {
 }
 
 func TestReport_AnswersARangeInOrderOfDays(t *testing.T) {
-	s := sim(Config{})
-	var want []Line
+	s := sim(config.Config{})
+	var want []ledger.Line
 	for _, date := range []string{"2026-10-31", "2026-11-01", "2026-11-02"} {
 		want = append(want, truth(s, date)...)
 	}
@@ -53,7 +57,7 @@ func TestReport_AnswersARangeInOrderOfDays(t *testing.T) {
 }
 
 func TestReport_RefusesWithTheTextsOfTheDescription(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	ok := oneDay(yesterday)
 	for _, c := range []struct {
 		name, query string
@@ -99,30 +103,30 @@ func TestReport_RefusesWithTheTextsOfTheDescription(t *testing.T) {
 func unescape(s string) string { return strings.ReplaceAll(s, `\u003c`, "<") }
 
 func TestReport_WantsTheRightCredentials(t *testing.T) {
-	target := "http://sim" + ReportPrefix + "/ads/spend-report?" + oneDay(yesterday)
+	target := "http://sim" + wire.ReportPrefix + "/ads/spend-report?" + oneDay(yesterday)
 	basic := func(user, password string) func(*http.Request) {
 		return func(r *http.Request) { r.SetBasicAuth(user, password) }
 	}
 	for _, c := range []struct {
 		name   string
-		access ReportAccess
+		access config.ReportAccess
 		edit   func(*http.Request)
 		status int
 		text   string
 	}{
-		{"none", ReportGranted, nil, 401, "Authentication required. Use Basic Auth or Bearer the service."},
-		{"bearer", ReportGranted, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+DefaultKey) }, 401,
+		{"none", config.ReportGranted, nil, 401, "Authentication required. Use Basic Auth or Bearer the service."},
+		{"bearer", config.ReportGranted, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+config.DefaultKey) }, 401,
 			"Authentication required. Use Basic Auth or Bearer the service."},
-		{"wrong password", ReportGranted, basic(DefaultUser, "x"), 401, "Incorrect username or password"},
-		{"wrong user", ReportGranted, basic("x", DefaultPassword), 401, "Incorrect username or password"},
-		{"unconfirmed", ReportUnconfirmed, basic(DefaultUser, DefaultPassword), 403, "User account not confirmed. " +
+		{"wrong password", config.ReportGranted, basic(config.DefaultUser, "x"), 401, "Incorrect username or password"},
+		{"wrong user", config.ReportGranted, basic("x", config.DefaultPassword), 401, "Incorrect username or password"},
+		{"unconfirmed", config.ReportUnconfirmed, basic(config.DefaultUser, config.DefaultPassword), 403, "User account not confirmed. " +
 			"Please check your email."},
-		{"no advertiser", ReportNoAdvertiser, basic(DefaultUser, DefaultPassword), 403,
+		{"no advertiser", config.ReportNoAdvertiser, basic(config.DefaultUser, config.DefaultPassword), 403,
 			"User does not have an advertiser_id assigned. Contact the service."},
-		{"right", ReportGranted, basic(DefaultUser, DefaultPassword), 200, ""},
+		{"right", config.ReportGranted, basic(config.DefaultUser, config.DefaultPassword), 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			status, _, body := do(t, sim(Config{ReportAccess: c.access}), "GET", target, c.edit)
+			status, _, body := do(t, sim(config.Config{ReportAccess: c.access}), "GET", target, c.edit)
 			if status != c.status || !bytes.Contains(body, []byte(c.text)) {
 				t.Errorf("got %d %s, want %d %s", status, head(body), c.status, c.text)
 			}
@@ -131,7 +135,7 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 }
 
 func TestReport_KnowsOnePathAndOneMethod(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for target, want := range map[string]int{"/report/ads/spend-report": 405, "/report/ads/spend-report/": 404,
 		"/ads/spend-report": 404, "/": 404} {
 		status, header, _ := do(t, s, "POST", "http://sim"+target, nil)
@@ -145,7 +149,7 @@ func TestReport_KnowsOnePathAndOneMethod(t *testing.T) {
 }
 
 func TestReport_DefaultColumns(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	r := reportOf(t, s, oneDay(yesterday))
 	if got, want := strings.Join(r.Columns, ","),
 		"date,campaign_id,campaign_name,creative_id,source_id,total_spend"; got != want {
@@ -165,15 +169,15 @@ func TestReport_DefaultColumns(t *testing.T) {
 }
 
 func TestReport_SumsAgreeInEveryGrouping(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	days := []string{"2026-11-18", "2026-11-19", yesterday, s.Today()}
-	var want Sum
+	var want ledger.Sum
 	for _, date := range days {
 		sum, err := s.TruthSum(date)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want.add(sum.Measures)
+		want.Add(sum.Measures)
 	}
 	for _, c := range []struct {
 		columns   string
@@ -205,7 +209,7 @@ func TestReport_SumsAgreeInEveryGrouping(t *testing.T) {
 			rows := allPages(t, s,
 				fmt.Sprintf("start_date=%s&end_date=%s&page_size=777&include_creatives=%v&columns=%s", days[0], days[3],
 					c.creatives, columns))
-			var got Sum
+			var got ledger.Sum
 			keys := map[string]bool{}
 			for _, row := range rows {
 				got.Spend += millionths(t, string(row["total_spend"]))
@@ -242,12 +246,12 @@ func TestReport_SumsAgreeInEveryGrouping(t *testing.T) {
 }
 
 func TestReport_IncludesCreativesWithoutSpend(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	bare := 0
 	for _, l := range truth(s, yesterday) {
 		if l.SourceID == "" {
 			bare++
-			if l.Measures != (Measures{}) {
+			if l.Measures != (ledger.Measures{}) {
 				t.Errorf("a row without a source has numbers: %+v", l)
 			}
 		}
@@ -256,16 +260,16 @@ func TestReport_IncludesCreativesWithoutSpend(t *testing.T) {
 		t.Errorf("only %d creatives without spend", bare)
 	}
 	for _, c := range []struct {
-		zero              ZeroSpend
+		zero              config.ZeroSpend
 		hasDate, hasSouce bool
 		source            string
 	}{
-		{ZeroSpendNullSource, true, true, "null"},
-		{ZeroSpendEmptySource, true, true, `""`},
-		{ZeroSpendNoSource, true, false, ""},
-		{ZeroSpendBare, false, false, ""},
+		{config.ZeroSpendNullSource, true, true, "null"},
+		{config.ZeroSpendEmptySource, true, true, `""`},
+		{config.ZeroSpendNoSource, true, false, ""},
+		{config.ZeroSpendBare, false, false, ""},
 	} {
-		s := sim(Config{ZeroSpend: c.zero})
+		s := sim(config.Config{ZeroSpend: c.zero})
 		n := 0
 		for _, row := range allPages(t, s, finest(yesterday)) {
 			if text(t, row["source_id"]) != "" {
@@ -290,24 +294,24 @@ func TestReport_IncludesCreativesWithoutSpend(t *testing.T) {
 }
 
 func TestReport_Filters(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	all := truth(s, yesterday)
 	some := all[len(all)/2]
 	for _, c := range []struct {
 		query string
-		keep  func(Line) bool
+		keep  func(ledger.Line) bool
 	}{
-		{"campaign_id=" + some.CampaignID, func(l Line) bool { return l.CampaignID == some.CampaignID }},
-		{"creative_id=" + some.CreativeID, func(l Line) bool { return l.CreativeID == some.CreativeID }},
-		{"source_id=" + some.SourceID, func(l Line) bool { return l.SourceID == some.SourceID }},
-		{"campaign_id=" + some.CampaignID + "&source_id=" + some.SourceID, func(l Line) bool {
+		{"campaign_id=" + some.CampaignID, func(l ledger.Line) bool { return l.CampaignID == some.CampaignID }},
+		{"creative_id=" + some.CreativeID, func(l ledger.Line) bool { return l.CreativeID == some.CreativeID }},
+		{"source_id=" + some.SourceID, func(l ledger.Line) bool { return l.SourceID == some.SourceID }},
+		{"campaign_id=" + some.CampaignID + "&source_id=" + some.SourceID, func(l ledger.Line) bool {
 			return l.CampaignID == some.CampaignID && l.SourceID == some.SourceID
 		}},
-		{"campaign_id=C99", func(Line) bool { return false }},
-		{"source_id=S0", func(Line) bool { return false }},
-		{"campaign_id=", func(Line) bool { return true }},
+		{"campaign_id=C99", func(ledger.Line) bool { return false }},
+		{"source_id=S0", func(ledger.Line) bool { return false }},
+		{"campaign_id=", func(ledger.Line) bool { return true }},
 	} {
-		var want []Line
+		var want []ledger.Line
 		for _, l := range all {
 			if c.keep(l) {
 				want = append(want, l)
@@ -318,7 +322,7 @@ func TestReport_Filters(t *testing.T) {
 }
 
 func TestReport_PageBeyondTheEndIsEmpty(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	r := reportOf(t, s, finest(yesterday)+"&page=50")
 	if n := int(total(truth(s, yesterday)).Rows); len(r.Data) != 0 || r.Pagination["total_rows"] != n ||
 		r.Pagination["page"] != 50 || r.Pagination["page_size"] != 1000 {
@@ -331,8 +335,8 @@ func TestReport_PageBeyondTheEndIsEmpty(t *testing.T) {
 }
 
 func TestReport_SameQuestionSameBytes(t *testing.T) {
-	a, b := sim(Config{Seed: 7}), sim(Config{Seed: 7})
-	other := sim(Config{Seed: 8})
+	a, b := sim(config.Config{Seed: 7}), sim(config.Config{Seed: 7})
+	other := sim(config.Config{Seed: 8})
 	b.Truth("2026-10-25") // what was asked before does not matter
 	reportOf(t, b, oneDay("2026-11-03"))
 	for _, query := range []string{finest(yesterday), finest(a.Today()), oneDay(yesterday) +
@@ -351,7 +355,7 @@ func TestReport_SameQuestionSameBytes(t *testing.T) {
 }
 
 func TestReport_FloatNoiseRoundsToTheTruth(t *testing.T) {
-	s := sim(Config{FloatNoise: true})
+	s := sim(config.Config{FloatNoise: true})
 	want := truth(s, yesterday)
 	noisy, exponents := 0, 0
 	for i, row := range allPages(t, s, finest(yesterday)) {
@@ -375,7 +379,7 @@ func TestReport_FloatNoiseRoundsToTheTruth(t *testing.T) {
 }
 
 func TestReport_AsciiSaysTheSame(t *testing.T) {
-	a, b := sim(Config{}), sim(Config{EscapeUnicode: true})
+	a, b := sim(config.Config{}), sim(config.Config{EscapeUnicode: true})
 	_, _, raw := ask(t, b, finest(yesterday)+"&page_size=10000")
 	for _, c := range raw {
 		if c >= 0x80 {
@@ -386,7 +390,7 @@ func TestReport_AsciiSaysTheSame(t *testing.T) {
 }
 
 func TestReport_PrerenderedPagesAreTheSame(t *testing.T) {
-	a, b := sim(Config{}), sim(Config{Prerender: true})
+	a, b := sim(config.Config{}), sim(config.Config{Prerender: true})
 	q := finest(yesterday) + "&page_size=100"
 	pages, size, err := b.Prerender(values(q))
 	if err != nil || pages < 5 || size < 50_000 {
@@ -399,7 +403,7 @@ func TestReport_PrerenderedPagesAreTheSame(t *testing.T) {
 		}
 		// Kept pages are of their state.
 		for _, s := range []*Service{a, b} {
-			if _, err := s.Restate(yesterday, Restatement{Kind: "multiply", Percent: 150}); err != nil {
+			if _, err := s.Restate(yesterday, ledger.Restatement{Kind: "multiply", Percent: 150}); err != nil {
 				t.Fatal(err)
 			}
 		}

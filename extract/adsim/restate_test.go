@@ -3,10 +3,13 @@ package adsim
 import (
 	"slices"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
 )
 
 // restated says what becomes of a day's lines.
-func restated(t *testing.T, s *Service, date string, r Restatement) (before, after []Line, line Line) {
+func restated(t *testing.T, s *Service, date string, r ledger.Restatement) (before, after []ledger.Line, line ledger.Line) {
 	t.Helper()
 	before = truth(s, date)
 	line, err := s.Restate(date, r)
@@ -29,10 +32,10 @@ func restated(t *testing.T, s *Service, date string, r Restatement) (before, aft
 }
 
 func TestRestate_DeletesOneRow(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for _, date := range []string{yesterday, s.Today()} {
 		for range 3 {
-			before, after, line := restated(t, s, date, Restatement{Kind: "delete", Row: 40})
+			before, after, line := restated(t, s, date, ledger.Restatement{Kind: "delete", Row: 40})
 			i := slices.Index(before, line)
 			if i < 40 {
 				t.Fatalf("got %+v, which is at %d", line, i)
@@ -43,9 +46,9 @@ func TestRestate_DeletesOneRow(t *testing.T) {
 }
 
 func TestRestate_InsertsOneRow(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	for row := range 5 {
-		before, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", Row: row * 60})
+		before, after, line := restated(t, s, yesterday, ledger.Restatement{Kind: "insert", Row: row * 60})
 		i := slices.Index(after, line)
 		if i < 0 || line.SourceID == "" {
 			t.Fatalf("%+v is not there", line)
@@ -54,19 +57,19 @@ func TestRestate_InsertsOneRow(t *testing.T) {
 	}
 	// Deleted and inserted again, a row is where it was.
 	before := truth(s, yesterday)
-	_, _, line := restated(t, s, yesterday, Restatement{Kind: "delete", Row: 100})
+	_, _, line := restated(t, s, yesterday, ledger.Restatement{Kind: "delete", Row: 100})
 	m := line.Measures
-	_, after, _ := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: line.CreativeID,
+	_, after, _ := restated(t, s, yesterday, ledger.Restatement{Kind: "insert", CreativeID: line.CreativeID,
 		SourceID: line.SourceID, Measures: &m})
 	diff(t, after, before)
 }
 
 func TestRestate_AnInsertedRowReplacesTheOneWithoutASource(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	all := truth(s, yesterday)
-	i := slices.IndexFunc(all, func(l Line) bool { return l.SourceID == "" })
+	i := slices.IndexFunc(all, func(l ledger.Line) bool { return l.SourceID == "" })
 	source := s.GoodSources()[0]
-	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: all[i].CreativeID,
+	_, after, line := restated(t, s, yesterday, ledger.Restatement{Kind: "insert", CreativeID: all[i].CreativeID,
 		SourceID: source})
 	if line.SourceID != source {
 		t.Errorf("got %+v", line)
@@ -76,9 +79,9 @@ func TestRestate_AnInsertedRowReplacesTheOneWithoutASource(t *testing.T) {
 }
 
 func TestRestate_ChangesOneRow(t *testing.T) {
-	s := sim(Config{})
-	before, after, line := restated(t, s, yesterday, Restatement{Kind: "change", Row: 100})
-	i := slices.IndexFunc(before, func(l Line) bool {
+	s := sim(config.Config{})
+	before, after, line := restated(t, s, yesterday, ledger.Restatement{Kind: "change", Row: 100})
+	i := slices.IndexFunc(before, func(l ledger.Line) bool {
 		return l.CreativeID == line.CreativeID &&
 			l.SourceID == line.SourceID
 	})
@@ -92,8 +95,8 @@ func TestRestate_ChangesOneRow(t *testing.T) {
 	before[i] = want
 	diff(t, after, before)
 
-	m := Measures{Spend: -1_500_000, Clicks: 2, Impressions: 3, Conversions: 1}
-	_, _, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID,
+	m := ledger.Measures{Spend: -1_500_000, Clicks: 2, Impressions: 3, Conversions: 1}
+	_, _, line = restated(t, s, yesterday, ledger.Restatement{Kind: "change", CreativeID: line.CreativeID,
 		SourceID: line.SourceID, Measures: &m})
 	if line.Measures != m || line.Exact() != "-1.500000" {
 		t.Errorf("got %+v %s, want %+v", line, line.Exact(), m)
@@ -101,25 +104,25 @@ func TestRestate_ChangesOneRow(t *testing.T) {
 }
 
 func TestRestate_MultipliesInTheOrderAsked(t *testing.T) {
-	s := sim(Config{})
-	m := Measures{Spend: 1_000_000, Clicks: 10, Impressions: 100, Conversions: 1}
-	_, _, line := restated(t, s, yesterday, Restatement{Kind: "change", Row: 80, Measures: &m})
-	before, after, _ := restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 150})
+	s := sim(config.Config{})
+	m := ledger.Measures{Spend: 1_000_000, Clicks: 10, Impressions: 100, Conversions: 1}
+	_, _, line := restated(t, s, yesterday, ledger.Restatement{Kind: "change", Row: 80, Measures: &m})
+	before, after, _ := restated(t, s, yesterday, ledger.Restatement{Kind: "multiply", Percent: 150})
 	for i, l := range before {
 		if after[i].Spend != l.Spend*150/100 || after[i].Clicks != l.Clicks*150/100 {
 			t.Fatalf("got %+v from %+v", after[i], l)
 		}
 	}
-	_, after, line = restated(t, s, yesterday, Restatement{Kind: "change", CreativeID: line.CreativeID,
+	_, after, line = restated(t, s, yesterday, ledger.Restatement{Kind: "change", CreativeID: line.CreativeID,
 		SourceID: line.SourceID, Measures: &m})
 	if line.Measures != m || !slices.Contains(after, line) {
 		t.Errorf("a change after the multiplying is %+v, want %+v", line, m)
 	}
-	before, after, _ = restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 200,
+	before, after, _ = restated(t, s, yesterday, ledger.Restatement{Kind: "multiply", Percent: 200,
 		CampaignID: line.CampaignID})
 	for i, l := range before {
 		if l.CampaignID == line.CampaignID {
-			l.Measures.add(l.Measures)
+			l.Measures.Add(l.Measures)
 		}
 		if after[i] != l {
 			t.Fatalf("got %+v, want %+v", after[i], l)
@@ -128,13 +131,13 @@ func TestRestate_MultipliesInTheOrderAsked(t *testing.T) {
 }
 
 func TestRestate_MultipliesOneSourceInSoMany(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	changed := map[string]int{}
 	for round := range 4 {
-		before, after, _ := restated(t, s, yesterday, Restatement{Kind: "multiply", Percent: 300, OneIn: 4})
+		before, after, _ := restated(t, s, yesterday, ledger.Restatement{Kind: "multiply", Percent: 300, OneIn: 4})
 		rows, spent := 0, 0
 		for i, l := range before {
-			if l.Measures == (Measures{}) {
+			if l.Measures == (ledger.Measures{}) {
 				continue
 			}
 			if spent++; after[i] != l {
@@ -152,34 +155,34 @@ func TestRestate_MultipliesOneSourceInSoMany(t *testing.T) {
 }
 
 func TestRestate_EmptiesAndRestores(t *testing.T) {
-	s := sim(Config{})
-	before, after, _ := restated(t, s, yesterday, Restatement{Kind: "empty"})
+	s := sim(config.Config{})
+	before, after, _ := restated(t, s, yesterday, ledger.Restatement{Kind: "empty"})
 	if len(after) != 0 {
 		t.Errorf("%d lines are left", len(after))
 	}
-	_, after, line := restated(t, s, yesterday, Restatement{Kind: "insert", CreativeID: before[50].CreativeID,
+	_, after, line := restated(t, s, yesterday, ledger.Restatement{Kind: "insert", CreativeID: before[50].CreativeID,
 		SourceID: before[50].SourceID})
-	diff(t, after, []Line{line})
-	_, after, _ = restated(t, s, yesterday, Restatement{Kind: "restore"})
+	diff(t, after, []ledger.Line{line})
+	_, after, _ = restated(t, s, yesterday, ledger.Restatement{Kind: "restore"})
 	diff(t, after, before)
 }
 
 func TestRestate_RefusesWhatItCannotDo(t *testing.T) {
-	s := sim(Config{})
+	s := sim(config.Config{})
 	l := truth(s, yesterday)[100]
 	for _, c := range []struct {
 		date string
-		r    Restatement
+		r    ledger.Restatement
 	}{
-		{"20.11.2026", Restatement{Kind: "empty"}},
-		{yesterday, Restatement{Kind: "explode"}},
-		{yesterday, Restatement{Kind: "multiply", Percent: -1}},
-		{yesterday, Restatement{Kind: "multiply", OneIn: -1}},
-		{yesterday, Restatement{Kind: "multiply", OneIn: 2, SourceID: l.SourceID}},
-		{yesterday, Restatement{Kind: "delete", CreativeID: l.CreativeID, SourceID: "S0"}},
-		{yesterday, Restatement{Kind: "delete", Row: 1 << 30}},
-		{yesterday, Restatement{Kind: "insert", CreativeID: l.CreativeID, SourceID: l.SourceID}},
-		{yesterday, Restatement{Kind: "insert", CreativeID: "C1-001", SourceID: l.SourceID}},
+		{"20.11.2026", ledger.Restatement{Kind: "empty"}},
+		{yesterday, ledger.Restatement{Kind: "explode"}},
+		{yesterday, ledger.Restatement{Kind: "multiply", Percent: -1}},
+		{yesterday, ledger.Restatement{Kind: "multiply", OneIn: -1}},
+		{yesterday, ledger.Restatement{Kind: "multiply", OneIn: 2, SourceID: l.SourceID}},
+		{yesterday, ledger.Restatement{Kind: "delete", CreativeID: l.CreativeID, SourceID: "S0"}},
+		{yesterday, ledger.Restatement{Kind: "delete", Row: 1 << 30}},
+		{yesterday, ledger.Restatement{Kind: "insert", CreativeID: l.CreativeID, SourceID: l.SourceID}},
+		{yesterday, ledger.Restatement{Kind: "insert", CreativeID: "C1-001", SourceID: l.SourceID}},
 	} {
 		if line, err := s.Restate(c.date, c.r); err == nil {
 			t.Errorf("%+v: got %+v, want an error", c.r, line)

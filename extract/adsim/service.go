@@ -5,46 +5,58 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"spendsync/extract/adsim/advertiser"
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/fetch"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/push"
+	"spendsync/extract/adsim/report"
+	"spendsync/extract/adsim/tools"
+	"spendsync/extract/adsim/variations"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // Service is one simulated service, seen from one of its accounts. It is an [http.Handler]. What it has beside
 // its own methods are those of its rooms: what happens to the account, its keys and its notifications; the
 // faults, the quirks and the log of the service.
 type Service struct {
-	*world
-	*timekeeper
-	*access
-	*keyRing
-	*sender
-	*faultList
-	*quirkList
-	*requestLog
+	*world.World
+	*world.Timekeeper
+	*world.Access
+	*advertiser.Keys
+	*push.Sender
+	*wire.Faults
+	*variations.Set
+	*wire.Log
 
 	accounts []*Service // of the service
-	report   *reporter
-	api      *api
-	tools    *tools
-	files    *fetcher
+	report   *report.Account
+	api      *advertiser.API
+	tools    *tools.Server
+	files    *fetch.Fetcher
 }
 
 // New makes a service for the accounts that cfg describes. It panics if a quirk name is unknown.
-func New(cfg Config) *Service {
+func New(cfg config.Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	cfg.setDefaults()
-	first := &Service{faultList: &faultList{}, quirkList: &quirkList{}, requestLog: &requestLog{}}
-	c, j := &clock{base: cfg.Now}, &journal{}
+	cfg.SetDefaults()
+	first := &Service{Faults: &wire.Faults{}, Set: &variations.Set{}, Log: &wire.Log{}}
+	c, j := &clock.Clock{Base: cfg.Now}, &world.Journal{}
 	first.open(cfg, 0, c, j)
 	first.accounts = []*Service{first}
 	for i, more := range cfg.Accounts {
-		more = cfg.next(more, i+1)
-		more.setDefaults()
-		own := &Service{faultList: first.faultList, quirkList: first.quirkList, requestLog: first.requestLog}
+		more = cfg.Next(more, i+1)
+		more.SetDefaults()
+		own := &Service{Faults: first.Faults, Set: first.Set, Log: first.Log}
 		own.open(more, i+1, c, j)
 		first.accounts = append(first.accounts, own)
 	}
-	shared := newTools(apis(first.accounts))
+	shared := tools.NewTools(apis(first.accounts))
 	for _, own := range first.accounts {
 		own.accounts, own.tools = first.accounts, shared
 	}
@@ -55,18 +67,18 @@ func New(cfg Config) *Service {
 }
 
 // open makes the rooms of an account.
-func (s *Service) open(cfg Config, index int, c *clock, j *journal) {
-	s.files = newFetcher(cfg.FetchTLS, cfg.FetchAddress)
-	s.world = newWorld(cfg, index, c, j)
-	s.access, s.timekeeper = s.world.access, s.world.time
-	s.keyRing = newKeyRing(s.world)
-	s.sender = newSender(s.world, s.files)
-	s.report = newReporter(s.world)
-	s.api = newAPI(s.world, s.keyRing, s.files)
+func (s *Service) open(cfg config.Config, index int, c *clock.Clock, j *world.Journal) {
+	s.files = fetch.NewFetcher(cfg.FetchTLS, cfg.FetchAddress)
+	s.World = world.NewWorld(cfg, index, c, j)
+	s.Access, s.Timekeeper = s.World.Access, s.World.Time
+	s.Keys = advertiser.NewKeyRing(s.World)
+	s.Sender = push.NewSender(s.World, s.files)
+	s.report = report.NewReporter(s.World)
+	s.api = advertiser.NewAPI(s.World, s.Keys, s.files)
 }
 
-func apis(accounts []*Service) []*api {
-	return each(accounts, func(s *Service) *api { return s.api })
+func apis(accounts []*Service) []*advertiser.API {
+	return each(accounts, func(s *Service) *advertiser.API { return s.api })
 }
 
 func each[T any](accounts []*Service, of func(*Service) T) []T {
@@ -84,50 +96,50 @@ func (s *Service) Account(i int) *Service { return s.accounts[i] }
 // Transport answers requests in-process, without a socket: any host will do. A
 // cut body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a request
 // that is cancelled ends with its context's error, as over TCP.
-func (s *Service) Transport() http.RoundTripper { return newTransport(s) }
+func (s *Service) Transport() http.RoundTripper { return wire.NewTransport(s) }
 
 // EndSignIns ends all OAuth sign-ins.
-func (s *Service) EndSignIns() { s.tools.endSignIns() }
+func (s *Service) EndSignIns() { s.tools.EndSignIns() }
 
 // Prerender renders all pages of a question of the report (the query parameters,
 // page aside) and keeps them, so that a benchmark that asks it finds them ready.
 // It needs Config.Prerender. It returns how many pages and bytes there are.
 func (s *Service) Prerender(query url.Values) (pages int, size int64, err error) {
-	return s.report.prerender(query)
+	return s.report.Prerender(query)
 }
 
 // ServeHTTP answers a request of the service, and of the control if that is on.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.world.cfg.Control && strings.HasPrefix(r.URL.Path, controlPrefix) {
+	if s.World.Cfg.Control && strings.HasPrefix(r.URL.Path, controlPrefix) {
 		s.serveControl(w, r)
 		return
 	}
-	st := s.snapshot()
-	f := s.match(r)
-	entry := s.begin(r, st.now, f)
-	rep := s.quirkList.answer(apis(s.accounts), &st, r, f, func(r *http.Request) reply { return s.answer(&st, r, f) })
-	s.send(w, r, st.now, rep, f, entry)
+	st := s.Snapshot()
+	f := s.Match(r)
+	entry := s.Begin(r, st.Now, f)
+	rep := s.Set.Answer(apis(s.accounts), &st, r, f, func(r *http.Request) wire.Reply { return s.answer(&st, r, f) })
+	s.Send(w, r, st.Now, rep, f, entry)
 }
 
 // answer returns the reply without quirks and without the wire's faults.
-func (s *Service) answer(st *state, r *http.Request, f *Fault) reply {
+func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
 	if f != nil {
 		if rep, whole := s.faultReply(st, r, f); whole {
 			return rep
 		}
 	}
-	if rep, is := s.tools.serve(st.now, r, f); is {
+	if rep, is := s.tools.Serve(st.Now, r, f); is {
 		return rep
 	}
 	switch path := r.URL.Path; {
 	case path == "/" && r.Method == http.MethodGet:
 		return s.serveIndex(st, r)
-	case path == ReportPrefix+"/ads/spend-report":
-		return serveReport(each(s.accounts, func(s *Service) *reporter { return s.report }), st.now, r, f)
-	case strings.HasPrefix(path, APIPrefix+"/"):
-		return serveAPI(apis(s.accounts), st.now, r, f)
-	case strings.HasPrefix(path, PushPrefix+"/"):
-		return servePush(each(s.accounts, func(s *Service) *sender { return s.sender }), st.now, r)
+	case path == wire.ReportPrefix+"/ads/spend-report":
+		return report.ServeReport(each(s.accounts, func(s *Service) *report.Account { return s.report }), st.Now, r, f)
+	case strings.HasPrefix(path, wire.APIPrefix+"/"):
+		return advertiser.ServeAPI(apis(s.accounts), st.Now, r, f)
+	case strings.HasPrefix(path, wire.PushPrefix+"/"):
+		return push.ServePush(each(s.accounts, func(s *Service) *push.Sender { return s.Sender }), st.Now, r)
 	}
-	return reportError(http.StatusNotFound, "Not found")
+	return report.ReportError(http.StatusNotFound, "Not found")
 }

@@ -4,43 +4,48 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"spendsync/extract/adsim/advertiser"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/report"
+	"spendsync/extract/adsim/wire"
 )
 
 // faultReply is the reply of the kinds that replace it.
-func (s *Service) faultReply(st *state, r *http.Request, f *Fault) (reply, bool) {
+func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
 	status := f.Status
 	if status == 0 {
 		status = http.StatusOK
 	}
-	var rep reply
+	var rep wire.Reply
 	switch f.Kind {
-	case Status:
-		if strings.HasPrefix(r.URL.Path, APIPrefix+"/") {
-			rep = s.api.apiError(status, codeOf(status), http.StatusText(status), nil)
+	case wire.Status:
+		if strings.HasPrefix(r.URL.Path, wire.APIPrefix+"/") {
+			rep = s.api.ApiError(status, advertiser.CodeOf(status), http.StatusText(status), nil)
 		} else {
-			rep = reportError(status, s.reportText(status))
+			rep = report.ReportError(status, s.reportText(status))
 		}
-	case HTML:
-		rep = reply{status: status, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-			body: []byte("<!DOCTYPE html>\n<html><head><title>Be right back</title></head><body><h1>We&#39;ll be " +
+	case wire.HTML:
+		rep = wire.Reply{Status: status, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+			Body: []byte("<!DOCTYPE html>\n<html><head><title>Be right back</title></head><body><h1>We&#39;ll be " +
 				"right back</h1></body></html>\n")}
-	case Empty:
-		rep = jsonReply(status, nil)
-	case Null:
-		rep = jsonReply(status, []byte("null"))
-	case Body:
-		rep = jsonReply(status, []byte(f.Value))
+	case wire.Empty:
+		rep = wire.JsonReply(status, nil)
+	case wire.Null:
+		rep = wire.JsonReply(status, []byte("null"))
+	case wire.Body:
+		rep = wire.JsonReply(status, []byte(f.Value))
 	default:
-		return reply{}, false
+		return wire.Reply{}, false
 	}
 	if wait, ok := strings.CutPrefix(f.RetryAfter, "+"); ok {
 		d, _ := time.ParseDuration(wait) // set has seen that it is one
-		rep.header.Set("Retry-After", st.now.Add(d).UTC().Format(http.TimeFormat))
+		rep.Header.Set("Retry-After", st.Now.Add(d).UTC().Format(http.TimeFormat))
 	} else if f.RetryAfter != "" {
-		rep.header.Set("Retry-After", f.RetryAfter)
+		rep.Header.Set("Retry-After", f.RetryAfter)
 	}
 	if f.Location != "" {
-		rep.header.Set("Location", f.Location)
+		rep.Header.Set("Location", f.Location)
 	}
 	return rep, true
 }
@@ -49,11 +54,11 @@ func (s *Service) faultReply(st *state, r *http.Request, f *Fault) (reply, bool)
 func (s *Service) reportText(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
-		return textWrongAuth
+		return report.TextWrongAuth
 	case http.StatusForbidden:
-		return textUnconfirmed
+		return report.TextUnconfirmed
 	case http.StatusInternalServerError:
-		return textInternal + " (request ID: " + s.requestID() + ")"
+		return report.TextInternal + " (request ID: " + s.RequestID() + ")"
 	}
 	return http.StatusText(status)
 }

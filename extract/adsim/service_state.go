@@ -3,6 +3,9 @@ package adsim
 import (
 	"fmt"
 	"strings"
+
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/world"
 )
 
 // KeepState reads what a file holds of an earlier run, does it again, and adds to
@@ -13,35 +16,35 @@ import (
 // the last of it. A last line that was not written whole is dropped. Where the file
 // can't be written any more it keeps what it has, and CloseState tells.
 func (s *Service) KeepState(path string) error {
-	last := s.world.clock.entry()
-	err := s.world.journal.open(path, s.fingerprint(), func(line journalLine) error {
+	last := s.World.Clock.Entry()
+	err := s.World.Journal.Open(path, s.fingerprint(), func(line world.Entry) error {
 		if line.Op == "clock" {
-			if err := line.into(&last); err != nil {
+			if err := line.Into(&last); err != nil {
 				return err
 			}
 		}
 		if line.Account >= len(s.accounts) {
 			return fmt.Errorf("there is no account %d", line.Account)
 		}
-		s.world.clock.stand(line.At)
+		s.World.Clock.Stand(line.At)
 		return s.accounts[line.Account].redo(&line)
-	}, func() { s.world.clock.restore(last); s.beginJournal() })
-	s.world.clock.restore(last)
+	}, func() { s.World.Clock.Restore(last); s.beginJournal() })
+	s.World.Clock.Restore(last)
 	return err
 }
 
 // CloseState forces the file to the disk, ends it, and returns what went wrong with it.
-func (s *Service) CloseState() error { return s.world.journal.close() }
+func (s *Service) CloseState() error { return s.World.Journal.Close() }
 
 // fingerprint names the accounts that a journal belongs to.
 func (s *Service) fingerprint() string {
 	var parts []string
 	for _, own := range s.accounts {
-		c := own.world.cfg
+		c := own.World.Cfg
 		part := fmt.Sprintf("seed %d, %d campaigns, %d creatives, %d rows, %d sources", c.Seed, c.Campaigns,
 			c.CreativesPerCampaign, c.RowsPerDay, c.Sources)
 		if c.Prepaid > 0 {
-			part += ", prepaid " + exact(c.Prepaid)
+			part += ", prepaid " + jsontext.Exact(c.Prepaid)
 		}
 		parts = append(parts, part)
 	}
@@ -51,29 +54,29 @@ func (s *Service) fingerprint() string {
 // beginJournal writes the first line, and begins the first day of the accounts.
 func (s *Service) beginJournal() {
 	for _, own := range s.accounts {
-		own.snapshot()
+		own.Snapshot()
 	}
-	s.record(journalLine{Op: "accounts", Name: s.fingerprint()})
+	s.Record(world.Entry{Op: "accounts", Name: s.fingerprint()})
 }
 
 // redo makes the change of a line again.
-func (s *Service) redo(line *journalLine) error {
-	s.snapshot() // what was due until then
+func (s *Service) redo(line *world.Entry) error {
+	s.Snapshot() // what was due until then
 	switch line.Op {
 	case "accounts":
 		for _, own := range s.accounts { // their first day
-			own.snapshot()
+			own.Snapshot()
 		}
 		return nil
 	case "clock":
 		return nil
 	}
-	for _, redo := range []func(*journalLine) (bool, error){s.world.redo, s.keyRing.redo, s.sender.redo} {
+	for _, redo := range []func(*world.Entry) (bool, error){s.World.Redo, s.Keys.Redo, s.Sender.Redo} {
 		if known, err := redo(line); known {
 			return err
 		}
 	}
-	return s.api.redo(line)
+	return s.api.Redo(line)
 }
 
 // Reset puts everything back as it was at the start, of all accounts, but for the
@@ -81,16 +84,16 @@ func (s *Service) redo(line *journalLine) error {
 // The file of KeepState is emptied.
 func (s *Service) Reset() error {
 	for _, own := range s.accounts {
-		own.world.reset()
-		own.keyRing.reset()
-		own.sender.reset()
+		own.World.Reset()
+		own.Keys.Reset()
+		own.Sender.Reset()
 	}
 	s.ClearFaults()
-	if err := s.SetQuirks(s.accounts[0].world.cfg.Quirks...); err != nil {
+	if err := s.SetQuirks(s.accounts[0].World.Cfg.Quirks...); err != nil {
 		return err
 	}
 	s.ResetRequests()
-	kept, err := s.world.journal.empty()
+	kept, err := s.World.Journal.Empty()
 	if kept && err == nil {
 		s.beginJournal()
 	}

@@ -7,6 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/market"
 )
 
 // asServed checks the settings of a campaign against what the API says of it.
@@ -19,18 +24,18 @@ func asServed(t testing.TB, s *Service, id string) {
 }
 
 // served puts settings together from single reads, in any shape.
-func served(t testing.TB, s *Service, id string) Settings {
+func served(t testing.TB, s *Service, id string) ledger.Settings {
 	t.Helper()
 	m := objectAt(t, s, "/v1/campaigns/"+id, "campaign", "data")
 	src := objectAt(t, s, "/v1/campaigns/"+id+"/sources", "source_settings", "data")
 	audience := m["audience"].(map[string]any)
-	out := Settings{
+	out := ledger.Settings{
 		CampaignID: str(either(m, "id", "campaign_id")), Name: str(m["name"]), Status: str(m["status"]),
 		DeliveryStatus: str(m["delivery_status"]),
 		DefaultBid:     amount(t, m["default_bid"]), DailySpendLimit: amount(t, m["daily_spend_limit"]),
 		TargetCPA: amount(t, m["target_cpa"]),
 		StartDate: str(m["start_date"]), EndDate: str(m["end_date"]), CreatedAt: str(m["created_at"]),
-		Audience: Audience{
+		Audience: ledger.Audience{
 			Country: str(audience["country"]), States: strs(audience["states"]), Platforms: strs(audience["platforms"]),
 			SubscribedMoreThan: count(t, audience["subscribed_more_than_minutes_ago"]), SubscribedLessThan: count(t,
 				audience["subscribed_less_than_minutes_ago"]),
@@ -58,7 +63,7 @@ func served(t testing.TB, s *Service, id string) Settings {
 	_, _, body := callAPI(t, s, "/v1/campaigns/"+id+"/creatives?"+all)
 	for _, e := range unwrap(precise(t, body), "creatives", "data", "items").([]any) {
 		c := e.(map[string]any)
-		out.Creatives = append(out.Creatives, CreativeSettings{
+		out.Creatives = append(out.Creatives, ledger.CreativeSettings{
 			CreativeID: str(either(c, "id", "creative_id")), CampaignID: str(c["campaign_id"]),
 			Title: str(c["title"]), Message: str(c["message"]), Link: str(c["link"]), ImageID: str(c["image_id"]),
 			IconID:  str(c["icon_id"]),
@@ -114,7 +119,7 @@ func amount(t testing.TB, v any) string {
 	if v == nil {
 		return ""
 	}
-	return string(appendFixed(nil, millionths(t, string(v.(json.Number)))))
+	return string(jsontext.AppendFixed(nil, millionths(t, string(v.(json.Number)))))
 }
 
 func count(t testing.TB, v any) int {
@@ -130,16 +135,16 @@ func count(t testing.TB, v any) int {
 }
 
 func TestSettings_AreTheSameInAllShapes(t *testing.T) {
-	var first []Settings
+	var first []ledger.Settings
 	for _, envelope := range []string{"named", "bare", "data", "items"} {
 		for _, ids := range []string{"", "+longids"} {
 			for _, bids := range []string{"", "+bidmap"} {
-				shape, err := ParseShape(envelope + ids + bids)
+				shape, err := config.ParseShape(envelope + ids + bids)
 				if err != nil {
 					t.Fatal(err)
 				}
-				s := sim(Config{RateLimit: -1, Campaigns: 9, Shape: shape})
-				var all []Settings
+				s := sim(config.Config{RateLimit: -1, Campaigns: 9, Shape: shape})
+				var all []ledger.Settings
 				for _, id := range s.CampaignIDs() {
 					asServed(t, s, id)
 					all = append(all, settingsOf(t, s, id))
@@ -156,13 +161,13 @@ func TestSettings_AreTheSameInAllShapes(t *testing.T) {
 }
 
 func TestSettings_OfACampaignThatThereIsNot(t *testing.T) {
-	if _, err := sim(Config{}).Settings("C1234567"); err == nil || !strings.Contains(err.Error(), "C1234567") {
+	if _, err := sim(config.Config{}).Settings("C1234567"); err == nil || !strings.Contains(err.Error(), "C1234567") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestControl_ChangesSettingsAndTellsThem(t *testing.T) {
-	s := sim(Config{Control: true})
+	s := sim(config.Config{Control: true})
 	id := running(t, s)[0]
 	status, got := order(t, s, "POST", "change", `{"campaign":"`+id+`","set":{"name":"Über","default_bid":0.450001,`+
 		`"target_cpa":null,"end_date":null},"sources":{"bids":{"`+s.GoodSources()[0]+`":"0.33"}}}`)
@@ -199,17 +204,17 @@ func TestControl_ChangesSettingsAndTellsThem(t *testing.T) {
 
 func TestDailyLimit_IsKeptOnMostDays(t *testing.T) {
 	for _, campaigns := range []int{36, 400} {
-		s := sim(Config{Campaigns: campaigns, CreativesPerCampaign: 3, RowsPerDay: 2500})
-		st := s.snapshot()
+		s := sim(config.Config{Campaigns: campaigns, CreativesPerCampaign: 3, RowsPerDay: 2500})
+		st := s.Snapshot()
 		all, over := 0, 0
-		for d := st.today - 8; d < st.today; d++ {
-			spent := map[*campaign]int64{}
-			for r := range st.rows(d, scope{delivered: true}) {
-				spent[r.campaign] += r.Spend
+		for d := st.Today - 8; d < st.Today; d++ {
+			spent := map[*market.Campaign]int64{}
+			for r := range st.Rows(d, ledger.Scope{Delivered: true}) {
+				spent[r.Campaign] += r.Spend
 			}
 			for c, v := range spent {
 				all++
-				if v > st.dailyLimit(c) {
+				if v > st.DailyLimit(c) {
 					over++
 				}
 			}
@@ -221,10 +226,10 @@ func TestDailyLimit_IsKeptOnMostDays(t *testing.T) {
 }
 
 func TestAPI_NewestCreativesFirst(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	for _, id := range s.CampaignIDs() {
 		list := settingsOf(t, s, id).Creatives
-		if !slices.IsSortedFunc(list, func(x, y CreativeSettings) int {
+		if !slices.IsSortedFunc(list, func(x, y ledger.CreativeSettings) int {
 			return strings.Compare(y.CreatedAt, x.CreatedAt)
 		}) {
 			t.Errorf("%s: %+v", id, list)

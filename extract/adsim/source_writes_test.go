@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/world"
 )
 
 func idsBody(ids []string, more string) string {
@@ -12,7 +15,7 @@ func idsBody(ids []string, more string) string {
 }
 
 func TestBlockSources_ChangeTheListOfTheirMode(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id, good := newCampaign(t, s), s.GoodSources()
 	path := "/v1/campaigns/" + id + "/sources/"
 	got := mustTell(t, s, "POST", path+"block", idsBody(good[:3], ""))
@@ -36,9 +39,9 @@ func TestBlockSources_ChangeTheListOfTheirMode(t *testing.T) {
 }
 
 func TestAllowSources_KeepTheLast(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id, good := newCampaign(t, s), s.GoodSources()
-	change(t, s, Change{Campaign: id, Sources: &SourceChange{Mode: "allow_list", Allow: good[:1]}})
+	change(t, s, world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: good[:1]}})
 	path := "/v1/campaigns/" + id + "/sources/"
 	mustTell(t, s, "POST", path+"allow", idsBody(good[1:3], ""))
 	mustTell(t, s, "POST", path+"disallow", idsBody(good[:1], ""))
@@ -56,7 +59,7 @@ func TestAllowSources_KeepTheLast(t *testing.T) {
 }
 
 func TestSources_DryRunChangesNothing(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ChangeBudgets: map[string]int{sourceUpdate: 3}})
+	s := sim(config.Config{RateLimit: -1, ChangeBudgets: map[string]int{world.SourceUpdate: 3}})
 	id, good := newCampaign(t, s), s.GoodSources()
 	was := settingsOf(t, s, id)
 	path := "/v1/campaigns/" + id + "/sources/"
@@ -72,14 +75,14 @@ func TestSources_DryRunChangesNothing(t *testing.T) {
 		t.Errorf("changed: %v", d)
 	}
 	for _, b := range limitsOf(t, s) {
-		if b["kind"] == sourceUpdate && b["used"] != 0.0 {
+		if b["kind"] == world.SourceUpdate && b["used"] != 0.0 {
 			t.Errorf("a dry run costs: %v", b)
 		}
 	}
 }
 
 func TestSourceBids_AreHeldToTheRules(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id, good := newCampaign(t, s), s.GoodSources()
 	path := "/v1/campaigns/" + id + "/sources/bids"
 	mustTell(t, s, "POST", path, idsBody(good[:2], `,"bid":1.5`)) // three times 0.5
@@ -110,9 +113,9 @@ func TestSourceBids_AreHeldToTheRules(t *testing.T) {
 }
 
 func TestSources_AtMost50ThatThereAre(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
-	ids := s.account.sources.ids
+	ids := s.World.Account.Sources.IDs
 	for _, verb := range []string{"bids", "block", "unblock"} {
 		path, more := "/v1/campaigns/"+id+"/sources/"+verb, ""
 		if verb == "bids" {

@@ -6,11 +6,15 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
 )
 
 func TestClock_StandsRunsAndAdvances(t *testing.T) {
 	real := noon
-	s := New(Config{Now: func() time.Time { return real }})
+	s := New(config.Config{Now: func() time.Time { return real }})
 	if got := s.Now(); !got.Equal(noon) {
 		t.Errorf("got %v, want the clock of the config", got)
 	}
@@ -33,7 +37,7 @@ func TestClock_StandsRunsAndAdvances(t *testing.T) {
 }
 
 func TestClock_TodayIsAChicagoDay(t *testing.T) {
-	s := New(Config{RowsPerDay: 300})
+	s := New(config.Config{RowsPerDay: 300})
 	for at, want := range map[string]string{
 		"2026-11-21T05:59:59Z": "2026-11-20",
 		"2026-11-21T06:00:00Z": "2026-11-21",
@@ -48,7 +52,7 @@ func TestClock_TodayIsAChicagoDay(t *testing.T) {
 		if got := s.Today(); got != want {
 			t.Errorf("%s: got %s, want %s", at, got, want)
 		}
-		first, _ := parseDay(want)
+		first, _ := clock.ParseDay(want)
 		if status, _, body := ask(t, s, "start_date="+(first-32).String()+"&end_date="+want); status != 200 {
 			t.Errorf("%s: the first day of the reach: %d %s", at, status, body)
 		}
@@ -60,14 +64,14 @@ func TestClock_TodayIsAChicagoDay(t *testing.T) {
 
 func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
 	for _, date := range []string{"2026-11-21", "2026-03-08", "2026-11-01", "2013-11-03", "2037-03-08"} {
-		s := New(Config{RowsPerDay: 400})
-		d, _ := parseDay(date)
-		end := (d + 1).start(s.world.zone)
-		var before []Line
-		for at := d.start(s.world.zone); !at.After(end); at = at.Add(30 * time.Minute) {
+		s := New(config.Config{RowsPerDay: 400})
+		d, _ := clock.ParseDay(date)
+		end := (d + 1).Start(s.World.Zone)
+		var before []ledger.Line
+		for at := d.Start(s.World.Zone); !at.After(end); at = at.Add(30 * time.Minute) {
 			s.SetNow(at)
 			now := truth(s, date)
-			old := map[string]Line{}
+			old := map[string]ledger.Line{}
 			for _, l := range before {
 				old[l.CreativeID+" "+l.SourceID] = l
 			}
@@ -90,7 +94,7 @@ func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
 			got.Impressions != want.Impressions {
 			t.Errorf("%s: at its end %+v, for good %+v", date, got, want)
 		}
-		s.SetNow(d.start(s.world.zone))
+		s.SetNow(d.Start(s.World.Zone))
 		if got := total(truth(s, date)); got.Spend != 0 {
 			t.Errorf("%s: at its first instant %+v", date, got)
 		}
@@ -98,26 +102,26 @@ func TestSpend_TodayGrowsWithTheClock(t *testing.T) {
 }
 
 func TestSpend_DaysOf23And25HoursFillWhole(t *testing.T) {
-	s := New(Config{})
+	s := New(config.Config{})
 	for date, hours := range map[string]int{"2026-03-08": 23, "2026-11-01": 25, "2026-11-20": 24} {
-		d, _ := parseDay(date)
-		start := d.start(s.world.zone)
+		d, _ := clock.ParseDay(date)
+		start := d.Start(s.World.Zone)
 		last := uint32(0)
 		for h := range hours {
-			share := arrivedShare(d, start.Add(time.Duration(h)*time.Hour), s.world.zone)
+			share := clock.ArrivedShare(d, start.Add(time.Duration(h)*time.Hour), s.World.Zone)
 			if h > 0 && share <= last || share >= 1<<16 {
 				t.Errorf("%s: after %d hours %d, before that %d", date, h, share, last)
 			}
 			last = share
 		}
-		if got := arrivedShare(d, start.Add(time.Duration(hours)*time.Hour), s.world.zone); got != 1<<16 {
+		if got := clock.ArrivedShare(d, start.Add(time.Duration(hours)*time.Hour), s.World.Zone); got != 1<<16 {
 			t.Errorf("%s: after %d hours %d, want all", date, hours, got)
 		}
 	}
 }
 
 func TestSpend_ConversionsKeepArriving(t *testing.T) {
-	s := sim(Config{RowsPerDay: 2500})
+	s := sim(config.Config{RowsPerDay: 2500})
 	first := total(truth(s, yesterday))
 	var seen []int64
 	for range 25 {
@@ -137,12 +141,12 @@ func TestSpend_ConversionsKeepArriving(t *testing.T) {
 }
 
 func TestSpend_FrozenDaysStay(t *testing.T) {
-	s := sim(Config{FreezeRestatements: true})
+	s := sim(config.Config{FreezeRestatements: true})
 	before := truth(s, yesterday)
 	s.Advance(20 * 24 * time.Hour)
 	diff(t, truth(s, yesterday), before)
 
-	s = sim(Config{})
+	s = sim(config.Config{})
 	s.FreezeRestatements(true)
 	before = truth(s, yesterday)
 	s.Advance(20 * 24 * time.Hour)
@@ -155,7 +159,7 @@ func TestSpend_FrozenDaysStay(t *testing.T) {
 
 func TestSpend_ADayDoesNotDependOnWhenItIsAsked(t *testing.T) {
 	settled := noon.Add(60 * 24 * time.Hour)
-	a, b := New(Config{}), New(Config{})
+	a, b := New(config.Config{}), New(config.Config{})
 	a.SetNow(noon)
 	_ = truth(a, yesterday)
 	a.SetNow(settled)
@@ -165,7 +169,7 @@ func TestSpend_ADayDoesNotDependOnWhenItIsAsked(t *testing.T) {
 
 func TestSpend_RowsFollowTheConfig(t *testing.T) {
 	for _, n := range []int{300, 2500, 20_000, 100_000} {
-		s := New(Config{RowsPerDay: n})
+		s := New(config.Config{RowsPerDay: n})
 		s.SetNow(noon)
 		if got := int(total(truth(s, yesterday)).Rows); got < n*8/10 || got > n*12/10 {
 			t.Errorf("got %d rows, want about %d", got, n)
@@ -174,18 +178,18 @@ func TestSpend_RowsFollowTheConfig(t *testing.T) {
 }
 
 func TestAccount_BadAndGoodSources(t *testing.T) {
-	s := sim(Config{RowsPerDay: 2500})
+	s := sim(config.Config{RowsPerDay: 2500})
 	s.Advance(40 * 24 * time.Hour)
-	by := map[string]*Measures{}
-	var all Measures
+	by := map[string]*ledger.Measures{}
+	var all ledger.Measures
 	for d := range 33 {
-		date := dayOf(noon, s.world.zone) - day(d)
+		date := clock.DayOf(noon, s.World.Zone) - clock.Day(d)
 		for l := range s.Truth(date.String()) {
 			if by[l.SourceID] == nil {
-				by[l.SourceID] = &Measures{}
+				by[l.SourceID] = &ledger.Measures{}
 			}
-			by[l.SourceID].add(l.Measures)
-			all.add(l.Measures)
+			by[l.SourceID].Add(l.Measures)
+			all.Add(l.Measures)
 		}
 	}
 	rate := float64(all.Conversions) / float64(all.Clicks)
@@ -219,23 +223,23 @@ func TestAccount_BadAndGoodSources(t *testing.T) {
 }
 
 func TestAccount_HasAwkwardNamesAndAllStatuses(t *testing.T) {
-	s := sim(Config{})
-	st := s.snapshot()
-	list := s.account.listing(st.anchor, st.today).list
+	s := sim(config.Config{})
+	st := s.Snapshot()
+	list := s.World.Account.Listing(st.Anchor, st.Today).List
 	if len(list) != 36 {
 		t.Errorf("%d campaigns, want 36", len(list))
 	}
 	names, statuses, creatives := "", map[string]int{}, 0
 	for _, c := range list {
-		names += c.name + "\n"
-		if n := utf8.RuneCountInString(c.name); n < 1 || n > 100 || strings.TrimSpace(c.name) == "" {
-			t.Errorf("name of %d characters: %q", n, c.name)
+		names += c.Name + "\n"
+		if n := utf8.RuneCountInString(c.Name); n < 1 || n > 100 || strings.TrimSpace(c.Name) == "" {
+			t.Errorf("name of %d characters: %q", n, c.Name)
 		}
-		statuses[c.status(st.today)]++
-		for _, cr := range c.creatives {
+		statuses[c.Status(st.Today)]++
+		for _, cr := range c.Creatives {
 			creatives++
-			if cr.created <= st.today {
-				statuses["creative "+cr.status(st.today)]++
+			if cr.Created <= st.Today {
+				statuses["creative "+cr.Status(st.Today)]++
 			}
 		}
 	}
@@ -258,9 +262,9 @@ func TestAccount_HasAwkwardNamesAndAllStatuses(t *testing.T) {
 
 func TestAccount_IsAliveAtAnyClock(t *testing.T) {
 	for _, year := range []int{2007, 2013, 2020, 2030, 2037} {
-		s := New(Config{})
-		for _, d := range []day{civil(year, time.March, 8), civil(year, time.November, 5)} {
-			s.SetNow(d.start(s.world.zone).Add(12 * time.Hour))
+		s := New(config.Config{})
+		for _, d := range []clock.Day{clock.Civil(year, time.March, 8), clock.Civil(year, time.November, 5)} {
+			s.SetNow(d.Start(s.World.Zone).Add(12 * time.Hour))
 			sum := total(truth(s, (d - 1).String()))
 			if sum.Rows < 1500 || sum.Spend < 500_000_000 {
 				t.Errorf("%v: %+v", d, sum)
@@ -270,20 +274,20 @@ func TestAccount_IsAliveAtAnyClock(t *testing.T) {
 }
 
 func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
-	s := sim(Config{})
-	st := s.snapshot()
-	was := s.account.listing(st.anchor, st.today).list
-	for d := st.today; d < st.today+120; d++ {
-		now := s.account.listing(st.anchor, d).list
+	s := sim(config.Config{})
+	st := s.Snapshot()
+	was := s.World.Account.Listing(st.Anchor, st.Today).List
+	for d := st.Today; d < st.Today+120; d++ {
+		now := s.World.Account.Listing(st.Anchor, d).List
 		for _, c := range was {
 			if !slices.Contains(now, c) {
-				t.Fatalf("%v: %s is gone", d, c.id)
+				t.Fatalf("%v: %s is gone", d, c.ID)
 			}
 		}
 		// All that the report may show is listed.
-		for _, c := range s.account.existingOn(d) {
+		for _, c := range s.World.Account.ExistingOn(d) {
 			if !slices.Contains(now, c) {
-				t.Fatalf("%v: %s is in the report only", d, c.id)
+				t.Fatalf("%v: %s is in the report only", d, c.ID)
 			}
 		}
 		was = now
@@ -294,7 +298,7 @@ func TestAccount_CampaignsComeAndNeverVanish(t *testing.T) {
 }
 
 func TestAccount_OddSizes(t *testing.T) {
-	for _, cfg := range []Config{
+	for _, cfg := range []config.Config{
 		{Campaigns: 1, CreativesPerCampaign: 1, Sources: 1, RowsPerDay: 1},
 		{Campaigns: 2, Sources: 3, RowsPerDay: 100_000},
 		{Campaigns: -1, CreativesPerCampaign: -1, Sources: -1, RowsPerDay: -1},

@@ -8,6 +8,11 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
 )
 
 // answerOf is a reply of the advertiser API, taken apart.
@@ -45,7 +50,7 @@ func (a answerOf) id() string { return str(either(a.one(), "id", "campaign_id"))
 // callWith calls the API with a key.
 func callWith(t testing.TB, s *Service, key, method, path, sent string) answerOf {
 	t.Helper()
-	status, h, raw := doWith(t, s, method, "http://sim"+APIPrefix+path, sent, func(r *http.Request) {
+	status, h, raw := doWith(t, s, method, "http://sim"+wire.APIPrefix+path, sent, func(r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+key)
 		if sent != "" {
 			r.Header.Set("Content-Type", "application/json")
@@ -63,7 +68,7 @@ func callWith(t testing.TB, s *Service, key, method, path, sent string) answerOf
 // tell calls the API with the key that may write.
 func tell(t testing.TB, s *Service, method, path, sent string) answerOf {
 	t.Helper()
-	return callWith(t, s, s.cfg.WriteKey, method, path, sent)
+	return callWith(t, s, s.Cfg.WriteKey, method, path, sent)
 }
 
 // must200 is tell for what must go well.
@@ -115,39 +120,39 @@ func newCreative(t testing.TB, s *Service, campaignID string) string {
 
 func approve(t testing.TB, s *Service, creativeID string) {
 	t.Helper()
-	if err := s.Review(Verdict{Creative: creativeID, Approve: true}); err != nil {
+	if err := s.Review(world.Verdict{Creative: creativeID, Approve: true}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestWrite_NeedsAKeyThatMayWrite(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
-	for _, op := range s.api.operations {
-		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", id), "{creative_id}", id+"-001")
-		a := callWith(t, s, DefaultKey, op.method, path, "{}")
-		if op.write {
-			refusedAs(t, op.name, a, 403, "forbidden", "")
+	for _, op := range s.api.Operations {
+		path := strings.ReplaceAll(strings.ReplaceAll(op.Path, "{campaign_id}", id), "{creative_id}", id+"-001")
+		a := callWith(t, s, config.DefaultKey, op.Method, path, "{}")
+		if op.Write {
+			refusedAs(t, op.Name, a, 403, "forbidden", "")
 		} else if a.status == 403 {
-			t.Errorf("%s: a read key is refused", op.name)
+			t.Errorf("%s: a read key is refused", op.Name)
 		}
 		if a.header.Get("Service-Api-Key-Expires-At") == "" {
-			t.Errorf("%s: no expiry header", op.name)
+			t.Errorf("%s: no expiry header", op.Name)
 		}
-		refusedAs(t, op.name, callWith(t, s, "adv_nonsense", op.method, path, "{}"), 401, "unauthorized", "")
+		refusedAs(t, op.Name, callWith(t, s, "adv_nonsense", op.Method, path, "{}"), 401, "unauthorized", "")
 	}
-	if me := callWith(t, s, DefaultWriteKey, "GET", "/v1/me", "").body; me["scope"] != "write" ||
+	if me := callWith(t, s, config.DefaultWriteKey, "GET", "/v1/me", "").body; me["scope"] != "write" ||
 		me["can_make_changes"] != true {
 		t.Errorf("the write key is %v", me)
 	}
 }
 
 func TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	for body, field := range map[string]string{
 		"": "", "{": "", "[]": "", "null": "", `"x"`: "", `{"name":"a","name":"b"}`: "", plainCampaign + "x": "",
-		"{\"name\":\"\xff\"}":           "",
-		strings.Repeat(" ", mostBody+1): "", `{"x":1}`: "name",
+		"{\"name\":\"\xff\"}":                "",
+		strings.Repeat(" ", wire.MostBody+1): "", `{"x":1}`: "name",
 		strings.Replace(plainCampaign, "{", `{"colour":"red",`, 1): "colour",
 	} {
 		refusedAs(t, body[:min(len(body), 60)], tell(t, s, "POST", "/v1/campaigns", body), 400,
@@ -159,15 +164,15 @@ func TestWrite_RefusesBodiesThatAreNoObjectOfTheirFields(t *testing.T) {
 	}
 	// Every operation with a body refuses a field that it does not name, wherever the field is.
 	id := newCampaign(t, s)
-	for _, op := range s.api.operations {
-		if op.body == nil {
+	for _, op := range s.api.Operations {
+		if op.Body == nil {
 			continue
 		}
-		path := strings.ReplaceAll(strings.ReplaceAll(op.path, "{campaign_id}", id), "{creative_id}", id+"-001")
-		a := tell(t, s, op.method, path, `{"no_such_field":1}`)
+		path := strings.ReplaceAll(strings.ReplaceAll(op.Path, "{campaign_id}", id), "{creative_id}", id+"-001")
+		a := tell(t, s, op.Method, path, `{"no_such_field":1}`)
 		if a.status != 400 || a.code() != "validation_failed" || !strings.Contains(fmt.Sprint(a.body),
 			"no_such_field") {
-			t.Errorf("%s: %d %v", op.name, a.status, a.body)
+			t.Errorf("%s: %d %v", op.Name, a.status, a.body)
 		}
 	}
 	refusedAs(t, "in the audience", tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"audience":{"city":"NYC"}}`), 400,
@@ -189,7 +194,7 @@ var fieldBounds = []struct{ field, good, bad string }{
 	{"end_date", `"2027-11-22T00:00:00Z"`, `"2027-02-30T00:00:00Z"`}, {"end_date", `null`, `7`},
 	{"audience", `{}`, `null`}, {"audience", `{"country":"NL"}`, `{"country":"XX"}`},
 	{"audience", `{"country":"US","states":["NY","CA"]}`, `{"states":["NY","NY"]}`},
-	{"audience", `{"states":["` + strings.Join(usStates, `","`) + `"]}`, `{"states":["PR"]}`},
+	{"audience", `{"states":["` + strings.Join(market.UsStates, `","`) + `"]}`, `{"states":["PR"]}`},
 	{"audience", `{"platforms":["DESKTOP","MOBILE","TABLET","OTHER"]}`, `{"platforms":[]}`},
 	{"audience", `{"platforms":["OTHER"]}`, `{"platforms":["OTHER","OTHER"]}`},
 	{"audience", `{"subscribed_more_than_minutes_ago":1}`, `{"subscribed_more_than_minutes_ago":0}`},
@@ -203,7 +208,7 @@ var fieldBounds = []struct{ field, good, bad string }{
 }
 
 func TestWrite_HoldsCampaignsToTheBoundsOfTheirFields(t *testing.T) {
-	s := sim(Config{RateLimit: -1, ChangeBudgets: map[string]int{campaignCreate: 1000, campaignUpdate: 1000}})
+	s := sim(config.Config{RateLimit: -1, ChangeBudgets: map[string]int{world.CampaignCreate: 1000, world.CampaignUpdate: 1000}})
 	for _, c := range fieldBounds {
 		id := newCampaign(t, s)
 		good := tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"`+c.field+`":`+c.good+`}`)
@@ -225,7 +230,7 @@ func TestWrite_HoldsCampaignsToTheBoundsOfTheirFields(t *testing.T) {
 }
 
 func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	a := tell(t, s, "POST", "/v1/campaigns", plainCampaign)
 	got := settingsOf(t, s, a.id())
 	if a.status != 201 || got.Status != "active" || got.DeliveryStatus != "waiting_for_creatives" ||
@@ -262,9 +267,9 @@ func TestCreateCampaign_TakesItsFieldsAndDefaults(t *testing.T) {
 }
 
 func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := running(t, s)[0]
-	change(t, s, Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1,
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"unsupported_targeting": true, "default_bid": 1,
 		"target_cpa": 10, "end_date": "2027-01-01T00:00:00Z"}})
 	was := settingsOf(t, s, id)
 	mustTell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"Winter"}`)
@@ -292,7 +297,7 @@ func TestUpdateCampaign_ChangesWhatIsSentAndNothingElse(t *testing.T) {
 }
 
 func TestUpdateCampaign_AmountsCanAtMostDouble(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
 	path := "/v1/campaigns/" + id
 	mustTell(t, s, "PATCH", path, `{"target_cpa":7}`) // from none: any
@@ -302,13 +307,13 @@ func TestUpdateCampaign_AmountsCanAtMostDouble(t *testing.T) {
 		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[1]+`}`)
 		mustTell(t, s, "PATCH", path, `{"`+field+`":`+values[2]+`}`)
 	}
-	change(t, s, Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"daily_spend_limit": nil}})
 	mustTell(t, s, "PATCH", path, `{"daily_spend_limit":900000}`)
 	asServed(t, s, id)
 }
 
 func TestUpdateCampaign_BidFollowsTheAudience(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	for _, au := range []string{`{"min_age":18}`, `{"max_age":60}`, `{"gender":"M"}`,
 		`{"subscribed_less_than_minutes_ago":10080}`} {
 		low := strings.Replace(strings.Replace(plainCampaign, "0.5", "0.29", 1), "{}", au, 1)
@@ -328,7 +333,7 @@ func TestUpdateCampaign_BidFollowsTheAudience(t *testing.T) {
 }
 
 func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
 	path := "/v1/campaigns/" + id + "/status"
 	set := func(status string) answerOf { return tell(t, s, "POST", path, `{"status":"`+status+`"}`) }
@@ -341,7 +346,7 @@ func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
 		{"rejected", "paused", ""}, {"rejected", "archived", ""}, {"rejected", "active", "conflict"},
 		{"archived", "active", "conflict"}, {"archived", "paused", "conflict"}, {"archived", "archived", ""},
 	} {
-		change(t, s, Change{Campaign: id, Set: map[string]any{"status": c.from}, Force: true})
+		change(t, s, world.Change{Campaign: id, Set: map[string]any{"status": c.from}, Force: true})
 		s.Advance(cfgPause)
 		a := set(c.to)
 		if c.code != "" {
@@ -353,7 +358,7 @@ func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
 		}
 	}
 	refusedAs(t, "rejected", set("rejected"), 400, "validation_failed", "status")
-	change(t, s, Change{Campaign: id, Set: map[string]any{"status": "archived"}, Force: true})
+	change(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "archived"}, Force: true})
 	good := s.GoodSources()[0]
 	for what, a := range map[string]answerOf{
 		"update":    tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"name":"x"}`),
@@ -369,7 +374,7 @@ func TestSetCampaignStatus_MovesAsDescribed(t *testing.T) {
 }
 
 func TestPause_TakesSecondsToFinish(t *testing.T) {
-	s := sim(Config{RateLimit: -1})
+	s := sim(config.Config{RateLimit: -1})
 	id := newCampaign(t, s)
 	set := func(status string) answerOf {
 		return tell(t, s, "POST", "/v1/campaigns/"+id+"/status", `{"status":"`+status+`"}`)
@@ -386,8 +391,8 @@ func TestPause_TakesSecondsToFinish(t *testing.T) {
 }
 
 func TestWrite_MayBeDoneByManyAtOnce(t *testing.T) {
-	s := sim(Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: time.Minute,
-		ChangeBudgets: map[string]int{campaignCreate: 1000, campaignUpdate: 1000, sourceUpdate: 1000}})
+	s := sim(config.Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: time.Minute,
+		ChangeBudgets: map[string]int{world.CampaignCreate: 1000, world.CampaignUpdate: 1000, world.SourceUpdate: 1000}})
 	id := newCampaign(t, s)
 	newCreative(t, s, id)
 	var all sync.WaitGroup

@@ -1,0 +1,263 @@
+package advertiser
+
+import (
+	"bytes"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"spendsync/extract/adsim/fetch"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
+)
+
+// Call is an accepted request of the advertiser API, from REST or MCP.
+type Call struct {
+	St    *ledger.State
+	Key   *ApiKey
+	Op    *Operation
+	Query url.Values
+	path  []string // below /v1/
+	raw   []byte   // the body as it came
+	body  body
+	Fault *wire.Fault
+}
+
+// API answers the advertiser API for one account.
+type API struct {
+	World      *world.World
+	keys       *Keys
+	files      *fetch.Fetcher
+	Operations []*Operation
+}
+
+func NewAPI(w *world.World, keys *Keys, files *fetch.Fetcher) *API {
+	return &API{World: w, keys: keys, files: files, Operations: Operations()}
+}
+
+// ServeAPI checks the key and lets its account answer.
+func ServeAPI(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+	if r.URL.Path == wire.APIPrefix+"/v1/api-keys" {
+		return serveAPIKeys(accounts, now, r)
+	}
+	own, key := AccountOf(accounts, r.Header.Get("Authorization"), now)
+	if own == nil {
+		return accounts[0].Unauthorized()
+	}
+	st := own.World.StateAt(now)
+	rep := own.serveKey(&Call{St: &st, Key: key, Query: r.URL.Query(), Fault: f}, r)
+	key.Tell(rep.Header, now)
+	return rep
+}
+
+func (s *API) Unauthorized() wire.Reply {
+	rep := s.ApiError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", nil)
+	rep.Header.Set("Www-Authenticate", "Bearer")
+	return rep
+}
+
+// serveKey answers a request whose key is right.
+func (s *API) serveKey(c *Call, r *http.Request) wire.Reply {
+	allow := s.route(c, r.Method, r.URL.Path)
+	if c.Op != nil && c.Op.Body != nil {
+		raw, err := wire.ReadBody(r)
+		if err != nil {
+			return s.Refuse(invalidField("", "the body can't be read: %v", err))
+		}
+		c.raw = raw
+	}
+	if p := s.Throttle(c); p != nil {
+		return s.Refuse(p)
+	}
+	switch {
+	case allow == nil:
+		return s.ApiError(http.StatusNotFound, "not_found", "There is no such path.", nil)
+	case c.Op == nil:
+		rep := s.ApiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
+		rep.Header.Set("Allow", strings.Join(allow, ", "))
+		return rep
+	}
+	return s.Perform(c)
+}
+
+// Perform answers a call whose operation is known and that was not too much.
+func (s *API) Perform(c *Call) wire.Reply {
+	if p := s.admit(c); p != nil {
+		return s.Refuse(p)
+	}
+	if c.Fault.Is(wire.Upstream) && c.Op.Write && !c.Fault.Other {
+		return s.Refuse(upstreamProblem)
+	}
+	rep := c.Op.answer(s, c)
+	if c.Fault.Is(wire.Upstream) && rep.Status < 300 {
+		return s.Refuse(upstreamProblem)
+	}
+	return rep
+}
+
+var upstreamProblem = &problem{status: http.StatusBadGateway, code: "upstream_error",
+	message: "A backend step failed. The change may nevertheless have gone through."}
+
+// Throttle counts a call against the minute. Pausing is never limited.
+func (s *API) Throttle(c *Call) *problem {
+	if c.pauses() {
+		return nil
+	}
+	if wait := c.Key.Limiter.take(c.St.Now, s.World.Cfg.RateLimit); wait > 0 {
+		return tooMany(wait, "More than %d requests per minute.", s.World.Cfg.RateLimit)
+	}
+	return nil
+}
+
+// admit checks all that does not depend on what is asked for: the scope, the
+// parameters, the form of the body.
+func (s *API) admit(c *Call) *problem {
+	if c.Fault.Is(wire.Unavailable) && !c.pauses() {
+		wait, err := strconv.Atoi(c.Fault.RetryAfter)
+		if err != nil {
+			wait = 30
+		}
+		return &problem{status: http.StatusServiceUnavailable, code: "unavailable",
+			message: "Temporarily unavailable. Pausing still works.", wait: wait}
+	}
+	if c.Op.Write && c.Key.Scope != ScopeWrite {
+		return &problem{status: http.StatusForbidden, code: "forbidden", message: "The API key is read-only."}
+	}
+	for _, name := range jsontext.SortedKeys(c.Query) {
+		if !slices.ContainsFunc(c.Op.Params, func(p param) bool { return p.Name == name }) {
+			return invalidField(name, "unknown parameter")
+		}
+		if len(c.Query[name]) > 1 {
+			return invalidField(name, "given more than once")
+		}
+	}
+	return c.takeBody()
+}
+
+// takeBody parses the body and checks its form.
+func (c *Call) takeBody() *problem {
+	if c.Op.Body == nil || c.body != nil {
+		return nil
+	}
+	if c.Op.bodyOptional && len(bytes.TrimSpace(c.raw)) == 0 {
+		c.body = body{}
+		return nil
+	}
+	b, err := parseBody(c.raw)
+	if err != nil {
+		return invalidField("", "%v", err)
+	}
+	if found := c.Op.Body.check(nil, "", map[string]any(b)); len(found) > 0 {
+		return invalidFields(found)
+	}
+	c.body = b
+	return nil
+}
+
+// pauses says whether the call pauses a campaign or a creative: that is never
+// limited, and works while nothing else does.
+func (c *Call) pauses() bool {
+	if c.Op == nil || c.Op.Name != "set_campaign_status" && c.Op.Name != "set_creative_status" {
+		return false
+	}
+	b, err := parseBody(c.raw)
+	return err == nil && b.text("status") == "paused"
+}
+
+// ApiError returns the advertiser API's error body.
+func (s *API) ApiError(status int, code, message string, details []detail) wire.Reply {
+	type problem struct {
+		Code      string   `json:"code"`
+		Message   string   `json:"message"`
+		Details   []detail `json:"details,omitempty"`
+		RequestID string   `json:"request_id"`
+	}
+	return wire.JsonReply(status, jsontext.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
+}
+
+func (s *API) invalid(field, message string) wire.Reply {
+	return s.Refuse(invalidField(field, "%s", message))
+}
+
+func (s *API) notFound(what string) wire.Reply { return s.Refuse(noSuch(what)) }
+
+// CodeOf is the code that goes with a status.
+func CodeOf(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "validation_failed"
+	case http.StatusUnauthorized:
+		return "unauthorized"
+	case http.StatusForbidden:
+		return "forbidden"
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return "not_found"
+	case http.StatusConflict:
+		return "conflict"
+	case http.StatusTooManyRequests:
+		return "rate_limited"
+	case http.StatusBadGateway:
+		return "upstream_error"
+	case http.StatusServiceUnavailable:
+		return "unavailable"
+	}
+	return "internal_error"
+}
+
+// Limiter is a window of 60 seconds that slides with the service's clock.
+type Limiter struct {
+	mu    sync.Mutex
+	taken []time.Time
+}
+
+// take counts a request, or says how many seconds to wait.
+func (l *Limiter) take(now time.Time, most int) int {
+	if most < 0 {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// A clock that was set back has no requests before it.
+	l.taken = slices.DeleteFunc(l.taken, func(t time.Time) bool {
+		return t.After(now) || now.Sub(t) >= time.Minute
+	})
+	if len(l.taken) < most {
+		l.taken = append(l.taken, now)
+		return 0
+	}
+	return max(1, int(math.Ceil((time.Minute - now.Sub(l.taken[0])).Seconds())))
+}
+
+// statuses takes the list of statuses asked for, each known and none twice.
+func (c *Call) statuses(known, byDefault []string) (list []string, message string) {
+	if !c.Query.Has("status") {
+		return byDefault, ""
+	}
+	list = strings.Split(c.Query.Get("status"), ",")
+	for i, st := range list {
+		if !slices.Contains(known, st) {
+			return nil, "expected a list of " + strings.Join(known, ", ")
+		}
+		if slices.Contains(list[:i], st) {
+			return nil, st + " is given more than once"
+		}
+	}
+	return list, ""
+}
+
+// search takes the text that a name or an ID must hold.
+func (c *Call) search() (text, message string) {
+	text = c.Query.Get("search")
+	if utf8.RuneCountInString(text) > 100 {
+		return "", "expected at most 100 characters"
+	}
+	return text, ""
+}

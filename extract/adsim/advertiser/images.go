@@ -1,0 +1,152 @@
+package advertiser
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	img "image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"net/http"
+	"strings"
+
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
+)
+
+const (
+	MostImageBytes = 700 * 1024
+	mostSide       = 8192 // pixels; a small file can hold a very large image
+)
+
+var uploadBody = objectOf([]string{"kind"}, map[string]*schema{
+	"kind": enumOf(world.KindImage, world.KindIcon),
+	"image_url": {Type: "string", MaxLength: 2000, Pattern: `^https://\S`,
+		Description: "Public https URL, downloaded once."},
+	"data_base64": {Type: "string", MinLength: 8, MaxLength: 960_000, Description: "Standard base64, without " +
+		"data: in front."},
+	"content_type": enumOf("image/png", "image/jpeg", "image/gif").about("With data_base64."),
+}).eitherOr()
+
+// eitherOr describes what imageOf refuses: an image comes from an image_url, or from
+// data_base64 with its content_type.
+func (s *schema) eitherOr() *schema {
+	s.Needs = map[string][]string{"data_base64": {"content_type"}, "content_type": {"data_base64"}}
+	s.Not = &schema{AnyOf: []*schema{{Required: []string{"image_url", "data_base64"}}, {MostFields: 1}}}
+	return s
+}
+
+// uploadImage answers POST /v1/images.
+func (s *API) uploadImage(c *Call) wire.Reply {
+	// A URL is not fetched for somebody who can't keep the image.
+	if err := s.World.MayUpload(c.St.Now); err != nil {
+		return s.Refuse(problemOf(err))
+	}
+	up, p := s.imageOf(c.body)
+	if p != nil {
+		return s.Refuse(p)
+	}
+	st, err := s.World.KeepImage(up)
+	if err != nil {
+		return s.Refuse(problemOf(err))
+	}
+	*c.St = st
+	return created(s.one(c, "image", func(o *jsontext.Object) {
+		o.Str(s.World.Cfg.Shape.IDKey("image_id"), up.ID)
+		o.Str("kind", up.Kind)
+		o.Str("content_type", up.ContentType)
+		o.Int("width", int64(up.Width))
+		o.Int("height", int64(up.Height))
+		o.Int("size_bytes", int64(up.Size))
+	}))
+}
+
+// imageOf reads the image of a body, or says what is wrong with it.
+func (s *API) imageOf(b body) (*world.Image, *problem) {
+	field, data := "data_base64", []byte(nil)
+	switch {
+	case b.has("image_url") == b.has("data_base64"):
+		return nil, invalidField("image_url", "expected either image_url or data_base64")
+	case b.has("image_url") && b.has("content_type"):
+		return nil, invalidField("content_type", "goes with data_base64; of a URL the type is read from the file")
+	case b.has("image_url"):
+		field = "image_url"
+		var err error
+		if data, err = s.files.Fetch(context.Background(), b.text("image_url"), MostImageBytes, "https"); err != nil {
+			return nil, invalidField(field, "%v", err)
+		}
+	case !b.has("content_type"):
+		return nil, invalidField("content_type", "is required with data_base64")
+	default:
+		var err error
+		if data, err = base64.StdEncoding.Strict().DecodeString(b.text("data_base64")); err != nil {
+			return nil, invalidField(field, "expected standard base64")
+		}
+	}
+	up, err := decodeImage(data)
+	if err != nil {
+		return nil, invalidField(field, "%v", err)
+	}
+	if want := b.text("content_type"); want != "" && want != up.ContentType {
+		return nil, invalidField("content_type", "the file is %s", up.ContentType)
+	}
+	up.Kind = b.text("kind")
+	return up, checkShape(up, field)
+}
+
+// checkShape refuses what is neither 1:1 nor 2:1, by kind.
+func checkShape(up *world.Image, field string) *problem {
+	switch {
+	case up.Kind == world.KindIcon && up.Width != up.Height:
+		return invalidField(field, "an icon is square; this is %dx%d", up.Width, up.Height)
+	case up.Kind == world.KindImage && up.Width != 2*up.Height:
+		return invalidField(field, "a large image is twice as wide as high; this is %dx%d", up.Width, up.Height)
+	}
+	return nil
+}
+
+// decodeImage decodes all of a PNG, JPEG or GIF. The type is what the file is, not
+// what somebody says.
+func decodeImage(data []byte) (*world.Image, error) {
+	if len(data) > MostImageBytes {
+		return nil, fmt.Errorf("the image has %d bytes, at most %d are allowed", len(data), MostImageBytes)
+	}
+	up := &world.Image{ContentType: http.DetectContentType(data), Size: len(data)}
+	readers := map[string]struct {
+		config func([]byte) (img.Config, error)
+		whole  func([]byte) error
+	}{
+		"image/png":  {configOf(png.DecodeConfig), wholeOf(png.Decode)},
+		"image/jpeg": {configOf(jpeg.DecodeConfig), wholeOf(jpeg.Decode)},
+		"image/gif":  {configOf(gif.DecodeConfig), wholeOf(gif.DecodeAll)},
+	}
+	reader, known := readers[up.ContentType]
+	if !known {
+		return nil, fmt.Errorf("expected a PNG, JPEG or GIF, this is %s", strings.TrimSuffix(up.ContentType,
+			"; charset=utf-8"))
+	}
+	config, err := reader.config(data)
+	if err != nil {
+		return nil, fmt.Errorf("the %s can't be read: %w", up.ContentType, err)
+	}
+	up.Width, up.Height = config.Width, config.Height
+	if up.Width > mostSide || up.Height > mostSide || up.Width < 1 || up.Height < 1 {
+		return nil, fmt.Errorf("the image is %dx%d, at most %dx%[3]d are allowed", up.Width, up.Height, mostSide)
+	}
+	if err := reader.whole(data); err != nil {
+		return nil, fmt.Errorf("the %s can't be read: %w", up.ContentType, err)
+	}
+	return up, nil
+}
+
+func configOf(decode func(io.Reader) (img.Config, error)) func([]byte) (img.Config, error) {
+	return func(data []byte) (img.Config, error) { return decode(bytes.NewReader(data)) }
+}
+
+func wholeOf[T any](decode func(io.Reader) (T, error)) func([]byte) error {
+	return func(data []byte) error { _, err := decode(bytes.NewReader(data)); return err }
+}

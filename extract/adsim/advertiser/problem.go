@@ -1,0 +1,78 @@
+package advertiser
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
+)
+
+// problem is why a request of the advertiser API is refused.
+type problem struct {
+	status  int
+	code    string
+	message string
+	details []detail
+	wait    int // seconds; 0: not known
+}
+
+// detail names a field and what is wrong with it.
+type detail struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+func invalidField(field, format string, args ...any) *problem {
+	return invalidFields([]detail{{field, fmt.Sprintf(format, args...)}})
+}
+
+func invalidFields(found []detail) *problem {
+	first := found[0]
+	message := "Invalid " + first.Field + ": " + first.Message + "."
+	if first.Field == "" {
+		message = "Invalid request: " + first.Message + "."
+	}
+	return &problem{status: http.StatusBadRequest, code: "validation_failed", message: message, details: found}
+}
+
+func conflict(format string, args ...any) *problem {
+	return &problem{status: http.StatusConflict, code: "conflict", message: fmt.Sprintf(format, args...)}
+}
+
+func noSuch(what string) *problem {
+	return &problem{status: http.StatusNotFound, code: "not_found", message: "There is no such " + what +
+		" in this account."}
+}
+
+func tooMany(wait int, format string, args ...any) *problem {
+	return &problem{status: http.StatusTooManyRequests, code: "rate_limited", message: fmt.Sprintf(format, args...),
+		wait: wait}
+}
+
+// Error makes a problem an error that an edit returns.
+func (p *problem) Error() string { return p.message }
+
+// problemOf returns the problem of an error that an edit has returned.
+func problemOf(err error) *problem {
+	var p *problem
+	var l *world.Limited
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &l):
+		return tooMany(l.Wait, "%s", l.Message)
+	}
+	return &problem{status: http.StatusInternalServerError, code: "internal_error", message: err.Error()}
+}
+
+// Refuse returns the reply for a problem.
+func (s *API) Refuse(p *problem) wire.Reply {
+	rep := s.ApiError(p.status, p.code, p.message, p.details)
+	if p.wait > 0 {
+		rep.Header.Set("Retry-After", strconv.Itoa(p.wait))
+	}
+	return rep
+}

@@ -1,0 +1,246 @@
+package advertiser
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"spendsync/extract/adsim/jsontext"
+)
+
+// schema is as much of JSON Schema as the bodies need. The same value checks a
+// request, stands in openapi.json and is the input schema of a tool, so that the
+// three can't differ.
+type schema struct {
+	Type        any                `json:"type,omitempty"` // a name, or a list of two of which one is null
+	Description string             `json:"description,omitempty"`
+	Enum        []any              `json:"enum,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"`
+	Format      string             `json:"format,omitempty"`
+	MinLength   int                `json:"minLength,omitempty"`
+	MaxLength   int                `json:"maxLength,omitempty"`
+	Minimum     json.Number        `json:"minimum,omitempty"`
+	Maximum     json.Number        `json:"maximum,omitempty"`
+	Items       *schema            `json:"items,omitempty"`
+	MinItems    int                `json:"minItems,omitempty"`
+	MaxItems    int                `json:"maxItems,omitempty"`
+	Unique      bool               `json:"uniqueItems,omitempty"`
+	Properties  map[string]*schema `json:"properties,omitempty"`
+	Required    []string           `json:"required,omitempty"`
+	MinFields   int                `json:"minProperties,omitempty"`
+	Additional  *bool              `json:"additionalProperties,omitempty"`
+	Default     any                `json:"default,omitempty"`
+	// What follows stands in the description for what the operation itself refuses.
+	Needs      map[string][]string `json:"dependentRequired,omitempty"`
+	Not        *schema             `json:"not,omitempty"`
+	AnyOf      []*schema           `json:"anyOf,omitempty"`
+	MostFields int                 `json:"maxProperties,omitempty"`
+}
+
+func textOf(least, most int) *schema {
+	return &schema{Type: "string", MinLength: least, MaxLength: most}
+}
+
+func wordsOf(least, most int) *schema {
+	s := textOf(least, most)
+	s.Pattern = `\S`
+	return s
+}
+
+func patternOf(pattern string) *schema { return &schema{Type: "string", Pattern: pattern} }
+
+func amountOf(least, most json.Number) *schema {
+	return &schema{Type: "number", Format: "double", Minimum: least, Maximum: most}
+}
+
+func integerOf(least, most json.Number) *schema {
+	return &schema{Type: "integer", Minimum: least, Maximum: most}
+}
+
+func flagOf(byDefault any) *schema { return &schema{Type: "boolean", Default: byDefault} }
+func instantOf() *schema           { return &schema{Type: "string", Format: "date-time"} }
+
+func enumOf(values ...string) *schema {
+	s := &schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, v)
+	}
+	return s
+}
+
+func listOf(of *schema, least, most int) *schema {
+	return &schema{Type: "array", Items: of, MinItems: least, MaxItems: most, Unique: true}
+}
+
+// objectOf refuses fields that it does not name.
+func objectOf(required []string, fields map[string]*schema) *schema {
+	closed := false
+	return &schema{Type: "object", Required: required, Properties: fields, Additional: &closed}
+}
+
+// orNull is a copy that takes null too.
+func (s *schema) orNull() *schema {
+	c := *s
+	c.Type = []string{s.Type.(string), "null"}
+	return &c
+}
+
+// about is a copy with a description.
+func (s *schema) about(text string) *schema {
+	c := *s
+	c.Description = text
+	return &c
+}
+
+func (s *schema) defaults(v any) *schema {
+	c := *s
+	c.Default = v
+	return &c
+}
+
+// atLeastOne is a copy that wants a field, whichever.
+func (s *schema) atLeastOne() *schema {
+	c := *s
+	c.MinFields = 1
+	return &c
+}
+
+// kind is the type without null, and whether null is one too.
+func (s *schema) kind() (name string, null bool) {
+	if list, ok := s.Type.([]string); ok {
+		return list[0], true
+	}
+	name, _ = s.Type.(string)
+	return name, false
+}
+
+// check appends what is wrong with a value that was decoded with numbers as text.
+func (s *schema) check(found []detail, field string, v any) []detail {
+	kind, null := s.kind()
+	if v == nil && null {
+		return found
+	}
+	wrong := func(format string, args ...any) []detail {
+		return append(found, detail{field, fmt.Sprintf(format, args...)})
+	}
+	switch v := v.(type) {
+	case string:
+		if kind != "string" {
+			return wrong("expected %s", s.expected())
+		}
+		return s.checkText(found, field, v)
+	case json.Number:
+		if kind != "number" && kind != "integer" {
+			return wrong("expected %s", s.expected())
+		}
+		return s.checkNumber(found, field, v)
+	case bool:
+		if kind != "boolean" {
+			return wrong("expected %s", s.expected())
+		}
+		return found
+	case []any:
+		if kind != "array" {
+			return wrong("expected %s", s.expected())
+		}
+		return s.checkList(found, field, v)
+	case map[string]any:
+		if kind != "object" {
+			return wrong("expected %s", s.expected())
+		}
+		return s.checkObject(found, field, v)
+	}
+	return wrong("expected %s", s.expected())
+}
+
+// expected names the type for a person.
+func (s *schema) expected() string {
+	kind, null := s.kind()
+	name := map[string]string{"string": "a text", "number": "a number", "integer": "an integer",
+		"boolean": "true or false", "array": "a list", "object": "an object"}[kind]
+	if null {
+		name += " or null"
+	}
+	return name
+}
+
+func (s *schema) checkText(found []detail, field, v string) []detail {
+	wrong := func(message string) []detail { return append(found, detail{field, message}) }
+	n := utf8.RuneCountInString(v)
+	switch {
+	case s.Enum != nil && !slices.Contains(s.Enum, any(v)):
+		return wrong("expected one of " + strings.Trim(fmt.Sprint(s.Enum), "[]"))
+	case n < s.MinLength, s.MaxLength > 0 && n > s.MaxLength:
+		return wrong(fmt.Sprintf("expected %d to %d characters", s.MinLength, s.MaxLength))
+	case s.Pattern == `\S` && jsontext.Blank(v):
+		return wrong("expected more than blanks")
+	case s.Pattern != "" && !jsontext.Compiled(s.Pattern).MatchString(v):
+		return wrong("expected the form " + s.Pattern)
+	}
+	if s.Format == "date-time" {
+		if _, err := time.Parse(time.RFC3339, v); err != nil {
+			return wrong("expected an RFC 3339 date-time")
+		}
+	}
+	return found
+}
+
+func (s *schema) checkNumber(found []detail, field string, v json.Number) []detail {
+	f, err := v.Float64()
+	kind, _ := s.kind()
+	switch {
+	case err != nil || kind == "integer" && f != math.Trunc(f):
+		return append(found, detail{field, "expected " + s.expected()})
+	case f < floatOf(s.Minimum, math.Inf(-1)) || f > floatOf(s.Maximum, math.Inf(1)):
+		return append(found, detail{field, fmt.Sprintf("expected %s to %s", s.Minimum, s.Maximum)})
+	}
+	return found
+}
+
+func floatOf(n json.Number, unset float64) float64 {
+	if n == "" {
+		return unset
+	}
+	f, _ := strconv.ParseFloat(string(n), 64) // it is written in this package
+	return f
+}
+
+func (s *schema) checkList(found []detail, field string, list []any) []detail {
+	if len(list) < s.MinItems || s.MaxItems > 0 && len(list) > s.MaxItems {
+		found = append(found, detail{field, fmt.Sprintf("expected %d to %d entries", s.MinItems, s.MaxItems)})
+	}
+	for i, v := range list {
+		at := field + "[" + strconv.Itoa(i) + "]"
+		if text, ok := v.(string); ok && s.Unique && slices.Contains(list[:i], v) {
+			found = append(found, detail{at, text + " is given more than once"})
+		}
+		found = s.Items.check(found, at, v)
+	}
+	return found
+}
+
+func (s *schema) checkObject(found []detail, field string, m map[string]any) []detail {
+	at := func(name string) string { return strings.TrimPrefix(field+"."+name, ".") }
+	for _, name := range s.Required {
+		if _, has := m[name]; !has {
+			found = append(found, detail{at(name), "is required"})
+		}
+	}
+	for _, name := range jsontext.SortedKeys(m) {
+		if of := s.Properties[name]; of != nil {
+			found = of.check(found, at(name), m[name])
+		} else {
+			found = append(found, detail{at(name), "unknown field"})
+		}
+	}
+	if len(m) < s.MinFields {
+		found = append(found, detail{field, fmt.Sprintf("expected at least %d of %s", s.MinFields,
+			strings.Join(jsontext.SortedKeys(s.Properties), ", "))})
+	}
+	return found
+}

@@ -1,0 +1,61 @@
+package chance
+
+import "math/bits"
+
+// Everything that looks random is a hash of what it belongs to, so that nothing
+// depends on the order in which it is asked for. All of it is integer arithmetic:
+// floats round differently on different machines.
+
+// Mix is the finalizer of splitmix64: every bit of x moves every bit of the result.
+func Mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Hash hashes a key with what it is asked about.
+func Hash(key uint64, about ...uint64) uint64 {
+	for _, a := range about {
+		key = Mix(key ^ Mix(a))
+	}
+	return key
+}
+
+// Below scales a hash to 0..n-1.
+func Below(h, n uint64) uint64 {
+	hi, _ := bits.Mul64(h, n)
+	return hi
+}
+
+// Between scales a hash to lo..hi.
+func Between(h uint64, lo, hi int) int {
+	return lo + int(Below(h, uint64(hi-lo+1)))
+}
+
+// What chances are about; the numbers only have to differ.
+const (
+	AboutSlot = iota + 1
+	AboutSource
+	AboutRank
+	AboutLife
+	AboutPause
+	AboutCreative
+	AboutText
+	AboutDay
+	AboutRows
+	AboutBid
+	AboutSettings
+	AboutAllowed
+	AboutBlocked
+	AboutNoise
+	AboutImage
+	AboutIcon
+	AboutMade
+	AboutKey
+	AboutUpload
+	AboutReview
+	AboutLag
+	AboutSubscriber
+	AboutSignIn
+)

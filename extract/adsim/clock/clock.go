@@ -1,0 +1,149 @@
+package clock
+
+import (
+	"sync"
+	"time"
+	_ "time/tzdata"
+)
+
+// A clock is real time, real time shifted or made faster, or an instant that
+// stands still.
+type Clock struct {
+	mu       sync.Mutex
+	Base     func() time.Time
+	shift    time.Duration
+	standing bool
+	at       time.Time
+	from     time.Time // of base, when it was at
+	speed    float64   // seconds a second; 0 is plain time
+}
+
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.standing {
+		return c.at
+	}
+	if c.speed != 0 {
+		return c.at.Add(time.Duration(float64(c.Base().Sub(c.from)) * c.speed))
+	}
+	return c.Base().Add(c.shift)
+}
+
+func (c *Clock) Stand(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standing, c.at = true, t
+}
+
+func (c *Clock) Run(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standing, c.speed, c.shift = false, 0, t.Sub(c.Base())
+}
+
+func (c *Clock) Hurry(t time.Time, speed float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standing, c.speed, c.at, c.from = false, speed, t, c.Base()
+}
+
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.standing || c.speed != 0 {
+		c.at = c.at.Add(d)
+	} else {
+		c.shift += d
+	}
+}
+
+// Entry is how the clock is set.
+func (c *Clock) Entry() clockEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return clockEntry{Standing: c.standing, At: c.at, From: c.from, Speed: c.speed, Shift: c.shift}
+}
+
+// Restore sets the clock as it was.
+func (c *Clock) Restore(e clockEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.standing, c.at, c.from, c.speed, c.shift = e.Standing, e.At, e.From, e.Speed, e.Shift
+}
+
+func (c *Clock) Stands() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.standing
+}
+
+// A day is a calendar day, counted from 1970-01-01. It has no zone; the instants
+// at which it begins and ends in Chicago come from start.
+type Day int32
+
+// Reach is how many days before today the report still answers.
+const Reach = 32
+
+func Civil(y int, m time.Month, d int) Day {
+	return Day(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+}
+
+func DayOf(t time.Time, zone *time.Location) Day {
+	return Civil(t.In(zone).Date())
+}
+
+// Start is the first instant of the day in the zone.
+func (d Day) Start(zone *time.Location) time.Time {
+	y, m, dd := d.utc().Date()
+	return time.Date(y, m, dd, 0, 0, 0, 0, zone)
+}
+
+func (d Day) utc() time.Time        { return time.Unix(int64(d)*86400, 0).UTC() }
+func (d Day) Weekday() time.Weekday { return d.utc().Weekday() }
+func (d Day) String() string        { return d.utc().Format(time.DateOnly) }
+
+// ParseDay takes YYYY-MM-DD and nothing else.
+func ParseDay(s string) (Day, bool) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil || len(s) != len(time.DateOnly) {
+		return 0, false
+	}
+	return Day(t.Unix() / 86400), true
+}
+
+// hourWeights is how a day's traffic spreads over the Chicago hours.
+var hourWeights = [24]int64{
+	22, 15, 11, 9, 9, 12, 22, 38, 52, 60, 64, 66,
+	68, 66, 63, 61, 60, 62, 67, 72, 74, 68, 52, 34,
+}
+
+// ArrivedShare is how much of a day's traffic has arrived at an instant, in
+// 65536ths. Days of 23 and 25 hours have their missing or second hour counted.
+func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
+	start, end := d.Start(zone), (d + 1).Start(zone)
+	if !at.Before(end) {
+		return 1 << 16
+	}
+	if !at.After(start) {
+		return 0
+	}
+	var done, whole int64
+	for t := start; t.Before(end); t = t.Add(time.Hour) {
+		w := hourWeights[t.In(zone).Hour()]
+		whole += w * 3600
+		if past := int64(at.Sub(t) / time.Second); past > 0 {
+			done += w * min(past, 3600)
+		}
+	}
+	return uint32(done << 16 / whole)
+}
+
+// clockEntry is a clock as it was set.
+type clockEntry struct {
+	Standing bool          `json:"standing,omitempty"`
+	At       time.Time     `json:"at,omitzero"`
+	From     time.Time     `json:"from,omitzero"`
+	Speed    float64       `json:"speed,omitempty"`
+	Shift    time.Duration `json:"shift,omitempty"`
+}

@@ -1,0 +1,206 @@
+package config
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"spendsync/extract/adsim/chance"
+)
+
+// Config says what account is simulated and how it answers. The zero value of a
+// field takes its default.
+type Config struct {
+	// Seed chooses the account. Default 1.
+	Seed uint64
+	// Campaigns is how many campaigns are listed at the start, 36 by default and
+	// 100000 at most; two thirds of them are of the present.
+	Campaigns int
+	// CreativesPerCampaign is their mean, 8 by default and 1500 at most.
+	CreativesPerCampaign int
+	// RowsPerDay is about how many rows a closed day has in the finest grain,
+	// 2500 by default. It can't be more than the sources allow: a creative has at
+	// most three quarters of its campaign's sources in a day.
+	RowsPerDay int
+	// Sources is how many websites there are: 4000 by default, more with more rows.
+	Sources int
+
+	// Now is the clock, time.Now by default. It is asked once a request.
+	Now func() time.Time
+	// Refresh is how often the report's numbers move, 15 minutes by default.
+	Refresh time.Duration
+	// FreezeRestatements begins frozen, see [Service.FreezeRestatements]: a day has
+	// the conversions that arrived until its end, and keeps them.
+	FreezeRestatements bool
+
+	// ReportUser and ReportPassword are of HTTP Basic on the spend report.
+	ReportUser, ReportPassword string
+	// ReportAccess makes the account of these credentials one that is refused.
+	ReportAccess ReportAccess
+	// APIKey is the Bearer key of the advertiser API. It can only read.
+	APIKey string
+	// WriteKey is a second key of the same account, which may change things.
+	WriteKey string
+	// Keys are more keys of the account.
+	Keys []Key
+	// KeyExpiresAt is when the key ends; by default it is the first of a month, two
+	// to three months from the clock.
+	KeyExpiresAt time.Time
+	// RateLimit is the requests a key may make in any 60 seconds of the clock: 120 by
+	// default, without limit if negative.
+	RateLimit int
+
+	// ChangeBudgets is how many changes of a kind may be made a UTC day, where it is
+	// not the usual number.
+	ChangeBudgets map[string]int
+	// ChangeTakes is how long a change of a campaign or creative, or a create, is in
+	// progress: another is refused meanwhile. Without, it is over at once.
+	ChangeTakes time.Duration
+	// PauseTakes is how long a pause takes to finish, 5 seconds by default.
+	PauseTakes time.Duration
+	// ReviewTakes is how long a review takes. By default that is up to a day,
+	// depending on the creative; if negative, until [Service.Review].
+	ReviewTakes time.Duration
+	// PushToken is what the authorization header of the push sending APIs holds.
+	PushToken string
+	// Websites are the account's, two by default, and Subscribers is how many
+	// subscribers each has: 40 by default, none if negative.
+	Websites    []string
+	Subscribers int
+
+	// FetchTLS and FetchAddress are for tests that serve an image_url or an external payload themselves: the
+	// certificates to believe, and which addresses may be asked. Without, only public
+	// addresses may.
+	FetchTLS     *tls.Config
+	FetchAddress func(netip.Addr) bool
+
+	// Accounts are more accounts of the same service, with users and keys of their
+	// own; by default their seeds and names go on from this one's. Of a Config here,
+	// what concerns the service as a whole is ignored.
+	Accounts []Config
+
+	// AdvertiserID and AdvertiserName are whom the key acts for.
+	AdvertiserID, AdvertiserName string
+	// Prepaid makes the account one that pays by wire, and is what it begins with, in
+	// millionths of a US dollar. Without, a card pays.
+	Prepaid int64
+	// BalanceStatus forces "low" or "depleted". By default it follows from the spend.
+	BalanceStatus string
+	// Shape is the form of the advertiser API's bodies.
+	Shape Shape
+
+	// ZeroSpend is the form of creatives that were not delivered.
+	ZeroSpend ZeroSpend
+	// FloatNoise writes some total_spend as services do that compute in floats:
+	// 12.300000000000002, 1.23e+01. Rounded to six decimals they are exact.
+	FloatNoise bool
+	// EscapeUnicode writes all texts in ASCII, with \u escapes.
+	EscapeUnicode bool
+
+	// Prerender keeps every page of the report that was rendered, up to
+	// PrerenderBytes (1 GiB by default), so that asking again costs nothing.
+	Prerender      bool
+	PrerenderBytes int64
+	// Quirks are variations of the service that hold from the start: see [Quirks] and
+	// [Service.SetQuirks].
+	Quirks []string
+	// Control serves what tests do to the service under /_sim/, without credentials.
+	Control bool
+}
+
+// ReportAccess is why the report refuses an account whose password is right.
+type ReportAccess int
+
+// The credentials of a Config that names none.
+const (
+	DefaultUser     = "analyst@example.com"
+	DefaultPassword = "sim-password"
+	DefaultKey      = "adv_sim_key"
+	DefaultWriteKey = "adv_sim_write_key"
+	// DefaultPushToken is the value of the authorization header of the push sending APIs.
+	DefaultPushToken = "push_sim_token"
+)
+
+const (
+	ReportGranted      ReportAccess = iota
+	ReportUnconfirmed               // 403 User account not confirmed
+	ReportNoAdvertiser              // 403 no advertiser_id assigned
+)
+
+// Next is the Config of the i-th more account.
+func (cfg *Config) Next(more Config, i int) Config {
+	n := strconv.Itoa(i + 1)
+	setDefault(&more.Seed, cfg.Seed+uint64(i))
+	setDefault(&more.ReportUser, "analyst"+n+"@example.com")
+	setDefault(&more.APIKey, DefaultKey+n)
+	setDefault(&more.WriteKey, DefaultWriteKey+n)
+	setDefault(&more.PushToken, DefaultPushToken+n)
+	setDefault(&more.AdvertiserName, "Second Account "+n)
+	setDefault(&more.RateLimit, cfg.RateLimit)
+	setDefault(&more.Refresh, cfg.Refresh)
+	more.Shape, more.FetchTLS, more.FetchAddress = cfg.Shape, cfg.FetchTLS, cfg.FetchAddress
+	setDefault(&more.ReviewTakes, cfg.ReviewTakes)
+	setDefault(&more.PauseTakes, cfg.PauseTakes)
+	setDefault(&more.ChangeTakes, cfg.ChangeTakes)
+	more.Campaigns = min(more.Campaigns, 1000) // its IDs have a range of their own
+	return more
+}
+
+func (cfg *Config) SetDefaults() {
+	setDefault(&cfg.Seed, 1)
+	setDefault(&cfg.Campaigns, 36)
+	setDefault(&cfg.CreativesPerCampaign, 8)
+	setDefault(&cfg.RowsPerDay, 2500)
+	setDefault(&cfg.Sources, max(4000, cfg.RowsPerDay/15))
+	setDefault(&cfg.Refresh, 15*time.Minute)
+	setDefault(&cfg.ReportUser, DefaultUser)
+	setDefault(&cfg.ReportPassword, DefaultPassword)
+	setDefault(&cfg.APIKey, DefaultKey)
+	setDefault(&cfg.WriteKey, DefaultWriteKey)
+	setDefault(&cfg.PushToken, DefaultPushToken)
+	setDefault(&cfg.Subscribers, 40)
+	if cfg.Websites == nil {
+		cfg.Websites = []string{"https://news.example", "https://deals.example"}
+	}
+	setDefault(&cfg.RateLimit, 120)
+	setDefault(&cfg.PauseTakes, 5*time.Second)
+	setDefault(&cfg.AdvertiserID, "A"+strconv.FormatUint(100000+chance.Below(chance.Mix(cfg.Seed), 900000), 10))
+	setDefault(&cfg.AdvertiserName, "Acme Performance \"North\" GmbH & Söhne")
+	setDefault(&cfg.PrerenderBytes, 1<<30)
+	// Beyond these, IDs would have more digits than the description allows.
+	cfg.Campaigns = min(max(cfg.Campaigns, 1), 100_000)
+	cfg.CreativesPerCampaign = min(max(cfg.CreativesPerCampaign, 1), 1500)
+	cfg.RowsPerDay, cfg.Sources = max(cfg.RowsPerDay, 1), max(cfg.Sources, 1)
+}
+
+func setDefault[T comparable](field *T, v T) {
+	var zero T
+	if *field == zero {
+		*field = v
+	}
+}
+
+// ReportAccesses are the names of the values of ReportAccess, in their order.
+var ReportAccesses = []string{"granted", "unconfirmed", "no-advertiser"}
+
+// ParseReportAccess takes granted, unconfirmed or no-advertiser.
+func ParseReportAccess(name string) (ReportAccess, error) {
+	i := slices.Index(ReportAccesses, name)
+	if i < 0 {
+		return 0, fmt.Errorf("report access: %q is none of granted, unconfirmed, no-advertiser", name)
+	}
+	return ReportAccess(i), nil
+}
+
+// Key is a key of the advertiser API.
+type Key struct {
+	Secret string
+	Name   string
+	Scope  string // read or write
+	// ExpiresAt is when it ends; by default it is the first of a month, two to three
+	// months from the clock.
+	ExpiresAt time.Time
+}

@@ -1,0 +1,110 @@
+package adsim
+
+import (
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/push"
+	"spendsync/extract/adsim/variations"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
+)
+
+// The words of the rooms that tests and commands use.
+type (
+	Action           = ledger.Action
+	Audience         = ledger.Audience
+	Broadcast        = push.Broadcast
+	Change           = world.Change
+	Config           = config.Config
+	CreativeSettings = ledger.CreativeSettings
+	Effect           = ledger.Effect
+	Envelope         = config.Envelope
+	Fault            = wire.Fault
+	Key              = config.Key
+	Kind             = wire.Kind
+	Line             = ledger.Line
+	Measures         = ledger.Measures
+	Notification     = push.Notification
+	Quirk            = variations.Quirk
+	ReportAccess     = config.ReportAccess
+	Request          = wire.Request
+	Restatement      = ledger.Restatement
+	Settings         = ledger.Settings
+	Shape            = config.Shape
+	SourceChange     = world.SourceChange
+	Subscriber       = push.Subscriber
+	Sum              = ledger.Sum
+	Verdict          = world.Verdict
+)
+
+// Paths and credentials, and what a Config may ask for.
+const (
+	PushPrefix           = wire.PushPrefix
+	APIPrefix            = wire.APIPrefix
+	DefaultKey           = config.DefaultKey
+	DefaultPassword      = config.DefaultPassword
+	DefaultPushToken     = config.DefaultPushToken
+	DefaultUser          = config.DefaultUser
+	DefaultWriteKey      = config.DefaultWriteKey
+	ReportNoAdvertiser   = config.ReportNoAdvertiser
+	ReportPrefix         = wire.ReportPrefix
+	ReportUnconfirmed    = config.ReportUnconfirmed
+	ZeroSpendBare        = config.ZeroSpendBare
+	ZeroSpendEmptySource = config.ZeroSpendEmptySource
+	ZeroSpendNoSource    = config.ZeroSpendNoSource
+)
+
+// The actions of a [Change].
+const (
+	Create = ledger.Create
+	Hide   = ledger.Hide
+	Show   = ledger.Show
+	Unlist = ledger.Unlist
+)
+
+// The kinds of a [Fault].
+const (
+	Body         = wire.Body
+	Cut          = wire.Cut
+	Drop         = wire.Drop
+	Duplicate    = wire.Duplicate
+	Empty        = wire.Empty
+	Endless      = wire.Endless
+	ExtraKey     = wire.ExtraKey
+	HTML         = wire.HTML
+	Hang         = wire.Hang
+	MissingKey   = wire.MissingKey
+	NoPagination = wire.NoPagination
+	Null         = wire.Null
+	OtherDay     = wire.OtherDay
+	RepeatKey    = wire.RepeatKey
+	Reset        = wire.Reset
+	Shift        = wire.Shift
+	Slow         = wire.Slow
+	Stall        = wire.Stall
+	Status       = wire.Status
+	Top          = wire.Top
+	Total        = wire.Total
+	Trailing     = wire.Trailing
+	Truncate     = wire.Truncate
+	Unreadable   = wire.Unreadable
+	WrongType    = wire.WrongType
+)
+
+// CheckBudget returns an error if the kind of change is unknown, or the number is negative.
+func CheckBudget(kind string, n int) error { return world.CheckBudget(kind, n) }
+
+// Quirks lists all quirks, in the order in which they apply.
+func Quirks() []Quirk { return variations.Quirks() }
+
+// CheckQuirks returns an error if one of the names is not the name of a quirk.
+func CheckQuirks(names ...string) error { return variations.CheckQuirks(names...) }
+
+// ParseReportAccess parses granted, unconfirmed or no-advertiser.
+func ParseReportAccess(name string) (ReportAccess, error) { return config.ParseReportAccess(name) }
+
+// ParseShape parses named, bare, data or items, and longids, bidmap, limitmap and nototals, joined by +.
+func ParseShape(s string) (Shape, error) { return config.ParseShape(s) }
+
+// ParseZeroSpend parses null, empty, nosource or bare.
+func ParseZeroSpend(s string) (config.ZeroSpend, error) { return config.ParseZeroSpend(s) }

@@ -1,0 +1,251 @@
+package ledger
+
+import (
+	"slices"
+	"time"
+
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/market"
+)
+
+// What follows is what is there at one instant: what came by itself, and what was
+// asked of it.
+
+// Campaigns lists all campaigns, newest first, hidden ones among them.
+func (st *State) Campaigns() []*market.Campaign {
+	list := st.Account.Listing(st.Anchor, st.Today).List
+	if st.Changes == nil || len(st.Changes.Made) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for _, c := range st.Changes.Made {
+		at, _ := slices.BinarySearchFunc(list, c, market.NewestFirst)
+		list = slices.Insert(list, at, c)
+	}
+	return list
+}
+
+// Campaign finds a campaign by its ID, hidden or not.
+func (st *State) Campaign(id string) *market.Campaign {
+	if c := st.Account.Listing(st.Anchor, st.Today).ByID[id]; c != nil {
+		return c
+	}
+	return st.Changes.Campaign(id).Base
+}
+
+// Creatives lists the creatives of a campaign, newest first, hidden ones among them.
+func (st *State) Creatives(c *market.Campaign) []*market.Creative {
+	var list []*market.Creative
+	for _, cr := range c.Newest {
+		if cr.Created <= st.Today {
+			list = append(list, cr)
+		}
+	}
+	for _, cr := range st.Changes.Campaign(c.ID).Made {
+		at, _ := slices.BinarySearchFunc(list, cr, market.NewestCreativeFirst)
+		list = slices.Insert(list, at, cr)
+	}
+	return list
+}
+
+// Creative finds a creative of a campaign by its ID, hidden or not.
+func (st *State) Creative(c *market.Campaign, id string) *market.Creative {
+	if cr := c.Creative(id); cr != nil && cr.Created <= st.Today {
+		return cr
+	}
+	if cr := st.Changes.Creative(id).Base; cr != nil && cr.Campaign == c {
+		return cr
+	}
+	return nil
+}
+
+// CampaignNow is a campaign as it is at one instant.
+type CampaignNow struct {
+	Name, Status, Delivery string
+	Bid, Limit, TargetCPA  int64 // 0: not set
+	Start, End             time.Time
+	Audience               market.Audience
+}
+
+func (st *State) CampaignNow(c *market.Campaign) CampaignNow {
+	asked := st.Changes.Campaign(c.ID)
+	now := CampaignNow{
+		Name:      Or(asked.Name, c.Name),
+		Status:    Or(asked.Status, c.Status(st.Today)),
+		Bid:       Or(asked.Bid, c.Bid(st.Today)),
+		TargetCPA: Or(asked.TargetCPA, c.TargetCPA),
+		Start:     Or(asked.Start, c.Starts.Start(st.Account.Zone)),
+		Audience:  Or(asked.Audience, c.Audience),
+	}
+	if asked.Limit != nil {
+		now.Limit = *asked.Limit
+	} else {
+		now.Limit = st.DailyLimit(c)
+	}
+	if asked.End != nil {
+		now.End = *asked.End
+	} else if c.Ends {
+		now.End = c.Over.Start(st.Account.Zone)
+	}
+	if now.Delivery = Or(asked.Delivery, ""); now.Delivery == "" {
+		now.Delivery = st.deliveryStatus(c, &now)
+	}
+	return now
+}
+
+// deliveryStatus is what becomes of the campaign at this moment.
+func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
+	switch {
+	case now.Status != "active":
+		return now.Status
+	case st.Now.Before(now.Start):
+		return "scheduled"
+	case !now.End.IsZero() && !st.Now.Before(now.End):
+		return "paused"
+	}
+	running, refused := 0, 0
+	for _, cr := range st.Creatives(c) {
+		if st.Changes.Creative(cr.ID).Hidden == Hide {
+			continue
+		}
+		switch st.CreativeStatus(cr) {
+		case "active":
+			running++
+		case "rejected":
+			refused++
+		}
+	}
+	switch {
+	case running == 0 && refused > 0:
+		return "all_creatives_rejected"
+	case running == 0:
+		return "waiting_for_creatives"
+	case st.BalanceAt(st.Now) == "depleted":
+		return "waiting_for_funds"
+	case st.Changes != nil && st.Changes.History[c.ID] != nil:
+		if st.limitReached(c) {
+			return "daily_limit_reached"
+		}
+		return "active"
+	case chance.Hash(c.Key, chance.AboutDay, uint64(st.Today))%6 == 0 && clock.ArrivedShare(st.Today, st.AsOf, st.Account.Zone) > 50_000:
+		return "daily_limit_reached"
+	}
+	return "active"
+}
+
+// SourcesNow is the source settings of a campaign at one instant: the list of its
+// mode, and the bids, by source.
+type SourcesNow struct {
+	AllowList        bool
+	Allowed, Blocked []int32
+	Bids             []SourceBid
+}
+
+type SourceBid struct {
+	Source int32
+	Bid    int64
+}
+
+func (n *SourcesNow) Mode() string {
+	if n.AllowList {
+		return AllowList
+	}
+	return BlockList
+}
+
+// The two modes of source targeting.
+const (
+	AllowList = "allow_list"
+	BlockList = "block_list"
+)
+
+func (st *State) SourcesNow(c *market.Campaign) SourcesNow {
+	asked := st.Changes.Campaign(c.ID)
+	now := SourcesNow{AllowList: Or(asked.AllowList, c.AllowList)}
+	if now.AllowList {
+		now.Allowed = st.AllowedNow(c)
+	} else {
+		now.Blocked = st.BlockedNow(c)
+	}
+	bid := c.Bid(st.Today)
+	for _, src := range c.Overridden(st.Account.Sources) {
+		if _, changed := asked.Bids[src]; !changed {
+			now.Bids = append(now.Bids, SourceBid{src, c.OverrideBid(bid, c.SourceHash(src))})
+		}
+	}
+	for src, b := range asked.Bids {
+		if b > 0 {
+			now.Bids = append(now.Bids, SourceBid{src, b})
+		}
+	}
+	slices.SortFunc(now.Bids, func(x, y SourceBid) int { return int(x.Source - y.Source) })
+	return now
+}
+
+// AllowedNow is the allow list; another mode may be on.
+func (st *State) AllowedNow(c *market.Campaign) []int32 {
+	return withChanges(c.Allowed.Src, st.Changes.Campaign(c.ID).Allowed)
+}
+
+// BlockedNow is the block list; another mode may be on.
+func (st *State) BlockedNow(c *market.Campaign) []int32 {
+	return withChanges(c.Blocked(st.Account.Sources, st.Today), st.Changes.Campaign(c.ID).Blocked)
+}
+
+// withChanges is a list of sources with some put on it and some taken off.
+func withChanges(list []int32, asked map[int32]bool) []int32 {
+	if len(asked) == 0 {
+		return list
+	}
+	var out []int32
+	for _, src := range list {
+		if _, changed := asked[src]; !changed {
+			out = append(out, src)
+		}
+	}
+	for src, on := range asked {
+		if on {
+			out = append(out, src)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// creativeNow is a creative as it is at one instant.
+type creativeNow struct {
+	Title, Message, Link, ImageID, IconID string
+	Button1, Button2, Status              string
+	Reasons                               []string // of a rejected one
+	Comment                               string
+}
+
+func (st *State) CreativeNow(cr *market.Creative) creativeNow {
+	asked := st.Changes.Creative(cr.ID)
+	now := creativeNow{
+		Title:   Or(asked.Title, cr.Title),
+		Message: Or(asked.Message, cr.Message),
+		Link:    Or(asked.Link, cr.Link),
+		ImageID: Or(asked.ImageID, cr.ImageID),
+		IconID:  Or(asked.IconID, cr.IconID),
+		Button1: Or(asked.Button1, cr.Button1),
+		Button2: Or(asked.Button2, cr.Button2),
+		Status:  st.CreativeStatus(cr),
+	}
+	if now.Status == "rejected" {
+		now.Reasons = Or(asked.RejectionReasons, []string{"misleading_claim", "low_quality_image"})
+		now.Comment = Or(asked.RejectionComment, "Please don't promise \"guaranteed\" results;\nsee the "+
+			"policy, section 4.")
+	}
+	return now
+}
+
+func (st *State) CreativeStatus(cr *market.Creative) string {
+	return Or(st.Changes.Creative(cr.ID).Status, cr.Status(st.Today))
+}
+
+// DeliveryStatuses are the description's, and one for a campaign that delivers.
+var DeliveryStatuses = []string{"active", "waiting_for_funds", "waiting_for_creatives", "all_creatives_rejected",
+	"scheduled",
+	"daily_limit_reached", "paused", "archived", "rejected"}

@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"spendsync/extract/adsim/jsontext"
+)
+
+// Settings is what the advertiser API shows of a campaign, in exact text. Amounts
+// are US dollars with six decimals, as DECIMAL(18,6) is printed; instants are RFC
+// 3339 in UTC; what is not set is empty. Lists of sources are sorted, creatives
+// come newest first. Faults are not in it.
+type Settings struct {
+	CampaignID      string `json:"campaign_id"`
+	Name            string `json:"name"`
+	Status          string `json:"status"`
+	DeliveryStatus  string `json:"delivery_status"`
+	DefaultBid      string `json:"default_bid"`
+	DailySpendLimit string `json:"daily_spend_limit"`
+	TargetCPA       string `json:"target_cpa"`
+	StartDate       string `json:"start_date"`
+	EndDate         string `json:"end_date"`
+	CreatedAt       string `json:"created_at"`
+
+	Audience Audience `json:"audience"`
+
+	SourceMode string            `json:"source_targeting_mode"`
+	Allowed    []string          `json:"allowed_source_ids"`
+	Blocked    []string          `json:"blocked_source_ids"`
+	Bids       map[string]string `json:"bid_overrides"`
+
+	Creatives []CreativeSettings `json:"creatives"`
+
+	// Hidden is [Hide] or [Unlist] where the campaign is not shown.
+	Hidden Action `json:"hidden"`
+}
+
+// Audience is who a campaign is shown to. Zero values are not set.
+type Audience struct {
+	Country              string   `json:"country"`
+	States               []string `json:"states"`
+	Platforms            []string `json:"platforms"`
+	SubscribedMoreThan   int      `json:"subscribed_more_than_minutes_ago"`
+	SubscribedLessThan   int      `json:"subscribed_less_than_minutes_ago"`
+	MinAge               int      `json:"min_age"`
+	MaxAge               int      `json:"max_age"`
+	Gender               string   `json:"gender"`
+	UnsupportedTargeting bool     `json:"unsupported_targeting"`
+}
+
+// CreativeSettings is what the advertiser API shows of a creative.
+type CreativeSettings struct {
+	CreativeID       string   `json:"creative_id"`
+	CampaignID       string   `json:"campaign_id"`
+	Title            string   `json:"title"`
+	Message          string   `json:"message"`
+	Link             string   `json:"link"`
+	ImageID          string   `json:"image_id"`
+	IconID           string   `json:"icon_id"`
+	Button1          string   `json:"button1"`
+	Button2          string   `json:"button2"`
+	Status           string   `json:"status"`
+	RejectionReasons []string `json:"rejection_reasons"`
+	RejectionComment string   `json:"rejection_comment"`
+	CreatedAt        string   `json:"created_at"`
+	Hidden           Action   `json:"hidden"`
+}
+
+// Settings returns the settings of a campaign as the API shows them, hidden or not.
+func (st *State) Settings(campaignID string) (Settings, error) {
+	c := st.Campaign(campaignID)
+	if c == nil {
+		return Settings{}, fmt.Errorf("settings: no campaign %q", campaignID)
+	}
+	now, src := st.CampaignNow(c), st.SourcesNow(c)
+	t := st.Account.Sources
+	out := Settings{
+		CampaignID:      c.ID,
+		Name:            now.Name,
+		Status:          now.Status,
+		DeliveryStatus:  now.Delivery,
+		DefaultBid:      jsontext.Exact(now.Bid),
+		DailySpendLimit: jsontext.Exact(now.Limit),
+		TargetCPA:       jsontext.Exact(now.TargetCPA),
+		StartDate:       jsontext.Instant(now.Start),
+		EndDate:         jsontext.Instant(now.End),
+		CreatedAt:       jsontext.Instant(c.CreatedAt),
+		Audience: Audience{
+			Country: now.Audience.Country, States: slices.Clone(now.Audience.States),
+			Platforms:          slices.Clone(now.Audience.Platforms),
+			SubscribedMoreThan: now.Audience.MoreThan, SubscribedLessThan: now.Audience.LessThan,
+			MinAge: now.Audience.MinAge, MaxAge: now.Audience.MaxAge,
+			Gender: now.Audience.Gender, UnsupportedTargeting: now.Audience.Unsupported,
+		},
+		SourceMode: src.Mode(),
+		Allowed:    t.Names(src.Allowed),
+		Blocked:    t.Names(src.Blocked),
+		Bids:       map[string]string{},
+		Hidden:     st.Changes.Campaign(c.ID).Hidden,
+	}
+	for _, b := range src.Bids {
+		out.Bids[t.IDs[b.Source]] = jsontext.Exact(b.Bid)
+	}
+	for _, cr := range st.Creatives(c) {
+		cn := st.CreativeNow(cr)
+		out.Creatives = append(out.Creatives, CreativeSettings{
+			CreativeID: cr.ID, CampaignID: c.ID,
+			Title: cn.Title, Message: cn.Message, Link: cn.Link, ImageID: cn.ImageID, IconID: cn.IconID,
+			Button1: cn.Button1, Button2: cn.Button2, Status: cn.Status,
+			RejectionReasons: slices.Clone(cn.Reasons), RejectionComment: cn.Comment,
+			CreatedAt: jsontext.Instant(cr.CreatedAt), Hidden: st.Changes.Creative(cr.ID).Hidden,
+		})
+	}
+	return out, nil
+}

@@ -1,0 +1,437 @@
+package ledger
+
+import (
+	"math/bits"
+	"sort"
+
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/market"
+)
+
+// Measures are the numbers of a row. Spend is in millionths of a US dollar.
+type Measures struct {
+	Spend       int64 `json:"spend"`
+	Clicks      int64 `json:"clicks"`
+	Impressions int64 `json:"impressions"`
+	Conversions int64 `json:"conversions"`
+}
+
+func (m *Measures) Add(o Measures) {
+	m.Spend += o.Spend
+	m.Clicks += o.Clicks
+	m.Impressions += o.Impressions
+	m.Conversions += o.Conversions
+}
+
+// Row is one line of the report before it is written. Dimensions that were not
+// asked for are nil, and day is 0.
+type Row struct {
+	Day      clock.Day
+	Source   int32 // noSource for a creative that was not delivered
+	Campaign *market.Campaign
+	Creative *market.Creative
+	Measures
+}
+
+// Other makes a copy of a row differ from it.
+func (r *Row) Other() {
+	r.Spend += 1000
+	r.Clicks++
+}
+
+const NoSource = int32(-1)
+
+// Day is the rows of one day as of one instant, in order. It holds a line a
+// creative, not a line a row: a row is computed from its place.
+//
+// While the day is going on, a part of its rows is there, and a part of their
+// numbers. The rows of a creative come in blocks of 64, and each block fills at the
+// same pace in an order of its own, so how many of them are there is known without
+// looking at them, and a row that is there stays.
+type Day struct {
+	day     clock.Day
+	sources *market.Sources
+	entries []Entry
+	starts  []int  // place of each entry's first row; one more for the end
+	share   uint32 // of the day's traffic that has arrived, in 65536ths
+	filled  int    // rows of a block of 64 that are there
+	began   int64  // Unix seconds
+	known   int64  // conversions and credits after this instant are not in yet
+	edits   map[RowKey]RowEdit
+	scales  []scale
+	pieces  []piece
+	total   int
+}
+
+// Entry is one creative on one day.
+type Entry struct {
+	Creative    *market.Creative
+	universe    *market.Universe
+	key         uint64
+	rows        int // when the day is over
+	seen        int // there now; 0: not delivered, which is one row without a source
+	bid         int64
+	ClickRate   uint64
+	ConvertRate uint64
+	follows     bool  // its campaign follows its settings:
+	list        []Row // its rows are these, not computed
+}
+
+// piece is a run of computed rows, or one inserted row.
+type piece struct {
+	start    int // place of its first row in the day
+	base, n  int
+	inserted *Row
+}
+
+// Scope narrows a day to a campaign, a creative, and to what was delivered.
+type Scope struct {
+	campaign, creative string
+	Delivered          bool
+}
+
+// holds says whether a creative is not narrowed away.
+func (sc *Scope) holds(cr *market.Creative) bool {
+	return (sc.campaign == "" || sc.campaign == cr.Campaign.ID) && (sc.creative == "" || sc.creative == cr.ID)
+}
+
+// spendDay lays out a day as of the state. Its cost does not depend on the rows.
+func (st *State) spendDay(d clock.Day, sc Scope) *Day {
+	sd := &Day{
+		day:     d,
+		sources: st.Account.Sources,
+		began:   d.Start(st.Account.Zone).Unix(),
+	}
+	end := (d + 1).Start(st.Account.Zone)
+	sd.share = clock.ArrivedShare(d, st.AsOf, st.Account.Zone)
+	sd.filled = filledBy(sd.share)
+	sd.known = st.AsOf.Unix()
+	if st.Frozen {
+		limit := st.FrozenAt
+		if end.After(limit) {
+			limit = end
+		}
+		sd.known = min(sd.known, limit.Unix())
+	}
+	if d > st.Today {
+		return sd
+	}
+	over := st.Overlays[d]
+	if over != nil {
+		sd.edits, sd.scales = over.Edits, over.Scales
+	}
+	if over != nil && over.Emptied {
+		sd.starts = []int{0}
+	} else {
+		st.fillEntries(sd, sc)
+	}
+	sd.layPieces(sc)
+	return sd
+}
+
+// fillEntries lists the creatives of a day and shares the day's rows out.
+func (st *State) fillEntries(sd *Day, sc Scope) {
+	all, traffic := byItself(st.Account, sd.day)
+	all = st.followEntries(sd, sc, all, traffic)
+	for _, e := range all {
+		if !sc.holds(e.Creative) {
+			continue
+		}
+		if e.seen = len(e.list); !e.follows {
+			st.Changes.Plant(&e, sd.day)
+			e.seen = sd.seenOf(&e)
+		}
+		if e.seen > 0 || !sc.Delivered {
+			sd.entries = append(sd.entries, e)
+		}
+	}
+	sd.starts = make([]int, len(sd.entries)+1)
+	for i := range sd.entries {
+		sd.starts[i+1] = sd.starts[i] + max(1, sd.entries[i].seen)
+	}
+}
+
+// byItself is the creatives of a day as they are by themselves, and what they draw
+// of the traffic all together.
+func byItself(a *market.Account, d clock.Day) (all []Entry, traffic uint64) {
+	var weights []uint64
+	for _, c := range a.ExistingOn(d) {
+		all, weights = appendEntries(c, all, weights, a.Sources, d)
+	}
+	for _, w := range weights {
+		traffic += w
+	}
+	shareRows(a, d, all, weights)
+	return all, traffic
+}
+
+// appendEntries appends the campaign's creatives on a day and how much of the
+// day's traffic each draws; 0: it does not deliver.
+func appendEntries(c *market.Campaign, all []Entry, weights []uint64, t *market.Sources, d clock.Day) ([]Entry, []uint64) {
+	delivers := c.DeliversOn(d)
+	for _, cr := range c.Creatives {
+		if !cr.ExistsOn(d) {
+			continue
+		}
+		e := Entry{Creative: cr}
+		w := uint64(0)
+		if delivers && cr.Status(d) == "active" {
+			e.universe = c.Universe(t)
+			e.key = chance.Hash(cr.Key, chance.AboutRows, uint64(d))
+			e.bid = c.Bid(d)
+			e.ClickRate, e.ConvertRate = cr.Rates()
+			w = c.Weight * cr.Weight * (80 + e.key%41)
+		}
+		all = append(all, e)
+		weights = append(weights, w)
+	}
+	return all, weights
+}
+
+// most is how many rows an entry can have: not every source has it on every day.
+func (e *Entry) most() int { return max(1, len(e.universe.Src)*3/4) }
+
+// rowsWanted is how many rows a day should have.
+func rowsWanted(a *market.Account, d clock.Day) uint64 {
+	return uint64(a.RowsPerDay) * weekdays[d.Weekday()] / 100 * (93 + chance.Hash(a.Seed, chance.AboutDay, uint64(d))%15) / 100
+}
+
+// weekdays is the traffic by weekday from Sunday, in percent.
+var weekdays = [7]uint64{86, 108, 107, 104, 103, 97, 82}
+
+// shareRows gives each delivering creative its number of rows by weight. One that
+// would have more rows than three quarters of its sources gets no more than that,
+// and the rest goes to the others.
+func shareRows(a *market.Account, d clock.Day, all []Entry, weights []uint64) {
+	want := rowsWanted(a, d)
+	for _, w := range weights {
+		if w == 0 {
+			want -= min(want, 1) // its one row without a source
+		}
+	}
+	for range 6 {
+		sum := uint64(0)
+		for _, w := range weights {
+			sum += w
+		}
+		if sum == 0 || want == 0 {
+			return
+		}
+		rest := want
+		for i := range all {
+			if weights[i] == 0 {
+				continue
+			}
+			e := &all[i]
+			hi, lo := bits.Mul64(want, weights[i])
+			q, rem := bits.Div64(hi, lo, sum)
+			if chance.Below(chance.Mix(e.key+uint64(e.rows)), sum) < rem {
+				q++
+			}
+			top := e.most()
+			n := min(e.rows+int(q), top)
+			n = max(n, 1)
+			rest -= min(rest, uint64(n-e.rows))
+			e.rows = n
+			if n == top {
+				weights[i] = 0
+			}
+		}
+		want = rest
+	}
+}
+
+// seenOf is how many of an entry's rows are there by now.
+func (sd *Day) seenOf(e *Entry) int {
+	if sd.filled == 64 {
+		return e.rows
+	}
+	blocks, rest := e.rows/64, e.rows%64
+	n := blocks * sd.filled
+	if rest > 0 {
+		n += bits.OnesCount64(sd.block(e, blocks) & (1<<rest - 1))
+	}
+	return n
+}
+
+// filledBy is how many rows of a block are there when a share of the traffic has
+// arrived: the most by noon, all by the evening, 1-(1-share)^3 of them.
+func filledBy(share uint32) int {
+	left := uint64(1<<16 - share)
+	left = left * left >> 16 * left >> 16
+	return int(((1<<16-left)*64 + 65535) >> 16)
+}
+
+// block is which rows of a block are there, as bits. The row at p is the
+// (step*p+first)-th to come.
+func (sd *Day) block(e *Entry, b int) uint64 {
+	h := chance.Mix(e.key ^ uint64(b)*0x9e3779b97f4a7c15)
+	step, order := int(h&63|1), int(h>>8&63)
+	var mask uint64
+	for p := range 64 {
+		if order&63 < sd.filled {
+			mask |= 1 << p
+		}
+		order += step
+	}
+	return mask
+}
+
+// appendBase appends the computed rows from..to.
+func (sd *Day) appendBase(dst []Row, from, to int) []Row {
+	i := sort.SearchInts(sd.starts, from+1) - 1
+	for ; from < to; i++ {
+		e := &sd.entries[i]
+		first, last := from-sd.starts[i], min(to, sd.starts[i+1])-sd.starts[i]
+		from = sd.starts[i+1]
+		switch {
+		case e.seen == 0:
+			dst = append(dst, Row{Day: sd.day, Source: NoSource, Campaign: e.Creative.Campaign, Creative: e.Creative})
+		case e.follows:
+			dst = append(dst, e.list[first:last]...)
+		case sd.filled == 64:
+			for j := first; j < last; j++ {
+				dst = append(dst, Row{Day: sd.day, Campaign: e.Creative.Campaign, Creative: e.Creative})
+				sd.compute(&dst[len(dst)-1], e, j)
+			}
+		default:
+			dst = sd.appendPartial(dst, e, first, last)
+		}
+	}
+	return dst
+}
+
+// appendPartial appends those rows of an entry that are there, from the first-th
+// to before the last-th.
+func (sd *Day) appendPartial(dst []Row, e *Entry, first, last int) []Row {
+	for b := first / sd.filled; first < last; b++ {
+		mask := sd.block(e, b)
+		for skip := first - b*sd.filled; skip > 0; skip-- {
+			mask &= mask - 1
+		}
+		for ; mask != 0 && first < last; first++ {
+			j := b*64 + bits.TrailingZeros64(mask)
+			mask &= mask - 1
+			dst = append(dst, Row{Day: sd.day, Campaign: e.Creative.Campaign, Creative: e.Creative})
+			sd.compute(&dst[len(dst)-1], e, j)
+		}
+	}
+	return dst
+}
+
+// compute fills in source and measures of the j-th row of an entry.
+func (sd *Day) compute(r *Row, e *Entry, j int) {
+	h := chance.Mix(e.key + uint64(j)*0x9e3779b97f4a7c15)
+	src := e.universe.Pick(j, e.rows, h)
+	r.Source = src
+	h = chance.Mix(h)
+
+	impressions, clicks := sd.whole(e, src, h)
+	shown, clicked := impressions, clicks
+	if sd.share < 1<<16 {
+		shown = max(1, impressions*uint64(sd.share)>>16)
+		clicked = min(shown, (clicks*uint64(sd.share)+h>>44&0xffff)>>16)
+	}
+	r.Impressions = int64(shown)
+	r.Clicks = int64(clicked) - min(int64(clicked), sd.credit(h, clicks))
+	r.Spend = r.Clicks * e.price(src)
+	r.Conversions = sd.conversions(e, src, h, clicks, r.Clicks)
+	if sd.edits != nil || sd.scales != nil {
+		sd.restate(r)
+	}
+}
+
+// whole is what a row has when the day is over.
+func (sd *Day) whole(e *Entry, src int32, h uint64) (impressions, clicks uint64) {
+	noise := (h & 1023) * (h >> 10 & 1023) >> 10 // 256 on average
+	impressions = 1 + 30*uint64(sd.sources.Visitors[src])*noise>>16
+	return impressions, (impressions*e.ClickRate + h>>20&0xffff) >> 16
+}
+
+// credit is how many clicks are taken back by now.
+func (sd *Day) credit(h, clicks uint64) int64 {
+	if h>>54 == 0 && clicks >= 2 && sd.known >= sd.began+86400*int64(2+h>>36&3) {
+		return int64(1 + clicks/4)
+	}
+	return 0
+}
+
+// conversions is how many have arrived, of the day's clicks and not more than were
+// clicked by now.
+func (sd *Day) conversions(e *Entry, src int32, h, clicks uint64, clicked int64) int64 {
+	if clicks == 0 || sd.sources.Worth[src] == 0 {
+		return 0
+	}
+	full := (clicks*e.ConvertRate*uint64(sd.sources.Worth[src])>>8 + h>>38&0xffff) >> 16
+	return min(sd.converted(h, int64(min(full, clicks))), clicked)
+}
+
+// price is what a click costs on a source: mostly below the campaign's bid, and
+// steady for a campaign and source until the bid changes.
+func (e *Entry) price(src int32) int64 {
+	c := e.Creative.Campaign
+	h := c.SourceHash(src)
+	bid := e.bid
+	if c.Overrides > 0 && h%c.Overrides == 1 {
+		bid = c.OverrideBid(bid, h)
+	}
+	return priceOf(bid, h)
+}
+
+// priceOf is what a click costs at a bid, by the hash of campaign and source.
+func priceOf(bid int64, h uint64) int64 {
+	p := bid * int64(60+h>>32%41) / 100
+	if h>>48&7 != 0 {
+		p -= p % 100
+	} else {
+		p += int64(h >> 52 & 127)
+	}
+	return p
+}
+
+// delays is how many minutes after its click a conversion arrives; each is as
+// likely as the others, and up to a quarter longer.
+var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
+
+// converted is how many of a row's conversions have arrived. They come in up to
+// eight lots, each clicked some time of the day and some delay late.
+func (sd *Day) converted(h uint64, full int64) int64 {
+	const last = 86400 + 27000*60*5/4
+	if full == 0 || sd.known >= sd.began+last {
+		return full
+	}
+	lots := min(full, 8)
+	n := int64(0)
+	for i := range lots {
+		h = chance.Mix(h)
+		wait := delays[h&15]
+		ready := sd.began + int64(h>>8%80000) + wait*60 + wait*15*int64(h>>32&255)>>8
+		if ready <= sd.known {
+			n += full / lots
+			if i < full%lots {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// appendRows appends the rows from..to of the day.
+func (sd *Day) appendRows(dst []Row, from, to int) []Row {
+	i := sort.Search(len(sd.pieces), func(i int) bool { return sd.pieces[i].start > from }) - 1
+	for ; from < to; i++ {
+		p := &sd.pieces[i]
+		if p.inserted != nil {
+			r := *p.inserted
+			sd.restate(&r)
+			dst = append(dst, r)
+			from++
+			continue
+		}
+		n := min(p.start+p.n, to) - from
+		dst = sd.appendBase(dst, p.base+from-p.start, p.base+from-p.start+n)
+		from += n
+	}
+	return dst
+}

@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"iter"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/jsontext"
+)
+
+// Line is one row of the finest grain the report has: what a perfect copy of a
+// day holds. SourceID is empty for a creative that was not delivered. Spend is in
+// millionths of a US dollar.
+type Line struct {
+	Date         string
+	CampaignID   string
+	CampaignName string
+	CreativeID   string
+	SourceID     string
+	Measures
+}
+
+// Sum is what the lines of a day add up to.
+type Sum struct {
+	Rows int64
+	Measures
+}
+
+// Exact tells the spend in US dollars with all six decimals, as DECIMAL(18,6) is
+// printed.
+func (m Measures) Exact() string { return string(jsontext.AppendFixed(nil, m.Spend)) }
+
+func (st *State) Line(d clock.Day, r *Row) Line {
+	l := Line{
+		Date:         d.String(),
+		CampaignID:   r.Campaign.ID,
+		CampaignName: r.Campaign.Name,
+		CreativeID:   r.Creative.ID,
+		Measures:     r.Measures,
+	}
+	if st.Follows(r) {
+		l.CampaignName = Or(st.Changes.Campaign(r.Campaign.ID).Name, r.Campaign.Name)
+	}
+	if r.Source != NoSource {
+		l.SourceID = st.Account.Sources.IDs[r.Source]
+	}
+	return l
+}
+
+func (st *State) Sum(d clock.Day) Sum {
+	var sum Sum
+	for r := range st.Rows(d, Scope{}) {
+		sum.Rows++
+		sum.Add(r.Measures)
+	}
+	return sum
+}
+
+// Rows walks a day's rows; the row is only good until the next one.
+func (st *State) Rows(d clock.Day, sc Scope) iter.Seq[*Row] {
+	return func(yield func(*Row) bool) {
+		sd := st.spendDay(d, sc)
+		var buf []Row
+		for from := 0; from < sd.total; from += chunk {
+			buf = sd.appendRows(buf[:0], from, min(from+chunk, sd.total))
+			for i := range buf {
+				if !yield(&buf[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// chunk is how many rows are computed at a time where a day is walked.
+const chunk = 1024

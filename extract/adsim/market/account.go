@@ -1,0 +1,182 @@
+package market
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/memo"
+)
+
+// Account is the made-up advertiser: a row of slots, each of which is always
+// filled by one campaign. A slot's campaigns follow one another for ever, before
+// and after any date, so that the account is alive at any clock and a day's rows
+// depend on nothing but the seed and the day.
+type Account struct {
+	index       int // among the accounts of the service
+	Seed        uint64
+	Zone        *time.Location
+	Ascii       bool
+	campaigns   int // how many are listed at the start
+	perCampaign int
+	RowsPerDay  int
+	Slots       []slot
+	idScale     int64
+	Sources     *Sources
+
+	mu    sync.Mutex
+	built map[slotLife]*Campaign
+
+	rolls memo.Cache[rollKey, *roll]
+}
+
+// roll is the campaigns that the advertiser API knows on a day, newest first.
+type roll struct {
+	List []*Campaign
+	ByID map[string]*Campaign
+}
+
+// rollKey is what a roll depends on.
+type rollKey struct{ anchor, today clock.Day }
+
+// slot is a place in the account; its campaigns are its lives.
+type slot struct {
+	index  int
+	key    uint64
+	period int       // days from one life to the next
+	phase  clock.Day // when life 0 began
+}
+
+type slotLife struct{ slot, life int }
+
+// beginning is before every clock the simulator is made for.
+var beginning = clock.Civil(2000, time.January, 1)
+
+func NewAccount(cfg config.Config, index int, zone *time.Location) *Account {
+	a := &Account{
+		index:       index,
+		Seed:        chance.Mix(cfg.Seed),
+		Zone:        zone,
+		Ascii:       cfg.EscapeUnicode,
+		campaigns:   cfg.Campaigns,
+		perCampaign: cfg.CreativesPerCampaign,
+		RowsPerDay:  cfg.RowsPerDay,
+		idScale:     1000,
+		built:       make(map[slotLife]*Campaign),
+		rolls:       memo.Cache[rollKey, *roll]{Most: 1 << 18, Weigh: func(r *roll) int64 { return int64(len(r.List)) + 1 }},
+	}
+	a.Sources = newSourceTable(a.Seed, cfg.Sources)
+	a.Slots = make([]slot, max(1, (cfg.Campaigns*2+2)/3))
+	for a.idScale < int64(len(a.Slots)) {
+		a.idScale *= 10
+	}
+	for i := range a.Slots {
+		key := chance.Hash(a.Seed, chance.AboutSlot, uint64(i))
+		var period int
+		switch i % 10 {
+		case 0, 3, 7:
+			period = chance.Between(chance.Mix(key), 500, 900)
+		case 4, 9:
+			period = chance.Between(chance.Mix(key), 60, 100)
+		default:
+			period = chance.Between(chance.Mix(key), 140, 400)
+		}
+		a.Slots[i] = slot{
+			index:  i,
+			key:    key,
+			period: period,
+			phase:  beginning + clock.Day(chance.Below(chance.Mix(key+1), uint64(period))),
+		}
+	}
+	return a
+}
+
+// lifeAt is which life fills the slot on a day.
+func (s *slot) lifeAt(d clock.Day) int {
+	n := int(d - s.phase)
+	if n < 0 {
+		return -1 - (-n-1)/s.period
+	}
+	return n / s.period
+}
+
+func (s *slot) birth(life int) clock.Day { return s.phase + clock.Day(life*s.period) }
+
+// campaign is a life of a slot. It is built once and never changes: what changes
+// with time (status, bid, lists) is a function of the day.
+func (a *Account) campaign(s *slot, life int) *Campaign {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := slotLife{s.index, life}
+	c := a.built[at]
+	if c == nil {
+		c = a.buildCampaign(s, life)
+		a.built[at] = c
+	}
+	return c
+}
+
+// ExistingOn lists the campaigns that the report may show for a day, by ID.
+func (a *Account) ExistingOn(d clock.Day) []*Campaign {
+	list := make([]*Campaign, 0, len(a.Slots))
+	for i := range a.Slots {
+		s := &a.Slots[i]
+		if c := a.campaign(s, s.lifeAt(d)); d < c.Archived {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(x, y *Campaign) int { return cmp.Compare(x.ID, y.ID) })
+	return list
+}
+
+// Listing is what the advertiser API knows on a day, newest first. anchor is the
+// first day the service was asked on: as many campaigns as configured are there
+// then, all those that were alive of late among them; later ones are added and
+// none is ever taken away.
+func (a *Account) Listing(anchor, today clock.Day) *roll {
+	return a.rolls.Get(rollKey{anchor, today}, func() *roll {
+		r := &roll{List: a.listed(anchor, today), ByID: map[string]*Campaign{}}
+		for _, c := range r.List {
+			r.ByID[c.ID] = c
+		}
+		return r
+	})
+}
+
+func (a *Account) listed(anchor, today clock.Day) []*Campaign {
+	const late = 40 // more than the report's reach
+	var list, older []*Campaign
+	for i := range a.Slots {
+		s := &a.Slots[i]
+		for life := s.lifeAt(today); ; life-- {
+			c := a.campaign(s, life)
+			switch {
+			case c.Created > anchor || c.Archived >= anchor-late:
+				list = append(list, c)
+				continue
+			case c.Created > anchor-1500:
+				older = append(older, c)
+				continue
+			}
+			break
+		}
+	}
+	atAnchor := 0
+	for _, c := range list {
+		if c.Created <= anchor {
+			atAnchor++
+		}
+	}
+	slices.SortFunc(older, NewestFirst)
+	list = append(list, older[:min(len(older), max(0, a.campaigns-atAnchor))]...)
+	slices.SortFunc(list, NewestFirst)
+	return list
+}
+
+func NewestFirst(x, y *Campaign) int {
+	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(y.ID, x.ID))
+}

@@ -1,0 +1,271 @@
+package market
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/jsontext"
+)
+
+// Campaign is one campaign for its whole life. Days are Chicago days, and begin
+// what they name: a campaign is over from the first instant of that day.
+type Campaign struct {
+	ID, Name         string
+	IDJSON, NameJSON []byte
+	Key              uint64
+	CreatedAt        time.Time
+	Created          clock.Day // first day it exists on
+	Starts           clock.Day // first day it may deliver on
+	Over             clock.Day // from here on it is paused
+	Ends             bool      // over is its end_date
+	Archived         clock.Day
+	rejected         bool
+	Weight           uint64
+	baseBid          int64 // millionths
+	minBid           int64
+	TargetCPA        int64  // 0: none
+	ClickRate        uint64 // clicks an impression, in 65536ths
+	ConvertRate      uint64 // conversions a click, in 65536ths
+	Audience         Audience
+	Allowed          Universe // of an allow-list campaign
+	AllowList        bool
+	Overrides        uint64      // one source in so many has a bid of its own; 0: none
+	Creatives        []*Creative // by ID
+	Newest           []*Creative // the same, as the API lists them
+}
+
+// Audience is who a campaign is shown to; zero values are not set.
+type Audience struct {
+	Country            string
+	States, Platforms  []string
+	MoreThan, LessThan int
+	MinAge, MaxAge     int
+	Gender             string
+	Unsupported        bool
+}
+
+func (a *Account) buildCampaign(s *slot, life int) *Campaign {
+	key := chance.Hash(s.key, chance.AboutLife, uint64(int64(life)))
+	h := chance.Mix(key)
+	born := s.birth(life)
+	number := int64(born-clock.Civil(1990, time.January, 1))*a.idScale + int64(s.index)
+	switch {
+	case a.index > 0:
+		number += 2_500_000_000 + int64(a.index)*50_000_000 // no ID is in two accounts
+	case s.key%4 == 0 && number < 1e9:
+		number += 1e9
+	}
+	c := &Campaign{
+		ID:          "C" + strconv.FormatInt(number, 10),
+		Name:        campaignName(s.index, key),
+		Key:         key,
+		Created:     born,
+		Starts:      born + clock.Day(chance.Below(chance.Mix(key+1), 4)),
+		Archived:    born + clock.Day(s.period*chance.Between(chance.Mix(key+2), 82, 97)/100),
+		Weight:      4 + 240/(1+chance.Below(chance.Mix(key+3), 40)),
+		ClickRate:   200 + chance.Below(chance.Mix(key+4), 1500),
+		ConvertRate: 650 + chance.Below(chance.Mix(key+5), 4600),
+	}
+	c.CreatedAt = born.Start(a.Zone).Add(-time.Duration(chance.Below(chance.Mix(key+6), 11*3600)) * time.Second)
+	c.Over = born + clock.Day(s.period*chance.Between(chance.Mix(key+7), 55, 80)/100)
+	c.Ends = h%3 == 0
+	c.rejected = s.period < 450 && h>>8%12 == 0
+	c.Audience = buildAudience(chance.Hash(key, chance.AboutSettings))
+	c.minBid = c.Audience.MinBid()
+	c.baseBid = max(c.minBid, int64(chance.Between(chance.Mix(key+8), 10, 110))*10_000)
+	if h>>16%5 < 2 {
+		c.TargetCPA = int64(chance.Between(chance.Mix(key+9), 5, 80)) * 1_000_000
+	}
+	if h>>24%5 == 0 {
+		c.AllowList = true
+		share := uint64(max(5, min(400, len(a.Sources.Live.Src)/20)))
+		of := uint64(max(1, len(a.Sources.Live.Src)))
+		c.Allowed = a.Sources.Live.Subset(func(src int32) bool {
+			return chance.Below(chance.Hash(key, chance.AboutAllowed, uint64(src)), of) < share
+		})
+		if len(c.Allowed.Src) == 0 {
+			c.Allowed = a.Sources.Live
+		}
+	}
+	if key%3 > 0 {
+		c.Overrides = uint64(max(64, len(a.Sources.IDs)/40))
+	}
+	c.IDJSON = jsontext.AppendString(nil, c.ID, a.Ascii)
+	c.NameJSON = jsontext.AppendString(nil, c.Name, a.Ascii)
+	n := chance.Between(chance.Hash(key, chance.AboutCreative), (a.perCampaign+1)/2, a.perCampaign+a.perCampaign/2)
+	for i := range max(1, n) {
+		c.Creatives = append(c.Creatives, a.buildCreative(c, i, s.period))
+	}
+	slices.SortFunc(c.Creatives, func(x, y *Creative) int { return cmp.Compare(x.ID, y.ID) })
+	c.Creatives = slices.CompactFunc(c.Creatives, func(x, y *Creative) bool { return x.ID == y.ID })
+	c.Newest = slices.Clone(c.Creatives)
+	slices.SortFunc(c.Newest, NewestCreativeFirst)
+	return c
+}
+
+func buildAudience(h uint64) Audience {
+	countries := []string{"US", "US", "US", "US", "CA", "DE", "AU", "GB", "SG", "AE", "FR", "IT", "JP", "IL", "IE",
+		"HK", "NL", ""}
+	au := Audience{Country: countries[chance.Below(h, uint64(len(countries)))]}
+	h = chance.Mix(h)
+	if au.Country == "US" && h%3 == 0 {
+		states := []string{"AZ", "CA", "CO", "FL", "GA", "IL", "MI", "NC", "NJ", "NY", "OH", "PA", "TX", "VA", "WA"}
+		for i, st := range states {
+			if h>>(8+i)&1 == 1 {
+				au.States = append(au.States, st)
+			}
+		}
+	}
+	h = chance.Mix(h)
+	for i, p := range []string{"DESKTOP", "MOBILE", "TABLET", "OTHER"} {
+		if h>>i&1 == 1 {
+			au.Platforms = append(au.Platforms, p)
+		}
+	}
+	switch h >> 8 % 8 {
+	case 0:
+		au.LessThan = 10080
+	case 1:
+		au.MoreThan = 43200
+	case 2:
+		au.MinAge, au.MaxAge = 25, 64
+	case 3:
+		au.Gender = "F"
+	}
+	au.Unsupported = h>>16%9 == 0
+	return au
+}
+
+// MinBid is the lowest bid that the audience allows.
+func (a *Audience) MinBid() int64 {
+	if a.MinAge > 0 || a.MaxAge > 0 || a.Gender != "" || a.LessThan > 0 && a.LessThan <= 10080 {
+		return 300_000
+	}
+	return LowestBid
+}
+
+// Bid is the default bid on a day; it changes with the month.
+func (c *Campaign) Bid(d clock.Day) int64 {
+	steps := [...]int64{100, 100, 90, 110, 125}
+	step := steps[chance.Below(chance.Hash(c.Key, chance.AboutBid, uint64(d/30)), uint64(len(steps)))]
+	return max(c.minBid, c.baseBid*step/100/10_000*10_000)
+}
+
+// pausedOn says whether somebody paused the campaign for some days.
+func (c *Campaign) pausedOn(d clock.Day) bool {
+	return chance.Below(chance.Hash(c.Key, chance.AboutPause, uint64(d/9)), 15) == 0
+}
+
+func (c *Campaign) Status(d clock.Day) string {
+	switch {
+	case d >= c.Archived:
+		return "archived"
+	case c.rejected && d > c.Created:
+		return "rejected"
+	case d >= c.Over || c.pausedOn(d):
+		return "paused"
+	}
+	return "active"
+}
+
+// DeliversOn says whether the campaign may be shown on a day.
+func (c *Campaign) DeliversOn(d clock.Day) bool {
+	return d >= c.Starts && d < c.Over && c.Status(d) == "active"
+}
+
+// OverrideBid is the bid of a source that has one of its own, by the hash of
+// campaign and source: between half and two and a half times the default.
+func (c *Campaign) OverrideBid(bid int64, h uint64) int64 {
+	return max(c.minBid, bid*int64(50+10*(h>>24%21))/100/10_000*10_000)
+}
+
+// Universe is the sources the campaign buys from.
+func (c *Campaign) Universe(t *Sources) *Universe {
+	if c.AllowList {
+		return &c.Allowed
+	}
+	return &t.Live
+}
+
+// SourceHash decides what is particular to the campaign on a source.
+func (c *Campaign) SourceHash(src int32) uint64 { return chance.Mix(c.Key ^ uint64(src)) }
+
+// Overridden lists the sources with a bid of their own.
+func (c *Campaign) Overridden(t *Sources) []int32 {
+	var list []int32
+	for _, src := range c.Universe(t).Src {
+		if c.Overrides > 0 && c.SourceHash(src)%c.Overrides == 1 {
+			list = append(list, src)
+		}
+	}
+	return list
+}
+
+// Blocked lists the sources that were blocked until a day. They are among those
+// that deliver nothing any more, so no report row contradicts them.
+func (c *Campaign) Blocked(t *Sources, d clock.Day) []int32 {
+	var list []int32
+	for _, src := range t.retired {
+		h := chance.Hash(c.Key, chance.AboutBlocked, uint64(src))
+		if h%3 > 0 && d >= c.Created+clock.Day(h>>8%150) {
+			list = append(list, src)
+		}
+	}
+	return list
+}
+
+func NewestCreativeFirst(x, y *Creative) int {
+	return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), cmp.Compare(y.ID, x.ID))
+}
+
+func (c *Campaign) Creative(id string) *Creative {
+	i := slices.IndexFunc(c.Creatives, func(cr *Creative) bool { return cr.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return c.Creatives[i]
+}
+
+var CampaignStatuses = []string{"active", "paused", "archived", "rejected"}
+
+// IsMade says whether the campaign was created through the API or by a change.
+func (c *Campaign) IsMade() bool { return c.Created == Never }
+
+// Slow says whether changes reach a source late.
+func (a *Account) Slow(src int32) bool {
+	return chance.Hash(a.Seed, chance.AboutLag, uint64(src))%slowSources == 0
+}
+
+// SourceLag is how long a change takes to reach a slow source; one source in slowSources is slow.
+const (
+	SourceLag   = 10 * time.Minute
+	slowSources = 6
+)
+
+// CreativeOn finds a creative that the report may show for a day.
+func (a *Account) CreativeOn(d clock.Day, id string) *Creative {
+	for _, c := range a.ExistingOn(d) {
+		if cr := c.Creative(id); cr != nil && cr.ExistsOn(d) {
+			return cr
+		}
+	}
+	return nil
+}
+
+var (
+	AudienceCountries = []string{"US", "CA", "DE", "AU", "GB", "SG", "AE", "FR", "IT", "JP", "IL", "IE", "HK", "NL"}
+	UsStates          = strings.Fields("AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO " +
+		"MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY")
+	AudiencePlatforms = []string{"DESKTOP", "MOBILE", "TABLET", "OTHER"}
+)
+
+// What amounts may be, in millionths of a US dollar.
+const (
+	LowestBid  = 100_000
+	HighestBid = 25_000_000
+)

@@ -1,0 +1,52 @@
+package memo
+
+import "sync"
+
+// Cache keeps what was computed, by all that it depends on. It is bounded: what
+// was put in first goes first. Nothing ever has to be thrown away because the
+// state changed, for another state is another key.
+type Cache[K comparable, V any] struct {
+	Most  int64
+	Weigh func(V) int64
+
+	mu   sync.Mutex
+	size int64
+	held map[K]V
+	age  []K
+}
+
+func NewCache[K comparable, V any](most int64, weigh func(V) int64) Cache[K, V] {
+	return Cache[K, V]{Most: most, Weigh: weigh}
+}
+
+// Get returns what is held, or makes it. Two that ask at once may both make it.
+func (c *Cache[K, V]) Get(key K, make func() V) V {
+	c.mu.Lock()
+	v, ok := c.held[key]
+	c.mu.Unlock()
+	if ok {
+		return v
+	}
+	v = make()
+	c.put(key, v)
+	return v
+}
+
+func (c *Cache[K, V]) put(key K, v V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.held[key]; ok || c.Weigh(v) > c.Most {
+		return
+	}
+	if c.held == nil {
+		c.held = make(map[K]V)
+	}
+	c.held[key] = v
+	c.age = append(c.age, key)
+	c.size += c.Weigh(v)
+	for c.size > c.Most {
+		c.size -= c.Weigh(c.held[c.age[0]])
+		delete(c.held, c.age[0])
+		c.age = c.age[1:]
+	}
+}

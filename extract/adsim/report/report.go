@@ -1,0 +1,281 @@
+package report
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/config"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/memo"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
+)
+
+const (
+	DefaultPageSize = 1000
+	maxPageSize     = 10000
+)
+
+// The texts of the description's error table.
+const (
+	textMissing      = "Missing required parameters: start_date, end_date"
+	textDateFormat   = "Invalid date format (expected YYYY-MM-DD)"
+	textDateOrder    = "start_date must be <= end_date"
+	TextTooFar       = "start_date cannot be more than 32 days before today"
+	textNoAuth       = "Authentication required. Use Basic Auth or Bearer the service."
+	TextWrongAuth    = "Incorrect username or password"
+	TextUnconfirmed  = "User account not confirmed. Please check your email."
+	textNoAdvertiser = "User does not have an advertiser_id assigned. Contact the service."
+	TextInternal     = "Internal server error"
+)
+
+// reportRequest is a question with its columns and its page.
+type reportRequest struct {
+	ledger.Question
+	columns    []column
+	Page, size int
+}
+
+// Account answers the spend report for one account.
+type Account struct {
+	world *world.World
+	pages memo.Cache[pageKey, []byte]
+	rows  sync.Pool
+}
+
+func NewReporter(w *world.World) *Account {
+	p := &Account{world: w, pages: memo.NewCache[pageKey](w.Cfg.PrerenderBytes, func(b []byte) int64 {
+		return int64(len(b)) + 1
+	})}
+	p.rows.New = func() any { return new([]ledger.Row) }
+	return p
+}
+
+// pageKey is what the bytes of a page depend on.
+type pageKey struct {
+	ledger.GroupKey
+	columns    string
+	page, size int
+	names      uint64 // the last change of anything that the report shows
+}
+
+// ServeReport answers GET {report_url}/ads/spend-report for the accounts of a service.
+func ServeReport(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+	if r.Method != http.MethodGet {
+		rep := ReportError(http.StatusMethodNotAllowed, "Method not allowed")
+		rep.Header.Set("Allow", http.MethodGet)
+		return rep
+	}
+	user, password, ok := r.BasicAuth()
+	if !ok {
+		return reportUnauthorized(textNoAuth)
+	}
+	for _, own := range accounts {
+		if own.world.IsUser(user, password) {
+			st := own.world.StateAt(now)
+			return own.report(&st, r, f)
+		}
+	}
+	return reportUnauthorized(TextWrongAuth)
+}
+
+// report answers the user of this account.
+func (p *Account) report(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
+	switch p.world.Access.ReportAccess() {
+	case config.ReportUnconfirmed:
+		return ReportError(http.StatusForbidden, TextUnconfirmed)
+	case config.ReportNoAdvertiser:
+		return ReportError(http.StatusForbidden, textNoAdvertiser)
+	}
+	rq, text := ParseReport(r.URL.Query(), st.Today)
+	if text != "" {
+		return ReportError(http.StatusBadRequest, text)
+	}
+	return wire.JsonReply(http.StatusOK, p.Page(st, rq, f))
+}
+
+// ReportError returns the error body of the report.
+func ReportError(status int, text string) wire.Reply {
+	return wire.JsonReply(status, jsontext.Marshal(struct {
+		Error string `json:"error"`
+	}{text}))
+}
+
+func reportUnauthorized(text string) wire.Reply {
+	rep := ReportError(http.StatusUnauthorized, text)
+	rep.Header.Set("Www-Authenticate", `Basic realm="spend report"`)
+	return rep
+}
+
+// ParseReport takes the query parameters, or says what is wrong with them.
+func ParseReport(q url.Values, today clock.Day) (*reportRequest, string) {
+	rq := &reportRequest{Page: 1, size: DefaultPageSize}
+	start, end := q.Get("start_date"), q.Get("end_date")
+	if start == "" || end == "" {
+		return nil, textMissing
+	}
+	var ok1, ok2 bool
+	rq.From, ok1 = clock.ParseDay(start)
+	rq.To, ok2 = clock.ParseDay(end)
+	switch {
+	case !ok1 || !ok2:
+		return nil, textDateFormat
+	case rq.From > rq.To:
+		return nil, textDateOrder
+	case rq.From < today-clock.Reach:
+		return nil, TextTooFar
+	}
+	switch v := strings.ToLower(q.Get("include_creatives")); v {
+	case "true", "1":
+		rq.Creatives = true
+	case "", "false", "0":
+	default:
+		return nil, "Invalid include_creatives (expected true or false)"
+	}
+	var text string
+	if rq.Page, text = wire.ParsePositive(q, "page", 1, 1<<40); text != "" {
+		return nil, text
+	}
+	if rq.size, text = wire.ParsePositive(q, "page_size", DefaultPageSize, maxPageSize); text != "" {
+		return nil, text
+	}
+	if rq.columns, text = parseColumns(q.Get("columns"), rq.Creatives); text != "" {
+		return nil, text
+	}
+	rq.Campaign, rq.Creative, rq.Source = q.Get("campaign_id"), q.Get("creative_id"), q.Get("source_id")
+	rq.ByCampaign, rq.ByCreative = rq.Creatives, rq.Creatives
+	for _, c := range rq.columns {
+		switch c {
+		case colDate:
+			rq.ByDate = true
+		case colCampaignID, colCampaignName:
+			rq.ByCampaign = true
+		case colCreativeID:
+			rq.ByCreative = true
+		case colSourceID:
+			rq.BySource = true
+		}
+	}
+	// A creative has one campaign, so the finest grain needs no more than it.
+	rq.ByCampaign = rq.ByCampaign || rq.ByCreative
+	return rq, ""
+}
+
+func parseColumns(v string, creatives bool) ([]column, string) {
+	if v == "" {
+		if creatives {
+			return creativeColumns, ""
+		}
+		return plainColumns, ""
+	}
+	var columns []column
+	for name := range strings.SplitSeq(v, ",") {
+		name = strings.TrimSpace(name)
+		i := slices.Index(columnNames[:], name)
+		switch {
+		case i < 0:
+			return nil, "Unknown column: " + name
+		case slices.Contains(columns, column(i)):
+			return nil, "Duplicate column: " + name
+		case column(i).ofCreatives() && !creatives:
+			return nil, "Column needs include_creatives=true: " + name
+		}
+		columns = append(columns, column(i))
+	}
+	return columns, ""
+}
+
+// Page renders a page of the answer, or takes it from those that are kept.
+func (p *Account) Page(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
+	if !p.world.Cfg.Prerender || f.ChangesRows() {
+		return p.render(st, rq, f)
+	}
+	key := pageKey{st.GroupKey(rq.Question), string(columnBytes(rq.columns)), rq.Page, rq.size, st.Changes.Last()}
+	return p.pages.Get(key, func() []byte { return p.render(st, rq, nil) })
+}
+
+func columnBytes(columns []column) []byte {
+	b := make([]byte, len(columns))
+	for i, c := range columns {
+		b[i] = byte(c)
+	}
+	return b
+}
+
+// render writes the body of a page. A fault that changes rows has its say about
+// which rows are on the page, about single rows, and about what stands around them.
+func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
+	an := st.Answer(rq.Question)
+	from, to, total := f.Window(min(rq.Page-1, an.Total/rq.size+1)*rq.size, rq.size, an.Total)
+	buf := p.rows.Get().(*[]ledger.Row)
+	rows := wire.HurtRows(f, an.AppendRows((*buf)[:0], from, to), (*ledger.Row).Other)
+
+	dst := make([]byte, 0, 512+len(rows)*(40+24*len(rq.columns)))
+	dst = append(dst, `{"columns":`...)
+	if v, ok := f.Top("columns"); ok {
+		dst = append(dst, v...)
+	} else {
+		for i, c := range rq.columns {
+			dst = append(dst, ",["[jsontext.Btoi(i == 0)], '"')
+			dst = append(dst, columnNames[c]...)
+			dst = append(dst, '"')
+		}
+		dst = append(dst, ']')
+	}
+	dst = append(dst, `,"data":`...)
+	if v, ok := f.Top("data"); ok {
+		dst = append(dst, v...)
+	} else {
+		w := newRowWriter(rq.columns, st)
+		dst = append(dst, '[')
+		for i := range rows {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			if f.HitsRow(i) {
+				dst = w.appendHurtRow(dst, &rows[i], f)
+			} else {
+				dst = w.appendRow(dst, &rows[i])
+			}
+		}
+		dst = append(dst, ']')
+	}
+	*buf = rows[:0]
+	p.rows.Put(buf)
+	dst = appendPagination(dst, rq, total, f)
+	dst = f.AppendTop(dst)
+	return append(dst, '}')
+}
+
+func appendPagination(dst []byte, rq *reportRequest, total int, f *wire.Fault) []byte {
+	if f.Is(wire.NoPagination) {
+		return dst
+	}
+	dst = append(dst, `,"pagination":`...)
+	if v, ok := f.Top("pagination"); ok {
+		return append(dst, v...)
+	}
+	for i, m := range [...]struct {
+		name string
+		v    int
+	}{
+		{"page", rq.Page}, {"page_size", rq.size}, {"total_rows", total},
+		{"total_pages", (total + rq.size - 1) / rq.size},
+	} {
+		dst = append(dst, ",{"[jsontext.Btoi(i == 0)])
+		dst = append(append(append(dst, '"'), m.name...), '"', ':')
+		if v, ok := f.Top(m.name); ok {
+			dst = append(dst, v...)
+		} else {
+			dst = strconv.AppendInt(dst, int64(m.v), 10)
+		}
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,159 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"spendsync/extract/adsim/advertiser"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/wire"
+	"spendsync/extract/adsim/world"
+)
+
+// McpPath is where the tools are: Streamable HTTP, stateless.
+const McpPath = wire.APIPrefix + "/mcp"
+
+// Server serves MCP and the sign-in for it, for the accounts of a service.
+type Server struct {
+	accounts []*advertiser.API
+	signIns  signIns
+}
+
+func NewTools(accounts []*advertiser.API) *Server { return &Server{accounts: accounts} }
+
+// Serve answers a request of MCP or of signing in; false is another path.
+func (s *Server) Serve(now time.Time, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
+	if r.URL.Path == McpPath {
+		return s.serveMCP(now, r, f), true
+	}
+	return s.serveOAuth(r)
+}
+
+// serveMCP answers POST {base_url}/mcp. Every request has a server of its own, which
+// knows whose key it came with; nothing is kept between two requests.
+func (s *Server) serveMCP(now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+	own, key := advertiser.AccountOf(s.accounts, r.Header.Get("Authorization"), now)
+	if own == nil {
+		own, key = s.signedIn(r.Header.Get("Authorization"))
+	}
+	if own == nil {
+		rep := s.accounts[0].Unauthorized()
+		rep.Header.Set("Www-Authenticate", `Bearer resource_metadata="`+wire.BaseOf(r)+ProtectedResource+McpPath+`"`)
+		return rep
+	}
+	server := toolServer(own, key, f)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, Logger: slog.New(slog.DiscardHandler)})
+	w := &kept{header: http.Header{}}
+	handler.ServeHTTP(w, r)
+	rep := wire.Reply{Status: w.status, Header: w.header, Body: w.body.Bytes()}
+	if rep.Status == 0 {
+		rep.Status = http.StatusOK
+	}
+	key.Tell(rep.Header, now)
+	return rep
+}
+
+// kept is a ResponseWriter that keeps the reply, so that it can meet a fault like
+// any other.
+type kept struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *kept) Header() http.Header { return w.header }
+func (w *kept) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+func (w *kept) Write(p []byte) (int, error) { w.WriteHeader(http.StatusOK); return w.body.Write(p) }
+func (w *kept) Flush()                      {}
+
+// toolServer has every operation as a tool.
+func toolServer(s *advertiser.API, key *advertiser.ApiKey, f *wire.Fault) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "advertiser-api", Version: "1.0.0"}, &mcp.ServerOptions{
+		Instructions: "Manages the push-notification campaigns of one advertiser account.",
+		Capabilities: &mcp.ServerCapabilities{},
+		Logger:       slog.New(slog.DiscardHandler),
+	})
+	for _, op := range s.Operations {
+		if op.NotTool {
+			continue
+		}
+		tool := &mcp.Tool{Name: op.Name, Description: op.Summary, InputSchema: op.Input(),
+			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !op.Write}}
+		server.AddTool(tool, func(_ context.Context, in *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return runTool(s, op, key, f, in.Params.Arguments), nil
+		})
+	}
+	return server
+}
+
+// runTool does what a tool is called for. What is refused is a result that says so.
+func runTool(s *advertiser.API, op *advertiser.Operation, key *advertiser.ApiKey, f *wire.Fault, arguments json.RawMessage) *mcp.CallToolResult {
+	st := s.World.Snapshot()
+	c := &advertiser.Call{St: &st, Key: key, Op: op, Fault: f, Query: url.Values{}}
+	rep := func() wire.Reply {
+		if len(bytes.TrimSpace(arguments)) == 0 {
+			arguments = json.RawMessage("{}")
+		}
+		p := c.TakeArguments(arguments)
+		if limit := s.Throttle(c); limit != nil {
+			p = limit
+		}
+		if p != nil {
+			return s.Refuse(p)
+		}
+		return s.Perform(c)
+	}()
+	return toolResult(s, c, rep)
+}
+
+// toolResult is a reply of REST as the result of a tool, with what REST tells in
+// headers, and with a notice where the account needs funds.
+func toolResult(s *advertiser.API, c *advertiser.Call, rep wire.Reply) *mcp.CallToolResult {
+	failed := rep.Status >= 400
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(rep.Body, &members); err != nil { // a bare list
+		members = map[string]json.RawMessage{"items": rep.Body}
+	}
+	if !json.Valid(rep.Body) { // a fault
+		members = map[string]json.RawMessage{"body": jsontext.Marshal(string(rep.Body))}
+	}
+	if wait := rep.Header.Get("Retry-After"); failed && wait != "" {
+		members["error"] = json.RawMessage(strings.TrimSuffix(string(members["error"]), "}") +
+			`,"retry_after_seconds":` + wait + `}`)
+	}
+	if text := c.Key.Warning(c.St.Now); text != "" {
+		members["key_expiry_warning"] = jsontext.AppendString(nil, text, false)
+	}
+	if notice := accountNotice(c.St, s.World); notice != "" {
+		members["account_notice"] = jsontext.AppendString(nil, notice, false)
+	}
+	text := jsontext.Marshal(members)
+	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}},
+		StructuredContent: json.RawMessage(text)}
+}
+
+// accountNotice is what to do where the account needs funds, else "".
+func accountNotice(st *ledger.State, w *world.World) string {
+	b := st.BalanceOf(w.BalanceAsOf(st.Now, false))
+	if b.Status == "ok" {
+		return ""
+	}
+	return b.Message
+}
+
+// ProtectedResource is in front of the path that it tells of.
+const ProtectedResource = "/.well-known/oauth-protected-resource"

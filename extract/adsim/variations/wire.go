@@ -1,0 +1,244 @@
+package variations
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"spendsync/extract/adsim/chance"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/report"
+	"spendsync/extract/adsim/wire"
+)
+
+// bothQuirks are about keys that nobody knows, and secrets that the service repeats.
+var bothQuirks = []quirk{
+	{Quirk: Quirk{Name: "keys-new",
+		Doc: "replies and what is in them have keys that the description does not name"},
+		change: newKeys},
+	{Quirk: Quirk{Name: "secret-in-error",
+		Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the " +
+			"API the limits"},
+		override: func(x *exchange) (wire.Reply, bool) {
+			text := "Refused: " + x.request.Header.Get("Authorization")
+			switch x.place {
+			case atTotals:
+				return report.ReportError(http.StatusBadRequest, text), true
+			case atLimits:
+				return x.accounts[0].ApiError(http.StatusNotFound, "not_found", text, nil), true
+			}
+			return wire.Reply{}, false
+		}},
+	{Quirk: Quirk{Name: "secret-in-key",
+		Doc: "bodies have a key that is the Authorization header's value, and the value under debug"},
+		change: func(x *exchange, body *jsontext.Node) *jsontext.Node {
+			if body.Kind == '{' {
+				sent := x.request.Header.Get("Authorization")
+				body.Set(strings.Trim(jsontext.TextNode(sent).Raw, `"`), jsontext.Leaf("true"))
+				body.Set("debug", jsontext.ObjectNode().With("authorization", jsontext.TextNode(sent)))
+			}
+			return body
+		}},
+	{Quirk: Quirk{Name: "secret-in-entity",
+		Doc: "rows, campaigns and account replies have a key debug with the credentials as they were decoded"},
+		change: func(x *exchange, body *jsontext.Node) *jsontext.Node {
+			debug := jsontext.TextNode(x.secret())
+			x.debug(body, debug)
+			return body
+		}},
+	{Quirk: Quirk{Name: "secret-coded",
+		Doc: "rows, campaigns and account replies have a key debug with a text that holds the credentials in base64, " +
+			"percent-encoded and as JSON within JSON"},
+		change: func(x *exchange, body *jsontext.Node) *jsontext.Node {
+			secret := x.secret()
+			x.debug(body, jsontext.TextNode(strings.Join([]string{
+				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
+				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
+				"?credentials=" + url.QueryEscape(secret), jsontext.TextNode(`{"password":` + jsontext.TextNode(secret).Raw + `}`).Raw,
+			}, " ")))
+			return body
+		}},
+}
+
+// debug adds a key debug to the rows of a body, and to the entities of the advertiser API's.
+func (x *exchange) debug(body, value *jsontext.Node) {
+	for _, row := range rowsOf(body) {
+		row.Set("debug", value)
+	}
+	if x.place.onAPI() {
+		for _, e := range entities(body) {
+			e.Set("debug", value)
+		}
+	}
+}
+
+// newKeys adds a key to a reply, to what is around the rows or entities, and to them.
+func newKeys(x *exchange, body *jsontext.Node) *jsontext.Node {
+	more := func(n *jsontext.Node) {
+		if n.Kind == '{' {
+			n.Set("brand_new", jsontext.ObjectNode().With("since", jsontext.TextNode("2026-11-01")).With("list",
+				jsontext.ListNode(jsontext.Leaf("1"), jsontext.Leaf("null"))))
+		}
+	}
+	if x.place.onReport() {
+		for _, row := range rowsOf(body) {
+			more(row)
+		}
+		if g := body.Get("pagination"); g != nil {
+			more(g)
+		}
+	} else {
+		for _, e := range entities(body) {
+			more(e)
+		}
+	}
+	more(body)
+	return body
+}
+
+// secret is what the credentials of a request keep secret.
+func (x *exchange) secret() string {
+	if _, password, ok := x.request.BasicAuth(); ok {
+		return password
+	}
+	_, key, _ := strings.Cut(x.request.Header.Get("Authorization"), " ")
+	return key
+}
+
+// clockOff sets the Date header off by so much.
+func clockOff(by time.Duration) func(x *exchange, rep *wire.Reply) {
+	return func(x *exchange, rep *wire.Reply) {
+		rep.Header.Set("Date", x.now.Add(by).UTC().Format(http.TimeFormat))
+	}
+}
+
+// contentType sets the Content-Type; "" takes it away.
+func contentType(v string) func(x *exchange, rep *wire.Reply) {
+	return func(_ *exchange, rep *wire.Reply) {
+		if v == "" {
+			rep.Header["Content-Type"] = nil // the server guesses otherwise
+			return
+		}
+		rep.Header.Set("Content-Type", v)
+	}
+}
+
+// onBody changes the bytes of a body that is JSON.
+func onBody(change func(body []byte) []byte) func(x *exchange, rep *wire.Reply) {
+	return func(_ *exchange, rep *wire.Reply) {
+		if json.Valid(rep.Body) {
+			rep.Body = change(rep.Body)
+		}
+	}
+}
+
+// wireQuirks are about how a reply is sent.
+var wireQuirks = []quirk{
+	{Quirk: Quirk{Name: "clock-ahead",
+		Doc: "the Date header is 50 minutes ahead"},
+		wire: clockOff(50 * time.Minute)},
+	{Quirk: Quirk{Name: "clock-behind",
+		Doc: "the Date header is 50 minutes behind"},
+		wire: clockOff(-50 * time.Minute)},
+	{Quirk: Quirk{Name: "clock-day-ahead",
+		Doc: "the Date header is two days ahead"},
+		wire: clockOff(48 * time.Hour)},
+	{Quirk: Quirk{Name: "clock-day-behind",
+		Doc: "the Date header is two days behind"},
+		wire: clockOff(-48 * time.Hour)},
+	{Quirk: Quirk{Name: "clock-none",
+		Doc: "replies have no Date header"},
+		wire: func(_ *exchange, rep *wire.Reply) { rep.Header["Date"] = nil }},
+	{Quirk: Quirk{Name: "clock-words",
+		Doc: "the Date header is no date"},
+		wire: func(_ *exchange, rep *wire.Reply) { rep.Header.Set("Date", "just now") }},
+	{Quirk: Quirk{Name: "ascii",
+		Doc: "texts are written in ASCII, with \\u escapes"},
+		wire: onBody(escapeUnicode)},
+	{Quirk: Quirk{Name: "slashes-escaped",
+		Doc: "slashes in texts are escaped: https:\\/\\/"},
+		wire: onBody(func(body []byte) []byte { return bytes.ReplaceAll(body, []byte("/"), []byte(`\/`)) })},
+	{Quirk: Quirk{Name: "keys-escaped",
+		Doc: "keys of the report are written with escapes: \"\\u0064ate\""},
+		wire: func(x *exchange, rep *wire.Reply) {
+			if x.place.onReport() {
+				onBody(func(body []byte) []byte {
+					return bytes.ReplaceAll(body, []byte(`"date":`), []byte(`"\u0064ate":`))
+				})(x, rep)
+			}
+		}},
+	{Quirk: Quirk{Name: "pretty",
+		Doc: "bodies are indented"},
+		wire: onBody(func(body []byte) []byte {
+			var out bytes.Buffer
+			if json.Indent(&out, body, "", "  ") != nil {
+				return body
+			}
+			return append(out.Bytes(), '\r', '\n')
+		})},
+	{Quirk: Quirk{Name: "bom",
+		Doc: "bodies begin with a byte order mark"},
+		wire: onBody(func(body []byte) []byte { return append([]byte("\xef\xbb\xbf"), body...) })},
+	{Quirk: Quirk{Name: "type-plain",
+		Doc: "the Content-Type is text/plain"},
+		wire: contentType("text/plain")},
+	{Quirk: Quirk{Name: "type-html",
+		Doc: "the Content-Type is text/html, the body is JSON"},
+		wire: contentType("text/html; charset=utf-8")},
+	{Quirk: Quirk{Name: "type-none",
+		Doc: "there is no Content-Type"},
+		wire: contentType("")},
+	{Quirk: Quirk{Name: "gzip",
+		Doc: "bodies are compressed, whatever was asked for"},
+		wire: compress},
+	{Quirk: Quirk{Name: "chunked",
+		Doc: "bodies come in chunks, without a Content-Length"},
+		wire: func(_ *exchange, rep *wire.Reply) { rep.Chunked = true }},
+	{Quirk: Quirk{Name: "status-201",
+		Doc: "successful replies have the status 201"},
+		wire: func(_ *exchange, rep *wire.Reply) {
+			if rep.Status == http.StatusOK {
+				rep.Status = http.StatusCreated
+			}
+		}},
+	{Quirk: Quirk{Name: "etag",
+		Doc: "replies have an ETag and may be kept"},
+		wire: func(_ *exchange, rep *wire.Reply) {
+			rep.Header.Set("Etag", fmt.Sprintf(`"%016x"`, chance.Mix(uint64(len(rep.Body)))))
+			rep.Header.Set("Cache-Control", "private, max-age=600")
+		}},
+}
+
+// escapeUnicode writes everything beyond ASCII with escapes.
+func escapeUnicode(body []byte) []byte {
+	out := make([]byte, 0, len(body))
+	for _, r := range string(body) {
+		switch {
+		case r < 0x80:
+			out = append(out, byte(r))
+		case r > 0xFFFF:
+			r -= 0x10000
+			out = jsontext.AppendUnit(jsontext.AppendUnit(out, uint16(0xD800+(r>>10))), uint16(0xDC00+(r&0x3FF)))
+		default:
+			out = jsontext.AppendUnit(out, uint16(r))
+		}
+	}
+	return out
+}
+
+// compress sends a body with gzip.
+func compress(_ *exchange, rep *wire.Reply) {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(rep.Body); err != nil || w.Close() != nil {
+		return // a buffer takes everything
+	}
+	rep.Body = out.Bytes()
+	rep.Header.Set("Content-Encoding", "gzip")
+}

@@ -1,0 +1,244 @@
+package wire
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"spendsync/extract/adsim/clock"
+)
+
+// Kind is what goes wrong.
+type Kind string
+
+// Kinds that replace the reply. Status is that of the reply (200 if 0).
+const (
+	Status Kind = "status" // the Status, with the service's error body, RetryAfter and Location
+	HTML   Kind = "html"   // a page for people
+	Empty  Kind = "empty"  // no body
+	Null   Kind = "null"   // the body null
+	Body   Kind = "body"   // the body Value
+)
+
+// Kinds of the wire.
+const (
+	// After bytes (0: half, -1: none), then the connection ends; Chunked: without Content-Length
+	Cut      Kind = "cut"
+	Reset    Kind = "reset"    // After bytes (0: not even a header), then a TCP reset
+	Stall    Kind = "stall"    // the header and After bytes, then nothing for For (0: until the client goes away)
+	Hang     Kind = "hang"     // nothing at all for For (0: until the client goes away)
+	Slow     Kind = "slow"     // After bytes (0: 1) at a time, with a pause of For (0: 10ms)
+	Trailing Kind = "trailing" // Value (a second object if empty) behind the body
+)
+
+// Kinds that change the rows or numbers of a page of the report. All but OtherDay
+// do the same to the advertiser API: rows are the entries of a list there,
+// total_rows is total, and a key is one of the entry that Row names or, where one
+// object is read, of that object; "audience.country" is a key in a key. NoPagination
+// leaves total, limit and offset out. Other copies are as the first one.
+const (
+	// Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
+	Shift    Kind = "shift"
+	Total    Kind = "total"    // total_rows is off by Delta (0: 1)
+	Truncate Kind = "truncate" // the answer ends after Rows rows, and says that this is all
+	Drop     Kind = "drop"     // Rows (0: 1) rows from Row on are missing
+	// Row comes Rows (0: 1) times more; Other: with other measures; InPlace: over its neighbours
+	Duplicate    Kind = "duplicate"
+	WrongType    Kind = "wrongtype"    // Column of Row is the JSON text Value (empty: a string with a number in it)
+	ExtraKey     Kind = "extrakey"     // Row has the key Column (empty: unknown_key) more, with the JSON text Value
+	RepeatKey    Kind = "repeatkey"    // Row has the key Column twice, the second time with the JSON text Value
+	MissingKey   Kind = "missingkey"   // Row lacks the key Column
+	OtherDay     Kind = "otherday"     // Row has the date Value (empty: the day before)
+	NoPagination Kind = "nopagination" // the reply is of the time before April 2026
+	// Column beside or above the rows is the JSON text Value: columns, data, pagination,
+	Top Kind = "top"
+	// page, page_size, total_rows, total_pages (of the API: any key of the body); any other name is a key more
+)
+
+// Endless is the kind of a list of the advertiser API that never ends: every page
+// is full, of the first entries again and again, and total says that there are more.
+const Endless Kind = "endless"
+
+// Unreadable is the kind that leaves out of an advertiser API reply what the
+// service could not read: delivery_status is missing, bid_overrides is null.
+const Unreadable Kind = "unreadable"
+
+// Unavailable is the kind that answers 503 unavailable on the advertiser API, with
+// RetryAfter seconds (30): pausing still works. Upstream is 502 upstream_error on a
+// write; with Other the change goes through all the same.
+const (
+	Unavailable Kind = "unavailable"
+	Upstream    Kind = "upstream"
+)
+
+// kinds lists them all.
+var kinds = []Kind{
+	Status, HTML, Empty, Null, Body, Cut, Reset, Stall, Hang, Slow, Trailing, Shift, Total, Truncate, Drop,
+	Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay, NoPagination, Top, Endless, Unreadable,
+	Unavailable, Upstream,
+}
+
+// Fault says what goes wrong and when. The first fault that fits a request is the
+// one it meets. What fits:
+//
+//   - Path: "" for every path, else a pattern of [path.Match], with or without the
+//     mount: "/v1/campaigns/*/creatives". A star is no slash: "/v1/campaigns/C*" is
+//     the single reads, without their creatives and sources.
+//   - Query: parameters that the request must have, as k=v&k2=v2. An empty value
+//     stands for a parameter that must not be there.
+//   - Day: requests of the report for this day alone.
+//   - Page and PageTo: pages Page to PageTo (0: Page alone, -1: and all after). A
+//     list of the advertiser API has them too: the first limit entries are page 1.
+//   - AttemptFrom and AttemptTo: the how manieth request of the same path and
+//     query since the fault was set, from 1; To 0 is without end.
+//   - Times: so many requests in all; 0 is without end.
+type Fault struct {
+	Kind Kind `json:"kind"`
+
+	Path        string `json:"path"`
+	Query       string `json:"query"`
+	Day         string `json:"day"`
+	Page        int    `json:"page"`
+	PageTo      int    `json:"page_to"`
+	AttemptFrom int    `json:"attempt_from"`
+	AttemptTo   int    `json:"attempt_to"`
+	Times       int    `json:"times"`
+
+	Status     int    `json:"status"`
+	RetryAfter string `json:"retry_after"` // sent as it is; "+30s" becomes the date in 30 seconds
+	Location   string `json:"location"`
+
+	After   int           `json:"after"`
+	For     time.Duration `json:"-"`
+	Chunked bool          `json:"chunked"`
+
+	// Row counts from 0; beyond the page it is the last one, -1 is all of them.
+	Row     int    `json:"row"`
+	Rows    int    `json:"rows"`
+	Delta   int    `json:"delta"` // of total_rows, for shift and total
+	Other   bool   `json:"other"`
+	InPlace bool   `json:"in_place"`
+	Column  string `json:"column"`
+	Value   string `json:"value"`
+}
+
+// Faults is the faults that are set, with what they have met.
+type Faults struct {
+	Mu   sync.Mutex
+	List []*setFault
+}
+
+type setFault struct {
+	Fault
+	query    url.Values
+	met      int
+	attempts map[string]int
+}
+
+// Fail sets a fault. It panics on one that can never happen: an unknown kind, a
+// bad pattern.
+func (l *Faults) Fail(f Fault) {
+	if err := l.Set(f); err != nil {
+		panic(err)
+	}
+}
+
+// ClearFaults takes all faults away.
+func (l *Faults) ClearFaults() {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	l.List = nil
+}
+
+func (l *Faults) Set(f Fault) error {
+	if !slices.Contains(kinds, f.Kind) {
+		return fmt.Errorf("fault: unknown kind %q", f.Kind)
+	}
+	if _, err := path.Match(f.Path, ""); err != nil {
+		return fmt.Errorf("fault: path %q: %w", f.Path, err)
+	}
+	query, err := url.ParseQuery(f.Query)
+	if err != nil {
+		return fmt.Errorf("fault: query %q: %w", f.Query, err)
+	}
+	if _, ok := clock.ParseDay(f.Day); f.Day != "" && !ok {
+		return fmt.Errorf("fault: %q is not a day", f.Day)
+	}
+	if wait, ok := strings.CutPrefix(f.RetryAfter, "+"); ok {
+		if _, err := time.ParseDuration(wait); err != nil {
+			return fmt.Errorf("fault: retry after: %w", err)
+		}
+	}
+	if f.Kind == Status && (f.Status < 200 || f.Status > 599) {
+		return fmt.Errorf("fault: status %d", f.Status)
+	}
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	l.List = append(l.List, &setFault{Fault: f, query: query, attempts: map[string]int{}})
+	return nil
+}
+
+// Match finds the fault that a request meets, and counts it. The copy is the
+// caller's.
+func (l *Faults) Match(r *http.Request) *Fault {
+	l.Mu.Lock()
+	defer l.Mu.Unlock()
+	if len(l.List) == 0 {
+		return nil
+	}
+	q := r.URL.Query()
+	for _, f := range l.List {
+		if !f.fits(r.URL.Path, q) {
+			continue
+		}
+		what := r.URL.Path + "?" + r.URL.RawQuery
+		f.attempts[what]++
+		n := f.attempts[what]
+		if n < f.AttemptFrom || f.AttemptTo > 0 && n > f.AttemptTo || f.Times > 0 && f.met >= f.Times {
+			continue
+		}
+		f.met++
+		met := f.Fault
+		return &met
+	}
+	return nil
+}
+
+func (f *setFault) fits(p string, q url.Values) bool {
+	if f.Path != "" {
+		bare := strings.TrimPrefix(strings.TrimPrefix(p, ReportPrefix), APIPrefix)
+		full, _ := path.Match(f.Path, p)
+		short, _ := path.Match(f.Path, bare)
+		if !full && !short {
+			return false
+		}
+	}
+	for k := range f.query {
+		if q.Get(k) != f.query.Get(k) {
+			return false
+		}
+	}
+	if f.Day != "" && (q.Get("start_date") != f.Day || q.Get("end_date") != f.Day) {
+		return false
+	}
+	if f.Page == 0 {
+		return true
+	}
+	page, ok := pageAsked(p, q)
+	return ok && page >= f.Page && (page <= max(f.Page, f.PageTo) || f.PageTo < 0)
+}
+
+// pageAsked is the page that a request asks for.
+func pageAsked(p string, q url.Values) (page int, ok bool) {
+	if !strings.HasPrefix(p, APIPrefix+"/") {
+		page, text := ParsePositive(q, "page", 1, 1<<40)
+		return page, text == ""
+	}
+	w, field, _ := ParseWindow(q)
+	return w.Offset/w.Limit + 1, field == ""
+}

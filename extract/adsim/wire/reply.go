@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// Reply is an answer before it goes on the wire.
+type Reply struct {
+	Status  int
+	Header  http.Header
+	Body    []byte
+	Chunked bool // sent without a Content-Length
+}
+
+// JsonReply is a reply with a JSON body.
+func JsonReply(status int, body []byte) Reply {
+	return Reply{Status: status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: body}
+}
+
+// MostBody is how large a body may be: the largest image that base64 may hold, and
+// then some.
+const MostBody = 1 << 20
+
+// ReadBody reads a body that is not too large.
+func ReadBody(r *http.Request) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, MostBody+1))
+	if err == nil && len(raw) > MostBody {
+		err = fmt.Errorf("the body has more than %d bytes", MostBody)
+	}
+	return raw, err
+}
+
+func ParsePositive(q url.Values, name string, def, most int) (int, string) {
+	v := q.Get(name)
+	if v == "" {
+		return def, ""
+	}
+	n, err := strconv.Atoi(v)
+	switch {
+	case err != nil || n < 1:
+		return 0, "Invalid " + name + " (expected an integer of 1 or more)"
+	case n > most:
+		return 0, name + " cannot be more than " + strconv.Itoa(most)
+	}
+	return n, ""
+}
+
+// BaseOf is where the client has found the service.
+func BaseOf(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}
+
+// The paths under which the service's interfaces are mounted. The spend
+// report's base URL ends in ReportPrefix, the advertiser API's in APIPrefix and the push sending APIs' in PushPrefix.
+const (
+	ReportPrefix = "/report"
+	APIPrefix    = "/api"
+	PushPrefix   = "/push"
+)
+
+// ParseWindow takes limit and offset; field names the one that is wrong.
+func ParseWindow(q url.Values) (w Window, field, message string) {
+	w = Window{Limit: 25}
+	for _, p := range []struct {
+		name     string
+		min, max int
+		into     *int
+	}{{"limit", 1, 100, &w.Limit}, {"offset", 0, 10000, &w.Offset}} {
+		if !q.Has(p.name) {
+			continue
+		}
+		n, err := strconv.Atoi(q.Get(p.name))
+		if err != nil || n < p.min || n > p.max {
+			return w, p.name, "expected an integer from " + strconv.Itoa(p.min) + " to " + strconv.Itoa(p.max)
+		}
+		*p.into = n
+	}
+	return w, "", ""
+}
+
+// Window is the part of a list that was asked for.
+type Window struct{ Limit, Offset int }

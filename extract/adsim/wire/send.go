@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Send puts a reply on the wire, hurt as the fault says.
+func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *Fault, entry *Request) {
+	if f.Is(Hang) {
+		l.answered(entry, 0, 0)
+		if !pause(r, f.For) {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	if f.Is(Trailing) {
+		value := f.Value
+		if value == "" {
+			value = `{"columns":[],"data":[]}`
+		}
+		rep.Body = slices.Concat(rep.Body, []byte(value))
+	}
+	sent := len(rep.Body)
+	if f.Is(Cut) || f.Is(Reset) || f.Is(Stall) {
+		sent = min(sent, max(0, f.After))
+		if f.Kind == Cut && f.After == 0 {
+			sent = len(rep.Body) / 2
+		}
+	}
+	l.answered(entry, rep.Status, int64(sent))
+	if f.Is(Reset) && f.After == 0 {
+		reset(w)
+	}
+
+	h := w.Header()
+	for k, v := range rep.Header {
+		h[k] = v
+	}
+	if _, set := h["Date"]; !set {
+		h.Set("Date", now.UTC().Format(http.TimeFormat))
+	}
+	chunked := rep.Chunked || f != nil && f.Chunked
+	if !chunked {
+		h.Set("Content-Length", strconv.Itoa(len(rep.Body)))
+	}
+	w.WriteHeader(rep.Status)
+	if f.Is(Slow) {
+		dribble(w, r, rep.Body, max(1, f.After), f.For)
+		return
+	}
+	// A write fails when the client has gone away, and then there is nobody to tell.
+	_, _ = w.Write(rep.Body[:sent])
+	switch {
+	case f.Is(Cut):
+		flush(w)
+		panic(http.ErrAbortHandler)
+	case f.Is(Reset):
+		flush(w)
+		reset(w)
+	case f.Is(Stall):
+		flush(w)
+		if !pause(r, f.For) {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = w.Write(rep.Body[sent:])
+	case chunked:
+		flush(w)
+	}
+}
+
+// pause waits, and says whether the client is still there. Without a time it
+// waits until the client is not.
+func pause(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		<-r.Context().Done()
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// dribble writes a little at a time.
+func dribble(w http.ResponseWriter, r *http.Request, body []byte, n int, wait time.Duration) {
+	if wait <= 0 {
+		wait = 10 * time.Millisecond
+	}
+	for len(body) > 0 {
+		part := body[:min(n, len(body))]
+		body = body[len(part):]
+		if _, err := w.Write(part); err != nil {
+			return
+		}
+		flush(w)
+		if len(body) > 0 && !pause(r, wait) {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+func flush(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).Flush()
+}
+
+// resetter is a writer without a socket that can pretend to reset one.
+type resetter interface{ reset() }
+
+// reset ends the connection with a TCP reset where there is a socket. It does
+// not return: what follows a reset is never sent.
+func reset(w http.ResponseWriter) {
+	if rs, ok := w.(resetter); ok {
+		rs.reset()
+		panic(http.ErrAbortHandler)
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,131 @@
+package world
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+)
+
+// Write is one change asked for through the API.
+type Write struct {
+	Busy  []string       // what must not be in change already: a campaign, a creative, or creating
+	Cost  map[string]int // what it takes of the day's budgets
+	Free  bool           // pausing is never limited
+	Trial bool           // dry_run: nothing changes
+	Line  Entry          // to do it again
+}
+
+// Creating is what all creates have in common: one at a time.
+const Creating = "create"
+
+// Edit works a write in, whole or not at all, and returns the state in which it has happened.
+func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Clock.Now()
+	s.settle(now)
+	st := s.stateLocked(now)
+	checked := !w.Free && !s.Journal.Replaying()
+	if checked {
+		if err := s.busy.check(now, w.Busy); err != nil {
+			return st, err
+		}
+	}
+	e := s.editorOf(&st)
+	e.api = true
+	if err := do(e); err != nil {
+		return st, err
+	}
+	if checked && !w.Trial {
+		if err := s.budgets.over(s.Access, now, w.Cost); err != nil {
+			return st, err
+		}
+	}
+	if w.Trial {
+		return st, nil
+	}
+	if !w.Free {
+		s.budgets = s.budgets.with(now, w.Cost)
+		s.busy.mark(now, s.Cfg.ChangeTakes, w.Busy)
+	}
+	e.commit()
+	w.Line.At = now
+	s.Record(w.Line)
+	return s.stateLocked(now), nil
+}
+
+// editorOf begins an edit of what was asked before. What is read from the state is
+// what the edit has made of it.
+func (s *World) editorOf(st *ledger.State) *Editor {
+	e := &Editor{World: s, St: st, Next: s.changes.Clone(), touched: map[string]bool{}}
+	st.Changes = e.Next
+	return e
+}
+
+// commit makes the edit what is there now. From its first change through the API
+// on, a campaign keeps the history that its spending follows.
+func (e *Editor) commit() {
+	for _, id := range jsontext.SortedKeys(e.touched) {
+		if e.api || e.Next.History[id] != nil {
+			e.keepHistory(id)
+		}
+	}
+	for _, r := range e.submitted { // what waited of the creative before is gone
+		e.reviews = append(slices.DeleteFunc(e.reviews, func(o review) bool {
+			return o.creative == r.creative &&
+				o.version == r.version
+		}), r)
+	}
+	e.World.changes = e.Next
+}
+
+// keepHistory adds what the campaign is from now on. A clock that was set back has
+// nothing ahead of it.
+func (e *Editor) keepHistory(id string) {
+	old := e.Next.History[id]
+	now := e.St.Now
+	if old == nil {
+		old = []ledger.Version{{ByItself: true, Of: &ledger.NoCampaignChanges}}
+	}
+	for len(old) > 1 && !old[len(old)-1].At.Before(now) {
+		old = old[:len(old)-1]
+	}
+	e.Next.History[id] = append(slices.Clip(old), e.Next.VersionOf(e.St.Campaign(id), now))
+	e.Next.NoteDay(clock.DayOf(now, e.Zone))
+}
+
+// busy is the changes in progress, by campaign or creative, and when each ends.
+type busy map[string]time.Time
+
+// check reports whether another change is still in progress.
+func (b busy) check(now time.Time, names []string) error {
+	for _, what := range names {
+		until, is := b[what]
+		if !is || !now.Before(until) {
+			continue
+		}
+		wait := max(1, int(math.Ceil(until.Sub(now).Seconds())))
+		if what == Creating {
+			return &Limited{wait, "Another create is still in progress."}
+		}
+		return &Limited{wait, "Another change to " + what + " is still in progress."}
+	}
+	return nil
+}
+
+func (b busy) mark(now time.Time, takes time.Duration, names []string) {
+	maps.DeleteFunc(b, func(_ string, until time.Time) bool {
+		return !now.Before(until) || until.Sub(now) > takes
+	})
+	if takes <= 0 {
+		return
+	}
+	for _, what := range names {
+		b[what] = now.Add(takes)
+	}
+}

@@ -1,0 +1,76 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/jsontext"
+	"spendsync/extract/adsim/ledger"
+)
+
+// Restate changes rows of a day from now on and returns the row that it changed,
+// as the report now shows it (for delete: as it was; for the kinds that change a
+// whole day: an empty line).
+func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, error) {
+	d, ok := clock.ParseDay(date)
+	if !ok {
+		return ledger.Line{}, fmt.Errorf("restate: %q is not a day", date)
+	}
+	st := s.Snapshot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.Overlays, st.Version = s.overlays, s.version
+
+	next := &ledger.Overlay{Edits: map[ledger.RowKey]ledger.RowEdit{}}
+	if old := s.overlays[d]; old != nil {
+		next = &ledger.Overlay{Seq: old.Seq, Emptied: old.Emptied, Edits: maps.Clone(old.Edits),
+			Scales: slices.Clone(old.Scales)}
+	}
+	next.Seq++
+	var touched ledger.Row
+	var err error
+	switch change.Kind {
+	case "empty":
+		next = &ledger.Overlay{Seq: next.Seq, Emptied: true, Edits: map[ledger.RowKey]ledger.RowEdit{}}
+	case "restore":
+		next = nil
+	case "multiply":
+		err = next.Multiply(s.Account, change)
+	case "change", "delete", "insert":
+		touched, err = next.EditRow(s.Account, &st, d, change)
+	default:
+		err = fmt.Errorf("unknown kind %q", change.Kind)
+	}
+	if err != nil {
+		return ledger.Line{}, fmt.Errorf("restate %s: %w", date, err)
+	}
+	overlays := maps.Clone(s.overlays)
+	if overlays == nil {
+		overlays = map[clock.Day]*ledger.Overlay{}
+	}
+	overlays[d] = next
+	if next == nil {
+		delete(overlays, d)
+	}
+	s.overlays = overlays
+	s.version++
+	s.Record(Entry{Op: "restate", At: st.Now, Name: date, What: What(&change)})
+	if touched.Creative == nil {
+		return ledger.Line{}, nil
+	}
+	return st.Line(d, &touched), nil
+}
+
+// FreezeRestatements stops (or lets go on) what happens to closed days by itself:
+// conversions and credits that are not in yet stay out. A day that is not over yet
+// goes on, and is then frozen as it was at its end.
+func (s *World) FreezeRestatements(on bool) {
+	now := s.Clock.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen, s.frozenAt = on, now
+	s.version++
+	s.Record(Entry{Op: [...]string{"thaw", "freeze"}[jsontext.Btoi(on)], At: now})
+}
