@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim"
+	"spendsync/extract/adsim/tools"
 )
 
 func main() {
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	o.decideControl(listener.Addr())
-	service := adsim.New(o.config)
+	service := adsim.New(o.config, tools.New)
 	if o.state != "" {
 		if err := service.KeepState(o.state); err != nil {
 			return errors.Join(err, listener.Close())

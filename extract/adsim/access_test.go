@@ -16,10 +16,17 @@ import (
 // sendBroadcast posts to the broadcast API.
 func sendBroadcast(t *testing.T, s *Service, body string) int {
 	t.Helper()
-	status, _, _ := doWith(t, s, "POST", "http://sim"+wire.PushPrefix+"/api/push/v2/campaign", body, func(r *http.Request) {
-		r.Header.Set("Authorization", config.DefaultPushToken)
-		r.Header.Set("Content-Type", "application/json")
-	})
+	status, _, _ := doWith(
+		t,
+		s,
+		"POST",
+		"http://sim"+wire.PushPrefix+"/api/push/v2/campaign",
+		body,
+		func(r *http.Request) {
+			r.Header.Set("Authorization", config.DefaultPushToken)
+			r.Header.Set("Content-Type", "application/json")
+		},
+	)
 	return status
 }
 
@@ -63,7 +70,8 @@ func TestUnicodeSpaces_AreBlank(t *testing.T) {
 			t.Errorf("name %q: %d, want %d: %s", name, status, want, reply)
 		}
 	}
-	if jsontext.IsWebURL("https://\u00a0") || jsontext.IsWebURL("https://a.example/\u3000") || !jsontext.IsWebURL("https://a.example/é") {
+	if jsontext.IsWebURL("https://\u00a0") || jsontext.IsWebURL("https://a.example/\u3000") ||
+		!jsontext.IsWebURL("https://a.example/é") {
 		t.Error("a URL with a space of Unicode")
 	}
 }
@@ -151,7 +159,8 @@ func TestAccess_IsSetPerAccount(t *testing.T) {
 	if first, second := report(config.DefaultUser), report("analyst2@example.com"); first != 200 || second != 403 {
 		t.Errorf("the report answers %d and %d", first, second)
 	}
-	if first, second := s.BudgetOf(world.CampaignCreate), s.Account(1).BudgetOf(world.CampaignCreate); first != 50 || second != 1 {
+	if first, second := s.BudgetOf(world.CampaignCreate), s.Account(1).BudgetOf(world.CampaignCreate); first != 50 ||
+		second != 1 {
 		t.Errorf("budgets %d and %d", first, second)
 	}
 	if got := s.Account(1).Websites(); len(got) != 1 || got[0] != "https://b.example" || len(s.Websites()) != 2 {

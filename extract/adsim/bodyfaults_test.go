@@ -61,22 +61,29 @@ func TestFault_ChangesOneKeyOfAnObject(t *testing.T) {
 			{path, wire.Fault{Kind: wire.MissingKey, Column: "default_bid"}, `"default_bid":0.5,`, ``},
 			{path, wire.Fault{Kind: wire.MissingKey, Column: "id"}, `"id":"` + id + `",`, ``},
 			{path, wire.Fault{Kind: wire.MissingKey, Column: "name"}, `"name":"\"},{",`, ``},
-			{path, wire.Fault{Kind: wire.MissingKey, Column: "audience"}, `,"audience":{"country":"US","gender":"M"}`, ``},
+			{path, wire.Fault{Kind: wire.MissingKey, Column: "audience"}, `,"audience":{"country":"US","gender":"M"}`,
+				``},
 			{path, wire.Fault{Kind: wire.MissingKey, Column: "audience.country"}, `"country":"US",`, ``},
 			{path, wire.Fault{Kind: wire.MissingKey, Column: "name.first"}, ``, ``},
 			{path, wire.Fault{Kind: wire.MissingKey, Column: "nothing"}, ``, ``},
-			{path, wire.Fault{Kind: wire.WrongType, Column: "default_bid"}, `"default_bid":0.5`, `"default_bid":"12.50"`},
-			{path, wire.Fault{Kind: wire.WrongType, Column: "audience", Value: "null"}, `{"country":"US","gender":"M"}`, `null`},
-			{path, wire.Fault{Kind: wire.WrongType, Column: "audience.gender", Value: "7"}, `"gender":"M"`, `"gender":7`},
+			{path, wire.Fault{Kind: wire.WrongType, Column: "default_bid"}, `"default_bid":0.5`,
+				`"default_bid":"12.50"`},
+			{path, wire.Fault{Kind: wire.WrongType, Column: "audience", Value: "null"},
+				`{"country":"US","gender":"M"}`, `null`},
+			{path, wire.Fault{Kind: wire.WrongType, Column: "audience.gender", Value: "7"}, `"gender":"M"`,
+				`"gender":7`},
 			{path, wire.Fault{Kind: wire.RepeatKey, Column: "status", Value: `"paused"`}, `"status":"active",`,
 				`"status":"active","status":"paused",`},
 			{path, wire.Fault{Kind: wire.ExtraKey, Column: "day_parting", Value: "{}"}, `"audience":{"country":"US",` +
 				`"gender":"M"}`, `"audience":{"country":"US","gender":"M"},"day_parting":{}`},
-			{path + "/sources", wire.Fault{Kind: wire.MissingKey, Column: "bid_overrides"}, `,"bid_overrides":[{"source_id":"` +
-				s.GoodSources()[0] + `","bid":1}]`, ``},
-			{"/v1/me", wire.Fault{Kind: wire.MissingKey, Column: "advertiser_id"}, `"advertiser_id":"` + s.Cfg.AdvertiserID +
+			{path + "/sources", wire.Fault{Kind: wire.MissingKey, Column: "bid_overrides"},
+				`,"bid_overrides":[{"source_id":"` +
+					s.GoodSources()[0] + `","bid":1}]`, ``},
+			{"/v1/me", wire.Fault{Kind: wire.MissingKey, Column: "advertiser_id"}, `"advertiser_id":"` +
+				s.Cfg.AdvertiserID +
 				`",`, ``},
-			{"/v1/balance", wire.Fault{Kind: wire.WrongType, Column: "auto_funding.enabled", Value: "null"}, `"enabled":true`,
+			{"/v1/balance", wire.Fault{Kind: wire.WrongType, Column: "auto_funding.enabled", Value: "null"},
+				`"enabled":true`,
 				`"enabled":null`},
 		} {
 			was := bodyOf(t, s, c.path)
@@ -123,7 +130,8 @@ func TestFault_ListsThatLie(t *testing.T) {
 		{"truncate", wire.Fault{Kind: wire.Truncate, Rows: 13}, all[10:13], 13},
 		{"truncate/empty", wire.Fault{Kind: wire.Truncate}, nil, 0},
 		{"drop", wire.Fault{Kind: wire.Drop, Row: 1, Rows: 2}, append(all[10:11:11], all[13:20]...), 36},
-		{"duplicate", wire.Fault{Kind: wire.Duplicate, Row: 3}, slices.Insert(slices.Clone(all[10:20]), 4, all[13]), 36},
+		{"duplicate", wire.Fault{Kind: wire.Duplicate, Row: 3}, slices.Insert(slices.Clone(all[10:20]), 4, all[13]),
+			36},
 		{"endless", wire.Fault{Kind: wire.Endless}, all[:10], 30},
 		{"another page", wire.Fault{Kind: wire.Truncate, Page: 1}, all[10:20], 36},
 		{"this page", wire.Fault{Kind: wire.Truncate, Page: 2, Rows: 12}, all[10:12], 12},

@@ -142,7 +142,9 @@ func TestChange_ReplacesTheWholeAudience(t *testing.T) {
 	}{
 		{`{"country":"US","states":["NY","CA"],"platforms":["MOBILE"],"subscribed_more_than_minutes_ago":5,` +
 			`"subscribed_less_than_minutes_ago":10080,"min_age":13,"max_age":120,"gender":"M"}`,
-			ledger.Audience{Country: "US", States: []string{"NY", "CA"}, Platforms: []string{"MOBILE"}, SubscribedMoreThan: 5, SubscribedLessThan: 10080, MinAge: 13, MaxAge: 120, Gender: "M", UnsupportedTargeting: false}},
+			ledger.Audience{Country: "US", States: []string{"NY", "CA"}, Platforms: []string{"MOBILE"},
+				SubscribedMoreThan: 5, SubscribedLessThan: 10080, MinAge: 13, MaxAge: 120, Gender: "M",
+				UnsupportedTargeting: false}},
 		{`{"gender":"F"}`, ledger.Audience{Gender: "F"}},
 		{`{}`, ledger.Audience{}},
 	} {
@@ -215,8 +217,9 @@ func TestChange_OfSources(t *testing.T) {
 			map[string]string{"bid_overrides": bidsText(good[0], "0.750000", good[1], "0.100000")}},
 		{world.SourceChange{Bids: map[string]any{good[0]: nil, good[1]: "25"}},
 			map[string]string{"bid_overrides": bidsText(good[1], "25.000000")}},
-		{world.SourceChange{Mode: "allow_list", Allow: good[:2]}, map[string]string{"source_targeting_mode": "allow_list",
-			"blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
+		{world.SourceChange{Mode: "allow_list", Allow: good[:2]},
+			map[string]string{"source_targeting_mode": "allow_list",
+				"blocked_source_ids": "[]", "allowed_source_ids": fmt.Sprintf(`["%s","%s"]`, good[0], good[1])}},
 		{world.SourceChange{Disallow: good[:1]}, map[string]string{"allowed_source_ids": `["` + good[1] + `"]`}},
 		{world.SourceChange{Mode: "block_list"}, map[string]string{"source_targeting_mode": "block_list",
 			"allowed_source_ids": "[]", "blocked_source_ids": fmt.Sprintf(`["%s","%s"]`, bad[1], bad[2])}},
@@ -352,7 +355,8 @@ func TestChange_HidesAndShows(t *testing.T) {
 			do     ledger.Action
 			listed bool
 			status int
-		}{{ledger.Hide, false, 404}, {ledger.Show, true, 200}, {ledger.Unlist, false, 200}, {ledger.Hide, false, 404}, {ledger.Show, true, 200}} {
+		}{{ledger.Hide, false, 404}, {ledger.Show, true, 200}, {ledger.Unlist, false, 200}, {ledger.Hide, false, 404},
+			{ledger.Show, true, 200}} {
 			change(t, s, world.Change{Campaign: id, Do: c.do})
 			if listed() != c.listed {
 				t.Errorf("%s: listed is %v", c.do, listed())
@@ -391,7 +395,10 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 	oldCreative := create(t, s, world.Change{Campaign: id, Set: map[string]any{"status": "archived"}})
 	src := s.GoodSources()[1]
 	set := func(name string, v any) world.Change { return world.Change{Campaign: id, Set: map[string]any{name: v}} }
-	ofCreative := func(name string, v any) world.Change { return world.Change{Creative: cr, Set: map[string]any{name: v}} }
+	ofCreative := func(name string, v any) world.Change {
+		return world.Change{Creative: cr,
+			Set: map[string]any{name: v}}
+	}
 	sources := func(c world.SourceChange) world.Change { return world.Change{Campaign: id, Sources: &c} }
 	audience := func(json string) world.Change { return set("audience", rawJSON(json)) }
 	var before []ledger.Settings
@@ -452,10 +459,12 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		{audience(`{"gender":"X"}`), `expected M or F`},
 		{world.Change{Campaign: id, Set: map[string]any{"audience": rawJSON(`{"gender":"M"}`), "default_bid": "0.29"}},
 			`default_bid 0.290000: this audience demands 0.300000`},
-		{world.Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived + ` is archived`},
+		{world.Change{Campaign: archived, Set: map[string]any{"status": "active"}}, `campaign ` + archived +
+			` is archived`},
 		{world.Change{Campaign: archived, Sources: &world.SourceChange{Block: []string{src}}}, `is archived`},
 		{world.Change{Campaign: archived, Do: ledger.Create}, `is archived`},
-		{world.Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative + ` is archived`},
+		{world.Change{Creative: oldCreative, Set: map[string]any{"title": "x"}}, `creative ` + oldCreative +
+			` is archived`},
 		{ofCreative("title", strings.Repeat("x", 101)), `expected 1 to 100 characters`},
 		{ofCreative("title", nil), `title null`},
 		{ofCreative("message", strings.Repeat("x", 201)), `expected 1 to 200 characters`},
@@ -479,10 +488,12 @@ func TestChange_RefusesWhatCannotBe(t *testing.T) {
 		{world.Change{Campaign: allow, Sources: &world.SourceChange{Disallow: s.GoodSources()[:1]}},
 			`an allow list needs a source`},
 		{sources(world.SourceChange{Bids: map[string]any{"S0": 1}}), `bids: no source "S0"`},
-		{sources(world.SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src + ` 26: expected 0.100000 to 25.000000`},
+		{sources(world.SourceChange{Bids: map[string]any{src: 26}}), `bids: ` + src +
+			` 26: expected 0.100000 to 25.000000`},
 		{sources(world.SourceChange{Bids: map[string]any{src: nil}}), `bids: ` + src + ` has none of its own`},
 		// The name is fine, and yet it does not change.
-		{world.Change{Campaign: id, Set: map[string]any{"name": "x"}, Sources: &world.SourceChange{Block: []string{"S0"}}},
+		{world.Change{Campaign: id, Set: map[string]any{"name": "x"},
+			Sources: &world.SourceChange{Block: []string{"S0"}}},
 			`no source`},
 	} {
 		err := s.Change(c.change)
@@ -549,7 +560,11 @@ func TestChange_LeavesTheReportAlone(t *testing.T) {
 	l := lines[len(lines)/2]
 	change(t, s, world.Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused",
 		"default_bid": "5"}, Force: true})
-	change(t, s, world.Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
+	change(
+		t,
+		s,
+		world.Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true},
+	)
 	change(t, s, world.Change{Campaign: l.CampaignID, Do: ledger.Hide})
 	create(t, s, world.Change{})
 	if !slices.Equal(truth(s, yesterday), lines) {

@@ -208,7 +208,7 @@ var coverage = []covered{
 	{"limit 20 creatives copied", "< 20", "TestCloneCampaign_CopiesSettingsAndNewestCreatives"},
 	{"limit image size 700 KB, 8 to 960000 characters", "960001", "TestUploadImage_RefusesWhatIsNoImageOfTheKind"},
 	{"limit image download once", "/large", "TestUploadImage_FetchesAURLOnce"},
-	{"limit image download within 10 seconds", "fetchTime", "TestUploadImage_GivesUpInTime"},
+	{"limit image download within 10 seconds", "FetchTime", "TestUploadImage_GivesUpInTime"},
 	{"limit list page 1 to 100, 25 by default, offset 0 to 10000", "offset=10001", "TestAPI_RefusesWithItsErrorBody " +
 		"TestAPI_ListsCampaignsNewestFirst"},
 	{"limit search 100 characters", "Repeat(\"x\", 101)", "TestAPI_RefusesWithItsErrorBody"},
@@ -242,7 +242,7 @@ var coverage = []covered{
 	{"push broadcast: schedule as date or timestamp", "UnixMilli", "TestBroadcast_IsSentAtItsTimeAndFollowedUp"},
 	{"push broadcast: external payload and externalerrors", "externalerrors", "TestBroadcast_RetrievesItsPayload"},
 	{"push broadcast: ndelay", "ndelay", "TestBroadcast_SegmentsWithEveryOperator"},
-	{"push broadcast: segment with every operator, rules combine with AND", "operators",
+	{"push broadcast: segment with every operator, rules combine with AND", "Operators",
 		"TestBroadcast_SegmentsWithEveryOperator"},
 	{"push broadcast: a rule has variable, operator and value", "operator", "TestBroadcast_RefusesAsDocumented"},
 	{"push broadcast: subwaterfall with interval, enabled, qsegment", "qsegment",

@@ -88,7 +88,8 @@ func TestFault_FitsByPathQueryDayPageAndAttempt(t *testing.T) {
 	}{
 		{"everything", wire.Fault{}, []bool{true, true, true, true, true, true, true, true}},
 		{"path", wire.Fault{Path: "/ads/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
-		{"path/mounted", wire.Fault{Path: "/report/*/spend-report"}, []bool{true, true, true, true, true, true, true, true}},
+		{"path/mounted", wire.Fault{Path: "/report/*/spend-report"}, []bool{true, true, true, true, true, true, true,
+			true}},
 		{"path/other", wire.Fault{Path: "/v1/*"}, []bool{false, false, false, false, false, false, false, false}},
 		{"day", wire.Fault{Day: yesterday}, []bool{true, true, true, false, true, true, true, false}},
 		{"page", wire.Fault{Page: 2}, []bool{false, true, false, false, false, true, false, false}},
@@ -212,7 +213,8 @@ func TestFault_ValuesThatDoNotBelong(t *testing.T) {
 		{wire.Fault{Kind: wire.WrongType, Column: "total_spend", Row: 4, Value: `"NaN"`}, `"total_spend":"NaN"`},
 		{wire.Fault{Kind: wire.WrongType, Column: "clicks", Row: 4, Value: "1.5"}, `"clicks":1.5`},
 		{wire.Fault{Kind: wire.WrongType, Column: "date", Row: 4, Value: "null"}, `{"date":null,`},
-		{wire.Fault{Kind: wire.WrongType, Column: "campaign_name", Row: 4, Value: "\"\xff\""}, "\"campaign_name\":\"\xff\""},
+		{wire.Fault{Kind: wire.WrongType, Column: "campaign_name", Row: 4, Value: "\"\xff\""},
+			"\"campaign_name\":\"\xff\""},
 		{wire.Fault{Kind: wire.ExtraKey, Row: 4}, `,"unknown_key":{"since"`},
 		{wire.Fault{Kind: wire.RepeatKey, Column: "clicks", Row: 4, Value: "777"}, `,"clicks":777,`},
 		{wire.Fault{Kind: wire.OtherDay, Row: 4}, `{"date":"2026-11-19",`},
@@ -368,10 +370,46 @@ func TestRequests_TellWhatWasAsked(t *testing.T) {
 	do(t, s, "GET", "http://sim/api/v1/me", nil)
 	got := s.Requests()
 	want := []wire.Request{
-		{Time: noon, Method: "GET", Path: "/report/ads/spend-report", Query: pageOf(1), Attempt: 1, Fault: "status", Status: 503, Bytes: got[0].Bytes},
-		{Time: noon, Method: "GET", Path: "/report/ads/spend-report", Query: pageOf(1), Attempt: 2, Fault: "", Status: 200, Bytes: int64(len(body))},
-		{Time: noon, Method: "GET", Path: "/report/ads/spend-report", Query: pageOf(1), Attempt: 3, Fault: "", Status: 200, Bytes: int64(len(body))},
-		{Time: noon, Method: "GET", Path: "/api/v1/me", Query: "", Attempt: 1, Fault: "status", Status: 503, Bytes: got[3].Bytes},
+		{
+			Time:    noon,
+			Method:  "GET",
+			Path:    "/report/ads/spend-report",
+			Query:   pageOf(1),
+			Attempt: 1,
+			Fault:   "status",
+			Status:  503,
+			Bytes:   got[0].Bytes,
+		},
+		{
+			Time:    noon,
+			Method:  "GET",
+			Path:    "/report/ads/spend-report",
+			Query:   pageOf(1),
+			Attempt: 2,
+			Fault:   "",
+			Status:  200,
+			Bytes:   int64(len(body)),
+		},
+		{
+			Time:    noon,
+			Method:  "GET",
+			Path:    "/report/ads/spend-report",
+			Query:   pageOf(1),
+			Attempt: 3,
+			Fault:   "",
+			Status:  200,
+			Bytes:   int64(len(body)),
+		},
+		{
+			Time:    noon,
+			Method:  "GET",
+			Path:    "/api/v1/me",
+			Query:   "",
+			Attempt: 1,
+			Fault:   "status",
+			Status:  503,
+			Bytes:   got[3].Bytes,
+		},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

@@ -12,6 +12,7 @@ import (
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/tools"
 	"spendsync/extract/adsim/wire"
 )
 
@@ -28,7 +29,7 @@ func sim(cfg config.Config) *Service {
 	if cfg.RowsPerDay == 0 {
 		cfg.RowsPerDay = 600
 	}
-	s := New(cfg)
+	s := New(cfg, tools.New)
 	s.SetNow(noon)
 	return s
 }

@@ -122,7 +122,11 @@ func imageHost(t testing.TB, h http.HandlerFunc) (*httptest.Server, config.Confi
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
-	return server, config.Config{RateLimit: -1, FetchTLS: &tls.Config{RootCAs: roots}, FetchAddress: netip.Addr.IsLoopback}
+	return server, config.Config{
+		RateLimit:    -1,
+		FetchTLS:     &tls.Config{RootCAs: roots},
+		FetchAddress: netip.Addr.IsLoopback,
+	}
 }
 
 func TestUploadImage_FetchesAURLOnce(t *testing.T) {

@@ -39,7 +39,9 @@ func (s *Service) serveIndex(st *ledger.State, r *http.Request) wire.Reply {
 	file, lost := s.World.Journal.Status()
 	var page bytes.Buffer
 	err := indexPage.Execute(&page, map[string]any{
-		"Base": wire.BaseOf(r), "API": wire.APIPrefix, "Report": wire.ReportPrefix, "Push": wire.PushPrefix, "Control": s.World.Cfg.Control,
+		"Base": wire.BaseOf(
+			r,
+		), "API": wire.APIPrefix, "Report": wire.ReportPrefix, "Push": wire.PushPrefix, "Control": s.World.Cfg.Control,
 		"Now": st.Now.UTC().Format(time.RFC3339), "Today": s.Today(), "Standing": s.World.Clock.Stands(), "State": file,
 		"Lost": lost, "Accounts": accounts,
 	})
@@ -53,9 +55,15 @@ func (s *Service) serveIndex(st *ledger.State, r *http.Request) wire.Reply {
 // describe tells of the account, without its secrets.
 func (s *Service) describe(number int) indexAccount {
 	st := s.Snapshot()
-	a := indexAccount{Number: number, ID: s.World.Cfg.AdvertiserID, Name: s.World.Cfg.AdvertiserName, User: s.World.Cfg.ReportUser,
-		Websites: s.Websites(),
-		Balance:  st.BalanceOf(st.Now.Truncate(10 * time.Minute)).Status, AwaitingCreatives: s.Waiting()}
+	a := indexAccount{
+		Number:            number,
+		ID:                s.World.Cfg.AdvertiserID,
+		Name:              s.World.Cfg.AdvertiserName,
+		User:              s.World.Cfg.ReportUser,
+		Websites:          s.Websites(),
+		Balance:           st.BalanceOf(st.Now.Truncate(10 * time.Minute)).Status,
+		AwaitingCreatives: s.Waiting(),
+	}
 	for _, cp := range st.Campaigns() {
 		a.Campaigns++
 		if ledger.Or(st.Changes.Campaign(cp.ID).Status, cp.Status(st.Today)) == "active" {

@@ -14,6 +14,7 @@ import (
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/push"
+	"spendsync/extract/adsim/tools"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
 )
@@ -105,7 +106,7 @@ func TestState_IsTheSameAfterARestart(t *testing.T) {
 		Accounts: []config.Config{{RowsPerDay: 300, Campaigns: 3, Prepaid: 30_000_000}}}
 	path := filepath.Join(t.TempDir(), "state")
 	open := func() *Service {
-		s := New(cfg)
+		s := New(cfg, tools.New)
 		s.SetNow(noon)
 		if err := s.KeepState(path); err != nil {
 			t.Fatal(err)

@@ -16,8 +16,14 @@ func limitsOf(t testing.TB, s *Service) []map[string]any {
 }
 
 func TestBudget_IsUsedUpAndResetsAtMidnightUTC(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, ReviewTakes: -1, ChangeBudgets: map[string]int{world.CampaignCreate: 2, world.CampaignUpdate: 1,
-		world.CreativeCreate: 2, world.CreativeUpdate: 1, world.SourceUpdate: 3, world.ImageUpload: 1}})
+	s := sim(
+		config.Config{
+			RateLimit:   -1,
+			ReviewTakes: -1,
+			ChangeBudgets: map[string]int{world.CampaignCreate: 2, world.CampaignUpdate: 1,
+				world.CreativeCreate: 2, world.CreativeUpdate: 1, world.SourceUpdate: 3, world.ImageUpload: 1},
+		},
+	)
 	id := newCampaign(t, s)
 	icon := iconID(t, s)
 	cr := objects(tell(t, s, "POST", "/v1/campaigns/"+id+"/creatives", `{"creatives":[{`+anyText+`,"icon_id":"`+icon+
@@ -170,11 +176,21 @@ func TestUpstreamError_MayHaveGoneThrough(t *testing.T) {
 }
 
 func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, Accounts: []config.Config{{}, {APIKey: "adv_third", ReportUser: "third@example.com",
-		ReportPassword: "p"}}})
+	s := sim(
+		config.Config{
+			RateLimit: -1,
+			Accounts: []config.Config{{}, {APIKey: "adv_third", ReportUser: "third@example.com",
+				ReportPassword: "p"}},
+		},
+	)
 	second := s.Account(1)
-	id, theirs := newCampaign(t, s), str(callWith(t, s, config.DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).
-		one()["id"])
+	id, theirs := newCampaign(
+		t,
+		s,
+	), str(
+		callWith(t, s, config.DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).
+			one()["id"],
+	)
 	if id == theirs || theirs == "" {
 		t.Fatalf("%q and %q", id, theirs)
 	}
@@ -215,7 +231,12 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 }
 
 func TestAPIKeys_AreCreatedWithBasic(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, Accounts: []config.Config{{ReportUser: "second@example.com", ReportPassword: "two"}}})
+	s := sim(
+		config.Config{
+			RateLimit: -1,
+			Accounts:  []config.Config{{ReportUser: "second@example.com", ReportPassword: "two"}},
+		},
+	)
 	post := func(user, password, body string) answerOf {
 		return basicCall(t, s, user, password, body)
 	}
@@ -240,7 +261,14 @@ func TestAPIKeys_AreCreatedWithBasic(t *testing.T) {
 		Cfg.AdvertiserID {
 		t.Errorf("the second user's key acts on %v", got)
 	}
-	refusedAs(t, "wrong password", post(config.DefaultUser, "x", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
+	refusedAs(
+		t,
+		"wrong password",
+		post(config.DefaultUser, "x", `{"name":"x","scope":"read"}`),
+		401,
+		"unauthorized",
+		"",
+	)
 	refusedAs(t, "no password", post("", "", `{"name":"x","scope":"read"}`), 401, "unauthorized", "")
 	for body, field := range map[string]string{`{"scope":"read"}`: "name", `{"name":"x"}`: "scope",
 		`{"name":"x","scope":"admin"}`: "scope", `{"name":" ","scope":"read"}`: "name",

@@ -35,8 +35,12 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func session(t testing.TB, s *Service, key string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	cs, err := client.Connect(context.Background(), &mcp.StreamableClientTransport{Endpoint: "http://sim" + tools.McpPath,
-		HTTPClient: &http.Client{Transport: bearer{key, s.Transport()}}, DisableStandaloneSSE: true}, nil)
+	cs, err := client.Connect(
+		context.Background(),
+		&mcp.StreamableClientTransport{Endpoint: "http://sim" + tools.MCPPath,
+			HTTPClient: &http.Client{Transport: bearer{key, s.Transport()}}, DisableStandaloneSSE: true},
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +162,11 @@ func TestMCP_CallsEveryTool(t *testing.T) {
 	do("block_sources", arg(`,"source_ids":`+good+`,"dry_run":true`))
 	do("block_sources", arg(`,"source_ids":`+good))
 	do("unblock_sources", arg(`,"source_ids":`+good))
-	change(t, s, world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[2:4]}})
+	change(
+		t,
+		s,
+		world.Change{Campaign: id, Sources: &world.SourceChange{Mode: "allow_list", Allow: s.GoodSources()[2:4]}},
+	)
 	do("allow_sources", arg(`,"source_ids":`+good))
 	do("disallow_sources", arg(`,"source_ids":`+good))
 	if got := do("get_source_settings", arg("")); !slices.Equal(strs(got["allowed_source_ids"]), s.GoodSources()[2:4]) {
@@ -211,14 +219,14 @@ func TestMCP_RefusesAsRESTDoes(t *testing.T) {
 		(answerOf{body: got}).code() != "forbidden" {
 		t.Errorf("a read key: %v", got)
 	}
-	status, h, body := doWith(t, s, "POST", "http://sim"+tools.McpPath, `{}`, func(r *http.Request) {
+	status, h, body := doWith(t, s, "POST", "http://sim"+tools.MCPPath, `{}`, func(r *http.Request) {
 		r.Header.Set("Authorization", "Bearer nonsense")
 	})
 	if status != 401 || !strings.Contains(string(body), "unauthorized") || !strings.Contains(h.Get("Www-Authenticate"),
 		"resource_metadata") {
 		t.Errorf("without a key: %d %s %v", status, body, h)
 	}
-	if status, h, _ := do(t, s, "GET", "http://sim"+tools.McpPath, func(r *http.Request) {
+	if status, h, _ := do(t, s, "GET", "http://sim"+tools.MCPPath, func(r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+config.DefaultKey)
 	}); status != 405 || h.Get("Allow") != "POST" || h.Get("Mcp-Session-Id") != "" {
 		t.Errorf("it keeps sessions: %d %v", status, h)

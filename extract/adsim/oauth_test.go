@@ -26,7 +26,7 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	var client struct {
 		ClientID string `json:"client_id"`
 	}
-	_, _, raw := post(tools.OauthPath+"register", "application/json", `{"redirect_uris":["`+back+`"]}`)
+	_, _, raw := post(tools.OAuthPath+"register", "application/json", `{"redirect_uris":["`+back+`"]}`)
 	if err := json.Unmarshal(raw, &client); err != nil || client.ClientID == "" {
 		t.Fatalf("%v in %s", err, raw)
 	}
@@ -34,7 +34,7 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	q := url.Values{"response_type": {"code"}, "client_id": {client.ClientID}, "redirect_uri": {back}, "state": {"s"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}}
 	const plainForm = "application/x-www-form-urlencoded"
-	status, h, page := post(tools.OauthPath+"authorize?"+q.Encode(), plainForm, url.Values{"email": {user},
+	status, h, page := post(tools.OAuthPath+"authorize?"+q.Encode(), plainForm, url.Values{"email": {user},
 		"password": {password}}.Encode())
 	if status != 302 {
 		if !strings.Contains(string(page), "Incorrect") {
@@ -51,18 +51,25 @@ func signInAs(t testing.TB, s *Service, user, password string) string {
 	var token struct {
 		AccessToken string `json:"access_token"`
 	}
-	_, _, raw = post(tools.OauthPath+"token", plainForm, form.Encode())
+	_, _, raw = post(tools.OAuthPath+"token", plainForm, form.Encode())
 	if err := json.Unmarshal(raw, &token); err != nil {
 		t.Fatalf("%v in %s", err, raw)
 	}
-	if status, _, _ := post(tools.OauthPath+"token", plainForm, form.Encode()); status != 400 {
+	if status, _, _ := post(tools.OAuthPath+"token", plainForm, form.Encode()); status != 400 {
 		t.Errorf("a code is used twice: %d", status)
 	}
 	return token.AccessToken
 }
 
 func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, Control: true, Accounts: []config.Config{{ReportPassword: "two"}}, KeyExpiresAt: noon})
+	s := sim(
+		config.Config{
+			RateLimit:    -1,
+			Control:      true,
+			Accounts:     []config.Config{{ReportPassword: "two"}},
+			KeyExpiresAt: noon,
+		},
+	)
 	token := signInAs(t, s, config.DefaultUser, config.DefaultPassword)
 	cs := session(t, s, token)
 	got, failed := callTool(t, cs, "create_campaign", plainCampaign)
@@ -82,7 +89,7 @@ func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
 		t.Error("a wrong password signs in")
 	}
 	order(t, s, "DELETE", "sign-ins", "")
-	if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.McpPath, `{}`, func(r *http.Request) {
+	if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.MCPPath, `{}`, func(r *http.Request) {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}); status != 401 {
 		t.Errorf("an ended sign-in: %d", status)
@@ -91,25 +98,28 @@ func TestOAuth_SignsInOnMCPOnly(t *testing.T) {
 
 func TestOAuth_DescribesItself(t *testing.T) {
 	s := sim(config.Config{})
-	for path, want := range map[string]string{tools.ProtectedResource + tools.McpPath: `"resource":"http://sim/api/mcp"`,
-		tools.OauthServer + wire.APIPrefix: `"S256"`, tools.OauthServer: `"token_endpoint":"http://sim/api/oauth/token"`} {
+	for path, want := range map[string]string{tools.ProtectedResource +
+		tools.MCPPath: `"resource":"http://sim/api/mcp"`,
+		tools.OAuthServer + wire.APIPrefix: `"S256"`,
+		tools.OAuthServer:                  `"token_endpoint":"http://sim/api/oauth/token"`} {
 		if status, _, body := do(t, s, "GET", "http://sim"+path, nil); status != 200 ||
 			!strings.Contains(string(body), want) {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
-	for _, path := range []string{tools.OauthPath + "authorize?client_id=x&redirect_uri=https://evil.example", tools.OauthPath +
-		"authorize"} {
+	for _, path := range []string{tools.OAuthPath + "authorize?client_id=x&redirect_uri=https://evil.example",
+		tools.OAuthPath +
+			"authorize"} {
 		if status, _, _ := do(t, s, "GET", "http://sim"+path, nil); status != 400 {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
 	for _, body := range []string{`{}`, `{"redirect_uris":["javascript:x"]}`, `x`} {
-		if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OauthPath+"register", body, nil); status != 400 {
+		if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OAuthPath+"register", body, nil); status != 400 {
 			t.Errorf("%s: %d", body, status)
 		}
 	}
-	if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OauthPath+"token", "grant_type=password",
+	if status, _, _ := doWith(t, s, "POST", "http://sim"+tools.OAuthPath+"token", "grant_type=password",
 		func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }); status != 400 {
 		t.Errorf("got %d", status)
 	}

@@ -56,7 +56,8 @@ func plantAndCompare(t *testing.T, cfg config.Config) {
 		}
 	}
 	order(t, s, "POST", "plant", `{"campaign_id":"`+most+`","from":"`+from+`","conversions":-100}`)
-	if err := s.Plant(ledger.Effect{CreativeID: creative[next], From: from, To: "2026-12-05", Clicks: -50}); err != nil {
+	if err := s.Plant(ledger.Effect{CreativeID: creative[next], From: from, To: "2026-12-05",
+		Clicks: -50}); err != nil {
 		t.Fatal(err)
 	}
 	for _, when := range []string{"later", "again"} {
@@ -125,7 +126,8 @@ func TestRates_AreWhatTheReportTendsTo(t *testing.T) {
 
 func TestPlant_RefusesWhatMeansNothing(t *testing.T) {
 	s := sim(config.Config{})
-	for _, e := range []ledger.Effect{{}, {CampaignID: "C1"}, {CampaignID: "C1", CreativeID: "C1-001", From: "2026-11-01"},
+	for _, e := range []ledger.Effect{{}, {CampaignID: "C1"}, {CampaignID: "C1", CreativeID: "C1-001",
+		From: "2026-11-01"},
 		{CampaignID: "C1", From: "2026-11-02", To: "2026-11-01"}, {CampaignID: "C1", From: "2026-11-01", Clicks: -101},
 		{From: "2026-11-01"}} {
 		if s.Plant(e) == nil {

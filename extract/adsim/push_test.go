@@ -82,8 +82,9 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	}
-	if a := pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x", "application/x-www-form-urlencoded", "psid="+
-		sub.PSID+"&title=a&message=b&link=http://x.example"); a.status != 200 {
+	if a := pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x", "application/x-www-form-urlencoded",
+		"psid="+
+			sub.PSID+"&title=a&message=b&link=http://x.example"); a.status != 200 {
 		t.Errorf("a plain form: %d %v", a.status, a.body)
 	}
 	for _, missing := range []string{"title", "message", "link"} {
@@ -92,12 +93,23 @@ func TestTransactional_SendsToOneSubscriber(t *testing.T) {
 	pushRefused(t, "nobody", send(fields()), 400, "psid or csid")
 	pushRefused(t, "no link", send(fields("psid", sub.PSID, "link", "x")), 400, "URL")
 	pushRefused(t, "unknown", send(fields("psid", "nobody")), 404, "subscriber")
-	pushRefused(t, "JSON", pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x", "application/json", `{}`),
-		400, "multipart")
+	pushRefused(
+		t,
+		"JSON",
+		pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x", "application/json", `{}`),
+		400,
+		"multipart",
+	)
 	pushRefused(t, "torn", pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/x",
 		"multipart/form-data; boundary=x", `--x`), 400, "form")
-	pushRefused(t, "no campaign", pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/", "application/json",
-		`{}`), 404, "campaign")
+	pushRefused(
+		t,
+		"no campaign",
+		pushTo(t, s, config.DefaultPushToken, "/api/push/v2/transactional/", "application/json",
+			`{}`),
+		404,
+		"campaign",
+	)
 	pushRefused(t, "token", pushTo(t, s, "nonsense", "/api/push/v2/transactional/x", "application/json", `{}`), 401,
 		"invalid token")
 	if status, _, _ := do(t, s, "GET", "http://sim/push/api/push/v2/transactional/x", nil); status != 405 {
@@ -167,8 +179,14 @@ func TestBroadcast_RefusesAsDocumented(t *testing.T) {
 	}
 	for _, website := range []string{"https://news.example/", "http://news.example", "news.example",
 		"https://other.example"} {
-		pushRefused(t, website, raw(config.DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, "https://news.example",
-			website, 1)), 401, "invalid token")
+		pushRefused(
+			t,
+			website,
+			raw(config.DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, "https://news.example",
+				website, 1)),
+			401,
+			"invalid token",
+		)
 	}
 	for _, more := range []string{`,"title":""`, `,"link":"x"`, `,"icon":"x"`, `,"schedule":"tomorrow"`,
 		`,"ndelay":"x"`, `,"ndelay":-1`, `,"segment":{}`, `,"segment":[{}]`,
@@ -197,8 +215,13 @@ func TestBroadcast_RefusesAsDocumented(t *testing.T) {
 			string(must(json.Marshal(wrong)))), 400, "Invalid request payload input")
 	}
 	for _, field := range []string{"website", "title", "message", "link"} {
-		pushRefused(t, field, raw(config.DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, `"`+field+`"`, `"x"`, 1)),
-			400, "required")
+		pushRefused(
+			t,
+			field,
+			raw(config.DefaultPushToken, strings.Replace(`{`+anyBroadcast+`}`, `"`+field+`"`, `"x"`, 1)),
+			400,
+			"required",
+		)
 	}
 	if got := s.Broadcasts(); len(got) > 0 {
 		t.Errorf("refused, and yet %v", got)

@@ -136,10 +136,13 @@ func TestQuirks_GoWithShapesAndFaults(t *testing.T) {
 		s := sim(config.Config{Campaigns: 6, CreativesPerCampaign: 3, Sources: 60, RowsPerDay: 60, RateLimit: -1,
 			Shape: parsed})
 		for _, f := range []wire.Fault{
-			{Kind: wire.Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: wire.Top, Column: "limits", Value: "null"},
-			{Kind: wire.WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: wire.WrongType, Row: -1, Column: "date",
-				Value: `""`},
-			{Kind: wire.WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: wire.Body, Value: "[]"}, {Kind: wire.Null},
+			{Kind: wire.Top, Column: "data", Value: `[["2026-11-20"],7,null]`}, {Kind: wire.Top, Column: "limits",
+				Value: "null"},
+			{Kind: wire.WrongType, Row: -1, Column: "source_id", Value: "7"}, {Kind: wire.WrongType, Row: -1,
+				Column: "date",
+				Value:  `""`},
+			{Kind: wire.WrongType, Row: -1, Column: "advertiser_id", Value: `"A"`}, {Kind: wire.Body, Value: "[]"},
+			{Kind: wire.Null},
 			{Kind: wire.Drop, Rows: 1000},
 			{Kind: wire.WrongType, Row: -1, Column: "blocked_source_ids", Value: "7"}, {Kind: wire.MissingKey, Row: -1,
 				Column: "id"},
@@ -178,7 +181,11 @@ func TestQuirks_SumsFollowTheRows(t *testing.T) {
 			rows.Spend += millionths(t, string(r["total_spend"]))
 			rows.Clicks += millionths(t, string(r["clicks"])) / 1e6
 		}
-		_, _, body = raw(t, s, wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks")
+		_, _, body = raw(
+			t,
+			s,
+			wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks",
+		)
 		list = reportReply{}
 		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) != 1 {
 			t.Fatalf("%s, %v", body, err)

@@ -115,12 +115,16 @@ func TestReport_WantsTheRightCredentials(t *testing.T) {
 		text   string
 	}{
 		{"none", config.ReportGranted, nil, 401, "Authentication required. Use Basic Auth or Bearer the service."},
-		{"bearer", config.ReportGranted, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+config.DefaultKey) }, 401,
+		{"bearer", config.ReportGranted, func(r *http.Request) {
+			r.Header.Set("Authorization",
+				"Bearer "+config.DefaultKey)
+		}, 401,
 			"Authentication required. Use Basic Auth or Bearer the service."},
 		{"wrong password", config.ReportGranted, basic(config.DefaultUser, "x"), 401, "Incorrect username or password"},
 		{"wrong user", config.ReportGranted, basic("x", config.DefaultPassword), 401, "Incorrect username or password"},
-		{"unconfirmed", config.ReportUnconfirmed, basic(config.DefaultUser, config.DefaultPassword), 403, "User account not confirmed. " +
-			"Please check your email."},
+		{"unconfirmed", config.ReportUnconfirmed, basic(config.DefaultUser, config.DefaultPassword), 403,
+			"User account not confirmed. " +
+				"Please check your email."},
 		{"no advertiser", config.ReportNoAdvertiser, basic(config.DefaultUser, config.DefaultPassword), 403,
 			"User does not have an advertiser_id assigned. Contact the service."},
 		{"right", config.ReportGranted, basic(config.DefaultUser, config.DefaultPassword), 200, ""},

@@ -13,7 +13,6 @@ import (
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/push"
 	"spendsync/extract/adsim/report"
-	"spendsync/extract/adsim/tools"
 	"spendsync/extract/adsim/variations"
 	"spendsync/extract/adsim/wire"
 	"spendsync/extract/adsim/world"
@@ -35,12 +34,15 @@ type Service struct {
 	accounts []*Service // of the service
 	report   *report.Account
 	api      *advertiser.API
-	tools    *tools.Server
+	more     []wire.Extension
 	files    *fetch.Fetcher
 }
 
+// Room makes a room that not every service needs: tools.New serves MCP.
+type Room = func([]*advertiser.API) wire.Extension
+
 // New makes a service for the accounts that cfg describes. It panics if a quirk name is unknown.
-func New(cfg config.Config) *Service {
+func New(cfg config.Config, more ...Room) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -56,9 +58,12 @@ func New(cfg config.Config) *Service {
 		own.open(more, i+1, c, j)
 		first.accounts = append(first.accounts, own)
 	}
-	shared := tools.NewTools(apis(first.accounts))
+	var shared []wire.Extension
+	for _, room := range more {
+		shared = append(shared, room(apis(first.accounts)))
+	}
 	for _, own := range first.accounts {
-		own.accounts, own.tools = first.accounts, shared
+		own.accounts, own.more = first.accounts, shared
 	}
 	if err := first.SetQuirks(cfg.Quirks...); err != nil {
 		panic(err)
@@ -68,12 +73,12 @@ func New(cfg config.Config) *Service {
 
 // open makes the rooms of an account.
 func (s *Service) open(cfg config.Config, index int, c *clock.Clock, j *world.Journal) {
-	s.files = fetch.NewFetcher(cfg.FetchTLS, cfg.FetchAddress)
-	s.World = world.NewWorld(cfg, index, c, j)
+	s.files = fetch.New(cfg.FetchTLS, cfg.FetchAddress)
+	s.World = world.New(cfg, index, c, j)
 	s.Access, s.Timekeeper = s.World.Access, s.World.Time
-	s.Keys = advertiser.NewKeyRing(s.World)
+	s.Keys = advertiser.NewKeys(s.World)
 	s.Sender = push.NewSender(s.World, s.files)
-	s.report = report.NewReporter(s.World)
+	s.report = report.New(s.World)
 	s.api = advertiser.NewAPI(s.World, s.Keys, s.files)
 }
 
@@ -96,10 +101,14 @@ func (s *Service) Account(i int) *Service { return s.accounts[i] }
 // Transport answers requests in-process, without a socket: any host will do. A
 // cut body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a request
 // that is cancelled ends with its context's error, as over TCP.
-func (s *Service) Transport() http.RoundTripper { return wire.NewTransport(s) }
+func (s *Service) Transport() http.RoundTripper { return wire.Transport(s) }
 
 // EndSignIns ends all OAuth sign-ins.
-func (s *Service) EndSignIns() { s.tools.EndSignIns() }
+func (s *Service) EndSignIns() {
+	for _, room := range s.more {
+		room.EndSignIns()
+	}
+}
 
 // Prerender renders all pages of a question of the report (the query parameters,
 // page aside) and keeps them, so that a benchmark that asks it finds them ready.
@@ -128,18 +137,20 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 			return rep
 		}
 	}
-	if rep, is := s.tools.Serve(st.Now, r, f); is {
-		return rep
+	for _, room := range s.more {
+		if rep, is := room.Serve(st.Now, r, f); is {
+			return rep
+		}
 	}
 	switch path := r.URL.Path; {
 	case path == "/" && r.Method == http.MethodGet:
 		return s.serveIndex(st, r)
 	case path == wire.ReportPrefix+"/ads/spend-report":
-		return report.ServeReport(each(s.accounts, func(s *Service) *report.Account { return s.report }), st.Now, r, f)
+		return report.Serve(each(s.accounts, func(s *Service) *report.Account { return s.report }), st.Now, r, f)
 	case strings.HasPrefix(path, wire.APIPrefix+"/"):
-		return advertiser.ServeAPI(apis(s.accounts), st.Now, r, f)
+		return advertiser.Serve(apis(s.accounts), st.Now, r, f)
 	case strings.HasPrefix(path, wire.PushPrefix+"/"):
-		return push.ServePush(each(s.accounts, func(s *Service) *push.Sender { return s.Sender }), st.Now, r)
+		return push.Serve(each(s.accounts, func(s *Service) *push.Sender { return s.Sender }), st.Now, r)
 	}
 	return report.ReportError(http.StatusNotFound, "Not found")
 }

@@ -208,7 +208,12 @@ var fieldBounds = []struct{ field, good, bad string }{
 }
 
 func TestWrite_HoldsCampaignsToTheBoundsOfTheirFields(t *testing.T) {
-	s := sim(config.Config{RateLimit: -1, ChangeBudgets: map[string]int{world.CampaignCreate: 1000, world.CampaignUpdate: 1000}})
+	s := sim(
+		config.Config{
+			RateLimit:     -1,
+			ChangeBudgets: map[string]int{world.CampaignCreate: 1000, world.CampaignUpdate: 1000},
+		},
+	)
 	for _, c := range fieldBounds {
 		id := newCampaign(t, s)
 		good := tell(t, s, "PATCH", "/v1/campaigns/"+id, `{"`+c.field+`":`+c.good+`}`)
@@ -392,7 +397,11 @@ func TestPause_TakesSecondsToFinish(t *testing.T) {
 
 func TestWrite_MayBeDoneByManyAtOnce(t *testing.T) {
 	s := sim(config.Config{RateLimit: -1, RowsPerDay: 300, ReviewTakes: time.Minute,
-		ChangeBudgets: map[string]int{world.CampaignCreate: 1000, world.CampaignUpdate: 1000, world.SourceUpdate: 1000}})
+		ChangeBudgets: map[string]int{
+			world.CampaignCreate: 1000,
+			world.CampaignUpdate: 1000,
+			world.SourceUpdate:   1000,
+		}})
 	id := newCampaign(t, s)
 	newCreative(t, s, id)
 	var all sync.WaitGroup

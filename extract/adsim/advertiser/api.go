@@ -22,7 +22,7 @@ import (
 // Call is an accepted request of the advertiser API, from REST or MCP.
 type Call struct {
 	St    *ledger.State
-	Key   *ApiKey
+	Key   *APIKey
 	Op    *Operation
 	Query url.Values
 	path  []string // below /v1/
@@ -43,8 +43,8 @@ func NewAPI(w *world.World, keys *Keys, files *fetch.Fetcher) *API {
 	return &API{World: w, keys: keys, files: files, Operations: Operations()}
 }
 
-// ServeAPI checks the key and lets its account answer.
-func ServeAPI(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+// Serve checks the key and lets its account answer.
+func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
 	if r.URL.Path == wire.APIPrefix+"/v1/api-keys" {
 		return serveAPIKeys(accounts, now, r)
 	}
@@ -180,7 +180,10 @@ func (s *API) ApiError(status int, code, message string, details []detail) wire.
 		Details   []detail `json:"details,omitempty"`
 		RequestID string   `json:"request_id"`
 	}
-	return wire.JsonReply(status, jsontext.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
+	return wire.JsonReply(
+		status,
+		jsontext.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}),
+	)
 }
 
 func (s *API) invalid(field, message string) wire.Reply {

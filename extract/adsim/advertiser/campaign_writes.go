@@ -91,7 +91,11 @@ func (e edit) checkDoubling(cp *market.Campaign, b body) *problem {
 		was  int64
 	}{{"default_bid", now.Bid}, {"daily_spend_limit", now.Limit}, {"target_cpa", now.TargetCPA}} {
 		if f.was > 0 && b.money(f.name) > 2*f.was {
-			return invalidField(f.name, "can at most double in one change, to %s", jsontext.AppendMillionths(nil, 2*f.was))
+			return invalidField(
+				f.name,
+				"can at most double in one change, to %s",
+				jsontext.AppendMillionths(nil, 2*f.was),
+			)
 		}
 	}
 	return nil

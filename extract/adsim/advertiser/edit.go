@@ -35,7 +35,13 @@ func (s *API) edit(c *Call, w world.Write, do func(e edit) *problem) *problem {
 // Redo makes a write of the journal again.
 func (s *API) Redo(line *world.Entry) error {
 	st := s.World.Snapshot()
-	c := &Call{St: &st, Key: &ApiKey{Key: config.Key{Scope: ScopeWrite}}, Query: line.Query, path: line.Path, raw: line.Body}
+	c := &Call{
+		St:    &st,
+		Key:   &APIKey{Key: config.Key{Scope: ScopeWrite}},
+		Query: line.Query,
+		path:  line.Path,
+		raw:   line.Body,
+	}
 	for _, op := range s.Operations {
 		if op.Name == line.Op {
 			c.Op = op

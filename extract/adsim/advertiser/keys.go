@@ -30,9 +30,9 @@ const keyPrefix = "adv_"
 // keyLife is how long a key lasts that was created over the API.
 const keyLife = 90 * 24 * time.Hour
 
-// ApiKey is a key in use. Its fields are guarded by its account's mutex where they
+// APIKey is a key in use. Its fields are guarded by its account's mutex where they
 // change; a call holds a copy.
-type ApiKey struct {
+type APIKey struct {
 	ID string
 	config.Key
 	revoked bool
@@ -40,17 +40,17 @@ type ApiKey struct {
 	Limiter *Limiter
 }
 
-func newKey(n int, k config.Key) *ApiKey {
-	return &ApiKey{ID: "key_" + strconv.Itoa(n), Key: k, Limiter: &Limiter{}}
+func newKey(n int, k config.Key) *APIKey {
+	return &APIKey{ID: "key_" + strconv.Itoa(n), Key: k, Limiter: &Limiter{}}
 }
 
 // configuredKeys are the keys that an account has from the start.
-func configuredKeys(cfg *config.Config) []*ApiKey {
+func configuredKeys(cfg *config.Config) []*APIKey {
 	list := append([]config.Key{
 		{Secret: cfg.APIKey, Name: "reporting", Scope: scopeRead, ExpiresAt: cfg.KeyExpiresAt},
 		{Secret: cfg.WriteKey, Name: "management", Scope: ScopeWrite, ExpiresAt: cfg.KeyExpiresAt},
 	}, cfg.Keys...)
-	keys := make([]*ApiKey, len(list))
+	keys := make([]*APIKey, len(list))
 	for i, k := range list {
 		keys[i] = newKey(i+1, k)
 	}
@@ -58,7 +58,7 @@ func configuredKeys(cfg *config.Config) []*ApiKey {
 }
 
 // Ends is when the key ends: never where the time is zero.
-func (k *ApiKey) Ends(now time.Time) time.Time {
+func (k *APIKey) Ends(now time.Time) time.Time {
 	if k.Endless || !k.ExpiresAt.IsZero() {
 		return k.ExpiresAt
 	}
@@ -67,12 +67,12 @@ func (k *ApiKey) Ends(now time.Time) time.Time {
 }
 
 // works says whether the key is neither revoked nor expired.
-func (k *ApiKey) works(now time.Time) bool {
+func (k *APIKey) works(now time.Time) bool {
 	return !k.revoked && (k.Endless || now.Before(k.Ends(now)))
 }
 
 // Warning is what is said of a key that ends within 14 days, else "".
-func (k *ApiKey) Warning(now time.Time) string {
+func (k *APIKey) Warning(now time.Time) string {
 	left := k.Ends(now).Sub(now)
 	if k.Endless || left > 14*24*time.Hour {
 		return ""
@@ -82,7 +82,7 @@ func (k *ApiKey) Warning(now time.Time) string {
 }
 
 // Tell sets the headers that every authenticated response has.
-func (k *ApiKey) Tell(h http.Header, now time.Time) {
+func (k *APIKey) Tell(h http.Header, now time.Time) {
 	if k.Endless {
 		return
 	}
@@ -96,10 +96,10 @@ func (k *ApiKey) Tell(h http.Header, now time.Time) {
 type Keys struct {
 	world *world.World
 	mu    sync.Mutex
-	List  []*ApiKey
+	List  []*APIKey
 }
 
-func NewKeyRing(w *world.World) *Keys { return &Keys{world: w, List: configuredKeys(&w.Cfg)} }
+func NewKeys(w *world.World) *Keys { return &Keys{world: w, List: configuredKeys(&w.Cfg)} }
 
 // Reset restores the configured keys.
 func (k *Keys) Reset() {
@@ -109,7 +109,7 @@ func (k *Keys) Reset() {
 }
 
 // Working returns copies of the keys that work at an instant.
-func (k *Keys) Working(now time.Time) (list []ApiKey) {
+func (k *Keys) Working(now time.Time) (list []APIKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, key := range k.List {
@@ -136,7 +136,7 @@ func (k *Keys) Redo(line *world.Entry) (known bool, err error) {
 }
 
 // AccountOf finds the account that a Bearer key acts on, and the key.
-func AccountOf(accounts []*API, authorization string, now time.Time) (*API, *ApiKey) {
+func AccountOf(accounts []*API, authorization string, now time.Time) (*API, *APIKey) {
 	scheme, secret, _ := strings.Cut(authorization, " ")
 	secret = strings.TrimSpace(secret)
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -151,7 +151,7 @@ func AccountOf(accounts []*API, authorization string, now time.Time) (*API, *Api
 }
 
 // findKey is a copy of the key with this secret.
-func (r *Keys) findKey(secret string) *ApiKey {
+func (r *Keys) findKey(secret string) *APIKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, k := range r.List {
@@ -203,20 +203,23 @@ func serveAPIKeys(accounts []*API, now time.Time, r *http.Request) wire.Reply {
 }
 
 // addKey makes a key.
-func (r *Keys) addKey(name, scope string) *ApiKey {
+func (r *Keys) addKey(name, scope string) *APIKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.world.Clock.Now()
 	n := len(r.List) + 1
 	h := chance.Hash(r.world.Account.Seed, chance.AboutKey, uint64(n))
-	k := newKey(n, config.Key{Secret: fmt.Sprintf("%s%016x%016x", keyPrefix, h, chance.Mix(h)), Name: name, Scope: scope,
-		ExpiresAt: now.Add(keyLife).Truncate(time.Second)})
+	k := newKey(
+		n,
+		config.Key{Secret: fmt.Sprintf("%s%016x%016x", keyPrefix, h, chance.Mix(h)), Name: name, Scope: scope,
+			ExpiresAt: now.Add(keyLife).Truncate(time.Second)},
+	)
 	r.List = append(r.List, k)
 	r.world.Record(world.Entry{Op: "key", Name: name, Scope: scope})
 	return k
 }
 
-func (s *API) answerKey(c *Call, k *ApiKey) wire.Reply {
+func (s *API) answerKey(c *Call, k *APIKey) wire.Reply {
 	rep := s.one(c, "api_key", func(o *jsontext.Object) {
 		o.Str("id", k.ID)
 		o.Str("name", k.Name)
@@ -231,18 +234,18 @@ func (s *API) answerKey(c *Call, k *ApiKey) wire.Reply {
 // RenewKey sets when a key ends, by its ID or its secret; RevokeKey ends it for
 // good. Both stand for what a person does in the dashboard.
 func (r *Keys) RenewKey(key string, until time.Time) error {
-	return r.changeKey(key, func(k *ApiKey) { k.ExpiresAt = until }, world.Entry{Op: "renew", Name: key, Until: until})
+	return r.changeKey(key, func(k *APIKey) { k.ExpiresAt = until }, world.Entry{Op: "renew", Name: key, Until: until})
 }
 
 // RevokeKey ends a key: see [Service.RenewKey].
 func (r *Keys) RevokeKey(key string) error {
-	return r.changeKey(key, func(k *ApiKey) { k.revoked = true }, world.Entry{Op: "revoke", Name: key})
+	return r.changeKey(key, func(k *APIKey) { k.revoked = true }, world.Entry{Op: "revoke", Name: key})
 }
 
-func (r *Keys) changeKey(key string, do func(*ApiKey), en world.Entry) error {
+func (r *Keys) changeKey(key string, do func(*APIKey), en world.Entry) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.List, func(k *ApiKey) bool { return k.ID == key || k.Secret == key })
+	i := slices.IndexFunc(r.List, func(k *APIKey) bool { return k.ID == key || k.Secret == key })
 	if i < 0 {
 		return errors.New("key: there is none of that ID or text")
 	}

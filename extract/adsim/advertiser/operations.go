@@ -152,7 +152,8 @@ func campaignOperations() []*Operation {
 	return []*Operation{
 		{Name: "list_campaigns", Method: "GET", Path: all, status: 200, reply: "Campaigns",
 			answer: (*API).listCampaigns,
-			Params: append([]param{statusParam(market.CampaignStatuses, market.CampaignStatuses[:2]), {"search", textOf(0, 100)}},
+			Params: append(
+				[]param{statusParam(market.CampaignStatuses, market.CampaignStatuses[:2]), {"search", textOf(0, 100)}},
 				pageParams...),
 			Summary: "Campaigns, newest first."},
 		{Name: "create_campaign", Method: "POST", Path: all, Write: true, status: 201, reply: "Campaign",

@@ -58,7 +58,7 @@ type Fetcher struct {
 	Time    time.Duration // at most, for one file
 }
 
-func NewFetcher(certificates *tls.Config, allowed func(netip.Addr) bool) *Fetcher {
+func New(certificates *tls.Config, allowed func(netip.Addr) bool) *Fetcher {
 	return &Fetcher{tls: certificates, allowed: allowed, Time: FetchTime}
 }
 

@@ -136,8 +136,15 @@ func (f *followDay) layStretches(st *State, versions []Version) {
 		if !to.After(from) {
 			break
 		}
-		s := stretch{from: from, to: to, begin: clock.ArrivedShare(f.sd.day, from, f.Zone), end: clock.ArrivedShare(f.sd.day, to,
-			f.Zone), rules: at(from), late: at(from.Add(-market.SourceLag))}
+		s := stretch{
+			from:  from,
+			to:    to,
+			begin: clock.ArrivedShare(f.sd.day, from, f.Zone),
+			end: clock.ArrivedShare(f.sd.day, to,
+				f.Zone),
+			rules: at(from),
+			late:  at(from.Add(-market.SourceLag)),
+		}
 		s.delivers = f.delivers(st, s.rules.Version, from)
 		if n := len(f.stretches); n > 0 {
 			s.epoch = f.stretches[n-1].epoch
@@ -209,7 +216,12 @@ func (st *State) limitReached(c *market.Campaign) bool {
 	versions := st.Changes.History[c.ID]
 	at := *st
 	at.AsOf = st.Now
-	sd := &Day{day: st.Today, sources: st.Account.Sources, began: st.Today.Start(st.Account.Zone).Unix(), known: st.Now.Unix()}
+	sd := &Day{
+		day:     st.Today,
+		sources: st.Account.Sources,
+		began:   st.Today.Start(st.Account.Zone).Unix(),
+		known:   st.Now.Unix(),
+	}
 	own, traffic := byItself(st.Account, st.Today)
 	own = slices.DeleteFunc(own, func(e Entry) bool { return e.Creative.Campaign != c })
 	f := at.followDay(sd, versions, own, traffic)

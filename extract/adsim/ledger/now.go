@@ -128,7 +128,8 @@ func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 			return "daily_limit_reached"
 		}
 		return "active"
-	case chance.Hash(c.Key, chance.AboutDay, uint64(st.Today))%6 == 0 && clock.ArrivedShare(st.Today, st.AsOf, st.Account.Zone) > 50_000:
+	case chance.Hash(c.Key, chance.AboutDay, uint64(st.Today))%6 == 0 && clock.ArrivedShare(st.Today, st.AsOf,
+		st.Account.Zone) > 50_000:
 		return "daily_limit_reached"
 	}
 	return "active"

@@ -168,7 +168,13 @@ func byItself(a *market.Account, d clock.Day) (all []Entry, traffic uint64) {
 
 // appendEntries appends the campaign's creatives on a day and how much of the
 // day's traffic each draws; 0: it does not deliver.
-func appendEntries(c *market.Campaign, all []Entry, weights []uint64, t *market.Sources, d clock.Day) ([]Entry, []uint64) {
+func appendEntries(
+	c *market.Campaign,
+	all []Entry,
+	weights []uint64,
+	t *market.Sources,
+	d clock.Day,
+) ([]Entry, []uint64) {
 	delivers := c.DeliversOn(d)
 	for _, cr := range c.Creatives {
 		if !cr.ExistsOn(d) {
@@ -194,7 +200,9 @@ func (e *Entry) most() int { return max(1, len(e.universe.Src)*3/4) }
 
 // rowsWanted is how many rows a day should have.
 func rowsWanted(a *market.Account, d clock.Day) uint64 {
-	return uint64(a.RowsPerDay) * weekdays[d.Weekday()] / 100 * (93 + chance.Hash(a.Seed, chance.AboutDay, uint64(d))%15) / 100
+	return uint64(
+		a.RowsPerDay,
+	) * weekdays[d.Weekday()] / 100 * (93 + chance.Hash(a.Seed, chance.AboutDay, uint64(d))%15) / 100
 }
 
 // weekdays is the traffic by weekday from Sunday, in percent.

@@ -67,9 +67,12 @@ func NewAccount(cfg config.Config, index int, zone *time.Location) *Account {
 		RowsPerDay:  cfg.RowsPerDay,
 		idScale:     1000,
 		built:       make(map[slotLife]*Campaign),
-		rolls:       memo.Cache[rollKey, *roll]{Most: 1 << 18, Weigh: func(r *roll) int64 { return int64(len(r.List)) + 1 }},
+		rolls: memo.Cache[rollKey, *roll]{
+			Most:  1 << 18,
+			Weigh: func(r *roll) int64 { return int64(len(r.List)) + 1 },
+		},
 	}
-	a.Sources = newSourceTable(a.Seed, cfg.Sources)
+	a.Sources = newSources(a.Seed, cfg.Sources)
 	a.Slots = make([]slot, max(1, (cfg.Campaigns*2+2)/3))
 	for a.idScale < int64(len(a.Slots)) {
 		a.idScale *= 10

@@ -32,7 +32,13 @@ const Never = clock.Day(1 << 30)
 func (a *Account) buildCreative(c *Campaign, i, period int) *Creative {
 	key := chance.Hash(c.Key, chance.AboutCreative, uint64(i)+1)
 	h := chance.Mix(key)
-	cr := &Creative{Campaign: c, Key: key, Created: c.Created, Archived: Never, Weight: 1 + chance.Below(chance.Mix(key+1), 8)}
+	cr := &Creative{
+		Campaign: c,
+		Key:      key,
+		Created:  c.Created,
+		Archived: Never,
+		Weight:   1 + chance.Below(chance.Mix(key+1), 8),
+	}
 	if i > 0 && h%5 < 2 {
 		cr.Created += clock.Day(chance.Below(chance.Mix(key+2), uint64(period*6/10)))
 	}

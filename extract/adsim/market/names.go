@@ -59,5 +59,6 @@ func campaignName(slot int, key uint64) string {
 		return awkward[slot/2%len(awkward)]
 	}
 	h := chance.Hash(key, chance.AboutText)
-	return nameTopics[chance.Below(h, uint64(len(nameTopics)))] + " | " + nameFormats[chance.Below(chance.Mix(h), uint64(len(nameFormats)))]
+	return nameTopics[chance.Below(h, uint64(len(nameTopics)))] + " | " + nameFormats[chance.Below(chance.Mix(h),
+		uint64(len(nameFormats)))]
 }

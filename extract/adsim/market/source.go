@@ -27,7 +27,7 @@ type Universe struct {
 	cum []uint64
 }
 
-func newSourceTable(seed uint64, n int) *Sources {
+func newSources(seed uint64, n int) *Sources {
 	t := &Sources{
 		IDs:      make([]string, n),
 		Quoted:   make([]string, n),

@@ -221,7 +221,8 @@ func (in *subRequest) check() error {
 		return errors.New("interval, enabled, title, Message and destinationLink are required")
 	case *in.Interval < 0:
 		return fmt.Errorf("interval %v is negative", *in.Interval)
-	case !jsontext.IsWebURL(in.Link) || in.Icon != "" && !jsontext.IsWebURL(in.Icon) || in.External != "" && !jsontext.IsWebURL(in.External):
+	case !jsontext.IsWebURL(in.Link) || in.Icon != "" && !jsontext.IsWebURL(in.Icon) || in.External != "" &&
+		!jsontext.IsWebURL(in.External):
 		return errors.New("destinationLink, extIcon and externalpush must be URLs")
 	}
 	for i := range in.Segment {
@@ -385,7 +386,8 @@ func (s *Sender) retrieve(from string, what payload) (payload, error) {
 	if err := json.Unmarshal(exactNames(raw, payloadNames), &what); err != nil {
 		return what, errors.New("the external payload is no JSON object of texts")
 	}
-	if what.Title == "" || what.Message == "" || !jsontext.IsWebURL(what.Link) || what.Icon != "" && !jsontext.IsWebURL(what.Icon) {
+	if what.Title == "" || what.Message == "" || !jsontext.IsWebURL(what.Link) ||
+		what.Icon != "" && !jsontext.IsWebURL(what.Icon) {
 		return what, errors.New("the external payload has no title, message or link")
 	}
 	return what, nil

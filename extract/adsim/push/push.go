@@ -86,8 +86,8 @@ func (s *Sender) ResetOutbox() {
 	s.world.Record(world.Entry{Op: "push_empty"})
 }
 
-// ServePush answers the push sending APIs for the accounts of a service.
-func ServePush(accounts []*Sender, now time.Time, r *http.Request) wire.Reply {
+// Serve answers the push sending APIs for the accounts of a service.
+func Serve(accounts []*Sender, now time.Time, r *http.Request) wire.Reply {
 	campaign, transactional := strings.CutPrefix(r.URL.Path, transactionalPath)
 	switch {
 	case !transactional && r.URL.Path != broadcastPath:

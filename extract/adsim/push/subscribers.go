@@ -38,7 +38,8 @@ func seededSubscribers(cfg *config.Config, seed uint64) (list []Subscriber) {
 				sub.CSID = "customer-" + strconv.Itoa(w*100_000+i)
 			}
 			sub.Variables = map[string]string{
-				"city": cities[chance.Below(chance.Mix(h+1), uint64(len(cities)))], "orders": strconv.Itoa(int(chance.Below(chance.Mix(h+2), 20))),
+				"city":   cities[chance.Below(chance.Mix(h+1), uint64(len(cities)))],
+				"orders": strconv.Itoa(int(chance.Below(chance.Mix(h+2), 20))),
 				"last_visit": lastSubscribed.Add(-time.Duration(chance.Below(chance.Mix(h+3), 60*24*60)) * time.Minute).
 					Format(time.RFC3339),
 			}

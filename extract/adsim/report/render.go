@@ -97,7 +97,8 @@ func (w *rowWriter) appendRow(dst []byte, r *ledger.Row) []byte {
 	start := len(dst)
 	if r.Source == ledger.NoSource && w.zero >= config.ZeroSpendNoSource {
 		for i, c := range w.columns {
-			if r.Creative != nil && (c == colSourceID || c == colDate && w.zero == config.ZeroSpendBare && w.asksSource()) {
+			if r.Creative != nil &&
+				(c == colSourceID || c == colDate && w.zero == config.ZeroSpendBare && w.asksSource()) {
 				continue
 			}
 			dst = w.appendColumn(append(dst, w.keys[i]...), c, r)

@@ -50,7 +50,7 @@ type Account struct {
 	rows  sync.Pool
 }
 
-func NewReporter(w *world.World) *Account {
+func New(w *world.World) *Account {
 	p := &Account{world: w, pages: memo.NewCache[pageKey](w.Cfg.PrerenderBytes, func(b []byte) int64 {
 		return int64(len(b)) + 1
 	})}
@@ -66,8 +66,8 @@ type pageKey struct {
 	names      uint64 // the last change of anything that the report shows
 }
 
-// ServeReport answers GET {report_url}/ads/spend-report for the accounts of a service.
-func ServeReport(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
+// Serve answers GET {report_url}/ads/spend-report for the accounts of a service.
+func Serve(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
 	if r.Method != http.MethodGet {
 		rep := ReportError(http.StatusMethodNotAllowed, "Method not allowed")
 		rep.Header.Set("Allow", http.MethodGet)

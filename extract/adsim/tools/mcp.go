@@ -19,8 +19,8 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// McpPath is where the tools are: Streamable HTTP, stateless.
-const McpPath = wire.APIPrefix + "/mcp"
+// MCPPath is where the tools are: Streamable HTTP, stateless.
+const MCPPath = wire.APIPrefix + "/mcp"
 
 // Server serves MCP and the sign-in for it, for the accounts of a service.
 type Server struct {
@@ -28,11 +28,12 @@ type Server struct {
 	signIns  signIns
 }
 
-func NewTools(accounts []*advertiser.API) *Server { return &Server{accounts: accounts} }
+// New makes the room for a service: see adsim.New.
+func New(accounts []*advertiser.API) wire.Extension { return &Server{accounts: accounts} }
 
 // Serve answers a request of MCP or of signing in; false is another path.
 func (s *Server) Serve(now time.Time, r *http.Request, f *wire.Fault) (wire.Reply, bool) {
-	if r.URL.Path == McpPath {
+	if r.URL.Path == MCPPath {
 		return s.serveMCP(now, r, f), true
 	}
 	return s.serveOAuth(r)
@@ -47,7 +48,7 @@ func (s *Server) serveMCP(now time.Time, r *http.Request, f *wire.Fault) wire.Re
 	}
 	if own == nil {
 		rep := s.accounts[0].Unauthorized()
-		rep.Header.Set("Www-Authenticate", `Bearer resource_metadata="`+wire.BaseOf(r)+ProtectedResource+McpPath+`"`)
+		rep.Header.Set("Www-Authenticate", `Bearer resource_metadata="`+wire.BaseOf(r)+ProtectedResource+MCPPath+`"`)
 		return rep
 	}
 	server := toolServer(own, key, f)
@@ -81,7 +82,7 @@ func (w *kept) Write(p []byte) (int, error) { w.WriteHeader(http.StatusOK); retu
 func (w *kept) Flush()                      {}
 
 // toolServer has every operation as a tool.
-func toolServer(s *advertiser.API, key *advertiser.ApiKey, f *wire.Fault) *mcp.Server {
+func toolServer(s *advertiser.API, key *advertiser.APIKey, f *wire.Fault) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "advertiser-api", Version: "1.0.0"}, &mcp.ServerOptions{
 		Instructions: "Manages the push-notification campaigns of one advertiser account.",
 		Capabilities: &mcp.ServerCapabilities{},
@@ -101,7 +102,13 @@ func toolServer(s *advertiser.API, key *advertiser.ApiKey, f *wire.Fault) *mcp.S
 }
 
 // runTool does what a tool is called for. What is refused is a result that says so.
-func runTool(s *advertiser.API, op *advertiser.Operation, key *advertiser.ApiKey, f *wire.Fault, arguments json.RawMessage) *mcp.CallToolResult {
+func runTool(
+	s *advertiser.API,
+	op *advertiser.Operation,
+	key *advertiser.APIKey,
+	f *wire.Fault,
+	arguments json.RawMessage,
+) *mcp.CallToolResult {
 	st := s.World.Snapshot()
 	c := &advertiser.Call{St: &st, Key: key, Op: op, Fault: f, Query: url.Values{}}
 	rep := func() wire.Reply {

@@ -24,8 +24,8 @@ import (
 // only on MCP, can make changes, and has no key to expire. Sign-ins are not kept in
 // a file.
 const (
-	OauthPath    = wire.APIPrefix + "/oauth/"
-	OauthServer  = "/.well-known/oauth-authorization-server"
+	OAuthPath    = wire.APIPrefix + "/oauth/"
+	OAuthServer  = "/.well-known/oauth-authorization-server"
 	mostSignIns  = 10_000
 	mostRedirect = 20
 )
@@ -46,11 +46,11 @@ type grant struct {
 
 type signIn struct {
 	own *advertiser.API
-	key *advertiser.ApiKey
+	key *advertiser.APIKey
 }
 
 // signedIn finds the account of an OAuth token.
-func (s *Server) signedIn(authorization string) (*advertiser.API, *advertiser.ApiKey) {
+func (s *Server) signedIn(authorization string) (*advertiser.API, *advertiser.APIKey) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return nil, nil
@@ -74,7 +74,12 @@ func (s *Server) EndSignIns() {
 // oauthSecret is a text that nobody has had before; s.signIns.mu is held.
 func (s *Server) oauthSecret(kind string) string {
 	s.signIns.number++
-	h := chance.Hash(s.accounts[0].World.Account.Seed, chance.AboutSignIn, s.signIns.number, uint64(s.accounts[0].World.Clock.Now().UnixNano()))
+	h := chance.Hash(
+		s.accounts[0].World.Account.Seed,
+		chance.AboutSignIn,
+		s.signIns.number,
+		uint64(s.accounts[0].World.Clock.Now().UnixNano()),
+	)
 	return fmt.Sprintf("%s_%016x%016x", kind, h, chance.Mix(h))
 }
 
@@ -82,23 +87,25 @@ func (s *Server) oauthSecret(kind string) string {
 func (s *Server) serveOAuth(r *http.Request) (wire.Reply, bool) {
 	base := wire.BaseOf(r)
 	switch r.Method + " " + r.URL.Path {
-	case "GET " + ProtectedResource, "GET " + ProtectedResource + McpPath:
-		return oauthJSON(http.StatusOK, map[string]any{"resource": base + McpPath,
-			"authorization_servers": []string{base + wire.APIPrefix}, "bearer_methods_supported": []string{"header"}}), true
-	case "GET " + OauthServer, "GET " + OauthServer + wire.APIPrefix, "GET " + wire.APIPrefix + OauthServer:
+	case "GET " + ProtectedResource, "GET " + ProtectedResource + MCPPath:
+		return oauthJSON(http.StatusOK, map[string]any{"resource": base + MCPPath,
+			"authorization_servers": []string{
+				base + wire.APIPrefix,
+			}, "bearer_methods_supported": []string{"header"}}), true
+	case "GET " + OAuthServer, "GET " + OAuthServer + wire.APIPrefix, "GET " + wire.APIPrefix + OAuthServer:
 		return oauthJSON(http.StatusOK, map[string]any{
-			"issuer": base + wire.APIPrefix, "authorization_endpoint": base + OauthPath + "authorize",
-			"token_endpoint":        base + OauthPath + "token",
-			"registration_endpoint": base + OauthPath + "register", "response_types_supported": []string{"code"},
+			"issuer": base + wire.APIPrefix, "authorization_endpoint": base + OAuthPath + "authorize",
+			"token_endpoint":        base + OAuthPath + "token",
+			"registration_endpoint": base + OAuthPath + "register", "response_types_supported": []string{"code"},
 			"grant_types_supported":                 []string{"authorization_code"},
 			"code_challenge_methods_supported":      []string{"S256"},
 			"token_endpoint_auth_methods_supported": []string{"none"},
 		}), true
-	case "POST " + OauthPath + "register":
+	case "POST " + OAuthPath + "register":
 		return s.registerClient(r), true
-	case "GET " + OauthPath + "authorize", "POST " + OauthPath + "authorize":
+	case "GET " + OAuthPath + "authorize", "POST " + OAuthPath + "authorize":
 		return s.authorize(r), true
-	case "POST " + OauthPath + "token":
+	case "POST " + OAuthPath + "token":
 		return s.token(r), true
 	}
 	return wire.Reply{}, false
@@ -222,7 +229,10 @@ func (s *Server) token(r *http.Request) wire.Reply {
 		s.signIns.tokens = map[string]*signIn{}
 	}
 	token := s.oauthSecret("oauth")
-	s.signIns.tokens[token] = &signIn{g.own, &advertiser.ApiKey{ID: "oauth", Key: config.Key{Name: "sign-in", Scope: advertiser.ScopeWrite}, Endless: true,
-		Limiter: &advertiser.Limiter{}}}
+	s.signIns.tokens[token] = &signIn{
+		g.own,
+		&advertiser.APIKey{ID: "oauth", Key: config.Key{Name: "sign-in", Scope: advertiser.ScopeWrite}, Endless: true,
+			Limiter: &advertiser.Limiter{}},
+	}
 	return oauthJSON(http.StatusOK, map[string]any{"access_token": token, "token_type": "Bearer"})
 }

@@ -20,7 +20,9 @@ func capped(x *exchange) {
 
 // ofLists makes a change of the replies that are lists. entries are those on the page,
 // total is how many there are in all; -1 where the reply does not say.
-func ofLists(change func(x *exchange, body *jsontext.Node, entries []*jsontext.Node, total int)) func(x *exchange, body *jsontext.Node) *jsontext.Node {
+func ofLists(
+	change func(x *exchange, body *jsontext.Node, entries []*jsontext.Node, total int),
+) func(x *exchange, body *jsontext.Node) *jsontext.Node {
 	return func(x *exchange, body *jsontext.Node) *jsontext.Node {
 		if x.place.isList() && body.Kind == '{' {
 			total := -1
@@ -89,8 +91,10 @@ var listQuirks = []quirk{
 		})},
 	{Quirk: Quirk{Name: "list-total-text",
 		Doc: `the total of a list is a text: "6"`},
-		ask:    capped,
-		change: ofLists(func(_ *exchange, body *jsontext.Node, _ []*jsontext.Node, _ int) { body.Edit("total", jsontext.Quoted) })},
+		ask: capped,
+		change: ofLists(
+			func(_ *exchange, body *jsontext.Node, _ []*jsontext.Node, _ int) { body.Edit("total", jsontext.Quoted) },
+		)},
 	{Quirk: Quirk{Name: "list-total-shown",
 		Doc: "the total of a list is how many entries the page has"},
 		ask: capped,
@@ -192,7 +196,9 @@ func (x *exchange) singular() string {
 
 // wrapped puts lists and single objects into another envelope; what stood beside a
 // list (its total) stays beside it where the envelope has a place for it.
-func wrapped(list, one func(x *exchange, inner *jsontext.Node, around *jsontext.Node) *jsontext.Node) func(x *exchange, body *jsontext.Node) *jsontext.Node {
+func wrapped(
+	list, one func(x *exchange, inner *jsontext.Node, around *jsontext.Node) *jsontext.Node,
+) func(x *exchange, body *jsontext.Node) *jsontext.Node {
 	return func(x *exchange, body *jsontext.Node) *jsontext.Node {
 		switch {
 		case x.place.isList():
@@ -266,7 +272,9 @@ var envelopeQuirks = []quirk{
 			for i, e := range inner.Values {
 				inner.Values[i] = jsontext.ObjectNode().With("node", e)
 			}
-			return jsontext.ObjectNode().With("edges", inner).With("pageInfo", jsontext.ObjectNode().With("hasNextPage", jsontext.Leaf("false")))
+			return jsontext.ObjectNode().
+				With("edges", inner).
+				With("pageInfo", jsontext.ObjectNode().With("hasNextPage", jsontext.Leaf("false")))
 		}, bare)},
 	{Quirk: Quirk{Name: "json-api",
 		Doc: `bodies are JSON:API: {"data":{"type":"campaigns","id":"C1","attributes":{..}}}`},
@@ -281,7 +289,10 @@ var envelopeQuirks = []quirk{
 }
 
 func inSuccess(_ *exchange, inner, around *jsontext.Node) *jsontext.Node {
-	body := jsontext.ObjectNode().With("success", jsontext.Leaf("true")).With("message", jsontext.TextNode("OK")).With("data", inner)
+	body := jsontext.ObjectNode().
+		With("success", jsontext.Leaf("true")).
+		With("message", jsontext.TextNode("OK")).
+		With("data", inner)
 	for i, key := range around.Keys {
 		body.Set(key, around.Values[i])
 	}
@@ -302,7 +313,9 @@ func jsonAPI(kind string, e *jsontext.Node) *jsontext.Node {
 var reportBodyQuirks = []quirk{
 	{Quirk: Quirk{Name: "report-wrapped",
 		Doc: `the report lies under data: {"data":{"columns":..,"data":..,"pagination":..}}`},
-		change: ofReportBody(func(body *jsontext.Node) *jsontext.Node { return jsontext.ObjectNode().With("data", body) })},
+		change: ofReportBody(
+			func(body *jsontext.Node) *jsontext.Node { return jsontext.ObjectNode().With("data", body) },
+		)},
 	{Quirk: Quirk{Name: "report-success",
 		Doc: `the report has success and message beside its rows`},
 		change: ofReportBody(func(body *jsontext.Node) *jsontext.Node {
@@ -327,16 +340,21 @@ var reportBodyQuirks = []quirk{
 	{Quirk: Quirk{Name: "report-error-200",
 		Doc: `the report is an error with status 200: {"error":".."}`},
 		change: ofReportBody(func(*jsontext.Node) *jsontext.Node {
-			return jsontext.ObjectNode().With("error", jsontext.TextNode("The report is being prepared. Try again later."))
+			return jsontext.ObjectNode().
+				With("error", jsontext.TextNode("The report is being prepared. Try again later."))
 		})},
 	{Quirk: Quirk{Name: "report-failure-200",
 		Doc: `the report is an error with status 200: {"success":false,"message":".."}`},
 		change: ofReportBody(func(*jsontext.Node) *jsontext.Node {
-			return jsontext.ObjectNode().With("success", jsontext.Leaf("false")).With("message", jsontext.TextNode("Backend timeout (code 4711)"))
+			return jsontext.ObjectNode().
+				With("success", jsontext.Leaf("false")).
+				With("message", jsontext.TextNode("Backend timeout (code 4711)"))
 		})},
 }
 
-func ofReportBody(change func(body *jsontext.Node) *jsontext.Node) func(x *exchange, body *jsontext.Node) *jsontext.Node {
+func ofReportBody(
+	change func(body *jsontext.Node) *jsontext.Node,
+) func(x *exchange, body *jsontext.Node) *jsontext.Node {
 	return func(x *exchange, body *jsontext.Node) *jsontext.Node {
 		if x.place.onReport() {
 			return change(body)

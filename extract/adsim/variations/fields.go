@@ -183,10 +183,14 @@ var timeQuirks = []quirk{
 		change: ofTimes(func(t time.Time) *jsontext.Node { return jsontext.Leaf(strconv.FormatInt(t.Unix(), 10)) })},
 	{Quirk: Quirk{Name: "times-epoch-millis",
 		Doc: "times are milliseconds since 1970"},
-		change: ofTimes(func(t time.Time) *jsontext.Node { return jsontext.Leaf(strconv.FormatInt(t.UnixMilli(), 10)) })},
+		change: ofTimes(
+			func(t time.Time) *jsontext.Node { return jsontext.Leaf(strconv.FormatInt(t.UnixMilli(), 10)) },
+		)},
 	{Quirk: Quirk{Name: "times-epoch-text",
 		Doc: "times are texts of milliseconds since 1970"},
-		change: ofTimes(func(t time.Time) *jsontext.Node { return jsontext.TextNode(strconv.FormatInt(t.UnixMilli(), 10)) })},
+		change: ofTimes(
+			func(t time.Time) *jsontext.Node { return jsontext.TextNode(strconv.FormatInt(t.UnixMilli(), 10)) },
+		)},
 	{Quirk: Quirk{Name: "times-object",
 		Doc: `times are objects: {"$date":"2026-11-01T06:00:00Z"}`},
 		change: ofTimes(func(t time.Time) *jsontext.Node {
@@ -304,9 +308,12 @@ func textsOf(list *jsontext.Node) []string {
 var creativeQuirks = []quirk{
 	{Quirk: Quirk{Name: "buttons-object",
 		Doc: `buttons are objects: {"text":"Learn more"}`},
-		change: ofEntities(ofCreatives, editFields([]string{"button1", "button2"}, func(v *jsontext.Node) *jsontext.Node {
-			return jsontext.ObjectNode().With("text", v)
-		}))},
+		change: ofEntities(
+			ofCreatives,
+			editFields([]string{"button1", "button2"}, func(v *jsontext.Node) *jsontext.Node {
+				return jsontext.ObjectNode().With("text", v)
+			}),
+		)},
 	{Quirk: Quirk{Name: "buttons-list",
 		Doc: `buttons are a list: "buttons":["Learn more"]`},
 		change: ofEntities(ofCreatives, func(e *jsontext.Node) {
@@ -323,21 +330,30 @@ var creativeQuirks = []quirk{
 		Doc: `rejection reasons are objects: {"code":"MISLEADING","text":".."}`},
 		change: ofReasons(func(v *jsontext.Node) *jsontext.Node {
 			for i, r := range v.Values {
-				v.Values[i] = jsontext.ObjectNode().With("code", jsontext.TextNode("R"+strconv.Itoa(i+1))).With("text", r)
+				v.Values[i] = jsontext.ObjectNode().
+					With("code", jsontext.TextNode("R"+strconv.Itoa(i+1))).
+					With("text", r)
 			}
 			return v
 		})},
 	{Quirk: Quirk{Name: "reasons-text",
 		Doc: "rejection reasons are one text"},
-		change: ofReasons(func(v *jsontext.Node) *jsontext.Node { return jsontext.TextNode(strings.Join(textsOf(v), "; ")) })},
+		change: ofReasons(
+			func(v *jsontext.Node) *jsontext.Node { return jsontext.TextNode(strings.Join(textsOf(v), "; ")) },
+		)},
 	{Quirk: Quirk{Name: "reasons-null",
 		Doc: "rejection reasons are null"},
 		change: ofReasons(func(*jsontext.Node) *jsontext.Node { return jsontext.Leaf("null") })},
 	{Quirk: Quirk{Name: "icon-object",
 		Doc: `image_id and icon_id are objects: {"id":"..","url":".."}`},
-		change: ofEntities(ofCreatives, editFields([]string{"image_id", "icon_id"}, func(v *jsontext.Node) *jsontext.Node {
-			return jsontext.ObjectNode().With("id", v).With("url", jsontext.TextNode("https://img.example/"+v.Text()+".png"))
-		}))},
+		change: ofEntities(
+			ofCreatives,
+			editFields([]string{"image_id", "icon_id"}, func(v *jsontext.Node) *jsontext.Node {
+				return jsontext.ObjectNode().
+					With("id", v).
+					With("url", jsontext.TextNode("https://img.example/"+v.Text()+".png"))
+			}),
+		)},
 	{Quirk: Quirk{Name: "pending-version",
 		Doc: "running creatives have a pending_version, one in three of them a rejected one"},
 		change: ofEntities(ofCreatives, pendingVersion)},
@@ -354,7 +370,10 @@ func ofReasons(change func(v *jsontext.Node) *jsontext.Node) func(x *exchange, b
 			return
 		}
 		if v := e.Get("rejection_reasons"); v == nil || v.Kind != '[' {
-			e.Set("rejection_reasons", jsontext.ListNode(jsontext.TextNode("Misleading claim"), jsontext.TextNode("Poor image")))
+			e.Set(
+				"rejection_reasons",
+				jsontext.ListNode(jsontext.TextNode("Misleading claim"), jsontext.TextNode("Poor image")),
+			)
 			e.Set("rejection_comment", jsontext.TextNode("Please change the title."))
 		}
 		e.Edit("rejection_reasons", change)
@@ -366,7 +385,9 @@ func pendingVersion(e *jsontext.Node) {
 	if e.Get("status").Text() != "active" || e.Get("pending_version") != nil {
 		return
 	}
-	v := jsontext.ObjectNode().With("title", jsontext.TextNode("A new title")).With("message", jsontext.TextNode("A new message"))
+	v := jsontext.ObjectNode().
+		With("title", jsontext.TextNode("A new title")).
+		With("message", jsontext.TextNode("A new message"))
 	for _, key := range []string{"link", "image_id", "icon_id", "button1", "button2"} {
 		if was := e.Get(key); was != nil {
 			v.Set(key, was)

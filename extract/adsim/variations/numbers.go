@@ -81,7 +81,10 @@ func lackSource(x *exchange, _ int, row *jsontext.Node) {
 		}
 	}
 	row.Edit("total_spend", func(v *jsontext.Node) *jsontext.Node { return plusMillionths(v, -lacks.Spend) })
-	row.Edit("clicks", func(v *jsontext.Node) *jsontext.Node { return jsontext.IntNode(v.Number() - int(lacks.Clicks)) })
+	row.Edit(
+		"clicks",
+		func(v *jsontext.Node) *jsontext.Node { return jsontext.IntNode(v.Number() - int(lacks.Clicks)) },
+	)
 }
 
 // plusMillionths adds to an amount that the simulator wrote exactly.
@@ -136,7 +139,10 @@ var (
 )
 
 // editing changes the values of some columns that are there.
-func editing(columns []string, change func(v *jsontext.Node) *jsontext.Node) func(x *exchange, i int, row *jsontext.Node) {
+func editing(
+	columns []string,
+	change func(v *jsontext.Node) *jsontext.Node,
+) func(x *exchange, i int, row *jsontext.Node) {
 	return func(_ *exchange, _ int, row *jsontext.Node) {
 		for _, name := range columns {
 			row.Edit(name, change)
@@ -169,10 +175,16 @@ var numberQuirks = []quirk{
 		change: ofRows(ofReport, editing(amounts, jsontext.Quoted))},
 	{Quirk: Quirk{Name: "spend-dollar",
 		Doc: `amounts of the report are texts for people: "$1,234.50"`},
-		change: ofRows(ofReport, editing(amounts, func(v *jsontext.Node) *jsontext.Node { return jsontext.Leaf(`"$` + v.Raw + `"`) }))},
+		change: ofRows(
+			ofReport,
+			editing(amounts, func(v *jsontext.Node) *jsontext.Node { return jsontext.Leaf(`"$` + v.Raw + `"`) }),
+		)},
 	{Quirk: Quirk{Name: "counts-float",
 		Doc: "counts of the report are written as floats: 17.0"},
-		change: ofRows(ofReport, editing(counts, func(v *jsontext.Node) *jsontext.Node { return jsontext.Leaf(v.Raw + ".0") }))},
+		change: ofRows(
+			ofReport,
+			editing(counts, func(v *jsontext.Node) *jsontext.Node { return jsontext.Leaf(v.Raw + ".0") }),
+		)},
 	{Quirk: Quirk{Name: "conversions-fractional",
 		Doc: "conversions are shared between clicks: 0.5"},
 		change: ofRows(ofReport, editing([]string{"conversions"}, func(v *jsontext.Node) *jsontext.Node {
@@ -270,11 +282,17 @@ func credits(x *exchange, body *jsontext.Node) *jsontext.Node {
 			switch {
 			case x.place == atTotals:
 				row.Edit("total_spend", func(v *jsontext.Node) *jsontext.Node { return plusMillionths(v, -2*l.Spend) })
-				row.Edit("clicks", func(v *jsontext.Node) *jsontext.Node { return jsontext.IntNode(v.Number() - 2*int(l.Clicks)) })
+				row.Edit(
+					"clicks",
+					func(v *jsontext.Node) *jsontext.Node { return jsontext.IntNode(v.Number() - 2*int(l.Clicks)) },
+				)
 			case row.Get("campaign_id").Text() == l.CampaignID && row.Get("creative_id").Text() == l.CreativeID &&
 				row.Get("source_id").Text() == l.SourceID:
 				row.Edit("total_spend", func(v *jsontext.Node) *jsontext.Node { return jsontext.Leaf("-" + v.Raw) })
-				row.Edit("clicks", func(v *jsontext.Node) *jsontext.Node { return jsontext.Leaf(fmt.Sprint(-v.Number())) })
+				row.Edit(
+					"clicks",
+					func(v *jsontext.Node) *jsontext.Node { return jsontext.Leaf(fmt.Sprint(-v.Number())) },
+				)
 			}
 			break
 		}

@@ -276,7 +276,13 @@ func (x *exchange) times(what string) int {
 
 // Answer returns the reply to a request under the quirks that are set; plain makes the reply without them. An
 // error, the reply of a fault, and a body that is not JSON keep their bodies.
-func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Request, f *wire.Fault, plain func(*http.Request) wire.Reply) wire.Reply {
+func (l *Set) Answer(
+	accounts []*advertiser.API,
+	st *ledger.State,
+	r *http.Request,
+	f *wire.Fault,
+	plain func(*http.Request) wire.Reply,
+) wire.Reply {
 	set := l.list()
 	if len(set) == 0 {
 		return plain(r)
@@ -356,7 +362,10 @@ var (
 )
 
 // ofRows makes a change of the rows in the report's replies to some questions.
-func ofRows(places []place, change func(x *exchange, i int, row *jsontext.Node)) func(x *exchange, body *jsontext.Node) *jsontext.Node {
+func ofRows(
+	places []place,
+	change func(x *exchange, i int, row *jsontext.Node),
+) func(x *exchange, body *jsontext.Node) *jsontext.Node {
 	return func(x *exchange, body *jsontext.Node) *jsontext.Node {
 		data := body.Get("data")
 		if data == nil || !slices.Contains(places, x.place) {

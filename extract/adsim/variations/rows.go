@@ -67,7 +67,10 @@ var nameQuirks = []quirk{
 }
 
 // editOdd changes a column of every other row.
-func editOdd(column string, change func(v *jsontext.Node) *jsontext.Node) func(x *exchange, body *jsontext.Node) *jsontext.Node {
+func editOdd(
+	column string,
+	change func(v *jsontext.Node) *jsontext.Node,
+) func(x *exchange, body *jsontext.Node) *jsontext.Node {
 	return ofRows(ofDays, func(_ *exchange, i int, row *jsontext.Node) {
 		if i%2 == 1 {
 			row.Edit(column, change)
@@ -82,7 +85,10 @@ var rowQuirks = []quirk{
 		change: editOdd("campaign_name", withTail(" (renamed)"))},
 	{Quirk: Quirk{Name: "name-null",
 		Doc: "campaign_name of the report is null"},
-		change: ofRows(ofDays, func(_ *exchange, _ int, row *jsontext.Node) { row.Set("campaign_name", jsontext.Leaf("null")) })},
+		change: ofRows(
+			ofDays,
+			func(_ *exchange, _ int, row *jsontext.Node) { row.Set("campaign_name", jsontext.Leaf("null")) },
+		)},
 	{Quirk: Quirk{Name: "name-missing",
 		Doc: "the report has no column campaign_name"},
 		change: dropColumn(ofDays, "campaign_name")},
@@ -126,9 +132,12 @@ var rowQuirks = []quirk{
 		change: ofRows(ofDays, editing([]string{"source_id"}, jsontext.LessPrefix))},
 	{Quirk: Quirk{Name: "ids-lowercase",
 		Doc: "the report writes IDs of campaigns and creatives in lower case"},
-		change: ofRows([]place{atDays, atTexts}, editing([]string{"campaign_id", "creative_id"}, func(v *jsontext.Node) *jsontext.Node {
-			return jsontext.TextNode(strings.ToLower(v.Text()))
-		}))},
+		change: ofRows(
+			[]place{atDays, atTexts},
+			editing([]string{"campaign_id", "creative_id"}, func(v *jsontext.Node) *jsontext.Node {
+				return jsontext.TextNode(strings.ToLower(v.Text()))
+			}),
+		)},
 	{Quirk: Quirk{Name: "rows-unsorted",
 		Doc: "the rows of a page come in another order"},
 		change: func(x *exchange, body *jsontext.Node) *jsontext.Node {
@@ -315,7 +324,10 @@ func reachOf(days int) func(x *exchange) (wire.Reply, bool) {
 		if !ok || !x.place.onReport() || d >= x.today-clock.Day(days) {
 			return wire.Reply{}, false
 		}
-		return report.ReportError(http.StatusBadRequest, strings.Replace(report.TextTooFar, "32", strconv.Itoa(days), 1)),
+		return report.ReportError(
+				http.StatusBadRequest,
+				strings.Replace(report.TextTooFar, "32", strconv.Itoa(days), 1),
+			),
 			true
 	}
 }
@@ -372,13 +384,19 @@ var pageQuirks = []quirk{
 		})},
 	{Quirk: Quirk{Name: "pagination-from-zero",
 		Doc: "pagination counts pages from 0 though the request counts from 1"},
-		change: ofPagination(func(_ *exchange, g, _ *jsontext.Node) { g.Set("page", jsontext.IntNode(g.Get("page").Number()-1)) })},
+		change: ofPagination(
+			func(_ *exchange, g, _ *jsontext.Node) { g.Set("page", jsontext.IntNode(g.Get("page").Number()-1)) },
+		)},
 	{Quirk: Quirk{Name: "pagination-size-shown",
 		Doc: "page_size is how many rows the page has"},
-		change: ofPagination(func(_ *exchange, g, data *jsontext.Node) { g.Set("page_size", jsontext.IntNode(len(data.Values))) })},
+		change: ofPagination(
+			func(_ *exchange, g, data *jsontext.Node) { g.Set("page_size", jsontext.IntNode(len(data.Values))) },
+		)},
 	{Quirk: Quirk{Name: "pagination-rows-shown",
 		Doc: "total_rows is how many rows the page has"},
-		change: ofPagination(func(_ *exchange, g, data *jsontext.Node) { g.Set("total_rows", jsontext.IntNode(len(data.Values))) })},
+		change: ofPagination(
+			func(_ *exchange, g, data *jsontext.Node) { g.Set("total_rows", jsontext.IntNode(len(data.Values))) },
+		)},
 	{Quirk: Quirk{Name: "pagination-one-page",
 		Doc: "total_pages is 1 where there are no rows"},
 		change: ofPagination(func(_ *exchange, g, _ *jsontext.Node) {
@@ -402,7 +420,9 @@ var pageQuirks = []quirk{
 }
 
 // ofPagination makes a change of the pagination of a reply of the report.
-func ofPagination(change func(x *exchange, g, data *jsontext.Node)) func(x *exchange, body *jsontext.Node) *jsontext.Node {
+func ofPagination(
+	change func(x *exchange, g, data *jsontext.Node),
+) func(x *exchange, body *jsontext.Node) *jsontext.Node {
 	return func(x *exchange, body *jsontext.Node) *jsontext.Node {
 		g, data := body.Get("pagination"), body.Get("data")
 		if g != nil && g.Kind == '{' && data != nil && x.place.onReport() {

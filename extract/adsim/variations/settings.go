@@ -34,7 +34,8 @@ var sourceQuirks = []quirk{
 	{Quirk: Quirk{Name: "sources-nested-lists",
 		Doc: `lists of sources are in an object: {"mode":"block_list","lists":{"blocked":{"ids":[..]}}}`},
 		change: ofEntities(ofSources, func(e *jsontext.Node) {
-			lists := jsontext.ObjectNode().With("allowed", jsontext.ObjectNode().With("ids", e.Get("allowed_source_ids"))).
+			lists := jsontext.ObjectNode().
+				With("allowed", jsontext.ObjectNode().With("ids", e.Get("allowed_source_ids"))).
 				With("blocked", jsontext.ObjectNode().With("ids", e.Get("blocked_source_ids")))
 			e.Drop("allowed_source_ids", "blocked_source_ids")
 			e.Set("lists", lists)
@@ -89,7 +90,10 @@ var sourceQuirks = []quirk{
 		})},
 	{Quirk: Quirk{Name: "not-enforced-sources",
 		Doc: "source settings list sources whose change has not yet taken effect"},
-		change: ofEntities(ofSources, func(e *jsontext.Node) { e.Set("not_enforced_source_ids", jsontext.ListNode(jsontext.TextNode("S101"))) })},
+		change: ofEntities(
+			ofSources,
+			func(e *jsontext.Node) { e.Set("not_enforced_source_ids", jsontext.ListNode(jsontext.TextNode("S101"))) },
+		)},
 	{Quirk: Quirk{Name: "mode-words",
 		Doc: "the mode of source settings is blocklist or allowlist, in upper case"},
 		change: ofEntities(ofSources, editFields([]string{"mode"}, func(v *jsontext.Node) *jsontext.Node {
@@ -109,7 +113,10 @@ func sourceRules(e *jsontext.Node) {
 	for key, action := range map[string]string{"allowed_source_ids": "allow", "blocked_source_ids": "block"} {
 		if list := e.Get(key); list != nil {
 			for _, s := range list.Values {
-				rules.Values = append(rules.Values, jsontext.ObjectNode().With("source_id", s).With("action", jsontext.TextNode(action)))
+				rules.Values = append(
+					rules.Values,
+					jsontext.ObjectNode().With("source_id", s).With("action", jsontext.TextNode(action)),
+				)
 			}
 		}
 	}
@@ -158,7 +165,9 @@ var accountQuirks = []quirk{
 	{Quirk: Quirk{Name: "me-nested",
 		Doc: `the key's info is nested: {"key":{..},"advertiser":{"id":"A1","name":".."}}`},
 		change: at(atMe, func(_ *exchange, e *jsontext.Node) {
-			advertiser := jsontext.ObjectNode().With("id", e.Get("advertiser_id")).With("name", e.Get("advertiser_name"))
+			advertiser := jsontext.ObjectNode().
+				With("id", e.Get("advertiser_id")).
+				With("name", e.Get("advertiser_name"))
 			key := jsontext.ObjectNode().With("id", jsontext.TextNode("key_1")).With("scope", e.Get("scope"))
 			e.Keys, e.Values = []string{"key", "advertiser"}, []*jsontext.Node{key, advertiser}
 		})},
@@ -210,7 +219,10 @@ var accountQuirks = []quirk{
 		change: at(atBalance, func(_ *exchange, e *jsontext.Node) { e.Rename("available_balance", "credit_left") })},
 	{Quirk: Quirk{Name: "balance-null",
 		Doc: "available_balance is null"},
-		change: at(atBalance, func(_ *exchange, e *jsontext.Node) { e.Set("available_balance", jsontext.Leaf("null")) })},
+		change: at(
+			atBalance,
+			func(_ *exchange, e *jsontext.Node) { e.Set("available_balance", jsontext.Leaf("null")) },
+		)},
 	{Quirk: Quirk{Name: "balance-no-auto-funding",
 		Doc: "the balance does not say whether the account is funded by itself"},
 		change: at(atBalance, func(_ *exchange, e *jsontext.Node) { e.Drop("auto_funding") })},
@@ -233,8 +245,9 @@ var accountQuirks = []quirk{
 			if x.place != atBalance {
 				return body
 			}
-			return jsontext.ObjectNode().With("error", jsontext.ObjectNode().With("code", jsontext.TextNode("upstream_error")).
-				With("message", jsontext.TextNode("The billing backend does not answer.")))
+			return jsontext.ObjectNode().
+				With("error", jsontext.ObjectNode().With("code", jsontext.TextNode("upstream_error")).
+					With("message", jsontext.TextNode("The billing backend does not answer.")))
 		}},
 	{Quirk: Quirk{Name: "campaign-error-200",
 		Doc: `the read of one campaign is an error with status 200: {"error":".."}`},
@@ -277,7 +290,9 @@ var idQuirks = []quirk{
 		})},
 	{Quirk: Quirk{Name: "ids-number",
 		Doc: "IDs of campaigns and creatives are numbers: 13463005"},
-		change: ofOwnIDs(func(e *jsontext.Node, _ string) { e.Set("id", jsontext.Leaf(digitsOf(e.Get("id").Text()))) })},
+		change: ofOwnIDs(
+			func(e *jsontext.Node, _ string) { e.Set("id", jsontext.Leaf(digitsOf(e.Get("id").Text()))) },
+		)},
 	{Quirk: Quirk{Name: "ids-uuid",
 		Doc: "IDs of campaigns and creatives have another form than the description's"},
 		change: ofOwnIDs(func(e *jsontext.Node, _ string) {

@@ -60,7 +60,9 @@ var bothQuirks = []quirk{
 			x.debug(body, jsontext.TextNode(strings.Join([]string{
 				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
 				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
-				"?credentials=" + url.QueryEscape(secret), jsontext.TextNode(`{"password":` + jsontext.TextNode(secret).Raw + `}`).Raw,
+				"?credentials=" + url.QueryEscape(
+					secret,
+				), jsontext.TextNode(`{"password":` + jsontext.TextNode(secret).Raw + `}`).Raw,
 			}, " ")))
 			return body
 		}},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // Reply is an answer before it goes on the wire.
@@ -88,3 +89,11 @@ func ParseWindow(q url.Values) (w Window, field, message string) {
 
 // Window is the part of a list that was asked for.
 type Window struct{ Limit, Offset int }
+
+// Extension is a room that only some services have.
+type Extension interface {
+	// Serve answers a request, or returns false for a path that is not its own.
+	Serve(now time.Time, r *http.Request, f *Fault) (Reply, bool)
+	// EndSignIns ends all sign-ins.
+	EndSignIns()
+}

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// NewTransport answers requests in-process, without a socket: any host will do. A
+// Transport answers requests in-process, without a socket: any host will do. A
 // cut body reads as [io.ErrUnexpectedEOF], a reset as ECONNRESET, and a request
 // that is cancelled ends with its context's error, as over TCP.
-func NewTransport(h http.Handler) http.RoundTripper { return transport{h} }
+func Transport(h http.Handler) http.RoundTripper { return transport{h} }
 
 type transport struct{ handler http.Handler }
 

@@ -63,8 +63,11 @@ func (b *budgets) over(a *Access, now time.Time, cost map[string]int) error {
 	for _, kind := range ChangeKinds {
 		if n := cost[kind]; n > 0 && used[kind]+n > a.BudgetOf(kind) {
 			wait := int(math.Ceil(NextMidnight(now).Sub(now).Seconds()))
-			return &Limited{wait, fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
-				"this needs %d.", a.BudgetOf(kind), kind, used[kind], n)}
+			return &Limited{
+				wait,
+				fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
+					"this needs %d.", a.BudgetOf(kind), kind, used[kind], n),
+			}
 		}
 	}
 	return nil

@@ -178,7 +178,10 @@ func parseAudience(raw json.RawMessage) (market.Audience, error) {
 	}
 	au := market.Audience{
 		Country: ledger.Or(in.Country, ""), States: in.States, Platforms: in.Platforms,
-		MoreThan: ledger.Or(in.MoreThan, 0), LessThan: ledger.Or(in.LessThan, 0), MinAge: ledger.Or(in.MinAge, 0), MaxAge: ledger.Or(in.MaxAge, 0),
+		MoreThan: ledger.Or(
+			in.MoreThan,
+			0,
+		), LessThan: ledger.Or(in.LessThan, 0), MinAge: ledger.Or(in.MinAge, 0), MaxAge: ledger.Or(in.MaxAge, 0),
 		Gender: ledger.Or(in.Gender, ""),
 	}
 	const minutes = 5_256_000

@@ -30,7 +30,11 @@ func (s *World) AddFunds(amount int64) error {
 	case s.Cfg.Prepaid == 0:
 		return errors.New("funds: the account pays by card")
 	case amount <= 0 || amount > MaxFunds:
-		return fmt.Errorf("funds: %s is not more than 0 and at most %s", jsontext.Exact(amount), jsontext.Exact(MaxFunds))
+		return fmt.Errorf(
+			"funds: %s is not more than 0 and at most %s",
+			jsontext.Exact(amount),
+			jsontext.Exact(MaxFunds),
+		)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +112,10 @@ func (s *World) followAll(d clock.Day) {
 		if next == nil {
 			next = s.changes.Clone()
 		}
-		next.History[c.ID] = []ledger.Version{{ByItself: true, Of: &ledger.NoCampaignChanges}, next.VersionOf(c, d.Start(s.Zone))}
+		next.History[c.ID] = []ledger.Version{
+			{ByItself: true, Of: &ledger.NoCampaignChanges},
+			next.VersionOf(c, d.Start(s.Zone)),
+		}
 	}
 	if next != nil {
 		next.NoteDay(d)

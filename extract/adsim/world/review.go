@@ -41,7 +41,9 @@ func (e *Editor) Submit(cr *market.Creative, version bool) {
 		r.due = now.Add(takes)
 	case takes == 0:
 		h := chance.Hash(cr.Key, chance.AboutReview, uint64(now.Unix()))
-		r.due = now.Add(time.Hour + time.Duration(chance.Below(h, uint64(longestReview-time.Hour))).Truncate(time.Minute))
+		r.due = now.Add(
+			time.Hour + time.Duration(chance.Below(h, uint64(longestReview-time.Hour))).Truncate(time.Minute),
+		)
 	}
 	e.submitted = append(e.submitted, r)
 }

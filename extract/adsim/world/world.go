@@ -47,8 +47,8 @@ type World struct {
 	uploads     int
 }
 
-// NewWorld makes the index-th account of a service. cfg has its defaults.
-func NewWorld(cfg config.Config, index int, c *clock.Clock, j *Journal) *World {
+// New makes the index-th account of a service. cfg has its defaults.
+func New(cfg config.Config, index int, c *clock.Clock, j *Journal) *World {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
 		panic(err) // time/tzdata is linked in
@@ -56,7 +56,11 @@ func NewWorld(cfg config.Config, index int, c *clock.Clock, j *Journal) *World {
 	a := market.NewAccount(cfg, index, zone)
 	return &World{
 		Cfg: cfg, index: index, firstMade: firstMade + index*1_000_000, Zone: zone, Clock: c, Account: a,
-		Time: &Timekeeper{c, zone, j}, Access: newAccess(&cfg), Kept: ledger.NewCaches(a), Journal: j, frozen: cfg.FreezeRestatements,
+		Time: &Timekeeper{
+			c,
+			zone,
+			j,
+		}, Access: newAccess(&cfg), Kept: ledger.NewCaches(a), Journal: j, frozen: cfg.FreezeRestatements,
 		busy: busy{}, images: map[string]*Image{},
 	}
 }

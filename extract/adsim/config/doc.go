@@ -1,0 +1,2 @@
+// Package config is what a simulated service can be asked to be.
+package config

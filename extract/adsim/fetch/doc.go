@@ -1,0 +1,2 @@
+// Package fetch downloads a file once from a public address.
+package fetch

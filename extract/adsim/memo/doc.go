@@ -1,0 +1,2 @@
+// Package memo keeps results by everything that they depend on.
+package memo

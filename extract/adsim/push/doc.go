@@ -1,0 +1,2 @@
+// Package push answers the push sending APIs.
+package push

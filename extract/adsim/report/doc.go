@@ -1,0 +1,2 @@
+// Package report answers the spend report.
+package report
