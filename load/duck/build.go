@@ -1,17 +1,11 @@
 package duck
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Build brings the DuckDB file at path to a new state: its tables, the rows of the loads, in
 // one transaction, and the views, unless the file has them (nil). An empty one is built from
 // nothing. The file stays open, to be asked and to be given what follows from the answers:
 // [Warehouse.Finish] closes it, and [Warehouse.Stop] ends the engine in any case.
-//
-// Only the loads are done by as many threads as the options have, and all else by one: of
-// several, DuckDB lets those that have nothing to do ask for work without a pause.
 //
 // The viewErrors are of views that cannot be made. They are left out: the numbers are safe
 // without them.
@@ -19,8 +13,6 @@ func Build(
 	ctx context.Context, path string, empty bool, loads []ReplacePartition, amends []Amend,
 	views []View, o Options,
 ) (w *Warehouse, viewErrors []error, err error) {
-	threads := o.Threads
-	o.Threads, o.unlocked = 1, threads != 1
 	attach, addViews := Open, replaceViews
 	if empty {
 		attach, addViews = create, makeViews
@@ -38,7 +30,7 @@ func Build(
 		return nil, nil, err
 	}
 	w.empty = empty
-	err = w.fill(ctx, loads, amends, threads)
+	err = w.fill(ctx, loads, amends)
 	if err == nil && views != nil {
 		viewErrors, err = addViews(ctx, w.conn, views)
 	}
@@ -48,30 +40,11 @@ func Build(
 	return w, viewErrors, nil
 }
 
-func (w *Warehouse) fill(ctx context.Context, loads []ReplacePartition, amends []Amend, threads int) error {
-	if err := w.setThreads(ctx, threads); err != nil {
-		return err
-	}
+func (w *Warehouse) fill(ctx context.Context, loads []ReplacePartition, amends []Amend) error {
 	if err := w.amend(ctx, amends); err != nil {
 		return err
 	}
-	if err := w.loadAll(ctx, loads); err != nil {
-		return err
-	}
-	return w.setThreads(ctx, 1)
-}
-
-// setThreads sets how many threads the engine has; 0 is one per processor.
-func (w *Warehouse) setThreads(ctx context.Context, n int) error {
-	switch n {
-	case w.threads:
-		return nil
-	case 0:
-		w.threads = n
-		return w.Exec(ctx, "RESET threads")
-	}
-	w.threads = n
-	return w.Exec(ctx, fmt.Sprintf("SET threads = %d", n))
+	return w.loadAll(ctx, loads)
 }
 
 // loadAll inserts rows from files, and then, in a transaction of its own, those that follow from them: from rows

@@ -9,7 +9,7 @@
 //     file and nothing else: no other file, no network, no extension.
 //   - An error of the disk within DuckDB's own is a [durable.ErrStorage], a file that does
 //     not open is a [durable.ErrDamaged].
-//   - An engine has one processor where more would only wait for each other, and begins
+//   - An engine that has little to load has one thread, as more would wait for each other, and begins
 //     with little memory where more may be needed later ([Options.FirstMemory]).
 //
 // What it never does: it does not know which files are published, and it never writes a

@@ -25,7 +25,6 @@ type Warehouse struct {
 	// more memory is tried first.
 	mayLackDisk bool
 	empty       bool // it held no row when it was opened
-	threads     int  // that the engine has; 0: one per processor
 }
 
 // WithMemory does something, and once more with all the memory that DuckDB may have where
@@ -39,17 +38,6 @@ func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 		return err
 	}
 	return do()
-}
-
-// OneThread lets one thread do all that follows, where DuckDB has little memory to begin with. Of
-// several, some find a state that others have given up when an aggregation runs out of memory:
-// DuckDB 1.4 then crashes by chance, or ends with "INTERNAL Error: Attempted to dereference
-// unique_ptr that is NULL", and answers nothing more.
-func (w *Warehouse) OneThread(ctx context.Context) error {
-	if w.fullMemory == "" {
-		return nil
-	}
-	return w.setThreads(ctx, 1)
 }
 
 // takeFullMemory gives DuckDB all the memory that it may have.
@@ -135,7 +123,7 @@ func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, fullMemory: full, threads: o.Threads}, nil
+	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, fullMemory: full}, nil
 }
 
 // Attach opens the finished file read-only, with an engine that has nothing of it.

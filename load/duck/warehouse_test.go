@@ -38,26 +38,6 @@ func TestWarehouse_NeedsNoRoomOnDisk(t *testing.T) {
 	}
 }
 
-// TestWarehouse_OneThread: where DuckDB begins with little memory, several threads crash it by
-// chance. Where it has all of it, its threads may be locked.
-func TestWarehouse_OneThread(t *testing.T) {
-	for first, want := range map[string]int{"8MiB": 1, "": 2} {
-		o := Options{Threads: 2, Dir: t.TempDir(), FirstMemory: first, Memory: "1GiB", Disk: durable.OS}
-		w, err := start(t.Context(), filepath.Join(o.Dir, FileName), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = w.OneThread(t.Context())
-		var threads int
-		if err == nil {
-			err = w.conn.QueryRowContext(t.Context(), "SELECT current_setting('threads')").Scan(&threads)
-		}
-		if err := w.Stop(err); err != nil || threads != want {
-			t.Errorf("first memory %q: %d threads, %v, want %d", first, threads, err, want)
-		}
-	}
-}
-
 // TestBuild_KeepsStatisticsShort: DuckDB's own choice is its first storage, in which an empty
 // file of 300 columns has a megabyte.
 func TestBuild_KeepsStatisticsShort(t *testing.T) {

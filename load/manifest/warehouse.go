@@ -255,9 +255,6 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 
 // compareStored compares the rows of each stored view with those that its question gives.
 func (m *Manifest) compareStored(ctx context.Context, w *duck.Warehouse, views []duck.View) error {
-	if err := w.OneThread(ctx); err != nil {
-		return err
-	}
 	for _, v := range views {
 		if !v.Stored {
 			continue
