@@ -17,62 +17,49 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// Quirk is a plausible variation of the service: something that its description leaves
-// open or says loosely, or that services of this kind do in spite of it. A quirk holds
-// for every request from when it is set, unlike a [Fault], which strikes some.
+// Quirk is a plausible variation of the service: its description is silent or loose there, or services of this
+// kind do it in spite of their descriptions. A quirk holds for every request once it is set, unlike a
+// [wire.Fault], which strikes some.
 //
-// Quirks change replies after the service has made them, so they can be combined with
-// each other, with any [Shape] and with faults. openapi.json does not follow them.
+// Quirks change replies after the service has made them, so they combine with each other, with any
+// [config.Shape] and with faults. openapi.json does not follow them.
 type Quirk struct {
 	Name string
 	Doc  string // one line
-	// On says which interface it shows on: the spend report, the advertiser API.
+	// Report and API name the interfaces that it shows on.
 	Report, API bool
+
+	ask      func(x *exchange)                    // changes the request before the service sees it
+	override func(x *exchange) (wire.Reply, bool) // optionally replaces the reply
+	change   change                               // changes the body of a successful reply
+	wire     func(x *exchange, rep *wire.Reply)   // changes a reply as it is sent
 }
 
-// quirk is a Quirk with what it does. Each part may be nil.
-type quirk struct {
-	Quirk
-	// ask changes the request before the service sees it.
-	ask func(x *exchange)
-	// override optionally replaces the reply.
-	override func(x *exchange) (wire.Reply, bool)
-	// change changes the body of a successful reply.
-	change func(x *exchange, body *jsontext.Node) *jsontext.Node
-	// wire changes a reply as it goes on the wire.
-	wire func(x *exchange, rep *wire.Reply)
-}
+type (
+	node   = jsontext.Node
+	change = func(x *exchange, body *node) *node
+)
 
-// catalogue lists all quirks, in the order in which they apply: values, then bodies,
-// then the wire.
-var catalogue = sync.OnceValue(func() []*quirk {
-	var list []*quirk
-	add := func(report, api bool, quirks []quirk) {
-		for i := range quirks {
-			q := &quirks[i]
-			q.Report, q.API = report, api
+// catalogue lists all quirks, in the order in which they apply: values, then bodies, then the wire.
+var catalogue = sync.OnceValue(func() []*Quirk {
+	var list []*Quirk
+	for _, of := range []struct {
+		report, api bool
+		quirks      []Quirk
+	}{
+		{true, false, totalQuirks}, {true, false, numberQuirks}, {true, true, nameQuirks}, {true, false, rowQuirks},
+		{true, false, columnQuirks}, {true, false, dayQuirks}, {true, false, pageQuirks}, {false, true, fieldQuirks},
+		{false, true, timeQuirks}, {false, true, audienceQuirks}, {false, true, creativeQuirks},
+		{false, true, sourceQuirks}, {false, true, accountQuirks}, {false, true, idQuirks}, {false, true, listQuirks},
+		{false, true, envelopeQuirks}, {true, false, reportBodyQuirks}, {true, true, bothQuirks},
+		{true, true, wireQuirks},
+	} {
+		for i := range of.quirks {
+			q := &of.quirks[i]
+			q.Report, q.API = of.report, of.api
 			list = append(list, q)
 		}
 	}
-	add(true, false, totalQuirks)
-	add(true, false, numberQuirks)
-	add(true, true, nameQuirks)
-	add(true, false, rowQuirks)
-	add(true, false, columnQuirks)
-	add(true, false, dayQuirks)
-	add(true, false, pageQuirks)
-	add(false, true, fieldQuirks)
-	add(false, true, timeQuirks)
-	add(false, true, audienceQuirks)
-	add(false, true, creativeQuirks)
-	add(false, true, sourceQuirks)
-	add(false, true, accountQuirks)
-	add(false, true, idQuirks)
-	add(false, true, listQuirks)
-	add(false, true, envelopeQuirks)
-	add(true, false, reportBodyQuirks)
-	add(true, true, bothQuirks)
-	add(true, true, wireQuirks)
 	return list
 })
 
@@ -80,13 +67,13 @@ var catalogue = sync.OnceValue(func() []*quirk {
 func Quirks() []Quirk {
 	var list []Quirk
 	for _, q := range catalogue() {
-		list = append(list, q.Quirk)
+		list = append(list, *q)
 	}
 	return list
 }
 
 // findQuirk finds a quirk by its name.
-func findQuirk(name string) (*quirk, error) {
+func findQuirk(name string) (*Quirk, error) {
 	for _, q := range catalogue() {
 		if q.Name == name {
 			return q, nil
@@ -95,7 +82,7 @@ func findQuirk(name string) (*quirk, error) {
 	return nil, fmt.Errorf("quirk: there is no %q", name)
 }
 
-// CheckQuirks says which of the names is not that of a quirk.
+// CheckQuirks returns an error if one of the names is not the name of a quirk.
 func CheckQuirks(names ...string) error {
 	for _, name := range names {
 		if _, err := findQuirk(name); err != nil {
@@ -108,17 +95,16 @@ func CheckQuirks(names ...string) error {
 // Set is the quirks that are set.
 type Set struct {
 	mu    sync.Mutex
-	set   []*quirk
+	set   []*Quirk
 	times map[string]int // how often something of a quirk happened since they were set
 }
 
-// SetQuirks sets the quirks that hold from now on, in the place of those before. It
-// changes nothing where one is unknown. Quirks are of the service as a whole.
+// SetQuirks replaces the quirks of the service. It changes nothing if a name is unknown.
 func (l *Set) SetQuirks(names ...string) error {
 	if err := CheckQuirks(names...); err != nil {
 		return err
 	}
-	var set []*quirk
+	var set []*Quirk
 	for _, q := range catalogue() {
 		if slices.Contains(names, q.Name) {
 			set = append(set, q)
@@ -139,13 +125,13 @@ func (l *Set) QuirksSet() []string {
 	return names
 }
 
-func (l *Set) list() []*quirk {
+func (l *Set) list() []*Quirk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.set
 }
 
-// place is which question a request asks.
+// place is the kind of a request.
 type place int
 
 const (
@@ -163,12 +149,12 @@ const (
 	atBalance
 )
 
-// onReport and onAPI say of which interface the question is.
+// onReport and onAPI report the interface of a request.
 func (p place) onReport() bool { return p == atDays || p == atTotals || p == atTexts }
 func (p place) onAPI() bool    { return p >= atCampaigns }
 func (p place) isList() bool   { return p == atCampaigns || p == atCreatives }
 
-// exchange is a request that quirks look at and may change, and what it asks.
+// exchange is a request that quirks inspect and may change.
 type exchange struct {
 	quirks   *Set
 	accounts []*advertiser.API // the first one is served by default
@@ -179,7 +165,7 @@ type exchange struct {
 	total    int // of a list, where a header says it
 }
 
-// placeOf finds out what a request asks.
+// placeOf returns the kind of a request.
 func placeOf(r *http.Request) place {
 	if r.Method != http.MethodGet {
 		return atOther
@@ -276,13 +262,8 @@ func (x *exchange) times(what string) int {
 
 // Answer returns the reply to a request under the quirks that are set; plain makes the reply without them. An
 // error, the reply of a fault, and a body that is not JSON keep their bodies.
-func (l *Set) Answer(
-	accounts []*advertiser.API,
-	st *ledger.State,
-	r *http.Request,
-	f *wire.Fault,
-	plain func(*http.Request) wire.Reply,
-) wire.Reply {
+func (l *Set) Answer(accounts []*advertiser.API, st *ledger.State, r *http.Request, f *wire.Fault,
+	plain func(*http.Request) wire.Reply) wire.Reply {
 	set := l.list()
 	if len(set) == 0 {
 		return plain(r)
@@ -322,73 +303,3 @@ func (l *Set) Answer(
 	}
 	return rep
 }
-
-// entities are the objects that a reply of the advertiser API is about, in any [Shape].
-func entities(body *jsontext.Node) []*jsontext.Node {
-	if body.Kind == '[' {
-		return body.Values
-	}
-	for _, key := range []string{"campaigns", "creatives", "items", "data"} {
-		if list := body.Get(key); list != nil && list.Kind == '[' {
-			return list.Values
-		}
-	}
-	for _, key := range []string{"campaign", "creative", "source_settings", "data"} {
-		if one := body.Get(key); one != nil && one.Kind == '{' {
-			return []*jsontext.Node{one}
-		}
-	}
-	return []*jsontext.Node{body}
-}
-
-// ofEntities makes a change of the entities in the replies to some questions.
-func ofEntities(places []place, change func(e *jsontext.Node)) func(x *exchange, body *jsontext.Node) *jsontext.Node {
-	return func(x *exchange, body *jsontext.Node) *jsontext.Node {
-		if slices.Contains(places, x.place) {
-			for _, e := range entities(body) {
-				change(e)
-			}
-		}
-		return body
-	}
-}
-
-// The questions about campaigns, creatives, and anything of the advertiser API.
-var (
-	ofCampaigns = []place{atCampaigns, atCampaign}
-	ofCreatives = []place{atCreatives, atCreative}
-	ofSources   = []place{atSources}
-	ofAPI       = []place{atCampaigns, atCampaign, atCreatives, atCreative, atSources, atMe, atLimits, atBalance}
-)
-
-// ofRows makes a change of the rows in the report's replies to some questions.
-func ofRows(
-	places []place,
-	change func(x *exchange, i int, row *jsontext.Node),
-) func(x *exchange, body *jsontext.Node) *jsontext.Node {
-	return func(x *exchange, body *jsontext.Node) *jsontext.Node {
-		data := body.Get("data")
-		if data == nil || !slices.Contains(places, x.place) {
-			return body
-		}
-		for i, row := range data.Values {
-			change(x, i, row)
-		}
-		return body
-	}
-}
-
-var (
-	ofDays   = []place{atDays}
-	ofTotals = []place{atTotals}
-	ofReport = []place{atDays, atTotals, atTexts}
-)
-
-// paid says whether a row has spend.
-func paid(row *jsontext.Node) bool {
-	spend := row.Get("total_spend")
-	return spend != nil && spend.Raw != "0"
-}
-
-// firstPaid is the place of the first row with spend; -1 where there is none.
-func firstPaid(rows []*jsontext.Node) int { return slices.IndexFunc(rows, paid) }

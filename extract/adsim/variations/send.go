@@ -18,58 +18,57 @@ import (
 )
 
 // bothQuirks are about keys that nobody knows, and secrets that the service repeats.
-var bothQuirks = []quirk{
-	{Quirk: Quirk{Name: "keys-new",
-		Doc: "replies and what is in them have keys that the description does not name"},
+var bothQuirks = []Quirk{
+	{Name: "keys-new", Doc: "replies and what is in them have keys that the description does not name",
 		change: newKeys},
-	{Quirk: Quirk{Name: "secret-in-error",
+	{Name: "secret-in-error",
 		Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the " +
-			"API the limits"},
+		"API the limits",
 		override: func(x *exchange) (wire.Reply, bool) {
 			text := "Refused: " + x.request.Header.Get("Authorization")
 			switch x.place {
 			case atTotals:
 				return report.ReportError(http.StatusBadRequest, text), true
 			case atLimits:
-				return x.accounts[0].ApiError(http.StatusNotFound, "not_found", text, nil), true
+				return x.accounts[0].APIError(http.StatusNotFound, "not_found", text, nil), true
 			}
 			return wire.Reply{}, false
 		}},
-	{Quirk: Quirk{Name: "secret-in-key",
-		Doc: "bodies have a key that is the Authorization header's value, and the value under debug"},
-		change: func(x *exchange, body *jsontext.Node) *jsontext.Node {
+	{Name: "secret-in-key",
+		Doc: "bodies have a key that is the Authorization header's value, and the value under debug",
+		change: func(x *exchange, body *node) *node {
 			if body.Kind == '{' {
 				sent := x.request.Header.Get("Authorization")
-				body.Set(strings.Trim(jsontext.TextNode(sent).Raw, `"`), jsontext.Leaf("true"))
-				body.Set("debug", jsontext.ObjectNode().With("authorization", jsontext.TextNode(sent)))
+				body.Set(strings.Trim(text(sent).Raw, `"`), leaf("true"))
+				body.Set("debug", object().With("authorization", text(sent)))
 			}
 			return body
 		}},
-	{Quirk: Quirk{Name: "secret-in-entity",
-		Doc: "rows, campaigns and account replies have a key debug with the credentials as they were decoded"},
-		change: func(x *exchange, body *jsontext.Node) *jsontext.Node {
-			debug := jsontext.TextNode(x.secret())
+	{Name: "secret-in-entity",
+		Doc: "rows, campaigns and account replies have a key debug with the credentials as they were decoded",
+		change: func(x *exchange, body *node) *node {
+			debug := text(x.secret())
 			x.debug(body, debug)
 			return body
 		}},
-	{Quirk: Quirk{Name: "secret-coded",
+	{Name: "secret-coded",
 		Doc: "rows, campaigns and account replies have a key debug with a text that holds the credentials in base64, " +
-			"percent-encoded and as JSON within JSON"},
-		change: func(x *exchange, body *jsontext.Node) *jsontext.Node {
+		"percent-encoded and as JSON within JSON",
+		change: func(x *exchange, body *node) *node {
 			secret := x.secret()
-			x.debug(body, jsontext.TextNode(strings.Join([]string{
+			x.debug(body, text(strings.Join([]string{
 				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
 				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
 				"?credentials=" + url.QueryEscape(
 					secret,
-				), jsontext.TextNode(`{"password":` + jsontext.TextNode(secret).Raw + `}`).Raw,
+				), text(`{"password":` + text(secret).Raw + `}`).Raw,
 			}, " ")))
 			return body
 		}},
 }
 
 // debug adds a key debug to the rows of a body, and to the entities of the advertiser API's.
-func (x *exchange) debug(body, value *jsontext.Node) {
+func (x *exchange) debug(body, value *node) {
 	for _, row := range rowsOf(body) {
 		row.Set("debug", value)
 	}
@@ -81,11 +80,11 @@ func (x *exchange) debug(body, value *jsontext.Node) {
 }
 
 // newKeys adds a key to a reply, to what is around the rows or entities, and to them.
-func newKeys(x *exchange, body *jsontext.Node) *jsontext.Node {
-	more := func(n *jsontext.Node) {
+func newKeys(x *exchange, body *node) *node {
+	more := func(n *node) {
 		if n.Kind == '{' {
-			n.Set("brand_new", jsontext.ObjectNode().With("since", jsontext.TextNode("2026-11-01")).With("list",
-				jsontext.ListNode(jsontext.Leaf("1"), jsontext.Leaf("null"))))
+			n.Set("brand_new", object().With("since", text("2026-11-01")).With("list",
+				list(leaf("1"), leaf("null"))))
 		}
 	}
 	if x.place.onReport() {
@@ -141,33 +140,24 @@ func onBody(change func(body []byte) []byte) func(x *exchange, rep *wire.Reply) 
 }
 
 // wireQuirks are about how a reply is sent.
-var wireQuirks = []quirk{
-	{Quirk: Quirk{Name: "clock-ahead",
-		Doc: "the Date header is 50 minutes ahead"},
+var wireQuirks = []Quirk{
+	{Name: "clock-ahead", Doc: "the Date header is 50 minutes ahead",
 		wire: clockOff(50 * time.Minute)},
-	{Quirk: Quirk{Name: "clock-behind",
-		Doc: "the Date header is 50 minutes behind"},
+	{Name: "clock-behind", Doc: "the Date header is 50 minutes behind",
 		wire: clockOff(-50 * time.Minute)},
-	{Quirk: Quirk{Name: "clock-day-ahead",
-		Doc: "the Date header is two days ahead"},
+	{Name: "clock-day-ahead", Doc: "the Date header is two days ahead",
 		wire: clockOff(48 * time.Hour)},
-	{Quirk: Quirk{Name: "clock-day-behind",
-		Doc: "the Date header is two days behind"},
+	{Name: "clock-day-behind", Doc: "the Date header is two days behind",
 		wire: clockOff(-48 * time.Hour)},
-	{Quirk: Quirk{Name: "clock-none",
-		Doc: "replies have no Date header"},
+	{Name: "clock-none", Doc: "replies have no Date header",
 		wire: func(_ *exchange, rep *wire.Reply) { rep.Header["Date"] = nil }},
-	{Quirk: Quirk{Name: "clock-words",
-		Doc: "the Date header is no date"},
+	{Name: "clock-words", Doc: "the Date header is no date",
 		wire: func(_ *exchange, rep *wire.Reply) { rep.Header.Set("Date", "just now") }},
-	{Quirk: Quirk{Name: "ascii",
-		Doc: "texts are written in ASCII, with \\u escapes"},
+	{Name: "ascii", Doc: "texts are written in ASCII, with \\u escapes",
 		wire: onBody(escapeUnicode)},
-	{Quirk: Quirk{Name: "slashes-escaped",
-		Doc: "slashes in texts are escaped: https:\\/\\/"},
+	{Name: "slashes-escaped", Doc: "slashes in texts are escaped: https:\\/\\/",
 		wire: onBody(func(body []byte) []byte { return bytes.ReplaceAll(body, []byte("/"), []byte(`\/`)) })},
-	{Quirk: Quirk{Name: "keys-escaped",
-		Doc: "keys of the report are written with escapes: \"\\u0064ate\""},
+	{Name: "keys-escaped", Doc: "keys of the report are written with escapes: \"\\u0064ate\"",
 		wire: func(x *exchange, rep *wire.Reply) {
 			if x.place.onReport() {
 				onBody(func(body []byte) []byte {
@@ -175,8 +165,7 @@ var wireQuirks = []quirk{
 				})(x, rep)
 			}
 		}},
-	{Quirk: Quirk{Name: "pretty",
-		Doc: "bodies are indented"},
+	{Name: "pretty", Doc: "bodies are indented",
 		wire: onBody(func(body []byte) []byte {
 			var out bytes.Buffer
 			if json.Indent(&out, body, "", "  ") != nil {
@@ -184,33 +173,25 @@ var wireQuirks = []quirk{
 			}
 			return append(out.Bytes(), '\r', '\n')
 		})},
-	{Quirk: Quirk{Name: "bom",
-		Doc: "bodies begin with a byte order mark"},
+	{Name: "bom", Doc: "bodies begin with a byte order mark",
 		wire: onBody(func(body []byte) []byte { return append([]byte("\xef\xbb\xbf"), body...) })},
-	{Quirk: Quirk{Name: "type-plain",
-		Doc: "the Content-Type is text/plain"},
+	{Name: "type-plain", Doc: "the Content-Type is text/plain",
 		wire: contentType("text/plain")},
-	{Quirk: Quirk{Name: "type-html",
-		Doc: "the Content-Type is text/html, the body is JSON"},
+	{Name: "type-html", Doc: "the Content-Type is text/html, the body is JSON",
 		wire: contentType("text/html; charset=utf-8")},
-	{Quirk: Quirk{Name: "type-none",
-		Doc: "there is no Content-Type"},
+	{Name: "type-none", Doc: "there is no Content-Type",
 		wire: contentType("")},
-	{Quirk: Quirk{Name: "gzip",
-		Doc: "bodies are compressed, whatever was asked for"},
+	{Name: "gzip", Doc: "bodies are compressed, whatever was asked for",
 		wire: compress},
-	{Quirk: Quirk{Name: "chunked",
-		Doc: "bodies come in chunks, without a Content-Length"},
+	{Name: "chunked", Doc: "bodies come in chunks, without a Content-Length",
 		wire: func(_ *exchange, rep *wire.Reply) { rep.Chunked = true }},
-	{Quirk: Quirk{Name: "status-201",
-		Doc: "successful replies have the status 201"},
+	{Name: "status-201", Doc: "successful replies have the status 201",
 		wire: func(_ *exchange, rep *wire.Reply) {
 			if rep.Status == http.StatusOK {
 				rep.Status = http.StatusCreated
 			}
 		}},
-	{Quirk: Quirk{Name: "etag",
-		Doc: "replies have an ETag and may be kept"},
+	{Name: "etag", Doc: "replies have an ETag and may be kept",
 		wire: func(_ *exchange, rep *wire.Reply) {
 			rep.Header.Set("Etag", fmt.Sprintf(`"%016x"`, chance.Mix(uint64(len(rep.Body)))))
 			rep.Header.Set("Cache-Control", "private, max-age=600")

@@ -1,0 +1,221 @@
+package variations
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"spendsync/extract/adsim/jsontext"
+)
+
+var (
+	leaf   = jsontext.Leaf
+	text   = jsontext.TextNode
+	num    = jsontext.IntNode
+	object = jsontext.ObjectNode
+	list   = jsontext.ListNode
+	quoted = jsontext.Quoted
+)
+
+// The places of the report, of campaigns, of creatives, and of the advertiser API.
+var (
+	ofDays      = []place{atDays}
+	ofTotals    = []place{atTotals}
+	ofTexts     = []place{atTexts}
+	ofRows      = []place{atDays, atTexts}
+	ofReport    = []place{atDays, atTotals, atTexts}
+	ofCampaigns = []place{atCampaigns, atCampaign}
+	ofCreatives = []place{atCreatives, atCreative}
+	ofBoth      = slices.Concat(ofCampaigns, ofCreatives)
+	ofSources   = []place{atSources}
+	ofAPI       = slices.Concat(ofBoth, ofSources, []place{atMe, atLimits, atBalance})
+)
+
+// entities returns the objects that a reply of the advertiser API is about, in any shape.
+func entities(body *node) []*node {
+	if body.Kind == '[' {
+		return body.Values
+	}
+	for _, key := range []string{"campaigns", "creatives", "items", "data"} {
+		if list := body.Get(key); list != nil && list.Kind == '[' {
+			return list.Values
+		}
+	}
+	for _, key := range []string{"campaign", "creative", "source_settings", "data"} {
+		if one := body.Get(key); one != nil && one.Kind == '{' {
+			return []*node{one}
+		}
+	}
+	return []*node{body}
+}
+
+// rowsOf returns the rows of a reply of the report.
+func rowsOf(body *node) []*node { return body.Get("data").Elements() }
+
+// each changes the rows or the entities of the replies in some places.
+func each(places []place, do func(x *exchange, i int, of *node)) change {
+	return func(x *exchange, body *node) *node {
+		if !slices.Contains(places, x.place) {
+			return body
+		}
+		objects := rowsOf
+		if x.place.onAPI() {
+			objects = entities
+		}
+		for i, of := range objects(body) {
+			do(x, i, of)
+		}
+		return body
+	}
+}
+
+// edit is each for a change that needs no more than the object.
+func edit(places []place, do func(of *node)) change {
+	return each(places, func(_ *exchange, _ int, of *node) { do(of) })
+}
+
+// whole changes the bodies in some places.
+func whole(places []place, do func(x *exchange, body *node) *node) change {
+	return func(x *exchange, body *node) *node {
+		if slices.Contains(places, x.place) {
+			return do(x, body)
+		}
+		return body
+	}
+}
+
+// body is whole for a change that needs no more than the body.
+func body(places []place, do func(body *node)) change {
+	return whole(places, func(_ *exchange, body *node) *node { do(body); return body })
+}
+
+// all makes several changes.
+func all(changes ...change) change {
+	return func(x *exchange, body *node) *node {
+		for _, c := range changes {
+			body = c(x, body)
+		}
+		return body
+	}
+}
+
+// form changes how a member of an object is written.
+type form func(of *node, key string)
+
+// in applies a form to the members that keys names, in the rows or entities of some places.
+func in(places []place, keys string, f form) change {
+	names := strings.Fields(keys)
+	return edit(places, func(of *node) {
+		for _, key := range names {
+			f(of, key)
+		}
+	})
+}
+
+// value replaces a member, if it is there and not null.
+func value(to func(v *node) *node) form {
+	return func(of *node, key string) { of.Edit(key, to) }
+}
+
+// raw replaces the JSON text of a member, if it is there and not null.
+func raw(to func(raw string) string) form {
+	return value(func(v *node) *node { return leaf(to(v.Raw)) })
+}
+
+// words replaces the text of a member, if it is there and not null.
+func words(to func(s string) string) form {
+	return value(func(v *node) *node { return text(to(v.Text())) })
+}
+
+// put sets a member to a JSON text.
+func put(raw string) form { return func(of *node, key string) { of.Set(key, leaf(raw)) } }
+
+// renamed gives a member another key.
+func renamed(to string) form { return func(of *node, key string) { of.Rename(key, to) } }
+
+// ifNull applies a form to a member that is null.
+func ifNull(f form) form {
+	return func(of *node, key string) {
+		if v := of.Get(key); v != nil && v.Raw == "null" {
+			f(of, key)
+		}
+	}
+}
+
+// tail appends JSON text to the end of a text.
+func tail(raw string) form {
+	return value(func(v *node) *node {
+		if v.Raw == "" || v.Raw[0] != '"' {
+			return v
+		}
+		return leaf(v.Raw[:len(v.Raw)-1] + raw + `"`)
+	})
+}
+
+func drop(of *node, key string) { of.Drop(key) }
+
+var (
+	asText form = value(quoted)
+	asNull form = value(func(*node) *node { return leaf("null") })
+	asID   form = value(jsontext.LessPrefix) // without its letter, as a number
+	upper  form = words(strings.ToUpper)
+)
+
+// money is an amount as an object with its currency.
+func money(v *node) *node { return object().With("amount", quoted(v)).With("currency", text("USD")) }
+
+// with returns an object of keys and values, in this order.
+func with(members ...any) *node {
+	o := object()
+	for i := 0; i < len(members); i += 2 {
+		o.Set(members[i].(string), members[i+1].(*node))
+	}
+	return o
+}
+
+// replaceAll changes the elements of a list, or the members of an object, and returns it.
+func replaceAll(of *node, to func(v *node) *node) *node {
+	for i, v := range of.Values {
+		of.Values[i] = to(v)
+	}
+	return of
+}
+
+func textsOf(list *node) (texts []string) {
+	for _, v := range list.Values {
+		texts = append(texts, v.Text())
+	}
+	return texts
+}
+
+// camel returns a key in camel case.
+func camel(key string) string {
+	words := strings.Split(key, "_")
+	for i, w := range words[1:] {
+		if w != "" {
+			words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "")
+}
+
+// digitsOf returns the digits of an ID, without zeros in front.
+func digitsOf(id string) string {
+	digits := strings.Map(func(c rune) rune {
+		if c < '0' || c > '9' {
+			return -1
+		}
+		return c
+	}, id)
+	if digits = strings.TrimLeft(digits, "0"); digits == "" {
+		return "0"
+	}
+	return digits
+}
+
+func float(v *node) float64 { f, _ := strconv.ParseFloat(v.Raw, 64); return f }
+
+// plusMillionths adds to an amount that the simulator wrote exactly.
+func plusMillionths(v *node, add int64) *node {
+	return leaf(string(jsontext.AppendMillionths(nil, rounded(float(v)*1e6)+add)))
+}
