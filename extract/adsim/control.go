@@ -1,14 +1,17 @@
 package adsim
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
+	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
@@ -55,273 +58,227 @@ import (
 const controlPrefix = "/_sim/"
 
 func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	answer, status, err := s.order(r)
+	if err != nil {
+		w.WriteHeader(status)
+		answer = struct {
+			Error string `json:"error"`
+		}{err.Error()}
+	}
+	switch answer := answer.(type) {
+	case nil:
+		w.Header().Del("Content-Type")
+	case iter.Seq[any]:
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		out := bufio.NewWriterSize(w, 1<<16)
+		for v := range answer {
+			if _, err := out.Write(append(jsontext.Marshal(v), '\n')); err != nil {
+				return // the client is gone
+			}
+		}
+		_ = out.Flush()
+	default:
+		_, _ = w.Write(append(jsontext.Marshal(answer), '\n'))
+	}
+}
+
+// order carries out an order and returns the answer: nil for none, a sequence for lines of JSON. status goes
+// with an error.
+func (s *Service) order(r *http.Request) (answer any, status int, err error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
-		controlError(w, http.StatusBadRequest, err)
-		return
+		return nil, http.StatusBadRequest, err
 	}
-	if n := r.URL.Query().Get("account"); n != "" {
+	q := r.URL.Query()
+	if n := q.Get("account"); n != "" {
 		i, err := strconv.Atoi(n)
 		if err != nil || i < 0 || i >= len(s.accounts) {
-			controlError(w, http.StatusBadRequest, fmt.Errorf("no account %q", n))
-			return
+			return nil, http.StatusBadRequest, fmt.Errorf("no account %q", n)
 		}
 		s = s.accounts[i]
 	}
 	do := orders[r.Method+" "+r.URL.Path[len(controlPrefix):]]
 	if do == nil {
-		controlError(w, http.StatusNotFound, fmt.Errorf("no %s %s", r.Method, r.URL.Path))
-		return
+		return nil, http.StatusNotFound, fmt.Errorf("no %s %s", r.Method, r.URL.Path)
 	}
-	if err := do(s, w, r.URL.Query(), body); err != nil {
-		controlError(w, http.StatusBadRequest, err)
+	answer, err = do(s, q, body)
+	return answer, http.StatusBadRequest, err
+}
+
+type orderFunc = func(s *Service, q url.Values, body []byte) (any, error)
+
+// orders are the orders by method and path.
+var orders = map[string]orderFunc{
+	"GET clock":        give((*Service).clockNow),
+	"POST clock":       asks((*Service).setClock),
+	"POST fault":       take((*Service).orderFault),
+	"DELETE fault":     run((*Service).ClearFaults),
+	"GET quirks":       listing((*Service).quirks),
+	"POST quirks":      take(func(s *Service, in struct{ Set []string }) error { return s.SetQuirks(in.Set...) }),
+	"DELETE quirks":    func(s *Service, _ url.Values, _ []byte) (any, error) { return nil, s.SetQuirks() },
+	"POST restate":     asks((*Service).orderRestatement),
+	"POST change":      asks((*Service).orderChange),
+	"POST plant":       take((*Service).Plant),
+	"POST review":      take((*Service).Review),
+	"POST balance":     take(func(s *Service, in struct{ Status string }) error { return s.SetBalance(in.Status) }),
+	"POST funds":       take((*Service).orderFunds),
+	"POST access":      orderAccess,
+	"POST key":         take((*Service).orderKey),
+	"POST reset":       func(s *Service, _ url.Values, _ []byte) (any, error) { return nil, s.Reset() },
+	"DELETE sign-ins":  run((*Service).EndSignIns),
+	"GET outbox":       listing((*Service).Outbox),
+	"DELETE outbox":    run((*Service).ResetOutbox),
+	"GET broadcasts":   listing((*Service).Broadcasts),
+	"GET subscribers":  listing((*Service).Subscribers),
+	"POST subscribers": take((*Service).Subscribe),
+	"GET settings":     orderSettings,
+	"GET truth":        orderTruth,
+	"GET sources":      give((*Service).sources),
+	"GET requests":     listing((*Service).requestLines),
+	"DELETE requests":  run((*Service).ResetRequests),
+}
+
+func run(do func(*Service)) orderFunc {
+	return func(s *Service, _ url.Values, _ []byte) (any, error) { do(s); return nil, nil }
+}
+
+func give(answer func(*Service) any) orderFunc {
+	return func(s *Service, _ url.Values, _ []byte) (any, error) { return answer(s), nil }
+}
+
+func listing[T any](list func(*Service) []T) orderFunc {
+	return func(s *Service, _ url.Values, _ []byte) (any, error) { return linesOf(list(s)), nil }
+}
+
+func linesOf[T any](list []T) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for _, v := range list {
+			if !yield(v) {
+				return
+			}
+		}
 	}
 }
 
-// orders are what the control does, by method and path. One that has nothing to say
-// writes nothing.
-var orders = map[string]func(s *Service, w http.ResponseWriter, q url.Values, body []byte) error{
-	"GET clock": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
-		s.writeClock(w)
-		return nil
-	},
-	"POST clock": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.clockAs(w, body)
-	},
-	"POST fault": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.setFault(body)
-	},
-	"DELETE fault": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
-		s.ClearFaults()
-		return nil
-	},
-	"GET quirks": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error { return s.writeQuirks(w) },
-	"POST quirks": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.quirksAs(body)
-	},
-	"DELETE quirks": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.SetQuirks() },
-	"POST restate": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.restateAs(w, body)
-	},
-	"POST change": func(s *Service, w http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.changeAs(w, body)
-	},
-	"POST plant": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return ordered(body, s.Plant)
-	},
-	"POST review": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return ordered(body, s.Review)
-	},
-	"POST balance": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.balanceAs(body)
-	},
-	"POST funds": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.fundsAs(body)
-	},
-	"POST access": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.accessAs(body)
-	},
-	"POST key": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return s.keyAs(body)
-	},
-	"POST reset": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error { return s.Reset() },
-	"DELETE sign-ins": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
-		s.EndSignIns()
-		return nil
-	},
-	"GET outbox": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
-		return writeLines(w, s.Outbox())
-	},
-	"DELETE outbox": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
-		s.ResetOutbox()
-		return nil
-	},
-	"GET broadcasts": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
-		return writeLines(w, s.Broadcasts())
-	},
-	"GET subscribers": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
-		return writeLines(w, s.Subscribers())
-	},
-	"POST subscribers": func(s *Service, _ http.ResponseWriter, _ url.Values, body []byte) error {
-		return ordered(body, s.Subscribe)
-	},
-	"GET settings": func(s *Service, w http.ResponseWriter, q url.Values, _ []byte) error {
-		return s.writeSettings(w, q.Get("campaign"))
-	},
-	"GET truth": func(s *Service, w http.ResponseWriter, q url.Values, _ []byte) error {
-		return s.writeTruth(w, q.Get("day"), q.Get("sum") != "")
-	},
-	"GET sources": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
-		s.tellSources(w)
-		return nil
-	},
-	"GET requests": func(s *Service, w http.ResponseWriter, _ url.Values, _ []byte) error {
-		return s.writeRequests(w)
-	},
-	"DELETE requests": func(s *Service, _ http.ResponseWriter, _ url.Values, _ []byte) error {
-		s.ResetRequests()
-		return nil
-	},
-}
-
-// ordered gives what a body holds to do.
-func ordered[T any](body []byte, do func(T) error) error {
-	var v T
-	if err := jsontext.Decode(body, &v); err != nil {
-		return err
+// asks decodes the body of an order that has an answer. Unknown fields are refused: a mistyped fault would
+// never happen.
+func asks[T any](do func(*Service, T) (any, error)) orderFunc {
+	return func(s *Service, _ url.Values, body []byte) (any, error) {
+		var in T
+		if err := jsontext.Decode(body, &in); err != nil {
+			return nil, err
+		}
+		return do(s, in)
 	}
-	return do(v)
 }
 
-func (s *Service) tellSources(w http.ResponseWriter) {
-	writeControl(w, struct {
+// take is asks for an order without an answer.
+func take[T any](do func(*Service, T) error) orderFunc {
+	return asks(func(s *Service, in T) (any, error) { return nil, do(s, in) })
+}
+
+func (s *Service) sources() any {
+	return struct {
 		Bad  []string `json:"bad"`
 		Good []string `json:"good"`
-	}{s.BadSources(), s.GoodSources()})
+	}{s.BadSources(), s.GoodSources()}
 }
 
-func (s *Service) clockAs(w http.ResponseWriter, body []byte) error {
-	if err := s.setClock(body); err != nil {
-		return err
-	}
-	s.writeClock(w)
-	return nil
-}
-
-func controlError(w http.ResponseWriter, status int, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	writeControl(w, struct {
-		Error string `json:"error"`
-	}{err.Error()})
-}
-
-func writeControl(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(jsontext.Marshal(v), '\n'))
-}
-
-func (s *Service) writeClock(w http.ResponseWriter) {
-	writeControl(w, struct {
+func (s *Service) clockNow() any {
+	return struct {
 		Now      string `json:"now"`
 		Standing bool   `json:"standing"`
 		Today    string `json:"today"`
-	}{s.Now().UTC().Format(time.RFC3339Nano), s.World.Clock.Stands(), s.Today()})
+	}{s.Now().UTC().Format(time.RFC3339Nano), s.World.Clock.Stands(), s.Today()}
 }
 
-func (s *Service) setClock(body []byte) error {
-	var in struct {
-		Now      string   `json:"now"`
-		Advance  string   `json:"advance"`
-		Standing *bool    `json:"standing"`
-		Speed    *float64 `json:"speed"`
-	}
-	if err := jsontext.Decode(body, &in); err != nil {
-		return err
-	}
+type clockOrder struct {
+	Now      string
+	Advance  string
+	Standing *bool
+	Speed    *float64
+}
+
+func (s *Service) setClock(in clockOrder) (any, error) {
 	to := s.Now()
 	if in.Now != "" {
 		t, err := time.Parse(time.RFC3339, in.Now)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		to = t
 	}
 	if in.Advance != "" {
 		d, err := time.ParseDuration(in.Advance)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		to = to.Add(d)
-	}
-	if in.Speed != nil {
-		if *in.Speed <= 0 || *in.Speed > 1e6 {
-			return fmt.Errorf("speed %v: expected more than 0 and at most 1000000", *in.Speed)
-		}
-		s.RunFast(to, *in.Speed)
-		return nil
 	}
 	standing := s.World.Clock.Stands()
 	if in.Standing != nil {
 		standing = *in.Standing
 	}
-	if standing {
+	switch {
+	case in.Speed != nil && (*in.Speed <= 0 || *in.Speed > 1e6):
+		return nil, fmt.Errorf("speed %v: expected more than 0 and at most 1000000", *in.Speed)
+	case in.Speed != nil:
+		s.RunFast(to, *in.Speed)
+	case standing:
 		s.SetNow(to)
-	} else {
+	default:
 		s.RunFrom(to)
 	}
-	return nil
+	return s.clockNow(), nil
 }
 
-func (s *Service) balanceAs(body []byte) error {
-	var in struct {
-		Status string `json:"status"`
-	}
-	if err := jsontext.Decode(body, &in); err != nil {
-		return err
-	}
-	return s.SetBalance(in.Status)
-}
-
-func (s *Service) fundsAs(body []byte) error {
-	var in struct {
-		Amount any `json:"amount"`
-	}
-	if err := jsontext.Decode(body, &in); err != nil {
-		return err
-	}
-	fields, err := world.NewFields(map[string]any{"amount": in.Amount})
+func (s *Service) orderFunds(in struct{ Amount any }) error {
+	amount, err := world.ParseFunds(in.Amount)
 	if err != nil {
 		return err
 	}
-	var amount *int64
-	fields.Amount("amount", &amount, 1, world.MaxFunds)
-	if err := fields.End(); err != nil {
-		return err
-	}
-	return s.AddFunds(*amount)
+	return s.AddFunds(amount)
 }
 
-// accessAs changes what it names, or nothing where one is refused.
-func (s *Service) accessAs(body []byte) error {
+// orderAccess changes what the order names, or nothing if one of it is refused.
+func orderAccess(s *Service, _ url.Values, body []byte) (any, error) {
 	in := struct {
-		Report   string         `json:"report"`
-		Budgets  map[string]int `json:"budgets"`
-		Websites []string       `json:"websites"`
+		Report   string
+		Budgets  map[string]int
+		Websites []string
 	}{Report: config.ReportAccesses[s.ReportAccess()], Websites: s.Websites()}
 	if err := jsontext.Decode(body, &in); err != nil {
-		return err
+		return nil, err
 	}
 	report, err := config.ParseReportAccess(in.Report)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for kind, n := range in.Budgets {
 		if err := world.CheckBudget(kind, n); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := s.SetWebsites(in.Websites); err != nil {
-		return err
+		return nil, err
 	}
 	s.SetReportAccess(report)
 	for kind, n := range in.Budgets {
 		if err := s.SetBudget(kind, n); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-func (s *Service) keyAs(body []byte) error {
-	var in struct {
-		Key   string    `json:"key"`
-		Do    string    `json:"do"`
-		Until time.Time `json:"until"`
-	}
-	if err := jsontext.Decode(body, &in); err != nil {
-		return err
-	}
+type keyOrder struct {
+	Key   string
+	Do    string
+	Until time.Time
+}
+
+func (s *Service) orderKey(in keyOrder) error {
 	switch {
 	case in.Do == "revoke":
 		return s.RevokeKey(in.Key)
@@ -331,14 +288,12 @@ func (s *Service) keyAs(body []byte) error {
 	return fmt.Errorf("key: expected revoke, or until")
 }
 
-func (s *Service) setFault(body []byte) error {
-	var in struct {
-		wire.Fault
-		For string `json:"for"`
-	}
-	if err := jsontext.Decode(body, &in); err != nil {
-		return err
-	}
+type faultOrder struct {
+	wire.Fault
+	For string
+}
+
+func (s *Service) orderFault(in faultOrder) error {
 	if in.For != "" {
 		d, err := time.ParseDuration(in.For)
 		if err != nil {
@@ -349,67 +304,137 @@ func (s *Service) setFault(body []byte) error {
 	return s.Faults.Set(in.Fault)
 }
 
-// writeQuirks writes all quirks, a line of JSON each.
-func (s *Service) writeQuirks(w http.ResponseWriter) error {
-	type line struct {
-		Name   string `json:"name"`
-		Doc    string `json:"doc"`
-		Report bool   `json:"report"`
-		API    bool   `json:"api"`
-		Set    bool   `json:"set"`
-	}
+type quirkLine struct {
+	Name   string `json:"name"`
+	Doc    string `json:"doc"`
+	Report bool   `json:"report"`
+	API    bool   `json:"api"`
+	Set    bool   `json:"set"`
+}
+
+func (s *Service) quirks() (list []quirkLine) {
 	set := s.QuirksSet()
-	var list []line
 	for _, q := range variations.Quirks() {
-		list = append(list, line{q.Name, q.Doc, q.Report, q.API, slices.Contains(set, q.Name)})
+		list = append(list, quirkLine{q.Name, q.Doc, q.Report, q.API, slices.Contains(set, q.Name)})
 	}
-	return writeLines(w, list)
+	return list
 }
 
-func (s *Service) quirksAs(body []byte) error {
-	var in struct {
-		Set []string `json:"set"`
-	}
-	if err := jsontext.Decode(body, &in); err != nil {
-		return err
-	}
-	return s.SetQuirks(in.Set...)
+type restateOrder struct {
+	Day string
+	ledger.Restatement
 }
 
-func (s *Service) restateAs(w http.ResponseWriter, body []byte) error {
-	var in struct {
-		Day string `json:"day"`
-		ledger.Restatement
-	}
-	if err := jsontext.Decode(body, &in); err != nil {
-		return err
-	}
-	switch in.Kind {
-	case "freeze", "thaw":
+func (s *Service) orderRestatement(in restateOrder) (any, error) {
+	if in.Kind == "freeze" || in.Kind == "thaw" {
 		s.FreezeRestatements(in.Kind == "freeze")
-		return nil
+		return nil, nil
 	}
 	line, err := s.Restate(in.Day, in.Restatement)
-	if err != nil {
-		return err
+	if err != nil || line.Date == "" {
+		return nil, err
 	}
-	if line.Date != "" {
-		writeControl(w, truthLine(line))
-	}
-	return nil
+	return truthLine(line), nil
 }
 
-func (s *Service) changeAs(w http.ResponseWriter, body []byte) error {
-	var c world.Change
-	if err := jsontext.Decode(body, &c); err != nil {
-		return err
-	}
+func (s *Service) orderChange(c world.Change) (any, error) {
 	id, err := s.Apply(c)
-	if err != nil {
-		return err
-	}
-	writeControl(w, struct {
+	return struct {
 		ID string `json:"id"`
-	}{id})
-	return nil
+	}{id}, err
+}
+
+// orderSettings answers with the settings of a campaign or, without one, of all.
+func orderSettings(s *Service, q url.Values, _ []byte) (any, error) {
+	ids := []string{q.Get("campaign")}
+	if ids[0] == "" {
+		ids = s.CampaignIDs()
+	}
+	list := make([]ledger.Settings, len(ids))
+	for i, id := range ids {
+		settings, err := s.Settings(id)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = settings
+	}
+	return linesOf(list), nil
+}
+
+// truthMeasures are the numbers of a line; spend is text, so that no reader rounds it.
+type truthMeasures struct {
+	Spend       string `json:"spend"`
+	Clicks      int64  `json:"clicks"`
+	Impressions int64  `json:"impressions"`
+	Conversions int64  `json:"conversions"`
+}
+
+func measuresOf(m ledger.Measures) truthMeasures {
+	return truthMeasures{m.Exact(), m.Clicks, m.Impressions, m.Conversions}
+}
+
+func truthLine(l ledger.Line) any {
+	return struct {
+		Date         string `json:"date"`
+		CampaignID   string `json:"campaign_id"`
+		CampaignName string `json:"campaign_name"`
+		CreativeID   string `json:"creative_id"`
+		SourceID     string `json:"source_id"`
+		truthMeasures
+	}{l.Date, l.CampaignID, l.CampaignName, l.CreativeID, l.SourceID, measuresOf(l.Measures)}
+}
+
+// orderTruth answers with a day, or with all days of the reach: a line for each row or, with sum, for each day.
+func orderTruth(s *Service, q url.Values, _ []byte) (any, error) {
+	st := s.Snapshot()
+	from, to := st.Today-clock.Reach, st.Today
+	if date := q.Get("day"); date != "" {
+		d, ok := clock.ParseDay(date)
+		if !ok {
+			return nil, fmt.Errorf("%q is not a day", date)
+		}
+		from, to = d, d
+	}
+	if q.Get("sum") != "" {
+		return iter.Seq[any](func(yield func(any) bool) {
+			for d := from; d <= to; d++ {
+				total := st.Sum(d)
+				if !yield(struct {
+					Date string `json:"date"`
+					Rows int64  `json:"rows"`
+					truthMeasures
+				}{d.String(), total.Rows, measuresOf(total.Measures)}) {
+					return
+				}
+			}
+		}), nil
+	}
+	return iter.Seq[any](func(yield func(any) bool) {
+		for d := from; d <= to; d++ {
+			for r := range st.Rows(d, ledger.Scope{}) {
+				if !yield(truthLine(st.Line(d, r))) {
+					return
+				}
+			}
+		}
+	}), nil
+}
+
+type requestLine struct {
+	Time    string `json:"time"`
+	Method  string `json:"method"`
+	Path    string `json:"path"`
+	Query   string `json:"query"`
+	Attempt int    `json:"attempt"`
+	Fault   string `json:"fault"`
+	Status  int    `json:"status"`
+	Bytes   int64  `json:"bytes"`
+}
+
+func (s *Service) requestLines() (list []requestLine) {
+	for _, rq := range s.Requests() {
+		list = append(list, requestLine{rq.Time.UTC().Format(time.RFC3339Nano), rq.Method, rq.Path, rq.Query,
+			rq.Attempt, rq.Fault, rq.Status, rq.Bytes})
+	}
+	return list
 }

@@ -21,7 +21,7 @@ func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (
 	switch f.Kind {
 	case wire.Status:
 		if strings.HasPrefix(r.URL.Path, wire.APIPrefix+"/") {
-			rep = s.api.ApiError(status, advertiser.CodeOf(status), http.StatusText(status), nil)
+			rep = s.api.APIError(status, advertiser.CodeOf(status), http.StatusText(status), nil)
 		} else {
 			rep = report.ReportError(status, s.reportText(status))
 		}

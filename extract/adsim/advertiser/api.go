@@ -59,7 +59,7 @@ func Serve(accounts []*API, now time.Time, r *http.Request, f *wire.Fault) wire.
 }
 
 func (s *API) Unauthorized() wire.Reply {
-	rep := s.ApiError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", nil)
+	rep := s.APIError(http.StatusUnauthorized, "unauthorized", "The API key is invalid, expired or revoked.", nil)
 	rep.Header.Set("Www-Authenticate", "Bearer")
 	return rep
 }
@@ -79,9 +79,9 @@ func (s *API) serveKey(c *Call, r *http.Request) wire.Reply {
 	}
 	switch {
 	case allow == nil:
-		return s.ApiError(http.StatusNotFound, "not_found", "There is no such path.", nil)
+		return s.APIError(http.StatusNotFound, "not_found", "There is no such path.", nil)
 	case c.Op == nil:
-		rep := s.ApiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
+		rep := s.APIError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
 		rep.Header.Set("Allow", strings.Join(allow, ", "))
 		return rep
 	}
@@ -172,8 +172,8 @@ func (c *Call) pauses() bool {
 	return err == nil && b.text("status") == "paused"
 }
 
-// ApiError returns the advertiser API's error body.
-func (s *API) ApiError(status int, code, message string, details []detail) wire.Reply {
+// APIError returns the advertiser API's error body.
+func (s *API) APIError(status int, code, message string, details []detail) wire.Reply {
 	type problem struct {
 		Code      string   `json:"code"`
 		Message   string   `json:"message"`

@@ -177,14 +177,14 @@ var CreateKey = &Operation{Name: "create_api_key", Method: http.MethodPost, Path
 func serveAPIKeys(accounts []*API, now time.Time, r *http.Request) wire.Reply {
 	s := accounts[0]
 	if r.Method != http.MethodPost {
-		rep := s.ApiError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
+		rep := s.APIError(http.StatusMethodNotAllowed, "not_found", "The path has no "+r.Method+".", nil)
 		rep.Header.Set("Allow", http.MethodPost)
 		return rep
 	}
 	user, password, basic := r.BasicAuth()
 	i := slices.IndexFunc(accounts, func(own *API) bool { return own.World.IsUser(user, password) })
 	if !basic || i < 0 {
-		rep := s.ApiError(http.StatusUnauthorized, "unauthorized", "The dashboard user's name or password is wrong.",
+		rep := s.APIError(http.StatusUnauthorized, "unauthorized", "The dashboard user's name or password is wrong.",
 			nil)
 		rep.Header.Set("Www-Authenticate", `Basic realm="dashboard"`)
 		return rep

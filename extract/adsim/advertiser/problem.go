@@ -70,7 +70,7 @@ func problemOf(err error) *problem {
 
 // Refuse returns the reply for a problem.
 func (s *API) Refuse(p *problem) wire.Reply {
-	rep := s.ApiError(p.status, p.code, p.message, p.details)
+	rep := s.APIError(p.status, p.code, p.message, p.details)
 	if p.wait > 0 {
 		rep.Header.Set("Retry-After", strconv.Itoa(p.wait))
 	}

@@ -121,7 +121,7 @@ func (e *Editor) apply(c Change) (string, error) {
 	default:
 		return "", fmt.Errorf("unknown action %q", c.Do)
 	}
-	in, err := NewFields(c.Set)
+	in, err := newFields(c.Set)
 	if err != nil {
 		return "", err
 	}
@@ -182,7 +182,7 @@ func (e *Editor) createCampaign(c Change, in *fields) (string, error) {
 	bid, limit := int64(500_000), int64(100_000_000)
 	of.Name, of.Status, of.Bid, of.Limit, of.Start = &name, &status, &bid, &limit, &cp.CreatedAt
 	e.setCampaign(cp, of, in)
-	if err := in.End(); err != nil {
+	if err := in.end(); err != nil {
 		return "", err
 	}
 	if err := e.checkBid(cp, of); err != nil {
@@ -218,7 +218,7 @@ func (e *Editor) editCampaign(cp *market.Campaign, c Change, in *fields) error {
 	of := e.OfCampaign(cp.ID)
 	bids := in.has("default_bid") || in.has("audience")
 	e.setCampaign(cp, of, in)
-	if err := in.End(); err != nil {
+	if err := in.end(); err != nil {
 		return err
 	}
 	if bids {
@@ -242,7 +242,7 @@ func (e *Editor) setCampaign(cp *market.Campaign, of *ledger.CampaignChanges, in
 	in.text("name", &of.Name, words(1, 100))
 	in.text("status", &of.Status, oneOf(market.CampaignStatuses...))
 	in.textOrNull("delivery_status", &of.Delivery, oneOf(ledger.DeliveryStatuses...))
-	in.Amount("default_bid", &of.Bid, market.LowestBid, market.HighestBid)
+	in.amount("default_bid", &of.Bid, market.LowestBid, market.HighestBid)
 	in.amountOrNull("daily_spend_limit", &of.Limit, 100_000_000, 1_000_000_000_000)
 	in.amountOrNull("target_cpa", &of.TargetCPA, 1_000_000, 10_000_000_000)
 	of.EndOptimization()
@@ -313,7 +313,7 @@ func (e *Editor) changeSources(cp *market.Campaign, c *SourceChange) error {
 
 // changeBids sets bids of sources, and takes away those that are null.
 func (e *Editor) changeBids(cp *market.Campaign, of *ledger.CampaignChanges, bids map[string]any) error {
-	in, err := NewFields(bids)
+	in, err := newFields(bids)
 	if err != nil {
 		return fmt.Errorf("bids: %w", err)
 	}

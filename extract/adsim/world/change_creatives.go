@@ -106,7 +106,7 @@ func (e *Editor) setCreative(cr *market.Creative, of *ledger.CreativeChanges, in
 	}
 	in.texts("rejection_reasons", &of.RejectionReasons)
 	in.text("rejection_comment", &of.RejectionComment, nil)
-	if err := in.End(); err != nil {
+	if err := in.end(); err != nil {
 		return err
 	}
 	now := e.St.CreativeNow(cr)

@@ -24,8 +24,8 @@ type fields struct {
 	err  error
 }
 
-// NewFields takes values as Go or JSON has them; both come the same way from here.
-func NewFields(set map[string]any) (*fields, error) {
+// newFields takes values as Go or JSON has them; both come the same way from here.
+func newFields(set map[string]any) (*fields, error) {
 	in := &fields{left: map[string]json.RawMessage{}}
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		raw, err := json.Marshal(set[name])
@@ -37,8 +37,8 @@ func NewFields(set map[string]any) (*fields, error) {
 	return in, nil
 }
 
-// End is what was wrong, be it a field that nobody took.
-func (in *fields) End() error {
+// end is what was wrong, be it a field that nobody took.
+func (in *fields) end() error {
 	if in.err == nil && len(in.left) > 0 {
 		return fmt.Errorf("no field %q", slices.Sorted(maps.Keys(in.left))[0])
 	}
@@ -98,7 +98,7 @@ func (in *fields) texts(name string, into **[]string) {
 	})
 }
 
-func (in *fields) Amount(name string, into **int64, least, most int64) {
+func (in *fields) amount(name string, into **int64, least, most int64) {
 	in.take(name, func(raw json.RawMessage) error {
 		text := string(raw)
 		if raw[0] == '"' {
@@ -119,7 +119,7 @@ func (in *fields) Amount(name string, into **int64, least, most int64) {
 }
 
 func (in *fields) amountOrNull(name string, into **int64, least, most int64) {
-	takeOrNull(in, name, into, func() { in.Amount(name, into, least, most) })
+	takeOrNull(in, name, into, func() { in.amount(name, into, least, most) })
 }
 
 func (in *fields) instant(name string, into **time.Time) {

@@ -16,12 +16,26 @@ import (
 // campaigns follow their settings from the Chicago day on which it is first asked,
 // and none is delivered while nothing is left.
 
-// MaxFunds is what may be wired at once: a billion dollars.
-const MaxFunds = 1_000_000_000_000_000
+// maxFunds is what may be wired at once: a billion dollars.
+const maxFunds = 1_000_000_000_000_000
 
 // fundsCheck is how often a prepaid account is looked at. In between its campaigns
 // may spend a little more than there is.
 const fundsCheck = 5 * time.Minute
+
+// ParseFunds parses an amount that may be wired: a number or exact decimal text.
+func ParseFunds(amount any) (millionths int64, err error) {
+	in, err := newFields(map[string]any{"amount": amount})
+	if err != nil {
+		return 0, err
+	}
+	var parsed *int64
+	in.amount("amount", &parsed, 1, maxFunds)
+	if err := in.end(); err != nil {
+		return 0, err
+	}
+	return *parsed, nil
+}
 
 // AddFunds wires money to a prepaid account, in millionths of a US dollar. Nobody
 // can do that through the API.
@@ -29,11 +43,11 @@ func (s *World) AddFunds(amount int64) error {
 	switch {
 	case s.Cfg.Prepaid == 0:
 		return errors.New("funds: the account pays by card")
-	case amount <= 0 || amount > MaxFunds:
+	case amount <= 0 || amount > maxFunds:
 		return fmt.Errorf(
 			"funds: %s is not more than 0 and at most %s",
 			jsontext.Exact(amount),
-			jsontext.Exact(MaxFunds),
+			jsontext.Exact(maxFunds),
 		)
 	}
 	s.mu.Lock()
