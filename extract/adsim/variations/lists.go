@@ -238,7 +238,7 @@ var envelopeQuirks = []Quirk{
 				return object().With("data", underOwnName(x, inner, around))
 			})},
 	{Name: "envelope-success",
-		Doc: `bodies lie under data, beside success and message: {"success":true,"message":"OK","data":..}`,
+		Doc:    `bodies lie under data, beside success and message: {"success":true,"message":"OK","data":..}`,
 		change: wrapped(inSuccess, inSuccess)},
 	{Name: "envelope-edges", Doc: `lists are connections: {"edges":[{"node":{..}}],"totalCount":6}`,
 		change: wrapped(func(x *exchange, inner, around *node) *node {

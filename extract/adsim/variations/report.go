@@ -92,8 +92,10 @@ var numberQuirks = []Quirk{
 		change: in(ofDays, "impressions conversions", put("null"))},
 	{Name: "row-spend-null", Doc: "the spend of one row a page is null", change: onePaid("total_spend", put("null"))},
 	{Name: "row-spend-object", Doc: `the spend of one row a page is {"amount":..,"currency":"USD"}`,
-		change: onePaid("total_spend", value(func(v *node) *node { return with("amount", v, "currency",
-			text("USD")) }))},
+		change: onePaid("total_spend", value(func(v *node) *node {
+			return with("amount", v, "currency",
+				text("USD"))
+		}))},
 }
 
 // naming applies a form to the name of every campaign, in the report and in the settings.

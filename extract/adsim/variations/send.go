@@ -23,7 +23,7 @@ var bothQuirks = []Quirk{
 		change: newKeys},
 	{Name: "secret-in-error",
 		Doc: "refusals repeat the Authorization header; the report refuses questions without include_creatives, the " +
-		"API the limits",
+			"API the limits",
 		override: func(x *exchange) (wire.Reply, bool) {
 			text := "Refused: " + x.request.Header.Get("Authorization")
 			switch x.place {
@@ -53,7 +53,7 @@ var bothQuirks = []Quirk{
 		}},
 	{Name: "secret-coded",
 		Doc: "rows, campaigns and account replies have a key debug with a text that holds the credentials in base64, " +
-		"percent-encoded and as JSON within JSON",
+			"percent-encoded and as JSON within JSON",
 		change: func(x *exchange, body *node) *node {
 			secret := x.secret()
 			x.debug(body, text(strings.Join([]string{
