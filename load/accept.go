@@ -21,37 +21,37 @@ import (
 // there are two, and what is neither there nor in the DuckDB file is forgotten.
 
 // accepting says that the loss of what cannot be brought back is accepted.
-func (n *generation) accepting() bool { return n.g.store.opts.AcceptLoss != nil }
+func (r *repair) accepting() bool { return r.g.store.opts.AcceptLoss != nil }
 
 // losses are what the generation goes on without, as sentences.
-func (n *generation) losses() []string {
-	if newer := n.g.store.newer; newer.Path != "" {
-		return append([]string{n.base.SetBack(newer).What}, n.accepted...)
+func (r *repair) losses() []string {
+	if newer := r.g.store.newer; newer.Path != "" {
+		return append([]string{r.base.SetBack(newer).What}, r.accepted...)
 	}
-	return n.accepted
+	return r.accepted
 }
 
 // takeNewer takes in the Parquet files that a later generation wrote than the manifest is
 // of, those included that it does not name.
-func (n *generation) takeNewer() error {
-	s := n.g.store
+func (r *repair) takeNewer() error {
+	s := r.g.store
 	files, err := manifest.FilesIn(s.opts.disk, s.dir)
 	if err != nil {
 		return err
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		account, info := n.base.FileOf(path)
+		account, info := r.base.FileOf(path)
 		if info != nil && manifest.CheckBytes(s.opts.disk, s.dir, path, info) == nil {
 			continue
 		}
-		newer, err := n.base.NewerParquet(s.opts.disk, s.dir, account, path)
+		newer, err := r.base.NewerParquet(s.opts.disk, s.dir, account, path)
 		if err != nil {
 			return err
 		}
 		if newer.Path == "" {
 			continue
 		}
-		if err := n.take(account, path, true); err != nil && !errors.Is(err, durable.ErrDamaged) {
+		if err := r.take(account, path, true); err != nil && !errors.Is(err, durable.ErrDamaged) {
 			return err
 		}
 	}
@@ -66,27 +66,27 @@ type damagedFile struct {
 
 // acceptLoss decides about a damaged file that nothing can restore: it is taken as it is
 // where it is a whole file of its table, and forgotten where it is not.
-func (n *generation) acceptLoss(d damagedFile) error {
-	err := n.take(d.account, d.Path, false)
+func (r *repair) acceptLoss(d damagedFile) error {
+	err := r.take(d.account, d.Path, false)
 	if err == nil || !errors.Is(err, durable.ErrDamaged) {
 		return err
 	}
-	a := n.next.Accounts[d.account]
+	a := r.next.Accounts[d.account]
 	info := a.Files[d.Path]
 	delete(a.Files, d.Path)
 	if info.Table == schema.SpendDaily.Name {
 		delete(a.Days, info.Day)
-		n.forgetReplies(a, info.Day)
+		r.forgetReplies(a, info.Day)
 	}
 	delete(a.Memory, info.Table)
-	n.accepted = append(n.accepted, d.Path+" is forgotten")
+	r.accepted = append(r.accepted, d.Path+" is forgotten")
 	return nil
 }
 
 // take takes a Parquet file into the generation as it lies in its place. An [durable.ErrDamaged]
 // says that it is not a whole file of its table and account.
-func (n *generation) take(account, path string, newer bool) error {
-	s := n.g.store
+func (r *repair) take(account, path string, newer bool) error {
+	s := r.g.store
 	t, day := manifest.TableAt(account, path)
 	if t == nil {
 		return durable.Damaged(path, manifest.MoveOut, "it is not a file of any table")
@@ -99,11 +99,11 @@ func (n *generation) take(account, path string, newer bool) error {
 		return err
 	}
 	info := &manifest.File{Kind: manifest.KindParquet, Table: t.Name, Day: day, Bytes: size, SHA256: sha,
-		RunID: n.g.runID}
-	a := n.next.Accounts[account]
+		RunID: r.g.runID}
+	a := r.next.Accounts[account]
 	switch h := versionedTable(t.Name); {
 	case t == schema.SpendDaily.Table:
-		err = n.takeDay(account, path, info, newer)
+		err = r.takeDay(account, path, info, newer)
 	case h != nil:
 		var memory history.Memory
 		if memory, info.Rows, err = h.recall(s.opts.disk, s.dir, path); err == nil {
@@ -118,15 +118,15 @@ func (n *generation) take(account, path string, newer bool) error {
 	if err != nil {
 		return durable.Damaged(path, durable.RepairBackup, "%v", err)
 	}
-	a.Files[path] = info
-	n.accepted = append(n.accepted, path+" is taken as it is")
+	r.files.enter(a.Files, path, info, false)
+	r.accepted = append(r.accepted, path+" is taken as it is")
 	return nil
 }
 
 // takeDay takes the rows of a day for what is known of it. When it was last read may not
 // be known any more: then it is the last time that a row of it was seen to change.
-func (n *generation) takeDay(account, path string, info *manifest.File, newer bool) error {
-	s, a, day := n.g.store, n.next.Accounts[account], info.Day
+func (r *repair) takeDay(account, path string, info *manifest.File, newer bool) error {
+	s, a, day := r.g.store, r.next.Accounts[account], info.Day
 	rows, err := manifest.ReadDay(s.opts.disk, filepath.Join(s.dir, path), account, day)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (n *generation) takeDay(account, path string, info *manifest.File, newer bo
 	if err != nil {
 		return err
 	}
-	known := &manifest.Day{Reads: 1, Control: schema.ControlUnknown, RunID: n.g.runID}
+	known := &manifest.Day{Reads: 1, Control: schema.ControlUnknown, RunID: r.g.runID}
 	for i, row := range rows.All() {
 		known.LastReadAt = max(known.LastReadAt, row.ChangedAt)
 		if i == 0 || row.FirstSeenAt < known.FirstReadAt {
@@ -149,7 +149,7 @@ func (n *generation) takeDay(account, path string, info *manifest.File, newer bo
 		}
 	}
 	if newer {
-		read, err := n.lastRead(account, day)
+		read, err := r.lastRead(account, day)
 		if err != nil {
 			return err
 		}
@@ -158,12 +158,12 @@ func (n *generation) takeDay(account, path string, info *manifest.File, newer bo
 	known.Sums, known.ContentHash = sealed.Sums(), sealed.Hash()
 	info.Rows = known.Sums.Rows
 	a.Days[day], a.Since = known, min(a.Since, day)
-	return n.takeReplies(account, day, known)
+	return r.takeReplies(account, day, known)
 }
 
 // lastRead is when a day was last read and proven, by the ledger; 0: it does not say.
-func (n *generation) lastRead(account string, day schema.Date) (at schema.Instant, err error) {
-	s := n.g.store
+func (r *repair) lastRead(account string, day schema.Date) (at schema.Instant, err error) {
+	s := r.g.store
 	paths, err := manifest.LedgerFiles(s.opts.disk, s.dir, account)
 	if err != nil {
 		return 0, err
@@ -190,9 +190,9 @@ func (n *generation) lastRead(account string, day schema.Date) (at schema.Instan
 
 // takeReplies takes the replies of a day as they lie in their places, if they give its
 // rows. Others are not published: they lie there as strays.
-func (n *generation) takeReplies(account string, day schema.Date, known *manifest.Day) error {
-	s, a := n.g.store, n.next.Accounts[account]
-	n.forgetReplies(a, day)
+func (r *repair) takeReplies(account string, day schema.Date, known *manifest.Day) error {
+	s, a := r.g.store, r.next.Accounts[account]
+	r.forgetReplies(a, day)
 	var paths []string
 	for page := 1; ; page++ {
 		path := manifest.RawPath(account, day, page)
@@ -203,7 +203,8 @@ func (n *generation) takeReplies(account string, day schema.Date, known *manifes
 		if err != nil {
 			return err
 		}
-		a.Files[path] = &manifest.File{Kind: manifest.KindRaw, Day: day, Bytes: size, SHA256: sha, RunID: n.g.runID}
+		r.files.enter(a.Files, path, &manifest.File{Kind: manifest.KindRaw, Day: day, Bytes: size, SHA256: sha,
+			RunID: r.g.runID}, false)
 		paths = append(paths, path)
 	}
 	if len(paths) == 0 {
@@ -220,12 +221,12 @@ func (n *generation) takeReplies(account string, day schema.Date, known *manifes
 		}
 	}
 	if err != nil {
-		n.forgetReplies(a, day)
+		r.forgetReplies(a, day)
 	}
 	return nil
 }
 
-func (n *generation) forgetReplies(a *manifest.Account, day schema.Date) {
+func (r *repair) forgetReplies(a *manifest.Account, day schema.Date) {
 	for _, path := range a.RawPages(day) {
 		delete(a.Files, path)
 	}
@@ -233,11 +234,11 @@ func (n *generation) forgetReplies(a *manifest.Account, day schema.Date) {
 
 // forgetLostReplies forgets the replies of days that cannot be read again, where one of
 // them is lost or damaged: without it the others give no day.
-func (n *generation) forgetLostReplies() error {
-	s := n.g.store
+func (r *repair) forgetLostReplies() error {
+	s := r.g.store
 	today := schema.DateOf(s.opts.Now())
-	for _, name := range n.next.AccountNames() {
-		a := n.next.Accounts[name]
+	for _, name := range r.next.AccountNames() {
+		a := r.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
 			reply := info != nil && info.Kind == manifest.KindRaw && schema.DaysUntilUnreachable(info.Day, today) <= 0
@@ -250,10 +251,10 @@ func (n *generation) forgetLostReplies() error {
 			}
 			if err != nil && !reply {
 				delete(a.Files, path)
-				n.accepted = append(n.accepted, path+" is forgotten")
+				r.accepted = append(r.accepted, path+" is forgotten")
 			} else if err != nil {
-				n.forgetReplies(a, info.Day)
-				n.accepted = append(n.accepted, fmt.Sprintf("the replies of %s are forgotten", info.Day))
+				r.forgetReplies(a, info.Day)
+				r.accepted = append(r.accepted, fmt.Sprintf("the replies of %s are forgotten", info.Day))
 			}
 		}
 	}

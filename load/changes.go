@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -16,15 +15,15 @@ import (
 )
 
 // addChanges adds the restatements to the files of the days of seeing.
-func (n *generation) addChanges() error {
+func (c *contribution) addChanges() error {
 	byDaySeen := map[schema.Date][]schema.Date{}
-	for d, day := range n.g.days {
+	for d, day := range c.g.days {
 		if day.proven != nil && day.changes != nil {
 			byDaySeen[day.changes.seen] = append(byDaySeen[day.changes.seen], d)
 		}
 	}
 	for _, seen := range slices.Sorted(maps.Keys(byDaySeen)) {
-		if err := n.addChangesOf(seen, slices.Sorted(slices.Values(byDaySeen[seen]))); err != nil {
+		if err := c.addChangesOf(seen, slices.Sorted(slices.Values(byDaySeen[seen]))); err != nil {
 			return err
 		}
 	}
@@ -33,25 +32,25 @@ func (n *generation) addChanges() error {
 
 // addChangesOf lays the restatements of days beside those that were seen on the same day
 // before. None of them is in memory for longer than it is passed on.
-func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
-	s, t := n.g.store, schema.SpendChanges
+func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error {
+	s, t := c.g.store, schema.SpendChanges
 	path := manifest.PartPath(t.Table, s.account, seen)
 	var was, is []iter.Seq2[[]schema.SpendChange, error]
 	lines := int64(0)
-	if old := n.acc.Files[path]; old != nil {
-		dir, name := n.whereIs(path)
+	if old := c.file(path); old != nil {
+		dir, name := c.files.whereIs(path)
 		was, lines = append(was, manifest.Batches(s.opts.disk, dir, name, old, t)), old.Rows
 	}
 	for _, d := range days {
-		is = append(is, parquet.Batches(s.opts.disk, n.g.staged(changesPath(d)), t))
-		lines += n.g.days[d].changes.rows
+		is = append(is, parquet.Batches(s.opts.disk, c.g.staged(changesPath(d)), t))
+		lines += c.g.days[d].changes.rows
 	}
 	into := path
-	if n.isStaged(path) {
+	if c.files.isStaged(path) {
 		into = "again/" + path // it is being read
 	}
 	var unread error
-	info, err := n.g.putPart(into, t.Table, parquet.ChangeRecords(history.MergeChanges(linesOf(was, &unread),
+	info, err := c.g.putPart(into, t.Table, parquet.ChangeRecords(history.MergeChanges(linesOf(was, &unread),
 		linesOf(is, &unread))))
 	if err := errors.Join(unread, err); err != nil {
 		return err
@@ -61,16 +60,12 @@ func (n *generation) addChangesOf(seen schema.Date, days []schema.Date) error {
 			durable.ErrDamaged)
 	}
 	if into != path {
-		if err := s.opts.disk.Rename(n.g.staged(into), n.g.staged(path)); err != nil {
+		if err := s.opts.disk.Rename(c.g.staged(into), c.g.staged(path)); err != nil {
 			return durable.Storage(err)
 		}
 	}
 	info.Day = seen
-	n.putFile(path, info)
-	n.loads = append(n.loads, duck.ReplacePartition{
-		Table: t.Table, Where: duck.PartSQL(t.Table, s.account, seen) + " AND " + n.g.ownRows(),
-		Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
-	})
+	c.put(path, info)
 	return nil
 }
 

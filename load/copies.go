@@ -51,7 +51,7 @@ func (n *generation) copyCoverage(account string) error {
 	for path, f := range files {
 		if f.Table == schema.CoverageFiles.Name && is[f.Day] == nil { // the clock was set back
 			delete(files, path)
-			n.removes = append(n.removes, path)
+			n.files.removes = append(n.files.removes, path)
 		}
 	}
 	for _, month := range slices.Sorted(maps.Keys(is)) {

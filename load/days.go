@@ -9,63 +9,55 @@ import (
 	"spendsync/schema"
 )
 
-// addDays takes in the proven days. What was staged of unproven ones is left
-// behind with the staging area.
-func (n *generation) addDays() {
-	account := n.g.store.account
-	stored := map[schema.Date]int64{}
-	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
-		day := n.g.days[d]
+// addDays adds the proven days. Staged files of other days stay behind with the staging area.
+func (c *contribution) addDays() {
+	for _, d := range slices.Sorted(maps.Keys(c.g.days)) {
+		day := c.g.days[d]
 		p := day.proven
 		if p == nil {
 			continue
 		}
-		known := n.acc.Days[d]
-		if known == nil {
-			known = &manifest.Day{FirstReadAt: p.ReadAt}
-			n.acc.Days[d] = known
+		known := &manifest.Day{FirstReadAt: p.ReadAt}
+		if was := c.base.Days[d]; was != nil {
+			*known = *was
 		}
-		stored[d] = known.Sums.Rows
+		c.Days[d] = known
 		known.ContentHash, known.Sums, known.Rounded = p.hash, p.sums, p.Rounded
 		known.Refused, known.Unread = p.Refused, p.Unread
 		if !p.Replayed {
-			known.LastReadAt, known.RunID = p.ReadAt, n.g.runID
+			known.LastReadAt, known.RunID = p.ReadAt, c.g.runID
 			known.Control, known.ControlTotal = p.Control, p.ControlTotal
 			known.Reads++
 		}
 		if day.part != nil {
-			path := manifest.PartPath(schema.SpendDaily.Table, account, d)
-			n.putFile(path, day.part)
-			n.changed[d] = true
+			c.put(manifest.PartPath(schema.SpendDaily.Table, c.g.store.account, d), day.part)
 		}
 		if (day.part != nil || day.renewRaw) && !p.Replayed {
-			// The old replies stand behind the old content, or are not what they were.
-			for _, old := range n.acc.RawPages(d) {
-				delete(n.acc.Files, old)
-				if day.raw[old] == nil {
-					n.removes = append(n.removes, old)
+			// The old replies belong to the old content, or are not what they were.
+			for _, old := range c.base.RawPages(d) {
+				if c.Files[old] = nil; day.raw[old] == nil {
+					c.files.removes = append(c.files.removes, old)
 				}
 			}
 		}
 		for _, path := range slices.Sorted(maps.Keys(day.raw)) {
-			if n.acc.Files[path] = day.raw[path]; !day.stays[path] {
-				n.moveStaged(path)
-			}
+			c.files.enter(c.Files, path, day.raw[path], !day.stays[path])
 		}
-	}
-	if len(n.changed) > 0 {
-		n.loadDays(stored)
 	}
 }
 
-// loadDays loads the changed days: of a day with few changed rows only those, of any other the whole day. stored
-// holds how many rows each day had before.
-func (n *generation) loadDays(stored map[schema.Date]int64) {
-	account, spend := n.g.store.account, schema.SpendDaily.Table
+// loadDays loads the changed days: of a day with few changed rows only those, of any other the whole day. base is
+// the account before.
+func (u *updates) loadDays(g *Staged, base *manifest.Account) {
+	account, spend := g.store.account, schema.SpendDaily.Table
 	whole, all := map[schema.Date]bool{}, duck.ReplacePartition{Table: spend}
-	some := duck.ReplacePartition{Table: spend, Only: n.g.ownRows()}
-	for _, d := range slices.Sorted(maps.Keys(n.changed)) {
-		day, file := n.g.days[d], n.g.staged(manifest.PartPath(spend, account, d))
+	some := duck.ReplacePartition{Table: spend, Only: g.ownRows()}
+	for _, d := range slices.Sorted(maps.Keys(g.days)) {
+		day, file := g.days[d], g.staged(manifest.PartPath(spend, account, d))
+		if day.proven == nil || day.part == nil {
+			continue
+		}
+		u.changed[d] = true
 		if day.few {
 			some.Files = append(some.Files, file)
 			if day.stale != "" {
@@ -74,15 +66,19 @@ func (n *generation) loadDays(stored map[schema.Date]int64) {
 			continue
 		}
 		whole[d], all.Files = true, append(all.Files, file)
-		n.dead += stored[d]
-		n.whole += day.part.Rows
+		if was := base.Days[d]; was != nil {
+			u.dead += was.Sums.Rows
+		}
+		u.whole += day.part.Rows
 	}
 	if len(whole) > 0 {
 		all.Where = duck.DaysSQL(account, "report_date", whole)
-		n.loads = append(n.loads, all)
+		u.loads = append(u.loads, all)
 	}
 	if len(some.Files) > 0 {
-		n.loads = append(n.loads, some)
+		u.loads = append(u.loads, some)
 	}
-	n.loads = append(n.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", n.changed)))
+	if len(u.changed) > 0 {
+		u.loads = append(u.loads, duck.CampaignSums(duck.DaysSQL(account, "report_date", u.changed)))
+	}
 }

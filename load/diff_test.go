@@ -68,10 +68,10 @@ func TestPublish_LoadsWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestAddDays_TakesOutWhatIsStale stages days of which little is new, one of which much is, one that
+// TestLoadDays_TakesOutWhatIsStale stages days of which little is new, one of which much is, one that
 // is another, and an empty one whose stored rows can't be read: of the first only the rows that differ
 // are loaded, the others whole.
-func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
+func TestLoadDays_TakesOutWhatIsStale(t *testing.T) {
 	r := newRun(t, t.TempDir())
 	r.mustSync(map[schema.Date][]schema.Spend{
 		day: schematest.SpendOfSources(day, 40), day - 1: schematest.SpendOfSources(day-1, 40),
@@ -110,13 +110,14 @@ func TestAddDays_TakesOutWhatIsStale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n, err := g.newGeneration(Contents{})
+	base, _, err := g.begin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.addDays()
+	u := updates{changed: map[schema.Date]bool{}}
+	u.loadDays(g, base.Accounts["acme"])
 	var got []string
-	for _, l := range n.loads {
+	for _, l := range u.loads {
 		if l.Query != "" {
 			continue // follows from the rows, however they came
 		}

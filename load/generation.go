@@ -2,10 +2,7 @@ package load
 
 import (
 	"errors"
-	"path/filepath"
-	"slices"
 
-	"spendsync/load/commit"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -18,23 +15,14 @@ type generation struct {
 	base    *manifest.Manifest // what it is built on; nil: nothing yet
 	next    *manifest.Manifest
 	acc     *manifest.Account // this account's part of next
-	moves   []commit.Move
-	removes []string
-	loads   []duck.ReplacePartition // of the tables of main, for a file that is carried forward
-	amends  []duck.Amend            // likewise
-	changed map[schema.Date]bool
-	dead    int64 // rows of the base's DuckDB file that others replace
-	whole   int64 // rows of the days that are loaded whole
-
-	versions int64 // rows of the tables of versions that are loaded whole
+	files   *filing
+	updates // of the DuckDB file, if it is carried forward
 
 	martsLater bool // another generation of the run writes the account's marts
 	// everyAccount means that all accounts are loaded, and may change.
 	everyAccount bool
 
-	repair   bool     // everything that can be made again is made again
-	restored []string // damaged files that this generation brings back
-	accepted []string // what became of those that nothing can restore
+	repair bool // everything that can be made again is made again
 
 	w           *duck.Warehouse // the DuckDB file while it is built
 	fromNothing bool            // it does not carry the base's forward
@@ -43,43 +31,43 @@ type generation struct {
 	restoreGC   func()          // nil: the garbage collector works as it always does
 }
 
-// newGeneration starts from what is published now, which another account's run
-// may have moved on since this run began.
-func (g *Staged) newGeneration(c Contents) (*generation, error) {
+// updates are what the DuckDB file of the base needs to become that of the generation.
+type updates struct {
+	loads    []duck.ReplacePartition // of the tables of main
+	amends   []duck.Amend
+	changed  map[schema.Date]bool
+	dead     int64 // rows of the file that others replace
+	whole    int64 // rows of the days that are loaded whole
+	versions int64 // rows of the tables of versions that are loaded whole
+}
+
+// begin returns the published generation, which another account's run may have moved on since this
+// run began, and the head of the next one.
+func (g *Staged) begin() (base *manifest.Manifest, head manifest.Head, err error) {
 	s := g.store
-	n := &generation{g: g, changed: map[schema.Date]bool{}, repair: c.Repair, fromNothing: c.Repair,
-		martsLater: c.MartsLater && !c.Repair}
-	var err error
-	n.base, err = s.published(s.base)
-	switch {
-	case errors.Is(err, durable.ErrEmpty):
-		n.next = manifest.New()
-	case err != nil:
-		return nil, err
-	default:
-		n.next = n.base.Clone()
+	base, err = s.published(s.base)
+	if err != nil && !errors.Is(err, durable.ErrEmpty) {
+		return nil, head, err
 	}
-	if s.base != nil && (n.base == nil || n.base.Generation < s.base.Generation) {
-		return nil, durable.Damaged(manifest.FileName, "restore the newest backup",
+	if base != nil {
+		head.Generation = base.Generation
+	}
+	if s.base != nil && head.Generation < s.base.Generation {
+		return nil, head, durable.Damaged(manifest.FileName, "restore the newest backup",
 			"this run began with generation %d, and an older one is published now", s.base.Generation)
 	}
-	// No number is given twice, though it may be that of a generation that is lost.
-	n.next.Generation = max(n.next.Generation, s.newer.Generation) + 1
-	n.next.SchemaVersion = schema.Version
-	n.next.PublishedAt = schema.InstantOf(s.opts.Now())
-	n.next.RunID, n.next.Version = g.runID, s.opts.Version
-	if n.base != nil && (n.repair || n.base.SchemaVersion != schema.Version ||
-		schema.DateOf(n.base.PublishedAt.Time()) != schema.DateOf(n.next.PublishedAt.Time()) ||
-		n.base.Views != s.opts.DuckDB.ViewsDefinition()) {
-		if err := n.loadAll(); err != nil {
-			return nil, err
-		}
-	}
-	n.acc = n.next.Of(s.account)
-	if n.base == nil || n.base.Accounts[s.account] == nil {
-		n.acc.Since = c.Since
-	}
-	return n, nil
+	// No number is given twice, even if its generation is lost.
+	head.Generation = max(head.Generation, s.newer.Generation) + 1
+	head.SchemaVersion, head.PublishedAt = schema.Version, schema.InstantOf(s.opts.Now())
+	head.RunID, head.Version = g.runID, s.opts.Version
+	return base, head, nil
+}
+
+// needsEveryAccount reports whether a generation changes other accounts than that of its run.
+func (g *Staged) needsEveryAccount(base *manifest.Manifest, head manifest.Head, repair bool) bool {
+	return base != nil && (repair || base.SchemaVersion != head.SchemaVersion ||
+		schema.DateOf(base.PublishedAt.Time()) != schema.DateOf(head.PublishedAt.Time()) ||
+		base.Views != g.store.opts.DuckDB.ViewsDefinition())
 }
 
 // loadAll loads every account. What a generation changes of other accounts follows from a new day, a
@@ -117,39 +105,6 @@ func (n *generation) whoseRows() string {
 		return "true"
 	}
 	return "account_id = " + schema.QuoteText(n.g.store.account)
-}
-
-// putFile adds a staged file to the generation.
-func (n *generation) putFile(path string, info *manifest.File) {
-	n.acc.Files[path] = info
-	n.moveStaged(path)
-}
-
-// whereIs is the folder and the name of a file of the generation.
-func (n *generation) whereIs(path string) (dir, name string) {
-	if n.isStaged(path) {
-		return n.g.dir, filepath.Base(n.g.staged(path))
-	}
-	return n.g.store.dir, path
-}
-
-// readPart reads a file of the generation.
-func readPart[R any](n *generation, path string, info *manifest.File, t schema.TableOf[R]) ([]R, error) {
-	dir, name := n.whereIs(path)
-	return manifest.Rows(n.g.store.opts.disk, dir, name, info, t)
-}
-
-// isStaged says whether this run brings a new file for a published path.
-func (n *generation) isStaged(path string) bool {
-	return slices.ContainsFunc(n.moves, func(m commit.Move) bool { return m.To == path })
-}
-
-func (n *generation) moveStaged(path string) {
-	if n.isStaged(path) {
-		return // written again
-	}
-	from, _ := filepath.Rel(n.g.store.dir, n.g.staged(path))
-	n.moves = append(n.moves, commit.Move{From: from, To: path})
 }
 
 // ownRows is the condition for the rows that this run has written.

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"spendsync/load/duck"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
@@ -13,18 +12,18 @@ import (
 
 // addIntraday adds to the files of open days what each campaign had spent by the read of
 // this run. Lines are only ever added.
-func (n *generation) addIntraday() error {
-	s, t := n.g.store, schema.SpendIntraday
-	for _, d := range slices.Sorted(maps.Keys(n.g.days)) {
-		day := n.g.days[d]
+func (c *contribution) addIntraday() error {
+	s, t := c.g.store, schema.SpendIntraday
+	for _, d := range slices.Sorted(maps.Keys(c.g.days)) {
+		day := c.g.days[d]
 		if day.proven == nil || len(day.intraday) == 0 {
 			continue
 		}
 		path := manifest.PartPath(t.Table, s.account, d)
 		var lines []schema.Intraday
-		if old := n.acc.Files[path]; old != nil {
+		if old := c.file(path); old != nil {
 			var err error
-			if lines, err = readPart(n, path, old, t); err != nil {
+			if lines, err = readPart(c.files, path, old, t); err != nil {
 				return err
 			}
 		}
@@ -33,16 +32,12 @@ func (n *generation) addIntraday() error {
 			s.opts.Log.Warn("the clock went back: how an open day grew is not kept of this read", "day", d.String())
 			continue
 		}
-		info, err := n.g.putPart(path, t.Table, parquet.Record(t, append(lines, day.intraday...)))
+		info, err := c.g.putPart(path, t.Table, parquet.Record(t, append(lines, day.intraday...)))
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", t.FullName(), d, err)
 		}
 		info.Day = d
-		n.putFile(path, info)
-		n.loads = append(n.loads, duck.ReplacePartition{
-			Table: t.Table, Where: duck.PartSQL(t.Table, s.account, d) + " AND " + n.g.ownRows(),
-			Files: []string{n.g.staged(path)}, Only: n.g.ownRows(),
-		})
+		c.put(path, info)
 	}
 	return nil
 }

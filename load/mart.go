@@ -196,7 +196,6 @@ func (n *generation) takePart(t *schema.Table, account string, info *manifest.Fi
 	if info.Rows == 0 && old == nil || old != nil && old.SHA256 == info.SHA256 && !all {
 		return false, n.g.store.opts.disk.RemoveIfThere(n.g.staged(path))
 	}
-	acc.Files[path] = info
-	n.moveStaged(path)
+	n.files.enter(acc.Files, path, info, true)
 	return true, nil
 }

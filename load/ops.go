@@ -91,14 +91,13 @@ func (n *generation) readLedgers(account string, a *manifest.Account, into *mani
 	paths := slices.Collect(maps.Keys(a.Ledger))
 	if own {
 		var err error
-		if paths, err = n.ownLedgers(paths); err != nil {
+		if paths, err = ownLedgers(n.files, paths); err != nil {
 			return err
 		}
 	}
 	slices.Sort(paths)
 	for _, path := range paths {
-		dir, rel := n.whereIs(path)
-		b, err := manifest.ReadLedger(s.opts.disk, dir, rel)
+		b, err := n.files.readLedger(path)
 		if err != nil {
 			return err
 		}
@@ -128,13 +127,13 @@ func (n *generation) readLedgers(account string, a *manifest.Account, into *mani
 
 // ownLedgers adds the files that failed runs have begun since, and the one that
 // this run has staged.
-func (n *generation) ownLedgers(paths []string) ([]string, error) {
-	s := n.g.store
+func ownLedgers(files *filing, paths []string) ([]string, error) {
+	s := files.g.store
 	found, err := manifest.LedgerFiles(s.opts.disk, s.dir, s.account)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range n.moves {
+	for _, m := range files.moves {
 		if strings.HasPrefix(m.To, "ledger/account="+s.account+"/") {
 			found = append(found, m.To)
 		}

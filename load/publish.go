@@ -73,42 +73,43 @@ func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err erro
 	if err := s.place().End(); err != nil {
 		return err
 	}
-	n, err := g.newGeneration(c)
+	base, head, err := g.begin()
 	if err != nil {
 		return err
 	}
-	p.n = n
-	if n.repair {
-		if err := n.restore(ctx); err != nil {
+	n := &generation{g: g, base: base, files: &filing{g: g}, repair: c.Repair, fromNothing: c.Repair,
+		martsLater: c.MartsLater && !c.Repair}
+	if n.everyAccount = g.needsEveryAccount(base, head, c.Repair); n.everyAccount {
+		if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
 			return err
 		}
 	}
-	n.addDays()
-	if err := n.addChanges(); err != nil {
-		return err
+	repaired := repair{g: g, files: n.files, base: base, next: base}
+	if c.Repair && base != nil {
+		repaired.next = base.Clone()
+		if err := repaired.restore(ctx); err != nil {
+			return err
+		}
 	}
-	if err := n.addIntraday(); err != nil {
-		return err
-	}
-	if err := n.addCalendar(); err != nil {
-		return err
-	}
-	if err := n.addTables(); err != nil {
-		return err
-	}
-	n.addUnknown(c.Unknown)
-	viewErrors, err := n.buildWarehouse(ctx)
+	change, err := g.contribute(repaired.next, n.files, c)
 	if err != nil {
 		return err
 	}
-	if err := n.addReportedLost(); err != nil {
+	n.next = manifest.Next(repaired.next, head, s.account, change)
+	n.acc = n.next.Accounts[s.account]
+	if n.updates, err = g.update(base, n.next, n.files); err != nil {
+		return err
+	}
+	p.n = n
+	viewErrors, err := n.buildWarehouse(ctx)
+	if err != nil {
 		return err
 	}
 	p.now = s.opts.Now()
 	p.preview = Preview{
 		Generation: n.next.Generation, Coverage: n.acc.Coverage(s.account, p.now),
 		NewlyLost: n.acc.NewlyLost(s.account, p.now), Restatements: g.restatements(), ViewErrors: viewErrors,
-		Restored: n.restored, Accepted: n.losses(),
+		Restored: repaired.restored, Accepted: repaired.losses(),
 	}
 	return nil
 }
@@ -158,18 +159,6 @@ func (p *Prepared) Close() (err error) {
 	return err
 }
 
-// addUnknown records each unknown key once.
-func (n *generation) addUnknown(seen []schema.UnknownField) {
-	for _, u := range seen {
-		if !slices.ContainsFunc(n.acc.Unknown, func(k schema.UnknownField) bool {
-			return k.Stream == u.Stream &&
-				k.Path == u.Path
-		}) {
-			n.acc.Unknown = append(n.acc.Unknown, u)
-		}
-	}
-}
-
 // addLedger writes the record of the run. The ledger file is replaced by a longer
 // one with the generation, so that it never speaks of what was not published.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
@@ -180,42 +169,14 @@ func (n *generation) addLedger(r RunRecord, now time.Time) error {
 		return err
 	}
 	path := manifest.LedgerPath(s.account, now)
-	dir, rel := n.whereIs(path)
-	old, err := manifest.ReadLedger(s.opts.disk, dir, rel)
+	old, err := n.files.readLedger(path)
 	if err != nil {
 		return err
 	}
 	if _, _, err := n.g.store.opts.disk.WriteFile(n.g.staged(path), slices.Concat(old, lines)); err != nil {
 		return err
 	}
-	n.moveStaged(path)
-	return nil
-}
-
-// addReportedLost takes in which lost days have been reported by a run that ended since.
-func (n *generation) addReportedLost() error {
-	paths, err := n.ownLedgers(slices.Collect(maps.Keys(n.acc.Ledger)))
-	if err != nil {
-		return err
-	}
-	for _, path := range paths {
-		dir, rel := n.whereIs(path)
-		b, err := manifest.ReadLedger(n.g.store.opts.disk, dir, rel)
-		if err != nil {
-			return err
-		}
-		rows, err := manifest.DecodeLedger(path, b[min(int64(len(b)), n.acc.Ledger[path]):])
-		if err != nil {
-			return err
-		}
-		for _, lost := range rows.Lost {
-			for _, d := range lost.Days {
-				if !slices.Contains(n.acc.ReportedLost, d) {
-					n.acc.ReportedLost = append(n.acc.ReportedLost, d)
-				}
-			}
-		}
-	}
+	n.files.move(path)
 	return nil
 }
 
@@ -232,8 +193,8 @@ func (n *generation) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := commit.Record{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.moves,
-		Removes: n.removes}
+	r := commit.Record{RunID: n.g.runID, Generation: n.next.Generation, Staging: staging, Moves: n.files.moves,
+		Removes: n.files.removes}
 	if n.base != nil {
 		r.Base = n.base.Generation
 	}
@@ -254,10 +215,10 @@ func (n *generation) writeManifest() error {
 		if _, _, err := s.opts.disk.WriteFile(n.g.staged(path), files[path]); err != nil {
 			return err
 		}
-		n.moveStaged(path)
+		n.files.move(path)
 	}
 	old, err := e.Replaced(s.opts.disk, s.dir)
-	n.removes = append(n.removes, old...)
+	n.files.removes = append(n.files.removes, old...)
 	return err
 }
 

@@ -80,16 +80,16 @@ func (g *Staged) putReplies(path string, day schema.Date, packed, lines []byte, 
 	return err
 }
 
-// addReplies takes in the staged replies of the settings.
-func (n *generation) addReplies() {
-	if n.g.replies == nil {
+// addReplies adds the staged replies of the settings.
+func (c *contribution) addReplies() {
+	if c.g.replies == nil {
 		return
 	}
-	for _, path := range n.g.replies.gone {
-		delete(n.acc.Files, path)
-		n.removes = append(n.removes, path)
+	for _, path := range c.g.replies.gone {
+		c.Files[path] = nil
+		c.files.removes = append(c.files.removes, path)
 	}
-	for _, path := range slices.Sorted(maps.Keys(n.g.replies.files)) {
-		n.putFile(path, n.g.replies.files[path])
+	for _, path := range slices.Sorted(maps.Keys(c.g.replies.files)) {
+		c.put(path, c.g.replies.files[path])
 	}
 }

@@ -18,6 +18,16 @@ import (
 	"spendsync/schema"
 )
 
+// repair makes the files of a generation good again, as far as they can be.
+type repair struct {
+	g        *Staged
+	files    *filing
+	base     *manifest.Manifest // as it is published
+	next     *manifest.Manifest // with the files as they are made good
+	restored []string           // damaged files that are brought back
+	accepted []string           // what became of those that nothing can restore
+}
+
 // restore brings back published files that are no longer what was published. The
 // DuckDB file holds the same rows; where its own bytes are those that were
 // published, a file written again from them has the old hash, or it is not taken.
@@ -25,21 +35,21 @@ import (
 // they were last confirmed.
 //
 // The error names every file that cannot be brought back.
-func (n *generation) restore(ctx context.Context) (err error) {
-	if n.accepting() {
-		if err := errors.Join(n.takeNewer(), n.forgetLostReplies()); err != nil {
+func (r *repair) restore(ctx context.Context) (err error) {
+	if r.accepting() {
+		if err := errors.Join(r.takeNewer(), r.forgetLostReplies()); err != nil {
 			return err
 		}
 	}
-	damages, err := n.damages()
+	damages, err := r.damages()
 	if err != nil {
 		return err
 	}
-	ledgers, err := n.ledgerDamages()
+	ledgers, err := r.ledgerDamages()
 	if err != nil || len(damages)+len(ledgers) == 0 {
 		return err
 	}
-	w, err := n.openPublished(ctx)
+	w, err := r.openPublished(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,10 +60,10 @@ func (n *generation) restore(ctx context.Context) (err error) {
 	for _, d := range damages {
 		err := error(d.Damage)
 		if w != nil {
-			err = n.restoreFile(ctx, w, d)
+			err = r.restoreFile(ctx, w, d)
 		}
-		if errors.Is(err, durable.ErrDamaged) && n.accepting() {
-			err = n.acceptLoss(d)
+		if errors.Is(err, durable.ErrDamaged) && r.accepting() {
+			err = r.acceptLoss(d)
 		}
 		if errors.Is(err, durable.ErrDamaged) {
 			lost = append(lost, err)
@@ -62,12 +72,12 @@ func (n *generation) restore(ctx context.Context) (err error) {
 		}
 	}
 	for _, d := range ledgers {
-		if err := n.restoreLedger(ctx, w, d); err != nil {
+		if err := r.restoreLedger(ctx, w, d); err != nil {
 			return err
 		}
 	}
-	if len(ledgers) > 0 && w == nil && !n.accepting() {
-		lost = append(lost, n.missingRuns(ledgers[0]))
+	if len(ledgers) > 0 && w == nil && !r.accepting() {
+		lost = append(lost, r.missingRuns(ledgers[0]))
 	}
 	return errors.Join(lost...)
 }
@@ -75,13 +85,11 @@ func (n *generation) restore(ctx context.Context) (err error) {
 // missingRuns is the damage of a ledger that was set back, where no part of the store
 // knows the runs since; nil where the ledgers, as they are written again, know the run
 // that published this generation.
-func (n *generation) missingRuns(d damagedFile) error {
-	s := n.g.store
+func (r *repair) missingRuns(d damagedFile) error {
 	newest := int64(0)
-	for _, name := range n.next.AccountNames() {
-		for path := range n.next.Accounts[name].Ledger {
-			dir, rel := n.whereIs(path)
-			b, err := manifest.ReadLedger(s.opts.disk, dir, rel)
+	for _, name := range r.next.AccountNames() {
+		for path := range r.next.Accounts[name].Ledger {
+			b, err := r.files.readLedger(path)
 			if err != nil {
 				return err
 			}
@@ -90,22 +98,22 @@ func (n *generation) missingRuns(d damagedFile) error {
 			}
 		}
 	}
-	if newest >= n.base.Generation {
+	if newest >= r.base.Generation {
 		return nil
 	}
 	return durable.Damaged(d.Path, manifest.RepairLost, "it was set back from generation %d to %d, and "+
-		"warehouse.duckdb, which knows the runs since, is not what was published either", n.base.Generation, newest)
+		"warehouse.duckdb, which knows the runs since, is not what was published either", r.base.Generation, newest)
 }
 
 // damages are the damaged Parquet files of all accounts, except those that this run
 // replaces.
-func (n *generation) damages() (found []damagedFile, err error) {
-	s := n.g.store
-	for _, name := range n.next.AccountNames() {
-		a := n.next.Accounts[name]
+func (r *repair) damages() (found []damagedFile, err error) {
+	s := r.g.store
+	for _, name := range r.next.AccountNames() {
+		a := r.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
-			if info.Kind != manifest.KindParquet || info.IsMart() || name == s.account && n.brings(info) {
+			if info.Kind != manifest.KindParquet || info.IsMart() || name == s.account && r.brings(info) {
 				continue
 			}
 			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
@@ -121,23 +129,23 @@ func (n *generation) damages() (found []damagedFile, err error) {
 }
 
 // brings says whether this run has staged a new file for a published one.
-func (n *generation) brings(info *manifest.File) bool {
+func (r *repair) brings(info *manifest.File) bool {
 	if info.Table == schema.SpendDaily.Name {
-		d := n.g.days[info.Day]
+		d := r.g.days[info.Day]
 		return d != nil && d.proven != nil && d.part != nil
 	}
-	st := n.g.tables[info.Table]
+	st := r.g.tables[info.Table]
 	return st != nil && st.info != nil
 }
 
 // openPublished opens the published DuckDB file under the name w, or returns nil
 // if its bytes are not those that were published.
-func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error) {
-	s := n.g.store
+func (r *repair) openPublished(ctx context.Context) (*duck.Warehouse, error) {
+	s := r.g.store
 	path := filepath.Join(s.dir, duck.FileName)
 	sha, _, err := s.opts.disk.HashFile(path)
 	if there, existsErr := s.opts.disk.Exists(path); !there && existsErr == nil || err == nil &&
-		sha != n.base.Warehouse.SHA256 {
+		sha != r.base.Warehouse.SHA256 {
 		s.opts.Log.Warn("warehouse.duckdb is not what was published either; nothing can be restored from it")
 		return nil, nil
 	}
@@ -145,31 +153,31 @@ func (n *generation) openPublished(ctx context.Context) (*duck.Warehouse, error)
 		return nil, err
 	}
 	o := s.opts.DuckDB
-	o.FirstMemory, o.TempDir = "", n.g.staged("restore.tmp")
+	o.FirstMemory, o.TempDir = "", r.g.staged("restore.tmp")
 	return duck.OpenPublished(ctx, path, o)
 }
 
 // restoreFile writes a file again from the rows in DuckDB. An [durable.ErrDamaged] says
 // that they do not give the file that was published.
-func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
-	a := n.next.Accounts[d.account]
+func (r *repair) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
+	a := r.next.Accounts[d.account]
 	was := a.Files[d.Path]
 	t := manifest.TableNamed(was.Table)
 	if t == nil {
 		return d.Damage
 	}
-	if n.base.SchemaVersion < t.FilesVersion() {
-		n.g.store.opts.Log.Warn("warehouse.duckdb is of an older schema; this table is not restored from it", "table",
-			t.FullName(), "schema", n.base.SchemaVersion)
+	if r.base.SchemaVersion < t.FilesVersion() {
+		r.g.store.opts.Log.Warn("warehouse.duckdb is of an older schema; this table is not restored from it", "table",
+			t.FullName(), "schema", r.base.SchemaVersion)
 		return d.Damage
 	}
 	recs := w.TableRecords(ctx, t, duck.PartSQL(t, d.account, was.Day))
-	info, err := n.g.putAnswer(d.Path, t, recs)
+	info, err := r.g.putAnswer(d.Path, t, recs)
 	if err == nil && info.SHA256 != was.SHA256 && t != schema.SpendDaily.Table {
 		// Some tables are written as one record, which shows where they are large.
 		var rec arrow.Record
 		if rec, err = parquet.Concat(recs); err == nil {
-			info, err = n.g.putPart(d.Path, t, slices.Values([]arrow.Record{rec}))
+			info, err = r.g.putPart(d.Path, t, slices.Values([]arrow.Record{rec}))
 			rec.Release()
 		}
 	}
@@ -179,14 +187,13 @@ func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damag
 	info.Day = was.Day
 	if info.SHA256 == was.SHA256 {
 		info = was
-	} else if err := n.takeRestored(d, t, info); err != nil {
-		return errors.Join(err, n.g.store.opts.disk.RemoveIfThere(n.g.staged(d.Path)))
+	} else if err := r.takeRestored(d, t, info); err != nil {
+		return errors.Join(err, r.g.store.opts.disk.RemoveIfThere(r.g.staged(d.Path)))
 	}
-	n.g.store.opts.Log.Warn("a damaged file is restored from warehouse.duckdb", "file", d.Path, "damage", d.What,
+	r.g.store.opts.Log.Warn("a damaged file is restored from warehouse.duckdb", "file", d.Path, "damage", d.What,
 		"identical", info == was)
-	a.Files[d.Path] = info
-	n.moveStaged(d.Path)
-	n.restored = append(n.restored, d.Path)
+	r.files.enter(a.Files, d.Path, info, true)
+	r.restored = append(r.restored, d.Path)
 	return nil
 }
 
@@ -194,30 +201,30 @@ func (n *generation) restoreFile(ctx context.Context, w *duck.Warehouse, d damag
 // the report is taken if its rows say what the service said: another release may have
 // written the old file. Versions of settings are taken if they hold together and are as
 // many: DuckDB follows when they were last confirmed, their file does not.
-func (n *generation) takeRestored(d damagedFile, t *schema.Table, info *manifest.File) error {
-	a := n.next.Accounts[d.account]
+func (r *repair) takeRestored(d damagedFile, t *schema.Table, info *manifest.File) error {
+	a := r.next.Accounts[d.account]
 	if t == schema.SpendDaily.Table {
-		return n.takeRestoredDay(d, info.Day)
+		return r.takeRestoredDay(d, info.Day)
 	}
 	h, was := versionedTable(t.Name), a.Files[d.Path]
 	if h == nil || info.Rows != was.Rows {
 		return durable.Damaged(d.Path, d.Repair, "%s; the rows in warehouse.duckdb give another file", d.What)
 	}
-	staged := n.g.staged(d.Path)
-	if err := h.check(n.g.store.opts.disk, filepath.Dir(staged), filepath.Base(staged), a, info); err != nil {
+	staged := r.g.staged(d.Path)
+	if err := h.check(r.g.store.opts.disk, filepath.Dir(staged), filepath.Base(staged), a, info); err != nil {
 		return durable.Damaged(d.Path, d.Repair, "%s; the versions in warehouse.duckdb do not hold together: %v",
 			d.What, err)
 	}
 	return nil
 }
 
-func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
-	rows, err := manifest.ReadDay(n.g.store.opts.disk, n.g.staged(d.Path), d.account, day)
+func (r *repair) takeRestoredDay(d damagedFile, day schema.Date) error {
+	rows, err := manifest.ReadDay(r.g.store.opts.disk, r.g.staged(d.Path), d.account, day)
 	if err != nil {
 		return err
 	}
 	sealed, err := history.OrderedDay(rows)
-	if known := n.next.Accounts[d.account].Days[day]; err != nil || known == nil || sealed.Hash() != known.ContentHash {
+	if known := r.next.Accounts[d.account].Days[day]; err != nil || known == nil || sealed.Hash() != known.ContentHash {
 		return durable.Damaged(d.Path, d.Repair, "%s; the rows in warehouse.duckdb are not those that the "+
 			"service gave", d.What)
 	}
@@ -226,10 +233,10 @@ func (n *generation) takeRestoredDay(d damagedFile, day schema.Date) error {
 
 // ledgerDamages are the ledger files of all accounts of which the published part
 // is not what it was, or that cannot be read.
-func (n *generation) ledgerDamages() (found []damagedFile, err error) {
-	disk, dir := n.g.store.opts.disk, n.g.store.dir
-	for _, name := range n.next.AccountNames() {
-		a := n.next.Accounts[name]
+func (r *repair) ledgerDamages() (found []damagedFile, err error) {
+	disk, dir := r.g.store.opts.disk, r.g.store.dir
+	for _, name := range r.next.AccountNames() {
+		a := r.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Ledger)) {
 			b, err := manifest.ReadLedger(disk, dir, path)
 			if err != nil {
@@ -250,15 +257,15 @@ func (n *generation) ledgerDamages() (found []damagedFile, err error) {
 // restoreLedger writes a ledger file again: the runs that DuckDB has and no undamaged
 // ledger file of the account, and every line of the old file that can be read and is of
 // another run. w is nil where DuckDB cannot be asked.
-func (n *generation) restoreLedger(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
-	s := n.g.store
-	others, err := n.runsInOtherLedgers(d)
+func (r *repair) restoreLedger(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
+	s := r.g.store
+	others, err := r.runsInOtherLedgers(d)
 	if err != nil {
 		return err
 	}
 	var known manifest.LedgerRows
 	if w != nil {
-		if known, err = n.ledgerOfDuckDB(ctx, w, d.account, others); err != nil {
+		if known, err = r.ledgerOfDuckDB(ctx, w, d.account, others); err != nil {
 			return err
 		}
 	}
@@ -275,27 +282,25 @@ func (n *generation) restoreLedger(ctx context.Context, w *duck.Warehouse, d dam
 	lines = append(lines, kept...)
 	s.opts.Log.Warn("a damaged ledger file is written again", "file", d.Path, "damage", d.What, "runs_from_duckdb",
 		len(known.Runs), "unreadable_lines", unreadable)
-	if _, _, err := s.opts.disk.WriteFile(n.g.staged(d.Path), lines); err != nil {
+	if _, _, err := s.opts.disk.WriteFile(r.g.staged(d.Path), lines); err != nil {
 		return err
 	}
-	a := n.next.Accounts[d.account]
+	a := r.next.Accounts[d.account]
 	a.Ledger[d.Path], a.LedgerSHA256[d.Path] = int64(len(lines)), manifest.HashLedger(lines)
-	n.moveStaged(d.Path)
-	n.restored = append(n.restored, d.Path)
+	r.files.move(d.Path)
+	r.restored = append(r.restored, d.Path)
 	return nil
 }
 
 // runsInOtherLedgers are the runs of the account's other ledger files, as far as
 // these can be read.
-func (n *generation) runsInOtherLedgers(d damagedFile) (runEnds, error) {
-	s := n.g.store
+func (r *repair) runsInOtherLedgers(d damagedFile) (runEnds, error) {
 	ends := runEnds{}
-	for path := range n.next.Accounts[d.account].Ledger {
+	for path := range r.next.Accounts[d.account].Ledger {
 		if path == d.Path {
 			continue
 		}
-		dir, rel := n.whereIs(path)
-		b, err := manifest.ReadLedger(s.opts.disk, dir, rel)
+		b, err := r.files.readLedger(path)
 		if err != nil {
 			return nil, err
 		}
@@ -328,7 +333,7 @@ func (t runEnds) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID]
 
 // ledgerOfDuckDB are the account's runs in DuckDB with what belongs to them, but
 // for some.
-func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string,
+func (r *repair) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string,
 	but runEnds) (rows manifest.LedgerRows, err error) {
 	its := "account_id = " + schema.QuoteText(account)
 	if rows.Runs, err = opsRows(ctx, w, schema.Runs, its); err != nil {
@@ -340,7 +345,7 @@ func (n *generation) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, acco
 	if rows.Entities, err = opsRows(ctx, w, schema.EntityReads, its); err != nil {
 		return rows, err
 	}
-	if n.base.SchemaVersion >= schema.RefusedRows.Since {
+	if r.base.SchemaVersion >= schema.RefusedRows.Since {
 		if rows.Refused, err = opsRows(ctx, w, schema.RefusedRows, its); err != nil {
 			return rows, err
 		}

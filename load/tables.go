@@ -8,71 +8,64 @@ import (
 	"spendsync/schema"
 )
 
-// addTables takes in the staged settings tables.
-func (n *generation) addTables() error {
-	s := n.g.store
-	if n.g.pinned != "" {
-		n.acc.Pinned = n.g.pinned
+// addSettings adds the staged settings.
+func (c *contribution) addSettings() {
+	c.Pinned, c.Beyond = c.g.pinned, c.g.beyond
+	if settled := c.g.settled; settled != nil {
+		c.Settled, c.SettledUnclear = append([]string{}, settled.ids...), settled.unclear
 	}
-	if settled := n.g.settled; settled != nil {
-		n.acc.Settled, n.acc.SettledUnclear = settled.ids, settled.unclear
-		n.acc.SettledTables = manifest.SettingsTables()
-	}
-	for table, keys := range n.g.beyond {
-		if n.acc.Beyond == nil {
-			n.acc.Beyond = map[string]map[string]manifest.KeyChanges{}
-		}
-		n.acc.Beyond[table] = keys
-	}
-	n.addReplies()
-	for name, st := range n.g.tables {
+	c.addReplies()
+	for name, st := range c.g.tables {
 		if st.memory != nil {
-			n.acc.Memory[name] = *st.memory
+			c.Memory[name] = *st.memory
+		}
+		if t := schema.Named(name); t != nil && t.Schema == "main" && st.info != nil {
+			c.put(manifest.PartPath(t, c.g.store.account, 0), st.info)
 		}
 	}
+}
+
+// loadTables loads the staged settings. was and is are the account before and after.
+func (u *updates) loadTables(g *Staged, was, is *manifest.Account, known bool, files *filing) error {
+	account := g.store.account
 	for _, t := range schema.Tables {
-		st := n.g.tables[t.Name]
+		st := g.tables[t.Name]
 		if st == nil || t.Schema != "main" {
 			continue
 		}
-		path := manifest.PartPath(t, s.account, 0)
-		if st.info != nil {
-			n.putFile(path, st.info)
-		}
-		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(s.account)}
+		path := manifest.PartPath(t, account, 0)
+		load := duck.ReplacePartition{Table: t, Where: "account_id = " + schema.QuoteText(account)}
 		switch h := versionedTable(t.Name); {
 		case h != nil:
-			if amends, ok := n.confirmations(t, st); ok {
-				n.amends = append(n.amends, amends...)
-				continue
+			if known && st.info == nil {
+				if amends, ok := confirmations(t, account, was, is); ok {
+					u.amends = append(u.amends, amends...)
+					continue
+				}
 			}
-			private, err := h.confirm(n, s.account, n.acc)
+			private, err := h.confirm(files, account, is)
 			if err != nil {
 				return err
 			}
 			load.Files = private
-			n.versions += n.acc.Files[path].Rows
+			u.versions += is.Files[path].Rows
 		case st.info == nil:
 			continue
 		default:
-			load.Files = []string{n.g.staged(path)}
+			load.Files = []string{g.staged(path)}
 		}
-		n.loads = append(n.loads, load)
+		u.loads = append(u.loads, load)
 	}
 	return nil
 }
 
-// confirmations move instants on where DuckDB's versions differ from those that it is to have by
-// nothing but these, each of which most versions share: when they, or the bids, were last read.
-func (n *generation) confirmations(t *schema.Table, st *stagedTable) (amends []duck.Amend, ok bool) {
-	account := n.g.store.account
-	if st.info != nil || n.base == nil || n.base.Accounts[account] == nil {
-		return nil, false
-	}
+// confirmations move instants on if the versions in DuckDB differ from the new ones by nothing but the
+// instants that most versions share: when they, or the bids, were last read.
+func confirmations(t *schema.Table, account string, was, is *manifest.Account) (amends []duck.Amend, ok bool) {
 	current := "account_id = " + schema.QuoteText(account) + " AND is_current AND "
 	for _, c := range t.ColumnsThatAre(schema.Volatile) {
 		memory := map[string]string{"last_confirmed_at": t.Name, "bids_last_read_at": bidsRead}[c.Name]
-		was, now := n.base.Accounts[account].Memory[memory], n.acc.Memory[memory]
+		was, now := was.Memory[memory], is.Memory[memory]
 		if !now.MovesOnly(was) {
 			return nil, false
 		}

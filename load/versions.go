@@ -17,7 +17,7 @@ type versioned struct {
 	// confirm writes the account's versions as a private file for DuckDB, with the
 	// newest confirmations, which the published file does not follow: so it stays
 	// the same for as long as nothing changes.
-	confirm func(n *generation, account string, a *manifest.Account) ([]string, error)
+	confirm func(files *filing, account string, a *manifest.Account) ([]string, error)
 	// check reads the published versions and holds them together.
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 	// recall reads versions that the manifest does not know, counts them, and makes from
@@ -49,22 +49,22 @@ func versionedTable(name string) *versioned {
 
 func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(*R, *manifest.Account)) versioned {
 	f := versioned{table: t.Table}
-	f.confirm = func(n *generation, account string, a *manifest.Account) ([]string, error) {
+	f.confirm = func(files *filing, account string, a *manifest.Account) ([]string, error) {
 		path := manifest.PartPath(t.Table, account, 0)
 		info := a.Files[path]
 		if info == nil {
 			return nil, nil
 		}
-		full := filepath.Join(n.g.store.dir, path)
-		if n.isStaged(path) {
-			full = n.g.staged(path)
-		} else if err := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, info); err != nil {
+		full := filepath.Join(files.g.store.dir, path)
+		if files.isStaged(path) {
+			full = files.g.staged(path)
+		} else if err := manifest.CheckBytes(files.g.store.opts.disk, files.g.store.dir, path, info); err != nil {
 			return nil, err
 		}
 		keyText, memory := history.KeyTextOf(t), a.Memory[t.Name]
 		var unread error
 		confirmed := func(yield func([]R, error) bool) {
-			for rows, err := range parquet.Batches(n.g.store.opts.disk, full, t) {
+			for rows, err := range parquet.Batches(files.g.store.opts.disk, full, t) {
 				for i := range rows {
 					if frame := P(&rows[i]).FramePtr(); frame.IsCurrent {
 						if at := memory.Confirmed(keyText(&rows[i])); at != 0 {
@@ -81,11 +81,11 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 			}
 		}
 		private := "ops/" + t.Name + "/" + account
-		_, err := n.g.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
+		_, err := files.g.putPrivate(private, t.Table, parquet.UntilError(parquet.RecordBatches(t, confirmed), &unread))
 		if err = cmp.Or(err, unread); err != nil {
 			return nil, err
 		}
-		return []string{n.g.staged(private)}, nil
+		return []string{files.g.staged(private)}, nil
 	}
 	f.check = func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error {
 		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)

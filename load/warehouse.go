@@ -229,7 +229,7 @@ func (n *generation) finishWarehouse(ctx context.Context) error {
 	if n.fromNothing {
 		w.BuiltBytes, w.BuiltRows = size, n.next.Rows()
 	}
-	n.moveStaged(duck.FileName)
+	n.files.move(duck.FileName)
 	return nil
 }
 
@@ -327,7 +327,7 @@ func (n *generation) allLoads() ([]duck.ReplacePartition, error) {
 				continue // made from the views
 			}
 			if h := versionedTable(f.Table); h != nil {
-				private, err := h.confirm(n, name, a)
+				private, err := h.confirm(n.files, name, a)
 				if err != nil {
 					return nil, err
 				}
@@ -335,7 +335,7 @@ func (n *generation) allLoads() ([]duck.ReplacePartition, error) {
 				continue
 			}
 			full := filepath.Join(n.g.store.dir, path)
-			if n.isStaged(path) {
+			if n.files.isStaged(path) {
 				full = n.g.staged(path)
 			} else if d := manifest.CheckBytes(n.g.store.opts.disk, n.g.store.dir, path, f); d != nil {
 				return nil, d

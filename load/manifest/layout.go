@@ -16,8 +16,8 @@ const FileName = "manifest.json"
 // it names is committed and its files are on their way to their places.
 const CommitName = "commit.json"
 
-// AccountPath is where the file of an account lies whose content has a hash, below the data directory.
-func AccountPath(account, sha256 string) string {
+// accountPath is where the file of an account lies whose content has a hash, below the data directory.
+func accountPath(account, sha256 string) string {
 	return "manifest/account=" + account + "/" + sha256 + ".json"
 }
 

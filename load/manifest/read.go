@@ -227,7 +227,7 @@ func (m *Manifest) check() error {
 		switch {
 		case !AccountName.MatchString(name):
 			return damaged("account %q is not a valid name", name)
-		case p == nil || !isSHA256.MatchString(p.SHA256) || p.Path != AccountPath(name, p.SHA256):
+		case p == nil || !isSHA256.MatchString(p.SHA256) || p.Path != accountPath(name, p.SHA256):
 			return damaged("the file of account %s is not named by its content", name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // spendsync: archived ones that have been read, but not those of which another version did
 // not understand something, and none where the tables have gained columns since.
 func (a *Account) SettledFor(version string) []string {
-	if a.SettledTables < SettingsTables() {
+	if a.SettledTables < settingsTables() {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(a.Settled), func(id string) bool {
@@ -19,8 +19,8 @@ func (a *Account) SettledFor(version string) []string {
 	})
 }
 
-// SettingsTables is the version in which a table of versions last gained a column.
-func SettingsTables() (version int) {
+// settingsTables is the version in which a table of versions last gained a column.
+func settingsTables() (version int) {
 	for _, t := range schema.Tables {
 		if t.Versioned {
 			version = max(version, t.FilesVersion())

@@ -1,0 +1,102 @@
+package load
+
+import (
+	"maps"
+	"slices"
+
+	"spendsync/load/duck"
+	"spendsync/load/history"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// contribution is what a run brings into a generation, while it is collected.
+type contribution struct {
+	manifest.Change
+	g     *Staged
+	base  *manifest.Account // this account before
+	files *filing
+}
+
+// contribute returns what the run changes of its account, and stages the files that join new rows
+// with those of the base.
+func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
+	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files, Change: manifest.Change{
+		Since: contents.Since, Unknown: contents.Unknown, Days: map[schema.Date]*manifest.Day{},
+		Files: map[string]*manifest.File{}, Memory: map[string]history.Memory{}}}
+	c.addDays()
+	c.addSettings()
+	for _, add := range []func() error{c.addChanges, c.addIntraday, c.addCalendar, c.addReportedLost} {
+		if err := add(); err != nil {
+			return c.Change, err
+		}
+	}
+	return c.Change, nil
+}
+
+// accountOf returns an account of a manifest, or a new one.
+func accountOf(m *manifest.Manifest, name string, since schema.Date) *manifest.Account {
+	if m != nil && m.Accounts[name] != nil {
+		return m.Accounts[name]
+	}
+	return manifest.NewAccount(since)
+}
+
+// put adds a staged file.
+func (c *contribution) put(path string, info *manifest.File) {
+	c.files.enter(c.Files, path, info, true)
+}
+
+// file returns the file of the account at a path, the run's own first; nil: there is none.
+func (c *contribution) file(path string) *manifest.File {
+	if f, ok := c.Files[path]; ok {
+		return f
+	}
+	return c.base.Files[path]
+}
+
+// addReportedLost adds the lost days that runs have reported since the generation.
+func (c *contribution) addReportedLost() error {
+	paths, err := ownLedgers(c.files, slices.Collect(maps.Keys(c.base.Ledger)))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		b, err := c.files.readLedger(path)
+		if err != nil {
+			return err
+		}
+		rows, err := manifest.DecodeLedger(path, b[min(int64(len(b)), c.base.Ledger[path]):])
+		if err != nil {
+			return err
+		}
+		for _, lost := range rows.Lost {
+			c.ReportedLost = append(c.ReportedLost, lost.Days...)
+		}
+	}
+	return nil
+}
+
+// update returns what brings the DuckDB file of the base to the next generation.
+func (g *Staged) update(base, next *manifest.Manifest, files *filing) (updates, error) {
+	u := updates{changed: map[schema.Date]bool{}}
+	account := g.store.account
+	was, is := accountOf(base, account, 0), next.Accounts[account]
+	u.loadDays(g, was)
+	for _, path := range slices.Sorted(maps.Keys(is.Files)) {
+		info := is.Files[path]
+		if !files.isStaged(path) {
+			continue
+		}
+		t := schema.Named(info.Table)
+		switch {
+		case t == schema.SpendChanges.Table || t == schema.SpendIntraday.Table: // lines are only ever added
+			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
+				Where: duck.PartSQL(t, account, info.Day) + " AND " + g.ownRows(), Only: g.ownRows()})
+		case t == schema.Calendar.Table:
+			u.loads = append(u.loads, duck.ReplacePartition{Table: t, Files: []string{g.staged(path)},
+				Where: "account_id = " + schema.QuoteText(account)})
+		}
+	}
+	return u, u.loadTables(g, was, is, base != nil && base.Accounts[account] != nil, files)
+}

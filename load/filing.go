@@ -1,0 +1,60 @@
+package load
+
+import (
+	"path/filepath"
+	"slices"
+
+	"spendsync/load/commit"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// filing collects the staged files that take their places with a generation, and the published
+// files that go.
+type filing struct {
+	g       *Staged
+	moves   []commit.Move
+	removes []string
+}
+
+// enter enters a file into the files of an account. A file that is not staged is in its place.
+func (f *filing) enter(files map[string]*manifest.File, path string, info *manifest.File, staged bool) {
+	files[path] = info
+	if staged {
+		f.move(path)
+	}
+}
+
+// move lets a staged file take its place.
+func (f *filing) move(path string) {
+	if f.isStaged(path) {
+		return // written again
+	}
+	from, _ := filepath.Rel(f.g.store.dir, f.g.staged(path))
+	f.moves = append(f.moves, commit.Move{From: from, To: path})
+}
+
+// isStaged reports whether this run brings a new file for a published path.
+func (f *filing) isStaged(path string) bool {
+	return slices.ContainsFunc(f.moves, func(m commit.Move) bool { return m.To == path })
+}
+
+// whereIs returns the folder and the name of a file of the generation.
+func (f *filing) whereIs(path string) (dir, name string) {
+	if f.isStaged(path) {
+		return f.g.dir, filepath.Base(f.g.staged(path))
+	}
+	return f.g.store.dir, path
+}
+
+// readPart reads a file of the generation.
+func readPart[R any](f *filing, path string, info *manifest.File, t schema.TableOf[R]) ([]R, error) {
+	dir, name := f.whereIs(path)
+	return manifest.Rows(f.g.store.opts.disk, dir, name, info, t)
+}
+
+// readLedger reads a ledger file of the generation.
+func (f *filing) readLedger(path string) ([]byte, error) {
+	dir, name := f.whereIs(path)
+	return manifest.ReadLedger(f.g.store.opts.disk, dir, name)
+}

@@ -1,0 +1,72 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// Change is what a run changes of its account.
+type Change struct {
+	Since  schema.Date // first day that could be asked for, of an account that is new
+	Days   map[schema.Date]*Day
+	Files  map[string]*File // by path; nil removes a file
+	Memory map[string]history.Memory
+	Pinned string // empty: unchanged
+	// Settled and SettledUnclear are nil if they are unchanged.
+	Settled        []string
+	SettledUnclear map[string]string
+	Beyond         map[string]map[string]KeyChanges // by table
+	Unknown        []schema.UnknownField            // known ones stay as they are
+	ReportedLost   []schema.Date
+}
+
+// Next returns the manifest after base with a run's change of one account. It changes neither, and
+// reads no file. base may be nil.
+func Next(base *Manifest, head Head, account string, c Change) *Manifest {
+	next := New()
+	if base != nil {
+		next = base.Clone()
+	}
+	head.Warehouse, head.Views = next.Warehouse, next.Views
+	next.Head = head
+	isNew := next.Accounts[account] == nil
+	a := next.Of(account)
+	if isNew {
+		a.Since = c.Since
+	}
+	maps.Copy(a.Days, c.Days)
+	for path, f := range c.Files {
+		if f == nil {
+			delete(a.Files, path)
+		} else {
+			a.Files[path] = f
+		}
+	}
+	maps.Copy(a.Memory, c.Memory)
+	if c.Pinned != "" {
+		a.Pinned = c.Pinned
+	}
+	if c.Settled != nil {
+		a.Settled, a.SettledUnclear, a.SettledTables = c.Settled, c.SettledUnclear, settingsTables()
+	}
+	if a.Beyond == nil && len(c.Beyond) > 0 {
+		a.Beyond = map[string]map[string]KeyChanges{}
+	}
+	maps.Copy(a.Beyond, c.Beyond)
+	for _, u := range c.Unknown {
+		if !slices.ContainsFunc(a.Unknown, func(k schema.UnknownField) bool {
+			return k.Stream == u.Stream && k.Path == u.Path
+		}) {
+			a.Unknown = append(a.Unknown, u)
+		}
+	}
+	for _, d := range c.ReportedLost {
+		if !slices.Contains(a.ReportedLost, d) {
+			a.ReportedLost = append(a.ReportedLost, d)
+		}
+	}
+	return next
+}
