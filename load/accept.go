@@ -20,10 +20,10 @@ import (
 // loss. Then every file that is there and whole is taken as it is, the later one where
 // there are two, and what is neither there nor in the DuckDB file is forgotten.
 
-// accepting says that the loss of what cannot be brought back is accepted.
+// accepting reports whether the loss of files that cannot be brought back is accepted.
 func (r *repair) accepting() bool { return r.g.store.opts.AcceptLoss != nil }
 
-// losses are what the generation goes on without, as sentences.
+// losses returns what the generation continues without, as sentences.
 func (r *repair) losses() []string {
 	if newer := r.g.store.newer; newer.Path != "" {
 		return append([]string{r.base.SetBack(newer).What}, r.accepted...)
@@ -31,8 +31,7 @@ func (r *repair) losses() []string {
 	return r.accepted
 }
 
-// takeNewer takes in the Parquet files that a later generation wrote than the manifest is
-// of, those included that it does not name.
+// takeNewer adds the Parquet files that a later generation than the manifest's wrote, named or not.
 func (r *repair) takeNewer() error {
 	s := r.g.store
 	files, err := manifest.FilesIn(s.opts.disk, s.dir)
@@ -58,14 +57,14 @@ func (r *repair) takeNewer() error {
 	return nil
 }
 
-// damagedFile is a published file that is not what was published.
+// damagedFile is a published file that differs from what was published.
 type damagedFile struct {
 	*durable.Damage
 	account string
 }
 
-// acceptLoss decides about a damaged file that nothing can restore: it is taken as it is
-// where it is a whole file of its table, and forgotten where it is not.
+// acceptLoss decides about a damaged file that nothing can restore: a complete file of its table is accepted
+// unchanged, any other is forgotten.
 func (r *repair) acceptLoss(d damagedFile) error {
 	err := r.take(d.account, d.Path, false)
 	if err == nil || !errors.Is(err, durable.ErrDamaged) {
@@ -83,8 +82,8 @@ func (r *repair) acceptLoss(d damagedFile) error {
 	return nil
 }
 
-// take takes a Parquet file into the generation as it lies in its place. An [durable.ErrDamaged]
-// says that it is not a whole file of its table and account.
+// take adds a Parquet file that is in its place. A [durable.ErrDamaged] means that it is not a complete file
+// of its table and account.
 func (r *repair) take(account, path string, newer bool) error {
 	s := r.g.store
 	t, day := manifest.TableAt(account, path)
@@ -123,8 +122,8 @@ func (r *repair) take(account, path string, newer bool) error {
 	return nil
 }
 
-// takeDay takes the rows of a day for what is known of it. When it was last read may not
-// be known any more: then it is the last time that a row of it was seen to change.
+// takeDay derives what is known of a day from its rows. If its last read is unknown, it is the last time
+// that a row was seen to change.
 func (r *repair) takeDay(account, path string, info *manifest.File, newer bool) error {
 	s, a, day := r.g.store, r.next.Accounts[account], info.Day
 	rows, err := manifest.ReadDay(s.opts.disk, filepath.Join(s.dir, path), account, day)
@@ -161,7 +160,7 @@ func (r *repair) takeDay(account, path string, info *manifest.File, newer bool) 
 	return r.takeReplies(account, day, known)
 }
 
-// lastRead is when a day was last read and proven, by the ledger; 0: it does not say.
+// lastRead returns when a day was last read and proven, by the ledger; 0 if the ledger does not have it.
 func (r *repair) lastRead(account string, day schema.Date) (at schema.Instant, err error) {
 	s := r.g.store
 	paths, err := manifest.LedgerFiles(s.opts.disk, s.dir, account)
@@ -188,8 +187,8 @@ func (r *repair) lastRead(account string, day schema.Date) (at schema.Instant, e
 	return at, nil
 }
 
-// takeReplies takes the replies of a day as they lie in their places, if they give its
-// rows. Others are not published: they lie there as strays.
+// takeReplies adds the replies of a day that are in their places, if they give its rows. Others are not
+// published: they remain as strays.
 func (r *repair) takeReplies(account string, day schema.Date, known *manifest.Day) error {
 	s, a := r.g.store, r.next.Accounts[account]
 	r.forgetReplies(a, day)
@@ -226,14 +225,15 @@ func (r *repair) takeReplies(account string, day schema.Date, known *manifest.Da
 	return nil
 }
 
+// forgetReplies removes the replies of a day from an account.
 func (r *repair) forgetReplies(a *manifest.Account, day schema.Date) {
 	for _, path := range a.RawPages(day) {
 		delete(a.Files, path)
 	}
 }
 
-// forgetLostReplies forgets the replies of days that cannot be read again, where one of
-// them is lost or damaged: without it the others give no day.
+// forgetLostReplies forgets the replies of days that cannot be read again, if one of them is lost or
+// damaged: the others give no day without it.
 func (r *repair) forgetLostReplies() error {
 	s := r.g.store
 	today := schema.DateOf(s.opts.Now())
@@ -261,7 +261,7 @@ func (r *repair) forgetLostReplies() error {
 	return nil
 }
 
-// rowsOfAccount counts the rows of a file, all of which have to be of one account.
+// rowsOfAccount counts the rows of a file, all of which must be of one account.
 func rowsOfAccount(d durable.Disk, path string, t *schema.Table, account string) (rows int64, err error) {
 	for rec, err := range parquet.Records(d, path, t) {
 		if err != nil {

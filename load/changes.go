@@ -30,8 +30,8 @@ func (c *contribution) addChanges() error {
 	return nil
 }
 
-// addChangesOf lays the restatements of days beside those that were seen on the same day
-// before. None of them is in memory for longer than it is passed on.
+// addChangesOf writes the restatements of days together with those seen on the same day before. Each is in
+// memory only while it is passed on.
 func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error {
 	s, t := c.g.store, schema.SpendChanges
 	path := manifest.PartPath(t.Table, s.account, seen)
@@ -69,7 +69,7 @@ func (c *contribution) addChangesOf(seen schema.Date, days []schema.Date) error 
 	return nil
 }
 
-// linesOf are the lines of files, one after the other, as far as they can be read.
+// linesOf returns the lines of files, one file after the other, up to the first error.
 func linesOf(files []iter.Seq2[[]schema.SpendChange, error], unread *error) iter.Seq[schema.SpendChange] {
 	return func(yield func(schema.SpendChange) bool) {
 		for _, file := range files {

@@ -13,9 +13,8 @@ import (
 	"spendsync/schema"
 )
 
-// addCopies writes the files of [schema.Copies] that differ: of the days of all accounts,
-// whose states follow the day of publishing, and of the months of the runs that this
-// generation is the first to have.
+// addCopies writes the files of [schema.Copies] that differ: the days, whose states follow the day of
+// publishing, and the months of the runs that are new in this generation.
 func (n *generation) addCopies(ctx context.Context, runs []schema.Run) error {
 	for _, account := range n.accounts() {
 		if err := n.copyCoverage(account); err != nil {
@@ -66,13 +65,13 @@ func (n *generation) copyCoverage(account string) error {
 	return nil
 }
 
-// runsPart is what one file of runs holds.
+// runsPart identifies a file of runs.
 type runsPart struct {
 	account string
 	month   schema.Date
 }
 
-// copyRuns adds runs to those of their month, or replaces them there.
+// copyRuns adds runs to those of their month, or replaces them.
 func (n *generation) copyRuns(ctx context.Context, part runsPart, runs []schema.Run) error {
 	if !n.fromNothing {
 		where := fmt.Sprintf("account_id = %s AND started_at >= make_timestamptz(%d) AND "+
@@ -88,7 +87,7 @@ func (n *generation) copyRuns(ctx context.Context, part runsPart, runs []schema.
 	return putCopy(n, schema.RunFiles, part.account, part.month, runs)
 }
 
-// putCopy writes one file. The published one stays where it has the same content.
+// putCopy writes one file. The published one stays if it has the same content.
 func putCopy[R any](n *generation, t schema.TableOf[R], account string, month schema.Date, rows []R) error {
 	info, err := n.g.putPart(manifest.PartPath(t.Table, account, month), t.Table, parquet.Record(t, rows))
 	if err != nil {
@@ -99,7 +98,7 @@ func putCopy[R any](n *generation, t schema.TableOf[R], account string, month sc
 	return err
 }
 
-// lastOfEachRun drops the lines that a run has replaced by a later one.
+// lastOfEachRun drops the lines that a later line of the same run replaces.
 func lastOfEachRun(runs []schema.Run) []schema.Run {
 	last := map[[2]string]int{}
 	for i, r := range runs {

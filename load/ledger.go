@@ -33,8 +33,8 @@ func (s *Store) AppendRun(run schema.Run, steps []schema.Step) error {
 	return s.appendLedger(run.RunID, run.FinishedAt.Time(), lines)
 }
 
-// RecordLost notes that a run ends now with the exit code that reports lost days. A run
-// that is stopped, fails or dies before that has reported nothing: the next one will.
+// RecordLost records that a run ends now with the exit code that reports lost days. A run that stops, fails
+// or dies before has reported nothing: the next one will.
 func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	if len(days) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (s *Store) RecordLost(run schema.Run, days []schema.Date) error {
 	return s.appendLedger(run.RunID, run.FinishedAt.Time(), lines)
 }
 
-// appendLedger adds lines to the ledger of a month. The file is replaced by a longer one.
+// appendLedger adds lines to the ledger of a month. It replaces the file by a longer one.
 func (s *Store) appendLedger(runID string, at time.Time, lines []byte) error {
 	path := manifest.LedgerPath(s.account, at)
 	old, err := manifest.ReadLedger(s.opts.disk, s.dir, path)

@@ -11,7 +11,7 @@ import (
 	"spendsync/load/durable"
 )
 
-// lockPoll is how often a lock that is held elsewhere is tried again.
+// lockPoll is the time between two tries for a lock that another process holds.
 const lockPoll = 50 * time.Millisecond
 
 // lockStore waits for the lock under which the DuckDB file is built and the commit is made.

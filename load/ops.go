@@ -13,7 +13,7 @@ import (
 	"spendsync/schema"
 )
 
-// coverageLoad makes ops.day_coverage, which the views ask, of all accounts.
+// coverageLoad makes ops.day_coverage, which the views use.
 func (n *generation) coverageLoad() (duck.ReplacePartition, error) {
 	var coverage []schema.DayCoverage
 	for _, name := range n.accounts() {
@@ -22,9 +22,8 @@ func (n *generation) coverageLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.g, schema.Coverage, coverage, n.whoseRows())
 }
 
-// opsLoads make the rest of schema ops from the manifest and the ledger. What is known of
-// files is replaced where it changed; runs, steps and unreadable entities are appended, or
-// all read again for a file that is built from nothing.
+// opsLoads makes the rest of schema ops from the manifest and the ledger. Changed files are replaced; runs,
+// steps and unreadable entities are appended, or all read again for a file that is built from nothing.
 func (n *generation) opsLoads(ctx context.Context) ([]duck.ReplacePartition, error) {
 	var unknown []schema.UnknownField
 	var ledger manifest.LedgerRows
@@ -54,8 +53,7 @@ func (n *generation) opsLoads(ctx context.Context) ([]duck.ReplacePartition, err
 	return loads, errors.Join(errs...)
 }
 
-// filesLoad makes ops.file of the files that are others than in the generation which this
-// one is built on.
+// filesLoad makes ops.file of the files that differ from those of the base.
 func (n *generation) filesLoad() (duck.ReplacePartition, error) {
 	var files []schema.File
 	var differ []string
@@ -82,9 +80,8 @@ func (n *generation) filesLoad() (duck.ReplacePartition, error) {
 	return stageOps(n.g, schema.Files, files, where)
 }
 
-// readLedgers collects the lines that the DuckDB file does not hold yet, and
-// notes in the manifest that it will. Of other accounts only what is published
-// already is read: the rest is theirs to publish.
+// readLedgers collects the lines that the DuckDB file does not hold yet, and records in the manifest that it
+// will. Of other accounts it reads only what is published: the rest is theirs to publish.
 func (n *generation) readLedgers(account string, a *manifest.Account, into *manifest.LedgerRows) error {
 	s := n.g.store
 	own := account == s.account
@@ -125,8 +122,7 @@ func (n *generation) readLedgers(account string, a *manifest.Account, into *mani
 	return nil
 }
 
-// ownLedgers adds the files that failed runs have begun since, and the one that
-// this run has staged.
+// ownLedgers adds the ledger files that failed runs have begun since, and the one that this run has staged.
 func ownLedgers(files *filing, paths []string) ([]string, error) {
 	s := files.g.store
 	found, err := manifest.LedgerFiles(s.opts.disk, s.dir, s.account)
@@ -167,8 +163,7 @@ func fileRow(account, path string, f *manifest.File) schema.File {
 	return row
 }
 
-// stageOps writes rows of schema ops as a private Parquet file, since that is the
-// one way into DuckDB.
+// stageOps writes rows of schema ops as a private Parquet file, the one way into DuckDB.
 func stageOps[R any](g *Staged, t schema.TableOf[R], rows []R, where string) (duck.ReplacePartition, error) {
 	l := duck.ReplacePartition{Table: t.Table, Where: where}
 	if len(rows) == 0 {

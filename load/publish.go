@@ -15,8 +15,8 @@ import (
 	"spendsync/schema"
 )
 
-// Preview is what a prepared generation will show once it is published: it decides how the
-// run ends and what its record says.
+// Preview is what a prepared generation will show once it is published: it decides how the run ends and what
+// its record contains.
 type Preview struct {
 	Generation int64
 	Coverage   []schema.DayCoverage // of this account, as of now
@@ -34,7 +34,7 @@ type Preview struct {
 	Restatements int
 }
 
-// RunRecord is what the ledger, and schema ops, keep of a run.
+// RunRecord is the record of a run in the ledger and in schema ops.
 type RunRecord struct {
 	Run      schema.Run
 	Steps    []schema.Step
@@ -42,8 +42,8 @@ type RunRecord struct {
 	Refused  []schema.RefusedRow // rows of the report that could not be stored
 }
 
-// Prepared is a generation that is built and not published: it lacks the record of its
-// run. Nobody else publishes before it is committed or closed.
+// Prepared is a generation that is built and not published: it lacks the record of its run. No other run
+// publishes before it is committed or closed.
 type Prepared struct {
 	store   *Store
 	n       *generation
@@ -52,9 +52,9 @@ type Prepared struct {
 	unlock  func() error // nil: it has ended
 }
 
-// Prepare builds what is staged into the next generation, beside the published one. It
-// returns [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait. What
-// is prepared must be committed or closed.
+// Prepare builds the staged files into the next generation, beside the published one. It returns
+// [durable.ErrLocked] if other accounts' runs hold the store for longer than the wait. The result must be
+// committed or closed.
 func (g *Staged) Prepare(ctx context.Context, c Contents) (*Prepared, error) {
 	unlock, err := g.store.lockStore(ctx)
 	if err != nil {
@@ -142,8 +142,8 @@ func (p *Prepared) publish(ctx context.Context, r RunRecord) error {
 	return p.n.commit(ctx)
 }
 
-// Close ends the preparation. What is staged stays so, and may be prepared again; what has
-// been committed is published. Closing again does nothing.
+// Close ends the preparation. Staged files remain, and may be prepared again; a committed generation is
+// published. Closing again does nothing.
 func (p *Prepared) Close() (err error) {
 	if p.unlock == nil {
 		return nil
@@ -159,8 +159,8 @@ func (p *Prepared) Close() (err error) {
 	return err
 }
 
-// addLedger writes the record of the run. The ledger file is replaced by a longer
-// one with the generation, so that it never speaks of what was not published.
+// addLedger writes the record of the run. The generation brings a longer ledger file, so the ledger never
+// mentions an unpublished generation.
 func (n *generation) addLedger(r RunRecord, now time.Time) error {
 	s := n.g.store
 	lines, err := manifest.EncodeLedger(manifest.LedgerRows{Runs: []schema.Run{r.Run}, Steps: r.Steps,
@@ -222,7 +222,7 @@ func (n *generation) writeManifest() error {
 	return err
 }
 
-// writeCommit publishes what is staged, all or none.
+// writeCommit publishes the staged files, all or none.
 func (n *generation) writeCommit(r commit.Record) error {
 	s := n.g.store
 	return s.place().Write(r, s.base, func() error {
@@ -234,9 +234,8 @@ func (n *generation) writeCommit(r commit.Record) error {
 	})
 }
 
-// fence looks once more, at the last moment, whether the generation that this one
-// is built on is still the published one. With the lock held it is; on a volume
-// that does not honour locks, two runs may have come this far.
+// fence checks at the last moment that the base is still the published generation. While the lock is held it
+// is; on a volume that does not honor locks, two runs may have come this far.
 func (n *generation) fence(r commit.Record) error {
 	s := n.g.store
 	other, err := s.opts.disk.Exists(filepath.Join(s.dir, manifest.CommitName))

@@ -8,9 +8,9 @@ import (
 	"spendsync/schema"
 )
 
-// Fingerprints identify the stored replies of a day, in order; none
-// where one is not known or they are not all of the day, or where a reply is not on the
-// disk as it was published: the service has to give it once more.
+// Fingerprints returns the identities of the stored replies of a day, in order. It returns none if one is
+// unknown, if they are not all of the day, or if a reply on the disk differs from the published one: the
+// service has to give it again then.
 func (s *Store) Fingerprints(day schema.Date) []string {
 	a := s.Account()
 	var all []string
@@ -28,7 +28,7 @@ func (s *Store) Fingerprints(day schema.Date) []string {
 	return all
 }
 
-// rawDamage is what is wrong with the stored replies of a day; nil: nothing is.
+// rawDamage returns the first damage of the stored replies of a day; nil if they are intact.
 func (s *Store) rawDamage(day schema.Date) error {
 	a := s.Account()
 	for _, path := range a.RawPages(day) {
@@ -39,7 +39,7 @@ func (s *Store) rawDamage(day schema.Date) error {
 	return nil
 }
 
-// RawPage is one stored reply of a day, unpacked. Pages are counted from 1.
+// RawPage returns one stored reply of a day, unpacked. Pages are counted from 1.
 func (s *Store) RawPage(day schema.Date, page int) ([]byte, error) {
 	a := s.Account()
 	paths := a.RawPages(day)
@@ -55,8 +55,8 @@ func (s *Store) RawPage(day schema.Date, page int) ([]byte, error) {
 	return manifest.RawPage(s.opts.disk, s.dir, path, a.Files[path], dec, nil)
 }
 
-// RawPages are the stored replies of a day, unpacked one by one, each the loop body's
-// alone; none where none are kept. Nothing follows an error.
+// RawPages returns the stored replies of a day, unpacked one by one, each valid only until the next
+// iteration. Nothing follows an error.
 func (s *Store) RawPages(day schema.Date) iter.Seq2[[]byte, error] {
 	a := s.Account()
 	return manifest.RawPages(s.opts.disk, s.dir, a, a.RawPages(day))

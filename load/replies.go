@@ -13,13 +13,13 @@ import (
 	"spendsync/schema"
 )
 
-// replyStore is where the replies of an account's settings are kept.
+// replyStore is the store of the replies of an account's settings.
 func (s *Store) replyStore() settingslog.Store {
 	return settingslog.Store{Disk: s.opts.disk, Dir: s.dir, Account: s.account, Files: s.Account().Files,
 		Log: s.opts.Log}
 }
 
-// CollectReplies begins to collect the replies of the settings; nil: none are kept.
+// CollectReplies begins to collect the replies of the settings; nil if none are kept.
 func (s *Store) CollectReplies() *settingslog.Collector {
 	if !s.opts.KeepRaw {
 		return nil
@@ -27,11 +27,10 @@ func (s *Store) CollectReplies() *settingslog.Collector {
 	return s.replyStore().Collect(s.opts.Now())
 }
 
-// KeptReplies are the replies of the settings that are kept, by readings.
+// KeptReplies returns the kept replies of the settings, by readings.
 func (s *Store) KeptReplies() iter.Seq2[[]settingslog.Reply, error] { return s.replyStore().Readings() }
 
-// PutReplies stages the replies that are new, behind those of the same day. seen is when
-// their reading had ended.
+// PutReplies stages the new replies, after those of the same day. seen is when their reading ended.
 func (g *Staged) PutReplies(c *settingslog.Collector, seen schema.Instant) error {
 	if c == nil || c.Added == 0 && len(c.Gone) == 0 {
 		return nil

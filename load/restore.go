@@ -82,9 +82,8 @@ func (r *repair) restore(ctx context.Context) (err error) {
 	return errors.Join(lost...)
 }
 
-// missingRuns is the damage of a ledger that was set back, where no part of the store
-// knows the runs since; nil where the ledgers, as they are written again, know the run
-// that published this generation.
+// missingRuns returns the damage of a ledger that was set back if no part of the store knows the runs since;
+// nil if the rewritten ledgers know the run that published this generation.
 func (r *repair) missingRuns(d damagedFile) error {
 	newest := int64(0)
 	for _, name := range r.next.AccountNames() {
@@ -105,15 +104,14 @@ func (r *repair) missingRuns(d damagedFile) error {
 		"warehouse.duckdb, which knows the runs since, is not what was published either", r.base.Generation, newest)
 }
 
-// damages are the damaged Parquet files of all accounts, except those that this run
-// replaces.
+// damages returns the damaged Parquet files of all accounts, except those that this run replaces.
 func (r *repair) damages() (found []damagedFile, err error) {
 	s := r.g.store
 	for _, name := range r.next.AccountNames() {
 		a := r.next.Accounts[name]
 		for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 			info := a.Files[path]
-			if info.Kind != manifest.KindParquet || info.IsMart() || name == s.account && r.brings(info) {
+			if info.Kind != manifest.KindParquet || info.IsMart() || name == s.account && r.replaces(info) {
 				continue
 			}
 			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
@@ -128,8 +126,8 @@ func (r *repair) damages() (found []damagedFile, err error) {
 	return found, nil
 }
 
-// brings says whether this run has staged a new file for a published one.
-func (r *repair) brings(info *manifest.File) bool {
+// replaces reports whether this run stages a new version of the file.
+func (r *repair) replaces(info *manifest.File) bool {
 	if info.Table == schema.SpendDaily.Name {
 		d := r.g.days[info.Day]
 		return d != nil && d.proven != nil && d.part != nil
@@ -138,8 +136,8 @@ func (r *repair) brings(info *manifest.File) bool {
 	return st != nil && st.info != nil
 }
 
-// openPublished opens the published DuckDB file under the name w, or returns nil
-// if its bytes are not those that were published.
+// openPublished opens the published DuckDB file under the name w. It returns nil if its bytes differ from
+// the published ones.
 func (r *repair) openPublished(ctx context.Context) (*duck.Warehouse, error) {
 	s := r.g.store
 	path := filepath.Join(s.dir, duck.FileName)
@@ -157,8 +155,8 @@ func (r *repair) openPublished(ctx context.Context) (*duck.Warehouse, error) {
 	return duck.OpenPublished(ctx, path, o)
 }
 
-// restoreFile writes a file again from the rows in DuckDB. An [durable.ErrDamaged] says
-// that they do not give the file that was published.
+// restoreFile writes a file again from the rows in DuckDB. A [durable.ErrDamaged] means that they do not
+// give the published file.
 func (r *repair) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	a := r.next.Accounts[d.account]
 	was := a.Files[d.Path]
@@ -197,10 +195,10 @@ func (r *repair) restoreFile(ctx context.Context, w *duck.Warehouse, d damagedFi
 	return nil
 }
 
-// takeRestored judges a restored file that is not byte for byte the old one. A day of
-// the report is taken if its rows say what the service said: another release may have
-// written the old file. Versions of settings are taken if they hold together and are as
-// many: DuckDB follows when they were last confirmed, their file does not.
+// takeRestored judges a restored file that differs from the old one. A day of the report is accepted if its
+// rows are those that the service gave: another release may have written the old file. Versions of settings
+// are accepted if they join and are as many: DuckDB follows when they were last confirmed, their file does
+// not.
 func (r *repair) takeRestored(d damagedFile, t *schema.Table, info *manifest.File) error {
 	a := r.next.Accounts[d.account]
 	if t == schema.SpendDaily.Table {
@@ -231,8 +229,8 @@ func (r *repair) takeRestoredDay(d damagedFile, day schema.Date) error {
 	return nil
 }
 
-// ledgerDamages are the ledger files of all accounts of which the published part
-// is not what it was, or that cannot be read.
+// ledgerDamages returns the ledger files of all accounts whose published part is damaged, or that cannot be
+// read.
 func (r *repair) ledgerDamages() (found []damagedFile, err error) {
 	disk, dir := r.g.store.opts.disk, r.g.store.dir
 	for _, name := range r.next.AccountNames() {
@@ -254,9 +252,9 @@ func (r *repair) ledgerDamages() (found []damagedFile, err error) {
 	return found, nil
 }
 
-// restoreLedger writes a ledger file again: the runs that DuckDB has and no undamaged
-// ledger file of the account, and every line of the old file that can be read and is of
-// another run. w is nil where DuckDB cannot be asked.
+// restoreLedger writes a ledger file again: the runs that DuckDB has and no undamaged ledger file of the
+// account, and every readable line of the old file that is of another run. w is nil if DuckDB cannot be
+// asked.
 func (r *repair) restoreLedger(ctx context.Context, w *duck.Warehouse, d damagedFile) error {
 	s := r.g.store
 	others, err := r.runsInOtherLedgers(d)
@@ -292,8 +290,7 @@ func (r *repair) restoreLedger(ctx context.Context, w *duck.Warehouse, d damaged
 	return nil
 }
 
-// runsInOtherLedgers are the runs of the account's other ledger files, as far as
-// these can be read.
+// runsInOtherLedgers returns the runs of the account's other ledger files, as far as these can be read.
 func (r *repair) runsInOtherLedgers(d damagedFile) (runEnds, error) {
 	ends := runEnds{}
 	for path := range r.next.Accounts[d.account].Ledger {
@@ -328,11 +325,10 @@ func (t runEnds) has(runID string) bool {
 	return ok
 }
 
-// hasEnd says whether the run of a line is among them, with that end or a later one.
+// hasEnd reports whether the run of a line has that end or a later one.
 func (t runEnds) hasEnd(r schema.Run) bool { return t.has(r.RunID) && t[r.RunID] >= r.FinishedAt }
 
-// ledgerOfDuckDB are the account's runs in DuckDB with what belongs to them, but
-// for some.
+// ledgerOfDuckDB returns the account's runs in DuckDB with their steps and reads, except some.
 func (r *repair) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account string,
 	but runEnds) (rows manifest.LedgerRows, err error) {
 	its := "account_id = " + schema.QuoteText(account)
@@ -357,8 +353,7 @@ func (r *repair) ledgerOfDuckDB(ctx context.Context, w *duck.Warehouse, account 
 	return rows, nil
 }
 
-// encodeRuns writes runs as their ledger lines, each after its steps, oldest
-// first.
+// encodeRuns writes runs as their ledger lines, each after its steps, oldest first.
 func encodeRuns(rows manifest.LedgerRows) ([]byte, error) {
 	slices.SortStableFunc(rows.Runs, func(a, b schema.Run) int {
 		return a.FinishedAt.Time().Compare(b.FinishedAt.Time())

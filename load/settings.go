@@ -25,7 +25,7 @@ func StoredTable[R any](s *Store, t schema.TableOf[R]) ([]R, error) {
 	return manifest.Rows(s.opts.disk, s.dir, path, info, t)
 }
 
-// StoredHistory reads an account's versions with what is remembered of them.
+// StoredHistory reads an account's versions and the memory beside them.
 func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R]) (history.Versions[R], error) {
 	rows, err := StoredTable(s, t)
 	h := history.Versions[R]{Rows: rows, Memory: s.Account().Memory[t.Name]}
@@ -41,7 +41,7 @@ func StoredHistory[R any, P history.Versioned[R]](s *Store, t schema.TableOf[R])
 	return h, err
 }
 
-// StoredGroups reads an account's versions in batches, with what is remembered of them.
+// StoredGroups reads an account's versions in batches, and the memory beside them.
 func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], err error) {
 	h.Memory = s.Account().Memory[t.Name]
 	path := manifest.PartPath(t.Table, s.account, 0)
@@ -52,14 +52,14 @@ func StoredGroups[R any](s *Store, t schema.TableOf[R]) (h history.Groups[R], er
 	return h, err
 }
 
-// PutTable stages all rows of an account's table. Equal rows give an equal file,
-// and then the stored one stands.
+// PutTable stages all rows of an account's table. Equal rows give an equal file, and then the stored one
+// stays.
 func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 	return PutGroups(g, t, func(yield func([]R, error) bool) { yield(rows, nil) }, nil)
 }
 
-// PutGroups is PutTable for versions that come in batches, with what is remembered of them,
-// which may be known after the last; nil: nothing is.
+// PutGroups is PutTable for versions that come in batches, with the memory beside them, which may be known
+// only after the last batch; nil if there is none.
 func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Memory) error {
 	path := manifest.PartPath(t.Table, g.store.account, 0)
 	info, err := g.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
@@ -78,7 +78,7 @@ func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error]
 	return nil
 }
 
-// PutHistory stages an account's versions with what is remembered of them.
+// PutHistory stages an account's versions and the memory beside them.
 func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h history.Versions[R]) error {
 	err := PutTable(g, t, h.Rows)
 	if err != nil {
@@ -100,8 +100,8 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 	return nil
 }
 
-// PutMemory stages what is remembered of versions that are as they are stored: their
-// file stands. Where there is none yet, it stages one without rows.
+// PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one
+// without rows.
 func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Memory) error {
 	if g.store.Account().Files[manifest.PartPath(t.Table, g.store.account, 0)] == nil {
 		return PutGroups(g, t, func(func([]R, error) bool) {}, &m)
@@ -110,7 +110,7 @@ func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Memory) error {
 	return nil
 }
 
-// BidsRead is when each campaign's bids per source could last be read.
+// BidsRead returns when each campaign's bids per source could last be read.
 func (s *Store) BidsRead() history.Memory { return s.Account().Memory[bidsRead] }
 
 // PutBidsRead stages when each campaign's bids could last be read.
@@ -118,19 +118,19 @@ func (g *Staged) PutBidsRead(m history.Memory) {
 	g.tables[bidsRead] = &stagedTable{memory: &m}
 }
 
-// PinAccount stages whose account the key acts on; empty: it stays as it is.
+// PinAccount stages the account that the key acts on; empty: unchanged.
 func (g *Staged) PinAccount(account string) { g.pinned = account }
 
-// DropSettings forgets what is staged of the settings, so that the report can be
-// published without them. Whom the key acts for is known all the same.
+// DropSettings forgets the staged settings, so that the report can be published without them. The account of
+// the key remains known.
 func (g *Staged) DropSettings() {
 	clear(g.tables)
 	clear(g.learned)
 	g.settled, g.beyond, g.replies = nil, nil, nil
 }
 
-// PutBeyond stages how often the keys of a table's entities that no column shows changed,
-// by their paths. The map is not changed any more.
+// PutBeyond stages how often the keys of a table's entities that no column shows changed, by their paths.
+// The map must not be changed any more.
 func (g *Staged) PutBeyond(table string, keys map[string]manifest.KeyChanges) {
 	if g.beyond == nil {
 		g.beyond = map[string]map[string]manifest.KeyChanges{}

@@ -49,7 +49,7 @@ type Staged struct {
 	committing bool
 }
 
-// settledCampaigns are what is staged of Account.Settled and Account.SettledUnclear.
+// settledCampaigns are the staged values of Account.Settled and Account.SettledUnclear.
 type settledCampaigns struct {
 	ids     []string
 	unclear map[string]string
@@ -61,8 +61,8 @@ type stagedReplies struct {
 	gone  []string
 }
 
-// stagedDay is one day on its way: its raw pages come first, page by page, and
-// the day itself once it is proven.
+// stagedDay is one day on its way: its raw pages come first, page by page, and the day itself once it is
+// proven.
 type stagedDay struct {
 	raw      map[string]*manifest.File // by published path
 	stays    map[string]bool           // those of raw that are published as they are
@@ -82,7 +82,7 @@ type stagedChanges struct {
 	rows int64
 }
 
-// DayRead is what a run learnt of one day beside its rows.
+// DayRead is what a run learned of one day beside its rows.
 type DayRead struct {
 	Day     schema.Date
 	ReadAt  schema.Instant // when the proven read began
@@ -100,7 +100,7 @@ type DayRead struct {
 	Damaged bool
 }
 
-// DayPut is what became of a day that was staged.
+// DayPut describes a staged day.
 type DayPut struct {
 	Changed bool // its content is not the stored one
 	Diff    history.Diff
@@ -118,8 +118,8 @@ func (s *Store) Begin(runID string) (*Staged, error) {
 	}, nil
 }
 
-// staged is where a published path is built. The staging area is one flat
-// folder, so that one sync of it makes all its names durable.
+// staged returns where a published path is built. The staging area is one flat folder, so that one sync of
+// it makes all its names durable.
 func (g *Staged) staged(path string) string {
 	return filepath.Join(g.dir, strings.ReplaceAll(path, "/", "~")) + commit.StagedSuffix
 }
@@ -133,8 +133,8 @@ func (g *Staged) day(d schema.Date) *stagedDay {
 	return g.days[d]
 }
 
-// PutRaw keeps one reply of a day that is being read, with its fingerprint. It is published
-// only with its day. The stored one stays where it is the same and undamaged.
+// PutRaw keeps one reply of a day that is being read, with its fingerprint. It is published only with its
+// day. If the stored reply is the same and undamaged, it stays.
 func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, fingerprint string) error {
 	if !g.store.opts.KeepRaw {
 		return nil
@@ -158,8 +158,8 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 	return nil
 }
 
-// Quarantine keeps the replies that are staged of a day, and after them the one that was
-// refused. It does nothing where no replies are kept.
+// Quarantine keeps the staged replies of a day, and after them the refused one. It does nothing if no
+// replies are kept.
 func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 	s, day := g.store, g.day(d.Date)
 	if !s.opts.KeepRaw || len(day.raw) == 0 && refused == nil {
@@ -217,16 +217,16 @@ func (g *Staged) DropRaw(d schema.Date) error {
 	return nil
 }
 
-// provenDay is a day that is to be published.
+// provenDay is a day to be published.
 type provenDay struct {
 	DayRead
 	sums history.Sums
 	hash string
 }
 
-// PutDay stages a proven day whole, or only what was learnt about it if its content is
-// as stored. It is nil where the replies are those that are stored. A day whose rows
-// differ is merged with the stored one, and its rows keep their stamps from there.
+// PutDay stages all rows of a proven day, or only what was learned about it if its content is unchanged.
+// rows is nil if the replies are the stored ones. A day whose rows differ is merged with the stored one,
+// whose stamps its rows keep.
 func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put DayPut, err error) {
 	day, known := g.day(p.Day), g.store.Account().Days[p.Day]
 	proven := &provenDay{DayRead: p}
@@ -258,8 +258,8 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 	return put, ctx.Err()
 }
 
-// keepDay leaves a day as it is stored. The stored replies say the same; new ones are
-// kept only where none are, or where those are lost or damaged.
+// keepDay leaves a stored day unchanged. The stored replies have the same content; new ones are kept only if
+// there are none, or if they are lost or damaged.
 func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
 	if p.Replayed || len(g.store.Account().RawPages(p.Day)) == 0 {
 		return nil
@@ -274,9 +274,8 @@ func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
 	return errors.Join(err, g.DropRaw(p.Day))
 }
 
-// replaceDay stages the rows of a day that differ from the stored ones, with what they
-// differ by. A run holds the rows of the days that it is reading, not of those that it
-// has read.
+// replaceDay stages the rows of a day that differ from the stored ones, with the differences. A run holds
+// the rows of the days that it is reading, not of those that it has read.
 func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows *history.Day) (history.Diff, error) {
 	stored := g.store.StoredDay(p.Day)
 	if p.Damaged {
@@ -309,8 +308,8 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows
 	return merged.Diff, nil
 }
 
-// putStale notes which of the stored rows go, in a private file: all that is new beside
-// them are the rows of this run. It is nil where all stored rows go.
+// putStale records in a private file which stored rows go: all new rows beside them are of this run. It is
+// nil if all stored rows go.
 func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) error {
 	if day.few = stale != nil; len(stale) == 0 {
 		return nil
@@ -326,7 +325,7 @@ func (g *Staged) putPart(path string, t *schema.Table, recs iter.Seq[arrow.Recor
 	return g.putFile(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 }
 
-// putFile stages a file that is published.
+// putFile stages a file to be published.
 func (g *Staged) putFile(path string, t *schema.Table, write func(io.Writer) (int64, error)) (*manifest.File, error) {
 	f, rows, err := g.create(path, t, write)
 	if err != nil {
@@ -340,8 +339,8 @@ func (g *Staged) putFile(path string, t *schema.Table, write func(io.Writer) (in
 		RunID: g.runID}, nil
 }
 
-// putPrivate stages a Parquet file that this run alone reads, and nobody after a crash. It
-// is gone with the staging area, mostly before the disk has seen it.
+// putPrivate stages a Parquet file that only this run reads. It disappears with the staging area, mostly
+// before the disk has seen it.
 func (g *Staged) putPrivate(path string, t *schema.Table, recs iter.Seq[arrow.Record]) (rows int64, err error) {
 	f, rows, err := g.create(path, t, func(out io.Writer) (int64, error) { return parquet.Write(out, t, recs) })
 	if err != nil {
@@ -374,8 +373,7 @@ func (g *Staged) putAnswer(path string, t *schema.Table, recs iter.Seq2[arrow.Re
 	return info, cmp.Or(err, unread)
 }
 
-// Discard removes the staging area. Once a commit has begun it leaves it alone:
-// what is still there then is needed to roll the commit forward.
+// Discard removes the staging area, unless a commit has begun: its files are needed to finish it then.
 func (g *Staged) Discard() error {
 	if g.zstd != nil {
 		g.zstd.Close()
@@ -392,8 +390,8 @@ type stagedTable struct {
 	memory *history.Memory // nil: nothing is remembered beside the rows
 }
 
-// putChanges stages the restatements of a day in a private file, until all days are
-// there: a run holds those of the days that it is reading.
+// putChanges stages the restatements of a day in a private file until all days are there: a run holds those
+// of the days that it is reading.
 func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Changes) error {
 	day.changes = nil
 	if changes.Len() == 0 {
@@ -408,7 +406,7 @@ func (g *Staged) putChanges(day *stagedDay, d schema.Date, changes *history.Chan
 
 func changesPath(d schema.Date) string { return "changes/" + d.String() }
 
-// restatements are how many lines the proven days bring.
+// restatements returns how many lines the proven days bring.
 func (g *Staged) restatements() int {
 	n := 0
 	for _, day := range g.days {
@@ -419,8 +417,8 @@ func (g *Staged) restatements() int {
 	return n
 }
 
-// PutSettled stages which campaigns are archived and have been read, and of which of them
-// something was not understood, with the version of spendsync that did not.
+// PutSettled stages which campaigns are archived and were read, and which of them were not fully understood,
+// with the version of spendsync that read them.
 func (g *Staged) PutSettled(campaigns []string, unclear map[string]string) {
 	g.settled = &settledCampaigns{slices.Compact(slices.Sorted(slices.Values(campaigns))), unclear}
 }

@@ -18,8 +18,8 @@ import (
 	"spendsync/schema"
 )
 
-// Store is the data directory, held by one run of one account: nobody else
-// writes this account's files until Close.
+// Store is the data directory, held by one run of one account: no other process writes this account's files
+// until Close.
 type Store struct {
 	dir     string
 	account string
@@ -67,15 +67,15 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close gives the account's lock back.
+// Close releases the account's lock.
 func (s *Store) Close() error { return durable.Storage(s.lock.Close()) }
 
-// Manifest is the generation that the store held when it was opened, or that
-// this run has published since; nil if there is none.
+// Manifest returns the generation that the store held when it was opened, or that this run has published
+// since; nil if there is none. Only this account is sure to be loaded.
 func (s *Store) Manifest() *manifest.Manifest { return s.base }
 
-// Account is this account's part of the generation. Where there is none yet it is empty,
-// and known since the first day that can be asked for now.
+// Account returns this account's part of the generation. A new account is empty, and known since the first
+// day that can be asked for now.
 func (s *Store) Account() *manifest.Account {
 	if s.base == nil || s.base.Accounts[s.account] == nil {
 		return manifest.NewAccount(schema.DateOf(s.opts.Now()) - schema.ReachDays)
@@ -144,8 +144,8 @@ func (s *Store) files() (map[string]int64, error) {
 	return manifest.FilesIn(s.opts.disk, s.dir, append(grown, s.account)...)
 }
 
-// lookAround compares the published folders with the manifest, by names and sizes: it
-// refuses a store that was set back, and warns of files that do not belong there.
+// lookAround compares the published folders with the manifest, by names and sizes: it refuses a store that
+// was set back, and warns of files that do not belong there.
 func (s *Store) lookAround(ctx context.Context) error {
 	files, err := s.files()
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Store) lookAround(ctx context.Context) error {
 
 func (s *Store) place() commit.Place { return s.opts.place(s.dir) }
 
-// lookAgain looks while nobody publishes.
+// lookAgain repeats the comparison while no other run publishes.
 func (s *Store) lookAgain(ctx context.Context) (newer manifest.NewerPart, files map[string]int64, err error) {
 	unlock, err := s.lockStore(ctx)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Store) lookAgain(ctx context.Context) (newer manifest.NewerPart, files 
 	return newer, files, err
 }
 
-// newest is the part that is newer than the manifest; its path is empty where none is.
+// newest returns a part that is newer than the manifest; its path is empty if there is none.
 func (s *Store) newest(ctx context.Context, files map[string]int64) (manifest.NewerPart, error) {
 	newer, err := s.base.Newest(s.opts.disk, s.dir, files)
 	if err != nil || newer.Path != "" {
@@ -201,14 +201,13 @@ func (s *Store) newest(ctx context.Context, files map[string]int64) (manifest.Ne
 	return s.base.NewerDuckDB(ctx, s.dir, s.opts.DuckDB)
 }
 
-// lockStore waits for the lock under which the DuckDB file is built and the
-// commit is made. It is shared by all accounts.
+// lockStore waits for the lock that covers building the DuckDB file and the commit. All accounts share it.
 func (s *Store) lockStore(ctx context.Context) (unlock func() error, err error) {
 	return lockStore(s.opts.disk, ctx, s.dir, s.opts.LockWait)
 }
 
-// dropDeadStaging removes what earlier runs of this account left. None of them
-// is alive: we hold the account's lock.
+// dropDeadStaging removes what earlier runs of this account left. None of them is alive: this run holds the
+// account's lock.
 func (s *Store) dropDeadStaging() error {
 	root := filepath.Join(s.dir, "staging")
 	entries, err := s.opts.disk.ReadDir(root)
@@ -226,10 +225,9 @@ func (s *Store) dropDeadStaging() error {
 	return nil
 }
 
-// StoredDay reads the rows of a day as they are published, in key order, some
-// thousand at a time. The slice is the loop body's alone; a row that is kept holds on
-// to the texts of all that came with it. A file that is not what the manifest says is
-// refused before any row of it is given; nothing follows an error.
+// StoredDay reads the published rows of a day, in key order, some thousand at a time. A slice is valid only
+// until the next iteration; a row that is kept keeps the texts of its batch in memory. A damaged file is
+// refused before any of its rows; nothing follows an error.
 func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	return func(yield func([]schema.Spend, error) bool) {
 		path := manifest.PartPath(schema.SpendDaily.Table, s.account, day)
@@ -241,9 +239,8 @@ func (s *Store) StoredDay(day schema.Date) iter.Seq2[[]schema.Spend, error] {
 	}
 }
 
-// FindSetBack looks, without a lock, whether a store was set back to the generation of its
-// manifest, by the names and sizes of its files; nil: it was not. Every command that
-// publishes refuses such a store.
+// FindSetBack reports, without a lock, whether a store was set back to the generation of its manifest, by
+// the names and sizes of its files; nil if not. Every command that publishes refuses such a store.
 func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	files, err := manifest.FilesIn(durable.OS, dir)
 	if err != nil {
@@ -264,11 +261,11 @@ func FindSetBack(dir string, m *manifest.Manifest) (*durable.Damage, error) {
 	return m.SetBack(newer), nil
 }
 
-// refusal is the error of a command that would publish on top of what was set back.
+// refusal is the error of a command that would publish onto a store that was set back.
 func refusal(d *durable.Damage) error { return fmt.Errorf("%w; nothing is published; %s", d, d.Repair) }
 
-// warnOfStrays logs which files do not belong into the published folders. None is
-// removed: whoever put them there may need them.
+// warnOfStrays logs files that do not belong into the published folders. It removes none: they may be
+// needed.
 func (s *Store) warnOfStrays(files map[string]int64) error {
 	found := s.base.Strays(files)
 	if len(found) == 0 {
@@ -292,13 +289,12 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 	return nil
 }
 
-// Quarantined are the days of an account that are in quarantine, the oldest first, without a
-// lock.
+// Quarantined returns the days of an account that are in quarantine, oldest first, without a lock.
 func Quarantined(dir, account string) ([]quarantine.Day, error) {
 	return quarantine.Folder{Disk: durable.OS, Dir: dir, Account: account}.Days()
 }
 
-// Quarantine is where the replies of the account's days are that could not be proven.
+// Quarantine is the folder of the replies of the account's days that could not be proven.
 func (s *Store) Quarantine() quarantine.Folder {
 	return quarantine.Folder{Disk: s.opts.disk, Dir: s.dir, Account: s.account}
 }

@@ -24,7 +24,7 @@ import (
 	"spendsync/schema"
 )
 
-// Verification is what a verification has looked at and found.
+// Verification is the result of a verification.
 type Verification struct {
 	Generation int64 `json:"generation"`
 	Files      int   `json:"files"`
@@ -37,12 +37,11 @@ type Verification struct {
 	Damages  []*durable.Damage `json:"damages"`
 }
 
-// Verify checks everything that is published: every file's bytes against the
-// manifest, every day's rows against its sums, its hash and its stored replies,
-// and the DuckDB file against the Parquet files, row by row. It finds as many
-// damages as there are; an error means that it could not look. It changes nothing but to
-// end a commit that a dead run has left. A user who may only read the store needs no lock:
-// the report says so.
+// Verify checks everything that is published: every file's bytes against the manifest, every day's rows
+// against its sums, its hash and its stored replies, and the DuckDB file against the Parquet files, row by
+// row. It finds as many damages as there are; an error means that it could not look. It changes nothing, but
+// it ends a commit that a dead run has left. It needs no lock of a user who may only read the store: the
+// result records that.
 func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verification, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -90,8 +89,8 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verificat
 	return &v.report, nil
 }
 
-// stillPublished refuses a verification without the lock during which somebody
-// published: it has looked at files of two generations.
+// stillPublished refuses a verification without the lock if a run published meanwhile: the files looked at
+// were of two generations.
 func (v *verifier) stillPublished() error {
 	committing, err := v.opts.disk.Exists(filepath.Join(v.dir, manifest.CommitName))
 	if err != nil {
@@ -120,9 +119,8 @@ type verifier struct {
 	report Verification
 }
 
-// nameRepairs says of each damaged file what repairs it now: the DuckDB
-// file gives back any Parquet file if it is whole itself, the replies a day, and the
-// service a reply for as long as its day is in reach.
+// nameRepairs names for each damaged file what repairs it now: an intact DuckDB file gives back any Parquet
+// file, the replies a day, and the service a reply as long as its day is in reach.
 func (v *verifier) nameRepairs() {
 	for _, d := range v.report.Damages {
 		if v.setBack != nil && d != v.setBack {
@@ -148,7 +146,7 @@ func (v *verifier) nameRepairs() {
 	}
 }
 
-// repairReply is what brings back a stored reply of a day.
+// repairReply returns what brings back a stored reply of a day.
 func (v *verifier) repairReply(account string, day schema.Date) string {
 	if schema.DaysUntilUnreachable(day, schema.DateOf(v.opts.Now())) <= 0 {
 		return manifest.RepairLost + "; the stored numbers of the day are whole without it"
@@ -160,7 +158,7 @@ func (v *verifier) repairReply(account string, day schema.Date) string {
 	return command + ", or the next sync that reads the day"
 }
 
-// found notes a damage; another error is passed on.
+// found records a damage and returns any other error.
 func (v *verifier) found(err error) error {
 	var d *durable.Damage
 	if err == nil || !errors.As(err, &d) {
@@ -205,8 +203,8 @@ func (v *verifier) files(ctx context.Context) error {
 	return g.Wait()
 }
 
-// ledger checks the published part of a ledger file, and that the rest of it,
-// which failed runs have added since, can be read.
+// ledger checks the published part of a ledger file, and that the rest, which failed runs have added since,
+// can be read.
 func (v *verifier) ledger(a *manifest.Account, path string, size int64) error {
 	b, err := manifest.ReadLedger(v.opts.disk, v.dir, path)
 	if err != nil {
@@ -247,7 +245,7 @@ func (v *verifier) file(account string, a *manifest.Account, path string, info *
 	return durable.Damaged(path, "", "table %q is not known", info.Table)
 }
 
-// count reads a file to its end and compares how many rows it has.
+// count reads a file to its end and compares the number of its rows.
 func (v *verifier) count(path string, info *manifest.File, t *schema.Table) error {
 	n := int64(0)
 	for rec, err := range parquet.Records(v.opts.disk, filepath.Join(v.dir, path), t) {
@@ -259,8 +257,8 @@ func (v *verifier) count(path string, info *manifest.File, t *schema.Table) erro
 	return manifest.CountRows(path, info, n, nil)
 }
 
-// day checks the rows of a day: theirs, unique, as many, of the same sums and
-// the same content as when they were proven, and the same as in the replies.
+// day checks the rows of a day: of this account and day, with unique keys, and with the number, sums and
+// content that were proven and that the replies give.
 func (v *verifier) day(account string, a *manifest.Account, path string, info *manifest.File) error {
 	known := a.Days[info.Day]
 	if known == nil {
@@ -305,8 +303,7 @@ func (v *verifier) day(account string, a *manifest.Account, path string, info *m
 	return nil
 }
 
-// sameDay compares rows with what was proven of their day. Those that are not in key
-// order are not the same.
+// sameDay compares rows with the proven day. Rows out of key order differ.
 func sameDay(rows *schema.SpendRows, known *manifest.Day) error {
 	day, err := history.OrderedDay(rows)
 	if err != nil {
@@ -315,8 +312,8 @@ func sameDay(rows *schema.SpendRows, known *manifest.Day) error {
 	return known.Holds(day)
 }
 
-// lookAround looks for files that a reader who globs would read although they are not
-// published, and for parts that are newer than the manifest.
+// lookAround looks for unpublished files that a glob would match, and for parts that are newer than the
+// manifest.
 func (v *verifier) lookAround() error {
 	files, err := manifest.FilesIn(v.opts.disk, v.dir)
 	if err != nil {
@@ -335,7 +332,7 @@ func (v *verifier) lookAround() error {
 	return nil
 }
 
-// foundNewer notes that the store was set back, once.
+// foundNewer records once that the store was set back.
 func (v *verifier) foundNewer(newer manifest.NewerPart) {
 	if newer.Path != "" && v.setBack == nil {
 		v.setBack = v.manifest.SetBack(newer)
@@ -343,8 +340,8 @@ func (v *verifier) foundNewer(newer manifest.NewerPart) {
 	}
 }
 
-// warehouse checks the DuckDB file: its bytes, its counts and sums, and that it
-// holds the same rows as the Parquet files.
+// warehouse checks the DuckDB file: its bytes, its counts and sums, and that it has the same rows as the
+// Parquet files.
 func (v *verifier) warehouse(ctx context.Context) error {
 	w := v.manifest.Warehouse
 	path := filepath.Join(v.dir, duck.FileName)
@@ -384,8 +381,8 @@ func (v *verifier) warehouse(ctx context.Context) error {
 	return v.found(v.content(ctx, path))
 }
 
-// content checks what the DuckDB file holds. It begins with little memory: of more, DuckDB
-// would make room for every block that it has once read.
+// content checks the rows of the DuckDB file. It begins with little memory: with more, DuckDB would keep
+// every block that it has read.
 func (v *verifier) content(ctx context.Context, path string) (err error) {
 	w, err := duck.OpenPublished(ctx, path, v.opts.DuckDB)
 	if err != nil {

@@ -22,8 +22,7 @@ import (
 // format is the version of the record. The first had no checksum.
 const format = 2
 
-// Record is all that is needed to finish a commit. Paths are below the data
-// directory.
+// Record contains everything that is needed to finish a commit. Paths are below the data directory.
 type Record struct {
 	Format     int      `json:"format"`
 	Checksum   string   `json:"checksum,omitempty"`
@@ -35,8 +34,8 @@ type Record struct {
 	Removes    []string `json:"removes,omitempty"`
 }
 
-// StagedSuffix ends the name of a file on its way into the store, so that no reader
-// who globs for *.parquet ever meets a file that is not whole.
+// StagedSuffix ends the name of a file on its way into the store, so that a glob for *.parquet never matches
+// an incomplete file.
 const StagedSuffix = ".staged"
 
 // Move is a file that takes its place.
@@ -54,9 +53,9 @@ type Place struct {
 	Crash func(step string) error
 }
 
-// Write publishes what is staged, all or none. The files are durable already, and the store's lock
-// is held. begin is asked at the last moment: after it the commit may have begun, whatever fails.
-// known is the published manifest, or nil.
+// Write publishes the staged files, all or none. They are durable already, and the store's lock is held.
+// begin is called at the last moment: after it the commit may have begun, whatever fails. known is the
+// published manifest, or nil.
 func (p Place) Write(r Record, known *manifest.Manifest, begin func() error) error {
 	if err := p.tryMoves(r); err != nil {
 		return err

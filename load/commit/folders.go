@@ -95,7 +95,7 @@ func tryFolder(d durable.Disk, probe, folder string) error {
 	return nil
 }
 
-// refusedFolder says why a commit could not end in a folder.
+// refusedFolder explains why a commit could not end in a folder.
 func refusedFolder(folder string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EXDEV):

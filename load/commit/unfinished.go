@@ -8,9 +8,9 @@ import (
 	"spendsync/schema"
 )
 
-// Unfinished is a commit that has begun and has not ended: a run is ending it right
-// now, or died, or something stands in its way. Until it ends, some files may be those of
-// its generation while the manifest is of the one before.
+// Unfinished is a commit that has begun and has not ended: a run is ending it now, or died, or an obstacle
+// keeps it from ending. Until it ends, some files may be of its generation and the manifest of the one
+// before.
 type Unfinished struct {
 	RunID      string         `json:"run_id"`
 	Base       int64          `json:"base_generation"`
@@ -19,7 +19,7 @@ type Unfinished struct {
 	Left       []string       `json:"files_left"` // that are not in their places yet
 }
 
-// Find looks for one, without a lock; nil: there is none.
+// Find looks for an unfinished commit, without a lock; nil if there is none.
 func Find(dir string) (*Unfinished, error) {
 	r, err := Read(durable.OS, dir, nil)
 	if r == nil || err != nil {

@@ -12,8 +12,8 @@ import (
 	"spendsync/schema"
 )
 
-// Coverage says for every day since the account's first, up to today, how well
-// it is known at the instant now.
+// Coverage returns, for every day since the account's first up to today, how well it is known at the instant
+// now.
 func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	today := schema.DateOf(now)
 	var days []schema.DayCoverage
@@ -35,11 +35,11 @@ func (a *Account) Coverage(account string, now time.Time) []schema.DayCoverage {
 	return days
 }
 
-// DayList are the days of which something is proven, oldest first.
+// DayList returns the proven days, oldest first.
 func (a *Account) DayList() []schema.Date { return slices.Sorted(maps.Keys(a.Days)) }
 
-// LastDay is the last day that a table by day or month can have rows of. It is not always
-// today: a clock that was set back does not take away the days that are stored.
+// LastDay returns the last day of which a table by day or month can have rows. It can be after today: a
+// clock that was set back does not remove stored days.
 func (a *Account) LastDay(table string, today schema.Date) schema.Date {
 	last := today
 	for d := range a.Days {
@@ -53,7 +53,7 @@ func (a *Account) LastDay(table string, today schema.Date) schema.Date {
 	return last
 }
 
-// WholeDays are the days that are known whole at the instant now.
+// WholeDays returns the days that are complete or final at the instant now.
 func (a *Account) WholeDays(now time.Time) (days []schema.Date) {
 	for _, c := range a.Coverage("", now) {
 		if c.State == schema.StateComplete || c.State == schema.StateFinal {
@@ -63,8 +63,9 @@ func (a *Account) WholeDays(now time.Time) (days []schema.Date) {
 	return days
 }
 
-// ChangedSpans are the whole days whose rows may be others than in an earlier state of the
-// account, given which days have changed: such days, and those that are whole now or were then.
+// ChangedSpans returns the complete days whose rows may differ from those of an earlier state of the
+// account, given the changed days: changed days that are complete, and days that are complete in only one of
+// the states.
 func (a *Account) ChangedSpans(was *Account, then, now time.Time, changed map[schema.Date]bool) []duck.Span {
 	before, days := map[schema.Date]bool{}, []schema.Date{}
 	for _, d := range was.WholeDays(then) {
@@ -82,7 +83,7 @@ func (a *Account) ChangedSpans(was *Account, then, now time.Time, changed map[sc
 // spanRows is about how many rows a span has: of many more, DuckDB takes longer for each.
 const spanRows = 500_000
 
-// Spans are days as spans.
+// Spans joins days into spans.
 func (a *Account) Spans(days ...[]schema.Date) (spans []duck.Span) {
 	var rows int64
 	for _, d := range slices.Sorted(slices.Values(slices.Concat(days...))) {
@@ -107,8 +108,7 @@ func (m *Manifest) Coverage(account string) []schema.DayCoverage {
 	return nil
 }
 
-// state is what is known of a day, given what today is. k is nil where nothing
-// was ever proven.
+// state returns how well a day is known if today is another. k is nil if the day was never proven.
 func (k *Day) state(d, today schema.Date) string {
 	reachable := schema.DaysUntilUnreachable(d, today) > 0
 	switch {
@@ -128,12 +128,11 @@ func (k *Day) state(d, today schema.Date) string {
 	return schema.StatePartial
 }
 
-// WasOver says whether the day had ended when its last proven read began: only
-// then can its numbers be all there, and a later difference be a restatement.
+// WasOver reports whether the day had ended when its last proven read began. Only such a read has all
+// numbers of the day, and only a difference after it is a restatement.
 func (k *Day) WasOver(d schema.Date) bool { return !k.LastReadAt.Time().Before(d.End()) }
 
-// newlyLost are the days that can never be known in full and that no run has
-// reported yet.
+// NewlyLost returns the days that can never be known in full and that no run has reported yet.
 func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	var lost []schema.Date
 	for _, c := range a.Coverage(account, now) {
@@ -147,7 +146,7 @@ func (a *Account) NewlyLost(account string, now time.Time) []schema.Date {
 	return lost
 }
 
-// holds says in what a day differs from what was proven of it.
+// Holds returns an error if the rows of a day differ from the proven ones.
 func (known *Day) Holds(day *history.Day) error {
 	if sums := day.Sums(); sums != known.Sums {
 		return fmt.Errorf("the rows add up to %+v, and did to %+v", sums, known.Sums)

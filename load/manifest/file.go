@@ -36,7 +36,7 @@ func Rows[R any](disk durable.Disk, dir, path string, info *File, t schema.Table
 	return parquet.Rows(disk, filepath.Join(dir, path), t)
 }
 
-// Merge writes the rows of a table's Parquet files, one file after the other, as one file.
+// Merge writes the rows of a table's Parquet files into one file, in the order of the files.
 func Merge(out io.Writer, t *schema.Table, files iter.Seq2[string, error]) error {
 	recs := func(yield func(arrow.Record, error) bool) {
 		for path, err := range files {
@@ -56,7 +56,7 @@ func Merge(out io.Writer, t *schema.Table, files iter.Seq2[string, error]) error
 	return cmp.Or(err, unread)
 }
 
-// CheckBytes compares a file with what was published.
+// CheckBytes compares the bytes of a file with the published ones.
 func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	repair := info.Repair()
 	sha, size, err := d.HashFile(filepath.Join(dir, path))
@@ -73,6 +73,7 @@ func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	return nil
 }
 
+// CountRows compares the number of rows of a file with the published one. err is the error of reading them.
 func CountRows(path string, info *File, rows int64, err error) error {
 	if errors.Is(err, durable.ErrStorage) {
 		return err // it could not be read: that is not damage
@@ -86,7 +87,7 @@ func CountRows(path string, info *File, rows int64, err error) error {
 	return nil
 }
 
-// ReadDay reads the file of a day, whose rows have to be of that day.
+// ReadDay reads the file of a day. All rows must be of that account and day.
 func ReadDay(d durable.Disk, path, account string, day schema.Date) (*schema.SpendRows, error) {
 	rows := &schema.SpendRows{}
 	for batch, err := range parquet.Batches(d, path, schema.SpendDaily) {

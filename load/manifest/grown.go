@@ -7,8 +7,8 @@ const (
 	bloatFreeSize = 64 << 20
 )
 
-// GrownTooMuch compares the published DuckDB file with one built from nothing, given how many
-// of its rows the next generation replaces.
+// GrownTooMuch reports whether the published DuckDB file is much larger than a new one would be, given the
+// number of its rows that the next generation replaces.
 func (m *Manifest) GrownTooMuch(dead int64) bool {
 	w := m.Warehouse
 	if w.BuiltRows == 0 {

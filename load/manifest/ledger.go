@@ -39,7 +39,7 @@ type LedgerRows struct {
 	Lost     []ReportedLost
 }
 
-// EncodeLedger writes the rows as lines; the run comes last, as its end does.
+// EncodeLedger writes the rows as lines. The run follows its steps, as its end does.
 func EncodeLedger(rows LedgerRows) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -72,8 +72,8 @@ func EncodeLedger(rows LedgerRows) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// DecodeLedger reads lines. Unknown fields are left alone, so that an older
-// binary can read what a newer one has added.
+// DecodeLedger reads lines. It ignores unknown fields, so that an older binary can read the lines of a newer
+// one.
 func DecodeLedger(path string, b []byte) (rows LedgerRows, err error) {
 	for n, line := range bytes.Split(b, []byte("\n")) {
 		if len(line) == 0 {
@@ -99,7 +99,7 @@ func DecodeLedger(path string, b []byte) (rows LedgerRows, err error) {
 	return rows, nil
 }
 
-// ReadLedger reads a ledger file; none is an empty one.
+// ReadLedger reads a ledger file. A missing file is empty.
 func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 	b, err := d.ReadFile(filepath.Join(dir, path))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,8 +108,8 @@ func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
 	return b, err
 }
 
-// CheckLedger compares the part of a ledger file that is published with what it
-// was. A store of the first format knows its length only, and sha is empty.
+// CheckLedger compares the published part of a ledger file with its hash. In a store of the first format
+// only its length is known, and sha is empty.
 func CheckLedger(path string, b []byte, published int64, sha string) error {
 	switch {
 	case len(b) == 0 && published > 0:
@@ -124,12 +124,13 @@ func CheckLedger(path string, b []byte, published int64, sha string) error {
 	return nil
 }
 
+// HashLedger returns the SHA-256 of some bytes in hex.
 func HashLedger(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
 
-// LedgerFiles are the account's ledger files, from the oldest on.
+// LedgerFiles returns the account's ledger files, oldest first.
 func LedgerFiles(d durable.Disk, dir, account string) ([]string, error) {
 	folder := "ledger/account=" + account
 	entries, err := d.ReadDir(filepath.Join(dir, folder))
@@ -145,15 +146,13 @@ func LedgerFiles(d durable.Disk, dir, account string) ([]string, error) {
 	return files, nil
 }
 
-// LastRun is the last run in the account's ledger, published or not; nil if there is
-// none.
+// LastRun returns the last run in the account's ledger, published or not; nil if there is none.
 func LastRun(dir, account string) (*schema.Run, error) {
 	return LastRunThat(dir, account, func(*schema.Run) bool { return true })
 }
 
-// LastRunThat is the last run of the account's ledger that is as asked for, or nil.
-// A run is what the last of its lines says: the one of its report may say that all is
-// well, and that of its settings not.
+// LastRunThat returns the last run in the account's ledger that satisfies a condition; nil if none does. If
+// a run has several lines, the last one counts.
 func LastRunThat(dir, account string, isSo func(*schema.Run) bool) (*schema.Run, error) {
 	files, err := LedgerFiles(durable.OS, dir, account)
 	if err != nil {

@@ -103,8 +103,8 @@ type Account struct {
 	ReportedLost []schema.Date `json:"mourned_days,omitempty"`
 }
 
-// MartsBehind says that some account's marts are older than the generation: the run that
-// published it has yet to write them, or died before it could.
+// MartsBehind reports whether the marts of a loaded account are older than the generation: the run that
+// published it has yet to write them, or died before.
 func (m *Manifest) MartsBehind() bool {
 	for _, a := range m.Accounts {
 		if a.MartsFrom != 0 {
@@ -126,7 +126,7 @@ type KeyChanges struct {
 	Changed  int64 `json:"changed"`
 }
 
-// Day is what is known about one proven day.
+// Day describes a proven day.
 type Day struct {
 	FirstReadAt schema.Instant `json:"first_read_at"` // when the first proven read began
 	LastReadAt  schema.Instant `json:"last_read_at"`  // when the last proven read began
@@ -166,15 +166,13 @@ type File struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// isMart says whether the file is the answer of a view: its rows are in no table of the
-// DuckDB file.
+// IsMart reports whether the file is the answer of a view: the DuckDB file has no table with its rows.
 func (f *File) IsMart() bool {
 	t := schema.Named(f.Table)
 	return t != nil && t.View != ""
 }
 
-// Repair is what makes a damaged file whole again: the replies hold the report, and
-// nothing but the report.
+// Repair returns what repairs a damaged file: the replies contain the report and nothing else.
 func (f *File) Repair() string {
 	if f.Kind == KindReplies {
 		return RepairLost
@@ -187,8 +185,7 @@ func (f *File) Repair() string {
 	return durable.RepairBackup
 }
 
-// check refuses an account's part that names what cannot be in a store: the rest of
-// the package goes by it without a doubt.
+// check refuses an account that names files outside of the store: the rest of the package relies on this.
 func (a *Account) check(name string) error {
 	if !AccountName.MatchString(name) {
 		return damaged("account %q is not a valid name", name)

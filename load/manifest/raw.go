@@ -12,12 +12,13 @@ import (
 // maxRawPage bounds what a stored reply may unpack to.
 const maxRawPage = 1 << 30
 
+// NewUnpacker returns a decoder for stored replies.
 func NewUnpacker() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRawPage))
 }
 
-// RawPages unpacks stored replies, in order, each after checking its bytes. A page is the
-// loop body's alone. Nothing follows an error.
+// RawPages unpacks stored replies in order, each after checking its bytes. A page is valid only until the
+// next iteration. Nothing follows an error.
 func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		dec, err := NewUnpacker()
@@ -35,6 +36,7 @@ func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Se
 	}
 }
 
+// RawPage unpacks a stored reply after checking its bytes. room is reused for the result.
 func RawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder, room []byte) ([]byte, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err

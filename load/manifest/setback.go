@@ -28,7 +28,7 @@ import (
 // than the manifest, the store was set back: to publish on top would forget what the
 // newer part says, and no later run could know of it.
 
-// RepairLost is what to do about what no part of the store can restore.
+// RepairLost is the repair of damage that no part of the store can undo.
 const RepairLost = "restore the whole data directory from one backup; if there is none, 'spendsync rebuild " +
 	"--accept-loss' goes on without it"
 
@@ -40,7 +40,7 @@ type NewerPart struct {
 	At         schema.Instant // when; 0: not known
 }
 
-// setBack is the damage of a store with a part that is newer than its manifest.
+// SetBack returns the damage of a store that has a part newer than its manifest.
 func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 	to, of := "a later generation", "a generation later than "+fmt.Sprint(m.Generation)
 	if p.Generation > 0 {
@@ -58,9 +58,8 @@ func (m *Manifest) SetBack(p NewerPart) *durable.Damage {
 			"unless a backup has them", to, m.Generation, p.Path, p.RunID, between)
 }
 
-// newest is the newest part that is newer than the manifest, as far as the names and the
-// sizes of the files show; its path is empty where none is. It reads only files that are
-// not what they are in the manifest.
+// Newest returns a part that is newer than the manifest, judging by the names and sizes of files; its path
+// is empty if there is none. It reads only files that differ from the manifest.
 func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (NewerPart, error) {
 	part, err := newestInLedgers(d, dir, files, m)
 	if err != nil || part.Path != "" {
@@ -78,8 +77,8 @@ func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (N
 	return NewerPart{}, nil
 }
 
-// fileOf is the account whose file lies at a path, and what the manifest says of it; nil:
-// nothing. The account is empty where no file of the manifest's accounts may lie.
+// FileOf returns the loaded account whose file belongs at a path, and the description of the file; nil if
+// the manifest does not name it. The account is empty if no loaded account has a file there.
 func (m *Manifest) FileOf(path string) (account string, info *File) {
 	_, after, ok := strings.Cut(path, "/account=")
 	name, _, _ := strings.Cut(after, "/")
@@ -89,9 +88,8 @@ func (m *Manifest) FileOf(path string) (account string, info *File) {
 	return "", nil
 }
 
-// newestInLedgers is the newest generation of which the ledgers say that it was published,
-// where it is newer than the manifest; without one, any that was published. Lines that
-// cannot be read are passed over: they are another damage.
+// newestInLedgers returns the newest generation above that of the manifest that the ledgers record as
+// published; without a manifest, any published one. It skips unreadable lines: they are another damage.
 func newestInLedgers(d durable.Disk, dir string, files map[string]int64, m *Manifest) (newest NewerPart, err error) {
 	published := int64(0)
 	if m != nil {
@@ -150,7 +148,7 @@ func (m *Manifest) GrownLedgers(d durable.Disk, dir string) (accounts []string, 
 	return accounts, nil
 }
 
-// PublishedRuns are the runs that published, as far as the lines can be read.
+// PublishedRuns returns the runs that published, skipping unreadable lines.
 func PublishedRuns(lines []byte) (runs []schema.Run) {
 	for line := range bytes.Lines(lines) {
 		var l ledgerLine
@@ -161,9 +159,9 @@ func PublishedRuns(lines []byte) (runs []schema.Run) {
 	return runs
 }
 
-// newerParquet looks whether a Parquet file of the account has rows of a run that published
-// after the manifest's generation, or that no ledger and no file of the manifest knows: then
-// a later generation wrote it. What is not a Parquet file of one of our tables shows nothing.
+// NewerParquet reports whether a Parquet file of the account has rows of a run that published after the
+// manifest's generation, or that neither the manifest nor a ledger knows: a later generation wrote it then.
+// A file that is not a Parquet file of a table shows nothing.
 func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (NewerPart, error) {
 	t, _ := TableAt(account, path)
 	if t == nil {
@@ -201,8 +199,8 @@ func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (Newe
 	return part, nil
 }
 
-// TableAt is the table whose file of an account lies at a path, with the day of its
-// partition; nil: none does. Marts are none: they are made from the others.
+// TableAt returns the table whose file of an account belongs at a path, and the day of its partition; nil if
+// there is none, or only a mart.
 func TableAt(account, path string) (*schema.Table, schema.Date) {
 	parts := strings.Split(path, "/")
 	if len(parts) < 4 || parts[0] != "parquet" {
@@ -226,9 +224,9 @@ func TableAt(account, path string) (*schema.Table, schema.Date) {
 	return t, day
 }
 
-// knownRuns are the runs of an account that published no later generation than the
-// manifest's, as far as it and the ledger know; nil where the ledger is damaged, so that a
-// run may have been in what is lost of it.
+// knownRuns returns the runs of an account that published no later generation than the manifest's, as far as
+// the manifest and the ledgers know. It is nil if a ledger is damaged, as the lost lines may have had the
+// run.
 func (m *Manifest) knownRuns(d durable.Disk, dir, account string) (map[string]bool, error) {
 	a := m.Accounts[account]
 	if a == nil {
@@ -276,11 +274,12 @@ func (m *Manifest) knownRuns(d durable.Disk, dir, account string) (map[string]bo
 	return known, nil
 }
 
+// Texts returns a text column of a record.
 func Texts(rec arrow.Record, column string) *array.String {
 	return rec.Column(rec.Schema().FieldIndices(column)[0]).(*array.String)
 }
 
-// instants are when the rows of a table were seen or changed; nil: it has no such column.
+// instants returns when the rows of a table were seen or changed; nil if the table has no such column.
 func instants(rec arrow.Record) *array.Timestamp {
 	for _, name := range []string{"seen_at", "_changed_at", "valid_from"} {
 		if i := rec.Schema().FieldIndices(name); len(i) > 0 {
@@ -290,8 +289,8 @@ func instants(rec arrow.Record) *array.Timestamp {
 	return nil
 }
 
-// newerDuckDB looks whether a DuckDB file that is not the published one is of a later
-// generation. One that cannot be read shows nothing.
+// NewerDuckDB reports whether a DuckDB file that differs from the published one is of a later generation. An
+// unreadable file shows nothing.
 func (m *Manifest) NewerDuckDB(ctx context.Context, dir string, o duck.Options) (NewerPart, error) {
 	newest, err := duck.NewestRun(ctx, filepath.Join(dir, duck.FileName), o)
 	switch {

@@ -6,9 +6,9 @@ import (
 	"spendsync/schema"
 )
 
-// SettledFor are the campaigns of an account that need not be read again by a version of
-// spendsync: archived ones that have been read, but not those of which another version did
-// not understand something, and none where the tables have gained columns since.
+// SettledFor returns the campaigns of an account that a version of spendsync need not read again: archived
+// ones that were read. Campaigns that another version did not fully understand are read again, and so are
+// all if the tables have gained columns since.
 func (a *Account) SettledFor(version string) []string {
 	if a.SettledTables < settingsTables() {
 		return nil
@@ -19,7 +19,7 @@ func (a *Account) SettledFor(version string) []string {
 	})
 }
 
-// settingsTables is the version in which a table of versions last gained a column.
+// settingsTables returns the version in which a table of versions last gained a column.
 func settingsTables() (version int) {
 	for _, t := range schema.Tables {
 		if t.Versioned {

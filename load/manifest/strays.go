@@ -23,11 +23,11 @@ const OwnPrefix = ".spendsync-"
 // run that published nothing has its line in it, too.
 var ledgerFile = regexp.MustCompile(`^ledger/account=[a-z0-9][a-z0-9_-]{0,39}/[0-9]{4}-[0-9]{2}\.jsonl$`)
 
-// MoveOut is what to do with a stray.
+// MoveOut is the repair of a stray file.
 const MoveOut = "move it out of the data directory"
 
-// strays are the files in the published folders that the manifest does not name, sorted.
-// Everyone who reads parquet/spend_daily/*/*/*.parquet counts them.
+// Strays returns the files in the published folders that the manifest does not name, sorted. A reader of
+// parquet/spend_daily/*/*/*.parquet would count their rows.
 func (m *Manifest) Strays(files map[string]int64) (found []string) {
 	named := map[string]bool{}
 	for _, p := range m.Parts {

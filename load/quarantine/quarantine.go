@@ -61,8 +61,8 @@ func (f Folder) of(day schema.Date) string {
 	return filepath.Join(f.Dir, FolderOf(f.Account), "day="+day.String())
 }
 
-// Put keeps the replies of a day, compressed, in the place of those that were kept of it
-// before. They count once their description is there, which is written last.
+// Put keeps the replies of a day, compressed, in place of those kept of it before. They count once their
+// description exists, which is written last.
 func (f Folder) Put(d Day, replies iter.Seq2[[]byte, error]) error {
 	dir := f.of(d.Date)
 	if err := f.Remove(d.Date); err != nil {
@@ -96,7 +96,7 @@ func (f Folder) Put(d Day, replies iter.Seq2[[]byte, error]) error {
 	return f.Disk.SyncDir(dir)
 }
 
-// Days are those in quarantine, the oldest first.
+// Days returns the days in quarantine, oldest first.
 func (f Folder) Days() (days []Day, err error) {
 	days, _, err = f.read()
 	return days, err
@@ -150,8 +150,7 @@ func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 	return manifest.RawPages(f.Disk, f.Dir, a, paths)
 }
 
-// Remove removes a day from the quarantine. The description goes first: what is left without
-// it counts for nothing.
+// Remove removes a day from the quarantine. The description goes first: replies without it do not count.
 func (f Folder) Remove(day schema.Date) error {
 	dir := f.of(day)
 	there, err := f.Disk.Exists(dir)

@@ -28,7 +28,7 @@ const (
 	maxAge   = 40 * 24 * time.Hour // since they were received
 )
 
-// Reply is a line of a pack: what the service said of one entity.
+// Reply is a line of a pack: a reply of the service about one entity.
 type Reply struct {
 	At    schema.Instant `json:"at"`             // when it was received
 	Seen  schema.Instant `json:"seen,omitempty"` // when the reading that it is of had ended
@@ -67,8 +67,7 @@ type Collector struct {
 	added []Reply
 }
 
-// Collect begins to collect. An index that is lost or damaged costs no reply: all are kept
-// once more.
+// Collect begins to collect. A lost or damaged index costs no reply: all are kept once more.
 func (s Store) Collect(now time.Time) *Collector {
 	c := &Collector{Seen: schema.DateOf(now), Gone: s.outlived(now), index: map[[2]string]last{}}
 	path := manifest.RepliesIndexPath(s.Account)
@@ -154,7 +153,7 @@ func hashOf(reply []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Add takes in what the service said of an entity.
+// Add adds a reply about an entity if it differs from the last one.
 func (c *Collector) Add(r Reply) {
 	if c == nil || len(r.Reply) == 0 {
 		return
@@ -183,8 +182,8 @@ func (c *Collector) Lines(seen schema.Instant) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Readings are the replies that are kept, those of each reading together, the oldest reading
-// first. A pack that is damaged is passed over, with a warning. Nothing follows an error.
+// Readings returns the kept replies, grouped by reading, the oldest reading first. It skips a damaged pack
+// with a warning. Nothing follows an error.
 func (s Store) Readings() iter.Seq2[[]Reply, error] {
 	return func(yield func([]Reply, error) bool) {
 		for _, path := range s.packs() {
