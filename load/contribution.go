@@ -21,9 +21,9 @@ type contribution struct {
 // contribute returns what the run changes of its account, and stages the files that join new rows
 // with those of the base.
 func (g *Staged) contribute(base *manifest.Manifest, files *filing, contents Contents) (manifest.Change, error) {
-	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files, Change: manifest.Change{
-		Since: contents.Since, Unknown: contents.Unknown, Days: map[schema.Date]*manifest.Day{},
-		Files: map[string]*manifest.File{}, Memory: map[string]history.Memory{}}}
+	c := &contribution{g: g, base: accountOf(base, g.store.account, contents.Since), files: files}
+	c.Change = manifest.Change{Since: contents.Since, Unknown: contents.Unknown, Days: map[schema.Date]*manifest.Day{},
+		Files: map[string]*manifest.File{}, Memory: map[string]history.Memory{}}
 	c.addDays()
 	c.addSettings()
 	for _, add := range []func() error{c.addChanges, c.addIntraday, c.addCalendar, c.addReportedLost} {

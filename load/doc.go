@@ -3,9 +3,9 @@
 //
 // A run publishes a generation in these steps:
 //
-//	store, err := load.Open(ctx, dir, account, options) // takes the account's lock, ends what a dead run committed
+//	store, err := load.Open(ctx, dir, account, options) // takes the account's lock, ends a dead run's commit
 //	staged, err := store.Begin(runID)                   // a staging area of the run's own
-//	staged.PutDay(ctx, read, rows)                      // once a day is proven; load.PutHistory and others for settings
+//	staged.PutDay(ctx, read, rows)                      // once a day is proven; PutHistory and others for settings
 //	prepared, err := staged.Prepare(ctx, contents)      // builds the next generation beside the published one
 //	prepared.Preview()                                  // what it will show: it decides how the run ends
 //	m, err := prepared.Commit(ctx, record)              // publishes all or nothing
