@@ -92,7 +92,7 @@ func BenchmarkControlTotal(b *testing.B) {
 	}
 	for b.Loop() {
 		s.Kept = ledger.NewCaches(s.World.Account)
-		st.Group(rq.Question)
+		st.Group(rq.Query)
 	}
 }
 

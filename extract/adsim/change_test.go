@@ -560,11 +560,8 @@ func TestChange_LeavesTheReportAlone(t *testing.T) {
 	l := lines[len(lines)/2]
 	change(t, s, world.Change{Campaign: l.CampaignID, Set: map[string]any{"name": "Other", "status": "paused",
 		"default_bid": "5"}, Force: true})
-	change(
-		t,
-		s,
-		world.Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true},
-	)
+	change(t, s,
+		world.Change{Creative: l.CreativeID, Set: map[string]any{"title": "Other", "status": "paused"}, Force: true})
 	change(t, s, world.Change{Campaign: l.CampaignID, Do: ledger.Hide})
 	create(t, s, world.Change{})
 	if !slices.Equal(truth(s, yesterday), lines) {

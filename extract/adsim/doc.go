@@ -5,16 +5,25 @@
 //
 // # What it owns
 //
-// The account, its numbers, the clock they depend on, and everything a test may
-// want to do to them: faults on the wire ([Service.Fail]), variations of the replies
-// ([Service.SetQuirks]), restated days
-// ([Service.Restate]), what is to be found in them ([Service.Plant], and what is true of
-// them: [Service.Rates]), changed settings ([Service.Change]), reviews
-// ([Service.Review]), an empty balance ([Service.SetBalance]) or a fuller one
-// ([Service.AddFunds]), a settable clock
-// ([Service.SetNow], [Service.RunFast]), the log of what was asked
-// ([Service.Requests]), what was sent to subscribers ([Service.Outbox]) and what a
-// perfect copy holds ([Service.Truth], [Service.Settings]).
+// The account, its numbers, the clock that they depend on, and everything that a test may do to them: faults
+// ([Service.Fail]), variations of the replies ([Service.SetQuirks]), restated days ([Service.Restate]), planted
+// effects ([Service.Plant], [Service.Rates]), changed settings ([Service.Change]), reviews ([Service.Review]), an
+// empty balance ([Service.SetBalance], [Service.AddFunds]), a clock that can be set ([Service.SetNow],
+// [Service.RunFast]), the log of requests ([Service.Requests]), sent notifications ([Service.Outbox]), and the
+// contents of a perfect copy ([Service.Truth], [Service.Settings]).
+//
+// # Rooms
+//
+// Each room imports only rooms below it. From the bottom:
+//
+//	chance, memo, jsontext, clock, config   hashes, results kept, JSON in odd forms, time, what can be asked for
+//	market                                  the advertiser that a seed gives
+//	ledger                                  numbers and settings of a state; changes nothing
+//	world                                   the account that changes, and its journal
+//	wire, fetch                             faults, the log, sending; downloads
+//	report, advertiser, push, tools         the interfaces; tools (MCP) only for services that ask for it
+//	variations                              quirks of the replies
+//	adsim                                   the service: puts the rooms together, and takes orders under /_sim/
 //
 // # What it promises
 //
@@ -24,9 +33,8 @@
 //   - Settings follow from the seed, the Chicago day of the clock and the changes
 //     asked for, in their order. On one day nothing of them moves by itself but
 //     delivery_status and what was submitted for review.
-//   - Who never writes finds an account that no write has touched: what is written
-//     moves the spending of the campaign that it is written to, from then on, and
-//     nothing else.
+//   - Read-only clients see an account unaffected by writes. A write moves the spending
+//     of its own campaign, from then on, and nothing else.
 //   - Two replies to the same question in the same state are the same bytes.
 //     (Only the request_id of an error body tells two refusals apart.)
 //   - Rows have one total order: date, campaign, creative, source. A page is
@@ -37,8 +45,8 @@
 //
 // # What it never does
 //
-// It imports nothing of this module and spells its JSON by hand, so that a
-// mistake of the client can't be mirrored here. It changes nothing on a GET. It
+// It imports nothing of this module outside its rooms, so that a mistake of the client
+// can't be mirrored here. It changes nothing on a GET. It
 // connects to nothing but an image_url or an external payload that it is given, and
 // of those only to public addresses. It writes no file but that of
 // [Service.KeepState], and no key or password anywhere.
@@ -71,7 +79,7 @@
 //
 // # Settings that change on command
 //
-// What nobody can do through the API is done by [Service.Change], or by POST
+// Changes that the API does not offer are made by [Service.Change], or by POST
 // /_sim/change with the same JSON where Config.Control is on:
 //
 //	{"campaign":"C13463005","set":{"name":"Winter","default_bid":"0.45","target_cpa":null}}
@@ -189,7 +197,7 @@
 //     by itself. A prepaid one (Config.Prepaid; payment_mode "prepaid", no
 //     auto_funding) begins with its funds on the Chicago day on which it is first
 //     asked, and every click lowers them. Its campaigns all follow their settings. Once
-//     in five minutes somebody looks; nothing is delivered from when nothing is left
+//     in five minutes the funds are checked; nothing is delivered from when nothing is left
 //     until [Service.AddFunds]. Credits and restatements move no funds.
 //   - As many campaigns as configured are listed on the day the service is first
 //     asked; of those archived long before, only the newest. None ever goes away
@@ -267,7 +275,7 @@
 //   - psid is taken before csid. A plain form is taken beside multipart.
 //   - schedule in the past is now. Times without a zone are UTC; "same day" and "same
 //     hour" are in UTC, and compare with the clock where the value is now or empty.
-//   - Who lacks the variable is only different, != and not exists. Numbers compare as
+//   - Without the variable only different, != and not exists match. Numbers compare as
 //     numbers, dates as dates.
 //   - An external payload is a JSON object with any of title, message, link and icon,
 //     got by GET when the broadcast is sent: with the next request for what was sent.

@@ -11,8 +11,7 @@ import (
 // prepaid is a service of an account that pays by wire.
 func prepaid(dollars int64) *Service {
 	return sim(
-		config.Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Control: true, Prepaid: dollars * 1_000_000},
-	)
+		config.Config{RateLimit: -1, RowsPerDay: 600, Campaigns: 12, Control: true, Prepaid: dollars * 1_000_000})
 }
 
 func balanceOf(t testing.TB, s *Service) map[string]any {

@@ -52,7 +52,7 @@ func (s *Service) serveIndex(st *ledger.State, r *http.Request) wire.Reply {
 		Body: page.Bytes()}
 }
 
-// describe tells of the account, without its secrets.
+// describe returns of the account, without its secrets.
 func (s *Service) describe(number int) indexAccount {
 	st := s.Snapshot()
 	a := indexAccount{

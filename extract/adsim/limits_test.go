@@ -184,10 +184,7 @@ func TestAccounts_SeeOnlyTheirOwn(t *testing.T) {
 		},
 	)
 	second := s.Account(1)
-	id, theirs := newCampaign(
-		t,
-		s,
-	), str(
+	id, theirs := newCampaign(t, s), str(
 		callWith(t, s, config.DefaultWriteKey+"2", "POST", "/v1/campaigns", plainCampaign).
 			one()["id"],
 	)

@@ -301,7 +301,7 @@ func TestOpenAPI_RefusesWhatTheServerRefuses(t *testing.T) {
 	}
 }
 
-// describedAs says whether openapi.json takes a request.
+// describedAs reports whether openapi.json takes a request.
 func describedAs(t *testing.T, s *Service, method, path, body string) bool {
 	t.Helper()
 	req, err := http.NewRequest(method, "http://sim"+wire.APIPrefix+path, strings.NewReader(body))

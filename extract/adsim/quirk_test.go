@@ -181,11 +181,8 @@ func TestQuirks_SumsFollowTheRows(t *testing.T) {
 			rows.Spend += millionths(t, string(r["total_spend"]))
 			rows.Clicks += millionths(t, string(r["clicks"])) / 1e6
 		}
-		_, _, body = raw(
-			t,
-			s,
-			wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks",
-		)
+		_, _, body = raw(t, s,
+			wire.ReportPrefix+"/ads/spend-report?"+oneDay(yesterday)+"&columns=date,total_spend,clicks")
 		list = reportReply{}
 		if err := json.Unmarshal(body, &list); err != nil || len(list.Data) != 1 {
 			t.Fatalf("%s, %v", body, err)

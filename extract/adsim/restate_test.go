@@ -9,12 +9,8 @@ import (
 )
 
 // restated says what becomes of a day's lines.
-func restated(
-	t *testing.T,
-	s *Service,
-	date string,
-	r ledger.Restatement,
-) (before, after []ledger.Line, line ledger.Line) {
+func restated(t *testing.T, s *Service, date string,
+	r ledger.Restatement) (before, after []ledger.Line, line ledger.Line) {
 	t.Helper()
 	before = truth(s, date)
 	line, err := s.Restate(date, r)

@@ -9,7 +9,7 @@ import (
 )
 
 // KeepState reads what a file holds of an earlier run, does it again, and adds to
-// the file from now on. The file is made where there is none. It must be called
+// the file from now on. The file is made if there is none. It must be called
 // before anything is asked of the service, and refuses the file of other accounts.
 //
 // What was answered is kept when the process is killed, but a failing system may lose

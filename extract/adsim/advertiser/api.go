@@ -162,7 +162,7 @@ func (c *Call) takeBody() *problem {
 	return nil
 }
 
-// pauses says whether the call pauses a campaign or a creative: that is never
+// pauses reports whether the call pauses a campaign or a creative: that is never
 // limited, and works while nothing else does.
 func (c *Call) pauses() bool {
 	if c.Op == nil || c.Op.Name != "set_campaign_status" && c.Op.Name != "set_creative_status" {
@@ -180,10 +180,8 @@ func (s *API) APIError(status int, code, message string, details []detail) wire.
 		Details   []detail `json:"details,omitempty"`
 		RequestID string   `json:"request_id"`
 	}
-	return wire.JsonReply(
-		status,
-		jsontext.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}),
-	)
+	return wire.JsonReply(status,
+		jsontext.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
 }
 
 func (s *API) invalid(field, message string) wire.Reply {

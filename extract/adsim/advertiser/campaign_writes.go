@@ -91,11 +91,8 @@ func (e edit) checkDoubling(cp *market.Campaign, b body) *problem {
 		was  int64
 	}{{"default_bid", now.Bid}, {"daily_spend_limit", now.Limit}, {"target_cpa", now.TargetCPA}} {
 		if f.was > 0 && b.money(f.name) > 2*f.was {
-			return invalidField(
-				f.name,
-				"can at most double in one change, to %s",
-				jsontext.AppendMillionths(nil, 2*f.was),
-			)
+			return invalidField(f.name, "can at most double in one change, to %s",
+				jsontext.AppendMillionths(nil, 2*f.was))
 		}
 	}
 	return nil
@@ -155,7 +152,7 @@ func audienceFrom(b body) market.Audience {
 	}
 }
 
-// checkAudience refuses an audience that nobody can be in.
+// checkAudience refuses an empty audience.
 func checkAudience(a *market.Audience) *problem {
 	switch {
 	case a.MinAge > 0 && a.MaxAge > 0 && a.MinAge > a.MaxAge:

@@ -31,13 +31,8 @@ func (s *API) listCreatives(c *Call) wire.Reply {
 			list = append(list, cr)
 		}
 	}
-	return s.many(
-		c,
-		"creatives",
-		w,
-		len(list),
-		func(o *jsontext.Object, i int) { writeCreative(o, s.World.Cfg.Shape, c.St, list[i]) },
-	)
+	return s.many(c, "creatives", w, len(list),
+		func(o *jsontext.Object, i int) { writeCreative(o, s.World.Cfg.Shape, c.St, list[i]) })
 }
 
 // getCreative answers GET /v1/creatives/{creative_id}.

@@ -42,7 +42,7 @@ func (s *schema) eitherOr() *schema {
 
 // uploadImage answers POST /v1/images.
 func (s *API) uploadImage(c *Call) wire.Reply {
-	// A URL is not fetched for somebody who can't keep the image.
+	// A URL is not fetched for an account that can't keep the image.
 	if err := s.World.MayUpload(c.St.Now); err != nil {
 		return s.Refuse(problemOf(err))
 	}

@@ -66,7 +66,7 @@ func (k *APIKey) Ends(now time.Time) time.Time {
 	return time.Date(y, m+3, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// works says whether the key is neither revoked nor expired.
+// works reports whether the key is neither revoked nor expired.
 func (k *APIKey) works(now time.Time) bool {
 	return !k.revoked && (k.Endless || now.Before(k.Ends(now)))
 }

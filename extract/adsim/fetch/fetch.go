@@ -18,7 +18,7 @@ import (
 // FetchTime is how long a download may take, all in all. Tests wait less.
 const FetchTime = 10 * time.Second
 
-// notPublic are the address ranges that belong to nobody in public, beside those
+// notPublic are the address ranges that are not public, besides those
 // that netip knows: an image_url that leads there would make the service ask its
 // own neighbours.
 var notPublic = prefixes(
@@ -36,7 +36,7 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// PublicAddress says whether an address may be asked for a file.
+// PublicAddress reports whether an address may be asked for a file.
 func PublicAddress(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsValid() || addr.Zone() != "" || !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.IsLoopback() ||

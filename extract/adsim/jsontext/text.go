@@ -66,7 +66,7 @@ func Compiled(pattern string) *regexp.Regexp {
 	return re.(*regexp.Regexp)
 }
 
-// Blank says whether a text has nothing but spaces, those of Unicode too.
+// Blank reports whether a text has nothing but spaces, those of Unicode too.
 func Blank(s string) bool { return !Compiled(`\S`).MatchString(s) }
 
 var patterns sync.Map

@@ -139,7 +139,7 @@ func (n *Node) Append(dst []byte) []byte {
 	return append(dst, n.Kind+2) // the closing one
 }
 
-// Get is the member of that key, nil where there is none.
+// Get is the member of that key, nil if there is none.
 func (n *Node) Get(key string) *Node {
 	if n == nil || n.Kind != '{' {
 		return nil
@@ -244,7 +244,7 @@ func FromText(least int, change func(s string) *Node) func(v *Node) *Node {
 // LessPrefix is an ID without its letter, as a number.
 var LessPrefix = FromText(2, func(s string) *Node { return Leaf(s[1:]) })
 
-// isNumber says whether the value is a JSON number.
+// isNumber reports whether the value is a JSON number.
 func (n *Node) isNumber() bool {
 	return n != nil && n.Kind == 0 && n.Raw != "" && strings.IndexByte("-0123456789", n.Raw[0]) >= 0
 }

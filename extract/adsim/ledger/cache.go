@@ -38,14 +38,14 @@ func (st *State) dayKey(d clock.Day, sc Scope) dayKey {
 
 // GroupKey is what the rows of a question depend on.
 type GroupKey struct {
-	question Question
-	asOf     int64
-	today    clock.Day
-	version  uint64
-	mark     uint64
+	query   Query
+	asOf    int64
+	today   clock.Day
+	version uint64
+	mark    uint64
 }
 
-func (st *State) GroupKey(q Question) GroupKey {
+func (st *State) GroupKey(q Query) GroupKey {
 	return GroupKey{q, st.AsOf.Unix(), st.Today, st.Version, st.Changes.markOf(min(q.To, st.Today))}
 }
 

@@ -122,7 +122,7 @@ func (f *followDay) measure(cr *market.Creative, l *lot, epoch int) (m measured)
 	return m
 }
 
-// visible says whether a row with a share of the traffic has come in.
+// visible reports whether a row with a share of the traffic has come in.
 func (f *followDay) visible(l *lot, share uint64) bool {
 	return share > 0 && l.order < filledBy(uint32(min(share, 1<<16)))
 }

@@ -52,3 +52,66 @@ func (st *State) costUntil(d clock.Day, until time.Time) (sum int64) {
 	}
 	return sum
 }
+
+// balanceNow is the balance at an instant, in millionths.
+type balanceNow struct {
+	At              time.Time
+	Left, Average   int64
+	Charge          int64 // of the card, when little is left
+	Status, Message string
+}
+
+// BalanceOf works the balance out. The card is charged every Monday with what ten
+// days cost, and when little is left; since then the balance falls with the spend. A
+// prepaid account has what was wired to it, and falls until it is empty.
+func (st *State) BalanceOf(asOf time.Time) balanceNow {
+	at := *st
+	if !asOf.Equal(at.Now) {
+		at.Now = asOf
+		at.AsOf = at.Now.Truncate(st.Cfg.Refresh)
+		at.Today = clock.DayOf(at.Now, st.Account.Zone)
+	}
+	week := Query{ByDate: true}
+	week.From, week.To = at.Today-7, at.Today
+	spent := map[clock.Day]int64{}
+	for _, r := range at.grouped(week) {
+		spent[r.Day] = r.Spend
+	}
+	b := balanceNow{At: at.Now, Status: "ok"}
+	for d := at.Today - 7; d < at.Today; d++ {
+		b.Average += spent[d] / 7
+	}
+	b.Charge = max(b.Average*10/1_000_000*1_000_000, CardThreshold)
+	if st.Cfg.Prepaid > 0 {
+		b.Left = max(0, at.FundsLeft(at.Now))
+	} else {
+		b.Left = b.Average * 10
+		for d := at.Today - clock.Day(at.Today.Weekday()+6)%7; d <= at.Today; d++ {
+			b.Left -= spent[d]
+		}
+		if short := CardThreshold - b.Left; short > 0 {
+			b.Left += (short + b.Charge - 1) / b.Charge * b.Charge
+		}
+	}
+	how := "in the dashboard"
+	if st.Cfg.Prepaid > 0 {
+		how = "by wire"
+	}
+	switch told := at.BalanceAt(at.Now); {
+	case told == "ok":
+		b.Left = max(b.Left, 3*b.Average)
+	case told == "depleted" || b.Left <= 0:
+		b.Status, b.Message, b.Left = "depleted", "The account has no funds. Add funds "+how+"; campaigns are waiting.",
+			0
+	case told == "low" || b.Left < 2*b.Average:
+		b.Status, b.Message = "low", "The balance lasts less than two days. Add funds "+how+"."
+		if told == "low" {
+			b.Left = min(b.Left, b.Average*3/2)
+		}
+	}
+	b.Left = b.Left / 10_000 * 10_000
+	return b
+}
+
+// CardThreshold is what is left when the card is charged.
+const CardThreshold = 100_000_000

@@ -8,48 +8,47 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Question is what the rows of an answer depend on, without columns and page.
-type Question struct {
+// Query selects and groups rows of the report; columns and page are the renderer's.
+type Query struct {
 	From, To                                 clock.Day
 	Creatives                                bool // include_creatives
 	ByDate, ByCampaign, ByCreative, BySource bool
 	Campaign, Creative, Source               string
 }
 
-// answer is the rows of a question: days laid out, or rows added up.
-type answer struct {
+// Result is the rows of a query: days laid out, or rows added up.
+type Result struct {
 	days   []*Day
 	starts []int
 	rows   []Row
 	Total  int
 }
 
-// Answer finds the rows of a question. In the finest grain it only lays the days out;
-// else it adds up.
-func (st *State) Answer(q Question) *answer {
+// Result finds the rows of a query. The finest grain only lays the days out; any other adds up.
+func (st *State) Result(q Query) *Result {
 	if q.ByDate && q.ByCreative && q.BySource && q.Source == "" {
-		an := &answer{}
+		res := &Result{}
 		for d := q.From; d <= min(q.To, st.Today); d++ {
 			sc := q.scope()
 			sd := st.Kept.days.Get(st.dayKey(d, sc), func() *Day { return st.spendDay(d, sc) })
-			an.days = append(an.days, sd)
-			an.starts = append(an.starts, an.Total)
-			an.Total += sd.total
+			res.days = append(res.days, sd)
+			res.starts = append(res.starts, res.Total)
+			res.Total += sd.total
 		}
-		return an
+		return res
 	}
 	rows := st.grouped(q)
-	return &answer{rows: rows, Total: len(rows)}
+	return &Result{rows: rows, Total: len(rows)}
 }
 
-// AppendRows appends the rows from..to of the answer.
-func (an *answer) AppendRows(dst []Row, from, to int) []Row {
-	from, to = min(max(from, 0), an.Total), min(max(to, 0), an.Total)
-	if an.days == nil {
-		return append(dst, an.rows[from:to]...)
+// AppendRows appends the rows from..to of the result.
+func (res *Result) AppendRows(dst []Row, from, to int) []Row {
+	from, to = min(max(from, 0), res.Total), min(max(to, 0), res.Total)
+	if res.days == nil {
+		return append(dst, res.rows[from:to]...)
 	}
-	for i, sd := range an.days {
-		lo, hi := max(from-an.starts[i], 0), min(to-an.starts[i], sd.total)
+	for i, sd := range res.days {
+		lo, hi := max(from-res.starts[i], 0), min(to-res.starts[i], sd.total)
 		if lo < hi {
 			dst = sd.appendRows(dst, lo, hi)
 		}
@@ -58,16 +57,16 @@ func (an *answer) AppendRows(dst []Row, from, to int) []Row {
 }
 
 // scope is what a question asks of each day.
-func (q *Question) scope() Scope { return Scope{q.Campaign, q.Creative, !q.Creatives} }
+func (q *Query) scope() Scope { return Scope{q.Campaign, q.Creative, !q.Creatives} }
 
-// grouped is the rows of a question added up, in the report's order, kept for the
+// grouped is the rows of a query added up, in the report's order, kept for the
 // next page.
-func (st *State) grouped(q Question) []Row {
+func (st *State) grouped(q Query) []Row {
 	return st.Kept.groups.Get(st.GroupKey(q), func() []Row { return st.Group(q) })
 }
 
-// Group adds up the rows of a question.
-func (st *State) Group(q Question) []Row {
+// Group adds up the rows of a query.
+func (st *State) Group(q Query) []Row {
 	source, known := NoSource, true
 	if q.Source != "" {
 		source, known = st.Account.Sources.Index(q.Source)
@@ -121,7 +120,7 @@ func (st *State) creativesOf(d clock.Day, sc Scope) iter.Seq[*Row] {
 
 // groupDay appends a day's rows, added up by the dimensions asked for. Rows of
 // one group come one after the other. A source narrows the rows to its own.
-func groupDay(out []Row, q Question, d clock.Day, rows iter.Seq[*Row], source int32) []Row {
+func groupDay(out []Row, q Query, d clock.Day, rows iter.Seq[*Row], source int32) []Row {
 	first := len(out)
 	for r := range rows {
 		if source != NoSource && r.Source != source {
@@ -138,7 +137,7 @@ func groupDay(out []Row, q Question, d clock.Day, rows iter.Seq[*Row], source in
 }
 
 // dimensions is a row with only the dimensions asked for.
-func (q *Question) dimensions(r *Row, d clock.Day) Row {
+func (q *Query) dimensions(r *Row, d clock.Day) Row {
 	g := Row{Source: NoSource, Measures: r.Measures}
 	if q.ByDate {
 		g.Day = d
@@ -158,7 +157,7 @@ func (q *Question) dimensions(r *Row, d clock.Day) Row {
 // groupBySource is groupDay for sources without creatives: a source comes up once
 // for every creative, so the rows of one campaign (or of all) go by before its
 // sources are known.
-func (st *State) groupBySource(out []Row, q Question, d clock.Day, source int32) []Row {
+func (st *State) groupBySource(out []Row, q Query, d clock.Day, source int32) []Row {
 	at := make([]int, len(st.Account.Sources.IDs)) // place in out, from 1
 	var campaign *market.Campaign
 	section := len(out)
@@ -193,7 +192,7 @@ func sameGroup(x, y *Row) bool {
 
 // foldRows adds up neighbours of one group. A creative that was delivered on one
 // of the days does not keep its row without a source from another.
-func foldRows(rows []Row, q Question) []Row {
+func foldRows(rows []Row, q Query) []Row {
 	out := rows[:0]
 	for _, r := range rows {
 		n := len(out)

@@ -63,7 +63,7 @@ type scale struct {
 	oneIn              int32 // 0: any
 }
 
-// holds says whether the source is one of those that change.
+// holds reports whether the source is one of those that change.
 func (sc *scale) holds(source int32) bool {
 	if sc.oneIn > 0 {
 		return source != NoSource && source%sc.oneIn == int32(sc.seq)%sc.oneIn
@@ -192,7 +192,7 @@ func (sd *Day) named(a *market.Account, change Restatement) (Row, error) {
 	return sd.appendRows(buf[:0], place, place+1)[0], nil
 }
 
-// find tells the place of a row in the day, or where it would be.
+// find returns the place of a row in the day, or where it would be.
 func (sd *Day) find(creativeID string, src int32) (place int, there bool) {
 	var buf [1]Row
 	place = sort.Search(sd.total, func(i int) bool {

@@ -25,7 +25,7 @@ type Sum struct {
 	Measures
 }
 
-// Exact tells the spend in US dollars with all six decimals, as DECIMAL(18,6) is
+// Exact returns the spend in US dollars with all six decimals, as DECIMAL(18,6) is
 // printed.
 func (m Measures) Exact() string { return string(jsontext.AppendFixed(nil, m.Spend)) }
 

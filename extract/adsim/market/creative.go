@@ -100,7 +100,7 @@ func ImageURL(id string) []byte {
 	return jsontext.AppendString(nil, "https://img.example/"+id+".png", false)
 }
 
-// ExistsOn says whether the report has the creative on a day, delivered or not.
+// ExistsOn reports whether the report has the creative on a day, delivered or not.
 func (cr *Creative) ExistsOn(d clock.Day) bool { return d >= cr.Created && d < cr.Archived }
 
 func (cr *Creative) pausedOn(d clock.Day) bool {

@@ -44,8 +44,8 @@ func (r *rule) check() error {
 	return nil
 }
 
-// matches says whether a subscriber is in the segment of a rule. Who lacks the
-// variable is only "different" and "not exists".
+// matches reports whether a subscriber is in the segment of a rule. A subscriber without
+// the variable matches only "different", "!=" and "not exists".
 func (r *rule) matches(sub *Subscriber, now time.Time) bool {
 	value, there := sub.Variables[*r.Variable]
 	if *r.Variable == "subscribed_at" && !there {

@@ -14,7 +14,7 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Subscriber is somebody who gets notifications of a website.
+// Subscriber gets the notifications of a website.
 type Subscriber struct {
 	PSID         string            `json:"psid"`
 	CSID         string            `json:"csid,omitempty"` // the alternative ID, where there is one

@@ -10,6 +10,7 @@ import (
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
 	"spendsync/extract/adsim/market"
+	"spendsync/extract/adsim/wire"
 )
 
 // column is a column of the report.
@@ -51,7 +52,7 @@ var (
 	}
 )
 
-// ofCreatives says whether the column is only there with include_creatives.
+// ofCreatives reports whether the column is only there with include_creatives.
 func (c column) ofCreatives() bool {
 	switch c {
 	case colCreativeTitle, colCreativeMessage, colCreativeImageURL, colCreativeIconURL, colCreativeStatus,
@@ -216,4 +217,39 @@ func (w *rowWriter) appendFollowed(dst []byte, c column, r *ledger.Row) []byte {
 		return append(dst, market.ImageURL(now.IconID)...)
 	}
 	return jsontext.AppendString(dst, now.Status, ascii)
+}
+
+// appendHurtRow appends a row that a fault has changed.
+func (w *rowWriter) appendHurtRow(dst []byte, r *ledger.Row, f *wire.Fault) []byte {
+	start := len(dst)
+	for i, c := range w.columns {
+		mine := columnNames[c] == f.Column
+		if mine && f.Kind == wire.MissingKey {
+			continue
+		}
+		dst = append(dst, w.keys[i]...)
+		switch {
+		case mine && f.Kind == wire.WrongType:
+			dst = append(dst, f.Wrong()...)
+		case c == colDate && f.Kind == wire.OtherDay:
+			date := f.Value
+			if date == "" {
+				date = (r.Day - 1).String()
+			}
+			dst = jsontext.AppendString(dst, date, false)
+		default:
+			dst = w.appendColumn(dst, c, r)
+		}
+		if mine && f.Kind == wire.RepeatKey {
+			dst = f.AppendMember(dst, f.Column)
+		}
+	}
+	if f.Kind == wire.ExtraKey {
+		dst = f.AppendMember(dst, f.Column)
+	}
+	if len(dst) == start {
+		return append(dst, '{', '}')
+	}
+	dst[start] = '{'
+	return append(dst, '}')
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -38,7 +39,7 @@ const (
 
 // reportRequest is a question with its columns and its page.
 type reportRequest struct {
-	ledger.Question
+	ledger.Query
 	columns    []column
 	Page, size int
 }
@@ -197,7 +198,7 @@ func (p *Account) Page(st *ledger.State, rq *reportRequest, f *wire.Fault) []byt
 	if !p.world.Cfg.Prerender || f.ChangesRows() {
 		return p.render(st, rq, f)
 	}
-	key := pageKey{st.GroupKey(rq.Question), string(columnBytes(rq.columns)), rq.Page, rq.size, st.Changes.Last()}
+	key := pageKey{st.GroupKey(rq.Query), string(columnBytes(rq.columns)), rq.Page, rq.size, st.Changes.Last()}
 	return p.pages.Get(key, func() []byte { return p.render(st, rq, nil) })
 }
 
@@ -212,7 +213,7 @@ func columnBytes(columns []column) []byte {
 // render writes the body of a page. A fault that changes rows has its say about
 // which rows are on the page, about single rows, and about what stands around them.
 func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
-	an := st.Answer(rq.Question)
+	an := st.Result(rq.Query)
 	from, to, total := f.Window(min(rq.Page-1, an.Total/rq.size+1)*rq.size, rq.size, an.Total)
 	buf := p.rows.Get().(*[]ledger.Row)
 	rows := wire.HurtRows(f, an.AppendRows((*buf)[:0], from, to), (*ledger.Row).Other)
@@ -278,4 +279,24 @@ func appendPagination(dst []byte, rq *reportRequest, total int, f *wire.Fault) [
 		}
 	}
 	return append(dst, '}')
+}
+
+// Prerender renders all pages of a question of the report (the query parameters,
+// page aside) and keeps them, so that a benchmark that asks it finds them ready.
+// It needs Config.Prerender. It returns how many pages and bytes there are.
+func (p *Account) Prerender(query url.Values) (pages int, size int64, err error) {
+	st := p.world.Snapshot()
+	rq, text := ParseReport(query, st.Today)
+	switch {
+	case text != "":
+		return 0, 0, fmt.Errorf("prerender: %s", text)
+	case !p.world.Cfg.Prerender:
+		return 0, 0, fmt.Errorf("prerender: Config.Prerender is off")
+	}
+	total := st.Result(rq.Query).Total
+	for rq.Page = 1; (rq.Page-1)*rq.size < total; rq.Page++ {
+		size += int64(len(p.Page(&st, rq, nil)))
+		pages++
+	}
+	return pages, size, nil
 }

@@ -102,13 +102,8 @@ func toolServer(s *advertiser.API, key *advertiser.APIKey, f *wire.Fault) *mcp.S
 }
 
 // runTool does what a tool is called for. What is refused is a result that says so.
-func runTool(
-	s *advertiser.API,
-	op *advertiser.Operation,
-	key *advertiser.APIKey,
-	f *wire.Fault,
-	arguments json.RawMessage,
-) *mcp.CallToolResult {
+func runTool(s *advertiser.API, op *advertiser.Operation, key *advertiser.APIKey, f *wire.Fault,
+	arguments json.RawMessage) *mcp.CallToolResult {
 	st := s.World.Snapshot()
 	c := &advertiser.Call{St: &st, Key: key, Op: op, Fault: f, Query: url.Values{}}
 	rep := func() wire.Reply {

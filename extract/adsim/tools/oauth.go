@@ -71,15 +71,11 @@ func (s *Server) EndSignIns() {
 	s.signIns.codes, s.signIns.tokens = nil, nil
 }
 
-// oauthSecret is a text that nobody has had before; s.signIns.mu is held.
+// oauthSecret is unique; s.signIns.mu is held.
 func (s *Server) oauthSecret(kind string) string {
 	s.signIns.number++
-	h := chance.Hash(
-		s.accounts[0].World.Account.Seed,
-		chance.AboutSignIn,
-		s.signIns.number,
-		uint64(s.accounts[0].World.Clock.Now().UnixNano()),
-	)
+	h := chance.Hash(s.accounts[0].World.Account.Seed, chance.AboutSignIn, s.signIns.number,
+		uint64(s.accounts[0].World.Clock.Now().UnixNano()))
 	return fmt.Sprintf("%s_%016x%016x", kind, h, chance.Mix(h))
 }
 
@@ -170,7 +166,7 @@ func (s *Server) authorize(r *http.Request) wire.Reply {
 	known := slices.Contains(s.signIns.clients[g.client], g.redirect)
 	s.signIns.mu.Unlock()
 	switch {
-	case !known: // nobody is sent to where no client is
+	case !known: // redirects go to registered clients only
 		return oauthError("invalid_request", "unknown client_id or redirect_uri")
 	case q.Get("response_type") != "code" || g.challenge == "" || q.Get("code_challenge_method") != "S256":
 		return oauthError("invalid_request", "expected response_type code and a code_challenge with S256")

@@ -19,9 +19,7 @@ func capped(x *exchange) {
 
 // ofLists makes a change of the replies that are lists. entries are those on the page,
 // total is how many there are in all; -1 where the reply does not say.
-func ofLists(
-	change func(x *exchange, body *node, entries []*node, total int),
-) change {
+func ofLists(change func(x *exchange, body *node, entries []*node, total int)) change {
 	return func(x *exchange, body *node) *node {
 		if x.place.isList() && body.Kind == '{' {
 			total := -1
@@ -82,10 +80,8 @@ var listQuirks = []Quirk{
 			body.Set("meta", object().With("total", num(total)))
 		})},
 	{Name: "list-total-text", Doc: `the total of a list is a text: "6"`,
-		ask: capped,
-		change: ofLists(
-			func(_ *exchange, body *node, _ []*node, _ int) { body.Edit("total", quoted) },
-		)},
+		ask:    capped,
+		change: ofLists(func(_ *exchange, body *node, _ []*node, _ int) { body.Edit("total", quoted) })},
 	{Name: "list-total-shown", Doc: "the total of a list is how many entries the page has",
 		ask: capped,
 		change: ofLists(func(_ *exchange, body *node, entries []*node, _ int) {

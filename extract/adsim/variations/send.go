@@ -17,7 +17,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// bothQuirks are about keys that nobody knows, and secrets that the service repeats.
+// bothQuirks are about unknown keys, and secrets that the service repeats.
 var bothQuirks = []Quirk{
 	{Name: "keys-new", Doc: "replies and what is in them have keys that the description does not name",
 		change: newKeys},
@@ -59,9 +59,7 @@ var bothQuirks = []Quirk{
 			x.debug(body, text(strings.Join([]string{
 				"sent " + base64.StdEncoding.EncodeToString([]byte("user: "+secret)),
 				base64.RawURLEncoding.EncodeToString([]byte(x.request.Header.Get("Authorization"))),
-				"?credentials=" + url.QueryEscape(
-					secret,
-				), text(`{"password":` + text(secret).Raw + `}`).Raw,
+				"?credentials=" + url.QueryEscape(secret), text(`{"password":` + text(secret).Raw + `}`).Raw,
 			}, " ")))
 			return body
 		}},

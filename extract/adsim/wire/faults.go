@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim/clock"
+	"spendsync/extract/adsim/jsontext"
 )
 
 // Kind is what goes wrong.
@@ -241,4 +243,209 @@ func pageAsked(p string, q url.Values) (page int, ok bool) {
 	}
 	w, field, _ := ParseWindow(q)
 	return w.Offset/w.Limit + 1, field == ""
+}
+
+// What follows is asked of the fault of a request, which may be nil.
+
+func (f *Fault) Is(k Kind) bool { return f != nil && f.Kind == k }
+
+// Replaces reports whether the reply is the fault's and not the service's.
+func (f *Fault) Replaces() bool {
+	return f.Is(Status) || f.Is(HTML) || f.Is(Empty) || f.Is(Null) || f.Is(Body)
+}
+
+// ChangesRows reports whether a page of the report is not the usual one.
+func (f *Fault) ChangesRows() bool {
+	if f == nil {
+		return false
+	}
+	switch f.Kind {
+	case Shift, Total, Truncate, Drop, Duplicate, WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay,
+		NoPagination, Top:
+		return true
+	}
+	return false
+}
+
+// Window is which rows are on the page, and how many it says there are.
+func (f *Fault) Window(from, size, total int) (start, end, claimed int) {
+	switch {
+	case f.Is(Truncate):
+		total = min(total, max(0, f.Rows))
+		return min(from, total), min(from+size, total), total
+	case f.Is(Shift):
+		from = max(0, from-orOne(f.Rows))
+		return from, from + size, max(0, total+f.Delta)
+	case f.Is(Total):
+		return from, from + size, max(0, total+orOne(f.Delta))
+	}
+	return from, from + size, total
+}
+
+func orOne(n int) int {
+	if n == 0 {
+		return 1
+	}
+	return n
+}
+
+// HurtRows takes rows off the page or puts copies on it; other makes a copy differ.
+func HurtRows[T any](f *Fault, rows []T, other func(*T)) []T {
+	if f == nil || len(rows) == 0 {
+		return rows
+	}
+	f.Row = min(f.Row, len(rows)-1)
+	at, n := max(0, f.Row), orOne(f.Rows)
+	switch f.Kind {
+	case Drop:
+		return slices.Delete(rows, at, min(len(rows), at+n))
+	case Duplicate:
+		copied := rows[at]
+		if f.Other {
+			other(&copied)
+		}
+		if !f.InPlace {
+			return slices.Insert(rows, at+1, slices.Repeat([]T{copied}, n)...)
+		}
+		for k := range n {
+			if i := at + 1 + k; i < len(rows) {
+				rows[i] = copied
+			} else if i = at - 1 - k; i >= 0 {
+				rows[i] = copied
+			}
+		}
+	}
+	return rows
+}
+
+// ChangesMembers reports whether an object is written otherwise than it should be.
+func (f *Fault) ChangesMembers() bool {
+	if f == nil {
+		return false
+	}
+	switch f.Kind {
+	case WrongType, ExtraKey, RepeatKey, MissingKey, OtherDay:
+		return true
+	}
+	return false
+}
+
+// HitsRow reports whether this row is.
+func (f *Fault) HitsRow(i int) bool {
+	return f.ChangesMembers() && (f.Row < 0 || i == f.Row)
+}
+
+// Top is what stands in the place of a part beside the rows.
+func (f *Fault) Top(name string) (string, bool) {
+	if !f.Is(Top) || f.Column != name {
+		return "", false
+	}
+	return f.Value, true
+}
+
+// AppendTop appends an unknown key beside the rows.
+func (f *Fault) AppendTop(dst []byte) []byte {
+	if !f.Is(Top) {
+		return dst
+	}
+	switch f.Column {
+	case "columns", "data", "pagination", "page", "page_size", "total_rows", "total_pages":
+		return dst
+	}
+	return f.AppendMember(dst, f.Column)
+}
+
+// Wrong is the value of another type.
+func (f *Fault) Wrong() string {
+	if f.Value == "" {
+		return `"12.50"`
+	}
+	return f.Value
+}
+
+// extra returns the name and the JSON of a key that the fault adds.
+func (f *Fault) extra(name string) (key, value string) {
+	return cmp.Or(name, "unknown_key"), cmp.Or(f.Value, `{"since":"2026-11-01","list":[1,"two",null]}`)
+}
+
+// AppendMember appends a key with the fault's value.
+func (f *Fault) AppendMember(dst []byte, name string) []byte {
+	key, value := f.extra(name)
+	dst = append(jsontext.AppendString(append(dst, ','), key, false), ':')
+	return append(dst, value...)
+}
+
+// Entries is which entries of a list of n are on the page, and how many it says
+// there are.
+func (f *Fault) Entries(w Window, n int) (places []int, claimed int) {
+	if f.Is(Endless) {
+		for k := 0; k < w.Limit && n > 0; k++ {
+			places = append(places, k%n)
+		}
+		return places, w.Offset + 2*w.Limit
+	}
+	from, to, claimed := f.Window(w.Offset, w.Limit, n)
+	for i := from; i < min(to, n); i++ {
+		places = append(places, i)
+	}
+	return HurtRows(f, places, func(*int) {}), claimed
+}
+
+// Member appends an object of the advertiser API, hurt by the fault if it is hit.
+func Member(o *jsontext.Object, f *Fault, hit bool, members func(o *jsontext.Object)) {
+	start := len(o.Dst)
+	o.Begin("")
+	members(o)
+	o.End()
+	if hit {
+		o.Dst = f.hurtBody(o.Dst[:start], o.Dst[start:])
+	}
+}
+
+// hurtBody appends an object with its member Column changed.
+func (f *Fault) hurtBody(dst, body []byte) []byte {
+	n, ok := jsontext.ParseTree(body)
+	if !ok {
+		return append(dst, body...)
+	}
+	f.hurt(n, f.Column)
+	return n.Append(dst)
+}
+
+// hurt changes a member of an object; with a dot in the column it is a member of a member.
+func (f *Fault) hurt(n *jsontext.Node, column string) {
+	if outer, inner, nested := strings.Cut(column, "."); nested {
+		if of := n.Get(outer); of != nil && of.Kind == '{' {
+			f.hurt(of, inner)
+		}
+		return
+	}
+	name, value := f.extra(column)
+	i := slices.Index(n.Keys, column)
+	switch {
+	case f.Kind == ExtraKey:
+		n.Keys, n.Values = append(n.Keys, name), append(n.Values, jsontext.Leaf(value))
+	case i < 0:
+	case f.Kind == MissingKey:
+		n.Drop(column)
+	case f.Kind == WrongType:
+		n.Values[i] = jsontext.Leaf(f.Wrong())
+	case f.Kind == RepeatKey:
+		n.Keys, n.Values = slices.Insert(n.Keys, i+1, name), slices.Insert(n.Values, i+1, jsontext.Leaf(value))
+	}
+}
+
+// HurtTop is a body with the part Column beside or above the entries changed, or with one more.
+func (f *Fault) HurtTop(body []byte) []byte {
+	n, ok := jsontext.ParseTree(body)
+	if !f.Is(Top) || !ok || n.Kind != '{' {
+		return body
+	}
+	in := *f
+	in.Kind = ExtraKey
+	if n.Get(f.Column) != nil {
+		in.Kind = WrongType
+	}
+	in.hurt(n, f.Column)
+	return n.Append(nil)
 }

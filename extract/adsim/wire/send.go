@@ -51,7 +51,7 @@ func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Re
 		dribble(w, r, rep.Body, max(1, f.After), f.For)
 		return
 	}
-	// A write fails when the client has gone away, and then there is nobody to tell.
+	// A write fails if the client is gone, and then nothing is left to do.
 	_, _ = w.Write(rep.Body[:sent])
 	switch {
 	case f.Is(Cut):
@@ -71,7 +71,7 @@ func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Re
 	}
 }
 
-// pause waits, and says whether the client is still there. Without a time it
+// pause waits, and reports whether the client is still there. Without a time it
 // waits until the client is not.
 func pause(r *http.Request, d time.Duration) bool {
 	if d <= 0 {

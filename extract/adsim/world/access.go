@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"spendsync/extract/adsim/config"
 	"spendsync/extract/adsim/jsontext"
 )
 
-// Access is what an account may do, as somebody at the service's end has set it. It
+// Access is what an account may do, as the service has set it. It
 // begins as its [Config] has it, and KeepState does not keep it.
 type Access struct {
 	mu       sync.Mutex
@@ -45,7 +47,7 @@ func (a *Access) SetReportAccess(to config.ReportAccess) {
 	a.report = to
 }
 
-// CheckBudget says whether there is such a kind of change, and whether a day may have
+// CheckBudget reports whether there is such a kind of change, and whether a day may have
 // so many of it.
 func CheckBudget(kind string, n int) error {
 	switch {
@@ -113,3 +115,77 @@ func (a *Access) BudgetOf(kind string) int {
 	}
 	return usualBudgets[kind]
 }
+
+// The kinds of change that have a budget of the day. The description names none.
+const (
+	CampaignCreate = "campaign_create"
+	CampaignUpdate = "campaign_update"
+	CreativeCreate = "creative_create"
+	CreativeUpdate = "creative_update"
+	SourceUpdate   = "source_update"
+	ImageUpload    = "image_upload"
+)
+
+var ChangeKinds = []string{CampaignCreate, CampaignUpdate, CreativeCreate, CreativeUpdate, SourceUpdate, ImageUpload}
+
+// usualBudgets is how many changes of a kind may be made between 00:00 UTC and
+// 00:00 UTC. A source, a creative and an image count each.
+var usualBudgets = map[string]int{
+	CampaignCreate: 50, CampaignUpdate: 500, CreativeCreate: 200, CreativeUpdate: 500, SourceUpdate: 1000,
+	ImageUpload: 200,
+}
+
+// NextMidnight is the next 00:00 UTC.
+func NextMidnight(now time.Time) time.Time {
+	y, m, d := now.UTC().Date()
+	return time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)
+}
+
+// budgets is what was used of a day's budgets. Once it is in a state it is never
+// changed.
+type budgets struct {
+	until time.Time // the midnight it ends at
+	used  map[string]int
+}
+
+// at is what is used at an instant; nothing on another day.
+func (b *budgets) at(now time.Time) map[string]int {
+	if b == nil || !b.until.Equal(NextMidnight(now)) {
+		return nil
+	}
+	return b.used
+}
+
+// with is b with some more used.
+func (b *budgets) with(now time.Time, cost map[string]int) *budgets {
+	next := &budgets{until: NextMidnight(now), used: map[string]int{}}
+	maps.Copy(next.used, b.at(now))
+	for kind, n := range cost {
+		next.used[kind] += n
+	}
+	return next
+}
+
+// over reports whether a cost is more than what is left of the day.
+func (b *budgets) over(a *Access, now time.Time, cost map[string]int) error {
+	used := b.at(now)
+	for _, kind := range ChangeKinds {
+		if n := cost[kind]; n > 0 && used[kind]+n > a.BudgetOf(kind) {
+			wait := int(math.Ceil(NextMidnight(now).Sub(now).Seconds()))
+			return &Limited{
+				wait,
+				fmt.Sprintf("The day's limit of %d changes of the kind %s is reached: %d are used, and "+
+					"this needs %d.", a.BudgetOf(kind), kind, used[kind], n),
+			}
+		}
+	}
+	return nil
+}
+
+// Limited is a change that must wait: a budget is used up, or another change is in progress.
+type Limited struct {
+	Wait    int // seconds
+	Message string
+}
+
+func (l *Limited) Error() string { return l.Message }

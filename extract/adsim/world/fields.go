@@ -37,7 +37,7 @@ func newFields(set map[string]any) (*fields, error) {
 	return in, nil
 }
 
-// end is what was wrong, be it a field that nobody took.
+// end returns the first error; a field that is left is one.
 func (in *fields) end() error {
 	if in.err == nil && len(in.left) > 0 {
 		return fmt.Errorf("no field %q", slices.Sorted(maps.Keys(in.left))[0])
@@ -178,10 +178,8 @@ func parseAudience(raw json.RawMessage) (market.Audience, error) {
 	}
 	au := market.Audience{
 		Country: ledger.Or(in.Country, ""), States: in.States, Platforms: in.Platforms,
-		MoreThan: ledger.Or(
-			in.MoreThan,
-			0,
-		), LessThan: ledger.Or(in.LessThan, 0), MinAge: ledger.Or(in.MinAge, 0), MaxAge: ledger.Or(in.MaxAge, 0),
+		MoreThan: ledger.Or(in.MoreThan,
+			0), LessThan: ledger.Or(in.LessThan, 0), MinAge: ledger.Or(in.MinAge, 0), MaxAge: ledger.Or(in.MaxAge, 0),
 		Gender: ledger.Or(in.Gender, ""),
 	}
 	const minutes = 5_256_000
@@ -211,7 +209,7 @@ func parseAudience(raw json.RawMessage) (market.Audience, error) {
 	return au, nil
 }
 
-// distinct says whether all of a list is known and nothing is in it twice.
+// distinct reports whether all of a list is known and nothing is in it twice.
 func distinct(list, known []string) bool {
 	for i, v := range list {
 		if !slices.Contains(known, v) || slices.Contains(list[:i], v) {

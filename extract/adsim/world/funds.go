@@ -44,11 +44,8 @@ func (s *World) AddFunds(amount int64) error {
 	case s.Cfg.Prepaid == 0:
 		return errors.New("funds: the account pays by card")
 	case amount <= 0 || amount > maxFunds:
-		return fmt.Errorf(
-			"funds: %s is not more than 0 and at most %s",
-			jsontext.Exact(amount),
-			jsontext.Exact(maxFunds),
-		)
+		return fmt.Errorf("funds: %s is not more than 0 and at most %s", jsontext.Exact(amount),
+			jsontext.Exact(maxFunds))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,4 +150,26 @@ func (s *World) BalanceAsOf(now time.Time, fresh bool) time.Time {
 		return at
 	}
 	return s.balanceRead
+}
+
+// SetBalance makes the balance "low", "depleted" or "ok" from now on; "" lets it
+// follow from the spend again. While it is depleted, campaigns that follow their
+// settings are not delivered.
+func (s *World) SetBalance(status string) error {
+	if !slices.Contains([]string{"", "ok", "low", "depleted"}, status) {
+		return fmt.Errorf("balance: %q is none of ok, low, depleted", status)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Clock.Now()
+	s.settle(now)
+	next := s.changes.Clone()
+	for len(next.Balance) > 0 && !next.Balance[len(next.Balance)-1].At.Before(now) {
+		next.Balance = next.Balance[:len(next.Balance)-1]
+	}
+	next.Balance = append(slices.Clip(next.Balance), ledger.BalanceMark{At: now, Status: status})
+	next.NoteDay(clock.DayOf(now, s.Zone))
+	s.changes = next
+	s.Record(Entry{Op: "balance", At: now, Name: status})
+	return nil
 }

@@ -9,11 +9,13 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"spendsync/extract/adsim/ledger"
 )
 
 // Journal is everything that was asked of the service and changed it, in a file, a
-// line of JSON each. Whoever does all of it again, at the same instants, has the
-// same service: numbers and texts follow from the seed.
+// line of JSON each. Making all of the changes again, at the same instants, gives
+// the same service: numbers and texts follow from the seed.
 //
 // A line is handed to the system before the write is answered, so that what was
 // answered outlives the process, however that ends. It is not forced to the disk
@@ -184,4 +186,45 @@ func (j *Journal) write(line Entry) {
 	if err != nil {
 		j.failure = fmt.Errorf("state %s: %w", j.path, err)
 	}
+}
+
+// Record appends a line to the journal.
+func (s *World) Record(line Entry) {
+	line.Account = s.index
+	if line.At.IsZero() {
+		line.At = s.Clock.Now()
+	}
+	s.Journal.write(line)
+}
+
+// Redo makes the change of a line again. It reports false for one of another room.
+func (s *World) Redo(line *Entry) (known bool, err error) {
+	switch line.Op {
+	case "change":
+		err = RedoWhat(line, s.Change)
+	case "review":
+		err = RedoWhat(line, s.Review)
+	case "balance":
+		err = s.SetBalance(line.Name)
+	case "funds":
+		err = s.AddFunds(line.Amount)
+	case "restate":
+		err = RedoWhat(line, func(r ledger.Restatement) error { _, err := s.Restate(line.Name, r); return err })
+	case "plant":
+		err = RedoWhat(line, s.Plant)
+	case "freeze", "thaw":
+		s.FreezeRestatements(line.Op == "freeze")
+	case "image":
+		err = RedoWhat(line, func(in imageEntry) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.budgets = s.budgets.with(line.At, map[string]int{ImageUpload: 1})
+			s.addImage(&Image{Kind: in.Kind, ContentType: in.ContentType, Width: in.Width, Height: in.Height,
+				Size: in.Size})
+			return nil
+		})
+	default:
+		return false, nil
+	}
+	return true, err
 }

@@ -8,6 +8,7 @@ import (
 	"spendsync/extract/adsim/clock"
 	"spendsync/extract/adsim/jsontext"
 	"spendsync/extract/adsim/ledger"
+	"spendsync/extract/adsim/market"
 )
 
 // Restate changes rows of a day from now on and returns the row that it changed,
@@ -73,4 +74,36 @@ func (s *World) FreezeRestatements(on bool) {
 	s.frozen, s.frozenAt = on, now
 	s.version++
 	s.Record(Entry{Op: [...]string{"thaw", "freeze"}[jsontext.Btoi(on)], At: now})
+}
+
+// Plant lets an effect happen from its first day on. Several on one day multiply.
+func (s *World) Plant(planted ledger.Effect) error {
+	e := ledger.Planted{Effect: planted, Last: market.Never}
+	var ok bool
+	if e.First, ok = clock.ParseDay(e.From); !ok {
+		return fmt.Errorf("plant: from %q is not a day", e.From)
+	}
+	if e.To != "" {
+		if e.Last, ok = clock.ParseDay(e.To); !ok || e.Last < e.First {
+			return fmt.Errorf("plant: to %q is not a day from %s on", e.To, e.From)
+		}
+	}
+	if (e.CampaignID == "") == (e.CreativeID == "") {
+		return fmt.Errorf("plant: expected a campaign or a creative")
+	}
+	for _, percent := range []int64{e.Clicks, e.Conversions} {
+		if percent < -100 || percent > 1000 {
+			return fmt.Errorf("plant: %d is not a percentage from -100 to 1000", percent)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Clock.Now()
+	s.settle(now)
+	next := s.changes.Clone()
+	next.Effects = append(slices.Clip(next.Effects), e)
+	next.NoteDay(e.First)
+	s.changes = next
+	s.Record(Entry{Op: "plant", At: now, What: What(&planted)})
+	return nil
 }

@@ -42,8 +42,7 @@ func (e *Editor) Submit(cr *market.Creative, version bool) {
 	case takes == 0:
 		h := chance.Hash(cr.Key, chance.AboutReview, uint64(now.Unix()))
 		r.due = now.Add(
-			time.Hour + time.Duration(chance.Below(h, uint64(longestReview-time.Hour))).Truncate(time.Minute),
-		)
+			time.Hour + time.Duration(chance.Below(h, uint64(longestReview-time.Hour))).Truncate(time.Minute))
 	}
 	e.submitted = append(e.submitted, r)
 }
@@ -54,7 +53,7 @@ var forbidden = []struct{ word, reason string }{
 	{"virus detected", "deceptive_alert"}, {"you have won", "deceptive_alert"}, {"click here now", "low_quality_text"},
 }
 
-// judge is what a reviewer says of a content when nobody tells him.
+// judge returns the verdict of a reviewer without instructions.
 func judge(ct ledger.Content) (v Verdict) {
 	text := strings.ToLower(ct.Title + "\n" + ct.Message)
 	for _, f := range forbidden {

@@ -13,7 +13,7 @@ type Timekeeper struct {
 	journal *Journal
 }
 
-// Now tells the service's clock.
+// Now returns the service's clock.
 func (k *Timekeeper) Now() time.Time { return k.clock.Now() }
 
 // SetNow sets the service's clock to t. It stands still there until it is set or
