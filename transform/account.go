@@ -66,7 +66,7 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 	a := newAccountReader()
 	a.c, a.seenAt = c, seenAt
 	out.Snapshot = a.balance(balance)
-	out.Snapshot.AdvertiserID = unlessEmpty(schema.Some(out.Ref))
+	out.Snapshot.AdvertiserID = schema.Null[string]{V: out.Ref, Valid: out.Ref != ""}
 	if limits.Raw != nil {
 		a.table = schema.AccountLimits.Name
 		out.Limits = a.limits(limits)

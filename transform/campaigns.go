@@ -17,16 +17,18 @@ import (
 // known value can stand in for it. A field that is not set is NULL and readable:
 //
 //	field                            null                 missing from both
-//	name, status, default_bid        NULL                 unread: every campaign has one
+//	name, status, default_bid        unread               unread: every campaign has one
 //	daily_spend_limit                NULL: no limit       unread
-//	start_date                       NULL                 unread: it has a default
-//	source mode                      NULL                 unread: the description promises it
-//	target_cpa                       NULL: off            NULL; unread without the single read
-//	end_date                         NULL: never          NULL; unread without the single read
+//	start_date                       unread               unread: it has a default
+//	source mode                      unread               unread: the description promises it
+//	target_cpa                       NULL: off            Missing; unread without the single read
+//	end_date                         NULL: never          Missing; unread without the single read
 //	audience                         all of it unread     all of it unread
-//	a field of a present audience    NULL: not restricted NULL: an empty one is everyone
-//	unsupported_targeting            as missing           false; unread without an audience
+//	a field of a present audience    NULL: not restricted Missing: an empty one is everyone
+//	unsupported_targeting            as missing           Missing, false; unread without an audience
 //
+// An empty text or list, and a limit, a target or a default bid of 0, is no value: it is unread where null
+// is, and Blank elsewhere.
 // Without the single read nobody knows whether a list leaves out what is set.
 // unsupported_targeting counts wherever it is true, beside the audience or within
 // it. The source mode lies under source_targeting_mode, source_mode, sources_mode
@@ -55,12 +57,12 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	}
 	row = schema.Campaign{
 		AccountID: c.Account, CampaignID: r.id,
-		Name:            read(r, needed, r.text, "name"),
-		Status:          read(r, needed, r.statusOf("status", "active", "paused", "archived", "rejected"), "status"),
-		DefaultBid:      read(r, needed, bid, "default_bid"),
-		DailySpendLimit: read(r, needed, amount, "daily_spend_limit"),
-		TargetCPA:       read(r, settable, amount, "target_cpa"),
-		StartAt:         read(r, needed, r.instant, "start_at", "start_date"),
+		Name:            read(r, required, r.filled, "name"),
+		Status:          read(r, required, r.statusOf("status", "active", "paused", "archived", "rejected"), "status"),
+		DefaultBid:      read(r, required, defaultBid, "default_bid"),
+		DailySpendLimit: read(r, needed, price, "daily_spend_limit"),
+		TargetCPA:       read(r, settable, price, "target_cpa"),
+		StartAt:         read(r, required, r.instant, "start_at", "start_date"),
 		EndAt:           read(r, settable, r.instant, "end_at", "end_date"),
 	}
 	audience, known := r.within("audience")
@@ -70,14 +72,14 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 		restriction = needed // and never found
 	}
 	row.Country = read(audience, restriction, r.code, "country")
-	row.States = unlessEmpty(read(audience, restriction, r.codes, "states"))
-	row.Platforms = unlessEmpty(read(audience, restriction, r.codes, "platforms"))
-	row.SubscribedMoreThan = read(audience, restriction, whole, "subscribed_more_than_minutes_ago")
-	row.SubscribedLessThan = read(audience, restriction, whole, "subscribed_less_than_minutes_ago")
-	row.MinAge = read(audience, restriction, whole, "min_age")
-	row.MaxAge = read(audience, restriction, whole, "max_age")
+	row.States = read(audience, restriction, r.codes, "states")
+	row.Platforms = read(audience, restriction, r.codes, "platforms")
+	row.SubscribedMoreThan = read(audience, restriction, positive, "subscribed_more_than_minutes_ago")
+	row.SubscribedLessThan = read(audience, restriction, positive, "subscribed_less_than_minutes_ago")
+	row.MinAge = read(audience, restriction, positive, "min_age")
+	row.MaxAge = read(audience, restriction, positive, "max_age")
 	row.Gender = read(audience, restriction, r.code, "gender")
-	row.SourceMode = read(r, needed, r.sourceMode, "source_mode", sourceModeKeys...)
+	row.SourceMode = read(r, required, r.sourceMode, "source_mode", sourceModeKeys...)
 
 	beside := read(r, optional, yesNo, "unsupported_targeting")
 	inside := read(audience, optional, yesNo, "unsupported_targeting")
@@ -89,15 +91,19 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	default:
 		r.miss("unsupported_targeting")
 	}
+	r.forgetUnset("unsupported_targeting")
+	if known && !beside.Valid && !inside.Valid {
+		r.Missing = append(r.Missing, "unsupported_targeting")
+	}
 	row.Raw, row.RunID = r.raw, c.RunID
 	if v, ok := r.value("audience"); ok && v.Null() {
-		r.Withheld = append(r.Withheld, audienceColumns...)
+		r.Withheld = append(r.Withheld, AudienceColumns...)
 	}
 	return row, r.Reading, nil
 }
 
-// audienceColumns come from the audience.
-var audienceColumns = []string{
+// AudienceColumns come from the audience.
+var AudienceColumns = []string{
 	"country", "states", "platforms", "subscribed_more_than_minutes_ago", "subscribed_less_than_minutes_ago",
 	"min_age", "max_age", "gender", "unsupported_targeting",
 }
@@ -109,7 +115,7 @@ func nestedAudience(audience reader) (parts []map[string]extract.Value) {
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
 			inner, ok := fields[key].Fields()
 			holds := func(column string) bool { _, ok := inner[column]; return ok }
-			if ok && slices.ContainsFunc(audienceColumns, holds) {
+			if ok && slices.ContainsFunc(AudienceColumns, holds) {
 				parts = append(parts, inner)
 			}
 		}

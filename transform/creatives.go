@@ -10,13 +10,13 @@ import (
 // Creative makes a row of a creative of a campaign. The addresses of its images
 // are NULL: only the report has them (see [ReportCreatives]).
 //
-// What null and a missing key mean, as for [Campaign]:
+// What null, an empty text and a missing key mean, as for [Campaign]:
 //
-//	field                              null   missing
-//	status                             NULL   unread: every creative has one
-//	title, message, link, icon_id      NULL   NULL for a draft, which may lack them; else unread
-//	image_id, button1, button2         NULL   NULL: optional
-//	rejection_reasons and _comment     NULL   NULL: only rejected creatives have them
+//	field                              null     empty    missing
+//	status                             unread   unread   unread: every creative has one
+//	title, message, link, icon_id      unread   unread   unread; of a draft, which may lack them, as below
+//	image_id, button1, button2         NULL     Blank    Missing: optional
+//	rejection_reasons and _comment     NULL     Blank    Missing: only rejected creatives have them
 //
 // The status is in lower case with underscores; texts are as they were sent. A button may be
 // an object with its text, and both may be a list under buttons, and an image one with its id. The
@@ -37,25 +37,29 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		}
 	}
 	r.from = append(r.from, buttonList(r))
-	status := read(r, needed, r.statusOf("status",
+	status := read(r, required, r.statusOf("status",
 		"active", "paused", "pending_review", "rejected", "draft", "archived"), "status")
-	content := needed
+	content := required
 	if status == schema.Some("draft") {
 		content = optional
 	}
 	row = schema.Creative{
 		AccountID: c.Account, CreativeID: r.id, CampaignID: schema.Some(campaignID),
-		Title:            read(r, content, r.text, "title"),
-		Message:          read(r, content, r.text, "message"),
-		Link:             read(r, content, r.text, "link"),
+		Title:            read(r, content, r.filled, "title"),
+		Message:          read(r, content, r.filled, "message"),
+		Link:             read(r, content, r.filled, "link"),
 		ImageID:          read(r, optional, r.imageID, "image_id"),
 		IconID:           read(r, content, r.imageID, "icon_id"),
 		Button1:          read(r, optional, r.label, "button1"),
 		Button2:          read(r, optional, r.label, "button2"),
 		Status:           status,
-		RejectionReasons: unlessEmpty(read(r, optional, r.reasons, "rejection_reasons")),
+		RejectionReasons: read(r, optional, r.reasons, "rejection_reasons"),
 		RejectionComment: read(r, optional, r.label, "rejection_comment"),
 		Raw:              r.raw, RunID: c.RunID,
+	}
+	if status.Valid && status.V != "rejected" {
+		// They belong to rejected creatives.
+		r.forgetUnset("rejection_reasons", "rejection_comment")
 	}
 	r.pendingVersion(&row)
 	return row, r.Reading, nil
@@ -79,7 +83,7 @@ func (c *entityContext) reasons(v extract.Value) (string, error) {
 	elements, ok := v.Array()
 	if !ok {
 		if _, object := v.Fields(); !object {
-			return c.text(v)
+			return c.filled(v)
 		}
 		elements = []extract.Value{v}
 	}
@@ -100,5 +104,5 @@ func (c *entityContext) reasons(v extract.Value) (string, error) {
 		}
 		list[i] = s
 	}
-	return joined(list), nil
+	return unlessNone(list)
 }

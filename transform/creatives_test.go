@@ -53,8 +53,10 @@ func TestCreative_KnowsWhatAMissingKeyMeans(t *testing.T) {
 		}, "title"},
 		"title/null": {with(t, sampleCreative, "title", "null"), func(c *schema.Creative) {
 			c.Title = schema.Null[string]{}
-		}, ""},
-		"title/empty":      {with(t, sampleCreative, "title", `""`), func(c *schema.Creative) { c.Title.V = "" }, ""},
+		}, "title"},
+		"title/empty": {with(t, sampleCreative, "title", `""`), func(c *schema.Creative) {
+			c.Title = schema.Null[string]{}
+		}, "title"},
 		"campaign/missing": {with(t, sampleCreative, "campaign_id", ""), func(*schema.Creative) {}, ""},
 		"status/missing": {with(t, sampleCreative, "status", ""), func(c *schema.Creative) {
 			c.Status = schema.Null[string]{}

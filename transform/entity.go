@@ -75,6 +75,10 @@ type Reading struct {
 	Unnamed []*FieldError
 	// Texts are stored otherwise than they were sent.
 	Texts []ChangedText
+	// Null, Missing and Blank are the columns that are not set, by how the reply says so: with a null, by leaving
+	// out the key, or with an empty text, list or amount. NULL stands for each in the row. Whether a service says
+	// so in that way is for the caller to judge: a key may also be missing because it was renamed or lost.
+	Null, Missing, Blank []string
 	// Read are the keys that values were read from, by their names in the description; a
 	// key may be there more than once. See [UndescribedIn].
 	Read []string
@@ -102,7 +106,8 @@ func (r *Reading) Message(column string) schema.Null[string] {
 type absence int
 
 const (
-	needed   absence = iota // the value could not be read
+	required absence = iota // every entity has a value: null and blank could not be read either
+	needed                  // the value could not be read
 	optional                // there is none
 )
 
@@ -144,15 +149,22 @@ func newReader(table, idColumn string, replies ...extract.Entity) (reader, error
 }
 
 // read reads a column from the first of its keys that is there; its own name, where
-// no keys are given. Null is NULL. A value that is refused is unread.
+// no keys are given. A value that is refused is unread.
 func read[T comparable](
 	r reader, absent absence, take func(extract.Value) (T, error), column string, keys ...string,
 ) schema.Null[T] {
 	v, ok := r.value(column, keys...)
 	if ok && v.Null() {
+		if absent == required {
+			r.miss(column)
+		} else {
+			r.Null = append(r.Null, column)
+		}
 		return schema.Null[T]{}
 	}
+	unset := &r.Missing
 	if ok {
+		unset = &r.Blank
 		t, err := take(v)
 		if len(r.intern.changed) > 0 {
 			r.Texts = append(r.Texts, r.intern.takeChanged(column)...)
@@ -166,7 +178,9 @@ func read[T comparable](
 			return schema.Null[T]{}
 		}
 	}
-	if absent == needed {
+	if absent == optional {
+		*unset = append(*unset, column)
+	} else {
 		r.miss(column)
 	}
 	return schema.Null[T]{}
@@ -209,6 +223,13 @@ func (r reader) within(key string) (inner reader, ok bool) {
 		r.refuse(key, v, ErrForm)
 	}
 	return r.inside(fields), ok
+}
+
+// forgetUnset takes back that columns are not set.
+func (c *entityContext) forgetUnset(columns ...string) {
+	among := func(column string) bool { return slices.Contains(columns, column) }
+	c.Null, c.Missing, c.Blank = slices.DeleteFunc(c.Null, among), slices.DeleteFunc(c.Missing, among),
+		slices.DeleteFunc(c.Blank, among)
 }
 
 func (c *entityContext) miss(column string) {

@@ -17,13 +17,13 @@ func (r reader) pendingVersion(row *schema.Creative) {
 	}
 	p := r.inside(fields)
 	row.PendingStatus = read(p, optional, p.status, "pending_status", "status", "review_status", "state")
-	row.PendingTitle = read(p, optional, p.text, "pending_title", "title")
-	row.PendingMessage = read(p, optional, p.text, "pending_message", "message")
-	row.PendingLink = read(p, optional, p.text, "pending_link", "link")
+	row.PendingTitle = read(p, optional, p.filled, "pending_title", "title")
+	row.PendingMessage = read(p, optional, p.filled, "pending_message", "message")
+	row.PendingLink = read(p, optional, p.filled, "pending_link", "link")
 	row.PendingImageID = read(p, optional, p.imageID, "pending_image_id", "image_id", "image")
 	row.PendingIconID = read(p, optional, p.imageID, "pending_icon_id", "icon_id", "icon")
 	row.PendingButton1 = read(p, optional, p.label, "pending_button1", "button1")
 	row.PendingButton2 = read(p, optional, p.label, "pending_button2", "button2")
-	row.PendingReasons = unlessEmpty(read(p, optional, p.reasons, "pending_rejection_reasons", "rejection_reasons"))
+	row.PendingReasons = read(p, optional, p.reasons, "pending_rejection_reasons", "rejection_reasons")
 	row.PendingComment = read(p, optional, p.label, "pending_rejection_comment", "rejection_comment")
 }

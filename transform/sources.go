@@ -52,7 +52,7 @@ const (
 //   - The mode: source_targeting_mode, source_mode, sources_mode, targeting_mode,
 //     list_mode or mode. block_list, blocklist and block are one, and so are
 //     allow_list, allowlist and allow, with hyphens or blanks too and in any case;
-//     another text is kept as it is. Null is NULL; missing is unread.
+//     another text is kept as it is. Null and missing are unread.
 //   - The lists: blocked_source_ids, blocked_sources, blocked, blocked_ids,
 //     block_list or blocklist, and the same with allow; or one list, source_ids,
 //     sources or rules, which is that of the mode unless its entries say themselves which they are.
@@ -100,7 +100,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	s := sourceReader{reader: r, c: c}
 	s.out.Mode = schema.SourceMode{
 		AccountID: c.Account, CampaignID: campaignID,
-		SourceMode: read(r, needed, r.sourceMode, "source_mode", modeKeys...),
+		SourceMode: read(r, required, r.sourceMode, "source_mode", modeKeys...),
 		Raw:        r.raw, RunID: c.RunID,
 	}
 	r.table = schema.SourceRuleHistory.Name // from here on

@@ -68,7 +68,7 @@ func TestSources_TakesEveryForm(t *testing.T) {
 		"mode/allow-list": {`{"source_targeting_mode":"allow-list"}`, "allow_list"},
 		"mode/allow":      {`{"list_mode":"Allow"}`, "allow_list"},
 		"mode/new":        {`{"mode":"Smart List"}`, "Smart List"},
-		"mode/null":       {`{"mode":null}`, "NULL"},
+		"mode/null":       {`{"mode":null}`, "unread"},
 		"mode/missing":    {`{"blocked":[]}`, "unread blocked:"},
 		"mode/under-sources": {`{"campaign_id":"C1000001","sources":{"mode":"block","blocked":["S1"]}}`,
 			"block_list allowed: blocked: S1"},

@@ -14,6 +14,14 @@ import (
 // text is a text as it was sent.
 func (c *entityContext) text(v extract.Value) (string, error) { return c.intern.text(v) }
 
+// filled is a text as it was sent. An empty one is no value.
+func (c *entityContext) filled(v extract.Value) (string, error) {
+	if isBlank(v) {
+		return "", errBlank
+	}
+	return c.text(v)
+}
+
 // word is a text of which the service has a few. A number or a boolean in its place says
 // nothing that is known.
 func (c *entityContext) word(v extract.Value) (string, error) {
@@ -95,7 +103,7 @@ func (c *entityContext) codes(v extract.Value) (string, error) {
 				list = append(list, code)
 			}
 		}
-		return joined(list), nil
+		return unlessNone(list)
 	}
 	list := make([]string, len(elements))
 	for i, e := range elements {
@@ -110,7 +118,7 @@ func (c *entityContext) codes(v extract.Value) (string, error) {
 		}
 		list[i] = s
 	}
-	return joined(list), nil
+	return unlessNone(list)
 }
 
 // joined is a list in its one form.
@@ -119,9 +127,12 @@ func joined(list []string) string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-func unlessEmpty(s schema.Null[string]) schema.Null[string] {
-	s.Valid = s.V != ""
-	return s
+// unlessNone is a list in its one form. An empty one is no value.
+func unlessNone(list []string) (string, error) {
+	if s := joined(list); s != "" {
+		return s, nil
+	}
+	return "", errBlank
 }
 
 // labelKeys are where an object has the text that it stands for.
@@ -132,7 +143,7 @@ var labelKeys = []string{"text", "label", "title", "caption", "name", "message",
 func (c *entityContext) label(v extract.Value) (string, error) {
 	fields, ok := v.Fields()
 	if !ok {
-		return c.text(v)
+		return c.filled(v)
 	}
 	return c.oneOf(fields, labelKeys)
 }
@@ -141,7 +152,7 @@ func (c *entityContext) label(v extract.Value) (string, error) {
 func (c *entityContext) imageID(v extract.Value) (string, error) {
 	fields, ok := v.Fields()
 	if !ok {
-		return c.text(v)
+		return c.filled(v)
 	}
 	return c.oneOf(fields, []string{"id", "image_id", "icon_id"})
 }
@@ -160,7 +171,7 @@ func (c *entityContext) oneOf(fields map[string]extract.Value, keys []string) (s
 	if found == nil {
 		return "", unknownKeys(fields)
 	}
-	return c.text(found)
+	return c.filled(found)
 }
 
 // times are the forms of a time that name its zone.
@@ -247,6 +258,24 @@ func bid(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
+// defaultBid is a bid that is never 0.
+func defaultBid(v extract.Value) (schema.Money, error) {
+	m, err := bid(v)
+	if err == nil && m == 0 {
+		err = errBlank
+	}
+	return m, err
+}
+
+// price is an amount that is never 0: a 0 means that there is none.
+func price(v extract.Value) (schema.Money, error) {
+	m, err := amount(v)
+	if err == nil && m == 0 {
+		err = errBlank
+	}
+	return m, err
+}
+
 // amount is money from 0.
 func amount(v extract.Value) (schema.Money, error) {
 	m, err := money(v)
@@ -293,6 +322,15 @@ func whole(v extract.Value) (int64, error) {
 		return 0, ErrNegative
 	}
 	return n.V, err
+}
+
+// positive is a whole number from 1; a 0 means that there is none.
+func positive(v extract.Value) (int64, error) {
+	n, err := whole(v)
+	if err == nil && n == 0 {
+		err = errBlank
+	}
+	return n, err
 }
 
 // yesNo is true or false, as a text in any case, or as 1 or 0.

@@ -52,6 +52,15 @@ func (m *Repairer[R, P]) group(th *entity[R]) {
 	m.groups[of] = append(m.groups[of], th)
 }
 
+// Current returns the current version of the entity of a row; nil: there is none. It is not
+// written to.
+func (m *Repairer[R, P]) Current(row *R) *R {
+	if th := m.a.byKey[keyText(m.a.id.parts(row))]; th != nil {
+		return th.current
+	}
+	return nil
+}
+
 // See takes in an entity of a reply that was received at since, in a reading that ended at
 // the other instant. Replies come in their order.
 func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {

@@ -44,11 +44,11 @@ func flickers(path string, n manifest.KeyChanges) bool {
 
 // compareBeyond compares what the JSON of the entities says beyond their columns with the
 // JSON of the current versions. It returns how often each key changed, and those that were
-// never seen before, and notes in seen what became of each entity. A key that is new to the
+// never seen before, of the table and of each place in seen, and notes in seen what became of each entity. A key that is new to the
 // whole table is no change.
 func compareBeyond[R any, P history.Versioned[R]](
 	t schema.TableOf[R], b *beyond[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
-) (keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed) {
+) (keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed, gained map[int][]string) {
 	keyText := history.KeyTextOf(t)
 	was := map[string]*R{}
 	for i := range stored {
@@ -56,7 +56,7 @@ func compareBeyond[R any, P history.Versioned[R]](
 			was[keyText(&stored[i])] = &stored[i]
 		}
 	}
-	keys, found = maps.Clone(counted), map[string]transform.Undescribed{}
+	keys, found, gained = maps.Clone(counted), map[string]transform.Undescribed{}, map[int][]string{}
 	if keys == nil {
 		keys = map[string]manifest.KeyChanges{}
 	}
@@ -75,8 +75,10 @@ func compareBeyond[R any, P history.Versioned[R]](
 			if _, counts := counted[path]; !counts && len(counted) < maxBeyond {
 				found[path] = v
 				seen[i].Beyond = history.BeyondGained
+				gained[i] = append(gained[i], path)
 			}
 		}
+		slices.Sort(gained[i])
 		if before == nil {
 			continue
 		}
@@ -100,7 +102,7 @@ func compareBeyond[R any, P history.Versioned[R]](
 			seen[i].Beyond = history.BeyondChanged
 		}
 	}
-	return boundedKeys(keys, found), found
+	return boundedKeys(keys, found), found, gained
 }
 
 // boundedKeys are the counts with those of the keys that were just found, as many as there

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
@@ -33,6 +34,14 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 				skip: func(c *schema.Campaign) bool { return !s.detailed[c.CampaignID] },
 			},
 			id: func(c *schema.Campaign) string { return c.CampaignID },
+			unset: &unset[schema.Campaign]{
+				entity: "campaign", id: func(c *schema.Campaign) string { return c.CampaignID },
+				read: func(c *schema.Campaign) transform.Reading {
+					_, reading, _ := transform.Campaign(extract.Entity{},
+						reread(extract.KindCampaign, c.CampaignID, c.Raw.V), transform.SettingsContext{})
+					return reading
+				},
+			},
 		}),
 		advance(r, s, staged, schema.DeliveryHistory, s.observeDelivery(), aside[schema.Delivery]{}),
 		advance(r, s, staged, schema.CreativeHistory, s.observeCreatives(r.Account), aside[schema.Creative]{
@@ -43,6 +52,14 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 				skip: func(c *schema.Creative) bool { return s.alone[c.CreativeID] },
 			},
 			id: func(c *schema.Creative) string { return c.CreativeID },
+			unset: &unset[schema.Creative]{
+				entity: "creative", id: func(c *schema.Creative) string { return c.CreativeID },
+				read: func(c *schema.Creative) transform.Reading {
+					_, reading, _ := transform.Creative(reread(extract.KindCreative, c.CreativeID, c.Raw.V),
+						c.CampaignID.V, transform.SettingsContext{})
+					return reading
+				},
+			},
 		}),
 		r.advanceRules(s, staged),
 		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), aside[schema.SourceMode]{
@@ -254,6 +271,8 @@ type aside[R any] struct {
 	beyond *beyond[R] // nil: the rows have no JSON of their own
 	// id is the ID that the report has of an entity; nil: it has none.
 	id func(*R) string
+	// unset is how replies leave fields out; nil: nobody asks.
+	unset *unset[R]
 }
 
 // advance adds an observation to one table's history, as the table declares it, and stages
@@ -270,7 +289,10 @@ func advance[R any, P history.Versioned[R]](
 	}
 	if b := by.beyond; b != nil {
 		b.read, o.Seen = s.readKeys[b.stream], slices.Clone(o.Seen)
-		keys, found := compareBeyond[R, P](t, b, h.Rows, o.Seen, r.store.Account().Beyond[t.Name])
+		keys, found, gained := compareBeyond[R, P](t, b, h.Rows, o.Seen, r.store.Account().Beyond[t.Name])
+		if by.unset != nil {
+			judgeUnset[R, P](r, s, t, by.unset, h, o.Seen, gained, keys, found)
+		}
 		staged.PutBeyond(t.Name, keys)
 		r.noteUndescribed(b.stream, s.at, found)
 	}

@@ -237,8 +237,8 @@ func (r *run) settingsSentence() string {
 	if r.settings == nil {
 		return ""
 	}
-	return fmt.Sprintf("; settings of %s read, %s",
-		phrase.Count(len(r.settings.campaigns), "campaign"), phrase.Count(int(r.newVersions), "new version"))
+	return fmt.Sprintf("; settings of %s read, %s%s", phrase.Count(len(r.settings.campaigns), "campaign"),
+		phrase.Count(int(r.newVersions), "new version"), r.settings.standingSentence())
 }
 
 // failed records a run that published nothing, and says why.
@@ -285,7 +285,7 @@ func (r *run) result(row schema.Run) *Result {
 		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(),
 	}
 	if r.settings != nil {
-		res.UnreadFields = schema.Some(int64(r.settings.census.fields()))
+		res.UnreadFields = schema.Some(int64(r.settings.census.fields() + r.settings.judged))
 	}
 	if m := r.store.Manifest(); m != nil {
 		res.WarehouseBytes = m.Warehouse.Bytes

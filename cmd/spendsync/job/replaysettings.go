@@ -183,10 +183,20 @@ func (r *rereader) sources(k settingslog.Reply) error {
 	return err
 }
 
-// see takes in a row of a kept reply, but for columns that the reply does not have.
+// see takes in a row of a kept reply, but for columns that the reply does not have. What a
+// reply leaves out, or says in a damaged form, takes no known value away: whether it was not
+// set then, the run has decided that read it.
 func see[R any, P history.Versioned[R]](
 	m *history.Repairer[R, P], row R, reading transform.Reading, but []string, at, seen schema.Instant,
 ) error {
+	if known := m.Current(&row); known != nil {
+		reading.Unread = slices.Concat(reading.Unread, reading.Missing, reading.Blank)
+		for _, text := range reading.Texts {
+			reading.Unread = append(reading.Unread, text.Column)
+		}
+		slices.Sort(reading.Unread)
+		reading.Unread = slices.Compact(reading.Unread)
+	}
 	return m.See(history.Seen[R]{Row: row, Unread: slices.Concat(reading.Unread, but)}, at, seen)
 }
 

@@ -46,6 +46,11 @@ type settings struct {
 	newSources map[string][]byte
 	bidsRead   map[string]bool // by campaign: whether its bids could be read; absent: it was not read
 
+	leftOut  map[string]map[string]leftOut // by kind and ID of an entity
+	nulls    map[string]map[string]bool    // by kind: columns that came as null
+	standing []string                      // fields that are unread, whose last known values stand
+	judged   int                           // those of them that the whole run has shown to be unread
+
 	detailed map[string]bool            // campaigns of which the single read came
 	readKeys map[string]map[string]bool // by stream: keys that values were read from
 
@@ -83,6 +88,8 @@ func newSettingsReader(r *run) *settingsReader {
 			gone: map[string]schema.Instant{}, alone: map[string]bool{}, newSources: map[string][]byte{},
 			rulesRead: map[[2]string]bool{}, bidsRead: map[string]bool{},
 			readNow: map[string]bool{}, unclear: map[string]bool{},
+			leftOut:  map[string]map[string]leftOut{"campaign": {}, "creative": {}},
+			nulls:    map[string]map[string]bool{"campaign": {}, "creative": {}},
 			detailed: map[string]bool{}, readKeys: map[string]map[string]bool{},
 			replies: r.store.CollectReplies(),
 		},
@@ -147,11 +154,20 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 	}
 	for _, f := range reading.Unread {
 		n.read.entities = append(n.read.entities, n.entity(entity, id, f, "unreadable", reading.Message(f)))
+		if !slices.Contains(reading.Withheld, f) {
+			n.read.standing = append(n.read.standing, entity+" "+id+" "+f)
+		}
+	}
+	if left := n.read.leftOut[kind]; left != nil {
+		left[id] = leftOutOf(reading)
+		for _, column := range reading.Null {
+			n.read.nulls[kind][column] = true
+		}
 	}
 	n.read.census.add(kind, id, columns, reading)
 	n.readKeys(entity, reading)
 	for _, text := range reading.Texts {
-		n.Log.Info("a text of the settings is not stored as it was sent",
+		n.Log.Warn("a text of the settings is not as it should be",
 			"kind", kind, "id", id, "column", text.Column, "value", text.Value, "why", text.Reason)
 	}
 }

@@ -1,0 +1,248 @@
+package job
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/load/history"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// A field of which a value is known may come without one: its key is missing, or its value is
+// blank. It may have been removed, renamed or lost. Only a null says that it is not set. A
+// missing key and a blank say so only if the service never shows null for the field, and has
+// said so in this way of an entity that has no value: the replies behind the current versions
+// are the evidence. Where they hold none about the field, the other fields of the entity count.
+// A key that was never seen before, beside a missing one, may be its new name. Otherwise the
+// field is unread: the known value stands, and is named.
+
+// leftOut is what a reply about an entity leaves out, or says in a damaged form.
+type leftOut struct {
+	missing, blank []string
+	damaged        []string // texts that are stored otherwise than they were sent
+}
+
+func leftOutOf(reading transform.Reading) leftOut {
+	l := leftOut{missing: reading.Missing, blank: reading.Blank}
+	for _, text := range reading.Texts {
+		l.damaged = append(l.damaged, text.Column)
+	}
+	return l
+}
+
+// unset is how the replies about the entities of a table say that a field is not set.
+type unset[R any] struct {
+	entity string                            // in ops.entity_read
+	id     func(*R) string                   // of a row
+	read   func(stored *R) transform.Reading // of the JSON that a row has
+}
+
+// ways are how a service says that a field is not set.
+type ways struct{ null, missing, blank bool }
+
+func (w ways) and(o ways) ways {
+	return ways{w.null || o.null, w.missing || o.missing, w.blank || o.blank}
+}
+
+// groupOfField is which other fields of an entity say how this one is left out: those of the
+// same object.
+func groupOfField(column string) string {
+	if slices.Contains(transform.AudienceColumns, column) {
+		return "audience"
+	}
+	before, _, _ := strings.Cut(column, "_")
+	if before == "pending" {
+		return before
+	}
+	return ""
+}
+
+// maxEvidence is how many current versions are looked at for how a service leaves fields out.
+const maxEvidence = 500
+
+// doubt is a field that came without a value.
+type doubt struct {
+	seen   int // place of the entity
+	column schema.Column
+	way    ways // one of them
+	new    bool // nothing was known of it
+}
+
+// judgeUnset decides for the fields that came without a value whether they are not set. Those
+// that are unread are noted, and named in seen. gained are the keys that were never seen before, by
+// place in seen; a key that may be the new name of a field stays new.
+func judgeUnset[R any, P history.Versioned[R]](
+	r *run, s *settings, t schema.TableOf[R], u *unset[R], h history.Versions[R], seen []history.Seen[R],
+	gained map[int][]string, keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed,
+) {
+	left := s.leftOut[u.entity]
+	current := map[string]*R{}
+	for i := range h.Rows {
+		if P(&h.Rows[i]).FramePtr().IsCurrent {
+			current[u.id(&h.Rows[i])] = &h.Rows[i]
+		}
+	}
+	var doubts []doubt
+	unread := map[string]int{} // by column
+	note := func(i int, column, why string) {
+		id := u.id(&seen[i].Row)
+		seen[i].Unread = append(slices.Clone(seen[i].Unread), column)
+		s.noteUnread(r, u.entity, id, column, why)
+		unread[column]++
+		if s.readNow[id] {
+			s.unclear[id] = true
+		}
+	}
+	fields := map[string]schema.Column{}
+	for _, c := range t.Fields() {
+		fields[c.Name] = c
+	}
+	for i := range seen {
+		id := u.id(&seen[i].Row)
+		known := current[id]
+		add := func(columns []string, way ways) {
+			for _, name := range columns {
+				c, is := fields[name]
+				isNew := known == nil || slices.Contains(h.Memory.Never[id], name) ||
+					P(known).FramePtr().ReadState == schema.ReadStub || P(known).FramePtr().ReadState == schema.ReadUnreadable
+				if is && !slices.Contains(seen[i].Unread, name) && (isNew || !t.ColumnEqual(known, &seen[i].Row, c)) {
+					doubts = append(doubts, doubt{seen: i, column: c, way: way, new: isNew})
+				}
+			}
+		}
+		add(left[id].missing, ways{missing: true})
+		add(left[id].blank, ways{blank: true})
+		for _, name := range left[id].damaged {
+			c, is := fields[name]
+			if is && known != nil && !t.ColumnEqual(known, new(R), c) && !t.ColumnEqual(known, &seen[i].Row, c) &&
+				!slices.Contains(seen[i].Unread, name) {
+				note(i, name, "a damaged text; the known one stands")
+			}
+		}
+	}
+	if len(doubts) > 0 {
+		by, groups := evidence[R, P](s, t, u, h.Rows, fields)
+		renamed := map[string]bool{}
+		for _, d := range doubts {
+			group := groupOfField(d.column.Name)
+			why := by[d.column.Name].doubts(d, groups[group], group == "audience")
+			if why == "" && !d.new && len(gained[d.seen]) > 0 {
+				why = "missing, while the new key " + gained[d.seen][0] + " came: it may be its new name"
+				for _, path := range gained[d.seen] {
+					renamed[path] = true
+				}
+			}
+			if why != "" {
+				note(d.seen, d.column.Name, why)
+			}
+		}
+		for path := range renamed {
+			delete(keys, path)
+			delete(found, path)
+		}
+		for i, paths := range gained {
+			if seen[i].Beyond == history.BeyondGained && !slices.ContainsFunc(paths, func(p string) bool { return !renamed[p] }) {
+				seen[i].Beyond = history.BeyondSame
+			}
+		}
+	}
+	for _, column := range slices.Sorted(maps.Keys(unread)) {
+		if n := unread[column]; n > 1 && 2*n > len(seen) {
+			s.failures = append(s.failures, failure{what: u.entity, err: fmt.Errorf(
+				"%s missing from %d of %s; the last known values stand, which may be old: update spendsync, or report "+
+					"the keys that the raw column holds: %w",
+				column, n, phrase.Count(len(seen), "read"), extract.ErrContract)})
+		}
+	}
+}
+
+// evidence returns how the replies have said that a field is not set, by column, and by the
+// group of the columns: those of this run for the nulls, and those behind the current versions.
+func evidence[R any, P history.Versioned[R]](
+	s *settings, t schema.TableOf[R], u *unset[R], rows []R, fields map[string]schema.Column,
+) (by, groups map[string]ways) {
+	by, groups = map[string]ways{}, map[string]ways{}
+	add := func(column string, w ways) {
+		by[column] = by[column].and(w)
+		groups[groupOfField(column)] = groups[groupOfField(column)].and(w)
+	}
+	for column := range s.nulls[u.entity] {
+		add(column, ways{null: true})
+	}
+	looked := 0
+	for i := range rows {
+		f := P(&rows[i]).FramePtr()
+		if !f.IsCurrent || f.ReadState != schema.ReadOK || looked == maxEvidence {
+			continue
+		}
+		looked++
+		reading := u.read(&rows[i])
+		for _, column := range reading.Null {
+			add(column, ways{null: true})
+		}
+		for _, column := range reading.Missing {
+			if c, is := fields[column]; is && t.ColumnEqual(&rows[i], new(R), c) {
+				add(column, ways{missing: true})
+			}
+		}
+		for _, column := range reading.Blank {
+			if c, is := fields[column]; is && t.ColumnEqual(&rows[i], new(R), c) {
+				add(column, ways{blank: true})
+			}
+		}
+	}
+	return by, groups
+}
+
+// doubts returns why a field that came without a value may be set all the same; empty: it is
+// not set. w is how the service says so of the field, and group how it does of others.
+// described says that the description lets the key be left out.
+func (w ways) doubts(d doubt, group ways, described bool) string {
+	what := "missing"
+	if d.way.blank {
+		what = "blank"
+	}
+	seen := func(w ways) bool { return d.way.missing && w.missing || d.way.blank && w.blank }
+	switch {
+	case w.null:
+		return what + ", while the service shows null where it is not set"
+	case d.new, seen(w), described && d.way.missing:
+		return ""
+	case group.null:
+		return what + ", while the service shows null where other fields are not set"
+	case seen(group):
+		return ""
+	}
+	return what + ", which nothing of this account was before"
+}
+
+// noteUnread notes a field that is unread for a reason that the whole run has shown.
+func (s *settings) noteUnread(r *run, kind, id, column, why string) {
+	s.entities = append(s.entities, schema.EntityRead{
+		AccountID: r.Account, EntityType: kind, EntityID: id, Field: column, ReadState: "unreadable",
+		Message: schema.Some(why), AttemptedAt: s.at, RunID: r.RunID,
+	})
+	s.standing = append(s.standing, kind+" "+id+" "+column)
+	s.judged++
+	r.Log.Warn("a field is unread; the known value stands", "kind", kind, "id", id, "field", column, "why", why)
+}
+
+// standingSentence names the fields whose last known values stand.
+func (s *settings) standingSentence() string {
+	if len(s.standing) == 0 {
+		return ""
+	}
+	const shown = 3
+	names := slices.Sorted(slices.Values(s.standing))
+	text := strings.Join(names[:min(len(names), shown)], ", ")
+	if len(names) > shown {
+		text += fmt.Sprintf(" and %d more", len(names)-shown)
+	}
+	return fmt.Sprintf(", %s unread (%s)", phrase.Count(len(names), "field"), text)
+}
