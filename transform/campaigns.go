@@ -71,14 +71,14 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	if !known {
 		restriction = needed // and never found
 	}
-	row.Country = read(audience, restriction, r.code, "country")
-	row.States = read(audience, restriction, r.codes, "states")
-	row.Platforms = read(audience, restriction, r.codes, "platforms")
+	row.Country = read(audience, restriction, r.codeOf("country", countries), "country")
+	row.States = read(audience, restriction, r.codesOf("states", states), "states")
+	row.Platforms = read(audience, restriction, r.codesOf("platforms", platforms), "platforms")
 	row.SubscribedMoreThan = read(audience, restriction, positive, "subscribed_more_than_minutes_ago")
 	row.SubscribedLessThan = read(audience, restriction, positive, "subscribed_less_than_minutes_ago")
 	row.MinAge = read(audience, restriction, positive, "min_age")
 	row.MaxAge = read(audience, restriction, positive, "max_age")
-	row.Gender = read(audience, restriction, r.code, "gender")
+	row.Gender = read(audience, restriction, r.codeOf("gender", genders), "gender")
 	row.SourceMode = read(r, required, r.sourceMode, "source_mode", sourceModeKeys...)
 
 	beside := read(r, optional, yesNo, "unsupported_targeting")
@@ -101,6 +101,15 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	}
 	return row, r.Reading, nil
 }
+
+// The codes of the description.
+var (
+	countries = strings.Fields("US CA DE AU GB SG AE FR IT JP IL IE HK NL")
+	platforms = strings.Fields("DESKTOP MOBILE TABLET OTHER")
+	genders   = strings.Fields("M F")
+	states    = strings.Fields("AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV " +
+		"NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY")
+)
 
 // AudienceColumns come from the audience.
 var AudienceColumns = []string{

@@ -197,11 +197,12 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 	null := schema.Null[string]{}
 	type row = *schema.Campaign
 	takesForms(t, map[string]form{
-		"sample":         {"x", `1`, func(row) {}, ""},
-		"name/blank":     {"name", `" É\n "`, func(r row) { r.Name = schema.Some(" É\n ") }, ""},
-		"name/null":      {"name", `null`, func(r row) { r.Name = null }, "name"},
-		"name/blanks":     {"name", `" "`, func(r row) { r.Name = null }, "name"},
-		"bid/zero":       {"default_bid", `0`, func(r row) { r.DefaultBid = schema.Null[schema.Money]{} }, "default_bid"},
+		"sample":      {"x", `1`, func(row) {}, ""},
+		"name/blank":  {"name", `" É\n "`, func(r row) { r.Name = schema.Some(" É\n ") }, ""},
+		"name/null":   {"name", `null`, func(r row) { r.Name = null }, "name"},
+		"name/blanks": {"name", `" "`, func(r row) { r.Name = null }, "name"},
+		"bid/zero": {"default_bid", `0`, func(r row) { r.DefaultBid = schema.Null[schema.Money]{} },
+			"default_bid"},
 		"name/missing":   {"name", ``, func(r row) { r.Name = null }, "name"},
 		"status/upper":   {"status", `"PAUSED"`, func(r row) { r.Status = schema.Some("paused") }, ""},
 		"status/new":     {"status", `"on_hold"`, func(r row) { r.Status = schema.Some("on_hold") }, ""},

@@ -16,7 +16,8 @@ type SettingsContext struct{ Account, RunID string }
 var (
 	// ErrNotList says that a value is not a list of texts where one belongs.
 	ErrNotList = errors.New("not a list of texts")
-	// ErrUnnamed says that a word is not in the description's list for its column. It is stored.
+	// ErrUnnamed says that a value is not in the description's list for its column, or not of the
+	// form that it gives. It is stored.
 	ErrUnnamed = errors.New("not a word that the description names")
 	// ErrNotTime says that a value is not a time: neither RFC 3339 nor a day nor seconds or
 	// milliseconds since 1970.
@@ -70,8 +71,8 @@ type Reading struct {
 	// Refused are the values that are there and were not understood, the first of each
 	// column.
 	Refused []*FieldError
-	// Unnamed are the words that were read and stored, and that the description does not have
-	// in its list for their column.
+	// Unnamed are the values that were read and stored, and that the description does not have
+	// in its list for their column, or that are not of the form that it gives.
 	Unnamed []*FieldError
 	// Texts are stored otherwise than they were sent.
 	Texts []ChangedText

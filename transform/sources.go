@@ -158,6 +158,12 @@ func (c *entityContext) sourceMode(v extract.Value) (string, error) {
 	case "allowlist", "allow":
 		return allowList, err
 	}
+	switch {
+	case err == nil && !extract.IsSourceID(strings.ReplaceAll(s, " ", "_")): // letters, digits and few others
+		return "", fmt.Errorf("not a mode: %w", ErrForm)
+	case err == nil:
+		c.unnamed("source_mode", v)
+	}
 	return s, err
 }
 

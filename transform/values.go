@@ -75,50 +75,77 @@ func (c *entityContext) statusOf(column string, words ...string) func(extract.Va
 	return func(v extract.Value) (string, error) {
 		s, err := c.status(v)
 		if err == nil && !slices.Contains(words, s) {
-			c.Unnamed = append(c.Unnamed,
-				&FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: ErrUnnamed})
+			c.unnamed(column, v)
 		}
 		return s, err
 	}
 }
 
-// code is a word in upper case.
-func (c *entityContext) code(v extract.Value) (string, error) {
-	s, err := c.word(v)
-	return strings.ToUpper(strings.TrimSpace(s)), err
+// codeOf is a code in upper case, which should be one of the description's. Another one is
+// stored as well, and is unnamed.
+func (c *entityContext) codeOf(column string, codes []string) func(extract.Value) (string, error) {
+	return func(v extract.Value) (string, error) {
+		s, err := c.word(v)
+		if err != nil {
+			return "", err
+		}
+		return s, c.checkCode(column, codes, v, &s)
+	}
 }
 
-// codes is a list of codes that hold no comma, or a text that has them with commas in
-// between.
-func (c *entityContext) codes(v extract.Value) (string, error) {
-	elements, ok := v.Array()
-	if !ok {
-		text, ok := v.Text()
-		if !ok {
-			return "", ErrNotList
-		}
+// checkCode brings a code to its one form. It refuses a text that cannot be a code.
+func (c *entityContext) checkCode(column string, codes []string, v extract.Value, code *string) error {
+	*code = strings.ToUpper(strings.TrimSpace(*code))
+	switch {
+	case *code == "":
+		return fmt.Errorf("a text that is empty: %w", ErrForm)
+	case !extract.IsSourceID(*code): // letters, digits, underscores and hyphens
+		return fmt.Errorf("not a code: %w", ErrForm)
+	case !slices.Contains(codes, *code):
+		c.unnamed(column, v)
+	}
+	return nil
+}
+
+// unnamed notes a word that the description does not have.
+func (c *entityContext) unnamed(column string, v extract.Value) {
+	c.Unnamed = append(c.Unnamed,
+		&FieldError{Table: c.table, ID: c.id, Column: column, Value: shown(v), Err: ErrUnnamed})
+}
+
+// codesOf is a list of codes, or a text that has them with commas in between.
+func (c *entityContext) codesOf(column string, codes []string) func(extract.Value) (string, error) {
+	return func(v extract.Value) (string, error) {
 		var list []string
-		for code := range strings.SplitSeq(text, ",") {
-			if code = strings.ToUpper(strings.TrimSpace(code)); code != "" {
-				list = append(list, code)
+		elements, ok := v.Array()
+		if !ok {
+			text, ok := v.Text()
+			if !ok {
+				return "", ErrNotList
+			}
+			for code := range strings.SplitSeq(text, ",") {
+				if strings.TrimSpace(code) != "" {
+					list = append(list, code)
+				}
+			}
+		}
+		for _, e := range elements {
+			s, err := c.word(e)
+			switch {
+			case e.Null() || errors.Is(err, ErrNotText):
+				return "", ErrNotList
+			case err != nil && !errors.Is(err, errBlank):
+				return "", err
+			}
+			list = append(list, s)
+		}
+		for i := range list {
+			if err := c.checkCode(column, codes, v, &list[i]); err != nil {
+				return "", err
 			}
 		}
 		return unlessNone(list)
 	}
-	list := make([]string, len(elements))
-	for i, e := range elements {
-		s, err := c.code(e)
-		switch {
-		case e.Null() || errors.Is(err, ErrNotText):
-			return "", ErrNotList
-		case err != nil:
-			return "", fmt.Errorf("a text that is empty: %w", ErrForm)
-		case strings.Contains(s, ","):
-			return "", fmt.Errorf("a comma in a text: %w", ErrForm)
-		}
-		list[i] = s
-	}
-	return unlessNone(list)
 }
 
 // joined is a list in its one form.
@@ -148,13 +175,32 @@ func (c *entityContext) label(v extract.Value) (string, error) {
 	return c.oneOf(fields, labelKeys)
 }
 
-// imageID is an id, or an object that has it.
-func (c *entityContext) imageID(v extract.Value) (string, error) {
-	fields, ok := v.Fields()
-	if !ok {
-		return c.filled(v)
+// imageIDOf is an id, or an object that has it. One that is not of the description's form is
+// stored as well, and is unnamed.
+func (c *entityContext) imageIDOf(column string) func(extract.Value) (string, error) {
+	return func(v extract.Value) (id string, err error) {
+		if fields, ok := v.Fields(); ok {
+			id, err = c.oneOf(fields, []string{"id", "image_id", "icon_id"})
+		} else {
+			id, err = c.filled(v)
+		}
+		if err == nil && (len(id) != 24 || strings.Trim(id, "0123456789abcdef") != "") {
+			c.unnamed(column, v)
+		}
+		return id, err
 	}
-	return c.oneOf(fields, []string{"id", "image_id", "icon_id"})
+}
+
+// linkOf is an address. One that is not of the description's form is stored as well, and is
+// unnamed.
+func (c *entityContext) linkOf(column string) func(extract.Value) (string, error) {
+	return func(v extract.Value) (string, error) {
+		s, err := c.filled(v)
+		if err == nil && !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+			c.unnamed(column, v)
+		}
+		return s, err
+	}
 }
 
 // oneOf is the only text among some members of an object.

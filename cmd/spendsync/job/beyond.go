@@ -17,6 +17,7 @@ type beyond[R any] struct {
 	raw    func(*R) schema.Null[string]
 	read   map[string]bool   // keys that values were read from, of all entities of the run
 	skip   func(row *R) bool // entities whose JSON is not that of a whole reply; nil: none
+	odd    func(row *R) bool // entities of whose JSON more is unread than the columns say; nil: none
 }
 
 // The bounds of what is counted of keys that no column shows.
@@ -43,9 +44,9 @@ func flickers(path string, n manifest.KeyChanges) bool {
 }
 
 // compareBeyond compares what the JSON of the entities says beyond their columns with the
-// JSON of the current versions. It returns how often each key changed, and those that were
-// never seen before, of the table and of each place in seen, and notes in seen what became of each entity. A key that is new to the
-// whole table is no change.
+// JSON of the current versions. It returns how often each key changed, and the keys that were
+// never seen before: those of the table, and those of each place in seen. It notes in seen what
+// became of each entity. A key that is new to the whole table is no change.
 func compareBeyond[R any, P history.Versioned[R]](
 	t schema.TableOf[R], b *beyond[R], stored []R, seen []history.Seen[R], counted map[string]manifest.KeyChanges,
 ) (keys map[string]manifest.KeyChanges, found map[string]transform.Undescribed, gained map[int][]string) {
@@ -102,7 +103,19 @@ func compareBeyond[R any, P history.Versioned[R]](
 			seen[i].Beyond = history.BeyondChanged
 		}
 	}
+	for i := range seen {
+		// A reply of which something is unread may be damaged: it neither fills nor changes what is beyond.
+		if slices.ContainsFunc(seen[i].Unread, isTracked(t)) || b.odd != nil && b.odd(&seen[i].Row) {
+			seen[i].Beyond = history.BeyondSame
+		}
+	}
 	return boundedKeys(keys, found), found, gained
+}
+
+// isTracked reports whether a column makes versions.
+func isTracked[R any](t schema.TableOf[R]) func(column string) bool {
+	tracked := t.TrackedNames()
+	return func(column string) bool { return slices.Contains(tracked, column) }
 }
 
 // boundedKeys are the counts with those of the keys that were just found, as many as there

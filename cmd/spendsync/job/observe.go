@@ -65,6 +65,7 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 		advance(r, s, staged, schema.SourceModeHistory, s.observeModes(), aside[schema.SourceMode]{
 			beyond: &beyond[schema.SourceMode]{
 				stream: "source settings", raw: func(m *schema.SourceMode) schema.Null[string] { return m.Raw },
+				odd: func(m *schema.SourceMode) bool { return s.oddSources[m.CampaignID] },
 			},
 		}),
 	)

@@ -238,7 +238,7 @@ func (r *run) settingsSentence() string {
 		return ""
 	}
 	return fmt.Sprintf("; settings of %s read, %s%s", phrase.Count(len(r.settings.campaigns), "campaign"),
-		phrase.Count(int(r.newVersions), "new version"), r.settings.standingSentence())
+		phrase.Count(int(r.newVersions), "new version"), r.settings.fieldsSentence())
 }
 
 // failed records a run that published nothing, and says why.

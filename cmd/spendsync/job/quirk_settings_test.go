@@ -105,6 +105,12 @@ func (w *quirkWorld) settings() string {
 			rules[strings.Join([]string{r.CampaignID, r.Rule, r.SourceID, moneyText(r.Bid)}, " ")] = true
 		}
 	}
+	modes := map[string]string{}
+	for _, m := range rowsOf(w, schema.SourceModeHistory, "account=acme") {
+		if m.IsCurrent && !m.IsDeleted {
+			modes[m.CampaignID] = m.SourceMode.V
+		}
+	}
 	for _, id := range w.service.CampaignIDs() {
 		truth, err := w.service.Settings(id)
 		if err != nil {
@@ -115,6 +121,7 @@ func (w *quirkWorld) settings() string {
 			wrong["campaigns"] = true
 			continue
 		}
+		differ("source_mode", modes[id] != truth.SourceMode)
 		for column, pair := range campaignColumns(c, truth) {
 			differ(column, pair[0] != pair[1])
 		}
@@ -150,8 +157,10 @@ func campaignColumns(c schema.Campaign, truth adsim.Settings) map[string][2]stri
 		"start_at":          {instantText(c.StartAt), truth.StartDate},
 		"end_at":            {instantText(c.EndAt), truth.EndDate},
 		"audience": {
-			strings.Join([]string{c.Country.V, c.States.V, c.Platforms.V, c.Gender.V}, " "),
-			strings.Join([]string{a.Country, joined(a.States), joined(a.Platforms), a.Gender}, " "),
+			fmt.Sprintln(c.Country.V, c.States.V, c.Platforms.V, c.Gender.V, c.MinAge.V, c.MaxAge.V,
+				c.SubscribedMoreThan.V, c.SubscribedLessThan.V),
+			fmt.Sprintln(a.Country, joined(a.States), joined(a.Platforms), a.Gender, a.MinAge, a.MaxAge,
+				a.SubscribedMoreThan, a.SubscribedLessThan),
 		},
 		"source_mode": {c.SourceMode.V, truth.SourceMode},
 	}

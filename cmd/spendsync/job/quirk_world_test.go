@@ -44,6 +44,8 @@ type quirkWorld struct {
 	log     bytes.Buffer // of the last run
 	page    int          // rows asked for a page
 	views   []duck.View  // that are published; nil: none
+
+	transport http.RoundTripper // nil: the service's own
 }
 
 // blanks shorten the first publication of each store.
@@ -67,12 +69,19 @@ func (w *quirkWorld) client(base, authorization string, log *slog.Logger) *extra
 	w.t.Helper()
 	c, err := extract.NewClient(extract.Options{
 		BaseURL: base, Authorize: func(r *http.Request) { r.Header.Set("Authorization", authorization) },
-		Timeout: 5 * time.Second, RetryBudget: 20 * time.Millisecond, Log: log, Transport: w.service.Transport(),
+		Timeout: 5 * time.Second, RetryBudget: 20 * time.Millisecond, Log: log, Transport: w.roundTripper(),
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return c
+}
+
+func (w *quirkWorld) roundTripper() http.RoundTripper {
+	if w.transport != nil {
+		return w.transport
+	}
+	return w.service.Transport()
 }
 
 // sync runs once and returns what became of it. What it logged is in w.log.

@@ -44,11 +44,13 @@ type settings struct {
 	// newSources are the replies about sources that differ from the last kept ones, by campaign, until confirmRules
 	// has judged them.
 	newSources map[string][]byte
+	oddSources map[string]bool // campaigns of whose source settings something was not understood
 	bidsRead   map[string]bool // by campaign: whether its bids could be read; absent: it was not read
 
 	leftOut  map[string]map[string]leftOut // by kind and ID of an entity
 	nulls    map[string]map[string]bool    // by kind: columns that came as null
 	standing []string                      // fields that are unread, whose last known values stand
+	words    []string                      // fields with a value that the description does not know
 	judged   int                           // those of them that the whole run has shown to be unread
 
 	detailed map[string]bool            // campaigns of which the single read came
@@ -86,7 +88,8 @@ func newSettingsReader(r *run) *settingsReader {
 		read: &settings{
 			listed: map[string]bool{}, allListed: map[string]bool{}, rules: map[string][]sourceRule{},
 			gone: map[string]schema.Instant{}, alone: map[string]bool{}, newSources: map[string][]byte{},
-			rulesRead: map[[2]string]bool{}, bidsRead: map[string]bool{},
+			oddSources: map[string]bool{},
+			rulesRead:  map[[2]string]bool{}, bidsRead: map[string]bool{},
 			readNow: map[string]bool{}, unclear: map[string]bool{},
 			leftOut:  map[string]map[string]leftOut{"campaign": {}, "creative": {}},
 			nulls:    map[string]map[string]bool{"campaign": {}, "creative": {}},
@@ -157,6 +160,9 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 		if !slices.Contains(reading.Withheld, f) {
 			n.read.standing = append(n.read.standing, entity+" "+id+" "+f)
 		}
+	}
+	for _, e := range reading.Unnamed {
+		n.read.words = append(n.read.words, entity+" "+id+" "+e.Column)
 	}
 	if left := n.read.leftOut[kind]; left != nil {
 		left[id] = leftOutOf(reading)
@@ -401,6 +407,7 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	if slices.Contains(read.Unread, "source_mode") {
 		unread = append(unread, "source_mode")
 	}
+	s.oddSources[campaign] = len(read.Unread) > len(read.Withheld)
 	s.modes = append(s.modes, history.Seen[schema.SourceMode]{Row: read.Mode, Unread: unread})
 	s.rules[campaign] = rulesIn(read)
 	s.rulesRead[[2]string{campaign, schema.RuleBlocked}] = read.BlockedRead

@@ -93,6 +93,7 @@ func judgeUnset[R any, P history.Versioned[R]](
 	note := func(i int, column, why string) {
 		id := u.id(&seen[i].Row)
 		seen[i].Unread = append(slices.Clone(seen[i].Unread), column)
+		seen[i].Beyond = history.BeyondSame
 		s.noteUnread(r, u.entity, id, column, why)
 		unread[column]++
 		if s.readNow[id] {
@@ -106,11 +107,12 @@ func judgeUnset[R any, P history.Versioned[R]](
 	for i := range seen {
 		id := u.id(&seen[i].Row)
 		known := current[id]
+		bare := known == nil || P(known).FramePtr().ReadState == schema.ReadStub ||
+			P(known).FramePtr().ReadState == schema.ReadUnreadable
 		add := func(columns []string, way ways) {
 			for _, name := range columns {
 				c, is := fields[name]
-				isNew := known == nil || slices.Contains(h.Memory.Never[id], name) ||
-					P(known).FramePtr().ReadState == schema.ReadStub || P(known).FramePtr().ReadState == schema.ReadUnreadable
+				isNew := bare || slices.Contains(h.Memory.Never[id], name)
 				if is && !slices.Contains(seen[i].Unread, name) && (isNew || !t.ColumnEqual(known, &seen[i].Row, c)) {
 					doubts = append(doubts, doubt{seen: i, column: c, way: way, new: isNew})
 				}
@@ -145,11 +147,6 @@ func judgeUnset[R any, P history.Versioned[R]](
 		for path := range renamed {
 			delete(keys, path)
 			delete(found, path)
-		}
-		for i, paths := range gained {
-			if seen[i].Beyond == history.BeyondGained && !slices.ContainsFunc(paths, func(p string) bool { return !renamed[p] }) {
-				seen[i].Beyond = history.BeyondSame
-			}
 		}
 	}
 	for _, column := range slices.Sorted(maps.Keys(unread)) {
@@ -233,16 +230,21 @@ func (s *settings) noteUnread(r *run, kind, id, column, why string) {
 	r.Log.Warn("a field is unread; the known value stands", "kind", kind, "id", id, "field", column, "why", why)
 }
 
-// standingSentence names the fields whose last known values stand.
-func (s *settings) standingSentence() string {
-	if len(s.standing) == 0 {
+// fieldsSentence names the fields whose last known values stand, and those with a value that is
+// not of the description's.
+func (s *settings) fieldsSentence() string {
+	return someNamed(s.standing, "unread field") + someNamed(s.words, "unknown value")
+}
+
+func someNamed(names []string, what string) string {
+	if len(names) == 0 {
 		return ""
 	}
 	const shown = 3
-	names := slices.Sorted(slices.Values(s.standing))
+	names = slices.Sorted(slices.Values(names))
 	text := strings.Join(names[:min(len(names), shown)], ", ")
 	if len(names) > shown {
 		text += fmt.Sprintf(" and %d more", len(names)-shown)
 	}
-	return fmt.Sprintf(", %s unread (%s)", phrase.Count(len(names), "field"), text)
+	return fmt.Sprintf(", %s (%s)", phrase.Count(len(names), what), text)
 }

@@ -1,0 +1,267 @@
+package job_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/spendsync/job"
+	"spendsync/extract/adsim"
+)
+
+// member is one member of a JSON object, as text.
+type member struct{ key, value string }
+
+func (m member) String() string { return fmt.Sprintf("%q:%s", m.key, m.value) }
+
+// damages are the ways of damaging one field: what stands in its place; empty: nothing.
+var damages = map[string]func(m member) string{
+	"missing":    func(member) string { return "" },
+	"null":       func(m member) string { return member{m.key, `null`}.String() },
+	"empty":      func(m member) string { return member{m.key, `""`}.String() },
+	"blank":      func(m member) string { return member{m.key, `" \t"`}.String() },
+	"renamed":    func(m member) string { return member{m.key + "_v2", m.value}.String() },
+	"upper-case": func(m member) string { return member{strings.ToUpper(m.key), m.value}.String() },
+	"number":     func(m member) string { return member{m.key, `7.5e300`}.String() },
+	"zero":       func(m member) string { return member{m.key, `0`}.String() },
+	"nan":        func(m member) string { return member{m.key, `NaN`}.String() },
+	"nan-text":   func(m member) string { return member{m.key, `"NaN"`}.String() },
+	"list":       func(m member) string { return member{m.key, `[` + m.value + `,` + m.value + `]`}.String() },
+	"empty-list": func(m member) string { return member{m.key, `[]`}.String() },
+	"object":     func(m member) string { return member{m.key, `{}`}.String() },
+	"wrapped":    func(m member) string { return member{m.key, `{"v":` + m.value + `}`}.String() },
+	"twice":      func(m member) string { return m.String() + "," + member{m.key, `null`}.String() },
+	"half":       func(m member) string { return member{m.key, `"\ud800"`}.String() },
+	"long":       func(m member) string { return member{m.key, `"` + strings.Repeat("x", 20_000) + `"`}.String() },
+}
+
+// damager damages one field of one entity wherever a reply has it.
+type damager struct {
+	of     http.RoundTripper
+	paths  func(path string) bool // of the replies that are damaged
+	entity string                 // "id":"..." of the entity; empty: the reply has one
+	field  []string               // its keys, from the outside
+	damage func(member) string
+	hits   int
+}
+
+func (d *damager) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := d.of.RoundTrip(r)
+	path, isAPI := strings.CutPrefix(r.URL.Path, adsim.APIPrefix+"/v1/")
+	if err != nil || d.damage == nil || !isAPI || !d.paths(path) {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	body = []byte(d.rewrite(string(body), d.entity == "", d.field))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp.Header.Del("Content-Length")
+	return resp, err
+}
+
+// rewrite writes a value again, with the field damaged in the object that is the entity.
+func (d *damager) rewrite(value string, within bool, field []string) string {
+	dec := json.NewDecoder(strings.NewReader(value))
+	open, err := dec.Token()
+	if err != nil || open != json.Delim('{') && open != json.Delim('[') {
+		return value
+	}
+	var parts []string
+	within = within || open == json.Delim('{') && strings.Contains(value, d.entity) && isEntity(value, d.entity)
+	for dec.More() {
+		if open == json.Delim('[') {
+			var v json.RawMessage
+			_ = dec.Decode(&v)
+			parts = append(parts, d.rewrite(string(v), within, field))
+			continue
+		}
+		key, _ := dec.Token()
+		var v json.RawMessage
+		_ = dec.Decode(&v)
+		m := member{key.(string), string(v)}
+		switch {
+		case within && m.key == field[0] && len(field) == 1:
+			d.hits++
+			if text := d.damage(m); text != "" {
+				parts = append(parts, text)
+			}
+			continue
+		case within && m.key == field[0]:
+			m.value = d.rewrite(m.value, true, field[1:])
+		case !within || d.entity == "" && len(field) == 1:
+			m.value = d.rewrite(m.value, within, field)
+		}
+		parts = append(parts, m.String())
+	}
+	text := strings.Join(parts, ",")
+	if open == json.Delim('[') {
+		return "[" + text + "]"
+	}
+	return "{" + text + "}"
+}
+
+// isEntity reports whether an object itself has the ID.
+func isEntity(object, id string) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal([]byte(object), &fields) == nil && string(fields["id"]) == id
+}
+
+// damagedField is a field that is damaged, and the damages that leave no trace in a reply:
+// it says the same, or what the description lets it say.
+type damagedField struct {
+	kind  string // campaign, creative, sources
+	path  string // of the field
+	plain string // damages that cannot be told from an edit of the settings, and why
+}
+
+var damagedFields = []damagedField{
+	{"campaign", "name", "nan-text"},
+	{"campaign", "status", ""},
+	{"campaign", "default_bid", ""},
+	{"campaign", "daily_spend_limit", "null"},
+	{"campaign", "target_cpa", "null"},
+	{"campaign", "start_date", ""},
+	{"campaign", "end_date", "null"},
+	{"campaign", "source_targeting_mode", ""},
+	{"campaign", "audience", "object"},
+	{"campaign", "audience.country", "missing null"},
+	{"campaign", "audience.states", "missing null"},
+	{"campaign", "audience.gender", "missing null"},
+	{"campaign", "audience.min_age", "missing null"},
+	{"creative", "title", "nan-text"},
+	{"creative", "link", ""},
+	{"creative", "icon_id", ""},
+	{"creative", "image_id", "null"},
+	{"creative", "button1", "nan-text null"},
+	{"creative", "status", ""},
+	{"sources", "mode", ""},
+	{"sources", "blocked_source_ids", "empty-list"},
+	{"sources", "bid_overrides", "empty-list object"},
+}
+
+// TestDamagedSettings_NothingIsHidden damages every field in every way, one a run. What is
+// stored is then what the service holds, or the run ends with another code than 0. A field
+// whose known value stands is named in the run's sentence.
+func TestDamagedSettings_NothingIsHidden(t *testing.T) {
+	cases := 0
+	for _, f := range damagedFields {
+		cases += len(damages)
+		t.Run(f.kind+"/"+f.path, func(t *testing.T) {
+			t.Parallel()
+			w := newQuirkWorld(t)
+			campaign, creative := w.richSettings()
+			d := &damager{of: w.service.Transport(), field: strings.Split(f.path, ".")}
+			id := campaign
+			switch f.kind {
+			case "campaign":
+				d.entity = `"` + campaign + `"`
+				d.paths = func(path string) bool { return path == "campaigns" || path == "campaigns/"+campaign }
+			case "creative":
+				id, d.entity = creative, `"`+creative+`"`
+				d.paths = func(path string) bool { return path == "campaigns/"+campaign+"/creatives" }
+			default:
+				d.paths = func(path string) bool { return path == "campaigns/"+campaign+"/sources" }
+			}
+			w.transport = d
+			if r := w.syncSettings(); r.Run.ExitCode != 0 || w.settings() != "" {
+				t.Fatalf("at first: exit %d, stored otherwise: %s; %s", r.Run.ExitCode, w.settings(), r.Run.Message.V)
+			}
+			for _, name := range slices.Sorted(maps.Keys(damages)) {
+				d.damage, d.hits = damages[name], 0
+				r := w.syncSettings()
+				if d.hits == 0 {
+					t.Fatalf("%s: nothing was damaged", name)
+				}
+				other, said := w.settings(), strings.Contains(r.Run.Message.V, id)
+				plain := slices.Contains(strings.Fields(f.plain), name)
+				t.Logf("%-10s exit %d, %d versions, stored otherwise: %q, %s", name, r.Run.ExitCode,
+					r.Run.SettingsVersions, other, r.Run.Message.V[strings.Index(r.Run.Message.V, "settings of"):])
+				if other == "" && r.Run.SettingsVersions > 0 || other != "" && r.Run.ExitCode == 0 && !plain && !said {
+					t.Errorf("%s: exit %d, %d versions, stored otherwise: %s; %s", name, r.Run.ExitCode,
+						r.Run.SettingsVersions, other, r.Run.Message.V)
+				}
+				if other == "" && r.Run.ExitCode == 0 && !said && w.unread(id) > 0 {
+					t.Errorf("%s: unread, and not named: %s", name, r.Run.Message.V)
+				}
+				if plain && other == "" {
+					t.Errorf("%s can be told from an edit", name)
+				}
+				if other != "" {
+					d.damage = nil
+					if r := w.syncSettings(); r.Run.ExitCode != 0 || w.settings() != "" {
+						t.Errorf("after %s: exit %d, stored otherwise: %s", name, r.Run.ExitCode, w.settings())
+					}
+				}
+			}
+		})
+	}
+	if cases < 134 {
+		t.Errorf("%d cases", cases)
+	}
+}
+
+// syncSettings runs once and reads no day but today.
+func (w *quirkWorld) syncSettings() *job.Result {
+	w.t.Helper()
+	w.service.Advance(time.Second)
+	j := w.job()
+	j.Plan.YoungDays, j.Plan.RereadAfter = 1, 1000*time.Hour
+	result, err := j.Sync(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return result
+}
+
+// richSettings gives a campaign and a creative of it a value in every field.
+func (w *quirkWorld) richSettings() (campaign, creative string) {
+	w.t.Helper()
+	for _, id := range w.service.CampaignIDs() {
+		truth, err := w.service.Settings(id)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if truth.Status == "archived" || truth.SourceMode != "block_list" || len(truth.Creatives) < 2 {
+			continue
+		}
+		campaign = id
+		for _, cr := range truth.Creatives {
+			if cr.Status == "active" || cr.Status == "paused" {
+				creative = cr.CreativeID
+			}
+		}
+		if creative != "" {
+			break
+		}
+	}
+	sources := w.service.GoodSources()
+	for _, c := range []adsim.Change{
+		{Campaign: campaign, Force: true, Set: map[string]any{
+			"status": "active", "target_cpa": "25", "end_date": "2027-03-01T00:00:00Z", "daily_spend_limit": "500",
+			"default_bid": "0.50",
+			"audience": map[string]any{"country": "US", "states": []any{"CA", "NY"},
+				"platforms": []any{"MOBILE", "TABLET"}, "gender": "F", "min_age": 25},
+		}, Sources: &adsim.SourceChange{Block: sources, Bids: map[string]any{sources[0]: "0.6", sources[1]: "0.7"}}},
+		{Creative: creative, Set: map[string]any{
+			"button1": "Yes", "button2": "No", "image_id": strings.Repeat("a", 24),
+		}},
+	} {
+		if err := w.service.Change(c); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return campaign, creative
+}
+
+// unread counts what the last run could not read of an entity.
+func (w *quirkWorld) unread(id string) (n int) {
+	w.t.Helper()
+	return strings.Count(w.log.String(), "id="+id)
+}
