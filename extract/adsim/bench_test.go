@@ -91,7 +91,7 @@ func BenchmarkControlTotal(b *testing.B) {
 		b.Fatal(text)
 	}
 	for b.Loop() {
-		s.Kept = ledger.NewCaches(s.World.Account)
+		st.Kept = ledger.NewCaches(s.World.Account)
 		st.Group(rq.Query)
 	}
 }

@@ -46,7 +46,7 @@ func (s *Service) serveIndex(st *ledger.State, r *http.Request) wire.Reply {
 		"Lost": lost, "Accounts": accounts,
 	})
 	if err != nil {
-		return report.ReportError(http.StatusInternalServerError, err.Error())
+		return report.Error(http.StatusInternalServerError, err.Error())
 	}
 	return wire.Reply{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
 		Body: page.Bytes()}

@@ -152,7 +152,7 @@ func (s *Service) answer(st *ledger.State, r *http.Request, f *wire.Fault) wire.
 	case strings.HasPrefix(path, wire.PushPrefix+"/"):
 		return push.Serve(each(s.accounts, func(s *Service) *push.Sender { return s.Sender }), st.Now, r)
 	}
-	return report.ReportError(http.StatusNotFound, "Not found")
+	return report.Error(http.StatusNotFound, "Not found")
 }
 
 // faultReply is the reply of the kinds that replace it.
@@ -167,18 +167,18 @@ func (s *Service) faultReply(st *ledger.State, r *http.Request, f *wire.Fault) (
 		if strings.HasPrefix(r.URL.Path, wire.APIPrefix+"/") {
 			rep = s.api.APIError(status, advertiser.CodeOf(status), http.StatusText(status), nil)
 		} else {
-			rep = report.ReportError(status, s.reportText(status))
+			rep = report.Error(status, s.reportText(status))
 		}
 	case wire.HTML:
 		rep = wire.Reply{Status: status, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
 			Body: []byte("<!DOCTYPE html>\n<html><head><title>Be right back</title></head><body><h1>We&#39;ll be " +
 				"right back</h1></body></html>\n")}
 	case wire.Empty:
-		rep = wire.JsonReply(status, nil)
+		rep = wire.JSONReply(status, nil)
 	case wire.Null:
-		rep = wire.JsonReply(status, []byte("null"))
+		rep = wire.JSONReply(status, []byte("null"))
 	case wire.Body:
-		rep = wire.JsonReply(status, []byte(f.Value))
+		rep = wire.JSONReply(status, []byte(f.Value))
 	default:
 		return wire.Reply{}, false
 	}

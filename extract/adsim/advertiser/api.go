@@ -180,7 +180,7 @@ func (s *API) APIError(status int, code, message string, details []detail) wire.
 		Details   []detail `json:"details,omitempty"`
 		RequestID string   `json:"request_id"`
 	}
-	return wire.JsonReply(status,
+	return wire.JSONReply(status,
 		jsontext.Marshal(map[string]problem{"error": {code, message, details, s.World.RequestID()}}))
 }
 

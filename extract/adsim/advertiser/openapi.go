@@ -183,5 +183,5 @@ func (op *Operation) responses() map[string]any {
 
 // openAPI answers GET /v1/openapi.json.
 func (s *API) openAPI(*Call) wire.Reply {
-	return wire.JsonReply(http.StatusOK, Description(s.World.Cfg.Shape, s.Operations))
+	return wire.JSONReply(http.StatusOK, Description(s.World.Cfg.Shape, s.Operations))
 }

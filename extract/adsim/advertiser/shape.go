@@ -17,7 +17,7 @@ func (s *API) one(c *Call, singular string, members func(o *jsontext.Object)) wi
 	if key != "" {
 		o.End()
 	}
-	return wire.JsonReply(200, c.Fault.HurtTop(o.Dst))
+	return wire.JSONReply(200, c.Fault.HurtTop(o.Dst))
 }
 
 // many writes a part of a list of n in its envelope.
@@ -30,7 +30,7 @@ func (s *API) many(c *Call, plural string, w wire.Window, n int, each func(o *js
 	key := s.World.Cfg.Shape.ListKey(plural)
 	if key == "" {
 		o.List("", len(places), entry)
-		return wire.JsonReply(200, o.Dst)
+		return wire.JSONReply(200, o.Dst)
 	}
 	o.Begin("")
 	o.List(key, len(places), entry)
@@ -40,7 +40,7 @@ func (s *API) many(c *Call, plural string, w wire.Window, n int, each func(o *js
 		o.Int("offset", int64(w.Offset))
 	}
 	o.End()
-	return wire.JsonReply(200, c.Fault.HurtTop(o.Dst))
+	return wire.JSONReply(200, c.Fault.HurtTop(o.Dst))
 }
 
 // plainList writes a whole list in its envelope, without totals.
@@ -58,5 +58,5 @@ func (s *API) plainList(c *Call, plural string, n int, each func(o *jsontext.Obj
 	if key != "" {
 		o.End()
 	}
-	return wire.JsonReply(200, c.Fault.HurtTop(o.Dst))
+	return wire.JSONReply(200, c.Fault.HurtTop(o.Dst))
 }

@@ -112,7 +112,7 @@ func Serve(accounts []*Sender, now time.Time, r *http.Request) wire.Reply {
 
 // pushError returns the error body of the push sending APIs.
 func pushError(status int, message string) wire.Reply {
-	return wire.JsonReply(status, jsontext.Marshal(struct {
+	return wire.JSONReply(status, jsontext.Marshal(struct {
 		Status  int    `json:"statusCode"`
 		Error   string `json:"error"`
 		Message string `json:"message"`
@@ -121,7 +121,7 @@ func pushError(status int, message string) wire.Reply {
 
 // pushTaken returns the reply to an accepted notification.
 func pushTaken(id string) wire.Reply {
-	return wire.JsonReply(http.StatusOK, jsontext.Marshal(struct {
+	return wire.JSONReply(http.StatusOK, jsontext.Marshal(struct {
 		Status  int    `json:"statusCode"`
 		Message string `json:"message"`
 		ID      string `json:"id"`

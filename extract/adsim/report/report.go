@@ -70,7 +70,7 @@ type pageKey struct {
 // Serve answers GET {report_url}/ads/spend-report for the accounts of a service.
 func Serve(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) wire.Reply {
 	if r.Method != http.MethodGet {
-		rep := ReportError(http.StatusMethodNotAllowed, "Method not allowed")
+		rep := Error(http.StatusMethodNotAllowed, "Method not allowed")
 		rep.Header.Set("Allow", http.MethodGet)
 		return rep
 	}
@@ -91,26 +91,26 @@ func Serve(accounts []*Account, now time.Time, r *http.Request, f *wire.Fault) w
 func (p *Account) report(st *ledger.State, r *http.Request, f *wire.Fault) wire.Reply {
 	switch p.world.Access.ReportAccess() {
 	case config.ReportUnconfirmed:
-		return ReportError(http.StatusForbidden, TextUnconfirmed)
+		return Error(http.StatusForbidden, TextUnconfirmed)
 	case config.ReportNoAdvertiser:
-		return ReportError(http.StatusForbidden, textNoAdvertiser)
+		return Error(http.StatusForbidden, textNoAdvertiser)
 	}
 	rq, text := ParseReport(r.URL.Query(), st.Today)
 	if text != "" {
-		return ReportError(http.StatusBadRequest, text)
+		return Error(http.StatusBadRequest, text)
 	}
-	return wire.JsonReply(http.StatusOK, p.Page(st, rq, f))
+	return wire.JSONReply(http.StatusOK, p.Page(st, rq, f))
 }
 
-// ReportError returns the error body of the report.
-func ReportError(status int, text string) wire.Reply {
-	return wire.JsonReply(status, jsontext.Marshal(struct {
+// Error returns the error body of the report.
+func Error(status int, text string) wire.Reply {
+	return wire.JSONReply(status, jsontext.Marshal(struct {
 		Error string `json:"error"`
 	}{text}))
 }
 
 func reportUnauthorized(text string) wire.Reply {
-	rep := ReportError(http.StatusUnauthorized, text)
+	rep := Error(http.StatusUnauthorized, text)
 	rep.Header.Set("Www-Authenticate", `Basic realm="spend report"`)
 	return rep
 }

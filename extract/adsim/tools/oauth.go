@@ -112,7 +112,7 @@ func oauthJSON(status int, v any) wire.Reply {
 	if err != nil {
 		panic(err) // texts and lists of texts
 	}
-	rep := wire.JsonReply(status, text)
+	rep := wire.JSONReply(status, text)
 	rep.Header.Set("Cache-Control", "no-store")
 	return rep
 }

@@ -51,7 +51,7 @@ var totalQuirks = []Quirk{
 				return wire.Reply{}, false
 			}
 			id := x.accounts[0].World.RequestID()
-			return report.ReportError(500, report.TextInternal+" (request ID: "+id+")"), true
+			return report.Error(500, report.TextInternal+" (request ID: "+id+")"), true
 		}},
 }
 
@@ -323,7 +323,7 @@ func refuse(places []place, status int, message string,
 		if !slices.Contains(places, x.place) || !when(x) {
 			return wire.Reply{}, false
 		}
-		return report.ReportError(status, message), true
+		return report.Error(status, message), true
 	}
 }
 

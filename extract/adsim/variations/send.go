@@ -28,7 +28,7 @@ var bothQuirks = []Quirk{
 			text := "Refused: " + x.request.Header.Get("Authorization")
 			switch x.place {
 			case atTotals:
-				return report.ReportError(http.StatusBadRequest, text), true
+				return report.Error(http.StatusBadRequest, text), true
 			case atLimits:
 				return x.accounts[0].APIError(http.StatusNotFound, "not_found", text, nil), true
 			}

@@ -17,8 +17,8 @@ type Reply struct {
 	Chunked bool // sent without a Content-Length
 }
 
-// JsonReply is a reply with a JSON body.
-func JsonReply(status int, body []byte) Reply {
+// JSONReply is a reply with a JSON body.
+func JSONReply(status int, body []byte) Reply {
 	return Reply{Status: status, Header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, Body: body}
 }
 

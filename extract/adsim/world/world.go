@@ -25,7 +25,7 @@ type World struct {
 	Time      *Timekeeper
 	Account   *market.Account
 	Access    *Access
-	Kept      *ledger.Caches
+	kept      *ledger.Caches
 	Journal   *Journal // of all accounts
 	requests  atomic.Uint64
 
@@ -60,7 +60,7 @@ func New(cfg config.Config, index int, c *clock.Clock, j *Journal) *World {
 			c,
 			zone,
 			j,
-		}, Access: newAccess(&cfg), Kept: ledger.NewCaches(a), Journal: j, frozen: cfg.FreezeRestatements,
+		}, Access: newAccess(&cfg), kept: ledger.NewCaches(a), Journal: j, frozen: cfg.FreezeRestatements,
 		busy: busy{}, images: map[string]*Image{},
 	}
 }
@@ -120,7 +120,7 @@ func (s *World) stateLocked(now time.Time) ledger.State {
 		s.anchor = today
 	}
 	return ledger.State{
-		Account: s.Account, Kept: s.Kept, Cfg: &s.Cfg,
+		Account: s.Account, Kept: s.kept, Cfg: &s.Cfg,
 		Now: now, AsOf: asOf, Today: today, Balance: s.Cfg.BalanceStatus, Anchor: s.anchor, Used: s.budgets.at(now),
 		Version: s.version, Frozen: s.frozen, FrozenAt: s.frozenAt, Overlays: s.overlays, Changes: s.changes,
 	}
