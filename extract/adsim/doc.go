@@ -1,6 +1,6 @@
 // Package adsim is the advertising service, simulated in-process: an
 // [net/http.Handler] that answers the advertiser API (over REST and MCP), the spend
-// report and the push sending APIs as the service's description says, for one
+// report and the push sending APIs as the service describes them, for one
 // made-up account or several.
 //
 // # What it owns
@@ -56,7 +56,7 @@
 // The spend report lies under [ReportPrefix], the advertiser API under [APIPrefix]
 // and the push sending APIs under [PushPrefix], so with a server at
 // http://127.0.0.1:8080 the base URLs are http://127.0.0.1:8080/report, /api and
-// /push; MCP is at /api/mcp. GET / is a page that says what is running. With
+// /push; MCP is at /api/mcp. GET / is a page about the running service. With
 // [Service.Transport] the host may be anything.
 //
 // An account has a user of the dashboard, a key that can read ([DefaultKey]), one
@@ -97,13 +97,13 @@
 //   - The report does not know of such changes: neither its numbers nor its names,
 //     texts and statuses follow them, and what was created has no rows; unless the
 //     campaign was changed through the API before or is so later.
-//   - A changed field stays as it was set whatever the clock says, also when that is
+//   - A changed field keeps its value at any clock, also when that is
 //     set back; the other fields go on by themselves.
 //   - Values are held to the description's bounds, and what it calls permanent or
 //     refused is refused, unless Change.Force is on. How far one change may go
 //     (doubling, three times the default bid) is a rule of the API's writes, not
 //     of what may be: it is not checked. No review, budget or pause is in the way.
-//   - A new audience ends unsupported_targeting, as the description says, unless the
+//   - A new audience ends unsupported_targeting, as described, unless the
 //     same change sets it. The flag is shown within the audience.
 //   - delivery_status follows from status, dates, creatives and funds until it is set.
 //   - Bids of sources don't move with a changed default bid.
@@ -114,7 +114,7 @@
 // # The forms of the API's bodies
 //
 // The description does not show them, so a client must bear all of these; [Shape]
-// chooses, and openapi.json says the same:
+// chooses, and openapi.json describes the same:
 //
 //	             a list                      a campaign, creative or      the key, the limits,
 //	             (campaigns, creatives)      source settings              the balance
@@ -261,7 +261,7 @@
 //
 //   - tools/call counts against the minute, other messages don't. status is a list of
 //     texts in the place of a comma-separated one. A bare list comes as {"items":[..]}.
-//   - An ID of the wrong form is validation_failed, where REST says not_found.
+//   - An ID of the wrong form is validation_failed, where REST answers not_found.
 //   - OAuth is an authorization code with PKCE (S256) and dynamic registration of
 //     clients, under /api/oauth/; a sign-in lasts until [Service.EndSignIns].
 //
@@ -282,5 +282,5 @@
 //   - The follow-up goes to those of the broadcast's segment that qsegment keeps, and
 //     not at all if the broadcast was not sent.
 //
-// Everywhere: the Date header tells the service's clock.
+// Everywhere: the Date header is the service's clock.
 package adsim

@@ -17,7 +17,7 @@ var indexText string
 
 var indexPage = template.Must(template.New("index").Parse(indexText))
 
-// indexAccount is what the index says of an account.
+// indexAccount is an account on the index page.
 type indexAccount struct {
 	Number                      int
 	ID, Name, User, Balance     string
@@ -30,7 +30,7 @@ type indexAccount struct {
 
 type indexKey struct{ Name, Scope, Expires string }
 
-// serveIndex answers GET /: what is running.
+// serveIndex answers GET / with a page about the running service.
 func (s *Service) serveIndex(st *ledger.State, r *http.Request) wire.Reply {
 	var accounts []indexAccount
 	for i, own := range s.accounts {

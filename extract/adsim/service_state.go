@@ -14,7 +14,7 @@ import (
 //
 // What was answered is kept when the process is killed, but a failing system may lose
 // the last of it. A last line that was not written whole is dropped. Where the file
-// can't be written any more it keeps what it has, and CloseState tells.
+// can't be written any more it keeps its lines, and CloseState returns the error.
 func (s *Service) KeepState(path string) error {
 	last := s.World.Clock.Entry()
 	err := s.World.Journal.Open(path, s.fingerprint(), func(line world.Entry) error {

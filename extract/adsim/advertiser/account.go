@@ -22,7 +22,7 @@ func (s *API) me(c *Call) wire.Reply {
 	})
 }
 
-// limits answers GET /v1/limits: the day's change budget and what is used of it.
+// limits answers GET /v1/limits: the day's change budget and its use.
 func (s *API) limits(c *Call) wire.Reply {
 	resets := world.NextMidnight(c.St.Now).Format(time.RFC3339)
 	return s.one(c, "", func(o *jsontext.Object) {

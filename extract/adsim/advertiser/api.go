@@ -219,7 +219,7 @@ type Limiter struct {
 	taken []time.Time
 }
 
-// take counts a request, or says how many seconds to wait.
+// take counts a request, or returns how many seconds to wait.
 func (l *Limiter) take(now time.Time, most int) int {
 	if most < 0 {
 		return 0

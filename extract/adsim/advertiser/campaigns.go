@@ -11,7 +11,7 @@ import (
 	"spendsync/extract/adsim/wire"
 )
 
-// listCampaigns answers GET /v1/campaigns: what tells campaigns apart, not their
+// listCampaigns answers GET /v1/campaigns: the identity of campaigns, not their
 // settings.
 func (s *API) listCampaigns(c *Call) wire.Reply {
 	wanted, message := c.statuses(market.CampaignStatuses, market.CampaignStatuses[:2])

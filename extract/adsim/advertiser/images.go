@@ -65,7 +65,7 @@ func (s *API) uploadImage(c *Call) wire.Reply {
 	}))
 }
 
-// imageOf reads the image of a body, or says what is wrong with it.
+// imageOf reads the image of a body, or returns the problem with it.
 func (s *API) imageOf(b body) (*world.Image, *problem) {
 	field, data := "data_base64", []byte(nil)
 	switch {
@@ -110,7 +110,7 @@ func checkShape(up *world.Image, field string) *problem {
 }
 
 // decodeImage decodes all of a PNG, JPEG or GIF. The type is what the file is, not
-// what somebody says.
+// the declared one.
 func decodeImage(data []byte) (*world.Image, error) {
 	if len(data) > MostImageBytes {
 		return nil, fmt.Errorf("the image has %d bytes, at most %d are allowed", len(data), MostImageBytes)

@@ -71,7 +71,7 @@ func (k *APIKey) works(now time.Time) bool {
 	return !k.revoked && (k.Endless || now.Before(k.Ends(now)))
 }
 
-// Warning is what is said of a key that ends within 14 days, else "".
+// Warning returns the text for a key that ends within 14 days, else "".
 func (k *APIKey) Warning(now time.Time) string {
 	left := k.Ends(now).Sub(now)
 	if k.Endless || left > 14*24*time.Hour {

@@ -14,7 +14,7 @@ import (
 )
 
 // Operation is one row of the description's table: what REST serves, what a tool
-// of MCP is, and what openapi.json tells.
+// of MCP is, and what openapi.json describes.
 type Operation struct {
 	Name, Method, Path string // the path as in "/v1/campaigns/{campaign_id}"
 	Summary            string

@@ -88,7 +88,7 @@ func (r *sourceResult) add(a *market.Account, src int32, changed bool) {
 	}
 }
 
-// changeSources checks and does a change of sources, and tells what it did.
+// writeSources checks and makes a change of sources, and answers with its result.
 func (s *API) writeSources(c *Call, do func(e edit, cp *market.Campaign, list []int32,
 	r *sourceResult) *problem) wire.Reply {
 	id := c.path[1]

@@ -11,7 +11,7 @@ import (
 	"spendsync/extract/adsim/chance"
 )
 
-// Config says what account is simulated and how it answers. The zero value of a
+// Config describes the simulated account and the form of its replies. The zero value of a
 // field takes its default.
 type Config struct {
 	// Seed chooses the account. Default 1.

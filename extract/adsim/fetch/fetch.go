@@ -108,7 +108,7 @@ func (f *Fetcher) Fetch(ctx context.Context, from string, most int64, schemes ..
 	return data, nil
 }
 
-// plainly leaves the URL out of an error, and says in words that time was up.
+// plainly removes the URL from an error, and names a timeout in words.
 func plainly(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("it took too long")

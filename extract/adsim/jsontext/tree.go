@@ -201,7 +201,7 @@ func (n *Node) Walk(do func(of *Node, key string)) {
 	}
 }
 
-// Text is what a JSON text says; "" for any other value.
+// Text returns the value of a JSON text, "" for any other value.
 func (n *Node) Text() string {
 	if n == nil {
 		return ""

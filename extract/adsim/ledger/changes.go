@@ -25,7 +25,7 @@ type Changes struct {
 	Seq       uint64
 }
 
-// CampaignChanges is what was asked of one campaign. A nil field is as it is by
+// CampaignChanges are the changes to one campaign. A nil field is as it is by
 // itself.
 type CampaignChanges struct {
 	Base         *market.Campaign // of a created one
@@ -216,7 +216,7 @@ func (ch *Changes) markOf(d clock.Day) uint64 {
 	return 0
 }
 
-// Content is what is reviewed of a creative.
+// Content is the part of a creative that is reviewed.
 type Content struct {
 	Title, Message, Link, ImageID, IconID, Button1, Button2 string
 
@@ -240,7 +240,7 @@ func (ct Content) Set(of *CreativeChanges) {
 }
 
 // Effect is something that happens to what a campaign brings, or one of its creatives,
-// on some days: what is to be found in the numbers of an account.
+// on some days: something to be found in the numbers of an account.
 type Effect struct {
 	CampaignID string `json:"campaign_id"` // or
 	CreativeID string `json:"creative_id"`

@@ -6,7 +6,7 @@ import (
 	"spendsync/extract/adsim/clock"
 )
 
-// FundsLeft is what is left of the deposits at an instant; less than nothing, where
+// FundsLeft returns the rest of the deposits at an instant; it is negative if
 // clicks came in after the last look.
 func (st *State) FundsLeft(t time.Time) (left int64) {
 	deposits := st.Changes.Deposits
@@ -113,5 +113,5 @@ func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	return b
 }
 
-// CardThreshold is what is left when the card is charged.
+// CardThreshold is the balance at which the card is charged.
 const CardThreshold = 100_000_000

@@ -9,8 +9,7 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// What follows is what is there at one instant: what came by itself, and what was
-// asked of it.
+// These methods return the account at one instant: generated, then changed.
 
 // Campaigns lists all campaigns, newest first, hidden ones among them.
 func (st *State) Campaigns() []*market.Campaign {
@@ -60,7 +59,7 @@ func (st *State) Creative(c *market.Campaign, id string) *market.Creative {
 	return nil
 }
 
-// CampaignNow is a campaign as it is at one instant.
+// CampaignNow is a campaign at one instant.
 type CampaignNow struct {
 	Name, Status, Delivery string
 	Bid, Limit, TargetCPA  int64 // 0: not set
@@ -214,7 +213,7 @@ func withChanges(list []int32, asked map[int32]bool) []int32 {
 	return out
 }
 
-// creativeNow is a creative as it is at one instant.
+// creativeNow is a creative at one instant.
 type creativeNow struct {
 	Title, Message, Link, ImageID, IconID string
 	Button1, Button2, Status              string

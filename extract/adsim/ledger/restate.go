@@ -10,7 +10,7 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Restatement says how a day's rows change. Kind is one of
+// Restatement changes the rows of a day. Kind is one of
 //
 //	multiply  all measures of all rows (or of CampaignID, CreativeID, SourceID
 //	          alone) times Percent/100, rounded down; with OneIn, those of one

@@ -192,7 +192,7 @@ func (c *Campaign) Universe(t *Sources) *Universe {
 	return &t.Live
 }
 
-// SourceHash decides what is particular to the campaign on a source.
+// SourceHash decides how the campaign differs on a source.
 func (c *Campaign) SourceHash(src int32) uint64 { return chance.Mix(c.Key ^ uint64(src)) }
 
 // Overridden lists the sources with a bid of their own.

@@ -82,7 +82,7 @@ func newSources(seed uint64, n int) *Sources {
 	return t
 }
 
-// universeOf is the sources with a weight that keep says yes to.
+// universeOf returns the sources with a weight that keep accepts.
 func (t *Sources) universeOf(weight []uint64, keep func(int32) bool) Universe {
 	var u Universe
 	sum := uint64(0)
@@ -97,7 +97,7 @@ func (t *Sources) universeOf(weight []uint64, keep func(int32) bool) Universe {
 	return u
 }
 
-// Subset is the sources of u that keep says yes to.
+// Subset returns the sources of u that keep accepts.
 func (u Universe) Subset(keep func(int32) bool) Universe {
 	var out Universe
 	sum := uint64(0)

@@ -19,7 +19,7 @@ func NewCache[K comparable, V any](most int64, weigh func(V) int64) Cache[K, V] 
 	return Cache[K, V]{Most: most, Weigh: weigh}
 }
 
-// Get returns what is held, or makes it. Two that ask at once may both make it.
+// Get returns the kept result, or makes it. Two callers at once may both make it.
 func (c *Cache[K, V]) Get(key K, make func() V) V {
 	c.mu.Lock()
 	v, ok := c.held[key]

@@ -16,7 +16,7 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// badPayload is the description's text for what is not valid JSON.
+// badPayload is the description's text for invalid JSON.
 const badPayload = "Invalid request payload JSON format"
 
 // payload is what a subscriber sees.
@@ -180,7 +180,7 @@ func (s *Sender) accept(in campaignRequest, due time.Time) string {
 	return id
 }
 
-// check refuses a body that lacks something, and tells when it is due.
+// check refuses an incomplete body, and returns when it is due.
 func (in *campaignRequest) check(now time.Time) (due time.Time, err error) {
 	due = now
 	switch {

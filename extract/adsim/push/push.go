@@ -21,7 +21,7 @@ const (
 	broadcastPath     = wire.PushPrefix + "/api/push/v2/campaign"
 )
 
-// Sender is what one account has sent, and what is scheduled.
+// Sender holds the sent and the scheduled notifications of one account.
 type Sender struct {
 	world *world.World
 	files *fetch.Fetcher

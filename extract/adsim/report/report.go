@@ -115,7 +115,7 @@ func reportUnauthorized(text string) wire.Reply {
 	return rep
 }
 
-// ParseReport takes the query parameters, or says what is wrong with them.
+// ParseReport parses the query parameters, or returns the text of a refusal.
 func ParseReport(q url.Values, today clock.Day) (*reportRequest, string) {
 	rq := &reportRequest{Page: 1, size: DefaultPageSize}
 	start, end := q.Get("start_date"), q.Get("end_date")

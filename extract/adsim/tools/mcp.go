@@ -101,7 +101,7 @@ func toolServer(s *advertiser.API, key *advertiser.APIKey, f *wire.Fault) *mcp.S
 	return server
 }
 
-// runTool does what a tool is called for. What is refused is a result that says so.
+// runTool runs a tool. A refusal is a result with an error.
 func runTool(s *advertiser.API, op *advertiser.Operation, key *advertiser.APIKey, f *wire.Fault,
 	arguments json.RawMessage) *mcp.CallToolResult {
 	st := s.World.Snapshot()
@@ -157,5 +157,5 @@ func accountNotice(st *ledger.State, w *world.World) string {
 	return b.Message
 }
 
-// ProtectedResource is in front of the path that it tells of.
+// ProtectedResource precedes the path that it describes.
 const ProtectedResource = "/.well-known/oauth-protected-resource"

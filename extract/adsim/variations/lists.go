@@ -36,7 +36,7 @@ func noTotals(_ *exchange, body *node, _ []*node, _ int) {
 	body.Drop("total", "limit", "offset")
 }
 
-// listQuirks are about how a list says where it ends.
+// listQuirks are about how a list marks its end.
 var listQuirks = []Quirk{
 	{Name: "list-no-totals", Doc: "lists have no total, limit and offset",
 		change: ofLists(noTotals)},
@@ -161,7 +161,7 @@ func (x *exchange) offset() int {
 	return n
 }
 
-// plural and singular are the names of what is asked for; empty where it has none.
+// plural and singular are the names of the requested resource, "" without one.
 func (x *exchange) plural() string {
 	return map[place]string{atCampaigns: "campaigns", atCreatives: "creatives"}[x.place]
 }

@@ -162,7 +162,7 @@ type exchange struct {
 	today    clock.Day
 	request  *http.Request // as the service will see it
 	place    place
-	total    int // of a list, where a header says it
+	total    int // of a list, for a header
 }
 
 // placeOf returns the kind of a request.
@@ -235,7 +235,7 @@ func (x *exchange) oneDay() (clock.Day, bool) {
 	return d, ok && x.param("start_date") == x.param("end_date")
 }
 
-// owner returns the account of the request's credentials, as it is now.
+// owner returns the current state of the account of the request's credentials.
 func (x *exchange) owner() ledger.State {
 	own, _ := advertiser.AccountOf(x.accounts, x.request.Header.Get("Authorization"), x.now)
 	if user, password, ok := x.request.BasicAuth(); ok {

@@ -119,7 +119,7 @@ var nameQuirks = []Quirk{
 		change: naming(raw(func(string) string { return "2026" }))},
 }
 
-// rowQuirks are about what a row says besides its numbers.
+// rowQuirks are about the rest of a row, besides its numbers.
 var rowQuirks = []Quirk{
 	{Name: "names-two", Doc: "one campaign has two names on one day, the old one and the new one",
 		change: each(ofDays, func(_ *exchange, i int, row *node) {

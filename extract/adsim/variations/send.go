@@ -77,7 +77,7 @@ func (x *exchange) debug(body, value *node) {
 	}
 }
 
-// newKeys adds a key to a reply, to what is around the rows or entities, and to them.
+// newKeys adds a key to a reply, to its rows or entities, and to the pagination.
 func newKeys(x *exchange, body *node) *node {
 	more := func(n *node) {
 		if n.Kind == '{' {

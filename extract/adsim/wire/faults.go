@@ -47,7 +47,7 @@ const (
 	// Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
 	Shift    Kind = "shift"
 	Total    Kind = "total"    // total_rows is off by Delta (0: 1)
-	Truncate Kind = "truncate" // the answer ends after Rows rows, and says that this is all
+	Truncate Kind = "truncate" // the answer ends after Rows rows, and claims to be complete
 	Drop     Kind = "drop"     // Rows (0: 1) rows from Row on are missing
 	// Row comes Rows (0: 1) times more; Other: with other measures; InPlace: over its neighbours
 	Duplicate    Kind = "duplicate"
@@ -63,7 +63,7 @@ const (
 )
 
 // Endless is the kind of a list of the advertiser API that never ends: every page
-// is full, of the first entries again and again, and total says that there are more.
+// is full, of the first entries again and again, and total claims more.
 const Endless Kind = "endless"
 
 // Unreadable is the kind that leaves out of an advertiser API reply what the
@@ -85,7 +85,7 @@ var kinds = []Kind{
 	Unavailable, Upstream,
 }
 
-// Fault says what goes wrong and when. The first fault that fits a request is the
+// Fault is what goes wrong and when. The first fault that fits a request is the
 // one it meets. What fits:
 //
 //   - Path: "" for every path, else a pattern of [path.Match], with or without the
@@ -267,7 +267,7 @@ func (f *Fault) ChangesRows() bool {
 	return false
 }
 
-// Window is which rows are on the page, and how many it says there are.
+// Window returns which rows are on the page, and the claimed total.
 func (f *Fault) Window(from, size, total int) (start, end, claimed int) {
 	switch {
 	case f.Is(Truncate):
@@ -375,7 +375,7 @@ func (f *Fault) AppendMember(dst []byte, name string) []byte {
 	return append(dst, value...)
 }
 
-// Entries is which entries of a list of n are on the page, and how many it says
+// Entries is which entries of a list of n are on the page, and how many it claims
 // there are.
 func (f *Fault) Entries(w Window, n int) (places []int, claimed int) {
 	if f.Is(Endless) {

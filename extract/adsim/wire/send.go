@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Send puts a reply on the wire, hurt as the fault says.
+// Send puts a reply on the wire, hurt by the fault.
 func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Reply, f *Fault, entry *Request) {
 	if f.Is(Hang) {
 		l.answered(entry, 0, 0)

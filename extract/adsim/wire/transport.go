@@ -125,7 +125,7 @@ func (w *pipeWriter) reset() {
 	w.once.Do(func() { w.err = errReset; close(w.ready) })
 }
 
-// serve runs the handler and tells how the body ends.
+// serve runs the handler and returns how the body ends.
 func (w *pipeWriter) serve(h http.Handler, r *http.Request) (err error) {
 	defer func() {
 		switch p := recover(); {

@@ -148,7 +148,7 @@ type budgets struct {
 	used  map[string]int
 }
 
-// at is what is used at an instant; nothing on another day.
+// at returns the used budgets of the day of an instant.
 func (b *budgets) at(now time.Time) map[string]int {
 	if b == nil || !b.until.Equal(NextMidnight(now)) {
 		return nil
@@ -166,7 +166,7 @@ func (b *budgets) with(now time.Time, cost map[string]int) *budgets {
 	return next
 }
 
-// over reports whether a cost is more than what is left of the day.
+// over reports whether a cost exceeds the rest of the budget.
 func (b *budgets) over(a *Access, now time.Time, cost map[string]int) error {
 	used := b.at(now)
 	for _, kind := range ChangeKinds {

@@ -30,7 +30,7 @@ import (
 // RFC 3339. What is created has a plain value in each field that is not set:
 // a campaign is active, a creative pending_review.
 //
-// A field that was changed stays as it is whatever the clock says; the others go
+// A field that was changed keeps its value at any clock; the others go
 // on by themselves.
 type Change struct {
 	Campaign string         `json:"campaign"` // ID
@@ -63,7 +63,7 @@ func (s *World) Change(c Change) error {
 	return err
 }
 
-// Create makes a campaign or, with c.Campaign, a creative of it, and tells its ID.
+// Create makes a campaign or, with c.Campaign, a creative of it, and returns its ID.
 func (s *World) Create(c Change) (id string, err error) {
 	c.Do = ledger.Create
 	return s.Apply(c)
@@ -153,7 +153,7 @@ func Hidden(do ledger.Action) ledger.Action {
 	return do
 }
 
-// OfCampaign is what is asked of a campaign, to be changed.
+// OfCampaign returns the changes of a campaign, to be added to.
 func (e *Editor) OfCampaign(id string) *ledger.CampaignChanges {
 	of := *e.Next.Campaign(id)
 	of.Blocked, of.Allowed, of.Bids, of.Optimized = maps.Clone(of.Blocked), maps.Clone(of.Allowed), maps.Clone(of.Bids),
@@ -163,7 +163,7 @@ func (e *Editor) OfCampaign(id string) *ledger.CampaignChanges {
 	return &of
 }
 
-// OfCreative is what is asked of a creative, to be changed.
+// OfCreative returns the changes of a creative, to be added to.
 func (e *Editor) OfCreative(id string) *ledger.CreativeChanges {
 	of := *e.Next.Creative(id)
 	campaignID, _, _ := strings.Cut(id, "-")
@@ -229,7 +229,7 @@ func (e *Editor) editCampaign(cp *market.Campaign, c Change, in *fields) error {
 	return e.changeSources(cp, c.Sources)
 }
 
-// editable refuses what is archived: that is permanent.
+// editable refuses an archived campaign: archived is permanent.
 func (e *Editor) editable(cp *market.Campaign) error {
 	if ledger.Or(e.Next.Campaign(cp.ID).Status, cp.Status(e.St.Today)) == "archived" && !e.force {
 		return fmt.Errorf("campaign %s is archived", cp.ID)

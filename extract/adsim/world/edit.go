@@ -68,7 +68,7 @@ func (s *World) editorOf(st *ledger.State) *Editor {
 	return e
 }
 
-// commit makes the edit what is there now. From its first change through the API
+// commit makes the edit the current state. From its first change through the API
 // on, a campaign keeps the history that its spending follows.
 func (e *Editor) commit() {
 	for _, id := range jsontext.SortedKeys(e.touched) {
@@ -143,7 +143,7 @@ func (s *World) addImage(up *Image) {
 	s.images[up.ID] = up
 }
 
-// imageEntry is what is kept of an image.
+// imageEntry is an image in the journal.
 type imageEntry struct {
 	Kind        string `json:"kind"`
 	ContentType string `json:"content_type"`

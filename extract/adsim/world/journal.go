@@ -21,7 +21,7 @@ import (
 // answered outlives the process, however that ends. It is not forced to the disk
 // before CloseState: what a power failure takes are the last lines, and the file is
 // good without them. After a line that could not be written no other is, for they
-// would tell of a service that the next start does not find.
+// would describe a service that the next start does not find.
 type Journal struct {
 	mu      sync.Mutex
 	path    string

@@ -20,7 +20,7 @@ type review struct {
 	due       time.Time // zero: only on command
 }
 
-// Verdict is what the review says of a creative.
+// Verdict is the outcome of a review.
 type Verdict struct {
 	Creative string   `json:"creative"` // ID
 	Approve  bool     `json:"approve"`
@@ -122,7 +122,7 @@ func (s *World) decide(r review, at time.Time, told *Verdict) {
 	e.commit()
 }
 
-// follow does what the verdict says.
+// follow applies a verdict.
 func (e *Editor) follow(of *ledger.CreativeChanges, r review, ct ledger.Content, v Verdict) {
 	switch {
 	case r.version && v.Approve:

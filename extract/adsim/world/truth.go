@@ -10,7 +10,7 @@ import (
 
 // Truth walks the lines of a day, YYYY-MM-DD, in the report's order, as they are
 // at this instant: what happens to the service while it is walked does not show.
-// It knows days that the report reaches no more, and says nothing of days to come.
+// It includes days that the report no longer reaches, and no future days.
 func (s *World) Truth(date string) iter.Seq[ledger.Line] {
 	st := s.Snapshot()
 	return func(yield func(ledger.Line) bool) {
@@ -57,8 +57,8 @@ func (s *World) BadSources() []string { return s.Account.Sources.Names(s.Account
 func (s *World) GoodSources() []string { return s.Account.Sources.Names(s.Account.Sources.Good) }
 
 // Rates are what a creative brings by chance on a day, YYYY-MM-DD: clicks an impression,
-// and conversions a click at a source once all of them have arrived. It says what is true
-// of them, where the report says what came of it.
+// and conversions a click at a source once all of them have arrived. They are the true
+// rates; the report has their outcome.
 func (s *World) Rates(date, creativeID, sourceID string) (clicks, conversions float64, err error) {
 	st := s.Snapshot()
 	d, ok := clock.ParseDay(date)

@@ -99,7 +99,7 @@ func (s *World) ImageCount() int {
 	return len(s.images)
 }
 
-// Same compares secrets in a time that tells nothing about them.
+// Same compares secrets in constant time.
 func Same(x, y string) bool { return subtle.ConstantTimeCompare([]byte(x), []byte(y)) == 1 }
 
 // Snapshot takes the state of this instant. The clock is asked once.
