@@ -4,20 +4,18 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"spendsync/extract/outbound"
 	"spendsync/extract/redact"
 )
 
@@ -123,7 +121,7 @@ func NewClient(o Options) (*Client, error) {
 		c.log = slog.New(slog.DiscardHandler)
 	}
 	if o.Transport == nil {
-		o.Transport = newTransport(c.timeout)
+		o.Transport = outbound.New(outbound.Options{HeaderTimeout: c.timeout})
 	}
 	// The transport is asked directly: an http.Client would follow redirects, and
 	// carry the credentials to wherever they point.
@@ -169,37 +167,11 @@ func baseURL(raw string, allowHTTP bool) (*url.URL, error) {
 			"of their own", u.Host)
 	case u.RawQuery != "" || u.ForceQuery || strings.Contains(raw, "#"):
 		return nil, fmt.Errorf("the base URL of %s has a query or a fragment", u.Host)
-	case u.Scheme == "http" && !allowHTTP && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !allowHTTP && !outbound.IsLoopback(u.Hostname()):
 		return nil, fmt.Errorf("plain http to %s would show the credentials to everyone on the way; use https or "+
 			"allow http", u.Host)
 	}
 	return u, nil
-}
-
-func loopback(host string) bool {
-	if ip, err := netip.ParseAddr(host); err == nil {
-		return ip.IsLoopback()
-	}
-	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
-}
-
-func newTransport(timeout time.Duration) *http.Transport {
-	return &http.Transport{
-		Proxy: func(r *http.Request) (*url.URL, error) {
-			if r.URL.Scheme != "https" {
-				return nil, nil
-			}
-			return http.ProxyFromEnvironment(r)
-		},
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  timeout,
-		MaxResponseHeaderBytes: 1 << 20,
-		IdleConnTimeout:        30 * time.Second,
-		MaxIdleConnsPerHost:    16,
-		ForceAttemptHTTP2:      true,
-	}
 }
 
 // credentials are shared by concurrent requests, each of which may find them

@@ -29,7 +29,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 		}
 		about := exit.About(code)
 		fmt.Fprintf(a.stderr, "spendsync-lake: %s\n%s (exit code %d)\nSafe: the store is untouched, and the lake is "+
-			"as it was or as it shall be.\n", text, adviceOf(code, about.Means), code)
+			"as it was or as it shall be.\n", text, adviceOf(err, about), code)
 	}
 	return code
 }
@@ -45,7 +45,7 @@ func codeOf(err error) int {
 		return exit.Auth
 	case errors.Is(err, lake.ErrShrink), errors.Is(err, lake.ErrDiffers):
 		return exit.Damaged
-	case errors.Is(err, lake.ErrForeign):
+	case errors.Is(err, lake.ErrForeign), errors.Is(err, lake.ErrElsewhere):
 		return exit.Contract
 	case errors.Is(err, context.Canceled):
 		return exit.Stopped
@@ -57,9 +57,13 @@ func codeOf(err error) int {
 	return exit.Of(err)
 }
 
-// adviceOf says what a code means where a lake is concerned.
-func adviceOf(code int, means string) string {
-	switch code {
+// adviceOf is the meaning of an exit code for a lake.
+func adviceOf(err error, about exit.Code) string {
+	if errors.Is(err, lake.ErrElsewhere) {
+		return "A redirect or the catalog's configuration leads to another host, which was sent nothing. If that " +
+			"host is right, set the variable to its address; otherwise find out who answers."
+	}
+	switch about.Code {
 	case exit.Unreachable:
 		return "The catalog or the object storage can't be reached or keeps failing: run it again."
 	case exit.Auth:
@@ -72,7 +76,7 @@ func adviceOf(code int, means string) string {
 	case exit.Damaged:
 		return "What is stored differs from what it should be: nothing was taken away."
 	}
-	return means
+	return about.Means
 }
 
 func (a *app) root() *cobra.Command {

@@ -19,12 +19,14 @@ import (
 
 	"spendsync/cmd/internal/bom"
 	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/crash"
 	"spendsync/schema"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
+	crash.ExitsWithCode("spendsync-lake")
 	config.HoldHeap()
 	holdMemory()
 	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}

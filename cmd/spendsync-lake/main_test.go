@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -271,5 +272,49 @@ func TestMemory_IsHeld(t *testing.T) {
 	holdMemory()
 	if got := debug.SetMemoryLimit(-1); got != 100<<20 {
 		t.Errorf("%d bytes, want 100 MiB", got)
+	}
+}
+
+// TestSettings_CheckEveryFileThatAVariableNames: ours by their tags, and those that the AWS SDK opens.
+func TestSettings_CheckEveryFileThatAVariableNames(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	store := emptyStore(t, 2)
+	before, err := os.ReadFile(filepath.Join(store, manifest.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := append([]string{}, sdkFiles...)
+	for f := range reflect.TypeFor[settings]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+		if _, ok := f.Tag.Lookup("file"); ok != strings.HasSuffix(name, "_FILE") {
+			t.Errorf("%s: its tag speaks of a file: %t", name, ok)
+		} else if ok {
+			names = append(names, "SPENDSYNC_"+name)
+		}
+	}
+	if len(names) < 8 {
+		t.Fatalf("only %v name files", names)
+	}
+	environ := append(lakeOf(t, nil), "SPENDSYNC_DATA_DIR="+store)
+	for _, name := range names {
+		for _, path := range []string{pipe, "/dev/zero", t.TempDir()} {
+			code, out := command(t, append(environ, name+"="+path), "follow")
+			if code != 2 || !strings.Contains(out, name) {
+				t.Errorf("%s=%s: exit code %d: %s", name, path, code, out)
+			}
+		}
+	}
+	for _, path := range []string{filepath.Join(store, manifest.FileName), filepath.Join(store, "x", "y.prom")} {
+		code, out := command(t, append(environ, "SPENDSYNC_LAKE_METRICS_FILE="+path), "follow")
+		if code != 2 || !strings.Contains(out, "SPENDSYNC_LAKE_METRICS_FILE") {
+			t.Errorf("METRICS_FILE=%s: exit code %d: %s", path, code, out)
+		}
+	}
+	after, err := os.ReadFile(filepath.Join(store, manifest.FileName))
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the manifest has changed: %v", err)
 	}
 }

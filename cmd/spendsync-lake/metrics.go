@@ -1,13 +1,13 @@
 package main
 
 import (
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/load/lake"
 	"spendsync/load/manifest"
 )
@@ -22,8 +22,11 @@ func (g gauges) set(name, help string, v float64) {
 }
 
 // write writes the file for Prometheus' textfile collector.
-func (g gauges) write(file string) error {
-	if err := prometheus.WriteToTextfile(file, g); err != nil {
+func (g gauges) write(s *settings) error {
+	if err := files.CheckReplaceable("SPENDSYNC_LAKE_METRICS_FILE", s.MetricsFile, s.DataDir); err != nil {
+		return err
+	}
+	if err := prometheus.WriteToTextfile(s.MetricsFile, g); err != nil {
 		return exit.Usagef("SPENDSYNC_LAKE_METRICS_FILE: %v", err)
 	}
 	return nil
@@ -50,7 +53,7 @@ func (a *app) writeMetrics(s *settings, done *lake.Followed, err error) error {
 	if known {
 		g.set("generation", "Generation of the store that the lake has.", generation)
 	}
-	return g.write(s.MetricsFile)
+	return g.write(s)
 }
 
 // writeCommitMetrics writes the metrics of a commit of the inbox, if they are asked for.
@@ -66,13 +69,13 @@ func (a *app) writeCommitMetrics(s *settings, done *lake.Folded, err error) erro
 		g.set("commit_refused", "Descriptions that the last commit refused.", float64(len(done.Refused)))
 		g.set("commit_rows_added", "Rows of the files that the last commit added.", float64(done.Rows))
 	}
-	return g.write(s.MetricsFile)
+	return g.write(s)
 }
 
 // generationBefore is the generation in a metrics file of before: a lake that can't be reached
 // is as far as it was.
 func generationBefore(file string) (float64, bool) {
-	b, err := os.ReadFile(file)
+	b, err := files.Read(file, files.MaxSecret)
 	if err != nil {
 		return 0, false
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"strings"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/load/lake"
 )
 
@@ -21,9 +21,9 @@ type settings struct {
 	Warehouse      string        `env:"LAKE_WAREHOUSE"`
 	Namespace      string        `env:"LAKE_NAMESPACE, default=spendsync"`
 	Credential     config.Secret `env:"LAKE_CREDENTIAL"`
-	CredentialFile string        `env:"LAKE_CREDENTIAL_FILE"`
+	CredentialFile string        `env:"LAKE_CREDENTIAL_FILE" file:"1048576"`
 	Token          config.Secret `env:"LAKE_TOKEN"`
-	TokenFile      string        `env:"LAKE_TOKEN_FILE"`
+	TokenFile      string        `env:"LAKE_TOKEN_FILE" file:"1048576"`
 	OAuthURL       string        `env:"LAKE_OAUTH_URL"`
 	Scope          string        `env:"LAKE_SCOPE"`
 	SigV4          string        `env:"LAKE_SIGV4"`
@@ -31,7 +31,7 @@ type settings struct {
 	Mode           string        `env:"LAKE_MODE, default=direct"`
 	KeepStore      bool          `env:"LAKE_KEEP_STORE, default=true"`
 	SnapshotAge    time.Duration `env:"LAKE_SNAPSHOT_AGE, default=168h"`
-	MetricsFile    string        `env:"LAKE_METRICS_FILE"`
+	MetricsFile    string        `env:"LAKE_METRICS_FILE" file:"write"`
 	AllowHTTP      bool          `env:"ALLOW_HTTP, default=false"`
 
 	environ map[string]string
@@ -49,7 +49,10 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s: %v", config.Prefix+"LAKE_*", err)
 	}
-	var err error
+	err := files.CheckNamed(append(files.NamedIn(config.Prefix, s), s.ofTheSDK()...), s.DataDir)
+	if err != nil {
+		return nil, err
+	}
 	if s.Credential, err = secret("LAKE_CREDENTIAL", s.Credential, s.CredentialFile); err != nil {
 		return nil, err
 	}
@@ -68,6 +71,19 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 		return nil, exit.Usagef("SPENDSYNC_LAKE_SIGV4=%q is neither glue nor s3tables", s.SigV4)
 	}
 	return s, nil
+}
+
+// sdkFiles are the variables by which the AWS SDK finds the files that it opens by itself.
+var sdkFiles = []string{"AWS_CA_BUNDLE", "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+	"AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"}
+
+func (s *settings) ofTheSDK() (all []files.Named) {
+	for _, name := range sdkFiles {
+		if path := s.environ[name]; path != "" {
+			all = append(all, files.Named{Name: name, Path: path, Limit: files.MaxSecret})
+		}
+	}
+	return all
 }
 
 // secret is a secret that may be left out, from its variable or its file.
@@ -89,9 +105,16 @@ func (s *settings) lake() (lake.Options, error) {
 	if region == "" {
 		region = s.environ["AWS_DEFAULT_REGION"]
 	}
+	var bundle []byte
+	if file := s.environ["AWS_CA_BUNDLE"]; file != "" {
+		var err error
+		if bundle, err = files.Read(file, files.MaxSecret); err != nil {
+			return lake.Options{}, exit.Usagef("AWS_CA_BUNDLE: %v", err)
+		}
+	}
 	return lake.Options{Catalog: s.Catalog, Warehouse: s.Warehouse, Namespace: s.Namespace,
 		Credential: string(s.Credential), Token: string(s.Token), OAuthURL: s.OAuthURL, Scope: s.Scope, SigV4: s.SigV4,
-		Region: region, S3Endpoint: s.S3Endpoint, AllowHTTP: s.AllowHTTP, Version: version()}, nil
+		Region: region, S3Endpoint: s.S3Endpoint, CABundle: bundle, AllowHTTP: s.AllowHTTP, Version: version()}, nil
 }
 
 // redactor takes out of a text every secret that the variables hold. What a catalog answers is
@@ -112,7 +135,7 @@ func (s *settings) redactor() *strings.Replacer {
 		add(s.environ[name])
 	}
 	if file := s.environ["AWS_WEB_IDENTITY_TOKEN_FILE"]; file != "" {
-		if b, err := os.ReadFile(file); err == nil {
+		if b, err := files.Read(file, files.MaxSecret); err == nil {
 			add(strings.TrimSpace(string(b)))
 		}
 	}

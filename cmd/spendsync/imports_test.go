@@ -22,7 +22,7 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"schema/schematest": {may: []string{"schema"}},
 	"extract": {
-		may: []string{"schema", "extract/openapi", "extract/redact"},
+		may: []string{"schema", "extract/openapi", "extract/outbound", "extract/redact"},
 		not: []string{"github.com/apache/arrow", "github.com/parquet-go", "github.com/duckdb", "database/sql"},
 	},
 	// The simulated service imports nothing of this module outside its own tree.
@@ -100,6 +100,9 @@ var house = map[string]struct{ may, not []string }{
 	"extract/openapi": {
 		not: []string{"net/http", "os", "database/sql"},
 	},
+	"extract/outbound": {
+		not: []string{"os", "database/sql"},
+	},
 	"extract/redact": {
 		not: []string{"os", "database/sql"},
 	},
@@ -135,7 +138,7 @@ var house = map[string]struct{ may, not []string }{
 			"github.com/duckdb"},
 	},
 	"load/lake": {
-		may: []string{"schema", "load/durable", "load/manifest"},
+		may: []string{"schema", "extract/outbound", "load/durable", "load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow"},
 	},
 	"load/lake/resttest": {
@@ -161,23 +164,30 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/config": {
-		may: []string{"extract", "load", "load/manifest", "queries", "cmd/internal/exit", "cmd/internal/output"},
+		may: []string{"extract", "extract/outbound", "load", "load/manifest", "queries", "cmd/internal/exit",
+			"cmd/internal/files"},
 		not: []string{"database/sql", "github.com/duckdb"},
+	},
+	"cmd/internal/crash": {
+		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/exit": {
 		may: []string{"extract", "load", "load/durable", "load/manifest"},
 		not: []string{"net/http", "os", "database/sql"},
+	},
+	"cmd/internal/files": {
+		may: []string{"cmd/internal/exit"},
+		not: []string{"net/http", "database/sql"},
 	},
 	"cmd/internal/output": {
 		may: []string{"load/durable", "cmd/internal/exit"},
 		not: []string{"net/http", "database/sql"},
 	},
 	"cmd/spendsync": { // and every package below it
-		may: []string{"schema", "extract", "extract/adsim", "transform", "load", "load/commit", "load/duck",
-			"load/durable",
-			"load/history", "load/manifest", "load/parquet", "queries", "cmd/internal/bom", "cmd/internal/config",
-			"cmd/internal/exit",
-			"cmd/internal/output"},
+		may: []string{"schema", "extract", "extract/adsim", "extract/outbound", "transform", "load", "load/commit",
+			"load/duck", "load/durable", "load/history", "load/manifest", "load/parquet", "queries", "cmd/internal/bom",
+			"cmd/internal/config", "cmd/internal/crash",
+			"cmd/internal/exit", "cmd/internal/files", "cmd/internal/output"},
 	},
 	"cmd/spendsync/answer": {
 		may: []string{"schema", "load", "load/duck", "queries", "cmd/internal/exit", "cmd/internal/output",
@@ -189,9 +199,6 @@ var house = map[string]struct{ may, not []string }{
 			"cmd/internal/config",
 			"cmd/internal/exit", "cmd/spendsync/job", "cmd/spendsync/payouts", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},
-	},
-	"cmd/spendsync/crash": {
-		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/spendsync/deploy": {
 		may: []string{"load/manifest"},
@@ -213,7 +220,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/payouts": {
-		may: []string{"schema"},
+		may: []string{"schema", "cmd/internal/files"},
 		not: []string{"net/http", "database/sql", "github.com/apache/arrow", "github.com/duckdb"},
 	},
 	"cmd/spendsync/phrase": {
@@ -225,7 +232,7 @@ var house = map[string]struct{ may, not []string }{
 	},
 	"cmd/spendsync-lake": {
 		may: []string{"schema", "load/durable", "load/manifest", "load/lake", "load/lake/resttest", "cmd/internal/bom",
-			"cmd/internal/config", "cmd/internal/exit"},
+			"cmd/internal/config", "cmd/internal/crash", "cmd/internal/exit", "cmd/internal/files"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/bench": {

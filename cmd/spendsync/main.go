@@ -11,7 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"spendsync/cmd/spendsync/crash"
+	"spendsync/cmd/internal/crash"
 )
 
 func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
@@ -22,7 +22,7 @@ func runMain(a *app) {
 	// second one has its usual effect at once; nothing published is harmed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
-	crash.ExitsWithCode()
+	crash.ExitsWithCode("spendsync")
 	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

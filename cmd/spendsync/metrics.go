@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,9 +17,10 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract/outbound"
 	"spendsync/load/duck"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -279,7 +279,7 @@ func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 		log.Warn("the metrics lack what broke", "error", err)
 	}
 	if to.file != "" {
-		err := output.CheckReplaceable(config.Prefix+"METRICS_FILE", to.file, to.dir)
+		err := files.CheckReplaceable(config.Prefix+"METRICS_FILE", to.file, to.dir)
 		if err == nil {
 			err = writeMetrics(to.file, to.account, f)
 		}
@@ -389,6 +389,9 @@ func writeMetrics(path, account string, f *runFacts) error {
 	return prometheus.WriteToTextfile(path, reg)
 }
 
+// maxReply is more than a Pushgateway or a collector of traces answers.
+const maxReply = 4 << 20
+
 // pushMetrics adds the metrics to the Pushgateway, in a group of the job and the
 // account. What this run does not know stays there as an earlier one pushed it.
 func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
@@ -404,9 +407,7 @@ func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
 	u.User = nil // it would show in errors
 	p := push.New(u.String(), "spendsync").Grouping("account", to.account).Gatherer(reg).
 		Format(expfmt.NewFormat(expfmt.TypeTextPlain)).
-		Client(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse
-		}})
+		Client(outbound.Client(outbound.Options{MaxBody: maxReply}, 0))
 	if user != nil {
 		password, _ := user.Password()
 		p = p.BasicAuth(user.Username(), password)

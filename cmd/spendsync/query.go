@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
@@ -122,10 +123,10 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	if err != nil {
 		return err
 	}
-	if err := output.CheckFile("--out", f.out, dir); err != nil {
+	if err := files.CheckFile("--out", f.out, dir); err != nil {
 		return err
 	}
-	if err := output.CheckTempDir(); err != nil {
+	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
 	q.Once = format == "parquet" || format == "csv"
@@ -148,7 +149,7 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	case f.out == "":
 		err = output.QuietPipe(n.Write(ctx, a.stdout, format))
 	default:
-		err = output.QuietPipe(output.WriteFile(f.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
+		err = output.QuietPipe(files.WriteFile(f.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
 	}
 	return errors.Join(a.queryErr(err, dir, q.Asks != ""), result.Close())
 }

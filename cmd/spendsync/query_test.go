@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
@@ -310,9 +310,9 @@ func queryWritesFilesWhole(t *testing.T, w *world) {
 	// What fails leaves what was there, and nothing beside it.
 	path := filepath.Join(dir, "a.csv")
 	broken := errors.New("broken")
-	if err := output.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err,
+	if err := files.WriteFile(path, func(w io.Writer) error { fmt.Fprint(w, "half"); return broken }); !errors.Is(err,
 		broken) {
-		t.Errorf("output.WriteFile = %v", err)
+		t.Errorf("files.WriteFile = %v", err)
 	}
 	if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "n,h") {
 		t.Errorf("a failed write left %q", b)
@@ -384,7 +384,7 @@ func queryStoppedBySignal(t *testing.T, w *world) {
 func TestCheckTempDir_SaysWhatItIsFor(t *testing.T) {
 	for dir, ok := range map[string]bool{"/dev/null": false, t.TempDir(): true, "/not/there": true} {
 		t.Setenv("TMPDIR", dir)
-		err := output.CheckTempDir()
+		err := files.CheckTempDir()
 		if (err == nil) != ok || err != nil && (exit.Of(err) != exit.Usage ||
 			!strings.Contains(err.Error(), "memory limit")) {
 			t.Errorf("TMPDIR=%s: %v", dir, err)

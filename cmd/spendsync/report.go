@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
@@ -59,11 +60,11 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 	case toStdout && a.json:
 		return exit.Usagef("--json and --out -: which one is to be on stdout?")
 	case !toStdout:
-		if err := output.CheckFile("--out", f.out, dir); err != nil {
+		if err := files.CheckFile("--out", f.out, dir); err != nil {
 			return err
 		}
 	}
-	if err := output.CheckTempDir(); err != nil {
+	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
 	r, err := pagedata.Read(ctx, dir, f.account, a.loadOptions())
@@ -79,7 +80,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 		return nil
 	}
 	var written counted
-	if err := output.WriteFile(f.out, func(w io.Writer) error {
+	if err := files.WriteFile(f.out, func(w io.Writer) error {
 		written.Writer = w
 		return page.Write(&written, r)
 	}); err != nil {

@@ -1,9 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -14,8 +22,10 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract/outbound"
 )
 
 // tracing is the trace of one run. Without an endpoint nothing is recorded.
@@ -38,26 +48,22 @@ func openTelemetry(environ []string) map[string]string {
 	return env
 }
 
+// otlp is a variable of the exporter: the one for traces, or else the one for all signals.
+func otlp(env map[string]string, name string) string {
+	return cmp.Or(env["OTEL_EXPORTER_OTLP_TRACES_"+name], env["OTEL_EXPORTER_OTLP_"+name])
+}
+
 // traceEndpoint says whether anybody wants traces, and whether we can send them in
 // the way asked for.
 func traceEndpoint(env map[string]string) (wanted bool, why string) {
-	first := func(names ...string) string {
-		for _, n := range names {
-			if env[n] != "" {
-				return env[n]
-			}
-		}
-		return ""
-	}
-	if first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT") == "" ||
+	if otlp(env, "ENDPOINT") == "" ||
 		strings.EqualFold(env["OTEL_SDK_DISABLED"], "true") {
 		return false, ""
 	}
 	if e := env["OTEL_TRACES_EXPORTER"]; e != "" && e != "otlp" {
 		return false, "OTEL_TRACES_EXPORTER=" + e + ": only otlp is spoken here"
 	}
-	if p := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); p != "" &&
-		p != "http/protobuf" {
+	if p := otlp(env, "PROTOCOL"); p != "" && p != "http/protobuf" {
 		return false, "OTEL_EXPORTER_OTLP_PROTOCOL=" + p + ": only http/protobuf is spoken here"
 	}
 	return true, ""
@@ -71,17 +77,58 @@ func (a *app) startTrace(ctx context.Context, command, runID string) (context.Co
 		a.log.Warn("no traces are sent", "why", why)
 	}
 	if wanted {
-		t.start(ctx, a.log)
+		t.start(ctx, openTelemetry(a.environ), a.log)
 	}
 	ctx, t.run = t.tracer.Start(ctx, command, trace.WithAttributes(
 		attribute.String("spendsync.account", a.cfg.Account), attribute.String("spendsync.run_id", runID)))
 	return ctx, t
 }
 
-// start makes the tracer that sends; the library reads where to, and all else, from
-// the OTEL_ variables.
-func (t *tracing) start(ctx context.Context, log *slog.Logger) {
-	exporter, err := otlptracehttp.New(ctx)
+// collectorTimeout is the default of OTEL_EXPORTER_OTLP_TIMEOUT.
+const collectorTimeout = 10 * time.Second
+
+// collectorClient sends traces. The library would follow redirects, with the keys of
+// OTEL_EXPORTER_OTLP_HEADERS, so the client is ours, and with it what the library would
+// have read for its own: certificates and the timeout.
+func collectorClient(env map[string]string) (*http.Client, error) {
+	config := &tls.Config{}
+	read := map[string][]byte{}
+	for _, name := range []string{"CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
+		if path := otlp(env, name); path != "" {
+			var err error
+			if read[name], err = files.Read(path, files.MaxSecret); err != nil {
+				return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_%s: %w", name, err)
+			}
+		}
+	}
+	if pem := read["CERTIFICATE"]; pem != nil {
+		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, errors.New("OTEL_EXPORTER_OTLP_CERTIFICATE holds no certificate")
+		}
+	}
+	if cert, key := read["CLIENT_CERTIFICATE"], read["CLIENT_KEY"]; cert != nil && key != nil {
+		pair, err := tls.X509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and CLIENT_KEY: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	timeout := collectorTimeout
+	if ms, err := strconv.Atoi(otlp(env, "TIMEOUT")); err == nil {
+		timeout = time.Duration(ms) * time.Millisecond
+	}
+	return outbound.Client(outbound.Options{TLS: config, MaxBody: maxReply}, timeout), nil
+}
+
+// start makes the tracer that sends. The library reads the address and the headers from the
+// OTEL_ variables.
+func (t *tracing) start(ctx context.Context, env map[string]string, log *slog.Logger) {
+	client, err := collectorClient(env)
+	if err != nil {
+		log.Warn("no traces are sent", "why", phrase.OneLine(err.Error()))
+		return
+	}
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithHTTPClient(client))
 	if err != nil {
 		log.Warn("no traces are sent", "why", phrase.OneLine(err.Error()))
 		return

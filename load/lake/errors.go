@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
 
+	"spendsync/extract/outbound"
 	"spendsync/load/manifest"
 )
 
@@ -27,6 +29,8 @@ var (
 	ErrDenied = errors.New("the lake refuses the credentials")
 	// ErrUnreachable says that the catalog or the object storage did not do what was asked.
 	ErrUnreachable = errors.New("the lake can't be reached or keeps failing")
+	// ErrElsewhere reports that a reply leads to a host that must not get our credentials.
+	ErrElsewhere = errors.New("the catalog or the object storage leads elsewhere")
 	// ErrWrongURL says that an address is not one to send to.
 	ErrWrongURL = errors.New("not an address of a catalog")
 )
@@ -37,8 +41,11 @@ func remote(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrUnreachable), errors.Is(err, ErrDenied), errors.Is(err, ErrForeign):
+	case errors.Is(err, ErrUnreachable), errors.Is(err, ErrDenied), errors.Is(err, ErrForeign),
+		errors.Is(err, ErrElsewhere):
 		return err
+	case strings.Contains(err.Error(), outbound.ErrRefused.Error()):
+		kind = ErrElsewhere // by its text: iceberg-go does not wrap the errors of OAuth2
 	case errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", what, context.Canceled)
 	case errors.Is(err, rest.ErrUnauthorized), errors.Is(err, rest.ErrForbidden),

@@ -16,11 +16,13 @@ import (
 	icebergcatalog "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 	iceio "github.com/apache/iceberg-go/io"
-	"github.com/apache/iceberg-go/io/gocloud/s3"
+	_ "github.com/apache/iceberg-go/io/gocloud/s3" // tables in S3
 	"github.com/apache/iceberg-go/table"
 	"github.com/apache/iceberg-go/utils"
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
+
+	"spendsync/extract/outbound"
 )
 
 // SnapshotAge is how long snapshots are kept, and with them the older generations.
@@ -42,8 +44,10 @@ type Options struct {
 	SecretKey  string
 	AllowHTTP  bool // send without TLS to other machines
 	Version    string
-	Transport  http.RoundTripper // nil: the network
-	Now        func() time.Time  // nil: the clock
+	CABundle   []byte           // certificates, as PEM, that the object storage is trusted by; nil: the system's
+	Now        func() time.Time // nil: the clock
+
+	transport *outbound.Transport // tests: to the catalog
 }
 
 // Lake is a namespace of a catalog. It is for one caller at a time.
@@ -82,11 +86,7 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		}
 	}
 	l := &Lake{opts: o, specs: specs()}
-	transport := o.Transport
-	if transport == nil {
-		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: time.Minute,
-			TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 8}
-	}
+	transport := o.catalogTransport()
 	props := iceberg.Properties{}
 	set := func(name, value string) {
 		if value != "" {
@@ -97,8 +97,12 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 	set(iceio.S3Region, o.Region)
 	set(iceio.S3AccessKeyID, o.AccessKey)
 	set(iceio.S3SecretAccessKey, o.SecretKey)
+	cloud, err := o.storageConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
 	opts := []rest.Option{rest.WithCustomTransport(countRequests{transport, &l.requests}),
-		rest.WithAdditionalProps(props)}
+		rest.WithAdditionalProps(props), rest.WithAwsConfig(cloud)}
 	if o.Warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(o.Warehouse))
 	}
@@ -123,12 +127,9 @@ func Open(ctx context.Context, o Options) (*Lake, error) {
 		return nil, remote("catalog", err)
 	}
 	l.catalog = c
-	cloud, err := s3.ParseAWSConfig(ctx, props)
-	if err != nil {
-		return nil, fmt.Errorf("%w: AWS configuration: %w", ErrDenied, err)
-	}
-	// What a catalog vends for a table comes before it. Read once: each reading takes longer than a request.
-	l.storage = func(ctx context.Context) context.Context { return utils.WithAwsConfig(ctx, cloud) }
+	// The credentials that a catalog vends for a table take precedence. Read once: each reading takes longer than a
+	// request.
+	l.storage = func(ctx context.Context) context.Context { return utils.WithAwsConfig(ctx, &cloud) }
 	return l, nil
 }
 
@@ -148,14 +149,10 @@ func checkURL(address string, allowHTTP bool) error {
 		return fmt.Errorf("%w: it holds a user or a password", ErrWrongURL)
 	case u.Host == "", u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("%w: %s is not https://host", ErrWrongURL, u.Redacted())
-	case u.Scheme == "http" && !allowHTTP && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !allowHTTP && !outbound.IsLoopback(u.Hostname()):
 		return fmt.Errorf("%w: %s sends without TLS, which needs SPENDSYNC_ALLOW_HTTP=true", ErrWrongURL, u.Host)
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
 }
 
 type countRequests struct {

@@ -150,14 +150,28 @@ func (t *lakeTable) putCompressed(ctx context.Context, object string, content io
 	return put(ctx, t.fs, object, r)
 }
 
-// readCompressed reads an object that zstd has compressed into a file without a name.
+// Limits of what an object may unpack to: a manifest of 200 accounts with ten years of days takes less than either.
+const (
+	maxUnpacked = 4 << 30
+	maxRatio    = 200 // our manifests compress to a tenth
+	freeUnpack  = 1 << 20
+)
+
+// readCompressed decompresses an object into a file without a name. No manifest records the decompressed size, so
+// the size of the object limits it: 200 KB of zstd can hold 6 GB.
 func (t *lakeTable) readCompressed(object string) (_ *os.File, err error) {
 	f, err := t.fs.Open(object)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	decoder, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	limit := min(maxUnpacked, freeUnpack+info.Size()*maxRatio)
+	decoder, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxUnpacked),
+		zstd.WithDecoderMaxWindow(8<<20))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +180,11 @@ func (t *lakeTable) readCompressed(object string) (_ *os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = io.Copy(to, decoder); err == nil {
+	n, err := io.Copy(to, io.LimitReader(decoder, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("%w: %s: %d bytes unpack to more than %d", ErrForeign, object, info.Size(), limit)
+	}
+	if err == nil {
 		_, err = to.Seek(0, io.SeekStart)
 	}
 	if err != nil {

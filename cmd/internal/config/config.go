@@ -12,6 +12,7 @@ import (
 	"github.com/sethvargo/go-envconfig"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/load/manifest"
 	"spendsync/queries"
 )
@@ -25,11 +26,11 @@ const Prefix = "SPENDSYNC_"
 type Config struct {
 	AdvertiserURL string `env:"ADVERTISER_URL" required:"true"`
 	APIKey        Secret `env:"API_KEY" required:"or API_KEY_FILE"`
-	APIKeyFile    string `env:"API_KEY_FILE"`
+	APIKeyFile    string `env:"API_KEY_FILE" file:"1048576"`
 	ReportURL     string `env:"REPORT_URL" required:"true"`
 	ReportUser    string `env:"REPORT_USER" required:"true"`
 	ReportPass    Secret `env:"REPORT_PASSWORD" required:"or REPORT_PASSWORD_FILE"`
-	ReportPassF   string `env:"REPORT_PASSWORD_FILE"`
+	ReportPassF   string `env:"REPORT_PASSWORD_FILE" file:"1048576"`
 
 	Account string `env:"ACCOUNT, default=default"`
 	DataDir string `env:"DATA_DIR, default=data"`
@@ -50,9 +51,9 @@ type Config struct {
 	DuckDBThreads int           `env:"DUCKDB_THREADS" from:"the cgroup's processors"`
 
 	Thresholds map[string]string `env:"THRESHOLDS, separator=="`
-	Payouts    string            `env:"PAYOUTS" from:"none"`
+	Payouts    string            `env:"PAYOUTS" from:"none" file:"67108864"`
 
-	MetricsFile string `env:"METRICS_FILE" from:"none"`
+	MetricsFile string `env:"METRICS_FILE" from:"none" file:"write"`
 	Pushgateway Secret `env:"PUSHGATEWAY_URL" from:"none"`
 
 	LogFormat string `env:"LOG_FORMAT" from:"text on a terminal, else json"`
@@ -129,7 +130,10 @@ func (c *Config) check() error {
 	if _, err := queries.Views(c.Thresholds); err != nil {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)
 	}
-	return c.checkMetrics()
+	if err := files.CheckNamed(files.NamedIn(Prefix, c), c.DataDir); err != nil {
+		return err
+	}
+	return c.checkGateway()
 }
 
 var duckMemory = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([KMGT]i?B)$`)

@@ -3,12 +3,14 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 )
 
 // TestRead_RefusesAFolderThatDuckDBReadsAsAPattern: DuckDB takes a ? for the beginning
@@ -85,11 +87,51 @@ func TestSecret_FromAPipe(t *testing.T) {
 		t.Error("a pipe is waited for")
 	}
 	large := filepath.Join(t.TempDir(), "large")
-	if err := os.WriteFile(large, make([]byte, maxSecretFile+1), 0o600); err != nil {
+	if err := os.WriteFile(large, make([]byte, files.MaxSecret+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadSecret("API_KEY", "", large); err == nil || !strings.Contains(err.Error(), "not a key") {
+	if _, err := ReadSecret("API_KEY", "", large); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("from a large file: %v", err)
+	}
+}
+
+// TestRead_ChecksEveryFileThatAVariableNames: by the kinds of the struct's fields, so that a variable
+// of tomorrow is held to it, too. None may name a pipe, a device, a folder or a large file.
+func TestRead_ChecksEveryFileThatAVariableNames(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, 1<<40); err != nil {
+		t.Skipf("no sparse files here: %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skipf("no named pipes here: %v", err)
+	}
+	tagged := 0
+	for f := range reflect.TypeFor[Config]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
+		use, ok := f.Tag.Lookup("file")
+		if meansFile := strings.Contains(strings.ToLower(docs[name]), "file "); meansFile != ok {
+			t.Errorf("%s: its meaning speaks of a file: %t; its tag does: %t", name, meansFile, ok)
+		}
+		if !ok {
+			continue
+		}
+		tagged++
+		for _, path := range []string{pipe, "/dev/zero", t.TempDir(), large} {
+			_, err := Read(t.Context(), []string{Prefix + name + "=" + path})
+			if path == large && use == "write" {
+				continue // it is replaced, whatever its size
+			}
+			if exit.Of(err) != exit.Usage || !strings.Contains(err.Error(), Prefix+name) {
+				t.Errorf("%s=%s: %v", name, path, err)
+			}
+		}
+	}
+	if tagged < 4 {
+		t.Errorf("%d variables name a file", tagged)
 	}
 }
 

@@ -1,12 +1,10 @@
 package config
 
 import (
-	"net/netip"
 	"net/url"
-	"strings"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/internal/output"
+	"spendsync/extract/outbound"
 )
 
 // GatewayURL reads PUSHGATEWAY_URL. Its errors show nothing of it: it may hold a
@@ -24,16 +22,8 @@ func GatewayURL(raw Secret) (*url.URL, error) {
 	return u, nil
 }
 
-// checkMetrics refuses places that no metrics could go to.
-func (c *Config) checkMetrics() error {
-	if strings.ContainsRune(c.MetricsFile, 0) {
-		return exit.Usagef("%sMETRICS_FILE holds a NUL", Prefix)
-	}
-	if c.MetricsFile != "" {
-		if err := output.CheckReplaceable(Prefix+"METRICS_FILE", c.MetricsFile, c.DataDir); err != nil {
-			return err
-		}
-	}
+// checkGateway refuses a Pushgateway that no metrics could go to.
+func (c *Config) checkGateway() error {
 	if c.Pushgateway == "" {
 		return nil
 	}
@@ -41,14 +31,9 @@ func (c *Config) checkMetrics() error {
 	if err != nil {
 		return err
 	}
-	if u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !isLoopback(u.Hostname()) {
+	if u.User != nil && u.Scheme == "http" && !c.AllowHTTP && !outbound.IsLoopback(u.Hostname()) {
 		return exit.Usagef("%sPUSHGATEWAY_URL would show its password to everyone on the way to %s; use https or "+
 			"allow http", Prefix, u.Host)
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }

@@ -1,14 +1,11 @@
 package config
 
 import (
-	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"strings"
-	"syscall"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 )
 
 // Secret is a value that never shows: not in a log, an error, a file.
@@ -54,7 +51,7 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 		return "", exit.Usagef("both %s%s and %s%s_FILE are set; which one counts?", Prefix, name, Prefix, name)
 	}
 	if file != "" {
-		b, err := readRegular(file)
+		b, err := files.Read(file, files.MaxSecret)
 		if err != nil {
 			return "", exit.Usagef("%s%s_FILE: %v", Prefix, name, err)
 		}
@@ -72,29 +69,4 @@ func ReadSecret(name string, value Secret, file string) (Secret, error) {
 		return "", exit.Usagef("%s%s holds a line break", Prefix, name)
 	}
 	return value, nil
-}
-
-// maxSecretFile is more than any key or password has.
-const maxSecretFile = 64 << 10
-
-// readRegular reads a small regular file. A pipe would be waited for without an end,
-// and its content would be gone when the secret is read again.
-func readRegular(path string) ([]byte, error) {
-	// Without O_NONBLOCK the opening of a pipe waits for its writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file: it is read again whenever the service refuses "+
-			"the secret", path)
-	case info.Size() > maxSecretFile:
-		return nil, fmt.Errorf("%s has %d bytes: that is not a key or a password", path, info.Size())
-	}
-	return io.ReadAll(io.LimitReader(f, maxSecretFile))
 }

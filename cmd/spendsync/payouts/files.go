@@ -64,6 +64,14 @@ func readParquet(r io.ReaderAt, size int64) (lines []line, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var unpacked int64
+	for _, group := range f.Metadata().RowGroups {
+		unpacked += group.TotalByteSize
+	}
+	if f.NumRows() > maxRows || unpacked > maxUnpacked {
+		return nil, fmt.Errorf("%d rows, %d bytes unpacked: a list of payouts has at most %d rows and %d bytes",
+			f.NumRows(), unpacked, maxRows, maxUnpacked)
+	}
 	fields := f.Schema().Fields()
 	var names []string
 	for _, field := range fields {

@@ -5,36 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 
+	"spendsync/cmd/internal/files"
 	"spendsync/schema"
 )
 
 // maxSize is more than any list of payouts is long: a wrong path should not fill memory.
 const maxSize = 64 << 20
 
+// What a Parquet file of payouts may unpack to.
+const (
+	maxRows     = 1 << 20
+	maxUnpacked = 256 << 20
+)
+
 // Read reads a file of payouts: Parquet, or CSV with a heading. Both have the columns
 // from, to, campaign, creative, source and payout, in any order; only from and payout must
 // be there. Of a line, to may be empty, and it names a campaign or a creative, a source, or
 // both, or nothing for all conversions.
 func Read(path string) ([]schema.Payout, error) {
-	f, err := os.Open(path)
+	f, size, err := files.Open(path, maxSize)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: not a regular file", path)
-	case info.Size() > maxSize:
-		return nil, fmt.Errorf("%s: %d bytes are more than a list of payouts has", path, info.Size())
-	}
 	magic := make([]byte, 4)
 	_, err = f.ReadAt(magic, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -42,9 +39,9 @@ func Read(path string) ([]schema.Payout, error) {
 	}
 	var lines []line
 	if string(magic) == "PAR1" {
-		lines, err = readParquet(f, info.Size())
+		lines, err = readParquet(f, size)
 	} else {
-		lines, err = readCSV(f)
+		lines, err = readCSV(io.NewSectionReader(f, 0, size))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -1,9 +1,10 @@
-package output
+package files
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -25,13 +26,17 @@ func CheckFile(name, path, dataDir string) error {
 	return nil
 }
 
-// CheckReplaceable refuses a path at which something is that must stay: what is in the
-// folder of the store, a device, a pipe, a folder.
+// CheckReplaceable refuses a path whose file must stay: everything within the store's folder, a
+// link, a device, a pipe, a folder. The name is that of the variable or flag, for the message.
 func CheckReplaceable(name, path, dataDir string) error {
 	if isWithin(dataDir, path) {
 		return exit.Usagef("%s %s: that is within %s, where only spendsync's own files are", name, path, dataDir)
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.Mode()&fs.ModeSymlink != 0:
+		return exit.Usagef("%s %s is a link, which would be replaced; name the file itself", name, path)
+	case err == nil && !info.Mode().IsRegular():
 		return exit.Usagef("%s %s is not a regular file, and nothing else is replaced", name, path)
 	}
 	return nil
@@ -74,11 +79,20 @@ func CheckTempDir() error {
 	return nil
 }
 
+// draftOf is where a file is written before it is renamed.
+func draftOf(path string) string {
+	return filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
+}
+
 // WriteFile writes a file aside and renames it into place: it is there whole or
 // as it was before.
 func WriteFile(path string, write func(io.Writer) error) error {
-	aside := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.tmp", filepath.Base(path), os.Getpid()))
-	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	aside := draftOf(path)
+	// What lies there may be left of a process that died; a link there must not be followed.
+	if err := os.Remove(aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(aside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package crash
 
 import (
@@ -17,7 +19,7 @@ func TestMain(m *testing.M) {
 	if how == "" {
 		os.Exit(m.Run())
 	}
-	ExitsWithCode()
+	ExitsWithCode("sample")
 	switch how {
 	case "panic":
 		panic("of the test")
@@ -51,7 +53,8 @@ func TestExitsWithCode(t *testing.T) {
 			t.Errorf("%s: %v", how, err)
 		}
 		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-		if last := lines[len(lines)-1]; !strings.Contains(last, "(exit 1)") {
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "sample: the program crashed") ||
+			!strings.HasSuffix(last, "(exit 1)") {
 			t.Errorf("%s: the last line is %q", how, last)
 		}
 	}

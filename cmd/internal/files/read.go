@@ -1,0 +1,74 @@
+package files
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"spendsync/cmd/internal/exit"
+)
+
+// MaxSecret exceeds the size of any key, password, token or bundle of certificates.
+const MaxSecret = 1 << 20
+
+// Open opens a regular file of at most limit bytes for reading, and returns its size. It
+// follows links: that is how Kubernetes mounts secrets.
+func Open(path string, limit int64) (*os.File, int64, error) {
+	// Without O_NONBLOCK, opening a pipe waits for its writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = readable(path, info, limit)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// Read reads a regular file of at most limit bytes.
+func Read(path string, limit int64) ([]byte, error) {
+	f, _, err := Open(path, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = tooLarge(path, int64(len(b)), limit)
+	}
+	return b, err
+}
+
+// CheckReadable refuses what [Open] would refuse. A file that is missing, or that this user may
+// not read, is left to the command that needs it. The name is that of the variable.
+func CheckReadable(name, path string, limit int64) error {
+	info, err := os.Stat(path)
+	if err == nil {
+		err = readable(path, info, limit)
+		if err != nil {
+			return exit.Usagef("%s: %v", name, err)
+		}
+	}
+	return nil
+}
+
+func readable(path string, info fs.FileInfo, limit int64) error {
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a regular file: a device, a pipe or a folder is not read", path)
+	case info.Size() > limit:
+		return tooLarge(path, info.Size(), limit)
+	}
+	return nil
+}
+
+func tooLarge(path string, size, limit int64) error {
+	return fmt.Errorf("%s has %d bytes; this file may have at most %d", path, size, limit)
+}

@@ -1,0 +1,169 @@
+package outbound
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrRefused marks a request that was not sent, because its credentials would have reached a
+// host that is not meant to have them.
+var ErrRefused = errors.New("credentials were not sent")
+
+// ErrTooLarge marks a reply whose body exceeds [Options.MaxBody].
+var ErrTooLarge = errors.New("the reply is too large")
+
+// Options limit a client. The zero value is valid.
+type Options struct {
+	HeaderTimeout time.Duration // until the headers of the reply arrive; 0: one minute
+	TLS           *tls.Config   // roots and client certificates; nil: those of the system
+	MaxBody       int64         // bytes of a reply, decompressed; 0: no limit
+	Hosts         []*url.URL    // the only hosts to send to; none: any host
+	RequireTLS    bool          // refuse plain http to other machines
+}
+
+// Transport sends single requests. It is safe for concurrent use.
+type Transport struct {
+	base    *http.Transport
+	options Options
+}
+
+// New returns a transport.
+func New(o Options) *Transport {
+	t := &http.Transport{
+		Proxy: func(r *http.Request) (*url.URL, error) {
+			if r.URL.Scheme != "https" {
+				return nil, nil
+			}
+			return http.ProxyFromEnvironment(r)
+		},
+		DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  cmp.Or(o.HeaderTimeout, time.Minute),
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+		IdleConnTimeout:        30 * time.Second,
+		MaxIdleConnsPerHost:    16,
+		ForceAttemptHTTP2:      true,
+	}
+	if o.TLS != nil {
+		t.TLSClientConfig = o.TLS.Clone()
+		t.TLSClientConfig.MinVersion = max(t.TLSClientConfig.MinVersion, tls.VersionTLS12)
+	}
+	return &Transport{base: t, options: o}
+}
+
+// Client returns a client that returns every redirect to its caller. The timeout covers a
+// request with its reply; 0 means none.
+func Client(o Options, timeout time.Duration) *http.Client {
+	return &http.Client{Transport: New(o), Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// RoundTrip sends a request, or returns an [ErrRefused]. It knows a redirect by the reply that
+// an http.Client notes in the request, so it also stops clients that a library makes.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := t.check(r); err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	resp, err := t.base.RoundTrip(r)
+	if err == nil && t.options.MaxBody > 0 {
+		resp.Body = &limited{resp.Body, t.options.MaxBody, t.options.MaxBody}
+	}
+	return resp, err
+}
+
+// CloseIdleConnections closes the connections that are kept for further requests.
+func (t *Transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
+
+func (t *Transport) check(r *http.Request) error {
+	if r.Response != nil {
+		if r.Response.Request == nil || !follows(r.Response.Request.URL, r.URL) {
+			return fmt.Errorf("%w: the reply redirects to %s, another host; if that address is right, configure it",
+				ErrRefused, origin(r.URL))
+		}
+	}
+	hosts := t.options.Hosts
+	if len(hosts) > 0 && !slices.ContainsFunc(hosts, func(u *url.URL) bool { return follows(u, r.URL) }) {
+		return fmt.Errorf("%w: the reply names %s, another host; if that address is right, configure it", ErrRefused,
+			origin(r.URL))
+	}
+	if t.options.RequireTLS && r.URL.Scheme != "https" && !IsLocal(r.URL.Hostname()) {
+		return fmt.Errorf("%w: plain http to %s would show the credentials to everyone on the way", ErrRefused,
+			origin(r.URL))
+	}
+	return nil
+}
+
+// follows reports whether credentials for one URL may go to another: the same host and port,
+// or the same host by https in place of http, each at its usual port.
+func follows(from, to *url.URL) bool {
+	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
+		return false
+	}
+	return from.Scheme == to.Scheme && port(from) == port(to) ||
+		from.Scheme == "http" && to.Scheme == "https" && port(from) == "80" && port(to) == "443"
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
+// origin is the part of a URL that can be shown: a path or a query may hold a secret.
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// metadataServices are the addresses at which AWS serves credentials to its own machines, by
+// plain http, besides the link-local ones.
+var metadataServices = netip.MustParsePrefix("fd00:ec2::/32")
+
+// IsLocal reports whether plain http to a host stays on this machine, or between it and its
+// hypervisor.
+func IsLocal(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return IsLoopback(host)
+	}
+	return ip.IsLoopback() || ip.IsLinkLocalUnicast() || metadataServices.Contains(ip)
+}
+
+// IsLoopback reports whether a host is this machine.
+func IsLoopback(host string) bool {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback()
+	}
+	return strings.EqualFold(strings.TrimSuffix(host, "."), "localhost")
+}
+
+// limited fails where a body exceeds its limit, so that a truncated reply is never taken for
+// an intact one.
+type limited struct {
+	io.ReadCloser
+	left, limit int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left < 0 {
+		return 0, fmt.Errorf("%w: over %d bytes", ErrTooLarge, l.limit)
+	}
+	if int64(len(p)) > l.left+1 {
+		p = p[:l.left+1]
+	}
+	n, err := l.ReadCloser.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return n - 1, fmt.Errorf("%w: over %d bytes", ErrTooLarge, l.limit)
+	}
+	return n, err
+}

@@ -1,0 +1,64 @@
+package lake
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"spendsync/extract/outbound"
+)
+
+// maxCatalogReply exceeds any reply of a catalog: the metadata of a table with its snapshots.
+const maxCatalogReply = 256 << 20
+
+// catalogTransport is the transport to the catalog and to the server of OAuth2. Requests carry the
+// token or the client secret, so no other host gets any: neither by a redirect nor because the
+// configuration that the catalog serves names one.
+func (o Options) catalogTransport() *outbound.Transport {
+	if o.transport != nil {
+		return o.transport
+	}
+	var hosts []*url.URL
+	for _, address := range []string{o.Catalog, o.OAuthURL} {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			hosts = append(hosts, u)
+		}
+	}
+	return outbound.New(outbound.Options{MaxBody: maxCatalogReply, Hosts: hosts})
+}
+
+// storageConfig is the configuration of the AWS SDK with our client, which also fetches the SDK's
+// credentials (STS, SSO, metadata services). The SDK's own client follows redirects.
+func (o Options) storageConfig(ctx context.Context) (aws.Config, error) {
+	limits := outbound.Options{RequireTLS: !o.AllowHTTP}
+	if o.CABundle != nil {
+		limits.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
+		if !limits.TLS.RootCAs.AppendCertsFromPEM(o.CABundle) {
+			return aws.Config{}, fmt.Errorf("%w: AWS_CA_BUNDLE holds no certificate", ErrDenied)
+		}
+	}
+	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(outbound.Client(limits, 0))}
+	if o.Region != "" {
+		opts = append(opts, config.WithRegion(o.Region))
+	}
+	if o.AccessKey != "" {
+		opts = append(opts, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(o.AccessKey,
+			o.SecretKey, "")))
+	}
+	// The SDK would read the variable itself, and then insist on a client of its own.
+	if err := os.Unsetenv("AWS_CA_BUNDLE"); err != nil {
+		return aws.Config{}, err
+	}
+	c, err := config.LoadDefaultConfig(ctx, opts...)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("%w: AWS configuration: %w", ErrDenied, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,228 @@
+package lake
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"spendsync/extract/outbound"
+	"spendsync/load/lake/resttest"
+)
+
+// thief counts what reaches it, and would answer anything.
+func thief(t *testing.T) (address string, got *atomic.Int64) {
+	got = &atomic.Int64{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got.Add(1)
+		_, _ = io.WriteString(w, `{"defaults":{},"overrides":{},"access_token":"x","token_type":"bearer"}`)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, got
+}
+
+// sender answers every request with a redirect.
+func sender(t *testing.T, code int, to string) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Location", to+r.URL.RequestURI())
+		w.WriteHeader(code)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestClients_KeepTheirSecrets: of all clients of the lake, none follows any kind of redirect to
+// another host.
+func TestClients_KeepTheirSecrets(t *testing.T) {
+	s := sample(t)
+	for name, c := range map[string]struct {
+		set  func(t *testing.T, o *Options, redirects string)
+		kind error
+	}{
+		"catalog/token": {func(_ *testing.T, o *Options, to string) { o.Catalog, o.Token = to, "token-canary" },
+			ErrElsewhere},
+		"catalog/client secret": {func(_ *testing.T, o *Options, to string) {
+			o.Catalog, o.Credential = to, "id:secret-canary"
+		}, ErrElsewhere},
+		"catalog/signed": {func(_ *testing.T, o *Options, to string) { o.Catalog, o.SigV4 = to, "glue" }, ErrElsewhere},
+		"oauth2": {func(_ *testing.T, o *Options, to string) {
+			o.OAuthURL, o.Credential = to+"/token", "id:secret-canary"
+		}, ErrElsewhere},
+		"storage": {func(_ *testing.T, o *Options, to string) { o.S3Endpoint = to }, ErrUnreachable},
+		"storage/web identity": {func(t *testing.T, o *Options, to string) {
+			token := filepath.Join(t.TempDir(), "token")
+			if err := os.WriteFile(token, []byte("token-canary"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o.AccessKey, o.SecretKey = "", ""
+			for k, v := range map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+				"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ROLE_ARN": "arn:aws:iam::1:role/x",
+				"AWS_WEB_IDENTITY_TOKEN_FILE": token, "AWS_ENDPOINT_URL_STS": to, "AWS_MAX_ATTEMPTS": "1"} {
+				t.Setenv(k, v)
+			}
+		}, ErrUnreachable},
+	} {
+		for _, code := range []int{301, 302, 303, 307, 308} {
+			t.Run(fmt.Sprintf("%s/%d", name, code), func(t *testing.T) {
+				t.Setenv("AWS_MAX_ATTEMPTS", "1")
+				w := newWorld(t)
+				to, stolen := thief(t)
+				from := sender(t, code, to)
+				o := w.options()
+				c.set(t, &o, from)
+				l, err := Open(t.Context(), o)
+				if err == nil {
+					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+					l.Close()
+				}
+				if stolen.Load() > 0 {
+					t.Errorf("%d requests reached another host", stolen.Load())
+				}
+				if !errors.Is(err, c.kind) && !(code < 304 && errors.Is(err, ErrUnreachable)) {
+					t.Errorf("%v, want %v", err, c.kind)
+				}
+				if err != nil && strings.Contains(err.Error(), "canary") {
+					t.Errorf("a secret shows: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestCatalog_NamesNoOtherHost: the configuration that a catalog serves may name another address for
+// itself or for OAuth2. No other host gets our token for that.
+func TestCatalog_NamesNoOtherHost(t *testing.T) {
+	to, stolen := thief(t)
+	for _, key := range []string{"uri", "oauth2-server-uri", "rest.authorization-url"} {
+		w := newWorld(t)
+		catalog := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			switch {
+			case strings.HasSuffix(r.URL.Path, "/config"):
+				fmt.Fprintf(rw, `{"defaults":{},"overrides":{%q:%q}}`, key, to+"/x")
+			case strings.HasSuffix(r.URL.Path, "/oauth/tokens"):
+				rw.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(rw, `{"access_token":"t","token_type":"bearer","expires_in":3600}`)
+			default:
+				w.rest.ServeHTTP(rw, r)
+			}
+		}))
+		defer catalog.Close()
+		o := w.options()
+		o.Catalog, o.Credential = catalog.URL, "id:secret-canary"
+		l, err := Open(t.Context(), o)
+		if err == nil {
+			_, err = l.Status(t.Context(), sample(t).dir)
+			l.Close()
+		}
+		if stolen.Load() > 0 || !errors.Is(err, ErrElsewhere) {
+			t.Errorf("%s: %d requests reached another host: %v", key, stolen.Load(), err)
+		}
+	}
+}
+
+// TestCatalog_HostileReplies: whatever a catalog answers ends the command soon with an error.
+func TestCatalog_HostileReplies(t *testing.T) {
+	for name, reply := range map[string]http.HandlerFunc{
+		"headers": func(w http.ResponseWriter, _ *http.Request) {
+			for i := range 2000 {
+				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1000))
+			}
+		},
+		"depth": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"defaults":`+strings.Repeat("[", 1<<20))
+		},
+		"bomb": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, `{"defaults":{"x":"`)
+			for range 8 {
+				_, _ = z.Write(bytes.Repeat([]byte("x"), 1<<20))
+			}
+			z.Close()
+		},
+		"reset": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"defaults":`)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		},
+		"page": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>log in</html>") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewUnstartedServer(reply)
+			srv.EnableHTTP2 = true
+			srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+			srv.StartTLS()
+			defer srv.Close()
+			roots := x509.NewCertPool()
+			roots.AddCert(srv.Certificate())
+			o := optionsOf(srv.URL, "")
+			o.transport = outbound.New(outbound.Options{TLS: &tls.Config{RootCAs: roots}, MaxBody: 1 << 20})
+			if l, err := Open(context.Background(), o); !errors.Is(err, ErrUnreachable) {
+				t.Errorf("%v, %v", l, err)
+			} else if name == "bomb" && !strings.Contains(err.Error(), outbound.ErrTooLarge.Error()) {
+				t.Errorf("%v, want it too large", err)
+			}
+		})
+	}
+}
+
+// TestOpen_AcceptsTheHostThatIsNamed: a redirect within the catalog's host is followed.
+func TestOpen_AcceptsTheHostThatIsNamed(t *testing.T) {
+	rest := &resttest.Catalog{Warehouse: "file://" + t.TempDir()}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path, moved := strings.CutPrefix(r.URL.Path, "/old"); moved {
+			http.Redirect(w, r, path+"?"+r.URL.RawQuery, http.StatusPermanentRedirect)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	o := optionsOf(srv.URL+"/old", "")
+	o.Token = "token"
+	l, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Follow(t.Context(), FollowOptions{Dir: sample(t).dir}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInbox_RefusesABomb: an object that unpacks to much more than a description does is named, and
+// never unpacked to its end.
+func TestInbox_RefusesABomb(t *testing.T) {
+	w := newWorld(t)
+	w.follow(sample(t))
+	l := w.open()
+	loaded, err := l.tables(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker := loaded[MarkerTable]
+	object := marker.tbl.Location() + "/inbox/acme/99-R99.json.zst"
+	if err := marker.putCompressed(t.Context(), object, io.LimitReader(zeros{}, 300<<20)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := marker.readCompressed(object)
+	if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "unpack to more") {
+		t.Errorf("%v, %v", f, err)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
