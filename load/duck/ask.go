@@ -150,40 +150,80 @@ func (r *Result) check(ctx context.Context, q Question) error {
 	if parsed.Kind == "not implemented" || (!parsed.Error && len(parsed.Statements) != 1) {
 		return errNotOne
 	}
-	if f := outside(parsed.Statements); f != "" {
+	f := outside(parsed.Statements, nil)
+	if f != "" {
+		macros, err := r.macros(ctx)
+		if err != nil {
+			return err
+		}
+		f = outside(parsed.Statements, macros)
+	}
+	if f != "" {
 		return &QuestionError{Message: fmt.Sprintf("the function %s is not for questions: they reach the warehouse "+
 			"and nothing else", f)}
 	}
 	return r.prepare(q)
 }
 
-// outsiders are the functions that reach files or memory, change the engine, or
-// take SQL as a text, in which the others could hide. The engine refuses most of
-// what they could do; some it lets pass, and some end the process.
-var outsiders = regexp.MustCompile(`^(read_.*|parquet_.*|glob|sniff_csv|query|json_execute_serialized_sql|` +
-	`arrow_scan.*|enable_logging|disable_logging|truncate_duckdb_logs|write_log|checkpoint|force_checkpoint|` +
-	`which_secret|duckdb_secrets)$`)
+// tableFunctions are the engine's functions with rows that a question may call: they compute, or read
+// the catalog of the warehouse. All others are refused, whatever the next engine brings: most read
+// files, some change the engine, some take SQL as a text, and some end the process. The engine itself
+// refuses most of them, but not all.
+var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|repeat_row|json_each|json_tree|` +
+	`query_table|summary|histogram|histogram_values|regexp_split_to_table|icu_calendar_names|pg_timezone_names|` +
+	`pragma_(collations|database_size|metadata_info|platform|show|storage_info|table_info|user_agent|version)|` +
+	`duckdb_(columns|constraints|coordinate_systems|databases|dependencies|extensions|functions|indexes|keywords|` +
+	`memory|optimizers|schemas|sequences|settings|tables|types|views))$`)
 
-// outside is the first such function that a parsed statement calls; empty: none.
-func outside(node any) string {
+// outsiders are the functions with one value that a question may not call.
+var outsiders = regexp.MustCompile(`^(write_log|parse_duckdb_log_message)$`)
+
+// outside returns the first function in a parsed statement that is not for questions, or "" if there is
+// none. The macros are those of the warehouse.
+func outside(node any, macros map[string]bool) string {
 	switch n := node.(type) {
 	case []any:
 		for _, child := range n {
-			if f := outside(child); f != "" {
+			if f := outside(child, macros); f != "" {
 				return f
 			}
 		}
 	case map[string]any:
+		if called, ok := n["function"].(map[string]any); ok && n["type"] == "TABLE_FUNCTION" {
+			f, _ := called["function_name"].(string)
+			if name := strings.ToLower(f); !tableFunctions.MatchString(name) && !macros[name] {
+				return f
+			}
+		}
 		if f, ok := n["function_name"].(string); ok && outsiders.MatchString(strings.ToLower(f)) {
 			return f
 		}
 		for _, child := range n {
-			if f := outside(child); f != "" {
+			if f := outside(child, macros); f != "" {
 				return f
 			}
 		}
 	}
 	return ""
+}
+
+// macros are the names of the warehouse's own functions with rows: views with parameters.
+func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
+	rows, err := r.conn.QueryContext(ctx, "SELECT DISTINCT lower(f.function_name) FROM duckdb_functions() AS f "+
+		"WHERE f.database_name = 'w' AND f.function_type = 'table_macro'")
+	if err != nil {
+		return nil, stopped(ctx, duckErr("list the macros", err))
+	}
+	defer rows.Close()
+	names := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names[name] = true
+	}
+	return names, rows.Err()
 }
 
 // prepare lets the engine say what is wrong with the question, as it was asked.

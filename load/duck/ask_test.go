@@ -134,6 +134,12 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 		"FROM enable_logging('QueryLog', storage := 'file', storage_config := {'path': '" + other + "'})",
 		"SELECT (FROM system.main.Enable_Logging())",
 		"FROM query('FROM enable' || '_logging()')", "FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1'))",
+		"FROM enable_profiling()", "FROM disable_profiling()", "FROM enable_peg_parser()", "FROM read_duckdb('" + dir +
+			"/warehouse.duckdb', table_name = 'spend_daily')", "FROM duckdb_secrets()", "FROM duckdb_logs()",
+		"SELECT write_log('x')", `FROM "READ_TEXT"('/etc/hostname')`,
+		"FROM spend_daily, read_text('/etc/hostname') AS t",
+		"SELECT (SELECT content FROM system.main.read_text('/etc/hostname'))",
+		"FROM spend_daily WHERE source_id IN (SELECT content FROM read_text('/etc/hostname'))",
 		"FROM arrow_scan(1::POINTER, 2::POINTER, 3::POINTER)",
 		"WITH x AS (FROM read_blob('" + dir + "/warehouse.duckdb')) SELECT 1 FROM x", "SELECT * FROM spend_daily " +
 			"WHERE EXISTS (FROM force_checkpoint('w'))",
@@ -154,6 +160,34 @@ func TestAsk_RefusesWhatIsNoQuestion(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(other); len(left) > 0 {
 		t.Errorf("%v was written", left)
+	}
+}
+
+// TestAsk_KnowsEveryFunctionOfTheEngine asks the engine for its functions with rows: what a new engine
+// brings is refused until somebody has judged it.
+func TestAsk_KnowsEveryFunctionOfTheEngine(t *testing.T) {
+	dir := t.TempDir()
+	publish(t, dir)
+	allowed := 0
+	for _, name := range rowsOf(t, asked(t, dir, "SELECT DISTINCT function_name FROM duckdb_functions() AS f "+
+		"WHERE f.function_type IN ('table', 'table_macro') AND f.database_name = 'system'")) {
+		if tableFunctions.MatchString(name) {
+			allowed++
+			continue
+		}
+		for _, q := range []string{"FROM " + name + "()", "FROM " + strings.ToUpper(name) + "('x') AS f",
+			"SELECT 1 WHERE EXISTS (FROM system.main." + name + "('x', 1))"} {
+			r, err := Ask(t.Context(), dir, Question{SQL: q}, Options{})
+			if qe := (*QuestionError)(nil); !errors.As(err, &qe) {
+				t.Errorf("%s: %v", q, err)
+			}
+			if r != nil {
+				r.Close()
+			}
+		}
+	}
+	if allowed < 20 {
+		t.Errorf("only %d functions of the engine are allowed", allowed)
 	}
 }
 
