@@ -79,3 +79,33 @@ func TestOpen_IsNotHeldUpByAPipe(t *testing.T) {
 		}
 	}
 }
+
+// TestOpen_LocksThroughNoLink: a link in the place of a lock file, or of their folder, is refused, and
+// nothing is made or locked where it leads.
+func TestOpen_LocksThroughNoLink(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	newRun(t, dir).mustSync(twoDays())
+	locks := filepath.Join(dir, "locks")
+	for name, put := range map[string]func() error{
+		"a file": func() error {
+			path := filepath.Join(locks, "account=acme.lock")
+			return errors.Join(os.Remove(path), os.Symlink(filepath.Join(elsewhere, "victim"), path))
+		},
+		"the folder": func() error { return errors.Join(os.RemoveAll(locks), os.Symlink(elsewhere, locks)) },
+	} {
+		if err := put(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), dir, "acme", Options{})
+		if s != nil || !errors.Is(err, durable.ErrStorage) || !strings.Contains(err.Error(), "locks") {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+		if left, err := os.ReadDir(elsewhere); err != nil || len(left) > 0 {
+			t.Errorf("%s: %v is made elsewhere, %v", name, left, err)
+		}
+		if err := errors.Join(os.RemoveAll(locks), os.Mkdir(locks, 0o755),
+			os.WriteFile(filepath.Join(locks, "account=acme.lock"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

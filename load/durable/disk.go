@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -69,11 +71,15 @@ func (System) Chmod(path string, mode fs.FileMode) error { return os.Chmod(path,
 
 // Lock is [FS.Lock].
 func (System) Lock(path string) (io.Closer, error) {
-	// To open a pipe would wait for somebody at its other end.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	// Opening a pipe would wait for its other end; a link would make or lock a file elsewhere.
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "lock", Path: path, Err: errors.New("it is not a regular file; remove it")}
 	}
-	l := flock.New(path)
+	folder := filepath.Dir(path)
+	if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "lock", Path: folder, Err: errors.New("it is not a folder; remove it")}
+	}
+	l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK))
 	locked, err := l.TryLock()
 	if err != nil || !locked {
 		return nil, err

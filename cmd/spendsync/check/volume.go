@@ -180,7 +180,7 @@ func (c *checker) locks(dir string) {
 // processes without taking the lock; of those in other containers it takes a look
 // that is over at once.
 func lockHeld(path string) (held bool, owner string) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false, ""
 	}
