@@ -20,6 +20,7 @@ import (
 	"spendsync/cmd/internal/bom"
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/crash"
+	"spendsync/cmd/internal/files"
 	"spendsync/schema"
 )
 
@@ -27,6 +28,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	crash.ExitsWithCode("spendsync-lake")
+	files.LimitUmask()
 	config.HoldHeap()
 	holdMemory()
 	a := &app{environ: os.Environ(), stdout: os.Stdout, stderr: os.Stderr, now: time.Now}

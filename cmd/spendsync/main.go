@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"spendsync/cmd/internal/crash"
+	"spendsync/cmd/internal/files"
 )
 
 func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
@@ -23,6 +24,7 @@ func runMain(a *app) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	crash.ExitsWithCode("spendsync")
+	files.LimitUmask()
 	a.exit = os.Exit
 	os.Exit(a.run(ctx, os.Args[1:]))
 }
