@@ -1,7 +1,6 @@
 package load
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,22 +112,10 @@ func (s *Store) recover(ctx context.Context) error {
 	return s.lookAround(ctx)
 }
 
-// published reads the published manifest with this account, and no other.
+// published reads the published manifest with this account, and no other. It returns known if that is
+// still published.
 func (s *Store) published(known *manifest.Manifest) (*manifest.Manifest, error) {
-	for {
-		m, err := manifest.ReadRoot(s.opts.disk, s.dir, known)
-		if err != nil {
-			return nil, err
-		}
-		loadErr := m.Load(s.opts.disk, s.dir, s.account)
-		if loadErr == nil {
-			return m, nil
-		}
-		// No other run publishes this account, but one may be restoring it.
-		if known, err = manifest.ReadRoot(s.opts.disk, s.dir, m); err != nil || known == m {
-			return nil, cmp.Or(err, loadErr)
-		}
-	}
+	return manifest.ReadAccounts(s.opts.disk, s.dir, known, s.account)
 }
 
 // files returns the published files of this account, with their sizes, and the ledgers of other
@@ -276,7 +263,7 @@ func (s *Store) warnOfStrays(files map[string]int64) error {
 	if committing || err != nil {
 		return err
 	}
-	m, err := s.published(s.base)
+	m, err := manifest.ReadAccounts(s.opts.disk, s.dir, s.base, s.base.LoadedNames()...)
 	if err != nil {
 		return err
 	}

@@ -302,7 +302,7 @@ func (f *runFacts) readStore(dir, account string) error {
 	if err != nil || !manifest.AccountName.MatchString(account) {
 		return err
 	}
-	m, err := manifest.Read(dir)
+	m, err := manifest.ReadAccounts(durable.OS, dir, nil, account)
 	if errors.Is(err, durable.ErrEmpty) {
 		// Nothing is known yet: the whole reach is at stake.
 		f.coverage = manifest.NewAccount(job.ReachFrom(f.end)).Coverage(account, f.end)

@@ -158,7 +158,7 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 // Whoever asks while a run publishes gets the generation that is named then.
 func (a *app) answerOrigin(dir string) answer.Origin {
 	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
-	if m, err := manifest.Read(dir); err == nil {
+	if m, err := manifest.ReadRoot(durable.OS, dir, nil); err == nil {
 		o.Generation, o.PublishedAt = m.Generation, m.PublishedAt.Time()
 	}
 	return o

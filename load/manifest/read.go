@@ -25,17 +25,27 @@ func Read(dir string) (*Manifest, error) { return ReadFrom(durable.OS, dir) }
 
 // ReadFrom is [Read] on a given disk.
 func ReadFrom(d durable.Disk, dir string) (*Manifest, error) {
+	return read(d, dir, nil, (*Manifest).AccountNames)
+}
+
+// ReadAccounts is [ReadFrom] with some accounts only. Those that the manifest does not know are left
+// out. It returns known if that is still published, see [ReadRoot].
+func ReadAccounts(d durable.Disk, dir string, known *Manifest, accounts ...string) (*Manifest, error) {
+	return read(d, dir, known, func(*Manifest) []string { return accounts })
+}
+
+func read(d durable.Disk, dir string, known *Manifest, which func(*Manifest) []string) (*Manifest, error) {
 	for {
-		m, err := ReadRoot(d, dir, nil)
+		m, err := ReadRoot(d, dir, known)
 		if err != nil {
 			return nil, err
 		}
-		loadErr := m.Load(d, dir, m.AccountNames()...)
+		loadErr := m.Load(d, dir, which(m)...)
 		if loadErr == nil {
 			return m, nil
 		}
 		// A commit may have removed the file since.
-		if now, err := ReadRoot(d, dir, m); err != nil || now == m {
+		if known, err = ReadRoot(d, dir, m); err != nil || known == m {
 			return nil, cmp.Or(err, loadErr)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
 
@@ -122,7 +123,7 @@ func (c *checker) oneFileSystem(dir, at string) {
 // writes says what each generation costs the volume beside what has changed.
 func (c *checker) writes(dir string, clones bool) {
 	const name = "bytes written"
-	m, err := manifest.Read(dir)
+	m, err := manifest.ReadRoot(durable.OS, dir, nil)
 	switch {
 	case err != nil:
 		return // the store's line says it
@@ -145,7 +146,7 @@ func (c *checker) space(dir, at string) {
 	}
 	free := uint64(fs.Bavail) * uint64(fs.Bsize)
 	need := uint64(spaceLeast)
-	if m, err := manifest.Read(dir); err == nil {
+	if m, err := manifest.ReadRoot(durable.OS, dir, nil); err == nil {
 		need += spaceTimes * uint64(m.Warehouse.Bytes)
 	}
 	switch do := "make the volume larger"; {
