@@ -1,14 +1,10 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
 	"html"
 	"html/template"
-	"image/color"
 	"math"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -16,11 +12,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// role is what a color stands for. The drawing library writes it as a color that
-// nobody uses; the style sheet then says what it is in light, in dark and on paper.
+// role is what a color stands for. The style sheet says what it is in light, in dark and on paper.
 type role uint8
 
 const (
@@ -40,18 +34,16 @@ const (
 // seriesMax is how many campaigns have a color of their own.
 const seriesMax = 6
 
-// paint is the style sheet's name of each role.
-var paint = []string{"var(--ink)", "var(--muted)", "var(--grid)", "var(--surface)", "var(--bad)", "var(--good)",
+// paints are the style sheet's names of the roles.
+var paints = []string{"var(--ink)", "var(--muted)", "var(--grid)", "var(--surface)", "var(--bad)", "var(--good)",
 	"var(--accent)",
 	"url(#hatch)", "url(#thin)", "var(--s0)", "var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)",
 	"var(--rest)"}
 
-// RGBA makes a role a [color.Color].
-func (r role) RGBA() (red, green, blue, alpha uint32) {
-	return color.NRGBA{R: 1, G: 2, B: uint8(r), A: 255}.RGBA()
-}
+func (r role) paint() string { return paints[r] }
 
-var roleColor = regexp.MustCompile(`#0102([0-9A-F]{2})`)
+// RGBA makes a role a [color.Color], as the drawing library wants one; only the role counts.
+func (role) RGBA() (red, green, blue, alpha uint32) { return 0, 0, 0, math.MaxUint16 }
 
 // sheet collects the styles of all drawings as classes, so that they can stand in
 // the one style sheet whose hash the page's policy allows.
@@ -65,11 +57,6 @@ func newSheet() *sheet { return &sheet{classes: map[string]string{}} }
 
 // class is the class of a style.
 func (s *sheet) class(style string) string {
-	style = fontStyle.ReplaceAllString(style, "")
-	style = roleColor.ReplaceAllStringFunc(style, func(c string) string {
-		n, _ := strconv.ParseUint(c[5:], 16, 8)
-		return paint[n]
-	})
 	if c, ok := s.classes[style]; ok {
 		return c
 	}
@@ -78,13 +65,6 @@ func (s *sheet) class(style string) string {
 	fmt.Fprintf(&s.rules, ".%s{%s}\n", c, style)
 	return c
 }
-
-// What the drawing library writes and the page says otherwise.
-var (
-	fontStyle = regexp.MustCompile(`font-(family|variant|style):[^;"]*;?|font-weight:normal;?`)
-	styleAttr = regexp.MustCompile(`\s*style="([^"]*)"`)
-	svgStart  = regexp.MustCompile(`(?s)^.*?<svg[^>]*>\n`)
-)
 
 // size is how large a drawing is: one for wide screens and paper, one for phones.
 type size struct {
@@ -102,39 +82,14 @@ func (s *sheet) chart(title, desc string, wide, narrow size, build func(size) *p
 }
 
 func (s *sheet) svg(class, title, desc string, sz size, p *plot.Plot) template.HTML {
-	c := vgsvg.New(vg.Length(sz.w), vg.Length(sz.h))
+	c := s.canvas(sz.w, sz.h)
 	p.Draw(draw.New(c))
-	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
-		panic(err) // a buffer does not fail
-	}
-	body := svgStart.ReplaceAllString(b.String(), "")
-	body = textTag.ReplaceAllStringFunc(body, fitText)
-	body = styleAttr.ReplaceAllStringFunc(body, func(m string) string {
-		return ` class="` + s.class(html.UnescapeString(styleAttr.FindStringSubmatch(m)[1])) + `"`
-	})
 	id := fmt.Sprintf("g%d", s.drawn)
 	s.drawn++
 	head := fmt.Sprintf(`<svg class=%q role="img" viewBox="0 0 %g %g" aria-labelledby="%s-t %s-d"><title id="%s-t">`+
 		`%s</title><desc id="%s-d">%s</desc>`,
 		class, sz.w, sz.h, id, id, id, html.EscapeString(plain(title, 200)), id, html.EscapeString(plain(desc, 500)))
-	return template.HTML(head + body) // made here, of numbers and of texts escaped above
-}
-
-// textTag is a text of a drawing: its attributes and its words.
-var textTag = regexp.MustCompile(`(?s)<text ([^>]*)>([^<]*)</text>`)
-
-// fitText has a browser draw a text as wide as it was measured: one that lacks the font
-// takes another, and a wider one would stick out of the drawing or lie over its neighbors.
-func fitText(tag string) string {
-	m := textTag.FindStringSubmatch(tag)
-	face := font.DefaultCache.Lookup(textFont(), textSize)
-	width := face.Width(html.UnescapeString(m[2]))
-	if width <= 0 {
-		return tag
-	}
-	return fmt.Sprintf(`<text textLength="%.5g" lengthAdjust="spacingAndGlyphs" %s>%s</text>`,
-		width.Points(), m[1], m[2])
+	return template.HTML(head + c.svg() + "</svg>\n") // made here, of numbers and of texts escaped above
 }
 
 // textSize is the size of text in drawings, in their own units.
