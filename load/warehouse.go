@@ -102,7 +102,7 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 // those that could not answer.
 func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
-		spans, altered := n.spansToStore(account), n.alteredRows(account)
+		spans, altered := n.affectedSpans(account), n.alteredRows(account)
 		for _, v := range n.g.store.opts.DuckDB.Views {
 			if !v.Stored || len(spans) == 0 {
 				continue
@@ -120,41 +120,28 @@ func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err er
 	return viewErrors, nil
 }
 
-// spansToStore are the days of an account whose part in stored views may be another than before.
-func (n *generation) spansToStore(account string) []duck.Span {
-	if a := n.next.Accounts[account]; n.storesAll(account) {
+// affectedSpans returns the days of an account whose rows in stored views may differ from those before.
+func (n *generation) affectedSpans(account string) []duck.Span {
+	a := n.next.Accounts[account]
+	if n.fromNothing || n.everythingIsAffected(account) {
 		return a.Spans(a.DayList())
 	}
-	changed := n.changed
-	if account != n.g.store.account {
-		changed = nil
-	}
-	return n.wholeSpans(account, changed)
+	days, _ := n.affectedDays(account, true)
+	return a.Spans(days)
 }
 
-// storesAll says that stored views are answered for all days of an account.
-func (n *generation) storesAll(account string) bool {
-	return n.fromNothing || n.newViews || n.repair || n.base == nil || n.base.Accounts[account] == nil
-}
-
-// wholeSpans are the whole days of an account that have changed, or were not whole before, or
-// are no longer.
-func (n *generation) wholeSpans(account string, changed map[schema.Date]bool) []duck.Span {
-	return n.next.Accounts[account].ChangedSpans(n.base.Accounts[account], n.base.PublishedAt.Time(),
-		n.g.store.opts.Now(), changed)
-}
-
-// alteredRows are the rows of an account's whole days that are others than before, where a few
-// are and the same days are whole; else nil.
+// alteredRows returns the rows that changed in an account's whole days, if they are few and all that changed; else
+// nil.
 func (n *generation) alteredRows(account string) *duck.Altered {
-	if n.storesAll(account) || account != n.g.store.account || len(n.wholeSpans(account, nil)) > 0 {
+	if n.fromNothing || n.everythingIsAffected(account) || account != n.g.store.account {
+		return nil
+	}
+	affected, sameStates := n.affectedDays(account, true)
+	if !sameStates || len(affected) == 0 {
 		return nil
 	}
 	days, rows := map[schema.Date]bool{}, &duck.Altered{}
-	for _, d := range n.acc.WholeDays(n.g.store.opts.Now()) {
-		if !n.changed[d] {
-			continue
-		}
+	for _, d := range affected {
 		day := n.g.days[d]
 		if days[d] = true; !day.few {
 			return nil
@@ -162,9 +149,6 @@ func (n *generation) alteredRows(account string) *duck.Altered {
 		if day.stale != "" {
 			rows.Went = append(rows.Went, day.stale)
 		}
-	}
-	if len(days) == 0 {
-		return nil
 	}
 	rows.Came = duck.DaysSQL(account, "report_date", days) + " AND " + n.g.ownRows()
 	return rows

@@ -53,33 +53,6 @@ func (a *Account) LastDay(table string, today schema.Date) schema.Date {
 	return last
 }
 
-// WholeDays returns the days that are complete or final at the instant now.
-func (a *Account) WholeDays(now time.Time) (days []schema.Date) {
-	for _, c := range a.Coverage("", now) {
-		if c.State == schema.StateComplete || c.State == schema.StateFinal {
-			days = append(days, c.ReportDate)
-		}
-	}
-	return days
-}
-
-// ChangedSpans returns the complete days whose rows may differ from those of an earlier state of the
-// account, given the changed days: changed days that are complete, and days that are complete in only one of
-// the states.
-func (a *Account) ChangedSpans(was *Account, then, now time.Time, changed map[schema.Date]bool) []duck.Span {
-	before, days := map[schema.Date]bool{}, []schema.Date{}
-	for _, d := range was.WholeDays(then) {
-		before[d] = true
-	}
-	for _, d := range a.WholeDays(now) {
-		if !before[d] || changed[d] {
-			days = append(days, d)
-		}
-		delete(before, d)
-	}
-	return a.Spans(slices.Sorted(maps.Keys(before)), days)
-}
-
 // spanRows is about how many rows a span has: of many more, DuckDB takes longer for each.
 const spanRows = 500_000
 

@@ -1,0 +1,102 @@
+package load
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"spendsync/load/duck"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// everythingIsAffected reports whether every day of an account may have other rows in a view than before.
+func (n *generation) everythingIsAffected(account string) bool {
+	return n.repair || n.newViews || n.base == nil || n.base.Accounts[account] == nil
+}
+
+// affectedDays returns the days of an account with other rows or another coverage state than in the base, in
+// order. Stored views and marts follow from them by this one rule. A view of whole days (its file declares
+// "Stored" or "Of whole days") is affected only by days that are known whole now or were then. sameStates means
+// that they differ only in rows.
+func (n *generation) affectedDays(account string, whole bool) (days []schema.Date, sameStates bool) {
+	was := dayStates(n.base.Accounts[account], account, n.base.PublishedAt.Time(), whole)
+	is := dayStates(n.next.Accounts[account], account, n.g.store.opts.Now(), whole)
+	sameStates = maps.Equal(was, is)
+	for d, state := range is {
+		if state != was[d] || account == n.g.store.account && n.changed[d] {
+			days = append(days, d)
+		}
+		delete(was, d)
+	}
+	return slices.Sorted(slices.Values(slices.AppendSeq(days, maps.Keys(was)))), sameStates
+}
+
+// dayStates returns the coverage state of every day of an account, or only which days are known whole.
+func dayStates(a *manifest.Account, account string, at time.Time, whole bool) map[schema.Date]string {
+	states := map[schema.Date]string{}
+	for _, c := range a.Coverage(account, at) {
+		switch {
+		case !whole:
+			states[c.ReportDate] = c.State
+		case c.State == schema.StateComplete || c.State == schema.StateFinal:
+			states[c.ReportDate] = "whole"
+		}
+	}
+	return states
+}
+
+// firstAffected returns the first day whose rows in a mart may differ from the published ones. Rows of later days
+// may follow from it, as a campaign has rows from its first spend on. Not valid: the mart is current.
+func (n *generation) firstAffected(ctx context.Context, w *duck.Warehouse, m schema.Mart,
+	account string) (first schema.Null[schema.Date], err error) {
+	a := n.next.Accounts[account]
+	since := slices.Min(append(slices.Collect(maps.Keys(a.Days)), a.Since))
+	if n.everythingIsAffected(account) {
+		return schema.Some(since), nil
+	}
+	days, _ := n.affectedDays(account, n.g.store.opts.DuckDB.OfWholeDays(m.View))
+	if later := n.base.Accounts[account].MartsFrom; later != 0 {
+		days = append(days, later)
+	}
+	if account == n.g.store.account && n.settingsChanged(m) {
+		known, err := n.settingsKnownFrom(ctx, w)
+		if err != nil {
+			return first, err
+		}
+		days = append(days, known...)
+	}
+	if len(days) > 0 {
+		first = schema.Some(max(since, slices.Min(days)))
+	}
+	return first, nil
+}
+
+// settingsChanged reports whether a settings table that a mart's view asks has other versions than before.
+func (n *generation) settingsChanged(m schema.Mart) bool {
+	asked := n.g.store.opts.DuckDB.TablesBehind("mart." + m.View)
+	for name, t := range n.g.tables {
+		if t.info != nil && asked[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// settingsKnownFrom returns days among which is the first one that changed settings can speak of: within the
+// report's reach, or of a campaign whose past became known.
+func (n *generation) settingsKnownFrom(ctx context.Context, w *duck.Warehouse) (days []schema.Date, err error) {
+	// Either instant may be the earlier one: a clock can be set back.
+	published := schema.DateOf(min(n.base.PublishedAt, n.next.PublishedAt).Time())
+	days = append(days, published-schema.ReachDays-1)
+	if len(n.g.learned) == 0 {
+		return days, nil
+	}
+	days = slices.AppendSeq(days, maps.Values(n.g.learned))
+	spent, err := w.FirstSpend(ctx, n.g.store.account, slices.Collect(maps.Keys(n.g.learned)))
+	if err == nil && spent.Valid {
+		days = append(days, spent.V)
+	}
+	return days, err
+}
