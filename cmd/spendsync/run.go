@@ -34,7 +34,6 @@ type app struct {
 	transport      http.RoundTripper // to both interfaces; nil: the network
 	exit           func(code int)    // os.Exit in main; nil in tests
 	blanks         *duck.Blanks      // nil: every warehouse is made from nothing
-	settingsWait   time.Duration     // how long the report's numbers wait for the settings; 0: [settingsWait]
 
 	cfg    *config.Config
 	log    *slog.Logger

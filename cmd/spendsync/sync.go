@@ -15,11 +15,11 @@ func (a *app) syncCommand() *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
-		Long: "Reads the days of the spend report that the plan names and proves each complete, then reads the " +
-			"settings of the\n" +
-			"account, its campaigns, creatives and sources, and publishes all as one generation. Settings that take " +
-			"long hold no\n" +
-			"number back: the report is published first then, and they are the next generation.\n" +
+		Long: "Reads the days of the spend report that the plan names and proves each complete, beside them reads " +
+			"the settings of the\n" +
+			"account, its campaigns, creatives and sources, and publishes all as one generation. It reads settings " +
+			"for 20 minutes at\n" +
+			"most, those confirmed longest ago first, and leaves the others to the next run.\n" +
 			"Run it as often as you like: it reads young days every time and the others once in " + config.Prefix +
 			"REREAD_AFTER.\n\n" +
 			"Exit codes:\n\n" + exit.Table(),

@@ -43,8 +43,6 @@ type world struct {
 	now       func() time.Time  // this machine's clock
 	passed    *atomic.Int64     // milliseconds that it is ahead of the service's
 
-	settingsWait time.Duration // 0: as always
-
 	shaped bool // the service has another form, in which a fault may have another reason
 
 	session *duck.Session // that answered last; nil: none has
@@ -185,8 +183,7 @@ func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, l
 func (w *world) execute(ctx context.Context, args []string) (code int, stdout, stderr string) {
 	w.passed.Add(1000)
 	var out, errOut bytes.Buffer
-	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks,
-		settingsWait: w.settingsWait}
+	a := &app{stdout: &out, stderr: &errOut, environ: w.environ(), now: w.now, transport: w.transport, blanks: &blanks}
 	code = a.run(ctx, args)
 	return code, out.String(), errOut.String()
 }

@@ -20,10 +20,11 @@
 //     while the service is asked whose account the key acts on (identity.go).
 //  3. refuse: a key of another account, a wrong clock, or failing storage ends the run
 //     here; nothing is published.
-//  4. settings (settings.go): campaigns, creatives, sources and the account are read
-//     into one value, which observe.go turns into observations of each table.
-//  5. publish (publish.go): report and settings as one generation, or the report
-//     first where the settings take long, or the settings alone where no day is proven.
+//  4. settings (settings.go): beside the days, from the start, campaigns, creatives,
+//     sources and the account are read into one value, as far as the budget reaches
+//     (budget.go). observe.go turns it into observations of each table.
+//  5. publish (publish.go): everything proven of the report and the settings, as one
+//     generation. If one of the two fails, the other one is published alone.
 //  6. outcome (outcome.go): one exit code and one sentence for the whole run.
 //
 // [Job.Replay] and [Job.Rebuild] (repair.go) publish without asking the service.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -34,9 +35,9 @@ type Job struct {
 	// Payouts reads what the operator says that conversions earn; nil: what is stored stands.
 	Payouts func() ([]schema.Payout, error)
 
-	// MaxSettingsWait is how long proven numbers wait for the settings before they are
-	// published alone; 0: [DefaultMaxSettingsWait].
-	MaxSettingsWait time.Duration
+	// SettingsBudget is how long a run may read settings, and with that how long proven
+	// numbers wait for them; 0 means [DefaultSettingsBudget].
+	SettingsBudget time.Duration
 	// StopGrace is how long after a signal what is complete may still be published.
 	StopGrace time.Duration
 
@@ -116,11 +117,15 @@ func (j Job) readAndPublish(
 		return nil, err
 	}
 	r.listCampaigns(ctx)
+	settings := noSettings
+	if withSettings {
+		settings = r.beginSettings(ctx)
+	}
 	r.readDays(ctx)
 	if err := r.refuse(ctx); err != nil {
 		return r.failed(err), nil
 	}
-	row, err := r.publishAll(ctx, publishing, withSettings)
+	row, err := r.publish(ctx, publishing, settings())
 	if err != nil {
 		return r.failed(err), nil
 	}
@@ -156,6 +161,7 @@ func (j Job) begin(ctx context.Context, command string) (*run, error) {
 	}
 	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store, spent: map[schema.Date][]string{},
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
+	r.SettingsBudget = cmp.Or(j.SettingsBudget, DefaultSettingsBudget)
 	if r.staged, err = store.Begin(j.RunID); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}

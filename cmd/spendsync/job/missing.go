@@ -143,10 +143,7 @@ func (n *settingsReader) unlistedCampaigns() (missing map[string]standing, err e
 		if err != nil {
 			return nil, err
 		}
-		for id := range n.report.campaigns {
-			ever[id] = true
-		}
-		if len(ever) > 0 {
+		if len(ever) > 0 { // judge adds those of the report
 			l.Complete = false
 			l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
 				phrase.Count(len(ever), "campaign"))

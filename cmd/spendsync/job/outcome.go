@@ -237,8 +237,12 @@ func (r *run) settingsSentence() string {
 	if r.settings == nil {
 		return ""
 	}
-	return fmt.Sprintf("; settings of %s read, %s%s", phrase.Count(len(r.settings.campaigns), "campaign"),
-		phrase.Count(int(r.newVersions), "new version"), r.settings.fieldsSentence())
+	text := fmt.Sprintf("; settings of %s read, %s", phrase.Count(len(r.settings.campaigns), "campaign"),
+		phrase.Count(int(r.newVersions), "new version"))
+	if r.settings.left > 0 {
+		text += fmt.Sprintf(", %s left to the next run", phrase.Count(r.settings.left, "campaign"))
+	}
+	return text + r.settings.fieldsSentence()
 }
 
 // failed records a run that published nothing, and says why.

@@ -49,6 +49,22 @@ func (r *run) knownCampaigns() (map[string]bool, error) {
 	return known, nil
 }
 
+// readCampaigns returns the IDs of the stored campaigns that the advertiser API has described.
+// Those that only a report has named are not among them.
+func (r *run) readCampaigns() (map[string]bool, error) {
+	stored, err := load.StoredTable(r.store, schema.CampaignHistory)
+	if err != nil {
+		return nil, err
+	}
+	read := map[string]bool{}
+	for i := range stored {
+		if stored[i].ReadState != schema.ReadStub {
+			read[stored[i].CampaignID] = true
+		}
+	}
+	return read, nil
+}
+
 // reportFacts is what the changed days of a run say of whose report it is.
 type reportFacts struct {
 	campaigns map[string]bool // that have rows in days that changed

@@ -20,7 +20,7 @@ type run struct {
 	command string
 	start   time.Time
 	store   *load.Store
-	staged  *load.Staged // of the report, and of the settings where both are published together
+	staged  *load.Staged
 	plan    Plan
 	clock   *clock // Now of the job
 
@@ -32,9 +32,9 @@ type run struct {
 	totals      *controlTotals
 	bar         Bar
 	inFlight    *semaphore.Weighted   // rows that days hold
-	preview     load.Preview          // of the report's generation
-	martsLater  bool                  // the report's generation leaves the marts to the next one
+	preview     load.Preview          // of the generation
 	settings    *settings             // nil until they are read
+	settingsErr error                 // why no settings are published; nil: they are, or none were asked for
 	newVersions int64                 // of settings
 	undescribed []schema.UnknownField // in the settings
 

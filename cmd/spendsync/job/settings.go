@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load/history"
 	"spendsync/load/settingslog"
@@ -68,15 +70,30 @@ type settings struct {
 	failures []failure
 
 	replies *settingslog.Collector // those that are new; nil: none are kept
+
+	left    int      // listed campaigns that the budget did not reach
+	overdue []string // those of them that were not read for a day or longer
+}
+
+// readAny reports whether the settings are worth a generation of their own. A run that was
+// stopped must have read a campaign.
+func (s *settings) readAny(stopped bool) bool {
+	return s.listing.Complete && !stopped || len(s.campaigns) > 0
+}
+
+// settingsRead is the outcome of reading the settings. If err is not nil, nothing of them may
+// be published.
+type settingsRead struct {
+	settings *settings
+	err      error
 }
 
 // settingsReader reads the settings concurrently into a value.
 type settingsReader struct {
 	*run
-	before []string      // campaigns that were settled before this run
-	slow   chan struct{} // closed when the reading is known to take long
-	done   chan struct{} // closed when all is read
-	asked  int           // requests for entities that listings lack
+	before []string // campaigns that were settled before this run
+	budget *budget
+	asked  int // requests for entities that listings lack
 
 	mu   sync.Mutex // guards what is read
 	read *settings
@@ -84,7 +101,7 @@ type settingsReader struct {
 
 func newSettingsReader(r *run) *settingsReader {
 	return &settingsReader{
-		run: r, before: r.store.Account().SettledFor(r.Version), slow: make(chan struct{}), done: make(chan struct{}),
+		run: r, before: r.store.Account().SettledFor(r.Version), budget: r.newBudget(),
 		read: &settings{
 			listed: map[string]bool{}, allListed: map[string]bool{}, rules: map[string][]sourceRule{},
 			gone: map[string]schema.Instant{}, alone: map[string]bool{}, newSources: map[string][]byte{},
@@ -99,12 +116,62 @@ func newSettingsReader(r *run) *settingsReader {
 	}
 }
 
-// start begins to read. The settings are whole once done is closed.
-func (n *settingsReader) start(ctx context.Context, who identity) {
-	go func() {
-		defer close(n.done)
-		n.readAll(ctx, who)
-	}()
+// beginSettings starts to read the settings beside the days. The function that it returns
+// waits for them.
+func (r *run) beginSettings(ctx context.Context) (wait func() *settingsRead) {
+	n, done := newSettingsReader(r), make(chan struct{})
+	read := &settingsRead{settings: n.read}
+	r.asking.Go(func() {
+		defer close(done)
+		var who identity
+		if who, read.err = n.account(); read.err == nil {
+			n.readAll(ctx, who)
+		}
+	})
+	return func() *settingsRead {
+		<-done
+		if read.err == nil {
+			n.judge()
+		}
+		return read
+	}
+}
+
+// noSettings is the outcome of a run that reads no settings.
+func noSettings() *settingsRead { return nil }
+
+// judge adds what is known only when the days are read, too.
+func (n *settingsReader) judge() {
+	if l := &n.read.listing; l.Complete && len(l.Entities) == 0 && len(n.report.campaigns) > 0 {
+		l.Complete = false
+		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
+			phrase.Count(len(n.report.campaigns), "campaign"))
+	}
+	if l := n.read.listing; !l.Complete && l.Why != "" {
+		n.fail("listing", "campaigns", "incomplete", errors.New(l.Why))
+	}
+	n.notUnderstood()
+	n.noteOverdue()
+}
+
+// account returns whom the key acts for. While that is unknown, the account stays pinned as
+// it is, and the settings are read all the same, because they have no other history.
+func (n *settingsReader) account() (identity, error) {
+	who, err := n.identity(identityWait)
+	switch {
+	case errors.Is(err, extract.ErrAuth):
+		n.fail("account", "me", "failed", err)
+		return who, fmt.Errorf("whom the key acts for: %w", err)
+	case errors.Is(err, errUnnamed) && n.store.Account().Pinned == "":
+		n.Log.Warn("the service does not say which account the key acts on, so nothing will notice a key of "+
+			"another account",
+			"error", err)
+		return who, nil
+	case err != nil:
+		n.fail("account", "me", "failed", err)
+		return who, nil
+	}
+	return who, CheckPinned(n.Account, n.store.Account().Pinned, who.account)
 }
 
 // readAll reads what there is to be read. What fails is noted.
@@ -118,7 +185,6 @@ func (n *settingsReader) readAll(ctx context.Context, who identity) {
 	})
 	_ = n.traced(ctx, "read settings", func(ctx context.Context) error { n.readSettings(ctx); return nil })
 	account.Wait()
-	n.notUnderstood()
 	if n.read.at == 0 {
 		n.read.at = schema.InstantOf(n.Now())
 	}
@@ -134,8 +200,12 @@ func (n *settingsReader) keep(kind, id string, reply []byte) {
 	n.read.replies.Add(settingslog.Reply{At: schema.InstantOf(n.Now()), Kind: kind, ID: id, Reply: string(reply)})
 }
 
-// fail notes something that could not be read. What there is of a reply is kept.
+// fail notes something that could not be read. What there is of a reply is kept. A read that
+// a signal or the budget ended is no failure: the next run reads it.
 func (n *settingsReader) fail(kind, id, state string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
 	reply := extract.TakeReply(err)
 	if reply == nil && kind == extract.KindCampaign && !errors.Is(err, extract.ErrContract) {
 		reply = []byte("null") // so that who reads the replies again takes no older one for that of now
@@ -197,10 +267,19 @@ func (n *settingsReader) entity(kind, id, field, state string, message schema.Nu
 	}
 }
 
-// readSettings reads the listing and then every campaign that may have changed.
-// What fails is noted; the others go on, unless the key is refused.
+// readSettings reads the listing and then every campaign that may have changed, as far as
+// the budget reaches. What fails is noted; the others go on, unless the key is refused.
 func (n *settingsReader) readSettings(ctx context.Context) {
-	<-n.campaigns.done
+	ctx, cancel := n.budget.bound(ctx)
+	defer cancel()
+	select {
+	case <-n.campaigns.done:
+	case <-ctx.Done():
+		if n.budget.spent() {
+			n.fail("listing", "campaigns", "failed", fmt.Errorf("no reply within %s", n.budget.lasts))
+		}
+		return
+	}
 	n.read.since, n.read.listing = n.campaigns.since, n.campaigns.listing
 	if err := n.campaigns.err; err != nil {
 		n.fail("listing", "campaigns", "failed", err)
@@ -211,49 +290,67 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 		n.fail("listing", "campaigns", "failed", err)
 		return
 	}
-	if !n.read.listing.Complete {
-		n.fail("listing", "campaigns", "incomplete", errors.New(n.read.listing.Why))
+	due, err := n.due()
+	if err != nil {
+		n.fail("listing", "campaigns", "failed", err)
+		return
 	}
-	due := n.due()
+	var reported sync.WaitGroup
+	reported.Go(func() { n.readReportCreatives(ctx) })
 	unlisted := n.askForCampaigns(ctx, missing)
 	requests := 3 * (len(due) + len(unlisted))
 	n.Log.Info("reading settings", "campaigns", len(due)+len(unlisted), "archived_and_settled", n.read.skipped,
 		"requests", requests, "requests_saved", 3*n.read.skipped, "at_least", n.atLeast(requests).String())
-	if n.atLeast(requests) > 0 {
-		close(n.slow)
-	}
 	bar := n.progress("campaigns", len(due)+len(unlisted))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(settingsReaders)
-	read := func(part func(context.Context) error) {
+	read := func(c dueCampaign, parts func(context.Context) error) {
+		if gctx.Err() != nil || n.budget.spent() {
+			n.leave(c)
+			return
+		}
 		g.Go(func() error {
-			if gctx.Err() != nil {
-				return nil
-			}
-			err := part(gctx)
+			err := parts(gctx)
 			bar.Step()
 			if errors.Is(err, extract.ErrAuth) {
 				return err // the key is refused: so it will be for the others
 			}
+			if errors.Is(err, context.Canceled) {
+				n.leave(c)
+			}
 			return nil
 		})
 	}
-	for _, e := range due {
-		read(func(ctx context.Context) error { return n.readCampaign(ctx, e) })
+	for _, c := range due {
+		read(c, func(ctx context.Context) error { return n.readCampaign(ctx, c.Entity) })
 	}
 	for _, a := range unlisted {
-		read(func(ctx context.Context) error { return n.readUnlisted(ctx, a) })
+		read(dueCampaign{a.entity, schema.InstantOf(n.Now())}, func(ctx context.Context) error {
+			return n.readUnlisted(ctx, a)
+		})
 	}
 	_ = g.Wait() // noted where it happened
 	bar.Done()
 	n.readUnlistedCreatives(ctx)
 	n.confirmRules(ctx)
-	n.readReportCreatives(ctx)
+	reported.Wait()
 	n.read.at = schema.InstantOf(n.Now())
 }
 
-// due are the listed campaigns that may have changed: all but the settled ones.
-func (n *settingsReader) due() (due []extract.Entity) {
+// dueCampaign is a campaign to read, with the instant of its last confirmed read, or 0.
+type dueCampaign struct {
+	extract.Entity
+	confirmed schema.Instant
+}
+
+// due returns the listed campaigns that may have changed, which is all but the settled ones.
+// Those confirmed longest ago come first.
+func (n *settingsReader) due() (due []dueCampaign, err error) {
+	known, err := n.readCampaigns()
+	if err != nil {
+		return nil, err
+	}
+	memory, keyOf := n.store.Account().Memory[schema.CampaignHistory.Name], history.KeyTextOf(schema.CampaignHistory)
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
 		n.keep(listedCampaign, e.ID, e.Raw)
@@ -262,9 +359,14 @@ func (n *settingsReader) due() (due []extract.Entity) {
 			n.read.settled = append(n.read.settled, e.ID)
 			continue
 		}
-		due = append(due, e)
+		c := dueCampaign{Entity: e}
+		if known[e.ID] {
+			c.confirmed = memory.Confirmed(keyOf(&schema.Campaign{AccountID: n.Account, CampaignID: e.ID}))
+		}
+		due = append(due, c)
 	}
-	return due
+	slices.SortStableFunc(due, func(a, b dueCampaign) int { return cmp.Compare(a.confirmed, b.confirmed) })
+	return due, nil
 }
 
 // readCampaign reads one listed campaign: its settings, its creatives, its sources. The

@@ -59,7 +59,7 @@ func newWorld(t *testing.T, edit ...func(*adsim.Config)) *world {
 			Now: w.now,
 		},
 		Plan:        PlanOptions{YoungDays: 3, RereadAfter: 20 * time.Hour, PageSize: 1000},
-		Concurrency: 4, RequestsPerMinute: 120, StopGrace: time.Minute, MaxSettingsWait: time.Minute, Now: w.now,
+		Concurrency: 4, RequestsPerMinute: 120, StopGrace: time.Minute, Now: w.now,
 	}
 	return w
 }

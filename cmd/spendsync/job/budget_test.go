@@ -1,0 +1,91 @@
+package job
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract/adsim"
+)
+
+// transportFunc is a transport that is a function.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// slowly lets time pass on both clocks before each reply to a request whose path fits.
+func (w *world) slowly(path string, by time.Duration) {
+	fits, next := regexp.MustCompile(path), w.service.Transport()
+	w.transport = transportFunc(func(r *http.Request) (*http.Response, error) {
+		if fits.MatchString(r.URL.Path) {
+			w.service.SetNow(w.service.Now().Add(by))
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+const oneCampaign = `/v1/campaigns/C\d+$`
+
+// TestBudget_ReadsTheLongestUnconfirmedFirst: settings that do not fit into the budget are
+// read by the following runs, and the numbers do not wait for them.
+func TestBudget_ReadsTheLongestUnconfirmedFirst(t *testing.T) {
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 20 })
+	w.job.SettingsBudget = 10 * time.Minute
+	w.slowly(oneCampaign, 2*time.Minute)
+	const stored = "SELECT count(DISTINCT campaign_id) FROM campaign_history WHERE read_state <> 'stub'"
+	read := map[string]bool{}
+	for range 6 {
+		again := ""
+		before := len(w.service.Requests())
+		res := w.sync(exit.OK, "published generation")
+		if n := res.Run.CampaignsRead; n == 0 || n >= 20 {
+			t.Fatalf("%d of 20 campaigns read within the budget: %s", n, res.Run.Message.V)
+		}
+		for _, r := range w.service.Requests()[before:] {
+			if regexp.MustCompile(oneCampaign).MatchString(r.Path) {
+				if read[r.Path] {
+					again = r.Path
+				}
+				read[r.Path] = true
+			}
+		}
+		if again != "" && len(read) < 20 {
+			t.Errorf("%s is read again, and %d campaigns were never read", again, 20-len(read))
+		}
+	}
+	if got := w.ask(stored); got != "20" {
+		t.Errorf("%s of 20 campaigns are stored after six runs", got)
+	}
+	if got := w.ask("SELECT count(*) FROM campaign_history WHERE is_deleted"); got != "0" {
+		t.Errorf("%s campaigns that the budget did not reach count as deleted", got)
+	}
+	w.wantTruth(w.today()) // which has grown since
+}
+
+// TestBudget_ReportsWhatIsNotReachedForADay: an account too large for its runs says so.
+func TestBudget_ReportsWhatIsNotReachedForADay(t *testing.T) {
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 20 })
+	w.job.SettingsBudget = 10 * time.Minute
+	w.slowly(oneCampaign, 5*time.Minute)
+	w.sync(exit.OK, "left to the next run")
+	w.service.SetNow(w.service.Now().Add(25 * time.Hour))
+	w.sync(exit.Partial, "campaigns not read for a day or longer", "left to the next run")
+}
+
+// TestBudget_ALastDayIsNotKeptWaiting: in the last hours in which a day can be read, settings
+// have a minute.
+func TestBudget_ALastDayIsNotKeptWaiting(t *testing.T) {
+	w := newWorld(t, func(c *adsim.Config) { c.Campaigns = 12 })
+	w.service.SetNow(w.today().End().Add(-time.Hour))
+	w.slowly(oneCampaign, 90*time.Second)
+	if res := w.sync(exit.OK, "left to the next run"); res.Run.DaysProven != 33 {
+		t.Errorf("%d days proven", res.Run.DaysProven)
+	}
+	if res := w.sync(exit.OK); strings.Contains(res.Run.Message.V, "left to the next run") {
+		t.Errorf("no day is at risk any more, and the budget is short: %s", res.Run.Message.V)
+	}
+	w.wantTruth(w.today())
+}
