@@ -3,7 +3,6 @@ package manifest
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -334,8 +333,13 @@ func (a *Listed) files(d *jsontext.Decoder, text []byte) error {
 
 // eachMember visits the members of the next value, an object: their names, and where they begin.
 func eachMember(d *jsontext.Decoder, visit func(name string, at int64) error) error {
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return cmp.Or(err, errors.New("an object is missing"))
+	switch t, err := d.ReadToken(); {
+	case err != nil:
+		return err
+	case t.Kind() == 'n': // null has no members
+		return nil
+	case t.Kind() != '{':
+		return errors.New("an object is missing")
 	}
 	for d.PeekKind() != '}' {
 		name, err := d.ReadValue()

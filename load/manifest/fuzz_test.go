@@ -1,0 +1,74 @@
+package manifest
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"spendsync/load/durable"
+)
+
+// FuzzAccount: an account file of any content that its root names by hash is loaded or refused with an
+// error that names it. A loaded one leads nowhere out of the store, gives equal content back, and its
+// listing has the same files.
+func FuzzAccount(f *testing.F) {
+	good, err := large().Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, b := range good.Parts {
+		if len(b) < 10_000 {
+			f.Add(b)
+		}
+	}
+	for _, text := range []string{`{}`, `null`, `{"days": {"2026-03-08": null}}`, `{"files": {"a": null}}`,
+		`{"files": {"../../etc/passwd": {"kind": "raw"}}}`, `{"ledger": {"/x": 1}}`, `{"since": "2026-02-30"}`,
+		`{"files": {}, "files": {}}`, `{"more": 1}`, `{"days": {"2026-03-08": {}}} {}`,
+		`{"files": {"parquet/a/account=x/day=2026-03-08/data.parquet": {}, "b": {}, "parquet/a/account=x/c": {}}}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		dir := t.TempDir()
+		sha := HashLedger(b)
+		m := New()
+		m.Generation = 1
+		m.Parts["acme"] = &Part{Path: accountPath("acme", sha), SHA256: sha, Bytes: int64(len(b))}
+		write(t, filepath.Join(dir, m.Parts["acme"].Path), b)
+		put(t, dir, m)
+		read, err := Read(dir)
+		var d *durable.Damage
+		if err != nil {
+			if !errors.As(err, &d) || d.Path != m.Parts["acme"].Path && d.Path != FileName {
+				t.Fatalf("refused without its name: %v", err)
+			}
+			return
+		}
+		a := read.Accounts["acme"]
+		for path := range a.Files {
+			if !filepath.IsLocal(path) {
+				t.Errorf("path %q", path)
+			}
+		}
+		again := New()
+		again.Generation, again.Accounts["acme"] = 1, a
+		put(t, t.TempDir(), again)
+		l, err := OpenListing(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		groups, err := l.Accounts[0].Groups()
+		if err != nil {
+			t.Fatalf("loaded, and not listed: %v", err)
+		}
+		files, err := l.Accounts[0].Files(groups...)
+		if err != nil || len(files) != len(a.Files) {
+			t.Errorf("%d files are listed of %d: %v", len(files), len(a.Files), err)
+		}
+		for day := range a.Days {
+			if has, err := l.Accounts[0].HasDay(day); err != nil || !has {
+				t.Errorf("day %s is not listed: %v", day, err)
+			}
+		}
+	})
+}
