@@ -58,7 +58,7 @@ func (u *updates) loadDays(g *Staged, base *manifest.Account) {
 			continue
 		}
 		u.changed[d] = true
-		if day.few {
+		if day.isSmallChange {
 			some.Files = append(some.Files, file)
 			if day.stale != "" {
 				some.Stale = append(some.Stale, day.stale)

@@ -64,13 +64,13 @@ type stagedReplies struct {
 // stagedDay is one day on its way: its raw pages come first, page by page, and the day itself once it is
 // proven.
 type stagedDay struct {
-	raw      map[string]*manifest.File // by published path
-	stays    map[string]bool           // those of raw that are published as they are
-	part     *manifest.File            // the Parquet file; nil: the stored one stands
-	renewRaw bool                      // the stored replies are lost or damaged: those that were read replace them
-	few      bool                      // only a few rows are other than those that are stored
-	stale    string                    // the private file with the keys of the stored rows that go; empty: none
-	proven   *provenDay
+	raw           map[string]*manifest.File // by published path
+	stays         map[string]bool           // those of raw that are published as they are
+	part          *manifest.File            // the Parquet file; nil: the stored one stands
+	renewRaw      bool                      // the stored replies are lost or damaged: those that were read replace them
+	isSmallChange bool                      // few rows differ from the stored ones
+	stale         string                    // the private file with the keys of the stored rows that go; empty: none
+	proven        *provenDay
 
 	changes  *stagedChanges    // nil: there are none
 	intraday []schema.Intraday // what each campaign had spent by now, of a day that goes on and has grown
@@ -311,7 +311,7 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows
 // putStale records in a private file which stored rows go: all new rows beside them are of this run. It is
 // nil if all stored rows go.
 func (g *Staged) putStale(day *stagedDay, d schema.Date, stale []schema.Spend) error {
-	if day.few = stale != nil; len(stale) == 0 {
+	if day.isSmallChange = stale != nil; len(stale) == 0 {
 		return nil
 	}
 	path := "stale/" + d.String()

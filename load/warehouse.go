@@ -102,12 +102,12 @@ func (n *generation) loadWarehouse(ctx context.Context) (viewErrors []error, err
 // those that could not answer.
 func (n *generation) storeViews(ctx context.Context) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
-		spans, altered := n.affectedSpans(account), n.alteredRows(account)
+		spans, delta := n.affectedSpans(account), n.changedRows(account)
 		for _, v := range n.g.store.opts.DuckDB.Views {
 			if !v.Stored || len(spans) == 0 {
 				continue
 			}
-			err := n.w.Store(ctx, v, account, spans, altered)
+			err := n.w.Store(ctx, v, account, spans, delta)
 			if ctx.Err() != nil || errors.Is(err, durable.ErrStorage) || duck.IsOutOfMemory(err) {
 				return nil, err
 			}
@@ -130,9 +130,9 @@ func (n *generation) affectedSpans(account string) []duck.Span {
 	return a.Spans(days)
 }
 
-// alteredRows returns the rows that changed in an account's whole days, if they are few and all that changed; else
+// changedRows returns the rows that changed in an account's whole days, if they are few and all that changed; else
 // nil.
-func (n *generation) alteredRows(account string) *duck.Altered {
+func (n *generation) changedRows(account string) *duck.Delta {
 	if n.fromNothing || n.everythingIsAffected(account) || account != n.g.store.account {
 		return nil
 	}
@@ -140,18 +140,18 @@ func (n *generation) alteredRows(account string) *duck.Altered {
 	if !sameStates || len(affected) == 0 {
 		return nil
 	}
-	days, rows := map[schema.Date]bool{}, &duck.Altered{}
+	days, delta := map[schema.Date]bool{}, &duck.Delta{}
 	for _, d := range affected {
 		day := n.g.days[d]
-		if days[d] = true; !day.few {
+		if days[d] = true; !day.isSmallChange {
 			return nil
 		}
 		if day.stale != "" {
-			rows.Went = append(rows.Went, day.stale)
+			delta.Deleted = append(delta.Deleted, day.stale)
 		}
 	}
-	rows.Came = duck.DaysSQL(account, "report_date", days) + " AND " + n.g.ownRows()
-	return rows
+	delta.Inserted = duck.DaysSQL(account, "report_date", days) + " AND " + n.g.ownRows()
+	return delta
 }
 
 // engine is what DuckDB may use to build the file.

@@ -21,8 +21,8 @@ import (
 	"spendsync/schema"
 )
 
-// Answer is what a question gives: every value as text, NULL as absent.
-type Answer struct {
+// TextTable is a result in memory: every value as text, NULL as absent.
+type TextTable struct {
 	Columns []string
 	Rows    [][]schema.Null[string]
 }

@@ -2,13 +2,13 @@ package duck
 
 import "context"
 
-// Build brings the DuckDB file at path to a new state: its tables, the rows of the loads, in
-// one transaction, and the views, unless the file has them (nil). An empty one is built from
-// nothing. The file stays open, to be asked and to be given what follows from the answers:
-// [Warehouse.Finish] closes it, and [Warehouse.Stop] ends the engine in any case.
+// Build brings the DuckDB file at path to a new state. It applies the amends and the loads,
+// and creates the views again unless views is nil. If empty is set, it creates the file with
+// its tables first. The file stays open for queries and further loads: [Warehouse.Finish]
+// closes it, and [Warehouse.Stop] ends the engine in any case.
 //
-// The viewErrors are of views that cannot be made. They are left out: the numbers are safe
-// without them.
+// viewErrors names the views that could not be created. They are left out, as the numbers
+// are safe without them.
 func Build(
 	ctx context.Context, path string, empty bool, loads []ReplacePartition, amends []Amend,
 	views []View, o Options,

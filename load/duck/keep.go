@@ -7,15 +7,15 @@ import (
 	"spendsync/schema"
 )
 
-// keeping is what a session keeps.
+// keeping describes which views a session keeps in memory.
 type keeping struct {
 	views       []View
 	asked, kept []string
 }
 
-// statements make the views once more in the engine's own memory, over views of the file's
-// tables, for a view finds what it asks in its own database only; of the kept ones they make
-// tables. The tables are given by schema and name.
+// statements returns the SQL that creates the views again in the engine's own memory, and
+// the kept views as tables. A view finds only tables of its own database, so each table of
+// the file, given by schema and name, gets a view there too.
 func (k *keeping) statements(tables [][]schema.Null[string]) []string {
 	statements := []string{"CREATE SCHEMA memory.mart", "CREATE SCHEMA memory.ops"}
 	for _, r := range tables {
@@ -34,7 +34,7 @@ func (k *keeping) statements(tables [][]schema.Null[string]) []string {
 	return statements
 }
 
-// needed are the views that are asked or kept, each after those that it asks.
+// needed returns the asked and kept views, each after the views that it uses.
 func (k *keeping) needed() (list []View) {
 	left := map[string]View{}
 	for _, v := range k.views {

@@ -14,9 +14,9 @@ import (
 	"spendsync/schema"
 )
 
-// Session asks the published DuckDB file one question after the other. All answers
-// are of one generation: that of the file as it was when the session began. The
-// file is opened as by [Ask]; the questions are ours and not checked before.
+// Session runs queries on the published DuckDB file. All results are from the generation
+// that was published when the session began. The file is opened as in [Ask]; the queries
+// are our own and are not checked first.
 type Session struct {
 	conn    *sql.Conn
 	stop    func() error
@@ -46,8 +46,8 @@ func (s *Session) Close() error {
 	return errors.Join(s.stop(), removeScratch(s.tempDir))
 }
 
-// Query answers one question, all of it in memory.
-func (s *Session) Query(ctx context.Context, question string) (a Answer, err error) {
+// Query returns the whole result of a query in memory.
+func (s *Session) Query(ctx context.Context, question string) (a TextTable, err error) {
 	rows, err := s.conn.QueryContext(ctx, "SELECT COLUMNS(*)::VARCHAR FROM (\n"+question+"\n)")
 	if err != nil {
 		return a, stopped(ctx, duckErr(question, err))
@@ -76,10 +76,9 @@ func (s *Session) Query(ctx context.Context, question string) (a Answer, err err
 	return a, stopped(ctx, rows.Err())
 }
 
-// Keep answers the kept views of schema mart once and holds their rows in memory: the questions
-// that follow, and the asked views, find them answered. The views are those of the file, with
-// the same SQL. A view that is in neither list, and that none of them asks, can't be asked any
-// more.
+// Keep computes the kept views of schema mart once and holds their rows in memory for the
+// asked views and all later queries. views must be the views of the file, with the same SQL.
+// Views in neither list cannot be queried any more, except those that the listed views use.
 func (s *Session) Keep(ctx context.Context, views []View, asked, kept []string) error {
 	k := &keeping{views, asked, kept}
 	tables, err := s.Query(ctx, "SELECT t.schema_name, t.table_name FROM duckdb_tables() AS t WHERE "+

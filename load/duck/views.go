@@ -94,21 +94,20 @@ func (v View) Parts(account string, spans []Span) (parts []Part) {
 	return parts
 }
 
-// Altered are the rows of main.spend_daily that are others than before: those of files went, and
-// those of a condition came.
-type Altered struct {
-	Went []string
-	Came string
+// Delta is the changed rows of main.spend_daily.
+type Delta struct {
+	Deleted  []string // files with the keys of the rows that are gone
+	Inserted string   // condition on the new rows
 }
 
 // Store answers a stored view for an account, in place of what its table had of it; of one by
 // day, on the days of the spans; of one with a key, where it is known which rows are others
 // (else nil), the keys of those.
-func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []Span, rows *Altered) error {
+func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []Span, delta *Delta) error {
 	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
 	var statements []string
-	if rows != nil && v.Key != nil {
-		statements = v.storeKeys(name, account, rows)
+	if delta != nil && v.Key != nil {
+		statements = v.storeKeys(name, account, delta)
 	} else {
 		for _, p := range v.Parts(account, spans) {
 			statements = append(statements, "DELETE FROM "+name+" WHERE "+p.Where, "INSERT INTO "+name+" "+p.Query)
@@ -119,25 +118,25 @@ func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []S
 	})
 }
 
-// storeKeys are the statements that answer for the keys of rows that are others.
-func (v View) storeKeys(name, account string, rows *Altered) []string {
+// storeKeys returns the statements that replace the keys of changed rows.
+func (v View) storeKeys(name, account string, delta *Delta) []string {
 	where := "t.account_id = " + schema.QuoteText(account)
 	key, same := strings.Join(v.Key, ", "), where
 	for _, c := range v.Key {
 		same += fmt.Sprintf(" AND t.%[1]s = k.%[1]s", c)
 	}
-	altered := "SELECT " + key + " FROM main.spend_daily WHERE " + rows.Came
-	if len(rows.Went) > 0 {
-		altered += " UNION SELECT " + key + " FROM " + FilesSQL(schema.SpendDaily.Table, rows.Went)
+	changed := "SELECT " + key + " FROM main.spend_daily WHERE " + delta.Inserted
+	if len(delta.Deleted) > 0 {
+		changed += " UNION SELECT " + key + " FROM " + FilesSQL(schema.SpendDaily.Table, delta.Deleted)
 	}
 	// The account is asked for outside: beside the key it would make DuckDB compare every pair of rows.
-	its := "(FROM main.spend_daily SEMI JOIN temp.altered USING (" + key + "))"
+	its := "(FROM main.spend_daily SEMI JOIN temp.changed USING (" + key + "))"
 	return []string{
-		"CREATE OR REPLACE TEMP TABLE altered AS SELECT DISTINCT " + key + " FROM (" + altered + ")",
-		"DELETE FROM " + name + " AS t USING temp.altered AS k WHERE " + same,
+		"CREATE OR REPLACE TEMP TABLE changed AS SELECT DISTINCT " + key + " FROM (" + changed + ")",
+		"DELETE FROM " + name + " AS t USING temp.changed AS k WHERE " + same,
 		"INSERT INTO " + name + " FROM (\n" + strings.ReplaceAll(v.SQL, "main.spend_daily", its) + "\n) AS t WHERE " +
 			where,
-		"DROP TABLE temp.altered",
+		"DROP TABLE temp.changed",
 	}
 }
 

@@ -13,22 +13,22 @@ import (
 	"spendsync/schema"
 )
 
-// Warehouse is a DuckDB file that is written to or looked through. It is attached as w.
+// Warehouse is a DuckDB file that is being written or checked. It is attached as w.
 type Warehouse struct {
 	path string
 	conn *sql.Conn
 	end  func() error
 	disk durable.Disk
-	// fullMemory is the memory limit that DuckDB has not been given yet; empty: it has it.
+	// fullMemory is the memory limit that DuckDB has yet to receive; empty: it has it.
 	fullMemory string
-	// mayLackDisk says that spilling to disk may fail where memory does not suffice: then
-	// more memory is tried first.
+	// mayLackDisk means that the disk may have no room to spill to: then an error of the
+	// disk is tried again with more memory.
 	mayLackDisk bool
 	empty       bool // it held no row when it was opened
 }
 
-// WithMemory does something, and once more with all the memory that DuckDB may have where
-// it has too little for it. What it had done by then must be undone.
+// WithMemory calls do, and calls it again with the full memory limit if DuckDB ran out of
+// memory. A failed call must leave nothing behind.
 func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	err := do()
 	if w.fullMemory == "" || !IsOutOfMemory(err) && !(w.mayLackDisk && errors.Is(err, durable.ErrStorage)) {
@@ -40,7 +40,7 @@ func (w *Warehouse) WithMemory(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// takeFullMemory gives DuckDB all the memory that it may have.
+// takeFullMemory raises DuckDB's memory limit to the full one.
 func (w *Warehouse) takeFullMemory(ctx context.Context) error {
 	if w.fullMemory == "" {
 		return nil
@@ -126,7 +126,7 @@ func start(ctx context.Context, path string, o Options) (*Warehouse, error) {
 	return &Warehouse{path: path, conn: conn, end: end, disk: o.Disk, fullMemory: full}, nil
 }
 
-// Attach opens the finished file read-only, with an engine that has nothing of it.
+// Attach opens the finished file read-only, in an engine with empty caches.
 func (w *Warehouse) Attach(ctx context.Context) error {
 	if err := execAll(ctx, w.conn, attachToRead(w.path)); err != nil {
 		return unread(err, "it does not open")

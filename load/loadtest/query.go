@@ -10,7 +10,7 @@ import (
 
 // Query asks the published DuckDB file one question, as [duck.Ask] does, and holds
 // the whole answer in memory.
-func Query(ctx context.Context, dir, question string) (a duck.Answer, err error) {
+func Query(ctx context.Context, dir, question string) (a duck.TextTable, err error) {
 	r, err := duck.Ask(ctx, dir, duck.Question{SQL: question}, duck.Options{})
 	if err != nil {
 		return a, err
