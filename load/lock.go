@@ -16,13 +16,20 @@ const lockPoll = 50 * time.Millisecond
 
 // lockStore waits for the lock under which the DuckDB file is built and the commit is made.
 func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Duration) (unlock func() error, err error) {
+	return waitForLock(d, ctx, dir, "store.lock", wait)
+}
+
+// waitForLock waits for a lock of the folder, by the name of its file.
+func waitForLock(d durable.Disk, ctx context.Context, dir, name string, wait time.Duration) (unlock func() error,
+	err error) {
+	path := filepath.Join(dir, "locks", name)
 	for end := time.Now().Add(wait); ; {
-		l, err := d.Lock(filepath.Join(dir, "locks", "store.lock"))
+		l, err := d.Lock(path)
 		if errors.Is(err, fs.ErrNotExist) { // a store that was brought here without its locks
 			if err := d.MakeDirs(filepath.Join(dir, "locks")); err != nil {
 				return nil, err
 			}
-			l, err = d.Lock(filepath.Join(dir, "locks", "store.lock"))
+			l, err = d.Lock(path)
 		}
 		if err != nil {
 			return nil, durable.Storage(err)
@@ -32,11 +39,11 @@ func lockStore(d durable.Disk, ctx context.Context, dir string, wait time.Durati
 		}
 		left := time.Until(end)
 		if left <= 0 {
-			return nil, fmt.Errorf("the store's lock in %s was not free for %v: %w", dir, wait, durable.ErrLocked)
+			return nil, fmt.Errorf("%s in %s was not free for %v: %w", name, dir, wait, durable.ErrLocked)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("waiting for the store's lock in %s: %w", dir, ctx.Err())
+			return nil, fmt.Errorf("waiting for %s in %s: %w", name, dir, ctx.Err())
 		case <-time.After(min(left, lockPoll)):
 		}
 	}

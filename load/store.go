@@ -45,6 +45,9 @@ func Open(ctx context.Context, dir, account string, o Options) (*Store, error) {
 	s := &Store{dir: dir, account: account, opts: o.filled()}
 	s.opts.DuckDB.Dir = dir
 	disk := s.opts.disk
+	if err := refuseCopy(disk, dir); err != nil {
+		return nil, err
+	}
 	for _, d := range []string{"", "locks", "staging"} {
 		if err := disk.MakeDirs(filepath.Join(dir, d)); err != nil {
 			return nil, err

@@ -52,6 +52,9 @@ func Verify(ctx context.Context, dir string, o Options, raw ReadRaw) (*Verificat
 	if there, err := o.disk.Exists(dir); !there || err != nil {
 		return nil, cmp.Or(err, fmt.Errorf("%s: %w", dir, durable.ErrEmpty))
 	}
+	if err := refuseCopy(o.disk, dir); err != nil {
+		return nil, err
+	}
 	unlock, err := lockStore(o.disk, ctx, dir, o.LockWait)
 	unlocked := errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 	if unlocked {

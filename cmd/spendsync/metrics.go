@@ -394,7 +394,7 @@ const maxReply = 4 << 20
 
 // pushMetrics adds the metrics to the Pushgateway, in a group of the job and the
 // account. What this run does not know stays there as an earlier one pushed it.
-func pushMetrics(ctx context.Context, to metricsTo, f *runFacts) error {
+func pushMetrics(ctx context.Context, to metricsTo, f prometheus.Collector) error {
 	u, err := config.GatewayURL(to.gateway)
 	if err != nil {
 		return err
@@ -428,5 +428,6 @@ func metricsHelp() string {
 		}
 		fmt.Fprintf(&b, "  %s{%s}\n      %s\n", m.name, labels, m.help)
 	}
+	fmt.Fprintf(&b, "  %s{account}\n      %s\n", backupMetric, backupMetricHelp)
 	return b.String()
 }

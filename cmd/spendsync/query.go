@@ -28,6 +28,7 @@ type queryFlags struct {
 	out    string
 	raw    bool
 	rows   int64
+	from   string
 }
 
 // maxTableRows is how many rows a terminal shows when nobody says: what nobody reads to
@@ -56,6 +57,7 @@ they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, d
   spendsync query mart.source_performance --out sources.parquet
   spendsync query which_campaigns_pay --out campaigns.xlsx
   spendsync query -c "SELECT report_date, sum(spend) AS spend FROM spend_daily GROUP BY ALL ORDER BY ALL"
+  spendsync query --from s3://acme-spend/store last_week
   spendsync query sources_to_block --format request | jq -c .body
   spendsync query -c - --format json < question.sql | jq .[0]`,
 		Args: cobra.ArbitraryArgs,
@@ -80,9 +82,13 @@ they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, d
 			if err != nil {
 				return err
 			}
+			if err := a.pullFrom(cmd.Context(), f.from); err != nil {
+				return err
+			}
 			return a.query(cmd.Context(), q, f)
 		},
 	}
+	addFrom(cmd, &f.from)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.sql, "command", "c", "", "SQL to answer; - reads it from stdin")
 	flags.StringArrayVar(&f.params, "param", nil, "name=value: sets a parameter of the question; may be given "+

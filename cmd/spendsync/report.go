@@ -22,6 +22,7 @@ import (
 type reportFlags struct {
 	out     string
 	account string
+	from    string
 }
 
 func (a *app) reportCommand() *cobra.Command {
@@ -40,9 +41,13 @@ warehouse gives the same file. The DuckDB file is opened read-only and nothing i
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
+			if err := a.pullFrom(cmd.Context(), f.from); err != nil {
+				return err
+			}
 			return a.report(cmd.Context(), f)
 		},
 	}
+	addFrom(cmd, &f.from)
 	cmd.Flags().StringVar(&f.out, "out", f.out, "file to write; it appears when it is whole; - is stdout")
 	cmd.Flags().StringVar(&f.account, "account", "", "one account of the warehouse (default: all, one after the other)")
 	return cmd

@@ -118,7 +118,7 @@ func (a *app) commands() *cobra.Command {
 	root.AddCommand(
 		a.syncCommand(), a.planCommand(), a.backfillCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(),
 		a.rebuildCommand(), a.replayCommand(), a.tablesCommand(), a.demoCommand(), a.queryCommand(), a.reportCommand(),
-		a.cronjobCommand(), a.manCommand(), a.versionCommand(), a.configTopic(),
+		a.pushCommand(), a.pullCommand(), a.cronjobCommand(), a.manCommand(), a.versionCommand(), a.configTopic(),
 	)
 	for _, c := range root.Commands() {
 		if c.Args == nil {

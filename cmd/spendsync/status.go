@@ -50,15 +50,19 @@ type storeStatus struct {
 }
 
 func (a *app) statusCommand() *cobra.Command {
-	weeks := 7
+	weeks, from := 7, ""
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show coverage as a calendar, freshness, and days at risk",
-		Example: "  spendsync status\n  spendsync status --weeks 0\n  spendsync status --json | jq " +
-			"'.accounts[].days_at_risk'",
+		Example: "  spendsync status\n  spendsync status --weeks 0\n" +
+			"  spendsync status --from s3://acme-spend/store\n" +
+			"  spendsync status --json | jq '.accounts[].days_at_risk'",
 		Long: "Shows what is published, from the manifest and the ledger alone: no lock is taken and nothing is " +
 			"asked of the service.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			if err := a.pullFrom(cmd.Context(), from); err != nil {
 				return err
 			}
 			st, err := a.status()
@@ -72,6 +76,7 @@ func (a *app) statusCommand() *cobra.Command {
 			return nil
 		},
 	}
+	addFrom(cmd, &from)
 	cmd.Flags().IntVar(&weeks, "weeks", weeks, "weeks of the calendar to show; 0 shows all")
 	return cmd
 }

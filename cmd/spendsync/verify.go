@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +16,8 @@ import (
 )
 
 func (a *app) verifyCommand() *cobra.Command {
-	return &cobra.Command{
+	from := ""
+	cmd := &cobra.Command{
 		Use: "verify", Short: "Check every stored byte, row and sum: replies, Parquet, DuckDB",
 		Example: "  spendsync verify\n  spendsync verify --json | jq .damages",
 		Long: "Checks every published file against the manifest, every day against its sums, its hash and its stored " +
@@ -26,21 +28,31 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
+			if from != "" {
+				return a.verifyFrom(cmd.Context(), from, func(dir string) error { return a.verify(cmd.Context(), dir) })
+			}
 			dir, err := a.cfg.StoreDir()
 			if err != nil {
 				return err
 			}
-			report, err := load.Verify(cmd.Context(), dir, a.loadOptions(), job.RowsOfReplies)
-			var damage *durable.Damage
-			if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
-				report, err = &load.Verification{Damages: []*durable.Damage{damage}}, nil
-			}
-			if err != nil {
-				return err
-			}
-			return a.tellVerified(report)
+			return a.verify(cmd.Context(), dir)
 		},
 	}
+	cmd.Flags().StringVar(&from, "from", "", "URL of a bucket that 'spendsync push' writes: its whole store is pulled "+
+		"into a folder below TMPDIR, verified there, and removed")
+	return cmd
+}
+
+func (a *app) verify(ctx context.Context, dir string) error {
+	report, err := load.Verify(ctx, dir, a.loadOptions(), job.RowsOfReplies)
+	var damage *durable.Damage
+	if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
+		report, err = &load.Verification{Damages: []*durable.Damage{damage}}, nil
+	}
+	if err != nil {
+		return err
+	}
+	return a.tellVerified(report)
 }
 
 func (a *app) tellVerified(r *load.Verification) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"spendsync/extract"
+	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
 )
@@ -25,6 +26,9 @@ var ErrOtherReport = errors.New("the report is not this account's")
 func Usagef(format string, args ...any) error {
 	return fmt.Errorf("%s%w", fmt.Sprintf(format, args...), hidden{ErrUsage})
 }
+
+// As gives an error the exit code of another one.
+func As(err, as error) error { return fmt.Errorf("%w%w", err, hidden{as}) }
 
 // hidden carries an error's identity without its text.
 type hidden struct{ error }
@@ -50,7 +54,8 @@ func Of(err error) int {
 	switch {
 	case err == nil:
 		return OK
-	case errors.Is(err, ErrUsage), errors.Is(err, durable.ErrEmpty):
+	case errors.Is(err, ErrUsage), errors.Is(err, durable.ErrEmpty), errors.Is(err, load.ErrIsCopy),
+		errors.Is(err, load.ErrIsStore):
 		return Usage
 	case errors.Is(err, durable.ErrLocked):
 		return Locked

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load/remote"
+	"spendsync/schema"
+)
+
+// pullFlags are what the caller of pull chose.
+type pullFlags struct {
+	all, parquet, watch bool
+	generation          int64
+	at                  string
+	every               time.Duration
+}
+
+func (a *app) pullCommand() *cobra.Command {
+	f := pullFlags{every: 30 * time.Second}
+	cmd := &cobra.Command{
+		Use: "pull URL DIR", Short: "Bring a folder to the bucket's generation: for readers, or a lost store again",
+		Long: `Brings a folder to the newest generation that 'spendsync push' brought to a bucket: the DuckDB file and
+the manifest, with --parquet the Parquet files too, with --all a whole store that 'verify' passes and 'sync'
+continues. Only files that differ are fetched, each is compared with its SHA-256, and all take their places by the
+commit of the store: readers of the folder see one generation. A byte that has changed in the bucket is named (exit 8).
+
+--watch stays and follows the pointer. --generation and --at choose an older generation that is still readable.`,
+		Example: `  spendsync pull s3://acme-spend/store ./acme
+  spendsync pull --watch --parquet s3://acme-spend/store /data
+  spendsync pull --all s3://acme-spend/store /data && SPENDSYNC_DATA_DIR=/data spendsync verify
+  spendsync pull --at 2026-11-23 s3://acme-spend/store ./yesterday`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return exit.Usagef("a URL and a folder; see '%s --help'", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			return a.pull(cmd.Context(), args[0], args[1], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "a whole store, with replies and ledgers")
+	flags.BoolVar(&f.parquet, "parquet", false, "the Parquet files, too")
+	flags.BoolVar(&f.watch, "watch", false, "stay, and follow the bucket until a signal")
+	flags.DurationVar(&f.every, "every", f.every, "how often --watch looks")
+	flags.Int64Var(&f.generation, "generation", 0, "an older generation, by its number")
+	flags.StringVar(&f.at, "at", "", "the generation of that time, such as 2026-11-23T14:00:00Z, or of the end of a "+
+		"Chicago day, such as 2026-11-23")
+	return cmd
+}
+
+func (a *app) pull(ctx context.Context, url, dir string, f pullFlags) (err error) {
+	o := remote.PullOptions{Dir: dir, All: f.all, Parquet: f.parquet, Generation: f.generation, Log: a.log,
+		Store: a.loadOptions()}
+	if o.At, err = timeOf(f.at); err != nil {
+		return err
+	}
+	switch {
+	case f.generation < 0:
+		return exit.Usagef("--generation %d: generations are counted from 1", f.generation)
+	case f.generation != 0 && f.at != "":
+		return exit.Usagef("--generation and --at: which one counts?")
+	case f.watch && (f.generation != 0 || f.at != ""):
+		return exit.Usagef("--watch follows the newest generation; --generation and --at choose one")
+	case f.watch && f.all:
+		return exit.Usagef("--watch is for readers; run 'spendsync pull --all' on a schedule")
+	case f.every <= 0:
+		return exit.Usagef("--every %v is not positive", f.every)
+	case dir == "":
+		return exit.Usagef("which folder?")
+	}
+	b, err := a.openBucket(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if f.watch {
+		return a.watch(ctx, b, o, f.every)
+	}
+	done, err := b.Pull(ctx, o)
+	if err != nil {
+		return bucketErr(err)
+	}
+	if a.json {
+		return output.JSON(a.stdout, done)
+	}
+	_, err = fmt.Fprintln(a.stdout, pulledText(dir, done))
+	return err
+}
+
+func pulledText(dir string, done *remote.Pulled) string {
+	text := fmt.Sprintf("%s has generation %d of %s", dir, done.Generation, done.PublishedAt)
+	if !done.New {
+		return text + " already"
+	}
+	return text + fmt.Sprintf(": %s fetched, %s KB", phrase.Count(done.Files, "file"), thousands(done.Received/1000))
+}
+
+// watch follows the bucket. What goes wrong once is logged, and tried again.
+func (a *app) watch(ctx context.Context, b *remote.Bucket, o remote.PullOptions, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	wait := func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			return nil
+		}
+	}
+	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
+		switch {
+		case err != nil:
+			a.log.Error("pull: the folder stays as it is; trying again", "error", err)
+		case done != nil && done.New:
+			a.log.Info("pulled", "generation", done.Generation, "published_at", done.PublishedAt.String(),
+				"files", done.Files, "bytes", done.Received)
+		}
+	})
+}
+
+// timeOf reads an instant, or a day of Chicago, of which it is the end.
+func timeOf(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if d, err := schema.ParseDate(text); err == nil {
+		return d.End(), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, exit.Usagef("--at %s is neither a time such as 2026-11-23T14:00:00Z nor a day such as 2026-11-23",
+			text)
+	}
+	return t, nil
+}
+
+// addFrom adds the flag by which a command that only reads asks a bucket.
+func addFrom(cmd *cobra.Command, from *string) {
+	cmd.Flags().StringVar(from, "from", "", "URL of a bucket that 'spendsync push' writes: its newest generation is "+
+		"pulled into the user's cache folder and answers")
+}
+
+// pullFrom brings the copy in the user's cache folder to the bucket's generation, and makes it the store
+// of this command.
+func (a *app) pullFrom(ctx context.Context, url string) (err error) {
+	if url == "" {
+		return nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return exit.Usagef("--from: there is no cache folder: %v; set XDG_CACHE_HOME", err)
+	}
+	b, err := a.openBucket(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	dir := b.Location(cache)
+	if _, err := b.Pull(ctx, remote.PullOptions{Dir: dir, Log: a.log, Store: a.loadOptions()}); err != nil {
+		return bucketErr(err)
+	}
+	a.cfg.DataDir = dir
+	return nil
+}

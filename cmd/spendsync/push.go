@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/page"
+	"spendsync/cmd/spendsync/pagedata"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/extract"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/load/remote"
+)
+
+func (a *app) pushCommand() *cobra.Command {
+	var acceptLoss, full bool
+	cmd := &cobra.Command{
+		Use: "push URL", Short: "Bring the published generation to a bucket or a folder, for readers and as a backup",
+		Long: `Uploads what the bucket lacks of the published generation, and its pointer current.json last. Readers
+open the DuckDB file that the pointer names, or the Parquet files; 'spendsync pull' gives the store back. The
+generations of the last 24 hours, and one a day of the last 7 days, stay readable. The store is only read, and no lock
+is taken.
+
+URL is s3://BUCKET/PREFIX or file:///FOLDER. Credentials, region and endpoint of S3 are found as the AWS SDK finds
+them: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, AWS_WEB_IDENTITY_TOKEN_FILE, AWS_REGION,
+AWS_ENDPOINT_URL. A server of one's own is addressed by path; ?use_path_style=false changes that.
+
+An older store never replaces a newer one (exit 10). A store of another account, or one that does not continue the
+history in the bucket, is refused (exit 8). Two pushes at once do no harm.`,
+		Example: `  spendsync push s3://acme-spend/store
+  AWS_ENDPOINT_URL=https://minio.example.com spendsync push s3://spend
+  spendsync push file:///mnt/backup/spend`,
+		Args: oneURL,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.setUp(cmd.Context()); err != nil {
+				return err
+			}
+			return a.push(cmd.Context(), args[0], remote.PushOptions{AcceptLoss: acceptLoss, Full: full})
+		},
+	}
+	cmd.Flags().BoolVar(&acceptLoss, "accept-loss", false, "replace a newer generation or another history: what only "+
+		"the bucket has becomes unreadable after a week")
+	cmd.Flags().BoolVar(&full, "full", false, "upload every file, also those that the bucket should have: repairs "+
+		"objects that 'pull' finds damaged")
+	return cmd
+}
+
+// oneURL is the argument of push.
+func oneURL(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return exit.Usagef("one URL, such as s3://bucket/prefix; see '%s --help'", cmd.CommandPath())
+	}
+	return nil
+}
+
+func (a *app) push(ctx context.Context, url string, o remote.PushOptions) (err error) {
+	if o.Dir, err = a.cfg.StoreDir(); err != nil {
+		return err
+	}
+	b, err := a.openBucket(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if err := output.CheckTempDir(); err != nil {
+		return err
+	}
+	o.Log, o.Now, o.LockWait = a.log, a.now, a.cfg.LockWait
+	o.Page = func(ctx context.Context) ([]byte, error) {
+		r, err := pagedata.Read(ctx, o.Dir, "", a.loadOptions())
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		err = page.Write(&b, r)
+		return b.Bytes(), err
+	}
+	done, err := b.Push(ctx, o)
+	if err != nil {
+		return bucketErr(err)
+	}
+	if a.json {
+		err = output.JSON(a.stdout, done)
+	} else {
+		_, err = fmt.Fprintln(a.stdout, pushedText(b.Address(), done))
+	}
+	if done.PageErr != nil && err == nil {
+		return a.endIncomplete(fmt.Sprintf("generation %d is pushed without its report page: %v", done.Generation,
+			done.PageErr))
+	}
+	return err
+}
+
+func pushedText(address string, done *remote.Pushed) string {
+	text := fmt.Sprintf("%s has generation %d of %s", address, done.Generation, done.PublishedAt)
+	if done.New {
+		text += fmt.Sprintf(": %s uploaded, %s KB", phrase.Count(done.Uploaded, "object"), thousands(done.Sent/1000))
+	} else {
+		text += " already"
+	}
+	if done.Removed > 0 {
+		text += fmt.Sprintf(", %d removed", done.Removed)
+	}
+	return text + fmt.Sprintf("; %s readable", phrase.Count(done.Readable, "generation"))
+}
+
+// openBucket opens the address that the caller gave.
+func (a *app) openBucket(ctx context.Context, url string) (*remote.Bucket, error) {
+	b, err := remote.Open(ctx, url, remote.Options{AllowHTTP: a.cfg.AllowHTTP})
+	return b, bucketErr(err)
+}
+
+// bucketErr gives an error of a bucket its exit code.
+func bucketErr(err error) error {
+	for _, k := range []struct{ is, means error }{
+		{remote.ErrAddress, exit.ErrUsage}, {remote.ErrNoGeneration, exit.ErrUsage},
+		{remote.ErrOlder, manifest.ErrNewer}, {remote.ErrOtherHistory, durable.ErrDamaged},
+		{remote.ErrDenied, extract.ErrAuth}, {remote.ErrUnavailable, extract.ErrUnavailable},
+	} {
+		if errors.Is(err, k.is) {
+			return exit.As(err, k.means)
+		}
+	}
+	return err
+}

@@ -1,0 +1,344 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"spendsync/load/commit"
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+)
+
+// copyName marks a folder that holds some files of a store, for readers. A store has no such file.
+const copyName = "copy.json"
+
+// copyStaging is the staging area of a copy; no account is called so, for theirs have a dot.
+const copyStaging = "staging/copy"
+
+var (
+	// ErrIsCopy reports that a folder lacks files of its generation: no command can publish there.
+	ErrIsCopy = errors.New("it is a copy for readers, kept by 'spendsync pull'")
+	// ErrIsStore reports that a folder holds a store, which a copy would replace.
+	ErrIsStore = errors.New("it holds a store, not a copy for readers")
+)
+
+// copyMark is the content of [copyName].
+type copyMark struct {
+	Format int    `json:"format"`
+	About  string `json:"about"`
+}
+
+// Copy is a folder that follows the generations of a store elsewhere. It becomes a generation by the
+// commit that the store itself publishes with, so its readers see one generation, and a process that
+// dies leaves the former one or a commit that the next start ends.
+type Copy struct {
+	dir   string
+	opts  Options
+	base  *manifest.Manifest
+	root  string // hash of manifest.json; empty if there is none
+	whole bool
+	mark  bool // the folder is a copy for readers
+	locks []io.Closer
+}
+
+// OpenCopy locks a folder to bring it to another generation: whole makes a store of it, or only some
+// files for readers. A store is never made a copy for readers: [ErrIsStore].
+func OpenCopy(ctx context.Context, dir string, whole bool, o Options) (_ *Copy, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, durable.Storage(err)
+	}
+	if err := duck.CheckDir(dir); err != nil {
+		return nil, err
+	}
+	c := &Copy{dir: dir, opts: o.filled(), whole: whole}
+	for _, d := range []string{"", "locks", "staging"} {
+		if err := c.opts.disk.MakeDirs(filepath.Join(dir, d)); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	unlock, err := waitForLock(c.opts.disk, ctx, dir, "copy.lock", c.opts.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	c.locks = append(c.locks, closer(unlock))
+	if err := c.readBase(ctx); err != nil {
+		return nil, err
+	}
+	if c.base != nil && !c.mark {
+		if !whole {
+			return nil, fmt.Errorf("%s: %w", dir, ErrIsStore)
+		}
+		if err := c.lockAccounts(); err != nil {
+			return nil, err
+		}
+	}
+	return c, commit.TryFolders(c.opts.disk, dir, "copy")
+}
+
+// closer is an unlock function as an [io.Closer].
+type closer func() error
+
+func (c closer) Close() error { return c() }
+
+// Close gives the locks back.
+func (c *Copy) Close() error {
+	var errs []error
+	for _, l := range slices.Backward(c.locks) {
+		errs = append(errs, l.Close())
+	}
+	c.locks = nil
+	return durable.Storage(errors.Join(errs...))
+}
+
+// readBase ends a commit that has begun, and reads what the folder holds.
+func (c *Copy) readBase(ctx context.Context) (err error) {
+	unlock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err := c.opts.place(c.dir).End(); err != nil {
+		return err
+	}
+	if c.mark, err = isCopy(c.opts.disk, c.dir); err != nil {
+		return err
+	}
+	c.base, err = manifest.ReadFrom(c.opts.disk, c.dir)
+	switch {
+	case errors.Is(err, durable.ErrEmpty), c.mark && errors.Is(err, durable.ErrDamaged):
+		c.base = nil
+		return nil
+	case err != nil:
+		return err
+	}
+	c.root, _, err = c.opts.disk.HashFile(filepath.Join(c.dir, manifest.FileName))
+	return err
+}
+
+// lockAccounts keeps every run of the store away.
+func (c *Copy) lockAccounts() error {
+	for _, name := range c.base.AccountNames() {
+		l, err := c.opts.disk.Lock(filepath.Join(c.dir, "locks", "account="+name+".lock"))
+		if err != nil {
+			return durable.Storage(err)
+		}
+		if l == nil {
+			return fmt.Errorf("account %s in %s: %w", name, c.dir, durable.ErrLocked)
+		}
+		c.locks = append(c.locks, l)
+	}
+	return nil
+}
+
+// Generation is the number of the folder's generation; 0 if it has none. root is the hash of its
+// manifest.json.
+func (c *Copy) Generation() (number int64, root string) {
+	if c.base == nil {
+		return 0, ""
+	}
+	return c.base.Generation, c.root
+}
+
+// IsStore reports whether the folder already holds a whole store.
+func (c *Copy) IsStore() bool { return c.base != nil && !c.mark }
+
+// Changes reports whether the folder has to become a store of a copy for readers.
+func (c *Copy) Changes() bool { return c.mark == c.whole }
+
+// StagedManifest reads the root of the manifest that is staged. A newer one than this binary knows is
+// refused before anything takes its place.
+func (c *Copy) StagedManifest() (*manifest.Manifest, error) {
+	return manifest.ReadRoot(c.opts.disk, filepath.Join(c.dir, copyStaging), nil)
+}
+
+// Has reports whether a file is in its place, by its hash.
+func (c *Copy) Has(f SnapshotFile) (bool, error) { return c.holds(c.dir, f) }
+
+// IsStaged reports whether an earlier attempt has left the whole file in the staging area.
+func (c *Copy) IsStaged(f SnapshotFile) (bool, error) {
+	return c.holds(filepath.Join(c.dir, copyStaging), f)
+}
+
+func (c *Copy) holds(dir string, f SnapshotFile) (bool, error) {
+	path := filepath.Join(dir, f.Path)
+	info, err := c.opts.disk.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() != f.Bytes || !info.Mode().IsRegular()) {
+		return false, nil
+	} else if err != nil {
+		return false, durable.Storage(err)
+	}
+	sha, _, err := c.opts.disk.HashFile(path)
+	return sha == f.SHA256, err
+}
+
+// Put stages a file. It returns an [durable.ErrDamaged] if the bytes differ from its hash; nothing is
+// staged then.
+func (c *Copy) Put(f SnapshotFile, from io.Reader) error {
+	path := filepath.Join(c.dir, copyStaging, f.Path)
+	if err := c.opts.disk.MakeDirs(filepath.Dir(path)); err != nil {
+		return err
+	}
+	// The file of a commit is read-only and could not be opened again.
+	if err := c.opts.disk.RemoveIfThere(path); err != nil {
+		return err
+	}
+	w, err := c.opts.disk.Create(path)
+	if err != nil {
+		return err
+	}
+	// One byte more than expected shows that there is more.
+	if _, err := io.Copy(w, io.LimitReader(from, f.Bytes+1)); err != nil {
+		w.Abort()
+		return err
+	}
+	sha, size, err := w.Finish()
+	if err != nil {
+		return err
+	}
+	if sha != f.SHA256 || size != f.Bytes {
+		return errors.Join(durable.Damaged(f.Path, "", "it has %d bytes with SHA-256 %s, and should have %d with %s",
+			size, sha, f.Bytes, f.SHA256), c.opts.disk.RemoveIfThere(path))
+	}
+	return nil
+}
+
+// Commit makes the folder the generation of a manifest: wanted are its files for this folder, each in
+// its place or staged, and the manifest the last. Files of the former generation that are not wanted
+// are removed.
+func (c *Copy) Commit(ctx context.Context, m *manifest.Manifest, wanted []SnapshotFile) (err error) {
+	unlock, err := lockStore(c.opts.disk, ctx, c.dir, c.opts.LockWait)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	r := commit.Record{RunID: m.RunID, Generation: m.Generation, Staging: copyStaging}
+	if c.base != nil {
+		r.Base = c.base.Generation
+	}
+	if !c.whole {
+		if err := c.putMark(); err != nil {
+			return err
+		}
+		r.Moves = append(r.Moves, commit.Move{From: copyStaging + "/" + copyName, To: copyName})
+	}
+	keep := map[string]bool{}
+	dirs := map[string]bool{filepath.Join(c.dir, copyStaging): true}
+	for _, f := range wanted {
+		keep[f.Path] = true
+		staged := filepath.Join(c.dir, copyStaging, f.Path)
+		there, err := c.opts.disk.Exists(staged)
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		if f.Path == duck.FileName {
+			if err := c.opts.disk.Chmod(staged, 0o444); err != nil {
+				return durable.Storage(err)
+			}
+		}
+		dirs[filepath.Dir(staged)] = true
+		r.Moves = append(r.Moves, commit.Move{From: copyStaging + "/" + f.Path, To: f.Path})
+	}
+	if r.Removes, err = c.unwanted(keep); err != nil {
+		return err
+	}
+	// The names of what is staged must be durable before a record relies on them.
+	if err := c.opts.disk.SyncNames(filepath.Join(c.dir, "staging"), dirs); err != nil {
+		return err
+	}
+	if err := c.opts.place(c.dir).Write(r, c.base, func() error { return ctx.Err() }); err != nil {
+		return err
+	}
+	c.base, c.mark = m, !c.whole
+	c.root = wanted[len(wanted)-1].SHA256
+	return nil
+}
+
+// unwanted are the folder's files of the former generation, and the mark of a copy that becomes a store.
+// Files that no generation named stay.
+func (c *Copy) unwanted(keep map[string]bool) (paths []string, err error) {
+	if c.whole && c.mark {
+		paths = append(paths, copyName)
+	}
+	if c.base == nil {
+		return paths, nil
+	}
+	for _, part := range c.base.Parts {
+		paths = append(paths, part.Path)
+	}
+	for _, a := range c.base.Accounts {
+		for path := range a.Files {
+			paths = append(paths, path)
+		}
+		for path := range a.Ledger {
+			paths = append(paths, path)
+		}
+	}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		there, existsErr := c.opts.disk.Exists(filepath.Join(c.dir, path))
+		err = errors.Join(err, existsErr)
+		return keep[path] || !there
+	}), err
+}
+
+func (c *Copy) putMark() error {
+	b, err := json.Marshal(copyMark{1, "some files of a store, for readers; 'spendsync pull' brings them here, and " +
+		"replaces them"})
+	if err != nil {
+		return err
+	}
+	if err := c.opts.disk.MakeDirs(filepath.Join(c.dir, copyStaging)); err != nil {
+		return err
+	}
+	_, _, err = c.opts.disk.WriteFile(filepath.Join(c.dir, copyStaging, copyName), append(b, '\n'))
+	return err
+}
+
+// DropStaged removes staged files that are not wanted: an attempt that died left them.
+func (c *Copy) DropStaged(wanted []SnapshotFile) error {
+	keep := map[string]bool{}
+	for _, f := range wanted {
+		keep[f.Path] = true
+	}
+	root := filepath.Join(c.dir, copyStaging)
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return durable.Storage(err)
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(path, root+string(os.PathSeparator)))
+		if keep[rel] {
+			return nil
+		}
+		return c.opts.disk.RemoveIfThere(path)
+	})
+}
+
+func isCopy(d durable.Disk, dir string) (bool, error) { return d.Exists(filepath.Join(dir, copyName)) }
+
+// refuseCopy refuses a command that needs all files of a store.
+func refuseCopy(d durable.Disk, dir string) error {
+	is, err := isCopy(d, dir)
+	if is && err == nil {
+		err = fmt.Errorf("%s: %w; 'spendsync pull --all' makes a store, in another folder", dir, ErrIsCopy)
+	}
+	return err
+}

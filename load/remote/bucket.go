@@ -1,0 +1,437 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/s3blob"
+
+	"spendsync/load/durable"
+)
+
+// Options are what a bucket needs to know from outside. Credentials, region and endpoint of S3 are
+// found as the AWS SDK finds them.
+type Options struct {
+	AllowHTTP bool // send without TLS to other machines
+	// Pause bounds the pauses between attempts; 0: 20 s.
+	Pause time.Duration
+}
+
+// Bucket is a bucket, or a folder, with a prefix.
+type Bucket struct {
+	blob *blob.Bucket
+	// of S3
+	client       *s3.Client
+	name, prefix string
+	// of a folder
+	dir string
+
+	address string // without what may be secret
+	traffic traffic
+}
+
+// traffic counts what passes to and from the storage.
+type traffic struct{ requests, sent, received atomic.Int64 }
+
+// Traffic is what has passed to and from the storage.
+type Traffic struct {
+	Requests int64 `json:"requests"` // of a folder: 0
+	Sent     int64 `json:"bytes_sent"`
+	Received int64 `json:"bytes_received"`
+}
+
+// stall is how long a storage may send nothing in the middle of an object.
+const stall = time.Minute
+
+// maxDeletes is how many objects S3 deletes at a request.
+const maxDeletes = 1000
+
+// Open opens s3://bucket/prefix or file:///folder. The options of an S3 address are region, endpoint,
+// profile, anonymous and use_path_style. It sends no request.
+func Open(ctx context.Context, address string, o Options) (*Bucket, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it cannot be parsed", ErrAddress) // the cause would repeat a secret
+	}
+	if u.User != nil {
+		return nil, fmt.Errorf("%w: it holds a user or a password; credentials are found as the AWS SDK finds them",
+			ErrAddress)
+	}
+	prefix := strings.Trim(u.Path, "/")
+	shown := u.Scheme + "://" + u.Host
+	if prefix != "" {
+		shown += "/" + prefix
+	}
+	b := &Bucket{address: shown}
+	switch {
+	case u.Scheme == "s3" && u.Host != "":
+		err = b.openS3(ctx, u, prefix, o)
+	case u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path) && u.RawQuery == "":
+		b.dir = filepath.Clean(u.Path)
+		err = b.openFolder()
+	default:
+		err = fmt.Errorf("%w: it is s3://BUCKET/PREFIX or file:///FOLDER, not %s", ErrAddress, shown)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Address is where the bucket is, without options.
+func (b *Bucket) Address() string { return b.address }
+
+// Traffic is what has passed since the bucket was opened.
+func (b *Bucket) Traffic() Traffic {
+	return Traffic{b.traffic.requests.Load(), b.traffic.sent.Load(), b.traffic.received.Load()}
+}
+
+// Close closes the bucket.
+func (b *Bucket) Close() error { return b.blob.Close() }
+
+// openFolder opens a folder, which is made by the first object. Temporary files lie beside what they
+// become: the system's folder for them may be on another file system.
+func (b *Bucket) openFolder() (err error) {
+	b.blob, err = fileblob.OpenBucket(b.dir, &fileblob.Options{CreateDir: true, NoTempDir: true,
+		Metadata: fileblob.MetadataDontWrite, DirFileMode: 0o755})
+	return durable.Storage(err)
+}
+
+func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Options) error {
+	q := u.Query()
+	endpoint := q.Get("endpoint")
+	if endpoint == "" {
+		endpoint = firstSet("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+	}
+	// A server that is not Amazon's seldom has a name for each bucket.
+	pathStyle := endpoint != ""
+	for _, value := range []string{os.Getenv("AWS_S3_FORCE_PATH_STYLE"), q.Get("use_path_style")} {
+		if value == "" {
+			continue
+		}
+		var err error
+		if pathStyle, err = strconv.ParseBool(value); err != nil {
+			return fmt.Errorf("%w: use_path_style=%s is neither true nor false", ErrAddress, value)
+		}
+	}
+	g := &guard{o.AllowHTTP, &b.traffic}
+	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.Proxy, t.ResponseHeaderTimeout, t.MaxIdleConnsPerHost = g.proxy, 2*time.Minute, 2*transfers
+	})
+	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(client), config.WithRetryer(retryer(o.Pause))}
+	for name := range q {
+		switch value := q.Get(name); name {
+		case "endpoint", "use_path_style":
+		case "region":
+			opts = append(opts, config.WithRegion(value))
+		case "profile":
+			opts = append(opts, config.WithSharedConfigProfile(value))
+		case "anonymous":
+			opts = append(opts, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
+		default:
+			return fmt.Errorf("%w: it has an unknown option %q; there are region, endpoint, profile, anonymous and "+
+				"use_path_style", ErrAddress, name)
+		}
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, opts...)
+	if err != nil {
+		return fmt.Errorf("%w: %s", ErrAddress, b.redacted(err.Error()))
+	}
+	if cfg.Region == "" {
+		cfg.Region = "us-east-1" // as S3 itself, for a server that knows no regions
+	}
+	b.client = s3.NewFromConfig(cfg, func(s *s3.Options) {
+		s.UsePathStyle = pathStyle
+		if endpoint != "" {
+			s.BaseEndpoint = aws.String(endpoint)
+		}
+		// Every object is compared with its SHA-256.
+		s.DisableLogOutputChecksumValidationSkipped = true
+		s.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	})
+	b.name = u.Host
+	if b.blob, err = s3blob.OpenBucket(ctx, b.client, b.name, nil); err != nil {
+		return fmt.Errorf("%w: %v", ErrAddress, err)
+	}
+	if prefix != "" {
+		b.prefix = prefix + "/"
+		b.blob = blob.PrefixedBucket(b.blob, b.prefix)
+	}
+	return nil
+}
+
+func firstSet(names ...string) string {
+	for _, name := range names {
+		if v := os.Getenv(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+func retryer(pause time.Duration) func() aws.Retryer {
+	if pause == 0 {
+		pause = 20 * time.Second
+	}
+	return func() aws.Retryer {
+		return retry.NewStandard(func(s *retry.StandardOptions) { s.MaxAttempts, s.MaxBackoff = 5, pause })
+	}
+}
+
+var (
+	errInsecure = errors.New("it would be sent without TLS; SPENDSYNC_ALLOW_HTTP=true allows it")
+	errRedirect = errors.New("a redirect is not followed: credentials go to no other host; the region or the " +
+		"endpoint is not the bucket's")
+)
+
+// guard counts requests, follows no redirect, and sends nothing without TLS to another machine. Credentials
+// of a cloud come without TLS from addresses of the machine's own link.
+//
+// It stands where a transport asks for the proxy of a request: the SDK takes no client but its own, which
+// it gives the certificates of AWS_CA_BUNDLE, and that one follows redirects.
+type guard struct {
+	allowHTTP bool
+	count     *traffic
+}
+
+func (g *guard) proxy(r *http.Request) (*url.URL, error) {
+	switch {
+	case r.Response != nil: // the one that redirected
+		return nil, errRedirect
+	case r.URL.Scheme != "https" && !g.allowHTTP && !isOwn(r.URL.Hostname()):
+		return nil, fmt.Errorf("%s: %w", r.URL.Host, errInsecure)
+	}
+	g.count.requests.Add(1)
+	return http.ProxyFromEnvironment(r)
+}
+
+func isOwn(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsLinkLocalUnicast())
+}
+
+// read reads a small object. tag identifies its content: given again, an object that has not changed
+// is [errSame]. at is when the storage says that it was written.
+func (b *Bucket) read(ctx context.Context, name, tag string) (content []byte, newTag string, at time.Time, err error) {
+	o := &blob.ReaderOptions{BeforeRead: func(as func(any) bool) error {
+		var in *s3.GetObjectInput
+		if tag != "" && as(&in) {
+			in.IfNoneMatch = aws.String(tag)
+		}
+		return nil
+	}}
+	r, err := b.blob.NewReader(ctx, name, o)
+	if err != nil {
+		return nil, "", at, b.failed(ctx, name, err)
+	}
+	defer r.Close()
+	if content, err = io.ReadAll(r); err != nil {
+		return nil, "", at, b.failed(ctx, name, err)
+	}
+	b.traffic.received.Add(int64(len(content)))
+	var out s3.GetObjectOutput
+	if r.As(&out) {
+		return content, aws.ToString(out.ETag), r.ModTime(), nil
+	}
+	if newTag = hashOf(content); newTag == tag {
+		return nil, tag, r.ModTime(), errSame
+	}
+	return content, newTag, r.ModTime(), nil
+}
+
+// get streams an object into do, and tries again a few times: a connection may break in the middle.
+func (b *Bucket) get(ctx context.Context, name string, do func(io.Reader) error) (err error) {
+	for range attempts {
+		if err = b.getOnce(ctx, name, do); err == nil || !errors.Is(err, ErrUnavailable) {
+			return err
+		}
+	}
+	return err
+}
+
+// attempts is how often an object is read from its beginning. The SDK repeats requests by itself; it
+// cannot repeat the second half of a body.
+const attempts = 4
+
+func (b *Bucket) getOnce(ctx context.Context, name string, do func(io.Reader) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r, err := b.blob.NewReader(ctx, name, nil)
+	if err != nil {
+		return b.failed(ctx, name, err)
+	}
+	defer r.Close()
+	silent := time.AfterFunc(stall, func() { cancel(fmt.Errorf("nothing came for %v: %w", stall, ErrUnavailable)) })
+	defer silent.Stop()
+	return b.failed(ctx, name, do(readerFunc(func(p []byte) (int, error) {
+		n, err := r.Read(p)
+		silent.Reset(stall)
+		b.traffic.received.Add(int64(n))
+		return n, err
+	})))
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// put uploads an object. If reading from fails, there is no object.
+func (b *Bucket) put(ctx context.Context, name, contentType string, from io.Reader) error {
+	return b.write(ctx, name, from, &blob.WriterOptions{ContentType: contentType})
+}
+
+// replace writes a small object in place of the one with a tag; empty: where there is none. It is
+// errChanged if another one is there.
+func (b *Bucket) replace(ctx context.Context, name, tag string, content []byte) error {
+	o := &blob.WriterOptions{ContentType: "application/json", CacheControl: "no-cache", IfNotExist: tag == "",
+		BeforeWrite: func(as func(any) bool) error {
+			var in *transfermanager.UploadObjectInput
+			if tag != "" && as(&in) {
+				in.IfMatch = aws.String(tag)
+			}
+			return nil
+		}}
+	if b.dir != "" { // under the folder's lock
+		o.IfNotExist, o.BeforeWrite = false, nil
+	}
+	return b.write(ctx, name, bytes.NewReader(content), o)
+}
+
+func (b *Bucket) write(ctx context.Context, name string, from io.Reader, o *blob.WriterOptions) error {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w, err := b.blob.NewWriter(within, name, o)
+	if err != nil {
+		return b.failed(ctx, name, err)
+	}
+	n, err := io.Copy(struct{ io.Writer }{w}, from)
+	b.traffic.sent.Add(n)
+	if err != nil {
+		cancel() // or closing would finish the object
+		closeErr := w.Close()
+		if isLocal(err) {
+			return err
+		}
+		return b.failed(ctx, name, errors.Join(err, closeErr))
+	}
+	return b.failed(ctx, name, w.Close())
+}
+
+// list gives the objects below a folder.
+func (b *Bucket) list(ctx context.Context, folder string) iter.Seq2[*blob.ListObject, error] {
+	return func(yield func(*blob.ListObject, error) bool) {
+		for all := b.blob.List(&blob.ListOptions{Prefix: folder}); ; {
+			object, err := all.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(object, b.failed(ctx, folder, err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// copy copies an object within the bucket.
+func (b *Bucket) copy(ctx context.Context, to, from string) error {
+	return b.failed(ctx, from, b.blob.Copy(ctx, to, from, nil))
+}
+
+// remove deletes objects, whether they are there or not.
+func (b *Bucket) remove(ctx context.Context, names []string) error {
+	for len(names) > 0 {
+		some := names[:min(len(names), maxDeletes)]
+		names = names[len(some):]
+		if b.client != nil && b.deleteMany(ctx, some) {
+			continue
+		}
+		for _, name := range some {
+			err := b.failed(ctx, name, b.blob.Delete(ctx, name))
+			if err != nil && !errors.Is(err, errNotFound) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteMany deletes objects in one request, and reports whether all are gone. Not every S3 knows it.
+func (b *Bucket) deleteMany(ctx context.Context, names []string) bool {
+	d := &types.Delete{Quiet: aws.Bool(true)}
+	for _, name := range names {
+		d.Objects = append(d.Objects, types.ObjectIdentifier{Key: aws.String(b.prefix + name)})
+	}
+	out, err := b.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: aws.String(b.name), Delete: d})
+	return err == nil && len(out.Errors) == 0
+}
+
+// sync makes objects durable that were written to a folder: the pointer must not survive a power cut
+// that they do not.
+func (b *Bucket) sync(names []string) error {
+	if b.dir == "" {
+		return nil
+	}
+	dirs := map[string]bool{}
+	for _, name := range names {
+		path := filepath.Join(b.dir, filepath.FromSlash(name))
+		if err := durable.OS.SyncFile(path); err != nil {
+			return err
+		}
+		dirs[filepath.Dir(path)] = true
+	}
+	return durable.OS.SyncNames(b.dir, dirs)
+}
+
+// lock keeps other pushes away from a folder, which knows no conditional writes. Another push is
+// waited for.
+func (b *Bucket) lock(ctx context.Context, wait time.Duration) (unlock func() error, err error) {
+	if b.dir == "" {
+		return func() error { return nil }, nil
+	}
+	for end := time.Now().Add(wait); ; {
+		l, err := durable.OS.Lock(filepath.Join(b.dir, lockName))
+		if err != nil {
+			return nil, durable.Storage(err)
+		}
+		if l != nil {
+			return l.Close, nil
+		}
+		if time.Now().After(end) {
+			return nil, fmt.Errorf("another push to %s goes on: %w", b.address, durable.ErrLocked)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func hashOf(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}

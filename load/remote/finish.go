@@ -1,0 +1,224 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/schema"
+)
+
+// sweepEvery is how often the bucket is searched for objects that nothing names, and sweepAge how old
+// these must be: a younger one may belong to a push that has not written its pointer yet.
+const (
+	sweepEvery = 24 * time.Hour
+	sweepAge   = 24 * time.Hour
+)
+
+// readPushed reads how far the last push got; without one that ended it is empty.
+func (b *Bucket) readPushed(ctx context.Context) (*pushed, error) {
+	text, _, _, err := b.read(ctx, pushedName, "")
+	if errors.Is(err, errNotFound) {
+		return &pushed{}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	is := &pushed{}
+	if json.Unmarshal(text, is) != nil {
+		return &pushed{}, nil // everything is done again
+	}
+	return is, nil
+}
+
+// finish does what follows the pointer: the Parquet files at their store's names, index.html, and the
+// removal of what is no longer readable. Each step may be done twice; pushed.json records the end.
+func (p *push) finish(ctx context.Context, is *seen, state *pushed) error {
+	is, l, err := p.mirror(ctx, is, state)
+	if err != nil {
+		return err
+	}
+	if state.Pointer != nil {
+		if err := p.retire(ctx, is.Pointer, state.Pointer); err != nil {
+			return err
+		}
+	}
+	now := p.Now()
+	swept := state.SweptAt
+	switch age := now.Sub(swept.Time()); {
+	case swept == 0:
+		swept = schema.InstantOf(now)
+	case age >= sweepEvery || age < 0:
+		if err := p.sweep(ctx, is, l); err != nil {
+			return err
+		}
+		swept = schema.InstantOf(now)
+	}
+	text, err := json.Marshal(pushed{is.Pointer, swept})
+	if err != nil {
+		return err
+	}
+	return p.put(ctx, pushedName, "application/json", strings.NewReader(string(text)))
+}
+
+// mirror brings the Parquet files at their store's names, and index.html, to the pointer's generation. If
+// another push has written a pointer meanwhile, what this one wrote may be older than what that one
+// did: it is written again.
+func (p *push) mirror(ctx context.Context, is *seen, state *pushed) (*seen, *list, error) {
+	shown := map[string]File{} // what readers who glob see, as far as it is known
+	known := false
+	if state.Pointer != nil {
+		before, err := p.readList(ctx, state.Pointer.Entry)
+		if err == nil {
+			shown, known = parquetOf(before), true
+		} else if !errors.Is(err, errNotFound) {
+			return nil, nil, err
+		}
+	}
+	if !known {
+		for object, err := range p.list(ctx, parquetFolder) {
+			if err != nil {
+				return nil, nil, err
+			}
+			shown[object.Key] = File{} // of unknown content
+		}
+	}
+	for {
+		l, err := p.readList(ctx, is.Entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		wanted := parquetOf(l)
+		if err := p.show(ctx, wanted, shown); err != nil {
+			return nil, nil, err
+		}
+		if is.Report != nil {
+			if err := p.copy(ctx, indexName, is.Report.Name); err != nil {
+				return nil, nil, err
+			}
+		}
+		now, err := p.readPointer(ctx, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		if now == nil || now.Files == is.Files {
+			if now != nil {
+				is = now
+			}
+			return is, l, nil
+		}
+		p.Log.Info("another push has written a pointer meanwhile", "generation", now.Generation)
+		// What this push has just written is not what the other one wrote, or will.
+		for name, f := range wanted {
+			if shown[name].SHA256 != f.SHA256 {
+				shown[name] = File{}
+			} else {
+				shown[name] = f
+			}
+		}
+		for name := range shown {
+			if _, ok := wanted[name]; !ok {
+				shown[name] = File{} // removed just now
+			}
+		}
+		is = now
+	}
+}
+
+// show copies the files that differ from what is shown, and removes those that are not wanted.
+func (p *push) show(ctx context.Context, wanted, shown map[string]File) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(transfers)
+	for name, f := range wanted {
+		if was, ok := shown[name]; !ok || was.SHA256 != f.SHA256 {
+			g.Go(func() error { return p.copy(ctx, name, f.Object) })
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	var gone []string
+	for name := range shown {
+		if _, ok := wanted[name]; !ok {
+			gone = append(gone, name)
+		}
+	}
+	return p.removeAll(ctx, gone)
+}
+
+// parquetOf are the files that readers glob, by their names.
+func parquetOf(l *list) map[string]File {
+	files := map[string]File{}
+	for _, f := range l.Files {
+		if isParquet(f.Path) {
+			files[f.Path] = f
+		}
+	}
+	return files
+}
+
+// retire removes what generations had to themselves that are no longer readable.
+func (p *push) retire(ctx context.Context, is, was *Pointer) error {
+	named := namedBy(is)
+	gone := map[string]bool{}
+	for _, e := range was.Generations {
+		for _, name := range e.names() {
+			if !named[name] {
+				gone[name] = true
+			}
+		}
+	}
+	return p.removeAll(ctx, slices.Sorted(maps.Keys(gone)))
+}
+
+// namedBy are the objects that a pointer names.
+func namedBy(is *Pointer) map[string]bool {
+	named := map[string]bool{}
+	for _, e := range is.Generations {
+		for _, name := range e.names() {
+			named[name] = true
+		}
+	}
+	return named
+}
+
+// sweep removes objects that no readable generation names: those of retired generations, and what an
+// interrupted push has left. Their age is measured by the storage's own clock.
+func (p *push) sweep(ctx context.Context, is *seen, l *list) error {
+	named := namedBy(is.Pointer)
+	for name := range parquetOf(l) {
+		named[name] = true
+	}
+	for _, e := range is.Generations {
+		files, err := p.readList(ctx, e)
+		if err != nil {
+			return err
+		}
+		for _, f := range files.Files {
+			named[f.Object] = true
+		}
+	}
+	var gone []string
+	for _, folder := range []string{objectFolder, restoreFolder, warehouseFolder, generationFolder, reportFolder,
+		parquetFolder} {
+		for object, err := range p.list(ctx, folder) {
+			if err != nil {
+				return err
+			}
+			if !named[object.Key] && is.at.Sub(object.ModTime) > sweepAge {
+				gone = append(gone, object.Key)
+			}
+		}
+	}
+	return p.removeAll(ctx, gone)
+}
+
+func (p *push) removeAll(ctx context.Context, names []string) error {
+	p.done.Removed += len(names)
+	return p.remove(ctx, names)
+}

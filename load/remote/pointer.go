@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"spendsync/load"
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// Names of objects that are replaced, and of the lock of a folder.
+const (
+	pointerName = "current.json"
+	pushedName  = "pushed.json"
+	indexName   = "index.html"
+	lockName    = "push.lock"
+)
+
+// Folders of objects. Readers need no right to read what is below restoreFolder.
+const (
+	warehouseFolder  = "warehouse/"
+	reportFolder     = "report/"
+	generationFolder = "generations/"
+	objectFolder     = "objects/"
+	restoreFolder    = "restore/"
+	parquetFolder    = "parquet/"
+)
+
+// pointerFormat is the version of the pointer and of the lists that it names.
+const pointerFormat = 1
+
+// Object is an object of the bucket with what it holds.
+type Object struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Entry is a generation that can be read.
+type Entry struct {
+	Generation  int64          `json:"generation"`
+	PublishedAt schema.Instant `json:"published_at"`
+	Warehouse   Object         `json:"warehouse"`
+	Files       Object         `json:"files"` // the list of all its files
+	Report      *Object        `json:"report,omitempty"`
+	// Manifest is the hash of manifest.json, which identifies the generation.
+	Manifest string `json:"manifest_sha256"`
+}
+
+// Pointer is current.json.
+type Pointer struct {
+	Format        int `json:"format"`
+	SchemaVersion int `json:"schema_version"`
+	Entry
+	RunID   string `json:"run_id"`
+	Version string `json:"version"`
+	// Accounts are what the next generation must continue.
+	Accounts map[string]Account `json:"accounts"`
+	// Generations are all that can be read, the newest first.
+	Generations []Entry `json:"generations"`
+}
+
+// Account is how far the history of an account goes.
+type Account struct {
+	Pinned string            `json:"pinned_account,omitempty"`
+	Days   int               `json:"days"`
+	Rows   map[string]int64  `json:"history_rows"`
+	Ledger map[string]Object `json:"ledger"` // by path: the published part
+}
+
+// File is a file of a generation, and the object that holds its bytes.
+type File struct {
+	Path   string `json:"path"`
+	Object string `json:"object"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func (f File) snapshot() load.SnapshotFile {
+	return load.SnapshotFile{Path: f.Path, Bytes: f.Bytes, SHA256: f.SHA256}
+}
+
+// list is generations/N-H.json. manifest.json is its last file.
+type list struct {
+	Format     int    `json:"format"`
+	Generation int64  `json:"generation"`
+	Files      []File `json:"files"`
+}
+
+// pushed is pushed.json: the pointer after which everything was done.
+type pushed struct {
+	Pointer *Pointer       `json:"pointer"`
+	SweptAt schema.Instant `json:"swept_at"`
+}
+
+// seen is the pointer as it was read.
+type seen struct {
+	*Pointer
+	text []byte
+	tag  string
+	at   time.Time // when it was written, by the storage's clock
+}
+
+// readPointer reads the pointer; nil if there is none. With the tag of one that was read before, one
+// that has not changed is errSame.
+func (b *Bucket) readPointer(ctx context.Context, tag string) (*seen, error) {
+	text, tag, at, err := b.read(ctx, pointerName, tag)
+	if errors.Is(err, errNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	p := &Pointer{}
+	if err := b.decode(pointerName, text, p); err != nil {
+		return nil, err
+	}
+	if p.Generation < 1 || len(p.Generations) == 0 {
+		return nil, b.damaged(pointerName, "it names no generation")
+	}
+	return &seen{p, text, tag, at}, nil
+}
+
+// decode decodes an object, and refuses one of a newer format.
+func (b *Bucket) decode(name string, text []byte, to any) error {
+	var head struct {
+		Format int `json:"format"`
+	}
+	err := json.Unmarshal(text, &head)
+	if err == nil && head.Format > pointerFormat {
+		return fmt.Errorf("%s: format %d; this binary knows format %d: %w", name, head.Format, pointerFormat,
+			manifest.ErrNewer)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	if err != nil {
+		return b.damaged(name, "it is not readable: %v", err)
+	}
+	return nil
+}
+
+// damaged is the damage of an object in the bucket.
+func (b *Bucket) damaged(name, format string, args ...any) *durable.Damage {
+	return durable.Damaged(b.address+"/"+name, "spendsync push --full", format, args...)
+}
+
+// readList reads the list of a generation's files.
+func (b *Bucket) readList(ctx context.Context, e Entry) (*list, error) {
+	text, _, _, err := b.read(ctx, e.Files.Name, "")
+	if err != nil {
+		return nil, err
+	}
+	if hashOf(text) != e.Files.SHA256 {
+		return nil, b.damaged(e.Files.Name, "its bytes are not those that were pushed")
+	}
+	l := &list{}
+	if err := b.decode(e.Files.Name, text, l); err != nil {
+		return nil, err
+	}
+	for _, f := range l.Files {
+		if !f.isSafe() {
+			return nil, b.damaged(e.Files.Name, "it names %q, which is not a file of a store", f.Path)
+		}
+	}
+	if len(l.Files) == 0 || l.Files[len(l.Files)-1].Path != manifest.FileName {
+		return nil, b.damaged(e.Files.Name, "it does not end with %s", manifest.FileName)
+	}
+	return l, nil
+}
+
+// isSafe reports whether a file of a list may be written into a store: whoever can write to the bucket
+// must not reach what else lies in the folder.
+func (f File) isSafe() bool {
+	if !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || f.Bytes < 0 {
+		return false
+	}
+	first, _, below := strings.Cut(f.Path, "/")
+	if below {
+		return first != "locks" && first != "staging" && !strings.HasPrefix(first, ".")
+	}
+	return first == manifest.FileName || first == duck.FileName
+}
+
+// names are the objects of a generation that only it has: they are removed with it.
+func (e Entry) names() []string {
+	names := []string{e.Warehouse.Name, e.Files.Name}
+	if e.Report != nil {
+		names = append(names, e.Report.Name)
+	}
+	return names
+}
+
+// isReply reports whether a file holds replies of the service, which readers do not need.
+func isReply(path string) bool { return strings.HasPrefix(path, "raw/") }
+
+// isParquet reports whether a file is at its store's name in the bucket, too.
+func isParquet(path string) bool { return strings.HasPrefix(path, parquetFolder) }

@@ -1,0 +1,271 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// pullTries is how often a pull begins again because the bucket has moved on.
+const pullTries = 5
+
+// PullOptions say what to pull, and where to.
+type PullOptions struct {
+	Dir     string
+	All     bool // a whole store; else a copy for readers: the DuckDB file, the manifest, the last ledgers
+	Parquet bool // the Parquet files, too
+	// Generation and At choose an older one; zero: the newest.
+	Generation int64
+	At         time.Time
+	Store      load.Options
+	Log        *slog.Logger
+}
+
+// Pulled is what a pull has done.
+type Pulled struct {
+	Generation  int64          `json:"generation"`
+	PublishedAt schema.Instant `json:"published_at"`
+	Files       int            `json:"files_fetched"`
+	New         bool           `json:"new"` // the folder did not have the generation
+	Traffic
+	tag string // of the pointer
+}
+
+// Pull brings a folder to a generation of the bucket. Only files that differ from those in the folder
+// are fetched, and an interrupted pull goes on where it was.
+func (b *Bucket) Pull(ctx context.Context, o PullOptions) (done *Pulled, err error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	is, err := b.readPointer(ctx, "")
+	if err == nil && is == nil {
+		err = b.failed(ctx, pointerName, fmt.Errorf("%w: nothing has been pushed to %s", os.ErrNotExist, b.address))
+	}
+	if errors.Is(err, errNotFound) {
+		err = fmt.Errorf("%s: nothing has been pushed there: %w", b.address, durable.ErrEmpty)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := load.OpenCopy(ctx, o.Dir, o.All, o.Store)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	for range pullTries {
+		done, err = b.pull(ctx, o, c, is)
+		if !errors.Is(err, errNotFound) {
+			return done, err
+		}
+		// A generation may have been retired while it was read.
+		now, readErr := b.readPointer(ctx, "")
+		if readErr != nil {
+			return nil, readErr
+		}
+		if now == nil || now.Files == is.Files {
+			return nil, b.damaged(missingName(err), "it is missing from the bucket")
+		}
+		is = now
+	}
+	return nil, err
+}
+
+func missingName(err error) string {
+	var missing *storageError
+	if errors.As(err, &missing) {
+		return missing.name
+	}
+	return pointerName
+}
+
+func (b *Bucket) pull(ctx context.Context, o PullOptions, c *load.Copy, is *seen) (*Pulled, error) {
+	e, err := b.choose(is.Pointer, o)
+	if err != nil {
+		return nil, err
+	}
+	if c.IsStore() {
+		if err := mayBecome(c, is.Pointer, e); err != nil {
+			return nil, err
+		}
+	}
+	l, err := b.readList(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	done := &Pulled{Generation: e.Generation, PublishedAt: e.PublishedAt, tag: is.tag}
+	var wanted []load.SnapshotFile
+	var missing []File
+	for _, f := range o.wanted(l.Files) {
+		has, err := c.Has(f.snapshot())
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, f.snapshot())
+		// Every commit brings the manifest, which is the last file.
+		if !has || f.Path == manifest.FileName && (len(missing) > 0 || c.Changes()) {
+			missing = append(missing, f)
+		}
+	}
+	_, root := c.Generation()
+	if len(missing) == 0 && root == e.Manifest {
+		done.Traffic = b.Traffic()
+		return done, nil
+	}
+	if err := c.DropStaged(wanted); err != nil {
+		return nil, err
+	}
+	if done.Files, err = b.fetch(ctx, c, missing); err != nil {
+		return nil, err
+	}
+	m, err := c.StagedManifest()
+	if err != nil {
+		return nil, err
+	}
+	if m.Generation != e.Generation {
+		return nil, b.damaged(e.Files.Name, "its manifest is of generation %d", m.Generation)
+	}
+	if err := c.Commit(ctx, m, wanted); err != nil {
+		return nil, err
+	}
+	done.New, done.Traffic = true, b.Traffic()
+	return done, nil
+}
+
+// choose is the generation that was asked for.
+func (b *Bucket) choose(is *Pointer, o PullOptions) (Entry, error) {
+	switch {
+	case o.Generation != 0:
+		for _, e := range is.Generations {
+			if e.Generation == o.Generation {
+				return e, nil
+			}
+		}
+	case !o.At.IsZero():
+		for _, e := range is.Generations {
+			if !e.PublishedAt.Time().After(o.At) {
+				return e, nil
+			}
+		}
+	default:
+		return is.Entry, nil
+	}
+	var have []string
+	for _, e := range is.Generations {
+		have = append(have, fmt.Sprintf("%d (%s)", e.Generation, e.PublishedAt.Time().Format("2006-01-02 15:04Z")))
+	}
+	asked := fmt.Sprintf("generation %d", o.Generation)
+	if o.Generation == 0 {
+		asked = "a generation of " + o.At.UTC().Format(time.RFC3339) + " or earlier"
+	}
+	return Entry{}, fmt.Errorf("%s: %w; it has %s", asked, ErrNoGeneration, strings.Join(have, ", "))
+}
+
+// mayBecome refuses to replace a store that the bucket does not know: its generation would be lost.
+func mayBecome(c *load.Copy, is *Pointer, e Entry) error {
+	number, root := c.Generation()
+	for _, known := range is.Generations {
+		if known.Manifest == root {
+			return nil
+		}
+	}
+	if number > e.Generation {
+		return fmt.Errorf("the folder holds generation %d of a store, and the bucket's is %d; choose an empty folder: "+
+			"%w", number, e.Generation, ErrOlder)
+	}
+	return fmt.Errorf("the folder holds generation %d of a store, which the bucket does not have; choose an empty "+
+		"folder: %w", number, ErrOtherHistory)
+}
+
+// wanted are the files of a generation that the folder is to hold.
+func (o PullOptions) wanted(all []File) (files []File) {
+	last := map[string]string{} // ledger of the last month, by folder
+	for _, f := range all {
+		if strings.HasPrefix(f.Path, "ledger/") {
+			last[path.Dir(f.Path)] = max(last[path.Dir(f.Path)], f.Path)
+		}
+	}
+	for _, f := range all {
+		switch {
+		case o.All, !strings.Contains(f.Path, "/"):
+		case isParquet(f.Path) && o.Parquet:
+		case last[path.Dir(f.Path)] == f.Path: // what 'spendsync status' shows of the last run
+		case isReply(f.Path), isParquet(f.Path), strings.HasPrefix(f.Path, "ledger/"):
+			continue
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// fetch stages files, several at a time. The largest come first: the others fill the time.
+func (b *Bucket) fetch(ctx context.Context, c *load.Copy, files []File) (fetched int, err error) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(transfers)
+	slices.SortStableFunc(files, func(x, y File) int { return int(min(1, max(-1, y.Bytes-x.Bytes))) })
+	for _, f := range files {
+		staged, err := c.IsStaged(f.snapshot())
+		if err != nil {
+			return fetched, errors.Join(err, g.Wait())
+		}
+		if staged {
+			continue
+		}
+		fetched++
+		g.Go(func() error {
+			err := b.get(ctx, f.Object, func(r io.Reader) error { return c.Put(f.snapshot(), r) })
+			var damage *durable.Damage
+			if errors.As(err, &damage) {
+				return b.damaged(f.Object, "it is %s of the store, and its bytes are not those that were pushed: %s",
+					damage.Path, damage.What)
+			}
+			return err
+		})
+	}
+	return fetched, g.Wait()
+}
+
+// Watch pulls whenever the pointer has changed, until the context ends. each is told how every look
+// ended: nil and nil means that nothing has changed. A storage that fails is asked again.
+func (b *Bucket) Watch(ctx context.Context, o PullOptions, wait func(context.Context) error,
+	each func(*Pulled, error)) error {
+	tag := ""
+	for {
+		_, err := b.readPointer(ctx, tag)
+		var done *Pulled
+		switch {
+		case tag != "" && errors.Is(err, errSame):
+			err = nil
+		default:
+			if done, err = b.Pull(ctx, o); err == nil {
+				tag = done.tag
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		each(done, err)
+		if err := wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// Location is where the copy of a bucket lies below a folder for caches.
+func (b *Bucket) Location(cache string) string {
+	return filepath.Join(cache, "spendsync", hashOf([]byte(b.address))[:16])
+}

@@ -1,0 +1,344 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"spendsync/load"
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/schema"
+)
+
+// transfers is how many objects are on their way at a time.
+const transfers = 8
+
+// pushTries is how often a push begins again, because another one or the store itself has moved on.
+const pushTries = 8
+
+// PushOptions say what to push.
+type PushOptions struct {
+	Dir        string // of the store; it is only read
+	AcceptLoss bool   // replace a newer generation or another history
+	Full       bool   // upload every file, also those that the bucket should have
+	// Page is the report page of the store's generation; nil: none is pushed.
+	Page     func(context.Context) ([]byte, error)
+	LockWait time.Duration // how long to wait for another push to a folder
+	Log      *slog.Logger
+	Now      func() time.Time // nil: the clock
+	// Pause waits before the store is read again while it publishes; nil: a fifth of a second.
+	Pause func(context.Context) error
+}
+
+// Pushed is what a push has done.
+type Pushed struct {
+	Generation  int64          `json:"generation"`
+	PublishedAt schema.Instant `json:"published_at"`
+	Uploaded    int            `json:"objects_uploaded"`
+	Removed     int            `json:"objects_removed"`
+	Readable    int            `json:"generations_readable"`
+	New         bool           `json:"new"` // the bucket did not have the generation
+	Traffic
+	// PageErr is why there is no report page.
+	PageErr error `json:"-"`
+}
+
+// Push brings the bucket to the generation that a store has published.
+func (b *Bucket) Push(ctx context.Context, o PushOptions) (done *Pushed, err error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Pause == nil {
+		o.Pause = pause
+	}
+	unlock, err := b.lock(ctx, o.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	for range pushTries {
+		var snap *load.Snapshot
+		if snap, err = load.ReadSnapshot(o.Dir); err != nil {
+			return nil, err
+		}
+		done, err = (&push{Bucket: b, PushOptions: o, snap: snap}).run(ctx)
+		switch {
+		case errors.Is(err, load.ErrMoved):
+			if damage := snap.Moved(err); damage != nil {
+				return nil, damage
+			}
+			o.Log.Info("the store has published while it was pushed; pushing its newest generation")
+			if err := o.Pause(ctx); err != nil {
+				return nil, err
+			}
+		case errors.Is(err, errChanged):
+			o.Log.Info("another push has changed the bucket; beginning again", "reason", err)
+		default:
+			return done, err
+		}
+	}
+	return nil, fmt.Errorf("%w; after %d tries: %w", err, pushTries, durable.ErrLocked)
+}
+
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(200 * time.Millisecond):
+		return nil
+	}
+}
+
+// push is one attempt, from one pointer and one generation of the store.
+type push struct {
+	*Bucket
+	PushOptions
+	snap *load.Snapshot
+	done Pushed
+
+	mu      sync.Mutex
+	written []string // objects that must be durable before the pointer
+}
+
+func (p *push) run(ctx context.Context) (*Pushed, error) {
+	was, err := p.readPointer(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	m := p.snap.Manifest
+	p.done.Generation, p.done.PublishedAt = m.Generation, m.PublishedAt
+	now := accountsOf(m)
+	same := was != nil && was.Manifest == p.snap.Root().SHA256
+	if was != nil && !same && !p.AcceptLoss {
+		if err := p.mayReplace(now, was.Pointer); err != nil {
+			return nil, err
+		}
+	}
+	state, err := p.readPushed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if same && !p.Full {
+		if state.Pointer != nil && state.Pointer.Files == was.Files {
+			p.done.Readable, p.done.Traffic = len(was.Generations), p.Traffic()
+			return &p.done, nil
+		}
+		p.Log.Info("ending what an interrupted push has begun")
+	} else if was, err = p.publish(ctx, now, was); err != nil {
+		return nil, err
+	}
+	if err := p.finish(ctx, was, state); err != nil {
+		return nil, err
+	}
+	p.done.Readable, p.done.Traffic = len(was.Generations), p.Traffic()
+	return &p.done, nil
+}
+
+// mayReplace refuses to replace a newer generation, or another history.
+func (p *push) mayReplace(now map[string]Account, was *Pointer) error {
+	m := p.snap.Manifest
+	if m.Generation < was.Generation {
+		return fmt.Errorf("the bucket has generation %d of %s, and this store %d of %s: %w", was.Generation,
+			was.PublishedAt, m.Generation, m.PublishedAt, ErrOlder)
+	}
+	if err := continues(p.Dir, now, was); err != nil {
+		return err
+	}
+	if m.Generation == was.Generation {
+		return fmt.Errorf("generation %d of the bucket is another one than this store's: %w", m.Generation,
+			ErrOtherHistory)
+	}
+	return nil
+}
+
+// publish uploads what the bucket lacks, and writes the pointer.
+func (p *push) publish(ctx context.Context, now map[string]Account, was *seen) (*seen, error) {
+	files, err := p.upload(ctx, was)
+	if err != nil {
+		return nil, err
+	}
+	m := p.snap.Manifest
+	text, err := json.Marshal(list{pointerFormat, m.Generation, files})
+	if err != nil {
+		return nil, err
+	}
+	e := Entry{Generation: m.Generation, PublishedAt: m.PublishedAt, Manifest: p.snap.Root().SHA256}
+	e.Files = Object{fmt.Sprintf("%s%d-%.12s.json", generationFolder, m.Generation, hashOf(text)), int64(len(text)),
+		hashOf(text)}
+	for _, f := range files {
+		if f.Path == duck.FileName {
+			e.Warehouse = Object{f.Object, f.Bytes, f.SHA256}
+		}
+	}
+	if err := p.putText(ctx, e.Files.Name, "application/json", text); err != nil {
+		return nil, err
+	}
+	if e.Report, err = p.putPage(ctx); err != nil {
+		return nil, err
+	}
+	next := &Pointer{Format: pointerFormat, SchemaVersion: m.SchemaVersion, Entry: e, RunID: m.RunID,
+		Version: m.Version, Accounts: now, Generations: []Entry{e}}
+	tag := ""
+	if was != nil {
+		for _, old := range was.Generations {
+			if old.Files != e.Files {
+				next.Generations = append(next.Generations, old)
+			}
+		}
+		next.Generations = retain(next.Generations)
+		tag = was.tag
+	}
+	if text, err = json.MarshalIndent(next, "", " "); err != nil {
+		return nil, err
+	}
+	if err := p.sync(p.written); err != nil {
+		return nil, err
+	}
+	if err := p.replace(ctx, pointerName, tag, text); err != nil {
+		return p.afterRefusal(ctx, text, err)
+	}
+	p.done.New = true
+	return &seen{Pointer: next, text: text}, p.sync([]string{pointerName})
+}
+
+// afterRefusal finds out whether a pointer that was refused is there all the same: the reply to an
+// attempt may have been lost, and the next attempt then met the pointer that it had written.
+func (p *push) afterRefusal(ctx context.Context, text []byte, err error) (*seen, error) {
+	if !errors.Is(err, errChanged) && !errors.Is(err, ErrUnavailable) {
+		return nil, err
+	}
+	is, readErr := p.readPointer(ctx, "")
+	if readErr == nil && is != nil && bytes.Equal(is.text, text) {
+		p.done.New = true
+		return is, nil
+	}
+	return nil, err
+}
+
+// upload uploads the files that the bucket lacks. What the pointer's list names is there. What an
+// interrupted push from the same pointer has uploaded is there, too: its folder is called by that.
+func (p *push) upload(ctx context.Context, was *seen) ([]File, error) {
+	base, have := "first", map[string]string{}
+	if was != nil {
+		base = fmt.Sprintf("%d-%.8s", was.Generation, hashOf(was.text))
+		if !p.Full {
+			l, err := p.readList(ctx, was.Entry)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range l.Files {
+				have[path.Dir(path.Dir(f.Object))+f.SHA256] = f.Object
+			}
+		}
+	}
+	there := map[string]int64{}
+	if !p.Full {
+		for _, folder := range []string{objectFolder + base + "/", restoreFolder + base + "/", warehouseFolder} {
+			for object, err := range p.list(ctx, folder) {
+				if err != nil {
+					return nil, err
+				}
+				there[object.Key] = object.Size
+			}
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(transfers)
+	files := make([]File, 0, len(p.snap.Files))
+	for _, f := range p.snap.Files {
+		folder := objectFolder
+		if isReply(f.Path) {
+			folder = restoreFolder
+		}
+		object, ok := have[strings.TrimSuffix(folder, "/")+f.SHA256]
+		if !ok {
+			object = folder + base + "/" + f.SHA256
+		}
+		if f.Path == duck.FileName {
+			object = fmt.Sprintf("%s%d-%.12s.duckdb", warehouseFolder, p.snap.Manifest.Generation, f.SHA256)
+		}
+		files = append(files, File{f.Path, object, f.Bytes, f.SHA256})
+		size, isThere := there[object]
+		if ok || isThere && size == f.Bytes {
+			continue
+		}
+		there[object] = f.Bytes // another file may have the same bytes
+		g.Go(func() error { return p.putFile(ctx, object, f) })
+	}
+	return files, g.Wait()
+}
+
+func (p *push) putFile(ctx context.Context, object string, f load.SnapshotFile) error {
+	from, err := p.snap.Open(f)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := p.put(ctx, object, "application/octet-stream", from); err != nil {
+		return err
+	}
+	p.wrote(object)
+	return nil
+}
+
+func (p *push) putText(ctx context.Context, name, contentType string, text []byte) error {
+	if err := p.put(ctx, name, contentType, bytes.NewReader(text)); err != nil {
+		return err
+	}
+	p.wrote(name)
+	return nil
+}
+
+func (p *push) wrote(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.written = append(p.written, name)
+	p.done.Uploaded++
+}
+
+// putPage makes and uploads the report page. A store whose page cannot be made is pushed without.
+func (p *push) putPage(ctx context.Context) (*Object, error) {
+	if p.Page == nil {
+		return nil, nil
+	}
+	page, err := p.Page(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		p.done.PageErr = err
+	}
+	// The page is made from the folder: it must not be of a later generation.
+	now, err := load.ReadSnapshot(p.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if now.Root().SHA256 != p.snap.Root().SHA256 {
+		return nil, load.ErrMoved
+	}
+	if p.done.PageErr != nil {
+		return nil, nil
+	}
+	name := fmt.Sprintf("%s%d.html", reportFolder, p.snap.Manifest.Generation)
+	return &Object{name, int64(len(page)), hashOf(page)}, p.putText(ctx, name, pageType, page)
+}
+
+const pageType = "text/html; charset=utf-8"
+
+// isLocal reports whether an upload failed for what was to be uploaded.
+func isLocal(err error) bool {
+	return errors.Is(err, load.ErrMoved) || errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)
+}

@@ -1,0 +1,380 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// TestPush_AllComesBack: the store that pull --all makes has the bytes of the one that was pushed, passes
+// a verification, and goes on.
+func TestPush_AllComesBack(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		for i := range int64(3) {
+			s.publish(100+i, 200)
+			if done := p.mustPush(s); !done.New || done.Generation != i+1 || done.Readable != int(i)+1 {
+				t.Fatalf("%+v", done)
+			}
+			p.check(s.published())
+		}
+		restored := s.at(filepath.Join(t.TempDir(), "restored"))
+		if _, err := p.pull(PullOptions{Dir: restored.dir, All: true}); err != nil {
+			t.Fatal(err)
+		}
+		// Both go on alike.
+		s.publish(111)
+		restored.publish(111)
+		got, want := restored.published(), s.published()
+		for _, files := range []map[string]string{got, want} {
+			for name := range files {
+				if !isParquet(name) || strings.Contains(name, "ops_") {
+					delete(files, name)
+				}
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Error("the restored store goes on otherwise than the one that was never lost")
+		}
+		p.mustPush(restored)
+		p.check(restored.published())
+		if names := p.unnamed(); len(names) > 0 {
+			t.Errorf("nothing names %v", names)
+		}
+	})
+}
+
+// TestPush_AgainDoesNothing: with at most three requests.
+func TestPush_AgainDoesNothing(t *testing.T) {
+	p, s := newS3(t), newStore(t)
+	s.publish(100)
+	p.mustPush(s)
+	before := p.objects()
+	p.counted.Store(0)
+	if done := p.mustPush(s); done.New || done.Uploaded > 0 || p.counted.Load() > 3 || done.Requests > 3 {
+		t.Errorf("%+v with %d requests", done, p.counted.Load())
+	}
+	if !maps.Equal(before, p.objects()) {
+		t.Error("the bucket has changed")
+	}
+}
+
+// TestPush_UploadsOnlyWhatTheBucketLacks: of a day that did not change nothing is sent.
+func TestPush_UploadsOnlyWhatTheBucketLacks(t *testing.T) {
+	p, s := newS3(t), newStore(t)
+	s.publish(100, 200, 300)
+	p.mustPush(s)
+	s.publish(101)
+	var put []string
+	var mu sync.Mutex
+	p.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && r.Header.Get("X-Amz-Copy-Source") == "" {
+			mu.Lock()
+			put = append(put, r.URL.Path)
+			mu.Unlock()
+		}
+		return false
+	}
+	done := p.mustPush(s)
+	p.fault = nil
+	for name := range s.published() {
+		if strings.Contains(name, "day=2026-11-18") || strings.Contains(name, "day=2026-11-17") {
+			f := p.fileOf(name)
+			if slices.ContainsFunc(put, func(path string) bool { return strings.HasSuffix(path, f.Object) }) {
+				t.Errorf("%s was sent again", name)
+			}
+		}
+	}
+	if done.Uploaded > 20 {
+		t.Errorf("%d objects: %q", done.Uploaded, put)
+	}
+	p.check(s.published())
+}
+
+// fileOf is what the newest list names at a path.
+func (p *place) fileOf(path string) File {
+	p.Helper()
+	b := p.open()
+	is, err := b.readPointer(context.Background(), "")
+	if err != nil {
+		p.Fatal(err)
+	}
+	l, err := b.readList(context.Background(), is.Entry)
+	if err != nil {
+		p.Fatal(err)
+	}
+	i := slices.IndexFunc(l.Files, func(f File) bool { return f.Path == path })
+	if i < 0 {
+		p.Fatalf("the list lacks %s", path)
+	}
+	return l.Files[i]
+}
+
+// TestPush_RefusesToGoBack: an older store, a store that lost history, one of another account, and one that
+// has published another generation of the same number replace nothing.
+func TestPush_RefusesToGoBack(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		s.publish(100, 200)
+		first := s.copied()
+		s.publish(101)
+		fork := s.copied()
+		s.publish(102)
+		p.mustPush(s)
+		fork.now = fork.now.Add(time.Minute)
+		fork.publish(999)
+		further := fork.copied()
+		further.now = further.now.Add(time.Minute)
+		further.publish(998)
+		stranger := newStore(t)
+		stranger.pinned = "B2"
+		for range 4 {
+			stranger.publish(1, 2)
+		}
+		before := p.objects()
+		for name, test := range map[string]struct {
+			s    *store
+			want error
+		}{
+			"older":                  {first, ErrOlder},
+			"the same number":        {fork, ErrOtherHistory},
+			"a fork that went on":    {further, ErrOtherHistory},
+			"of another advertiser":  {stranger, ErrOtherHistory},
+			"a store of no manifest": {s.at(t.TempDir()), durable.ErrEmpty},
+		} {
+			if _, err := p.push(test.s); !errors.Is(err, test.want) {
+				t.Errorf("%s: %v, want %v", name, err, test.want)
+			}
+		}
+		if !maps.Equal(before, p.objects()) {
+			t.Error("a push that was refused has changed the bucket")
+		}
+		o := fork.pushOptions()
+		o.AcceptLoss = true
+		if _, err := p.open().Push(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		p.check(fork.published())
+		// What was replaced stays readable.
+		dir := t.TempDir()
+		if _, err := p.pull(PullOptions{Dir: dir, All: true, At: s.now.Add(time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestPush_TwoAtOnce: many pushes of several stores' moments at once leave the newest.
+func TestPush_TwoAtOnce(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		s.publish(100, 200)
+		p.mustPush(s)
+		var moments []*store
+		for i := range int64(3) {
+			s.publish(101+i, 201+i)
+			moments = append(moments, s.copied())
+		}
+		var all sync.WaitGroup
+		for i := range 9 {
+			all.Go(func() {
+				_, err := p.push(moments[i%3])
+				if err != nil && !errors.Is(err, ErrOlder) && !errors.Is(err, durable.ErrLocked) {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		all.Wait()
+		p.mustPush(s)
+		p.check(s.published())
+	})
+}
+
+// TestPush_WhileTheStorePublishes: the volume is read without a lock. What arrives is one generation.
+func TestPush_WhileTheStorePublishes(t *testing.T) {
+	p, s := newS3(t), newStore(t)
+	s.publish(100, 200, 300)
+	published := false
+	p.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		// Between the first files and the last the store moves on.
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/restore/") && !published {
+			published = true
+			s.publish(110, 210, 310)
+		}
+		return false
+	}
+	done := p.mustPush(s)
+	p.fault = nil
+	if !published || done.Generation != 2 {
+		t.Errorf("generation %d is pushed", done.Generation)
+	}
+	p.check(s.published())
+}
+
+// TestPush_NamesADamagedFile: the store's own damage is not carried on.
+func TestPush_NamesADamagedFile(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		s.publish(100)
+		path := manifest.PartPath(schema.SpendDaily.Table, "acme", schema.DateOf(s.now)-1)
+		b, err := os.ReadFile(filepath.Join(s.dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)/2] ^= 1
+		if err := os.WriteFile(filepath.Join(s.dir, path), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.push(s); !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%v", err)
+		}
+		for name, content := range p.objects() {
+			if content == string(b) {
+				t.Errorf("%s has the damaged bytes", name)
+			}
+		}
+	})
+}
+
+// TestPush_Retains: every generation of a day, one a day of a week, and no object of the others.
+func TestPush_Retains(t *testing.T) {
+	eachPlace(t, func(t *testing.T, p *place) {
+		s := newStore(t)
+		var last *store
+		for i := range int64(14) {
+			s.now = s.now.Add(19 * time.Hour)
+			s.publish(100+i, 200)
+			p.mustPush(s)
+			last = s
+		}
+		is, err := p.open().readPointer(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(is.Generations); n < 8 || n > 10 {
+			t.Errorf("%d generations are readable", n)
+		}
+		for _, e := range is.Generations {
+			dir := t.TempDir()
+			if _, err := p.pull(PullOptions{Dir: dir, All: true, Generation: e.Generation}); err != nil {
+				t.Errorf("generation %d: %v", e.Generation, err)
+			}
+		}
+		if _, err := p.pull(PullOptions{Dir: t.TempDir(), Generation: 1}); !errors.Is(err, ErrNoGeneration) {
+			t.Errorf("generation 1: %v", err)
+		}
+		p.check(last.published())
+	})
+}
+
+func TestRetain(t *testing.T) {
+	newest := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	var all []Entry
+	for h := range 24 * 20 {
+		all = append(all, Entry{Generation: int64(1000 - h),
+			PublishedAt: schema.InstantOf(newest.Add(-time.Duration(h) * time.Hour))})
+	}
+	kept := retain(all)
+	if len(kept) != 24+7 {
+		t.Errorf("%d are kept of hourly generations", len(kept))
+	}
+	// Hour by hour, as pushes do it: the same days stay.
+	var hourly []Entry
+	for _, e := range slices.Backward(all) {
+		hourly = retain(slices.Insert(hourly, 0, e))
+	}
+	if len(hourly) < 24+7 || len(hourly) > 24+8 {
+		t.Errorf("%d are kept, hour by hour", len(hourly))
+	}
+	days := map[schema.Date]int{}
+	for _, e := range hourly {
+		days[schema.DateOf(e.PublishedAt.Time())]++
+	}
+	if len(days) < 8 {
+		t.Errorf("of %d days something is kept", len(days))
+	}
+	// A clock that was wrong once takes nothing away but what is far from the newest.
+	odd := []Entry{{Generation: 3, PublishedAt: schema.InstantOf(newest.AddDate(1, 0, 0))},
+		{Generation: 2, PublishedAt: schema.InstantOf(newest)}, {Generation: 1, PublishedAt: schema.InstantOf(newest)}}
+	if kept := retain(odd); len(kept) != 2 || kept[1].Generation != 2 {
+		t.Errorf("%v", kept)
+	}
+}
+
+// TestPush_SweepsWhatNothingNames: what an interrupted push has left is removed a day later, and what is
+// younger stays. Nothing of the owner's is touched.
+func TestPush_SweepsWhatNothingNames(t *testing.T) {
+	p, s := newFolder(t), newStore(t)
+	s.publish(100)
+	p.mustPush(s)
+	old := time.Now().Add(-50 * time.Hour)
+	for name, age := range map[string]time.Time{"objects/x/old": old, "objects/x/young": time.Now(),
+		"restore/y/old": old, "warehouse/9-x.duckdb": old, "parquet/spend_daily/account=z/data.parquet": old,
+		"mine.txt": old} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(p.dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p.put(name, "x")
+		if err := os.Chtimes(filepath.Join(p.dir, name), age, age); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.now = s.now.Add(30 * time.Hour)
+	s.publish(101)
+	p.mustPush(s)
+	if left, want := p.unnamed(), []string{"mine.txt", "objects/x/young"}; !slices.Equal(left, want) {
+		t.Errorf("left are %v, want %v", left, want)
+	}
+	p.check(s.published())
+}
+
+// TestPush_WithoutPage: a page that cannot be made holds nothing up, and is told.
+func TestPush_WithoutPage(t *testing.T) {
+	p, s := newFolder(t), newStore(t)
+	s.publish(100)
+	o := s.pushOptions()
+	o.Page = func(context.Context) ([]byte, error) { return nil, errors.New("no view of that name") }
+	done, err := p.open().Push(t.Context(), o)
+	if err != nil || done.PageErr == nil || !done.New {
+		t.Errorf("%+v, %v", done, err)
+	}
+	p.check(s.published())
+}
+
+// TestPush_SecretsStayHere: neither in an object nor in an error.
+func TestPush_SecretsStayHere(t *testing.T) {
+	p, s := newS3(t), newStore(t)
+	s.publish(100)
+	p.mustPush(s)
+	for name, content := range p.objects() {
+		if strings.Contains(content, canary) {
+			t.Errorf("%s holds the secret key", name)
+		}
+	}
+	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusForbidden)
+		fmt.Fprintf(w, "<Error><Code>AccessDenied</Code><Message>%s %s</Message></Error>", canary,
+			r.Header.Get("Authorization"))
+		return true
+	}
+	_, err := p.push(s)
+	if !errors.Is(err, ErrDenied) || strings.Contains(err.Error(), canary) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Open(t.Context(), "s3://key:"+canary+"@spend/store", Options{}); !errors.Is(err, ErrAddress) ||
+		strings.Contains(err.Error(), canary) {
+		t.Errorf("%v", err)
+	}
+}

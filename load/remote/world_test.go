@@ -1,0 +1,353 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"spendsync/load"
+	"spendsync/load/duck"
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// store is a small store, which publishes when a test says so.
+type store struct {
+	testing.TB
+	dir    string
+	now    time.Time
+	pinned string
+}
+
+func newStore(t testing.TB) *store {
+	return &store{TB: t, dir: t.TempDir(), now: time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC), pinned: "A1"}
+}
+
+func storeOptions(now time.Time) load.Options {
+	return load.Options{Now: func() time.Time { return now }, KeepRaw: true, LockWait: time.Minute,
+		DuckDB: duck.Options{Threads: 1}}
+}
+
+// publish publishes an hour later: a day's rows, with its reply, cost the cents given.
+func (s *store) publish(cents ...int64) {
+	s.Helper()
+	s.now = s.now.Add(time.Hour)
+	if err := s.tryPublish(s.Context(), cents); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *store) tryPublish(ctx context.Context, cents []int64) (err error) {
+	seen := schema.InstantOf(s.now)
+	run := fmt.Sprintf("run%d", s.now.Unix())
+	st, err := load.Open(ctx, s.dir, "acme", storeOptions(s.now))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	g, err := st.Begin(run)
+	if err != nil {
+		return err
+	}
+	defer g.Discard()
+	g.PinAccount(s.pinned)
+	for i, c := range cents {
+		day := schema.DateOf(s.now) - 1 - schema.Date(i)
+		rows := &schema.SpendRows{}
+		rows.Append(&schema.Spend{AccountID: "acme", ReportDate: day, CampaignID: "C1", SourceID: "S1",
+			Spend: schema.Money(c * 10_000), FirstSeenAt: seen, ChangedAt: seen, RunID: run})
+		sealed, err := history.NewDay(rows)
+		if err != nil {
+			return err
+		}
+		if err := g.PutRaw(day, 1, fmt.Appendf(nil, `{"reply":%d}`, c), 1, ""); err != nil {
+			return err
+		}
+		if _, err := g.PutDay(ctx, load.DayRead{Day: day, ReadAt: seen, Control: schema.ControlMatched},
+			sealed); err != nil {
+			return err
+		}
+	}
+	p, err := g.Prepare(ctx, load.Contents{Since: schema.DateOf(s.now) - 30})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	_, err = p.Commit(ctx, load.RunRecord{Run: schema.Run{AccountID: "acme", Command: "sync", StartedAt: seen,
+		FinishedAt: seen, Generation: p.Preview().Generation, Published: true, RunID: run}})
+	return err
+}
+
+// at is a store like this one in another folder.
+func (s *store) at(dir string) *store { return &store{s.TB, dir, s.now, s.pinned} }
+
+// copied is a copy of the store: a backup of this moment.
+func (s *store) copied() *store {
+	dir := filepath.Join(s.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(s.dir)); err != nil {
+		s.Fatal(err)
+	}
+	return s.at(dir)
+}
+
+// published are the files of the generation with their content.
+func (s *store) published() map[string]string {
+	s.Helper()
+	snap, err := load.ReadSnapshot(s.dir)
+	if err != nil {
+		s.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, f := range snap.Files {
+		r, err := snap.Open(f)
+		if err != nil {
+			s.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err := errors.Join(err, r.Close()); err != nil {
+			s.Fatal(err)
+		}
+		files[f.Path] = string(b)
+	}
+	return files
+}
+
+// checkStore verifies a folder, and compares its files with those of a store.
+func checkStore(t testing.TB, dir string, want map[string]string) {
+	t.Helper()
+	r, err := load.Verify(t.Context(), dir, storeOptions(time.Now()), nil)
+	if err != nil || len(r.Damages) > 0 {
+		t.Fatalf("%v, %v", err, r)
+	}
+	got := (&store{TB: t, dir: dir}).published()
+	if len(got) != len(want) {
+		t.Errorf("%d files, want %d", len(got), len(want))
+	}
+	for path, content := range want {
+		if got[path] != content {
+			t.Errorf("%s differs", path)
+		}
+	}
+}
+
+// place is where a test pushes to.
+type place struct {
+	testing.TB
+	url     string
+	s3      *s3mem.Backend // nil: a folder
+	dir     string
+	fault   func(w http.ResponseWriter, r *http.Request) bool // answers instead of the storage
+	counted atomic.Int64
+}
+
+// eachPlace runs a test against a folder and against an S3.
+func eachPlace(t *testing.T, test func(*testing.T, *place)) {
+	t.Run("file", func(t *testing.T) { test(t, newFolder(t)) })
+	t.Run("s3", func(t *testing.T) { test(t, newS3(t)) })
+}
+
+func newFolder(t testing.TB) *place {
+	dir := filepath.Join(t.TempDir(), "bucket")
+	return &place{TB: t, url: "file://" + dir, dir: dir}
+}
+
+// canary is the secret key, which must be nowhere.
+const canary = "secret-canary-0123456789"
+
+func newS3(t testing.TB) *place {
+	p := &place{TB: t, s3: s3mem.New()}
+	if err := p.s3.CreateBucket("spend"); err != nil {
+		t.Fatal(err)
+	}
+	fake := gofakes3.New(p.s3, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p.counted.Add(1)
+		if p.fault == nil || !p.fault(w, r) {
+			fake.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	if t, ok := t.(*testing.T); ok {
+		t.Setenv("AWS_ACCESS_KEY_ID", "key")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", canary)
+		t.Setenv("AWS_REGION", "us-east-1")
+		t.Setenv("AWS_ENDPOINT_URL", server.URL)
+		t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+		t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+	}
+	p.url = "s3://spend/store/a"
+	return p
+}
+
+func (p *place) open() *Bucket {
+	p.Helper()
+	b, err := Open(context.Background(), p.url, Options{Pause: time.Millisecond})
+	if err != nil {
+		p.Fatal(err)
+	}
+	return b
+}
+
+// page is a report page, as far as a test needs one.
+func page(context.Context) ([]byte, error) {
+	return []byte("<!doctype html><title>report</title>"), nil
+}
+
+func (s *store) pushOptions() PushOptions {
+	return PushOptions{Dir: s.dir, Page: page, LockWait: time.Minute, Now: func() time.Time { return s.now },
+		Pause: func(ctx context.Context) error { return ctx.Err() }}
+}
+
+func (p *place) push(s *store) (*Pushed, error) { return p.open().Push(p.Context(), s.pushOptions()) }
+
+func (p *place) mustPush(s *store) *Pushed {
+	p.Helper()
+	done, err := p.push(s)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return done
+}
+
+func (p *place) pull(o PullOptions) (*Pulled, error) {
+	o.Store = storeOptions(time.Now())
+	return p.open().Pull(p.Context(), o)
+}
+
+// check pulls the whole store and compares it with what was pushed.
+func (p *place) check(want map[string]string) {
+	p.Helper()
+	dir := filepath.Join(p.TempDir(), "all")
+	if _, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil {
+		p.Fatal(err)
+	}
+	checkStore(p, dir, want)
+	p.checkGlob(want)
+}
+
+// checkGlob compares the Parquet files at their store's names with the generation's.
+func (p *place) checkGlob(want map[string]string) {
+	p.Helper()
+	got := p.objects()
+	for name, content := range want {
+		if isParquet(name) && got[name] != content {
+			p.Errorf("%s is not that of the generation", name)
+		}
+	}
+	for name := range got {
+		if isParquet(name) && want[name] == "" {
+			p.Errorf("%s is shown, and not of the generation", name)
+		}
+	}
+}
+
+// objects are all objects with their content, by the names below the prefix.
+func (p *place) objects() map[string]string {
+	p.Helper()
+	all := map[string]string{}
+	if p.s3 == nil {
+		err := filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			rel, _ := filepath.Rel(p.dir, path)
+			all[rel] = string(b)
+			return err
+		})
+		if err != nil {
+			p.Fatal(err)
+		}
+		delete(all, lockName)
+		return all
+	}
+	for _, name := range p.names() {
+		o, err := p.s3.GetObject("spend", "store/a/"+name, nil)
+		if err != nil {
+			p.Fatal(err)
+		}
+		b, err := io.ReadAll(o.Contents)
+		if err := errors.Join(err, o.Contents.Close()); err != nil {
+			p.Fatal(err)
+		}
+		all[name] = string(b)
+	}
+	return all
+}
+
+// names are the objects, sorted.
+func (p *place) names() (names []string) {
+	p.Helper()
+	b := p.open()
+	for o, err := range b.list(context.Background(), "") {
+		if err != nil {
+			p.Fatal(err)
+		}
+		names = append(names, o.Key)
+	}
+	return names
+}
+
+// put changes an object behind everyone's back.
+func (p *place) put(name, content string) {
+	p.Helper()
+	var err error
+	if p.s3 == nil {
+		path := filepath.Join(p.dir, name)
+		_ = os.Chmod(path, 0o644)
+		err = os.WriteFile(path, []byte(content), 0o644)
+	} else {
+		_, err = p.s3.PutObject("spend", "store/a/"+name, map[string]string{}, strings.NewReader(content),
+			int64(len(content)), nil)
+	}
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+// unnamed are objects that no readable generation names.
+func (p *place) unnamed() (names []string) {
+	p.Helper()
+	b := p.open()
+	is, err := b.readPointer(context.Background(), "")
+	if err != nil {
+		p.Fatal(err)
+	}
+	named := namedBy(is.Pointer)
+	for _, name := range []string{pointerName, pushedName, indexName, lockName} {
+		named[name] = true
+	}
+	for i, e := range is.Generations {
+		l, err := b.readList(context.Background(), e)
+		if err != nil {
+			p.Fatal(err)
+		}
+		for _, f := range l.Files {
+			named[f.Object] = true
+			if i == 0 && isParquet(f.Path) {
+				named[f.Path] = true
+			}
+		}
+	}
+	for _, name := range p.names() {
+		if !named[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

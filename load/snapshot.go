@@ -1,0 +1,176 @@
+package load
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"spendsync/load/commit"
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+)
+
+// ErrMoved reports that a file of a snapshot is gone or has other bytes: a newer generation has
+// replaced it, or it is damaged.
+var ErrMoved = errors.New("the store has moved on")
+
+// Snapshot is the set of files of one published generation. It is read without a lock, also from a
+// read-only volume: a run that publishes meanwhile replaces files under their names, so every file is
+// compared with its hash while it is read.
+type Snapshot struct {
+	Manifest *manifest.Manifest
+	Files    []SnapshotFile // all files of the generation; manifest.json is the last
+
+	dir string
+}
+
+// SnapshotFile is a file of a generation. Of a ledger it is the published part.
+type SnapshotFile struct {
+	Path   string // below the data directory
+	Bytes  int64
+	SHA256 string
+
+	text []byte // of the manifest, which is replaced first of all
+}
+
+// ReadSnapshot reads which files belong to the published generation.
+func ReadSnapshot(dir string) (*Snapshot, error) {
+	var before []byte
+	for {
+		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName))
+		if errors.Is(err, fs.ErrNotExist) {
+			_, err = manifest.Read(dir) // which reports what is wrong
+		}
+		if err != nil {
+			return nil, err
+		}
+		m, err := manifest.Decode(text)
+		if err != nil {
+			return nil, err
+		}
+		if err = m.Load(durable.OS, dir, m.AccountNames()...); err == nil {
+			return newSnapshot(dir, m, text)
+		}
+		// A commit may have removed an account's file since.
+		if bytes.Equal(text, before) {
+			return nil, err
+		}
+		before = text
+	}
+}
+
+func newSnapshot(dir string, m *manifest.Manifest, text []byte) (*Snapshot, error) {
+	s := &Snapshot{Manifest: m, dir: dir}
+	for _, name := range m.AccountNames() {
+		a := m.Accounts[name]
+		for path, f := range a.Files {
+			s.Files = append(s.Files, SnapshotFile{Path: path, Bytes: f.Bytes, SHA256: f.SHA256})
+		}
+		for path, size := range a.Ledger {
+			sha := a.LedgerSHA256[path]
+			if sha == "" && size > 0 {
+				return nil, durable.Damaged(path, "", "a store of the first format has no hash of its ledger; "+
+					"the next 'spendsync sync' adds it")
+			}
+			s.Files = append(s.Files, SnapshotFile{Path: path, Bytes: size, SHA256: sha})
+		}
+	}
+	for _, part := range m.Parts {
+		s.Files = append(s.Files, SnapshotFile{Path: part.Path, Bytes: part.Bytes, SHA256: part.SHA256})
+	}
+	s.Files = append(s.Files, SnapshotFile{Path: duck.FileName, Bytes: m.Warehouse.Bytes,
+		SHA256: m.Warehouse.SHA256})
+	sum := sha256.Sum256(text)
+	s.Files = append(s.Files, SnapshotFile{Path: manifest.FileName, Bytes: int64(len(text)),
+		SHA256: hex.EncodeToString(sum[:]), text: text})
+	return s, nil
+}
+
+// Root is the file that is replaced last: its hash identifies the generation.
+func (s *Snapshot) Root() SnapshotFile { return s.Files[len(s.Files)-1] }
+
+// Open opens a file of the snapshot. Reading it to its end returns [ErrMoved] instead of [io.EOF] if
+// its bytes are not those of the generation.
+func (s *Snapshot) Open(f SnapshotFile) (io.ReadCloser, error) {
+	if f.text != nil {
+		return io.NopCloser(newHashed(f, bytes.NewReader(f.text))), nil
+	}
+	file, err := durable.OS.Open(filepath.Join(s.dir, f.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &movedError{f.Path}
+	} else if err != nil {
+		return nil, durable.Storage(err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{newHashed(f, file), file}, nil
+}
+
+// Moved explains an [ErrMoved]: nil if the store has published since or is publishing, so that reading
+// it again helps; else the damage.
+func (s *Snapshot) Moved(err error) error {
+	now, readErr := ReadSnapshot(s.dir)
+	if readErr != nil {
+		return readErr
+	}
+	if now.Root().SHA256 != s.Root().SHA256 {
+		return nil
+	}
+	committing, findErr := commit.Find(s.dir)
+	if findErr != nil || committing != nil {
+		return findErr
+	}
+	return durable.Damaged(movedPath(err), "spendsync verify", "its bytes are not those that were published")
+}
+
+// movedError names the file.
+type movedError struct{ path string }
+
+func (e *movedError) Error() string { return e.path + ": " + ErrMoved.Error() }
+func (e *movedError) Unwrap() error { return ErrMoved }
+
+func movedPath(err error) string {
+	var moved *movedError
+	if errors.As(err, &moved) {
+		return moved.path
+	}
+	return manifest.FileName
+}
+
+// hashed reads the published part of a file and compares it with its hash at the end.
+type hashed struct {
+	of   SnapshotFile
+	from io.Reader
+	sum  hash.Hash
+	left int64
+}
+
+func newHashed(f SnapshotFile, from io.Reader) *hashed {
+	return &hashed{of: f, from: from, sum: sha256.New(), left: f.Bytes}
+}
+
+func (h *hashed) Read(p []byte) (int, error) {
+	if h.left == 0 {
+		if h.of.SHA256 != "" && hex.EncodeToString(h.sum.Sum(nil)) != h.of.SHA256 {
+			return 0, &movedError{h.of.Path}
+		}
+		return 0, io.EOF
+	}
+	n, err := h.from.Read(p[:min(int64(len(p)), h.left)])
+	h.sum.Write(p[:n])
+	h.left -= int64(n)
+	switch {
+	case errors.Is(err, io.EOF) && h.left > 0:
+		return n, &movedError{h.of.Path}
+	case errors.Is(err, io.EOF):
+		return n, nil // the next call compares
+	}
+	return n, durable.Storage(err)
+}
