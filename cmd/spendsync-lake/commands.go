@@ -37,7 +37,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 // codeOf is the exit code of an error: those of spendsync, see 'spendsync help config'.
 func codeOf(err error) int {
 	switch {
-	case errors.Is(err, lake.ErrWrongURL), errors.Is(err, lake.ErrNotEmpty):
+	case errors.Is(err, lake.ErrWrongURL):
 		return exit.Usage
 	case errors.Is(err, lake.ErrNewer), errors.Is(err, lake.ErrAhead):
 		return exit.Newer
@@ -93,7 +93,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Usagef("%v", err) })
 	root.AddCommand(a.followCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(), a.maintainCommand(),
-		a.restoreCommand(), a.demoCommand(), a.versionCommand(), a.commitCommand())
+		a.demoCommand(), a.versionCommand(), a.commitCommand())
 	return root
 }
 
@@ -170,7 +170,7 @@ func (a *app) follow(ctx context.Context, o lake.FollowOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Dir, o.KeepStore, o.Inbox = s.DataDir, s.KeepStore, s.Mode == "inbox"
+	o.Dir, o.Inbox = s.DataDir, s.Mode == "inbox"
 	if o.Inbox && o.AllowShrink {
 		return exit.Usagef("with SPENDSYNC_LAKE_MODE=inbox --allow-shrink belongs to 'spendsync-lake commit'")
 	}

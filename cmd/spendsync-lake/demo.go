@@ -104,7 +104,7 @@ func (a *app) demoLake(ctx context.Context, store, folder, listen string, once b
 		return err
 	}
 	defer client.Close()
-	done, err := client.Follow(ctx, lake.FollowOptions{Dir: store, KeepStore: true})
+	done, err := client.Follow(ctx, lake.FollowOptions{Dir: store})
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,6 @@ func TestCommands_ConvergeAfterKills(t *testing.T) {
 		killed(t, with, 0, "follow")
 		killed(t, with, 0, "commit")
 		killed(t, with, 0, "verify", "--deep")
-		killed(t, append(with, "SPENDSYNC_DATA_DIR="+filepath.Join(t.TempDir(), "restored")), 0, "restore")
 	}
 	if deaths == 0 {
 		t.Error("nothing was killed")

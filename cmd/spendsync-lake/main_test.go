@@ -73,7 +73,6 @@ func TestCommands_FollowAStore(t *testing.T) {
 		{[]string{"check"}, 0, "none yet"},
 		{[]string{"status"}, 0, "account acme: not in the lake\nthe store is at generation 2, the lake 2 behind"},
 		{[]string{"verify"}, 8, "the lake has generation 0, the store 2"},
-		{[]string{"restore"}, 2, "not empty"},
 		{[]string{"follow"}, 0, "committed generation 2 of 1 accounts"},
 		{[]string{"follow"}, 0, "the lake has generation 2 already"},
 		{[]string{"status", "--json"}, 0, `"Behind":0`},

@@ -29,7 +29,6 @@ type settings struct {
 	SigV4          string        `env:"LAKE_SIGV4"`
 	S3Endpoint     string        `env:"LAKE_S3_ENDPOINT"`
 	Mode           string        `env:"LAKE_MODE, default=direct"`
-	KeepStore      bool          `env:"LAKE_KEEP_STORE, default=true"`
 	SnapshotAge    time.Duration `env:"LAKE_SNAPSHOT_AGE, default=168h"`
 	MetricsFile    string        `env:"LAKE_METRICS_FILE" file:"write"`
 	AllowHTTP      bool          `env:"ALLOW_HTTP, default=false"`

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,10 +55,9 @@ func (a *app) maintainCommand() *cobra.Command {
 	var o lake.MaintainOptions
 	cmd := &cobra.Command{
 		Use: "maintain", Short: "Expire snapshots, delete orphans, group manifests", Args: cobra.NoArgs,
-		Long: "Expires snapshots with the files that only they name, deletes objects that nothing names (of what is " +
-			"kept for\n" +
-			"'restore': what no account's newest generation names), and groups manifests again that others have " +
-			"scattered.\n" +
+		Long: "Expires snapshots with the files that only they name, deletes objects that nothing names, and groups " +
+			"manifests\n" +
+			"again that others have scattered.\n" +
 			"Run it once a day, in one place; followers may go on meanwhile. Who " +
 			"reads an\n" +
 			"older generation must be done before its snapshots expire.",
@@ -97,36 +95,6 @@ func (a *app) maintainCommand() *cobra.Command {
 		"SPENDSYNC_LAKE_SNAPSHOT_AGE")
 	cmd.Flags().DurationVar(&o.OrphanAge, "orphan-age", lake.OrphanAge, "how old an object is before it counts as "+
 		"nobody's")
-	return cmd
-}
-
-func (a *app) restoreCommand() *cobra.Command {
-	var account string
-	cmd := &cobra.Command{
-		Use: "restore", Short: "Make a lost store again, in an empty folder", Args: cobra.NoArgs,
-		Long: "Makes the store that the lake has in the empty folder SPENDSYNC_DATA_DIR: its newest generation in " +
-			"the lake,\n" +
-			"with tables, replies, ledgers and manifest, each file compared with its hash. Then 'spendsync rebuild' " +
-			"makes\n" +
-			"the DuckDB file.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withLake(cmd.Context(), func(l *lake.Lake, s *settings) error {
-				done, err := l.Restore(cmd.Context(), s.DataDir, account)
-				if err != nil {
-					return err
-				}
-				if a.json {
-					return a.encode(done, nil)
-				}
-				fmt.Fprintf(a.stdout, "restored generation %d: %d files, %d bytes, accounts %s\n", done.Generation,
-					done.Files, done.Bytes, strings.Join(done.Accounts, ", "))
-				fmt.Fprintf(a.stdout, "Now make its DuckDB file: SPENDSYNC_DATA_DIR=%s SPENDSYNC_ACCOUNT=%s spendsync "+
-					"rebuild\n", s.DataDir, done.Accounts[0])
-				return nil
-			})
-		},
-	}
-	cmd.Flags().StringVar(&account, "account", "", "an account of the store, where the lake has several stores")
 	return cmd
 }
 

@@ -60,7 +60,7 @@ func followAsChild(text string) error {
 	r := childResult{}
 	switch task.Command {
 	case "follow":
-		r.Followed, err = l.Follow(context.Background(), FollowOptions{Dir: task.Dir, KeepStore: true})
+		r.Followed, err = l.Follow(context.Background(), FollowOptions{Dir: task.Dir})
 	case "commit":
 		var done *Folded
 		if done, err = l.Commit(context.Background(), FoldOptions{}); err == nil {
@@ -68,8 +68,6 @@ func followAsChild(text string) error {
 		}
 	case "verify", "deep":
 		_, err = l.Verify(context.Background(), task.Dir, task.Command == "deep")
-	case "restore":
-		_, err = l.Restore(context.Background(), filepath.Join(task.Dir, "restored"), "")
 	}
 	if err != nil {
 		return err
@@ -114,14 +112,14 @@ func BenchmarkInbox(b *testing.B) {
 	}
 }
 
-// BenchmarkUpkeep verifies the lake of the same store, also byte by byte, and restores the store from it.
+// BenchmarkUpkeep verifies the lake of the same store, also byte by byte.
 func BenchmarkUpkeep(b *testing.B) {
 	for _, days := range histories() {
 		b.Run(fmt.Sprintf("accounts=200/days=%d", days), func(b *testing.B) {
 			w, s := filled(b, 200, days)
 			w.child("follow", s)
 			sum := map[string]float64{}
-			for _, command := range []string{"verify", "deep", "restore"} {
+			for _, command := range []string{"verify", "deep"} {
 				r, _, _ := w.child(command, s)
 				sum[command+"-MiB"], sum[command+"-cpu-s"] = r.MaxRSS, r.CPU
 			}
@@ -316,23 +314,12 @@ func (w *world) fill(s *store) {
 			for at, files := range wanted.files[spec.name] {
 				for _, one := range files {
 					c.added = append(c.added, w.described(c.t, like, at, one))
-					for _, day := range one.days {
-						w.put(marker.tbl.Location()+part{sha256: day.info.SHA256}.object(), sampleBytes(day.day))
-					}
 				}
 			}
 		}
 		changes = append(changes, c)
 	}
 	if err := f.commit(w.Context(), wanted, changes, marker, marks); err != nil {
-		w.Fatal(err)
-	}
-	listing, err := manifest.ListingOf(s.m)
-	if err != nil {
-		w.Fatal(err)
-	}
-	object := marker.tbl.Location() + keptObject(s.m.Generation, s.m.RunID)
-	if err := marker.putCompressed(w.Context(), object, listing.Text()); err != nil {
 		w.Fatal(err)
 	}
 }

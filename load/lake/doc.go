@@ -48,8 +48,7 @@
 //	1,095              219,000    2.2      0.09             209
 //
 // The store names its files in one file for each account, whose hash lake_generation keeps: an hour reads the
-// files of the accounts that have changed, here all of them. For a restore the lake keeps the manifest of every
-// generation as one object, whose parts it compares with those of the one before.
+// files of the accounts that have changed, here all of them.
 //
 // BenchmarkInbox: the same hour of 200 stores of one account each, whose descriptions one commit folds:
 // 0.5 and 1.0 CPU s, 158 and 173 MiB, as it reads each description whole. It sends one request for each description
@@ -58,9 +57,9 @@
 //
 // BenchmarkUpkeep and BenchmarkFirst, for the same stores, CPU s and peak MiB:
 //
-//	days of history    verify        verify --deep    restore      first follow
-//	110                0.3   130     4     193       10     139     10     228
-//	1,095              2.2    117    12    179        74    127     146    249
+//	days of history    verify        verify --deep    first follow
+//	110                0.3   130     4     193        10     228
+//	1,095              2.2   117    12    179        146    249
 //
 // On a first follow the files that it adds are held in memory until the commit, 17,000 of them: a closed month is one.
 //

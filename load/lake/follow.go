@@ -39,7 +39,6 @@ const uploads = 4
 type FollowOptions struct {
 	Dir         string // data directory of the store
 	AllowShrink bool   // take from the lake what the store does not have
-	KeepStore   bool   // upload beside the tables what [Lake.Restore] needs
 	Inbox       bool   // leave a description for [Lake.Commit] instead of committing
 }
 
@@ -146,11 +145,6 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	})
 	if err != nil {
 		return err
-	}
-	if f.opts.KeepStore {
-		if err := f.keepStore(ctx, m, marker, marks); err != nil {
-			return err
-		}
 	}
 	return f.commit(ctx, w, changes, marker, marks)
 }

@@ -171,11 +171,6 @@ func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 			return err
 		}
 	}
-	if f.opts.KeepStore {
-		if err := f.keepStore(ctx, m, marker, marks); err != nil {
-			return err
-		}
-	}
 	if err := f.step("describe"); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (w *world) describe(s *store, step string) *Followed {
 	if step != "" {
 		l.die = diesAt(step, 1)
 	}
-	done, err := l.Follow(w.Context(), FollowOptions{Dir: s.dir, KeepStore: true, Inbox: true})
+	done, err := l.Follow(w.Context(), FollowOptions{Dir: s.dir, Inbox: true})
 	if step != "" && errors.Is(err, errDied) {
 		return nil
 	} else if err != nil {
@@ -89,10 +89,6 @@ func TestCommit_FoldsManyStoresIntoOneCommit(t *testing.T) {
 	}
 	if after := w.state(); len(before) == 0 || after[MarkerTable] != before[MarkerTable] {
 		t.Errorf("the lake was %v and is %v", before, after)
-	}
-	dir := t.TempDir()
-	if _, err := w.open().Restore(t.Context(), dir, "gamma"); err != nil {
-		t.Error(err)
 	}
 	// Two generations of one store, and none of the other: the newest, in one commit.
 	s.spend("acme", "2026-11-02", 4, 8)

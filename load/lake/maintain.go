@@ -5,18 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"path"
-	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/catalog/rest"
-	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"gocloud.dev/gcerrors"
-
-	"spendsync/load/manifest"
 )
 
 // OrphanAge is how old an object must be that nothing names before it is deleted: far older than
@@ -33,15 +27,14 @@ type MaintainOptions struct {
 type Maintained struct {
 	Tables   int
 	Expired  int // snapshots
-	Orphans  int // objects that nothing named, those of [FollowOptions] KeepStore included
+	Orphans  int // objects that nothing named
 	Bytes    int64
 	Regroups int // tables whose manifests were written again
 }
 
 // Maintain expires snapshots with the files that only they name, deletes objects that nothing
 // names, and groups manifests again that others have scattered. It changes no row of any
-// table's current snapshot, and is for one process at a time; followers may go on meanwhile. Of
-// what is kept for [Lake.Restore] it leaves what the newest generation of each account names.
+// table's current snapshot, and is for one process at a time; followers may go on meanwhile.
 func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, error) {
 	if o.SnapshotAge == 0 {
 		o.SnapshotAge = SnapshotAge
@@ -112,99 +105,7 @@ func (l *Lake) maintain(ctx context.Context, t *lakeTable, o MaintainOptions, do
 		done.Orphans += len(result.DeletedFiles)
 		done.Bytes += result.TotalSizeBytes
 	}
-	if t.spec.table == nil {
-		return l.sweepStore(ctx, t, o, done)
-	}
 	return nil
-}
-
-// sweepStore deletes what is kept for a restore and named by no account's generation any more.
-// Where the manifest of one is not there, nothing is: what it names is not known.
-func (l *Lake) sweepStore(ctx context.Context, marker *lakeTable, o MaintainOptions, done *Maintained) error {
-	named, err := marker.namedParts(ctx)
-	if isNotThere(err) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	old := func(at time.Time) bool { return time.Since(at) > o.OrphanAge }
-	for object, err := range marker.list(ctx, "/store/") {
-		if err != nil {
-			return err
-		}
-		if named[path.Base(object.Key)] || !old(object.ModTime) {
-			continue
-		}
-		// A follower may have uploaded it again since it was listed.
-		if again, err := statObject(marker.fs, object.Key); isNotThere(err) || err == nil && !old(again.ModTime()) {
-			continue
-		} else if err != nil {
-			return remote("what is kept of stores", err)
-		}
-		if err := marker.fs.Remove(object.Key); err != nil {
-			return remote("what is kept of stores", err)
-		}
-		done.Orphans++
-		done.Bytes += object.Size
-	}
-	return nil
-}
-
-// namedParts are the names of the objects that the newest generation of each account needs.
-func (t *lakeTable) namedParts(ctx context.Context) (map[string]bool, error) {
-	marks, err := readMarkers(ctx, t.fs, t.tbl.CurrentSnapshot(), nil)
-	if err != nil {
-		return nil, err
-	}
-	rows := slices.Collect(maps.Values(marks.rows))
-	notes, err := t.inbox(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range notes { // what is described will be committed
-		rows = append(rows, Marker{AccountID: n.store, Generation: n.generation, RunID: n.run, Rows: -1})
-	}
-	named := map[string]bool{}
-	for _, row := range rows {
-		generation := fmt.Sprintf("%d-%s", row.Generation, row.RunID)
-		if named[generation] {
-			continue // of another account of the same store
-		}
-		err := t.namePartsOf(row, named)
-		if isNotThere(err) && row.Rows < 0 {
-			continue
-		} else if err != nil {
-			return nil, err
-		}
-		named[generation] = true
-	}
-	return named, nil
-}
-
-// namePartsOf notes the parts that a generation needs.
-func (t *lakeTable) namePartsOf(row Marker, named map[string]bool) error {
-	m, objects, err := t.openManifest(row)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	for _, object := range objects {
-		named[object] = true
-	}
-	every := func(*manifest.Group) bool { return true }
-	return newWanted(m.Manifest, nil, nil).eachPart(m, every, true, func(p part) error {
-		named[p.sha256] = true
-		return nil
-	})
-}
-
-func statObject(from iceio.IO, object string) (fs.FileInfo, error) {
-	f, err := from.Open(object)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return f.Stat()
 }
 
 func isNotThere(err error) bool {

@@ -231,7 +231,7 @@ func (m Marker) decode() (snapshots map[string]int64, uuids map[string]string, h
 func (l *ledgers) checkAhead(m *manifest.Manifest, row Marker) error {
 	ahead := func(why string) error {
 		return fmt.Errorf("account %s: the lake has generation %d of run %s, the store is at generation %d and %s: "+
-			"%w; bring the store back with 'spendsync-lake restore' into an empty folder, or from a newer backup",
+			"%w; bring the store back with 'spendsync pull --all' into an empty folder, or from a newer backup",
 			row.AccountID, row.Generation, row.RunID, m.Generation, why, ErrAhead)
 	}
 	switch {

@@ -1,11 +1,8 @@
 package lake
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -33,10 +30,10 @@ func (s *store) closeSeptember() {
 	s.publish()
 }
 
-// keep follows with what a restore needs.
+// keep follows, and checks that the lake has the store.
 func (w *world) keep(s *store) *Followed {
 	w.Helper()
-	done, err := w.open().Follow(w.Context(), FollowOptions{Dir: s.dir, KeepStore: true})
+	done, err := w.open().Follow(w.Context(), FollowOptions{Dir: s.dir})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -56,7 +53,7 @@ func (w *world) months() (n int) {
 }
 
 // TestFollow_MakesOneFileOfAClosedMonth: the rows stay, also where a day of it is restated or added
-// later; a day that is gone is not taken away; the store comes back day by day, byte by byte.
+// later; a day that is gone is not taken away.
 func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 	w := newWorld(t)
 	s := autumn(t)
@@ -85,13 +82,12 @@ func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 	}
-	w.comesBack(s)
 	path := manifest.PartPath(schema.SpendDaily.Table, "acme", day("2026-09-09"))
 	delete(s.m.Accounts["acme"].Files, path)
 	delete(s.m.Accounts["acme"].Days, day("2026-09-09"))
 	s.publish()
 	w.fails(s, w.options(), ErrShrink)
-	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, AllowShrink: true, KeepStore: true})
+	done, err := w.open().Follow(t.Context(), FollowOptions{Dir: s.dir, AllowShrink: true})
 	if err != nil || done.Added != 1 || done.Removed != 1 {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -99,25 +95,6 @@ func TestFollow_MakesOneFileOfAClosedMonth(t *testing.T) {
 	s.publish()
 	if done := w.keep(s); done.Added != 6 || done.Removed != 2 || w.months() != 0 {
 		t.Errorf("%+v, %d months", done, w.months())
-	}
-	w.comesBack(s)
-}
-
-// comesBack restores a store and compares each file with its hash.
-func (w *world) comesBack(s *store) {
-	w.Helper()
-	dir := filepath.Join(w.TempDir(), "restored")
-	if _, err := w.open().Restore(w.Context(), dir, "acme"); err != nil {
-		w.Fatal(err)
-	}
-	for _, a := range s.m.Accounts {
-		for path := range a.Files {
-			want, wantErr := os.ReadFile(filepath.Join(s.dir, path))
-			got, err := os.ReadFile(filepath.Join(dir, path))
-			if err != nil || wantErr != nil || !bytes.Equal(got, want) {
-				w.Errorf("%s: %v, %v", path, err, wantErr)
-			}
-		}
 	}
 }
 
@@ -156,13 +133,12 @@ func TestFollow_ClosesAMonthAfterADeathAtEveryStep(t *testing.T) {
 			s.closeSeptember()
 			l := w.open()
 			l.die = diesAt(at.step, at.nth)
-			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir, KeepStore: true}); !errors.Is(err, errDied) {
+			if _, err := l.Follow(t.Context(), FollowOptions{Dir: s.dir}); !errors.Is(err, errDied) {
 				t.Fatalf("got %v", err)
 			}
 			if w.keep(s); w.months() != 2 {
 				t.Errorf("%d months", w.months())
 			}
-			w.comesBack(s)
 		})
 	}
 	t.Run("moved", func(t *testing.T) {
@@ -200,5 +176,4 @@ func TestCommit_FoldsClosedMonths(t *testing.T) {
 		t.Errorf("%+v, %d months", done, w.months())
 	}
 	w.check(w.open(), s)
-	w.comesBack(s)
 }

@@ -193,6 +193,18 @@ func (t *lakeTable) readCompressed(object string) (_ *os.File, err error) {
 	return to, err
 }
 
+// tempFile is a file without a name.
+func tempFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "spendsync-lake-")
+	if err == nil {
+		err = os.Remove(f.Name())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", durable.ErrStorage, err)
+	}
+	return f, nil
+}
+
 // describe reads the footer of a file as that of an object with the same bytes: counts,
 // bounds, partition.
 func (t *lakeTable) describe(ctx context.Context, object string, at io.ReaderAt, size int64) (iceberg.DataFile, error) {

@@ -226,3 +226,18 @@ func (t *lakeTable) hash(object string) (string, error) {
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
+
+// monthsOf returns the months of a listing, and that of files without a day.
+func monthsOf(l *manifest.Listing) ([]int, error) {
+	all := map[int]bool{noMonth: true}
+	for _, a := range l.Accounts {
+		groups, err := a.Groups()
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			all[g.Month] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
