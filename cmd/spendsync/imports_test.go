@@ -154,7 +154,7 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"load/remote": {
-		may: []string{"schema", "load", "load/duck", "load/durable", "load/manifest"},
+		may: []string{"schema", "extract/outbound", "load", "load/duck", "load/durable", "load/manifest"},
 		not: []string{"database/sql", "github.com/duckdb", "github.com/apache/arrow", "github.com/parquet-go"},
 	},
 	"load/settingslog": {

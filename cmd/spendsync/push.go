@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/files"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/page"
 	"spendsync/cmd/spendsync/pagedata"
@@ -20,7 +22,8 @@ import (
 )
 
 func (a *app) pushCommand() *cobra.Command {
-	var acceptLoss, full bool
+	var acceptLoss, full, watch bool
+	every := 10 * time.Second
 	cmd := &cobra.Command{
 		Use: "push URL", Short: "Bring the published generation to a bucket or a folder, for readers and as a backup",
 		Long: `Uploads what the bucket lacks of the published generation, and its pointer current.json last. Readers
@@ -42,11 +45,23 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm.`,
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			return a.push(cmd.Context(), args[0], remote.PushOptions{AcceptLoss: acceptLoss, Full: full})
+			o := remote.PushOptions{AcceptLoss: acceptLoss, Full: full}
+			switch {
+			case watch && (acceptLoss || full):
+				return exit.Usagef("--watch pushes what continues the bucket; push once with --accept-loss or --full")
+			case every <= 0:
+				return exit.Usagef("--every %v is not positive", every)
+			case watch:
+				return a.pushWatch(cmd.Context(), args[0], o, every)
+			}
+			return a.push(cmd.Context(), args[0], o)
 		},
 	}
 	cmd.Flags().BoolVar(&acceptLoss, "accept-loss", false, "replace a newer generation or another history: what only "+
 		"the bucket has becomes unreadable after a week")
+	cmd.Flags().BoolVar(&watch, "watch", false, "stay, push every generation that is published, and once more after a "+
+		"signal, within SPENDSYNC_STOP_GRACE: for a container beside that of 'sync'")
+	cmd.Flags().DurationVar(&every, "every", every, "how often --watch looks at the store")
 	cmd.Flags().BoolVar(&full, "full", false, "upload every file, also those that the bucket should have: repairs "+
 		"objects that 'pull' finds damaged")
 	return cmd
@@ -69,7 +84,7 @@ func (a *app) push(ctx context.Context, url string, o remote.PushOptions) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	if err := output.CheckTempDir(); err != nil {
+	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
 	o.Log, o.Now, o.LockWait = a.log, a.now, a.cfg.LockWait
@@ -96,6 +111,38 @@ func (a *app) push(ctx context.Context, url string, o remote.PushOptions) (err e
 			done.PageErr))
 	}
 	return err
+}
+
+// pushWatch pushes whenever the store has published, until a signal, and once more then: the run beside it
+// has ended by that time.
+func (a *app) pushWatch(ctx context.Context, url string, o remote.PushOptions, every time.Duration) error {
+	dir, err := a.cfg.StoreDir()
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var last *manifest.Manifest
+	for stopped := false; !stopped; {
+		select {
+		case <-ctx.Done():
+			stopped = true
+		case <-tick.C:
+		}
+		now, err := manifest.ReadRoot(durable.OS, dir, last)
+		if err == nil && (now != last || stopped) {
+			err = a.push(context.WithoutCancel(ctx), url, o)
+		}
+		switch {
+		case err == nil:
+			last = now
+		case stopped:
+			return err
+		case !errors.Is(err, durable.ErrEmpty):
+			a.log.Error("push: trying again", "error", err)
+		}
+	}
+	return nil
 }
 
 func pushedText(address string, done *remote.Pushed) string {

@@ -4,24 +4,25 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -30,6 +31,7 @@ import (
 	"gocloud.dev/blob/fileblob"
 	"gocloud.dev/blob/s3blob"
 
+	"spendsync/extract/outbound"
 	"spendsync/load/durable"
 )
 
@@ -138,10 +140,16 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 			return fmt.Errorf("%w: use_path_style=%s is neither true nor false", ErrAddress, value)
 		}
 	}
-	g := &guard{o.AllowHTTP, &b.traffic}
-	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.Proxy, t.ResponseHeaderTimeout, t.MaxIdleConnsPerHost = g.proxy, 2*time.Minute, 2*transfers
-	})
+	limits := outbound.Options{RequireTLS: !o.AllowHTTP, HeaderTimeout: 2 * time.Minute}
+	if file := os.Getenv(caBundle); file != "" {
+		certificates, err := os.ReadFile(file)
+		limits.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
+		if err != nil || !limits.TLS.RootCAs.AppendCertsFromPEM(certificates) {
+			return fmt.Errorf("%w: %s=%s holds no certificate", ErrAddress, caBundle, file)
+		}
+	}
+	client := outbound.Client(limits, 0)
+	client.Transport = counting{client.Transport, &b.traffic}
 	opts := []func(*config.LoadOptions) error{config.WithHTTPClient(client), config.WithRetryer(retryer(o.Pause))}
 	for name := range q {
 		switch value := q.Get(name); name {
@@ -157,7 +165,7 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 				"use_path_style", ErrAddress, name)
 		}
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, opts...)
+	cfg, err := loadConfig(ctx, opts)
 	if err != nil {
 		return fmt.Errorf("%w: %s", ErrAddress, b.redacted(err.Error()))
 	}
@@ -202,36 +210,35 @@ func retryer(pause time.Duration) func() aws.Retryer {
 	}
 }
 
-var (
-	errInsecure = errors.New("it would be sent without TLS; SPENDSYNC_ALLOW_HTTP=true allows it")
-	errRedirect = errors.New("a redirect is not followed: credentials go to no other host; the region or the " +
-		"endpoint is not the bucket's")
-)
+// caBundle is the SDK's variable for certificates.
+const caBundle = "AWS_CA_BUNDLE"
 
-// guard counts requests, follows no redirect, and sends nothing without TLS to another machine. Credentials
-// of a cloud come without TLS from addresses of the machine's own link.
-//
-// It stands where a transport asks for the proxy of a request: the SDK takes no client but its own, which
-// it gives the certificates of AWS_CA_BUNDLE, and that one follows redirects.
-type guard struct {
-	allowHTTP bool
-	count     *traffic
-}
+// loading holds the environment while [caBundle] is taken out of it.
+var loading sync.Mutex
 
-func (g *guard) proxy(r *http.Request) (*url.URL, error) {
-	switch {
-	case r.Response != nil: // the one that redirected
-		return nil, errRedirect
-	case r.URL.Scheme != "https" && !g.allowHTTP && !isOwn(r.URL.Hostname()):
-		return nil, fmt.Errorf("%s: %w", r.URL.Host, errInsecure)
+// loadConfig finds credentials, region and endpoint. The SDK would read the variable for certificates
+// itself, and then insist on a client of its own, which follows redirects.
+func loadConfig(ctx context.Context, opts []func(*config.LoadOptions) error) (cfg aws.Config, err error) {
+	loading.Lock()
+	defer loading.Unlock()
+	if file, ok := os.LookupEnv(caBundle); ok {
+		if err := os.Unsetenv(caBundle); err != nil {
+			return cfg, err
+		}
+		defer func() { err = errors.Join(err, os.Setenv(caBundle, file)) }()
 	}
-	g.count.requests.Add(1)
-	return http.ProxyFromEnvironment(r)
+	return config.LoadDefaultConfig(ctx, opts...)
 }
 
-func isOwn(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsLinkLocalUnicast())
+// counting counts requests.
+type counting struct {
+	next  http.RoundTripper
+	count *traffic
+}
+
+func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.count.requests.Add(1)
+	return c.next.RoundTrip(r)
 }
 
 // read reads a small object. tag identifies its content: given again, an object that has not changed

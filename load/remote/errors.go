@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
 
+	"spendsync/extract/outbound"
 	"spendsync/load/durable"
 )
 
@@ -55,7 +56,7 @@ func (b *Bucket) failed(ctx context.Context, name string, err error) error {
 	}
 	code := errorCode(err)
 	switch {
-	case errors.Is(err, errInsecure), errors.Is(err, errRedirect):
+	case errors.Is(err, outbound.ErrRefused):
 		kind = ErrAddress
 	case code == "NoSuchBucket":
 		kind = ErrAddress
