@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/robfig/cron/v3"
+	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
@@ -37,6 +38,7 @@ type manifests struct {
 	secrets  []*core.Secret
 	accounts []*core.ServiceAccount
 	policies []*networking.NetworkPolicy
+	readers  []*apps.Deployment
 }
 
 // decode takes in a stream of manifests, by the cluster's own types: a field that
@@ -61,6 +63,10 @@ func decodeManifests(t *testing.T, from string, stream []byte) *manifests {
 			m.secrets, err = decodeInto(m.secrets, doc)
 		case "v1 ServiceAccount":
 			m.accounts, err = decodeInto(m.accounts, doc)
+		case "apps/v1 Deployment":
+			m.readers, err = decodeInto(m.readers, doc)
+		case "snapshot.storage.k8s.io/v1 VolumeSnapshot": // of a driver's own interface
+			err = yaml.UnmarshalStrict([]byte(doc), &map[string]any{})
 		case "networking.k8s.io/v1 NetworkPolicy":
 			m.policies, err = decodeInto(m.policies, doc)
 		default:
@@ -122,6 +128,36 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 		t.Errorf("%s: a job has no probes", from)
 	}
 	checkMounts(t, from, pod)
+	checkSidecars(t, from, pod)
+}
+
+// checkSidecars: containers beside the others start first and stay, hold a secret of their own, and change
+// nothing of a store.
+func checkSidecars(t *testing.T, from string, pod core.PodSpec) {
+	t.Helper()
+	for _, c := range pod.InitContainers {
+		if c.RestartPolicy == nil || *c.RestartPolicy != core.ContainerRestartPolicyAlways {
+			t.Errorf("%s: %s is no sidecar", from, c.Name)
+		}
+		checkCommand(t, from, c.Args)
+		if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem ||
+			!slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
+			t.Errorf("%s: security of %s: %+v", from, c.Name, x)
+		}
+		for _, e := range c.Env {
+			checkVariable(t, from, e.Name)
+		}
+		for _, m := range c.VolumeMounts {
+			v := pod.Volumes[slices.IndexFunc(pod.Volumes, func(v core.Volume) bool { return v.Name == m.Name })]
+			if v.PersistentVolumeClaim != nil && !m.ReadOnly {
+				t.Errorf("%s: %s may write to the store", from, c.Name)
+			}
+			if v.Secret != nil && slices.ContainsFunc(pod.Containers[0].VolumeMounts,
+				func(m core.VolumeMount) bool { return m.Name == v.Name }) {
+				t.Errorf("%s: %s shares the secret %s", from, c.Name, v.Name)
+			}
+		}
+	}
 }
 
 // checkPolicy: every code that another try does not help with fails the job, and no
@@ -207,7 +243,7 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 		}
 	}
 	want := 2
-	if runsLake(c) {
+	if runsLake(c) || c.Args[0] == "verify" { // of a bucket
 		want = 1
 	}
 	if files != want {
@@ -221,10 +257,16 @@ func checkMounts(t *testing.T, from string, pod core.PodSpec) {
 func checkVariable(t *testing.T, from, name string) {
 	t.Helper()
 	known := func(v config.Variable) bool { return config.Prefix+v.Name == name }
-	if strings.HasPrefix(name, "OTEL_") {
+	if strings.HasPrefix(name, "OTEL_") || name == "BUCKET_URL" { // the second is of the manifests alone
 		return
 	}
-	if strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, config.Prefix+"LAKE_") {
+	if strings.HasPrefix(name, "AWS_") {
+		if b, err := os.ReadFile("deploy/README.md"); err != nil || !bytes.Contains(b, []byte("`"+name+"`")) {
+			t.Errorf("%s: the manual does not name %s: %v", from, name, err)
+		}
+		return
+	}
+	if strings.HasPrefix(name, config.Prefix+"LAKE_") {
 		checkInLakeManual(t, from, name)
 		return
 	}
@@ -245,6 +287,12 @@ func (m *manifests) check(t *testing.T, from string) {
 			if strings.Contains(name, "PASSWORD") || name == config.Prefix+"API_KEY" || value == "" {
 				t.Errorf("%s: %s in a ConfigMap", from, name)
 			}
+		}
+	}
+	for _, r := range m.readers {
+		checkSidecars(t, from, r.Spec.Template.Spec)
+		if pod := r.Spec.Template.Spec; len(pod.InitContainers) != 1 || !pod.Containers[0].VolumeMounts[0].ReadOnly {
+			t.Errorf("%s: readers without a sidecar, or that may write: %+v", from, pod)
 		}
 	}
 	for _, a := range m.accounts {
@@ -331,6 +379,10 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 			"spendsync-acme|10 * * * *|sync|spendsync-acme|spendsync-acme|spendsync-data",
 			"spendsync-globex|40 * * * *|sync|spendsync-globex|spendsync-globex|spendsync-data",
 		}, core.ReadWriteOnce},
+		"deploy/overlays/bucket": {[]string{
+			"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data",
+			"spendsync-drill|35 4 * * *|verify --from $(BUCKET_URL)|spendsync-bucket|spendsync-bucket|",
+		}, core.ReadWriteOncePod},
 		"deploy/overlays/lake": {[]string{
 			"spendsync|10 * * * *|sync|spendsync|spendsync|spendsync-data",
 			"spendsync-lake-commit|40 * * * *|commit|spendsync-lake|spendsync-lake|",
@@ -349,7 +401,7 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 					if v.PersistentVolumeClaim != nil {
 						claim = v.PersistentVolumeClaim.ClaimName
 					}
-					if v.Secret != nil {
+					if v.Secret != nil && secret == "" { // a sidecar's own come later
 						secret = v.Secret.SecretName
 					}
 				}
@@ -367,7 +419,8 @@ func TestDeploy_BaseAndOverlays(t *testing.T) {
 					t.Errorf("%s names what is not there", j.Name)
 				}
 				// What needs no store is for one place of many, so somebody has to resume it.
-				if suspended := j.Spec.Suspend != nil && *j.Spec.Suspend; suspended != (claim == "") {
+				if suspended := j.Spec.Suspend != nil && *j.Spec.Suspend; suspended != (claim == "" &&
+					!strings.HasPrefix(strings.Join(c.Args, " "), "verify --from")) {
 					t.Errorf("%s: suspended: %t, claim %q", j.Name, suspended, claim)
 				}
 				if shared := want.mode == core.ReadWriteOnce; shared != (pod.Affinity != nil) {
@@ -470,6 +523,9 @@ func checkQuery(t *testing.T, from, query string) {
 		}
 		if strings.HasPrefix(s.Name, "spendsync_lake_") {
 			checkInLakeManual(t, from, s.Name)
+			return nil
+		}
+		if s.Name == backupMetric {
 			return nil
 		}
 		i := slices.IndexFunc(metrics, func(m metric) bool { return m.name == s.Name })
