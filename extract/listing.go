@@ -323,7 +323,7 @@ func notFound(err error) error {
 // entity asks for one entity of a kind.
 func (c *Client) entity(ctx context.Context, kind, id, what, path string) (e Entity, err error) {
 	_, err = c.read(ctx, question{what: what, path: path, accept: func(body []byte) (err error) {
-		e, err = Reread(kind, id, body)
+		e, err = ParseEntity(kind, id, body)
 		return err
 	}})
 	return e, err

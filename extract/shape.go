@@ -137,8 +137,8 @@ func said(yes bool) statement {
 	return -1
 }
 
-// list takes the entries out of a reply. One that is not recognised costs no other; a
-// list of which none is, is refused.
+// list takes the entries out of a reply. An entry that is not recognised costs no other; a list
+// with no valid entry is rejected.
 func (r resource) list(body []byte) (part listPart, err error) {
 	doc, err := document(body)
 	if err != nil {
@@ -259,8 +259,8 @@ func toldTotal(around []map[string]Value) int64 {
 	return -1
 }
 
-// toldMore is whether a reply says that more follows: in so many words, or by naming what
-// is next, where null and an empty text name nothing.
+// toldMore reports whether more follows: the reply says so explicitly, or through a next link,
+// which is not null or empty.
 func toldMore(around []map[string]Value) statement {
 	for _, place := range besideList(around) {
 		for _, key := range []string{"has_more", "has_next", "has_next_page", "more"} {

@@ -104,7 +104,7 @@ func (r *repair) take(account, path string, newer bool) error {
 	case t == schema.SpendDaily.Table:
 		err = r.takeDay(account, path, info, newer)
 	case h != nil:
-		var memory history.Memory
+		var memory history.Confirmations
 		if memory, info.Rows, err = h.recall(s.opts.disk, s.dir, path); err == nil {
 			a.Memory[t.Name] = memory
 		}

@@ -99,7 +99,7 @@ func TestChanges_HoldOldAndNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := sealed.Merge(schematest.Batches(was, 7), history.Reading{At: 30, RunID: "new", WasOver: true})
+		m, err := sealed.Merge(schematest.Batches(was, 7), history.ReadTime{At: 30, RunID: "new", WasOver: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func PutTable[R any](g *Staged, t schema.TableOf[R], rows []R) error {
 
 // PutGroups is PutTable for versions that come in batches, with the memory beside them, which may be known
 // only after the last batch; nil if there is none.
-func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Memory) error {
+func PutGroups[R any](g *Staged, t schema.TableOf[R], rows iter.Seq2[[]R, error], m *history.Confirmations) error {
 	path := manifest.PartPath(t.Table, g.store.account, 0)
 	info, err := g.putAnswer(path, t.Table, parquet.RecordBatches(t, parquet.SameBatches(rows)))
 	if err != nil {
@@ -102,7 +102,7 @@ func PutHistory[R any, P history.Versioned[R]](g *Staged, t schema.TableOf[R], h
 
 // PutMemory stages the memory of unchanged versions: their file stays. If there is none yet, it stages one
 // without rows.
-func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Memory) error {
+func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Confirmations) error {
 	if g.store.Account().Files[manifest.PartPath(t.Table, g.store.account, 0)] == nil {
 		return PutGroups(g, t, func(func([]R, error) bool) {}, &m)
 	}
@@ -111,10 +111,10 @@ func PutMemory[R any](g *Staged, t schema.TableOf[R], m history.Memory) error {
 }
 
 // BidsRead returns when each campaign's bids per source could last be read.
-func (s *Store) BidsRead() history.Memory { return s.Account().Memory[bidsRead] }
+func (s *Store) BidsRead() history.Confirmations { return s.Account().Memory[bidsRead] }
 
 // PutBidsRead stages when each campaign's bids could last be read.
-func (g *Staged) PutBidsRead(m history.Memory) {
+func (g *Staged) PutBidsRead(m history.Confirmations) {
 	g.tables[bidsRead] = &stagedTable{memory: &m}
 }
 

@@ -72,7 +72,7 @@ func TestPutMemory_MovesConfirmationsOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if step.spoil {
-			g.tables[table.Name].memory.Shared++
+			g.tables[table.Name].memory.SharedCount++
 		}
 		m, err := r.publish(t.Context(), g)
 		if err != nil {

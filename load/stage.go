@@ -281,7 +281,7 @@ func (g *Staged) replaceDay(day *stagedDay, p DayRead, known *manifest.Day, rows
 	if p.Damaged {
 		stored = func(func([]schema.Spend, error) bool) {}
 	}
-	merged, err := rows.Merge(stored, history.Reading{
+	merged, err := rows.Merge(stored, history.ReadTime{
 		At: p.ReadAt, RunID: g.runID, WasOver: known != nil && known.WasOver(p.Day) && !p.Damaged,
 	})
 	if err != nil {
@@ -386,8 +386,8 @@ func (g *Staged) Discard() error {
 
 // stagedTable is a settings table on its way.
 type stagedTable struct {
-	info   *manifest.File  // nil: the stored file stands
-	memory *history.Memory // nil: nothing is remembered beside the rows
+	info   *manifest.File         // nil: the stored file stands
+	memory *history.Confirmations // nil: nothing is remembered beside the rows
 }
 
 // putChanges stages the restatements of a day in a private file until all days are there: a run holds those

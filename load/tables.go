@@ -71,7 +71,7 @@ func confirmations(t *schema.Table, account string, was, is *manifest.Account) (
 		}
 		instant := c.Name + " = make_timestamptz(%d)"
 		amends = append(amends, duck.Amend{Table: t, Set: fmt.Sprintf(instant, now.ConfirmedAt),
-			Where: current + fmt.Sprintf(instant, was.ConfirmedAt), Rows: now.Shared})
+			Where: current + fmt.Sprintf(instant, was.ConfirmedAt), Rows: now.SharedCount})
 	}
 	return amends, true
 }

@@ -22,7 +22,7 @@ type versioned struct {
 	check func(d durable.Disk, dir, path string, a *manifest.Account, info *manifest.File) error
 	// recall reads versions that the manifest does not know, counts them, and makes from
 	// them alone what has to be remembered beside them.
-	recall func(d durable.Disk, dir, path string) (history.Memory, int64, error)
+	recall func(d durable.Disk, dir, path string) (history.Confirmations, int64, error)
 }
 
 var versionedTables = []versioned{
@@ -97,10 +97,10 @@ func versionedOf[R any, P history.Versioned[R]](t schema.TableOf[R], amend func(
 		}
 		return nil
 	}
-	f.recall = func(d durable.Disk, dir, path string) (history.Memory, int64, error) {
+	f.recall = func(d durable.Disk, dir, path string) (history.Confirmations, int64, error) {
 		rows, err := parquet.Rows(d, filepath.Join(dir, path), t)
 		if err != nil {
-			return history.Memory{}, 0, err
+			return history.Confirmations{}, 0, err
 		}
 		m, err := history.Recall[R, P](t, rows)
 		return m, int64(len(rows)), err

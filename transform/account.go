@@ -62,7 +62,7 @@ var errTwice = errors.New("there twice")
 func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c SettingsContext) AccountRead {
 	key := newAccountReader()
 	out := AccountRead{Ref: key.account(me), CanWrite: key.canWrite(me)}
-	out.Key = key.Reading
+	out.Key = key.Decoded
 	a := newAccountReader()
 	a.c, a.seenAt = c, seenAt
 	out.Snapshot = a.balance(balance)
@@ -73,7 +73,7 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 	}
 	out.Snapshot.Raw = schema.Some(fmt.Sprintf(`{"me":%s,"limits":%s,"balance":%s}`, orNull(me), orNull(limits),
 		orNull(balance)))
-	out.Reading = a.Reading
+	out.Decoded = a.Decoded
 	return out
 }
 
@@ -81,11 +81,11 @@ func Account(me, limits, balance extract.Entity, seenAt schema.Instant, c Settin
 type AccountRead struct {
 	Snapshot schema.AccountSnapshot
 	Limits   []schema.AccountLimit
-	Reading  // of the two
+	Decoded  // of the two
 
 	Ref      string            // the account that the key acts on; empty where it is not said
 	CanWrite schema.Null[bool] // whether the key can make changes
-	Key      Reading           // of these two
+	Key      Decoded           // of these two
 }
 
 func orNull(e extract.Entity) string { return cmp.Or(string(e.Raw), "null") }

@@ -25,7 +25,7 @@ func TestAccount_Golden(t *testing.T) {
 			var got strings.Builder
 			all := Account(me, limits, balance, seenAt, settings)
 			snap, lims, ref, canWrite, unread, err := all.Snapshot, all.Limits, all.Ref, all.CanWrite,
-				append(all.Unread, all.Key.Unread...), firstOf(all.Key.Err(), &all.Reading)
+				append(all.Unread, all.Key.Unread...), firstOf(all.Key.Err(), &all.Decoded)
 			fmt.Fprintf(&got, "account %s, can write %v, unread %v, error %v\n", ref, canWrite, unread, err)
 			show(&got, snap)
 			for _, l := range lims {
@@ -49,7 +49,7 @@ func account(t *testing.T, me, limits, balance string) (schema.AccountSnapshot, 
 	t.Helper()
 	all := Account(entity(t, "", me), entity(t, "", limits), entity(t, "", balance), seenAt, settings)
 	return all.Snapshot, all.Limits, all.Ref, all.CanWrite, append(all.Unread, all.Key.Unread...),
-		firstOf(all.Key.Err(), &all.Reading)
+		firstOf(all.Key.Err(), &all.Decoded)
 }
 
 func TestAccount_FindsWhomTheKeyActsFor(t *testing.T) {
@@ -255,7 +255,7 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 func TestAccount_BearsRepliesThatFailed(t *testing.T) {
 	all := Account(entity(t, "", sampleMe), extract.Entity{}, extract.Entity{}, seenAt, settings)
 	snap, lims, ref, unread, err := all.Snapshot, all.Limits, all.Ref, append(all.Unread, all.Key.Unread...),
-		firstOf(all.Key.Err(), &all.Reading)
+		firstOf(all.Key.Err(), &all.Decoded)
 	if err != nil || ref != "A17" || lims != nil {
 		t.Fatalf("account %q, limits %v, error %v", ref, lims, err)
 	}

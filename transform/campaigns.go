@@ -46,10 +46,10 @@ import (
 // a time or a word belongs counts as missing. Any other value is refused, and so is a bid
 // that is negative or does not fit DECIMAL(12,6): its column is unread, the rest is as if it
 // were missing. The error is that of two replies about two campaigns, or of none.
-func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Campaign, _ Reading, err error) {
+func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Campaign, _ Decoded, err error) {
 	r, err := newReader(schema.CampaignHistory.Name, "campaign_id", detail, listed)
 	if err != nil {
-		return schema.Campaign{}, Reading{}, err
+		return schema.Campaign{}, Decoded{}, err
 	}
 	settable := optional
 	if detail.Raw == nil {
@@ -99,7 +99,7 @@ func Campaign(listed, detail extract.Entity, c SettingsContext) (row schema.Camp
 	if v, ok := r.value("audience"); ok && v.Null() {
 		r.Withheld = append(r.Withheld, AudienceColumns...)
 	}
-	return row, r.Reading, nil
+	return row, r.Decoded, nil
 }
 
 // The codes of the description.
@@ -135,11 +135,11 @@ func nestedAudience(audience reader) (parts []map[string]extract.Value) {
 // Delivery makes a row of a campaign's delivery status, in lower case. One that is
 // missing or null in both could not be read, as the description says, and is named
 // in unread; where one of the two stated it, it is known.
-func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Delivery, _ Reading, err error) {
+func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Delivery, _ Decoded, err error) {
 	const key = "delivery_status"
 	r, err := newReader(schema.DeliveryHistory.Name, "campaign_id", detail, listed)
 	if err != nil {
-		return schema.Delivery{}, Reading{}, err
+		return schema.Delivery{}, Decoded{}, err
 	}
 	r.from = slices.DeleteFunc(r.from, func(fields map[string]extract.Value) bool { return fields[key].Null() })
 	row = schema.Delivery{
@@ -150,7 +150,7 @@ func Delivery(listed, detail extract.Entity, c SettingsContext) (row schema.Deli
 	if len(r.from) == 0 {
 		r.Withheld = []string{key}
 	}
-	return row, r.Reading, nil
+	return row, r.Decoded, nil
 }
 
 // Archived reports whether a listed campaign is archived, which it then stays.

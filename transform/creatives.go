@@ -25,14 +25,14 @@ import (
 // message or text, or one of these alone. Any other value is refused, its column is unread,
 // and the rest stands. A campaign_id that is there has to be the campaign's: that of another
 // one is the error.
-func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schema.Creative, _ Reading, err error) {
+func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schema.Creative, _ Decoded, err error) {
 	r, err := newReader(schema.CreativeHistory.Name, "creative_id", e)
 	if err != nil {
-		return schema.Creative{}, Reading{}, err
+		return schema.Creative{}, Decoded{}, err
 	}
 	if v, ok := r.value("campaign_id"); ok && !v.Null() {
 		if of, isText := v.Text(); !isText || of != campaignID {
-			return schema.Creative{}, Reading{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id",
+			return schema.Creative{}, Decoded{}, &FieldError{Table: r.table, ID: r.id, Column: "campaign_id",
 				Value: shown(v), Err: ErrOther}
 		}
 	}
@@ -62,7 +62,7 @@ func Creative(e extract.Entity, campaignID string, c SettingsContext) (row schem
 		r.forgetUnset("rejection_reasons", "rejection_comment")
 	}
 	r.pendingVersion(&row)
-	return row, r.Reading, nil
+	return row, r.Decoded, nil
 }
 
 // buttonList are the buttons of a creative that has them as a list.

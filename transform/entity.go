@@ -59,9 +59,9 @@ func (e *FieldError) Error() string {
 // Unwrap is the reason and the kind.
 func (e *FieldError) Unwrap() []error { return []error{e.Err, extract.ErrContract} }
 
-// Reading is what became of the fields of one entity. One field that is wrong costs
+// Decoded is what became of the fields of one entity. One field that is wrong costs
 // neither the others nor the entity.
-type Reading struct {
+type Decoded struct {
 	// Unread are the columns that could not be read, NULL in the row: the last known value
 	// stands in for each.
 	Unread []string
@@ -86,7 +86,7 @@ type Reading struct {
 }
 
 // Err is the first value that was refused, or nil.
-func (r *Reading) Err() error {
+func (r *Decoded) Err() error {
 	if len(r.Refused) == 0 {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (r *Reading) Err() error {
 }
 
 // Message says why a column is unread, where a value of it was refused.
-func (r *Reading) Message(column string) schema.Null[string] {
+func (r *Decoded) Message(column string) schema.Null[string] {
 	for _, e := range r.Refused {
 		if e.Column == column {
 			return schema.Some(e.Error())
@@ -123,7 +123,7 @@ type entityContext struct {
 	table, id string
 	raw       schema.Null[string]
 	intern    *Interner
-	Reading
+	Decoded
 }
 
 // newReader reads an entity of which there may be several replies, the latest

@@ -48,7 +48,7 @@ func readCreative(e extract.Entity, campaignID string, c SettingsContext) (schem
 	return row, r.Unread, firstOf(err, &r)
 }
 
-func firstOf(err error, r *Reading) error {
+func firstOf(err error, r *Decoded) error {
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 		fail(err)
 		fail(sources.Err())
 		note(id, modeUnread(sources))
-		sources.Mode.Raw, sources.Reading = schema.Null[string]{}, Reading{}
+		sources.Mode.Raw, sources.Decoded = schema.Null[string]{}, Decoded{}
 		seen.Sources = append(seen.Sources, sources)
 		creatives, err := c.Creatives(ctx, id)
 		fail(err)
@@ -129,7 +129,7 @@ func see(t *testing.T, s *adsim.Service) (seen seenAccount) {
 	fail(err)
 	all := Account(me, limits, balance, seenAt, settings)
 	seen.Snapshot, seen.Limits, seen.Ref, seen.CanWrite = all.Snapshot, all.Limits, all.Ref, all.CanWrite
-	fail(firstOf(all.Key.Err(), &all.Reading))
+	fail(firstOf(all.Key.Err(), &all.Decoded))
 	note("account", append(all.Unread, all.Key.Unread...))
 	seen.Snapshot.Raw = schema.Null[string]{}
 	if failed != nil {
@@ -363,7 +363,7 @@ func FuzzSettings(f *testing.F) {
 		creative, _, err := readCreative(e, "C1000001", settings)
 		verify("creative", creative, err)
 		sources, err := Sources(e, "C1000001", settings)
-		verify("mode", sources.Mode, firstOf(err, &sources.Reading))
+		verify("mode", sources.Mode, firstOf(err, &sources.Decoded))
 		for i, r := range sources.Rules {
 			verify("rule", r, nil)
 			if !extract.IsSourceID(r.SourceID) || i > 0 && r == sources.Rules[i-1] {
@@ -372,7 +372,7 @@ func FuzzSettings(f *testing.F) {
 		}
 		e.ID = ""
 		all := Account(e, e, e, seenAt, settings)
-		verify("account", all.Snapshot, firstOf(all.Key.Err(), &all.Reading))
+		verify("account", all.Snapshot, firstOf(all.Key.Err(), &all.Decoded))
 		if all.Ref == "" && all.Key.Err() == nil {
 			t.Errorf("no account, and no word of it: %+v", all)
 		}

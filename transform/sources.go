@@ -22,9 +22,9 @@ type SourceRead struct {
 	Rules []schema.SourceRule
 
 	BlockedRead, AllowedRead, BidsRead, OptimizedRead bool
-	// Reading is that of Mode and of the rules: a kind that was not read is unread under its
+	// Decoded is that of Mode and of the rules: a kind that was not read is unread under its
 	// name, and withheld where it is null.
-	Reading
+	Decoded
 }
 
 // The keys that may hold the parts of the source settings, the likeliest first.
@@ -111,7 +111,7 @@ func Sources(e extract.Entity, campaignID string, c SettingsContext) (SourceRead
 	slices.SortFunc(s.out.Rules, func(a, b schema.SourceRule) int {
 		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.SourceID, b.SourceID))
 	})
-	s.out.Reading = r.Reading
+	s.out.Decoded = r.Decoded
 	return s.out, nil
 }
 

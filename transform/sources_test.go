@@ -168,7 +168,7 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Sources(entity(t, "C1000001", tc.body), "C1000001", settings)
-			err = firstOf(err, &s.Reading)
+			err = firstOf(err, &s.Decoded)
 			if s.Mode.Raw.V != tc.body && tc.want != ErrOther {
 				t.Errorf("raw %s", s.Mode.Raw.V)
 			}

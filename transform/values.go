@@ -165,8 +165,8 @@ func unlessNone(list []string) (string, error) {
 // labelKeys are where an object has the text that it stands for.
 var labelKeys = []string{"text", "label", "title", "caption", "name", "message", "comment", "value"}
 
-// label is a text, or the only text of an object that has one: a button may come with what
-// else the service knows of it.
+// label accepts a string, or an object with exactly one string: a button may be an object with
+// more members.
 func (c *entityContext) label(v extract.Value) (string, error) {
 	fields, ok := v.Fields()
 	if !ok {

@@ -14,7 +14,7 @@ import (
 //
 // The rows as read must keep their places and numbers for as long as these are used.
 type Changes struct {
-	by        Reading
+	by        ReadTime
 	read, was *schema.SpendRows // as read, and as stored where that differs
 	list      []dayChange
 }
@@ -122,9 +122,9 @@ func CompareChanges(a, b schema.SpendChange) int {
 	return cmp.Or(CompareKeys(&ka, &kb), cmp.Compare(a.SeenAt, b.SeenAt))
 }
 
-// Reading says when and by which run a day was read, and whether the day as
+// ReadTime says when and by which run a day was read, and whether the day as
 // stored had been read after it was over.
-type Reading struct {
+type ReadTime struct {
 	At      schema.Instant
 	RunID   string
 	WasOver bool

@@ -164,8 +164,8 @@ func checkKind(before, f *schema.Frame) error {
 }
 
 // checkKeys refuses a memory of entities that the rows do not have.
-func (m Memory) checkKeys(known map[string]bool) error {
-	for key := range m.Excepted {
+func (m Confirmations) checkKeys(known map[string]bool) error {
+	for key := range m.Exceptions {
 		if !known[key] {
 			return fmt.Errorf("%q: a confirmation is remembered of it, but it has no row: %w", key, durable.ErrDamaged)
 		}

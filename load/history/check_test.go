@@ -52,9 +52,9 @@ func TestCheckHistory_FindsWhatDoesNotHold(t *testing.T) {
 		"memory/missed, but no row":   func(h *history) { h.Memory.Missed = map[string]int{"c9": 1} },
 		"memory/missed, but gone":     func(h *history) { h.Memory.Missed = map[string]int{"c3": 1} },
 		"memory/missed, but a stub":   func(h *history) { h.Memory.Missed = map[string]int{"c4": 1} },
-		"memory/confirmed, no row":    func(h *history) { h.Memory.Excepted["c9"] = hour(1) },
-		"memory/confirmed before":     func(h *history) { h.Memory.Excepted["c1"] = hour(0) },
-		"memory/confirmed later":      func(h *history) { h.Memory.Excepted["c1"] = hour(5) },
+		"memory/confirmed, no row":    func(h *history) { h.Memory.Exceptions["c9"] = hour(1) },
+		"memory/confirmed before":     func(h *history) { h.Memory.Exceptions["c1"] = hour(0) },
+		"memory/confirmed later":      func(h *history) { h.Memory.Exceptions["c1"] = hour(5) },
 		"memory/older than the rows":  func(h *history) { h.Memory.ObservedAt = hour(3) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ const fewStale = 8
 // The rows as read become those to store: rows whose values are the same stay as they
 // were, with the run that wrote them, and others keep the time they were first seen.
 // After an error they are neither.
-func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by Reading) (Merged, error) {
+func (d *Day) Merge(stored iter.Seq2[[]schema.Spend, error], by ReadTime) (Merged, error) {
 	read := d.rows
 	m := merger{Merged: Merged{Stale: []schema.Spend{}}, read: read, stamps: read.Restamp()}
 	if by.WasOver {

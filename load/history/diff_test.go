@@ -91,7 +91,7 @@ func TestDay_Merge(t *testing.T) {
 				}
 			}
 			rows := schematest.Packed(c.is)
-			reading := Reading{At: 30, RunID: "new", WasOver: over}
+			reading := ReadTime{At: 30, RunID: "new", WasOver: over}
 			m, err := sealed(t, rows).Merge(schematest.Batches(stored, size), reading)
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +126,7 @@ func TestDay_Merge(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	failing := func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }
-	_, err := sealed(t, schematest.Packed(is())).Merge(failing, Reading{})
+	_, err := sealed(t, schematest.Packed(is())).Merge(failing, ReadTime{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
 	}
@@ -154,7 +154,7 @@ func BenchmarkDay_Merge(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if m, err := d.Merge(batches, Reading{At: 30, RunID: "new", WasOver: true}); err != nil ||
+		if m, err := d.Merge(batches, ReadTime{At: 30, RunID: "new", WasOver: true}); err != nil ||
 			m.Diff.Updated != 1_000 {
 			b.Fatal(m.Diff, err)
 		}

@@ -14,7 +14,7 @@ type Groups[R any] struct {
 	// Stored has the rows, sorted by key, then version. A batch is the loop body's alone. Nil:
 	// there are none.
 	Stored iter.Seq2[[]R, error]
-	Memory Memory
+	Memory Confirmations
 	Added  []string // tracked columns with which no stored row has ever been read
 }
 
@@ -31,7 +31,7 @@ type SeenGroup[R any] struct {
 // The rows that put is given are all versions of each group; nil puts none, and the first
 // change ends it: then only [Stats.Changed] counts.
 func AdvanceGroups[R any, P Versioned[R]](t schema.TableOf[R], tracked []schema.Column, h Groups[R],
-	o Observation[R], seen []SeenGroup[R], put func(rows []R) error) (Memory, Stats, error) {
+	o Observation[R], seen []SeenGroup[R], put func(rows []R) error) (Confirmations, Stats, error) {
 	g := &groups[R, P]{Observation: o, table: t, tracked: tracked, id: identityOf(t), stored: h, put: put,
 		memory: newRememberer[R, P](o.At), known: map[string]bool{}, single: map[string]bool{}}
 	for key := range h.Memory.keys() {
@@ -165,9 +165,9 @@ func (g *groups[R, P]) give(rows []R) error {
 	return g.put(rows)
 }
 
-// stays says whether a group was seen as it is stored, or nothing was learnt of it, how many
-// entities it has, and when all of them were last confirmed, which before was at was. It says
-// so of none that does not hold together.
+// stays reports whether the group is unchanged, how many entities it has, and when all of them
+// were last confirmed; before this run that was at was. A group that is inconsistent is not
+// unchanged.
 func (g *groups[R, P]) stays(rows []R, seen []Seen[R], was schema.Instant) (n int64, at schema.Instant, ok bool) {
 	for from, to := 0, 0; from < len(rows); from = to {
 		for to = from + 1; to < len(rows) && g.id.sameEntity(&rows[from], &rows[to]); {
@@ -199,7 +199,7 @@ func (g *groups[R, P]) stays(rows []R, seen []Seen[R], was schema.Instant) (n in
 	return n, at, len(seen) == 0
 }
 
-// asStored says whether an entity was read in full, with what is stored.
+// asStored reports whether an entity was read in full and equals the stored one.
 func (g *groups[R, P]) asStored(s *Seen[R], stored *R) bool {
 	for _, columns := range [...]columns{g.tracked, g.Refreshed} {
 		for _, c := range columns {
@@ -208,5 +208,5 @@ func (g *groups[R, P]) asStored(s *Seen[R], stored *R) bool {
 			}
 		}
 	}
-	return len(s.Unread) == 0 && s.Beyond == BeyondSame
+	return len(s.Unread) == 0 && s.Extra == ExtraSame
 }

@@ -139,12 +139,12 @@ func (a *advance[R, P]) see(s *Seen[R]) error {
 	case len(r.changed) > 0:
 		a.stats.Versions++
 		a.open(th, row, r.never, schema.Changed, r.changed, confirmed)
-	case s.Beyond == BeyondChanged && !r.filled && !a.replay:
+	case s.Extra == ExtraChanged && !r.filled && !a.replay:
 		a.stats.Versions++
 		a.open(th, row, r.never, schema.ChangedBeyond, nil, confirmed)
 	default:
 		th.confirmed = confirmed
-		a.keep(th, row, r, s.Beyond)
+		a.keep(th, row, r, s.Extra)
 	}
 	return nil
 }
@@ -180,9 +180,9 @@ func (a *advance[R, P]) open(th *entity[R], row R, never []string, why string, c
 
 // keep leaves an entity at its version, which is written again only to complete
 // it, or for a newer value of a column that makes no version.
-func (a *advance[R, P]) keep(th *entity[R], row R, r reading, beyond Beyond) {
+func (a *advance[R, P]) keep(th *entity[R], row R, r reading, extra Extra) {
 	refreshed := a.Refreshed
-	if beyond == BeyondGained {
+	if extra == ExtraNew {
 		refreshed = append(slices.Clone(refreshed), a.table.ColumnsNamed("raw")...)
 	}
 	is := *P(th.current).FramePtr()

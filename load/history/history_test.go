@@ -475,7 +475,7 @@ func TestHistory_RefusesWhatItCannotJudge(t *testing.T) {
 	o := listed[schema.Campaign](2)
 	o.Patience = 0
 	b.refused(o, "patience of 0")
-	b.h.Memory = Memory{}
+	b.h.Memory = Confirmations{}
 	if err := b.refused(listed(2, campaign("c1", "A", 1)), `"c1"`); !errors.Is(err, durable.ErrDamaged) {
 		t.Errorf("rows without their memory: %v", err)
 	}
@@ -657,17 +657,17 @@ func TestHistory_RefreshedColumns(t *testing.T) {
 // and is filled in place when it comes; with a change in a column it is one version.
 func TestAdvance_VersionsBeyondColumns(t *testing.T) {
 	b := campaigns(t)
-	observe := func(at int, name, raw string, beyond Beyond) {
+	observe := func(at int, name, raw string, extra Extra) {
 		t.Helper()
 		o := listed(at, campaign("c1", name, 1))
-		o.Seen[0].Row.Raw, o.Seen[0].Beyond = schema.Some(raw), beyond
+		o.Seen[0].Row.Raw, o.Seen[0].Extra = schema.Some(raw), extra
 		b.run(o)
 	}
-	observe(1, "A", "1", BeyondSame)
-	observe(2, "A", "2", BeyondGained)
-	observe(3, "A", "3", BeyondSame)
-	observe(4, "A", "4", BeyondChanged)
-	observe(5, "B", "5", BeyondChanged)
+	observe(1, "A", "1", ExtraSame)
+	observe(2, "A", "2", ExtraNew)
+	observe(3, "A", "3", ExtraSame)
+	observe(4, "A", "4", ExtraChanged)
+	observe(5, "B", "5", ExtraChanged)
 	var got []string
 	for _, r := range b.h.Rows {
 		got = append(got, fmt.Sprintf("%d %s %q %s", r.VersionNo, r.ChangeType, r.ChangedColumns.V, r.Raw.V))

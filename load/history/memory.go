@@ -8,67 +8,66 @@ import (
 	"spendsync/schema"
 )
 
-// Memory is what the rows of a history do not say. It is kept in the manifest, so
-// that the Parquet file changes only when a version does.
+// Confirmations records when each key of a history was last confirmed, and what else its rows
+// do not show. It is kept in the manifest, so that the Parquet file changes only when a version
+// does.
 //
-// It is small, because nearly everything is confirmed by every run: what it
-// names one by one are the exceptions.
-type Memory struct {
+// It is small: a run confirms nearly every key, so only the exceptions are listed.
+type Confirmations struct {
 	// ObservedAt is the last observation's instant. A run before it is refused,
 	// and one at it again counts no absence twice.
 	ObservedAt schema.Instant `json:"observed_at,omitzero"`
-	// ConfirmedAt is when everything that is not excepted was last confirmed.
+	// ConfirmedAt is when all keys that are not among the exceptions were last confirmed.
 	ConfirmedAt schema.Instant `json:"confirmed_at,omitzero"`
-	// Excepted are the keys that were last confirmed at another time. A group that was so as a
-	// whole has one key: the first part of its entities' keys, and a slash.
-	Excepted map[string]schema.Instant `json:"excepted,omitempty"`
+	// Exceptions are the keys that were last confirmed at another time. A group whose entities share
+	// that time has one key: the first part of its entities' keys, and a slash.
+	Exceptions map[string]schema.Instant `json:"excepted,omitempty"`
 	// Missed counts complete absences in a row.
 	Missed map[string]int `json:"missed,omitempty"`
 	// Never are the tracked columns that have never been readable, sorted, for
 	// keys whose read state is partial. Of a stub and of what is unreadable that
 	// is every column, and needs no entry.
 	Never map[string][]string `json:"never,omitempty"`
-	// Shared counts the keys that share ConfirmedAt; 0: not counted.
-	Shared int64 `json:"-"`
+	// SharedCount counts the keys that share ConfirmedAt; 0: not counted.
+	SharedCount int64 `json:"-"`
 }
 
 // Confirmed is when the current version of a key was last confirmed: all that it
 // says has been read at or after this instant. A read confirms if every tracked
 // field was readable; so does the first one that could read anything. Of a
 // deleted entity it is when a complete listing last lacked it.
-func (m Memory) Confirmed(key string) schema.Instant {
-	if at, ok := m.Excepted[key]; ok {
+func (m Confirmations) Confirmed(key string) schema.Instant {
+	if at, ok := m.Exceptions[key]; ok {
 		return at
 	}
-	if at, ok := m.Excepted[groupOf(key)]; ok {
+	if at, ok := m.Exceptions[groupOf(key)]; ok {
 		return at
 	}
 	return m.ConfirmedAt
 }
 
-// MovesOnly says that a memory differs from the one before it by nothing but the instant that
-// most keys share: where every key with the old one has the new one now.
-func (m Memory) MovesOnly(was Memory) bool {
-	for _, at := range was.Excepted {
+// MovesOnly reports whether only the shared confirmation time changed.
+func (m Confirmations) MovesOnly(was Confirmations) bool {
+	for _, at := range was.Exceptions {
 		if at == was.ConfirmedAt {
 			return false // it cannot be told from the others
 		}
 	}
-	return m.Shared > 0 && was.ConfirmedAt != 0 && m.ConfirmedAt != 0 && maps.Equal(was.Excepted, m.Excepted)
+	return m.SharedCount > 0 && was.ConfirmedAt != 0 && m.ConfirmedAt != 0 && maps.Equal(was.Exceptions, m.Exceptions)
 }
 
-// names says whether a key is one of those that are remembered one by one.
-func (m Memory) names(key string) bool {
-	_, excepted := m.Excepted[key]
+// names reports whether a key is listed by itself.
+func (m Confirmations) names(key string) bool {
+	_, excepted := m.Exceptions[key]
 	_, missed := m.Missed[key]
 	_, never := m.Never[key]
 	return excepted || missed || never
 }
 
-// keys are those that are remembered one by one, some more than once.
-func (m Memory) keys() iter.Seq[string] {
+// keys yields the keys that are listed by themselves, some more than once.
+func (m Confirmations) keys() iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, keys := range [...]iter.Seq[string]{maps.Keys(m.Excepted), maps.Keys(m.Missed), maps.Keys(m.Never)} {
+		for _, keys := range [...]iter.Seq[string]{maps.Keys(m.Exceptions), maps.Keys(m.Missed), maps.Keys(m.Never)} {
 			for key := range keys {
 				if !yield(key) {
 					return
@@ -80,18 +79,18 @@ func (m Memory) keys() iter.Seq[string] {
 
 // rememberer makes a memory of entities, group by group.
 type rememberer[R any, P Versioned[R]] struct {
-	m     Memory                   // nothing of it is confirmed by the rule
+	m     Confirmations            // nothing of it is confirmed by the rule
 	count map[schema.Instant]int64 // entities that were last confirmed then
 }
 
 func newRememberer[R any, P Versioned[R]](at schema.Instant) rememberer[R, P] {
-	return rememberer[R, P]{count: map[schema.Instant]int64{}, m: Memory{ObservedAt: at,
-		Excepted: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}}
+	return rememberer[R, P]{count: map[schema.Instant]int64{}, m: Confirmations{ObservedAt: at,
+		Exceptions: map[string]schema.Instant{}, Missed: map[string]int{}, Never: map[string][]string{}}}
 }
 
 // addAt takes in n entities that were last confirmed at the same time: a group, or one.
 func (r *rememberer[R, P]) addAt(key string, n int64, at schema.Instant) {
-	r.m.Excepted[key] = at
+	r.m.Exceptions[key] = at
 	r.count[at] += n
 }
 
@@ -120,13 +119,13 @@ func (r *rememberer[R, P]) add(entities []*entity[R]) {
 
 // memory is that of all that was taken in. The instant that most entities were confirmed at
 // is the rule, the later one of two that share the most.
-func (r *rememberer[R, P]) memory() Memory {
+func (r *rememberer[R, P]) memory() Confirmations {
 	for at, n := range r.count {
-		if n > r.m.Shared || n == r.m.Shared && at > r.m.ConfirmedAt {
-			r.m.ConfirmedAt, r.m.Shared = at, n
+		if n > r.m.SharedCount || n == r.m.SharedCount && at > r.m.ConfirmedAt {
+			r.m.ConfirmedAt, r.m.SharedCount = at, n
 		}
 	}
-	maps.DeleteFunc(r.m.Excepted, func(_ string, at schema.Instant) bool { return at == r.m.ConfirmedAt })
+	maps.DeleteFunc(r.m.Exceptions, func(_ string, at schema.Instant) bool { return at == r.m.ConfirmedAt })
 	return r.m.trim()
 }
 
@@ -135,7 +134,7 @@ func sortEntities[R any](entities []*entity[R]) {
 }
 
 // remember makes the memory of entities, and puts them into their order.
-func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Memory {
+func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) Confirmations {
 	sortEntities(entities)
 	r := newRememberer[R, P](at)
 	for from, to := 0, 0; from < len(entities); from = to {
@@ -148,19 +147,19 @@ func remember[R any, P Versioned[R]](entities []*entity[R], at schema.Instant) M
 }
 
 // With is the memory with another confirmation of a key.
-func (m Memory) With(key string, at schema.Instant) Memory {
-	m.Excepted = maps.Clone(m.Excepted)
-	if m.Excepted == nil {
-		m.Excepted = map[string]schema.Instant{}
+func (m Confirmations) With(key string, at schema.Instant) Confirmations {
+	m.Exceptions = maps.Clone(m.Exceptions)
+	if m.Exceptions == nil {
+		m.Exceptions = map[string]schema.Instant{}
 	}
-	m.Excepted[key] = at
+	m.Exceptions[key] = at
 	return m
 }
 
 // trim makes empty maps nil, as they are when the manifest is read back.
-func (m Memory) trim() Memory {
-	if len(m.Excepted) == 0 {
-		m.Excepted = nil
+func (m Confirmations) trim() Confirmations {
+	if len(m.Exceptions) == 0 {
+		m.Exceptions = nil
 	}
 	if len(m.Missed) == 0 {
 		m.Missed = nil

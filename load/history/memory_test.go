@@ -14,16 +14,16 @@ import (
 )
 
 // checkMemoryText checks that the memory comes back from the manifest as it went.
-func checkMemoryText(m Memory) error {
+func checkMemoryText(m Confirmations) error {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	var back Memory
+	var back Confirmations
 	if err := json.Unmarshal(b, &back); err != nil {
 		return err
 	}
-	m.Shared = 0 // which is not kept
+	m.SharedCount = 0 // which is not kept
 	if !reflect.DeepEqual(m, back) {
 		return fmt.Errorf("the memory as JSON (-was +is):\n%s", cmp.Diff(m, back))
 	}
@@ -43,7 +43,8 @@ func TestHistory_UnchangedRowsStayAsTheyWere(t *testing.T) {
 	if want := (Stats{Confirmed: 2}); b.st != want {
 		t.Errorf("got %+v, want %+v", b.st, want)
 	}
-	if want := (Memory{ObservedAt: hour(2), ConfirmedAt: hour(2), Shared: 2}); !cmp.Equal(b.h.Memory, want) {
+	want := Confirmations{ObservedAt: hour(2), ConfirmedAt: hour(2), SharedCount: 2}
+	if !cmp.Equal(b.h.Memory, want) {
 		t.Errorf("got %+v, want %+v", b.h.Memory, want)
 	}
 }
@@ -56,10 +57,10 @@ func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 		campaign("c4", "D", 4)}
 	b.run(listed(1, all...))
 	b.run(listed(2, all[0], all[1], without(all[2], "gender")))
-	want := Memory{
-		ObservedAt: hour(2), ConfirmedAt: hour(2), Shared: 2,
-		Excepted: map[string]schema.Instant{"c3": hour(1), "c4": hour(1)},
-		Missed:   map[string]int{"c4": 1},
+	want := Confirmations{
+		ObservedAt: hour(2), ConfirmedAt: hour(2), SharedCount: 2,
+		Exceptions: map[string]schema.Instant{"c3": hour(1), "c4": hour(1)},
+		Missed:     map[string]int{"c4": 1},
 	}
 	if d := cmp.Diff(want, b.h.Memory); d != "" {
 		t.Errorf("one unread, one missing (-want +got):\n%s", d)
@@ -71,10 +72,10 @@ func TestHistory_MemoryNamesTheExceptions(t *testing.T) {
 	}
 	b.run(listed(4, without(all[0], "gender"), campaign("c2", "B", 2), all[2], all[3], without(campaign("c5", "E", 5),
 		"gender", "country")))
-	want = Memory{
-		ObservedAt: hour(4), ConfirmedAt: hour(4), Shared: 4,
-		Excepted: map[string]schema.Instant{"c1": hour(2)},
-		Never:    map[string][]string{"c5": {"country", "gender"}},
+	want = Confirmations{
+		ObservedAt: hour(4), ConfirmedAt: hour(4), SharedCount: 4,
+		Exceptions: map[string]schema.Instant{"c1": hour(2)},
+		Never:      map[string][]string{"c5": {"country", "gender"}},
 	}
 	if d := cmp.Diff(want, b.h.Memory); d != "" {
 		t.Errorf("all but one (-want +got):\n%s", d)

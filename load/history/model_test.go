@@ -272,7 +272,7 @@ func (m model) check(h Versions[schema.Campaign]) error {
 	return m.checkMemory(h.Memory)
 }
 
-func (m model) checkMemory(got Memory) error {
+func (m model) checkMemory(got Confirmations) error {
 	confirmations := map[schema.Instant]int{}
 	missed, never := map[string]int{}, map[string][]string{}
 	for id, e := range m {
@@ -301,8 +301,8 @@ func (m model) checkMemory(got Memory) error {
 	for _, n := range confirmations {
 		most = max(most, n)
 	}
-	if len(got.Excepted) != len(m)-most {
-		return fmt.Errorf("%d exceptions for %d keys, of which %d share an instant", len(got.Excepted), len(m), most)
+	if len(got.Exceptions) != len(m)-most {
+		return fmt.Errorf("%d exceptions for %d keys, of which %d share an instant", len(got.Exceptions), len(m), most)
 	}
 	return nil
 }

@@ -15,21 +15,21 @@ type Seen[R any] struct {
 	// Unread names the columns that could not be read: they take the last known
 	// value before anything is compared, whatever Row has there.
 	Unread []string
-	// Beyond is what its JSON, in the column raw, says that no column shows.
-	Beyond Beyond
+	// Extra is what happened to the extra fields of its JSON, in the column raw.
+	Extra Extra
 }
 
-// Beyond says of the JSON of an entity what became of the values that no column shows.
-type Beyond int
+// Extra is what happened to the extra fields of an entity: those of its JSON that no column shows.
+type Extra int
 
 const (
-	// BeyondSame: nothing that counts, or nobody looked.
-	BeyondSame Beyond = iota
-	// BeyondGained: values came that were never seen before. The current version gets the
+	// ExtraSame: no extra field changed, or none was compared.
+	ExtraSame Extra = iota
+	// ExtraNew: values came that were never seen before. The current version gets the
 	// JSON: that is a fill, not a change.
-	BeyondGained
-	// BeyondChanged: a value changed. That makes a version.
-	BeyondChanged
+	ExtraNew
+	// ExtraChanged: a value changed. That makes a version.
+	ExtraChanged
 )
 
 // Absence is what is known of a stored entity that a run did not see.
@@ -66,7 +66,7 @@ type Observation[R any] struct {
 // since is the instant from which what was read counts as confirmed.
 func (o *Observation[R]) since() schema.Instant { return cmp.Or(o.Since, o.At) }
 
-func (o *Observation[R]) check(m Memory) error {
+func (o *Observation[R]) check(m Confirmations) error {
 	switch {
 	case o.since() > o.At:
 		return fmt.Errorf("the reading began at %s, after its end at %s", o.Since, o.At)

@@ -9,10 +9,10 @@ import (
 // Recall makes a memory from rows alone, where what was remembered beside them is lost.
 // Everything was last confirmed when its row says so, and every tracked column without a
 // value of what was read in part counts as never read. Absences are counted from 0.
-func Recall[R any, P Versioned[R]](t schema.TableOf[R], rows []R) (Memory, error) {
+func Recall[R any, P Versioned[R]](t schema.TableOf[R], rows []R) (Confirmations, error) {
 	entities, err := entitiesOf(identityOf(t), rows)
 	if err != nil {
-		return Memory{}, err
+		return Confirmations{}, err
 	}
 	var at schema.Instant
 	for _, th := range entities {

@@ -19,7 +19,7 @@ import (
 // current version where that was made of this very reply, and in nothing else.
 type Repairer[R any, P Versioned[R]] struct {
 	a      *advance[R, P]
-	memory Memory
+	memory Confirmations
 	base   map[string]kept[R]      // the newest reply that is not newer than the current version
 	groups map[string][]*entity[R] // by the key of their group
 }
@@ -97,7 +97,7 @@ func (m *Repairer[R, P]) See(s Seen[R], since, at schema.Instant) error {
 	case len(r.changed) > 0:
 		m.open(th, row, r, schema.Changed)
 	case r.filled:
-		m.a.keep(th, row, r, BeyondSame)
+		m.a.keep(th, row, r, ExtraSame)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type Versioned[R any] interface {
 // Versions is a table's versions with what has to be remembered beside them.
 type Versions[R any] struct {
 	Rows   []R // sorted by key, then version
-	Memory Memory
+	Memory Confirmations
 	// Altered says that the rows are not those of their file, which must be written.
 	Altered bool
 }
@@ -30,8 +30,8 @@ type entity[R any] struct {
 	closed  []R      // versions that were current, the newest of the stored ones first, as newer ones close them
 	current *R       // the newest version now: the newest stored one, or a row of our own
 
-	confirmed schema.Instant // Memory.Confirmed
-	missed    int            // Memory.Missed
+	confirmed schema.Instant // Confirmations.Confirmed
+	missed    int            // Confirmations.Missed
 	never     []string       // tracked columns that have never been readable, sorted
 	seen      bool           // in this run
 }

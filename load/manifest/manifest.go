@@ -83,7 +83,7 @@ type Account struct {
 
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
 	// Memory is what the tables of versions have to remember beside their rows.
-	Memory map[string]history.Memory `json:"memory,omitempty"`
+	Memory map[string]history.Confirmations `json:"memory,omitempty"`
 	// Pinned is the advertiser account that the API key acted on in the first run.
 	Pinned string `json:"pinned_account,omitempty"`
 	// Settled are the campaigns that are archived, which is for ever, and have
@@ -223,7 +223,7 @@ func (a *Account) fill() {
 		a.Files = map[string]*File{}
 	}
 	if a.Memory == nil {
-		a.Memory = map[string]history.Memory{}
+		a.Memory = map[string]history.Confirmations{}
 	}
 	if a.Ledger == nil {
 		a.Ledger = map[string]int64{}

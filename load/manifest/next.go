@@ -13,7 +13,7 @@ type Change struct {
 	Since  schema.Date // first day that could be asked for, of an account that is new
 	Days   map[schema.Date]*Day
 	Files  map[string]*File // by path; nil removes a file
-	Memory map[string]history.Memory
+	Memory map[string]history.Confirmations
 	Pinned string // empty: unchanged
 	// Settled and SettledUnclear are nil if they are unchanged.
 	Settled        []string

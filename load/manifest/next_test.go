@@ -24,7 +24,7 @@ func TestNext_IsPure(t *testing.T) {
 		return Change{
 			Since: 10, Days: map[schema.Date]*Day{20001: {RunID: "R8"}}, Pinned: "A1", Settled: []string{"C2"},
 			Files:        map[string]*File{"new": {Kind: KindRaw}, gone: nil},
-			Memory:       map[string]history.Memory{"t": {ObservedAt: 5}},
+			Memory:       map[string]history.Confirmations{"t": {ObservedAt: 5}},
 			Beyond:       map[string]map[string]KeyChanges{"b": {"k": {Compared: 1}}},
 			Unknown:      []schema.UnknownField{{Stream: "s", Path: "p"}, {Stream: "s", Path: "p", RunID: "later"}},
 			ReportedLost: []schema.Date{7, 7},

@@ -36,14 +36,14 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.readKeys("account", read.Key)
-	n.readKeys("account", read.Reading)
+	n.readKeys("account", read.Decoded)
 	for stream, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {
 		found := transform.UndescribedIn(string(e.Raw), n.read.readKeys["account"])
 		n.noteUndescribed(stream, at, found)
 	}
 	if balanceErr == nil {
 		a.snapshot = &read.Snapshot
-		n.note("account", "balance", balanceColumns, read.Reading)
+		n.note("account", "balance", balanceColumns, read.Decoded)
 	}
 	return a
 }

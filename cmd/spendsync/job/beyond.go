@@ -75,7 +75,7 @@ func compareBeyond[R any, P history.Versioned[R]](
 		for path, v := range now {
 			if _, counts := counted[path]; !counts && len(counted) < maxBeyond {
 				found[path] = v
-				seen[i].Beyond = history.BeyondGained
+				seen[i].Extra = history.ExtraNew
 				gained[i] = append(gained[i], path)
 			}
 		}
@@ -100,13 +100,13 @@ func compareBeyond[R any, P history.Versioned[R]](
 	}
 	for i, paths := range changed {
 		if slices.ContainsFunc(paths, func(path string) bool { return !flickers(path, keys[path]) }) {
-			seen[i].Beyond = history.BeyondChanged
+			seen[i].Extra = history.ExtraChanged
 		}
 	}
 	for i := range seen {
 		// A reply of which something is unread may be damaged: it neither fills nor changes what is beyond.
 		if slices.ContainsFunc(seen[i].Unread, isTracked(t)) || b.odd != nil && b.odd(&seen[i].Row) {
-			seen[i].Beyond = history.BeyondSame
+			seen[i].Extra = history.ExtraSame
 		}
 	}
 	return boundedKeys(keys, found), found, gained

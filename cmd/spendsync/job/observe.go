@@ -36,7 +36,7 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 			id: func(c *schema.Campaign) string { return c.CampaignID },
 			unset: &unset[schema.Campaign]{
 				entity: "campaign", id: func(c *schema.Campaign) string { return c.CampaignID },
-				read: func(c *schema.Campaign) transform.Reading {
+				read: func(c *schema.Campaign) transform.Decoded {
 					_, reading, _ := transform.Campaign(extract.Entity{},
 						reread(extract.KindCampaign, c.CampaignID, c.Raw.V), transform.SettingsContext{})
 					return reading
@@ -54,7 +54,7 @@ func (r *run) stageSettings(s *settings, staged *load.Staged) error {
 			id: func(c *schema.Creative) string { return c.CreativeID },
 			unset: &unset[schema.Creative]{
 				entity: "creative", id: func(c *schema.Creative) string { return c.CreativeID },
-				read: func(c *schema.Creative) transform.Reading {
+				read: func(c *schema.Creative) transform.Decoded {
 					_, reading, _ := transform.Creative(reread(extract.KindCreative, c.CreativeID, c.Raw.V),
 						c.CampaignID.V, transform.SettingsContext{})
 					return reading
@@ -348,7 +348,7 @@ func describeStubs(rows []schema.Creative, reported []transform.ReportCreative) 
 
 // nextBidsRead is when each campaign's bids could last be read, given when that was
 // before this run and which campaigns' source settings are stored.
-func (s *settings) nextBidsRead(was history.Memory, stored []schema.SourceMode) history.Memory {
+func (s *settings) nextBidsRead(was history.Confirmations, stored []schema.SourceMode) history.Confirmations {
 	known := map[string]bool{}
 	for _, m := range stored {
 		known[m.CampaignID] = true
@@ -359,22 +359,22 @@ func (s *settings) nextBidsRead(was history.Memory, stored []schema.SourceMode) 
 		}
 		return was.Confirmed(id)
 	}
-	next := history.Memory{ConfirmedAt: s.at, Excepted: map[string]schema.Instant{}}
+	next := history.Confirmations{ConfirmedAt: s.at, Exceptions: map[string]schema.Instant{}}
 	for _, m := range s.modes {
 		if id := m.Row.CampaignID; !s.bidsRead[id] {
-			next.Excepted[id] = last(id)
+			next.Exceptions[id] = last(id)
 		}
 	}
 	// Those that were not read in this run keep the time that they had.
 	for id := range known {
 		if _, asked := s.bidsRead[id]; !asked {
-			next.Excepted[id] = last(id)
+			next.Exceptions[id] = last(id)
 		}
 	}
 	for _, m := range s.modes {
 		known[m.Row.CampaignID] = true
 	}
-	next.Shared = int64(len(known) - len(next.Excepted))
+	next.SharedCount = int64(len(known) - len(next.Exceptions))
 	return next
 }
 

@@ -289,7 +289,7 @@ func (r *run) result(row schema.Run) *Result {
 		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(),
 	}
 	if r.settings != nil {
-		res.UnreadFields = schema.Some(int64(r.settings.census.fields() + r.settings.judged))
+		res.UnreadFields = schema.Some(int64(r.settings.unread.fields() + r.settings.judged))
 	}
 	if m := r.store.Manifest(); m != nil {
 		res.WarehouseBytes = m.Warehouse.Bytes

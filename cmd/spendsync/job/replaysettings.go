@@ -91,11 +91,11 @@ func beginRepair[R any, P history.Versioned[R]](
 
 // reread is an entity in a kept reply; the zero Entity where it is not understood.
 func reread(kind, id, reply string) extract.Entity {
-	e, _ := extract.Reread(kind, id, []byte(reply))
+	e, _ := extract.ParseEntity(kind, id, []byte(reply))
 	return e
 }
 
-// reading takes in the replies of one reading.
+// reading applies the replies of one run.
 func (r *rereader) reading(kept []settingslog.Reply) error {
 	touched := map[string]schema.Instant{} // campaigns, and when the first reply about them came
 	var errs []error
@@ -154,7 +154,7 @@ func (r *rereader) mode(campaign string, e extract.Entity, at, seen schema.Insta
 		return nil
 	}
 	read.Unread = slices.DeleteFunc(read.Unread, func(column string) bool { return column != "source_mode" })
-	return see(r.modes, read.Mode, read.Reading, []string{"bids_last_read_at"}, at, seen)
+	return see(r.modes, read.Mode, read.Decoded, []string{"bids_last_read_at"}, at, seen)
 }
 
 // sources takes in source settings: the mode, and the rules of the kinds that are understood.
@@ -172,7 +172,7 @@ func (r *rereader) sources(k settingslog.Reply) error {
 	err = r.mode(k.ID, e, k.At, k.Seen)
 	for _, rule := range read.Rules {
 		there[[2]string{rule.Rule, rule.SourceID}] = true
-		err = errors.Join(err, see(r.rules, rule, transform.Reading{}, nil, k.At, k.Seen))
+		err = errors.Join(err, see(r.rules, rule, transform.Decoded{}, nil, k.At, k.Seen))
 	}
 	r.rules.Gone(k.ID, k.At, k.Seen, func(rule *schema.SourceRule) bool {
 		return is[rule.Rule] && !there[[2]string{rule.Rule, rule.SourceID}]
@@ -187,7 +187,7 @@ func (r *rereader) sources(k settingslog.Reply) error {
 // reply leaves out, or says in a damaged form, takes no known value away: whether it was not
 // set then, the run has decided that read it.
 func see[R any, P history.Versioned[R]](
-	m *history.Repairer[R, P], row R, reading transform.Reading, but []string, at, seen schema.Instant,
+	m *history.Repairer[R, P], row R, reading transform.Decoded, but []string, at, seen schema.Instant,
 ) error {
 	if known := m.Current(&row); known != nil {
 		reading.Unread = slices.Concat(reading.Unread, reading.Missing, reading.Blank)

@@ -61,7 +61,7 @@ type settings struct {
 	reported []transform.ReportCreative // creatives that the report names
 	money    *accountRead               // nil: it could not be read
 
-	census   census          // what was not understood
+	unread   unreadCounter   // what was not understood
 	settled  []string        // archived and read, now or before
 	readNow  map[string]bool // those of settled that were read in this run
 	unclear  map[string]bool // those of readNow of which something was not understood
@@ -208,7 +208,7 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 	}
 	reply := extract.TakeReply(err)
 	if reply == nil && kind == extract.KindCampaign && !errors.Is(err, extract.ErrContract) {
-		reply = []byte("null") // so that who reads the replies again takes no older one for that of now
+		reply = []byte("null") // so a replay does not mistake an older reply for the current one
 	}
 	n.keep(kind, id, reply)
 	n.mu.Lock()
@@ -220,7 +220,7 @@ func (n *settingsReader) fail(kind, id, state string, err error) {
 // note notes the fields of an entity that could not be read, for which the last known
 // values stand: a warning where the service itself could not say, and counted where it was
 // not understood. columns are those that the entity should have.
-func (n *settingsReader) note(kind, id string, columns []string, reading transform.Reading) {
+func (n *settingsReader) note(kind, id string, columns []string, reading transform.Decoded) {
 	entity := kind
 	if kind == deliveryKind {
 		entity = "campaign"
@@ -240,7 +240,7 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 			n.read.nulls[kind][column] = true
 		}
 	}
-	n.read.census.add(kind, id, columns, reading)
+	n.read.unread.add(kind, id, columns, reading)
 	n.readKeys(entity, reading)
 	for _, text := range reading.Texts {
 		n.Log.Warn("a text of the settings is not as it should be",
@@ -249,7 +249,7 @@ func (n *settingsReader) note(kind, id string, columns []string, reading transfo
 }
 
 // readKeys takes in from which keys of an entity values were read.
-func (n *settingsReader) readKeys(stream string, reading transform.Reading) {
+func (n *settingsReader) readKeys(stream string, reading transform.Decoded) {
 	keys := n.read.readKeys[stream]
 	if keys == nil {
 		keys = map[string]bool{}
@@ -407,7 +407,7 @@ func (n *settingsReader) readParts(ctx context.Context, listed, detail extract.E
 // takeCampaign takes in what the listing and the single read say of a campaign.
 func (n *settingsReader) takeCampaign(
 	listed, detail extract.Entity, detailErr error,
-) (row schema.Campaign, reading transform.Reading, err error) {
+) (row schema.Campaign, reading transform.Decoded, err error) {
 	id := cmp.Or(listed.ID, detail.ID)
 	row, reading, err = transform.Campaign(listed, detail, n.context())
 	if err != nil {
@@ -517,7 +517,7 @@ func (n *settingsReader) readSources(ctx context.Context, campaign string) (read
 	s.rulesRead[[2]string{campaign, schema.RuleBid}] = read.BidsRead
 	s.rulesRead[[2]string{campaign, schema.RuleOptimized}] = read.OptimizedRead
 	s.bidsRead[campaign] = read.BidsRead
-	n.note("source settings", campaign, []string{"source_mode", "blocked", "allowed", "bid_overrides"}, read.Reading)
+	n.note("source settings", campaign, []string{"source_mode", "blocked", "allowed", "bid_overrides"}, read.Decoded)
 	return read, nil
 }
 

@@ -28,7 +28,7 @@ type leftOut struct {
 	damaged        []string // texts that are stored otherwise than they were sent
 }
 
-func leftOutOf(reading transform.Reading) leftOut {
+func leftOutOf(reading transform.Decoded) leftOut {
 	l := leftOut{missing: reading.Missing, blank: reading.Blank}
 	for _, text := range reading.Texts {
 		l.damaged = append(l.damaged, text.Column)
@@ -40,7 +40,7 @@ func leftOutOf(reading transform.Reading) leftOut {
 type unset[R any] struct {
 	entity string                            // in ops.entity_read
 	id     func(*R) string                   // of a row
-	read   func(stored *R) transform.Reading // of the JSON that a row has
+	read   func(stored *R) transform.Decoded // of the JSON that a row has
 }
 
 // ways are how a service says that a field is not set.
@@ -93,7 +93,7 @@ func judgeUnset[R any, P history.Versioned[R]](
 	note := func(i int, column, why string) {
 		id := u.id(&seen[i].Row)
 		seen[i].Unread = append(slices.Clone(seen[i].Unread), column)
-		seen[i].Beyond = history.BeyondSame
+		seen[i].Extra = history.ExtraSame
 		s.noteUnread(r, u.entity, id, column, why)
 		unread[column]++
 		if s.readNow[id] {

@@ -3,9 +3,9 @@ package extract
 // The kinds of what belongs to a campaign; me, limits and balance are the account's.
 const KindCampaign, KindCreative, KindSources = "campaign", "creative", "source settings"
 
-// Reread takes a thing out of a reply, whether it came just now or was kept. The ID is that
+// ParseEntity takes a thing out of a reply, whether it came just now or was kept. The ID is that
 // of the thing, or of the campaign whose source settings they are; the account's have none.
-func Reread(kind, id string, reply []byte) (e Entity, err error) {
+func ParseEntity(kind, id string, reply []byte) (e Entity, err error) {
 	doc, err := document(reply)
 	if err != nil {
 		return Entity{}, err

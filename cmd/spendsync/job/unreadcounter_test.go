@@ -11,50 +11,50 @@ import (
 // TestCensus_SaysWhatWasNotUnderstood: one entity without a field is not a failure, most of them
 // are, and a value that nobody understands always is.
 func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
-	missing := func(columns ...string) transform.Reading { return transform.Reading{Unread: columns} }
-	withheld := func(columns ...string) transform.Reading {
-		return transform.Reading{Unread: columns, Withheld: columns}
+	missing := func(columns ...string) transform.Decoded { return transform.Decoded{Unread: columns} }
+	withheld := func(columns ...string) transform.Decoded {
+		return transform.Decoded{Unread: columns, Withheld: columns}
 	}
-	odd := transform.Reading{
+	odd := transform.Decoded{
 		Unread: []string{"bid"},
 		Refused: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "bid", Value: `"x"`,
 			Err: schema.ErrNotNumber}},
 	}
-	running := transform.Reading{
+	running := transform.Decoded{
 		Unnamed: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "status", Value: `"RUNNING"`,
 			Err: transform.ErrUnnamed}},
 	}
-	oddStatus := transform.Reading{
+	oddStatus := transform.Decoded{
 		Unread: []string{"status"},
 		Refused: []*transform.FieldError{{Table: "campaign_history", ID: "C1", Column: "status", Value: "7",
 			Err: schema.ErrNotNumber}},
 	}
-	none := transform.Reading{}
+	none := transform.Decoded{}
 	for name, tc := range map[string]struct {
-		readings []transform.Reading
+		readings []transform.Decoded
 		want     []string // parts of the sentences
 	}{
-		"nothing":      {[]transform.Reading{none, none}, nil},
-		"one-of-three": {[]transform.Reading{missing("bid"), none, none}, nil},
-		"half":         {[]transform.Reading{missing("bid"), none}, nil},
-		"most": {[]transform.Reading{missing("bid"), missing("bid"), none},
+		"nothing":      {[]transform.Decoded{none, none}, nil},
+		"one-of-three": {[]transform.Decoded{missing("bid"), none, none}, nil},
+		"half":         {[]transform.Decoded{missing("bid"), none}, nil},
+		"most": {[]transform.Decoded{missing("bid"), missing("bid"), none},
 			[]string{"bid missing from most of 3 reads"}},
-		"two-columns": {[]transform.Reading{missing("bid", "name"), missing("name", "bid")},
+		"two-columns": {[]transform.Decoded{missing("bid", "name"), missing("name", "bid")},
 			[]string{"bid, name missing from most of 2 reads"}},
-		"withheld":     {[]transform.Reading{withheld("bid"), withheld("bid")}, nil},
-		"all-withheld": {[]transform.Reading{withheld("bid", "name", "status")}, nil},
-		"everything": {[]transform.Reading{missing("bid", "name", "status"), none, none},
+		"withheld":     {[]transform.Decoded{withheld("bid"), withheld("bid")}, nil},
+		"all-withheld": {[]transform.Decoded{withheld("bid", "name", "status")}, nil},
+		"everything": {[]transform.Decoded{missing("bid", "name", "status"), none, none},
 			[]string{"nothing but the ID could be read of 1 of 3 reads"}},
-		"refused": {[]transform.Reading{odd, none, none}, []string{`bid not understood in 1 of 3 reads, such ` +
+		"refused": {[]transform.Decoded{odd, none, none}, []string{`bid not understood in 1 of 3 reads, such ` +
 			`as campaign_history C1: bid "x": not a number`}},
-		"unnamed-in-half": {[]transform.Reading{running, none}, nil},
-		"unnamed-in-most": {[]transform.Reading{running, running, none}, []string{"most of 3 reads have a word of " +
+		"unnamed-in-half": {[]transform.Decoded{running, none}, nil},
+		"unnamed-in-most": {[]transform.Decoded{running, running, none}, []string{"most of 3 reads have a word of " +
 			`their own as status, such as campaign_history C1: status "RUNNING"`}},
-		"unnamed-and-refused": {[]transform.Reading{running, running, oddStatus}, []string{
+		"unnamed-and-refused": {[]transform.Decoded{running, running, oddStatus}, []string{
 			"such as campaign_history C1: status 7: not a number", `such as campaign_history C1: status "RUNNING"`}},
-		"refused-in-most": {[]transform.Reading{odd, odd, odd}, []string{"bid not understood in 3 of 3 reads"}},
+		"refused-in-most": {[]transform.Decoded{odd, odd, odd}, []string{"bid not understood in 3 of 3 reads"}},
 	} {
-		var c census
+		var c unreadCounter
 		for _, r := range tc.readings {
 			c.add("campaign", "C1", []string{"bid", "name", "status"}, r)
 		}

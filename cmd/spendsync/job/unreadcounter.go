@@ -11,14 +11,14 @@ import (
 	"spendsync/transform"
 )
 
-// census counts what of the settings was not understood. One entity without a field is a
+// unreadCounter counts what of the settings was not understood. One entity without a field is a
 // warning; the same field missing from most of them is a service that has another name for
 // it, and without a word the old values would stay current for ever.
 //
 // What the service itself says it could not read is not counted: that was understood.
-type census map[string]*kindCensus
+type unreadCounter map[string]*kindCounter
 
-type kindCensus struct {
+type kindCounter struct {
 	entities int
 	bare     int            // of which nothing but the ID could be read
 	missing  map[string]int // by column
@@ -47,13 +47,13 @@ func addOdd(to map[string]oddValues, values []*transform.FieldError) {
 const deliveryKind = "delivery status"
 
 // add counts one entity. columns are those that it should have.
-func (c *census) add(kind, id string, columns []string, reading transform.Reading) {
+func (c *unreadCounter) add(kind, id string, columns []string, reading transform.Decoded) {
 	if *c == nil {
-		*c = census{}
+		*c = unreadCounter{}
 	}
 	k := (*c)[kind]
 	if k == nil {
-		k = &kindCensus{missing: map[string]int{}, refused: map[string]oddValues{}, unnamed: map[string]oddValues{}}
+		k = &kindCounter{missing: map[string]int{}, refused: map[string]oddValues{}, unnamed: map[string]oddValues{}}
 		(*c)[kind] = k
 	}
 	k.entities++
@@ -77,7 +77,7 @@ func (c *census) add(kind, id string, columns []string, reading transform.Readin
 
 // notUnderstood is what the run has to say of it: at most one sentence for each kind about
 // values, one for each column about words and one about missing fields.
-func (c census) notUnderstood() (failures []failure) {
+func (c unreadCounter) notUnderstood() (failures []failure) {
 	for _, kind := range slices.Sorted(maps.Keys(c)) {
 		k := c[kind]
 		of := phrase.Count(k.entities, "read")
@@ -92,8 +92,8 @@ func (c census) notUnderstood() (failures []failure) {
 		}
 		for _, column := range slices.Sorted(maps.Keys(k.unnamed)) {
 			if odd := k.unnamed[column]; 2*odd.count > k.entities {
-				fail("most of %s have a word of their own as %s, such as %v; it is stored, and what asks for "+
-					"the known words leaves them out: update spendsync, or report it",
+				fail("most of %s have a value of %s that the description does not know, such as %v; it is stored, and "+
+					"what asks for the known ones leaves them out: update spendsync, or report it",
 					of, column, odd.first.Error())
 			}
 		}
@@ -114,7 +114,7 @@ func (c census) notUnderstood() (failures []failure) {
 }
 
 // fields is how many values of entities were not understood.
-func (c census) fields() (n int) {
+func (c unreadCounter) fields() (n int) {
 	for _, k := range c {
 		for _, odd := range k.refused {
 			n += odd.count
@@ -130,7 +130,7 @@ func (c census) fields() (n int) {
 func (n *settingsReader) notUnderstood() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, f := range n.read.census.notUnderstood() {
+	for _, f := range n.read.unread.notUnderstood() {
 		n.Log.Warn("a part of the settings is not understood", "kind", f.what, "error", f.err)
 		n.read.failures = append(n.read.failures, f)
 	}
