@@ -17,10 +17,12 @@ var errDown = errors.New("down")
 // for so long, the service is down, and the reads that wait and those to come
 // end at once: an outage costs one budget, not one for each day.
 //
-// An outage may be partial: some questions are answered, others never. The first read
-// that has used up its budget has waited for all: from then on a question is asked
-// [patientAttempts] times at most, and where each takes long, such as one that ends by its
-// timeout, not again after a tenth of the budget.
+// An outage may be partial: some questions are answered, others never. All questions that stay
+// unanswered share one budget, and time counts once, however many of them wait in it. When
+// it is used up, a question is still asked, for it may be one of the healthy ones, but a failure
+// is not waited for: it is asked again only if that is quick, [patientAttempts] times at most,
+// and a request may take no longer than healthy ones do. An answer to a question that had
+// used up the budget ends the outage: the next one has a budget of its own.
 //
 // A service that is down still gets a single request from a few further reads.
 // Without that, one day that always fails would pass for an outage where days
@@ -38,7 +40,10 @@ type breaker struct {
 	down        bool
 	probes      int
 
-	exhausted map[string]bool // questions that have used up the budget, until one is answered
+	spent   time.Duration   // waited in vain, by all questions
+	until   time.Time       // up to which it counts
+	unheard map[string]bool // questions that are not answered, until one of them is
+	slowest time.Duration   // that an answer took
 }
 
 // maxProbes are the reads that may try once while the service is down;
@@ -48,33 +53,74 @@ const (
 	probeEvery = 30 * time.Second
 )
 
-// patientAttempts is how often a read asks once another has used up its budget in vain.
+// patientAttempts is how often a question is asked once the budget is used up.
 const patientAttempts = 3
 
-// exhaust notes that a question has used up its budget.
-func (b *breaker) exhaust(question string) {
+// Once the budget is used up, a question may take a part of it, or some times as long as the slowest
+// answer took, for a healthy one may be slow.
+const (
+	briefPart = 60
+	slowTimes = 3
+	briefest  = time.Second
+)
+
+// left returns how long a question may still wait that has failed since an instant.
+func (b *breaker) left(since time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.exhausted == nil {
-		b.exhausted = map[string]bool{}
-	}
-	b.exhausted[question] = true
+	return b.patience - b.spent - time.Since(latest(since, b.until))
 }
 
-// recovered notes that a question is answered.
-func (b *breaker) recovered(question string) {
+// giveUp counts the time since an instant as waited in vain by a question.
+func (b *breaker) giveUp(question string, since time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.exhausted[question] {
-		clear(b.exhausted)
+	now := time.Now()
+	b.spent += max(0, now.Sub(latest(since, b.until)))
+	b.until = now
+	if b.unheard == nil {
+		b.unheard = map[string]bool{}
+	}
+	b.unheard[question] = true
+}
+
+// useUp ends the budget for a question that is asked to wait longer than what is left of it.
+func (b *breaker) useUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.spent = b.patience
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// answered notes that a question is answered, by a request of this length.
+func (b *breaker) answered(question string, took time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.slowest = max(b.slowest, took)
+	if b.unheard[question] {
+		clear(b.unheard)
+		b.spent = 0
 	}
 }
 
-// isExhausted says whether a question has used up its budget.
-func (b *breaker) isExhausted() bool {
+// hasSpent reports whether the budget is used up.
+func (b *breaker) hasSpent() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.exhausted) > 0
+	return b.spent >= b.patience
+}
+
+// brief is how long a question may take, with all of its requests, once the budget is used up.
+func (b *breaker) brief() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(briefest, b.patience/briefPart, slowTimes*b.slowest)
 }
 
 func newBreaker(patience time.Duration) *breaker {

@@ -131,61 +131,152 @@ func TestOutage_IsNotOneBadDayAmongGoodOnes(t *testing.T) {
 }
 
 // A service that answers some questions and never others costs one budget, whether they
-// are asked one after the other, some at a time or all at once. Where the others get no
-// answer at all, each of them costs one timeout more.
+// are asked one after the other, some at a time or all at once, and however it fails.
 func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 	const days = 33
 	isBad := func(day string) bool { return (day[9]-'0')%2 == 0 }
-	for _, tc := range []struct {
-		readers  int
-		silent   bool
-		most     time.Duration
-		requests int // for each bad day
-	}{
-		{1, false, 11 * time.Minute, 6}, {4, false, 11 * time.Minute, 20}, {38, false, 11 * time.Minute, 50},
-		{1, true, 30 * time.Minute, 2}, {4, true, 15 * time.Minute, 6}, {38, true, 11 * time.Minute, 11},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var requests, bad atomic.Int64
-			c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-				switch day := r.URL.Query().Get("start_date"); {
-				case !isBad(day):
-					return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
-				case tc.silent:
-					requests.Add(1)
-					<-r.Context().Done()
-					return nil, r.Context().Err()
-				}
-				requests.Add(1)
-				return answerWith(500, "")
-			}))
-			start, asked := time.Now(), make(chan schema.Date, days)
-			for i := range days {
-				asked <- testDay + schema.Date(i)
+	fails := map[string]func(r *http.Request) (*http.Response, error){
+		"500":   status(500, ""),
+		"reset": broken(errors.New("read: connection reset by peer")),
+		"html":  status(502, "<html>bad gateway</html>"),
+		"busy":  status(503, "", "Retry-After", "20"),
+		"slow": func(r *http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Second)
+			return answerWith(500, "")
+		},
+		"silent": func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		},
+	}
+	for name, fail := range fails {
+		for _, budget := range []time.Duration{30 * time.Second, time.Minute, 10 * time.Minute} {
+			if name == "busy" && budget < time.Minute {
+				continue // two of the waits that it asks for fill the budget, and nothing else is answered in them
 			}
-			close(asked)
-			var wg sync.WaitGroup
-			for range tc.readers {
-				wg.Go(func() {
-					for day := range asked {
-						_, err := walk(t, c.Spend(t.Context(), day, 3, nil))
-						if isBad(day.String()) {
-							bad.Add(1)
-							wantError(t, err, ErrUnavailable)
-						} else if err != nil {
-							t.Errorf("%v: %v", day, err)
+			for _, readers := range []int{1, 4, 38} {
+				synctest.Test(t, func(t *testing.T) {
+					var requests, bad atomic.Int64
+					c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+						if !isBad(r.URL.Query().Get("start_date")) {
+							time.Sleep(100 * time.Millisecond)
+							return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
 						}
+						requests.Add(1)
+						time.Sleep(10 * time.Millisecond)
+						return fail(r)
+					}), func(o *Options) { o.RetryBudget = budget })
+					start, asked := time.Now(), make(chan schema.Date, days)
+					for i := range days {
+						asked <- testDay + schema.Date(i)
+					}
+					close(asked)
+					var wg sync.WaitGroup
+					for range readers {
+						wg.Go(func() {
+							for day := range asked {
+								_, err := walk(t, c.Spend(t.Context(), day, 3, nil))
+								if isBad(day.String()) {
+									bad.Add(1)
+									wantError(t, err, ErrUnavailable)
+								} else if err != nil {
+									t.Errorf("%s, %v, %d readers, %v: %v", name, budget, readers, day, err)
+								}
+							}
+						})
+					}
+					wg.Wait()
+					took := time.Since(start)
+					// One budget, or the one request that takes longer; a part of it for the questions
+					// that fail afterwards, and the request that is under way when it ends.
+					most := max(budget, c.timeout)*14/10 + c.timeout
+					if each := requests.Load() / bad.Load(); took > most || each > 60 {
+						t.Errorf("%s, a budget of %v, %d readers: a partial outage took %v and %d requests for each bad "+
+							"day, want %v at most", name, budget, readers, took, each, most)
 					}
 				})
 			}
-			wg.Wait()
-			took, each := time.Since(start), int(requests.Load()/bad.Load())
-			if took > tc.most || each > tc.requests {
-				t.Errorf("%d readers, silent %t: a partial outage took %v and %d requests for each bad day",
-					tc.readers, tc.silent, took, each)
+		}
+	}
+}
+
+// What was waited for in vain counts once, and counts for all: questions that fail one after
+// another, each for less than the budget, use it up together.
+func TestOutage_CountsAllThatWaitInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(10 * time.Minute)
+		start := time.Now()
+		time.Sleep(4 * time.Minute)
+		check(t, "left", b.left(start), 6*time.Minute)
+		b.giveUp("one", start)
+		check(t, "left to one that has waited as long", b.left(start), 6*time.Minute)
+		b.giveUp("two", start.Add(time.Minute))
+		check(t, "left to a new one", b.left(time.Now()), 6*time.Minute)
+		check(t, "spent", b.hasSpent(), false)
+		time.Sleep(time.Hour) // in which nobody waits
+		check(t, "left after an hour", b.left(time.Now()), 6*time.Minute)
+		since := time.Now()
+		time.Sleep(6 * time.Minute)
+		check(t, "left at last", b.left(since), 0)
+		b.giveUp("three", since)
+		check(t, "spent", b.hasSpent(), true)
+		b.answered("another", time.Second)
+		check(t, "spent after another answer", b.hasSpent(), true)
+		b.answered("two", time.Second)
+		check(t, "spent after its answer", b.hasSpent(), false)
+		check(t, "left after its answer", b.left(time.Now()), 10*time.Minute)
+	})
+}
+
+// A question that needs one more try, and a slow one, are answered though another question
+// has used up the budget.
+func TestOutage_LeavesTheOthersTheirChance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		asked := map[string]int{}
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			day := r.URL.Query().Get("start_date")
+			mu.Lock()
+			asked[day]++
+			n := asked[day]
+			mu.Unlock()
+			switch {
+			case day == testDay.String():
+				return answerWith(500, "")
+			case day == (testDay+1).String() && n < patientAttempts:
+				return answerWith(503, "")
+			case day == (testDay + 2).String():
+				time.Sleep(9 * time.Second)
+			case day == (testDay + 3).String():
+				time.Sleep(26 * time.Second) // not three times as long as the slowest so far
+			}
+			return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+		}))
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { // the service is not down: a day is answered every minute
+			for ctx.Err() == nil {
+				if _, err := walk(t, c.Spend(ctx, testDay+9, 3, nil)); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute)
 			}
 		})
-	}
+		defer wg.Wait()
+		defer cancel()
+		for i := range 5 {
+			start := time.Now()
+			_, err := walk(t, c.Spend(t.Context(), testDay+schema.Date(i), 3, nil))
+			if i == 0 {
+				wantError(t, err, ErrUnavailable, "for 10m0s")
+				check(t, "took", time.Since(start), 10*time.Minute)
+			} else if err != nil {
+				t.Errorf("day %d: %v", i, err)
+			}
+		}
+		_, err := walk(t, c.Spend(t.Context(), testDay, 4, nil))
+		wantError(t, err, ErrUnavailable, "the retry budget of 10m0s is used up", "3 attempts")
+	})
 }
 
 func TestOutage_EndsWhenTheServiceAnswers(t *testing.T) {

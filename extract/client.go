@@ -43,9 +43,9 @@ type Options struct {
 	Reload func() bool
 	// Timeout bounds one request from dialling to the last byte of the body.
 	Timeout time.Duration // 0: one minute
-	// RetryBudget bounds one read with its retries: no request of it begins
-	// later. It is also how long nothing may succeed before the service counts
-	// as down.
+	// RetryBudget bounds the retries of one read: no request of it begins later. All reads of
+	// the client that stay without an answer share it, so a service that answers in part costs
+	// no more. It is also how long nothing may succeed before the service counts as down.
 	RetryBudget time.Duration // 0: ten minutes
 	// PerMinute is how many requests any 60 seconds may hold, retries included.
 	PerMinute int // 0: no limit
@@ -226,10 +226,10 @@ type question struct {
 	room []byte
 }
 
-// send sends one request and reads its whole reply. keys is the version of the
-// credentials that it carried.
-func (c *Client) send(ctx context.Context, q question) (body []byte, keys int, f *failure) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+// send sends one request and reads its whole reply within a timeout. keys is the version of
+// the credentials that it carried.
+func (c *Client) send(ctx context.Context, q question, timeout time.Duration) (body []byte, keys int, f *failure) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	u := c.base.JoinPath(q.path)
 	u.RawQuery = q.query.Encode()
@@ -240,7 +240,7 @@ func (c *Client) send(ctx context.Context, q question) (body []byte, keys int, f
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.userAgent)
 	keys = c.keys.sign(req)
-	if body, f = c.exchange(req, q); f != nil {
+	if body, f = c.exchange(req, q, timeout); f != nil {
 		f.hide(redact.SecretsOf(req))
 	}
 	return body, keys, f
@@ -248,11 +248,11 @@ func (c *Client) send(ctx context.Context, q question) (body []byte, keys int, f
 
 // exchange sends a request and takes its reply in, without what the reply repeats of the
 // credentials. The failure may show that.
-func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failure) {
+func (c *Client) exchange(req *http.Request, q question, timeout time.Duration) (body []byte, f *failure) {
 	c.requests.Add(1)
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, c.transportFailure(req, err)
+		return nil, c.transportFailure(req, err, timeout)
 	}
 	defer resp.Body.Close()
 	c.notice.note(resp.Header, func() redact.Secrets { return redact.SecretsOf(req) })
@@ -271,7 +271,7 @@ func (c *Client) exchange(req *http.Request, q question) (body []byte, f *failur
 			reason: fmt.Sprintf("the reply is larger than the cap of %d bytes", c.maxBody),
 		}
 	case err != nil:
-		f := c.transportFailure(req, err)
+		f := c.transportFailure(req, err, timeout)
 		f.status, f.requestID = resp.StatusCode, requestID(redact.SecretsOf(req), resp.Header, nil)
 		return nil, f
 	}

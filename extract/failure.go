@@ -49,7 +49,7 @@ const (
 )
 
 // transportFailure is a request without a whole reply.
-func (c *Client) transportFailure(req *http.Request, err error) *failure {
+func (c *Client) transportFailure(req *http.Request, err error, timeout time.Duration) *failure {
 	f := &failure{kind: ErrUnavailable, retry: retryInBudget, down: true}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
@@ -57,7 +57,7 @@ func (c *Client) transportFailure(req *http.Request, err error) *failure {
 	case badCertificate || noTLS:
 		f.retry = retryNever // who answers is not who we want to talk to; asking again does not change that
 	case errors.Is(err, context.DeadlineExceeded):
-		err = fmt.Errorf("no whole reply within %v", c.timeout)
+		err = fmt.Errorf("no whole reply within %v", timeout)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the reply was cut off")
 	case errors.Is(err, io.EOF):

@@ -52,11 +52,11 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		if r.attempts++; r.attempts > 1 {
 			c.retries.Add(1)
 		}
-		body, keys, f := c.send(ctx, q)
+		body, keys, f := c.send(ctx, q, r.timeout())
 		c.limit.release(true)
 		if f == nil {
 			c.breaker.success()
-			c.breaker.recovered(q.what)
+			c.breaker.answered(q.what, time.Since(sent))
 			c.log.Debug("read", "what", q.what, "attempt", r.attempts, "bytes", len(body), "elapsed", time.Since(sent))
 			return reply{body: body, at: time.Now(), requests: r.attempts}, nil
 		}
@@ -73,7 +73,13 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 			r.renewed = true
 			continue
 		}
+		if r.failing.IsZero() {
+			r.failing = sent
+		}
 		if err := r.retry(ctx, f, down); err != nil {
+			if f.retry != retryNever && ctx.Err() == nil {
+				c.breaker.giveUp(q.what, r.failing)
+			}
 			return reply{}, err
 		}
 	}
@@ -86,10 +92,19 @@ type reading struct {
 	tripped    <-chan struct{}
 	wait       *backoff.ExponentialBackOff
 	began      time.Time
+	failing    time.Time // when the first request that failed was sent, less the time queued since
 	deadline   time.Time // no request is sent after it
 	attempts   int
 	badReplies int  // replies that were no JSON
 	renewed    bool // the credentials were read again
+}
+
+// timeout bounds the next request.
+func (r *reading) timeout() time.Duration {
+	if r.c.breaker.hasSpent() {
+		return min(r.c.timeout, r.c.breaker.brief())
+	}
+	return r.c.timeout
 }
 
 // newBackOff draws each wait from the whole range (full jitter): the library
@@ -116,6 +131,9 @@ func (r *reading) acquire(ctx context.Context) error {
 		}
 		// Queueing for our own limit is not the service's failure.
 		r.deadline = r.deadline.Add(time.Since(queued))
+		if !r.failing.IsZero() {
+			r.failing = r.failing.Add(time.Since(queued))
+		}
 		if !time.Now().Before(r.c.breaker.pausedUntil()) {
 			return nil
 		}
@@ -147,27 +165,33 @@ func (r *reading) waitForPause(ctx context.Context) error {
 
 // retry returns without an error when the failed request should be sent again.
 func (r *reading) retry(ctx context.Context, f *failure, down bool) error {
-	if f.pause > 0 {
+	spent := r.c.breaker.hasSpent()
+	if f.pause > 0 && (!spent || f.status == http.StatusTooManyRequests) {
+		// Once the budget is used up, only a limit of requests is everybody's.
 		r.c.breaker.pause(f.pause)
 	}
 	if f.retry == retryBriefly {
 		r.badReplies++
+	}
+	if at := time.Now().Add(r.c.breaker.left(r.failing)); at.Before(r.deadline) && !spent {
+		r.deadline = at
 	}
 	budget := left(r.deadline)
 	switch {
 	case f.retry == retryNever, f.retry == retryBriefly && r.badReplies > fewRetries:
 		return r.fail(f.kind, f, f.reason)
 	case down:
-		r.c.breaker.exhaust(r.q.what)
 		return r.downError(f)
 	case f.pause > budget:
+		r.c.breaker.useUp()
 		return r.fail(ErrUnavailable, f, fmt.Sprintf("%s: the service asks to wait %v (retry-after %s), longer than "+
 			"the %v left of the retry budget",
 			f.reason, f.pause, f.pauseText, budget))
-	case budget <= 0:
-		r.c.breaker.exhaust(r.q.what)
+	case spent && (r.attempts >= patientAttempts || time.Since(r.failing)+f.pause >= r.c.breaker.brief()):
+		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
+	case budget <= 0 && time.Since(r.failing) >= r.c.budget:
 		return r.fail(f.kind, f, fmt.Sprintf("%s, for %v", f.reason, r.c.budget))
-	case r.c.breaker.isExhausted() && (r.attempts >= patientAttempts || time.Since(r.began) >= r.c.budget/10):
+	case budget <= 0:
 		return r.fail(f.kind, f, fmt.Sprintf("%s, and the retry budget of %v is used up", f.reason, r.c.budget))
 	}
 	wait := min(r.wait.NextBackOff(), left(r.deadline))
