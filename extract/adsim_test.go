@@ -167,7 +167,7 @@ func TestSpend_MeetsEveryFault(t *testing.T) {
 		"drop":             {adsim.Fault{Kind: adsim.Drop, Row: 3}, unproven, unproven},
 		"duplicate":        {adsim.Fault{Kind: adsim.Duplicate, Row: 3}, unproven, unproven},
 		"duplicate/placed": {adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true}, unproven, unproven},
-		"duplicate/other": {adsim.Fault{Kind: adsim.Duplicate, Row: 3, InPlace: true, Other: true}, unproven,
+		"duplicate/other": {adsim.Fault{Kind: adsim.Duplicate, Row: 20, InPlace: true, Other: true}, unproven,
 			unproven},
 		"repeated-key": {adsim.Fault{Kind: adsim.RepeatKey, Row: 3, Column: "clicks", Value: "1"}, ErrContract,
 			ErrContract},

@@ -191,8 +191,8 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 					// that fail afterwards, and the request that is under way when it ends.
 					most := max(budget, c.timeout)*14/10 + c.timeout
 					if each := requests.Load() / bad.Load(); took > most || each > 60 {
-						t.Errorf("%s, a budget of %v, %d readers: a partial outage took %v and %d requests for each bad "+
-							"day, want %v at most", name, budget, readers, took, each, most)
+						t.Errorf("%s, a budget of %v, %d readers: a partial outage took %v and %d requests for each "+
+							"bad day, want %v at most", name, budget, readers, took, each, most)
 					}
 				})
 			}

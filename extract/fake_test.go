@@ -63,6 +63,9 @@ func line(i int) string {
 		`"source_id":"S%d","total_spend":1.25,"clicks":5,"impressions":100,"conversions":1}`, i, i)
 }
 
+// idle is row i of a day without spend.
+func idle(i int) string { return strings.Replace(line(i), "1.25", "0.00", 1) }
+
 func lines(n int) []string {
 	out := make([]string, n)
 	for i := range out {

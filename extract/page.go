@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"spendsync/schema"
 )
 
 // Page is one page of a walk, proven as far as the walk has come. Its Items and its Raw
@@ -43,14 +45,10 @@ type Known struct {
 	Body         func(page int) ([]byte, error) // a reply as it was kept
 }
 
-// decoding is raised whenever the same reply may give other rows than before: a
-// reply that an older release has taken in is decoded again then.
-const decoding = "1"
-
 // Fingerprint is the SHA-256 of a reply's body, and of the rules by which it is
 // decoded: equal fingerprints give equal rows.
 func Fingerprint(body []byte) string {
-	return fmt.Sprintf("%s:%x", decoding, sha256.Sum256(body))
+	return fmt.Sprintf("%s:%x", schema.ReplyRules, sha256.Sum256(body))
 }
 
 // is says whether the body is the known reply of a page.

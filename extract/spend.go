@@ -59,6 +59,16 @@ func (l *SpendLine) field(name []byte) *Value {
 	return nil
 }
 
+// hasSpend reports whether the spend of the row is a number other than zero.
+func (l *SpendLine) hasSpend() bool {
+	digits, ok := l.TotalSpend.Number()
+	if !ok {
+		return false
+	}
+	spend, _, err := schema.ParseMoney(digits)
+	return err != nil || spend != 0
+}
+
 // Spend walks the report of one Chicago day, in pages of pageSize rows (0:
 // [MaxPageSize]). Range over it once: another range asks the service again.
 //
@@ -100,20 +110,25 @@ func spendPages(day schema.Date, pageSize int) paged[SpendLine] {
 					}
 				}
 			}
+			if (l.CampaignID.blank() || l.CreativeID.blank() || l.SourceID.blank()) && l.hasSpend() {
+				return dst, errNoKey
+			}
 			return appendKey(dst[:0], l.CampaignID, l.CreativeID, l.SourceID.SourceID())
 		},
 	}
 }
 
-// appendKey appends a key of ids, or is [errNoKey]: an id that is not a text has no
-// spelling of its own, and of two that hold half a character nobody knows whether they
-// were one.
+// appendKey appends a key of IDs, each without the blanks around it, or is [errNoKey]: an ID
+// that is not a text has no spelling of its own, and two IDs that contain half a character
+// may or may not be the same one.
 func appendKey(dst []byte, ids ...Value) ([]byte, error) {
 	for _, id := range ids {
 		if !id.Null() && id[0] != '"' {
 			return dst, errNoKey
 		}
-		dst = append(id.appendText(dst), keyEnd)
+		begin := len(dst)
+		dst = id.appendText(dst)
+		dst = append(append(dst[:begin], bytes.TrimSpace(dst[begin:])...), keyEnd)
 	}
 	if bytes.Contains(dst, []byte(replacement)) {
 		return dst, errNoKey

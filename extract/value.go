@@ -22,6 +22,18 @@ type Value []byte
 // Null reports whether the value is absent or null.
 func (v Value) Null() bool { return len(v) == 0 || string(v) == "null" }
 
+// blank reports whether the value is absent, null or a text of nothing but blanks.
+func (v Value) blank() bool {
+	switch {
+	case v.Null():
+		return true
+	case v[0] != '"' || len(v) > 2 && v[1] > ' ' && v[1] < utf8.RuneSelf && v[1] != '\\':
+		return false
+	}
+	text, _ := v.Text()
+	return strings.TrimSpace(text) == ""
+}
+
 // appendText appends what a text says, so that two spellings of one text are
 // equal, and any other value as it is.
 func (v Value) appendText(dst []byte) []byte {

@@ -91,7 +91,7 @@ type DayRead struct {
 	ControlTotal manifest.ControlTotal
 	Rounded      int   // amounts that had more than six decimals
 	Refused      int64 // rows of the replies that could not be stored
-	Unread       int64 // rows that are stored without their conversions, which are a fraction
+	Unread       int64 // rows that are stored without some of their measures
 	// Replayed marks a day made again from its stored replies: nothing was asked
 	// of the service, so it counts as no read, and the replies stay.
 	Replayed bool
@@ -259,9 +259,13 @@ func (g *Staged) PutDay(ctx context.Context, p DayRead, rows *history.Day) (put 
 }
 
 // keepDay leaves a stored day unchanged. The stored replies have the same content; new ones are kept only if
-// there are none, or if they are lost or damaged.
+// there are none, or if they are lost, damaged or were read by older rules.
 func (g *Staged) keepDay(day *stagedDay, p DayRead) error {
 	if p.Replayed || len(g.store.Account().RawPages(p.Day)) == 0 {
+		return nil
+	}
+	if g.store.Account().ByOlderRules(p.Day) {
+		day.renewRaw = true
 		return nil
 	}
 	err := g.store.rawDamage(p.Day)

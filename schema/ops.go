@@ -175,7 +175,7 @@ type UnknownField struct {
 	AccountID string `col:"account_id" id:"1" key:"true" json:"account_id"`
 	// Where it was seen, such as spend_report.
 	Stream string `col:"stream" id:"2" key:"true" json:"stream"`
-	// Path of the key in the reply.
+	// Path of the key in the reply; for an ID, that of its column and the form.
 	Path string `col:"path" id:"3" key:"true" json:"path"`
 	// JSON type of the first value seen.
 	SampleType string `col:"sample_type" id:"4" json:"sample_type"`
@@ -199,7 +199,7 @@ type RefusedRow struct {
 	RowNumber int64 `col:"row_number" id:"5" key:"true" json:"row_number"`
 	// Why it was refused.
 	Reason string `col:"reason" id:"6" json:"reason"`
-	// Field of the row that was refused; empty text: the row as a whole.
+	// Field of the row that was refused, or fields, separated by commas; empty text: the row as a whole.
 	Field string `col:"field" id:"7" json:"field"`
 	// The row's own JSON, cut where it is very long.
 	Raw string `col:"raw" id:"8" json:"raw"`
@@ -238,11 +238,12 @@ var (
 		"that is open, complete or final is covered: there a missing row of spend_daily means zero.")
 	EntityReads   = Define[EntityRead]("ops.entity_read", InMemory, "Settings that could not be read, and why.")
 	UnknownFields = Define[UnknownField]("ops.unknown_field", InMemory, "Keys in the service's replies that its "+
-		"description does not name: of the report, and of the settings, where a later change of one makes a version.")
+		"description does not name: of the report, and of the settings, where a later change of one makes a version. "+
+		"And the forms of IDs in the report that it does not give.")
 	RefusedRows = Define[RefusedRow]("ops.refused_row", InMemory, "Rows of the report that could not be stored as "+
 		"they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is "+
-		"partial until a read or a replay finds none; a row whose conversions are no whole number is stored, without "+
-		"them.", Since(3))
+		"partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot "+
+		"be read is stored without them (NULL).", Since(3))
 	Files = Define[File]("ops.file", InMemory, "The published files behind this generation, as the "+
 		"manifest names them.")
 )

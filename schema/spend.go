@@ -41,6 +41,12 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.",
 	From(Replies), Large())
 
+// ReplyRules names the rules by which replies of the report become rows of [SpendDaily]. It is
+// raised whenever the same reply may give other rows than before: the replies of days that
+// the report still reaches are decoded again then, and a reply that was stored by older rules
+// need not give the rows that are stored.
+const ReplyRules = "2"
+
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
 type CampaignSpend struct {
 	// Short name of the account in this warehouse.

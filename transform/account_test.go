@@ -202,7 +202,7 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 		"me/no-id-inside": {`{"account":{"name":"x"}}`, "", "", snapshots, "account", ErrForm, `the keys "account"`},
 		"me/fraction":     {`{"account_id":1.5}`, "", "", snapshots, "account_id", ErrNotText, "1.5"},
 		"me/empty":        {`{"account_id":""}`, "", "", snapshots, "account_id", ErrMissing, ""},
-		"me/control":      {`{"account_id":"a\n"}`, "", "", snapshots, "account_id", ErrControl, ""},
+		"me/control":      {`{"account_id":"a\nx"}`, "", "", snapshots, "account_id", ErrControl, ""},
 		"me/flag": {`{"account_id":"a","can_write":"yes"}`, "", "", snapshots, "can_write", ErrNotFlag,
 			`"yes"`},
 		"balance/text":   {"", "", `{"balance":"5,0"}`, snapshots, "balance", schema.ErrNotNumber, `"5,0"`},

@@ -16,6 +16,8 @@ import (
 var (
 	// ErrMissing says that a value is absent or null where one has to be.
 	ErrMissing = errors.New("missing")
+	// ErrNoOwner says that a row with spend names no campaign, creative or source.
+	ErrNoOwner = errors.New("missing, and the row has spend")
 	// ErrNotText says that a value is not a JSON text where one belongs.
 	ErrNotText = errors.New("not a text")
 	// ErrNotObject says that a row is not a JSON object.

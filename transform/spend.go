@@ -1,8 +1,9 @@
 package transform
 
 import (
-	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"spendsync/extract"
 	"spendsync/schema"
@@ -17,39 +18,43 @@ type SpendContext struct {
 
 // SpendPage is what became of one page of a day's report.
 type SpendPage struct {
-	Rounded int           // amounts with more than six decimals, rounded half to even
-	Refused []RefusedRow  // rows that were left out, in their order
-	Unread  []RefusedRow  // rows that were taken in without their conversions, which are no whole number
-	Texts   []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
+	Rounded int          // amounts with more than six decimals, rounded half to even
+	Refused []RefusedRow // rows that were left out, in their order
+	// Unread are rows that are stored without some of their measures, in their order. Each
+	// names the columns, separated by commas.
+	Unread       []RefusedRow
+	UnreadClicks bool          // clicks are among those measures
+	Texts        []ChangedText // names that are stored otherwise than they were sent, each once for the Interner
+	OddIDs       []OddID       // the first of each odd form, each once for the Interner
 }
 
-// RefusedRow is a row of the report that cannot be taken in: a number or an id in it would
-// have to be guessed.
+// RefusedRow is a row of the report with a value that cannot be stored: a number or an ID
+// would have to be guessed.
 type RefusedRow struct {
 	RowError
 	JSON string // the row as received
 }
 
-// AppendSpend appends to dst the rows of one page of a day's report that can be taken in,
-// and says what became of the others. It is pure, apart from what intern remembers; the
+// AppendSpend appends to dst the rows of one page of a day's report that can be stored, and
+// returns what became of the others. It is pure, apart from what intern remembers; the
 // rows share nothing with the page.
 //
-// What is taken, by column:
+// What is stored, by column:
 //
 //	date           absent, null, or the day asked for, with midnight behind it or without
-//	campaign_id    an id; absent, null and empty are '', as for a credit to the account
-//	creative_id    an id; absent, null and empty are ''
-//	source_id      the same, as for creatives without spend; or a whole number, its digits
-//	campaign_name  any text, see [Interner]; a value that is no text is '': it never stops a row
+//	campaign_id, creative_id, source_id
+//	               an ID without the blanks around it, of any form. Absent, null and blank are ''
+//	               in a row without spend, as creatives that were not delivered have no source. A
+//	               row with spend has an owner: without one it is refused. A source's ID may
+//	               be a whole number, its digits.
+//	campaign_name  any text, see [Interner]; a value that is not a text is '': it never stops a row
 //	total_spend    a number, or a text that is one; negative for a credit; never absent
 //	clicks, impressions, conversions
-//	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL where
-//	               nothing was spent; else it is refused, for it could not be told from 0.
-//	               Below zero only where the spend is not above it: a credit takes back
-//	               what was counted. A fraction is refused: the column holds whole numbers,
-//	               and to round it would be to guess. Of conversions it costs no more than
-//	               itself, and neither does what is no number: they are NULL and the row stands,
-//	               for what was spent is known.
+//	               a whole number, or a text that is one. Null and an empty text are NULL. Absent is NULL, too,
+//	               if nothing was spent. Below zero only if the spend is not above it: a credit
+//	               takes back what was counted. Any other value costs itself, and not its row: it
+//	               is NULL, and the row is among the unread ones. A fraction is such a value: the column
+//	               holds whole numbers, and to round it would be to guess.
 //
 // Anything else refuses the row, and no other.
 func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c SpendContext, intern *Interner) SpendPage {
@@ -57,32 +62,30 @@ func AppendSpend(dst *schema.SpendRows, p extract.Page[extract.SpendLine], c Spe
 	r := spendReader{c: c, day: c.Day.String(), intern: intern}
 	var out SpendPage
 	var row schema.Spend
-	refuse := func(i int, e *RowError) {
+	aside := func(to *[]RefusedRow, i int, e *RowError) {
 		e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
-		out.Refused = append(out.Refused, RefusedRow{RowError: *e})
+		*to = append(*to, RefusedRow{RowError: *e})
 	}
 	for i := range p.Items {
 		if _, odd := slices.BinarySearch(p.NotObjects, i+1); odd {
-			refuse(i, &RowError{Err: ErrNotObject})
+			aside(&out.Refused, i, &RowError{Err: ErrNotObject})
 			continue
 		}
 		rounded := r.rounded
-		e := r.row(&row, &p.Items[i])
-		if e != nil && e.Column == "conversions" &&
-			(errors.Is(e.Err, schema.ErrFraction) || errors.Is(e.Err, schema.ErrNotNumber)) {
-			e.Table, e.Page, e.Row = schema.SpendDaily.Name, p.Number, i+1
-			out.Unread, e = append(out.Unread, RefusedRow{RowError: *e}), nil // row reads them last
-		}
-		if e != nil {
+		if e := r.row(&row, &p.Items[i]); e != nil {
 			r.rounded = rounded
-			refuse(i, e)
+			aside(&out.Refused, i, e)
 			continue
+		}
+		if e := r.measures(&row, &p.Items[i]); e != nil {
+			out.UnreadClicks = out.UnreadClicks || strings.HasPrefix(e.Column, "clicks")
+			aside(&out.Unread, i, e)
 		}
 		dst.Append(&row)
 	}
 	addJSON(out.Refused, p.Raw)
 	addJSON(out.Unread, p.Raw)
-	out.Rounded, out.Texts = r.rounded, intern.takeChanged("campaign_name")
+	out.Rounded, out.Texts, out.OddIDs = r.rounded, intern.takeChanged("campaign_name"), intern.forms.take()
 	return out
 }
 
@@ -128,8 +131,8 @@ func (l *lastValue) get(read func(extract.Value) (string, error), v extract.Valu
 	return s, err
 }
 
-// row fills a row, or says which value it cannot take. The source may share the memory of
-// the page.
+// row fills a row but for its measures, or returns the value that refuses it. The source may
+// share the memory of the page.
 func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	*to = schema.Spend{
 		AccountID: r.c.Account, ReportDate: r.c.Day,
@@ -143,16 +146,47 @@ func (r *spendReader) row(to *schema.Spend, l *extract.SpendLine) *RowError {
 	if to.Spend, err = r.money(l.TotalSpend); err != nil {
 		return refused("total_spend", l.TotalSpend, err)
 	}
-	if to.Clicks, err = spendCount(l.Clicks, to.Spend); err != nil {
-		return refused("clicks", l.Clicks, err)
-	}
-	if to.Impressions, err = spendCount(l.Impressions, to.Spend); err != nil {
-		return refused("impressions", l.Impressions, err)
-	}
-	if to.Conversions, err = spendCount(l.Conversions, to.Spend); err != nil {
-		return refused("conversions", l.Conversions, err)
+	if to.Spend != 0 {
+		return ownerless(to, l)
 	}
 	return nil
+}
+
+// ownerless returns the first ID that a row lacks; nil: it has all.
+func ownerless(row *schema.Spend, l *extract.SpendLine) *RowError {
+	switch {
+	case row.CampaignID == "":
+		return refused("campaign_id", l.CampaignID, ErrNoOwner)
+	case row.CreativeID == "":
+		return refused("creative_id", l.CreativeID, ErrNoOwner)
+	case row.SourceID == "":
+		return refused("source_id", l.SourceID, ErrNoOwner)
+	}
+	return nil
+}
+
+// measures fills the counts of a row. It returns which of them cannot be read and are NULL;
+// nil: none.
+func (r *spendReader) measures(to *schema.Spend, l *extract.SpendLine) (unread *RowError) {
+	for _, m := range [...]struct {
+		column string
+		from   extract.Value
+		to     *schema.Null[int64]
+	}{
+		{"clicks", l.Clicks, &to.Clicks}, {"impressions", l.Impressions, &to.Impressions},
+		{"conversions", l.Conversions, &to.Conversions},
+	} {
+		n, err := spendCount(m.from, to.Spend)
+		switch *m.to = n; {
+		case err == nil:
+		case unread == nil:
+			unread = refused(m.column, m.from, err)
+		default:
+			unread.Column += ", " + m.column
+			unread.Err = fmt.Errorf("%w; %s %s: %w", unread.Err, m.column, shown(m.from), plain(err))
+		}
+	}
+	return unread
 }
 
 // keyOf fills the key of a row.
@@ -167,18 +201,22 @@ func (r *spendReader) keyOf(to *schema.Spend, l *extract.SpendLine) *RowError {
 		}
 	}
 	var err error
-	if to.CampaignID, err = r.campaign.get(r.intern.id, l.CampaignID); err != nil {
+	if to.CampaignID, err = r.campaign.get(r.intern.campaignID, l.CampaignID); err != nil {
 		return refused("campaign_id", l.CampaignID, err)
 	}
-	if to.CreativeID, err = r.creative.get(r.intern.id, l.CreativeID); err != nil {
+	if to.CreativeID, err = r.creative.get(r.intern.creativeID, l.CreativeID); err != nil {
 		return refused("creative_id", l.CreativeID, err)
 	}
-	var plain bool
-	if to.SourceID, plain = plainID(l.SourceID); !plain {
-		if to.SourceID, err = r.intern.id(l.SourceID.SourceID()); err != nil {
+	id, form, plain := plainID(l.SourceID)
+	switch {
+	case !plain:
+		if id, err = r.intern.sourceID(l.SourceID); err != nil {
 			return refused("source_id", l.SourceID, err)
 		}
+	case form != "":
+		r.intern.forms.add(sourceIDs, form, l.SourceID)
 	}
+	to.SourceID = id
 	return nil
 }
 
@@ -201,14 +239,23 @@ func (r *spendReader) money(v extract.Value) (schema.Money, error) {
 	return m, err
 }
 
-// spendCount is a count of a row of the report. What may be absent or negative follows
-// from what was spent, see [AppendSpend].
+// maxCount is far more than any source counts in a day, and so far below the largest int64 that
+// a damaged value costs itself: the sum of its day does not overflow.
+const maxCount = 100_000_000_000_000_000
+
+// spendCount is a count of a row of the report; NULL with an error. What may be absent or
+// negative follows from what was spent, see [AppendSpend].
 func spendCount(v extract.Value, spend schema.Money) (schema.Null[int64], error) {
 	n, err := count(v, spend == 0)
-	if err == nil && n.V < 0 && spend > 0 {
+	switch {
+	case err != nil:
+		return schema.Null[int64]{}, err
+	case n.V < 0 && spend > 0:
 		return schema.Null[int64]{}, ErrNegative
+	case n.V > maxCount || n.V < -maxCount:
+		return schema.Null[int64]{}, schema.ErrRange
 	}
-	return n, err
+	return n, nil
 }
 
 // count is a whole number of either sign. Where it may be absent, that is NULL.

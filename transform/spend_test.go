@@ -146,11 +146,8 @@ func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
 		"spend/text": {"total_spend", `"1.25"`, func(*schema.Spend) {}, 0},
 		"spend/text-noise": {"total_spend", `"12.300000000000001"`, func(r *schema.Spend) { r.Spend = 12_300_000 },
 			1},
-		"clicks/text":     {"clicks", `"5"`, func(*schema.Spend) {}, 0},
-		"date/midnight":   {"date", `"2026-03-08T00:00:00Z"`, func(*schema.Spend) {}, 0},
-		"campaign/absent": {"campaign_id", "", func(r *schema.Spend) { r.CampaignID = "" }, 0},
-		"campaign/null":   {"campaign_id", "null", func(r *schema.Spend) { r.CampaignID = "" }, 0},
-		"campaign/empty":  {"campaign_id", `""`, func(r *schema.Spend) { r.CampaignID = "" }, 0},
+		"clicks/text":   {"clicks", `"5"`, func(*schema.Spend) {}, 0},
+		"date/midnight": {"date", `"2026-03-08T00:00:00Z"`, func(*schema.Spend) {}, 0},
 		"name/half": {"campaign_name", `"Sale \ud83d"`, func(r *schema.Spend) {
 			r.CampaignName = "Sale \uFFFD"
 		}, 0},
@@ -181,28 +178,30 @@ func TestSpend_TakesValuesAsTheyAre(t *testing.T) {
 		"impressions/past-2^53": {"impressions", "9007199254740993", func(r *schema.Spend) {
 			r.Impressions = schema.Some[int64](9007199254740993)
 		}, 0},
+		"impressions/largest": {"impressions", "100000000000000000", func(r *schema.Spend) {
+			r.Impressions = schema.Some[int64](100_000_000_000_000_000)
+		}, 0},
 		"conversions/null":     {"conversions", "null", func(r *schema.Spend) { r.Conversions = null }, 0},
 		"clicks/empty":         {"clicks", `""`, func(r *schema.Spend) { r.Clicks = null }, 0},
-		"conversions/word":     {"conversions", `"n/a"`, func(r *schema.Spend) { r.Conversions = null }, 0},
 		"date/absent":          {"date", "", func(*schema.Spend) {}, 0},
 		"date/null":            {"date", "null", func(*schema.Spend) {}, 0},
 		"date/escaped":         {"date", `"2026\u002d03-08"`, func(*schema.Spend) {}, 0},
-		"creative/absent":      {"creative_id", "", func(r *schema.Spend) { r.CreativeID = "" }, 0},
-		"creative/null":        {"creative_id", "null", func(r *schema.Spend) { r.CreativeID = "" }, 0},
-		"creative/empty":       {"creative_id", `""`, func(r *schema.Spend) { r.CreativeID = "" }, 0},
-		"source/absent":        {"source_id", "", func(r *schema.Spend) { r.SourceID = "" }, 0},
-		"source/null":          {"source_id", "null", func(r *schema.Spend) { r.SourceID = "" }, 0},
 		"source/path":          {"source_id", `"../x/a"`, func(r *schema.Spend) { r.SourceID = "../x/a" }, 0},
 		"source/escaped-slash": {"source_id", `"a\/b"`, func(r *schema.Spend) { r.SourceID = "a/b" }, 0},
-		"source/blank":         {"source_id", `" "`, func(r *schema.Spend) { r.SourceID = " " }, 0},
 		"source/unicode":       {"source_id", `"S\u00e9"`, func(r *schema.Spend) { r.SourceID = "Sé" }, 0},
 		"source/longest": {"source_id", `"` + strings.Repeat("s", 200) + `"`, func(r *schema.Spend) {
 			r.SourceID = strings.Repeat("s", 200)
 		}, 0},
-		"campaign/lower-case": {"campaign_id", `"c1000001 "`, func(r *schema.Spend) { r.CampaignID = "c1000001 " },
+		"campaign/lower-case": {"campaign_id", `"c1000001"`, func(r *schema.Spend) { r.CampaignID = "c1000001" },
 			0},
-		"name/absent": {"campaign_name", "", func(r *schema.Spend) { r.CampaignName = "" }, 0},
-		"name/null":   {"campaign_name", "null", func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"campaign/blanks":       {"campaign_id", `" C1000001 "`, func(*schema.Spend) {}, 0},
+		"creative/newline":      {"creative_id", `"\tC1000001-001\r\n"`, func(*schema.Spend) {}, 0},
+		"source/no-break-space": {"source_id", `"\u00a0S17\u0085"`, func(*schema.Spend) {}, 0},
+		"source/inner-blank":    {"source_id", `" S 17"`, func(r *schema.Spend) { r.SourceID = "S 17" }, 0},
+		"source/dash":           {"source_id", `"-"`, func(r *schema.Spend) { r.SourceID = "-" }, 0},
+		"source/number":         {"source_id", `4711`, func(r *schema.Spend) { r.SourceID = "4711" }, 0},
+		"name/absent":           {"campaign_name", "", func(r *schema.Spend) { r.CampaignName = "" }, 0},
+		"name/null":             {"campaign_name", "null", func(r *schema.Spend) { r.CampaignName = "" }, 0},
 		"name/formula": {"campaign_name", `"=HYPERLINK(\"x\")"`, func(r *schema.Spend) {
 			r.CampaignName = `=HYPERLINK("x")`
 		}, 0},
@@ -258,18 +257,6 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 		"spend/array":           {"total_spend", `[1]`, schema.ErrNotNumber},
 		"spend/long-text":       {"total_spend", `"` + strings.Repeat("1", 300) + `"`, schema.ErrNotNumber},
 		"spend/long-number":     {"total_spend", strings.Repeat("1", 300), schema.ErrRange},
-		"clicks/absent":         {"clicks", "", ErrMissing},
-		"clicks/fraction":       {"clicks", "1.5", schema.ErrFraction},
-		"clicks/tiny":           {"clicks", "1e-400", schema.ErrFraction},
-		"clicks/negative":       {"clicks", "-1", ErrNegative},
-		"clicks/text":           {"clicks", `"many"`, schema.ErrNotNumber},
-		"clicks/text-fraction":  {"clicks", `"1.5"`, schema.ErrFraction},
-		"clicks/boolean":        {"clicks", "false", schema.ErrNotNumber},
-		"clicks/huge":           {"clicks", "1e400", schema.ErrRange},
-		"clicks/past-int64":     {"clicks", "9223372036854775808", schema.ErrRange},
-		"impressions/absent":    {"impressions", "", ErrMissing},
-		"impressions/object":    {"impressions", "{}", schema.ErrNotNumber},
-		"conversions/absent":    {"conversions", "", ErrMissing},
 		"date/other":            {"date", `"2026-03-09"`, ErrOtherDay},
 		"date/other-midnight":   {"date", `"2026-03-09T00:00:00"`, ErrOtherDay},
 		"date/time":             {"date", `"2026-03-08T05:00:00"`, ErrNotDay},
@@ -277,12 +264,22 @@ func TestSpend_RefusesValuesWithTheirPlace(t *testing.T) {
 		"date/number":           {"date", `20260308`, ErrNotText},
 		"campaign/number":       {"campaign_id", `1000001`, ErrNotText},
 		"campaign/object":       {"campaign_id", `{"id":"C1"}`, ErrNotText},
-		"campaign/newline":      {"campaign_id", `"C1\n"`, ErrControl},
+		"campaign/newline":      {"campaign_id", `"C1\n2"`, ErrControl},
+		"campaign/absent":       {"campaign_id", "", ErrNoOwner},
+		"campaign/null":         {"campaign_id", "null", ErrNoOwner},
+		"campaign/blank":        {"campaign_id", `" "`, ErrNoOwner},
+		"creative/absent":       {"creative_id", "", ErrNoOwner},
+		"creative/null":         {"creative_id", "null", ErrNoOwner},
+		"creative/empty":        {"creative_id", `""`, ErrNoOwner},
+		"source/absent":         {"source_id", "", ErrNoOwner},
+		"source/null":           {"source_id", "null", ErrNoOwner},
+		"source/empty":          {"source_id", `""`, ErrNoOwner},
+		"source/blanks":         {"source_id", `"\t \u00a0"`, ErrNoOwner},
 		"campaign/nul":          {"campaign_id", `"C1\u0000"`, ErrControl},
 		"creative/number":       {"creative_id", `7`, ErrNotText},
 		"creative/delete":       {"creative_id", "\"C\x7f\"", ErrControl},
 		"source/long":           {"source_id", `"` + strings.Repeat("s", 201) + `"`, ErrTooLong},
-		"source/c1-control":     {"source_id", `"S\u0085"`, ErrControl},
+		"source/c1-control":     {"source_id", `"S\u00851"`, ErrControl},
 		"source/lone-surrogate": {"source_id", `"S\ud800"`, ErrBrokenID},
 		"campaign/replaced":     {"campaign_id", `"C1\ufffd"`, ErrBrokenID},
 		"source/boolean":        {"source_id", `true`, ErrNotText},
@@ -340,54 +337,173 @@ func TestSpend_LeavesCountsOfIdleRowsUnknown(t *testing.T) {
 	if diff := cmp.Diff([]schema.Spend{want}, rows); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	l.Clicks = extract.Value("0.5")
-	if _, _, err = spendOf(page(l), run, NewInterner()); !errors.Is(err, schema.ErrFraction) {
-		t.Errorf("error %v, want %v", err, schema.ErrFraction)
+}
+
+// TestSpend_NeedsNoOwnerWithoutSpend: what was not delivered has no source, and a row may lack
+// each of its IDs; a hundredth of a cent either way asks for them.
+func TestSpend_NeedsNoOwnerWithoutSpend(t *testing.T) {
+	for _, column := range []string{"campaign_id", "creative_id", "source_id"} {
+		for _, value := range []string{"", "null", `""`, `" "`} {
+			for spend, want := range map[string]error{"0": nil, "-0.00": nil, "0.0000001": nil, "0.0001": ErrNoOwner,
+				"-0.0001": ErrNoOwner, `"12"`: ErrNoOwner} {
+				l := sample()
+				l.TotalSpend = extract.Value(spend)
+				if set(&l, column, extract.Value(value)); value == "" {
+					set(&l, column, nil)
+				}
+				rows, _, err := spendOf(page(l), run, NewInterner())
+				if !errors.Is(err, want) || (err == nil) != (want == nil) || len(rows) == 1 != (want == nil) {
+					t.Errorf("%s %s with a spend of %s: %d rows, error %v", column, value, spend, len(rows), err)
+				}
+			}
+		}
 	}
 }
 
-// TestSpend_LeavesFractionsOfConversionsUnknown: one costs the conversions of its row, not the
-// spend, and is named with the row's JSON.
-func TestSpend_LeavesFractionsOfConversionsUnknown(t *testing.T) {
-	l, want := sample(), sampleRow()
-	l.Conversions, want.Conversions = extract.Value("1.5"), schema.Null[int64]{}
-	p := page(l)
-	p.Raw = []byte(`{"data":[{"conversions":1.5}]}`)
-	became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner())
-	if len(became.Refused) > 0 || len(became.Unread) != 1 || became.Unread[0].Row != 1 ||
-		became.Unread[0].Column != "conversions" || became.Unread[0].JSON != `{"conversions":1.5}` {
-		t.Errorf("refused %v, unread %+v", became.Refused, became.Unread)
+// TestSpend_DamagedMeasuresCostThemselves: a measure that cannot be is unknown and named with
+// the row's JSON; what the row cost, and its other measures, count.
+func TestSpend_DamagedMeasuresCostThemselves(t *testing.T) {
+	columns := map[string]func(*schema.Spend) *schema.Null[int64]{
+		"clicks":      func(r *schema.Spend) *schema.Null[int64] { return &r.Clicks },
+		"impressions": func(r *schema.Spend) *schema.Null[int64] { return &r.Impressions },
+		"conversions": func(r *schema.Spend) *schema.Null[int64] { return &r.Conversions },
 	}
-	rows, _, err := spendOf(p, run, NewInterner())
-	if diff := cmp.Diff([]schema.Spend{want}, rows); err != nil || diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	for column, of := range columns {
+		for value, why := range map[string]error{
+			"": ErrMissing, "1.5": schema.ErrFraction, "1e-400": schema.ErrFraction, `"1.5"`: schema.ErrFraction,
+			"-1": ErrNegative, `"-1"`: ErrNegative, `"many"`: schema.ErrNotNumber, `"n/a"`: schema.ErrNotNumber,
+			`"1,234"`: schema.ErrNotNumber, `" "`: schema.ErrNotNumber, "true": schema.ErrNotNumber,
+			"false": schema.ErrNotNumber, "{}": schema.ErrNotNumber, "[7]": schema.ErrNotNumber,
+			"1e400": schema.ErrRange, "9223372036854775808": schema.ErrRange, "100000000000000001": schema.ErrRange,
+		} {
+			t.Run(column+"/"+value, func(t *testing.T) {
+				l, want := sample(), sampleRow()
+				if set(&l, column, extract.Value(value)); value == "" {
+					set(&l, column, nil)
+				}
+				*of(&want) = schema.Null[int64]{}
+				p := page(sample(), l)
+				p.Raw = []byte(`{"data":[{},{"the":"row"}]}`)
+				became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner())
+				if len(became.Refused) > 0 || len(became.Unread) != 1 {
+					t.Fatalf("refused %v, unread %+v", became.Refused, became.Unread)
+				}
+				e := became.Unread[0]
+				if e.Row != 2 || e.Page != 3 || e.Column != column || e.JSON != `{"the":"row"}` ||
+					!errors.Is(e.Err, why) {
+					t.Errorf("unread %+v, want %v", e, why)
+				}
+				if became.UnreadClicks != (column == "clicks") {
+					t.Errorf("clicks are unread: %t", became.UnreadClicks)
+				}
+				rows, _, err := spendOf(p, run, NewInterner())
+				if diff := cmp.Diff([]schema.Spend{sampleRow(), want}, rows); err != nil || diff != "" {
+					t.Errorf("error %v (-want +got)\n%s", err, diff)
+				}
+			})
+		}
+	}
+}
+
+// TestSpend_NamesAllDamagedMeasuresOfARow: one row is kept aside once.
+func TestSpend_NamesAllDamagedMeasuresOfARow(t *testing.T) {
+	l := sample()
+	l.Clicks, l.Conversions = extract.Value("-2"), extract.Value("1.5")
+	became := AppendSpend(&schema.SpendRows{}, page(l), run, NewInterner())
+	if len(became.Unread) != 1 || !became.UnreadClicks {
+		t.Fatalf("unread %+v", became.Unread)
+	}
+	e := became.Unread[0]
+	if e.Column != "clicks, conversions" || e.Err.Error() != "negative; conversions 1.5: not a whole number" {
+		t.Errorf("%s: %v", e.Column, e.Err)
+	}
+	l = sample()
+	l.Impressions = extract.Value("0.5")
+	if became = AppendSpend(&schema.SpendRows{}, page(l), run, NewInterner()); became.UnreadClicks {
+		t.Error("impressions are taken for clicks")
 	}
 }
 
 func TestSpend_SaysWhatItRefused(t *testing.T) {
 	l := sample()
-	l.Clicks = extract.Value("1.5")
+	l.TotalSpend = extract.Value(`"1,25"`)
 	_, _, err := spendOf(page(l), run, NewInterner())
-	if got, want := err.Error(), "spend_daily page 3 row 1: clicks 1.5: not a whole number"; got != want {
+	if got, want := err.Error(), `spend_daily page 3 row 1: total_spend "1,25": not a number`; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
-	l.Clicks = nil
+	l = sample()
+	l.SourceID = nil
 	_, _, err = spendOf(page(l), run, NewInterner())
-	if got, want := err.Error(), "spend_daily page 3 row 1: clicks: missing"; got != want {
+	if got, want := err.Error(), "spend_daily page 3 row 1: source_id: missing, and the row has spend"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
 }
 
 // A credit takes back what was counted; nothing else has less than no clicks.
 func TestSpend_TakesACreditWithItsCounts(t *testing.T) {
-	for spend, want := range map[string]error{"-2.5": nil, "0": nil, "0.01": ErrNegative} {
+	for spend, taken := range map[string]bool{"-2.5": true, "0": true, "0.01": false} {
 		l := sample()
 		l.TotalSpend, l.Clicks, l.Impressions = extract.Value(spend), extract.Value("-5"), extract.Value(`"-90"`)
 		rows, _, err := spendOf(page(l), run, NewInterner())
-		if !errors.Is(err, want) || want == nil && (len(rows) != 1 || rows[0].Clicks.V != -5 ||
-			rows[0].Impressions.V != -90) {
-			t.Errorf("spend %s: rows %+v, error %v, want %v", spend, rows, err, want)
+		if err != nil || len(rows) != 1 || rows[0].Clicks.Valid != taken || rows[0].Impressions.Valid != taken ||
+			taken && (rows[0].Clicks.V != -5 || rows[0].Impressions.V != -90) {
+			t.Errorf("spend %s: rows %+v, error %v", spend, rows, err)
 		}
+	}
+	l := sample()
+	l.TotalSpend, l.Clicks = extract.Value("-1"), extract.Value("-100000000000000001")
+	if rows, _, err := spendOf(page(l), run, NewInterner()); err != nil || rows[0].Clicks.Valid {
+		t.Errorf("a trillion clicks taken back: %+v, %v", rows, err)
+	}
+}
+
+// TestSpend_NamesIDsOfOddForms: the first of each form, once for an Interner, stored as they
+// are but for blanks around them.
+func TestSpend_NamesIDsOfOddForms(t *testing.T) {
+	for column, forms := range map[string]map[string]string{
+		"campaign_id": {
+			`"C1000001"`: "", `"C1234567890"`: "", `"C12345678901"`: formToken, `"C123456"`: formToken,
+			`"c1000001"`: formToken,
+			`"1000001"`:  formDigits, `"n/a"`: formNoID, `"NULL"`: formNoID, `"-"`: formSigns, `"??"`: formSigns,
+			`"C1000001;x"`: formAnyText, `" C1000001"`: formBlanks, `"C1000001-001"`: formToken,
+		},
+		"creative_id": {
+			`"C1000001-001"`: "", `"C1000001-123456"`: "", `"C1000001-01"`: formToken, `"C1000001"`: formToken,
+			`"C1000001-001\n"`: formBlanks, `"unknown"`: formNoID, `"Ç1"`: formAnyText,
+		},
+		"source_id": {
+			`"S17"`: "", `"S"`: formToken, `"17"`: formDigits, `4711`: formDigits, `"site_a-B"`: formToken,
+			`"s17"`:   formToken,
+			`"S17-2"`: formToken, `"17S"`: formToken, `"S1` + strings.Repeat("1", 38) + `"`: "",
+			`"` + strings.Repeat("s", 40) + `"`: formToken, `"` + strings.Repeat("1", 41) + `"`: formLong,
+			`"` + strings.Repeat("s", 41) + `"`: formLong, `"-"`: formSigns, `"__"`: formSigns, `"n/a"`: formNoID,
+			`"None"`: formNoID, `"S17 "`: formBlanks, `"S.17"`: formAnyText, `"\u0053\u002017"`: formAnyText,
+		},
+	} {
+		for value, form := range forms {
+			first, again := sample(), sample()
+			set(&first, column, extract.Value(value))
+			set(&again, column, extract.Value(value))
+			again.Date = nil
+			intern := NewInterner()
+			became := AppendSpend(&schema.SpendRows{}, page(first, sample(), again), run, intern)
+			var want []OddID
+			if form != "" {
+				want = []OddID{{Column: column, Form: form, Value: value}}
+			}
+			if diff := cmp.Diff(want, became.OddIDs); diff != "" || len(became.Refused) > 0 {
+				t.Errorf("%s %s: refused %v (-want +got)\n%s", column, value, became.Refused, diff)
+			}
+			if more := AppendSpend(&schema.SpendRows{}, page(first), run, intern).OddIDs; len(more) > 0 {
+				t.Errorf("%s %s is named again: %v", column, value, more)
+			}
+		}
+	}
+	both := sample()
+	both.SourceID = extract.Value(`" n/a "`)
+	if odd := AppendSpend(&schema.SpendRows{}, page(both), run, NewInterner()).OddIDs; len(odd) != 2 ||
+		odd[0].Form != formBlanks || odd[1].Form != formNoID {
+		t.Errorf("blanks around a word for none: %v", odd)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-	"unsafe"
 
 	"spendsync/extract"
 )
@@ -44,6 +43,7 @@ type ChangedText struct {
 type Interner struct {
 	ids, texts map[string]string // from the JSON as received
 	changed    []ChangedText     // texts learned since takeChanged, without their column
+	forms      idForms
 }
 
 // NewInterner is an empty Interner.
@@ -51,8 +51,8 @@ func NewInterner() *Interner {
 	return &Interner{ids: map[string]string{}, texts: map[string]string{}}
 }
 
-// id is an id as the service spells it: any text without control characters and without
-// U+FFFD, which stands where something is lost. Absent and null are the empty id.
+// id returns an ID without the blanks around it: any text without control characters and
+// without U+FFFD, which stands where something is lost. Absent and null are the empty ID.
 func (n *Interner) id(v extract.Value) (string, error) {
 	if v.Null() {
 		return "", nil
@@ -61,6 +61,7 @@ func (n *Interner) id(v extract.Value) (string, error) {
 		return s, nil
 	}
 	s, ok := v.Text()
+	s = strings.TrimSpace(s)
 	switch {
 	case !ok:
 		return "", ErrNotText
@@ -130,19 +131,4 @@ func (n *Interner) takeChanged(column string) []ChangedText {
 	}
 	n.changed = nil
 	return changed
-}
-
-// plainID is an id of printable ASCII, as nearly all are: to look at its bytes takes less
-// than to find it among many. It shares them with v.
-func plainID(v extract.Value) (id string, ok bool) {
-	if len(v) < 3 || len(v) > maxID || v[0] != '"' {
-		return "", false
-	}
-	inner := v[1 : len(v)-1]
-	for _, c := range inner {
-		if c < ' ' || c > '~' || c == '\\' {
-			return "", false
-		}
-	}
-	return unsafe.String(&inner[0], len(inner)), true
 }

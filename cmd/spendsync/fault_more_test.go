@@ -208,8 +208,13 @@ func TestFault_HostileTexts(t *testing.T) {
 	})
 	w.env["PAGE_SIZE"] = "10000"
 	code, _, last := w.runLogged("backfill", "--from", day.String(), "--to", day.String())
-	if code != exit.OK || !strings.Contains(last, "1 day of 1 planned proven") {
+	if code != exit.Partial || !strings.Contains(last, "1 day of 1 planned proven") ||
+		!strings.Contains(last, `source_id "../../../../etc/cron.d/x0" (other characters)`) {
 		t.Fatalf("exit %d: %s", code, last)
+	}
+	code, _, last = w.runLogged("backfill", "--from", day.String(), "--to", day.String())
+	if code != exit.OK || strings.Contains(last, "new form") {
+		t.Fatalf("the forms of IDs are reported again, exit %d: %s", code, last)
 	}
 	stored := map[string]bool{}
 	for _, column := range []string{"source_id", "campaign_name"} {

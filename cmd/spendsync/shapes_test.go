@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
 	"spendsync/schema"
 )
@@ -67,18 +68,35 @@ func TestShapes_TakesWhatAServiceMayWrite(t *testing.T) {
 	fail(adsim.Fault{Kind: adsim.Top, Column: "pagination", Value: "null"}, 2)
 	fail(adsim.Fault{Kind: adsim.WrongType, Row: -1, Column: "date", Value: `"` + (w.today() - 3).String() +
 		`T00:00:00Z"`}, 3)
-	orphan := fail(adsim.Fault{Kind: adsim.WrongType, Row: 2, Column: "campaign_id", Value: "null"}, 4)
 	w.must("sync")
 	w.must("verify")
 	if got := w.ask("SELECT DISTINCT state, control_total_state FROM ops.day_coverage WHERE report_date < '" +
 		w.today().String() + "'"); got != "complete|matched" {
 		t.Errorf("coverage %s", got)
 	}
-	if got := w.ask("SELECT count(*) FROM spend_daily WHERE campaign_id = '' AND report_date = '" + orphan +
-		"'"); got != "1" {
-		t.Errorf("rows without a campaign: %s", got)
+}
+
+// TestShapes_ARowWithSpendHasAnOwner: without a campaign the row is kept aside and its day is
+// partial. The other rows are stored, and no campaign appears that has no ID.
+func TestShapes_ARowWithSpendHasAnOwner(t *testing.T) {
+	w := newWorld(t)
+	orphan := (w.today() - 4).String()
+	w.service.Fail(adsim.Fault{Kind: adsim.WrongType, Row: 2, Column: "campaign_id", Value: "null", Day: orphan,
+		Query: "include_creatives=true"})
+	if code, _, last := w.runLogged("sync"); code != exit.Partial ||
+		!strings.Contains(last, "campaign_id null: missing, and the row has spend") {
+		t.Errorf("exit %d: %s", code, last)
 	}
-	if got := w.ask("SELECT count(*) FROM campaign WHERE campaign_id = ''"); got != "0" {
-		t.Errorf("campaigns without an id: %s", got)
+	w.must("verify")
+	if got := w.ask("SELECT state, count(*) FROM ops.day_coverage WHERE report_date = '" + orphan +
+		"' GROUP BY 1"); got != "partial|1" {
+		t.Errorf("coverage %s", got)
+	}
+	if got := w.ask("SELECT field, report_date, count(*) FROM ops.refused_row GROUP BY ALL"); got !=
+		"campaign_id|"+orphan+"|1" {
+		t.Errorf("kept aside: %s", got)
+	}
+	if got := w.ask("SELECT count(*) FROM spend_daily WHERE campaign_id = ''"); got != "0" {
+		t.Errorf("%s rows without a campaign", got)
 	}
 }

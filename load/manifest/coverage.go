@@ -89,7 +89,7 @@ func (k *Day) state(d, today schema.Date) string {
 		return schema.StateMissing
 	case k == nil:
 		return schema.StateLost
-	case k.Refused > 0 && d < today:
+	case k.Refused > 0:
 		return schema.StatePartial
 	case k.WasOver(d) && reachable:
 		return schema.StateComplete

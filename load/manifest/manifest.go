@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"spendsync/load/durable"
 	"spendsync/load/history"
@@ -141,7 +142,8 @@ type Day struct {
 	// Refused is how many rows of the replies could not be stored; the others are. Such
 	// a day is partial until the replies can be taken in whole.
 	Refused int64 `json:"refused_rows,omitzero"`
-	// Unread is how many rows are stored without their conversions, which were a fraction.
+	// Unread is how many rows are stored without some of their measures, which cannot be read.
+	// Its name is from when only conversions could lack.
 	Unread int64 `json:"unread_conversions,omitzero"`
 }
 
@@ -328,6 +330,14 @@ func (a *Account) RawPages(day schema.Date) []string {
 	}
 	slices.Sort(pages)
 	return pages
+}
+
+// ByOlderRules reports whether a stored reply of a day became rows by other rules than today's,
+// see [schema.ReplyRules].
+func (a *Account) ByOlderRules(day schema.Date) bool {
+	return slices.ContainsFunc(a.RawPages(day), func(path string) bool {
+		return !strings.HasPrefix(a.Files[path].Fingerprint, schema.ReplyRules+":")
+	})
 }
 
 // NewAccount returns an empty account that could have been asked for since a day.

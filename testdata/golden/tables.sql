@@ -626,10 +626,10 @@ CREATE TABLE "ops"."unknown_field" (
   "first_seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."unknown_field" IS 'Keys in the service''s replies that its description does not name: of the report, and of the settings, where a later change of one makes a version.';
+COMMENT ON TABLE "ops"."unknown_field" IS 'Keys in the service''s replies that its description does not name: of the report, and of the settings, where a later change of one makes a version. And the forms of IDs in the report that it does not give.';
 COMMENT ON COLUMN "ops"."unknown_field"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."unknown_field"."stream" IS 'Where it was seen, such as spend_report.';
-COMMENT ON COLUMN "ops"."unknown_field"."path" IS 'Path of the key in the reply.';
+COMMENT ON COLUMN "ops"."unknown_field"."path" IS 'Path of the key in the reply; for an ID, that of its column and the form.';
 COMMENT ON COLUMN "ops"."unknown_field"."sample_type" IS 'JSON type of the first value seen.';
 COMMENT ON COLUMN "ops"."unknown_field"."first_seen_at" IS 'When it was first seen.';
 COMMENT ON COLUMN "ops"."unknown_field"."_run_id" IS 'Run that first saw it.';
@@ -646,14 +646,14 @@ CREATE TABLE "ops"."refused_row" (
   "seen_at" TIMESTAMP WITH TIME ZONE NOT NULL,
   "_run_id" VARCHAR NOT NULL
 );
-COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial until a read or a replay finds none; a row whose conversions are no whole number is stored, without them.';
+COMMENT ON TABLE "ops"."refused_row" IS 'Rows of the report that could not be stored as they are, with their JSON; at most 1,000 of a day and run. A day of which rows were left out is partial until a read or a replay finds none; a row of which only clicks, impressions or conversions cannot be read is stored without them (NULL).';
 COMMENT ON COLUMN "ops"."refused_row"."account_id" IS 'Short name of the account in this warehouse.';
 COMMENT ON COLUMN "ops"."refused_row"."stream" IS 'Where it was seen, such as spend_report.';
 COMMENT ON COLUMN "ops"."refused_row"."report_date" IS 'Chicago calendar day that was asked for; the first where it was a span.';
 COMMENT ON COLUMN "ops"."refused_row"."page" IS 'Page of the reply, counted from 1.';
 COMMENT ON COLUMN "ops"."refused_row"."row_number" IS 'Row of the page, counted from 1.';
 COMMENT ON COLUMN "ops"."refused_row"."reason" IS 'Why it was refused.';
-COMMENT ON COLUMN "ops"."refused_row"."field" IS 'Field of the row that was refused; empty text: the row as a whole.';
+COMMENT ON COLUMN "ops"."refused_row"."field" IS 'Field of the row that was refused, or fields, separated by commas; empty text: the row as a whole.';
 COMMENT ON COLUMN "ops"."refused_row"."raw" IS 'The row''s own JSON, cut where it is very long.';
 COMMENT ON COLUMN "ops"."refused_row"."seen_at" IS 'When it was read.';
 COMMENT ON COLUMN "ops"."refused_row"."_run_id" IS 'Run that read it.';

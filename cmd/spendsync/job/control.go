@@ -82,8 +82,8 @@ func (c *controlTotals) compare(ctx context.Context, day schema.Date, read *dayR
 	decimals := totals.Decimals
 	agrees := func(t extract.Total) bool {
 		read.total = manifest.ControlTotal{Spend: schema.Some(t.Spend), Clicks: t.Clicks}
-		return t.Agrees(read.sums.Spend, read.sums.Clicks, read.rounded) ||
-			t.AgreesRounded(read.sums.Spend, read.sums.Clicks, read.sums.Rows, c.decimals(day, read), decimals)
+		return t.Agrees(read.sums.Spend, read.clicks(), read.rounded) ||
+			t.AgreesRounded(read.sums.Spend, read.clicks(), read.sums.Rows, c.decimals(day, read), decimals)
 	}
 	if !confirm && agrees(totals.ByDay[day]) {
 		return schema.ControlMatched, nil
@@ -143,7 +143,7 @@ func (c *controlTotals) differs(day schema.Date, read *dayRead, t extract.Totals
 	d := difference{day: day, hash: read.hash, rows: read.sums, total: read.total}
 	known := c.run.store.Account().Days[day]
 	vouched := known != nil && known.ContentHash != read.hash &&
-		total.Agrees(known.Sums.Spend, known.Sums.Clicks, known.Rounded)
+		total.Agrees(known.Sums.Spend, storedClicks(known), known.Rounded)
 	doubtful := vouched || read.sums.Rows == 0 || suspicious(known, read.sums)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,6 +160,14 @@ func (c *controlTotals) differs(day schema.Date, read *dayRead, t extract.Totals
 	return "", &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
 		"the rows add up to %s US dollars and %d clicks, the service's own total is %s and %d",
 		read.sums.Spend, read.sums.Clicks.V, total.Spend, total.Clicks.V)}
+}
+
+// storedClicks returns the sum of a stored day's clicks; unknown if those of a row may be.
+func storedClicks(known *manifest.Day) schema.Null[int64] {
+	if known.Unread > 0 {
+		return schema.Null[int64]{}
+	}
+	return known.Sums.Clicks
 }
 
 // sentence says which days are stored though the service's own total differs; empty:

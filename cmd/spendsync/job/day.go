@@ -33,14 +33,18 @@ type dayRead struct {
 	unknown []extract.UnknownKey
 	refused int64               // rows that cannot be stored; the others are
 	first   error               // why the first of them is refused
-	unread  int64               // rows that are stored without their conversions
+	unread  int64               // rows that are stored without some of their measures
+	noClick bool                // clicks are, or may be, among those measures
 	aside   []schema.RefusedRow // rows of both kinds that are kept aside with their JSON
 }
 
 // proveDay reads a day until one read adds up: three times at most. An answer
-// that would empty the day or much of it must come twice.
+// that would empty the day or much of it must come twice. An answer with values that cannot
+// be read, and more of them than are known of the day, is read again once: what was damaged
+// on the way comes intact the second time.
 func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *schema.Step) (*dayRead, error) {
-	suspect := ""
+	suspect, damaged := "", false
+	known := r.store.Account().Days[day]
 	for {
 		step.Attempts++
 		read, err := r.readDay(ctx, day, work, suspect != "", r.known(day, step.Attempts))
@@ -51,18 +55,25 @@ func (r *run) proveDay(ctx context.Context, day schema.Date, work *lease, step *
 				"error", err)
 		case err != nil:
 			return nil, err
-		case read.hash == suspect || !suspicious(r.store.Account().Days[day], read.sums):
-			return read, nil
-		default:
+		case read.hash != suspect && suspicious(known, read.sums):
 			suspect = read.hash
-			stored := r.store.Account().Days[day].Sums
+			stored := known.Sums
 			err = &extract.UnprovenError{What: "spend " + day.String(), Reason: fmt.Sprintf(
 				"%d rows and %s US dollars, far less than the %d rows and %s that are stored, and no two reads in "+
 					"a row agree",
 				read.sums.Rows, read.sums.Spend, stored.Rows, stored.Spend)}
 			r.Log.Warn("the answer is empty or much smaller than what is stored; it must come twice to be believed",
 				"day", day.String(), "rows", read.sums.Rows, "stored_rows", stored.Rows)
+		case read.isDamaged(known) && !damaged && step.Attempts < maxReads:
+			r.Log.Warn("some values cannot be read; the day is read again", "day", day.String(),
+				"rows_refused", read.refused, "rows_unread", read.unread)
+		default:
+			if err := read.mayReplace(day, known); err != nil {
+				return nil, err
+			}
+			return read, nil
 		}
+		damaged = damaged || read != nil && read.isDamaged(known)
 		if step.Attempts == maxReads {
 			return nil, err
 		}
@@ -113,6 +124,8 @@ func (r *run) readDay(
 		became := transform.AppendSpend(rows, page, c, work.intern)
 		read.refused += int64(len(became.Refused))
 		read.unread += int64(len(became.Unread))
+		read.noClick = read.noClick || became.UnreadClicks
+		r.noteOddIDs(became.OddIDs, c.SeenAt)
 		if len(became.Refused) > 0 && read.first == nil {
 			read.first = &became.Refused[0].RowError
 		}
@@ -140,9 +153,6 @@ func (r *run) readDay(
 		return nil, &extract.UnprovenError{What: "spend " + day.String(), Reason: err.Error()}
 	}
 	read.sums, read.hash = read.day.Sums(), read.day.Hash()
-	if err := read.mayReplace(day, r.store.Account().Days[day]); err != nil {
-		return nil, err
-	}
 	return read, r.holdAgainstTotal(ctx, day, read, confirm)
 }
 
@@ -160,6 +170,24 @@ func (read *dayRead) putAside(rows []transform.RefusedRow, c transform.SpendCont
 			Raw: row.JSON[:min(len(row.JSON), longestRaw)], SeenAt: c.SeenAt, RunID: c.RunID,
 		})
 	}
+}
+
+// isDamaged reports whether more rows of a read than of the stored day have values that cannot
+// be read.
+func (read *dayRead) isDamaged(known *manifest.Day) bool {
+	was := int64(0)
+	if known != nil {
+		was = known.Refused + known.Unread
+	}
+	return read.refused+read.unread > was
+}
+
+// clicks returns the sum of the rows' clicks; unknown if those of a row could not be read.
+func (read *dayRead) clicks() schema.Null[int64] {
+	if read.noClick {
+		return schema.Null[int64]{}
+	}
+	return read.sums.Clicks
 }
 
 // incomplete says what a day that is stored lacks; nil: nothing.
@@ -221,7 +249,8 @@ func (r *run) readSame(
 ) (*dayRead, error) {
 	known := r.store.Account().Days[day]
 	read.sums, read.hash, read.rounded, read.pages = known.Sums, known.ContentHash, known.Rounded, pages
-	read.unread = known.Unread
+	// Which measures could not be read is not stored.
+	read.unread, read.noClick = known.Unread, known.Unread > 0
 	r.bar.Rows(int(known.Sums.Rows))
 	return read, r.holdAgainstTotal(ctx, day, read, confirm)
 }

@@ -13,6 +13,7 @@ import (
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // RiskDays is how close to the end of the reach an unproven day calls a person.
@@ -29,11 +30,12 @@ type failure struct {
 type tally struct {
 	partial                               int // days stored without some of their rows
 	planned, proven, changed, unreachable int
-	added                                 int    // days that were not stored before
-	matched                               int    // days that agree with the service's own total
-	differs                               string // which do not, and are stored; empty: none
-	unread                                int64  // rows that are stored without their conversions
-	unreadDays                            int    // days that have some
+	added                                 int               // days that were not stored before
+	matched                               int               // days that agree with the service's own total
+	differs                               string            // which do not, and are stored; empty: none
+	unread                                int64             // rows that are stored without some of their measures
+	unreadDays                            int               // days that have some
+	oddIDs                                []transform.OddID // the first of each form that no run has seen
 	failures                              []failure
 	stopped                               bool // by a signal
 }
@@ -85,7 +87,7 @@ func (t tally) publishedCode(o load.Preview) int {
 		return exit.Damaged
 	case len(o.NewlyLost) > 0 || len(risk) > 0:
 		return exit.DayAtRisk
-	case len(t.failures) > 0 || t.differs != "" || t.unread > 0:
+	case len(t.failures) > 0 || t.differs != "" || t.unread > 0 || len(t.oddIDs) > 0:
 		return exit.Partial
 	}
 	return exit.OK
@@ -157,10 +159,11 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 		b.WriteString("; " + t.differs)
 	}
 	if t.unread > 0 {
-		fmt.Fprintf(&b, "; the conversions of %s on %s are no whole numbers and are stored as unknown, with the "+
-			"rest of their rows as it came; see ops.refused_row",
+		fmt.Fprintf(&b, "; %s on %s have measures that cannot be read; these are stored as unknown (NULL), the rest "+
+			"of each row as it came; see ops.refused_row",
 			phrase.Count(int(t.unread), "row"), phrase.Count(t.unreadDays, "day"))
 	}
+	b.WriteString(oddIDSentence(t.oddIDs))
 	b.WriteString(t.failureSentence())
 	return b.String()
 }

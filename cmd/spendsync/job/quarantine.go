@@ -109,7 +109,7 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 		return errors.New("what is stored was read later")
 	}
 	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: q.Date, SeenAt: q.ReadAt}
-	rows, intern, rounded, unread := &schema.SpendRows{}, transform.NewInterner(), 0, 0
+	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false
 	for page, err := range extract.ProveSpend(q.Date, q.PageSize, m.store.Quarantine().Replies(q)) {
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 			return &became.Refused[0].RowError
 		}
 		rounded += became.Rounded
-		unread += len(became.Unread)
+		unread, noClick = unread+len(became.Unread), noClick || became.UnreadClicks
 		err := m.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
 		if err != nil {
 			return err
@@ -130,7 +130,11 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 	if err != nil {
 		return err
 	}
-	control, err := controlOf(q, known, day.Sums(), rounded)
+	sums := day.Sums()
+	if noClick {
+		sums.Clicks = schema.Null[int64]{}
+	}
+	control, err := controlOf(q, known, sums, rounded)
 	if err != nil {
 		return err
 	}

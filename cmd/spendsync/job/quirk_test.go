@@ -79,22 +79,28 @@ var quirkCases = []quirkCase{
 	{quirk: "name-missing"},
 
 	// What else a row says.
-	{quirk: "row-without-campaign"},
-	{quirk: "row-without-creative"},
+	// A row with spend has an owner.
+	{quirk: "row-without-campaign", unknown: "what the row was spent for",
+		exits: [2]int{4, 4}, days: "partial/unknown 33",
+		numbers: "other 33", says: []string{"campaign_id null: missing, and the row has spend"}},
+	{quirk: "row-without-creative", unknown: "what the row was spent for",
+		exits: [2]int{4, 4}, days: "partial/unknown 33",
+		numbers: "other 33", says: []string{"creative_id null: missing, and the row has spend"}},
 	// A row that cannot be stored costs itself: its day is partial, and it is kept aside.
 	{quirk: "row-spend-null", unknown: "what the row cost",
-		exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
+		exits: [2]int{4, 4}, days: "partial/unknown 33",
 		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
 	{quirk: "row-spend-object", unknown: "what the row cost",
-		exits: [2]int{4, 4}, days: "open/unknown 1, partial/unknown 32",
+		exits: [2]int{4, 4}, days: "partial/unknown 33",
 		numbers: "other 33", says: []string{"cannot be stored, see ops.refused_row"}},
 	// The column holds whole numbers, so how many there were is unknown; spend and clicks
 	// count, and the rows are kept aside as they came.
 	{quirk: "conversions-fractional", unknown: "how many whole conversions there were",
 		exits: [2]int{4, 4},
-		says:  []string{"days are no whole numbers and are stored as unknown"}},
+		says:  []string{"have measures that cannot be read"}},
 	{quirk: "source-missing"},
-	{quirk: "source-number"},
+	{quirk: "source-number", unknown: "whether a new form of ID is damage: it is reported once",
+		exits: [2]int{4, 0}, says: []string{"IDs of a new form", "source_id"}},
 	{quirk: "source-empty"},
 	{quirk: "source-date-missing"},
 	{quirk: "rows-unsorted"},

@@ -22,6 +22,7 @@ import (
 	"spendsync/extract/adsim"
 	"spendsync/load"
 	"spendsync/load/duck"
+	"spendsync/load/loadtest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 )
@@ -217,4 +218,22 @@ func rowsOf[R any](w *quirkWorld, t schema.TableOf[R], under string) []R {
 		w.t.Fatal(err)
 	}
 	return rows
+}
+
+// lines asks the published warehouse and returns a line for each row, its cells joined by bars.
+func (w *quirkWorld) lines(sql string) string {
+	w.t.Helper()
+	a, err := loadtest.Query(w.t.Context(), w.dir, sql)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var all []string
+	for _, row := range a.Rows {
+		var cells []string
+		for _, cell := range row {
+			cells = append(cells, cell.V)
+		}
+		all = append(all, strings.Join(cells, "|"))
+	}
+	return strings.Join(all, "\n")
 }

@@ -3,29 +3,12 @@ package job_test
 import (
 	"strings"
 	"testing"
-
-	"spendsync/load/loadtest"
 )
 
 // TestRefusedRows_CostThemselves: a row that cannot be stored makes its day partial and is
 // kept aside with its JSON; a day that is proven stands, and a whole read heals the rest.
 func TestRefusedRows_CostThemselves(t *testing.T) {
 	t.Parallel()
-	ask := func(w *quirkWorld, sql string) string {
-		a, err := loadtest.Query(t.Context(), w.dir, sql)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lines []string
-		for _, row := range a.Rows {
-			var cells []string
-			for _, cell := range row {
-				cells = append(cells, cell.V)
-			}
-			lines = append(lines, strings.Join(cells, "|"))
-		}
-		return strings.Join(lines, "\n")
-	}
 	w := newQuirkWorld(t, "row-spend-null")
 	w.page = 20
 	first := w.sync()
@@ -34,7 +17,7 @@ func TestRefusedRows_CostThemselves(t *testing.T) {
 	}
 	const refused = `SELECT count(*) >= 33, min(field), bool_and(raw LIKE '{%"total_spend":null%}'),
 		count(DISTINCT report_date) FROM ops.refused_row`
-	if got := ask(w, refused); got != "true|total_spend|true|33" {
+	if got := w.lines(refused); got != "true|total_spend|true|33" {
 		t.Errorf("ops.refused_row: %s", got)
 	}
 	if err := w.service.SetQuirks(); err != nil {

@@ -229,7 +229,7 @@ func RowsOfReplies(account string, day schema.Date, pages iter.Seq2[[]byte, erro
 type taken struct {
 	rounded int
 	refused int64 // rows that cannot be stored
-	unread  int64 // rows that are stored without their conversions
+	unread  int64 // rows that are stored without some of their measures
 	first   error // why the first of them cannot
 }
 

@@ -1,0 +1,65 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"spendsync/schema"
+	"spendsync/transform"
+)
+
+// oddIDPath is where ops.unknown_field remembers that IDs of an odd form were reported.
+func oddIDPath(odd transform.OddID) string { return "data[]." + odd.Column + ": " + odd.Form }
+
+// noteOddIDs reports the first ID of each form that the description does not give. The
+// manifest remembers the forms among the unknown fields, so each is reported by one run.
+func (r *run) noteOddIDs(ids []transform.OddID, at schema.Instant) {
+	if len(ids) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, odd := range ids {
+		path := oddIDPath(odd)
+		reported := func(u schema.UnknownField) bool { return u.Stream == "spend_report" && u.Path == path }
+		if slices.ContainsFunc(r.store.Account().Unknown, reported) || slices.ContainsFunc(r.unknown, reported) {
+			continue
+		}
+		r.tally.oddIDs = append(r.tally.oddIDs, odd)
+		r.unknown = append(r.unknown, schema.UnknownField{
+			AccountID: r.Account, Stream: "spend_report", Path: path, SampleType: typeOf(odd.Value), FirstSeenAt: at,
+			RunID: r.RunID,
+		})
+		r.Log.Warn("the report has an ID of a form that the description does not give; it is stored as it is",
+			"column", odd.Column, "value", odd.Value, "form", odd.Form)
+	}
+}
+
+// typeOf returns the JSON type of an ID.
+func typeOf(value string) string {
+	if strings.HasPrefix(value, `"`) {
+		return "string"
+	}
+	return "number"
+}
+
+// oddIDSentence names the forms of IDs that this run saw first; nothing if there are none.
+func oddIDSentence(ids []transform.OddID) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	const shown = 3
+	var b strings.Builder
+	b.WriteString("; IDs of a new form, stored without the blanks around them and reported once:")
+	for i, odd := range ids[:min(len(ids), shown)] {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		fmt.Fprintf(&b, " %s %s (%s)", odd.Column, odd.Value, odd.Form)
+	}
+	if more := len(ids) - shown; more > 0 {
+		fmt.Fprintf(&b, ", and %d more", more)
+	}
+	return b.String()
+}

@@ -1,0 +1,182 @@
+package transform
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unsafe"
+
+	"spendsync/extract"
+)
+
+// OddID is the first ID of a form that the service's description does not give for IDs of
+// its column. The ID is stored all the same: a form informs, it refuses nothing.
+type OddID struct {
+	Column string
+	Form   string // in words
+	Value  string // JSON as received, at most 60 bytes
+}
+
+// idColumn is a column of IDs with the form that the description gives for them.
+type idColumn struct {
+	name      string
+	described *regexp.Regexp
+}
+
+var (
+	campaignIDs = &idColumn{"campaign_id", regexp.MustCompile(`^C[0-9]{7,10}$`)}
+	creativeIDs = &idColumn{"creative_id", regexp.MustCompile(`^C[0-9]{7,10}-[0-9]{3,6}$`)}
+	// The description allows letters, digits, underscores and hyphens, and says that the report
+	// shows these: where it shows others, that is news.
+	sourceIDs = &idColumn{"source_id", regexp.MustCompile(`^S[0-9]{1,39}$`)}
+)
+
+// The forms of IDs that are odd.
+const (
+	formBlanks  = "blanks around it"
+	formNoID    = "a word for none"
+	formSigns   = "no letter or digit"
+	formDigits  = "digits alone"
+	formToken   = "letters, digits, hyphens and underscores"
+	formAnyText = "other characters"
+	formLong    = "longer than 40 characters"
+)
+
+// wordsForNone are what programs write where a value is missing. None is an ID that the
+// description shows.
+var wordsForNone = []string{
+	"n/a", "na", "nan", "none", "null", "nil", "undefined", "unknown", "missing", "empty", "(none)", "(not set)",
+	"not set", "not_set",
+}
+
+var token = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// form returns the odd form of an ID without blanks around it, or nothing for a usual one.
+func (c *idColumn) form(id string) string {
+	isNotDigit := func(r rune) bool { return r < '0' || r > '9' }
+	switch {
+	case slices.Contains(wordsForNone, strings.ToLower(id)):
+		return formNoID
+	case strings.IndexFunc(id, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0:
+		return formSigns
+	case c.described.MatchString(id):
+		return ""
+	case len(id) > 40:
+		return formLong
+	case strings.IndexFunc(id, isNotDigit) < 0:
+		return formDigits
+	case token.MatchString(id):
+		return formToken
+	}
+	return formAnyText
+}
+
+// idForms collects the first ID of each odd form.
+type idForms struct {
+	ids  map[*idColumn]map[string]string // that were noted, from the JSON as received
+	seen map[OddID]bool                  // without their values
+	odd  []OddID                         // since take
+}
+
+// note records an ID of a column as received, given what it is without blanks.
+func (f *idForms) note(c *idColumn, v extract.Value, id string) {
+	if f.ids == nil {
+		f.ids = map[*idColumn]map[string]string{campaignIDs: {}, creativeIDs: {}, sourceIDs: {}}
+	}
+	f.ids[c][string(v)] = id
+	if text, _ := v.Text(); text != id {
+		f.add(c, formBlanks, v)
+	}
+	if form := c.form(id); id != "" && form != "" {
+		f.add(c, form, v)
+	}
+}
+
+func (f *idForms) add(c *idColumn, form string, v extract.Value) {
+	odd := OddID{Column: c.name, Form: form}
+	if f.seen[odd] {
+		return
+	}
+	if f.seen == nil {
+		f.seen = map[OddID]bool{}
+	}
+	f.seen[odd] = true
+	odd.Value = shown(v)
+	f.odd = append(f.odd, odd)
+}
+
+func (f *idForms) take() []OddID {
+	odd := f.odd
+	f.odd = nil
+	return odd
+}
+
+// idIn is id for a column of the report. It notes the ID's form when it first comes.
+func (n *Interner) idIn(c *idColumn, v extract.Value) (string, error) {
+	if id, ok := n.forms.ids[c][string(v)]; ok {
+		return id, nil
+	}
+	id, err := n.id(v)
+	if err == nil && !v.Null() {
+		n.forms.note(c, v, id)
+	}
+	return id, err
+}
+
+func (n *Interner) campaignID(v extract.Value) (string, error) { return n.idIn(campaignIDs, v) }
+func (n *Interner) creativeID(v extract.Value) (string, error) { return n.idIn(creativeIDs, v) }
+
+// sourceID is that of a source, which may be a number.
+func (n *Interner) sourceID(v extract.Value) (string, error) {
+	as := v.SourceID()
+	if len(as) == len(v) {
+		return n.idIn(sourceIDs, v)
+	}
+	n.forms.add(sourceIDs, formDigits, v)
+	return n.id(as)
+}
+
+// The classes of the bytes that plainID looks for.
+const (
+	isToken = 1 << iota
+	isDigit
+	isOther // of the token's bytes: no digit
+)
+
+var idBytes = func() (class [256]uint8) {
+	for c := range class {
+		switch {
+		case c >= '0' && c <= '9':
+			class[c] = isToken | isDigit
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '-', c == '_':
+			class[c] = isToken | isOther
+		}
+	}
+	return class
+}()
+
+// plainID returns a source's ID that consists of letters, digits, hyphens and underscores, with
+// a digit, as nearly all do, and its form: to look at its bytes takes less than to find it
+// among many. The ID shares its bytes with v.
+func plainID(v extract.Value) (id, form string, ok bool) {
+	if len(v) < 3 || len(v) > 42 || v[0] != '"' {
+		return "", "", false
+	}
+	inner := v[1 : len(v)-1]
+	first := idBytes[inner[0]]
+	every, rest := first, uint8(0)
+	for _, c := range inner[1:] {
+		class := idBytes[c]
+		every, rest = every&class, rest|class
+	}
+	switch some := first | rest; {
+	case every&isToken == 0 || some&isDigit == 0:
+		return "", "", false
+	case some&isOther == 0:
+		form = formDigits
+	case inner[0] != 'S' || rest&isOther != 0:
+		form = formToken
+	}
+	return unsafe.String(&inner[0], len(inner)), form, true
+}
