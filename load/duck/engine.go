@@ -28,8 +28,8 @@ func openEngine(ctx context.Context, o Options, dir, tempDir string) (*sql.Conn,
 			o.Threads = 1
 		}
 	}
-	// What it has from the start costs no statement, and no thread begins to be ended at once.
-	// Nothing is fetched, loaded or remembered behind our back. Rows carry their key; keeping
+	// Settings in the connection string cost no statement, and no thread starts only to be ended.
+	// DuckDB must not fetch, load or remember anything by itself. Rows carry their key; keeping
 	// their order would double the time to load.
 	config := fmt.Sprintf("?autoinstall_known_extensions=false&autoload_known_extensions=false"+
 		"&allow_community_extensions=false&allow_persistent_secrets=false&preserve_insertion_order=%t", o.keepOrder)
@@ -102,8 +102,7 @@ func duckErr(statement string, err error) error {
 	return err
 }
 
-// unread says what could not be looked at in a DuckDB file: it is damaged, unless it was
-// memory or the disk that failed.
+// unread returns the error of reading a DuckDB file: damage, unless memory or the disk failed.
 func unread(err error, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	var de *duckdb.Error
@@ -118,8 +117,8 @@ func unread(err error, format string, args ...any) error {
 var diskTrouble = regexp.MustCompile(`(?i)no space left|fsync failed|could not ` +
 	`(write|read|sync|open|create|truncate)|input/output error|read-only file system|disk quota`)
 
-// IsOutOfMemory knows DuckDB's error by its kind, or by what it says where it happened at
-// COMMIT.
+// IsOutOfMemory reports whether DuckDB ran out of memory. An error at COMMIT has another kind
+// and is known by its text.
 func IsOutOfMemory(err error) bool {
 	var de *duckdb.Error
 	return errors.As(err, &de) && (de.Type == duckdb.ErrorTypeOutOfMemory ||
@@ -141,7 +140,7 @@ func execTogether(ctx context.Context, conn *sql.Conn, statements []string) erro
 	return together(ctx, conn, func() error { return execAll(ctx, conn, statements) })
 }
 
-// together does something in one transaction, which is undone where it fails.
+// together calls do in one transaction, which it rolls back if do fails.
 func together(ctx context.Context, conn *sql.Conn, do func() error) error {
 	err := execAll(ctx, conn, []string{"BEGIN"})
 	if err == nil {

@@ -24,8 +24,8 @@ func replaceViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors
 	return makeViews(ctx, conn, views)
 }
 
-// makeViews makes the views in a file that has none, all at once or, where one fails, each
-// by itself.
+// makeViews creates the views in a file that has none: all at once or, if one fails, one by
+// one.
 func makeViews(ctx context.Context, conn *sql.Conn, views []View) (viewErrors []error, err error) {
 	var statements []string
 	for _, v := range views {
@@ -75,12 +75,12 @@ func (v View) createSQL() []string {
 // Span is days that follow each other.
 type Span struct{ First, Last schema.Date }
 
-// Part is some rows of a stored view: those of a condition, and the question that gives them.
+// Part is a condition on the rows of a stored view, and the query that returns these rows.
 type Part struct{ Where, Query string }
 
-// Parts are the rows of a stored view that an account has: all, or of one by day those of the
-// spans. What such a view asks of main.spend_daily it asks of the span alone: DuckDB would not
-// find that out for each place where the view names it.
+// Parts returns the parts of an account's rows of a stored view: one, or one per span of a
+// view by day. The query of such a part reads main.spend_daily only within the span: DuckDB
+// would not push the condition down to each place that names the table.
 func (v View) Parts(account string, spans []Span) (parts []Part) {
 	where := "account_id = " + schema.QuoteText(account)
 	if !v.ByDay {
@@ -100,9 +100,9 @@ type Delta struct {
 	Inserted string   // condition on the new rows
 }
 
-// Store answers a stored view for an account, in place of what its table had of it; of one by
-// day, on the days of the spans; of one with a key, where it is known which rows are others
-// (else nil), the keys of those.
+// Store computes an account's rows of a stored view and replaces those in its table: of a
+// view by day only on the days of the spans, of a view with a key only for the keys of the
+// changed rows. delta is nil if the changed rows are not known.
 func (w *Warehouse) Store(ctx context.Context, v View, account string, spans []Span, delta *Delta) error {
 	name := schema.Quote(v.Schema) + "." + schema.Quote(v.Name)
 	var statements []string

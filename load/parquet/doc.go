@@ -6,5 +6,5 @@
 // A file that does not have the table's columns, or whose pages do not add up, is a
 // [durable.ErrDamaged].
 //
-// What it never does: it does not name or place files, and does not sort rows.
+// It does not name or place files, and does not sort rows.
 package parquet

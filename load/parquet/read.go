@@ -45,8 +45,8 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 // after the other is put into them.
 const rowsPerBatch = 1024
 
-// Batches reads the rows of a file about a thousand at a time. The slice is the loop body's
-// alone; a row may keep its texts. Nothing follows an error.
+// Batches reads the rows of a file about a thousand at a time. The slice is valid only until
+// the next iteration; the texts of its rows stay valid. Nothing follows an error.
 func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		f, err := open(d, path, t.Table)
@@ -105,7 +105,7 @@ func fill[R any](f *file, t schema.TableOf[R], rows []R, last bool) error {
 }
 
 // Records reads a Parquet file of ours back into Arrow records of some thousand rows,
-// each the loop body's alone. Nothing follows an error.
+// each valid only until the next iteration. Nothing follows an error.
 func Records(d durable.Disk, path string, t *schema.Table) iter.Seq2[arrow.Record, error] {
 	return func(yield func(arrow.Record, error) bool) {
 		f, err := open(d, path, t)

@@ -33,7 +33,7 @@ func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 }
 
 // SameBatches cuts rows that come in any batches into those of [Record], so that equal rows
-// give an equal file. A batch is the loop body's alone.
+// give an equal file. A batch is valid only until the next iteration.
 func SameBatches[R any](rows iter.Seq2[[]R, error]) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		var batch []R

@@ -23,18 +23,18 @@ import (
 const rowsPerGroup = 128 << 10
 
 // pageBytes is how much of a column of the report lies in one page, before
-// compression: the reach of its delta encoding and of zstd. Other tables hold a page
-// or two as it is.
+// compression: the reach of its delta encoding and of zstd. Other tables fill only a
+// page or two.
 const pageBytes = 1 << 20
 
 // valuesPerBatch is how many values pass between Arrow and Parquet at a time.
 const valuesPerBatch = 4096
 
-// versionKey is where a file says in which version the columns of its table were last
-// altered before it was written.
+// versionKey is the key of the schema version in which the columns of the file's table had
+// last changed when the file was written.
 const versionKey = "spendsync.schema_version"
 
-// Metadata are the keys and values by which a file says what it is.
+// Metadata returns the keys and values that identify a file.
 func Metadata(t *schema.Table) [][2]string {
 	return [][2]string{{"spendsync.table", t.FullName()}, {versionKey, fmt.Sprint(t.FilesVersion())}}
 }
@@ -90,7 +90,7 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 		options = append(options, parquet.KeyValueMetadata(kv[0], kv[1]))
 	}
 	if t.Large {
-		// What a page says of itself, the file's index says of all of them.
+		// The file's index holds the statistics of all pages.
 		options = append(options, parquet.PageBufferSize(room), parquet.DataPageStatistics(false))
 	} else {
 		options = append(options, parquet.DataPageStatistics(true))
