@@ -8,9 +8,9 @@ import (
 	"spendsync/transform"
 )
 
-// TestCensus_SaysWhatWasNotUnderstood: one entity without a field is not a failure, most of them
+// TestUnreadCounter_SaysWhatWasNotUnderstood: one entity without a field is not a failure, most of them
 // are, and a value that nobody understands always is.
-func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
+func TestUnreadCounter_SaysWhatWasNotUnderstood(t *testing.T) {
 	missing := func(columns ...string) transform.Decoded { return transform.Decoded{Unread: columns} }
 	withheld := func(columns ...string) transform.Decoded {
 		return transform.Decoded{Unread: columns, Withheld: columns}
@@ -48,8 +48,8 @@ func TestCensus_SaysWhatWasNotUnderstood(t *testing.T) {
 		"refused": {[]transform.Decoded{odd, none, none}, []string{`bid not understood in 1 of 3 reads, such ` +
 			`as campaign_history C1: bid "x": not a number`}},
 		"unnamed-in-half": {[]transform.Decoded{running, none}, nil},
-		"unnamed-in-most": {[]transform.Decoded{running, running, none}, []string{"most of 3 reads have a word of " +
-			`their own as status, such as campaign_history C1: status "RUNNING"`}},
+		"unnamed-in-most": {[]transform.Decoded{running, running, none}, []string{"most of 3 reads have a value of " +
+			`status that the description does not know, such as campaign_history C1: status "RUNNING"`}},
 		"unnamed-and-refused": {[]transform.Decoded{running, running, oddStatus}, []string{
 			"such as campaign_history C1: status 7: not a number", `such as campaign_history C1: status "RUNNING"`}},
 		"refused-in-most": {[]transform.Decoded{odd, odd, odd}, []string{"bid not understood in 3 of 3 reads"}},
