@@ -1,0 +1,276 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"spendsync/load"
+	"spendsync/load/durable"
+)
+
+// TestMain pushes or pulls as a process of its own, which a test kills.
+func TestMain(m *testing.M) {
+	if task := os.Getenv("REMOTE_TEST_TASK"); task != "" {
+		if err := runTask(task); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func runTask(task string) error {
+	command, rest, _ := strings.Cut(task, " ")
+	url, dir, _ := strings.Cut(rest, " ")
+	ctx := context.Background()
+	b, err := Open(ctx, url, Options{Pause: time.Millisecond})
+	if err != nil {
+		return err
+	}
+	if command == "push" {
+		_, err = b.Push(ctx, PushOptions{Dir: dir, Page: page, LockWait: time.Minute})
+	} else {
+		_, err = b.Pull(ctx, PullOptions{Dir: dir, All: command == "all", Store: storeOptions(time.Now())})
+	}
+	return err
+}
+
+// killed runs a task, kills it after some time, and reports whether it died.
+func killed(t *testing.T, task string, after time.Duration) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	if after == 0 {
+		ctx, cancel = context.WithCancel(t.Context())
+	}
+	defer cancel()
+	c := exec.CommandContext(ctx, os.Args[0])
+	c.Env = append(os.Environ(), "REMOTE_TEST_TASK="+task)
+	out, err := c.CombinedOutput()
+	if err != nil && ctx.Err() == nil {
+		t.Fatalf("%s: %v: %s", task, err, out)
+	}
+	return err != nil
+}
+
+// TestKills: pushes and pulls that are killed at random leave the former generation or the new one, and the
+// next ones end as if undisturbed. SPENDSYNC_TEST_KILLS is how many rounds.
+func TestKills(t *testing.T) {
+	rounds := 6
+	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_KILLS")); err == nil {
+		rounds = n
+	}
+	eachPlace(t, func(t *testing.T, p *place) {
+		s, copied, all := newStore(t), filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "all")
+		s.publish(100, 200, 300)
+		began := time.Now()
+		killed(t, "push "+p.url+" "+s.dir, 0)
+		whole, deaths := time.Since(began), 0
+		former := s.published()
+		for i := range rounds {
+			if i%3 == 0 {
+				s.publish(101+int64(i), 201)
+			}
+			for _, task := range []string{"push " + p.url + " " + s.dir, "copy " + p.url + " " + copied,
+				"all " + p.url + " " + all} {
+				if killed(t, task, time.Duration(1+rand.Int64N(int64(whole)))) {
+					deaths++
+				}
+			}
+			dir := t.TempDir()
+			if _, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil {
+				t.Fatalf("round %d: %v", i, err)
+			}
+			got := (&store{TB: t, dir: dir}).published()
+			if now := s.published(); maps.Equal(got, now) {
+				former = now
+			} else if !maps.Equal(got, former) {
+				t.Fatalf("round %d: the bucket has neither the former generation nor the new one", i)
+			}
+		}
+		for _, task := range []string{"push " + p.url + " " + s.dir, "copy " + p.url + " " + copied,
+			"all " + p.url + " " + all} {
+			killed(t, task, 0)
+		}
+		checkStore(t, all, s.published())
+		p.check(s.published())
+		if spend(t, copied) != spend(t, s.dir) {
+			t.Error("the copy for readers is of another generation")
+		}
+		t.Logf("%d of %d processes were killed", deaths, 3*rounds)
+	})
+}
+
+// TestPush_DiesAtEveryRequest: the storage goes away at the n-th request for good. What can be read then is
+// the former generation or the new one, and the next push ends the work.
+func TestPush_DiesAtEveryRequest(t *testing.T) {
+	p, s := newS3(t), newStore(t)
+	s.publish(100, 200)
+	p.mustPush(s)
+	for n := int64(1); ; n++ {
+		former := s.published()
+		s.publish(100 + n)
+		var seen atomic.Int64
+		p.fault = func(w http.ResponseWriter, _ *http.Request) bool {
+			if seen.Add(1) >= n {
+				w.WriteHeader(http.StatusForbidden)
+				return true
+			}
+			return false
+		}
+		_, err := p.push(s)
+		p.fault = nil
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrDenied) {
+			t.Fatalf("request %d: %v", n, err)
+		}
+		dir := t.TempDir()
+		if _, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil {
+			t.Fatalf("request %d: %v", n, err)
+		}
+		if got := (&store{TB: t, dir: dir}).published(); !maps.Equal(got, former) && !maps.Equal(got, s.published()) {
+			t.Fatalf("request %d: neither the former generation nor the new one", n)
+		}
+		p.mustPush(s)
+		p.checkGlob(s.published())
+		n += 2 // every third: each takes a publication
+	}
+	p.check(s.published())
+}
+
+// TestFaults: what a storage may do. Nothing is lost, and the error says what happened.
+func TestFaults(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault func(n int64, w http.ResponseWriter, r *http.Request) bool
+		push  error // nil: it succeeds all the same
+		pull  error
+	}{
+		"403": {func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		}, ErrDenied, ErrDenied},
+		"500 for good": {func(_ int64, w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(http.StatusInternalServerError)
+			return true
+		}, ErrUnavailable, ErrUnavailable},
+		"500 now and then": {func(n int64, w http.ResponseWriter, _ *http.Request) bool {
+			if n%4 == 0 {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			return n%4 == 0
+		}, nil, nil},
+		"half a body now and then": {func(n int64, w http.ResponseWriter, r *http.Request) bool {
+			if n%5 != 0 || r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/objects/") {
+				return false
+			}
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("half"))
+			return true
+		}, nil, nil},
+		"full": {func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPut {
+				return false
+			}
+			w.WriteHeader(http.StatusInsufficientStorage)
+			return true
+		}, durable.ErrStorage, nil},
+		"412 for good": {func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, pointerName) {
+				return false
+			}
+			w.WriteHeader(http.StatusPreconditionFailed)
+			return true
+		}, durable.ErrLocked, nil},
+		"a list of long ago": {func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			if r.Method != http.MethodGet || r.URL.Query().Get("list-type") == "" {
+				return false
+			}
+			fmt.Fprint(w, `<ListBucketResult><Name>spend</Name><IsTruncated>false</IsTruncated></ListBucketResult>`)
+			return true
+		}, nil, nil},
+		"a clock that is off": {func(_ int64, w http.ResponseWriter, r *http.Request) bool {
+			const form = "20060102T150405Z"
+			its := time.Now().Add(3 * time.Hour).UTC()
+			w.Header().Set("Date", its.Format(http.TimeFormat))
+			sent, err := time.Parse(form, r.Header.Get("X-Amz-Date"))
+			if err != nil || its.Sub(sent).Abs() > 15*time.Minute {
+				w.WriteHeader(http.StatusForbidden)
+				fmt.Fprint(w, "<Error><Code>RequestTimeTooSkewed</Code><Message>the clock is off</Message></Error>")
+				return true
+			}
+			r.Header.Set("X-Amz-Date", time.Now().UTC().Format(form)) // for the storage behind
+			return false
+		}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, s, dir := newS3(t), newStore(t), t.TempDir()
+			s.publish(100, 200)
+			p.mustPush(s)
+			former := s.published()
+			s.publish(101, 201)
+			var n atomic.Int64
+			p.fault = func(w http.ResponseWriter, r *http.Request) bool { return test.fault(n.Add(1), w, r) }
+			if _, err := p.push(s); !errors.Is(err, test.push) {
+				t.Errorf("push: %v, want %v", err, test.push)
+			}
+			if _, err := p.pull(PullOptions{Dir: dir, All: true}); !errors.Is(err, test.pull) {
+				t.Errorf("pull: %v, want %v", err, test.pull)
+			}
+			p.fault = nil
+			want := former
+			if test.push == nil {
+				want = s.published()
+			}
+			p.check(want)
+			p.mustPush(s)
+			p.check(s.published())
+		})
+	}
+}
+
+// TestPull_DiesAtEveryRequest: the folder is one generation, whatever the storage did.
+func TestPull_DiesAtEveryRequest(t *testing.T) {
+	p, s, dir := newS3(t), newStore(t), t.TempDir()
+	s.publish(100, 200)
+	p.mustPush(s)
+	if _, err := p.pull(PullOptions{Dir: dir, All: true}); err != nil {
+		t.Fatal(err)
+	}
+	former := s.published()
+	s.publish(101, 201)
+	p.mustPush(s)
+	for n := int64(1); ; n++ {
+		var seen atomic.Int64
+		p.fault = func(w http.ResponseWriter, _ *http.Request) bool {
+			if seen.Add(1) >= n {
+				w.WriteHeader(http.StatusForbidden)
+				return true
+			}
+			return false
+		}
+		_, err := p.pull(PullOptions{Dir: dir, All: true})
+		p.fault = nil
+		if err == nil {
+			break
+		}
+		checkStore(t, dir, former)
+	}
+	checkStore(t, dir, s.published())
+	if _, err := load.ReadSnapshot(dir); err != nil {
+		t.Fatal(err)
+	}
+}
