@@ -30,7 +30,7 @@ type Query struct {
 	Key        []string          // of a stored view: the rows of a key follow from those that have the same
 	WholeDays  bool              // of a view: days that are not known whole have no part in its answer
 	Calls      string            // ready question that makes the service's own calls of this one's answer, if any
-	Columns    map[string]string // what columns mean, where the file or the glossary says it
+	Columns    map[string]string // the meaning of columns, if the file or the glossary has it
 	SQL        string
 }
 
@@ -59,8 +59,8 @@ func Views(values map[string]string) ([]Query, error) {
 	return all, nil
 }
 
-// ordered are all views and macros, with the thresholds as they are by default: the
-// values change nothing in the order.
+// ordered returns all views and macros, with the default thresholds: their values do not affect the
+// order.
 var ordered = sync.OnceValue(func() []Query {
 	t, err := thresholdView(nil)
 	if err != nil {
@@ -131,8 +131,8 @@ var number = regexp.MustCompile(`^-?[0-9]{1,12}(\.[0-9]{1,6})?$`)
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// reference is how a file names a view of ours. It begins with letters, which are found
-// far sooner than the beginning of a word.
+// reference matches the name of one of our views in a file. It starts with letters, because a
+// search for letters is far faster than one for a word boundary.
 var reference = regexp.MustCompile(`ma(?:in|rt)\.[a-z_0-9]+`)
 
 // inOrder puts each view after those that it asks, else by schema and name.
@@ -193,7 +193,7 @@ func read(dir, schema string) []Query {
 	return all
 }
 
-// partLine is where a file takes in one of parts, by its name.
+// partLine matches the line by which a file includes one of parts, by its name.
 var partLine = regexp.MustCompile(`(?m)^-- Part: ([a-z_]+)\n`)
 
 // withParts puts the parts into a file that names them.

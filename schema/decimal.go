@@ -10,10 +10,10 @@ type decimalNumber struct {
 	negative bool
 	digits   [maxNumberText]byte // the significant ones; the first is not 0
 	n        int                 // how many there are; 0: the number is 0
-	point    int                 // where the decimal point stands, counted from the first of them
+	point    int                 // position of the decimal point, counted from the first digit
 }
 
-// parse reads a text of at most maxNumberText bytes and says whether it is a JSON number.
+// parse reads a text of at most maxNumberText bytes and reports whether it is a JSON number.
 func (d *decimalNumber) parse(text []byte) bool {
 	i := 0
 	if i < len(text) && text[i] == '-' {

@@ -58,8 +58,8 @@ func readDescriptions(files fs.FS) map[[2]string]string {
 	return found
 }
 
-// describe is the description of a field's column. The fields of an embedded struct are
-// described where that struct is. A struct outside of this package says it in a tag, doc:"...".
+// describe returns the description of a field's column. The fields of an embedded struct are
+// described in that struct. A struct outside this package has its descriptions in tags, doc:"...".
 func describe(row reflect.Type, f reflect.StructField) string {
 	if doc, ok := f.Tag.Lookup("doc"); ok {
 		return doc

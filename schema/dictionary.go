@@ -24,12 +24,12 @@ type ColumnDoc struct {
 	Doc      string `json:"doc"`
 }
 
-// KindView is the kind of what is worked out at each question. Every column of a view
-// may be NULL.
+// KindView is the kind of a table that is computed by each query. Every column of a view may be
+// NULL.
 const KindView = "view"
 
-// FilePattern is where the table's Parquet files lie below the data directory,
-// with the names of its directory keys; empty for a table without files.
+// FilePattern returns the path pattern of the table's Parquet files below the data directory, with
+// the names of its directory keys; it is empty for a table without files.
 func (t *Table) FilePattern() string {
 	switch {
 	case !t.HasFiles():

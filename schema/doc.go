@@ -2,10 +2,10 @@
 // speaks, and one definition per table.
 //
 // It owns the exact kinds of value ([Date], [Money], [Instant], [Null]), the
-// row struct of every table, and [Table], which is read off a row struct once
-// and drives everything made from it: the Arrow schema, the Parquet schema,
-// DuckDB's DDL with its comments, and the data dictionary. A table is defined in
-// one place or it does not exist.
+// row struct of every table, and [Table], which is derived from a row struct once
+// and drives everything else: the Arrow schema, the Parquet schema, DuckDB's DDL
+// with its comments, and the data dictionary. A table is defined in exactly one
+// place.
 //
 // The words:
 //
@@ -15,7 +15,7 @@
 //   - key: the columns that identify a row of a table. Keys are unique; no index
 //     enforces it, the proof and the verification do.
 //   - coverage: which days are known, and how well. On a covered day a missing
-//     row means zero; on any other day it means that nobody knows.
+//     row means zero; on any other day it means unknown.
 //
 // The package promises that a value survives the way row, Arrow, Parquet, DuckDB
 // unchanged, and that field ids are never reused. It knows nothing of HTTP,

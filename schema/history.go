@@ -62,7 +62,7 @@ const (
 	ReadStub       = "stub"
 )
 
-// ColumnEqual says whether two rows have the same value in a column.
+// ColumnEqual reports whether two rows have the same value in a column.
 func (t TableOf[R]) ColumnEqual(a, b *R, c Column) bool {
 	return c.equal(unsafe.Pointer(a), unsafe.Pointer(b))
 }

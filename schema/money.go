@@ -16,19 +16,19 @@ const Dollar Money = 1_000_000
 // negative.
 const MaxMoney Money = 999_999_999_999_999_999
 
-// moneyScale is the number of decimals of Money, maxNumberText the longest text
-// of a number that is taken in: far beyond what a float can print.
+// moneyScale is the number of decimals of Money; maxNumberText is the length of the longest number
+// accepted: far beyond what a float can print.
 const (
 	moneyScale    = 6
 	maxNumberText = 100
 )
 
 var (
-	// ErrNotNumber says that a text is not a JSON number (RFC 8259, section 6).
+	// ErrNotNumber reports that a text is not a JSON number (RFC 8259, section 6).
 	ErrNotNumber = errors.New("not a number")
-	// ErrRange says that a number does not fit where it belongs.
+	// ErrRange reports that a number is out of its column's range.
 	ErrRange = errors.New("out of range")
-	// ErrFraction says that a count has a fraction.
+	// ErrFraction reports that a count has a fraction.
 	ErrFraction = errors.New("not a whole number")
 )
 
@@ -110,8 +110,8 @@ func parsePlain(text []byte, scale int) (v int64, ok bool) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// String is the amount with at least two decimals and no needless zeros behind
-// them: 12.30, 0.000001.
+// String returns the amount with at least two decimals and no needless trailing zeros: 12.30,
+// 0.000001.
 func (m Money) String() string {
 	b := fmt.Appendf(nil, "%07d", m.abs())
 	cut := len(b) - moneyScale

@@ -101,7 +101,7 @@ func (t TableOf[R]) AppendRows(dst []R, rec arrow.Record) ([]R, error) {
 	}
 	all := slices.Grow(dst, int(rec.NumRows()))[:len(dst)+int(rec.NumRows())]
 	rows := all[len(dst):]
-	clear(rows) // a NULL leaves its field as it is
+	clear(rows) // a NULL leaves its field unchanged
 	for i, c := range t.Columns {
 		switch a := rec.Column(i).(type) {
 		case *array.String:
@@ -166,8 +166,8 @@ func putValues[T comparable, R any](c *Column, rows []R, values []parquet.Value,
 	}
 }
 
-// textCopies copies texts, many into one piece of memory, and once what lies in one place
-// several times in a row, as the entry of a dictionary does.
+// textCopies copies texts, many into one piece of memory. If the same memory comes several times in
+// a row, as a dictionary entry does, it is copied once.
 type textCopies struct {
 	last *byte
 	text string
@@ -197,12 +197,12 @@ func (t TableOf[R]) CloneTexts(row *R) {
 			continue
 		}
 		field := unsafe.Add(unsafe.Pointer(row), c.offset)
-		text := (*string)(field) // a Null begins with its value
+		text := (*string)(field) // the first field of a Null is its value
 		*text = strings.Clone(*text)
 	}
 }
 
-// equal says whether two rows have the same value in the column.
+// equal reports whether two rows have the same value in the column.
 func (c *Column) equal(a, b unsafe.Pointer) bool {
 	a, b = unsafe.Add(a, c.offset), unsafe.Add(b, c.offset)
 	switch c.Kind {
@@ -231,7 +231,7 @@ type textColumn struct {
 	rows, size     int
 }
 
-// newTextColumn has room for rows with so many bytes together.
+// newTextColumn allocates a column for the given number of rows and total bytes.
 func newTextColumn(mem memory.Allocator, rows, size int) *textColumn {
 	if size > math.MaxInt32 {
 		panic(fmt.Sprintf("schema: %d bytes of text in one column of a record", size))

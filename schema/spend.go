@@ -41,10 +41,10 @@ var SpendDaily = Define[Spend]("spend_daily", ByDay,
 		"On a day covered by ops.day_coverage a missing row means zero; on any other day it means unknown.",
 	From(Replies), Large())
 
-// ReplyRules names the rules by which replies of the report become rows of [SpendDaily]. It is
-// raised whenever the same reply may give other rows than before: the replies of days that
-// the report still reaches are decoded again then, and a reply that was stored by older rules
-// need not give the rows that are stored.
+// ReplyRules is the version of the rules by which replies of the report become rows of
+// [SpendDaily]. Raise it whenever a reply may decode to different rows: then the replies of days
+// within reach of the report are decoded again, and a reply stored under older rules need not
+// decode to the stored rows.
 const ReplyRules = "2"
 
 // CampaignSpend is what one campaign spent on one Chicago day: sums of [Spend].
@@ -75,15 +75,15 @@ type CampaignSpend struct {
 	RowsWithConversions int64 `col:"rows_with_conversions" id:"12"`
 }
 
-// CampaignSpends are spend_daily without creatives and sources, some hundred times
-// fewer rows: what is asked of all history need not look through it.
+// CampaignSpends holds spend_daily without creatives and sources, some hundred times fewer rows:
+// queries over all history read it instead.
 var CampaignSpends = Define[CampaignSpend]("mart.campaign_spend", Summed,
 	"Spend per Chicago day and campaign: the sums of spend_daily, kept beside it so that questions about long spans "+
 		"are answered at once. "+
 		"mart.campaign_day has the days without spend and the settings, too.",
 	Since(2), SumsOf(CampaignSpendSQL))
 
-// CampaignSpendSQL asks spend_daily for the rows of [CampaignSpends], those of a
+// CampaignSpendSQL returns the query on spend_daily for the rows of [CampaignSpends] that meet a
 // condition.
 func CampaignSpendSQL(where string) string {
 	return `SELECT account_id, report_date, campaign_id, max(campaign_name) AS campaign_name, count(*) AS "rows",

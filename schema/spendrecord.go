@@ -11,9 +11,9 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/memory"
 )
 
-// Record is the rows from one place to before another as an Arrow record of
-// [SpendDaily], which the caller releases. It is what [TableOf.Record] gives, made
-// without a [Spend] of each row: what neighbors share is looked up once.
+// Record returns the rows in a half-open range as an Arrow record of [SpendDaily], which the caller
+// releases. It equals the result of [TableOf.Record], but is made without a [Spend] for each row:
+// values that neighbors share are looked up once.
 func (s *SpendRows) Record(mem memory.Allocator, from, to int) arrow.Record {
 	c := spendColumns{mem: mem, rows: s.rows[from:to], numbers: s.numbers[from*len(ownNumbers) : to*len(ownNumbers)]}
 	for i := range c.rows {

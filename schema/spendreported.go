@@ -7,16 +7,15 @@ import (
 	"unsafe"
 )
 
-// reportedColumns are the columns of spend_daily that hold what the service says of a day:
-// all but the account and the day, which are those that were asked for, and what spendsync
-// itself notes of a row.
+// reportedColumns are the columns of spend_daily that the service reports: all but the account and
+// the day, which spendsync asked for, and spendsync's own notes on a row.
 var reportedColumns = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool {
 	return c.Name == "account_id" || c.Name == "report_date" || strings.HasPrefix(c.Name, "_")
 })
 
-// AppendReported appends to b what the service says in a row, so that two rows append the
-// same bytes only if it says the same. What it appends is hashed and the hash is stored:
-// it must stay as it is for as long as the table has the columns that it has.
+// AppendReported appends a row's reported values to b, so that two rows append the same bytes only
+// if the service reported the same. The bytes are hashed and the hash is stored: the encoding must
+// not change as long as the table keeps its columns.
 func AppendReported(b []byte, r *Spend) []byte {
 	for i := range reportedColumns {
 		c := &reportedColumns[i]
@@ -46,8 +45,8 @@ func AppendReported(b []byte, r *Spend) []byte {
 	return b
 }
 
-// valueAt is the value of a field, unless it is NULL. Whether it is goes into b first,
-// where it may be.
+// valueAt returns the value of a field, unless it is NULL. For a nullable column it first appends
+// to b whether the value is NULL.
 func valueAt[T comparable](c *Column, field unsafe.Pointer, b *[]byte) (v T, ok bool) {
 	if !c.Nullable {
 		return *(*T)(field), true
@@ -61,7 +60,7 @@ func valueAt[T comparable](c *Column, field unsafe.Pointer, b *[]byte) (v T, ok 
 	return n.V, n.Valid
 }
 
-// SameReported says whether the service says the same in two rows of one key.
+// SameReported reports whether two rows of one key have the same reported values.
 func SameReported(a, b *Spend) bool {
 	for i := range reportedColumns {
 		if c := &reportedColumns[i]; !c.Key && !c.equal(unsafe.Pointer(a), unsafe.Pointer(b)) {
@@ -71,7 +70,7 @@ func SameReported(a, b *Spend) bool {
 	return true
 }
 
-// SameNumbers says whether two rows have the same numbers.
+// SameNumbers reports whether two rows have the same numbers.
 func SameNumbers(a, b *Spend) bool {
 	for i := range ownNumbers {
 		if !ownNumbers[i].equal(unsafe.Pointer(a), unsafe.Pointer(b)) {
@@ -81,7 +80,7 @@ func SameNumbers(a, b *Spend) bool {
 	return true
 }
 
-// CopyNumbers gives a row the numbers of another.
+// CopyNumbers copies the numbers of one row to another.
 func CopyNumbers(to, from *Spend) {
 	for i := range ownNumbers {
 		c := &ownNumbers[i]
@@ -112,8 +111,8 @@ var restatedNumbers = func() (restated []restatedNumber) {
 	return restated
 }()
 
-// SetNumbers puts the numbers of a row as stored and as read into the line, and says what
-// happened to it. One of the rows may be nil: it was not there.
+// SetNumbers fills the line with the numbers of a row as stored and as read, and with the
+// operation. One of the rows may be nil if it did not exist.
 func (l *SpendChange) SetNumbers(was, is *Spend) {
 	switch l.Op = OpUpdate; {
 	case was == nil:

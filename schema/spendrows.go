@@ -12,39 +12,39 @@ import (
 // of them takes: the values that neighbors share are stored once, and a row has no pointer
 // for the garbage collector to follow. A large day is most of what a run holds in memory.
 //
-// Which columns a row has of its own follows from their kinds (see [ownNumbers]). All
-// others, those that the table gains in time among them, are shared by neighbors.
+// The kind of a column decides whether each row has its own value (see [ownNumbers]). All
+// other columns, including ones added to the table later, are shared by neighbors.
 //
 // The zero value is empty. It is not safe for concurrent use. The texts of a row stay
-// valid whatever becomes of the rows; the text of its source keeps those of many others
-// in memory.
+// valid after the rows are changed or dropped; the text of its source keeps the texts of many
+// other sources in memory.
 type SpendRows struct {
 	rows    []packedSpend
 	numbers []int64  // of each row in turn: its ownNumbers
-	heads   []Spend  // what rows that follow each other share: a row without what is its own
-	sources [][]byte // each text behind its length
+	heads   []Spend  // the values that consecutive rows share: a row without its own columns
+	sources [][]byte // each text prefixed by its length
 }
 
 // packedSpend locates the parts of a row.
 type packedSpend struct {
-	source uint32 // the piece of sources, and behind 16 bits the place in it
+	source uint32 // index into sources, shifted left 16 bits, plus the offset in it
 	head   uint32 // index of the head, and in the last bits which ownNumbers are not NULL
 }
 
-// SpendStamp is what spendsync itself says of a row.
+// SpendStamp holds spendsync's own notes on a row.
 type SpendStamp struct {
 	FirstSeenAt, ChangedAt Instant
 	RunID                  string
 }
 
-// ownNumbers are the columns whose values a row does not share with its neighbors,
-// beside the source: all counts and amounts. Each is 8 bytes in the row struct, behind
-// which lies the flag of a [Null].
+// ownNumbers are the columns, besides the source, whose values a row does not share with its
+// neighbors: all counts and amounts. In the row struct each takes 8 bytes, followed by the flag of
+// a [Null].
 var ownNumbers = slices.DeleteFunc(slices.Clone(SpendDaily.Columns), func(c Column) bool { return !c.isOwnNumber() })
 
 func (c Column) isOwnNumber() bool { return c.Kind == Count || c.Kind == Amount }
 
-// knownBits is how many bits of packedSpend.head say which ownNumbers are not NULL.
+// knownBits is the number of bits of packedSpend.head that mark the ownNumbers that are not NULL.
 var knownBits = len(ownNumbers)
 
 func init() {
@@ -69,7 +69,7 @@ func (s *SpendRows) Cut(n int) {
 	if n == 0 {
 		clear(s.heads)
 		s.heads = s.heads[:0]
-		s.sources = nil // the texts of rows that were handed out lie there
+		s.sources = nil // texts already handed out point into it
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *SpendRows) Append(r *Spend) {
 		head: addHead(&s.heads, &head)<<knownBits | known})
 }
 
-// addSource copies a text, behind its length, and says where it is.
+// addSource copies a text, prefixed by its length, and returns its location.
 func (s *SpendRows) addSource(text string) uint32 {
 	last := len(s.sources) - 1
 	if size := binary.MaxVarintLen32 + len(text); last < 0 || len(s.sources[last])+size > cap(s.sources[last]) {
@@ -190,7 +190,7 @@ func (s *SpendRows) Compare(i, j int) int {
 	return cmp.Compare(s.source(a.source), s.source(b.source))
 }
 
-// Ascend says whether the key of each row is above that of the row before.
+// Ascend reports whether each row's key is above the key of the row before.
 func (s *SpendRows) Ascend() bool {
 	for i := 1; i < len(s.rows); i++ {
 		if s.Compare(i-1, i) >= 0 {
@@ -215,22 +215,22 @@ func (s *SpendRows) Sort() {
 	s.rows, s.numbers = rows, numbers
 }
 
-// Restamp gives the rows other stamps, one row after the other.
+// Restamp sets new stamps on the rows, one row after the other.
 type Restamp struct {
 	of    *SpendRows
 	heads []Spend
 
-	// The row before: its head as it was, its stamp, and its head as it is now.
+	// The row before: its old head, its stamp, and its new head.
 	from  uint32
 	stamp SpendStamp
 	to    uint32
 }
 
-// Restamp begins. Until [Restamp.Done] the rows that have their new stamp must not be
-// read.
+// Restamp starts new stamps. Until [Restamp.Done], rows that already have their new stamp must not
+// be read.
 func (s *SpendRows) Restamp() *Restamp { return &Restamp{of: s} }
 
-// Next gives row i its stamp; i goes up from 0 by 1.
+// Next sets the stamp of row i; i goes up from 0 by 1.
 func (r *Restamp) Next(i int, stamp SpendStamp) {
 	p := &r.of.rows[i]
 	if from := p.head >> knownBits; i == 0 || from != r.from || stamp != r.stamp {

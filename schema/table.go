@@ -11,12 +11,11 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Version is the version of the tables as a whole. A store written by a newer
-// version is refused, not guessed at. Version 2 brought mart.campaign_spend; version 3
-// spend_intraday, ops.refused_row, the totals that the service gives for a day, the
-// version of a creative in review, auto-funding and the advertiser's ID; version 4 the
-// runs and the coverage as files, versions that no column shows, the kept replies of
-// settings, and payout_history.
+// Version is the version of all tables together. A store written by a newer version is refused, not
+// guessed at. Version 2 added mart.campaign_spend; version 3 spend_intraday, ops.refused_row, the
+// service's totals of a day, the version of a creative in review, auto-funding and the advertiser's
+// ID; version 4 the runs and the coverage as files, versions that no column shows, the kept replies
+// of settings, and payout_history.
 const Version = 4
 
 // Column is one column of a table.
@@ -46,9 +45,8 @@ func (c Column) DuckDB() string {
 	}
 }
 
-// Partition says how the Parquet files of a table are cut. The directory key is
-// never the name of a column: BigQuery refuses equal names, and DuckDB would let
-// the path override the file.
+// Partition is how the Parquet files of a table are cut. The directory key is never the name of a
+// column: BigQuery refuses equal names, and DuckDB would let the path override the file.
 type Partition string
 
 // The partitions.
@@ -61,7 +59,7 @@ const (
 	Summed    Partition = "+"     // sums of another table, made by DuckDB, no file of its own
 )
 
-// HasFiles says whether the table's rows lie in Parquet files of its own.
+// HasFiles reports whether the table has Parquet files of its own.
 func (t *Table) HasFiles() bool { return t.Partition != InMemory && t.Partition != Summed }
 
 // Table is the one definition of a table. It is read off a row struct by
@@ -83,7 +81,7 @@ type Table struct {
 	// of versions: complete listings in a row without an entity that mean it is deleted
 	Patience int
 	View     string                    // whose answer the table's files keep: see [AnswerOf]; empty: none
-	SumsSQL  func(where string) string // of a [Summed] table: the query that gives its rows for a condition
+	SumsSQL  func(where string) string // of a [Summed] table: returns the query for its rows under a condition
 
 	rows erasedRows
 }
@@ -129,17 +127,17 @@ var columnName = regexp.MustCompile(`^_?[a-z][a-z0-9_]{0,62}$`)
 //	Spend Money `col:"spend" id:"7"`
 //
 // id is the Parquet field id, key:"true" makes the column part of the key,
-// precision:"12" makes an amount a DECIMAL(12,6). encoding:"delta" has Parquet store a
-// text by what it has more than the one before: half of what a dictionary takes where a
-// value hardly ever follows itself. encoding:"plain" has it store numbers as they are:
-// zstd makes less of many different ones than of their places in a dictionary, whose
-// bits lie across its bytes. compress:"fsst" or compress:"dictionary" names DuckDB's
-// compression of a text, compress:"bitpacking" or compress:"rle" that of any other column,
-// which saves it trying out all others on every row that comes. history:"no", history:"refreshed"
-// and history:"volatile" say what a column is in a table of versions, see [InHistory].
-// since:"3" says in which version of the tables the column came, if not with the table. An
-// embedded struct gives its fields in its place. A struct that is not a table panics, as
-// [regexp.MustCompile] does, so that the first test shows it.
+// precision:"12" makes an amount a DECIMAL(12,6). encoding:"delta" makes Parquet store a
+// text as its difference from the text before: half the size of a dictionary if values
+// hardly ever repeat in a row. encoding:"plain" makes it store numbers without a dictionary:
+// zstd compresses many different numbers better than their dictionary indexes, whose bits
+// straddle bytes. compress:"fsst" or compress:"dictionary" names DuckDB's compression of a
+// text, compress:"bitpacking" or compress:"rle" that of any other column, which saves DuckDB
+// from trying all others on every new row. history:"no", history:"refreshed" and
+// history:"volatile" set the role of a column in a table of versions, see [InHistory].
+// since:"3" is the version of the tables that added the column, if not the table's own. The
+// fields of an embedded struct take its place. Define panics on a struct that is not a table,
+// as [regexp.MustCompile] does, so that the first test shows it.
 func Define[R any](name string, partition Partition, doc string, traits ...Trait) TableOf[R] {
 	t := &Table{Schema: "main", Name: name, Doc: doc, Partition: partition, Since: 1}
 	if partition == InMemory || partition == Summed {
@@ -187,8 +185,7 @@ func (t *Table) deriveSchemas() {
 	t.Parquet = parquet.NewSchema(t.Name, parquet.SchemaOf(reflect.New(reflect.StructOf(parquetFields)).Interface()))
 }
 
-// offsetOf is the field's offset in the row, also where it lies in an embedded
-// struct.
+// offsetOf returns the field's offset in the row, including fields of an embedded struct.
 func offsetOf(row reflect.Type, f reflect.StructField) (offset uintptr) {
 	for _, i := range f.Index {
 		step := row.Field(i)

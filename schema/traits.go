@@ -6,52 +6,52 @@ import (
 	"strings"
 )
 
-// Trait says something about a table that its columns do not show.
+// Trait is a property of a table that its columns do not show.
 type Trait func(*Table)
 
-// MadeFrom says what the rows of a table can be made from again when its files are lost.
+// MadeFrom is the source from which a table's rows can be rebuilt if its files are lost.
 type MadeFrom int
 
-// What the rows of a table can be made from.
+// The sources from which a table's rows can be rebuilt.
 const (
 	Nothing     MadeFrom = iota // they are history: nothing but a backup has them
 	Replies                     // the stored replies of the report
 	OtherTables                 // other tables, the manifest, the ledger
 )
 
-// From says what the table's rows can be made from again.
+// From sets the source from which the table's rows can be rebuilt.
 func From(m MadeFrom) Trait { return func(t *Table) { t.MadeFrom = m } }
 
-// Since says that the table came in a version after the first.
+// Since sets the version that added the table, if not the first.
 func Since(version int) Trait { return func(t *Table) { t.Since = version } }
 
-// Large says that the table has by far the most rows: its files are written with larger
-// pages, and few at a time.
+// Large marks the table with by far the most rows: its files are written with larger pages, and few
+// at a time.
 func Large() Trait { return func(t *Table) { t.Large = true } }
 
-// DeletedAfter says how many complete listings in a row must lack an entity for a version
-// to say that it is deleted.
+// DeletedAfter sets how many complete listings in a row must lack an entity before a version marks
+// it as deleted.
 func DeletedAfter(absences int) Trait { return func(t *Table) { t.Patience = absences } }
 
-// Stubbed says that an entity which only the report knows has a version, too, which says
-// nothing of it but its key.
+// Stubbed gives an entity that only the report knows a version of its own, with nothing but its
+// key.
 func Stubbed() Trait { return func(t *Table) { t.Stubbed = true } }
 
-// AnswerOf says that the table's files keep the answer of a view in schema mart, or the rows
-// of a table of schema ops, named with its schema. Such a table is in no DuckDB file.
+// AnswerOf marks a table whose files keep the rows of a view in schema mart, or of a table of
+// schema ops, named with its schema. Such a table is in no DuckDB file.
 func AnswerOf(view string) Trait {
 	return func(t *Table) { t.View, t.MadeFrom = view, OtherTables }
 }
 
-// SumsOf gives the query for the rows of a [Summed] table that a condition selects.
+// SumsOf sets the query for the rows of a [Summed] table that meet a condition.
 func SumsOf(query func(where string) string) Trait {
 	return func(t *Table) { t.SumsSQL = query }
 }
 
-// InHistory says what a column is in a table of versions.
+// InHistory is the role of a column in a table of versions.
 type InHistory int
 
-// What a column is in a table of versions.
+// The roles of a column in a table of versions.
 const (
 	// Tracked: another value makes a version.
 	Tracked InHistory = iota
@@ -59,8 +59,9 @@ const (
 	Untracked
 	// Refreshed is Untracked, but a newer value is written into the current version.
 	Refreshed
-	// Volatile is Untracked, and moves on with every run: DuckDB has it as of the last run,
-	// Parquet as of the last change of the file, which would otherwise never stay the same.
+	// Volatile is Untracked, and changes with every run: DuckDB has the value of the last run,
+	// Parquet that of the last change of the file. With a newer value, the file would never stay
+	// the same.
 	Volatile
 )
 
@@ -81,8 +82,8 @@ func inHistory(tag string, c Column) (InHistory, error) {
 	return 0, fmt.Errorf("column %s: history %q", c.Name, tag)
 }
 
-// FilesVersion is the version in which the columns of the table were last altered, which
-// its files name: equal rows give an equal file for as long as it stands.
+// FilesVersion returns the version that last altered the columns of the table. Its files name that
+// version: until it changes, equal rows give an equal file.
 func (t *Table) FilesVersion() int {
 	version := t.Since
 	for _, c := range t.Columns {
@@ -91,8 +92,8 @@ func (t *Table) FilesVersion() int {
 	return version
 }
 
-// AsOf is the table as it was in a version, without the columns that came later; nil if
-// it came later itself.
+// AsOf returns the table of an older version, without the columns added later; nil if the table
+// itself was added later.
 func (t *Table) AsOf(version int) *Table {
 	switch {
 	case version >= t.FilesVersion():
@@ -117,7 +118,7 @@ func (t *Table) ColumnsThatAre(part InHistory) []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.History != part })
 }
 
-// TablesAsOf are the tables of a version, as they were in it.
+// TablesAsOf returns the tables of an older version, each with its columns of that version.
 func TablesAsOf(version int) (tables []*Table) {
 	for _, t := range Tables {
 		if was := t.AsOf(version); was != nil {
@@ -142,8 +143,8 @@ func (t *Table) FieldsSQL() string {
 	return "MAP {" + strings.Join(fields, ", ") + "}"
 }
 
-// Fields are the columns of a table of versions that hold what was read, in their order:
-// all but the key, the frame, and what spendsync notes.
+// Fields returns the columns of a table of versions that hold values read from the service, in
+// their order: all but the key, the frame, and spendsync's own notes.
 func (t *Table) Fields() []Column {
 	return slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
 		return c.Key || c.isEmbedded() || strings.HasPrefix(c.Name, "_")

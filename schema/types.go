@@ -14,16 +14,16 @@ type Kind int
 // The kinds of column.
 const (
 	Text   Kind = iota // UTF-8 text
-	Count              // whole number
+	Count              // integer
 	Amount             // money, exact
 	Day                // Chicago day
 	Moment             // instant in UTC, microseconds
 	Flag               // true or false
 )
 
-// kindType says what one kind is called in each form that a value takes. This is
-// the one type table: adding a kind means adding a line here and a case wherever
-// the compiler and the round-trip test then complain.
+// kindType holds the name of one kind in each form that a value takes. This is the one type table:
+// adding a kind means adding a line here and a case wherever the compiler and the round-trip test
+// then complain.
 type kindType struct {
 	goType  reflect.Type // in a row struct
 	parquet string       // parquet-go's tag; %d is the precision

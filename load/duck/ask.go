@@ -33,8 +33,8 @@ type Question struct {
 	// Params are the values of $name in the SQL, given as text: the SQL casts
 	// them, as in $days::INTEGER. With none, the SQL has no parameters.
 	Params map[string]string
-	// Once says that the answer is only written, by [Result.WriteParquet] or [Result.WriteLines]:
-	// it is not kept before. It has no effect on SQL with parameters.
+	// Once streams the result straight to [Result.WriteParquet] or [Result.WriteLines] without
+	// storing it first. It has no effect on SQL with parameters.
 	Once bool
 }
 
@@ -44,8 +44,8 @@ type Column struct {
 	Type string // in DuckDB's words, such as DECIMAL(18,6) or TIMESTAMP WITH TIME ZONE
 }
 
-// Nested says that a value has values inside: a list, a struct, a map. Its text
-// is JSON.
+// Nested reports whether the column's values contain other values: a list, a struct or a map. Their
+// text is JSON.
 func (c Column) Nested() bool {
 	return strings.HasSuffix(c.Type, "]") || strings.HasPrefix(c.Type, "STRUCT(") ||
 		strings.HasPrefix(c.Type, "MAP(") || strings.HasPrefix(c.Type, "UNION(")
@@ -62,7 +62,7 @@ type Result struct {
 	tempDir string
 }
 
-// QuestionError is what is wrong with a question, in the engine's words.
+// QuestionError is an error in the question itself, in the engine's words.
 type QuestionError struct {
 	Message string
 	Excerpt string // the place in the question, two lines with a mark; may be empty
@@ -70,14 +70,13 @@ type QuestionError struct {
 
 func (e *QuestionError) Error() string { return e.Message }
 
-// errNotOne is the answer to what is not a question.
+// errNotOne rejects text that is not a single reading statement.
 var errNotOne = &QuestionError{Message: "not one statement that reads (SELECT, FROM, WITH, VALUES, DESCRIBE, " +
 	"SUMMARIZE): the warehouse is read-only and takes one at a time"}
 
-// Ask asks the published DuckDB file one question. The file is opened read-only,
-// the configuration is locked, and the question reaches nothing else: no other
-// file, no network, no extension. What is wrong with the question itself is a
-// [*QuestionError]. The result must be closed.
+// Ask asks the published DuckDB file one question. The file is opened read-only, the configuration
+// is locked, and the question reaches nothing else: no other file, no network, no extension. An
+// error in the question itself is a [*QuestionError]. The result must be closed.
 func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -105,7 +104,7 @@ func Ask(ctx context.Context, dir string, q Question, o Options) (r *Result, err
 	return r, r.answer(ctx, q)
 }
 
-// openErr says why the published file does not open.
+// openErr explains why the published file does not open.
 func openErr(err error) error {
 	switch text := err.Error(); {
 	case !errors.Is(err, durable.ErrStorage) || strings.Contains(text, "Permission denied"):
@@ -116,14 +115,14 @@ func openErr(err error) error {
 	return durable.Damaged(FileName, durable.RepairRebuild, "it does not open: %v", err)
 }
 
-// Close gives back what the answer holds.
+// Close releases the resources of the result.
 func (r *Result) Close() error {
 	return errors.Join(r.stop(), removeScratch(r.tempDir))
 }
 
-// removeScratch removes the folder of an engine, which is there only if an answer
-// outgrew the memory. Where it is not, nothing is tried: a read-only root refuses to
-// remove even what does not exist.
+// removeScratch removes an engine's folder, which exists only if a result outgrew the memory. If
+// the folder does not exist, nothing is tried: a read-only root refuses to remove even a missing
+// name.
 func removeScratch(dir string) error {
 	if !durable.Exists(dir) {
 		return nil
@@ -165,10 +164,10 @@ func (r *Result) check(ctx context.Context, q Question) error {
 	return r.prepare(q)
 }
 
-// tableFunctions are the engine's functions with rows that a question may call: they compute, or read
-// the catalog of the warehouse. All others are refused, whatever the next engine brings: most read
-// files, some change the engine, some take SQL as a text, and some end the process. The engine itself
-// refuses most of them, but not all.
+// tableFunctions are the engine's table functions that a question may call: they compute, or read
+// the catalog of the warehouse. All others are refused, including any that a later engine adds:
+// most read files, some change the engine, some run SQL given as text, and some end the process.
+// The engine itself refuses most of them, but not all.
 var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|repeat_row|json_each|json_tree|` +
 	`query_table|summary|histogram|histogram_values|regexp_split_to_table|icu_calendar_names|pg_timezone_names|` +
 	`pragma_(collations|database_size|metadata_info|platform|show|storage_info|table_info|user_agent|version)|` +
@@ -178,8 +177,8 @@ var tableFunctions = regexp.MustCompile(`^(range|generate_series|unnest|repeat|r
 // outsiders are the functions with one value that a question may not call.
 var outsiders = regexp.MustCompile(`^(write_log|parse_duckdb_log_message)$`)
 
-// outside returns the first function in a parsed statement that is not for questions, or "" if there is
-// none. The macros are those of the warehouse.
+// outside returns the first function in a parsed statement that questions must not call, or "" if
+// there is none. macros are the warehouse's own.
 func outside(node any, macros map[string]bool) string {
 	switch n := node.(type) {
 	case []any:
@@ -226,7 +225,7 @@ func (r *Result) macros(ctx context.Context) (map[string]bool, error) {
 	return names, rows.Err()
 }
 
-// prepare lets the engine say what is wrong with the question, as it was asked.
+// prepare has the engine check the question exactly as it was asked.
 func (r *Result) prepare(q Question) error {
 	return r.conn.Raw(func(c any) error {
 		// Prepare, unlike PrepareContext, refuses several statements, and runs none.
@@ -243,7 +242,7 @@ func (r *Result) prepare(q Question) error {
 	})
 }
 
-// stopped says that a query was stopped, where that is the reason of its error.
+// stopped returns an error that states the reason if the query was stopped, and err if not.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the query was stopped: %w", ctx.Err())
@@ -386,8 +385,8 @@ func (c Column) TextSQL() string {
 	return "to_json(" + name + ")::VARCHAR"
 }
 
-// WriteParquet writes the answer as one Parquet file, zstd, with its columns'
-// types. What Parquet cannot hold exactly is a decimal or a text.
+// WriteParquet writes the result as one Parquet file, zstd, with the types of its columns. Values
+// that Parquet cannot hold exactly become decimals or texts.
 func (r *Result) WriteParquet(ctx context.Context, w io.Writer) error {
 	columns := make([]string, len(r.Columns))
 	for i, c := range r.Columns {

@@ -17,10 +17,10 @@ type AccountDay struct {
 	Day     schema.Date
 }
 
-// Counts counts a table's rows by account, and those of spend_daily by day, too. Where
-// there should be one account, all rows are taken for its own: whether they are shows in
-// the count of those that have its name, and both together are far cheaper than to group
-// by names.
+// Counts counts a table's rows by account, and the rows of spend_daily by day as well. If the store
+// should contain a single account, all rows are counted together, and the rows under the account's
+// name separately: a difference shows rows of another account. Both counts together are far cheaper
+// than grouping by name.
 func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []string) (map[AccountDay]int64, error) {
 	uncounted := func(err error) error { return unread(err, "%s cannot be counted", t.FullName()) }
 	account, day, its := "account_id", "0", ""
@@ -63,8 +63,8 @@ func (w *Warehouse) Counts(ctx context.Context, t *schema.Table, accounts []stri
 	return counts, nil
 }
 
-// Sums adds up the measures of a table by day, of the rows of a condition. account and
-// rows are what to take for the account and for the number of rows.
+// Sums adds up the measures of a table by day, over the rows that meet a condition. account and
+// rows are the SQL expressions for the account and for the number of rows.
 func (w *Warehouse) Sums(ctx context.Context, t *schema.Table, account, rows,
 	where string) (map[AccountDay]history.Sums, error) {
 	// The sum of money travels as text: exact.
@@ -143,8 +143,8 @@ func (w *Warehouse) FirstSpend(ctx context.Context, account string, campaigns []
 	return schema.Null[schema.Date]{V: schema.Date(first.V), Valid: first.Valid}, nil
 }
 
-// NewestRun is the run of which the file at path says that it published the newest
-// generation. The file need not be the published one.
+// NewestRun returns the run that published the newest generation in the file at path. The file need
+// not be the published one.
 func NewestRun(ctx context.Context, path string, o Options) (run schema.Run, err error) {
 	w, err := OpenPublished(ctx, path, o)
 	if err != nil {

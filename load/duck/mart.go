@@ -11,8 +11,8 @@ import (
 	"spendsync/schema"
 )
 
-// MartColumns are the mart's columns as its view gives them, in the types of the
-// table: ratios, which a view gives as floats, are rounded to six decimals.
+// MartColumns returns the columns of the mart's view in the types of the table: ratios, which are
+// floats in a view, are rounded to six decimals.
 func MartColumns(m schema.Mart) string {
 	var list []string
 	for _, c := range m.Columns {
@@ -38,9 +38,9 @@ type MartFile struct {
 	Rows  int64
 }
 
-// WriteMart asks the view of a mart once, for the rows of a condition that covers those of
-// all files, and writes the files. The files are not synced. DuckDB writes what it computed:
-// sorted by the key, with the table's field ids, and the same bytes for the same rows.
+// WriteMart queries the view of a mart once, for a condition that covers the conditions of all
+// files, and writes the files. The files are not synced. DuckDB writes the rows that it computed:
+// sorted by the key, with the table's field ids, and with the same bytes for the same rows.
 func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, where string, files []MartFile) error {
 	view := fmt.Sprintf("SELECT %s FROM mart.%s", MartColumns(m), schema.Quote(m.View))
 	return w.WithMemory(ctx, func() error {
@@ -63,7 +63,7 @@ func (w *Warehouse) WriteMart(ctx context.Context, m schema.Mart, where string, 
 // DuckDB's own size, six times as large, adds 100 MB to the peak of a run.
 const martGroup = 20_480
 
-// copyMart writes one file of the rows that a query gives.
+// copyMart writes the rows of a query to one file.
 func (w *Warehouse) copyMart(ctx context.Context, m schema.Mart, query string, f *MartFile) error {
 	var ids []string
 	for _, c := range m.Columns {

@@ -90,12 +90,12 @@ func eachRecord(ctx context.Context, conn *sql.Conn, t *schema.Table, question, 
 	return execAll(ctx, conn, []string{"DROP TABLE temp.answer"})
 }
 
-// answerRows is how many rows of an answer are fetched at a time. What is fetched the
-// driver has in memory, below no limit; the rest is DuckDB's, on disk if need be.
+// answerRows is the number of result rows fetched at a time. The driver holds fetched rows in
+// memory, without a limit; DuckDB holds the rest, on disk if need be.
 const answerRows = 4 * parquet.RecordRows
 
-// answerParts are conditions on the key that cut temp.answer into parts, in the order of
-// the key, and how many rows it has. Its rows lie in no order: an engine that builds keeps
+// answerParts returns conditions on the key that cut temp.answer into parts, in the order of the
+// key, and the number of its rows. The rows of the table have no order: an engine that builds keeps
 // none.
 func answerParts(ctx context.Context, conn *sql.Conn, keys []string) (parts []string, all int, err error) {
 	q := "SELECT count(*) FROM temp.answer"
@@ -166,9 +166,8 @@ func eachRow(ctx context.Context, conn *sql.Conn, q string, columns int, take fu
 	return true, nil
 }
 
-// recordCell says how a column, of the table's type, is asked for, so that its values
-// come as texts, whole numbers, decimals and flags only, and how such a value is put
-// into its array.
+// recordCell returns the SQL expression that reads a column of the table's type as a text, an
+// integer, a decimal or a flag, and the function that appends such a value to its array.
 func recordCell(c schema.Column, b array.Builder) (expression string, put func(any)) {
 	name := schema.Quote(c.Name)
 	switch b := b.(type) {

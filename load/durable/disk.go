@@ -11,9 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// FS has every call by which the store touches a file. All of them pass through one
-// FS, so that a test can make each fail, or forget what was not synced. DuckDB opens
-// its file by itself; [Disk.SyncFile] makes what it wrote durable.
+// FS has every call by which the store touches a file. All of them pass through one FS, so that a
+// test can make each fail, or forget unsynced data. DuckDB opens its file by itself;
+// [Disk.SyncFile] makes DuckDB's writes durable.
 type FS interface {
 	OpenFile(path string, flag int, perm fs.FileMode) (File, error)
 	Mkdir(path string) error
@@ -107,8 +107,7 @@ func (d Disk) ReadFile(path string) ([]byte, error) {
 	return b, nil
 }
 
-// Exists says whether a name is there. That it could not be looked up is not
-// that it is not there.
+// Exists reports whether a name exists. A failed lookup is an error, not a missing name.
 func (d Disk) Exists(path string) (bool, error) {
 	_, err := d.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +124,7 @@ func (d Disk) RemoveIfThere(path string) error {
 	return nil
 }
 
-// RemoveTree removes a folder with what is in it, or a file. It follows no link.
+// RemoveTree removes a file, or a folder with its contents. It follows no link.
 func (d Disk) RemoveTree(path string) error {
 	info, err := d.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -43,9 +43,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, Storage(err)
 }
 
-// Finish makes the content durable and closes the file. Only its name may still
-// be lost: that takes a sync of its folder, which is the caller's. What could not
-// be synced is removed: a second sync would report success and prove nothing.
+// Finish makes the content durable and closes the file. Only the file's name may still be lost: the
+// caller must sync the folder. If the sync fails, the file is removed: a second sync would report
+// success and prove nothing.
 func (w *Writer) Finish() (sha string, size int64, err error) {
 	if err := w.f.Sync(); err != nil {
 		w.Abort()
@@ -57,8 +57,8 @@ func (w *Writer) Finish() (sha string, size int64, err error) {
 	return hex.EncodeToString(w.hash.Sum(nil)), w.size, nil
 }
 
-// Close closes the file and makes nothing durable: it is for a file that nobody reads after
-// a crash.
+// Close closes the file without making it durable. Use it for files that are not needed after a
+// crash.
 func (w *Writer) Close() error { return Storage(w.f.Close()) }
 
 // Abort closes and removes the file, as far as that succeeds.
@@ -67,7 +67,7 @@ func (w *Writer) Abort() {
 	_ = w.disk.Remove(w.path)
 }
 
-// WriteFile writes a whole file durably.
+// WriteFile writes a complete file durably.
 func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, err error) {
 	f, err := d.Create(path)
 	if err != nil {
@@ -83,7 +83,7 @@ func (d Disk) WriteFile(path string, content []byte) (sha string, size int64, er
 // hashBuffers are for files that are hashed: most are much smaller than a buffer.
 var hashBuffers = sync.Pool{New: func() any { return new([1 << 18]byte) }}
 
-// HashFile reads a whole file and returns its SHA-256 and its size.
+// HashFile reads an entire file and returns its SHA-256 and its size.
 func (d Disk) HashFile(path string) (sha string, size int64, err error) {
 	return d.hashFile(context.Background(), path)
 }
@@ -104,10 +104,9 @@ func (d Disk) hashFile(ctx context.Context, path string) (sha string, size int64
 	return hex.EncodeToString(h.Sum(nil)), n, nil
 }
 
-// CopyFile copies a file and returns the hash of the copy, so that the caller
-// learns in the same pass whether the source was what it should be. Where the file
-// system can clone, nothing is written. It does not sync: the copy is a draft that
-// will be written to.
+// CopyFile copies a file and returns the hash of the copy, so that the caller verifies the source
+// in the same pass. If the file system can clone, no data is written. It does not sync: the copy is
+// a draft that will be written to.
 func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size int64, err error) {
 	if err := d.Clone(from, to); err == nil {
 		return d.hashFile(ctx, to)
@@ -131,13 +130,13 @@ func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size i
 	return hex.EncodeToString(dst.hash.Sum(nil)), dst.size, nil
 }
 
-// copySuffix ends the name of a copy that is not whole yet: no reader who globs for
-// *.parquet meets it.
+// copySuffix ends the name of an unfinished copy, so that readers who glob for *.parquet do not
+// find it.
 const copySuffix = ".copy"
 
-// CopyInto puts a durable copy of a file in the place of another, in one step, where a
-// rename cannot: on another file system. The original stays. It may be interrupted and
-// repeated at any point. The name is not durable yet: that takes a sync of its folder.
+// CopyInto atomically replaces a file by a durable copy of another when a rename cannot do it:
+// across file systems. The original stays. It may be interrupted and repeated at any point. The
+// name is not durable yet: that takes a sync of its folder.
 func (d Disk) CopyInto(from, to string) error {
 	info, err := d.Lstat(from)
 	if err != nil {
@@ -197,9 +196,9 @@ func (d Disk) SyncDir(dir string) error {
 	return Storage(errors.Join(f.Sync(), f.Close()))
 }
 
-// SyncAbove makes a folder's own name durable, and those of the folders above it:
-// the process that made them may have died before it could. What we may not sync is
-// not ours, and was there before us.
+// SyncAbove makes the name of a folder durable, and the names of the folders above it: the process
+// that made them may have died before it could. A folder that we may not sync is not ours, and
+// existed before us.
 func (d Disk) SyncAbove(dir string) error {
 	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
 		err := d.SyncDir(parent)
@@ -227,8 +226,8 @@ func (d Disk) MakeDirs(dir string) error {
 	return nil
 }
 
-// SyncNames makes the names in the folders durable, and those of the folders
-// themselves up to root.
+// SyncNames makes the names in the folders durable, and the names of the folders themselves up to
+// root.
 func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 	all := map[string]bool{}
 	for dir := range dirs {
@@ -247,8 +246,8 @@ func (d Disk) SyncNames(root string, dirs map[string]bool) error {
 	return nil
 }
 
-// Exists says whether there is something to read at a path. What cannot be looked up
-// may be there: reading it then says why.
+// Exists reports whether a path can be read. If the lookup fails, the file may exist: reading it
+// then returns the reason.
 func Exists(path string) bool {
 	there, err := OS.Exists(path)
 	return there || err != nil

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// A sealed JSON text has its own SHA-256 in its second field, "checksum": of the
-// text with zeros for the digits of the hash. So every bit of it is covered. That
-// rule is the same in every format, so that an older binary can distinguish damage from
-// what is only newer than itself.
+// A sealed JSON text has its own SHA-256 in its second field, "checksum": the hash of the text with
+// zeros in place of the hash's digits. So every bit of the text is covered. The rule is the same in
+// every format, so that an older binary can distinguish damage from a newer format.
 
 // Unsealed stands in a text for the hash that it is to get.
 var Unsealed = strings.Repeat("0", sha256.Size*2)
@@ -39,8 +38,9 @@ func Seal(text []byte) string {
 	return hash
 }
 
-// CheckSeal says whether a text is what was sealed. One that has no checksum in
-// its place is not sealed: whether it may be so is for its format to say.
+// CheckSeal reports whether a text is sealed, and returns an error if it changed after it was
+// sealed. A text without a checksum in the second field is not sealed: its format decides whether
+// it may be so.
 func CheckSeal(text []byte) (sealed bool, err error) {
 	if FindSeal(text) == nil {
 		return false, nil

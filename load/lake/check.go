@@ -22,7 +22,7 @@ type Checked struct {
 	Transactions bool // the catalog commits many tables at once
 }
 
-// Check reads what is needed to follow a store, and writes, reads and deletes one object. No
+// Check reads everything that [Lake.Follow] needs, and writes, reads and deletes one object. No
 // table is changed.
 func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
 	m, err := manifest.OpenListing(dir)
@@ -31,7 +31,8 @@ func (l *Lake) Check(ctx context.Context, dir string) (*Checked, error) {
 	}
 	defer m.Close()
 	found := &Checked{Generation: m.Manifest.Generation, Accounts: len(m.Accounts)}
-	// A commit of a table that cannot be there commits nothing, and says whether it could.
+	// A commit of a table that cannot exist commits nothing, and shows whether the catalog supports
+	// transactions.
 	err = l.catalog.CommitTransaction(ctx, []table.TableCommit{{Identifier: l.identifier("check_" +
 		uuid.NewString()[:8]),
 		Requirements: []table.Requirement{table.AssertTableUUID(uuid.New())}}})

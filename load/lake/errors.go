@@ -14,24 +14,24 @@ import (
 	"spendsync/load/manifest"
 )
 
-// What can stand between a store and the lake. In each case the store is untouched, and the
-// lake is as it was before.
+// Reasons why the lake cannot follow a store. In each case the store is untouched, and the lake is
+// unchanged.
 var (
-	// ErrNewer says that a newer version of spendsync wrote the tables of the lake.
+	// ErrNewer reports that a newer version of spendsync wrote the tables of the lake.
 	ErrNewer = manifest.ErrNewer
-	// ErrAhead says that the lake has a generation of an account that the store has not.
+	// ErrAhead reports that the lake has a generation of an account that the store lacks.
 	ErrAhead = errors.New("the lake is ahead of the store")
-	// ErrShrink says that the lake has rows that the store has not.
+	// ErrShrink reports that the lake has rows that the store lacks.
 	ErrShrink = errors.New("the lake has what the store lacks")
-	// ErrForeign says that a table is not as spendsync made it.
+	// ErrForeign reports that a table differs from the one that spendsync made.
 	ErrForeign = errors.New("the table is not as spendsync made it")
-	// ErrDenied says that the catalog or the object storage refused our credentials.
+	// ErrDenied reports that the catalog or the object storage refused our credentials.
 	ErrDenied = errors.New("the lake refuses the credentials")
-	// ErrUnreachable says that the catalog or the object storage did not do what was asked.
+	// ErrUnreachable reports that the catalog or the object storage failed a request.
 	ErrUnreachable = errors.New("the lake can't be reached or keeps failing")
 	// ErrElsewhere reports that a reply leads to a host that must not get our credentials.
 	ErrElsewhere = errors.New("the catalog or the object storage leads elsewhere")
-	// ErrWrongURL says that an address is not one to send to.
+	// ErrWrongURL reports an address that requests must not be sent to.
 	ErrWrongURL = errors.New("not an address of a catalog")
 )
 
@@ -56,7 +56,7 @@ func remote(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, kind, err)
 }
 
-// isRefusal says whether S3 itself refused the credentials.
+// isRefusal reports whether S3 itself refused the credentials.
 func isRefusal(err error) bool {
 	said, ok := errors.AsType[smithy.APIError](err)
 	return ok && (said.ErrorCode() == "AccessDenied" || said.ErrorCode() == "Forbidden")

@@ -23,7 +23,7 @@ import (
 	"spendsync/schema"
 )
 
-// generationNote is the property of a snapshot that says that spendsync wrote it.
+// generationNote is the snapshot property that marks a snapshot written by spendsync.
 const generationNote = "spendsync.generation"
 
 // How a commit that lost against another is tried again.
@@ -35,14 +35,14 @@ const (
 // uploads is how many files are on their way at a time. Each takes up to 25 MiB of memory.
 const uploads = 4
 
-// FollowOptions say what a follower may do.
+// FollowOptions are the permissions of a follower.
 type FollowOptions struct {
 	Dir         string // data directory of the store
 	AllowShrink bool   // take from the lake what the store does not have
 	Inbox       bool   // leave a description for [Lake.Commit] instead of committing
 }
 
-// Followed says what a follower did.
+// Followed is the result of a follower's run.
 type Followed struct {
 	Generation int64          // the lake's now
 	Behind     int64          // generations of the store that the lake had not, before
@@ -52,12 +52,12 @@ type Followed struct {
 	Removed    int            // files
 	Rows       int64          // of the files that were added
 	Bytes      int64          // of the files that were added
-	Described  bool           // what is wanted lies in the inbox now, and was not committed
+	Described  bool           // a description is in the inbox now; nothing was committed
 	Tries      int
 	Requests   int64 // to the catalog
 }
 
-// IsNothing says that the lake had the generation already.
+// IsNothing reports whether the lake already had the generation.
 func (f *Followed) IsNothing() bool { return len(f.Tables) == 0 }
 
 // follower is one commit of one generation, over its tries.
@@ -68,14 +68,14 @@ type follower struct {
 	sync.Mutex
 	sent    map[string]iceberg.DataFile // by table and key: what tries before have uploaded
 	merging sync.Mutex
-	folds   bool // what is not in sent is not to be had
+	folds   bool // only files already in sent are available
 	done    *Followed
 }
 
-// Follow makes the lake's part of every account of a store exactly what the published generation
-// names, in one transaction over all tables; from any generation to the newest in one step, and
-// doing nothing where it is so already. Whatever happens on the way, the lake is as it was or
-// as it shall be, and running again ends there.
+// Follow makes the lake's part of every account of a store exactly equal to the published
+// generation, in one transaction over all tables: from any generation to the newest in one step. If
+// the lake is current, it does nothing. Whatever happens on the way, the lake is in its old state
+// or its new one, and running again ends in the new one.
 func (l *Lake) Follow(ctx context.Context, o FollowOptions) (*Followed, error) {
 	l.requests.Store(0)
 	f := &follower{Lake: l, opts: o, token: strings.ReplaceAll(uuid.NewString(), "-", "")[:8],
@@ -149,7 +149,8 @@ func (f *follower) once(ctx context.Context, m *manifest.Listing) error {
 	return f.commit(ctx, w, changes, marker, marks)
 }
 
-// standing refuses a lake that is ahead of the store, and says whether it has what is wanted.
+// standing refuses a lake that is ahead of the store, and reports whether the lake already has the
+// wanted generation.
 func (f *follower) standing(w *wanted, marks *markers) (same bool, err error) {
 	f.done.Generation, f.done.Accounts = w.manifest.Generation, len(w.accounts)
 	same = true
@@ -189,21 +190,22 @@ func (l *Lake) marks(ctx context.Context, accounts []string) (*lakeTable, *marke
 	return marker, marks, err
 }
 
-// differs says whether a partition shall be otherwise than the marker says that it is.
+// differs reports whether a partition's hash differs from the marker.
 func (m *markers) differs(table string, c cell, hash string) bool {
 	p, ok := partitionOf(m.decoded(c.account).hashes[table][c.monthName()])
 	return !ok || p.hash != hash
 }
 
-// isOf says whether the lake has just what is wanted of an account.
+// isOf reports whether the lake has exactly the wanted files of an account.
 func (m *markers) isOf(account string, w *wanted) bool {
 	row := m.rows[account]
 	return row.Generation == w.manifest.Generation && row.RunID == w.manifest.RunID &&
 		row.SchemaVersion == schema.Version && maps.EqualFunc(m.decoded(account).hashes, w.slices(account), maps.Equal)
 }
 
-// changes plans every table and uploads what it lacks. again reads what is wanted once more: of
-// tables that somebody else has written to more is looked at than what differs from the marker.
+// changes plans every table and uploads the files that it lacks. again reads the wanted files once
+// more: for tables that somebody else has written to, more than the partitions that differ from the
+// marker must be compared.
 func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*lakeTable, marks *markers,
 	again func(keeps) (*wanted, error)) ([]*change, error) {
 	reach, whole := map[string]scope{}, false
@@ -244,9 +246,9 @@ func (f *follower) changes(ctx context.Context, w *wanted, tables map[string]*la
 	return all, nil
 }
 
-// scope is what may differ in a table: the partitions whose files are others than when the
-// marker was written. Of an account that the marker does not know, or where somebody else has
-// written to the table since, it is everything.
+// scope returns the partitions of a table that may differ: those that changed since the marker was
+// written. If the marker does not know an account, or somebody else has written to the table since,
+// the scope is the entire account.
 func (f *follower) scope(t *lakeTable, w *wanted, marks *markers) (scope, error) {
 	s := scope{accounts: map[string]bool{}, cells: map[cell]bool{}}
 	ours := map[int64]bool{}
@@ -406,8 +408,8 @@ func (t *lakeTable) mark(ctx context.Context, marks *markers) (*change, error) {
 		columns: t.missing}, nil
 }
 
-// send commits all tables in one transaction. Where the catalog has none, it commits them one
-// by one, the marker last: readers who go by it see one generation.
+// send commits all tables in one transaction. If the catalog has no transactions, it commits them
+// one by one, the marker last: readers who go by the marker see one generation.
 func (f *follower) send(ctx context.Context, commits []table.TableCommit) error {
 	err := f.catalog.CommitTransaction(ctx, commits)
 	if !errors.Is(err, rest.ErrEndpointNotSupported) {

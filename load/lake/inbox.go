@@ -23,8 +23,8 @@ import (
 	"spendsync/schema"
 )
 
-// InboxAge is how old a description may be that is folded. What it names is nobody's until then,
-// and maintenance deletes such objects after a day at the earliest.
+// InboxAge is the maximum age of a description that a commit accepts. No table names its objects
+// until then, and maintenance deletes unnamed objects after a day at the earliest.
 const InboxAge = 20 * time.Hour
 
 // description is what a store wants of the lake, as a follower leaves it in the inbox: a line of
@@ -42,7 +42,7 @@ type description struct {
 
 func (d *description) close() { d.file.Close() }
 
-// note is a description in the inbox, as its name says.
+// note is a description in the inbox, parsed from its object name.
 type note struct {
 	object     string
 	store      string // the first account of the store
@@ -51,7 +51,7 @@ type note struct {
 	at         time.Time
 }
 
-// refusal says which account stands against a commit of many stores.
+// refusal names the account that blocks a commit of many stores.
 type refusal struct {
 	account string
 	error
@@ -59,14 +59,14 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// Folded says what a commit of the inbox did.
+// Folded is the result of a commit of the inbox.
 type Folded struct {
 	Followed
 	Stores  int      // whose descriptions were folded
 	Refused []string // descriptions that were not, and why
 }
 
-// FoldOptions say what a commit of the inbox may do.
+// FoldOptions are the permissions of a commit of the inbox.
 type FoldOptions struct {
 	AllowShrink bool // take from the lake what the stores do not have
 }
@@ -112,7 +112,8 @@ func (t *lakeTable) drop(ctx context.Context, notes []note) error {
 	return t.remove(ctx, last)
 }
 
-// describe uploads what the lake lacks of a generation, and leaves in the inbox what is wanted.
+// describe uploads the files of a generation that the lake lacks, and leaves a description of the
+// wanted files in the inbox.
 func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 	names := m.Names()
 	marker, err := f.marker(ctx)
@@ -120,7 +121,7 @@ func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 		return err
 	}
 	store := names[0]
-	notes, err := marker.inbox(ctx, store) // before the rows: what is folded meanwhile is in one of both
+	notes, err := marker.inbox(ctx, store) // before the rows: a description folded meanwhile is in one or both
 	if err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (f *follower) describe(ctx context.Context, m *manifest.Listing) error {
 	return marker.putDescription(ctx, store, m, d)
 }
 
-// noteUploads notes what was uploaded to a table.
+// noteUploads records the objects uploaded for a table.
 func (d *description) noteUploads(c *change) error {
 	d.UUIDs[c.t.name] = c.t.uuid().String()
 	if len(c.added) == 0 {

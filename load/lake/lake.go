@@ -28,14 +28,14 @@ import (
 // SnapshotAge is how long snapshots are kept, and with them the older generations.
 const SnapshotAge = 7 * 24 * time.Hour
 
-// Options say where the lake is.
+// Options locate the lake.
 type Options struct {
 	Catalog    string // address of the REST catalog
 	Warehouse  string // what the catalog calls the warehouse
 	Namespace  string // of the tables
 	Credential string // OAuth2 client credentials, "id:secret"
 	Token      string // bearer token
-	OAuthURL   string // where client credentials become a token; empty: at the catalog
+	OAuthURL   string // token endpoint for client credentials; empty: at the catalog
 	Scope      string // OAuth2 scope
 	SigV4      string // sign requests for this AWS service: glue, s3tables
 	Region     string // AWS region
@@ -71,7 +71,8 @@ type lakeTable struct {
 }
 
 func init() {
-	// iceberg-go writes warnings to the log, of failed clean-ups; they may name addresses, and nobody has to act.
+	// iceberg-go logs warnings about failed clean-ups; they may contain addresses, and call for no
+	// action.
 	log.SetOutput(io.Discard)
 }
 
@@ -246,7 +247,7 @@ func (l *Lake) create(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 		!errors.Is(err, rest.ErrCommitStateUnknown) {
 		return nil, remote("create table "+s.name, err)
 	}
-	// Whoever made it, and whatever the answer said: what counts is what is there now.
+	// Whoever made the table, and whatever the reply was, the current state decides.
 	t, loadErr := l.load(ctx, s)
 	if loadErr == nil && t == nil {
 		return nil, remote("create table "+s.name, errors.Join(err, errors.New("it is not there")))
@@ -303,8 +304,8 @@ func (t *lakeTable) manifests() ([]iceberg.ManifestFile, error) {
 
 func (t *lakeTable) uuid() uuid.UUID { return t.tbl.Metadata().TableUUID() }
 
-// byUs says whether every snapshot since one was written by spendsync: then the table holds what
-// the marker says. A snapshot that has expired since says nothing.
+// byUs reports whether spendsync wrote every snapshot since the given one: then the table matches
+// the marker. If that snapshot has expired, the answer is no.
 func (t *lakeTable) byUs(since int64) bool {
 	for s := t.tbl.CurrentSnapshot(); s != nil; {
 		if s.SnapshotID == since {

@@ -17,13 +17,13 @@ import (
 // any commit under way.
 const OrphanAge = 72 * time.Hour
 
-// MaintainOptions say what maintenance may delete. Zero values are the defaults.
+// MaintainOptions limit the deletions of maintenance. Zero values are the defaults.
 type MaintainOptions struct {
 	SnapshotAge time.Duration // default [SnapshotAge]; the current snapshot always stays
 	OrphanAge   time.Duration // default [OrphanAge]
 }
 
-// Maintained says what maintenance did.
+// Maintained is the result of maintenance.
 type Maintained struct {
 	Tables   int
 	Expired  int // snapshots
@@ -33,8 +33,8 @@ type Maintained struct {
 }
 
 // Maintain expires snapshots with the files that only they name, deletes objects that nothing
-// names, and groups manifests again that others have scattered. It changes no row of any
-// table's current snapshot, and is for one process at a time; followers may go on meanwhile.
+// names, and regroups manifests that others have scattered. It changes no row of any table's
+// current snapshot. Only one process may run it at a time; followers may run meanwhile.
 func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, error) {
 	if o.SnapshotAge == 0 {
 		o.SnapshotAge = SnapshotAge
@@ -48,7 +48,7 @@ func (l *Lake) Maintain(ctx context.Context, o MaintainOptions) (*Maintained, er
 		for try := 1; ; try++ {
 			t, err := l.load(ctx, s)
 			if err == nil && t == nil {
-				break // nobody has made it yet
+				break // the table does not exist yet
 			}
 			if err == nil {
 				err = l.maintain(ctx, t, o, done)
@@ -93,7 +93,7 @@ func (l *Lake) maintain(ctx context.Context, t *lakeTable, o MaintainOptions, do
 		}
 		done.Expired += before - len(tbl.Metadata().Snapshots())
 	}
-	// Only what tables are made of: what else lies beside them is not ours to judge.
+	// Only the folders of table files: other objects there are not ours to judge.
 	for _, folder := range []string{"/data", "/metadata"} {
 		result, err := tbl.DeleteOrphanFiles(ctx, table.WithLocation(tbl.Location()+folder),
 			table.WithFilesOlderThan(o.OrphanAge))

@@ -23,8 +23,8 @@ import (
 	"spendsync/schema"
 )
 
-// MarkerTable is the table that says which generation of each account the lake has. It is
-// committed in one transaction with the others.
+// MarkerTable is the table that records the lake's generation of each account. It is committed in
+// one transaction with the others.
 const MarkerTable = "lake_generation"
 
 // Marker is a row of lake_generation: one account's part of the lake.
@@ -72,8 +72,8 @@ func markerSpec() *tableSpec {
 	return s
 }
 
-// markers are the rows of lake_generation that say something of our accounts, and the files
-// that hold them. Such a file may hold rows of other accounts, too.
+// markers are the rows of lake_generation about our accounts, and the files that hold them. Such a
+// file may also hold rows of other accounts.
 type markers struct {
 	rows  map[string]Marker // by account, other accounts of the same files included
 	files []iceberg.ManifestEntry
@@ -143,8 +143,8 @@ func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, acc
 	return m, nil
 }
 
-// anyBetween says whether an account may lie within bounds, which hold the first 16 characters
-// of what they bound. No bound: it may.
+// anyBetween reports whether an account may be within bounds, which hold only the first 16
+// characters. Without a bound, it may.
 func anyBetween(accounts []string, lo, hi string) bool {
 	for _, a := range accounts {
 		if short := a[:min(len(a), 16)]; (lo == "" || short >= lo[:min(len(lo), 16)]) && (hi == "" || short <= hi) {
@@ -256,8 +256,8 @@ type ledgers struct {
 	known string // a run that they name
 }
 
-// knows says whether a ledger names a run. Its ID says in which month it began, so that month is
-// looked into first.
+// knows reports whether a ledger names a run. The run's ID contains the month in which it started,
+// so that month is searched first.
 func (l *ledgers) knows(run string) (bool, error) {
 	if l.known == run {
 		return true, nil // the accounts of a store are of one run, nearly always

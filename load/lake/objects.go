@@ -17,9 +17,9 @@ import (
 	"gocloud.dev/blob"
 )
 
-// The library lists folder by folder, asks whether an object is there before it deletes it, and takes 5 MiB of memory
-// for each object that it writes. What stands here lists and deletes by the thousand, and sends small objects as they
-// are.
+// The library lists folder by folder, checks that each object exists before deleting it, and takes
+// 5 MiB of memory for each object that it writes. The code here lists and deletes by the thousand,
+// and sends small objects in one piece.
 
 // maxDeletes is how many objects S3 deletes at a request.
 const maxDeletes = 1000
@@ -67,7 +67,7 @@ func (t *lakeTable) list(ctx context.Context, folder string) iter.Seq2[*blob.Lis
 	}
 }
 
-// walk gives the files below a folder, where the lake lies on a disk.
+// walk lists the files below a folder if the lake is on a disk.
 func (t *lakeTable) walk(folder string, yield func(*blob.ListObject, error) bool) {
 	disk, ok := t.fs.(iceio.ListableIO)
 	if !ok {
@@ -90,8 +90,8 @@ func (t *lakeTable) walk(folder string, yield func(*blob.ListObject, error) bool
 	}
 }
 
-// remove deletes objects, whether they are there or not: a request for each thousand. Where the storage does not
-// know that, or refuses some, they are deleted one by one.
+// remove deletes objects, whether they exist or not, a thousand per request. If the storage lacks
+// that request, or refuses some objects, they are deleted one by one.
 func (t *lakeTable) remove(ctx context.Context, objects []string) error {
 	var client *s3.Client
 	b, ok := t.fs.(bucket)
@@ -143,7 +143,7 @@ func put(ctx context.Context, to iceio.WriteFileIO, object string, from io.Reade
 	return errors.Join(err, w.Close())
 }
 
-// deleteMany deletes objects of one bucket in one request, and says whether all are gone.
+// deleteMany deletes objects of one bucket in one request, and reports whether all were deleted.
 func deleteMany(ctx context.Context, client *s3.Client, objects []string) bool {
 	d := &types.Delete{Quiet: aws.Bool(true)}
 	var address, key string

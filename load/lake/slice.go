@@ -24,8 +24,8 @@ func (s scope) holds(c cell) bool { return s.accounts[c.account] || s.cells[c] }
 
 func (s scope) isEmpty() bool { return len(s.accounts) == 0 && len(s.cells) == 0 }
 
-// touches says whether a manifest may name files of the scope. Its bounds say which
-// accounts and months it spans.
+// touches reports whether a manifest may name files of the scope, by its bounds of account and
+// month.
 func (s scope) touches(m iceberg.ManifestFile) bool {
 	parts := m.Partitions()
 	if len(parts) == 0 || parts[0].LowerBound == nil || parts[0].UpperBound == nil {
@@ -46,7 +46,7 @@ func (s scope) touches(m iceberg.ManifestFile) bool {
 	return false
 }
 
-// monthBounds are the months that a manifest spans: all, where that is not known.
+// monthBounds returns the months that a manifest spans: all months if its bounds are unknown.
 func monthBounds(m iceberg.ManifestFile) (first, last int) {
 	parts := m.Partitions()
 	if len(parts) > 1 && parts[1].LowerBound != nil && parts[1].UpperBound != nil && len(*parts[1].LowerBound) == 4 {
@@ -56,7 +56,7 @@ func monthBounds(m iceberg.ManifestFile) (first, last int) {
 	return noMonth, 1<<31 - 1
 }
 
-// cellOfFile is the partition that a data file of the lake lies in.
+// cellOfFile returns the partition of a data file of the lake.
 func cellOfFile(d iceberg.DataFile) cell {
 	c := cell{month: noMonth}
 	parts := d.Partition()
@@ -97,9 +97,9 @@ func entriesOf(m iceberg.ManifestFile, fs iceio.IO) ([]iceberg.ManifestEntry, er
 	return entries, nil
 }
 
-// readLive reads the manifests of a snapshot that may name files of the scope, and says which
-// files shall go: those whose key is not wanted, is none of ours, or is there already. adding
-// says that files will come, with which small manifests are written again.
+// readLive reads the manifests of a snapshot that may name files of the scope, and marks the files
+// to remove: unwanted keys, keys that are not ours, and duplicates. adding means that files will be
+// added, so small manifests are rewritten with them.
 func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.ManifestFile, s scope,
 	cells map[cell][]file, adding bool) (*live, error) {
 	l := &live{have: map[string]bool{}}
@@ -144,7 +144,7 @@ func readLive(ctx context.Context, fs iceio.IO, spec int, manifests []iceberg.Ma
 	return l, nil
 }
 
-// sort says which entries of a manifest shall go, and whether any does.
+// sort marks the entries of a manifest to remove, and reports whether there are any.
 func (l *live) sort(entries []iceberg.ManifestEntry, s scope, keys map[string]bool) (any bool) {
 	for i, e := range entries {
 		if !s.holds(cellOfFile(e.DataFile())) {

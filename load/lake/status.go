@@ -9,7 +9,7 @@ import (
 // Status is what the lake has of the accounts of a store.
 type Status struct {
 	Generation int64 // of the store
-	Behind     int64 // generations, of the account that is furthest behind
+	Behind     int64 // in generations, for the account that is furthest behind
 	Accounts   []Marker
 }
 

@@ -17,8 +17,8 @@ const (
 	monthPartition   = 1001
 )
 
-// versionProperty names the property of a table that says of which version of the
-// tables ([schema.Version]) its columns are.
+// versionProperty names the table property that records the version ([schema.Version]) of its
+// columns.
 const versionProperty = "spendsync.schema_version"
 
 // tableSpec is what one table is in Iceberg.
@@ -29,7 +29,7 @@ type tableSpec struct {
 	parts  iceberg.PartitionSpec
 	order  table.SortOrder
 	props  iceberg.Properties
-	months bool // cut by month beside account
+	months bool // partitioned by month as well as by account
 }
 
 // specs are all tables of the lake, the marker last.
@@ -119,9 +119,9 @@ func icebergType(c schema.Column) iceberg.Type {
 	panic(fmt.Sprintf("lake: no Iceberg type for column %s", c.Name))
 }
 
-// compare says what the columns of a table in the lake lack of ours. Readers map the columns of
-// our files by id, so a table whose ids are others would be read wrong without an error.
-// missing are columns of ours that may be added: NULL in files from before.
+// compare returns our columns that a table in the lake lacks. Readers map the columns of our files
+// by id, so a table with different ids would be misread without an error. missing are columns of
+// ours that may be added: NULL in older files.
 func (s *tableSpec) compare(have *iceberg.Schema) (missing []iceberg.NestedField, err error) {
 	for _, f := range have.Fields() {
 		ours, ok := s.schema.FindFieldByID(f.ID)
@@ -152,7 +152,7 @@ func (s *tableSpec) compare(have *iceberg.Schema) (missing []iceberg.NestedField
 	return missing, nil
 }
 
-// extended is the schema of a table in the lake with the columns that it lacks behind its own.
+// extended returns the schema of a table in the lake with the missing columns appended.
 func (s *tableSpec) extended(have *iceberg.Schema, missing []iceberg.NestedField) *iceberg.Schema {
 	return iceberg.NewSchemaWithIdentifiers(0, have.IdentifierFieldIDs, append(slices.Clone(have.Fields()),
 		missing...)...)

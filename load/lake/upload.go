@@ -22,8 +22,8 @@ import (
 	"spendsync/load/manifest"
 )
 
-// errMoved says that a file of the store is not what the manifest said: a newer generation
-// has replaced it since. Then everything begins again with the newest manifest.
+// errMoved reports that a file of the store differs from the manifest: a newer generation has
+// replaced it since. Then the follower starts over with the newest manifest.
 var errMoved = errors.New("the store has moved on")
 
 // upload puts a file of the store into the lake and describes it. It is hashed while it is
@@ -77,8 +77,8 @@ func (t *lakeTable) uploadMonth(ctx context.Context, dir string, f file, token s
 	return t.describe(ctx, object, month, size)
 }
 
-// copies are the files of a month's days, each copied to one of its own first: what is read is what
-// was hashed, whatever a newer generation replaces meanwhile.
+// copies yields the files of a month's days, each copied first: the bytes read are the bytes
+// hashed, even if a newer generation replaces the original meanwhile.
 func (f file) copies(dir, copied string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, d := range f.days {

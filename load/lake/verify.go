@@ -17,10 +17,10 @@ import (
 	"spendsync/load/manifest"
 )
 
-// ErrDiffers says that the lake does not hold what the store does.
+// ErrDiffers reports that the lake and the store differ.
 var ErrDiffers = errors.New("the lake differs from the store")
 
-// Verified is what a verification compared, and what it found.
+// Verified is the scope and the findings of a verification.
 type Verified struct {
 	Generation int64
 	Files      int // compared
@@ -50,7 +50,7 @@ func (l *Lake) Verify(ctx context.Context, dir string, deep bool) (*Verified, er
 				a.Generation, v.Generation)
 		}
 	}
-	if len(v.Findings) > 0 { // what a generation that is not there lacks says nothing
+	if len(v.Findings) > 0 { // comparing different generations proves nothing
 		return v, fmt.Errorf("%w: %d accounts are behind", ErrDiffers, len(v.Findings))
 	}
 	tables, err := l.tables(ctx, false)
@@ -202,7 +202,7 @@ func (v *Verified) hash(ctx context.Context, t *lakeTable, objects []liveObject)
 		v.Bytes += o.is.info.Bytes
 		want := o.is.info.SHA256
 		if o.is.days != nil {
-			want = contentOf(o.path) // its name says what its bytes were
+			want = contentOf(o.path) // its name contains the hash of its bytes
 		}
 		if len(want) < 12 || !strings.HasPrefix(sums[i], want) {
 			v.find("table %s: %s is not the bytes of %s: %s", t.name, o.path, o.is.path, sums[i])

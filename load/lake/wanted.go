@@ -24,13 +24,13 @@ type file struct {
 	table   *schema.Table
 	account string
 	path    string      // below the data directory; of a month: what to call it
-	day     schema.Date // where the table is cut by day or month
+	day     schema.Date // if the table is cut by day or month
 	info    *manifest.File
 	days    []file // of a closed month: the files that it is made of, in their order
 }
 
 // closedAfter is how many days after its end a month is closed. The service's report reaches 32
-// days back; what is restated later all the same replaces the month's file.
+// days back; if a later restatement comes all the same, it replaces the month's file.
 const closedAfter = 35
 
 // cell is a partition of a table: an account, and a month where the table is cut by
@@ -111,7 +111,7 @@ func daysOf(key string) (days []schema.Date) {
 	return days
 }
 
-// cellOf is the partition that a file lies in.
+// cellOf returns the partition of a file.
 func (s *tableSpec) cellOf(f file) cell {
 	if !s.months {
 		return cell{f.account, noMonth}
@@ -143,15 +143,15 @@ func (c cell) monthName() string {
 type wanted struct {
 	manifest *manifest.Manifest // without its accounts
 	accounts map[string]*manifest.Listed
-	of       map[string]*manifest.Manifest           // by account, where they are of several stores
+	of       map[string]*manifest.Manifest           // by account, if the accounts are from several stores
 	files    map[string]map[cell][]file              // by table; of the partitions that are looked at
 	hashes   map[string]map[string]map[string]string // by account, table and month, see partition
 	specs    map[string]*tableSpec                   // by the folder of their files
-	marks    *markers                                // what is known of partitions that are not looked at
+	marks    *markers                                // for partitions that are not compared
 }
 
-// closes says whether a partition is a month that was closed when the generation was published, so
-// that its days are one file.
+// closes reports whether a partition is a month that was closed when the generation was published,
+// so that its days are one file.
 func (w *wanted) closes(s *tableSpec, c cell) bool {
 	return s.table.Partition == schema.ByDay && isClosed(c.month, w.origin(c.account))
 }
@@ -169,7 +169,7 @@ func (w *wanted) origin(account string) *manifest.Manifest {
 	return w.manifest
 }
 
-// keeps says whether the files of a partition are looked at, by the hash of what is wanted there.
+// keeps reports whether to compare the files of a partition, given the hash of its wanted files.
 type keeps func(table string, c cell, hash string) bool
 
 // newWanted is what the lake shall have of no account yet.
@@ -186,7 +186,8 @@ func newWanted(m *manifest.Manifest, all []*tableSpec, marks *markers) *wanted {
 	return w
 }
 
-// wantOf reads off a listing what the lake shall have, and decodes of it only what is looked at; nil keep: all.
+// wantOf derives the lake's wanted files from a listing, decoding only the partitions that keep
+// selects; a nil keep selects all.
 func wantOf(l *manifest.Listing, all []*tableSpec, marks *markers, keep keeps) (*wanted, error) {
 	w := newWanted(l.Manifest, all, marks)
 	return w, w.read(l, keep)
@@ -219,8 +220,8 @@ func (w *wanted) readChanged(l *manifest.Listing) error {
 	return nil
 }
 
-// fileMark is the name under which lake_generation keeps the account file of a commit, beside the
-// tables.
+// fileMark is the key, next to the tables, under which lake_generation keeps the account file of a
+// commit.
 const fileMark = "manifest"
 
 // fileMark is the hash of the account file, and the newest closed month: from both follow the hashes of
@@ -233,8 +234,8 @@ func (w *wanted) fileMark(a *manifest.Listed) string {
 	return partition{fmt.Sprintf("%s-%d", a.Part.SHA256[:16], closed), 0, 0}.String()
 }
 
-// hasRows says whether a table has something of a file. Files without rows are left out: they say
-// nothing that the coverage does not.
+// hasRows reports whether the table contains rows of the file. Files without rows are left out: the
+// coverage already records them.
 func (s *tableSpec) hasRows(info *manifest.File) bool {
 	return info.Kind == manifest.KindParquet && info.Table == s.table.FullName() && info.Rows > 0 &&
 		len(info.SHA256) >= 12
@@ -340,8 +341,8 @@ func rowsOf(files []file) (n int64) {
 	return n
 }
 
-// partition is what lake_generation says of one: a hash of what is wanted there, and how much that is. By the hash
-// a commit knows which to look at.
+// partition is one entry of lake_generation: a hash of the wanted files of a partition, and their
+// numbers of rows and files. Commits compare hashes to find changed partitions.
 type partition struct {
 	hash        string
 	rows, files int64
@@ -349,7 +350,8 @@ type partition struct {
 
 func (p partition) String() string { return fmt.Sprintf("%s.%d.%d", p.hash, p.rows, p.files) }
 
-// partitionOf reads what lake_generation says; of a version that noted the hash alone it is no partition.
+// partitionOf parses an entry of lake_generation; it rejects an entry of a version that recorded
+// the hash alone.
 func partitionOf(text string) (p partition, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
@@ -360,7 +362,7 @@ func partitionOf(text string) (p partition, ok bool) {
 	return partition{parts[0], rows, files}, err == nil && filesErr == nil
 }
 
-// hashOfGroups is a hash of what a manifest says of a partition.
+// hashOfGroups hashes a partition's groups of a manifest.
 func hashOfGroups(groups []*manifest.Group) string {
 	sum := groups[0].Hash
 	if len(groups) > 1 {
@@ -373,7 +375,7 @@ func hashOfGroups(groups []*manifest.Group) string {
 	return fmt.Sprintf("%016x", sum)
 }
 
-// mergedMark begins the hash of a partition whose days are one file.
+// mergedMark is the hash prefix of a partition whose days are one file.
 const mergedMark = "m"
 
 // merged is the file of a closed month, made of its days.

@@ -9,8 +9,8 @@ import (
 	"spendsync/schema"
 )
 
-// ChangeRecords makes Arrow records of restatements, in their order. A record is the loop
-// body's alone. No lines are no record.
+// ChangeRecords makes Arrow records of restatements, in their order. A record is valid only until
+// the next iteration. Without lines there is no record.
 func ChangeRecords(lines iter.Seq[schema.SpendChange]) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		var rows []schema.SpendChange

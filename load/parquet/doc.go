@@ -1,8 +1,8 @@
 // Package parquet writes records of a table as one Parquet file, and reads it back.
 //
 // What it promises: the bytes of a file depend on the rows alone, so equal content gives an
-// equal file; what is read back is what was written, to the digit and the microsecond; and
-// neither takes memory for more than a row group of [Write] or a record of [Records].
+// equal file; values read back equal the values written, to the digit and the microsecond; and
+// neither direction holds more in memory than a row group of [Write] or a record of [Records].
 // A file that does not have the table's columns, or whose pages do not add up, is a
 // [durable.ErrDamaged].
 //

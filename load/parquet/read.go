@@ -41,8 +41,8 @@ func Rows[R any](d durable.Disk, path string, t schema.TableOf[R]) (rows []R, er
 	return rows, nil
 }
 
-// rowsPerBatch is how many rows lie beside each other near the processor while one column
-// after the other is put into them.
+// rowsPerBatch is the number of rows that stay in the processor's cache while their columns are
+// filled one after the other.
 const rowsPerBatch = 1024
 
 // Batches reads the rows of a file about a thousand at a time. The slice is valid only until
@@ -63,8 +63,8 @@ func Batches[R any](d durable.Disk, path string, t schema.TableOf[R]) iter.Seq2[
 	}
 }
 
-// batchesOf reads the rows into the room that it is given for each batch. There are zeros in it: a NULL
-// leaves its field as it is.
+// batchesOf reads each batch of rows into a buffer from room. The buffer is zeroed: a NULL leaves
+// its field unchanged.
 func batchesOf[R any](f *file, t schema.TableOf[R], room func(n int64) []R) iter.Seq2[[]R, error] {
 	return func(yield func([]R, error) bool) {
 		for left := f.rows; left > 0; {
@@ -301,7 +301,7 @@ func (f *file) record(rows int64, last bool) (arrow.Record, error) {
 
 // columnReader reads a column through all row groups.
 type columnReader struct {
-	groups []parquet.RowGroup // those not begun
+	groups []parquet.RowGroup // not started
 	index  int                // of the column in the file; below 0: the file is older than it
 	pages  parquet.Pages      // of the group that is being read; nil: none
 	page   parquet.Page

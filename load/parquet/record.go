@@ -11,9 +11,9 @@ import (
 	"spendsync/schema"
 )
 
-// Record makes Arrow records of all rows, in their order, [RecordRows] each: beside a large
-// table, one record of all of it would be a table more in memory. A record is released after
-// its use. No rows are an empty record.
+// Record makes Arrow records of all rows, in their order, [RecordRows] each: one record of a large
+// table would need as much memory as the table again. A record is released after its use. No rows
+// make one empty record.
 func Record[R any](t schema.TableOf[R], rows []R) iter.Seq[arrow.Record] {
 	return func(yield func(arrow.Record) bool) {
 		give := func(rows []R) bool {

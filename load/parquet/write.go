@@ -22,9 +22,8 @@ import (
 // the bound on what the writer holds in memory.
 const rowsPerGroup = 128 << 10
 
-// pageBytes is how much of a column of the report lies in one page, before
-// compression: the reach of its delta encoding and of zstd. Other tables fill only a
-// page or two.
+// pageBytes is the size of a page of the report's columns, before compression: the reach of delta
+// encoding and zstd. Other tables fill only a page or two.
 const pageBytes = 1 << 20
 
 // valuesPerBatch is how many values pass between Arrow and Parquet at a time.
@@ -98,8 +97,8 @@ func writerOptions(t *schema.Table, rows int) []parquet.WriterOption {
 	return options
 }
 
-// pageCodec is parquet-go's zstd with one encoder for all files, whose window is no
-// wider than a page: theirs would take 16 MB for each file that is being written.
+// pageCodec is parquet-go's zstd with one encoder for all files, and a window no wider than a page:
+// theirs would take 16 MB for each open file.
 type pageCodec struct{ parquetzstd.Codec }
 
 // Encode compresses a page.
