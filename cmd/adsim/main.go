@@ -69,7 +69,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return errors.Join(serve(ctx, service, listener), service.CloseState())
 }
 
-// setClock sets the clock as the command line says; else it is that of the state.
+// setClock sets the clock to the command line's time, if it has one; if not, the clock of the state
+// stays.
 func (o *options) setClock(service *adsim.Service) {
 	from := o.now
 	if from.IsZero() {

@@ -13,8 +13,7 @@ import (
 	"spendsync/extract/adsim"
 )
 
-// errUsage is a command line that was not understood; what was wrong with it has
-// been said.
+// errUsage is an error in the command line that has already been printed.
 var errUsage = errors.New("usage")
 
 // options is the command line.
@@ -114,8 +113,8 @@ func (o *options) accountFlags(f *flag.FlagSet) {
 		})
 }
 
-// accessFlags define what an account may do. Each may be given again, and begin with the
-// number of an account and a colon; by default it is for the first one.
+// accessFlags define the permissions of an account. Each flag may be repeated, and may start with
+// the number of an account and a colon; by default it is for the first one.
 func (o *options) accessFlags(f *flag.FlagSet) {
 	of := func(name, usage string, parse func(v string) (func(*adsim.Config), error)) {
 		f.Func(name, usage+"; with a number and a colon in front for another account: 2:", func(v string) error {

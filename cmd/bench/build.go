@@ -90,7 +90,7 @@ var noWaits = change{"spendsync/extract", "limit.go",
 // benchNow is the variable with the time at which a clocked spendsync starts.
 const benchNow = "BENCH_NOW"
 
-// otherClock lets the time be what benchNow says, and what has passed since.
+// otherClock starts the clock at benchNow.
 var otherClock = change{"spendsync/cmd/spendsync", "run.go", "now: time.Now}", `now: func() func() time.Time {
 	began, at := time.Now(), time.Now()
 	for _, v := range environ {

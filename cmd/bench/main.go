@@ -53,8 +53,7 @@ func main() {
 	}
 }
 
-// run measures the parts that o names, one after the other, and prints each result as
-// soon as it is known.
+// run measures the parts that o names, one after the other, and prints each result at once.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -109,8 +108,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// lake runs the benchmark of load/lake: it lays a history into tables that only that package can
-// write without the files.
+// lake runs the benchmark of load/lake: it fills tables with a history without files, which only
+// that package can do.
 func lake(ctx context.Context, stdout, stderr io.Writer) error {
 	for _, args := range [][]string{{"^Benchmark(Lake|Inbox)$", "-benchtime", "3x"},
 		{"^Benchmark(Upkeep|First)$", "-benchtime", "1x", "-timeout", "30m"}} {

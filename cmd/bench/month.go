@@ -28,8 +28,8 @@ var outages = []struct {
 const restatedWeek = 240
 
 // month syncs an account of perDay rows a day every hour of a month: the day grows, late
-// conversions come, a week is restated, settings change, the service fails twice. Then every day
-// is read once more, which is in no figure, and must be what the service says.
+// conversions come, a week is restated, settings change, the service fails twice. Then every day is
+// read once more, outside all figures, and must equal the service's rows.
 func (b *bench) month(ctx context.Context, perDay int) error {
 	a := reportOf(perDay*days, b.options)
 	s, err := startAt(ctx, b.bin, a, "-now", monthStart.Format(time.RFC3339))
@@ -66,7 +66,7 @@ func (b *bench) month(ctx context.Context, perDay int) error {
 	return unequal
 }
 
-// month is a month that goes on.
+// month is the state of a simulated month.
 type month struct {
 	*bench
 	service    *service
@@ -83,7 +83,7 @@ func monthCells(name string, m measurement, largest time.Duration) []string {
 		fmt.Sprintf("%.2f", largest.Seconds())}
 }
 
-// hour lets the service go on by an hour, and syncs.
+// hour advances the service by an hour, and syncs.
 func (m *month) hour(ctx context.Context, h int) error {
 	now := monthStart.Add(time.Duration(h) * time.Hour)
 	if err := m.happen(ctx, h, now); err != nil {

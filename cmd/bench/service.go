@@ -135,8 +135,8 @@ func (s *service) warm(ctx context.Context) error {
 	return addUp(ctx, s.report, s.authorization)
 }
 
-// isCloser says whether n rows are closer to one per cent of all than were; of two
-// that are as close the first by name is.
+// isCloser reports whether n rows are closer to one per cent of all rows than were. If both are
+// equally close, the first by name wins.
 func (s *service) isCloser(creative string, rows, were int) bool {
 	off := func(rows int) int { return max(100*rows-s.rows, s.rows-100*rows) }
 	return off(rows) < off(were) || off(rows) == off(were) && creative < s.creative
@@ -160,8 +160,8 @@ func (s *service) restateScattered(ctx context.Context) error {
 	return s.restate(ctx, schema.ReachDays, restatement{Percent: 150, OneIn: 100})
 }
 
-// anHourLater is what an hour brings: late conversions of one source in 500 on ten days, and
-// a twentieth more on the day that goes on.
+// anHourLater applies the changes of an hour: late conversions of one source in 500 on ten days,
+// and a twentieth more on the open day.
 func (s *service) anHourLater(ctx context.Context) error {
 	today := schema.DateOf(time.Now())
 	grown := restatement{Day: today.String(), Kind: "multiply", Percent: 105}
@@ -235,7 +235,7 @@ func (s *service) order(ctx context.Context, method, path string, body any, line
 	return nil
 }
 
-// equalDays counts the days of a store, of which all that the service has must have its rows and sums.
+// equalDays compares the days of a store with the service's rows and sums, and counts them.
 func (s *service) equalDays(ctx context.Context, binary, store string) (n int, err error) {
 	type day struct {
 		Date   string      `json:"date"`

@@ -51,7 +51,7 @@ func middle[N cmp.Ordered](all []measurement, figure func(measurement) N) N {
 	return values[len(values)/2]
 }
 
-// columns are the figures as they are shown; an unknown one is empty.
+// columns are the columns of the printed table; an unknown figure is empty.
 var columns = []struct {
 	name string
 	text func(m measurement) string

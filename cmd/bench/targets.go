@@ -93,9 +93,9 @@ func memory(m sizedTable) (list []result) {
 	return list
 }
 
-// growth is the cost of ten times the rows, for each pair of sizes of which one is
-// about ten times the other. It is scaled to exactly ten times: a report of 9.8 times
-// the rows may cost 9.8/10 of the aim.
+// growth returns the cost of ten times the rows, for each pair of sizes about a factor of ten
+// apart. It is scaled to exactly ten times: a report of 9.8 times the rows may cost 9.8/10 of the
+// aim.
 func growth(loads []sizedTable) (list []result) {
 	for _, small := range loads {
 		for _, large := range loads {

@@ -62,8 +62,8 @@ func (a *app) demo(ctx context.Context, dir string, rows int) error {
 	return a.printGoOn(dir)
 }
 
-// printGoOn says how to look further, in commands that work as they are printed: the
-// program may not be on the path.
+// printGoOn prints commands for looking further. They work exactly as printed: the program may not
+// be on the path.
 func (a *app) printGoOn(dir string) error {
 	full, err := filepath.Abs(dir)
 	if err != nil {
@@ -109,8 +109,8 @@ func demoVariables(url, dir string) []string {
 	return variables
 }
 
-// demoSyncs syncs the account as it was nine days ago, an hour later, after settings have
-// changed, and now, after reviews were decided and two days restated.
+// demoSyncs syncs the account as of nine days ago; an hour later, after settings have changed; and
+// now, after reviews were decided and two days restated.
 func (a *app) demoSyncs(ctx context.Context, service *adsim.Service, url, dir string, rows int) error {
 	out, today := a.stdout, a.now()
 	sync := func(at time.Time) error {
@@ -148,9 +148,8 @@ func (a *app) demoSyncs(ctx context.Context, service *adsim.Service, url, dir st
 	return sync(today)
 }
 
-// meddle changes settings as people at the dashboard do. The simulated spend goes
-// on as if they had not, so that there is something to be found out. It returns
-// the creatives that wait for review.
+// meddle changes settings as people at the dashboard do. The simulated spend ignores the changes,
+// so that there is something to find. It returns the creatives that wait for review.
 func meddle(service *adsim.Service) (reviewed []string, err error) {
 	sets := []map[string]any{{"default_bid": "1.25"}, {"daily_spend_limit": "500"}, {"status": "paused"}}
 	var changes []adsim.Change
@@ -242,5 +241,5 @@ func (a *app) printAsk(ctx context.Context, dir, name string, params ...string) 
 	return err
 }
 
-// demoWidth is how wide the demo's tables are where no terminal says.
+// demoWidth is the width of the demo's tables without a terminal.
 const demoWidth = 120

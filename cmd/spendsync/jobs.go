@@ -47,8 +47,8 @@ func (a *app) runJob(ctx context.Context, start startJob) error {
 	return a.endJob(result, a.summary(result)...)
 }
 
-// printResult answers a program. Where the answer cannot be written, what the run has
-// done stands: the error says both.
+// printResult prints the result for a program. If it cannot be printed, the run's work stands: the
+// error reports both.
 func (a *app) printResult(result *job.Result) error {
 	if !a.json {
 		return nil

@@ -1,8 +1,8 @@
-// Command spendsync copies the spend report and the settings of a push
-// advertising account into Parquet files and a DuckDB file, provably complete.
+// Command spendsync copies the spend report and the settings of a push advertising account into
+// Parquet files and a DuckDB file, provably complete.
 //
-// Run "spendsync help" for the commands and "spendsync help config" for the
-// variables; the README says how to operate it and how to read what it makes.
+// Run "spendsync help" for the commands and "spendsync help config" for the variables; the README
+// explains how to operate it and how to read its output.
 package main
 
 import (
@@ -19,8 +19,8 @@ func main() { runMain(newApp(os.Environ(), os.Stdout, os.Stderr)) }
 
 // runMain is all of main but what the application is made of.
 func runMain(a *app) {
-	// The first signal asks to stop: what is complete is still published. A
-	// second one has its usual effect at once; nothing published is harmed.
+	// The first signal asks to stop: complete days and entities are still published. A second one
+	// has its usual effect at once; nothing published is harmed.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	context.AfterFunc(ctx, stop)
 	crash.ExitsWithCode("spendsync")

@@ -32,9 +32,9 @@ import (
 // own, and a count that starts at zero with each is not a counter.
 type metric struct {
 	name, help string
-	label      string // beside the account; empty: none
-	// values are by the label's value, which is empty where there is no label. None
-	// at all is what nobody knows.
+	label      string // in addition to the account; empty: none
+	// values returns the values by label value, which is empty for a metric without a label. An
+	// empty map means unknown.
 	values func(f *runFacts) map[string]float64
 }
 
@@ -215,7 +215,7 @@ func (f *runFacts) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reports what is known.
+// Collect reports the known values.
 func (f *runFacts) Collect(ch chan<- prometheus.Metric) {
 	for _, m := range metrics {
 		for label, v := range m.values(f) {
@@ -366,7 +366,7 @@ func (a *app) readBreaks(ctx context.Context, to metricsTo, m *manifest.Manifest
 	return counts, result.Close()
 }
 
-// lastMoney is the account's money as it was last seen to differ.
+// lastMoney returns the last stored snapshot of the account's money.
 func lastMoney(dir, account string, known *manifest.Account) (last schema.AccountSnapshot, err error) {
 	path := "parquet/" + schema.AccountSnapshots.Name + "/account=" + account + "/data.parquet"
 	if known.Files[path] == nil {
@@ -379,8 +379,8 @@ func lastMoney(dir, account string, known *manifest.Account) (last schema.Accoun
 	return rows[len(rows)-1], nil
 }
 
-// writeMetrics writes a file for a textfile collector: aside, then renamed, so that
-// nobody reads half of it.
+// writeMetrics writes a file for a textfile collector: under another name, then renamed, so that no
+// reader sees half of it.
 func writeMetrics(path, account string, f *runFacts) error {
 	reg := prometheus.NewRegistry()
 	if err := prometheus.WrapRegistererWith(prometheus.Labels{"account": account}, reg).Register(f); err != nil {

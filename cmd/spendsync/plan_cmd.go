@@ -34,9 +34,8 @@ func (a *app) planCommand() *cobra.Command {
 	}
 }
 
-// knownAccount is the configured account with what is published of it, where the
-// variable is not set the only account of the store. Nothing published is as good as an
-// account of which nothing is known.
+// knownAccount returns the configured account with its published state; without the variable, the
+// only account of the store. If nothing is published, the account is empty.
 func (a *app) knownAccount() (string, *manifest.Account, error) {
 	name := a.cfg.Account
 	dir, err := a.cfg.StoreDir()

@@ -132,7 +132,7 @@ func (a *app) watch(ctx context.Context, b *remote.Bucket, o remote.PullOptions,
 	})
 }
 
-// timeOf reads an instant, or a day of Chicago, of which it is the end.
+// timeOf parses an instant, or a day of Chicago, which means the end of that day.
 func timeOf(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

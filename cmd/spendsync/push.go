@@ -113,8 +113,8 @@ func (a *app) push(ctx context.Context, url string, o remote.PushOptions) (err e
 	return err
 }
 
-// pushWatch pushes whenever the store has published, until a signal, and once more then: the run beside it
-// has ended by that time.
+// pushWatch pushes after each publication until a signal, and then once more: by that time a
+// concurrent run has ended.
 func (a *app) pushWatch(ctx context.Context, url string, o remote.PushOptions, every time.Duration) error {
 	dir, err := a.cfg.StoreDir()
 	if err != nil {

@@ -31,8 +31,8 @@ type queryFlags struct {
 	from   string
 }
 
-// maxTableRows is how many rows a terminal shows when nobody says: what nobody reads to
-// its end would only take the rows above it out of sight.
+// maxTableRows is the default number of rows that a terminal shows: more rows would only scroll the
+// first ones out of sight.
 const maxTableRows = 1000
 
 func (a *app) queryCommand() *cobra.Command {
@@ -160,8 +160,8 @@ func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error 
 	return errors.Join(a.queryErr(err, dir, q.Asks != ""), result.Close())
 }
 
-// answerOrigin says what an answer was taken from, for a file that outlives the terminal.
-// Whoever asks while a run publishes gets the generation that is named then.
+// answerOrigin returns the source of an answer, for a file that outlives the terminal. A query
+// during a publication reads the generation that is named here.
 func (a *app) answerOrigin(dir string) answer.Origin {
 	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
 	if m, err := manifest.ReadRoot(durable.OS, dir, nil); err == nil {
@@ -170,8 +170,8 @@ func (a *app) answerOrigin(dir string) answer.Origin {
 	return o
 }
 
-// queryErr says what is wrong with the question as a usage error, with the place
-// in the SQL above the last line.
+// queryErr turns an error in the question into a usage error, with the place in the SQL above the
+// last line.
 func (a *app) queryErr(err error, dir string, named bool) error {
 	var q *duck.QuestionError
 	switch {
@@ -219,7 +219,7 @@ func (a *app) answerFormat(f queryFlags) (string, error) {
 	return format, nil
 }
 
-// listQuestions prints what can be asked by name.
+// listQuestions prints the named questions.
 func (a *app) listQuestions() error {
 	output.IgnoreBrokenPipe()
 	if a.json {

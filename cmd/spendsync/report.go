@@ -94,7 +94,7 @@ func (a *app) report(ctx context.Context, f reportFlags) error {
 	return a.reportWritten(f.out, written.n, r)
 }
 
-// counted counts the bytes that go through.
+// counted counts the bytes written through it.
 type counted struct {
 	io.Writer
 	n int64

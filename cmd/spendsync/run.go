@@ -26,7 +26,7 @@ import (
 	"spendsync/schema"
 )
 
-// app is what every command shares: where it writes, its environment, the clock.
+// app holds the values that all commands share: output streams, environment, clock.
 type app struct {
 	stdout, stderr io.Writer
 	environ        []string
@@ -40,9 +40,9 @@ type app struct {
 	screen *screen
 	json   bool
 
-	grace   atomic.Int64 // SPENDSYNC_STOP_GRACE, as soon as it is known
-	command string       // as it was called
-	runID   string       // of the run that goes on, and on every line of its log
+	grace   atomic.Int64 // SPENDSYNC_STOP_GRACE, once it is read
+	command string       // the name of the command
+	runID   string       // of the current run; on every line of its log
 }
 
 func newApp(environ []string, stdout, stderr io.Writer) *app {
@@ -61,8 +61,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return a.end(err)
 }
 
-// end says how it ended. The last line on stderr says what happened, what is
-// safe and what to do.
+// end reports the outcome and returns the exit code. The last line on stderr states the result,
+// what is safe, and what to do.
 func (a *app) end(err error) int {
 	if err == nil {
 		return exit.OK
@@ -201,7 +201,7 @@ func (a *app) jsonLogs() bool {
 	return a.cfg.LogFormat == "json" || (a.cfg.LogFormat == "" && !output.IsTerminal(a.stderr))
 }
 
-// clientOptions are what the clients of the service need beside the configuration.
+// clientOptions returns the options of the service's clients that the configuration lacks.
 func (a *app) clientOptions() config.ClientOptions {
 	return config.ClientOptions{UserAgent: "spendsync/" + version(), Log: a.log, Transport: a.transport}
 }
@@ -242,8 +242,8 @@ func viewsOf(asked []queries.Query) []duck.View {
 	return all
 }
 
-// columnDocs are what the dictionary says of columns, by name; the first table
-// that has a column is its home.
+// columnDocs returns the dictionary's text for each column name; the first table with the column
+// supplies it.
 func columnDocs() map[string]string {
 	docs := map[string]string{}
 	for _, t := range schema.Tables {

@@ -45,7 +45,7 @@ type storeStatus struct {
 	Generation  int64           `json:"generation"`
 	PublishedAt schema.Instant  `json:"published_at"`
 	Accounts    []accountStatus `json:"accounts"`
-	// Unfinished is a commit that has begun and has not ended; absent: there is none.
+	// Unfinished is a commit that has started but not ended; absent: there is none.
 	Unfinished *commit.Unfinished `json:"unfinished_commit,omitempty"`
 }
 

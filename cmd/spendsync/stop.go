@@ -16,9 +16,9 @@ const lastMoment = 1500 * time.Millisecond
 // that is held up before.
 const defaultGrace = 8 * time.Second
 
-// endAfterSignal ends the process when a command outlasts the grace after a
-// signal, whatever holds it up: a disk that hangs, a log that nobody reads. The
-// store survives that as it survives any kill.
+// endAfterSignal ends the process when a command outlasts the grace after a signal, whatever the
+// delay: a hanging disk, or a log without a reader. The store survives that as it survives any
+// kill.
 func (a *app) endAfterSignal(ctx context.Context) {
 	if a.exit == nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"spendsync/schema"
 )
 
-// summary is the last line of a run's log: what a person asks afterwards, under keys
-// that stay. Who it was (run, command, account) stands on every line.
+// summary returns the attributes of the last line of a run's log: the facts that people look up
+// afterwards, under stable keys. Run, command and account are on every line.
 func (a *app) summary(r *job.Result) []any {
 	row := r.Run
 	states, newest := map[string]int{}, ""

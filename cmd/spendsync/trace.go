@@ -53,8 +53,8 @@ func otlp(env map[string]string, name string) string {
 	return cmp.Or(env["OTEL_EXPORTER_OTLP_TRACES_"+name], env["OTEL_EXPORTER_OTLP_"+name])
 }
 
-// traceEndpoint says whether anybody wants traces, and whether we can send them in
-// the way asked for.
+// traceEndpoint reports whether traces are wanted, and returns the reason if we cannot send them in
+// the configured way.
 func traceEndpoint(env map[string]string) (wanted bool, why string) {
 	if otlp(env, "ENDPOINT") == "" ||
 		strings.EqualFold(env["OTEL_SDK_DISABLED"], "true") {
@@ -69,7 +69,7 @@ func traceEndpoint(env map[string]string) (wanted bool, why string) {
 	return true, ""
 }
 
-// startTrace begins the trace of a run. Where there is no endpoint it costs nothing.
+// startTrace starts the trace of a run. Without an endpoint it costs nothing.
 func (a *app) startTrace(ctx context.Context, command, runID string) (context.Context, *tracing) {
 	t := &tracing{tracer: noop.NewTracerProvider().Tracer(""), lastCall: a.lastCall}
 	wanted, why := traceEndpoint(openTelemetry(a.environ))
@@ -144,8 +144,8 @@ func (t *tracing) start(ctx context.Context, env map[string]string, log *slog.Lo
 	t.tracer, t.flush = provider.Tracer("spendsync"), provider.Shutdown
 }
 
-// warningExporter warns of spans that could not be sent: who watches a run does not
-// decide how it ends.
+// warningExporter logs a warning for spans that could not be sent: tracing must not change a run's
+// outcome.
 type warningExporter struct {
 	sdktrace.SpanExporter
 	log *slog.Logger
@@ -158,7 +158,7 @@ func (e *warningExporter) ExportSpans(ctx context.Context, spans []sdktrace.Read
 	return nil
 }
 
-// end ends the trace of a run and sends what is left of it.
+// end ends the trace of a run and sends the remaining spans.
 func (t *tracing) end(ctx context.Context, code int) {
 	t.run.SetAttributes(attribute.Int("spendsync.exit_code", code))
 	if code != exit.OK {
@@ -172,8 +172,7 @@ func (t *tracing) end(ctx context.Context, code int) {
 	}
 }
 
-// stage begins one stage of a run as a span of its own. Errors show no secrets, here as
-// in the log.
+// stage starts one stage of a run as a span of its own. Errors show no secrets, here as in the log.
 func (t *tracing) stage(ctx context.Context, name string, attrs ...slog.Attr) (context.Context, job.EndStage) {
 	ctx, span := t.tracer.Start(ctx, name, trace.WithAttributes(attributesOf(attrs)...))
 	return ctx, func(err error, attrs ...slog.Attr) {

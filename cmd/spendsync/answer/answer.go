@@ -25,7 +25,7 @@ type Answer struct {
 	Terminal bool  // nothing may reach it that a terminal would obey
 	Width    int   // of the terminal; 0: as wide as it gets
 	MaxRows  int64 // of a table; 0: all
-	Raw      bool  // formulas stay as they are
+	Raw      bool  // formulas are written unchanged
 	Origin   Origin
 }
 
@@ -115,8 +115,8 @@ func (n Answer) names() []string {
 	return names
 }
 
-// spell turns DuckDB's text of a value into ours: instants and times as RFC 3339
-// writes them, everything else as it is.
+// spell turns DuckDB's text of a value into ours: instants and times in RFC 3339, everything else
+// unchanged.
 func spell(f valueForm, text string) string {
 	switch f {
 	case formNumber:
@@ -134,8 +134,8 @@ func spell(f valueForm, text string) string {
 	return text
 }
 
-// FormatFor is the format when nobody chose one: by the ending of the file, or by
-// whether a terminal shows it.
+// FormatFor returns the default format: by the extension of the file, or by whether the output is a
+// terminal.
 func FormatFor(out string, terminal bool) string {
 	switch {
 	case out == "" && terminal:

@@ -20,7 +20,7 @@ import (
 // Nothing is sent.
 const idsFormat, requestFormat = "ids", "request"
 
-// MakesCalls says whether a format is one of calls, which not every question has.
+// MakesCalls reports whether a format consists of calls, which not every question has.
 func MakesCalls(format string) bool { return format == idsFormat || format == requestFormat }
 
 // FindCalls is the question of the calls that follow from a ready question's answer, with
@@ -68,7 +68,7 @@ func (n Answer) calls(ctx context.Context) (all []call, err error) {
 	return all, nil
 }
 
-// writeIDs writes a line of IDs for each call, below a line that says what it is and costs.
+// writeIDs writes a line of IDs for each call, below a line with the call's purpose and cost.
 func (n Answer) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	all, err := n.calls(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (n Answer) writeIDs(ctx context.Context, w *bufio.Writer) error {
 	return nil
 }
 
-// budget says what the calls of an account take of the day's changes.
+// budget describes the share of the day's changes that the calls of an account use up.
 func budget(all []call, account string) string {
 	changes, last := 0, call{}
 	for _, c := range all {

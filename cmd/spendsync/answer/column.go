@@ -37,8 +37,8 @@ func (n Answer) tableColumns() []tableColumn {
 	return all
 }
 
-// unitOf takes the unit from the type that only money and bids have, else from what
-// the dictionary says of a column of that name.
+// unitOf takes the unit from the types that only money and bids have, else from the dictionary's
+// text for a column of that name.
 func unitOf(c duck.Column) unit {
 	doc := columnDocs()[c.Name]
 	switch {
@@ -53,7 +53,7 @@ func unitOf(c duck.Column) unit {
 // decimalSix is money, or a sum of it.
 var decimalSix = regexp.MustCompile(`^DECIMAL\((18|38),6\)$`)
 
-// columnDocs are what the dictionary says of the columns, by name.
+// columnDocs holds the dictionary's text of each column, by name.
 var columnDocs = sync.OnceValue(func() map[string]string {
 	docs := map[string]string{}
 	for _, q := range allViews() {
@@ -73,8 +73,7 @@ var columnDocs = sync.OnceValue(func() map[string]string {
 
 func (c tableColumn) isNumber() bool { return c.form == formNumber || c.form == formFloat }
 
-// mayCut says whether a part of a value is of use: half of an ID, a number or a time
-// is not.
+// mayCut reports whether a part of a value is useful: half of an ID, a number or a time is not.
 func (c tableColumn) mayCut() bool {
 	return (c.form == formText || c.form == formNested) && c.name != "id" && !strings.HasSuffix(c.name, "_id")
 }
@@ -82,8 +81,8 @@ func (c tableColumn) mayCut() bool {
 // fraction is of a second: too fine to read.
 var fraction = regexp.MustCompile(`\.[0-9]+Z$`)
 
-// text is DuckDB's text of a value as it is shown. Only where it is rounded may digits
-// be missing, and even there a number other than 0 does not look like 0.
+// text returns the displayed text of DuckDB's value. Digits may be missing only if it is rounded,
+// and even then a number other than 0 does not look like 0.
 func (c tableColumn) text(value string, rounded bool) string {
 	value = spell(c.form, value)
 	switch {

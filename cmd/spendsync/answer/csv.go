@@ -75,8 +75,8 @@ func (n Answer) csvCell(c duck.Column) string {
 	return text
 }
 
-// formula has the characters that begin what a spreadsheet runs; East Asian versions take the
-// full-width signs too. See OWASP, CSV injection. A number that is a text is a number there too.
+// formula has the characters that start a formula in a spreadsheet; East Asian versions accept the
+// full-width signs too. See OWASP, CSV injection. A number stored as text counts as a number.
 const (
 	formula = "(unicode('='), unicode('+'), unicode('-'), unicode('@'), 9, 10, 13, unicode('＝'), unicode('＋'), " +
 		"unicode('－'), unicode('＠'))"

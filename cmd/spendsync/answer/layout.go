@@ -12,11 +12,10 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 )
 
-// tableLayout fits a table into its width: headings are broken at their underscores,
-// then texts are cut in the middle, never IDs, numbers and times. Where even that is too
-// wide, the columns go on in another table below, under the same first columns; where
-// that takes too many tables, or the rows are not all there at once, each row is a record
-// of its own, one column on a line.
+// tableLayout fits a table into its width: headings are broken at their underscores, then texts are
+// cut in the middle, never IDs, numbers and times. If even that is too wide, the remaining columns
+// follow in another table below, under the same first columns. If that takes too many tables, or
+// the rows are streamed, each row becomes a record of its own, one column per line.
 type tableLayout struct {
 	columns []tableColumn
 	width   int  // 0: no limit
@@ -103,8 +102,8 @@ func (t *tableLayout) writeLine(w *bufio.Writer, cells []cell) {
 	fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
 }
 
-// measure sets the widths by the rows: as wide as they are if that fits, else the
-// widest headings are broken first, and then the widest texts are cut.
+// measure sets the widths by the rows: full width if that fits, else the widest headings are broken
+// first, and then the widest texts are cut.
 func (t *tableLayout) measure(rows [][]cell) {
 	t.widths = make([]int, len(t.columns))
 	broken, least := make([]int, len(t.columns)), make([]int, len(t.columns))
@@ -145,8 +144,8 @@ func (t *tableLayout) measure(rows [][]cell) {
 // maxParts is how many tables below each other a person still reads together.
 const maxParts = 4
 
-// split divides the columns among several tables that fit, each beginning with the first
-// columns, which say what the row is about. It is nil where there is no such division.
+// split divides the columns among several tables that fit, each starting with the first columns,
+// which identify the row. It returns nil if there is no such division.
 func (t *tableLayout) split(rows [][]cell) (parts [][]int) {
 	if !t.allRows || len(rows) < 2 {
 		return nil
@@ -218,8 +217,7 @@ func breakName(name string, width int) (lines []string) {
 	return lines
 }
 
-// cutMiddle shortens a text to a width: names that begin alike often differ
-// at the end.
+// cutMiddle shortens a text to a width: names with the same start often differ at the end.
 func cutMiddle(s string, width int) string {
 	if widthOf(s) <= width {
 		return s

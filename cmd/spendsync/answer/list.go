@@ -79,7 +79,7 @@ type Listing struct {
 	Macros []Listed `json:"macros"`
 }
 
-// List is what can be asked by name.
+// List returns all named questions.
 func List() Listing {
 	var all Listing
 	for _, q := range queries.Asks() {

@@ -15,9 +15,9 @@ import (
 // sets the widths, so that the memory does not grow with the answer.
 const rowsPerBlock = 1000
 
-// writeTable writes a table for a person. On a terminal, which has a width, it states
-// above the rows what is the same in all of them, and rounds money to cents; without a
-// width it has every column and digit.
+// writeTable writes a table for a person. On a terminal, which has a width, it states values common
+// to all rows above the table, and rounds money to cents; without a width it has every column and
+// digit.
 func (n Answer) writeTable(ctx context.Context, w *bufio.Writer) error {
 	shown := n.Result.Count
 	if n.MaxRows > 0 {
@@ -117,9 +117,9 @@ func (t *tableLayout) cells(row []schema.Null[string]) []cell {
 	return cells
 }
 
-// takeConstant removes the columns that have one value in all rows, and says in a
-// sentence what that is. A number is taken only from three rows on: two may be equal by
-// chance. At least one column stays.
+// takeConstant removes the columns with a single value in all rows, and returns a sentence with
+// those values. A number is removed only if there are three rows or more: two may be equal by
+// coincidence. At least one column stays.
 func (t *tableLayout) takeConstant(rows [][]cell) string {
 	var same, absent []string
 	var taken []int

@@ -29,13 +29,12 @@ type workbook struct {
 	head    int
 	wrapped int // the style of the sheet about the answer
 
-	exactTexts, cutTexts int // numbers and texts that the format cannot hold as they are
+	exactTexts, cutTexts int // numbers and texts that the format cannot hold unchanged
 }
 
-// writeXLSX writes the answer as a workbook: typed cells under a frozen heading, and a
-// sheet that says what was asked, when, and of which generation. A text is a text,
-// whatever it begins with: no cell is a formula. What does not fit on a sheet is
-// refused, not cut.
+// writeXLSX writes the answer as a workbook: typed cells under a frozen heading, and a sheet with
+// the question, the time and the generation. A text stays a text, whatever its first character: no
+// cell is a formula. An answer too large for a sheet is refused, not cut.
 func (n Answer) writeXLSX(ctx context.Context, out io.Writer) (err error) {
 	if n.Result.Count >= excelize.TotalRows || len(n.Result.Columns) > excelize.MaxColumns {
 		return exit.Usagef("a sheet of a workbook has %d rows and %d columns, the answer %d and %d; write it to a "+
@@ -182,7 +181,7 @@ func (b *workbook) text(s string) string {
 func exactFloat(text string) (float64, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f-f != 0 {
-		return 0, false // NaN and infinity are no numbers to a spreadsheet
+		return 0, false // a spreadsheet cannot hold NaN and infinity as numbers
 	}
 	exact, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -199,13 +198,13 @@ func exactFloat(text string) (float64, bool) {
 	return f, strings.ContainsAny(text, "e") || isRatio(text)
 }
 
-// isRatio says whether a number has more decimals than money: then it was divided.
+// isRatio reports whether a number has more decimals than money: then it is a quotient.
 func isRatio(text string) bool {
 	_, decimals, _ := strings.Cut(text, ".")
 	return len(decimals) > 6
 }
 
-// sheetTime is an instant in UTC or a day that a sheet can count: its days begin with
+// sheetTime parses an instant in UTC or a day that a sheet can represent: a sheet's days start in
 // 1900, and until March of that year they are wrong on purpose.
 func sheetTime(text string) (time.Time, bool) {
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
@@ -216,7 +215,7 @@ func sheetTime(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// writeAbout writes the sheet that says what the workbook is.
+// writeAbout writes the sheet that describes the workbook.
 func (b *workbook) writeAbout(n Answer) error {
 	w, err := b.file.NewStreamWriter(aboutSheet)
 	if err != nil {

@@ -37,12 +37,12 @@ type Answer struct {
 const (
 	patience     = 20 * time.Second // for one question to the service, with its retries
 	skewNotice   = 30 * time.Second
-	skewTooMuch  = 10 * time.Minute // around midnight it takes one day for another
+	skewTooMuch  = 10 * time.Minute // around midnight the clock is on the wrong day
 	LittleMemory = 512 << 20
 	sampled      = 3 // campaigns of the report that the API is asked for
 )
 
-// Options are what is checked.
+// Options are the inputs of a check.
 type Options struct {
 	Config    *config.Config // nil: the variables could not be read
 	ConfigErr error          // why they could not, or are refused

@@ -39,7 +39,7 @@ func (c *checker) memory() {
 	}
 }
 
-// payouts reads the operator's file of payouts as a run does, which would go on without it.
+// payouts reads the operator's file of payouts as a run does; the run would continue without it.
 func (c *checker) payouts() {
 	if c.Config.Payouts == "" {
 		return

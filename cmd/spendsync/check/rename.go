@@ -16,11 +16,10 @@ import (
 // lead back.
 const maxDepth = 8
 
-// tryRenames renames an empty file from the staging area into every folder of the store
-// and back, as a commit does. The number of a device does not show that: a folder that is
-// mounted from the same file system has the same, and refuses the rename all the same.
-// It leaves the folders with the times that they had. It also says whether the file system
-// can clone a file.
+// tryRenames renames an empty file from the staging area into every folder of the store and back,
+// as a commit does. Device numbers do not prove that this works: a folder mounted from the same
+// file system has the same number, but refuses the rename. The folders keep their modification
+// times. It also reports whether the file system can clone a file.
 func tryRenames(dir string) (folders int, clones bool, err error) {
 	staging := filepath.Join(dir, "staging")
 	if !isThere(staging) {
@@ -77,11 +76,11 @@ func tryBelow(dir, probe string, depth int) (folders int, err error) {
 
 func tryRename(dir, probe string) error {
 	defer keepTimes(dir)()
-	// No reader takes a name that begins with a point for a file of the store.
+	// No reader mistakes a name that starts with a point for a file of the store.
 	there := filepath.Join(dir, ".spendsync-"+filepath.Base(filepath.Dir(probe)))
 	err := os.Rename(probe, there)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a run that has begun meanwhile removes what it finds in staging
+		return nil // a run that has started meanwhile cleans the staging area
 	}
 	if err != nil {
 		return err

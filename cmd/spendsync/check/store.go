@@ -12,7 +12,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// store reads what is published. It is nil where nothing is.
+// store reads the published account. It returns nil if nothing is published.
 func (c *checker) store() *manifest.Account {
 	const name = "store"
 	dir, err := c.Config.StoreDir()
@@ -51,8 +51,8 @@ func (c *checker) store() *manifest.Account {
 	return m.Accounts[c.Config.Account]
 }
 
-// unfinished warns of a commit that has begun and has not ended. Where a folder stands in
-// its way, the check of the file system says so.
+// unfinished warns of a commit that has started but not ended. If a folder blocks it, the check of
+// the file system reports that.
 func (c *checker) unfinished(u *commit.Unfinished, err error) {
 	const name = "store"
 	if err != nil {

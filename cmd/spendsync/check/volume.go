@@ -14,8 +14,8 @@ import (
 	"spendsync/load/manifest"
 )
 
-// What a generation needs beside what is stored: the DuckDB file is copied and
-// grows, and DuckDB may put aside what does not fit into its memory.
+// The space that a generation needs in addition to the stored data: the DuckDB file is copied and
+// grows, and DuckDB may spill data that does not fit into its memory.
 const (
 	spaceTimes = 2
 	spaceLeast = 256 << 20
@@ -95,8 +95,8 @@ func (c *checker) writable(dir, at string) bool {
 	return true
 }
 
-// oneFileSystem looks whether what is staged can be renamed to its place, and
-// whether the file system is one whose locks and renames can be relied on.
+// oneFileSystem checks that staged files can be renamed to their places, and that the locks and
+// renames of the file system are reliable.
 func (c *checker) oneFileSystem(dir, at string) {
 	const name = "file system"
 	if kind := remoteFileSystem(at); kind != "" {
@@ -120,13 +120,13 @@ func (c *checker) oneFileSystem(dir, at string) {
 	c.writes(dir, clones)
 }
 
-// writes says what each generation costs the volume beside what has changed.
+// writes reports the bytes that each generation writes in addition to its changes.
 func (c *checker) writes(dir string, clones bool) {
 	const name = "bytes written"
 	m, err := manifest.ReadRoot(durable.OS, dir, nil)
 	switch {
 	case err != nil:
-		return // the store's line says it
+		return // the check "store" reports it
 	case clones:
 		c.ok(name, "a generation writes what has changed: the file system shares the rest with the one before")
 	default:
@@ -177,9 +177,9 @@ func (c *checker) locks(dir string) {
 	c.ok(name, "no run of %s goes on", c.Config.Account)
 }
 
-// lockHeld says whether somebody holds a lock, and who. The system tells of its own
-// processes without taking the lock; of those in other containers it takes a look
-// that is over at once.
+// lockHeld reports whether a lock is held, and by which process. The system reports its own
+// processes without taking the lock; processes in other containers are found by trying the lock for
+// an instant.
 func lockHeld(path string) (held bool, owner string) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -24,7 +24,7 @@ var base = []string{
 	"job/cronjob.yaml",
 }
 
-// Settings are what is filled into the base. Empty ones leave it as it is.
+// Settings are the values to fill into the base. An empty value leaves the base unchanged.
 type Settings struct {
 	Image, Account, Schedule, Namespace, Storage, StorageClass, Secret string
 	AdvertiserURL, ReportURL, ReportUser                               string
@@ -37,7 +37,7 @@ var (
 	imageName    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._/:@-]*$`)
 )
 
-// Check refuses what the cluster would refuse, or take for something else.
+// Check refuses values that the cluster would refuse or misread.
 func (f Settings) Check() error {
 	for _, v := range []struct {
 		flag, value string
@@ -88,7 +88,7 @@ func Manifests(f Settings) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// fill sets in one manifest what the settings say.
+// fill applies the settings to one manifest.
 func (f Settings) fill(doc *yaml.Node) error {
 	type set struct {
 		value string

@@ -33,8 +33,8 @@ func bullets(p Pacing) []bullet {
 	return all
 }
 
-// hourBar is one hour of the day that goes on, as places in percent of the width and
-// pixels of the height.
+// hourBar is one hour of the open day, as positions in percent of the width and pixels of the
+// height.
 type hourBar struct {
 	Spend, Usual       Number
 	X, W, Y, H, UsualY float64

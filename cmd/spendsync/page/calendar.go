@@ -4,7 +4,7 @@ import (
 	"spendsync/schema"
 )
 
-// stateMark is how a day's state looks: a sign, a class, and what it means.
+// stateMark is the appearance of a day's state: a sign, a class, and its meaning.
 type stateMark struct {
 	State, Sign, Means string
 	N                  int

@@ -38,7 +38,7 @@ func (s *sheet) canvas(w, h float64) *canvas {
 	return c
 }
 
-// svg returns what is drawn. The canvas must not be used after it.
+// svg returns the drawing. The canvas must not be used after it.
 func (c *canvas) svg() string {
 	c.closeGroups()
 	return c.out.String()
@@ -52,19 +52,19 @@ func (c *canvas) Size() (w, h vg.Length) { return c.w, c.h }
 // SetLineWidth implements [vg.Canvas], as do all methods below.
 func (c *canvas) SetLineWidth(w vg.Length) { c.pen().width = w }
 
-// SetLineDash ignores the offset: every dashed line here begins with a dash.
+// SetLineDash ignores the offset: every dashed line here starts with a dash.
 func (c *canvas) SetLineDash(dashes []vg.Length, _ vg.Length) { c.pen().dashes = dashes }
 
 // SetColor takes every color but a role for ink.
 func (c *canvas) SetColor(to color.Color) { c.pen().color, _ = to.(role) }
 
-// Rotate turns what is drawn by an angle in radians.
+// Rotate turns later drawing by an angle in radians.
 func (c *canvas) Rotate(by float64) { c.group("rotate(%s)", by*180/math.Pi) }
 
 // Translate moves the origin.
 func (c *canvas) Translate(by vg.Point) { c.group("translate(%s,%s)", by.X.Points(), by.Y.Points()) }
 
-// Scale stretches what is drawn.
+// Scale stretches later drawing.
 func (c *canvas) Scale(x, y float64) { c.group("scale(%s,%s)", x, y) }
 
 func (c *canvas) group(transform string, numbers ...float64) {
@@ -139,7 +139,7 @@ func (c *canvas) to(command string, at vg.Point) {
 	c.out.WriteString(command + digits(at.X.Points()) + "," + digits(at.Y.Points()))
 }
 
-// arc draws two halves: SVG takes no arc that ends where it begins.
+// arc draws two halves: SVG rejects an arc whose ends coincide.
 func (c *canvas) arc(a vg.PathComp) {
 	at := func(angle float64) vg.Point {
 		sin, cos := math.Sincos(angle)
@@ -156,8 +156,8 @@ func (c *canvas) arc(a vg.PathComp) {
 	}
 }
 
-// FillString draws a text as wide as it was measured: a browser that lacks the font takes another, and a wider
-// one would stick out of the drawing or lie over its neighbors.
+// FillString draws a text at its measured width: a browser that lacks the font uses another, and a
+// wider one would stick out of the drawing or overlap its neighbors.
 func (c *canvas) FillString(face font.Face, at vg.Point, text string) {
 	length := ""
 	if width := face.Width(text); width > 0 {

@@ -11,8 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-// bidChart draws what is bid against what a click cost; above the slope a click
-// costs more than its bid.
+// bidChart plots bids against the cost of a click; above the slope a click costs more than its bid.
 func (s *sheet) bidChart(v Bids) chart {
 	return s.chart("Bid against cost per click", describeBids(v), size{w: 900, h: 380}, size{w: 360, h: 340},
 		func(sz size) *plot.Plot {

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// role is what a color stands for. The style sheet says what it is in light, in dark and on paper.
+// role is the meaning of a color. The style sheet defines the color in light, in dark and on paper.
 type role uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 	good
 	accent
 	unknown    // hatched
-	unfinished // hatched thinly, so that what is below shows
+	unfinished // hatched thinly, so that the drawing below shows
 	series0    // and up to series5
 	rest       = series0 + seriesMax
 )
@@ -204,7 +204,7 @@ func logTicks(min, max float64, label func(float64) string) []plot.Tick {
 	return t
 }
 
-// logAxis lays values out by ratios, with room on both ends.
+// logAxis makes an axis logarithmic, with a margin on both ends.
 func logAxis(a *plot.Axis, min, max float64, label func(float64) string) {
 	a.Min, a.Max, a.Scale = min, max, plot.LogScale{}
 	a.Tick.Marker = plot.ConstantTicks(logTicks(min, max, label))

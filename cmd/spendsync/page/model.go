@@ -55,7 +55,7 @@ func N(v float64) Number {
 	return Number{Text: strconv.FormatFloat(v, 'f', -1, 64), V: v, Known: true}
 }
 
-// Account is one account's part of the page. A section without rows says why.
+// Account is one account's part of the page. A section without rows states the reason.
 type Account struct {
 	Name      string
 	Fresh     Freshness
@@ -74,7 +74,7 @@ type Account struct {
 	Health    Health
 }
 
-// Freshness says as of when the numbers hold.
+// Freshness is the time as of which the numbers hold.
 type Freshness struct {
 	AsOf      time.Time // the newest proven read of the report; zero: none
 	LastWhole schema.Null[schema.Date]
@@ -85,7 +85,7 @@ type Freshness struct {
 // Headline is the strip on top.
 type Headline struct {
 	Spend, MeanSpend       Number // of the last whole day; of the days of the recent window
-	MeanDays               int    // whole days behind the mean
+	MeanDays               int    // number of days in the mean
 	CPA, AllowedCPA        Number // of the recent window, of campaigns with a target; what their targets allow
 	CPAConversions         Number
 	DaysLeft, Balance      Number
@@ -108,7 +108,8 @@ type Break struct {
 	Daily              Number // US dollars that the campaign spent a day over the window
 }
 
-// Campaigns say which campaigns pay: those that lose first, then those that spent most.
+// Campaigns compares what campaigns earn: first the losing ones, then the ones with the highest
+// spend.
 type Campaigns struct {
 	Rows                           []Payer
 	More                           int
@@ -128,7 +129,7 @@ type Payer struct {
 	Status, Verdict, ChangeVerdict       string
 	Spend, Conversions, CPA, Best, Worst Number
 	Target, Ratio, Excess                Number
-	Change, CPARecent, CPABefore         Number // of the CPA at equal age, and what is compared
+	Change, CPARecent, CPABefore         Number // of the CPA at equal age, and the two compared values
 	Profit                               Number // by the operator's own payouts
 }
 
@@ -181,19 +182,18 @@ type Pacing struct {
 	Why   string
 }
 
-// Today is the day that goes on, all campaigns together. Its date is absent where no day
-// is open.
+// Today is the open day, all campaigns together. Its date is absent if no day is open.
 type Today struct {
 	Date           schema.Null[schema.Date]
 	AsOf           time.Time
-	Spend, Elapsed Number // so far; share of the day that is gone
+	Spend, Elapsed Number // so far; elapsed share of the day
 	Projected      Number // by its end, as the account's days go
 	Conversions    Number // so far; most are still to come
 	UsualByNow     Number // US dollars that the days of the last weeks had spent by this hour
 	Hours          []Hour // those that are known, in order
 }
 
-// Hour is one hour of the day that goes on.
+// Hour is one hour of the open day.
 type Hour struct {
 	Hour         int
 	Spend, Usual Number
@@ -243,8 +243,8 @@ type Tired struct {
 	Campaign, Creative                             Named
 	State                                          string
 	Age, CTR, Peak, Decline, Z, Impressions, Spend Number
-	Beside                                         Number  // decline beside the campaign's other creatives
-	Siblings                                       bool    // it had others beside it
+	Beside                                         Number  // decline relative to the campaign's other creatives
+	Siblings                                       bool    // the campaign had other creatives
 	Days                                           []Point // recent CTR by day, oldest first
 }
 
@@ -265,7 +265,7 @@ type Bids struct {
 	Why       string
 }
 
-// Bid is what was bid at one source of a campaign, and what its clicks cost.
+// Bid is the bid at one source of a campaign, and the cost of its clicks.
 type Bid struct {
 	Campaign                   Named
 	Source                     string
@@ -287,7 +287,7 @@ type Runway struct {
 	AutoFunded                              bool   // the service charges the card by itself
 	Warns                                   bool   // the balance is below the one at which the service warns
 	Do                                      string
-	MeanDays                                Number // whole days behind the mean
+	MeanDays                                Number // number of days in the mean
 	DaysAtMean, DaysAtFull, ServiceDaysLeft Number
 	StopsOn                                 schema.Null[schema.Date]
 	Unlimited                               Number
@@ -300,9 +300,9 @@ type Restated struct {
 	Days    []RestatedDay
 	Changed int // days that were ever seen to change
 	Why     string
-	// SettledAge is the age in days from which numbers hold still; FirstAge is the
-	// youngest that is known, with the shares of the final numbers that are there
-	// then, and Followed the number of days behind them.
+	// SettledAge is the age in days from which numbers no longer change. FirstAge is the youngest
+	// known age; FirstSpend and FirstConversions are the shares of the final numbers at that age,
+	// and Followed is the number of days in those shares.
 	SettledAge, FirstAge, FirstSpend, FirstConversions, Followed Number
 	Factors                                                      []Factor // by age, youngest first
 	Share                                                        Number   // of the final numbers that counts as settled
@@ -310,7 +310,7 @@ type Restated struct {
 
 // Factor is what a day's conversions of an age are to be multiplied by.
 type Factor struct {
-	Age, Share, Times, Days Number // share of the final ones; its inverse; days behind it
+	Age, Share, Times, Days Number // share of the final numbers; its inverse; number of days in it
 }
 
 // RestatedDay is one row of the heat map: a cell for each age.
@@ -319,11 +319,11 @@ type RestatedDay struct {
 	Cells []RestatedCell
 }
 
-// RestatedCell is what was seen to change at an age: as a share of what there was
-// before, and in US dollars, conversions and rows.
+// RestatedCell is the change seen at an age: as a share of the earlier value, and in US dollars,
+// conversions and rows.
 type RestatedCell struct {
 	Seen                                bool // a change was seen
-	Unknown                             bool // not that old yet, or nobody looked at that age
+	Unknown                             bool // not that old yet, or not read at that age
 	Spend, Conversions                  Number
 	SpendDelta, ConversionsDelta, Lines Number
 }
@@ -345,7 +345,7 @@ type Lane struct {
 	Marks    []Mark
 }
 
-// Mark is what was seen changed of a campaign at one look.
+// Mark is the set of changes of a campaign found by one read.
 type Mark struct {
 	SeenAt                    time.Time
 	Bid, Limit, Status, Other bool
@@ -368,7 +368,7 @@ type Change struct {
 	EntityID  string
 	Kind      string // of the change: changed, first_seen, ...
 	Columns   string
-	Text      string // old and new values, where they are known
+	Text      string // old and new values, if known
 }
 
 // Health is how the sync does.

@@ -47,7 +47,7 @@ func sections(a Account) []section {
 	return append(head, money...)
 }
 
-// rank puts what is to be done before what is to be known.
+// rank puts sections that call for action before those that only inform.
 func (s section) rank() int {
 	return map[string]int{"act": 0, "watch": 1, "unknown": 2, "fine": 2}[s.Verdict.Tone]
 }

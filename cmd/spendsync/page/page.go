@@ -35,7 +35,7 @@ var (
 	}).Parse(sectionsText + pageText))
 )
 
-// view is an account with what is made of its numbers for the template.
+// view is an account with the values that the template derives from its numbers.
 type view struct {
 	Account
 	ID       string // prefix of the ids of its sections

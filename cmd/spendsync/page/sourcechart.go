@@ -27,8 +27,8 @@ func span(values []float64, room float64) (low, high float64) {
 	return low / room, high * room
 }
 
-// sourceScale says in what the sources' CPA is drawn: US dollars while all have one
-// target, else multiples of each one's own.
+// sourceScale returns the sources' common target. Their CPA is drawn in US dollars if there is one;
+// if not, sourceScale returns 0, and each CPA is drawn as a multiple of the source's own target.
 func sourceScale(rows []Source) (oneTarget float64) {
 	for _, r := range rows {
 		if !r.Target.Known {
@@ -132,8 +132,8 @@ func drawSources(p *plot.Plot, rows []Source, in func(Source, Number) float64, r
 	}
 }
 
-// clear says whether there is room for a label beside a point, on logarithmic
-// axes: a share of the width, and of the height.
+// clear reports whether there is room for a label next to a point, on logarithmic axes: a share of
+// the width, and of the height.
 func clear(p *plot.Plot, others plotter.XYs, at plotter.XY, room float64) bool {
 	width, height := math.Log(p.X.Max/p.X.Min), math.Log(p.Y.Max/p.Y.Min)
 	for _, o := range others {

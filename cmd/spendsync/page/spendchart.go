@@ -42,8 +42,8 @@ func (s *sheet) spendChart(v Spend) chart {
 		})
 }
 
-// apart is how far the day that goes on stands from the finished ones: its column still
-// grows, so it is not to be held against theirs.
+// apart is the distance of the open day from the finished ones: its column still grows, so it must
+// not be compared with theirs.
 const apart = 1.5
 
 // placeOf is where a day's column stands.
@@ -85,7 +85,7 @@ func dayTicks(days []schema.Date, sz size) plot.Ticker {
 	return plot.ConstantTicks(t)
 }
 
-// whole says whether a day's state stands for its final or nearly final numbers.
+// whole reports whether a day's state means final or nearly final numbers.
 func whole(state string) bool { return state == schema.StateComplete || state == schema.StateFinal }
 
 func drawStack(p *plot.Plot, v Spend, ceiling float64) {
@@ -139,7 +139,7 @@ func drawStack(p *plot.Plot, v Spend, ceiling float64) {
 	}
 }
 
-// partsEdge is where the letters of a column's parts stand: beside it where there is
+// partsEdge is the position of the letters of a column's parts: next to the column if there is
 // room, else at the right edge.
 func partsEdge(days []SpendDay, column int) float64 {
 	last := len(days) - 1

@@ -38,7 +38,7 @@ func spendTile(f Freshness, h Headline) tile {
 	return unknownTile(t)
 }
 
-// todayTile is the day that goes on, which no finished day can be held against.
+// todayTile shows the open day, which must not be compared with finished days.
 func todayTile(v Today) tile {
 	t := tile{Label: "Today so far", Value: money(v.Spend), Exact: v.Spend, Tone: "open", Note: "no day is open"}
 	if v.Date.Valid {

@@ -36,10 +36,10 @@ func (v Breaks) Verdict() Verdict {
 		day(b.Since), amount(b.Observed), amount(b.Expected), plain(b.Do, 120), more)
 }
 
-// IsMoney says whether what was seen and expected are US dollars.
+// IsMoney reports whether the seen and the expected value are US dollars.
 func (b Break) IsMoney() bool { return b.Kind == "spend_jumped" || b.Kind == "spend_fell" }
 
-// upper is a text that can begin a sentence.
+// upper capitalizes the first letter, for the start of a sentence.
 func upper(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	if size == 0 {
@@ -48,8 +48,8 @@ func upper(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
-// Verdict names the campaign that loses most. Where a whole campaign misses its target,
-// its sources are not the matter.
+// Verdict names the campaign that loses most. If an entire campaign misses its target, its sources
+// are not the cause.
 func (v Campaigns) Verdict() Verdict {
 	if len(v.Rows) == 0 {
 		return why(v.Why)
@@ -109,12 +109,12 @@ func timesText(n Number) string {
 	return trimmed(fmt.Sprintf("%.1f", n.V)) + " times"
 }
 
-// isStopped says whether the campaign costs nothing now: what it lost, it lost.
+// isStopped reports whether the campaign no longer spends, so that its losses cannot grow.
 func (r Payer) isStopped() bool {
 	return slices.Contains([]string{"paused", "archived", "rejected", "deleted"}, r.Status)
 }
 
-// ChangeWord says whether chance explains how the CPA went at equal age.
+// ChangeWord returns the direction of the CPA's change at equal age, or "may be chance".
 func (r Payer) ChangeWord() string {
 	switch r.ChangeVerdict {
 	case "dearer", "cheaper":

@@ -7,7 +7,7 @@ import (
 	"spendsync/schema"
 )
 
-// Verdict says which days to read again, and until when that is possible.
+// Verdict names the days to read again, and the deadline for that.
 func (v Coverage) Verdict() Verdict {
 	if len(v.Days) == 0 {
 		return why(v.Why)
@@ -42,7 +42,7 @@ func (v Coverage) Verdict() Verdict {
 		"newest ones with care.", change)
 }
 
-// Verdict says how long to wait before a day is judged.
+// Verdict states how long to wait before judging a day.
 func (v Restated) Verdict() Verdict {
 	if len(v.Days) == 0 {
 		return why(v.Why)
@@ -96,7 +96,7 @@ func (c Change) label() string {
 	return entity + " " + plain(c.EntityID, 24) + " in " + c.Campaign.Label()
 }
 
-// Verdict says what is wrong with the sync or the data, the gravest first.
+// Verdict lists the problems of the sync or the data, the gravest first.
 func (v Health) Verdict() Verdict {
 	if len(v.Runs) == 0 {
 		return why(v.Why)

@@ -57,7 +57,7 @@ func (v Spend) Verdict() Verdict {
 		letters[most], v.Campaigns[most].Label(), money(N(now[most])), moreLess(moved), upDown(change), money(N(total)))
 }
 
-// What mart.daily_pacing advises begins so.
+// The prefixes of the advice in mart.daily_pacing.
 const (
 	adviseLimit     = "a higher limit"
 	adviseRoom      = "it pays and has room"
@@ -67,7 +67,7 @@ const (
 	adviseWait      = "nothing yet"
 )
 
-// Verdict says what to do about the campaigns of the day, as far as they pay.
+// Verdict recommends a change to the campaigns of the day, if they pay.
 func (v Pacing) Verdict() Verdict {
 	if len(v.Rows) == 0 {
 		return why(v.Why)
@@ -110,7 +110,7 @@ func waits(names []string) string {
 	return list(names) + " wait"
 }
 
-// Verdict says by when to add money, if at all.
+// Verdict states by when to add money, if at all.
 func (v Runway) Verdict() Verdict {
 	switch {
 	case !v.Balance.Known:
@@ -143,7 +143,7 @@ func (v Runway) Verdict() Verdict {
 	return Verdict{"fine", text}
 }
 
-// Pace is what is expected to be spent a day, else the recent mean.
+// Pace is the expected spend per day, else the recent mean.
 func (v Runway) Pace() Number {
 	if v.Expected.Known {
 		return v.Expected

@@ -2,7 +2,7 @@ package page
 
 import "fmt"
 
-// Verdict says which sources to block and what that saves.
+// Verdict names the sources to block and the saving.
 func (v Sources) Verdict() Verdict {
 	if len(v.Rows) == 0 {
 		return why(v.Why)
@@ -29,7 +29,7 @@ func (v Sources) Verdict() Verdict {
 	return fine("Nothing to block: no source is worse than chance explains.%s", v.leftToService())
 }
 
-// leftToService says what the service does by itself: a bid of one's own would end that.
+// leftToService describes the bids that the service adjusts by itself: a manual bid would end that.
 func (v Sources) leftToService() string {
 	if v.Optimized.V == 0 {
 		return ""
@@ -38,7 +38,7 @@ func (v Sources) leftToService() string {
 		countOf(int(v.Optimized.V), "other source"))
 }
 
-// Verdict says which creative to replace first.
+// Verdict names the creative to replace first.
 func (v Fatigue) Verdict() Verdict {
 	if len(v.Rows) == 0 {
 		return why(v.Why)
@@ -65,8 +65,8 @@ func (v Fatigue) Verdict() Verdict {
 			"more are tired")}[tired == 1])
 }
 
-// Verdict says which bid to lower. A point estimate does not suffice: only what is too dear
-// at its best case is named, and nothing where the service moves the bids.
+// Verdict names the bid to lower. A point estimate does not suffice: only bids that are too high
+// even in the best case are named, and none that the service adjusts.
 func (v Bids) Verdict() Verdict {
 	if len(v.Rows) == 0 {
 		return why(v.Why)

@@ -51,7 +51,7 @@ func (n Named) String() string {
 	return n.Short()
 }
 
-// Label is the name with the id behind it, for sentences: names are not unique.
+// Label is the name followed by the id, for sentences: names are not unique.
 func (n Named) Label() string {
 	if s := n.String(); s != n.Short() && n.ID != "" {
 		return s + " (" + n.Short() + ")"
@@ -59,7 +59,7 @@ func (n Named) Label() string {
 	return n.Short()
 }
 
-// Short is the id, cut to what fits beside a name.
+// Short is the id, cut to fit next to a name.
 func (n Named) Short() string {
 	if s := plain(n.ID, 40); s != "" {
 		return s
@@ -106,7 +106,7 @@ func sign(v float64) string {
 	return ""
 }
 
-// count is a whole number with its digits grouped; what is not whole keeps a digit.
+// count formats a number with its digits grouped; a number with a fraction keeps one digit of it.
 func count(n Number) string {
 	switch {
 	case !n.Known:

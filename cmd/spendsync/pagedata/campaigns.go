@@ -61,7 +61,7 @@ func payer(r row) page.Payer {
 		CPARecent: r.number("cpa_recent"), CPABefore: r.number("cpa_before_at_age")}
 }
 
-// gravest puts what nothing can be concluded beside before what is only to be seen.
+// gravest puts the breaks that call for action before the others.
 var gravest = map[string]int{"conversions_stopped": 0, "delivery_stopped": 1}
 
 // breaks asks what broke, the gravest and costliest first.

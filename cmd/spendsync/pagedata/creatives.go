@@ -40,8 +40,8 @@ type creativeDay struct {
 	date               schema.Date
 }
 
-// clickRates are the creatives' CTR over windows of recent_days that end on each
-// day. A window with too few impressions to say has none.
+// clickRates returns the creatives' CTR over windows of recent_days that end on each day. A window
+// with too few impressions has none.
 func (q *reader) clickRates(id string, creatives []row) map[creativeDay]page.Number {
 	rates := map[creativeDay]page.Number{}
 	var keys []string

@@ -36,8 +36,8 @@ FROM ops.day_coverage AS c WHERE c.account_id = %s ORDER BY c.report_date`, id)
 	return c
 }
 
-// health leaves out the checks that measure how long ago something was: a page says
-// as of when it holds, and does not change while nobody syncs.
+// health leaves out the checks that measure how long ago something was: a page shows the time as of
+// which it holds, and does not change until the next sync.
 func (q *reader) health(id string) page.Health {
 	h := page.Health{Why: "No run has been published yet: run 'spendsync sync'."}
 	for _, r := range q.rows(`SELECT r._run_id AS id, r.command, epoch_us(r.started_at) AS started_at,

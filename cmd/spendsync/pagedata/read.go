@@ -91,7 +91,8 @@ func (q *reader) accounts(account string) (names []string, err error) {
 	return []string{account}, nil
 }
 
-// haveViews says which views a warehouse lacks that an older binary published.
+// haveViews returns an error that names the views missing from a warehouse that an older binary
+// published.
 func (q *reader) haveViews(dir string) error {
 	have := map[string]bool{}
 	for _, r := range q.rows("SELECT v.view_name FROM duckdb_views() AS v WHERE v.schema_name = 'mart' UNION ALL " +

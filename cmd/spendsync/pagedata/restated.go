@@ -13,8 +13,8 @@ import (
 // of each.
 var restatedAges = [][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 14}, {15, 21}, {22, 32}}
 
-// restated asks for the differences seen at each age. A cell is unknown where
-// nobody looked at that age, or not yet.
+// restated queries the differences seen at each age. A cell is unknown if no read was made at that
+// age, or not yet.
 func (q *reader) restated(id string) page.Restated {
 	v := page.Restated{Why: "No finished day has been seen to change yet. The first look at a day cannot show a " +
 		"change, so this fills as syncs go on."}

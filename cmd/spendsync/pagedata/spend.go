@@ -108,8 +108,8 @@ THEN 0 WHEN 'limited' THEN 1 WHEN 'under' THEN 2 ELSE 3 END, p.spend DESC, p.cam
 	return p
 }
 
-// hours asks for the hours of the day that goes on. What is usual by now counts only
-// where every hour up to now is known.
+// hours queries the hours of the open day. The usual spend by now counts only if every hour up to
+// now is known.
 func (q *reader) hours(id string, t *page.Today) {
 	if !t.Date.Valid {
 		return

@@ -69,8 +69,8 @@ entity_id, c.rule LIMIT %d`, id, int64(since), maxChanges)
 	return all, more
 }
 
-// lanes are the campaigns that changed last, and where too few did, those that
-// spent most.
+// lanes returns the campaigns that changed last; if there are too few, it adds those with the
+// highest spend.
 func (q *reader) lanes(id string, since schema.Instant, from schema.Date) (all []page.Lane, more int) {
 	var ids []string
 	for _, r := range q.rows(`WITH changed AS (
@@ -116,7 +116,7 @@ GROUP BY c.campaign_id, c.seen_at ORDER BY c.campaign_id, c.seen_at`,
 	return all, more
 }
 
-// extend lengthens the last span by a day, or begins a new one.
+// extend lengthens the last span by a day, or starts a new one.
 func extend(spans []page.Span, day page.Span) []page.Span {
 	if n := len(spans); n > 0 && spans[n-1].To+1 == day.From && spans[n-1].Status == day.Status &&
 		spans[n-1].Assumed == day.Assumed {

@@ -39,7 +39,7 @@ func readCSV(r io.Reader) (lines []line, err error) {
 		case errors.Is(err, io.EOF):
 			return lines, nil
 		case err != nil:
-			return nil, err // it says the line
+			return nil, err // the error names the line
 		case names == nil:
 			if names, err = heading(record); err != nil {
 				return nil, err

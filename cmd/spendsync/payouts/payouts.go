@@ -75,8 +75,8 @@ var columns = map[string]string{
 	"source": "source", "source_id": "source", "payout": "payout",
 }
 
-// heading is the file's columns by their own names. A name that nobody knows is refused: it
-// may be a misspelt one, whose values would be left out.
+// heading returns the file's columns by their own names. An unknown name is refused: it may be a
+// misspelling, and its values would be left out.
 func heading(names []string) ([]string, error) {
 	var known []string
 	for _, n := range names {
@@ -98,7 +98,7 @@ func heading(names []string) ([]string, error) {
 	return known, nil
 }
 
-// parse makes rows of the lines, or says what is wrong with each.
+// parse turns lines into rows, and returns the problems of each bad line.
 func parse(lines []line) (rows []schema.Payout, problems []string) {
 	var at []string
 	for _, l := range lines {

@@ -38,8 +38,8 @@ func Nearest(written string, names []string) []string {
 	return meant
 }
 
-// DidYouMean is a question to put behind a message about an unknown name, with what
-// Nearest finds; empty where that is nothing.
+// DidYouMean returns a question to append to a message about an unknown name, with the results of
+// [Nearest]; empty if there are none.
 func DidYouMean(written string, names []string) string {
 	if meant := Nearest(written, names); len(meant) > 0 {
 		return "; did you mean " + strings.Join(meant, " or ") + "?"

@@ -31,12 +31,12 @@ func Days(d []schema.Date) string {
 	return strings.Join(texts, ", ")
 }
 
-// OneLine joins what several errors say, or an engine with paragraphs, so that
-// the last line on stderr is the whole message.
+// OneLine joins a message of several errors, or of an engine with paragraphs, into one line, so
+// that the last line on stderr is the entire message.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Interrupted says what a signal broke off, without the words of Go and of DuckDB for
-// having been broken off.
+// Interrupted returns the message of an operation that a signal interrupted, without the phrases by
+// which Go and DuckDB report an interruption.
 func Interrupted(err error) string {
 	words := strings.NewReplacer(": context canceled", "", " INTERRUPT Error: Interrupted!", "")
 	return words.Replace(OneLine(err.Error()))

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Unseen matches the characters that change what is around them and show nothing:
-// controls, among them those that begin a terminal's commands, and the marks that
-// turn the direction of writing. The joiners within emoji and scripts stay.
+// Unseen reports whether a character shows nothing but affects the text around it: controls,
+// including the first characters of terminal commands, and marks that turn the direction of
+// writing. The joiners within emoji and scripts are allowed.
 func Unseen(r rune) bool {
 	const zwnj, zwj = '\u200c', '\u200d'
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || (unicode.Is(unicode.Cf, r) && r != zwnj &&
