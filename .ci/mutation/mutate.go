@@ -144,8 +144,7 @@ func mutantsOf(pkg string, only *regexp.Regexp) (mutants []mutant, err error) {
 			}
 			add := func(n ast.Node, mutated string, statement bool) {
 				from, to := fset.Position(n.Pos()).Offset, fset.Position(n.End()).Offset
-				name := fmt.Sprintf("%s %s: %s => %s", path, f.Name.Name, oneLine(string(src[from:to])),
-					oneLine(mutated))
+				name := oneLine(fmt.Sprintf("%s %s: %s => %s", path, f.Name.Name, src[from:to], mutated))
 				if seen[name]++; seen[name] > 1 {
 					name += fmt.Sprintf(" (%d)", seen[name])
 				}
@@ -246,7 +245,7 @@ func guarded(path string, mutants []mutant) ([]byte, error) {
 				} else {
 					code = fmt.Sprintf("(mutant__(%d) && (%s) || !mutant__(%d) && (%s))", m.id, m.mutated, m.id, code)
 					if arithmetic(m) {
-						code = fmt.Sprintf("mutate__(%d, %s, %s)", m.id, m.mutated, string(src[m.from:m.to]))
+						code = fmt.Sprintf("mutate__(%d, %s, %s)", m.id, undivided(m.mutated), string(src[m.from:m.to]))
 					}
 				}
 			}
@@ -268,23 +267,36 @@ func arithmetic(m mutant) bool {
 	return err == nil && ok && slices.Contains([]token.Token{token.ADD, token.SUB, token.MUL, token.QUO}, b.Op)
 }
 
+// undivided is broken code that can be evaluated whatever its divisor: the arguments of
+// mutate__ are, whether or not the mutant is switched on.
+func undivided(code string) string {
+	e, _ := parser.ParseExpr(code)
+	b, ok := e.(*ast.BinaryExpr)
+	if !ok || b.Op != token.QUO {
+		return code
+	}
+	if _, literal := b.Y.(*ast.BasicLit); literal {
+		return code
+	}
+	at := b.Y.Pos() - 1
+	return code[:at] + "nonzero__(" + code[at:] + ")"
+}
+
 const switchboard = `package %s
 
 import (
 	"os"
 	"strconv"
-	"sync"
+	"sync/atomic"
 )
 
 var active__, _ = strconv.Atoi(os.Getenv("MUTANT"))
-var reached__ sync.Map
+var reached__ [%d]atomic.Bool // no map: tests count allocations
 var record__, _ = os.OpenFile(os.Getenv("MUTANTS_REACHED"), os.O_WRONLY|os.O_APPEND, 0)
 
 func mutant__(id int) bool {
-	if record__ != nil {
-		if _, again := reached__.LoadOrStore(id, true); !again {
-			record__.WriteString(strconv.Itoa(id) + "\n")
-		}
+	if record__ != nil && !reached__[id].Swap(true) {
+		record__.WriteString(strconv.Itoa(id) + "\n")
 	}
 	return active__ == id
 }
@@ -295,9 +307,19 @@ func mutate__[T any](id int, mutated, code T) T {
 	}
 	return code
 }
+
+func nonzero__[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float64](
+	divisor T,
+) T {
+	if divisor == 0 {
+		return 1
+	}
+	return divisor
+}
 `
 
-var position = regexp.MustCompile(`(?m)^(\S+?\.go):(\d+):\d+: `)
+// position is that of a compiler's error, which has no column far out on a long line.
+var position = regexp.MustCompile(`(?m)^(\S+?\.go):(\d+):(?:\d+:)? (.*)`)
 
 // build compiles the tests with the mutants of a package in it. Mutants that do not
 // compile are left out: an operator that a type lacks, a variable that nothing else uses.
@@ -305,7 +327,9 @@ func build(work, tests, pkg string, mutants []mutant) (binary string, compiled [
 	binary = filepath.Join(work, strings.ReplaceAll(strings.Trim(tests, "./"), "/", "_")+".test")
 	for range 60 {
 		byFile := map[string][]mutant{}
+		highest := 0
 		for _, m := range mutants {
+			highest = max(highest, m.id)
 			byFile[m.file] = append(byFile[m.file], m)
 		}
 		overlay := map[string]string{}
@@ -323,7 +347,7 @@ func build(work, tests, pkg string, mutants []mutant) (binary string, compiled [
 			}
 		}
 		board := filepath.Join(pkg, "mutants__.go")
-		if overlay[board], err = put(work, "mutants__.go", fmt.Appendf(nil, switchboard, name)); err != nil {
+		if overlay[board], err = put(work, "mutants__.go", fmt.Appendf(nil, switchboard, name, highest+1)); err != nil {
 			return "", nil, err
 		}
 		list, _ := json.Marshal(map[string]any{"Replace": absolute(overlay)})
@@ -359,12 +383,20 @@ func put(work, name string, text []byte) (string, error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// withoutBroken drops the mutants on the lines that the compiler refused.
+// withoutBroken drops the mutants that the compiler's errors name, or all on the lines of
+// the errors that name none.
 func withoutBroken(mutants []mutant, overlay map[string]string, errs string) []mutant {
 	dropped := map[int]bool{}
 	ids := regexp.MustCompile(`muta(?:nt|te)__\((\d+)`)
 	for _, at := range position.FindAllStringSubmatch(errs, -1) {
 		path, line := filepath.Clean(at[1]), at[2]
+		if named := ids.FindAllStringSubmatch(at[3], -1); len(named) > 0 {
+			for _, id := range named {
+				k, _ := strconv.Atoi(id[1])
+				dropped[k] = true
+			}
+			continue
+		}
 		for real, with := range overlay {
 			if path != with && path != real && filepath.Base(path) != filepath.Base(real) {
 				continue
