@@ -122,9 +122,9 @@ var AudienceColumns = []string{
 func nestedAudience(audience reader) (parts []map[string]extract.Value) {
 	for _, fields := range audience.from {
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			inner, ok := fields[key].Fields()
+			inner, _ := fields[key].Fields()
 			holds := func(column string) bool { _, ok := inner[column]; return ok }
-			if ok && slices.ContainsFunc(AudienceColumns, holds) {
+			if slices.ContainsFunc(AudienceColumns, holds) {
 				parts = append(parts, inner)
 			}
 		}

@@ -167,9 +167,7 @@ func read[T comparable](
 	if ok {
 		unset = &r.Blank
 		t, err := take(v)
-		if len(r.intern.changed) > 0 {
-			r.Texts = append(r.Texts, r.intern.takeChanged(column)...)
-		}
+		r.Texts = append(r.Texts, r.intern.takeChanged(column)...)
 		switch {
 		case err == nil:
 			return schema.Some(t)

@@ -25,14 +25,8 @@ func (a *accountReader) canWrite(me extract.Entity) schema.Null[bool] {
 		return schema.Some(!only.V)
 	}
 	v, _ := r.value("", "scope", "scopes", "permissions")
-	words := string(v)
-	if texts, ok := v.Array(); ok {
-		words = ""
-		for _, t := range texts {
-			words += " " + string(t)
-		}
-	}
-	switch words = strings.ToLower(words); {
+	switch words := strings.ToLower(string(v)); { // a text or a list of texts
+
 	case strings.Contains(words, "write"):
 		return schema.Some(true)
 	case strings.Contains(words, "read"):

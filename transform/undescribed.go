@@ -62,9 +62,7 @@ func addUndescribed(found map[string]Undescribed, path string, fields map[string
 
 func undescribed(v extract.Value) Undescribed {
 	canonical := jsontext.Value(slices.Clone(v))
-	if canonical.Canonicalize() != nil {
-		canonical = jsontext.Value(v) // it is what it is
-	}
+	_ = canonical.Canonicalize() // a value with two members of one name stays as received
 	hash := sha256.Sum256(canonical)
 	return Undescribed{Type: v.Type(), Hash: hex.EncodeToString(hash[:8])}
 }
