@@ -108,6 +108,8 @@ func TestAccount_ReadsTheBalanceUnderManyNames(t *testing.T) {
 			`"average_daily_spend":2,"days_left":2}`, `5.00 card 2.00 2.00 NULL NULL`, ""},
 		"auto-funding": {`{"auto_funding":{"amount":500,"status":"on"},"payment_mode":"card","average_daily_spend":0,` +
 			`"days_left":1e2}`, `NULL card 0.00 100.00 NULL NULL`, "balance"},
+		"nested/beside": {`{"available_balance":{"status":"low"},"balance":5,"payment_mode":"card",` +
+			`"average_daily_spend":2,"days_left":2}`, `5.00 card 2.00 2.00 low NULL`, ""},
 		"overdrawn": {`{"balance":-0.5,"payment_mode":"card","average_daily_spend":2,"days_left":0}`,
 			`-0.50 card 2.00 0.00 NULL NULL`, ""},
 	} {
@@ -155,6 +157,12 @@ func TestAccount_ReadsLimitsAsAListOrAMap(t *testing.T) {
 		"map/none": {`{"limits":{}}`, ""},
 		"map/whole": {`{"a":{"used":3,"limit":4},"b":{"used":1,"limit":2},"resets_at":"2026-03-09T00:00:00Z"}`,
 			"a 3/4 2026-03-09, b 1/2 2026-03-09"},
+		"map/kinds-like-lists": {`{"limits":{"budgets":{"used":1,"limit":2},"items":{"used":3,"limit":4}}}`,
+			"budgets 1/2 never, items 3/4 never"},
+		"members": {`{"campaign_create_used":3,"campaign_create_limit":50,"other_used":1,"plan":"x"}`,
+			"campaign_create 3/50 never"},
+		"kind/longest": {`{"limits":{"` + strings.Repeat("k", 200) + `":{"used":1,"limit":2}}}`,
+			strings.Repeat("k", 200) + " 1/2 never"},
 		"wrapped": {`{"limits":{"limits":[{"kind":"a","used":3,"limit":4}]}}`, "a 3/4 never"},
 		"unlimited": {`{"limits":[{"kind":"a","used":3,"limit":null},{"kind":"b","limit":5}]}`,
 			"a 3/NULL never, b NULL/5 never"},
@@ -221,6 +229,8 @@ func TestAccount_RefusesWhatItDoesNotKnow(t *testing.T) {
 			`the keys "x"`},
 		"limits/control": {"", `{"limits":{"a\u001b":{"used":1,"limit":2}}}`, "", limits, "kind", ErrControl,
 			`a\x1b`},
+		"limits/long-kind": {"", `{"limits":{"` + strings.Repeat("k", 201) + `":{"used":1,"limit":2}}}`, "", limits,
+			"kind", ErrControl, "kkk..."},
 		"limits/fraction": {"", `{"limits":{"a":{"used":1.5,"limit":2}}}`, "", limits, "used",
 			schema.ErrFraction, "1.5"},
 		"limits/time": {"", `{"limits":{"a":{"used":1,"limit":2,"resets_at":"00:00"}}}`, "", limits, "resets_at",

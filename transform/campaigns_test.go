@@ -235,8 +235,14 @@ func TestCampaign_TakesValuesInTheirOneForm(t *testing.T) {
 		"start/http":       {"start_date", `"Sun, 01 Mar 2026 06:00:00 GMT"`, func(row) {}, ""},
 		"start/empty": {"start_date", `""`, func(r row) { r.StartAt = schema.Null[schema.Instant]{} },
 			"start_at"},
-		"end/no-time":   {"end_date", `"0001-01-01T00:00:00Z"`, func(row) {}, ""},
-		"start/wrapped": {"start_date", `{"$date":"2026-03-01T06:00:00Z"}`, func(row) {}, ""},
+		"end/no-time": {"end_date", `"0001-01-01T00:00:00Z"`, func(row) {}, ""},
+		"start/first-millisecond": {"start_date", `946684800000`,
+			func(r row) { r.StartAt = instant(t, "2000-01-01T00:00:00Z") }, ""},
+		"start/first-second": {"start_date", `946684800`,
+			func(r row) { r.StartAt = instant(t, "2000-01-01T00:00:00Z") }, ""},
+		"bid/amount-alone":  {"default_bid", `{"amount":0.45}`, func(row) {}, ""},
+		"bid/currency-null": {"default_bid", `{"amount":0.45,"currency":null}`, func(row) {}, ""},
+		"start/wrapped":     {"start_date", `{"$date":"2026-03-01T06:00:00Z"}`, func(row) {}, ""},
 		"status/labelled": {"status", `{"code":"paused","label":"Paused"}`,
 			func(r row) { r.Status = schema.Some("paused") }, ""},
 		"end/empty": {"end_date", `""`, func(row) {}, ""},
@@ -346,18 +352,24 @@ func TestCampaign_RefusesValuesWithTheirPlace(t *testing.T) {
 		key, value, column string
 		want               error
 	}{
-		"name/list":              {"name", `["x"]`, "name", ErrNotText},
-		"status/true":            {"status", `true`, "status", ErrNotText},
-		"bid/text-comma":         {"default_bid", `"0,45"`, "default_bid", schema.ErrNotNumber},
-		"bid/negative":           {"default_bid", `-0.45`, "default_bid", ErrNegative},
-		"bid/too-large":          {"default_bid", `1000000`, "default_bid", schema.ErrRange},
-		"bid/object":             {"default_bid", `{"usd":1}`, "default_bid", ErrForm},
-		"bid/other-currency":     {"default_bid", `{"amount":1,"currency":"EUR"}`, "default_bid", ErrForm},
-		"limit/huge":             {"daily_spend_limit", `1e400`, "daily_spend_limit", schema.ErrRange},
-		"cpa/text":               {"target_cpa", `"off"`, "target_cpa", schema.ErrNotNumber},
-		"start/no-zone":          {"start_date", `"2026-03-08T00:00:00"`, "start_at", ErrNoZone},
-		"start/no-zone-blank":    {"start_date", `"2026-03-08 00:00"`, "start_at", ErrNoZone},
-		"start/between":          {"start_date", `17729280000`, "start_at", ErrNotTime},
+		"name/list":                   {"name", `["x"]`, "name", ErrNotText},
+		"status/true":                 {"status", `true`, "status", ErrNotText},
+		"bid/text-comma":              {"default_bid", `"0,45"`, "default_bid", schema.ErrNotNumber},
+		"bid/negative":                {"default_bid", `-0.45`, "default_bid", ErrNegative},
+		"bid/too-large":               {"default_bid", `1000000`, "default_bid", schema.ErrRange},
+		"bid/object":                  {"default_bid", `{"usd":1}`, "default_bid", ErrForm},
+		"bid/other-currency":          {"default_bid", `{"amount":1,"currency":"EUR"}`, "default_bid", ErrForm},
+		"limit/huge":                  {"daily_spend_limit", `1e400`, "daily_spend_limit", schema.ErrRange},
+		"cpa/text":                    {"target_cpa", `"off"`, "target_cpa", schema.ErrNotNumber},
+		"start/no-zone":               {"start_date", `"2026-03-08T00:00:00"`, "start_at", ErrNoZone},
+		"start/no-zone-blank":         {"start_date", `"2026-03-08 00:00"`, "start_at", ErrNoZone},
+		"start/between":               {"start_date", `17729280000`, "start_at", ErrNotTime},
+		"start/past-last-second":      {"start_date", `4102444800`, "start_at", ErrNotTime},
+		"start/past-last-millisecond": {"start_date", `4102444800000`, "start_at", ErrNotTime},
+		"start/seven-decimals":        {"start_date", `1772344800.1234567`, "start_at", ErrNotTime},
+		"start/two-members": {"start_date", `{"at":"2026-03-01T06:00:00Z","to":"2026-03-01T06:00:00Z"}`, "start_at",
+			ErrNotText},
+		"bid/currency-number":    {"default_bid", `{"amount":1,"currency":840}`, "default_bid", ErrForm},
 		"start/number":           {"start_date", `17`, "start_at", ErrNotTime},
 		"end/words":              {"end_date", `"never"`, "end_at", ErrNotTime},
 		"end/impossible":         {"end_date", `"2026-02-30"`, "end_at", ErrNotTime},
@@ -505,6 +517,9 @@ func TestDelivery_IsKnownWhereEitherReadTellsIt(t *testing.T) {
 			}
 			if slices.Equal(unread, []string{"delivery_status"}) != (tc.want == "") {
 				t.Errorf("unread %v", unread)
+			}
+			if _, r, _ := Delivery(tc.listed, tc.detail, settings); !slices.Equal(r.Withheld, unread) {
+				t.Errorf("withheld %v, want %v", r.Withheld, unread)
 			}
 		})
 	}

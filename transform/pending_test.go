@@ -3,26 +3,35 @@ package transform
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"spendsync/extract"
 	"spendsync/schema"
 )
 
 // TestCreative_HasTheVersionInReview beside the one that runs.
 func TestCreative_HasTheVersionInReview(t *testing.T) {
-	e := entity(t, "C1000001-001",
-		`{"id":"C1000001-001","title":"a","message":"b","link":"https://x","icon_id":"aaaaaaaaaaaaaaaaaaaaaaaa",
-		"status":"active","pending_version":{"title":"new","status":"rejected","rejection_reasons":["z","y"],
-			"rejection_comment":"no"}}`)
-	row, reading, err := Creative(e, "C1000001", settings)
+	body := with(t, sampleCreative, "pending_version", `{"title":"new","message":"words","link":"https://y",
+		"image_id":"aaaaaaaaaaaaaaaaaaaaaaaa","icon":"bbbbbbbbbbbbbbbbbbbbbbbb","button1":"Go",
+		"button2":{"text":"Stay"},
+		"status":"rejected","rejection_reasons":["z","y"],"rejection_comment":"no"}`)
+	row, reading, err := Creative(entity(t, "C1000001-001", body), "C1000001", settings)
 	if err != nil || len(reading.Unread) > 0 {
 		t.Fatal(reading.Unread, err)
 	}
-	got := [...]schema.Null[string]{row.Title, row.PendingTitle, row.PendingStatus, row.PendingReasons,
-		row.PendingComment, row.PendingLink}
-	want := [...]schema.Null[string]{schema.Some("a"), schema.Some("new"), schema.Some("rejected"), schema.Some("y,z"),
-		schema.Some("no"), {}}
-	if got != want {
-		t.Errorf("got %v, want %v", got, want)
+	want, _, err := Creative(entity(t, "C1000001-001", sampleCreative), "C1000001", settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := schema.Some[string]
+	want.Raw, want.PendingStatus, want.PendingTitle, want.PendingMessage = text(body), text("rejected"), text("new"),
+		text("words")
+	want.PendingLink, want.PendingImageID, want.PendingIconID = text("https://y"),
+		text("aaaaaaaaaaaaaaaaaaaaaaaa"), text("bbbbbbbbbbbbbbbbbbbbbbbb")
+	want.PendingButton1, want.PendingButton2 = text("Go"), text("Stay")
+	want.PendingReasons, want.PendingComment = text("y,z"), text("no")
+	if diff := cmp.Diff(want, row); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
@@ -54,6 +63,8 @@ func TestSources_ReadsWhatIsLeftToOptimization(t *testing.T) {
 			`"bid_overrides":[]}`: {2, true},
 		`{"mode":"block_list","blocked_source_ids":[],"bid_overrides":[]}`: {0,
 			true},
+		`{"blocked_source_ids":["S1"]}`: {1, false},
+		`{"allowed_source_ids":["S1"]}`: {1, false},
 		`{"mode":"block_list","blocked_source_ids":[],"optimized_source_ids":null,` +
 			`"bid_overrides":[]}`: {0, false},
 	} {

@@ -94,6 +94,11 @@ func TestSources_TakesEveryForm(t *testing.T) {
 			"block_list allowed: bid_override: aB=1.00 blocked: S1"},
 		"nested/each-its-kind": {`{"sources":[{"id":"S1","status":"blocked"},{"id":"S2","status":"Allowed"}]}`,
 			"unread allowed: S2 blocked: S1"},
+		"nested/twice": {`{"sources":{"targeting":{"mode":"block","blocked":["S1"]}}}`,
+			"block_list allowed: blocked: S1"},
+		"one-list/none": {`{"mode":"block","sources":[]}`, "block_list allowed: blocked:"},
+		"one-list/kinds-count": {`{"mode":"block","sources":[{"id":"S1","rule":"allow"},{"id":"S2","rule":"block"}]}`,
+			"block_list allowed: S1 blocked: S2"},
 		"bids/null":     {`{"mode":"block","bid_overrides":null}`, "block_list"},
 		"bids/missing":  {`{"mode":"block"}`, "block_list"},
 		"bids/none":     {`{"mode":"block","bid_overrides":[]}`, "block_list bid_override:"},
@@ -142,6 +147,7 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 		"empty":           {`{}`, modes, "source_mode", ErrForm, "the keys none"},
 		"mode/number":     {`{"mode":1}`, modes, "source_mode", ErrNotText, "source_mode 1"},
 		"other-campaign":  {`{"campaign_id":"C1000002","mode":"block"}`, modes, "campaign_id", ErrOther, "C1000002"},
+		"list/two-lists":  {`{"blocked":{"a":["S1"],"b":["S2"]}}`, rules, "blocked", ErrForm, `"S1"`},
 		"list/text":       {`{"blocked":"S1"}`, rules, "blocked", ErrForm, `"S1"`},
 		"list/number":     {`{"blocked":[1.7]}`, rules, "blocked", ErrNotText, "1.7"},
 		"list/null-entry": {`{"allowed":[null]}`, rules, "allowed", ErrForm, `"" is not the ID of a source`},
@@ -153,8 +159,10 @@ func TestSources_RefusesWhatItDoesNotKnow(t *testing.T) {
 		"bids/text":         {`{"bid_overrides":"none"}`, rules, "bid_override", ErrForm, `"none"`},
 		"bids/number":       {`{"bid_overrides":0}`, rules, "bid_override", ErrForm, ""},
 		"bids/price-text":   {`{"bid_overrides":{"S1":"0,5"}}`, rules, "bid_override", schema.ErrNotNumber, `"0,5"`},
-		"bids/negative":     {`{"bid_overrides":{"S1":-0.5}}`, rules, "bid_override", ErrNegative, "-0.5"},
-		"bids/too-large":    {`{"bid_overrides":{"S1":1000000}}`, rules, "bid_override", schema.ErrRange, "1000000"},
+		"bids/price-empty": {`{"bid_overrides":{"S1":""}}`, rules, "bid_override", schema.ErrNotNumber,
+			`"": not a number`},
+		"bids/negative":  {`{"bid_overrides":{"S1":-0.5}}`, rules, "bid_override", ErrNegative, "-0.5"},
+		"bids/too-large": {`{"bid_overrides":{"S1":1000000}}`, rules, "bid_override", schema.ErrRange, "1000000"},
 		"bids/map-key": {`{"bid_overrides":{"S 1":0.5}}`, rules, "bid_override", ErrForm, `"S 1" is not the ID ` +
 			`of a source`},
 		"bids/map-unknown": {`{"bid_overrides":{"S1":{"usd":1}}}`, rules, "bid_override", ErrForm, `the keys "usd"`},
@@ -206,6 +214,14 @@ func TestSources_OneEntryDoesNotCostTheOthers(t *testing.T) {
 	if got := strings.Join(s.Unread, " "); got != "blocked allowed bid_overrides" || len(s.Refused) != 2 ||
 		len(s.Withheld) != 0 {
 		t.Errorf("unread %s, refused %v, withheld %v", got, s.Refused, s.Withheld)
+	}
+	sorted := `{"mode":"block","sources":[{"id":"S1","rule":"block"},{"id":"S2","rule":"allow"},{"id":"S3"}]}`
+	s, err = Sources(entity(t, "C1000001", sorted), "C1000001", settings)
+	if got := told(s); got != "block_list S2 S1" || err != nil {
+		t.Errorf("told %q, error %v", got, err)
+	}
+	if len(s.Refused) != 1 || s.Refused[0].Column != "rule" || s.Refused[0].Value != `{"id":"S3"}` {
+		t.Errorf("refused %v", s.Refused)
 	}
 	if s, _ = Sources(entity(t, "C1000001", `{"mode":"block","blocked":[],"bid_overrides":null}`), "C1000001",
 		settings); strings.Join(s.Withheld, " ") != "bid_overrides" {

@@ -455,6 +455,10 @@ func TestSpend_TakesACreditWithItsCounts(t *testing.T) {
 	if rows, _, err := spendOf(page(l), run, NewInterner()); err != nil || rows[0].Clicks.Valid {
 		t.Errorf("a trillion clicks taken back: %+v, %v", rows, err)
 	}
+	l.Clicks = extract.Value("-100000000000000000")
+	if rows, _, err := spendOf(page(l), run, NewInterner()); err != nil || rows[0].Clicks.V != -maxCount {
+		t.Errorf("the most clicks that can be taken back: %+v, %v", rows, err)
+	}
 }
 
 // TestSpend_NamesIDsOfOddForms: the first of each form, once for an Interner, stored as they
@@ -464,7 +468,7 @@ func TestSpend_NamesIDsOfOddForms(t *testing.T) {
 		"campaign_id": {
 			`"C1000001"`: "", `"C1234567890"`: "", `"C12345678901"`: formToken, `"C123456"`: formToken,
 			`"c1000001"`: formToken,
-			`"1000001"`:  formDigits, `"n/a"`: formNoID, `"NULL"`: formNoID, `"-"`: formSigns, `"??"`: formSigns,
+			`"1000009"`:  formDigits, `"n/a"`: formNoID, `"NULL"`: formNoID, `"-"`: formSigns, `"??"`: formSigns,
 			`"C1000001;x"`: formAnyText, `" C1000001"`: formBlanks, `"C1000001-001"`: formToken,
 		},
 		"creative_id": {
@@ -573,5 +577,31 @@ func TestInterner_KeepsIDsAndTextsApart(t *testing.T) {
 	}
 	if _, err := intern.id(v); !errors.Is(err, ErrControl) {
 		t.Errorf("error %v, want %v", err, ErrControl)
+	}
+}
+
+// TestSpend_RefusesEachBadRowOfSeveral and does not count what was rounded in them.
+func TestSpend_RefusesEachBadRowOfSeveral(t *testing.T) {
+	odd, owner := sample(), sample()
+	odd.CampaignID = extract.Value(`"C1\n2"`)
+	owner.TotalSpend, owner.SourceID = extract.Value("0.0000025"), nil
+	rounded := sample()
+	rounded.TotalSpend = extract.Value("12.300000000000001")
+	p := page(odd, odd, extract.SpendLine{}, owner, rounded)
+	p.NotObjects = []int{3}
+	p.Raw = []byte(`{"data":[{"n":1},{"n":2},3,{"n":4},{"n":5}]}`)
+	became := AppendSpend(&schema.SpendRows{}, p, run, NewInterner())
+	var got []string
+	for _, r := range became.Refused {
+		got = append(got, fmt.Sprint(r.Error(), " of ", r.JSON))
+	}
+	want := []string{
+		`spend_daily page 3 row 1: campaign_id "C1\n2": control character of {"n":1}`,
+		`spend_daily page 3 row 2: campaign_id "C1\n2": control character of {"n":2}`,
+		`spend_daily page 3 row 3: not an object of 3`,
+		`spend_daily page 3 row 4: source_id: missing, and the row has spend of {"n":4}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || became.Rounded != 1 {
+		t.Errorf("%d rounded, refused (-want +got)\n%s", became.Rounded, diff)
 	}
 }

@@ -1,0 +1,241 @@
+package transform
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"spendsync/extract"
+	"spendsync/schema"
+)
+
+// outcome lists what became of the fields of an entity, sorted: the way in which a column is
+// not set or not read, its name, and for a value that is named the value.
+func outcome(r Decoded) (list []string) {
+	for what, columns := range map[string][]string{
+		"null": r.Null, "missing": r.Missing, "blank": r.Blank, "unread": r.Unread, "withheld": r.Withheld,
+	} {
+		for _, column := range columns {
+			list = append(list, what+" "+column)
+		}
+	}
+	for what, values := range map[string][]*FieldError{"refused": r.Refused, "unnamed": r.Unnamed} {
+		for _, e := range values {
+			list = append(list, what+" "+e.Column+" "+e.Value)
+		}
+	}
+	for _, t := range r.Texts {
+		list = append(list, "text "+t.Column+" "+t.Value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// changed lists what became of one entity and not of another, with +, and the reverse, with -.
+func changed(from, to []string) string {
+	var list []string
+	for _, s := range to {
+		if !slices.Contains(from, s) {
+			list = append(list, "+"+s)
+		}
+	}
+	for _, s := range from {
+		if !slices.Contains(to, s) {
+			list = append(list, "-"+s)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// all is one outcome for several columns.
+func all(what string, columns []string) string {
+	list := slices.Sorted(slices.Values(columns))
+	return what + strings.Join(list, ", "+what)
+}
+
+func TestCampaign_SaysHowAFieldIsNotSet(t *testing.T) {
+	const restricted = `"country":"US"`
+	sample := []string{"missing end_at", "missing gender", "missing max_age", "missing min_age", "missing platforms",
+		"missing states", "missing subscribed_less_than_minutes_ago", "missing subscribed_more_than_minutes_ago",
+		"missing target_cpa", "missing unsupported_targeting"}
+	for name, tc := range map[string]struct{ key, value, want string }{
+		"sample":       {"x", `1`, ""},
+		"name/null":    {"name", `null`, "+unread name"},
+		"name/empty":   {"name", `""`, "+unread name"},
+		"name/half":    {"name", `"a\ud83d"`, `+text name "a\ud83d"`},
+		"name/list":    {"name", `[]`, "+refused name [], +unread name"},
+		"cpa/null":     {"target_cpa", `null`, "+null target_cpa, -missing target_cpa"},
+		"cpa/empty":    {"target_cpa", `""`, "+blank target_cpa, -missing target_cpa"},
+		"cpa/zero":     {"target_cpa", `0`, "+blank target_cpa, -missing target_cpa"},
+		"end/null":     {"end_date", `null`, "+null end_at, -missing end_at"},
+		"status/new":   {"status", `"on_hold"`, `+unnamed status "on_hold"`},
+		"status/list":  {"status", `["active","paused"]`, `+refused status ["active","paused"], +unread status`},
+		"mode/new":     {"source_mode", `"Smart"`, `+unnamed source_mode "Smart"`},
+		"mode/odd":     {"source_mode", `"?"`, `+refused source_mode "?", +unread source_mode`},
+		"country/new":  {"audience", `{"country":"BR"}`, `+unnamed country "BR"`},
+		"country/none": {"audience", `{}`, "+missing country"},
+		"country/null": {"audience", `{"country":null}`, "+null country"},
+		"states/new": {"audience", `{` + restricted + `,"states":["TX","ZZ"]}`,
+			`+unnamed states ["TX","ZZ"], -missing states`},
+		"states/none": {"audience", `{` + restricted + `,"states":[]}`, "+blank states, -missing states"},
+		"age/zero":    {"audience", `{` + restricted + `,"min_age":0}`, "+blank min_age, -missing min_age"},
+		"age/empty":   {"audience", `{` + restricted + `,"min_age":""}`, "+blank min_age, -missing min_age"},
+		"audience/null": {"audience", `null`, all("+unread ", AudienceColumns) + ", " +
+			all("+withheld ", AudienceColumns) + ", -missing " + strings.Join([]string{"gender", "max_age", "min_age",
+			"platforms", "states", "subscribed_less_than_minutes_ago", "subscribed_more_than_minutes_ago",
+			"unsupported_targeting"}, ", -missing ")},
+		"exclusions/beside": {"unsupported_targeting", `false`, "-missing unsupported_targeting"},
+		"exclusions/null":   {"unsupported_targeting", `null`, ""},
+		"exclusions/within": {"audience", `{` + restricted + `,"unsupported_targeting":false}`,
+			"-missing unsupported_targeting"},
+		"exclusions/within-null": {"audience", `{` + restricted + `,"unsupported_targeting":null}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := with(t, sampleCampaign, tc.key, tc.value)
+			_, r, err := Campaign(extract.Entity{}, entity(t, "C1000001", body), settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := outcome(r)
+			if s := changed(sample, got); s != tc.want {
+				t.Errorf("%s\nwant %s", s, tc.want)
+			}
+			if len(slices.Compact(slices.Clone(got))) != len(got) {
+				t.Errorf("a column is named twice: %v", got)
+			}
+		})
+	}
+}
+
+// What one of two places says of excluded targeting counts only if it says that there is some,
+// when the other was not understood.
+func TestCampaign_KnowsExclusionsOnlyIfAllPlacesAreUnderstood(t *testing.T) {
+	for name, tc := range map[string]struct {
+		beside, audience string
+		want             schema.Null[bool]
+		missing          bool
+	}{
+		"within-missing":   {`"some"`, `{}`, schema.Null[bool]{}, true},
+		"within-false":     {`"some"`, `{"unsupported_targeting":false}`, schema.Null[bool]{}, false},
+		"within-true":      {`"some"`, `{"unsupported_targeting":true}`, schema.Some(true), false},
+		"within-odd":       {`true`, `{"unsupported_targeting":"some"}`, schema.Some(true), false},
+		"no-audience":      {`false`, `null`, schema.Some(false), false},
+		"no-audience-true": {`true`, `null`, schema.Some(true), false},
+		"nowhere":          {``, `null`, schema.Null[bool]{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := with(t, with(t, sampleCampaign, "audience", tc.audience), "unsupported_targeting", tc.beside)
+			row, r, err := Campaign(extract.Entity{}, entity(t, "C1000001", body), settings)
+			if err != nil || row.UnsupportedTargeting != tc.want {
+				t.Errorf("unsupported targeting %v, error %v, want %v", row.UnsupportedTargeting, err, tc.want)
+			}
+			if got := slices.Contains(r.Missing, "unsupported_targeting"); got != tc.missing {
+				t.Errorf("missing %t, want %t", got, tc.missing)
+			}
+		})
+	}
+}
+
+func TestCreative_SaysHowAFieldIsNotSet(t *testing.T) {
+	const image, reasons = "aaaaaaaaaaaaaaaaaaaaaaaa", "+missing rejection_comment, +missing rejection_reasons"
+	described := with(t, with(t, sampleCreative, "link", `"https://x"`), "icon_id", `"`+image+`"`)
+	sample := []string{"missing button1", "missing button2", "missing image_id"}
+	for name, tc := range map[string]struct{ key, value, want string }{
+		"sample":          {"x", `1`, ""},
+		"campaign/null":   {"campaign_id", `null`, ""},
+		"status/rejected": {"status", `"rejected"`, reasons},
+		"status/null":     {"status", `null`, reasons + ", +unread status"},
+		"status/new":      {"status", `"on_hold"`, `+unnamed status "on_hold"`},
+		"reasons/null":    {"rejection_reasons", `null`, ""},
+		"reasons/empty":   {"rejection_reasons", `[]`, ""},
+		"button/null":     {"button1", `null`, "+null button1, -missing button1"},
+		"button/empty":    {"button1", `""`, "+blank button1, -missing button1"},
+		"image/described": {"image_id", `"` + image + `"`, "-missing image_id"},
+		"image/short":     {"image_id", `"abc"`, `+unnamed image_id "abc", -missing image_id`},
+		"image/not-hex": {"image_id", `"zzzzzzzzzzzzzzzzzzzzzzzz"`,
+			`+unnamed image_id "zzzzzzzzzzzzzzzzzzzzzzzz", -missing image_id`},
+		"image/true":       {"image_id", `true`, "+refused image_id true, +unread image_id, -missing image_id"},
+		"link/http":        {"link", `"http://x"`, ""},
+		"link/other":       {"link", `"ftp://x"`, `+unnamed link "ftp://x"`},
+		"link/true":        {"link", `true`, "+refused link true, +unread link"},
+		"title/of-a-draft": {"title", ``, "+unread title"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, r, err := Creative(entity(t, "C1000001-001", with(t, described, tc.key, tc.value)), "C1000001", settings)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := changed(sample, outcome(r)); s != tc.want {
+				t.Errorf("%s\nwant %s", s, tc.want)
+			}
+		})
+	}
+}
+
+func TestDecoded_SaysWhyAColumnIsUnread(t *testing.T) {
+	e := entity(t, "C1000001", with(t, with(t, sampleCampaign, "default_bid", `"x"`), "name", `[]`))
+	_, r, err := Campaign(e, e, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]schema.Null[string]{
+		"default_bid": schema.Some(`campaign_history C1000001: default_bid "x": not a number`),
+		"name":        schema.Some(`campaign_history C1000001: name []: not a text`),
+		"status":      {},
+	} {
+		if got := r.Message(column); got != want {
+			t.Errorf("%s: %v, want %v", column, got, want)
+		}
+	}
+}
+
+func TestErrors_ShowAValueOfSixtyBytes(t *testing.T) {
+	for size, want := range map[int]string{
+		60: `"` + strings.Repeat("x", 58) + `"`,
+		61: `"` + strings.Repeat("x", 56) + "...",
+	} {
+		v := extract.Value(`"` + strings.Repeat("x", size-2) + `"`)
+		e := refused("clicks", v, schema.ErrNotNumber)
+		if e.Value != want {
+			t.Errorf("%d bytes: %s, want %s", size, e.Value, want)
+		}
+		if got, want := e.Reason(), want+": not a number"; got != want {
+			t.Errorf("reason %q, want %q", got, want)
+		}
+	}
+	if got := (&RowError{Err: ErrMissing}).Reason(); got != "missing" {
+		t.Errorf("reason %q", got)
+	}
+}
+
+func TestInterner_NamesOddTexts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text, want string
+		why        error
+	}{
+		"plain":     {"a", "a", nil},
+		"nul-first": {"\x00a", `\u0000a`, errEscaped},
+		"longest":   {strings.Repeat("n", 10_000), strings.Repeat("n", 10_000), nil},
+		"longer":    {strings.Repeat("n", 10_001), strings.Repeat("n", 10_001), errLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			intern := NewInterner()
+			got, err := intern.text(text(tc.text))
+			if got != tc.want || err != nil {
+				t.Errorf("text %.40q, error %v, want %.40q", got, err, tc.want)
+			}
+			named := intern.takeChanged("name")
+			want := []ChangedText{}
+			if tc.why != nil {
+				want = append(want, ChangedText{Column: "name", Value: shown(text(tc.text)), Reason: tc.why.Error()})
+			}
+			if !slices.Equal(named, want) {
+				t.Errorf("named %v, want %v", named, want)
+			}
+		})
+	}
+	if _, err := NewInterner().text(extract.Value("true")); !errors.Is(err, ErrNotText) {
+		t.Errorf("error %v", err)
+	}
+}
