@@ -452,6 +452,7 @@ func survive(work, tests, pkg string, all, left []mutant) (compiled int, survivo
 			defer func() { <-slots; wg.Done() }()
 			if !isKilled(binary, tests, m.id, reaches[m.id]) {
 				mu.Lock()
+				fmt.Fprintf(os.Stderr, "survives so far: %s (line %d)\n", m.name, m.line)
 				survivors = append(survivors, m)
 				mu.Unlock()
 			}
