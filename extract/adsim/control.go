@@ -74,7 +74,7 @@ func (s *Service) serveControl(w http.ResponseWriter, r *http.Request) {
 		out := bufio.NewWriterSize(w, 1<<16)
 		for v := range answer {
 			if _, err := out.Write(append(jsontext.Marshal(v), '\n')); err != nil {
-				return // the client is gone
+				return // the client disconnected
 			}
 		}
 		_ = out.Flush()
@@ -173,7 +173,7 @@ func asks[T any](do func(*Service, T) (any, error)) orderFunc {
 	}
 }
 
-// take is asks for an order without an answer.
+// take makes an order without an answer.
 func take[T any](do func(*Service, T) error) orderFunc {
 	return asks(func(s *Service, in T) (any, error) { return nil, do(s, in) })
 }

@@ -18,9 +18,9 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// Service is one simulated service, seen from one of its accounts. It is an [http.Handler]. What it has beside
-// its own methods are those of its rooms: what happens to the account, its keys and its notifications; the
-// faults, the quirks and the log of the service.
+// Service is one simulated service, seen from one of its accounts. It is an [http.Handler]. The
+// embedded rooms provide the rest of its methods: changes to the account, its keys and its
+// notifications; the faults, the quirks and the log of the service.
 type Service struct {
 	*world.World
 	*world.Timekeeper

@@ -8,13 +8,13 @@ import (
 	"spendsync/extract/adsim/world"
 )
 
-// KeepState reads what a file holds of an earlier run, does it again, and adds to
-// the file from now on. The file is made if there is none. It must be called
-// before anything is asked of the service, and refuses the file of other accounts.
+// KeepState replays the file of an earlier run, and appends changes to it from now
+// on. It creates the file if there is none. It must be called before the first
+// request, and refuses the file of other accounts.
 //
-// What was answered is kept when the process is killed, but a failing system may lose
-// the last of it. A last line that was not written whole is dropped. Where the file
-// can't be written any more it keeps its lines, and CloseState returns the error.
+// Answered writes survive a kill of the process, but a crash of the system may lose
+// the last of them. An incomplete last line is dropped. If the file can't be written
+// any more it keeps its lines, and CloseState returns the error.
 func (s *Service) KeepState(path string) error {
 	last := s.World.Clock.Entry()
 	err := s.World.Journal.Open(path, s.fingerprint(), func(line world.Entry) error {
@@ -51,7 +51,7 @@ func (s *Service) fingerprint() string {
 	return strings.Join(parts, "; ")
 }
 
-// beginJournal writes the first line, and begins the first day of the accounts.
+// beginJournal writes the first line, and starts the first day of the accounts.
 func (s *Service) beginJournal() {
 	for _, own := range s.accounts {
 		own.Snapshot()
@@ -61,7 +61,7 @@ func (s *Service) beginJournal() {
 
 // redo makes the change of a line again.
 func (s *Service) redo(line *world.Entry) error {
-	s.Snapshot() // what was due until then
+	s.Snapshot() // everything due until then
 	switch line.Op {
 	case "accounts":
 		for _, own := range s.accounts { // their first day
@@ -79,9 +79,8 @@ func (s *Service) redo(line *world.Entry) error {
 	return s.api.Redo(line)
 }
 
-// Reset puts everything back as it was at the start, of all accounts, but for the
-// clock: what was changed, keys, images, notifications, faults, quirks and the log.
-// The file of KeepState is emptied.
+// Reset restores the initial state of all accounts, except the clock: it undoes changes, keys,
+// images, notifications, faults, quirks and the log. The file of KeepState is emptied.
 func (s *Service) Reset() error {
 	for _, own := range s.accounts {
 		own.World.Reset()

@@ -117,8 +117,7 @@ func (s *API) Throttle(c *Call) *problem {
 	return nil
 }
 
-// admit checks all that does not depend on what is asked for: the scope, the
-// parameters, the form of the body.
+// admit makes the checks common to all operations: the scope, the parameters, the form of the body.
 func (s *API) admit(c *Call) *problem {
 	if c.Fault.Is(wire.Unavailable) && !c.pauses() {
 		wait, err := strconv.Atoi(c.Fault.RetryAfter)

@@ -14,8 +14,8 @@ import (
 // body is a JSON object, checked by its schema.
 type body map[string]any
 
-// parseBody takes a JSON object, refusing what readers understand differently:
-// text that is not UTF-8, a key that comes twice, something behind the object.
+// parseBody parses a JSON object, refusing everything that readers understand differently: text
+// that is not UTF-8, a repeated key, anything after the object.
 func parseBody(raw []byte) (body, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the body is not UTF-8")

@@ -83,7 +83,7 @@ func (s *API) updateCampaign(c *Call) wire.Reply {
 	return s.oneCampaign(c, cp, nil)
 }
 
-// checkDoubling refuses amounts that more than double what there is.
+// checkDoubling refuses amounts that more than double the current ones.
 func (e edit) checkDoubling(cp *market.Campaign, b body) *problem {
 	now := e.St.CampaignNow(cp)
 	for _, f := range []struct {
@@ -98,7 +98,7 @@ func (e edit) checkDoubling(cp *market.Campaign, b body) *problem {
 	return nil
 }
 
-// takeCampaign takes the fields that are sent, and checks what they are together.
+// takeCampaign applies the fields of the body, and checks the result as a whole.
 func (e edit) takeCampaign(cp *market.Campaign, b body) *problem {
 	of := e.OfCampaign(cp.ID)
 	for name, into := range map[string]**int64{"default_bid": &of.Bid, "daily_spend_limit": &of.Limit,
@@ -181,7 +181,7 @@ func (s *API) setCampaignStatus(c *Call) wire.Reply {
 	return s.oneCampaign(c, cp, nil)
 }
 
-// setStatus changes the status of a campaign, where it may.
+// setStatus changes the status of a campaign, if the change is allowed.
 func (e edit) setStatus(cp *market.Campaign, status string) *problem {
 	was := e.campaignStatus(cp)
 	switch {

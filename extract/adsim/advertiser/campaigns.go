@@ -94,7 +94,7 @@ func campaignHead(o *jsontext.Object, shape config.Shape, c *Call, cp *market.Ca
 	o.Str("created_at", jsontext.Instant(cp.CreatedAt))
 }
 
-// writeAudience appends the audience; what it does not restrict is left out.
+// writeAudience appends the audience; a dimension that it does not restrict is left out.
 func writeAudience(a *market.Audience, o *jsontext.Object) {
 	o.Begin("audience")
 	if a.Country != "" {

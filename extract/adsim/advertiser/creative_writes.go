@@ -199,7 +199,7 @@ func (e edit) changeCreative(cr *market.Creative, b body) *problem {
 	ct := takeContent(ledger.ContentOf(e.St.CreativeNow(cr)), b)
 	if status == "active" || status == "paused" {
 		if of.Pending != nil && !of.Pending.Rejected {
-			ct = takeContent(*of.Pending, b) // it goes on from the version that waits
+			ct = takeContent(*of.Pending, b) // start from the pending version
 		}
 		if found := missing(ct, ""); len(found) > 0 {
 			return invalidFields(found)

@@ -98,7 +98,7 @@ func (s *API) imageOf(b body) (*world.Image, *problem) {
 	return up, checkShape(up, field)
 }
 
-// checkShape refuses what is neither 1:1 nor 2:1, by kind.
+// checkShape refuses an image of the wrong shape for its kind: 1:1 or 2:1.
 func checkShape(up *world.Image, field string) *problem {
 	switch {
 	case up.Kind == world.KindIcon && up.Width != up.Height:

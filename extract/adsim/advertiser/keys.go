@@ -24,7 +24,7 @@ const (
 	ScopeWrite = "write"
 )
 
-// keyPrefix is what every key begins with.
+// keyPrefix is the prefix of every key.
 const keyPrefix = "adv_"
 
 // keyLife is how long a key lasts that was created over the API.
@@ -36,7 +36,7 @@ type APIKey struct {
 	ID string
 	config.Key
 	revoked bool
-	Endless bool // an OAuth sign-in: there is no key to expire
+	Endless bool // an OAuth sign-in: it has no key that could expire
 	Limiter *Limiter
 }
 

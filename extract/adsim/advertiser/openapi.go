@@ -107,8 +107,8 @@ func Description(shape config.Shape, operations []*Operation) []byte {
 	return text
 }
 
-// replySuffix ends the names of responses: generators make types of them beside those of
-// the schemas, and one name for both would be one type for two.
+// replySuffix ends the names of responses: generators make types of both responses and schemas, and
+// a shared name would merge two types into one.
 const replySuffix = "Reply"
 
 // flatten writes schemas that extend others out in full, for generators leave half of

@@ -21,7 +21,7 @@ type problem struct {
 	wait    int // seconds; 0: not known
 }
 
-// detail names a field and what is wrong with it.
+// detail names a field and its error.
 type detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`

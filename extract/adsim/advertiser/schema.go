@@ -119,7 +119,7 @@ func (s *schema) kind() (name string, null bool) {
 	return name, false
 }
 
-// check appends what is wrong with a value that was decoded with numbers as text.
+// check appends the errors of a value that was decoded with numbers as text.
 func (s *schema) check(found []detail, field string, v any) []detail {
 	kind, null := s.kind()
 	if v == nil && null {

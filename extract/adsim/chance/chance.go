@@ -2,9 +2,9 @@ package chance
 
 import "math/bits"
 
-// Everything that looks random is a hash of what it belongs to, so that nothing
-// depends on the order in which it is asked for. All of it is integer arithmetic:
-// floats round differently on different machines.
+// Everything that looks random is a hash of the object that it belongs to, so that nothing depends
+// on the order of requests. All of it is integer arithmetic: floats round differently on different
+// machines.
 
 // Mix is the finalizer of splitmix64: every bit of x moves every bit of the result.
 func Mix(x uint64) uint64 {
@@ -14,7 +14,7 @@ func Mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Hash hashes a key with what it is asked about.
+// Hash combines a key with the given values.
 func Hash(key uint64, about ...uint64) uint64 {
 	for _, a := range about {
 		key = Mix(key ^ Mix(a))

@@ -65,7 +65,7 @@ func (c *Clock) Entry() clockEntry {
 	return clockEntry{Standing: c.standing, At: c.at, From: c.from, Speed: c.speed, Shift: c.shift}
 }
 
-// Restore sets the clock as it was.
+// Restore sets the clock to a recorded state.
 func (c *Clock) Restore(e clockEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,8 +78,8 @@ func (c *Clock) Stands() bool {
 	return c.standing
 }
 
-// A day is a calendar day, counted from 1970-01-01. It has no zone; the instants
-// at which it begins and ends in Chicago come from start.
+// A day is a calendar day, counted from 1970-01-01. It has no zone; start returns the instant at
+// which it starts in Chicago.
 type Day int32
 
 // Reach is how many days before today the report still answers.
@@ -139,7 +139,7 @@ func ArrivedShare(d Day, at time.Time, zone *time.Location) uint32 {
 	return uint32(done << 16 / whole)
 }
 
-// clockEntry is a clock as it was set.
+// clockEntry is a recorded setting of the clock.
 type clockEntry struct {
 	Standing bool          `json:"standing,omitempty"`
 	At       time.Time     `json:"at,omitzero"`

@@ -32,8 +32,8 @@ type Config struct {
 	Now func() time.Time
 	// Refresh is how often the report's numbers move, 15 minutes by default.
 	Refresh time.Duration
-	// FreezeRestatements begins frozen, see [Service.FreezeRestatements]: a day has
-	// the conversions that arrived until its end, and keeps them.
+	// FreezeRestatements starts the service frozen, see [Service.FreezeRestatements]: a day has the
+	// conversions that arrived until its end, and keeps them.
 	FreezeRestatements bool
 
 	// ReportUser and ReportPassword are of HTTP Basic on the spend report.
@@ -53,8 +53,7 @@ type Config struct {
 	// default, without limit if negative.
 	RateLimit int
 
-	// ChangeBudgets is how many changes of a kind may be made a UTC day, where it is
-	// not the usual number.
+	// ChangeBudgets overrides the usual number of changes of a kind per UTC day.
 	ChangeBudgets map[string]int
 	// ChangeTakes is how long a change of a campaign or creative, or a create, is in
 	// progress: another is refused meanwhile. Without, it is over at once.
@@ -77,15 +76,15 @@ type Config struct {
 	FetchTLS     *tls.Config
 	FetchAddress func(netip.Addr) bool
 
-	// Accounts are more accounts of the same service, with users and keys of their
-	// own; by default their seeds and names go on from this one's. Of a Config here,
-	// what concerns the service as a whole is ignored.
+	// Accounts are more accounts of the same service, with users and keys of their own; by default
+	// their seeds and names continue from this one's. Settings of the service as a whole are
+	// ignored in these Configs.
 	Accounts []Config
 
 	// AdvertiserID and AdvertiserName are whom the key acts for.
 	AdvertiserID, AdvertiserName string
-	// Prepaid makes the account one that pays by wire, and is what it begins with, in
-	// millionths of a US dollar. Without, a card pays.
+	// Prepaid makes the account pay by wire, and is its initial balance in millionths of a US
+	// dollar. At 0, a card pays.
 	Prepaid int64
 	// BalanceStatus forces "low" or "depleted". By default it follows from the spend.
 	BalanceStatus string

@@ -119,9 +119,9 @@ func AppendRatio(dst []byte, a, b float64) []byte {
 	return strconv.AppendFloat(dst, a/b, 'g', -1, 64)
 }
 
-// AppendNoisy appends an amount as a service does that sums in floats: for some
-// rows a digit is off far behind the sixth decimal, or an exponent stands there.
-// Rounding to six decimals gives the amount back.
+// AppendNoisy appends an amount like a service that sums in floats: in some rows a digit is off far
+// beyond the sixth decimal, or the number has an exponent. Rounding to six decimals restores the
+// amount.
 func AppendNoisy(dst []byte, v int64, chance uint64) []byte {
 	f := float64(v) / 1e6
 	switch {

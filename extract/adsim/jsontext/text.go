@@ -78,8 +78,8 @@ func IsWebURL(text string) bool {
 
 var webURLForm = regexp.MustCompile(`^https?://` + notBlank + `+$`)
 
-// Decode takes an order and refuses what it does not know, so that a mistyped
-// fault is not one that never happens.
+// Decode decodes an order and refuses unknown fields, so that a mistyped fault does not silently
+// never happen.
 func Decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Node is a JSON value that keeps the order of its members and the text of its
-// numbers, so that a reply can be changed in one place and stay as it is elsewhere.
+// Node is a JSON value that keeps the order of its members and the text of its numbers, so that one
+// place in a reply can be changed without affecting the rest.
 type Node struct {
 	Kind   byte     // '{', '[', or 0 for a value without parts
 	Raw    string   // of a value without parts: its JSON text
-	Keys   []string // of an object, as they are written between the quotes
+	Keys   []string // of an object, in the spelling between the quotes
 	Values []*Node  // of the members or the elements
 }
 
@@ -27,9 +27,8 @@ func ObjectNode() *Node { return &Node{Kind: '{'} }
 
 func ListNode(elements ...*Node) *Node { return &Node{Kind: '[', Values: elements} }
 
-// ParseTree reads an object or a list. It checks nothing that a reply of the simulator
-// holds to: a fault's invalid value stays as it is. It reports false for anything that
-// has no such form.
+// ParseTree parses an object or a list. It does not validate single values: a fault's invalid value
+// is kept unchanged. It reports false for anything else.
 func ParseTree(body []byte) (*Node, bool) {
 	p := treeParser{body: body}
 	n, ok := p.value()
@@ -230,8 +229,7 @@ func (n *Node) Elements() []*Node {
 	return n.Values
 }
 
-// FromText makes a change of a text of at least so many bytes; another value is as it
-// was.
+// FromText returns a change of texts of at least least bytes; other values are unchanged.
 func FromText(least int, change func(s string) *Node) func(v *Node) *Node {
 	return func(v *Node) *Node {
 		if s := v.Text(); len(s) >= least {
@@ -249,7 +247,7 @@ func (n *Node) isNumber() bool {
 	return n != nil && n.Kind == 0 && n.Raw != "" && strings.IndexByte("-0123456789", n.Raw[0]) >= 0
 }
 
-// Quoted is a number as a text; another value is as it was.
+// Quoted turns a number into a text; other values are unchanged.
 func Quoted(n *Node) *Node {
 	if n.isNumber() {
 		return Leaf(`"` + n.Raw + `"`)

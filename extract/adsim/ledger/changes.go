@@ -11,8 +11,8 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Changes is what was asked of the settings, all in all. Once it is in a state it
-// is never changed; nil is nothing at all.
+// Changes is the sum of all requested changes of the settings. Once it is in a state it is
+// immutable; nil means no changes.
 type Changes struct {
 	Made      []*market.Campaign // created, newest first
 	Campaigns map[string]*CampaignChanges
@@ -25,8 +25,7 @@ type Changes struct {
 	Seq       uint64
 }
 
-// CampaignChanges are the changes to one campaign. A nil field is as it is by
-// itself.
+// CampaignChanges are the changes to one campaign. A nil field is unchanged.
 type CampaignChanges struct {
 	Base         *market.Campaign // of a created one
 	Hidden       Action
@@ -63,7 +62,7 @@ var (
 	noCreativeChanges CreativeChanges
 )
 
-// Campaign is what was asked of a campaign, never nil.
+// Campaign returns the changes of a campaign, never nil.
 func (ch *Changes) Campaign(id string) *CampaignChanges {
 	if ch != nil {
 		if of := ch.Campaigns[id]; of != nil {
@@ -73,7 +72,7 @@ func (ch *Changes) Campaign(id string) *CampaignChanges {
 	return &NoCampaignChanges
 }
 
-// Creative is what was asked of a creative, never nil.
+// Creative returns the changes of a creative, never nil.
 func (ch *Changes) Creative(id string) *CreativeChanges {
 	if ch != nil {
 		if of := ch.Creatives[id]; of != nil {
@@ -83,7 +82,7 @@ func (ch *Changes) Creative(id string) *CreativeChanges {
 	return &noCreativeChanges
 }
 
-// Clone is a copy of which everything that is replaced whole may be replaced.
+// Clone returns a copy whose top-level fields and entries may be replaced.
 func (ch *Changes) Clone() *Changes {
 	next := &Changes{Campaigns: map[string]*CampaignChanges{}, Creatives: map[string]*CreativeChanges{},
 		History: map[string][]Version{}}
@@ -98,7 +97,7 @@ func (ch *Changes) Clone() *Changes {
 	return next
 }
 
-// Or is what was asked for, or else v.
+// Or returns the changed value if there is one, and v if not.
 func Or[T any](asked *T, v T) T {
 	if asked != nil {
 		return *asked
@@ -129,7 +128,7 @@ type State struct {
 type BalanceMark struct {
 	At      time.Time
 	Status  string
-	Emptied bool // by what was spent
+	Emptied bool // by the spend
 }
 
 // BalanceAt is what the balance was made to be, "" where it follows from the spend.
@@ -151,7 +150,7 @@ type Deposit struct {
 	Amount int64
 }
 
-// VersionOf is what was asked of a campaign and its creatives until now.
+// VersionOf returns the changes of a campaign and its creatives until now.
 func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 	v := Version{At: at, campaign: cp, Of: ch.Campaign(cp.ID), creatives: map[string]*CreativeChanges{}}
 	for cr, of := range ch.Creatives {
@@ -162,7 +161,7 @@ func (ch *Changes) VersionOf(cp *market.Campaign, at time.Time) Version {
 	return v
 }
 
-// Version is what was asked of a campaign and its creatives from an instant on.
+// Version is the changes of a campaign and its creatives in effect from an instant.
 type Version struct {
 	At        time.Time
 	campaign  *market.Campaign
@@ -171,7 +170,7 @@ type Version struct {
 	creatives map[string]*CreativeChanges
 }
 
-// creative is what was asked of a creative, never nil.
+// creative returns the changes of a creative, never nil.
 func (v *Version) creative(id string) *CreativeChanges {
 	if of := v.creatives[id]; of != nil {
 		return of
@@ -203,7 +202,7 @@ func (ch *Changes) Last() uint64 {
 	return ch.Seq
 }
 
-// markOf is what the spending of a day depends on, as far as it was changed.
+// markOf returns the number of the last change that affects the spending of a day.
 func (ch *Changes) markOf(d clock.Day) uint64 {
 	if ch == nil {
 		return 0
@@ -273,7 +272,7 @@ func (ch *Changes) Plant(e *Entry, d clock.Day) {
 	}
 }
 
-// Action is what becomes of an entity beside its fields.
+// Action is a change of an entity other than of its fields.
 type Action string
 
 const (

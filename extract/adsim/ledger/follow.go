@@ -10,12 +10,11 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// From its first change through the API on, the spending of a campaign follows its
-// settings. Its rows are those that it would have by itself, as far as its settings
-// allow them: each row gets the part of the day's traffic during which the campaign
-// and its creative ran and the source was bought, more of it for a higher bid or a
-// wider audience, at the price of the bid of that time, until the day's limit is
-// reached. With settings as they were by themselves, the rows are the same.
+// From its first change through the API on, the spending of a campaign follows its settings. It
+// starts from the rows that the campaign would have without changes. Each row gets the part of the
+// day's traffic during which the campaign and its creative ran and the source was bought, more of
+// it for a higher bid or a wider audience, at the price of the bid of that time, until the day's
+// limit is reached. If the settings equal the original ones, the rows are the same.
 
 // followed are the campaigns that follow their settings on a day, by ID.
 func (st *State) followed(d clock.Day, zone *time.Location) []string {
@@ -210,8 +209,8 @@ func (f *followDay) until(s stretch, t time.Time) stretch {
 	return s
 }
 
-// limitReached reports whether a campaign that follows its settings has spent what it
-// may on this day.
+// limitReached reports whether a campaign that follows its settings has spent its limit of this
+// day.
 func (st *State) limitReached(c *market.Campaign) bool {
 	versions := st.Changes.History[c.ID]
 	at := *st
@@ -372,8 +371,8 @@ func (f *followDay) rulesOfBare() *rules {
 	return &rules{Version: f.bare}
 }
 
-// draw is how much of the traffic a source gets during a stretch, in 256ths of what
-// it would by itself, and the bid.
+// draw returns a source's traffic during a stretch, in 256ths of the traffic without changes, and
+// the bid.
 func (f *followDay) draw(s *stretch, cr *market.Creative, src int32) (factor uint64, bid int64) {
 	if !s.delivers || !f.isRunning(s.rules, cr) {
 		return 0, 0

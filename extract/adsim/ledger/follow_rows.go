@@ -9,7 +9,7 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// followCreative is a creative of the campaign with what it may have, by epoch.
+// followCreative is a creative of the campaign with its allowed traffic, by epoch.
 type followCreative struct {
 	Entry
 	lots [][]lot

@@ -61,9 +61,9 @@ type balanceNow struct {
 	Status, Message string
 }
 
-// BalanceOf works the balance out. The card is charged every Monday with what ten
-// days cost, and when little is left; since then the balance falls with the spend. A
-// prepaid account has what was wired to it, and falls until it is empty.
+// BalanceOf computes the balance. The card is charged every Monday with the cost of ten days, and
+// when little is left; after that the balance falls with the spend. A prepaid account has the wired
+// amounts, and falls until it is empty.
 func (st *State) BalanceOf(asOf time.Time) balanceNow {
 	at := *st
 	if !asOf.Equal(at.Now) {

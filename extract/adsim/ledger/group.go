@@ -24,7 +24,8 @@ type Result struct {
 	Total  int
 }
 
-// Result finds the rows of a query. The finest grain only lays the days out; any other adds up.
+// Result finds the rows of a query. The finest grain only locates the rows of each day; any other
+// grain adds them up.
 func (st *State) Result(q Query) *Result {
 	if q.ByDate && q.ByCreative && q.BySource && q.Source == "" {
 		res := &Result{}
@@ -89,9 +90,9 @@ func (st *State) Group(q Query) []Row {
 	return slices.Clip(out)
 }
 
-// creativesOf walks a day added up by creative. All questions without sources
-// begin with it, so that they walk the day's rows only once between them. A
-// creative that was delivered has any source here, the others none.
+// creativesOf walks a day added up by creative. All queries without sources start from it, so that
+// they walk the day's rows only once between them. A delivered creative has an arbitrary source
+// here, the others none.
 func (st *State) creativesOf(d clock.Day, sc Scope) iter.Seq[*Row] {
 	rows := st.Kept.creatives.Get(st.dayKey(d, Scope{}), func() []Row {
 		var out []Row

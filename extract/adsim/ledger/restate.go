@@ -40,7 +40,7 @@ type RowKey struct {
 	source   int32
 }
 
-// Overlay is what was asked of one day. It is never changed once it is in a state.
+// Overlay is the set of restatements of one day. Once it is in a state it is immutable.
 type Overlay struct {
 	Seq     int
 	Emptied bool
@@ -71,7 +71,7 @@ func (sc *scale) holds(source int32) bool {
 	return sc.source == NoSource || sc.source == source
 }
 
-// restate applies what was asked of a row, in the order in which it was asked.
+// restate applies the restatements of a row, in the order of their requests.
 func (sd *Day) restate(r *Row) {
 	since := 0
 	if e, ok := sd.edits[RowKey{r.Creative.ID, r.Source}]; ok {
@@ -192,7 +192,7 @@ func (sd *Day) named(a *market.Account, change Restatement) (Row, error) {
 	return sd.appendRows(buf[:0], place, place+1)[0], nil
 }
 
-// find returns the place of a row in the day, or where it would be.
+// find returns the index of a row in the day, or the index at which to insert it.
 func (sd *Day) find(creativeID string, src int32) (place int, there bool) {
 	var buf [1]Row
 	place = sort.Search(sd.total, func(i int) bool {
@@ -245,7 +245,7 @@ func (sd *Day) layPieces(sc Scope) {
 		case x.inserted != nil && y.inserted != nil:
 			return compareRows(x.inserted, y.inserted)
 		}
-		return x.n - y.n // what is inserted before a place comes before what goes from it
+		return x.n - y.n // at one place, insertions come before deletions
 	})
 	var out []piece
 	at, base := 0, 0

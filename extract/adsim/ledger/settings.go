@@ -7,10 +7,9 @@ import (
 	"spendsync/extract/adsim/jsontext"
 )
 
-// Settings is what the advertiser API shows of a campaign, in exact text. Amounts
-// are US dollars with six decimals, as DECIMAL(18,6) is printed; instants are RFC
-// 3339 in UTC; what is not set is empty. Lists of sources are sorted, creatives
-// come newest first. Faults are not in it.
+// Settings is the advertiser API's view of a campaign, in exact text. Amounts are US dollars with
+// six decimals, in the format of DECIMAL(18,6); instants are RFC 3339 in UTC; an unset value is
+// empty. Lists of sources are sorted, creatives come newest first. It contains no faults.
 type Settings struct {
 	CampaignID      string `json:"campaign_id"`
 	Name            string `json:"name"`

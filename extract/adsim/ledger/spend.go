@@ -85,7 +85,7 @@ type piece struct {
 	inserted *Row
 }
 
-// Scope narrows a day to a campaign, a creative, and to what was delivered.
+// Scope narrows a day to a campaign, to a creative, and to delivered creatives.
 type Scope struct {
 	campaign, creative string
 	Delivered          bool
@@ -96,7 +96,7 @@ func (sc *Scope) holds(cr *market.Creative) bool {
 	return (sc.campaign == "" || sc.campaign == cr.Campaign.ID) && (sc.creative == "" || sc.creative == cr.ID)
 }
 
-// spendDay lays out a day as of the state. Its cost does not depend on the rows.
+// spendDay prepares a day as of the state. Its cost does not depend on the rows.
 func (st *State) spendDay(d clock.Day, sc Scope) *Day {
 	sd := &Day{
 		day:     d,
@@ -152,8 +152,7 @@ func (st *State) fillEntries(sd *Day, sc Scope) {
 	}
 }
 
-// byItself is the creatives of a day as they are by themselves, and what they draw
-// of the traffic all together.
+// byItself returns the creatives of a day without changes, and their total draw of the traffic.
 func byItself(a *market.Account, d clock.Day) (all []Entry, traffic uint64) {
 	var weights []uint64
 	for _, c := range a.ExistingOn(d) {
@@ -392,8 +391,8 @@ func priceOf(bid int64, h uint64) int64 {
 	return p
 }
 
-// delays is how many minutes after its click a conversion arrives; each is as
-// likely as the others, and up to a quarter longer.
+// delays are the minutes between a click and its conversion; each is equally likely, and varies up
+// to a quarter longer.
 var delays = [16]int64{5, 15, 40, 90, 180, 360, 600, 900, 1300, 2000, 3000, 4500, 7000, 11000, 18000, 27000}
 
 // converted is how many of a row's conversions have arrived. They come in up to

@@ -12,10 +12,9 @@ import (
 	"spendsync/extract/adsim/memo"
 )
 
-// Account is the made-up advertiser: a row of slots, each of which is always
-// filled by one campaign. A slot's campaigns follow one another for ever, before
-// and after any date, so that the account is alive at any clock and a day's rows
-// depend on nothing but the seed and the day.
+// Account is the made-up advertiser: a row of slots, each always filled by one campaign. A slot's
+// campaigns follow one another for ever, before and after any date, so that the account is alive at
+// any clock and a day's rows depend on nothing but the seed and the day.
 type Account struct {
 	index       int // among the accounts of the service
 	Seed        uint64
@@ -48,7 +47,7 @@ type slot struct {
 	index  int
 	key    uint64
 	period int       // days from one life to the next
-	phase  clock.Day // when life 0 began
+	phase  clock.Day // start of life 0
 }
 
 type slotLife struct{ slot, life int }

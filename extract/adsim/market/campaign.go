@@ -12,8 +12,8 @@ import (
 	"spendsync/extract/adsim/jsontext"
 )
 
-// Campaign is one campaign for its whole life. Days are Chicago days, and begin
-// what they name: a campaign is over from the first instant of that day.
+// Campaign is one campaign for its entire life. Its days are Chicago days, and each takes effect at
+// the day's first instant: on its end day the campaign is over from the start.
 type Campaign struct {
 	ID, Name         string
 	IDJSON, NameJSON []byte
@@ -34,7 +34,7 @@ type Campaign struct {
 	Audience         Audience
 	Allowed          Universe // of an allow-list campaign
 	AllowList        bool
-	Overrides        uint64      // one source in so many has a bid of its own; 0: none
+	Overrides        uint64      // one source in this many has a bid of its own; 0: none
 	Creatives        []*Creative // by ID
 	Newest           []*Creative // the same, as the API lists them
 }

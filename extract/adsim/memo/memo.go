@@ -2,9 +2,8 @@ package memo
 
 import "sync"
 
-// Cache keeps what was computed, by all that it depends on. It is bounded: what
-// was put in first goes first. Nothing ever has to be thrown away because the
-// state changed, for another state is another key.
+// Cache keeps computed results, keyed by everything that they depend on. It is bounded: the oldest
+// entry is dropped first. Entries are never invalidated, because another state has another key.
 type Cache[K comparable, V any] struct {
 	Most  int64
 	Weigh func(V) int64

@@ -133,9 +133,9 @@ func parseBroadcast(raw []byte) (in campaignRequest, err error) {
 	return in, err
 }
 
-// exactNames is a body without the fields that have the name of another one but for
-// upper and lower case, which the decoder would take for it. What lies within a
-// segment or a sub-campaign has the names of those.
+// exactNames returns a body without the fields whose names differ from a known one only in case,
+// because the decoder would accept them as that field. Fields within a segment or a sub-campaign
+// are checked against the names of those objects.
 func exactNames(raw []byte, names []string) []byte {
 	body, ok := jsontext.ParseTree(raw)
 	if !ok {
@@ -248,7 +248,7 @@ func (b *broadcast) followUp() *broadcast {
 	}
 }
 
-// sendDue sends what is due, in the order of its time.
+// sendDue sends the broadcasts that are due, in the order of their times.
 func (s *Sender) sendDue() {
 	now := s.world.Clock.Now()
 	s.mu.Lock()
@@ -277,7 +277,7 @@ type outcome struct {
 	Error   string  `json:"error,omitempty"` // of the external payload
 }
 
-// outcomeOf retrieves the external payload, where there is one.
+// outcomeOf retrieves the external payload, if there is one.
 func (s *Sender) outcomeOf(b *broadcast) outcome {
 	out := outcome{ID: b.id, Kind: b.kind, Payload: b.payload}
 	if b.external == "" {
@@ -292,8 +292,8 @@ func (s *Sender) outcomeOf(b *broadcast) outcome {
 	return out
 }
 
-// sendNow sends the broadcast at a place of those that wait, to all of its segment.
-// A payload that can't be retrieved stops it, unless it is to be sent as it is then.
+// sendNow sends the pending broadcast at an index to its entire segment. If its payload can't be
+// retrieved, nothing is sent, unless the broadcast is to be sent regardless.
 func (s *Sender) sendNow(at int, out outcome) {
 	b := s.pending[at]
 	s.pending = slices.Delete(s.pending, at, at+1)

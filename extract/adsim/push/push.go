@@ -67,7 +67,7 @@ type Notification struct {
 	Icon     string    `json:"icon,omitempty"`
 }
 
-// Outbox lists what was sent until now, oldest first.
+// Outbox lists the notifications sent until now, oldest first.
 func (s *Sender) Outbox() []Notification {
 	s.sendDue()
 	s.mu.Lock()

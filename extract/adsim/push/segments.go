@@ -88,7 +88,7 @@ func comparesDates(op, value, with string, now time.Time) bool {
 	}
 	minutes, _ := strconv.ParseFloat(with, 64)
 	ago := now.Add(-time.Duration(minutes * float64(time.Minute)))
-	other, _ := dateOf(with, now) // check has seen that it is one, where it is needed
+	other, _ := dateOf(with, now) // check has verified that it is a date, if one is needed
 	switch op {
 	case "before":
 		return at.Before(other)

@@ -66,7 +66,7 @@ func (c column) ofCreatives() bool {
 type rowWriter struct {
 	columns []column
 	keys    [][]byte // `,"date":`
-	fixed   int      // so many leading columns are the same for all rows of a creative and day
+	fixed   int      // number of leading columns that are the same for all rows of a creative and day
 	st      *ledger.State
 	sources *market.Sources
 	today   clock.Day
@@ -186,7 +186,7 @@ func (w *rowWriter) appendColumn(dst []byte, c column, r *ledger.Row) []byte {
 	return append(dst, "null"...)
 }
 
-// noiseOf decides about the digits behind the sixth, by what the row is about.
+// noiseOf returns the seed for the digits after the sixth, from the row's identity.
 func (w *rowWriter) noiseOf(r *ledger.Row) uint64 {
 	key := uint64(r.Day)
 	if r.Campaign != nil {
@@ -198,8 +198,8 @@ func (w *rowWriter) noiseOf(r *ledger.Row) uint64 {
 	return chance.Hash(key, chance.AboutNoise, uint64(uint32(r.Source)))
 }
 
-// appendFollowed appends a name, text or status of a campaign that was changed
-// through the API: as it is now.
+// appendFollowed appends the current name, text or status of a campaign that was changed through
+// the API.
 func (w *rowWriter) appendFollowed(dst []byte, c column, r *ledger.Row) []byte {
 	ascii := w.st.Account.Ascii
 	if c == colCampaignName {

@@ -210,8 +210,8 @@ func columnBytes(columns []column) []byte {
 	return b
 }
 
-// render writes the body of a page. A fault that changes rows has its say about
-// which rows are on the page, about single rows, and about what stands around them.
+// render writes the body of a page. A fault may change the set of rows on the page, single rows,
+// and the parts around them.
 func (p *Account) render(st *ledger.State, rq *reportRequest, f *wire.Fault) []byte {
 	an := st.Result(rq.Query)
 	from, to, total := f.Window(min(rq.Page-1, an.Total/rq.size+1)*rq.size, rq.size, an.Total)

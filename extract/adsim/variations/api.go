@@ -340,7 +340,8 @@ var (
 // unreadable leaves nothing in an object that a client could understand.
 func unreadable(of *node) { *of = *with("ok", leaf("true")) }
 
-// accountQuirks are about the three reads of the account, of which the description shows hardly a field.
+// accountQuirks change the three reads of the account; the description shows hardly any of their
+// fields.
 var accountQuirks = []Quirk{
 	{Name: "me-unreadable", Doc: `the key's info says nothing: {"ok":true}`, change: edit(ofMe, unreadable)},
 	{Name: "me-number", Doc: "the key's info has the advertiser's ID as a number",

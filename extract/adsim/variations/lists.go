@@ -17,8 +17,8 @@ func capped(x *exchange) {
 	}
 }
 
-// ofLists makes a change of the replies that are lists. entries are those on the page,
-// total is how many there are in all; -1 where the reply does not say.
+// ofLists makes a change of replies that are lists. entries are the entries on the page, total is
+// the number of entries in all, or -1 if the reply lacks it.
 func ofLists(change func(x *exchange, body *node, entries []*node, total int)) change {
 	return func(x *exchange, body *node) *node {
 		if x.place.isList() && body.Kind == '{' {
@@ -173,8 +173,8 @@ func (x *exchange) singular() string {
 	}[x.place]
 }
 
-// wrapped puts lists and single objects into another envelope; what stood beside a
-// list (its total) stays beside it where the envelope has a place for it.
+// wrapped puts lists and single objects into another envelope; the fields next to a list (its
+// total) stay next to it if the envelope has a place for them.
 func wrapped(many, one func(x *exchange, inner, around *node) *node) change {
 	return func(x *exchange, body *node) *node {
 		switch {

@@ -32,7 +32,7 @@ type Quirk struct {
 	ask      func(x *exchange)                    // changes the request before the service sees it
 	override func(x *exchange) (wire.Reply, bool) // optionally replaces the reply
 	change   change                               // changes the body of a successful reply
-	wire     func(x *exchange, rep *wire.Reply)   // changes a reply as it is sent
+	wire     func(x *exchange, rep *wire.Reply)   // changes the reply on the wire
 }
 
 type (
@@ -220,7 +220,7 @@ func (x *exchange) edit(change func(q url.Values)) {
 // param is a parameter of the request.
 func (x *exchange) param(name string) string { return x.request.URL.Query().Get(name) }
 
-// number is a parameter that is a whole number, or what counts without it.
+// number returns an integer parameter, or its default if it is unset.
 func (x *exchange) number(name string, unset int) int {
 	n, text := wire.ParsePositive(x.request.URL.Query(), name, unset, 1<<40)
 	if text != "" {

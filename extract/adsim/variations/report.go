@@ -101,7 +101,7 @@ var numberQuirks = []Quirk{
 // naming applies a form to the name of every campaign, in the report and in the settings.
 func naming(f form) change { return all(in(ofDays, "campaign_name", f), in(ofCampaigns, "name", f)) }
 
-// nameQuirks are about texts: they are no reason to refuse a number.
+// nameQuirks change texts only: a client must not refuse the numbers because of them.
 var nameQuirks = []Quirk{
 	{Name: "name-surrogate", Doc: "names of campaigns end in half an emoji, as JavaScript cuts them",
 		change: naming(tail(` \ud83d`))},
@@ -201,7 +201,8 @@ func camelKeys(of *node) {
 	}
 }
 
-// fifth is a day of which some quirks have no rows: the fifth before today.
+// fifth reports whether the request is for the day on which some quirks have no rows: the fifth
+// before today.
 func fifth(x *exchange) bool { d, one := x.oneDay(); return one && d == x.today-5 }
 
 // dayQuirks are about days: how they are written, and which there are.
@@ -327,7 +328,7 @@ func refuse(places []place, status int, message string,
 	}
 }
 
-// reachOf refuses what begins more than so many days before today.
+// reachOf refuses requests that start more than days days before today.
 func reachOf(days int) func(x *exchange) (wire.Reply, bool) {
 	return refuse(ofReport, 400, strings.Replace(report.TextTooFar, "32", strconv.Itoa(days), 1),
 		func(x *exchange) bool {
@@ -401,12 +402,12 @@ func onePaid(keys string, f form) change {
 	})
 }
 
-// fixed rounds an amount to so many digits behind the point.
+// fixed rounds an amount to a number of decimals.
 func fixed(digits int) form {
 	return value(func(v *node) *node { return leaf(strconv.FormatFloat(float(v), 'f', digits, 64)) })
 }
 
-// twoDigits fills an amount up to two digits behind the point.
+// twoDigits pads an amount to two decimals.
 func twoDigits(s string) string {
 	if _, fraction, _ := strings.Cut(s, "."); len(fraction) >= 2 {
 		return s

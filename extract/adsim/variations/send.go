@@ -110,7 +110,7 @@ func (x *exchange) secret() string {
 	return key
 }
 
-// clockOff sets the Date header off by so much.
+// clockOff shifts the Date header by a duration.
 func clockOff(by time.Duration) func(x *exchange, rep *wire.Reply) {
 	return func(x *exchange, rep *wire.Reply) {
 		rep.Header.Set("Date", x.now.Add(by).UTC().Format(http.TimeFormat))

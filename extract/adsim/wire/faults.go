@@ -39,10 +39,10 @@ const (
 )
 
 // Kinds that change the rows or numbers of a page of the report. All but OtherDay
-// do the same to the advertiser API: rows are the entries of a list there,
-// total_rows is total, and a key is one of the entry that Row names or, where one
-// object is read, of that object; "audience.country" is a key in a key. NoPagination
-// leaves total, limit and offset out. Other copies are as the first one.
+// do the same to the advertiser API: there, rows are the entries of a list,
+// total_rows is total, and a key belongs to the entry that Row names or, if the reply
+// is a single object, to that object; "audience.country" is a key in a key.
+// NoPagination leaves total, limit and offset out. Further copies equal the first one.
 const (
 	// Rows (0: 1) rows came before this page: the last ones come again; negative: some are skipped
 	Shift    Kind = "shift"
@@ -85,20 +85,20 @@ var kinds = []Kind{
 	Unavailable, Upstream,
 }
 
-// Fault is what goes wrong and when. The first fault that fits a request is the
-// one it meets. What fits:
+// Fault is an error of the service, and the conditions under which it occurs. A request
+// meets the first fault that matches it. The conditions:
 //
 //   - Path: "" for every path, else a pattern of [path.Match], with or without the
-//     mount: "/v1/campaigns/*/creatives". A star is no slash: "/v1/campaigns/C*" is
-//     the single reads, without their creatives and sources.
-//   - Query: parameters that the request must have, as k=v&k2=v2. An empty value
-//     stands for a parameter that must not be there.
+//     mount: "/v1/campaigns/*/creatives". A star does not match a slash:
+//     "/v1/campaigns/C*" matches the single reads, without their creatives and sources.
+//   - Query: parameters that the request must have, in the form k=v&k2=v2. An empty
+//     value means that the parameter must be absent.
 //   - Day: requests of the report for this day alone.
 //   - Page and PageTo: pages Page to PageTo (0: Page alone, -1: and all after). A
 //     list of the advertiser API has them too: the first limit entries are page 1.
-//   - AttemptFrom and AttemptTo: the how manieth request of the same path and
-//     query since the fault was set, from 1; To 0 is without end.
-//   - Times: so many requests in all; 0 is without end.
+//   - AttemptFrom and AttemptTo: a range of attempts, counted from 1, of the same path
+//     and query since the fault was set; To 0 means no upper end.
+//   - Times: the maximum number of matching requests; 0 means no maximum.
 type Fault struct {
 	Kind Kind `json:"kind"`
 
@@ -129,7 +129,7 @@ type Fault struct {
 	Value   string `json:"value"`
 }
 
-// Faults is the faults that are set, with what they have met.
+// Faults are the active faults, with the counts of their matches.
 type Faults struct {
 	Mu   sync.Mutex
 	List []*setFault
@@ -335,7 +335,7 @@ func (f *Fault) HitsRow(i int) bool {
 	return f.ChangesMembers() && (f.Row < 0 || i == f.Row)
 }
 
-// Top is what stands in the place of a part beside the rows.
+// Top returns the replacement of a part outside the rows.
 func (f *Fault) Top(name string) (string, bool) {
 	if !f.Is(Top) || f.Column != name {
 		return "", false
@@ -343,7 +343,7 @@ func (f *Fault) Top(name string) (string, bool) {
 	return f.Value, true
 }
 
-// AppendTop appends an unknown key beside the rows.
+// AppendTop appends an unknown key outside the rows.
 func (f *Fault) AppendTop(dst []byte) []byte {
 	if !f.Is(Top) {
 		return dst
@@ -435,7 +435,8 @@ func (f *Fault) hurt(n *jsontext.Node, column string) {
 	}
 }
 
-// HurtTop is a body with the part Column beside or above the entries changed, or with one more.
+// HurtTop returns a body with the part Column outside the entries changed, or with an additional
+// part.
 func (f *Fault) HurtTop(body []byte) []byte {
 	n, ok := jsontext.ParseTree(body)
 	if !f.Is(Top) || !ok || n.Kind != '{' {

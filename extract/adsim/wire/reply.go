@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Reply is an answer before it goes on the wire.
+// Reply is a reply before it is sent.
 type Reply struct {
 	Status  int
 	Header  http.Header

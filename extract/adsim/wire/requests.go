@@ -13,10 +13,10 @@ type Request struct {
 	Method  string
 	Path    string
 	Query   string // as sent
-	Attempt int    // the how manieth of this method, path and query
+	Attempt int    // counted from 1, per method, path and query
 	Fault   string // the kind of fault it met, if any
 	Status  int    // 0: not answered yet, or never
-	Bytes   int64  // of the body, as far as it was meant to go on the wire
+	Bytes   int64  // of the body, as far as it was intended to be sent
 }
 
 // mostRequests is how many requests the log keeps; the oldest go first.
@@ -68,7 +68,7 @@ func (l *Log) Requests() []Request {
 	return out
 }
 
-// ResetRequests empties the log and begins to count attempts anew.
+// ResetRequests empties the log and restarts the count of attempts.
 func (l *Log) ResetRequests() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -51,7 +51,7 @@ func (l *Log) Send(w http.ResponseWriter, r *http.Request, now time.Time, rep Re
 		dribble(w, r, rep.Body, max(1, f.After), f.For)
 		return
 	}
-	// A write fails if the client is gone, and then nothing is left to do.
+	// A write fails if the client has disconnected, and then nothing is left to do.
 	_, _ = w.Write(rep.Body[:sent])
 	switch {
 	case f.Is(Cut):

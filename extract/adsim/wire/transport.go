@@ -35,7 +35,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	in.RequestURI = req.URL.RequestURI()
 	go func() {
 		err := w.serve(t.handler, in)
-		// A handler that gave up because the client did is no reason of its own.
+		// If the client gave up first, report the client's reason, not the handler's.
 		if gone := context.Cause(req.Context()); gone != nil {
 			err = gone
 		}

@@ -13,8 +13,8 @@ import (
 	"spendsync/extract/adsim/jsontext"
 )
 
-// Access is what an account may do, as the service has set it. It
-// begins as its [Config] has it, and KeepState does not keep it.
+// Access holds the current permissions of an account. It starts with the values of its [Config],
+// and KeepState does not keep it.
 type Access struct {
 	mu       sync.Mutex
 	report   config.ReportAccess
@@ -47,8 +47,8 @@ func (a *Access) SetReportAccess(to config.ReportAccess) {
 	a.report = to
 }
 
-// CheckBudget reports whether there is such a kind of change, and whether a day may have
-// so many of it.
+// CheckBudget returns an error if the kind of change is unknown, or n is not a valid daily budget
+// of it.
 func CheckBudget(kind string, n int) error {
 	switch {
 	case !slices.Contains(ChangeKinds, kind):
@@ -141,8 +141,7 @@ func NextMidnight(now time.Time) time.Time {
 	return time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC)
 }
 
-// budgets is what was used of a day's budgets. Once it is in a state it is never
-// changed.
+// budgets is the used part of a day's budgets. Once it is in a state it is immutable.
 type budgets struct {
 	until time.Time // the midnight it ends at
 	used  map[string]int

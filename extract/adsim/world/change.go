@@ -38,9 +38,9 @@ type Change struct {
 	Do       ledger.Action  `json:"do"`
 	Set      map[string]any `json:"set"`
 	Sources  *SourceChange  `json:"sources"` // of the campaign
-	// Force does also what the service refuses anyone: to edit what is archived, to
-	// bid below what the audience demands, to use the list of another mode, to
-	// disallow the last source.
+	// Force also makes changes that the service refuses to everyone: editing an archived campaign,
+	// bidding below the audience's minimum, using the list of the other mode, disallowing the last
+	// source.
 	Force bool `json:"force"`
 }
 
@@ -56,8 +56,8 @@ type SourceChange struct {
 	Bids     map[string]any `json:"bids"` // by source; null takes it away
 }
 
-// Change changes the settings from now on. It refuses what can't be: an ID that
-// there is not, a value out of bounds, to block what is blocked.
+// Change changes the settings from now on. It refuses impossible changes: an unknown ID, a value
+// out of bounds, blocking a blocked source.
 func (s *World) Change(c Change) error {
 	_, err := s.Apply(c)
 	return err
@@ -69,7 +69,7 @@ func (s *World) Create(c Change) (id string, err error) {
 	return s.Apply(c)
 }
 
-// Apply returns the ID of what it has changed.
+// Apply makes a change and returns the ID of the changed or created entity.
 func (s *World) Apply(c Change) (id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *World) Apply(c Change) (id string, err error) {
 	return id, nil
 }
 
-// Editor works a change into what was asked before.
+// Editor merges a change into the earlier ones.
 type Editor struct {
 	*World
 	St        *ledger.State
@@ -191,7 +191,7 @@ func (e *Editor) createCampaign(c Change, in *fields) (string, error) {
 	return cp.ID, e.changeSources(cp, c.Sources)
 }
 
-// NewCampaign adds a campaign of which nothing is set yet.
+// NewCampaign adds a campaign without any settings.
 func (e *Editor) NewCampaign() (*market.Campaign, *ledger.CampaignChanges) {
 	n := len(e.Next.Made)
 	cp := &market.Campaign{
@@ -356,7 +356,7 @@ func (e *Editor) createCreative(cp *market.Campaign, in *fields) (string, error)
 	return cr.ID, e.setCreative(cr, cf, in)
 }
 
-// NewCreative adds a creative of which nothing is set yet.
+// NewCreative adds a creative without any settings.
 func (e *Editor) NewCreative(cp *market.Campaign) (*market.Creative, *ledger.CreativeChanges, error) {
 	of := e.OfCampaign(cp.ID)
 	number := of.LastNumber

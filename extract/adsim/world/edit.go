@@ -14,8 +14,8 @@ import (
 
 // Write is one change asked for through the API.
 type Write struct {
-	Busy  []string       // what must not be in change already: a campaign, a creative, or creating
-	Cost  map[string]int // what it takes of the day's budgets
+	Busy  []string       // must have no change in progress: a campaign, a creative, or creating
+	Cost  map[string]int // the part of the day's budgets that it uses
 	Free  bool           // pausing is never limited
 	Trial bool           // dry_run: nothing changes
 	Line  Entry          // to do it again
@@ -60,8 +60,7 @@ func (s *World) Edit(w Write, do func(e *Editor) error) (ledger.State, error) {
 	return s.stateLocked(now), nil
 }
 
-// editorOf begins an edit of what was asked before. What is read from the state is
-// what the edit has made of it.
+// editorOf starts an edit on top of the earlier changes. Reads of the state see the edit.
 func (s *World) editorOf(st *ledger.State) *Editor {
 	e := &Editor{World: s, St: st, Next: s.changes.Clone(), touched: map[string]bool{}}
 	st.Changes = e.Next
@@ -76,7 +75,7 @@ func (e *Editor) commit() {
 			e.keepHistory(id)
 		}
 	}
-	for _, r := range e.submitted { // what waited of the creative before is gone
+	for _, r := range e.submitted { // drop the creative's earlier submission
 		e.reviews = append(slices.DeleteFunc(e.reviews, func(o review) bool {
 			return o.creative == r.creative &&
 				o.version == r.version

@@ -12,15 +12,15 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// A prepaid account has what was wired to it, less what its clicks cost. All its
-// campaigns follow their settings from the Chicago day on which it is first asked,
-// and none is delivered while nothing is left.
+// A prepaid account has the wired amounts less the cost of its clicks. All its campaigns follow
+// their settings from the Chicago day of its first request, and none is delivered while the balance
+// is zero.
 
-// maxFunds is what may be wired at once: a billion dollars.
+// maxFunds is the largest single transfer: a billion dollars.
 const maxFunds = 1_000_000_000_000_000
 
-// fundsCheck is how often a prepaid account is looked at. In between its campaigns
-// may spend a little more than there is.
+// fundsCheck is how often a prepaid account's balance is checked. Between checks its
+// campaigns may overspend a little.
 const fundsCheck = 5 * time.Minute
 
 // ParseFunds parses an amount that may be wired: a number or exact decimal text.
@@ -63,7 +63,7 @@ func (s *World) AddFunds(amount int64) error {
 	return nil
 }
 
-// openFunds begins the account with the Chicago day on which it is first asked.
+// openFunds opens the account on the Chicago day of its first request.
 func (s *World) openFunds(now time.Time) {
 	if s.Cfg.Prepaid == 0 || s.changes != nil && s.changes.Deposits != nil {
 		return

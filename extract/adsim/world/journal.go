@@ -13,15 +13,15 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// Journal is everything that was asked of the service and changed it, in a file, a
-// line of JSON each. Making all of the changes again, at the same instants, gives
-// the same service: numbers and texts follow from the seed.
+// Journal records every request that changed the service, in a file, a line of JSON
+// each. Replaying all of the changes, at the same instants, gives the same service:
+// numbers and texts follow from the seed.
 //
-// A line is handed to the system before the write is answered, so that what was
-// answered outlives the process, however that ends. It is not forced to the disk
-// before CloseState: what a power failure takes are the last lines, and the file is
-// good without them. After a line that could not be written no other is, for they
-// would describe a service that the next start does not find.
+// A line is handed to the system before the write is answered, so that an answered
+// write outlives the process, however it ends. It is not forced to the disk before
+// CloseState: a power failure may take the last lines, and the file is valid without
+// them. If a line cannot be written, no later line is either: later lines would
+// describe a service that the next start does not find.
 type Journal struct {
 	mu      sync.Mutex
 	path    string
@@ -30,7 +30,7 @@ type Journal struct {
 	failure error
 }
 
-// Entry is one line: what was asked, of which account, and when.
+// Entry is one line: the request, its account, and its time.
 type Entry struct {
 	Op      string    `json:"op"`
 	Account int       `json:"account,omitempty"`

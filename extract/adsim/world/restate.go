@@ -11,9 +11,8 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// Restate changes rows of a day from now on and returns the row that it changed,
-// as the report now shows it (for delete: as it was; for the kinds that change a
-// whole day: an empty line).
+// Restate changes rows of a day from now on and returns the changed row in the report's current
+// form (for delete: the row before; for the kinds that change all rows of a day: an empty line).
 func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, error) {
 	d, ok := clock.ParseDay(date)
 	if !ok {
@@ -64,9 +63,9 @@ func (s *World) Restate(date string, change ledger.Restatement) (ledger.Line, er
 	return st.Line(d, &touched), nil
 }
 
-// FreezeRestatements stops (or lets go on) what happens to closed days by itself:
-// conversions and credits that are not in yet stay out. A day that is not over yet
-// goes on, and is then frozen as it was at its end.
+// FreezeRestatements stops or resumes the changes of closed days over time: conversions and credits
+// that have not arrived stay out. The open day continues, and is then frozen in its state at its
+// end.
 func (s *World) FreezeRestatements(on bool) {
 	now := s.Clock.Now()
 	s.mu.Lock()

@@ -32,7 +32,7 @@ type Verdict struct {
 // usually within a day.
 const longestReview = 22 * time.Hour
 
-// Submit puts a creative before the reviewer. What waited of it before is gone.
+// Submit submits a creative for review. Its earlier submission is dropped.
 func (e *Editor) Submit(cr *market.Creative, version bool) {
 	now := e.St.Now
 	r := review{creative: cr.ID, version: version, submitted: now}
@@ -67,8 +67,7 @@ func judge(ct ledger.Content) (v Verdict) {
 	return v
 }
 
-// settle does what was due until now: reviews that are done, funds that ran out. s.mu
-// is held.
+// settle processes everything due until now: finished reviews, exhausted funds. s.mu is held.
 func (s *World) settle(now time.Time) {
 	for {
 		at := -1
@@ -87,8 +86,7 @@ func (s *World) settle(now time.Time) {
 	}
 }
 
-// decide ends a review. A creative that is no longer before the reviewer stays as
-// it is.
+// decide ends a review. A creative that is no longer under review stays unchanged.
 func (s *World) decide(r review, at time.Time, told *Verdict) {
 	st := s.stateLocked(at)
 	e := s.editorOf(&st)

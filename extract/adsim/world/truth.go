@@ -8,9 +8,9 @@ import (
 	"spendsync/extract/adsim/ledger"
 )
 
-// Truth walks the lines of a day, YYYY-MM-DD, in the report's order, as they are
-// at this instant: what happens to the service while it is walked does not show.
-// It includes days that the report no longer reaches, and no future days.
+// Truth yields the lines of a day, YYYY-MM-DD, in the report's order and at this instant's state:
+// changes of the service during the iteration do not show. It includes days that the report no
+// longer reaches, and no future days.
 func (s *World) Truth(date string) iter.Seq[ledger.Line] {
 	st := s.Snapshot()
 	return func(yield func(ledger.Line) bool) {
@@ -56,9 +56,9 @@ func (s *World) BadSources() []string { return s.Account.Sources.Names(s.Account
 // others for the same clicks.
 func (s *World) GoodSources() []string { return s.Account.Sources.Names(s.Account.Sources.Good) }
 
-// Rates are what a creative brings by chance on a day, YYYY-MM-DD: clicks an impression,
-// and conversions a click at a source once all of them have arrived. They are the true
-// rates; the report has their outcome.
+// Rates returns a creative's probabilities on a day, YYYY-MM-DD: clicks per impression, and
+// conversions per click at a source once all of them have arrived. They are the true rates; the
+// report has their outcome.
 func (s *World) Rates(date, creativeID, sourceID string) (clicks, conversions float64, err error) {
 	st := s.Snapshot()
 	d, ok := clock.ParseDay(date)

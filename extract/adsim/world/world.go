@@ -14,8 +14,8 @@ import (
 	"spendsync/extract/adsim/market"
 )
 
-// World is one account as it is now: the generated account, the changes made to it, and the clock. Every
-// change goes into the journal.
+// World is the current state of one account: the generated account, the changes made to it, and the
+// clock. Every change is written to the journal.
 type World struct {
 	Cfg       config.Config
 	index     int // among the accounts of the service
@@ -69,7 +69,7 @@ func New(cfg config.Config, index int, c *clock.Clock, j *Journal) *World {
 func (s *World) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Numbers of states go on: results are cached by number.
+	// Numbers of states continue across resets: results are cached by number.
 	next := &ledger.Changes{}
 	if s.changes != nil {
 		next.Seq = s.changes.Seq
