@@ -240,13 +240,13 @@ func guarded(path string, mutants []mutant) ([]byte, error) {
 			}
 			code := rewrite(first.from, first.to, deeper)
 			for _, m := range here {
-				if m.statement {
+				switch {
+				case m.statement:
 					code = fmt.Sprintf("if !mutant__(%d) { %s }", m.id, code)
-				} else {
+				case arithmetic(m):
+					code = fmt.Sprintf("mutate__(%d, %s, %s)", m.id, undivided(m.mutated), code)
+				default:
 					code = fmt.Sprintf("(mutant__(%d) && (%s) || !mutant__(%d) && (%s))", m.id, m.mutated, m.id, code)
-					if arithmetic(m) {
-						code = fmt.Sprintf("mutate__(%d, %s, %s)", m.id, undivided(m.mutated), string(src[m.from:m.to]))
-					}
 				}
 			}
 			b.WriteString(code)

@@ -104,7 +104,6 @@ func (m *merger) take(was *schema.Spend) {
 		stamp.ChangedAt, stamp.RunID = was.ChangedAt, m.run
 	} else {
 		m.Diff.Updated++
-		m.is.FirstSeenAt = was.FirstSeenAt
 		m.stale(&m.is)
 	}
 	m.stamps.Next(m.next, stamp)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"spendsync/schema"
 	"spendsync/schema/schematest"
@@ -110,6 +111,10 @@ func TestDay_Merge(t *testing.T) {
 			changes := ""
 			for ch := range m.Changes.All() {
 				changes += ch.Op + " "
+				numbers := fmt.Sprint(spentIn(c.was, ch.SourceID), spentIn(c.is, ch.SourceID))
+				if got := fmt.Sprint(ch.OldSpend, ch.NewSpend); got != numbers || ch.SeenAt != 30 || ch.RunID != "new" {
+					t.Errorf("%s, by %d: %+v, want %s", name, size, ch, numbers)
+				}
 				if ch.SourceID == "" {
 					t.Errorf("%s, by %d: a change kept a text that was only lent: %+v", name, size, ch)
 				}
@@ -124,11 +129,63 @@ func TestDay_Merge(t *testing.T) {
 			}
 		}
 	}
+	if n := (*Changes)(nil).Len(); n != 0 {
+		t.Errorf("no changes are %d", n)
+	}
 	broken := errors.New("broken")
 	failing := func(yield func([]schema.Spend, error) bool) { yield(nil, broken) }
 	_, err := sealed(t, schematest.Packed(is())).Merge(failing, ReadTime{})
 	if !errors.Is(err, broken) {
 		t.Errorf("a day that cannot be read: %v, want %v", err, broken)
+	}
+}
+
+// spentIn is what the row of a source spent; NULL if there is none.
+func spentIn(rows []schema.Spend, source string) schema.Null[schema.Money] {
+	for i := range rows {
+		if rows[i].SourceID == source {
+			return schema.Some(rows[i].Spend)
+		}
+	}
+	return schema.Null[schema.Money]{}
+}
+
+// TestDay_MergeKeepsNoLentText: the texts of stored rows lie in memory that is used again for the
+// next batch.
+func TestDay_MergeKeepsNoLentText(t *testing.T) {
+	stored := schematest.SpendOfSources(day, 20)
+	read := slices.Concat(stored[:2], stored[3:])
+	for i := range stored {
+		stored[i].RunID = "old"
+	}
+	stored[5].Spend++
+	lent := func(yield func([]schema.Spend, error) bool) {
+		for i := range stored {
+			row := stored[i]
+			memory := []byte(row.SourceID + row.RunID)
+			row.SourceID = unsafe.String(&memory[0], len(row.SourceID))
+			row.RunID = unsafe.String(&memory[len(row.SourceID)], len(row.RunID))
+			more := yield([]schema.Spend{row}, nil)
+			copy(memory, "xxxxxxxxxx")
+			if !more {
+				return
+			}
+		}
+	}
+	rows := schematest.Packed(read)
+	m, err := sealed(t, rows).Merge(lent, ReadTime{At: 30, RunID: "new", WasOver: true})
+	if err != nil || len(m.Stale) != 2 || m.Stale[0].SourceID != "S002" || m.Stale[1].SourceID != "S005" {
+		t.Errorf("stale: %+v, %v", m.Stale, err)
+	}
+	for ch := range m.Changes.All() {
+		if ch.SourceID != "S002" && ch.SourceID != "S005" {
+			t.Errorf("a change of source %q", ch.SourceID)
+		}
+	}
+	for _, r := range unpacked(rows) {
+		if want := map[bool]string{true: "", false: "old"}[r.SourceID == "S005"]; r.RunID != want {
+			t.Errorf("source %s is of run %q, want %q", r.SourceID, r.RunID, want)
+		}
 	}
 }
 

@@ -667,6 +667,9 @@ func TestAdvance_VersionsBeyondColumns(t *testing.T) {
 	observe(2, "A", "2", ExtraNew)
 	observe(3, "A", "3", ExtraSame)
 	observe(4, "A", "4", ExtraChanged)
+	if want := (Stats{Changed: true, Versions: 1, Confirmed: 1}); b.st != want {
+		t.Errorf("got %+v, want %+v", b.st, want)
+	}
 	observe(5, "B", "5", ExtraChanged)
 	var got []string
 	for _, r := range b.h.Rows {

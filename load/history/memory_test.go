@@ -135,6 +135,14 @@ func TestHistory_NewColumnIsAFill(t *testing.T) {
 	}
 }
 
+// TestHistory_KeyTextsOfDays: a day is part of a key as it is written.
+func TestHistory_KeyTextsOfDays(t *testing.T) {
+	row := schema.Payout{AccountID: "acme", FromDate: day, CreativeID: "k/1"}
+	if got := KeyTextOf(schema.PayoutHistory)(&row); got != "2026-11-20//k~11/" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestHistory_KeyTexts: no two keys share a text, and rows are in the order of
 // the keys' parts, not of their texts.
 func TestHistory_KeyTexts(t *testing.T) {
