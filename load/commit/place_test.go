@@ -1,0 +1,630 @@
+package commit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/schema"
+)
+
+// disk is real files of which one call fails, or every call from one on; it notes what a loss of
+// power could still undo.
+type disk struct {
+	durable.FS
+	calls, at     int // the call that fails, from 1; 0: none
+	after, always bool
+	errno         syscall.Errno
+	before        func(call string) error // an error is the call's
+
+	unsynced map[string]bool // names that were made, moved or removed, by their paths
+}
+
+func (d *disk) call(what, path string, do func() error) error {
+	d.calls++
+	if d.before != nil {
+		if err := d.before(what + " " + path); err != nil {
+			return err
+		}
+	}
+	if d.at == 0 || d.calls < d.at || d.calls > d.at && !d.always {
+		return do()
+	}
+	if d.after {
+		_ = do()
+	}
+	return &fs.PathError{Op: what, Path: path, Err: d.errno}
+}
+
+func (d *disk) OpenFile(path string, flag int, perm fs.FileMode) (f durable.File, err error) {
+	err = d.call("open", path, func() error {
+		f, err = d.FS.OpenFile(path, flag, perm)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &file{f, d, path}, nil
+}
+
+func (d *disk) Mkdir(path string) error {
+	return d.name("mkdir", path, func() error { return d.FS.Mkdir(path) })
+}
+
+func (d *disk) Rename(from, to string) error {
+	return d.name("rename", to, func() error { return d.FS.Rename(from, to) })
+}
+
+func (d *disk) Remove(path string) error {
+	return d.name("remove", path, func() error { return d.FS.Remove(path) })
+}
+
+func (d *disk) name(what, path string, do func() error) error {
+	err := d.call(what, path, do)
+	if err == nil && d.unsynced != nil {
+		d.unsynced[path] = true
+	}
+	return err
+}
+
+func (d *disk) Lstat(path string) (info fs.FileInfo, err error) {
+	err = d.call("stat", path, func() error {
+		info, err = d.FS.Lstat(path)
+		return err
+	})
+	return info, err
+}
+
+func (d *disk) ReadDir(path string) (entries []fs.DirEntry, err error) {
+	err = d.call("readdir", path, func() error {
+		entries, err = d.FS.ReadDir(path)
+		return err
+	})
+	return entries, err
+}
+
+type file struct {
+	durable.File
+	d    *disk
+	path string
+}
+
+func (f *file) Write(b []byte) (n int, err error) {
+	err = f.d.call("write", f.path, func() error {
+		n, err = f.File.Write(b)
+		return err
+	})
+	return n, err
+}
+
+func (f *file) Sync() error {
+	return f.d.call("sync", f.path, func() error {
+		maps.DeleteFunc(f.d.unsynced, func(path string, _ bool) bool { return filepath.Dir(path) == f.path })
+		return nil
+	})
+}
+
+func (f *file) Close() error {
+	return f.d.call("close", f.path, f.File.Close)
+}
+
+// store is a data directory of generation 1 with a run that is about to publish generation 2.
+func store(t testing.TB) (dir string, r Record) {
+	t.Helper()
+	dir = t.TempDir()
+	r = Record{RunID: "run2", Base: 1, Generation: 2, Staging: "staging/acme.run2",
+		Moves: []Move{
+			{"staging/acme.run2/1", "parquet/a/data.parquet"},
+			{"staging/acme.run2/2", "raw/b/new/0001"},
+			{"staging/acme.run2/3", "ledger"},
+			{"staging/acme.run2/4", manifest.FileName},
+		},
+		Removes: []string{"manifest/old/1.json", "raw/old"}}
+	for path, text := range map[string]string{
+		"parquet/a/data.parquet": "a1", "parquet/c": "c1", "manifest/old/1.json": "1", "raw/old": "1",
+		manifest.FileName: root(t, 1), "staging/acme.run2/1": "a2", "staging/acme.run2/2": "b2",
+		"staging/acme.run2/3": "l2", "staging/acme.run2/4": root(t, 2),
+	} {
+		put(t, dir, path, text)
+	}
+	return dir, r
+}
+
+func put(t testing.TB, dir, path, text string) {
+	t.Helper()
+	full := filepath.Join(dir, path)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func root(t testing.TB, generation int64) string {
+	t.Helper()
+	return roots()[generation]
+}
+
+var roots = sync.OnceValue(func() (texts [3]string) {
+	for n := range texts {
+		m := manifest.New()
+		m.Generation = int64(n)
+		e, err := m.Encode()
+		if err != nil {
+			panic(err)
+		}
+		texts[n] = string(e.Root)
+	}
+	return texts
+})
+
+// files are the published files of a store and their texts.
+func files(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		found[rel] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// before and after are the files of the two generations.
+func before(t testing.TB) map[string]string {
+	return map[string]string{"parquet/a/data.parquet": "a1", "parquet/c": "c1", "manifest/old/1.json": "1",
+		"raw/old": "1", manifest.FileName: root(t, 1)}
+}
+
+func after(t testing.TB) map[string]string {
+	return map[string]string{"parquet/a/data.parquet": "a2", "parquet/c": "c1", "raw/b/new/0001": "b2", "ledger": "l2",
+		manifest.FileName: root(t, 2)}
+}
+
+func place(dir string, d durable.FS) Place {
+	return Place{Dir: dir, Disk: durable.Disk{FS: d}, Log: slog.New(slog.DiscardHandler),
+		Crash: func(string) error { return nil }}
+}
+
+var nothing = func() error { return nil }
+
+// published removes what is staged, as the next run does, and compares the rest.
+func published(t testing.TB, dir string, want map[string]string) bool {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, "staging")); err != nil {
+		t.Fatal(err)
+	}
+	return maps.Equal(files(t, dir), want)
+}
+
+// TestWrite_AnyCallFails: whatever call fails, and however, the next run finds one of the two
+// generations, all of it, and the new one if the commit was said to have ended.
+func TestWrite_AnyCallFails(t *testing.T) {
+	for _, foreign := range []bool{false, true} {
+		for k, reached := 1, true; reached; k++ {
+			errno := []syscall.Errno{syscall.EIO, syscall.ENOSPC}[k%2]
+			for _, how := range []disk{{always: k%4 == 0}, {after: true, always: k%4 == 1}} {
+				dir, r := store(t)
+				if foreign {
+					put(t, dir, "warehouse.duckdb.wal", "w")
+				}
+				d := how
+				d.FS, d.at, d.errno = durable.System{}, k, errno
+				begun := false
+				err := place(dir, &d).Write(r, nil, func() error { begun = true; return nil })
+				reached = d.calls >= k
+				where := fmt.Sprintf("call %d fails with %s, %+v (%v)", k, errno, how, err)
+				if err != nil && (!errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)) {
+					t.Errorf("%s: not a storage error", where)
+				}
+				if _, there := files(t, dir)[manifest.CommitName]; there && !begun {
+					t.Errorf("%s: begun without a word", where)
+				}
+				left := files(t, dir)
+				if err == nil && (left[manifest.CommitName] != "" || left["staging/acme.run2/4"] != "") {
+					t.Errorf("%s: ended, and something is left", where)
+				}
+				if err := place(dir, &disk{FS: durable.System{}}).End(); err != nil {
+					t.Errorf("%s: the next run: %v", where, err)
+				}
+				is := files(t, dir)[manifest.FileName]
+				for path := range files(t, dir) {
+					aside := strings.HasPrefix(path, "warehouse.duckdb.wal.aside-")
+					old := path == "warehouse.duckdb.wal" && is == root(t, 1) // which nothing will replace
+					if aside || old || strings.Contains(path, manifest.OwnPrefix) {
+						if err := os.Remove(filepath.Join(dir, path)); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				switch {
+				case is == root(t, 1) && err != nil && published(t, dir, before(t)):
+				case is == root(t, 2) && begun && published(t, dir, after(t)):
+					if foreign && files(t, dir)["warehouse.duckdb.wal"] != "" {
+						t.Errorf("%s: the log would be replayed", where)
+					}
+				default:
+					t.Errorf("%s: %v", where, slices.Sorted(maps.Keys(files(t, dir))))
+				}
+			}
+		}
+	}
+}
+
+// TestWrite_DiesAtAnyStep: the next run ends what had begun, also one that dies itself.
+func TestWrite_DiesAtAnyStep(t *testing.T) {
+	died := errors.New("died")
+	for step, reached := 1, true; reached; step++ {
+		dir, r := store(t)
+		p := place(dir, &disk{FS: durable.System{}})
+		steps := 0
+		p.Crash = func(string) error {
+			if steps++; steps >= step {
+				return died
+			}
+			return nil
+		}
+		begun := false
+		err := p.Write(r, nil, func() error { begun = true; return nil })
+		if reached = err != nil; reached && !errors.Is(err, died) {
+			t.Fatal(err)
+		}
+		for again := 1; again < 6; again++ { // runs that end it and die, each a step later
+			steps = step - again
+			if err := p.End(); err != nil && !errors.Is(err, died) {
+				t.Fatal(err)
+			}
+		}
+		if err := place(dir, &disk{FS: durable.System{}}).End(); err != nil {
+			t.Fatal(err)
+		}
+		want := before(t)
+		if begun {
+			want = after(t)
+		}
+		if !published(t, dir, want) {
+			t.Errorf("step %d: %v", step, files(t, dir))
+		}
+	}
+}
+
+// TestWrite_IsDurableInOrder: no name that a later step relies on can be lost with the power when
+// that step is made.
+func TestWrite_IsDurableInOrder(t *testing.T) {
+	dir, r := store(t)
+	d := &disk{FS: durable.System{}, unsynced: map[string]bool{}}
+	record, root := filepath.Join(dir, manifest.CommitName), filepath.Join(dir, manifest.FileName)
+	staging, above := filepath.Join(dir, r.Staging), map[string]bool{}
+	d.before = func(call string) error {
+		if dir, isSync := strings.CutPrefix(call, "sync "); isSync {
+			above[dir] = true
+		}
+		if call == "remove "+staging && d.unsynced[record] {
+			t.Error("the staging area is removed before the record is surely gone")
+		}
+		if call == "rename "+root || call == "remove "+record {
+			for path := range d.unsynced {
+				if !strings.Contains(path, manifest.OwnPrefix) && !strings.HasPrefix(path, staging) {
+					t.Errorf("%s, while %s is not durable", call, path)
+				}
+			}
+		}
+		return nil
+	}
+	if err := place(dir, d).Write(r, nil, nothing); err != nil {
+		t.Fatal(err)
+	}
+	if above[filepath.Dir(dir)] {
+		t.Error("the folder above is synced, though the store was there before")
+	}
+	if !published(t, dir, after(t)) {
+		t.Errorf("%v", files(t, dir))
+	}
+	dir, r = store(t)
+	d = &disk{FS: durable.System{}, before: func(call string) error {
+		above[call] = true
+		return nil
+	}}
+	if err := os.Remove(filepath.Join(dir, manifest.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	r.Base, r.Generation = 0, 1
+	if err := place(dir, d).Write(r, nil, nothing); err != nil || !above["sync "+filepath.Dir(dir)] {
+		t.Errorf("of the first generation the folder's own name is not durable: %v", err)
+	}
+}
+
+// TestWrite_BeginsNothing if it is told so, or if a folder takes no file of the staging area.
+func TestWrite_BeginsNothing(t *testing.T) {
+	dir, r := store(t)
+	no := errors.New("no")
+	if err := place(dir, &disk{FS: durable.System{}}).Write(r, nil, func() error { return no }); !errors.Is(err, no) {
+		t.Errorf("told so: %v", err)
+	}
+	if !published(t, dir, before(t)) {
+		t.Errorf("told so: %v", files(t, dir))
+	}
+	for _, c := range []struct {
+		into  string
+		errno syscall.Errno
+		text  string
+	}{
+		{"parquet/a", syscall.EXDEV, "different file systems"}, {"raw", syscall.EXDEV, "different file systems"},
+		{"manifest/old", syscall.EACCES, "may not rename files"}, {"raw", syscall.EPERM, "may not rename files"},
+		{"", syscall.EROFS, "read-only"},
+	} {
+		dir, r := store(t)
+		d := &disk{FS: durable.System{}, before: func(call string) error {
+			if call == "rename "+filepath.Join(dir, c.into, probeName) {
+				return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: c.errno}
+			}
+			return nil
+		}}
+		err := place(dir, d).Write(r, nil, func() error { t.Error("begun"); return nil })
+		if !errors.Is(err, durable.ErrStorage) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%q, %s: %v", c.into, c.errno, err)
+		}
+		if !published(t, dir, before(t)) {
+			t.Errorf("%q, %s: %v", c.into, c.errno, files(t, dir))
+		}
+		if c.into != "manifest/old" { // which is no folder of TryFolders
+			dir, _ := store(t)
+			put(t, dir, "raw/x", "")
+			into := c.into
+			if into == "parquet/a" {
+				into = "parquet"
+			}
+			d.before = func(call string) error {
+				if call == "rename "+filepath.Join(dir, into, probeName) {
+					return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: c.errno}
+				}
+				return nil
+			}
+			err := TryFolders(durable.Disk{FS: d}, dir, "acme.")
+			if !errors.Is(err, durable.ErrStorage) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("the folder %q, %s: %v", into, c.errno, err)
+			}
+		}
+	}
+}
+
+// TestTryFolders leaves nothing behind, whether another account's run takes its file or not, and
+// reports what it cannot look at.
+func TestTryFolders(t *testing.T) {
+	dir, _ := store(t)
+	was := files(t, dir)
+	taken := 0
+	taking := &disk{FS: durable.System{}, before: func(call string) error {
+		if strings.HasPrefix(call, "rename "+filepath.Join(dir, "staging")) {
+			taken++
+			return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.ENOENT}
+		}
+		return nil
+	}}
+	if err := TryFolders(durable.OS, dir, "acme"); err != nil || !maps.Equal(files(t, dir), was) {
+		t.Errorf("%v, %v", err, files(t, dir))
+	}
+	if err := TryFolders(durable.Disk{FS: taking}, dir, "acme"); err != nil || taken != 4 {
+		t.Errorf("taken %d times: %v", taken, err)
+	}
+	for k := 1; ; k++ {
+		d := &disk{FS: durable.System{}, at: k, errno: syscall.EIO}
+		err := TryFolders(durable.Disk{FS: d}, dir, "acme")
+		if d.calls < k {
+			break
+		}
+		if err != nil && !errors.Is(err, durable.ErrStorage) || err == nil && k < d.calls {
+			t.Errorf("call %d of %d fails: %v", k, d.calls, err)
+		}
+	}
+}
+
+// TestEnd_WithoutARecord does nothing, also where there is no store, or the record goes meanwhile.
+func TestEnd_WithoutARecord(t *testing.T) {
+	if err := place(filepath.Join(t.TempDir(), "none"), durable.System{}).End(); err != nil {
+		t.Errorf("no store: %v", err)
+	}
+	dir, _ := store(t)
+	put(t, dir, manifest.CommitName, "{}")
+	record := filepath.Join(dir, manifest.CommitName)
+	d := &disk{FS: durable.System{}, before: func(call string) error {
+		if call == "sync "+dir {
+			os.Remove(record)
+		}
+		return nil
+	}}
+	if err := place(dir, d).End(); err != nil || !published(t, dir, before(t)) {
+		t.Errorf("gone meanwhile: %v, %v", err, files(t, dir))
+	}
+}
+
+// TestEnd_MovesAForeignLogAside and warns of it; without one it warns of nothing.
+func TestEnd_MovesAForeignLogAside(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		there, taken bool
+	}{{"none", false, false}, {"one", true, false}, {"one that goes meanwhile", true, true}} {
+		dir, r := store(t)
+		wal := filepath.Join(dir, "warehouse.duckdb.wal")
+		if c.there {
+			put(t, dir, "warehouse.duckdb.wal", "w")
+		}
+		d := &disk{FS: durable.System{}, before: func(call string) error {
+			if c.taken && strings.HasPrefix(call, "rename "+wal) {
+				os.Remove(wal)
+			}
+			return nil
+		}}
+		p := place(dir, d)
+		var log bytes.Buffer
+		p.Log = slog.New(slog.NewTextHandler(&log, nil))
+		if err := p.Write(r, nil, nothing); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		aside, err := filepath.Glob(wal + ".aside-*")
+		if err != nil || (len(aside) == 1) != (c.there && !c.taken) || files(t, dir)["warehouse.duckdb.wal"] != "" {
+			t.Errorf("%s: %q, %v", c.name, aside, err)
+		}
+		if strings.Contains(log.String(), "write-ahead log") != c.there {
+			t.Errorf("%s: log %q", c.name, log.String())
+		}
+	}
+}
+
+// TestEnd_OnAnotherFileSystem copies what a rename cannot move, once the commit has begun.
+func TestEnd_OnAnotherFileSystem(t *testing.T) {
+	dir, r := store(t)
+	begun := false
+	d := &disk{FS: durable.System{}, before: func(call string) error {
+		if begun && call == "rename "+filepath.Join(dir, r.Moves[0].To) {
+			begun = false
+			return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EXDEV}
+		}
+		return nil
+	}}
+	if err := place(dir, d).Write(r, nil, func() error { begun = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if !published(t, dir, after(t)) {
+		t.Errorf("%v", files(t, dir))
+	}
+}
+
+// TestRead_RefusesForeignRecords: damaged, unsealed, of a newer version, of another generation, and
+// those whose files are nowhere; a damaged manifest is what the commit replaces.
+func TestRead_RefusesForeignRecords(t *testing.T) {
+	sealed := func(edit func(r *Record)) func(t *testing.T, dir string, r Record) {
+		return func(t *testing.T, dir string, r Record) {
+			edit(&r)
+			put(t, dir, manifest.CommitName, recordText(t, r))
+		}
+	}
+	unsealed := func(format string) func(t *testing.T, dir string, r Record) {
+		return func(t *testing.T, dir string, r Record) {
+			text := recordText(t, r)
+			_, rest, _ := strings.Cut(text, `"run_id"`)
+			put(t, dir, manifest.CommitName, `{`+format+`"run_id"`+rest)
+		}
+	}
+	for name, c := range map[string]struct {
+		put  func(t *testing.T, dir string, r Record)
+		want error // nil: it is ended
+		text string
+	}{
+		"as it was written": {sealed(func(*Record) {}), nil, ""},
+		"format 1":          {unsealed(`"format":1,`), nil, ""},
+		"format 2, no seal": {unsealed(`"format":2,`), durable.ErrDamaged, "checksum"},
+		"no format":         {unsealed(""), durable.ErrDamaged, "format"},
+		"a newer format":    {sealed(func(r *Record) { r.Format = 3 }), manifest.ErrNewer, "format 3"},
+		"another base": {sealed(func(r *Record) { r.Base, r.Generation = 7, 8 }), durable.ErrDamaged,
+			"from generation 7 to 8"},
+		"published already": {sealed(func(r *Record) { r.Base, r.Generation = 0, 1 }), nil, ""},
+		"a file that is lost": {sealed(func(r *Record) { r.Moves[0] = Move{"staging/acme.run2/x", "raw/x"} }),
+			durable.ErrDamaged, "raw/x"},
+		"a file that has moved": {sealed(func(r *Record) {
+			r.Moves = slices.Insert(r.Moves, 0, Move{"staging/acme.run2/x", "parquet/c"})
+		}), nil, ""},
+		"another's path": {sealed(func(r *Record) { r.Removes = []string{"../x"} }), durable.ErrDamaged, "leads out"},
+		"a changed byte": {func(t *testing.T, dir string, r Record) {
+			put(t, dir, manifest.CommitName, strings.Replace(recordText(t, r), "run2", "run3", 1))
+		}, durable.ErrDamaged, "checksum"},
+		"no JSON": {func(t *testing.T, dir string, _ Record) { put(t, dir, manifest.CommitName, "{") },
+			durable.ErrDamaged, "not readable"},
+		"no manifest": {func(t *testing.T, dir string, r Record) {
+			put(t, dir, manifest.CommitName, recordText(t, r))
+			os.Remove(filepath.Join(dir, manifest.FileName))
+		}, nil, ""},
+		"a damaged manifest": {func(t *testing.T, dir string, r Record) {
+			put(t, dir, manifest.CommitName, recordText(t, r))
+			put(t, dir, manifest.FileName, "{")
+		}, nil, ""},
+	} {
+		dir, r := store(t)
+		c.put(t, dir, r)
+		err := place(dir, &disk{FS: durable.System{}}).End()
+		if c.want == nil && (err != nil || !published(t, dir, after(t))) {
+			t.Errorf("%s: %v, %v", name, err, files(t, dir))
+		}
+		if c.want != nil && (!errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) ||
+			files(t, dir)[manifest.FileName] != root(t, 1) || files(t, dir)[manifest.CommitName] == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// recordText is a record as Write writes it.
+func recordText(t *testing.T, r Record) string {
+	t.Helper()
+	dir, _ := store(t)
+	text := ""
+	died := errors.New("died")
+	p := place(dir, &disk{FS: durable.System{}})
+	p.Crash = func(step string) error {
+		if step == "commit record" {
+			b, err := os.ReadFile(filepath.Join(dir, r.Staging, manifest.CommitName+StagedSuffix))
+			text = string(b)
+			return errors.Join(err, died)
+		}
+		return nil
+	}
+	if err := p.Write(r, nil, nothing); !errors.Is(err, died) {
+		t.Fatal(err)
+	}
+	if r.Format > format {
+		b := []byte(strings.Replace(text, `"format":2`, fmt.Sprintf(`"format":%d`, r.Format), 1))
+		copy(durable.FindSeal(b), durable.Unsealed)
+		durable.Seal(b)
+		text = string(b)
+	}
+	return text
+}
+
+// TestFind tells since when a commit is unfinished, and which files are not in their places.
+func TestFind(t *testing.T) {
+	dir, r := store(t)
+	if u, err := Find(dir); u != nil || err != nil {
+		t.Errorf("none: %+v, %v", u, err)
+	}
+	p := place(dir, &disk{FS: durable.System{}})
+	died := errors.New("died")
+	p.Crash = func(step string) error {
+		if step == "move "+r.Moves[2].To {
+			return died
+		}
+		return nil
+	}
+	if err := p.Write(r, nil, nothing); !errors.Is(err, died) {
+		t.Fatal(err)
+	}
+	then := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)
+	if err := os.Chtimes(filepath.Join(dir, manifest.CommitName), then, then); err != nil {
+		t.Fatal(err)
+	}
+	u, err := Find(dir)
+	if err != nil || u == nil || u.RunID != "run2" || u.Base != 1 || u.Generation != 2 ||
+		u.Since != schema.InstantOf(then) || !slices.Equal(u.Left, []string{"ledger", manifest.FileName}) {
+		t.Errorf("%+v, %v", u, err)
+	}
+	put(t, dir, manifest.CommitName, "{")
+	if u, err := Find(dir); u != nil || !errors.Is(err, durable.ErrDamaged) {
+		t.Errorf("damaged: %+v, %v", u, err)
+	}
+}
