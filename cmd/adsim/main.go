@@ -2,11 +2,11 @@
 // out and for tests across processes.
 //
 // It listens on -addr and then prints the lines that point spendsync at it, ready
-// to paste into a shell. What the service does and may be made to do is told in
-// the package documentation of spendsync/extract/adsim; "adsim -h" lists the flags.
+// to paste into a shell. The package documentation of spendsync/extract/adsim describes
+// the service and its switches; "adsim -h" lists the flags.
 //
-// With -state it goes on where it was stopped; GET / shows what is running, and POST
-// /_sim/reset starts over.
+// With -state it resumes where it was stopped; GET / shows the running service, and
+// POST /_sim/reset starts over.
 //
 // It stops on SIGINT and SIGTERM, and gives requests in flight two seconds.
 package main

@@ -1,14 +1,14 @@
-// Bench measures the whole product, end to end, beside the alternatives, in one run
+// Bench measures the complete product, end to end, and its alternatives, in one run
 // on one machine:
 //
 //	go run ./cmd/bench -rows 100000,1000000 -campaigns 50,1000
 //
 // It builds spendsync and the simulated service, starts the service as a separate
 // process that serves pages rendered beforehand, and measures in turns, so that a
-// slow minute of the machine affects everything alike. README.md beside this file
-// lists what is measured, and the figures.
+// slow minute of the machine affects everything alike. README.md in this directory
+// lists the measurements and the figures.
 //
-// -rows names the sizes of the report. Each is measured by itself; where one size is
+// -rows names the sizes of the report. Each is measured by itself; if one size is
 // about ten times another, the cost of that growth is shown.
 //
 // With -history it measures a daily sync into a warehouse of that many rows. With

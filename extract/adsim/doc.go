@@ -66,21 +66,21 @@
 // # Spending follows what is written
 //
 // A campaign that was changed through the API spends by its settings from then on,
-// however they change after that. What it would spend by itself is what it is given:
-// it gets the part of the day's traffic during which it is active (or its pause is
-// finishing), within its dates, funded, and below its daily limit; of each source,
-// while that is bought; for each creative, while that is active. Twice the bid draws
-// about twice the traffic (a sixteenth to four times) at twice the price; an
-// audience draws by its share of the subscribers, four times what it was at most.
-// The limit is of the Chicago day, and delivery may go past it by the clicks of a
-// second. Changes of sources reach one source in six after ten minutes: those are
-// the not_enforced_source_ids. Days before the change keep their numbers, and the
-// report shows the campaign's and creatives' names and texts as they are now.
+// however they change after that. Its traffic without changes is the supply: it gets
+// the part of the day's traffic during which it is active (or its pause is
+// finishing), within its dates, funded, and below its daily limit; from each source,
+// while the source is bought; for each creative, while the creative is active. Twice
+// the bid draws about twice the traffic (a sixteenth to four times) at twice the
+// price; an audience draws by its share of the subscribers, at most four times the
+// original traffic. The limit is per Chicago day, and delivery may exceed it by the
+// clicks of a second. Changes of sources reach one source in six after ten minutes:
+// those are the not_enforced_source_ids. Days before the change keep their numbers,
+// and the report shows the current names and texts of the campaign and its creatives.
 //
 // # Settings that change on command
 //
 // Changes that the API does not offer are made by [Service.Change], or by POST
-// /_sim/change with the same JSON where Config.Control is on:
+// /_sim/change with the same JSON if Config.Control is on:
 //
 //	{"campaign":"C13463005","set":{"name":"Winter","default_bid":"0.45","target_cpa":null}}
 //	{"campaign":"C13463005","set":{"audience":{"country":"US","states":["NY"]}}}
@@ -91,30 +91,30 @@
 //	{"do":"create","set":{"name":"Fresh"}}                  (a campaign)
 //	{"do":"create","campaign":"C13463005","set":{"title":"Fresh"}}  (a creative of it)
 //
-// The answer is {"id":ID}, of what was changed or created. A change happens whole
-// or not at all, at one instant: a request sees all of it or nothing.
+// The reply is {"id":ID}, the ID of the changed or created entity. A change is atomic:
+// a request sees all of it or nothing.
 //
-//   - The report does not know of such changes: neither its numbers nor its names,
-//     texts and statuses follow them, and what was created has no rows; unless the
-//     campaign was changed through the API before or is so later.
-//   - A changed field keeps its value at any clock, also when that is
-//     set back; the other fields go on by themselves.
-//   - Values are held to the description's bounds, and what it calls permanent or
-//     refused is refused, unless Change.Force is on. How far one change may go
-//     (doubling, three times the default bid) is a rule of the API's writes, not
-//     of what may be: it is not checked. No review, budget or pause is in the way.
+//   - The report ignores such changes: neither its numbers nor its names, texts and
+//     statuses follow them, and a created entity has no rows, unless the campaign is
+//     also changed through the API, before or later.
+//   - A changed field keeps its value at any clock, even if the clock is set back; the
+//     other fields continue to change by themselves.
+//   - Values must be within the description's bounds, and changes that it calls
+//     permanent or refused are refused, unless Change.Force is on. Limits on the size
+//     of a change (doubling, three times the default bid) apply only to writes through
+//     the API and are not checked here. No review, budget or pause blocks a change.
 //   - A new audience ends unsupported_targeting, as described, unless the
 //     same change sets it. The flag is shown within the audience.
 //   - delivery_status follows from status, dates, creatives and funds until it is set.
 //   - Bids of sources don't move with a changed default bid.
 //   - A created campaign has an ID from C9000000001 on and the clock's time as
 //     created_at; a created creative has the next number of its campaign.
-//   - Hidden is not deleted: what is hidden may be changed, and shown again.
+//   - Hidden is not deleted: a hidden entity may be changed, and shown again.
 //
 // # The forms of the API's bodies
 //
-// The description does not show them, so a client must bear all of these; [Shape]
-// chooses, and openapi.json describes the same:
+// The description does not show them, so a client must accept all of these; [Shape]
+// chooses one, and openapi.json describes the same:
 //
 //	             a list                      a campaign, creative or      the key, the limits,
 //	             (campaigns, creatives)      source settings              the balance
@@ -132,12 +132,12 @@
 //
 // # Quirks
 //
-// Where the description is silent or loose, other services of its kind would answer
-// otherwise than the simulator does by itself. [Quirks] lists such variations: numbers as
-// texts, sums that are rounded, lists without totals, other envelopes, and so on.
-// Config.Quirks, [Service.SetQuirks] or POST /_sim/quirks set them, any number at once.
-// They change replies only: what the service holds ([Service.Truth], [Service.Settings])
-// stays, MCP and openapi.json do not follow them.
+// If the description is silent or vague, similar services may reply differently from the
+// simulator's default. [Quirks] lists such variations: numbers as texts, rounded sums,
+// lists without totals, other envelopes, and so on. Config.Quirks, [Service.SetQuirks] or
+// POST /_sim/quirks set any number of them at once. They change replies only: the state of
+// the service ([Service.Truth], [Service.Settings]) stays, and MCP and openapi.json do not
+// follow them.
 //
 // # Choices where the description is silent
 //
@@ -150,8 +150,8 @@
 //     counts once (the first). Unknown parameters are ignored, empty ones unset.
 //   - An unknown column, a column named twice, and a column of creatives
 //     (creative_title to cpa) without include_creatives: 400 with a text.
-//   - page below 1, page_size below 1 or above 10000, a value that is no integer or
-//     no boolean (true, false, 1, 0): 400 with a text.
+//   - page below 1, page_size below 1 or above 10000, a value that is not an integer or
+//     not a boolean (true, false, 1, 0): 400 with a text.
 //   - A page beyond total_pages: 200 with no rows. No rows at all: total_pages 0.
 //   - end_date after today is allowed: days to come have no rows.
 //   - Rows are grouped by the dimensions asked for. campaign_name asks for the
@@ -160,15 +160,15 @@
 //   - With include_creatives there is a row for every campaign and creative that
 //     existed; a creative that was not delivered has one row per day with
 //     source_id null ([ZeroSpend] chooses another form). A source_id filter leaves
-//     those out. Without include_creatives they are not rows at all; what was
-//     delivered and not clicked is a row with total_spend 0.
+//     these rows out, and they do not exist without include_creatives; a source that
+//     was delivered and not clicked has a row with total_spend 0.
 //   - ctr, cpc and cpa are plain ratios (ctr 0.0125, not 1.25), computed as floats,
-//     and null where they would divide by zero.
+//     and null if they would divide by zero.
 //   - creative_image_url is null for a creative without a large image, and
 //     creative_icon_url for a draft.
 //   - An unknown campaign, creative or source in a filter: 200 with no rows.
-//   - Numbers move in steps: what a reply holds is the state at the last quarter
-//     of an hour (Config.Refresh), as services do that aggregate in batches.
+//   - Numbers change in steps: a reply shows the state at the last quarter of an hour
+//     (Config.Refresh), like services that aggregate in batches.
 //   - Conversions keep arriving for up to 24 days after the click; about one row in
 //     a thousand loses some clicks and their cost two to six days later (a credit).
 //   - There is no rate limit on the report.
@@ -184,26 +184,26 @@
 //   - Only accepted requests count against the 120 a minute; a refused key is not
 //     counted, an invalid query is.
 //   - openapi.json needs the key, as everything else does.
-//   - Lists carry total, limit and offset beside the entries, see above.
-//   - daily_spend_limit is null for a campaign without one: the dashboard can do
-//     that, so a client has to bear it. A draft may lack title, message, link and
-//     icon_id: they are null.
+//   - Lists have total, limit and offset next to the entries, see above.
+//   - daily_spend_limit is null for a campaign without one: the dashboard allows that,
+//     so a client must accept it. A draft may lack title, message, link and icon_id:
+//     they are null.
 //   - A campaign that is being delivered has delivery_status "active": the list of
 //     the description has no word for it.
 //   - The balance status is "ok" when it is neither low nor depleted, "low" when it
 //     lasts less than two days, "depleted" when nothing is left.
-//   - A card account (payment_mode "card") is charged every Monday with what ten days
-//     cost, and again when less than auto_funding.threshold is left: it never runs out
-//     by itself. A prepaid one (Config.Prepaid; payment_mode "prepaid", no
-//     auto_funding) begins with its funds on the Chicago day on which it is first
-//     asked, and every click lowers them. Its campaigns all follow their settings. Once
-//     in five minutes the funds are checked; nothing is delivered from when nothing is left
-//     until [Service.AddFunds]. Credits and restatements move no funds.
-//   - As many campaigns as configured are listed on the day the service is first
-//     asked; of those archived long before, only the newest. None ever goes away
-//     by itself.
-//   - An offset above 10000 is refused (400): of more than 10100 campaigns the rest
-//     is only found status by status.
+//   - A card account (payment_mode "card") is charged every Monday with the cost of ten
+//     days, and again when less than auto_funding.threshold is left: it never runs out
+//     by itself. A prepaid account (Config.Prepaid; payment_mode "prepaid", no
+//     auto_funding) has its funds from the Chicago day of its first request, and every
+//     click lowers them. All its campaigns follow their settings. The funds are checked
+//     every five minutes; once they are exhausted, nothing is delivered until
+//     [Service.AddFunds]. Credits and restatements do not change the funds.
+//   - On the day of the first request, the configured number of campaigns is listed;
+//     of the campaigns archived long before, only the newest. No campaign disappears by
+//     itself.
+//   - An offset above 10000 is refused (400): if there are more than 10100 campaigns,
+//     the rest can only be listed status by status.
 //   - A campaign is created in the evening before the Chicago day it is first seen
 //     on. Newest first is by creation, then by ID.
 //   - Service-Api-Key-Expiry-Warning is a sentence with the days left.
@@ -212,47 +212,46 @@
 //
 //   - The order of checks: key (401), requests a minute (429), path (404), method
 //     (405), scope (403), form of the body (400), another change in progress (429),
-//     whether the ID is there (404), what may be (409, 400), the day's budget (429).
-//     A refused write takes nothing of the budget.
+//     whether the ID exists (404), whether the change is allowed (409, 400), the day's
+//     budget (429). A refused write does not use the budget.
 //   - Codes: a value out of bounds, doubling, a bid below the audience's or above
-//     three times the default, an unknown field: validation_failed. What the state
-//     forbids (archived, the last allowed source, optimize without target_cpa, the
-//     list of the other mode, a pause that is finishing): conflict. An image ID that
-//     there is not: not_found. A source that there is not: validation_failed.
+//     three times the default, an unknown field: validation_failed. A change that the
+//     state forbids (archived, the last allowed source, optimize without target_cpa,
+//     the list of the other mode, a pause that is finishing): conflict. An unknown
+//     image ID: not_found. An unknown source: validation_failed.
 //   - Bodies: at most 1 MiB of UTF-8, no key twice, whatever the Content-Type. Amounts
 //     are rounded to six decimals.
 //   - The kinds of change with a budget and their amounts: see usualBudgets. A
 //     status other than paused counts as an update, clone_campaign as a create and
 //     its creatives each, every source of a call counts. A dry run takes nothing.
-//   - Pausing is limited by nothing: no budget, no change in progress, no minute.
+//   - Pausing has no limit: no budget, no change in progress, no requests a minute.
 //   - A change is in progress for Config.ChangeTakes, by default no time at all.
-//   - Writes answer with what was written, as a read of it does; create_creatives
+//   - A write replies with the new state, in the form of a read; create_creatives
 //     with a list without totals, clone_campaign with cloned_creative_ids, sources
-//     with changed_source_ids and unchanged_source_ids (nothing is wrong with
-//     blocking what is blocked).
+//     with changed_source_ids and unchanged_source_ids (blocking a blocked source is
+//     not an error).
 //   - A rejected campaign can be paused and archived, not activated; once paused it
-//     can be activated as any other. Campaigns become rejected only by [Service.Change].
-//     Archiving what is archived changes nothing. An archived campaign can be cloned,
-//     and its creatives too.
-//   - end_date is after start_date; min_age is at most max_age; more than so many
-//     minutes ago is less than less than so many. States without the country US are
-//     taken.
-//   - A draft stays one with submit_for_review false, and without it as long as it
-//     lacks something; else it is submitted. A creative that is no draft refuses
+//     can be activated like any other. Only [Service.Change] makes campaigns rejected.
+//     Archiving an archived campaign changes nothing. An archived campaign can be
+//     cloned, and its creatives too.
+//   - end_date is after start_date; min_age is at most max_age; of two bounds in
+//     minutes, "more than" is below "less than". States without the country US are
+//     accepted.
+//   - A draft stays a draft if submit_for_review is false, or if the field is absent and
+//     the draft is incomplete; if not, it is submitted. Any other creative refuses
 //     submit_for_review (409).
-//   - The version of a running creative is shown as pending_version; a rejected one
-//     stays there with its reasons. A second change goes on from the first.
+//   - The version of a running creative is shown as pending_version; a rejected version
+//     stays there with its reasons. A second change starts from the first.
 //   - A creative that is a draft, pending or rejected can't be paused (409).
 //   - Campaigns have no active hours (day-parting): the API shows none.
 //   - A clone of a campaign has bids and optimization of sources too.
 //   - set_source_bids takes either bid or optimize; optimize false ends it, and a bid
 //     does too. Optimized sources are listed as optimized_source_ids and bought at
 //     50 to 150 percent of the default bid.
-//   - 700 KB are 716800 bytes. Shapes are exact. At most 8192 pixels a side. An
-//     image_url is not followed where it redirects; all addresses of its host must be
-//     public.
-//   - A review takes one to 22 hours by the creative, or Config.ReviewTakes. It
-//     rejects what promises too much (see forbidden) and approves the rest.
+//   - 700 KB are 716800 bytes. Shapes are exact. At most 8192 pixels a side. Redirects
+//     of an image_url are not followed; all addresses of its host must be public.
+//   - A review takes one to 22 hours, depending on the creative, or Config.ReviewTakes.
+//     It rejects texts that promise too much (see forbidden) and approves the rest.
 //   - POST /v1/api-keys takes the scopes read and write, answers {"api_key":{"id",
 //     "name","scope","api_key","expires_at"}}, and the key lasts 90 days. Keys begin
 //     with adv_.
@@ -261,7 +260,7 @@
 //
 //   - tools/call counts against the minute, other messages don't. status is a list of
 //     texts in the place of a comma-separated one. A bare list comes as {"items":[..]}.
-//   - An ID of the wrong form is validation_failed, where REST answers not_found.
+//   - An ID of the wrong form is validation_failed; REST replies not_found.
 //   - OAuth is an authorization code with PKCE (S256) and dynamic registration of
 //     clients, under /api/oauth/; a sign-in lasts until [Service.EndSignIns].
 //
@@ -269,18 +268,18 @@
 //
 //   - The token stands in the authorization header, with or without Bearer.
 //   - Success is {"statusCode":200,"message":"request received","id":ID}.
-//   - All errors have the form of the broadcast's: 400 with a text for what is missing
-//     or wrong, 404 for an unknown subscriber, 405. Unknown fields are ignored. The
+//   - All errors have the form of the broadcast's: 400 with a text for a missing or
+//     wrong field, 404 for an unknown subscriber, 405. Unknown fields are ignored. The
 //     order: token, JSON, fields, website.
-//   - psid is taken before csid. A plain form is taken beside multipart.
-//   - schedule in the past is now. Times without a zone are UTC; "same day" and "same
-//     hour" are in UTC, and compare with the clock where the value is now or empty.
-//   - Without the variable only different, != and not exists match. Numbers compare as
-//     numbers, dates as dates.
+//   - psid takes precedence over csid. A plain form is accepted as well as multipart.
+//   - schedule in the past means now. Times without a zone are UTC; "same day" and "same
+//     hour" are in UTC, and compare with the clock if the value is now or empty.
+//   - If the variable is missing, only different, != and not exists match. Numbers compare
+//     as numbers, dates as dates.
 //   - An external payload is a JSON object with any of title, message, link and icon,
-//     got by GET when the broadcast is sent: with the next request for what was sent.
-//   - The follow-up goes to those of the broadcast's segment that qsegment keeps, and
-//     not at all if the broadcast was not sent.
+//     retrieved by GET when the broadcast is sent: at the next request for the outbox.
+//   - The follow-up is sent to the subscribers of the broadcast's segment that qsegment
+//     selects, and not at all if the broadcast was not sent.
 //
 // Everywhere: the Date header is the service's clock.
 package adsim
