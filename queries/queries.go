@@ -135,7 +135,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'
 // search for letters is far faster than one for a word boundary.
 var reference = regexp.MustCompile(`ma(?:in|rt)\.[a-z_0-9]+`)
 
-// inOrder puts each view after those that it asks, else by schema and name.
+// inOrder sorts views by schema and name, but each view after the views that it reads.
 func inOrder(all []Query) []Query {
 	byName := map[string]*Query{}
 	for i, q := range all {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Instant is a point in time in UTC, in microseconds since 1970-01-01: the
-// resolution of DuckDB's TIMESTAMPTZ and of our Parquet files. Two instants are
-// equal when they are ==, which [time.Time] does not give.
+// Instant is a point in time in UTC, in microseconds since 1970-01-01: the resolution of DuckDB's
+// TIMESTAMPTZ and of our Parquet files. Unlike [time.Time], equal instants are ==.
 type Instant int64
 
 // InstantOf is t, cut to the microsecond.

@@ -145,7 +145,7 @@ func (s *SpendRows) Row(i int, r *Spend) {
 	s.own(i, r)
 }
 
-// own puts into r what a row does not share.
+// own copies the row's own values into r.
 func (s *SpendRows) own(i int, r *Spend) {
 	p := s.rows[i]
 	r.SourceID = s.source(p.source)

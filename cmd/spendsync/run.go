@@ -185,8 +185,7 @@ func (a *app) setUp(ctx context.Context) error {
 	return nil
 }
 
-// logger writes text for people on a terminal and JSON for machines elsewhere,
-// unless told.
+// logger writes text on a terminal and JSON elsewhere, unless the configuration sets the format.
 func (a *app) logger() *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(a.cfg.LogLevel)) // checked with the configuration

@@ -26,7 +26,7 @@ import (
 // generationNote is the snapshot property that marks a snapshot written by spendsync.
 const generationNote = "spendsync.generation"
 
-// How a commit that lost against another is tried again.
+// The retries of a commit that lost against another.
 const (
 	maxTries  = 12
 	firstWait = 200 * time.Millisecond

@@ -81,7 +81,7 @@ type live struct {
 	untouched []iceberg.ManifestFile // not read, or read and as they should be
 	kept      []iceberg.ManifestEntry
 	removed   []iceberg.ManifestEntry
-	have      map[string]bool // keys of the files that stay, of the scope
+	have      map[string]bool // keys of the remaining files of the scope
 	deletes   int             // manifests of deletes, which somebody else wrote
 }
 

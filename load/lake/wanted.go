@@ -308,7 +308,7 @@ func (w *wanted) add(a *manifest.Listed, keep keeps) error {
 	return nil
 }
 
-// decode are the files of a partition, sorted.
+// decode returns the files of a partition, sorted.
 func (w *wanted) decode(a *manifest.Listed, s *tableSpec, c cell, groups []*manifest.Group) ([]file, error) {
 	infos, err := a.Files(groups...)
 	if err != nil {

@@ -80,7 +80,7 @@ func escapeUnseen(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {
-		case !phrase.Unseen(r) || r < ' ': // those stand between values, not in texts
+		case !phrase.Unseen(r) || r < ' ': // control characters occur between values, never in texts
 			b.WriteRune(r)
 		case r > 0xffff:
 			r -= 0x10000

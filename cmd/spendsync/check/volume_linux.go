@@ -12,8 +12,8 @@ import (
 
 func uidText() string { return strconv.Itoa(os.Geteuid()) }
 
-// remoteFileSystem names a file system on which flock or rename are not what the
-// store needs; empty: none of those.
+// remoteFileSystem returns the name of the file system if its flock or rename is unreliable for the
+// store; empty if it is not one of those.
 func remoteFileSystem(path string) string {
 	var fs unix.Statfs_t
 	if unix.Statfs(path, &fs) != nil {

@@ -56,7 +56,7 @@ type restatedKey struct {
 	age  int // place in restatedAges
 }
 
-// ageAt is the place in restatedAges of the age that a day had at an instant, or -1.
+// ageAt returns the index in restatedAges of a day's age at an instant, or -1.
 func ageAt(day schema.Date, at time.Time) int {
 	age := int(schema.DateOf(at) - day)
 	return slices.IndexFunc(restatedAges, func(a [2]int) bool { return a[0] <= age && age <= a[1] })

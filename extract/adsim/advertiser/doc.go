@@ -1,2 +1,2 @@
-// Package advertiser answers the advertiser API: reads and writes, keys, and the description of itself.
+// Package advertiser serves the advertiser API: reads, writes, keys, and openapi.json.
 package advertiser

@@ -112,7 +112,7 @@ type State struct {
 	Kept     *Caches
 	Cfg      *config.Config
 	Now      time.Time
-	AsOf     time.Time // the report's numbers are of this instant
+	AsOf     time.Time // the instant of the report's numbers
 	Today    clock.Day
 	Anchor   clock.Day
 	Version  uint64 // of the restatements

@@ -93,7 +93,7 @@ func (st *State) CampaignNow(c *market.Campaign) CampaignNow {
 	return now
 }
 
-// deliveryStatus is what becomes of the campaign at this moment.
+// deliveryStatus returns the campaign's delivery status at this moment.
 func (st *State) deliveryStatus(c *market.Campaign, now *CampaignNow) string {
 	switch {
 	case now.Status != "active":

@@ -256,8 +256,8 @@ func (sd *Day) seenOf(e *Entry) int {
 	return n
 }
 
-// filledBy is how many rows of a block are there when a share of the traffic has
-// arrived: the most by noon, all by the evening, 1-(1-share)^3 of them.
+// filledBy returns the number of a block's rows that exist when a share of the traffic has arrived,
+// 1-(1-share)^3 of them: most by noon, all by the evening.
 func filledBy(share uint32) int {
 	left := uint64(1<<16 - share)
 	left = left * left >> 16 * left >> 16

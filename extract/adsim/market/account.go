@@ -135,10 +135,9 @@ func (a *Account) ExistingOn(d clock.Day) []*Campaign {
 	return list
 }
 
-// Listing is what the advertiser API knows on a day, newest first. anchor is the
-// first day the service was asked on: as many campaigns as configured are there
-// then, all those that were alive of late among them; later ones are added and
-// none is ever taken away.
+// Listing returns the campaigns that the advertiser API knows on a day, newest first. anchor is the
+// day of the first request: on that day the configured number of campaigns is listed, including all
+// that were recently alive; later campaigns are added, and none is ever removed.
 func (a *Account) Listing(anchor, today clock.Day) *roll {
 	return a.rolls.Get(rollKey{anchor, today}, func() *roll {
 		r := &roll{List: a.listed(anchor, today), ByID: map[string]*Campaign{}}

@@ -122,8 +122,8 @@ func runTool(s *advertiser.API, op *advertiser.Operation, key *advertiser.APIKey
 	return toolResult(s, c, rep)
 }
 
-// toolResult is a reply of REST as the result of a tool, with what REST tells in
-// headers, and with a notice where the account needs funds.
+// toolResult turns a REST reply into the result of a tool. It includes the information of REST's
+// headers, and a notice if the account needs funds.
 func toolResult(s *advertiser.API, c *advertiser.Call, rep wire.Reply) *mcp.CallToolResult {
 	failed := rep.Status >= 400
 	var members map[string]json.RawMessage

@@ -33,7 +33,8 @@ func (a *Access) ReportAccess() config.ReportAccess {
 	return a.report
 }
 
-// changeBudgets are those that are not the usual ones; they are not to be changed.
+// changeBudgets returns the budgets that differ from the usual ones; the caller must not modify
+// them.
 func (a *Access) changeBudgets() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
