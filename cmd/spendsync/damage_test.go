@@ -174,11 +174,11 @@ func TestSetBack_IsRefusedUntilTheLossIsAccepted(t *testing.T) {
 	world.env["REREAD_AFTER"] = "1ms"
 	world.must("sync")
 	for name, parts := range map[string][]string{
-		"all but the ledger":  {"manifest.json", "warehouse.duckdb", "parquet", "raw"},
-		"all but Parquet":     {"manifest.json", "warehouse.duckdb", "ledger", "raw"},
-		"manifest and DuckDB": {"manifest.json", "warehouse.duckdb"},
-		"only the manifest":   {"manifest.json"},
-		"all but DuckDB":      {"manifest.json", "parquet", "ledger", "raw"},
+		"all but the ledger":  {"manifest.json", "manifest", "warehouse.duckdb", "parquet", "raw"},
+		"all but Parquet":     {"manifest.json", "manifest", "warehouse.duckdb", "ledger", "raw"},
+		"manifest and DuckDB": {"manifest.json", "manifest", "warehouse.duckdb"},
+		"only the manifest":   {"manifest.json", "manifest"},
+		"all but DuckDB":      {"manifest.json", "manifest", "parquet", "ledger", "raw"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world.copied(t)
@@ -223,7 +223,7 @@ func TestSetBack_AWholeOlderBackupWorks(t *testing.T) {
 	w.restate(w.today() - 5)
 	w.env["REREAD_AFTER"] = "1ms"
 	w.must("sync")
-	w.bringBack(backup, "manifest.json", "warehouse.duckdb", "parquet", "ledger", "raw")
+	w.bringBack(backup, "manifest.json", "manifest", "warehouse.duckdb", "parquet", "ledger", "raw")
 	w.must("verify")
 	w.must("sync")
 	w.checkTruth()

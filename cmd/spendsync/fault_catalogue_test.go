@@ -83,7 +83,7 @@ var serviceFaults = map[string]shown{
 	"A39": {"certificates", "extract.TestClient_TrustsOnlyTheService extract.TestClient_GivesUpOnACertificateAtOnce " +
 		"TestFault_TheWrongCertificate"},
 	"A40": {"the network: DNS, reset, GOAWAY, proxies", "extract.TestRetry_SendsAgainWhatMayPass " +
-		"extract.TestClient_SurvivesAServerThatGoesAway extract.TestTransport_IsBounded TestFault_OnAPageOfTheReport"},
+		"extract.TestClient_SurvivesAServerThatGoesAway outbound.TestTransport_IsBounded TestFault_OnAPageOfTheReport"},
 	"A41": {"ids that would be paths", "extract.TestIDs_HaveTheirForm extract.TestClient_AsksForNothingUnderAnOddID " +
 		"TestFault_HostileTexts TestFault_OnAPageOfTheReport"},
 	"A42": {"hostile names", "TestFault_HostileTexts"},
@@ -101,7 +101,7 @@ var security = map[string]shown{
 	"S3": {"a canary through every fault", "TestSecret_AServiceThatRepeatsIt TestSecret_TheCanaryIsHeard " +
 		"TestFault_OnAPageOfTheReport"},
 	"S4": {"no secrets in DuckDB", "load.TestQuery_ReachesNothingElse"},
-	"S5": {"https, one host, bounds on everything", "TestSecret_InAnAddress extract.TestTransport_IsBounded " +
+	"S5": {"https, one host, bounds on everything", "TestSecret_InAnAddress outbound.TestTransport_IsBounded " +
 		"extract.TestClient_TrustsOnlyTheService extract.TestClient_NeverFollowsARedirect " +
 		"extract.TestNewClient_RefusesUnsafeAddresses TestFault_BodiesWithoutEnd"},
 	"S6": {"a budget for retries, waits that are floors", "extract.TestOutage_CostsOneBudget " +
@@ -126,8 +126,9 @@ var security = map[string]shown{
 func TestCatalogue_EveryRowHasItsTest(t *testing.T) {
 	there := map[string]bool{}
 	for pkg, dir := range map[string]string{
-		"": ".", "config.": "config", "job.": "job", "extract.": "../../extract", "transform.": "../../transform",
-		"schema.": "../../schema", "load.": "../../load",
+		"": ".", "config.": "../internal/config", "job.": "job", "extract.": "../../extract",
+		"outbound.": "../../extract/outbound", "transform.": "../../transform", "schema.": "../../schema",
+		"load.": "../../load",
 	} {
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		if err != nil || len(files) == 0 {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"spendsync/extract/adsim"
+	"spendsync/extract/adsim/tools"
 	"spendsync/schema"
 )
 
@@ -40,7 +41,8 @@ func inProcess(t *testing.T, from fs.FS, edit ...func(*adsim.Config)) *world {
 	for _, e := range edit {
 		e(&cfg)
 	}
-	w := &world{t: t, service: adsim.New(cfg), dir: filepath.Join(t.TempDir(), "data"), passed: new(atomic.Int64)}
+	w := &world{t: t, service: adsim.New(cfg, tools.New), dir: filepath.Join(t.TempDir(), "data"),
+		passed: new(atomic.Int64)}
 	w.transport, w.now = w.service.Transport(), w.service.Now
 	w.service.SetNow(faultNow)
 	w.env = map[string]string{

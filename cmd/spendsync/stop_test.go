@@ -124,7 +124,7 @@ var stopCases = map[string]stopCase{
 		env: map[string]string{"STOP_GRACE": "300ms", "LOCK_WAIT": "5m"}, holdLock: true, published: "0",
 		// Some days are proven by then, and that is all that it takes.
 		at:   func(w *world) func(*os.Process) { return w.awaitRequest("start_date=" + w.today().String()) },
-		says: "stopped by a signal before anything was published: waiting for the store's lock",
+		says: "stopped by a signal before anything was published: waiting for store.lock",
 	},
 	"building the DuckDB file": {
 		at: func(w *world) func(*os.Process) {

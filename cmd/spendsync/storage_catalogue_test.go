@@ -62,7 +62,7 @@ var storageFaults = map[string]shown{
 // named is there.
 func TestStorageFaults_AllHaveTests(t *testing.T) {
 	there := map[string]bool{}
-	for pkg, dir := range map[string]string{"": ".", "config.": "config", "load.": "../../load"} {
+	for pkg, dir := range map[string]string{"": ".", "config.": "../internal/config", "load.": "../../load"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no tests, %v", dir, err)
