@@ -1,0 +1,190 @@
+package manifest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// TestCoverage_States: how well each day is known, and which days a run reports as lost.
+func TestCoverage_States(t *testing.T) {
+	now := time.Date(2026, 11, 24, 18, 0, 0, 0, time.UTC)
+	today := schema.DateOf(now)
+	ended := func(d schema.Date) *Day { return &Day{LastReadAt: schema.InstantOf(d.End()), Reads: 2, RunID: "r"} }
+	early := func(d schema.Date) *Day { return &Day{LastReadAt: schema.InstantOf(d.End()) - 1} }
+	refused := func(d schema.Date) *Day { k := ended(d); k.Refused = 1; return k }
+	far := schema.Date(schema.ReachDays)
+	for _, c := range []struct {
+		name string
+		ago  schema.Date
+		day  func(schema.Date) *Day // nil: never proven
+		want string
+		lost bool
+	}{
+		{"today/unread", 0, nil, schema.StateMissing, false},
+		{"today/read", 0, early, schema.StateOpen, false},
+		{"today/with refused rows", 0, func(d schema.Date) *Day { k := early(d); k.Refused = 1; return k },
+			schema.StatePartial, false},
+		{"yesterday/unread", 1, nil, schema.StateMissing, false},
+		{"yesterday/read before its end", 1, early, schema.StatePartial, false},
+		{"yesterday/read after its end", 1, ended, schema.StateComplete, false},
+		{"yesterday/with refused rows", 1, refused, schema.StatePartial, false},
+		{"last reachable/unread", far, nil, schema.StateMissing, false},
+		{"last reachable/read", far, ended, schema.StateComplete, false},
+		{"last reachable/cut", far, early, schema.StatePartial, false},
+		{"out of reach/unread", far + 1, nil, schema.StateLost, true},
+		{"out of reach/read", far + 1, ended, schema.StateFinal, false},
+		{"out of reach/cut", far + 1, early, schema.StatePartial, true},
+		{"out of reach/with refused rows", far + 1, refused, schema.StatePartial, false},
+	} {
+		d := today - c.ago
+		a := NewAccount(d)
+		if c.day != nil {
+			a.Days[d] = c.day(d)
+		}
+		for other := d + 1; other <= today; other++ {
+			a.Days[other] = ended(other)
+		}
+		days := a.Coverage("acme", now)
+		if len(days) != int(c.ago)+1 || days[0].State != c.want || days[0].ReportDate != d ||
+			days[0].AccountID != "acme" ||
+			days[0].FirstReadAt.Valid != (c.day != nil) || days[0].RunID.Valid != (c.day != nil) {
+			t.Errorf("%s: %+v, want %s", c.name, days[0], c.want)
+		}
+		lost := a.NewlyLost("acme", now)
+		if (len(lost) == 1 && lost[0] == d) != c.lost || len(lost) > 1 {
+			t.Errorf("%s: newly lost %v", c.name, lost)
+		}
+		a.ReportedLost = []schema.Date{d}
+		if lost := a.NewlyLost("acme", now); len(lost) > 0 {
+			t.Errorf("%s: reported again: %v", c.name, lost)
+		}
+		m := New()
+		m.Accounts["acme"], m.PublishedAt = a, schema.InstantOf(now)
+		if got := m.Coverage("acme"); !slices.Equal(got, days) || m.Coverage("other") != nil {
+			t.Errorf("%s: of the manifest %+v", c.name, got)
+		}
+	}
+}
+
+// TestSpans joins days that follow each other, up to some rows.
+func TestSpans(t *testing.T) {
+	a := NewAccount(1)
+	for d, rows := range map[schema.Date]int64{1: 1, 2: 1, 3: spanRows - 2, 4: 1, 6: spanRows + 1, 7: 0, 8: 1} {
+		a.Days[d] = &Day{Sums: history.Sums{Rows: rows}}
+	}
+	want := []duck.Span{{First: 1, Last: 3}, {First: 4, Last: 4}, {First: 6, Last: 6}, {First: 7, Last: 9}}
+	if got := a.Spans([]schema.Date{4, 2, 1}, []schema.Date{3, 8, 7, 9, 6}); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	a.Files["x"] = &File{Table: "spend_change", Day: 12}
+	for table, last := range map[string]schema.Date{"spend_change": 12, "spend_daily": 8} {
+		if got := a.LastDay(table, 5); got != last {
+			t.Errorf("the last day of %s: %d, want %d", table, got, last)
+		}
+	}
+	if got := a.LastDay("spend_change", 20); got != 20 {
+		t.Errorf("the last day is before today: %d", got)
+	}
+}
+
+// TestLedger: what is written is read, a changed part is damage, and the last run that satisfies a
+// condition is found over all months, by its last line.
+func TestLedger(t *testing.T) {
+	dir := t.TempDir()
+	if run, err := LastRun(dir, "acme"); run != nil || err != nil {
+		t.Errorf("no ledger: %+v, %v", run, err)
+	}
+	for month, rows := range map[string]LedgerRows{
+		"2026-10": {Runs: []schema.Run{{RunID: "r1", Outcome: "ok"}, {RunID: "r2", Outcome: "begun"}}},
+		"2026-11": {Runs: []schema.Run{{RunID: "r2", Outcome: "ok"}, {RunID: "r3", Outcome: "ok"},
+			{RunID: "r3", Outcome: "failed"}},
+			Steps: []schema.Step{{RunID: "r2"}}, Entities: []schema.EntityRead{{RunID: "r2"}},
+			Refused: []schema.RefusedRow{{RunID: "r2"}}, Lost: []ReportedLost{{RunID: "r2", Days: []schema.Date{5}}}},
+	} {
+		b, err := EncodeLedger(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := "ledger/account=acme/" + month + ".jsonl"
+		write(t, filepath.Join(dir, path), b)
+		got, err := DecodeLedger(path, b)
+		if err != nil || !slices.Equal(got.Runs, rows.Runs) || !slices.Equal(got.Steps, rows.Steps) ||
+			!slices.Equal(got.Entities, rows.Entities) || !slices.Equal(got.Refused, rows.Refused) ||
+			len(got.Lost) != len(rows.Lost) {
+			t.Errorf("%s: %+v, %v", month, got, err)
+		}
+		n := int64(len(b))
+		for name, c := range map[string]struct {
+			b         []byte
+			published int64
+			sha, want string
+		}{
+			"as it is":   {b, n, HashLedger(b), ""},
+			"more":       {slices.Concat(b, b), n, HashLedger(b), ""},
+			"format 1":   {b, n, "", ""},
+			"nothing":    {nil, 0, HashLedger(nil), ""},
+			"missing":    {nil, n, HashLedger(b), "missing"},
+			"cut":        {b[:n-1], n, HashLedger(b), "bytes, and had"},
+			"other text": {slices.Concat([]byte{'x'}, b[1:]), n, HashLedger(b), "not those"},
+		} {
+			err := CheckLedger(path, c.b, c.published, c.sha)
+			if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, durable.ErrDamaged) ||
+				!strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
+		}
+	}
+	write(t, filepath.Join(dir, "ledger/account=acme/notes.txt"), []byte("x"))
+	if run, err := LastRun(dir, "acme"); err != nil || run == nil || run.RunID != "r3" || run.Outcome != "failed" {
+		t.Errorf("the last run: %+v, %v", run, err)
+	}
+	for status, want := range map[string]string{"ok": "r2", "begun": ""} {
+		run, err := LastRunThat(dir, "acme", func(r *schema.Run) bool { return string(r.Outcome) == status })
+		if err != nil || (run == nil) != (want == "") || run != nil && run.RunID != want {
+			t.Errorf("the last run that is %s: %+v, %v", status, run, err)
+		}
+	}
+	write(t, filepath.Join(dir, "ledger/account=acme/2026-12.jsonl"), []byte("\n{}\n{\n"))
+	if _, err := LastRun(dir, "acme"); !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("a damaged line: %v", err)
+	}
+}
+
+// TestStrays are the files that the manifest does not name, ledgers and files of a probe excepted.
+func TestStrays(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{"parquet/spend_daily/account=acme/data.parquet", "parquet/spend_daily/account=acme/x",
+		"parquet/spend_daily/account=b/x", "ledger/account=acme/2026-11.jsonl", "ledger/account=acme/2026.jsonl",
+		"raw/" + OwnPrefix + "probe", "manifest/account=acme/1.json", "other/x"} {
+		write(t, filepath.Join(dir, path), []byte("abc"))
+	}
+	if err := os.Symlink("nowhere", filepath.Join(dir, "raw/link")); err != nil {
+		t.Fatal(err)
+	}
+	m := New()
+	m.Of("acme").Files["parquet/spend_daily/account=acme/data.parquet"] = &File{}
+	m.Parts["acme"] = &Part{Path: "manifest/account=acme/1.json"}
+	for _, c := range []struct{ accounts, want []string }{
+		{nil, []string{"ledger/account=acme/2026.jsonl", "parquet/spend_daily/account=acme/x",
+			"parquet/spend_daily/account=b/x", "raw/link"}},
+		{[]string{"b"}, []string{"parquet/spend_daily/account=b/x", "raw/link"}},
+	} {
+		files, err := FilesIn(durable.OS, dir, c.accounts...)
+		if err != nil || files["parquet/spend_daily/account=b/x"] != 3 {
+			t.Errorf("%v, %v", files, err)
+		}
+		if got := m.Strays(files); !slices.Equal(got, c.want) {
+			t.Errorf("of %q: %q, want %q", c.accounts, got, c.want)
+		}
+	}
+}
