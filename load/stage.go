@@ -38,6 +38,7 @@ type Staged struct {
 	learned map[string]schema.Date  // campaigns whose past became known, with its first day
 	replies *stagedReplies          // of the settings; nil: there are none
 	pinned  string
+
 	settled *settledCampaigns                         // nil: they stay as they are
 	beyond  map[string]map[string]manifest.KeyChanges // by table; those of other tables stay as they are
 	zstd    *zstd.Encoder
@@ -184,6 +185,20 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 			yield(g.pack(refused))
 		}
 	})
+}
+
+// Withhold keeps the replies of a staged day that must not be published, and forgets the day.
+func (g *Staged) Withhold(d quarantine.Day) error {
+	if err := g.Quarantine(d, nil); err != nil {
+		return err
+	}
+	if err := g.DropRaw(d.Date); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.days, d.Date)
+	return nil
 }
 
 // pack compresses a reply. The encoder takes memory, which a run that finds

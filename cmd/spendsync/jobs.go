@@ -22,7 +22,7 @@ func (a *app) newJob() (job.Job, error) {
 	return job.Job{
 		RunID: a.runID, Account: a.cfg.Account, DataDir: dir, Version: version(), Store: a.loadOptions(),
 		Plan: a.planOptions(), Concurrency: a.cfg.ReportConcurrency, RequestsPerMinute: a.cfg.RequestsPerMinute,
-		Payouts: a.payouts(), StopGrace: a.cfg.StopGrace,
+		Payouts: a.payouts(), StopGrace: a.cfg.StopGrace, AcceptUnpinned: a.cfg.AcceptUnpinned,
 		Now: a.now, Log: a.log, Progress: a.screen.progress,
 	}, err
 }

@@ -23,6 +23,7 @@ import (
 type accountStatus struct {
 	Account     string                `json:"account"`
 	LastRun     *schema.Run           `json:"last_run"`
+	Pinned      string                `json:"pinned_account"` // "(unnamed)": accepted without one
 	FreshestDay *schema.DayCoverage   `json:"newest_complete_day"`
 	States      map[string]int        `json:"states"`
 	AtRisk      []schema.Date         `json:"days_at_risk"`
@@ -101,7 +102,7 @@ func (a *app) status() (*storeStatus, error) {
 	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt, Unfinished: unfinished}
 	for _, name := range m.AccountNames() {
 		s := accountStatus{Account: name, States: map[string]int{}, Coverage: m.Accounts[name].Coverage(name, a.now()),
-			Unknown: m.Accounts[name].Unknown}
+			Unknown: m.Accounts[name].Unknown, Pinned: m.Accounts[name].Pinned}
 		for i, c := range s.Coverage {
 			s.States[c.State]++
 			if c.State == schema.StateComplete || c.State == schema.StateFinal {
@@ -170,6 +171,9 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 		if s.LastRun != nil {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
 				phrase.Age(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+		}
+		if s.Pinned != "" {
+			fmt.Fprintf(w, "  advertiser account   %s\n", s.Pinned)
 		}
 		if len(s.AtRisk) > 0 {
 			fmt.Fprintf(w, "  AT RISK              %s: unproven, and leaving the reach within %d days\n",

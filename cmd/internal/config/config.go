@@ -60,6 +60,8 @@ type Config struct {
 	LogLevel  string `env:"LOG_LEVEL, default=info"`
 	AllowHTTP bool   `env:"ALLOW_HTTP, default=false"`
 
+	AcceptUnpinned bool `env:"ACCEPT_UNPINNED, default=false"`
+
 	// unknown are variables with our prefix that nobody reads. They are warned
 	// of, not refused: Kubernetes sets some for every Service named spendsync.
 	unknown []string

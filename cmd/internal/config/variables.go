@@ -47,6 +47,7 @@ var docs = map[string]string{
 	"LOG_FORMAT":           "text or json",
 	"LOG_LEVEL":            "debug, info, warn or error",
 	"ALLOW_HTTP":           "allow plain http to a host that is not loopback",
+	"ACCEPT_UNPINNED":      "accept a service that never names the account of an API key; needed in the first run only",
 }
 
 // Variable is one line of "help config".

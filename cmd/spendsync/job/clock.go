@@ -138,7 +138,10 @@ func (r *run) askClock(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	_, _ = r.identity(clockWait) // whose it is, is looked at when the days are read
+	select {
+	case <-r.me.done: // whose key it is, is judged when the days are read
+	case <-time.After(clockWait):
+	}
 	err := r.holdClock(r.API)
 	r.start = r.clock.at(0)
 	return err

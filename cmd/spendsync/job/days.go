@@ -154,7 +154,13 @@ func (r *run) addRead(step *schema.Step, day schema.Date, read *dayRead, put loa
 		step.Outcome = "stored"
 		r.tally.changed++
 		r.report.add(campaigns, read.sums.Rows, known, day, put.Diff)
+	} else if known != nil && known.Sums.Rows > 0 && known.WasOver(day) {
+		r.report.same++
 	}
+	if r.readAt == nil {
+		r.readAt = map[schema.Date]schema.Instant{}
+	}
+	r.readAt[day] = read.at
 	if read.control == schema.ControlMatched {
 		r.tally.matched++
 	}

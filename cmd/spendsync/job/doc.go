@@ -18,8 +18,9 @@
 //  1. plan (plan.go): which days to read, from their coverage and the clock.
 //  2. read and prove (day.go, control.go): several days at a time, each by itself,
 //     while the service is asked whose account the key acts on (identity.go).
-//  3. refuse: a key of another account, a wrong clock, or failing storage ends the run
-//     here; nothing is published.
+//  3. refuse and prove: a wrong clock or failing storage ends the run here. So does a key
+//     or a report of another account (identity.go, report.go). If it cannot be proven now
+//     whose a report is, its replies are kept and nothing of it is published.
 //  4. settings (settings.go): beside the days, from the start, campaigns, creatives,
 //     sources and the account are read into one value, as far as the budget reaches
 //     (budget.go). observe.go turns it into observations of each table.

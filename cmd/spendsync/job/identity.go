@@ -18,36 +18,100 @@ type identity struct {
 	me      extract.Entity
 }
 
-// identityWait is how long the report's numbers wait for the answer of whom the
-// key acts for, once they are ready.
-const identityWait = 15 * time.Second
-
-var (
-	errNoIdentity = errors.New("the service has not said yet whom the key acts for")
-	errUnnamed    = errors.New("the reply does not name the account that the key acts on")
-)
+var errUnnamed = errors.New("the reply does not name the account that the key acts on")
 
 // askIdentity asks whom the key acts for while the report is being read.
 func (r *run) askIdentity(ctx context.Context) {
-	done := make(chan struct{})
-	var who identity
-	var err error
+	r.me = &keyAnswer{done: make(chan struct{})}
 	r.asking.Go(func() {
-		defer close(done)
-		if who.me, err = r.API.Me(ctx); err == nil {
-			if who.account, err = transform.AccountRef(who.me); err != nil {
-				err = fmt.Errorf("%w: %w", errUnnamed, err)
+		defer close(r.me.done)
+		a := r.me
+		if a.who.me, a.err = r.API.Me(ctx); a.err == nil {
+			if a.who.account, a.err = transform.AccountRef(a.who.me); a.err != nil {
+				a.err = fmt.Errorf("%w: %w", errUnnamed, a.err)
 			}
 		}
 	})
-	r.identity = func(wait time.Duration) (identity, error) {
-		select {
-		case <-done:
-			return who, err
-		case <-time.After(wait):
-			return identity{}, errNoIdentity
+}
+
+// keyAnswer is the reply to the question of whom the key acts for. It is complete once done
+// is closed.
+type keyAnswer struct {
+	done chan struct{}
+	who  identity
+	err  error
+}
+
+// acceptedUnpinned stands in the place of the pinned account if the operator has accepted a
+// service that names none.
+const acceptedUnpinned = "(unnamed)"
+
+// pinned returns the pinned account, or "" if none is.
+func (r *run) pinned() string {
+	if pinned := r.store.Account().Pinned; pinned != acceptedUnpinned {
+		return pinned
+	}
+	return ""
+}
+
+// keyProof is why the API key counts as the pinned account's. If err is not nil, that is not
+// proven, and nothing that the key reads is published.
+type keyProof struct {
+	who   identity
+	by    string // for example "/v1/me names adv_1"
+	meErr error  // why /v1/me did not name the account although something else proves it
+	err   error
+}
+
+// proveKey waits for the service's reply of whom the key acts for. If it names no account, a
+// stored campaign in the key's list proves the same: campaign IDs are the service's own, and
+// a key sees only its own account.
+func (r *run) proveKey() keyProof {
+	<-r.me.done
+	p, pinned := keyProof{who: r.me.who}, r.pinned()
+	switch {
+	case r.me.err == nil:
+		p.err = CheckPinned(r.Account, pinned, p.who.account)
+		p.by = "/v1/me names account " + p.who.account
+		return p
+	case errors.Is(r.me.err, extract.ErrAuth):
+		p.err = fmt.Errorf("whom the key acts for: %w", r.me.err)
+		return p
+	}
+	known, err := r.readCampaigns()
+	if err != nil {
+		p.err = err
+		return p
+	}
+	unnamed := errors.Is(r.me.err, errUnnamed) || errors.Is(r.me.err, extract.ErrContract)
+	if unnamed && pinned == "" && len(known) == 0 {
+		if r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned {
+			p.by = "accepted without an account: the service names none"
+			if !errors.Is(r.me.err, errUnnamed) {
+				p.meErr = r.me.err
+			}
+			return p
+		}
+		p.err = exit.Usagef("the service does not say which account the API key acts on (%v): check that the key and "+
+			"the report's user belong to one account, then run once with SPENDSYNC_ACCEPT_UNPINNED=true",
+			r.me.err)
+		return p
+	}
+	<-r.campaigns.done
+	for _, e := range r.campaigns.listing.Entities {
+		if known[e.ID] {
+			p.by = "the key lists the stored campaign " + e.ID
+			if !errors.Is(r.me.err, errUnnamed) || pinned != "" { // a service that never names one is no news
+				p.meErr = r.me.err
+			}
+			return p
 		}
 	}
+	p.err = fmt.Errorf("waiting for proof of whom the API key acts for: %w", r.me.err)
+	if r.campaigns.err != nil {
+		p.err = fmt.Errorf("%w; its list of campaigns: %w", p.err, r.campaigns.err)
+	}
+	return p
 }
 
 // CheckPinned is the one rule of which account a key may act on: the one that the
@@ -60,25 +124,6 @@ func CheckPinned(name, pinned, actual string) error {
 	return fmt.Errorf(
 		"%w: account %s in this warehouse is %q, the key acts on %q; use another SPENDSYNC_ACCOUNT or the right key",
 		exit.ErrOtherAccount, name, pinned, actual)
-}
-
-// refuseOtherAccount stops a run whose key acts on another account than the pinned
-// one. A key that cannot be asked about does not hold the numbers back; the settings
-// report it.
-func (r *run) refuseOtherAccount(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	who, err := r.identity(identityWait)
-	if err != nil {
-		return nil
-	}
-	if err := CheckPinned(r.Account, r.store.Account().Pinned, who.account); err != nil {
-		return err
-	}
-	// Pinned here, where the answer is known: asking again would wait again.
-	r.staged.PinAccount(who.account)
-	return nil
 }
 
 // KeyNotice is how long before its end a key is warned of, as the service does.

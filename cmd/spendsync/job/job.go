@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/manifest"
@@ -35,6 +36,8 @@ type Job struct {
 	// Payouts reads what the operator says that conversions earn; nil: what is stored stands.
 	Payouts func() ([]schema.Payout, error)
 
+	// AcceptUnpinned accepts a service that never names the account of a key.
+	AcceptUnpinned bool
 	// SettingsBudget is how long a run may read settings, and with that how long proven
 	// numbers wait for them; 0 means [DefaultSettingsBudget].
 	SettingsBudget time.Duration
@@ -117,12 +120,16 @@ func (j Job) readAndPublish(
 		return nil, err
 	}
 	r.listCampaigns(ctx)
+	key := r.beginKeyProof()
 	settings := noSettings
 	if withSettings {
-		settings = r.beginSettings(ctx)
+		settings = r.beginSettings(ctx, key)
 	}
 	r.readDays(ctx)
-	if err := r.refuse(ctx); err != nil {
+	if err := r.refuse(); err != nil {
+		return r.failed(err), nil
+	}
+	if err := r.prove(ctx, key()); err != nil {
 		return r.failed(err), nil
 	}
 	row, err := r.publish(ctx, publishing, settings())
@@ -132,20 +139,47 @@ func (j Job) readAndPublish(
 	return r.result(row), nil
 }
 
-// refuse ends a run before anything is published: it acts on another account, its
-// clock is wrong, or its storage has failed.
-func (r *run) refuse(ctx context.Context) error {
-	if err := r.refuseOtherAccount(ctx); err != nil {
-		return err
-	}
-	if err := r.refuseOtherReport(ctx); err != nil {
-		return err
-	}
+// refuse ends a run before anything is published: its clock is wrong, or its storage has
+// failed.
+func (r *run) refuse() error {
 	if err := r.holdClock(r.Report); err != nil {
 		return err
 	}
 	r.warnOfClock()
 	return r.storageFailed()
+}
+
+// prove proves whose numbers these are. Another account's end the run; those that cannot be
+// proven now are not published.
+func (r *run) prove(ctx context.Context, key keyProof) error {
+	if errors.Is(key.err, exit.ErrOtherAccount) || errors.Is(key.err, exit.ErrUsage) {
+		return key.err
+	}
+	by, err := r.proveReport(ctx, key)
+	if errors.Is(err, exit.ErrOtherReport) {
+		return err
+	}
+	if err == nil {
+		err = r.refuseVanished()
+		if err != nil {
+			return err
+		}
+	}
+	if key.err == nil {
+		if r.staged.PinAccount(key.who.account); key.who.account == "" && r.pinned() == "" {
+			r.staged.PinAccount(acceptedUnpinned)
+		}
+		r.proofs = append(r.proofs, key.by)
+	}
+	r.reportProven = err == nil
+	if err != nil && len(r.stored) > 0 {
+		return r.withhold(err)
+	}
+	if by != "" {
+		r.proofs = append(r.proofs, by)
+	}
+	r.Log.Info("the account is proven", "by", r.proofs)
+	return nil
 }
 
 // begin opens the store and the staging area.

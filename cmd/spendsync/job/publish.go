@@ -45,6 +45,9 @@ func (r *run) publish(ctx, publishing context.Context, read *settingsRead) (row 
 	if read != nil {
 		err := read.err
 		if err == nil {
+			err = r.dropForeignReport(read.settings, r.reportProven)
+		}
+		if err == nil {
 			err = r.traced(publishing, "stage settings", func(context.Context) error {
 				return r.stageSettings(read.settings, r.staged)
 			})

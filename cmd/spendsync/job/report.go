@@ -2,11 +2,11 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
@@ -14,6 +14,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/history"
 	"spendsync/load/manifest"
+	"spendsync/load/quarantine"
 	"spendsync/schema"
 )
 
@@ -68,6 +69,7 @@ func (r *run) readCampaigns() (map[string]bool, error) {
 // reportFacts is what the changed days of a run say of whose report it is.
 type reportFacts struct {
 	campaigns map[string]bool // that have rows in days that changed
+	same      int             // finished days with rows that came as they are stored
 	finished  int             // days that were over when they were stored, and have changed
 	vanished  []schema.Date   // those of them that lost nearly all of their keys
 }
@@ -108,15 +110,73 @@ var nearlyAll = struct{ share, of int64 }{9, 10}
 
 const manyDays = 3
 
-// refuseOtherReport stops a run whose report is another account's than the one that the
-// API key acts on: the report does not say whose it is, its campaigns do.
-func (r *run) refuseOtherReport(ctx context.Context) error {
-	if ctx.Err() != nil || len(r.report.campaigns) == 0 {
-		return nil
+// askedAlone is how many campaigns of a report a run asks for one by one to prove whose
+// report it is.
+const askedAlone = 5
+
+// proveReport returns what proves that the report is the account's. Its campaigns do, if the
+// settings of a proven key have them: rows of a report, and the stubs made of them, prove
+// nothing. The error is [exit.ErrOtherReport] if the report is another account's; any other
+// error is one that the next run may not meet.
+func (r *run) proveReport(ctx context.Context, key keyProof) (by string, err error) {
+	if len(r.report.campaigns) == 0 {
+		if r.report.same > 0 {
+			return fmt.Sprintf("%s of the report as stored", phrase.Count(r.report.same, "finished day")), nil
+		}
+		return "", nil // the days of the report have no rows
 	}
-	if err := r.checkCampaigns(); err != nil {
-		return err
+	known, err := r.readCampaigns()
+	if err != nil {
+		return "", err
 	}
+	listed := 0
+	if key.err == nil {
+		<-r.campaigns.done
+		for _, e := range r.campaigns.listing.Entities {
+			known[e.ID] = true
+			listed++
+		}
+	}
+	reported := slices.Sorted(maps.Keys(r.report.campaigns))
+	for _, id := range reported {
+		if known[id] {
+			return "the report has campaign " + id + " of the settings", nil
+		}
+	}
+	if r.report.same > 0 {
+		return fmt.Sprintf("%s of the report as stored", phrase.Count(r.report.same, "finished day")), nil
+	}
+	if key.err != nil {
+		return "", fmt.Errorf("whose report it is cannot be proven yet: %w", key.err)
+	}
+	var failed error
+	for _, id := range reported[:min(len(reported), askedAlone)] {
+		switch _, err := r.API.Campaign(ctx, id); {
+		case err == nil:
+			return "the key reads campaign " + id + " of the report", nil
+		case errors.Is(err, extract.ErrContract) && r.campaigns.listing.Complete: // no ID that the API knows
+		case !errors.Is(err, extract.ErrNotFound):
+			failed = err
+		}
+	}
+	if l := r.campaigns; failed == nil && len(known) == 0 && l.err != nil {
+		failed = l.err
+	} else if failed == nil && len(known) == 0 && !l.listing.Complete {
+		failed = errors.New(l.listing.Why)
+	}
+	if errors.Is(failed, extract.ErrContract) && (r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned) {
+		return "accepted by the operator: the campaigns of the API are not understood", nil
+	}
+	if failed != nil {
+		return "", fmt.Errorf("whose report it is cannot be proven yet: the campaigns of the API key: %w", failed)
+	}
+	return "", fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
+		"the report's user and the API key belong to two accounts",
+		exit.ErrOtherReport, someOf("campaign", reported), someOf("campaign", slices.Collect(maps.Keys(known))))
+}
+
+// refuseVanished ends a run if nearly all stored keys of several finished days are gone.
+func (r *run) refuseVanished() error {
 	n := len(r.report.vanished)
 	if r.command == "backfill" || n < manyDays || 2*n < r.report.finished {
 		return nil
@@ -127,44 +187,51 @@ func (r *run) refuseOtherReport(ctx context.Context) error {
 		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(r.report.vanished))
 }
 
-// listed is the account's whole list of campaigns; nil where it is not to be had in time.
-func (r *run) listed() (ids []string) {
-	select {
-	case <-r.campaigns.done:
-	case <-time.After(identityWait):
-		return nil
+// withhold takes the days of an unproven report out of the run, and keeps their replies.
+func (r *run) withhold(cause error) error {
+	for _, day := range r.stored {
+		q := quarantine.Day{Date: day, ReadAt: r.readAt[day], Reason: cause.Error(), PageSize: r.Plan.PageSize}
+		if err := r.staged.Withhold(q); err != nil {
+			return err
+		}
+		r.quarantined++
 	}
-	if r.campaigns.err != nil || !r.campaigns.listing.Complete {
-		return nil
+	r.stored = nil
+	for i := range r.steps {
+		if st := &r.steps[i]; st.Outcome == "stored" || st.Outcome == "unchanged" {
+			st.Outcome, st.Message = "failed", schema.Some(cause.Error())
+		}
 	}
-	for _, e := range r.campaigns.listing.Entities {
-		ids = append(ids, e.ID)
-	}
-	return ids
+	r.tally.matched, r.tally.differs, r.tally.unread = 0, "", 0
+	r.tally.proven, r.tally.partial, r.tally.changed, r.tally.unreachable = 0, 0, 0, 0
+	r.tally.planned = max(r.tally.planned, 1)
+	r.tally.fail("report", cause)
+	r.diff, r.rows, r.refused = history.Diff{}, 0, nil
+	return nil
 }
 
-// checkCampaigns refuses a report that shares no campaign with what the account lists or the
-// store knows. Campaign IDs are the service's own, so two accounts have none in common. A
-// few that nobody knows are not a sign: a campaign may be newer than the list. Where
-// nothing is known, everything passes.
-func (r *run) checkCampaigns() error {
-	isReported := func(id string) bool { return r.report.campaigns[id] }
-	account := r.listed()
-	if slices.ContainsFunc(account, isReported) {
-		return nil // the store need not be asked
-	}
-	known, err := r.knownCampaigns()
+// dropForeignReport drops the creatives that the report names unless it is proven, and they
+// belong to campaigns of the account.
+func (r *run) dropForeignReport(s *settings, proven bool) error {
+	known, err := r.readCampaigns()
 	if err != nil {
 		return err
 	}
-	account = slices.AppendSeq(account, maps.Keys(known))
-	if len(account) == 0 || slices.ContainsFunc(account, isReported) {
-		return nil
+	for _, e := range s.listing.Entities {
+		known[e.ID] = true
 	}
-	return fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
-		"the report's user and the API key belong to two accounts",
-		exit.ErrOtherReport,
-		someOf("campaign", slices.Collect(maps.Keys(r.report.campaigns))), someOf("campaign", account))
+	if proven {
+		for id := range r.report.campaigns {
+			known[id] = true
+		}
+	}
+	for _, l := range s.reported {
+		if proven && known[l.CampaignID] {
+			return nil
+		}
+	}
+	s.reported = nil
+	return nil
 }
 
 // someOf names the first of some IDs, and how many different ones there are.

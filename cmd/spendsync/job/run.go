@@ -24,19 +24,21 @@ type run struct {
 	plan    Plan
 	clock   *clock // Now of the job
 
-	identity    func(wait time.Duration) (identity, error) // waits for the answer
-	campaigns   *campaignList                              // of the account; nil: nobody has asked for it
-	asking      sync.WaitGroup                             // for those two, which end with the run
-	spent       map[schema.Date][]string                   // campaigns and creatives with spend, by days that changed
-	report      reportFacts                                // what the changed days say of the account
-	totals      *controlTotals
-	bar         Bar
-	inFlight    *semaphore.Weighted   // rows that days hold
-	preview     load.Preview          // of the generation
-	settings    *settings             // nil until they are read
-	settingsErr error                 // why no settings are published; nil: they are, or none were asked for
-	newVersions int64                 // of settings
-	undescribed []schema.UnknownField // in the settings
+	me           *keyAnswer               // of whom the key acts for
+	campaigns    *campaignList            // of the account; nil: nobody has asked for it
+	asking       sync.WaitGroup           // for those two, which end with the run
+	spent        map[schema.Date][]string // campaigns and creatives with spend, by days that changed
+	report       reportFacts              // what the changed days say of the account
+	totals       *controlTotals
+	bar          Bar
+	inFlight     *semaphore.Weighted // rows that days hold
+	preview      load.Preview        // of the generation
+	proofs       []string            // of whose account this is
+	reportProven bool
+	settings     *settings             // nil until they are read
+	settingsErr  error                 // why no settings are published; nil: they are, or none were asked for
+	newVersions  int64                 // of settings
+	undescribed  []schema.UnknownField // in the settings
 
 	mu      sync.Mutex // guards what the days add
 	tally   tally
@@ -45,8 +47,9 @@ type run struct {
 	refused []schema.RefusedRow
 	// unreachable is the latest day that the service refused as too far in the past; 0: none.
 	unreachable schema.Date
-	quarantined int           // days whose replies were put into quarantine
-	stored      []schema.Date // that are proven, or stored in part
+	quarantined int                            // days whose replies were put into quarantine
+	stored      []schema.Date                  // that are proven, or stored in part
+	readAt      map[schema.Date]schema.Instant // of stored
 	diff        history.Diff
 	rows        int64
 }

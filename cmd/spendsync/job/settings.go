@@ -116,16 +116,27 @@ func newSettingsReader(r *run) *settingsReader {
 	}
 }
 
-// beginSettings starts to read the settings beside the days. The function that it returns
-// waits for them.
-func (r *run) beginSettings(ctx context.Context) (wait func() *settingsRead) {
+// beginKeyProof starts to prove whose the key is. The function that it returns waits for that.
+func (r *run) beginKeyProof() (wait func() keyProof) {
+	done := make(chan struct{})
+	var p keyProof
+	r.asking.Go(func() { defer close(done); p = r.proveKey() })
+	return func() keyProof { <-done; return p }
+}
+
+// beginSettings starts to read the settings beside the days, once it is proven whose the key
+// is. The function that it returns waits for them.
+func (r *run) beginSettings(ctx context.Context, key func() keyProof) (wait func() *settingsRead) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}
 	r.asking.Go(func() {
 		defer close(done)
-		var who identity
-		if who, read.err = n.account(); read.err == nil {
-			n.readAll(ctx, who)
+		p := key()
+		if err := cmp.Or(p.meErr, p.err); err != nil {
+			n.fail("account", "me", "failed", err)
+		}
+		if read.err = p.err; p.err == nil {
+			n.readAll(ctx, p.who)
 		}
 	})
 	return func() *settingsRead {
@@ -152,26 +163,6 @@ func (n *settingsReader) judge() {
 	}
 	n.notUnderstood()
 	n.noteOverdue()
-}
-
-// account returns whom the key acts for. While that is unknown, the account stays pinned as
-// it is, and the settings are read all the same, because they have no other history.
-func (n *settingsReader) account() (identity, error) {
-	who, err := n.identity(identityWait)
-	switch {
-	case errors.Is(err, extract.ErrAuth):
-		n.fail("account", "me", "failed", err)
-		return who, fmt.Errorf("whom the key acts for: %w", err)
-	case errors.Is(err, errUnnamed) && n.store.Account().Pinned == "":
-		n.Log.Warn("the service does not say which account the key acts on, so nothing will notice a key of "+
-			"another account",
-			"error", err)
-		return who, nil
-	case err != nil:
-		n.fail("account", "me", "failed", err)
-		return who, nil
-	}
-	return who, CheckPinned(n.Account, n.store.Account().Pinned, who.account)
 }
 
 // readAll reads what there is to be read. What fails is noted.
