@@ -264,7 +264,8 @@ func TestSettings_AFailingCampaignKeepsNoOtherBack(t *testing.T) {
 }
 
 func TestSettings_ABrokenAPINeverHoldsNumbersBack(t *testing.T) {
-	w := newWorld(t)
+	w := newSyncedWorld(t) // a first load has to prove whose the report is
+	w.env["REREAD_AFTER"] = "0s"
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/v1/*"})
 	w.service.Fail(adsim.Fault{Kind: adsim.Status, Status: 503, Path: "/v1/campaigns/*"})
 	code, _, last := w.run("sync")
@@ -278,8 +279,8 @@ func TestSettings_ABrokenAPINeverHoldsNumbersBack(t *testing.T) {
 }
 
 func TestSettings_AWrongKeyExits3AndKeepsTheNumbers(t *testing.T) {
-	w := newWorld(t)
-	w.env["API_KEY"] = "adv_wrong_key"
+	w := newSyncedWorld(t)
+	w.env["REREAD_AFTER"], w.env["API_KEY"] = "0s", "adv_wrong_key"
 	code, _, last := w.run("sync")
 	if code != exit.Auth || !strings.Contains(last, "33 days of 33 planned proven") {
 		t.Errorf("exit %d: %s", code, last)

@@ -93,7 +93,7 @@ func TestIdentity_FirstLoad(t *testing.T) {
 		"own report, list 500":                {false, list, 500, "", exit.Partial, "published generation 1"},
 		"own report, no campaign can be read": {false, alone, 500, "", exit.Unreachable, "cannot be proven yet"},
 		"own report, /v1/me 500":              {false, `/v1/me$`, 500, "", exit.Unreachable, "cannot be proven yet"},
-		"own report, /v1/me unnamed":          {false, `/v1/me$`, 200, `{"scope":"read"}`, exit.Usage, "ACCEPT_UNPINNED"},
+		"own report, /v1/me unnamed":          {false, `/v1/me$`, 200, `{}`, exit.Usage, "ACCEPT_UNPINNED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, twoAccounts)
