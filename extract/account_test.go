@@ -112,13 +112,14 @@ func TestKeyNotice_IsThatOfTheNewestReply(t *testing.T) {
 		{"Service-Api-Key-Expires-At", "2026-03-08T12:00:00Z", "Service-Api-Key-Expiry-Warning", "soon"},
 		nil,
 		{"Service-Api-Key-Expires-At", "2027-03-08T12:00:00Z"},
+		{"Service-Api-Key-Expires-At", "soon"}, // no time: the latest that could be read stands
 	}
 	n := 0
 	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
 		n++
 		return answerWith(200, "{}", replies[n-1]...)
 	}))
-	for i, want := range []string{"2026 soon", "2026 soon", "2027 "} {
+	for i, want := range []string{"2026 soon", "2026 soon", "2027 ", "2027 "} {
 		if _, err := c.Balance(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -126,5 +127,39 @@ func TestKeyNotice_IsThatOfTheNewestReply(t *testing.T) {
 		if got := expires.Format("2006") + " " + warning; got != want {
 			t.Errorf("after reply %d: %q, want %q", i+1, got, want)
 		}
+	}
+}
+
+// TestParseEntity_TellsAnErrorFromTheAccount: a reply with status 200 that is an error is no
+// account without fields, and a field called error makes no account an error.
+func TestParseEntity_TellsAnErrorFromTheAccount(t *testing.T) {
+	for name, tc := range map[string]struct{ body, raw, want string }{
+		"described":       {`{"error":{"code":"x","message":"y"},"balance":5}`, "", "no balance: the reply is an"},
+		"alone":           {`{"error":"x","success":false,"status":500,"request_id":"r"}`, "", "the reply is an error"},
+		"alone/message":   {`{"error":true,"message":"x","code":1,"details":[],"status_code":5}`, "", "is an error"},
+		"beside":          {`{"error":"x","balance":5}`, `{"error":"x","balance":5}`, ""},
+		"beside/no-code":  {`{"error":{"message":"y"},"balance":5}`, `{"error":{"message":"y"},"balance":5}`, ""},
+		"beside/no-words": {`{"error":{"code":"x"},"balance":5}`, `{"error":{"code":"x"},"balance":5}`, ""},
+		"null":            {`{"error":null}`, `{"error":null}`, ""},
+		"result":          {`{"result":{"funds":5},"ok":true}`, `{"funds":5}`, ""},
+		"result/null":     {`{"result":null,"funds":5}`, `{"result":null,"funds":5}`, ""},
+		"data/null":       {`{"data":null,"result":{"funds":5}}`, `{"funds":5}`, ""},
+		"data/number":     {`{"data":7,"funds":5}`, `{"data":7,"funds":5}`, ""},
+		"named/notices":   {`{"balance":{"funds":5},"request_id":"r","meta":{}}`, `{"funds":5}`, ""},
+		"named/number":    {`{"balance":5}`, `{"balance":5}`, ""},
+		"thrice":          {`{"data":{"data":{"data":{"x":1}}}}`, `{"data":{"x":1}}`, ""},
+		"array":           {`{"data":[{"x":1}]}`, "", "no balance: a value of type array"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := ParseEntity("balance", "", []byte(tc.body))
+			if tc.want != "" {
+				wantError(t, err, ErrContract, tc.want)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "raw", string(e.Raw), tc.raw)
+		})
 	}
 }

@@ -334,11 +334,13 @@ func TestBreaker_CountsFromTheLatestAnswer(t *testing.T) {
 // An old failure and a new one with a long silence between them are no outage.
 func TestBreaker_ForgetsAfterASilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker(time.Minute)
-		b.failure(time.Now(), "busy")
-		time.Sleep(time.Hour)
-		if _, down := b.failure(time.Now(), "busy"); down {
-			t.Error("down after two failures an hour apart")
+		for silence, want := range map[time.Duration]bool{time.Minute: true, time.Minute + 1: false, time.Hour: false} {
+			b := newBreaker(time.Minute)
+			b.failure(time.Now(), "busy")
+			time.Sleep(silence)
+			if _, down := b.failure(time.Now(), "busy"); down != want {
+				t.Errorf("two failures %v apart: down %t", silence, down)
+			}
 		}
 	})
 }
@@ -361,4 +363,78 @@ func TestOutage_IsOverForReadsUnderWay(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestBreaker_LetsFewReadsTryWhileDown: three at once, and one more after each half minute.
+func TestBreaker_LetsFewReadsTryWhileDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(time.Minute)
+		b.failure(time.Now().Add(-time.Minute), "busy")
+		tries := func() (n int) {
+			for range 10 {
+				if _, err := b.allow(); err != nil {
+					check(t, "error", err, errDown)
+					continue
+				}
+				n++
+			}
+			return n
+		}
+		check(t, "reads that may try", tries(), 3)
+		time.Sleep(29 * time.Second)
+		check(t, "a moment later", tries(), 0)
+		time.Sleep(time.Second)
+		if _, err := b.allow(); err != nil {
+			t.Errorf("after half a minute: %v", err)
+		}
+		b.failure(time.Now(), "busy")
+		check(t, "after that one failed", tries(), 0)
+		b.success()
+		check(t, "after an answer", tries(), 10)
+	})
+}
+
+// TestBreaker_SharesItsBudget among all questions that stay unanswered, until one of them is
+// answered.
+func TestBreaker_SharesItsBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(10 * time.Minute)
+		wait := func(question string, d time.Duration) {
+			began := time.Now()
+			time.Sleep(d)
+			b.giveUp(question, began)
+		}
+		check(t, "left at first", b.left(time.Now()), 10*time.Minute)
+		wait("monday", 4*time.Minute)
+		check(t, "left after one waited", b.left(time.Now()), 6*time.Minute)
+		b.answered("tuesday", time.Second)
+		check(t, "left after another was answered", b.left(time.Now()), 6*time.Minute)
+		b.answered("monday", time.Second)
+		check(t, "left after it was answered", b.left(time.Now()), 10*time.Minute)
+		wait("wednesday", 10*time.Minute)
+		check(t, "used up", b.hasSpent(), true)
+		b.answered("monday", time.Second)
+		check(t, "used up after an answer to one that waits no more", b.hasSpent(), true)
+		b.answered("wednesday", time.Second)
+		check(t, "used up after its answer", b.hasSpent(), false)
+	})
+}
+
+func TestBreaker_BriefIsAsLongAsHealthyAnswersTake(t *testing.T) {
+	for name, tc := range map[string]struct {
+		budget time.Duration
+		took   []time.Duration
+		want   time.Duration
+	}{
+		"part-of-the-budget": {10 * time.Minute, nil, 10 * time.Second},
+		"shortest":           {10 * time.Second, nil, time.Second},
+		"slow":               {10 * time.Minute, []time.Duration{20 * time.Second, time.Second}, time.Minute},
+		"quick":              {10 * time.Minute, []time.Duration{time.Second}, 10 * time.Second},
+	} {
+		b := newBreaker(tc.budget)
+		for _, took := range tc.took {
+			b.answered("monday", took)
+		}
+		check(t, name, b.brief(), tc.want)
+	}
 }

@@ -3,6 +3,7 @@ package extract
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -86,7 +87,7 @@ func TestClient_NeverFollowsARedirect(t *testing.T) {
 	var reached atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	defer other.Close()
-	for _, status := range []int{301, 302, 303, 307, 308} {
+	for _, status := range []int{300, 301, 302, 303, 307, 308} {
 		asked := 0
 		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			asked++
@@ -307,4 +308,35 @@ func TestClient_TellsItsTimeoutFromTheContext(t *testing.T) {
 		wantError(t, err, context.DeadlineExceeded)
 		check(t, "took", time.Since(start), 10*time.Second)
 	})
+}
+
+type idleTransport struct {
+	roundTrip
+	closed *int
+}
+
+func (t idleTransport) CloseIdleConnections() { *t.closed++ }
+
+func TestClient_ClosesItsIdleConnections(t *testing.T) {
+	closed := 0
+	newTestClient(t, idleTransport{saying("{}"), &closed}).Close()
+	check(t, "times that idle connections were closed", closed, 1)
+	newTestClient(t, saying("{}")).Close() // that transport keeps none
+}
+
+func TestClient_CountsTheBytesOfErrors(t *testing.T) {
+	c := newTestClient(t, roundTrip(status(404, "no such thing")))
+	_, err := c.Me(t.Context())
+	wantError(t, err, ErrContract, "no such thing")
+	check(t, "bytes", c.Stats().Bytes, int64(len("no such thing")))
+}
+
+func TestClient_SaysHowAConnectionEnded(t *testing.T) {
+	for want, err := range map[string]error{
+		"the connection was closed before the reply": io.EOF, "the reply was cut off": io.ErrUnexpectedEOF,
+	} {
+		c := newTestClient(t, roundTrip(broken(err)), func(o *Options) { o.RetryBudget = 1 })
+		_, err := c.Me(t.Context())
+		wantError(t, err, ErrUnavailable, "key info: ", want)
+	}
 }

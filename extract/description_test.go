@@ -91,3 +91,15 @@ func TestDescription_RefusesWhatIsNone(t *testing.T) {
 		t.Error("the description is no JSON")
 	}
 }
+
+func TestDrift_FailsWithoutADescription(t *testing.T) {
+	for body, status := range map[string]int{`{"error":"x"}`: 404, `{"openapi":7}`: 200} {
+		c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			return answerWith(status, body)
+		}), func(o *Options) { o.RetryBudget = 1 })
+		_, drift, err := c.Drift(t.Context())
+		if err == nil || drift != nil {
+			t.Errorf("status %d: drift %v, error %v", status, drift, err)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package extract
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -84,8 +86,9 @@ func TestClient_BoundsGzipThatNobodyAskedFor(t *testing.T) {
 			c, err := NewClient(Options{
 				BaseURL: "https://ads.test", Authorize: func(*http.Request) {}, MaxBody: 1 << 16, RetryBudget: 1,
 				Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-					return &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Header: http.Header{},
-						Body: io.NopCloser(strings.NewReader(tc.body)), Request: r}, nil
+					return &http.Response{StatusCode: http.StatusOK, ContentLength: -1,
+						Header: http.Header{"X-Request-Id": {"req-1234"}},
+						Body:   io.NopCloser(strings.NewReader(tc.body)), Request: r}, nil
 				}),
 			})
 			if err != nil {
@@ -94,6 +97,9 @@ func TestClient_BoundsGzipThatNobodyAskedFor(t *testing.T) {
 			_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want one that says %q", err, tc.want)
+			}
+			if e, _ := errors.AsType[*ReadError](err); e == nil || e.Status != 200 || e.RequestID != "req-1234" {
+				t.Errorf("error %+v, want its status and the ID of its request", e)
 			}
 		})
 	}
@@ -114,5 +120,125 @@ func TestClient_TakesStatusesOfWholeAnswers(t *testing.T) {
 		}
 		_, err = walk(t, c.Spend(t.Context(), testDay, 3, nil))
 		check(t, http.StatusText(status), err == nil, want)
+	}
+}
+
+// TestDescribedForm_RebuildsOnlyWhatMeansOneThing: a reply of another form that may mean two
+// things, or none, is not rebuilt.
+func TestDescribedForm_RebuildsOnlyWhatMeansOneThing(t *testing.T) {
+	const described = `{"columns":["a","b"],"data":[{"a":1,"b":2}],"pagination":{"page":1}}`
+	for name, tc := range map[string]struct{ body, want string }{
+		"described":     {described, described},
+		"rows":          {`{"columns":["a","b"],"rows":[{"a":1,"b":2}],"pagination":{"page":1}}`, described},
+		"rows/arrays":   {`{"columns":["a","b"],"records":[[1,2]],"pagination":{"page":1}}`, described},
+		"rows/no-names": {`{"rows":[{"a":1,"b":2}],"pagination":{"page":1}}`, ""},
+		"rows/beside":   {`{"columns":["a","b"],"rows":[{"a":1,"b":2}],"data":{"x":1}}`, ""},
+		"rows/twice":    {`{"columns":["a","b"],"rows":[{"a":1,"b":2}],"items":[]}`, ""},
+		"wrapped": {`{"report":{"columns":["a","b"],"data":[[1,2]]},"pagination":{"page":1}}`,
+			described},
+		"wrapped/no-names": {`{"result":{"data":[{"a":1,"b":2}]},"pagination":{"page":1}}`, described},
+		"wrapped/rows":     {`{"result":{"columns":["a","b"],"items":[[1,2]]},"pagination":{"page":1}}`, described},
+		"wrapped/twice":    {`{"columns":[],"data":{"columns":["a","b"],"data":[[1,2]]}}`, ""},
+		"wrapped/neither":  {`{"report":{"items":[{"a":1,"b":2}]}}`, ""},
+		"names/by-rows": {`{"data":[{"b":1},{"a":2,"b":3}],"x":true}`,
+			`{"columns":["b","a"],"data":[{"b":1},{"a":2,"b":3}],"x":true}`},
+		"names/objects": {`{"columns":[{"name":"a","type":"x"},{"name":"b"}],"data":[[1,2]],"pagination":{"page":1}}`,
+			described},
+		"names/numbers":  {`{"columns":[1],"data":[[2]]}`, ""},
+		"names/nameless": {`{"columns":["a",{"type":"x"}],"data":[[1,2]]}`, ""},
+		"names/text":     {`{"columns":"a","data":[[1]]}`, ""},
+		"names/one-odd":  {`{"columns":[1,"a"],"data":[[1,2]]}`, ""},
+		"none":           {`{"data":[]}`, ""},
+		"none/some-said": {`{"data":[],"pagination":{"total_rows":1}}`, ""},
+		"none/said": {`{"data":[],"pagination":{"total_rows":0}}`,
+			`{"columns":[],"data":[],"pagination":{"total_rows":0}}`},
+		"none/names":      {`{"columns":["a"],"rows":[]}`, `{"columns":["a"],"data":[]}`},
+		"none/bare":       {`[]`, `{"columns":[],"data":[]}`},
+		"row/number":      {`{"data":[{"a":1},7]}`, ""},
+		"row/number-bare": {`[{"a":1},7]`, ""},
+		"row/short": {`{"columns":["a","b"],"data":[[1,2],[3]]}`,
+			`{"columns":["a","b"],"data":[{"a":1,"b":2},[3]]}`},
+		"row/twice":   {`[{"a":1,"a":2}]`, ""},
+		"number":      {`7`, ""},
+		"no-json":     {`{`, ""},
+		"data/object": {`{"columns":["a"],"data":{"x":1}}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rebuilt, ok := describedForm([]byte(tc.body))
+			check(t, "rebuilt", ok, tc.want != "")
+			if ok {
+				check(t, "reply", string(rebuilt), tc.want)
+			}
+		})
+	}
+}
+
+// TestClient_TakesWhatIsAsLongAsItsCap, packed or not.
+func TestClient_TakesWhatIsAsLongAsItsCap(t *testing.T) {
+	page := pageOf(lines(2), placed(1, 3, 2, 1))
+	for _, body := range []string{page, zipped(page)} {
+		for more, want := range map[int64]bool{0: true, -1: false} {
+			c := newTestClient(t, saying(body), func(o *Options) { o.MaxBody = int64(len(page)) + more })
+			_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+			check(t, "accepted", err == nil, want)
+		}
+	}
+}
+
+// TestClient_ReservesNoMoreThanItsCap for a reply that claims to be longer.
+func TestClient_ReservesNoMoreThanItsCap(t *testing.T) {
+	c := newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+		resp, err := answerWith(200, "{}")
+		resp.ContentLength = 1 << 62
+		return resp, err
+	}), func(o *Options) { o.RetryBudget = 1 })
+	_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+	wantError(t, err, ErrUnavailable, "spend 2026-03-08 page 1")
+}
+
+// TestDecodeSpend_NamesUnknownColumnsAsTheyCame; only known ones get the description's name.
+func TestDecodeSpend_NamesUnknownColumnsAsTheyCame(t *testing.T) {
+	columns := strings.NewReplacer(`"clicks"`, `"Clicks"`, `"date",`, `"date","brandNew",`).Replace(columnsJSON)
+	p, err := DecodeSpend([]byte(`{"columns":` + columns + `,"data":[` + line(1) + `]}`))
+	if err != nil || len(p.Unknown) != 1 || p.Unknown[0] != (UnknownKey{Path: "data[].brandNew", Type: "column"}) {
+		t.Errorf("unknown %v, error %v", p.Unknown, err)
+	}
+}
+
+func TestDecodeSpend_CountsThePagesThatAReplyLeavesOut(t *testing.T) {
+	for pagination, want := range map[string]int{
+		`{"page":1,"page_size":3,"total_rows":7}`:          3,
+		`{"page":1,"page_size":3,"total_rows":6}`:          2,
+		`{"page":1,"page_size":3,"total_rows":0}`:          1,
+		`{"page":1,"page_size":0,"total_rows":0}`:          -1, // nothing follows from it
+		`{"page":0,"Page":1,"page_size":3,"total_rows":7}`: -1, // which one is the page
+	} {
+		p, err := DecodeSpend([]byte(pageOf(lines(1), `"pagination":`+pagination)))
+		pages := p.Pages
+		if err != nil {
+			pages = -1
+		}
+		check(t, pagination, pages, want)
+	}
+}
+
+func TestValue_UnescapesTheNamesOfMembers(t *testing.T) {
+	fields, ok := Value(`{"\u0061b":1,"c\u0064":2,"e":3}`).Object()
+	check(t, "members", fmt.Sprintf("%s %t", fields, ok), "map[ab:1 cd:2 e:3] true")
+}
+
+func TestDecodeSpend_RecordsUnknownKeysInTheirOrder(t *testing.T) {
+	longest := strings.Repeat("k", 100)
+	for _, colon := range []string{":", " :"} { // by template and strictly
+		p, err := DecodeSpend([]byte(`{"z":1,"` + longest + `":2,"columns":` + columnsJSON + `,"data"` + colon + `[` +
+			line(1) + `],"a":3,"` + longest + `x":4}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, k := range p.Unknown {
+			got = append(got, k.Path)
+		}
+		check(t, "unknown", strings.Join(got, " "), "z "+longest+" a "+longest+"...")
 	}
 }

@@ -609,3 +609,23 @@ func TestCampaigns_OneEntryDoesNotCostTheList(t *testing.T) {
 		t.Errorf("why %q", l.Why)
 	}
 }
+
+// TestList_BelievesTheTotalOfAHeader: a bare array has no place for it in the body.
+func TestList_BelievesTheTotalOfAHeader(t *testing.T) {
+	for total, want := range map[string]bool{"2": true, "3": false, "": true, "-1": true, "many": true} {
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			all := []string{`{"id":"C1000002"}`, `{"id":"C1000001"}`}
+			from, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+			some := all[min(from, 2):min(from+limit, 2)]
+			return answerWith(200, "["+strings.Join(some, ",")+"]", "X-Total-Count", total)
+		}))
+		got, err := c.Campaigns(t.Context())
+		if err != nil || len(got.Entities) != 2 || got.Complete != want {
+			t.Errorf("a total of %q: %+v, %v", total, got, err)
+		}
+		if why := "2 of the 3 that the service tells of"; !want && got.Why != why {
+			t.Errorf("why %q, want %q", got.Why, why)
+		}
+	}
+}

@@ -51,6 +51,14 @@ func TestSpend_AsksForTheLargestPageByDefault(t *testing.T) {
 	check(t, "page_size", s.asked[0].URL.Query().Get("page_size"), "10000")
 }
 
+func TestReportCreatives_AskForTheLargestPageByDefault(t *testing.T) {
+	for size, want := range map[int]string{0: "10000", -1: "10000", 7: "7"} {
+		s := &report{}
+		_, _ = walk(t, newTestClient(t, s).ReportCreatives(t.Context(), testDay, testDay, size))
+		check(t, "page size", s.asked[0].URL.Query().Get("page_size"), want)
+	}
+}
+
 // Every number of rows around the page borders is walked whole.
 func TestSpend_CountsPagesAtTheBorders(t *testing.T) {
 	for rows := range 14 {

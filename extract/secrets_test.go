@@ -226,3 +226,36 @@ func TestClient_HandsOnNoSecret(t *testing.T) {
 	check(t, "entity", string(e.Raw), `{"id":"C1000001","name":"[redacted]","clicks":17}`)
 	check(t, "replies that repeated", c.Stats().Repeated, 2)
 }
+
+// TestSpend_HidesCredentialsOfKeptReplies: a reply that was kept may show what the service
+// repeated before it became the secret of now.
+func TestSpend_HidesCredentialsOfKeptReplies(t *testing.T) {
+	odd := func(i int) string { return strings.Replace(line(i), "C1000001", "open-sesame", 1) }
+	first := pageOf(lines(3), placed(1, 3, 4, 2))
+	for name, kept := range map[string]string{
+		"twice":   pageOf([]string{odd(1), odd(2), odd(1)}, placed(1, 3, 4, 2)),
+		"unknown": strings.Replace(first, `"data":`, `"open-sesame":1,"data":`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestClient(t, scripted(first, pageOf(lines(4)[3:], placed(2, 3, 4, 2))))
+			pages, err := walk(t, c.Spend(t.Context(), testDay, 3, &Known{
+				Fingerprints: []string{Fingerprint([]byte(first)), "other"},
+				Body:         func(int) ([]byte, error) { return []byte(kept), nil },
+			}))
+			if name == "twice" {
+				if err == nil || !strings.Contains(err.Error(), "row 3 is there twice") {
+					t.Errorf("error %v", err)
+				}
+			} else if err != nil || len(pages) != 2 || len(pages[0].Unknown) != 1 {
+				t.Fatalf("pages %v, error %v", pages, err)
+			}
+			shown := fmt.Sprint(err)
+			for _, p := range pages {
+				shown += fmt.Sprint(p.Unknown)
+			}
+			if strings.Contains(shown, "open-sesame") {
+				t.Errorf("the password is shown: %s", shown)
+			}
+		})
+	}
+}

@@ -48,6 +48,7 @@ func TestControlTotals_ExistWithOneRowPerDate(t *testing.T) {
 	}
 	check(t, "exists", got.Exists, true)
 	check(t, "days", len(got.ByDay), 3)
+	check(t, "decimals", got.Decimals, 6)
 	check(t, "rounded", got.ByDay[testDay+2], Total{Spend: 12_300_000, Rounded: true, Clicks: schema.Some[int64](3)})
 	check(t, "without clicks", got.ByDay[testDay], Total{Spend: 100 * schema.Dollar})
 	check(t, "day without a row", got.ByDay[testDay+1], Total{Clicks: schema.Some[int64](0)})
@@ -176,5 +177,15 @@ func TestTotal_AgreesRounded(t *testing.T) {
 	}
 	for text, want := range map[string]int{"75": 0, "75.1": 1, "75.140": 3, "7.5e1": 6, "1.23456789": 6} {
 		check(t, text, decimals([]byte(text)), want)
+	}
+}
+
+func TestControlTotals_CountTheDecimalsOfTheirSums(t *testing.T) {
+	for want, spends := range map[int][2]string{0: {"3", "12"}, 2: {"3.25", "1.5"}, 6: {"1", "1e2"}} {
+		got, err := totalsOfBody(t, totalsPage(totalRow(`"2026-03-08"`, spends[0], "1"),
+			totalRow(`"2026-03-09"`, spends[1], "1")))
+		if err != nil || got.Decimals != want {
+			t.Errorf("%v: %d decimals, error %v, want %d", spends, got.Decimals, err, want)
+		}
 	}
 }
