@@ -102,7 +102,7 @@ func (c spendColumns) sources(s *SpendRows) arrow.Array {
 	return b.array()
 }
 
-// ownNumber is the column of the k-th of ownNumbers.
+// ownNumber returns the column of the k-th of ownNumbers.
 func (c spendColumns) ownNumber(t arrow.DataType, k int) arrow.Array {
 	n := len(c.rows)
 	if ownNumbers[k].Kind == Amount {
@@ -156,7 +156,7 @@ func fixedArray[T any](c spendColumns, t arrow.DataType, column Column) arrow.Ar
 	return arrayOf(t, len(c.rows), nil, buffer, 0)
 }
 
-// arrayOf is an array that owns its buffers.
+// arrayOf returns an array that owns its buffers.
 func arrayOf(t arrow.DataType, n int, validity, values *memory.Buffer, nulls int) arrow.Array {
 	data := array.NewData(t, n, []*memory.Buffer{validity, values}, nil, nulls, 0)
 	defer data.Release()

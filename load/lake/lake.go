@@ -195,7 +195,7 @@ func (l *Lake) load(ctx context.Context, s *tableSpec) (*lakeTable, error) {
 	return l.adopt(ctx, s, tbl)
 }
 
-// adopt compares a table of the catalog with ours, and refuses it where it is another.
+// adopt compares a table of the catalog with ours, and refuses it if it differs.
 func (l *Lake) adopt(ctx context.Context, s *tableSpec, tbl *table.Table) (*lakeTable, error) {
 	t := &lakeTable{name: s.name, spec: s, tbl: tbl, schema: tbl.Schema()}
 	if tbl.Metadata().Version() != 2 {

@@ -6,7 +6,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-// Status is what the lake has of the accounts of a store.
+// Status is the lake's state of the accounts of a store.
 type Status struct {
 	Generation int64 // of the store
 	Behind     int64 // in generations, for the account that is furthest behind

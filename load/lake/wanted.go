@@ -407,7 +407,7 @@ func (w *wanted) scopeOf(month int) scope {
 	return s
 }
 
-// byKey are the files of a table by their keys.
+// byKey returns the files of a table by their keys.
 func (w *wanted) byKey(table string) map[string]file {
 	all := map[string]file{}
 	for _, files := range w.files[table] {

@@ -153,8 +153,8 @@ func Version(d durable.Disk, path string) (version int, err error) {
 	return version, nil
 }
 
-// Added are the tracked columns that a table has gained since a file of it was written: no row
-// of it has ever been read with them.
+// Added returns the tracked columns that were added to a table after one of its files was written:
+// no row of the file has been read with them.
 func Added(d durable.Disk, path string, t *schema.Table) (names []string, err error) {
 	version, err := Version(d, path)
 	for _, c := range t.Tracked() {

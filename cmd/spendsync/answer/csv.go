@@ -93,7 +93,7 @@ func (n Answer) csvText(text string) string {
 		"ELSE %[5]s END", text, formula, plainSign, quoted("(chr(39) || "+text+")"), quoted(text))
 }
 
-// quoted is the SQL for a text, in quotes where RFC 4180 or a careless reader needs them.
+// quoted returns the SQL for a text, in quotes if RFC 4180 or a careless reader needs them.
 func quoted(text string) string {
 	return fmt.Sprintf(`CASE WHEN %[1]s = '' OR contains(%[1]s, ',') OR contains(%[1]s, '"') OR `+
 		`contains(%[1]s, chr(10)) OR contains(%[1]s, chr(13)) OR prefix(%[1]s, ' ') OR suffix(%[1]s, ' ') `+

@@ -73,7 +73,7 @@ func Find(name string, params []string) (q Question, err error) {
 	return q, nil
 }
 
-// maxSQL is more than anybody writes: a wrong pipe must not fill the memory.
+// maxSQL is larger than any written query: a wrong pipe must not fill the memory.
 const maxSQL = 4 << 20
 
 // readSQL is the SQL of -c, or of stdin.

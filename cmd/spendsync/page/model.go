@@ -16,7 +16,7 @@ type Report struct {
 	Schema     int    // version of the warehouse's tables
 }
 
-// Threshold is a number that answers turn on.
+// Threshold is a number that decides an answer.
 type Threshold struct {
 	Name, Unit, Meaning string
 	Value               Number

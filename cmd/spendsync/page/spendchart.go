@@ -164,7 +164,7 @@ func partName(v Spend, j int) string {
 	return letters[j]
 }
 
-// lastWhole is the place of the newest day that is known whole, or -1.
+// lastWhole returns the index of the newest completely known day, or -1.
 func lastWhole(days []SpendDay) int {
 	for i := len(days) - 1; i >= 0; i-- {
 		if whole(days[i].State) {

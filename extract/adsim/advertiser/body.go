@@ -89,7 +89,7 @@ func (b body) flag(name string, unset bool) bool {
 // money is in millionths, rounded, and 0 for null and for a field that is not there.
 func (b body) money(name string) int64 {
 	n, _ := b[name].(json.Number)
-	f, _ := n.Float64() // the schema has seen that it is one
+	f, _ := n.Float64() // the schema has verified that it is a number
 	return int64(math.Round(f * 1e6))
 }
 

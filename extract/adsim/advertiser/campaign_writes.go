@@ -131,7 +131,7 @@ func (e edit) takeCampaign(cp *market.Campaign, b body) *problem {
 	return e.checkCampaign(cp, b)
 }
 
-// checkCampaign refuses what the fields may not be together.
+// checkCampaign refuses invalid combinations of fields.
 func (e edit) checkCampaign(cp *market.Campaign, b body) *problem {
 	now := e.St.CampaignNow(cp)
 	if least := now.Audience.MinBid(); now.Bid < least && (b.has("default_bid") || b.has("audience")) {

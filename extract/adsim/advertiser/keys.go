@@ -27,7 +27,7 @@ const (
 // keyPrefix is the prefix of every key.
 const keyPrefix = "adv_"
 
-// keyLife is how long a key lasts that was created over the API.
+// keyLife is the lifetime of a key created through the API.
 const keyLife = 90 * 24 * time.Hour
 
 // APIKey is a key in use. Its fields are guarded by its account's mutex where they

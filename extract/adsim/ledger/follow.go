@@ -91,7 +91,7 @@ func (st *State) followDay(sd *Day, versions []Version, byItself []Entry, traffi
 	return f
 }
 
-// layStretches cuts the day where something changes.
+// layStretches cuts the day at each change.
 func (f *followDay) layStretches(st *State, versions []Version) {
 	began, ends := f.sd.day.Start(f.Zone), (f.sd.day + 1).Start(f.Zone)
 	if st.AsOf.Before(ends) {

@@ -137,7 +137,7 @@ func groupDay(out []Row, q Query, d clock.Day, rows iter.Seq[*Row], source int32
 	return out
 }
 
-// dimensions is a row with only the dimensions asked for.
+// dimensions returns a row with only the requested dimensions.
 func (q *Query) dimensions(r *Row, d clock.Day) Row {
 	g := Row{Source: NoSource, Measures: r.Measures}
 	if q.ByDate {

@@ -86,7 +86,7 @@ func epoch(of func(t time.Time) int64) func(t time.Time) *node {
 
 var chicagoWinter = time.FixedZone("", -6*3600)
 
-// timeQuirks are about how the advertiser API writes times.
+// timeQuirks change the format of times in the advertiser API.
 var timeQuirks = []Quirk{
 	{Name: "times-no-zone", Doc: "times have no zone: 2026-11-01T06:00:00",
 		change: formatted("2006-01-02T15:04:05", time.UTC)},
@@ -431,7 +431,7 @@ func ownIDs(do func(e *node, long string)) change {
 	})
 }
 
-// idQuirks are about how an object names itself.
+// idQuirks change the form of IDs.
 var idQuirks = []Quirk{
 	{Name: "ids-long", Doc: "objects name their own ID campaign_id or creative_id",
 		change: ownIDs(func(e *node, long string) { e.Rename("id", long) })},

@@ -40,7 +40,7 @@ type World struct {
 	busy     busy
 	// fundsChecked is the instant until which the funds of a prepaid account were checked.
 	fundsChecked time.Time
-	// balanceRead is when a fresh balance was last asked for.
+	// balanceRead is the time of the last request for a fresh balance.
 	balanceRead time.Time
 	reviews     []review
 	images      map[string]*Image
