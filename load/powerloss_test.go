@@ -566,9 +566,10 @@ func TestPowerLoss_InQuarantine(t *testing.T) {
 		day := quarantine.Day{Date: 20000, Reason: reason}
 		reply, err := (&Staged{}).pack([]byte(reason))
 		if err == nil {
-			err = f.Put(day, func(yield func([]byte, error) bool) {
-				if yield(reply, nil) {
-					yield(reply, nil)
+			packed := quarantine.Packed{Content: reply, Unpacked: int64(len(reason))}
+			err = f.Put(day, func(yield func(quarantine.Packed, error) bool) {
+				if yield(packed, nil) {
+					yield(packed, nil)
 				}
 			})
 		}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"maps"
@@ -40,21 +41,23 @@ func (g *Staged) PutReplies(c *settingslog.Collector, seen schema.Instant) error
 	if c.Added > 0 {
 		path, rows := manifest.RepliesPath(s.account, c.Seen), c.Added
 		var old []byte
+		unpacked := int64(0) // size of the lines that are packed already; -1: not recorded
 		if info := s.Account().Files[path]; info != nil {
 			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 			if err == nil {
 				old, err = s.opts.disk.ReadFile(filepath.Join(s.dir, path))
-				rows += info.Rows
+				rows, unpacked = rows+info.Rows, cmp.Or(info.Unpacked, -1)
 			}
 			if errors.Is(err, durable.ErrDamaged) {
 				s.opts.Log.Warn("the replies of the settings that were kept today are lost", "error", err)
+				rows, unpacked = c.Added, 0
 			} else if err != nil {
 				return err
 			}
 		}
 		lines, err := c.Lines(seen)
 		if err == nil {
-			err = g.putReplies(path, c.Seen, old, lines, rows)
+			err = g.putReplies(path, &manifest.File{Day: c.Seen, Rows: rows, Unpacked: unpacked}, old, lines)
 		}
 		if err != nil {
 			return err
@@ -64,18 +67,23 @@ func (g *Staged) PutReplies(c *settingslog.Collector, seen schema.Instant) error
 	if err != nil {
 		return err
 	}
-	return g.putReplies(manifest.RepliesIndexPath(s.account), 0, nil, index, rows)
+	return g.putReplies(manifest.RepliesIndexPath(s.account), &manifest.File{Rows: rows}, nil, index)
 }
 
-// putReplies stages a file of lines, the first of which are packed already.
-func (g *Staged) putReplies(path string, day schema.Date, packed, lines []byte, rows int64) error {
+// putReplies stages a file of lines, the first of which are packed already: info has their unpacked size, or -1.
+func (g *Staged) putReplies(path string, info *manifest.File, packed, lines []byte) error {
 	more, err := g.pack(lines)
 	if err != nil {
 		return err
 	}
-	sha, size, err := g.store.opts.disk.WriteFile(g.staged(path), append(packed, more...))
-	g.replies.files[path] = &manifest.File{Kind: manifest.KindReplies, Day: day, Rows: rows, Bytes: size, SHA256: sha,
-		RunID: g.runID}
+	if info.Unpacked >= 0 {
+		info.Unpacked += int64(len(lines))
+	} else {
+		info.Unpacked = 0 // as in the stored file: not known
+	}
+	info.Kind, info.RunID = manifest.KindReplies, g.runID
+	info.SHA256, info.Bytes, err = g.store.opts.disk.WriteFile(g.staged(path), append(packed, more...))
+	g.replies.files[path] = info
 	return err
 }
 

@@ -155,7 +155,7 @@ func (g *Staged) PutRaw(d schema.Date, page int, body []byte, rows int64, finger
 		return fmt.Errorf("raw reply %s page %d: %w", d, page, err)
 	}
 	day.raw[path] = &manifest.File{Kind: manifest.KindRaw, Day: d, Rows: rows, Bytes: size, SHA256: sha, RunID: g.runID,
-		Fingerprint: fingerprint}
+		Fingerprint: fingerprint, Unpacked: int64(len(body))}
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 		return nil
 	}
 	d.RunID, d.Version = g.runID, s.opts.Version
-	return s.Quarantine().Put(d, func(yield func([]byte, error) bool) {
+	return s.Quarantine().Put(d, func(yield func(quarantine.Packed, error) bool) {
 		for page := 1; ; page++ {
 			path := manifest.RawPath(s.account, d.Date, page)
 			if day.raw[path] == nil {
@@ -177,12 +177,14 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 			if day.stays[path] {
 				from = filepath.Join(s.dir, path)
 			}
-			if !yield(s.opts.disk.ReadFile(from)) {
+			packed, err := s.opts.disk.ReadFile(from)
+			if !yield(quarantine.Packed{Content: packed, Unpacked: day.raw[path].Unpacked}, err) {
 				return
 			}
 		}
 		if refused != nil {
-			yield(g.pack(refused))
+			packed, err := g.pack(refused)
+			yield(quarantine.Packed{Content: packed, Unpacked: int64(len(refused))}, err)
 		}
 	})
 }

@@ -166,6 +166,8 @@ type File struct {
 	RunID  string      `json:"run_id"`
 	// Fingerprint identifies the reply as it was received; empty: not known.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Unpacked is the size of a compressed file of replies once it is decompressed; 0: not known.
+	Unpacked int64 `json:"unpacked,omitzero"`
 }
 
 // IsMart reports whether the file is the answer of a view: the DuckDB file has no table with its rows.

@@ -1,6 +1,9 @@
 package manifest
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"iter"
 	"path/filepath"
 
@@ -9,12 +12,31 @@ import (
 	"spendsync/load/durable"
 )
 
-// maxRawPage bounds what a stored reply may unpack to.
-const maxRawPage = 1 << 30
+const (
+	// maxUnpacked bounds what any file of replies unpacks to, whatever its manifest records.
+	maxUnpacked = 1 << 30
+	// maxRow and freeUnpacked bound a reply whose unpacked size is not recorded: stores from before
+	// [File.Unpacked] have such replies. A row of the report takes some 300 bytes.
+	maxRow       = 64 << 10
+	freeUnpacked = 1 << 20
+	// maxWindow bounds the memory of a decoder beside its result. Our encoders use windows of up to 8 MiB.
+	maxWindow = 64 << 20
+)
+
+// mostUnpacked returns how many bytes a file of replies may unpack to.
+func (f *File) mostUnpacked() int64 {
+	switch {
+	case f.Unpacked > 0:
+		return min(f.Unpacked, maxUnpacked)
+	case f.Kind == KindRaw && f.Rows > 0 && f.Rows < maxUnpacked/maxRow:
+		return freeUnpacked + f.Rows*maxRow
+	}
+	return maxUnpacked
+}
 
 // NewUnpacker returns a decoder for stored replies.
 func NewUnpacker() (*zstd.Decoder, error) {
-	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRawPage))
+	return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 }
 
 // RawPages unpacks stored replies in order, each after checking its bytes. A page is valid only until the
@@ -36,7 +58,8 @@ func RawPages(disk durable.Disk, dir string, a *Account, paths []string) iter.Se
 	}
 }
 
-// RawPage unpacks a stored reply after checking its bytes. room is reused for the result.
+// RawPage unpacks a stored reply after checking its bytes. room is reused for the result. No reply unpacks to
+// more than its manifest allows: 200 KB of zstd can hold 6 GB.
 func RawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder, room []byte) ([]byte, error) {
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err
@@ -45,9 +68,23 @@ func RawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder,
 	if err != nil {
 		return nil, err
 	}
-	page, err := dec.DecodeAll(packed, room)
-	if err != nil {
-		return nil, durable.Damaged(path, "", "it does not unpack: %v", err)
+	// Not a bytes.Buffer: the decoder would unpack all of it at once.
+	if err := dec.Reset(bytes.NewReader(packed)); err != nil {
+		return nil, err
 	}
-	return page, nil
+	limit := info.mostUnpacked()
+	page := bytes.NewBuffer(room)
+	if info.Unpacked > 0 {
+		page.Grow(int(limit) + bytes.MinRead)
+	}
+	switch n, err := page.ReadFrom(io.LimitReader(dec, limit+1)); {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, durable.Damaged(path, "", "it does not unpack: %v", err)
+	case n > limit:
+		return nil, durable.Damaged(path, "", "%d bytes unpack to more than the %d bytes that are recorded", len(packed),
+			limit)
+	case info.Unpacked > 0 && n < info.Unpacked:
+		return nil, durable.Damaged(path, "", "it unpacks to %d bytes, and %d are recorded", n, info.Unpacked)
+	}
+	return page.Bytes(), nil
 }

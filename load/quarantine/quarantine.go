@@ -52,9 +52,16 @@ type Day struct {
 
 // Reply is one reply, compressed.
 type Reply struct {
-	Name   string `json:"name"`
-	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
+	Name     string `json:"name"`
+	Bytes    int64  `json:"bytes"`
+	SHA256   string `json:"sha256"`
+	Unpacked int64  `json:"unpacked,omitzero"` // its size once decompressed; 0: not known
+}
+
+// Packed is a compressed reply to be kept.
+type Packed struct {
+	Content  []byte
+	Unpacked int64 // its size once decompressed; 0: not known
 }
 
 func (f Folder) of(day schema.Date) string {
@@ -63,7 +70,7 @@ func (f Folder) of(day schema.Date) string {
 
 // Put keeps the replies of a day, compressed, in place of those kept of it before. They count once their
 // description exists, which is written last.
-func (f Folder) Put(d Day, replies iter.Seq2[[]byte, error]) error {
+func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	dir := f.of(d.Date)
 	if err := f.Remove(d.Date); err != nil {
 		return err
@@ -76,11 +83,11 @@ func (f Folder) Put(d Day, replies iter.Seq2[[]byte, error]) error {
 			return err
 		}
 		name := fmt.Sprintf("%04d.json.zst", len(d.Pages)+1)
-		sha, size, err := f.Disk.WriteFile(filepath.Join(dir, name), packed)
+		sha, size, err := f.Disk.WriteFile(filepath.Join(dir, name), packed.Content)
 		if err != nil {
 			return err
 		}
-		d.Pages = append(d.Pages, Reply{Name: name, Bytes: size, SHA256: sha})
+		d.Pages = append(d.Pages, Reply{Name: name, Bytes: size, SHA256: sha, Unpacked: packed.Unpacked})
 	}
 	about, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -144,7 +151,8 @@ func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 	a, paths := &manifest.Account{Files: map[string]*manifest.File{}}, []string{}
 	for _, p := range d.Pages {
 		path := FolderOf(f.Account) + "/day=" + d.Date.String() + "/" + filepath.Base(p.Name)
-		a.Files[path] = &manifest.File{Kind: manifest.KindRaw, Bytes: p.Bytes, SHA256: p.SHA256}
+		a.Files[path] = &manifest.File{Kind: manifest.KindRaw, Rows: int64(d.PageSize), Bytes: p.Bytes,
+			SHA256: p.SHA256, Unpacked: p.Unpacked}
 		paths = append(paths, path)
 	}
 	return manifest.RawPages(f.Disk, f.Dir, a, paths)

@@ -1,0 +1,113 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"spendsync/load/durable"
+)
+
+// bomb returns a few KB of zstd that unpack to 1 GiB and one byte, with or without that size in its header.
+func bomb(t *testing.T, sized bool) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sized {
+		z.ResetContentSize(&b, maxUnpacked+1)
+	}
+	block := make([]byte, 1<<20)
+	for range maxUnpacked >> 20 {
+		if _, err := z.Write(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := z.Write([]byte{0}); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestRawPage_UnpacksNoMoreThanRecorded: a file in the place of a reply is damage by its hash before anything is
+// unpacked, and if the manifest has its hash, it unpacks to no more than the manifest allows.
+func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
+	dir, sized, unsized := t.TempDir(), bomb(t, true), bomb(t, false)
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := z.EncodeAll([]byte(strings.Repeat("a reply ", 1<<17)), nil)                      // 1 MiB
+	lines := append(z.EncodeAll([]byte("one\n"), nil), z.EncodeAll([]byte("two\n"), nil)...) // two frames
+	wide, err := zstd.NewWriter(nil, zstd.WithWindowSize(128<<20), zstd.WithSingleSegment(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		content []byte
+		info    File
+		other   bool  // the manifest has another file's hash
+		size    int64 // what it unpacks to; 0: it is damage
+		most    uint64
+		says    string
+	}{
+		"page/recorded":          {content: page, info: File{Kind: KindRaw, Rows: 1, Unpacked: 1 << 20}, size: 1 << 20},
+		"page/of an old store":   {content: page, info: File{Kind: KindRaw, Rows: 1}, size: 1 << 20},
+		"page/of unknown rows":   {content: page, info: File{Kind: KindRaw}, size: 1 << 20},
+		"page/one byte more":     {content: page, info: File{Kind: KindRaw, Unpacked: 1<<20 - 1}, says: "1048575"},
+		"page/one byte less":     {content: page, info: File{Kind: KindRaw, Unpacked: 1<<20 + 1}, says: "1048577"},
+		"replies/two frames":     {content: lines, info: File{Kind: KindReplies, Rows: 2, Unpacked: 8}, size: 8},
+		"replies/one frame more": {content: lines, info: File{Kind: KindReplies, Rows: 1, Unpacked: 4}, says: "4 bytes"},
+		"bomb/in a page's place": {content: sized, info: File{Kind: KindRaw, Rows: 1, Unpacked: 100}, other: true,
+			most: 1 << 20, says: "not those that were published"},
+		"bomb/recorded": {content: sized, info: File{Kind: KindRaw, Unpacked: 100}, most: 16 << 20, says: "100 bytes"},
+		"bomb/unsized":  {content: unsized, info: File{Kind: KindRaw, Unpacked: 100}, most: 16 << 20, says: "100 bytes"},
+		"bomb/after one": {content: append(page[:len(page):len(page)], sized...), info: File{Kind: KindRaw,
+			Unpacked: 1 << 20}, most: 16 << 20, says: "1048576 bytes"},
+		"bomb/of an old store": {content: sized, info: File{Kind: KindRaw, Rows: 10}, most: 32 << 20, says: "more than"},
+		"bomb/of replies": {content: unsized, info: File{Kind: KindReplies, Rows: 1, Unpacked: 100}, most: 16 << 20,
+			says: "100 bytes"},
+		"bomb/of a wide window": {content: wide.EncodeAll(make([]byte, 200<<20), nil), info: File{Kind: KindRaw,
+			Unpacked: 100}, most: 16 << 20, says: "window"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, "x")
+			if err := os.WriteFile(path, c.content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			c.info.Bytes, c.info.SHA256 = int64(len(c.content)), HashLedger(c.content)
+			if c.other {
+				c.info.SHA256 = HashLedger(page)
+			}
+			dec, err := NewUnpacker()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dec.Close()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got, err := RawPage(durable.OS, dir, "x", &c.info, dec, nil)
+			runtime.ReadMemStats(&after)
+			switch {
+			case c.size > 0 && (err != nil || int64(len(got)) != c.size):
+				t.Errorf("%d bytes, %v; want %d", len(got), err, c.size)
+			case c.size == 0 && (!errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), c.says)):
+				t.Errorf("%d bytes, %v; want damage that names %q", len(got), err, c.says)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; c.most > 0 && took > c.most {
+				t.Errorf("%d bytes of memory were taken, want at most %d", took, c.most)
+			}
+		})
+	}
+}
