@@ -392,6 +392,13 @@ func writeMetrics(path, account string, f *runFacts) error {
 // maxReply is more than a Pushgateway or a collector of traces answers.
 const maxReply = 4 << 20
 
+// briefly returns the first 1000 bytes of an error in one line: those of the libraries for metrics and traces
+// contain the whole reply.
+func briefly(err error) string {
+	text := err.Error()
+	return phrase.OneLine(strings.ToValidUTF8(text[:min(len(text), 1000)], ""))
+}
+
 // pushMetrics adds the metrics to the Pushgateway, in a group of the job and the
 // account. What this run does not know stays there as an earlier one pushed it.
 func pushMetrics(ctx context.Context, to metricsTo, f prometheus.Collector) error {
@@ -413,7 +420,7 @@ func pushMetrics(ctx context.Context, to metricsTo, f prometheus.Collector) erro
 		p = p.BasicAuth(user.Username(), password)
 	}
 	if err := p.AddContext(ctx); err != nil {
-		return errors.New(phrase.OneLine(err.Error()))
+		return errors.New(briefly(err))
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ type warningExporter struct {
 
 func (e *warningExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	if err := e.SpanExporter.ExportSpans(ctx, spans); err != nil {
-		e.log.Warn("traces could not be sent", "spans", len(spans), "error", phrase.OneLine(err.Error()))
+		e.log.Warn("traces could not be sent", "spans", len(spans), "error", briefly(err))
 	}
 	return nil
 }

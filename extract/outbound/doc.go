@@ -6,7 +6,8 @@
 //   - A request with our credentials never follows a redirect to another host, or from https
 //     to http. The same host with another port counts as another host.
 //   - Every step of a request has a limit: dialing, TLS, waiting for headers, the size of the
-//     headers and, where [Options.MaxBody] is set, the size of the decompressed body.
+//     headers and, where [Options.MaxBody] is set, the size of the decompressed body. The body
+//     of an error or a redirect is limited to 1 MiB.
 //   - No proxy sees a request that is not encrypted.
 //
 // It never logs and never reads a variable except the usual HTTPS_PROXY and NO_PROXY. No other

@@ -26,10 +26,13 @@ var ErrTooLarge = errors.New("the reply is too large")
 type Options struct {
 	HeaderTimeout time.Duration // until the headers of the reply arrive; 0: one minute
 	TLS           *tls.Config   // roots and client certificates; nil: those of the system
-	MaxBody       int64         // bytes of a reply, decompressed; 0: no limit
+	MaxBody       int64         // bytes of a successful reply, decompressed; 0: no limit
 	Hosts         []*url.URL    // the only hosts to send to; none: any host
 	RequireTLS    bool          // refuse plain http to other machines
 }
+
+// maxErrorBody is the limit of the body of any other reply: the AWS SDK reads it whole.
+const maxErrorBody = 1 << 20
 
 // Transport sends single requests. It is safe for concurrent use.
 type Transport struct {
@@ -80,10 +83,17 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := t.base.RoundTrip(r)
-	if err == nil && t.options.MaxBody > 0 {
-		resp.Body = &limited{resp.Body, t.options.MaxBody, t.options.MaxBody}
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	limit := t.options.MaxBody
+	if resp.StatusCode >= 300 && (limit == 0 || limit > maxErrorBody) {
+		limit = maxErrorBody
+	}
+	if limit > 0 {
+		resp.Body = &limited{resp.Body, limit, limit}
+	}
+	return resp, nil
 }
 
 // CloseIdleConnections closes the connections that are kept for further requests.

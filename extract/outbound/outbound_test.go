@@ -170,6 +170,12 @@ func TestTransport_HostileReplies(t *testing.T) {
 				_, _ = z.Write(make([]byte, 1<<20))
 			}
 			z.Close()
+		case "/zstd": // nobody asked for it: it stays packed
+			w.Header().Set("Content-Encoding", "zstd")
+			_, _ = w.Write([]byte("\x28\xb5\x2f\xfd"))
+		case "/error": // no longer than its own limit
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = w.Write(make([]byte, maxErrorBody+1))
 		case "/reset":
 			_, _ = w.Write([]byte("half"))
 			_ = http.NewResponseController(w).Flush()
@@ -185,9 +191,14 @@ func TestTransport_HostileReplies(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.Certificate())
 	client := Client(Options{TLS: &tls.Config{RootCAs: roots}, MaxBody: 1 << 20}, time.Minute)
+	free := Client(Options{TLS: &tls.Config{RootCAs: roots}}, time.Minute) // as object storage has it
 	for path, want := range map[string]string{"/flood": "header", "/bomb": "too large", "/reset": "stream error",
-		"/just": ""} {
-		resp, err := client.Get(s.URL + path)
+		"/just": "", "/zstd": "", "/error": "too large"} {
+		from := client
+		if path == "/error" {
+			from = free
+		}
+		resp, err := from.Get(s.URL + path)
 		var n int64
 		if err == nil {
 			if resp.ProtoMajor != 2 {

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -176,6 +177,112 @@ func TestCatalog_HostileReplies(t *testing.T) {
 				t.Errorf("%v, want it too large", err)
 			}
 		})
+	}
+}
+
+// TestStorage_HostileReplies: whatever the object storage answers ends the command with an error, and takes bounded
+// memory: the AWS SDK reads the body of an error whole.
+func TestStorage_HostileReplies(t *testing.T) {
+	t.Setenv("AWS_MAX_ATTEMPTS", "1")
+	s := sample(t)
+	for name, reply := range map[string]func(w http.ResponseWriter, status int){
+		"bomb": func(w http.ResponseWriter, status int) {
+			w.WriteHeader(status)
+			_, _ = io.CopyN(w, zeros{}, 512<<20)
+		},
+		"depth": func(w http.ResponseWriter, status int) {
+			w.Header().Set("Content-Type", "application/xml")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<Error>"+strings.Repeat("<a>", 1<<20))
+		},
+		"headers": func(w http.ResponseWriter, status int) {
+			for i := range 2000 {
+				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1000))
+			}
+			w.WriteHeader(status)
+		},
+		"reset": func(w http.ResponseWriter, status int) {
+			w.Header().Set("Content-Length", "1000")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<Error>")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		},
+		"page": func(w http.ResponseWriter, status int) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "<html>log in</html>")
+		},
+	} {
+		for _, status := range []int{200, 403, 500} {
+			t.Run(fmt.Sprintf("%s/%d", name, status), func(t *testing.T) {
+				storage := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(io.Discard, r.Body)
+					reply(w, status)
+				}))
+				storage.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+				storage.Start()
+				defer storage.Close()
+				w := newWorld(t)
+				o := w.options()
+				o.S3Endpoint = storage.URL
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				l, err := Open(t.Context(), o)
+				if err == nil {
+					_, err = l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+					if err == nil && status == 200 { // a write counts by its status; then reading finds it out
+						_, err = l.Follow(t.Context(), FollowOptions{Dir: s.dir})
+					}
+					l.Close()
+				}
+				runtime.ReadMemStats(&after)
+				if err == nil {
+					t.Error("it was said to be in the lake")
+				}
+				if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
+					t.Errorf("%d bytes of memory were taken", took)
+				}
+			})
+		}
+	}
+}
+
+// TestMarkers_ReadNoMoreThanRecorded: a file of lake_generation that differs in size from what its Iceberg manifest
+// records is refused before it is decoded.
+func TestMarkers_ReadNoMoreThanRecorded(t *testing.T) {
+	w := newWorld(t)
+	w.follow(sample(t))
+	l := w.open()
+	loaded, err := l.tables(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marker := loaded[MarkerTable]
+	m, err := readMarkers(t.Context(), marker.fs, marker.tbl.CurrentSnapshot(), nil)
+	if err != nil || len(m.files) == 0 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	object := m.files[0].DataFile().FilePath()
+	whole, err := readObject(marker, object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		content io.Reader
+		says    string
+	}{
+		"longer":  {io.MultiReader(bytes.NewReader(whole), io.LimitReader(zeros{}, 64<<20)), "its size differs"},
+		"shorter": {bytes.NewReader(whole[:len(whole)-1]), "its size differs"},
+		"other":   {io.LimitReader(zeros{}, int64(len(whole))), "parquet"},
+	} {
+		if err := put(t.Context(), marker.fs, object, c.content); err != nil {
+			t.Fatal(err)
+		}
+		_, err := readMarkers(t.Context(), marker.fs, marker.tbl.CurrentSnapshot(), nil)
+		if !errors.Is(err, ErrForeign) || !strings.Contains(fmt.Sprint(err), object) ||
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

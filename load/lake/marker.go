@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -105,6 +106,9 @@ func (m *markers) decoded(account string) *decodedMarker {
 	return d
 }
 
+// maxMarkerFile exceeds any file of lake_generation: a row of ten years takes some 100 KB.
+const maxMarkerFile = 256 << 20
+
 // readMarkers reads the rows of accounts in a snapshot of lake_generation; nil accounts: all.
 func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, accounts []string) (*markers,
 	error) {
@@ -128,7 +132,7 @@ func readMarkers(ctx context.Context, fs iceio.IO, snapshot *table.Snapshot, acc
 				continue
 			}
 			m.files = append(m.files, e)
-			rows, err := readMarkerFile(fs, e.DataFile().FilePath())
+			rows, err := readMarkerFile(fs, e.DataFile())
 			if err != nil {
 				return nil, err
 			}
@@ -154,19 +158,42 @@ func anyBetween(accounts []string, lo, hi string) bool {
 	return false
 }
 
-func readMarkerFile(fs iceio.IO, path string) ([]Marker, error) {
+// readMarkerFile reads a file of lake_generation: no more bytes and rows than its Iceberg manifest records.
+func readMarkerFile(fs iceio.IO, is iceberg.DataFile) ([]Marker, error) {
+	path, size := is.FilePath(), is.FileSizeBytes()
+	foreign := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s: %s: %s", ErrForeign, MarkerTable, path, fmt.Sprintf(format, args...))
+	}
+	if size > maxMarkerFile {
+		return nil, foreign("%d bytes are recorded, and the limit is %d", size, int64(maxMarkerFile))
+	}
 	f, err := fs.Open(path)
 	if err != nil {
 		return nil, remote(MarkerTable, err)
 	}
 	defer f.Close()
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(f); err != nil {
+	n, err := b.ReadFrom(io.LimitReader(f, size+1))
+	if err != nil {
 		return nil, remote(MarkerTable, err)
 	}
-	rows, err := parquet.Read[Marker](bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if n != size {
+		return nil, foreign("its size differs from the %d bytes that are recorded", size)
+	}
+	content, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), n)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %s: %v", ErrForeign, MarkerTable, path, err)
+		return nil, foreign("%v", err)
+	}
+	unpacked := int64(0)
+	for _, g := range content.Metadata().RowGroups {
+		unpacked += g.TotalByteSize
+	}
+	if content.NumRows() != is.Count() || unpacked > freeUnpack+size*maxRatio {
+		return nil, foreign("%d rows of %d bytes, and %d rows are recorded", content.NumRows(), unpacked, is.Count())
+	}
+	rows, err := parquet.Read[Marker](bytes.NewReader(b.Bytes()), n)
+	if err != nil {
+		return nil, foreign("%v", err)
 	}
 	return rows, nil
 }

@@ -78,8 +78,9 @@ func (w *world) understand(day schema.Date, edit func(q *quarantine.Day)) {
 		must(err)
 		body, err := dec.DecodeAll(packed, nil)
 		must(err)
-		packed = enc.EncodeAll(bytes.ReplaceAll(body, []byte(`"total_cost"`), []byte(`"total_spend"`)), nil)
-		p.Bytes, p.SHA256 = int64(len(packed)), fmt.Sprintf("%x", sha256.Sum256(packed))
+		body = bytes.ReplaceAll(body, []byte(`"total_cost"`), []byte(`"total_spend"`))
+		packed = enc.EncodeAll(body, nil)
+		p.Unpacked, p.Bytes, p.SHA256 = int64(len(body)), int64(len(packed)), fmt.Sprintf("%x", sha256.Sum256(packed))
 		must(os.WriteFile(filepath.Join(dir, p.Name), packed, 0o600))
 	}
 	if edit != nil {
