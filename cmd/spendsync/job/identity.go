@@ -78,7 +78,7 @@ func (r *run) proveKey() keyProof {
 		p.err = fmt.Errorf("whom the key acts for: %w", r.me.err)
 		return p
 	}
-	known, err := r.readCampaigns()
+	known, err := readCampaigns(r.store)
 	if err != nil {
 		p.err = err
 		return p

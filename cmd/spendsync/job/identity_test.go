@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -14,6 +15,9 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/load/durable"
+	"spendsync/schema"
 )
 
 // Names of the second account of worlds with two.
@@ -142,6 +146,51 @@ func TestIdentity_ForeignKey(t *testing.T) {
 			w.transport = nil
 			w.sync(exit.OK)
 			w.wantTruth()
+		})
+	}
+}
+
+// TestIdentity_ReplayOfForeignReplies: the replies that a run withheld are not published by a
+// replay before the settings have one of their campaigns.
+func TestIdentity_ReplayOfForeignReplies(t *testing.T) {
+	for name, stored := range map[string]bool{"first run": false, "later run": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, twoAccounts)
+			w.rereadAll()
+			if stored {
+				w.sync(exit.OK)
+				w.service.Advance(time.Hour)
+			}
+			w.asSecondUser()
+			w.answers(`/v1/`, 500, ``)
+			w.sync(exit.Unreachable, "cannot be proven yet")
+			kept, err := load.Quarantined(w.job.DataDir, w.job.Account)
+			if err != nil || len(kept) != schema.ReachDays+1 {
+				t.Fatalf("%d days are withheld: %v", len(kept), err)
+			}
+			res, err := w.next().Replay(t.Context(), kept[0].Date, w.today())
+			if !stored {
+				if !errors.Is(err, durable.ErrEmpty) {
+					t.Errorf("the replay ends with %v", err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			} else {
+				w.want(res, nil, exit.OK, "33 days in quarantine not proven")
+				if got := w.foreignRows(); got != "" {
+					t.Errorf("rows of another account: %s", got)
+				}
+				w.wantTruth(w.today())
+			}
+			w.asFirst()
+			w.sync(exit.OK)
+			if got := w.foreignRows(); got != "" {
+				t.Errorf("rows of another account: %s", got)
+			}
+			w.wantTruth()
+			if kept, err = load.Quarantined(w.job.DataDir, w.job.Account); err != nil || len(kept) > 0 {
+				t.Errorf("%d days are still withheld: %v", len(kept), err)
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
@@ -130,6 +131,9 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 	if err != nil {
 		return err
 	}
+	if err := m.proveWhose(campaignsOf(rows)); err != nil {
+		return err
+	}
 	sums := day.Sums()
 	if noClick {
 		sums.Clicks = schema.Null[int64]{}
@@ -143,6 +147,26 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 		Unread: int64(unread),
 	}, day)
 	return err
+}
+
+// proveWhose returns an error if no campaign of a day in quarantine is one that the settings
+// have described: its replies may be another account's. The stored rows and stubs may be of
+// the same report, so they prove nothing.
+func (m *repairer) proveWhose(campaigns []string) error {
+	known, err := readCampaigns(m.store)
+	if err != nil {
+		return err
+	}
+	for _, id := range campaigns {
+		if known[id] {
+			return nil
+		}
+	}
+	if !slices.ContainsFunc(campaigns, func(id string) bool { return id != "" }) {
+		return nil // it names none
+	}
+	return fmt.Errorf("whose report it is is not proven: the settings have none of its campaigns: %s",
+		someOf("campaign", campaigns))
 }
 
 // controlOf holds a day from quarantine to what a sync asks of one: it agrees with the

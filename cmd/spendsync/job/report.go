@@ -52,8 +52,8 @@ func (r *run) knownCampaigns() (map[string]bool, error) {
 
 // readCampaigns returns the IDs of the stored campaigns that the advertiser API has described.
 // Those that only a report has named are not among them.
-func (r *run) readCampaigns() (map[string]bool, error) {
-	stored, err := load.StoredTable(r.store, schema.CampaignHistory)
+func readCampaigns(store *load.Store) (map[string]bool, error) {
+	stored, err := load.StoredTable(store, schema.CampaignHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (r *run) proveReport(ctx context.Context, key keyProof) (by string, err err
 		}
 		return "", nil // the days of the report have no rows
 	}
-	known, err := r.readCampaigns()
+	known, err := readCampaigns(r.store)
 	if err != nil {
 		return "", err
 	}
@@ -213,7 +213,7 @@ func (r *run) withhold(cause error) error {
 // dropForeignReport drops the creatives that the report names unless it is proven, and they
 // belong to campaigns of the account.
 func (r *run) dropForeignReport(s *settings, proven bool) error {
-	known, err := r.readCampaigns()
+	known, err := readCampaigns(r.store)
 	if err != nil {
 		return err
 	}

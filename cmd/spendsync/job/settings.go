@@ -337,7 +337,7 @@ type dueCampaign struct {
 // due returns the listed campaigns that may have changed, which is all but the settled ones.
 // Those confirmed longest ago come first.
 func (n *settingsReader) due() (due []dueCampaign, err error) {
-	known, err := n.readCampaigns()
+	known, err := readCampaigns(n.store)
 	if err != nil {
 		return nil, err
 	}
