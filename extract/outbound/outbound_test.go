@@ -123,7 +123,7 @@ func TestClient_FollowsNothing(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		http.Redirect(w, r, "/again", 307)
+		http.Redirect(w, r, "/again", http.StatusTemporaryRedirect)
 	}))
 	defer s.Close()
 	resp, err := Client(Options{}, time.Minute).Post(s.URL, "text/plain", strings.NewReader("x"))
