@@ -79,7 +79,7 @@ func (n *generation) loadAll() error {
 		return nil
 	}
 	s := n.g.store
-	for _, name := range n.base.AccountNames() {
+	for _, name := range n.next.AccountNames() {
 		if n.next.Accounts[name] != nil {
 			continue
 		}

@@ -52,14 +52,15 @@ func (m *Manifest) Strays(files map[string]int64) (found []string) {
 func FilesIn(d durable.Disk, dir string, accounts ...string) (map[string]int64, error) {
 	files := map[string]int64{}
 	for _, folder := range Folders {
-		if err := addFiles(d, dir, folder, accounts, files); err != nil {
+		if err := AddFiles(d, dir, folder, accounts, files); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-func addFiles(d durable.Disk, dir, folder string, accounts []string, files map[string]int64) error {
+// AddFiles adds the files below a folder, with their sizes: of some accounts, or of all if accounts is nil.
+func AddFiles(d durable.Disk, dir, folder string, accounts []string, files map[string]int64) error {
 	entries, err := d.ReadDir(filepath.Join(dir, folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return durable.Storage(err)
@@ -70,7 +71,7 @@ func addFiles(d durable.Disk, dir, folder string, accounts []string, files map[s
 		switch {
 		case isAccount && accounts != nil && !slices.Contains(accounts, account):
 		case e.IsDir():
-			if err := addFiles(d, dir, path, accounts, files); err != nil {
+			if err := AddFiles(d, dir, path, accounts, files); err != nil {
 				return err
 			}
 		case strings.HasPrefix(e.Name(), OwnPrefix):

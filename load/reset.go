@@ -1,0 +1,150 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+	"spendsync/load/quarantine"
+)
+
+// Reset is what a reset of an account did.
+type Reset struct {
+	Generation int64 // the one without the account
+	Aside      string
+	Files      int
+}
+
+// asideFolder is the folder below the data directory for what was moved out of the store.
+const asideFolder = "aside"
+
+// Reset publishes a generation without the account, and moves all files of the account aside:
+// what is published of it, its ledger, and its quarantine. Nothing is deleted, and nothing of
+// other accounts changes. It publishes as a run does, so that whenever it dies, the store has
+// either everything of the account or nothing.
+func (s *Store) Reset(ctx context.Context, runID string) (r Reset, err error) {
+	g, err := s.Begin(runID)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, g.Discard()) }()
+	unlock, err := s.lockStore(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	if err := s.place().End(); err != nil {
+		return r, err
+	}
+	n, err := g.without()
+	if err != nil {
+		return r, err
+	}
+	r.Generation = n.next.Generation
+	r.Aside = asideFolder + "/" + s.account + "-" + s.opts.Now().UTC().Format("20060102T150405Z")
+	if there, err := s.opts.disk.Exists(filepath.Join(s.dir, r.Aside)); err != nil {
+		return r, err
+	} else if there {
+		return r, durable.Storage(fmt.Errorf("%s is there already: %w", r.Aside, fs.ErrExist))
+	}
+	if r.Files, err = n.moveAside(ctx, r.Aside); err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, n.dropWarehouse()) }()
+	viewErrors, err := n.buildWarehouse(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, err := range viewErrors {
+		s.opts.Log.Warn("a view could not be made; the next run tries again", "error", err)
+	}
+	if err := n.finishWarehouse(ctx); err != nil {
+		return r, err
+	}
+	gone := slices.Clone(n.files.removes)
+	if err := n.commit(ctx); err != nil {
+		if g.committing {
+			err = fmt.Errorf("its commit had begun, and the next start ends it: %w", err)
+		}
+		return r, err
+	}
+	s.base = n.next
+	s.removeEmptyFolders(gone)
+	return r, nil
+}
+
+// without returns the generation after the published one that lacks the account. Its DuckDB
+// file is built from nothing.
+func (g *Staged) without() (*generation, error) {
+	s := g.store
+	base, head, err := g.begin()
+	if err != nil {
+		return nil, err
+	}
+	if base == nil || !slices.Contains(base.AccountNames(), s.account) {
+		return nil, fmt.Errorf("%s has no account %s: %w", s.dir, s.account, durable.ErrEmpty)
+	}
+	if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
+		return nil, err
+	}
+	n := &generation{g: g, base: base, next: base.Clone(), files: &filing{g: g}, fromNothing: true, everyAccount: true}
+	head.Warehouse, head.Views = base.Warehouse, base.Views
+	n.next.Head = head
+	n.next.Drop(s.account)
+	return n, nil
+}
+
+// moveAside lets a copy of every file of the account take its place below a folder, and the
+// file itself go. The published generation stays whole until the next one has been published.
+func (n *generation) moveAside(ctx context.Context, folder string) (files int, err error) {
+	s := n.g.store
+	found, err := manifest.FilesIn(s.opts.disk, s.dir, s.account)
+	if err != nil {
+		return 0, err
+	}
+	kept := path.Dir(quarantine.FolderOf(s.account))
+	if err := manifest.AddFiles(s.opts.disk, s.dir, kept, []string{s.account}, found); err != nil {
+		return 0, err
+	}
+	for _, from := range slices.Sorted(maps.Keys(found)) {
+		if !strings.Contains(from, "/account="+s.account+"/") {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		full, to := filepath.Join(s.dir, from), folder+"/"+from
+		if info, err := s.opts.disk.Lstat(full); err != nil {
+			return 0, durable.Storage(err)
+		} else if !info.Mode().IsRegular() {
+			return 0, durable.Damaged(from, manifest.MoveOut, "it is no file (%s)", info.Mode().Type())
+		}
+		if err := s.opts.disk.CopyInto(full, n.g.staged(to)); err != nil {
+			return 0, err
+		}
+		n.files.move(to)
+		n.files.removes = append(n.files.removes, from)
+		files++
+	}
+	return files, nil
+}
+
+// removeEmptyFolders removes the folders of the account in which files were. One that stays
+// harms nothing.
+func (s *Store) removeEmptyFolders(gone []string) {
+	for _, p := range gone {
+		for dir := path.Dir(p); strings.Contains(dir, "/account="); dir = path.Dir(dir) {
+			if s.opts.disk.Remove(filepath.Join(s.dir, dir)) != nil {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"spendsync/load/durable"
+	"spendsync/load/quarantine"
+	"spendsync/schema"
+	"spendsync/schema/schematest"
+)
+
+// reset resets the account of a run.
+func (r run) reset() (Reset, error) {
+	r.t.Helper()
+	r.opts.Now = func() time.Time { return r.at }
+	s, err := Open(r.t.Context(), r.dir, r.account, r.opts)
+	if err != nil {
+		return Reset{}, err
+	}
+	defer s.Close()
+	runs++
+	return s.Reset(r.t.Context(), fmt.Sprintf("run%06d", runs))
+}
+
+// contents are the files below a folder, by path.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		found[rel] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// filesOf are the files of an account below a folder.
+func filesOf(t *testing.T, dir, account string) map[string]string {
+	all := contents(t, dir)
+	maps.DeleteFunc(all, func(path, _ string) bool {
+		return !strings.Contains(path, "/account="+account+"/") || strings.HasPrefix(path, asideFolder+"/")
+	})
+	return all
+}
+
+// withTwoAccounts is a store of acme and another account, with a day of acme in quarantine.
+func withTwoAccounts(t *testing.T, dir string) run {
+	t.Helper()
+	r := newRun(t, dir)
+	r.mustSync(twoDays())
+	other := r
+	other.account = "other"
+	other.mustSync(twoDays())
+	f := quarantine.Folder{Disk: durable.OS, Dir: dir, Account: r.account}
+	err := f.Put(quarantine.Day{Date: day, ReadAt: schema.InstantOf(r.at)}, func(yield func(quarantine.Packed, error) bool) {
+		yield(quarantine.Packed{Content: []byte("a reply")}, nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestReset_MovesTheAccountAside: every byte of the account is aside, none of the others' has
+// changed, and the next sync begins afresh.
+func TestReset_MovesTheAccountAside(t *testing.T) {
+	r := withTwoAccounts(t, filepath.Join(quickDir(t), "data"))
+	mine, others := filesOf(t, r.dir, "acme"), filesOf(t, r.dir, "other")
+	done, err := r.reset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report := checkStore(t, r.dir); report.Generation != 3 || done.Generation != 3 || report.Days != 2 {
+		t.Errorf("generation %d with %d days: %+v", report.Generation, report.Days, done)
+	}
+	if got := contents(t, filepath.Join(r.dir, done.Aside)); !maps.Equal(got, mine) || len(got) != done.Files {
+		t.Errorf("aside are %q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(mine)))
+	}
+	if got := filesOf(t, r.dir, "other"); !maps.Equal(got, others) {
+		t.Error("files of the other account changed")
+	}
+	if got := filesOf(t, r.dir, "acme"); len(got) > 0 {
+		t.Errorf("of the account are left: %q", slices.Sorted(maps.Keys(got)))
+	}
+	for _, table := range []string{"spend_daily", "ops.run", "ops.file", "ops.day_coverage"} {
+		if got := query(t, r.dir, "SELECT DISTINCT account_id FROM "+table); got != "other" {
+			t.Errorf("%s has rows of %q", table, got)
+		}
+	}
+	if _, err := r.reset(); !errors.Is(err, durable.ErrEmpty) {
+		t.Errorf("a second reset = %v, want ErrEmpty", err)
+	}
+	r.mustSync(map[schema.Date][]schema.Spend{day: {schematest.SpendRow(day, "S9", 9)}})
+	if got := query(t, r.dir, "SELECT source_id FROM spend_daily WHERE account_id = 'acme'"); got != "S9" {
+		t.Errorf("after the next sync: %q", got)
+	}
+}
+
+// TestReset_LastAccount: a store without accounts is whole, and a sync begins on it.
+func TestReset_LastAccount(t *testing.T) {
+	r := newRun(t, filepath.Join(quickDir(t), "data"))
+	r.mustSync(twoDays())
+	if _, err := r.reset(); err != nil {
+		t.Fatal(err)
+	}
+	if report := checkStore(t, r.dir); report.Generation != 2 || report.Rows != 0 {
+		t.Errorf("generation %d with %d rows", report.Generation, report.Rows)
+	}
+	if m := r.mustSync(twoDays()); m.Generation != 3 || len(m.Accounts["acme"].Days) != 2 {
+		t.Errorf("generation %d with %d days", m.Generation, len(m.Accounts["acme"].Days))
+	}
+}
+
+// TestReset_DiesAnywhere: whenever a reset dies, the next start brings the store with all of
+// the account, or without it and with all aside.
+func TestReset_DiesAnywhere(t *testing.T) {
+	before := filepath.Join(quickDir(t), "before")
+	withTwoAccounts(t, before)
+	mine, others := filesOf(t, before, "acme"), filesOf(t, before, "other")
+	reference := newRun(t, filepath.Join(quickDir(t), "reference"))
+	copyStore(t, before, reference.dir)
+	var steps []string
+	reference.opts.crash = func(step string) error { steps = append(steps, step); return nil }
+	if _, err := reference.reset(); err != nil {
+		t.Fatal(err)
+	}
+	committed := slices.Index(steps, "commit record") + 1
+	if committed == 0 || len(steps) < 20 {
+		t.Fatalf("only %d steps: %v", len(steps), steps)
+	}
+	for i, step := range steps {
+		if i%strideOf(2) != 0 && i != committed && i != committed-1 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%02d %s", i, strings.ReplaceAll(step, "/", "~")), func(t *testing.T) {
+			r := newRun(t, filepath.Join(quickDir(t), "data"))
+			copyStore(t, before, r.dir)
+			n := 0
+			r.opts.crash = func(string) error {
+				if n++; n > i {
+					return errCrash
+				}
+				return nil
+			}
+			if _, err := r.reset(); !errors.Is(err, errCrash) {
+				t.Fatalf("reset = %v, want the crash", err)
+			}
+			r.opts.crash = nil
+			s, err := Open(t.Context(), r.dir, "acme", r.opts)
+			if err != nil {
+				t.Fatalf("open after the crash: %v", err)
+			}
+			s.Close()
+			checkStore(t, r.dir)
+			aside, err := filepath.Glob(filepath.Join(r.dir, asideFolder, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := filesOf(t, r.dir, "acme")
+			switch {
+			case i < committed && (len(aside) > 0 || !maps.Equal(left, mine)):
+				t.Errorf("before the commit: aside is %q, %d files of %d are left", aside, len(left), len(mine))
+			case i >= committed && (len(aside) != 1 || len(left) > 0 || !maps.Equal(contents(t, aside[0]), mine)):
+				t.Errorf("after the commit: aside is %q, %d files are left", aside, len(left))
+			}
+			if got := filesOf(t, r.dir, "other"); !maps.Equal(got, others) {
+				t.Error("files of the other account changed")
+			}
+		})
+	}
+}
