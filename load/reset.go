@@ -18,9 +18,9 @@ import (
 
 // Reset is what a reset of an account did.
 type Reset struct {
-	Generation int64 // the one without the account
-	Aside      string
-	Files      int
+	Generation int64  `json:"generation"` // the one without the account
+	Aside      string `json:"aside"`      // the folder, below the data directory
+	Files      int    `json:"files"`      // that were moved there
 }
 
 // asideFolder is the folder below the data directory for what was moved out of the store.

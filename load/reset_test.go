@@ -68,7 +68,8 @@ func withTwoAccounts(t *testing.T, dir string) run {
 	other.account = "other"
 	other.mustSync(twoDays())
 	f := quarantine.Folder{Disk: durable.OS, Dir: dir, Account: r.account}
-	err := f.Put(quarantine.Day{Date: day, ReadAt: schema.InstantOf(r.at)}, func(yield func(quarantine.Packed, error) bool) {
+	kept := quarantine.Day{Date: day, ReadAt: schema.InstantOf(r.at)}
+	err := f.Put(kept, func(yield func(quarantine.Packed, error) bool) {
 		yield(quarantine.Packed{Content: []byte("a reply")}, nil)
 	})
 	if err != nil {

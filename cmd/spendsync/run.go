@@ -117,8 +117,9 @@ func (a *app) commands() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	root.AddCommand(
 		a.syncCommand(), a.planCommand(), a.backfillCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(),
-		a.rebuildCommand(), a.replayCommand(), a.tablesCommand(), a.demoCommand(), a.queryCommand(), a.reportCommand(),
-		a.pushCommand(), a.pullCommand(), a.cronjobCommand(), a.manCommand(), a.versionCommand(), a.configTopic(),
+		a.rebuildCommand(), a.replayCommand(), a.resetCommand(), a.tablesCommand(), a.demoCommand(), a.queryCommand(),
+		a.reportCommand(), a.pushCommand(), a.pullCommand(), a.cronjobCommand(), a.manCommand(), a.versionCommand(),
+		a.configTopic(),
 	)
 	for _, c := range root.Commands() {
 		if c.Args == nil {

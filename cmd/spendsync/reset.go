@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/phrase"
+	"spendsync/load"
+)
+
+func (a *app) resetCommand() *cobra.Command {
+	named := ""
+	cmd := &cobra.Command{
+		Use: "reset-account", Short: "Move everything that is stored of the account aside; deletes nothing",
+		Long: "Moves everything that is stored of the account into the folder aside of the data directory, and " +
+			"publishes a generation\n" +
+			"without it. It is the way out if another account's numbers were stored under this name. The next sync " +
+			"begins afresh, and\n" +
+			"reads what the report still reaches: older days are then only in the folder aside. Other accounts stay " +
+			"as they are.\n" +
+			"It asks for the account's name, and nothing else confirms.",
+		Example: "  spendsync reset-account\n  spendsync reset-account --account acme",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			if err := a.setUp(ctx); err != nil {
+				return err
+			}
+			account, known, err := a.knownAccount()
+			if err != nil {
+				return err
+			}
+			if !cmd.Flags().Changed("account") {
+				in, ok := cmd.InOrStdin().(*os.File)
+				if !ok || !output.IsTerminal(in) {
+					return exit.Usagef("nobody can be asked here for the account's name: give it with --account %s; "+
+						"nothing is changed", account)
+				}
+				fmt.Fprintf(a.stderr, "Account %s has %s in %s. All of it will be moved aside.\n"+
+					"Type the account's name: ", account, phrase.Count(len(known.Days), "day"), a.cfg.DataDir)
+				if named, err = readName(ctx, in); err != nil {
+					return err
+				}
+			}
+			if named != account {
+				return exit.Usagef("the account is %s (%sACCOUNT), and the name given is %q: nothing is changed",
+					account, config.Prefix, named)
+			}
+			return a.reset(ctx, account)
+		},
+	}
+	cmd.Flags().StringVar(&named, "account", "", "the account's name, for scripts: it must be that of "+config.Prefix+
+		"ACCOUNT")
+	return cmd
+}
+
+// readName reads a line, and waits for it no longer than until a signal comes.
+func readName(ctx context.Context, in io.Reader) (string, error) {
+	line := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(in).ReadString('\n')
+		line <- strings.TrimSpace(text)
+	}()
+	select {
+	case text := <-line:
+		return text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (a *app) reset(ctx context.Context, account string) (err error) {
+	dir, err := a.cfg.StoreDir()
+	if err != nil {
+		return err
+	}
+	store, err := load.Open(ctx, dir, account, a.loadOptions())
+	if err != nil {
+		return err
+	}
+	done, err := store.Reset(ctx, a.runID)
+	if closeErr := store.Close(); err == nil && closeErr != nil {
+		a.log.Warn("the account's lock could not be released", "error", closeErr)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		if err := output.QuietPipe(output.JSON(a.stdout, done)); err != nil {
+			return err
+		}
+	}
+	a.lastLine(slog.LevelInfo, fmt.Sprintf("published generation %d without account %s: %s moved to %s; the next sync "+
+		"of it begins afresh", done.Generation, account, phrase.Count(done.Files, "file"),
+		filepath.Join(dir, done.Aside)), exit.OK)
+	return nil
+}
