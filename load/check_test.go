@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,5 +190,47 @@ func TestPublish_BeginsAgainWithAllMemory(t *testing.T) {
 	a, err := s.Query(t.Context(), "SELECT count(*) FROM mart.days")
 	if err != nil || a.Rows[0][0].V != "4" {
 		t.Errorf("the view has %v rows, %v", a.Rows, err)
+	}
+}
+
+// TestVerify_NamesUnprovenReports: what counts is the first run that stored rows, or a campaign of the report that
+// the settings have.
+func TestVerify_NamesUnprovenReports(t *testing.T) {
+	dir := quickDir(t)
+	newRun(t, dir).mustSync(twoDays())
+	if found := checkStore(t, dir).Unproven; len(found) != 1 || found[0].Account != "acme" || found[0].Example == "" {
+		t.Errorf("verify: %+v", found)
+	}
+	const proof = "UPDATE ops.run SET identity_proof = 'x'"
+	const first = "DELETE FROM campaign_history; UPDATE ops.run SET rows_inserted = 1; "
+	const later = "INSERT INTO ops.run SELECT * REPLACE (generation + %d AS generation, 'later' AS _run_id, %s AS " +
+		"identity_proof) FROM ops.run; "
+	const version = "INSERT INTO campaign_history BY NAME SELECT account_id, campaign_id, '%s' AS read_state, " +
+		"1 AS version_no, now() AS valid_from, now() AS valid_to, now() AS last_confirmed_at, true AS is_current, " +
+		"false AS is_deleted, 'first_seen' AS change_type, '' AS _run_id FROM spend_daily LIMIT 1"
+	for name, c := range map[string]struct {
+		sql      string
+		unproven bool
+	}{
+		"no proof":                {first, true},
+		"a proof":                 {first + proof, false},
+		"a later run has a proof": {first + fmt.Sprintf(later, 1, "'x'"), true},
+		"a later run has none":    {first + proof + "; " + fmt.Sprintf(later, 1, "NULL"), false},
+		"a stub":                  {first + fmt.Sprintf(version, schema.ReadStub), true},
+		"settings":                {first + fmt.Sprintf(version, schema.ReadOK), false},
+		"no campaign":             {first + "UPDATE mart.campaign_spend SET campaign_id = ''", false},
+	} {
+		path, o := alteredWarehouse(t, dir, c.sql)
+		w, err := duck.OpenPublished(t.Context(), path, o.DuckDB)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := w.Unproven(t.Context(), schema.Version)
+		if err := w.Stop(err); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if (len(found) == 1) != c.unproven || len(found) > 1 {
+			t.Errorf("%s: %+v", name, found)
+		}
 	}
 }

@@ -35,6 +35,8 @@ type Verification struct {
 	// has published meanwhile, or there would be no report.
 	Unlocked bool              `json:"unlocked,omitempty"`
 	Damages  []*durable.Damage `json:"damages"`
+	// Unproven are the accounts of which nothing stored proves that the report is theirs. They are no damage.
+	Unproven []duck.Unproven `json:"unproven_accounts"`
 }
 
 // Verify checks everything that is published: every file's bytes against the manifest, every day's rows
@@ -396,7 +398,11 @@ func (v *verifier) content(ctx context.Context, path string) (err error) {
 	}
 	defer func() { err = w.Stop(err) }()
 	err = w.WithMemory(ctx, func() error {
-		return manifest.WarehouseCheck{Manifest: v.manifest, Keys: true}.Content(ctx, w)
+		if err := (manifest.WarehouseCheck{Manifest: v.manifest, Keys: true}).Content(ctx, w); err != nil {
+			return err
+		}
+		v.report.Unproven, err = w.Unproven(ctx, v.manifest.SchemaVersion)
+		return err
 	})
 	if err != nil {
 		return err

@@ -52,6 +52,9 @@ type Run struct {
 	CampaignsRead int64 `col:"campaigns_read" id:"25" json:"campaigns_read"`
 	// Archived campaigns that had been read whole and were left out.
 	CampaignsSkipped int64 `col:"campaigns_skipped" id:"26" json:"campaigns_skipped"`
+	// What proved that the API key and the report are the account's. NULL: the run published nothing, repaired, or
+	// is of a version that kept no proof.
+	IdentityProof Null[string] `col:"identity_proof" id:"27" since:"5" json:"identity_proof"`
 	// Identity of the run; sorts by time.
 	RunID string `col:"_run_id" id:"23" key:"true" json:"_run_id"`
 }

@@ -10,6 +10,8 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract/adsim"
+	"spendsync/load"
+	"spendsync/load/duck"
 )
 
 // twoAccounts is a world whose service has a second account.
@@ -122,3 +124,56 @@ func TestSync_DoubtsAnEmptyListOfCampaigns(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestStatus_ShowsWhatProvedTheAccount: the proof of the last run is shown, is stored with the run, and is absent
+// from runs that published nothing and from repairs.
+func TestStatus_ShowsWhatProvedTheAccount(t *testing.T) {
+	w := newSyncedWorld(t)
+	const asked = "SELECT identity_proof FROM ops.run ORDER BY started_at DESC LIMIT 1"
+	by := w.ask(asked)
+	if !strings.HasPrefix(by, "/v1/me names account ") || !strings.Contains(by, "; the report has campaign ") {
+		t.Errorf("the proof is %q", by)
+	}
+	if got := w.must("status"); !strings.Contains(got, "  proven by            "+by+"\n") {
+		t.Errorf("status does not show %q:\n%s", by, got)
+	}
+	if got := w.must("status", "--json"); !strings.Contains(got, `"identity_proof": "`+by+`"`) {
+		t.Errorf("status --json does not show %q:\n%s", by, got)
+	}
+	if got := w.must("verify"); strings.Contains(got, "unproven") {
+		t.Errorf("verify doubts a proven account: %s", got)
+	}
+	ours, key := w.env["REPORT_PASSWORD"], w.env["API_KEY"]
+	w.env["REPORT_PASSWORD"] = "wrong"
+	if code, _, last := w.run("sync"); code != exit.Auth {
+		t.Errorf("sync with a wrong password: exit %d: %s", code, last)
+	}
+	if got := w.ask(asked); strings.Contains(got, "report") || !strings.HasPrefix(got, "/v1/me names account ") {
+		t.Errorf("settings alone were proven by %q", got)
+	}
+	w.env["API_KEY"] = "wrong"
+	if code, _, last := w.run("sync"); code != exit.Auth {
+		t.Errorf("sync with a wrong key, too: exit %d: %s", code, last)
+	}
+	w.env["REPORT_PASSWORD"], w.env["API_KEY"] = ours, key
+	if got := w.must("status"); strings.Contains(got, "proven by") {
+		t.Errorf("status shows a proof of a run that published nothing:\n%s", got)
+	}
+	w.must("rebuild")
+	if got := w.ask(asked); got != "NULL" {
+		t.Errorf("a rebuild was proven by %q", got)
+	}
+}
+
+// TestVerify_SaysWhichAccountIsUnproven: it is a warning, not a damage.
+func TestVerify_SaysWhichAccountIsUnproven(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{stdout: &out}
+	err := a.tellVerified(&load.Verification{Generation: 3,
+		Unproven: []duck.Unproven{{Account: "acme", Campaigns: 2, Example: "C7"}}})
+	if err != nil || !strings.Contains(out.String(), "unproven  account acme: ") ||
+		!strings.Contains(out.String(), "2 campaigns (C7 among them)") ||
+		!strings.Contains(out.String(), "generation 3 is as it was published") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}

@@ -171,6 +171,9 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 		if s.LastRun != nil {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
 				phrase.Age(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+			if by := s.LastRun.IdentityProof; by.Valid {
+				fmt.Fprintf(w, "  proven by            %s\n", by.V)
+			}
 		}
 		if s.Pinned != "" {
 			fmt.Fprintf(w, "  advertiser account   %s\n", s.Pinned)

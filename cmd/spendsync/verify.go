@@ -12,6 +12,7 @@ import (
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
+	"spendsync/load/duck"
 	"spendsync/load/durable"
 )
 
@@ -84,10 +85,20 @@ func (a *app) tellVerified(r *load.Verification) error {
 			errs[0])
 	}
 	if !a.json {
+		for _, u := range r.Unproven {
+			fmt.Fprintln(a.stdout, unprovenLine(u))
+		}
 		fmt.Fprintf(a.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
 			"warehouse.duckdb\n",
 			r.Generation, phrase.Count(r.Files, "file"), thousands(r.Rows), phrase.Count(r.Days, "day"),
 			phrase.Count(r.RawPages, "page"))
 	}
 	return nil
+}
+
+// unprovenLine says what to do about an account whose stored report may be another's.
+func unprovenLine(u duck.Unproven) string {
+	return fmt.Sprintf("unproven  account %s: no proof is kept of whose its first rows are, and the settings have "+
+		"none of the report's %s (%s among them)  [spendsync sync reads the settings; if this stays, the report may "+
+		"be another account's: spendsync check]", u.Account, phrase.Count(int(u.Campaigns), "campaign"), u.Example)
 }

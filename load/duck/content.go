@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"spendsync/load/history"
@@ -123,6 +124,51 @@ func (w *Warehouse) RowsHash(ctx context.Context, columns, from string) (hash st
 		return nil
 	})
 	return hash, err
+}
+
+// Unproven is an account of which nothing stored proves that the report is its own.
+type Unproven struct {
+	Account   string `json:"account"`
+	Campaigns int64  `json:"campaigns"` // of the report
+	Example   string `json:"example"`   // one of them
+}
+
+// Unproven returns the accounts whose report is unproven, in a file of a version of the tables: the first run that
+// stored rows kept no proof, and no campaign of the report has a version that is more than a stub. The first run
+// counts because a later one may be proven by no more than the stored days.
+func (w *Warehouse) Unproven(ctx context.Context, version int) (found []Unproven, err error) {
+	report := schema.CampaignSpends.Table
+	if version < report.Since {
+		report = schema.SpendDaily.Table
+	}
+	proven := ""
+	if runs := schema.Runs.AsOf(version); slices.Contains(runs.ColumnNames(), "identity_proof") {
+		proven = "AND account_id NOT IN (SELECT account_id FROM " + schema.Runs.SQLName() + ` WHERE published AND
+			rows_inserted > 0 GROUP BY account_id HAVING arg_min(identity_proof IS NOT NULL, generation))`
+	}
+	q := fmt.Sprintf(`SELECT account_id, count(*), min(campaign_id)
+		FROM (SELECT DISTINCT account_id, campaign_id FROM %s WHERE campaign_id <> '')
+		WHERE account_id NOT IN (
+			SELECT DISTINCT account_id FROM %s SEMI JOIN (
+				SELECT account_id, campaign_id FROM %s WHERE read_state <> %s) USING (account_id, campaign_id)) %s
+		GROUP BY account_id ORDER BY account_id`, report.SQLName(), report.SQLName(), schema.CampaignHistory.SQLName(),
+		schema.QuoteText(schema.ReadStub), proven)
+	rows, err := w.conn.QueryContext(ctx, q)
+	if err != nil {
+		return nil, duckErr(q, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var u Unproven
+		if err := rows.Scan(&u.Account, &u.Campaigns, &u.Example); err != nil {
+			return nil, duckErr(q, err)
+		}
+		found = append(found, u)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, duckErr(q, err)
+	}
+	return found, nil
 }
 
 // FirstSpend is the first day on which campaigns of an account have rows; absent where

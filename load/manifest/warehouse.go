@@ -245,7 +245,8 @@ func (m *Manifest) CompareRows(ctx context.Context, dir string, w *duck.Warehous
 		}
 		otherwise := durable.Damaged("parquet/"+c.Name, durable.RepairRebuild, "its files hold other rows than %s",
 			c.Of.FullName())
-		err := sameRows(ctx, w, c.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(c.Table, files), otherwise)
+		t := c.AsOf(m.SchemaVersion)
+		err := sameRows(ctx, w, t.SQLColumns(), "w."+c.Of.SQLName(), duck.FilesSQL(t, files), otherwise)
 		if err != nil {
 			return err
 		}

@@ -536,6 +536,7 @@ CREATE TABLE "ops"."run" (
   "settings_versions" BIGINT NOT NULL,
   "campaigns_read" BIGINT NOT NULL,
   "campaigns_skipped" BIGINT NOT NULL,
+  "identity_proof" VARCHAR,
   "_run_id" VARCHAR NOT NULL
 );
 COMMENT ON TABLE "ops"."run" IS 'Every run: what it read, what it changed, how it ended.';
@@ -564,6 +565,7 @@ COMMENT ON COLUMN "ops"."run"."message" IS 'What went wrong, where something did
 COMMENT ON COLUMN "ops"."run"."settings_versions" IS 'Versions of settings that the run added.';
 COMMENT ON COLUMN "ops"."run"."campaigns_read" IS 'Campaigns whose settings were read.';
 COMMENT ON COLUMN "ops"."run"."campaigns_skipped" IS 'Archived campaigns that had been read whole and were left out.';
+COMMENT ON COLUMN "ops"."run"."identity_proof" IS 'What proved that the API key and the report are the account''s. NULL: the run published nothing, repaired, or is of a version that kept no proof.';
 COMMENT ON COLUMN "ops"."run"."_run_id" IS 'Identity of the run; sorts by time.';
 
 CREATE TABLE "ops"."step" (

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,6 +66,9 @@ func (r *run) row(code int, text string, published bool) schema.Run {
 	row.Requests, row.Retries, row.BytesRead = st.Requests, st.Retries, st.Bytes
 	row.ThrottledMs = st.Throttled.Milliseconds()
 	row.SettingsVersions = r.newVersions
+	if published && len(r.proofs) > 0 {
+		row.IdentityProof = schema.Some(strings.Join(r.proofs, "; "))
+	}
 	if s := r.settings; s != nil {
 		row.CampaignsRead, row.CampaignsSkipped = int64(len(s.campaigns)), int64(s.skipped)
 	}
