@@ -18,7 +18,6 @@ type generation struct {
 	files   *filing
 	updates // of the DuckDB file, if it is carried forward
 
-	martsLater bool // another generation of the run writes the account's marts
 	// everyAccount means that all accounts are loaded, and may change.
 	everyAccount bool
 
@@ -119,7 +118,4 @@ type Contents struct {
 	// Repair makes again all that can be made again: damaged files are restored, the DuckDB
 	// file is built from nothing, and so is every mart.
 	Repair bool
-	// MartsLater leaves the account's marts as they are: the run publishes another generation,
-	// which writes them.
-	MartsLater bool
 }

@@ -15,13 +15,10 @@ import (
 // addMarts writes the marts that can have changed, of all accounts: what is
 // final, and whether, follows the day of publishing. w is the new warehouse,
 // with its views. The viewErrors are of marts whose view could not answer: their
-// files stay as they are. Those of a run that publishes once more wait for that.
+// files stay as they are.
 func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewErrors []error, err error) {
 	for _, account := range n.accounts() {
-		acc, later := n.next.Accounts[account], n.martsLater && account == n.g.store.account
-		if !later {
-			acc.MartsFrom = 0
-		}
+		n.next.Accounts[account].MartsFrom = 0
 		for _, m := range schema.Marts {
 			if !n.g.store.opts.DuckDB.HasView(m.View) {
 				continue
@@ -31,12 +28,6 @@ func (n *generation) addMarts(ctx context.Context, w *duck.Warehouse) (viewError
 				return nil, err
 			}
 			if !first.Valid {
-				continue
-			}
-			if later {
-				if acc.MartsFrom == 0 || first.V < acc.MartsFrom {
-					acc.MartsFrom = first.V
-				}
 				continue
 			}
 			err = n.addMartOf(ctx, w, m, account, first.V)

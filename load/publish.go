@@ -77,8 +77,7 @@ func (p *Prepared) prepare(ctx context.Context, g *Staged, c Contents) (err erro
 	if err != nil {
 		return err
 	}
-	n := &generation{g: g, base: base, files: &filing{g: g}, repair: c.Repair, fromNothing: c.Repair,
-		martsLater: c.MartsLater && !c.Repair}
+	n := &generation{g: g, base: base, files: &filing{g: g}, repair: c.Repair, fromNothing: c.Repair}
 	if n.everyAccount = g.needsEveryAccount(base, head, c.Repair); n.everyAccount {
 		if err := base.Load(s.opts.disk, s.dir, base.AccountNames()...); err != nil {
 			return err

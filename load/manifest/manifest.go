@@ -78,8 +78,8 @@ type Account struct {
 	Ledger       map[string]int64  `json:"ledger"`
 	LedgerSHA256 map[string]string `json:"ledger_sha256,omitempty"`
 
-	// MartsFrom is the first day of which the marts are older than this generation, whose run
-	// writes them with its next one; 0: they are of this one.
+	// MartsFrom is the first day whose marts are older than this generation; 0 means that none are. Only
+	// older versions wrote it: their runs published the marts as a generation of their own.
 	MartsFrom schema.Date `json:"marts_from,omitzero"`
 
 	Unknown []schema.UnknownField `json:"unknown_fields,omitempty"`
