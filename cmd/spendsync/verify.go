@@ -100,5 +100,6 @@ func (a *app) tellVerified(r *load.Verification) error {
 func unprovenLine(u duck.Unproven) string {
 	return fmt.Sprintf("unproven  account %s: no proof is kept of whose its first rows are, and the settings have "+
 		"none of the report's %s (%s among them)  [spendsync sync reads the settings; if this stays, the report may "+
-		"be another account's: spendsync check]", u.Account, phrase.Count(int(u.Campaigns), "campaign"), u.Example)
+		"be another account's: spendsync reset-account moves it aside]",
+		u.Account, phrase.Count(int(u.Campaigns), "campaign"), u.Example)
 }
