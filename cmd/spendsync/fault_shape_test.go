@@ -52,7 +52,11 @@ func TestFault_InOtherShapes(t *testing.T) {
 				w.strike(row, day, was)
 			}
 			w.service.ClearFaults()
-			if code, _, last := w.runLogged("sync", "--full"); code != exit.OK && name != "sources-rules" {
+			code, _, last := w.runLogged("sync", "--full")
+			if name == "source-number" && strings.Contains(last, "IDs of a new form") { // which is said once
+				code, _, last = w.runLogged("sync", "--full")
+			}
+			if code != exit.OK && name != "sources-rules" {
 				t.Errorf("exit %d: %s", code, last)
 			}
 			if name != "source-number" && name != "spend-float" { // whose numbers are others
