@@ -123,15 +123,15 @@ func TestPush_DiesAtEveryRequest(t *testing.T) {
 		former := s.published()
 		s.publish(100 + n)
 		var seen atomic.Int64
-		p.fault = func(w http.ResponseWriter, _ *http.Request) bool {
+		p.fail(func(w http.ResponseWriter, _ *http.Request) bool {
 			if seen.Add(1) >= n {
 				w.WriteHeader(http.StatusForbidden)
 				return true
 			}
 			return false
-		}
+		})
 		_, err := p.push(s)
-		p.fault = nil
+		p.fault.Store(nil)
 		if err == nil {
 			break
 		}
@@ -223,14 +223,14 @@ func TestFaults(t *testing.T) {
 			former := s.published()
 			s.publish(101, 201)
 			var n atomic.Int64
-			p.fault = func(w http.ResponseWriter, r *http.Request) bool { return test.fault(n.Add(1), w, r) }
+			p.fail(func(w http.ResponseWriter, r *http.Request) bool { return test.fault(n.Add(1), w, r) })
 			if _, err := p.push(s); !errors.Is(err, test.push) {
 				t.Errorf("push: %v, want %v", err, test.push)
 			}
 			if _, err := p.pull(PullOptions{Dir: dir, All: true}); !errors.Is(err, test.pull) {
 				t.Errorf("pull: %v, want %v", err, test.pull)
 			}
-			p.fault = nil
+			p.fault.Store(nil)
 			want := former
 			if test.push == nil {
 				want = s.published()
@@ -255,15 +255,15 @@ func TestPull_DiesAtEveryRequest(t *testing.T) {
 	p.mustPush(s)
 	for n := int64(1); ; n++ {
 		var seen atomic.Int64
-		p.fault = func(w http.ResponseWriter, _ *http.Request) bool {
+		p.fail(func(w http.ResponseWriter, _ *http.Request) bool {
 			if seen.Add(1) >= n {
 				w.WriteHeader(http.StatusForbidden)
 				return true
 			}
 			return false
-		}
+		})
 		_, err := p.pull(PullOptions{Dir: dir, All: true})
-		p.fault = nil
+		p.fault.Store(nil)
 		if err == nil {
 			break
 		}

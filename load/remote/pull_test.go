@@ -252,9 +252,9 @@ func TestWatch_FollowsThePointer(t *testing.T) {
 				s.publish(200)
 				p.mustPush(s)
 			case 3:
-				p.fault = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return true }
+				p.fail(func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(500); return true })
 			case 4:
-				p.fault = nil
+				p.fault.Store(nil)
 				s.publish(300)
 				p.mustPush(s)
 			case 5:
@@ -302,10 +302,10 @@ func TestBucket_SendsCredentialsNowhereElse(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer other.Close()
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		p.fail(func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, other.URL+r.URL.Path, status)
 			return true
-		}
+		})
 		if _, err := p.push(s); !errors.Is(err, ErrAddress) || reached {
 			t.Errorf("%d: %v, followed: %v", status, err, reached)
 		}

@@ -80,16 +80,16 @@ func TestPush_UploadsOnlyWhatTheBucketLacks(t *testing.T) {
 	s.publish(101)
 	var put []string
 	var mu sync.Mutex
-	p.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	p.fail(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && r.Header.Get("X-Amz-Copy-Source") == "" {
 			mu.Lock()
 			put = append(put, r.URL.Path)
 			mu.Unlock()
 		}
 		return false
-	}
+	})
 	done := p.mustPush(s)
-	p.fault = nil
+	p.fault.Store(nil)
 	for name := range s.published() {
 		if strings.Contains(name, "day=2026-11-18") || strings.Contains(name, "day=2026-11-17") {
 			f := p.fileOf(name)
@@ -207,16 +207,16 @@ func TestPush_WhileTheStorePublishes(t *testing.T) {
 	p, s := newS3(t), newStore(t)
 	s.publish(100, 200, 300)
 	published := false
-	p.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	p.fail(func(_ http.ResponseWriter, r *http.Request) bool {
 		// Between the first files and the last the store moves on.
 		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/restore/") && !published {
 			published = true
 			s.publish(110, 210, 310)
 		}
 		return false
-	}
+	})
 	done := p.mustPush(s)
-	p.fault = nil
+	p.fault.Store(nil)
 	if !published || done.Generation != 2 {
 		t.Errorf("generation %d is pushed", done.Generation)
 	}
@@ -363,12 +363,12 @@ func TestPush_SecretsStayHere(t *testing.T) {
 			t.Errorf("%s holds the secret key", name)
 		}
 	}
-	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+	p.fail(func(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprintf(w, "<Error><Code>AccessDenied</Code><Message>%s %s</Message></Error>", canary,
 			r.Header.Get("Authorization"))
 		return true
-	}
+	})
 	_, err := p.push(s)
 	if !errors.Is(err, ErrDenied) || strings.Contains(err.Error(), canary) {
 		t.Errorf("%v", err)

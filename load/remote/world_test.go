@@ -150,7 +150,7 @@ type place struct {
 	url     string
 	s3      *s3mem.Backend // nil: a folder
 	dir     string
-	fault   func(w http.ResponseWriter, r *http.Request) bool // answers instead of the storage
+	fault   atomic.Pointer[fault] // answers instead of the storage
 	counted atomic.Int64
 }
 
@@ -165,6 +165,11 @@ func newFolder(t testing.TB) *place {
 	return &place{TB: t, url: "file://" + dir, dir: dir}
 }
 
+// fault answers a request, or returns false to leave it to the storage.
+type fault func(w http.ResponseWriter, r *http.Request) bool
+
+func (p *place) fail(f fault) { p.fault.Store(&f) }
+
 // canary is the secret key, which must be nowhere.
 const canary = "secret-canary-0123456789"
 
@@ -176,7 +181,7 @@ func newS3(t testing.TB) *place {
 	fake := gofakes3.New(p.s3, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.counted.Add(1)
-		if p.fault == nil || !p.fault(w, r) {
+		if f := p.fault.Load(); f == nil || !(*f)(w, r) {
 			fake.ServeHTTP(w, r)
 		}
 	}))
