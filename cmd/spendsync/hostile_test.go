@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -122,17 +121,7 @@ func TestClients_HostileReplies(t *testing.T) {
 		"traces": {most: 64 << 20, ask: func(t *testing.T, to string) error {
 			env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": to}
 			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", to)
-			var warned strings.Builder
-			tr := &tracing{lastCall: func(ctx context.Context) (context.Context, context.CancelFunc) {
-				return context.WithTimeout(ctx, time.Minute)
-			}}
-			tr.start(t.Context(), env, slog.New(slog.NewTextHandler(&warned, nil)))
-			_, tr.run = tr.tracer.Start(t.Context(), "sync")
-			tr.end(t.Context(), 0)
-			if warned.Len() == 0 {
-				return nil
-			}
-			return errors.New(warned.String())
+			return sendTrace(t, env)
 		}},
 	} {
 		for name, reply := range hostileReplies(t) {
