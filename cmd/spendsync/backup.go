@@ -23,8 +23,8 @@ const (
 
 // verifyFrom pulls the whole store of a bucket into a folder below TMPDIR, verifies it there as 'verify'
 // does, and removes it. A backup that passes is reported to Prometheus.
-func (a *app) verifyFrom(ctx context.Context, url string, verify func(dir string) error) (err error) {
-	b, err := a.openBucket(ctx, url)
+func (c *verifyCommand) verifyFrom(ctx context.Context) (err error) {
+	b, err := c.app.openBucket(ctx, c.from)
 	if err != nil {
 		return err
 	}
@@ -34,41 +34,41 @@ func (a *app) verifyFrom(ctx context.Context, url string, verify func(dir string
 		return durable.Storage(err)
 	}
 	defer func() { err = errors.Join(err, durable.OS.RemoveTree(dir)) }()
-	o := remote.PullOptions{Dir: dir, All: true, Log: a.log, Store: a.loadOptions()}
+	o := remote.PullOptions{Dir: dir, All: true, Log: c.app.log, Store: c.app.loadOptions()}
 	if _, err := b.Pull(ctx, o); err != nil {
 		return bucketErr(err)
 	}
-	if err := verify(dir); err != nil {
+	if err := c.verify(ctx, dir); err != nil {
 		return err
 	}
 	m, err := manifest.Read(dir)
 	if err != nil {
 		return err
 	}
-	if err := a.sendBackup(ctx, m); err != nil {
-		a.log.Warn("the verified backup could not be reported", "error", err)
+	if err := c.sendBackup(ctx, m); err != nil {
+		c.app.log.Warn("the verified backup could not be reported", "error", err)
 	}
 	return nil
 }
 
 // sendBackup writes and pushes when the verified generation was published.
-func (a *app) sendBackup(ctx context.Context, m *manifest.Manifest) error {
+func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) error {
 	gauge := func(labels prometheus.Labels) prometheus.Collector {
 		g := prometheus.NewGauge(prometheus.GaugeOpts{Name: backupMetric, Help: backupMetricHelp, ConstLabels: labels})
 		g.Set(seconds(m.PublishedAt.Time()))
 		return g
 	}
 	var errs []error
-	if a.cfg.MetricsFile != "" {
+	if c.app.cfg.MetricsFile != "" {
 		reg := prometheus.NewRegistry()
 		for _, name := range m.AccountNames() {
 			errs = append(errs, reg.Register(gauge(prometheus.Labels{"account": name})))
 		}
-		errs = append(errs, prometheus.WriteToTextfile(a.cfg.MetricsFile, reg))
+		errs = append(errs, prometheus.WriteToTextfile(c.app.cfg.MetricsFile, reg))
 	}
-	if a.cfg.Pushgateway != "" {
+	if c.app.cfg.Pushgateway != "" {
 		for _, name := range m.AccountNames() {
-			errs = append(errs, pushMetrics(ctx, metricsTo{account: name, gateway: a.cfg.Pushgateway}, gauge(nil)))
+			errs = append(errs, pushMetrics(ctx, metricsTo{account: name, gateway: c.app.cfg.Pushgateway}, gauge(nil)))
 		}
 	}
 	return errors.Join(errs...)

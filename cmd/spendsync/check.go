@@ -13,7 +13,10 @@ import (
 	"spendsync/cmd/spendsync/phrase"
 )
 
-func (a *app) checkCommand() *cobra.Command {
+// checkCommand is "check".
+type checkCommand struct{ app *app }
+
+func newCheckCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Check that a sync can work here: variables, credentials, clock, volume",
 		Long: `Checks all that a sync needs, and says of each thing whether it is ok, and if not, what to do. It leaves
@@ -32,19 +35,19 @@ service cannot be reached. Of several the first line decides.`,
 			if err := cmd.Context().Err(); err != nil {
 				return err
 			}
-			return a.endCheck(answer)
+			return (&checkCommand{a}).endCheck(answer)
 		},
 	}
 }
 
 // endCheck prints the answer, and ends with the code of the first line that failed.
-func (a *app) endCheck(answer check.Answer) error {
-	if a.json {
-		if err := output.JSON(a.stdout, answer); err != nil {
+func (c *checkCommand) endCheck(answer check.Answer) error {
+	if c.app.json {
+		if err := output.JSON(c.app.stdout, answer); err != nil {
 			return err
 		}
 	} else {
-		printChecks(a.stdout, answer.Checks)
+		printChecks(c.app.stdout, answer.Checks)
 	}
 	n := map[string]int{}
 	for _, l := range answer.Checks {
@@ -54,14 +57,14 @@ func (a *app) endCheck(answer check.Answer) error {
 		phrase.Count(n[check.Warning], "warning"), n[check.Failed])
 	switch {
 	case answer.ExitCode != exit.OK:
-	case a.jsonLogs():
-		a.log.Info(happened, "exit_code", exit.OK)
+	case c.app.jsonLogs():
+		c.app.log.Info(happened, "exit_code", exit.OK)
 		return nil
 	default:
-		fmt.Fprintln(a.stderr, "spendsync:", happened)
+		fmt.Fprintln(c.app.stderr, "spendsync:", happened)
 		return nil
 	}
-	a.lastLine(slog.LevelError, happened, answer.ExitCode)
+	c.app.lastLine(slog.LevelError, happened, answer.ExitCode)
 	return &exit.Outcome{Code: answer.ExitCode, Happens: happened}
 }
 

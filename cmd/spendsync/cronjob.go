@@ -9,7 +9,7 @@ import (
 	"spendsync/cmd/spendsync/deploy"
 )
 
-func (a *app) cronjobCommand() *cobra.Command {
+func newCronjobCommand(a *app) *cobra.Command {
 	var f deploy.Settings
 	cmd := &cobra.Command{
 		Use: "cronjob", Short: "Print the Kubernetes manifests of an hourly sync",

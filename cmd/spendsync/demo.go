@@ -24,8 +24,15 @@ import (
 	"spendsync/schema"
 )
 
-func (a *app) demoCommand() *cobra.Command {
-	dir, rows := "demo-data", 2500
+// demoCommand is "demo".
+type demoCommand struct {
+	app  *app
+	dir  string
+	rows int // a day
+}
+
+func newDemoCommand(a *app) *cobra.Command {
+	d := &demoCommand{app: a, dir: "demo-data", rows: 2500}
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Show the whole job on a simulated account; needs nothing",
 		Example: "  spendsync demo\n  spendsync demo --dir /tmp/demo --rows-per-day 20000",
@@ -34,38 +41,38 @@ func (a *app) demoCommand() *cobra.Command {
 			"when people had changed settings, and now, when the service has restated days. Then it asks the " +
 			"warehouse a few questions.\n" +
 			"The sync is the same as ever; only its address and its clock are others.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), dir, rows) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().StringVar(&dir, "dir", dir, "folder to sync into")
-	cmd.Flags().IntVar(&rows, "rows-per-day", rows, "about how many rows the simulated report has a day")
+	cmd.Flags().StringVar(&d.dir, "dir", d.dir, "folder to sync into")
+	cmd.Flags().IntVar(&d.rows, "rows-per-day", d.rows, "about how many rows the simulated report has a day")
 	return cmd
 }
 
-func (a *app) demo(ctx context.Context, dir string, rows int) error {
-	service := adsim.New(adsim.Config{RowsPerDay: rows, RateLimit: -1})
+func (d *demoCommand) run(ctx context.Context) error {
+	service := adsim.New(adsim.Config{RowsPerDay: d.rows, RateLimit: -1})
 	url, stop, err := serve(service)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	a.environ = append(withoutOurs(a.environ), demoVariables(url, dir)...)
-	if err := a.setUp(ctx); err != nil {
+	d.app.environ = append(withoutOurs(d.app.environ), demoVariables(url, d.dir)...)
+	if err := d.app.setUp(ctx); err != nil {
 		return err
 	}
-	if err := a.demoSyncs(ctx, service, url, dir, rows); err != nil {
+	if err := d.syncs(ctx, service, url); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout)
-	if err := a.printAsk(ctx, dir, "which_campaigns_pay", "rows=4"); err != nil {
+	fmt.Fprintln(d.app.stdout)
+	if err := d.printAsk(ctx, "which_campaigns_pay", "rows=4"); err != nil {
 		return err
 	}
-	return a.printGoOn(dir)
+	return d.printGoOn()
 }
 
 // printGoOn prints commands for looking further. They work exactly as printed: the program may not
 // be on the path.
-func (a *app) printGoOn(dir string) error {
-	full, err := filepath.Abs(dir)
+func (d *demoCommand) printGoOn() error {
+	full, err := filepath.Abs(d.dir)
 	if err != nil {
 		return err
 	}
@@ -75,7 +82,7 @@ func (a *app) printGoOn(dir string) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(a.stdout, `Go on in this shell:
+	_, err = fmt.Fprintf(d.app.stdout, `Go on in this shell:
   export SPENDSYNC_DATA_DIR=%[2]s
   %[1]s query        what can be asked by name, such as last_week
   %[1]s status       coverage as a calendar, and the last run
@@ -109,17 +116,17 @@ func demoVariables(url, dir string) []string {
 	return variables
 }
 
-// demoSyncs syncs the account as of nine days ago; an hour later, after settings have changed; and
+// syncs syncs the account as of nine days ago; an hour later, after settings have changed; and
 // now, after reviews were decided and two days restated.
-func (a *app) demoSyncs(ctx context.Context, service *adsim.Service, url, dir string, rows int) error {
-	out, today := a.stdout, a.now()
+func (d *demoCommand) syncs(ctx context.Context, service *adsim.Service, url string) error {
+	out, today := d.app.stdout, d.app.now()
 	sync := func(at time.Time) error {
 		service.SetNow(at)
-		a.now = func() time.Time { return at }
-		return a.runJob(ctx, job.Job.Sync)
+		d.app.now = func() time.Time { return at }
+		return (&runner{d.app}).runJob(ctx, job.Job.Sync)
 	}
 	then := today.AddDate(0, 0, -9)
-	fmt.Fprintf(out, "A simulated account at %s. Syncing into %s as if it were %s:\n", url, dir,
+	fmt.Fprintf(out, "A simulated account at %s. Syncing into %s as if it were %s:\n", url, d.dir,
 		then.Format("Monday, 2 January"))
 	if err := sync(then); err != nil {
 		return err
@@ -140,7 +147,7 @@ func (a *app) demoSyncs(ctx context.Context, service *adsim.Service, url, dir st
 		return err
 	}
 	for day, r := range map[schema.Date]adsim.Restatement{yesterday - 11: {Kind: "multiply", Percent: 104},
-		yesterday - 10: {Kind: "delete", Row: rows / 2}} {
+		yesterday - 10: {Kind: "delete", Row: d.rows / 2}} {
 		if _, err := service.Restate(day.String(), r); err != nil {
 			return err
 		}
@@ -219,25 +226,25 @@ func withoutOurs(environ []string) []string {
 }
 
 // printAsk asks the warehouse a ready question and shows the answer.
-func (a *app) printAsk(ctx context.Context, dir, name string, params ...string) (err error) {
+func (d *demoCommand) printAsk(ctx context.Context, name string, params ...string) (err error) {
 	q, err := answer.Find(name, params)
 	if err != nil {
 		return err
 	}
-	result, err := duck.Ask(ctx, dir, q.Question, a.loadOptions().DuckDB)
+	result, err := duck.Ask(ctx, d.dir, q.Question, d.app.loadOptions().DuckDB)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, result.Close()) }()
 	n := answer.Answer{Result: result, Question: q, Width: demoWidth}
 	n.Question.Trap = "" // the page and query say how an answer is misread; here it would fill the screen
-	if output.IsTerminal(a.stdout) {
-		n.Width = output.TerminalWidth(a.stdout)
+	if output.IsTerminal(d.app.stdout) {
+		n.Width = output.TerminalWidth(d.app.stdout)
 	}
-	if err := n.Write(ctx, a.stdout, "table"); err != nil {
+	if err := n.Write(ctx, d.app.stdout, "table"); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.stdout)
+	_, err = fmt.Fprintln(d.app.stdout)
 	return err
 }
 

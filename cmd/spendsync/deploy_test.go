@@ -115,7 +115,7 @@ func checkJob(t *testing.T, from string, j *batch.CronJob) {
 	if runsLake(c) {
 		checkInLakeManual(t, from, c.Args[0])
 	} else {
-		checkCommand(t, from, c.Args)
+		checkArgs(t, from, c.Args)
 	}
 	if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem ||
 		!slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
@@ -139,7 +139,7 @@ func checkSidecars(t *testing.T, from string, pod core.PodSpec) {
 		if c.RestartPolicy == nil || *c.RestartPolicy != core.ContainerRestartPolicyAlways {
 			t.Errorf("%s: %s is no sidecar", from, c.Name)
 		}
-		checkCommand(t, from, c.Args)
+		checkArgs(t, from, c.Args)
 		if x := c.SecurityContext; x == nil || *x.AllowPrivilegeEscalation || !*x.ReadOnlyRootFilesystem ||
 			!slices.Equal(x.Capabilities.Drop, []core.Capability{"ALL"}) {
 			t.Errorf("%s: security of %s: %+v", from, c.Name, x)
@@ -185,8 +185,8 @@ func checkPolicy(t *testing.T, from string, p *batch.PodFailurePolicy) {
 	}
 }
 
-// checkCommand: the binary has the command and its flags.
-func checkCommand(t *testing.T, from string, args []string) {
+// checkArgs: the binary has the command and its flags.
+func checkArgs(t *testing.T, from string, args []string) {
 	t.Helper()
 	root := newApp(nil, nil, nil).commands()
 	cmd, rest, err := root.Find(args)

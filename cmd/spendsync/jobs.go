@@ -15,45 +15,49 @@ import (
 // startJob is one of the methods of a job that run it.
 type startJob func(job.Job, context.Context) (*job.Result, error)
 
+// runner runs jobs, and reports how they end.
+type runner struct{ app *app }
+
 // newJob wires a job to the variables and to the terminal. It asks nothing of the
 // service.
-func (a *app) newJob() (job.Job, error) {
-	dir, err := a.cfg.StoreDir()
+func (r *runner) newJob() (job.Job, error) {
+	cfg := r.app.cfg
+	dir, err := cfg.StoreDir()
 	return job.Job{
-		RunID: a.runID, Account: a.cfg.Account, DataDir: dir, Version: version(), Store: a.loadOptions(),
-		Plan: a.planOptions(), Concurrency: a.cfg.ReportConcurrency, RequestsPerMinute: a.cfg.RequestsPerMinute,
-		Payouts: a.payouts(), StopGrace: a.cfg.StopGrace, AcceptUnpinned: a.cfg.AcceptUnpinned,
-		Now: a.now, Log: a.log, Progress: a.screen.progress,
+		RunID: r.app.runID, Account: cfg.Account, DataDir: dir, Version: version(), Store: r.app.loadOptions(),
+		Plan: r.app.planOptions(), Concurrency: cfg.ReportConcurrency, RequestsPerMinute: cfg.RequestsPerMinute,
+		Payouts: r.payouts(), StopGrace: cfg.StopGrace, AcceptUnpinned: cfg.AcceptUnpinned,
+		Now: r.app.now, Log: r.app.log, Progress: r.app.screen.progress,
 	}, err
 }
 
 // runJob runs a job that reads from the service, and reports its end: to Prometheus
 // however it ends, in JSON, and as the last line.
-func (a *app) runJob(ctx context.Context, start startJob) error {
-	facts := &runFacts{start: a.now()}
-	result, err := a.tracedJob(ctx, start)
+func (r *runner) runJob(ctx context.Context, start startJob) error {
+	facts := &runFacts{start: r.app.now()}
+	result, err := r.tracedJob(ctx, start)
 	if err != nil {
 		facts.code = exit.Of(err)
-		a.sendMetrics(ctx, facts)
+		r.sendMetrics(ctx, facts)
 		return err
 	}
 	facts.code, facts.failures = int(result.Run.ExitCode), result.Failures
 	facts.run, facts.expires = result.Run, result.KeyExpires
 	facts.ended, facts.quarantined, facts.unread = true, result.Quarantined, result.UnreadFields
-	a.sendMetrics(ctx, facts)
-	if err := a.printResult(result); err != nil {
+	r.sendMetrics(ctx, facts)
+	if err := r.printResult(result); err != nil {
 		return err
 	}
-	return a.endJob(result, a.summary(result)...)
+	return endJob(r.app, result, summary(result, r.app.now())...)
 }
 
 // printResult prints the result for a program. If it cannot be printed, the run's work stands: the
 // error reports both.
-func (a *app) printResult(result *job.Result) error {
-	if !a.json {
+func (r *runner) printResult(result *job.Result) error {
+	if !r.app.json {
 		return nil
 	}
-	err := output.QuietPipe(output.JSON(a.stdout, result.Run))
+	err := output.QuietPipe(output.JSON(r.app.stdout, result.Run))
 	if err == nil || result.Run.ExitCode != exit.OK { // the run's own end matters more
 		return nil
 	}
@@ -61,24 +65,24 @@ func (a *app) printResult(result *job.Result) error {
 }
 
 // tracedJob reads the variables and runs the job in a trace of its own.
-func (a *app) tracedJob(ctx context.Context, start startJob) (result *job.Result, err error) {
-	if err := a.setUp(ctx); err != nil {
+func (r *runner) tracedJob(ctx context.Context, start startJob) (result *job.Result, err error) {
+	if err := r.app.setUp(ctx); err != nil {
 		return nil, err
 	}
 	output.IgnoreBrokenPipe() // the data does not depend on who reads the log
-	j, err := a.newJob()
+	j, err := r.newJob()
 	if err != nil {
 		return nil, err
 	}
-	if j.Report, err = a.cfg.ReportClient(a.clientOptions()); err != nil {
+	if j.Report, err = r.app.cfg.ReportClient(r.app.clientOptions()); err != nil {
 		return nil, err
 	}
 	defer j.Report.Close()
-	if j.API, err = a.cfg.AdvertiserClient(a.clientOptions()); err != nil {
+	if j.API, err = r.app.cfg.AdvertiserClient(r.app.clientOptions()); err != nil {
 		return nil, err
 	}
 	defer j.API.Close()
-	ctx, t := a.startTrace(ctx, a.command, a.runID)
+	ctx, t := r.startTrace(ctx, r.app.command, r.app.runID)
 	defer func() {
 		code := exit.Of(err)
 		if err == nil {
@@ -91,12 +95,12 @@ func (a *app) tracedJob(ctx context.Context, start startJob) (result *job.Result
 }
 
 // runRepair runs a job that asks nothing of the service, and reports its end.
-func (a *app) runRepair(ctx context.Context, start startJob) error {
-	if err := a.setUp(ctx); err != nil {
+func (r *runner) runRepair(ctx context.Context, start startJob) error {
+	if err := r.app.setUp(ctx); err != nil {
 		return err
 	}
 	output.IgnoreBrokenPipe() // the data does not depend on who reads the log
-	j, err := a.newJob()
+	j, err := r.newJob()
 	if err != nil {
 		return err
 	}
@@ -104,14 +108,14 @@ func (a *app) runRepair(ctx context.Context, start startJob) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printResult(result); err != nil {
+	if err := r.printResult(result); err != nil {
 		return err
 	}
-	return a.endJob(result, "generation", result.Run.Generation)
+	return endJob(r.app, result, "generation", result.Run.Generation)
 }
 
 // endJob logs the one summary line, last of all, and returns the job's end.
-func (a *app) endJob(result *job.Result, attrs ...any) error {
+func endJob(a *app, result *job.Result, attrs ...any) error {
 	row := result.Run
 	level := slog.LevelError
 	switch row.ExitCode {
@@ -128,9 +132,9 @@ func (a *app) endJob(result *job.Result, attrs ...any) error {
 }
 
 // payouts reads the operator's file of payouts when a run wants it; nil: there is none.
-func (a *app) payouts() func() ([]schema.Payout, error) {
-	if a.cfg.Payouts == "" {
+func (r *runner) payouts() func() ([]schema.Payout, error) {
+	if r.app.cfg.Payouts == "" {
 		return nil
 	}
-	return func() ([]schema.Payout, error) { return payouts.Read(a.cfg.Payouts) }
+	return func() ([]schema.Payout, error) { return payouts.Read(r.app.cfg.Payouts) }
 }

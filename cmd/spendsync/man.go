@@ -11,7 +11,7 @@ import (
 	"spendsync/cmd/internal/exit"
 )
 
-func (a *app) manCommand() *cobra.Command {
+func newManCommand(a *app) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "man [COMMAND]", Short: "Print the manual page of spendsync or of one of its commands",

@@ -244,11 +244,11 @@ type metricsTo struct {
 	gateway      config.Secret
 }
 
-func (a *app) metricsTo() metricsTo {
-	if c := a.cfg; c != nil {
+func (r *runner) metricsTo() metricsTo {
+	if c := r.app.cfg; c != nil {
 		return metricsTo{c.Account, c.DataDir, c.MetricsFile, c.Pushgateway}
 	}
-	env := config.FromEnviron(a.environ)
+	env := config.FromEnviron(r.app.environ)
 	to := metricsTo{env["ACCOUNT"], env["DATA_DIR"], env["METRICS_FILE"], config.Secret(env["PUSHGATEWAY_URL"])}
 	if to.account == "" {
 		to.account = "default"
@@ -261,21 +261,21 @@ func (a *app) metricsTo() metricsTo {
 
 // sendMetrics writes and pushes the metrics of a run that has ended. What goes
 // wrong is a warning: the run's own end does not depend on who watches it.
-func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
-	to := a.metricsTo()
+func (r *runner) sendMetrics(ctx context.Context, f *runFacts) {
+	to := r.metricsTo()
 	if to.file == "" && to.gateway == "" {
 		return
 	}
-	log := a.log
+	log := r.app.log
 	if log == nil {
-		log = slog.New(slog.NewJSONHandler(a.stderr, nil))
+		log = slog.New(slog.NewJSONHandler(r.app.stderr, nil))
 	}
-	f.end = a.now()
+	f.end = r.app.now()
 	if err := f.readStore(to.dir, to.account); err != nil {
 		log.Warn("the metrics lack what the store holds", "error", err)
 	}
 	var err error
-	if f.breaks, err = a.readBreaks(ctx, to, f.manifest); err != nil {
+	if f.breaks, err = r.readBreaks(ctx, to, f.manifest); err != nil {
 		log.Warn("the metrics lack what broke", "error", err)
 	}
 	if to.file != "" {
@@ -288,7 +288,7 @@ func (a *app) sendMetrics(ctx context.Context, f *runFacts) {
 		}
 	}
 	if to.gateway != "" {
-		ctx, cancel := a.lastCall(ctx)
+		ctx, cancel := r.app.lastCall(ctx)
 		defer cancel()
 		if err := pushMetrics(ctx, to, f); err != nil {
 			log.Warn("the metrics could not be pushed", "error", err)
@@ -334,17 +334,17 @@ var breakKinds = []string{"conversions_stopped", "spend_jumped", "spend_fell", "
 
 // readBreaks counts the campaigns that something broke at, by kind. A warehouse that is not
 // there yet, or that a release made which had no such view, has none to count.
-func (a *app) readBreaks(ctx context.Context, to metricsTo, m *manifest.Manifest) (map[string]float64, error) {
-	if m == nil || a.cfg == nil || ctx.Err() != nil {
+func (r *runner) readBreaks(ctx context.Context, to metricsTo, m *manifest.Manifest) (map[string]float64, error) {
+	if m == nil || r.app.cfg == nil || ctx.Err() != nil {
 		return nil, nil
 	}
-	dir, err := a.cfg.StoreDir()
+	dir, err := r.app.cfg.StoreDir()
 	if err != nil {
 		return nil, err
 	}
 	question := "SELECT b.kind, count(*) FROM mart.breaks AS b WHERE b.account_id = " + schema.QuoteText(to.account) +
 		" GROUP BY ALL"
-	result, err := duck.Ask(ctx, dir, duck.Question{SQL: question}, a.loadOptions().DuckDB)
+	result, err := duck.Ask(ctx, dir, duck.Question{SQL: question}, r.app.loadOptions().DuckDB)
 	var unknown *duck.QuestionError
 	if errors.As(err, &unknown) {
 		return nil, nil

@@ -168,8 +168,8 @@ func TestStatus_ShowsWhatProvedTheAccount(t *testing.T) {
 // TestVerify_SaysWhichAccountIsUnproven: it is a warning, not a damage.
 func TestVerify_SaysWhichAccountIsUnproven(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{stdout: &out}
-	err := a.tellVerified(&load.Verification{Generation: 3,
+	c := &verifyCommand{app: &app{stdout: &out}}
+	err := c.tellVerified(&load.Verification{Generation: 3,
 		Unproven: []duck.Unproven{{Account: "acme", Campaigns: 2, Example: "C7"}}})
 	if err != nil || !strings.Contains(out.String(), "unproven  account acme: ") ||
 		!strings.Contains(out.String(), "2 campaigns (C7 among them)") ||

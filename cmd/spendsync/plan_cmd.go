@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ import (
 	"spendsync/load/manifest"
 )
 
-func (a *app) planCommand() *cobra.Command {
+func newPlanCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "plan", Short: "Show which days a sync would read now, why, and at what cost",
 		Example: "  spendsync plan\n  spendsync plan --json | jq .requests",
@@ -29,7 +30,7 @@ func (a *app) planCommand() *cobra.Command {
 			if a.json {
 				return output.JSON(a.stdout, p)
 			}
-			return a.printPlan(p)
+			return printPlan(a.stdout, p)
 		},
 	}
 }
@@ -58,18 +59,18 @@ func (a *app) knownAccount() (string, *manifest.Account, error) {
 	return name, m.Accounts[name], nil
 }
 
-func (a *app) printPlan(p job.Plan) error {
-	fmt.Fprintf(a.stdout, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account,
+func printPlan(w io.Writer, p job.Plan) error {
+	fmt.Fprintf(w, "Account %s, today in Chicago is %s, the report reaches back to %s.\n\n", p.Account,
 		p.Today, p.Reach)
-	t := output.NewTable(a.stdout, "day", "why", "requests", "can be read for")
+	t := output.NewTable(w, "day", "why", "requests", "can be read for")
 	for _, d := range p.Read {
 		t.Row(d.Day.String(), d.Reason, fmt.Sprint(d.Requests), phrase.Count(int(d.DaysLeft), "day"))
 	}
 	t.Print()
-	fmt.Fprintf(a.stdout, "\n%s to read, about %s with the control total; %s fresh enough.\n",
+	fmt.Fprintf(w, "\n%s to read, about %s with the control total; %s fresh enough.\n",
 		phrase.Count(len(p.Read), "day"), phrase.Count(p.Requests, "request"), phrase.Count(len(p.Keep), "day"))
 	if len(p.Gone) > 0 {
-		fmt.Fprintf(a.stdout, "Never to be read again, and not known in full: %s.\n", phrase.Days(p.Gone))
+		fmt.Fprintf(w, "Never to be read again, and not known in full: %s.\n", phrase.Days(p.Gone))
 	}
 	return nil
 }

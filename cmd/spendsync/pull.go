@@ -16,16 +16,18 @@ import (
 	"spendsync/schema"
 )
 
-// pullFlags are what the caller of pull chose.
-type pullFlags struct {
+// pullCommand is "pull".
+type pullCommand struct {
+	app *app
+
 	all, parquet, watch bool
 	generation          int64
 	at                  string
 	every               time.Duration
 }
 
-func (a *app) pullCommand() *cobra.Command {
-	f := pullFlags{every: 30 * time.Second}
+func newPullCommand(a *app) *cobra.Command {
+	c := &pullCommand{app: a, every: 30 * time.Second}
 	cmd := &cobra.Command{
 		Use: "pull URL DIR", Short: "Bring a folder to the bucket's generation: for readers, or a lost store again",
 		Long: `Brings a folder to the newest generation that 'spendsync push' brought to a bucket: the DuckDB file and
@@ -48,56 +50,56 @@ commit of the store: readers of the folder see one generation. A byte that has c
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			return a.pull(cmd.Context(), args[0], args[1], f)
+			return c.pull(cmd.Context(), args[0], args[1])
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.all, "all", false, "a whole store, with replies and ledgers")
-	flags.BoolVar(&f.parquet, "parquet", false, "the Parquet files, too")
-	flags.BoolVar(&f.watch, "watch", false, "stay, and follow the bucket until a signal")
-	flags.DurationVar(&f.every, "every", f.every, "how often --watch looks")
-	flags.Int64Var(&f.generation, "generation", 0, "an older generation, by its number")
-	flags.StringVar(&f.at, "at", "", "the generation of that time, such as 2026-11-23T14:00:00Z, or of the end of a "+
+	flags.BoolVar(&c.all, "all", false, "a whole store, with replies and ledgers")
+	flags.BoolVar(&c.parquet, "parquet", false, "the Parquet files, too")
+	flags.BoolVar(&c.watch, "watch", false, "stay, and follow the bucket until a signal")
+	flags.DurationVar(&c.every, "every", c.every, "how often --watch looks")
+	flags.Int64Var(&c.generation, "generation", 0, "an older generation, by its number")
+	flags.StringVar(&c.at, "at", "", "the generation of that time, such as 2026-11-23T14:00:00Z, or of the end of a "+
 		"Chicago day, such as 2026-11-23")
 	return cmd
 }
 
-func (a *app) pull(ctx context.Context, url, dir string, f pullFlags) (err error) {
-	o := remote.PullOptions{Dir: dir, All: f.all, Parquet: f.parquet, Generation: f.generation, Log: a.log,
-		Store: a.loadOptions()}
-	if o.At, err = timeOf(f.at); err != nil {
+func (c *pullCommand) pull(ctx context.Context, url, dir string) (err error) {
+	o := remote.PullOptions{Dir: dir, All: c.all, Parquet: c.parquet, Generation: c.generation, Log: c.app.log,
+		Store: c.app.loadOptions()}
+	if o.At, err = timeOf(c.at); err != nil {
 		return err
 	}
 	switch {
-	case f.generation < 0:
-		return exit.Usagef("--generation %d: generations are counted from 1", f.generation)
-	case f.generation != 0 && f.at != "":
+	case c.generation < 0:
+		return exit.Usagef("--generation %d: generations are counted from 1", c.generation)
+	case c.generation != 0 && c.at != "":
 		return exit.Usagef("--generation and --at: which one counts?")
-	case f.watch && (f.generation != 0 || f.at != ""):
+	case c.watch && (c.generation != 0 || c.at != ""):
 		return exit.Usagef("--watch follows the newest generation; --generation and --at choose one")
-	case f.watch && f.all:
+	case c.watch && c.all:
 		return exit.Usagef("--watch is for readers; run 'spendsync pull --all' on a schedule")
-	case f.every <= 0:
-		return exit.Usagef("--every %v is not positive", f.every)
+	case c.every <= 0:
+		return exit.Usagef("--every %v is not positive", c.every)
 	case dir == "":
 		return exit.Usagef("which folder?")
 	}
-	b, err := a.openBucket(ctx, url)
+	b, err := c.app.openBucket(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	if f.watch {
-		return a.watch(ctx, b, o, f.every)
+	if c.watch {
+		return c.watchBucket(ctx, b, o)
 	}
 	done, err := b.Pull(ctx, o)
 	if err != nil {
 		return bucketErr(err)
 	}
-	if a.json {
-		return output.JSON(a.stdout, done)
+	if c.app.json {
+		return output.JSON(c.app.stdout, done)
 	}
-	_, err = fmt.Fprintln(a.stdout, pulledText(dir, done))
+	_, err = fmt.Fprintln(c.app.stdout, pulledText(dir, done))
 	return err
 }
 
@@ -109,9 +111,9 @@ func pulledText(dir string, done *remote.Pulled) string {
 	return text + fmt.Sprintf(": %s fetched, %s KB", phrase.Count(done.Files, "file"), thousands(done.Received/1000))
 }
 
-// watch follows the bucket. What goes wrong once is logged, and tried again.
-func (a *app) watch(ctx context.Context, b *remote.Bucket, o remote.PullOptions, every time.Duration) error {
-	tick := time.NewTicker(every)
+// watchBucket follows the bucket. What goes wrong once is logged, and tried again.
+func (c *pullCommand) watchBucket(ctx context.Context, b *remote.Bucket, o remote.PullOptions) error {
+	tick := time.NewTicker(c.every)
 	defer tick.Stop()
 	wait := func(ctx context.Context) error {
 		select {
@@ -124,9 +126,9 @@ func (a *app) watch(ctx context.Context, b *remote.Bucket, o remote.PullOptions,
 	return b.Watch(ctx, o, wait, func(done *remote.Pulled, err error) {
 		switch {
 		case err != nil:
-			a.log.Error("pull: the folder stays as it is; trying again", "error", err)
+			c.app.log.Error("pull: the folder stays as it is; trying again", "error", err)
 		case done != nil && done.New:
-			a.log.Info("pulled", "generation", done.Generation, "published_at", done.PublishedAt.String(),
+			c.app.log.Info("pulled", "generation", done.Generation, "published_at", done.PublishedAt.String(),
 				"files", done.Files, "bytes", done.Received)
 		}
 	})

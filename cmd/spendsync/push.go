@@ -21,9 +21,16 @@ import (
 	"spendsync/load/remote"
 )
 
-func (a *app) pushCommand() *cobra.Command {
-	var acceptLoss, full, watch bool
-	every := 10 * time.Second
+// pushCommand is "push".
+type pushCommand struct {
+	app *app
+
+	acceptLoss, full, watch bool
+	every                   time.Duration
+}
+
+func newPushCommand(a *app) *cobra.Command {
+	c := &pushCommand{app: a, every: 10 * time.Second}
 	cmd := &cobra.Command{
 		Use: "push URL", Short: "Bring the published generation to a bucket or a folder, for readers and as a backup",
 		Long: `Uploads what the bucket lacks of the published generation, and its pointer current.json last. Readers
@@ -45,24 +52,24 @@ history in the bucket, is refused (exit 8). Two pushes at once do no harm.`,
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			o := remote.PushOptions{AcceptLoss: acceptLoss, Full: full}
+			o := remote.PushOptions{AcceptLoss: c.acceptLoss, Full: c.full}
 			switch {
-			case watch && (acceptLoss || full):
+			case c.watch && (c.acceptLoss || c.full):
 				return exit.Usagef("--watch pushes what continues the bucket; push once with --accept-loss or --full")
-			case every <= 0:
-				return exit.Usagef("--every %v is not positive", every)
-			case watch:
-				return a.pushWatch(cmd.Context(), args[0], o, every)
+			case c.every <= 0:
+				return exit.Usagef("--every %v is not positive", c.every)
+			case c.watch:
+				return c.follow(cmd.Context(), args[0], o)
 			}
-			return a.push(cmd.Context(), args[0], o)
+			return c.push(cmd.Context(), args[0], o)
 		},
 	}
-	cmd.Flags().BoolVar(&acceptLoss, "accept-loss", false, "replace a newer generation or another history: what only "+
-		"the bucket has becomes unreadable after a week")
-	cmd.Flags().BoolVar(&watch, "watch", false, "stay, push every generation that is published, and once more after a "+
-		"signal, within SPENDSYNC_STOP_GRACE: for a container beside that of 'sync'")
-	cmd.Flags().DurationVar(&every, "every", every, "how often --watch looks at the store")
-	cmd.Flags().BoolVar(&full, "full", false, "upload every file, also those that the bucket should have: repairs "+
+	cmd.Flags().BoolVar(&c.acceptLoss, "accept-loss", false, "replace a newer generation or another history: what "+
+		"only the bucket has becomes unreadable after a week")
+	cmd.Flags().BoolVar(&c.watch, "watch", false, "stay, push every generation that is published, and once more after "+
+		"a signal, within SPENDSYNC_STOP_GRACE: for a container beside that of 'sync'")
+	cmd.Flags().DurationVar(&c.every, "every", c.every, "how often --watch looks at the store")
+	cmd.Flags().BoolVar(&c.full, "full", false, "upload every file, also those that the bucket should have: repairs "+
 		"objects that 'pull' finds damaged")
 	return cmd
 }
@@ -75,11 +82,11 @@ func oneURL(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (a *app) push(ctx context.Context, url string, o remote.PushOptions) (err error) {
-	if o.Dir, err = a.cfg.StoreDir(); err != nil {
+func (c *pushCommand) push(ctx context.Context, url string, o remote.PushOptions) (err error) {
+	if o.Dir, err = c.app.cfg.StoreDir(); err != nil {
 		return err
 	}
-	b, err := a.openBucket(ctx, url)
+	b, err := c.app.openBucket(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -87,9 +94,9 @@ func (a *app) push(ctx context.Context, url string, o remote.PushOptions) (err e
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
-	o.Log, o.Now, o.LockWait = a.log, a.now, a.cfg.LockWait
+	o.Log, o.Now, o.LockWait = c.app.log, c.app.now, c.app.cfg.LockWait
 	o.Page = func(ctx context.Context) ([]byte, error) {
-		r, err := pagedata.Read(ctx, o.Dir, "", a.loadOptions())
+		r, err := pagedata.Read(ctx, o.Dir, "", c.app.loadOptions())
 		if err != nil {
 			return nil, err
 		}
@@ -101,26 +108,26 @@ func (a *app) push(ctx context.Context, url string, o remote.PushOptions) (err e
 	if err != nil {
 		return bucketErr(err)
 	}
-	if a.json {
-		err = output.JSON(a.stdout, done)
+	if c.app.json {
+		err = output.JSON(c.app.stdout, done)
 	} else {
-		_, err = fmt.Fprintln(a.stdout, pushedText(b.Address(), done))
+		_, err = fmt.Fprintln(c.app.stdout, pushedText(b.Address(), done))
 	}
 	if done.PageErr != nil && err == nil {
-		return a.endIncomplete(fmt.Sprintf("generation %d is pushed without its report page: %v", done.Generation,
+		return c.app.endIncomplete(fmt.Sprintf("generation %d is pushed without its report page: %v", done.Generation,
 			done.PageErr))
 	}
 	return err
 }
 
-// pushWatch pushes after each publication until a signal, and then once more: by that time a
+// follow pushes after each publication until a signal, and then once more: by that time a
 // concurrent run has ended.
-func (a *app) pushWatch(ctx context.Context, url string, o remote.PushOptions, every time.Duration) error {
-	dir, err := a.cfg.StoreDir()
+func (c *pushCommand) follow(ctx context.Context, url string, o remote.PushOptions) error {
+	dir, err := c.app.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(c.every)
 	defer tick.Stop()
 	var last *manifest.Manifest
 	for stopped := false; !stopped; {
@@ -131,7 +138,7 @@ func (a *app) pushWatch(ctx context.Context, url string, o remote.PushOptions, e
 		}
 		now, err := manifest.ReadRoot(durable.OS, dir, last)
 		if err == nil && (now != last || stopped) {
-			err = a.push(context.WithoutCancel(ctx), url, o)
+			err = c.push(context.WithoutCancel(ctx), url, o)
 		}
 		switch {
 		case err == nil:
@@ -139,7 +146,7 @@ func (a *app) pushWatch(ctx context.Context, url string, o remote.PushOptions, e
 		case stopped:
 			return err
 		case !errors.Is(err, durable.ErrEmpty):
-			a.log.Error("push: trying again", "error", err)
+			c.app.log.Error("push: trying again", "error", err)
 		}
 	}
 	return nil

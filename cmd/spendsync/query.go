@@ -20,8 +20,10 @@ import (
 	"spendsync/load/manifest"
 )
 
-// queryFlags are what the caller of query chose.
-type queryFlags struct {
+// queryCommand is "query".
+type queryCommand struct {
+	app *app
+
 	sql    string
 	params []string
 	format string
@@ -35,8 +37,8 @@ type queryFlags struct {
 // first ones out of sight.
 const maxTableRows = 1000
 
-func (a *app) queryCommand() *cobra.Command {
-	var f queryFlags
+func newQueryCommand(a *app) *cobra.Command {
+	c := &queryCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "query [NAME | -c SQL]", Short: "Ask the warehouse: a ready question, a view, or SQL of your own",
 		Long: `Asks the published warehouse. Without a name it lists the ready questions, the views and the macros.
@@ -74,96 +76,96 @@ they are. In CSV an empty cell is NULL and "" an empty text. Instants are UTC, d
 				if cmd.Flags().NFlag() > 0 && !(cmd.Flags().NFlag() == 1 && a.json) {
 					return exit.Usagef("which question? Give a name or -c SQL; 'spendsync query' lists the names")
 				}
-				return output.QuietPipe(a.listQuestions())
+				return output.QuietPipe(c.listQuestions())
 			case len(args) > 1 || (len(args) == 1 && hasSQL):
 				return exit.Usagef("one NAME or -c SQL, not %q; SQL needs -c and quotes", strings.Join(args, " "))
 			}
-			q, err := f.question(args, cmd.InOrStdin())
+			q, err := c.question(args, cmd.InOrStdin())
 			if err != nil {
 				return err
 			}
-			if err := a.pullFrom(cmd.Context(), f.from); err != nil {
+			if err := a.pullFrom(cmd.Context(), c.from); err != nil {
 				return err
 			}
-			return a.query(cmd.Context(), q, f)
+			return c.query(cmd.Context(), q)
 		},
 	}
-	addFrom(cmd, &f.from)
+	addFrom(cmd, &c.from)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.sql, "command", "c", "", "SQL to answer; - reads it from stdin")
-	flags.StringArrayVar(&f.params, "param", nil, "name=value: sets a parameter of the question; may be given "+
+	flags.StringVarP(&c.sql, "command", "c", "", "SQL to answer; - reads it from stdin")
+	flags.StringArrayVar(&c.params, "param", nil, "name=value: sets a parameter of the question; may be given "+
 		"several times")
-	flags.StringVar(&f.format, "format", "", "table, csv, json, markdown, parquet or xlsx (default: table on a "+
+	flags.StringVar(&c.format, "format", "", "table, csv, json, markdown, parquet or xlsx (default: table on a "+
 		"terminal, else by the ending of --out, else csv); of sources_to_block also ids or request: its block lists, "+
 		"ready to paste")
 	// fails only without the flag
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(answer.Formats,
 		cobra.ShellCompDirectiveNoFileComp))
-	flags.StringVar(&f.out, "out", "", "file to write the answer to; it appears when it is whole")
-	flags.Int64Var(&f.rows, "rows", -1, "most rows of a table; 0 shows all (default: 1000 on a terminal, else all)")
-	flags.BoolVar(&f.raw, "raw", false, "CSV without apostrophes before formulas")
+	flags.StringVar(&c.out, "out", "", "file to write the answer to; it appears when it is whole")
+	flags.Int64Var(&c.rows, "rows", -1, "most rows of a table; 0 shows all (default: 1000 on a terminal, else all)")
+	flags.BoolVar(&c.raw, "raw", false, "CSV without apostrophes before formulas")
 	return cmd
 }
 
 // question is what the caller asks.
-func (f queryFlags) question(args []string, stdin io.Reader) (answer.Question, error) {
-	if len(args) == 0 && answer.MakesCalls(f.format) {
+func (c *queryCommand) question(args []string, stdin io.Reader) (answer.Question, error) {
+	if len(args) == 0 && answer.MakesCalls(c.format) {
 		return answer.FindCalls("", nil)
 	}
 	if len(args) == 0 {
-		return answer.FromSQL(f.sql, f.params, stdin)
+		return answer.FromSQL(c.sql, c.params, stdin)
 	}
-	if answer.MakesCalls(f.format) {
-		return answer.FindCalls(args[0], f.params)
+	if answer.MakesCalls(c.format) {
+		return answer.FindCalls(args[0], c.params)
 	}
-	return answer.Find(args[0], f.params)
+	return answer.Find(args[0], c.params)
 }
 
 // query asks and writes the answer.
-func (a *app) query(ctx context.Context, q answer.Question, f queryFlags) error {
-	format, err := a.answerFormat(f)
+func (c *queryCommand) query(ctx context.Context, q answer.Question) error {
+	format, err := c.answerFormat()
 	if err != nil {
 		return err
 	}
-	dir, err := a.cfg.StoreDir()
+	dir, err := c.app.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
-	if err := files.CheckFile("--out", f.out, dir); err != nil {
+	if err := files.CheckFile("--out", c.out, dir); err != nil {
 		return err
 	}
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
 	q.Once = format == "parquet" || format == "csv"
-	result, err := duck.Ask(ctx, dir, q.Question, a.loadOptions().DuckDB)
+	result, err := duck.Ask(ctx, dir, q.Question, c.app.loadOptions().DuckDB)
 	if err != nil {
-		return a.queryErr(err, dir, q.Asks != "")
+		return c.queryErr(err, dir, q.Asks != "")
 	}
-	n := answer.Answer{Result: result, Question: q, Terminal: f.out == "" && output.IsTerminal(a.stdout), Raw: f.raw,
-		MaxRows: max(0, f.rows), Origin: a.answerOrigin(dir)}
+	n := answer.Answer{Result: result, Question: q, Terminal: c.out == "" && output.IsTerminal(c.app.stdout),
+		Raw: c.raw, MaxRows: max(0, c.rows), Origin: c.answerOrigin(dir)}
 	if n.Terminal {
-		if n.Width = output.TerminalWidth(a.stdout); f.rows < 0 {
+		if n.Width = output.TerminalWidth(c.app.stdout); c.rows < 0 {
 			n.MaxRows = maxTableRows
 		}
 	}
 	switch {
 	case format == "table" && n.Terminal:
-		err = output.QuietPipe(output.Paged(a.stdout, a.environ, func(w io.Writer) error {
+		err = output.QuietPipe(output.Paged(c.app.stdout, c.app.environ, func(w io.Writer) error {
 			return n.Write(ctx, w, format)
 		}))
-	case f.out == "":
-		err = output.QuietPipe(n.Write(ctx, a.stdout, format))
+	case c.out == "":
+		err = output.QuietPipe(n.Write(ctx, c.app.stdout, format))
 	default:
-		err = output.QuietPipe(files.WriteFile(f.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
+		err = output.QuietPipe(files.WriteFile(c.out, func(w io.Writer) error { return n.Write(ctx, w, format) }))
 	}
-	return errors.Join(a.queryErr(err, dir, q.Asks != ""), result.Close())
+	return errors.Join(c.queryErr(err, dir, q.Asks != ""), result.Close())
 }
 
 // answerOrigin returns the source of an answer, for a file that outlives the terminal. A query
 // during a publication reads the generation that is named here.
-func (a *app) answerOrigin(dir string) answer.Origin {
-	o := answer.Origin{Store: dir, AnsweredAt: a.now(), Version: version()}
+func (c *queryCommand) answerOrigin(dir string) answer.Origin {
+	o := answer.Origin{Store: dir, AnsweredAt: c.app.now(), Version: version()}
 	if m, err := manifest.ReadRoot(durable.OS, dir, nil); err == nil {
 		o.Generation, o.PublishedAt = m.Generation, m.PublishedAt.Time()
 	}
@@ -172,14 +174,14 @@ func (a *app) answerOrigin(dir string) answer.Origin {
 
 // queryErr turns an error in the question into a usage error, with the place in the SQL above the
 // last line.
-func (a *app) queryErr(err error, dir string, named bool) error {
+func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QuestionError
 	switch {
 	case errors.Is(err, durable.ErrEmpty):
 		return exit.Usagef("%s holds nothing yet: run 'spendsync sync' first", dir)
 	case errors.As(err, &q):
-		if q.Excerpt != "" && !a.jsonLogs() {
-			fmt.Fprintln(a.stderr, phrase.VisibleLines(q.Excerpt))
+		if q.Excerpt != "" && !c.app.jsonLogs() {
+			fmt.Fprintln(c.app.stderr, phrase.VisibleLines(q.Excerpt))
 		}
 		message := phrase.OneLine(q.Message)
 		if named && strings.HasPrefix(message, "Catalog Error") {
@@ -191,41 +193,41 @@ func (a *app) queryErr(err error, dir string, named bool) error {
 }
 
 // answerFormat is the format that the caller chose, or the one that fits.
-func (a *app) answerFormat(f queryFlags) (string, error) {
-	format := f.format
-	if a.json {
+func (c *queryCommand) answerFormat() (string, error) {
+	format := c.format
+	if c.app.json {
 		if format != "" && format != "json" {
 			return "", exit.Usagef("--json and --format %s: which one counts?", format)
 		}
 		format = "json"
 	}
 	if format == "" {
-		format = answer.FormatFor(f.out, output.IsTerminal(a.stdout))
+		format = answer.FormatFor(c.out, output.IsTerminal(c.app.stdout))
 	}
 	if !slices.Contains(answer.Formats, format) {
 		return "", exit.Usagef("--format %s%s; there are %s", format,
 			phrase.DidYouMean(format, answer.Formats), strings.Join(answer.Formats, ", "))
 	}
-	if slices.Contains(answer.Binary, format) && f.out == "" && output.IsTerminal(a.stdout) {
+	if slices.Contains(answer.Binary, format) && c.out == "" && output.IsTerminal(c.app.stdout) {
 		return "", exit.Usagef("--format %s is not for a terminal: give --out FILE", format)
 	}
-	if f.rows >= 0 && format != "table" {
+	if c.rows >= 0 && format != "table" {
 		return "", exit.Usagef("--rows is about tables for a person; --format %s has every row: write LIMIT into the "+
 			"SQL, or give the question its --param rows", format)
 	}
-	if f.raw && format != "csv" {
+	if c.raw && format != "csv" {
 		return "", exit.Usagef("--raw is about csv; --format %s leaves formulas as they are", format)
 	}
 	return format, nil
 }
 
 // listQuestions prints the named questions.
-func (a *app) listQuestions() error {
+func (c *queryCommand) listQuestions() error {
 	output.IgnoreBrokenPipe()
-	if a.json {
-		return output.JSON(a.stdout, answer.List())
+	if c.app.json {
+		return output.JSON(c.app.stdout, answer.List())
 	}
-	return output.Paged(a.stdout, a.environ, func(w io.Writer) error {
+	return output.Paged(c.app.stdout, c.app.environ, func(w io.Writer) error {
 		_, err := io.WriteString(w, answer.List().Text())
 		return err
 	})

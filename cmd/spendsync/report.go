@@ -18,15 +18,17 @@ import (
 	"spendsync/schema"
 )
 
-// reportFlags are what the caller of report chose.
-type reportFlags struct {
+// reportCommand is "report".
+type reportCommand struct {
+	app *app
+
 	out     string
 	account string
 	from    string
 }
 
-func (a *app) reportCommand() *cobra.Command {
-	f := reportFlags{out: "spendsync-report.html"}
+func newReportCommand(a *app) *cobra.Command {
+	c := &reportCommand{app: a, out: "spendsync-report.html"}
 	cmd := &cobra.Command{
 		Use: "report", Short: "Write one HTML file to look at: spend, sources, creatives, bids, money left, gaps",
 		Long: `Writes what the warehouse knows as one HTML file with a sentence for each question that says what to do.
@@ -41,57 +43,57 @@ warehouse gives the same file. The DuckDB file is opened read-only and nothing i
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			if err := a.pullFrom(cmd.Context(), f.from); err != nil {
+			if err := a.pullFrom(cmd.Context(), c.from); err != nil {
 				return err
 			}
-			return a.report(cmd.Context(), f)
+			return c.report(cmd.Context())
 		},
 	}
-	addFrom(cmd, &f.from)
-	cmd.Flags().StringVar(&f.out, "out", f.out, "file to write; it appears when it is whole; - is stdout")
-	cmd.Flags().StringVar(&f.account, "account", "", "one account of the warehouse (default: all, one after the other)")
+	addFrom(cmd, &c.from)
+	cmd.Flags().StringVar(&c.out, "out", c.out, "file to write; it appears when it is whole; - is stdout")
+	cmd.Flags().StringVar(&c.account, "account", "", "one account of the warehouse (default: all, one after the other)")
 	return cmd
 }
 
-func (a *app) report(ctx context.Context, f reportFlags) error {
-	dir, err := a.cfg.StoreDir()
+func (c *reportCommand) report(ctx context.Context) error {
+	dir, err := c.app.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
-	toStdout := f.out == "-"
+	toStdout := c.out == "-"
 	switch {
-	case f.out == "":
+	case c.out == "":
 		return exit.Usagef("--out: a file, or - for stdout")
-	case toStdout && a.json:
+	case toStdout && c.app.json:
 		return exit.Usagef("--json and --out -: which one is to be on stdout?")
 	case !toStdout:
-		if err := files.CheckFile("--out", f.out, dir); err != nil {
+		if err := files.CheckFile("--out", c.out, dir); err != nil {
 			return err
 		}
 	}
 	if err := files.CheckTempDir(); err != nil {
 		return err
 	}
-	r, err := pagedata.Read(ctx, dir, f.account, a.loadOptions())
+	r, err := pagedata.Read(ctx, dir, c.account, c.app.loadOptions())
 	if err != nil {
 		return err
 	}
 	if toStdout {
 		output.IgnoreBrokenPipe()
 		// Whoever reads it may have read enough.
-		if err := page.Write(a.stdout, r); !errors.Is(err, syscall.EPIPE) {
+		if err := page.Write(c.app.stdout, r); !errors.Is(err, syscall.EPIPE) {
 			return err
 		}
 		return nil
 	}
 	var written counted
-	if err := files.WriteFile(f.out, func(w io.Writer) error {
+	if err := files.WriteFile(c.out, func(w io.Writer) error {
 		written.Writer = w
 		return page.Write(&written, r)
 	}); err != nil {
 		return err
 	}
-	return a.reportWritten(f.out, written.n, r)
+	return c.reportWritten(c.out, written.n, r)
 }
 
 // counted counts the bytes written through it.
@@ -107,7 +109,7 @@ func (c *counted) Write(p []byte) (int, error) {
 }
 
 // reportWritten prints where the report is and as of when it holds.
-func (a *app) reportWritten(out string, size int64, r page.Report) error {
+func (c *reportCommand) reportWritten(out string, size int64, r page.Report) error {
 	full, err := filepath.Abs(out)
 	if err != nil {
 		return errors.Join(err, exit.ErrUsage)
@@ -121,10 +123,10 @@ func (a *app) reportWritten(out string, size int64, r page.Report) error {
 	for _, acc := range r.Accounts {
 		parts = append(parts, part{acc.Name, schema.InstantOf(acc.Fresh.AsOf), acc.Fresh.LastWhole})
 	}
-	if a.json {
-		return output.JSON(a.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
+	if c.app.json {
+		return output.JSON(c.app.stdout, map[string]any{"file": full, "bytes": size, "accounts": parts})
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s: %s KB, %s\n", full, thousands(size/1000), accountsText(r))
+	_, err = fmt.Fprintf(c.app.stdout, "%s: %s KB, %s\n", full, thousands(size/1000), accountsText(r))
 	return err
 }
 

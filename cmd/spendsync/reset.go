@@ -19,7 +19,10 @@ import (
 	"spendsync/load"
 )
 
-func (a *app) resetCommand() *cobra.Command {
+// resetCommand is "reset-account".
+type resetCommand struct{ app *app }
+
+func newResetCommand(a *app) *cobra.Command {
 	named := ""
 	cmd := &cobra.Command{
 		Use: "reset-account", Short: "Move everything that is stored of the account aside; deletes nothing",
@@ -56,7 +59,7 @@ func (a *app) resetCommand() *cobra.Command {
 				return exit.Usagef("the account is %s (%sACCOUNT), and the name given is %q: nothing is changed",
 					account, config.Prefix, named)
 			}
-			return a.reset(ctx, account)
+			return (&resetCommand{a}).reset(ctx, account)
 		},
 	}
 	cmd.Flags().StringVar(&named, "account", "", "the account's name, for scripts: it must be that of "+config.Prefix+
@@ -79,29 +82,29 @@ func readName(ctx context.Context, in io.Reader) (string, error) {
 	}
 }
 
-func (a *app) reset(ctx context.Context, account string) (err error) {
-	dir, err := a.cfg.StoreDir()
+func (c *resetCommand) reset(ctx context.Context, account string) (err error) {
+	dir, err := c.app.cfg.StoreDir()
 	if err != nil {
 		return err
 	}
-	store, err := load.Open(ctx, dir, account, a.loadOptions())
+	store, err := load.Open(ctx, dir, account, c.app.loadOptions())
 	if err != nil {
 		return err
 	}
-	done, err := store.Reset(ctx, a.runID)
+	done, err := store.Reset(ctx, c.app.runID)
 	if closeErr := store.Close(); err == nil && closeErr != nil {
-		a.log.Warn("the account's lock could not be released", "error", closeErr)
+		c.app.log.Warn("the account's lock could not be released", "error", closeErr)
 	}
 	if err != nil {
 		return err
 	}
-	if a.json {
-		if err := output.QuietPipe(output.JSON(a.stdout, done)); err != nil {
+	if c.app.json {
+		if err := output.QuietPipe(output.JSON(c.app.stdout, done)); err != nil {
 			return err
 		}
 	}
-	a.lastLine(slog.LevelInfo, fmt.Sprintf("published generation %d without account %s: %s moved to %s; the next sync "+
-		"of it begins afresh", done.Generation, account, phrase.Count(done.Files, "file"),
+	c.app.lastLine(slog.LevelInfo, fmt.Sprintf("published generation %d without account %s: %s moved to %s; the next "+
+		"sync of it begins afresh", done.Generation, account, phrase.Count(done.Files, "file"),
 		filepath.Join(dir, done.Aside)), exit.OK)
 	return nil
 }

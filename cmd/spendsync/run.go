@@ -115,12 +115,14 @@ func (a *app) commands() *cobra.Command {
 		return exit.Usagef("%s: %v; see '%s --help'", cmd.CommandPath(), err, cmd.CommandPath())
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
-	root.AddCommand(
-		a.syncCommand(), a.planCommand(), a.backfillCommand(), a.statusCommand(), a.checkCommand(), a.verifyCommand(),
-		a.rebuildCommand(), a.replayCommand(), a.resetCommand(), a.tablesCommand(), a.demoCommand(), a.queryCommand(),
-		a.reportCommand(), a.pushCommand(), a.pullCommand(), a.cronjobCommand(), a.manCommand(), a.versionCommand(),
-		a.configTopic(),
-	)
+	for _, command := range []func(*app) *cobra.Command{
+		newSyncCommand, newPlanCommand, newBackfillCommand, newStatusCommand, newCheckCommand, newVerifyCommand,
+		newRebuildCommand, newReplayCommand, newResetCommand, newTablesCommand, newDemoCommand, newQueryCommand,
+		newReportCommand, newPushCommand, newPullCommand, newCronjobCommand, newManCommand, newVersionCommand,
+		newConfigTopic,
+	} {
+		root.AddCommand(command(a))
+	}
 	for _, c := range root.Commands() {
 		if c.Args == nil {
 			c.Args, c.ValidArgsFunction = noArguments, cobra.NoFileCompletions
@@ -260,8 +262,8 @@ func (a *app) planOptions() job.PlanOptions {
 	return job.PlanOptions{YoungDays: a.cfg.YoungDays, RereadAfter: a.cfg.RereadAfter, PageSize: a.cfg.PageSize}
 }
 
-// configTopic is "help config": every variable, and the exit codes.
-func (a *app) configTopic() *cobra.Command {
+// newConfigTopic is "help config": every variable, and the exit codes.
+func newConfigTopic(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "The variables and the exit codes", Long: configHelp(),
 		Example: "  spendsync help config",

@@ -50,8 +50,15 @@ type storeStatus struct {
 	Unfinished *commit.Unfinished `json:"unfinished_commit,omitempty"`
 }
 
-func (a *app) statusCommand() *cobra.Command {
-	weeks, from := 7, ""
+// statusCommand is "status".
+type statusCommand struct {
+	app   *app
+	weeks int
+	from  string
+}
+
+func newStatusCommand(a *app) *cobra.Command {
+	c := &statusCommand{app: a, weeks: 7}
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show coverage as a calendar, freshness, and days at risk",
 		Example: "  spendsync status\n  spendsync status --weeks 0\n" +
@@ -63,27 +70,27 @@ func (a *app) statusCommand() *cobra.Command {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			if err := a.pullFrom(cmd.Context(), from); err != nil {
+			if err := a.pullFrom(cmd.Context(), c.from); err != nil {
 				return err
 			}
-			st, err := a.status()
+			st, err := c.status()
 			if err != nil {
 				return err
 			}
 			if a.json {
 				return output.JSON(a.stdout, st)
 			}
-			a.printStatus(st, weeks)
+			c.print(st)
 			return nil
 		},
 	}
-	addFrom(cmd, &from)
-	cmd.Flags().IntVar(&weeks, "weeks", weeks, "weeks of the calendar to show; 0 shows all")
+	addFrom(cmd, &c.from)
+	cmd.Flags().IntVar(&c.weeks, "weeks", c.weeks, "weeks of the calendar to show; 0 shows all")
 	return cmd
 }
 
-func (a *app) status() (*storeStatus, error) {
-	dir, err := a.cfg.StoreDir()
+func (c *statusCommand) status() (*storeStatus, error) {
+	dir, err := c.app.cfg.StoreDir()
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +108,9 @@ func (a *app) status() (*storeStatus, error) {
 	}
 	st := &storeStatus{DataDir: dir, Generation: m.Generation, PublishedAt: m.PublishedAt, Unfinished: unfinished}
 	for _, name := range m.AccountNames() {
-		s := accountStatus{Account: name, States: map[string]int{}, Coverage: m.Accounts[name].Coverage(name, a.now()),
-			Unknown: m.Accounts[name].Unknown, Pinned: m.Accounts[name].Pinned}
+		known := m.Accounts[name]
+		s := accountStatus{Account: name, States: map[string]int{}, Coverage: known.Coverage(name, c.app.now()),
+			Unknown: known.Unknown, Pinned: known.Pinned}
 		for i, c := range s.Coverage {
 			s.States[c.State]++
 			if c.State == schema.StateComplete || c.State == schema.StateFinal {
@@ -143,20 +151,20 @@ var dayMarks = []struct {
 	{schema.StateLost, "✗", "lost", text.FgRed},
 }
 
-func (a *app) printStatus(st *storeStatus, weeks int) {
-	w := a.stdout
-	color := output.IsTerminal(w) && newScreen(w, a.environ).color
+func (c *statusCommand) print(st *storeStatus) {
+	w := c.app.stdout
+	color := output.IsTerminal(w) && newScreen(w, c.app.environ).color
 	fmt.Fprintf(w, "%s, generation %d, published %s ago\n", st.DataDir, st.Generation,
-		phrase.Age(a.now().Sub(st.PublishedAt.Time())))
+		phrase.Age(c.app.now().Sub(st.PublishedAt.Time())))
 	if u := st.Unfinished; u != nil {
 		fmt.Fprintf(w, "\nUNFINISHED COMMIT  generation %d, begun %s ago: %s not in their places yet, so some files "+
 			"may be newer than the manifest. A run that goes on ends it; otherwise the next 'spendsync sync' does, or "+
-			"says what stands in its way\n", u.Generation, phrase.Age(a.now().Sub(u.Since.Time())),
+			"says what stands in its way\n", u.Generation, phrase.Age(c.app.now().Sub(u.Since.Time())),
 			phrase.Count(len(u.Left), "file"))
 	}
 	for _, s := range st.Accounts {
 		fmt.Fprintf(w, "\nAccount %s\n\n", s.Account)
-		printCalendar(w, s.Coverage, weeks, color)
+		printCalendar(w, s.Coverage, c.weeks, color)
 		fmt.Fprintln(w)
 		for _, m := range dayMarks {
 			if n := s.States[m.state]; n > 0 {
@@ -166,11 +174,11 @@ func (a *app) printStatus(st *storeStatus, weeks int) {
 		fmt.Fprintln(w)
 		if s.FreshestDay != nil {
 			fmt.Fprintf(w, "  newest complete day  %s, read %s ago\n", s.FreshestDay.ReportDate,
-				phrase.Age(a.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
+				phrase.Age(c.app.now().Sub(s.FreshestDay.LastReadAt.V.Time())))
 		}
 		if s.LastRun != nil {
 			fmt.Fprintf(w, "  last run             %s ago, exit %d: %s\n",
-				phrase.Age(a.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
+				phrase.Age(c.app.now().Sub(s.LastRun.FinishedAt.Time())), s.LastRun.ExitCode, s.LastRun.Message.V)
 			if by := s.LastRun.IdentityProof; by.Valid {
 				fmt.Fprintf(w, "  proven by            %s\n", by.V)
 			}

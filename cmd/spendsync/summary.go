@@ -1,13 +1,15 @@
 package main
 
 import (
+	"time"
+
 	"spendsync/cmd/spendsync/job"
 	"spendsync/schema"
 )
 
 // summary returns the attributes of the last line of a run's log: the facts that people look up
 // afterwards, under stable keys. Run, command and account are on every line.
-func (a *app) summary(r *job.Result) []any {
+func summary(r *job.Result, now time.Time) []any {
 	row := r.Run
 	states, newest := map[string]int{}, ""
 	for _, c := range r.Coverage {
@@ -18,7 +20,7 @@ func (a *app) summary(r *job.Result) []any {
 	}
 	return []any{
 		"started_at", row.StartedAt.String(),
-		"elapsed_ms", a.now().Sub(row.StartedAt.Time()).Milliseconds(), "version", row.Version,
+		"elapsed_ms", now.Sub(row.StartedAt.Time()).Milliseconds(), "version", row.Version,
 		"published", row.Published, "generation", row.Generation, "warehouse_bytes", r.WarehouseBytes,
 		"days_planned", row.DaysPlanned, "days_proven", row.DaysProven, "days_changed", row.DaysChanged,
 		"days_complete", states[schema.StateComplete] + states[schema.StateFinal],

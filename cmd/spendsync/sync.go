@@ -11,7 +11,7 @@ import (
 	"spendsync/schema"
 )
 
-func (a *app) syncCommand() *cobra.Command {
+func newSyncCommand(a *app) *cobra.Command {
 	full := false
 	cmd := &cobra.Command{
 		Use: "sync", Short: "Read what is new or may have changed, prove it, publish it",
@@ -25,7 +25,7 @@ func (a *app) syncCommand() *cobra.Command {
 			"Exit codes:\n\n" + exit.Table(),
 		Example: "  spendsync sync\n  spendsync sync --json | jq .exit_code",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+			return (&runner{a}).runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				j.Full = full
 				return j.Sync(ctx)
 			})
@@ -35,13 +35,13 @@ func (a *app) syncCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) backfillCommand() *cobra.Command {
+func newBackfillCommand(a *app) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "backfill --from DAY --to DAY", Short: "Read the days of a range again, whatever is known of them",
 		Example: "  spendsync backfill --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+			return (&runner{a}).runJob(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				first, err := schema.ParseDate(from)
 				if err != nil {
 					return nil, exit.Usagef("--from: %v", err)
@@ -59,7 +59,7 @@ func (a *app) backfillCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) rebuildCommand() *cobra.Command {
+func newRebuildCommand(a *app) *cobra.Command {
 	acceptLoss := false
 	cmd := &cobra.Command{
 		Use: "rebuild", Short: "Build warehouse.duckdb again from the Parquet files",
@@ -75,7 +75,7 @@ func (a *app) rebuildCommand() *cobra.Command {
 			"the data directory first.",
 		Example: "  spendsync rebuild\n  spendsync rebuild --accept-loss",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				if acceptLoss {
 					j.Store.AcceptLoss = job.RowsOfReplies
 				}
@@ -87,7 +87,7 @@ func (a *app) rebuildCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) replayCommand() *cobra.Command {
+func newReplayCommand(a *app) *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use: "replay", Short: "Make days again from their stored replies",
@@ -98,7 +98,7 @@ func (a *app) replayCommand() *cobra.Command {
 			"asked of the service.",
 		Example: "  spendsync replay\n  spendsync replay --from 2026-11-01 --to 2026-11-10",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
+			return (&runner{a}).runRepair(cmd.Context(), func(j job.Job, ctx context.Context) (*job.Result, error) {
 				first, last := schema.Date(-1<<31), schema.Date(1<<31-1)
 				var err error
 				if from != "" {

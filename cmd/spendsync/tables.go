@@ -17,7 +17,7 @@ import (
 	"spendsync/schema"
 )
 
-func (a *app) tablesCommand() *cobra.Command {
+func newTablesCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "tables [TABLE | VIEW]", Short: "Print the data dictionary: every table and column, with its meaning",
 		Long: "Prints what every table and its columns mean. With names it prints those of the named tables and " +
@@ -32,7 +32,7 @@ func (a *app) tablesCommand() *cobra.Command {
 			docs := schema.Dictionary(schema.Documented())
 			if len(args) > 0 {
 				var err error
-				if docs, err = a.documented(cmd.Context(), args); err != nil {
+				if docs, err = documented(cmd.Context(), args); err != nil {
 					return err
 				}
 			}
@@ -85,7 +85,7 @@ func viewList() string {
 
 // documented describes the named tables and views, each by its name with or without
 // its schema.
-func (a *app) documented(ctx context.Context, names []string) (docs []schema.TableDoc, err error) {
+func documented(ctx context.Context, names []string) (docs []schema.TableDoc, err error) {
 	var columns map[string][]duck.Column
 	for _, name := range names {
 		tables := schema.Documented()

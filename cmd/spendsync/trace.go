@@ -70,17 +70,17 @@ func traceEndpoint(env map[string]string) (wanted bool, why string) {
 }
 
 // startTrace starts the trace of a run. Without an endpoint it costs nothing.
-func (a *app) startTrace(ctx context.Context, command, runID string) (context.Context, *tracing) {
-	t := &tracing{tracer: noop.NewTracerProvider().Tracer(""), lastCall: a.lastCall}
-	wanted, why := traceEndpoint(openTelemetry(a.environ))
+func (r *runner) startTrace(ctx context.Context, command, runID string) (context.Context, *tracing) {
+	t := &tracing{tracer: noop.NewTracerProvider().Tracer(""), lastCall: r.app.lastCall}
+	wanted, why := traceEndpoint(openTelemetry(r.app.environ))
 	if why != "" {
-		a.log.Warn("no traces are sent", "why", why)
+		r.app.log.Warn("no traces are sent", "why", why)
 	}
 	if wanted {
-		t.start(ctx, openTelemetry(a.environ), a.log)
+		t.start(ctx, openTelemetry(r.app.environ), r.app.log)
 	}
 	ctx, t.run = t.tracer.Start(ctx, command, trace.WithAttributes(
-		attribute.String("spendsync.account", a.cfg.Account), attribute.String("spendsync.run_id", runID)))
+		attribute.String("spendsync.account", r.app.cfg.Account), attribute.String("spendsync.run_id", runID)))
 	return ctx, t
 }
 

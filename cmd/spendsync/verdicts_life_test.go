@@ -279,7 +279,7 @@ func (f *fifty) sync(account, suffix string) {
 	if err := a.setUp(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}
-	j, err := a.newJob()
+	j, err := (&runner{a}).newJob()
 	if err != nil {
 		f.t.Fatal(err)
 	}

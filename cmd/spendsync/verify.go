@@ -16,8 +16,14 @@ import (
 	"spendsync/load/durable"
 )
 
-func (a *app) verifyCommand() *cobra.Command {
-	from := ""
+// verifyCommand is "verify".
+type verifyCommand struct {
+	app  *app
+	from string
+}
+
+func newVerifyCommand(a *app) *cobra.Command {
+	c := &verifyCommand{app: a}
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Check every stored byte, row and sum: replies, Parquet, DuckDB",
 		Example: "  spendsync verify\n  spendsync verify --json | jq .damages",
@@ -29,23 +35,23 @@ func (a *app) verifyCommand() *cobra.Command {
 			if err := a.setUp(cmd.Context()); err != nil {
 				return err
 			}
-			if from != "" {
-				return a.verifyFrom(cmd.Context(), from, func(dir string) error { return a.verify(cmd.Context(), dir) })
+			if c.from != "" {
+				return c.verifyFrom(cmd.Context())
 			}
 			dir, err := a.cfg.StoreDir()
 			if err != nil {
 				return err
 			}
-			return a.verify(cmd.Context(), dir)
+			return c.verify(cmd.Context(), dir)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "URL of a bucket that 'spendsync push' writes: its whole store is pulled "+
-		"into a folder below TMPDIR, verified there, and removed")
+	cmd.Flags().StringVar(&c.from, "from", "", "URL of a bucket that 'spendsync push' writes: its whole store is "+
+		"pulled into a folder below TMPDIR, verified there, and removed")
 	return cmd
 }
 
-func (a *app) verify(ctx context.Context, dir string) error {
-	report, err := load.Verify(ctx, dir, a.loadOptions(), job.RowsOfReplies)
+func (c *verifyCommand) verify(ctx context.Context, dir string) error {
+	report, err := load.Verify(ctx, dir, c.app.loadOptions(), job.RowsOfReplies)
 	var damage *durable.Damage
 	if errors.As(err, &damage) { // of the manifest or the commit record: nothing else can be checked
 		report, err = &load.Verification{Damages: []*durable.Damage{damage}}, nil
@@ -53,27 +59,27 @@ func (a *app) verify(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return a.tellVerified(report)
+	return c.tellVerified(report)
 }
 
-func (a *app) tellVerified(r *load.Verification) error {
-	if a.json {
-		if err := output.JSON(a.stdout, r); err != nil {
+func (c *verifyCommand) tellVerified(r *load.Verification) error {
+	if c.app.json {
+		if err := output.JSON(c.app.stdout, r); err != nil {
 			return err
 		}
 	}
-	if r.Unlocked && !a.json {
-		fmt.Fprintf(a.stdout, "user %d may not take the store's lock: no run was held up meanwhile; generation %d was "+
-			"published before and after, and no commit went on then\n", os.Getuid(), r.Generation)
+	if r.Unlocked && !c.app.json {
+		fmt.Fprintf(c.app.stdout, "user %d may not take the store's lock: no run was held up meanwhile; generation %d "+
+			"was published before and after, and no commit went on then\n", os.Getuid(), r.Generation)
 	}
 	var errs []error
 	for _, d := range r.Damages {
-		if !a.json {
-			fmt.Fprintf(a.stdout, "damaged  %s: %s", d.Path, d.What)
+		if !c.app.json {
+			fmt.Fprintf(c.app.stdout, "damaged  %s: %s", d.Path, d.What)
 			if d.Repair != "" {
-				fmt.Fprintf(a.stdout, "  [%s]", d.Repair)
+				fmt.Fprintf(c.app.stdout, "  [%s]", d.Repair)
 			}
-			fmt.Fprintln(a.stdout)
+			fmt.Fprintln(c.app.stdout)
 		}
 		errs = append(errs, d)
 	}
@@ -84,11 +90,11 @@ func (a *app) tellVerified(r *load.Verification) error {
 		return fmt.Errorf("generation %d: %s damaged, the first is %w", r.Generation, phrase.Count(len(errs), "file"),
 			errs[0])
 	}
-	if !a.json {
+	if !c.app.json {
 		for _, u := range r.Unproven {
-			fmt.Fprintln(a.stdout, unprovenLine(u))
+			fmt.Fprintln(c.app.stdout, unprovenLine(u))
 		}
-		fmt.Fprintf(a.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
+		fmt.Fprintf(c.app.stdout, "generation %d is as it was published: %s, %s rows, %s, %s of replies, "+
 			"warehouse.duckdb\n",
 			r.Generation, phrase.Count(r.Files, "file"), thousands(r.Rows), phrase.Count(r.Days, "day"),
 			phrase.Count(r.RawPages, "page"))

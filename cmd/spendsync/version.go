@@ -16,7 +16,7 @@ func version() string { return bom.Version(buildVersion) }
 // buildVersion is set with -ldflags "-X main.buildVersion=...".
 var buildVersion string
 
-func (a *app) versionCommand() *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	var sbom, licenses bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version",
