@@ -219,6 +219,9 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 	}
 	// What cannot be put into quarantine holds no run up.
 	unproven := quarantine.Day{Date: day - 5, ReadAt: seen, Reason: "a column is missing"}
+	if r.days[unproven.Date] != nil {
+		return nil // no run proves a day and refuses it
+	}
 	if err := g.Quarantine(unproven, []byte("refused "+r.id)); err != nil && !errors.Is(err, durable.ErrStorage) {
 		return err
 	}

@@ -431,7 +431,7 @@ func survive(work, tests, pkg string, all, left []mutant) (compiled int, survivo
 	for _, m := range left {
 		candidates[m.id] = true
 	}
-	names, err := exec.Command(binary, "-test.list", "^(Test|Example)").Output()
+	names, err := exec.Command(binary, "-test.list", "^(Test|Example|Fuzz)").Output()
 	if err != nil {
 		return 0, nil, err
 	}

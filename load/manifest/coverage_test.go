@@ -188,3 +188,23 @@ func TestStrays(t *testing.T) {
 		}
 	}
 }
+
+// TestCoverage_HasTheNumbers: coverage has what the last proven read of a day gave, and the service's own total
+// beside it.
+func TestCoverage_HasTheNumbers(t *testing.T) {
+	now := time.Date(2026, 11, 24, 18, 0, 0, 0, time.UTC)
+	d := schema.DateOf(now) - 1
+	a := NewAccount(d)
+	a.Days[d] = &Day{FirstReadAt: 1, LastReadAt: schema.InstantOf(d.End()), Reads: 3, Control: schema.ControlMatched,
+		ControlTotal: ControlTotal{Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8)},
+		Sums:         history.Sums{Rows: 5, Spend: 70, Clicks: schema.Some[int64](8)}, ContentHash: "h", RunID: "R1"}
+	want := schema.DayCoverage{AccountID: "acme", ReportDate: d, State: schema.StateComplete,
+		FirstReadAt: schema.Some[schema.Instant](1), LastReadAt: schema.Some(schema.InstantOf(d.End())), Reads: 3,
+		Rows: 5, Spend: schema.Some[schema.Money](70), Clicks: schema.Some[int64](8),
+		ControlSpend: schema.Some[schema.Money](70), ControlClicks: schema.Some[int64](8),
+		ControlTotalState: schema.ControlMatched, DaysUntilUnreachable: schema.ReachDays,
+		ContentHash: schema.Some("h"), RunID: schema.Some("R1")}
+	if got := a.Coverage("acme", now); got[0] != want {
+		t.Errorf("%+v, want %+v", got[0], want)
+	}
+}

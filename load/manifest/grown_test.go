@@ -18,12 +18,19 @@ func TestGrownTooMuch(t *testing.T) {
 		"half of the rows replaced":           {100 * mb, mb, mb / 2, false},
 		"half of the rows replaced again":     {150 * mb, mb, mb / 2, true},
 		"small, and all dead":                 {30 * mb, mb / 4, mb / 4, false},
+		"at the limit":                        {180 * mb, mb, 0, false},
+		"as large as is free":                 {bloatFreeSize, mb / 10, 0, true},
+		"nearly as large as is free":          {bloatFreeSize - 1, mb / 10, 0, false},
 	} {
 		m := New()
 		m.Accounts["acme"] = &Account{Files: map[string]*File{"x": {Kind: KindParquet, Rows: c.rows}}}
 		m.Warehouse.Bytes, m.Warehouse.BuiltBytes, m.Warehouse.BuiltRows = c.bytes, 100*mb, mb
 		if got := m.GrownTooMuch(c.dead); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+		// A file from before the sizes of a new one were recorded is taken as it is.
+		if m.Warehouse.BuiltRows = 0; m.GrownTooMuch(c.dead) {
+			t.Errorf("%s: it has grown from an unknown size", name)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func NewListing(text io.ReaderAt, size int64) (*Listing, error) {
 			at += p.Bytes
 		}
 		if at != size {
-			return nil, damaged("%d bytes follow the account files", size-at)
+			return nil, damaged("the text has %d bytes, and its root and its account files have %d", size, at)
 		}
 	}
 	if closer, isCloser := text.(io.Closer); isCloser {
@@ -180,15 +180,6 @@ func (l *Listing) Text() io.Reader {
 		parts = append(parts, io.NewSectionReader(a.text, 0, a.Part.Bytes))
 	}
 	return io.MultiReader(parts...)
-}
-
-// Texts returns the texts of manifest.json and of the account files, by their paths.
-func (l *Listing) Texts() map[string]io.Reader {
-	texts := map[string]io.Reader{FileName: bytes.NewReader(l.root)}
-	for _, a := range l.Accounts {
-		texts[a.Part.Path] = io.NewSectionReader(a.text, 0, a.Part.Bytes)
-	}
-	return texts
 }
 
 // Names returns the names of the accounts, sorted.

@@ -342,3 +342,114 @@ func TestListing_DiskFails(t *testing.T) {
 		}
 	}
 }
+
+// closable is a text that counts how often it is closed.
+type closable struct {
+	*bytes.Reader
+	closed int
+	fails  error
+}
+
+func (c *closable) Close() error { c.closed++; return c.fails }
+
+// TestListing_Closes what it reads, once, and returns what that says.
+func TestListing_Closes(t *testing.T) {
+	whole, err := ListingOf(large())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, _ := io.ReadAll(whole.Text())
+	text := &closable{Reader: bytes.NewReader(bundle), fails: errors.New("it is open elsewhere")}
+	l, err := NewListing(text, int64(len(bundle)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text.closed > 0 {
+		t.Error("the text is closed while the listing reads it")
+	}
+	if err := l.Close(); !errors.Is(err, text.fails) || text.closed != 1 {
+		t.Errorf("closed %d times: %v", text.closed, err)
+	}
+	dir := t.TempDir()
+	put(t, dir, large())
+	if l, err = OpenListing(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Accounts[0].Groups(); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("an account file is open after that: %v", err)
+	}
+}
+
+// TestNewListing_Cut: a text that lacks a byte anywhere, or has one too many, is damage that names both sizes.
+func TestNewListing_Cut(t *testing.T) {
+	m := New()
+	m.Generation = 1
+	m.Of("acme").Pinned = "A1"
+	whole, err := ListingOf(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bundle, _ := io.ReadAll(whole.Text())
+	n := len(bundle)
+	for size := range n {
+		if _, err := NewListing(bytes.NewReader(bundle), int64(size)); !errors.Is(err, durable.ErrDamaged) {
+			t.Errorf("cut to %d of %d: %v", size, n, err)
+		}
+	}
+	for _, size := range []int{n - 1, n + 1} {
+		_, err := NewListing(bytes.NewReader(append(bundle, 'x')), int64(size))
+		want := fmt.Sprintf("has %d bytes, and its root and its account files have %d", size, n)
+		if !errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := NewListing(strings.NewReader(bundleMark+"-1\n{}"), 24); !errors.Is(err, durable.ErrDamaged) {
+		t.Errorf("a root of -1 bytes: %v", err)
+	}
+}
+
+// TestListing_InAnyOrder: the days of an account file are found in whatever order they stand.
+func TestListing_InAnyOrder(t *testing.T) {
+	text := []byte(`{"days": {"2026-03-10": {}, "2026-03-08": {}, "2026-03-09": {}}}`)
+	sha := HashLedger(text)
+	a := &Listed{Name: "acme", Part: &Part{Path: accountPath("acme", sha), SHA256: sha, Bytes: int64(len(text))},
+		text: bytes.NewReader(text)}
+	for day := schema.NewDate(2026, 3, 7); day <= schema.NewDate(2026, 3, 11); day++ {
+		has, err := a.HasDay(day)
+		if want := day > schema.NewDate(2026, 3, 7) && day < schema.NewDate(2026, 3, 11); has != want || err != nil {
+			t.Errorf("%s: %t, %v", day, has, err)
+		}
+	}
+	a = &Listed{Name: "acme", Part: a.Part, text: bytes.NewReader(bytes.Replace(text, []byte("10"), []byte("11"), 1))}
+	if has, err := a.HasDay(schema.NewDate(2026, 3, 8)); has || !errors.Is(err, durable.ErrDamaged) {
+		t.Errorf("of other bytes than the root names: %t, %v", has, err)
+	}
+}
+
+// TestGroupOf: files of a day belong to its month, in months since January 1970, and files that spendsync did not
+// put anywhere to no folder.
+func TestGroupOf(t *testing.T) {
+	for path, c := range map[string]struct {
+		folder string
+		month  int
+	}{
+		"parquet/a/account=x/day=1970-01-31/data.parquet":  {"parquet/a", 0},
+		"parquet/a/account=x/day=1970-02-01/data.parquet":  {"parquet/a", 1},
+		"parquet/a/account=x/seen=2026-12-31/data.parquet": {"parquet/a", 683},
+		"raw/spend_report/account=x/day=2027-01-01/1.zst":  {"raw/spend_report", 684},
+		"parquet/a/account=x/data.parquet":                 {"parquet/a", NoMonth},
+		"raw/a/account=x/index.jsonl.zst":                  {"raw/a", NoMonth},
+		"raw/a/account=x/day=2026-01-01/more/x":            {"raw/a", NoMonth},
+		"raw/a/account=x/2026-01-01/x":                     {"raw/a", NoMonth},
+		"raw/a/account=x/day=2026-02-30/x":                 {"", NoMonth},
+		"raw/a/account=x":                                  {"", NoMonth},
+		"raw/x":                                            {"", NoMonth},
+	} {
+		if folder, month := groupOf(path); folder != c.folder || month != c.month {
+			t.Errorf("%s: %q, %d; want %q, %d", path, folder, month, c.folder, c.month)
+		}
+	}
+}

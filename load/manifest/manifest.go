@@ -219,6 +219,7 @@ func New() *Manifest {
 		Accounts: map[string]*Account{}}
 }
 
+// fill makes the maps that the text of an account leaves out.
 func (a *Account) fill() {
 	if a.Days == nil {
 		a.Days = map[schema.Date]*Day{}
@@ -235,16 +236,18 @@ func (a *Account) fill() {
 	if a.LedgerSHA256 == nil {
 		a.LedgerSHA256 = map[string]string{}
 	}
+	if a.Beyond == nil {
+		a.Beyond = map[string]map[string]KeyChanges{}
+	}
 }
 
 // Of returns the loaded part of an account. It adds one if the manifest does not know the account.
 func (m *Manifest) Of(name string) *Account {
 	a := m.Accounts[name]
 	if a == nil {
-		a = &Account{}
+		a = NewAccount(0)
 		m.Accounts[name] = a
 	}
-	a.fill()
 	return a
 }
 

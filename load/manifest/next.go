@@ -52,9 +52,6 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 	if c.Settled != nil {
 		a.Settled, a.SettledUnclear, a.SettledTables = c.Settled, c.SettledUnclear, settingsTables()
 	}
-	if a.Beyond == nil && len(c.Beyond) > 0 {
-		a.Beyond = map[string]map[string]KeyChanges{}
-	}
 	maps.Copy(a.Beyond, c.Beyond)
 	for _, u := range c.Unknown {
 		if !slices.ContainsFunc(a.Unknown, func(k schema.UnknownField) bool {

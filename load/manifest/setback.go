@@ -80,9 +80,9 @@ func (m *Manifest) Newest(d durable.Disk, dir string, files map[string]int64) (N
 // FileOf returns the loaded account whose file belongs at a path, and the description of the file; nil if
 // the manifest does not name it. The account is empty if no loaded account has a file there.
 func (m *Manifest) FileOf(path string) (account string, info *File) {
-	_, after, ok := strings.Cut(path, "/account=")
+	_, after, _ := strings.Cut(path, "/account=")
 	name, _, _ := strings.Cut(after, "/")
-	if a := m.Accounts[name]; ok && a != nil {
+	if a := m.Accounts[name]; a != nil {
 		return name, a.Files[path]
 	}
 	return "", nil
@@ -203,7 +203,7 @@ func (m *Manifest) NewerParquet(d durable.Disk, dir, account, path string) (Newe
 // there is none, or only a mart.
 func TableAt(account, path string) (*schema.Table, schema.Date) {
 	parts := strings.Split(path, "/")
-	if len(parts) < 4 || parts[0] != "parquet" {
+	if len(parts) < 4 {
 		return nil, 0
 	}
 	t := TableNamed(parts[1])
