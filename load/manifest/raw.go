@@ -83,7 +83,7 @@ func RawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder,
 	case n > limit:
 		return nil, durable.Damaged(path, "", "%d bytes unpack to more than the %d bytes that are recorded",
 			len(packed), limit)
-	case info.Unpacked > 0 && n < info.Unpacked:
+	case n < info.Unpacked:
 		return nil, durable.Damaged(path, "", "it unpacks to %d bytes, and %d are recorded", n, info.Unpacked)
 	}
 	return page.Bytes(), nil
