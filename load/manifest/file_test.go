@@ -174,9 +174,10 @@ func TestReadDay(t *testing.T) {
 		edit func(*schema.Spend)
 		want string
 	}{
-		"as it is":        {func(*schema.Spend) {}, ""},
-		"another account": {func(r *schema.Spend) { r.AccountID = "other" }, `row 3 is of account "other", day 2024-10-04`},
-		"another day":     {func(r *schema.Spend) { r.ReportDate++ }, `row 3 is of account "acme", day 2024-10-05`},
+		"as it is": {func(*schema.Spend) {}, ""},
+		"another account": {func(r *schema.Spend) { r.AccountID = "other" },
+			`row 3 is of account "other", day 2024-10-04`},
+		"another day": {func(r *schema.Spend) { r.ReportDate++ }, `row 3 is of account "acme", day 2024-10-05`},
 	} {
 		rows := schematest.SpendOfSources(20000, 4)
 		c.edit(&rows[2])

@@ -267,12 +267,12 @@ func TestHolds(t *testing.T) {
 // another account sees that the ledger has grown; older ones do not grow.
 func TestEncode_NamesTheNewestLedger(t *testing.T) {
 	m := New()
-	m.Of("acme").Ledger = map[string]int64{"ledger/account=acme/2026-09.jsonl": 9, "ledger/account=acme/2026-10.jsonl": 5}
+	m.Of("acme").Ledger = map[string]int64{"ledger/account=acme/2026-09.jsonl": 9, octoberLedger: 5}
 	m.Of("new")
 	if _, err := m.Encode(); err != nil {
 		t.Fatal(err)
 	}
-	if got := m.Parts["acme"].Ledger; !maps.Equal(got, map[string]int64{"ledger/account=acme/2026-10.jsonl": 5}) {
+	if got := m.Parts["acme"].Ledger; !maps.Equal(got, map[string]int64{octoberLedger: 5}) {
 		t.Errorf("%v", got)
 	}
 	if got := m.Parts["new"].Ledger; len(got) > 0 {
@@ -362,7 +362,8 @@ func TestRead_WithoutAManifest(t *testing.T) {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, ledger), []byte(run(false)))
 		_, err := ReadFrom(failingAt(dir, path), dir)
-		if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrEmpty) || errors.Is(err, durable.ErrDamaged) {
+		if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrEmpty) ||
+			errors.Is(err, durable.ErrDamaged) {
 			t.Errorf("%s cannot be read: %v", path, err)
 		}
 	}
@@ -460,9 +461,10 @@ func TestLedger_IsReadable(t *testing.T) {
 func TestGrownLedgers(t *testing.T) {
 	dir, m := t.TempDir(), New()
 	file := func(account, month string) string { return "ledger/account=" + account + "/" + month + ".jsonl" }
-	for account, files := range map[string]map[string]int{"z-grown": {"2026-10": 9}, "b-new-month": {"2026-10": 5,
-		"2026-11": 1}, "as-published": {"2026-09": 3, "2026-10": 5}, "no-ledger": {}, "loaded": {"2026-10": 9}, "a-cut": {
-		"2026-10": 2}} {
+	for account, files := range map[string]map[string]int{
+		"z-grown": {"2026-10": 9}, "b-new-month": {"2026-10": 5, "2026-11": 1}, "no-ledger": {},
+		"as-published": {"2026-09": 3, "2026-10": 5}, "loaded": {"2026-10": 9}, "a-cut": {"2026-10": 2},
+	} {
 		m.Parts[account] = &Part{Ledger: map[string]int64{file(account, "2026-10"): 5}}
 		for month, size := range files {
 			write(t, filepath.Join(dir, file(account, month)), make([]byte, size))

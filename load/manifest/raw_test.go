@@ -63,14 +63,14 @@ func TestRawPage_UnpacksNoMoreThanRecorded(t *testing.T) {
 		most    uint64
 		says    string
 	}{
-		"page/recorded":                    {content: page, info: File{Kind: KindRaw, Rows: 1, Unpacked: 1 << 20}, size: 1 << 20},
-		"page/of an old store":             {content: page, info: File{Kind: KindRaw, Rows: 1}, size: 1 << 20},
-		"page/of unknown rows":             {content: page, info: File{Kind: KindRaw}, size: 1 << 20},
-		"page/one byte more":               {content: page, info: File{Kind: KindRaw, Unpacked: 1<<20 - 1}, says: "1048575"},
-		"page/one byte less":               {content: page, info: File{Kind: KindRaw, Unpacked: 1<<20 + 1}, says: "1048577"},
-		"page/a large one of unknown rows": {content: large, info: File{Kind: KindRaw}, size: 3 << 20},
-		"replies/of an old store":          {content: large, info: File{Kind: KindReplies, Rows: 1}, size: 3 << 20},
-		"replies/two frames":               {content: lines, info: File{Kind: KindReplies, Rows: 2, Unpacked: 8}, size: 8},
+		"page/recorded":        {content: page, info: File{Kind: KindRaw, Rows: 1, Unpacked: 1 << 20}, size: 1 << 20},
+		"page/of an old store": {content: page, info: File{Kind: KindRaw, Rows: 1}, size: 1 << 20},
+		"page/of unknown rows": {content: page, info: File{Kind: KindRaw}, size: 1 << 20},
+		"page/one byte more":   {content: page, info: File{Kind: KindRaw, Unpacked: 1<<20 - 1}, says: "1048575"},
+		"page/one byte less":   {content: page, info: File{Kind: KindRaw, Unpacked: 1<<20 + 1}, says: "1048577"},
+		"page/large":           {content: large, info: File{Kind: KindRaw}, size: 3 << 20},
+		"replies/of old":       {content: large, info: File{Kind: KindReplies, Rows: 1}, size: 3 << 20},
+		"replies/two frames":   {content: lines, info: File{Kind: KindReplies, Rows: 2, Unpacked: 8}, size: 8},
 		"replies/one frame more": {content: lines, info: File{Kind: KindReplies, Rows: 1, Unpacked: 4},
 			says: "4 bytes"},
 		"bomb/in a page's place": {content: sized, info: File{Kind: KindRaw, Rows: 1, Unpacked: 100}, other: true,

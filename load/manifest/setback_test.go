@@ -154,13 +154,19 @@ func TestNewest(t *testing.T) {
 		"not a ledger": {func(t *testing.T, o *older) {
 			o.add(t, "ledger/account=acme/2026-11.jsonl.bak", ledger(t, published(6, "R6")))
 		}, NewerPart{}},
-		"parquet/other rows of known runs":  {func(t *testing.T, o *older) { o.by(t) }, NewerPart{}},
-		"parquet/rows of an unknown run":    {func(t *testing.T, o *older) { o.by(t, "a", "R6", "R6") }, unknownAs(unknown, "a")},
-		"parquet/the last row is unknown":   {func(t *testing.T, o *older) { o.by(t, "R5", "R5", "R6") }, unknown},
-		"parquet/of the published size":     {func(t *testing.T, o *older) { o.ofItsSize(t) }, NewerPart{}},
-		"parquet/of another account's rows": {func(t *testing.T, o *older) { o.rows[0].AccountID = "x"; o.by(t, "R6") }, NewerPart{}},
-		"parquet/damaged":                   {func(t *testing.T, o *older) { o.add(t, o.day, []byte("more")) }, NewerPart{}},
-		"parquet/a name that no table has":  {func(t *testing.T, o *older) { o.copied(t, "parquet/spend_daily/account=acme/x") }, NewerPart{}},
+		"parquet/other rows of known runs": {func(t *testing.T, o *older) { o.by(t) }, NewerPart{}},
+		"parquet/rows of an unknown run": {func(t *testing.T, o *older) { o.by(t, "a", "R6", "R6") },
+			unknownAs(unknown, "a")},
+		"parquet/the last row is unknown": {func(t *testing.T, o *older) { o.by(t, "R5", "R5", "R6") }, unknown},
+		"parquet/of the published size":   {func(t *testing.T, o *older) { o.ofItsSize(t) }, NewerPart{}},
+		"parquet/of another account's rows": {func(t *testing.T, o *older) {
+			o.rows[0].AccountID = "x"
+			o.by(t, "R6")
+		}, NewerPart{}},
+		"parquet/damaged": {func(t *testing.T, o *older) { o.add(t, o.day, []byte("more")) }, NewerPart{}},
+		"parquet/a name that no table has": {func(t *testing.T, o *older) {
+			o.copied(t, "parquet/spend_daily/account=acme/x")
+		}, NewerPart{}},
 		"parquet/of an account that is not loaded": {func(t *testing.T, o *older) {
 			o.copied(t, PartPath(schema.SpendDaily.Table, "other", 20000))
 		}, NewerPart{}},
@@ -263,7 +269,9 @@ func TestNewerParquet(t *testing.T) {
 // TestPublishedRuns skips what is not a line of a run that published.
 func TestPublishedRuns(t *testing.T) {
 	lines := ledger(t, published(1, "R1"), schema.Run{RunID: "R2"}, published(3, "R3"))
-	lines = append(lines, "{\"step\": {}}\n{\"run\": {\"_run_id\": \"R4\", \"published\": true, \"generation\": \"x\"}}\n{"...)
+	lines = append(lines, `{"step": {}}
+{"run": {"_run_id": "R4", "published": true, "generation": "x"}}
+{`...)
 	runs := PublishedRuns(lines)
 	if len(runs) != 2 || runs[0].RunID != "R1" || runs[1].RunID != "R3" || runs[1].Generation != 3 {
 		t.Errorf("%+v", runs)
