@@ -31,6 +31,8 @@ const (
 
 // Options say how a Client reaches one API.
 type Options struct {
+	// Name is what errors call the interface, such as "report".
+	Name string
 	// BaseURL is where the API lives. It may have a path, with or without a
 	// slash behind it. A user name, a query or a fragment in it is refused, and
 	// so is plain http to a host that is not this machine, unless AllowHTTP.
@@ -65,6 +67,7 @@ type Options struct {
 // use, and all of its requests share one limit and one view of the service: a
 // wait that one request is asked for holds back all.
 type Client struct {
+	name      string
 	base      *url.URL
 	transport http.RoundTripper
 	timeout   time.Duration
@@ -80,6 +83,7 @@ type Client struct {
 	notice    keyNotice
 	clock     serviceClock
 	redactor  atomic.Pointer[redact.Redactor] // of the latest credentials
+	lastDown  atomic.Pointer[failure]         // by which the service seemed down
 
 	requests, retries, bytes, throttled, repeated atomic.Int64
 }
@@ -107,6 +111,7 @@ func NewClient(o Options) (*Client, error) {
 		return nil, errors.New("a timeout, a budget or a limit is negative")
 	}
 	c := &Client{
+		name:      o.Name,
 		base:      base,
 		timeout:   orDefault(o.Timeout, defaultTimeout),
 		budget:    orDefault(o.RetryBudget, defaultRetryBudget),

@@ -28,6 +28,8 @@ type ReadError struct {
 	Attempts  int    // requests sent for this read
 	Err       error  // ErrAuth, ErrUnavailable, ErrContract or ErrUnreachable
 	Reply     []byte // the JSON that could not be taken in; nil where there was none
+	Interface string // [Options.Name] of the client
+	Cause     error  // of the network, without a reply; it may quote the URL, so show Reason instead
 
 	notThere bool // the service's own error says that it has no such thing
 }

@@ -31,6 +31,7 @@ type failure struct {
 	pauseText string        // the same as it was sent
 	reply     []byte        // the JSON that could not be taken in
 	notThere  bool          // the service's own error says that it has no such thing
+	cause     error         // of the network
 }
 
 // hide removes the credentials from what the failure shows, in case the service
@@ -50,7 +51,7 @@ const (
 
 // transportFailure is a request without a whole reply.
 func (c *Client) transportFailure(req *http.Request, err error, timeout time.Duration) *failure {
-	f := &failure{kind: ErrUnavailable, retry: retryInBudget, down: true}
+	f := &failure{kind: ErrUnavailable, retry: retryInBudget, down: true, cause: err}
 	_, badCertificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
 	switch {

@@ -65,6 +65,7 @@ func (c *Client) read(ctx context.Context, q question) (reply, error) {
 		}
 		down := false
 		if f.down {
+			c.lastDown.Store(f)
 			r.tripped, down = c.breaker.failure(sent, f.reason)
 		} else {
 			c.breaker.success()
@@ -239,8 +240,12 @@ func (r *reading) downError(f *failure) error {
 }
 
 func (r *reading) fail(kind error, f *failure, reason string) error {
-	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind}
+	e := &ReadError{What: r.q.what, Reason: reason, Attempts: r.attempts, Err: kind, Interface: r.c.name}
+	if last := r.c.lastDown.Load(); f == nil && last != nil { // the reason quotes it
+		e.Status, e.Cause = last.status, last.cause
+	}
 	if f != nil {
+		e.Cause = f.cause
 		e.Status, e.RequestID, e.Reply, e.notThere = f.status, f.requestID, f.reply, f.notThere
 	}
 	return e

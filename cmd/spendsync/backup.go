@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
@@ -77,6 +78,6 @@ func (c *verifyCommand) sendBackup(ctx context.Context, m *manifest.Manifest) er
 // endIncomplete ends a command that did what matters and could not do the rest.
 func (a *app) endIncomplete(happened string) error {
 	happened = phrase.OneLine(happened)
-	a.lastLine(slog.LevelWarn, happened, exit.Partial)
+	a.lastLines(slog.LevelWarn, explain.Sentence(happened, exit.Partial), exit.Partial)
 	return &exit.Outcome{Code: exit.Partial, Happens: happened}
 }

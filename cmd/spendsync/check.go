@@ -10,6 +10,7 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/check"
+	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/phrase"
 )
 
@@ -64,7 +65,15 @@ func (c *checkCommand) endCheck(answer check.Answer) error {
 		fmt.Fprintln(c.app.stderr, "spendsync:", happened)
 		return nil
 	}
-	c.app.lastLine(slog.LevelError, happened, answer.ExitCode)
+	m := explain.Sentence(happened, answer.ExitCode)
+	for _, l := range answer.Checks {
+		if l.State == check.Failed {
+			m.Happened = fmt.Sprintf("%s: %s; %s", l.Check, l.Found, happened)
+			m.Safe, m.Do = "check changes nothing", l.Do
+			break
+		}
+	}
+	c.app.lastLines(slog.LevelError, m, answer.ExitCode)
 	return &exit.Outcome{Code: answer.ExitCode, Happens: happened}
 }
 

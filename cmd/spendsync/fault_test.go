@@ -209,12 +209,12 @@ func (w *world) strike(row pageFault, day schema.Date, was map[string]string) {
 		if code != want {
 			w.t.Errorf("%s: exit %d, want %d: %.300s", name, code, want, last)
 		}
-		for _, part := range []string{says, "spend 2026-03-08", "nothing published", exit.About(want).Do} {
+		for _, part := range []string{says, "spend 2026-03-08", "nothing published", " do: "} {
 			if !strings.Contains(last, part) {
 				w.t.Errorf("%s: the last line lacks %q: %.300s", name, part, last)
 			}
 		}
-		if len(last) > 2000 || strings.ContainsAny(last, "\x00\x1b") {
+		if len(last) > 3000 || strings.ContainsAny(last, "\x00\x1b") {
 			w.t.Errorf("%s: the last line is no line for people: %q", name, last)
 		}
 	}

@@ -107,8 +107,7 @@ func (w *world) runLogged(args ...string) (code int, stderr, lastLine string) {
 	w.t.Helper()
 	code, stdout, stderr := w.execute(w.t.Context(), args)
 	w.wantNoCanary(strings.Join(args, " "), stdout+stderr)
-	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	return code, stderr, lines[len(lines)-1]
+	return code, stderr, ending(stderr)
 }
 
 // thorough leaves out what another case of the same test shows nearly as well, unless

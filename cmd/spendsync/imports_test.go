@@ -168,8 +168,8 @@ var house = map[string]struct{ may, not []string }{
 		not: []string{"net/http", "os", "database/sql"},
 	},
 	"cmd/internal/config": {
-		may: []string{"extract", "extract/outbound", "load", "load/manifest", "queries", "cmd/internal/exit",
-			"cmd/internal/files"},
+		may: []string{"extract", "extract/outbound", "load", "load/manifest", "queries",
+			"cmd/internal/exit", "cmd/internal/files", "cmd/internal/nearest"},
 		not: []string{"database/sql", "github.com/duckdb"},
 	},
 	"cmd/internal/crash": {
@@ -183,6 +183,9 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"cmd/internal/exit"},
 		not: []string{"net/http", "database/sql"},
 	},
+	"cmd/internal/nearest": {
+		not: []string{"net/http", "os", "database/sql"},
+	},
 	"cmd/internal/output": {
 		may: []string{"load/durable", "cmd/internal/exit"},
 		not: []string{"net/http", "database/sql"},
@@ -191,11 +194,11 @@ var house = map[string]struct{ may, not []string }{
 		may: []string{"schema", "extract", "extract/adsim", "extract/outbound", "transform", "load", "load/commit",
 			"load/duck", "load/durable", "load/history", "load/manifest", "load/parquet", "load/remote",
 			"queries", "cmd/internal/bom", "cmd/internal/config", "cmd/internal/crash", "cmd/internal/exit",
-			"cmd/internal/files", "cmd/internal/output"},
+			"cmd/internal/files", "cmd/internal/nearest", "cmd/internal/output"},
 	},
 	"cmd/spendsync/answer": {
-		may: []string{"schema", "load", "load/duck", "queries", "cmd/internal/exit", "cmd/internal/output",
-			"cmd/spendsync/phrase"},
+		may: []string{"schema", "load", "load/duck", "queries", "cmd/internal/exit", "cmd/internal/nearest",
+			"cmd/internal/output", "cmd/spendsync/phrase"},
 		not: []string{"net/http", "os", "database/sql", "github.com/duckdb"},
 	},
 	"cmd/spendsync/check": {
@@ -207,6 +210,11 @@ var house = map[string]struct{ may, not []string }{
 	"cmd/spendsync/deploy": {
 		may: []string{"load/manifest"},
 		not: []string{"net/http", "os", "database/sql"},
+	},
+	"cmd/spendsync/explain": {
+		may: []string{"extract", "load/durable", "cmd/internal/config", "cmd/internal/exit", "cmd/spendsync/job",
+			"cmd/spendsync/phrase"},
+		not: []string{"os", "database/sql", "github.com/spf13"},
 	},
 	"cmd/spendsync/job": {
 		may: []string{"schema", "extract", "transform", "load", "load/durable", "load/history", "load/manifest",

@@ -7,6 +7,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/payouts"
 	"spendsync/schema"
@@ -124,7 +125,7 @@ func endJob(a *app, result *job.Result, attrs ...any) error {
 	case exit.Partial, exit.Stopped:
 		level = slog.LevelWarn
 	}
-	a.lastLine(level, row.Message.V, int(row.ExitCode), attrs...)
+	a.lastLines(level, explain.Run(result), int(row.ExitCode), attrs...)
 	if row.ExitCode == exit.OK {
 		return nil
 	}

@@ -18,7 +18,7 @@ const summaryKeys = "time level msg run command account " +
 	"days_planned days_proven days_changed days_complete days_missing days_at_risk days_lost newest_complete_day " +
 	"rows_read rows_inserted rows_updated rows_deleted restatements settings_versions campaigns_read " +
 	"campaigns_skipped " +
-	"requests retries bytes_read throttled_ms failures key_expires_at exit_code means safe do"
+	"requests retries bytes_read throttled_ms failures key_expires_at detail exit_code means safe do"
 
 // logLines decodes a log of JSON lines: one object a line, no key twice.
 func logLines(t *testing.T, text string) (lines []map[string]any, lastKeys string) {

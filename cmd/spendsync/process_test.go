@@ -321,8 +321,7 @@ func TestSync_AnswerThatCannotBeWritten(t *testing.T) {
 	var stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = full, &stderr
 	_ = cmd.Run()
-	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
-	last := lines[len(lines)-1]
+	last := ending(stderr.String())
 	if code := cmd.ProcessState.ExitCode(); code != exit.Storage ||
 		!strings.Contains(last, "published generation 1") || strings.Contains(last, "unchanged") {
 		t.Errorf("exit %d: %s", code, last)

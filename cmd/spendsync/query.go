@@ -12,6 +12,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/files"
+	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/internal/output"
 	"spendsync/cmd/spendsync/answer"
 	"spendsync/cmd/spendsync/phrase"
@@ -177,8 +178,6 @@ func (c *queryCommand) answerOrigin(dir string) answer.Origin {
 func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 	var q *duck.QuestionError
 	switch {
-	case errors.Is(err, durable.ErrEmpty):
-		return exit.Usagef("%s holds nothing yet: run 'spendsync sync' first", dir)
 	case errors.As(err, &q):
 		if q.Excerpt != "" && !c.app.jsonLogs() {
 			fmt.Fprintln(c.app.stderr, phrase.VisibleLines(q.Excerpt))
@@ -187,9 +186,10 @@ func (c *queryCommand) queryErr(err error, dir string, named bool) error {
 		if named && strings.HasPrefix(message, "Catalog Error") {
 			message += " The warehouse was made by another version: 'spendsync rebuild' gives it this one's views"
 		}
-		return exit.Usagef("%s", phrase.Visible(message))
+		return exit.Advise(exit.Usagef("%s", phrase.Visible(message)),
+			"correct the SQL; 'spendsync tables' names the tables, 'spendsync tables TABLE' their columns")
 	}
-	return err
+	return warehouseErr(err, dir)
 }
 
 // answerFormat is the format that the caller chose, or the one that fits.
@@ -206,7 +206,7 @@ func (c *queryCommand) answerFormat() (string, error) {
 	}
 	if !slices.Contains(answer.Formats, format) {
 		return "", exit.Usagef("--format %s%s; there are %s", format,
-			phrase.DidYouMean(format, answer.Formats), strings.Join(answer.Formats, ", "))
+			nearest.DidYouMean(format, answer.Formats), strings.Join(answer.Formats, ", "))
 	}
 	if slices.Contains(answer.Binary, format) && c.out == "" && output.IsTerminal(c.app.stdout) {
 		return "", exit.Usagef("--format %s is not for a terminal: give --out FILE", format)

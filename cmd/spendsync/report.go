@@ -76,7 +76,7 @@ func (c *reportCommand) report(ctx context.Context) error {
 	}
 	r, err := pagedata.Read(ctx, dir, c.account, c.app.loadOptions())
 	if err != nil {
-		return err
+		return warehouseErr(err, dir)
 	}
 	if toStdout {
 		output.IgnoreBrokenPipe()

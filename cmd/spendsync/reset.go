@@ -15,6 +15,7 @@ import (
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
 )
@@ -103,8 +104,8 @@ func (c *resetCommand) reset(ctx context.Context, account string) (err error) {
 			return err
 		}
 	}
-	c.app.lastLine(slog.LevelInfo, fmt.Sprintf("published generation %d without account %s: %s moved to %s; the next "+
-		"sync of it begins afresh", done.Generation, account, phrase.Count(done.Files, "file"),
-		filepath.Join(dir, done.Aside)), exit.OK)
+	happened := fmt.Sprintf("published generation %d without account %s: %s moved to %s; the next sync of it begins "+
+		"afresh", done.Generation, account, phrase.Count(done.Files, "file"), filepath.Join(dir, done.Aside))
+	c.app.lastLines(slog.LevelInfo, explain.Sentence(happened, exit.OK), exit.OK)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,9 @@ import (
 
 	"spendsync/cmd/internal/config"
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/internal/output"
+	"spendsync/cmd/spendsync/explain"
 	"spendsync/cmd/spendsync/job"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load"
@@ -73,24 +76,27 @@ func (a *app) end(err error) int {
 		err = errors.New("stopped by a signal: " + phrase.Interrupted(err))
 	}
 	if !reported {
-		a.lastLine(slog.LevelError, phrase.OneLine(err.Error()), code)
+		a.lastLines(slog.LevelError, explain.Error(err, code), code)
 	}
 	return code
 }
 
-// lastLine is the line that a person reads at 3 a.m., and a machine always.
-func (a *app) lastLine(level slog.Level, happened string, code int, attrs ...any) {
-	e := exit.About(code)
+// lastLines print the end of a command: a JSON object in JSON logs, otherwise three lines for a person,
+// wrapped at words on a terminal.
+func (a *app) lastLines(level slog.Level, m explain.Message, code int, attrs ...any) {
 	if a.log != nil && a.cfg != nil && a.jsonLogs() {
-		attrs = append(attrs, "exit_code", code, "means", e.Means, "safe", e.Safe, "do", e.Do)
-		a.log.Log(context.Background(), level, happened, attrs...)
+		if m.Detail != "" {
+			attrs = append(attrs, "detail", m.Detail)
+		}
+		attrs = append(attrs, "exit_code", code, "means", exit.About(code).Means, "safe", m.Safe, "do", m.Do)
+		a.log.Log(context.Background(), level, m.Happened, attrs...)
 		return
 	}
-	line := fmt.Sprintf("spendsync: %s", happened)
-	if code != exit.OK {
-		line += fmt.Sprintf(" | safe: %s | do: %s (exit %d)", e.Safe, e.Do, code)
+	width := 0
+	if output.IsTerminal(a.stderr) {
+		width = output.TerminalWidth(a.stderr)
 	}
-	fmt.Fprintln(a.stderr, line)
+	fmt.Fprint(a.stderr, m.Text(code, width))
 }
 
 // commands is the tree of commands.
@@ -104,15 +110,15 @@ func (a *app) commands() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return exit.Usagef("there is no command %q%s; see 'spendsync help'", args[0],
-					phrase.DidYouMean(args[0], commandNames(cmd)))
+				return exit.Advise(exit.Usagef("there is no command %q%s", args[0],
+					nearest.DidYouMean(args[0], commandNames(cmd))), "choose one that 'spendsync help' lists")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.Usagef("%s: %v; see '%s --help'", cmd.CommandPath(), err, cmd.CommandPath())
+		return exit.Advise(exit.Usagef("%s: %v", cmd.CommandPath(), err), "see '%s --help'", cmd.CommandPath())
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON on stdout")
 	for _, command := range []func(*app) *cobra.Command{
@@ -163,7 +169,8 @@ func addExamples(root *cobra.Command) {
 
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return exit.Usagef("%s takes no argument %q; see '%s --help'", cmd.CommandPath(), args[0], cmd.CommandPath())
+		return exit.Advise(exit.Usagef("%s takes no argument %q", cmd.CommandPath(), args[0]), "see '%s --help'",
+			cmd.CommandPath())
 	}
 	return nil
 }
@@ -182,11 +189,18 @@ func (a *app) setUp(ctx context.Context) error {
 		a.log = a.log.With("run", a.runID, "command", a.command, "account", a.cfg.Account)
 	}
 	for _, name := range a.cfg.Unknown() {
-		a.log.Warn("this variable is not one of ours and has no effect", "variable", config.Prefix+name)
+		attrs := []any{"variable", config.Prefix + name}
+		if meant := config.Meant(name); meant != "" {
+			attrs = append(attrs, "did_you_mean", meant)
+		}
+		a.log.Warn("this variable is not one of ours and has no effect", attrs...)
 	}
 	a.grace.Store(int64(a.cfg.StopGrace))
 	return nil
 }
+
+// interactive are the commands that a person runs: their stderr is text everywhere.
+var interactive = []string{"query", "status", "plan", "report", "tables", "verify", "check", "demo"}
 
 // logger writes text on a terminal and JSON elsewhere, unless the configuration sets the format.
 func (a *app) logger() *slog.Logger {
@@ -200,6 +214,9 @@ func (a *app) logger() *slog.Logger {
 }
 
 func (a *app) jsonLogs() bool {
+	if slices.Contains(interactive, a.command) {
+		return false
+	}
 	return a.cfg.LogFormat == "json" || (a.cfg.LogFormat == "" && !output.IsTerminal(a.stderr))
 }
 

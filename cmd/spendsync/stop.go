@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/explain"
 )
 
 // lastMoment is how long after the grace a command may take to report how it ended.
@@ -27,7 +28,8 @@ func (a *app) endAfterSignal(ctx context.Context) {
 		time.Sleep(time.Duration(a.grace.Load()) + lastMoment)
 		logged := make(chan struct{})
 		go func() {
-			a.lastLine(slog.LevelError, "stopped by a signal, and ended before it was done", exit.Stopped)
+			a.lastLines(slog.LevelError, explain.Sentence("stopped by a signal, and ended before it was done",
+				exit.Stopped), exit.Stopped)
 			close(logged)
 		}()
 		select {

@@ -47,13 +47,12 @@ func (w *world) stopAt(at func(p *os.Process), args ...string) (code int, last s
 	if took := time.Since(begin); took > hang {
 		w.t.Errorf("%s after the signal it ended", took)
 	}
-	lines := strings.Split(strings.TrimSpace(s.stderr.String()), "\n")
 	code = s.cmd.ProcessState.ExitCode()
 	if status := s.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() &&
 		status.Signal() == syscall.SIGTERM {
 		code = exit.Stopped // before the command had begun; a container's code is the same
 	}
-	return code, lines[len(lines)-1]
+	return code, ending(s.stderr.String())
 }
 
 // aMinute is a grace for tests in which a busy machine must not decide whether a

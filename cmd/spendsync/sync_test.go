@@ -176,8 +176,18 @@ func (w *world) runCtx(ctx context.Context, args ...string) (code int, stdout, l
 	if strings.Contains(stdout+stderr, adsim.DefaultPassword) || strings.Contains(stdout+stderr, adsim.DefaultKey) {
 		w.t.Errorf("spendsync %s shows a secret:\n%s%s", strings.Join(args, " "), stdout, stderr)
 	}
+	return code, stdout, ending(stderr)
+}
+
+// ending is how a command ended: the last JSON line, or the lines of text in one.
+func ending(stderr string) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	return code, stdout, lines[len(lines)-1]
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "spendsync: ") {
+			return strings.Join(lines[i:], " ")
+		}
+	}
+	return lines[len(lines)-1]
 }
 
 // execute runs a command in this process.

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/internal/nearest"
 	"spendsync/cmd/internal/output"
-	"spendsync/cmd/spendsync/phrase"
 	"spendsync/load/duck"
 	"spendsync/queries"
 	"spendsync/schema"
@@ -101,7 +101,7 @@ func documented(ctx context.Context, names []string) (docs []schema.TableDoc, er
 		})
 		if i < 0 {
 			return nil, exit.Usagef("there is no table or view %q%s; 'spendsync tables' lists them", name,
-				phrase.DidYouMean(name, documentedNames()))
+				nearest.DidYouMean(name, documentedNames()))
 		}
 		if columns == nil {
 			if columns, err = duck.ColumnsOfViews(ctx, duck.Options{Views: viewsOf(views)}); err != nil {

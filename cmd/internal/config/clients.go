@@ -9,6 +9,12 @@ import (
 	"spendsync/extract"
 )
 
+// The names of the two interfaces in errors.
+const (
+	Report = "report"
+	API    = "advertiser API"
+)
+
 // ClientOptions are what a client needs beside the variables.
 type ClientOptions struct {
 	UserAgent string
@@ -25,7 +31,7 @@ func (c *Config) ReportClient(o ClientOptions) (*extract.Client, error) {
 	}
 	auth := newAuthorization(basic(k))
 	client, err := extract.NewClient(extract.Options{
-		BaseURL: c.ReportURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
+		Name: Report, BaseURL: c.ReportURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
 		AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log, Transport: o.Transport,
 		Reload: func() bool {
 			k, err := c.credentials()
@@ -47,7 +53,7 @@ func (c *Config) AdvertiserClient(o ClientOptions) (*extract.Client, error) {
 	}
 	auth := newAuthorization("Bearer " + string(k.APIKey))
 	client, err := extract.NewClient(extract.Options{
-		BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
+		Name: API, BaseURL: c.AdvertiserURL, Authorize: auth.set, Timeout: c.HTTPTimeout, RetryBudget: c.RetryBudget,
 		PerMinute: c.RequestsPerMinute, AllowHTTP: c.AllowHTTP, UserAgent: o.UserAgent, Log: o.Log,
 		Transport: o.Transport,
 		Reload: func() bool {

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -70,15 +71,27 @@ type Config struct {
 }
 
 // Read reads and checks the variables. An empty variable is an unset one:
-// that is what a manifest means that lists it without a value.
+// that is what a manifest means that lists it without a value. The error names every
+// variable that is wrong.
 func Read(ctx context.Context, environ []string) (*Config, error) {
 	env := FromEnviron(environ)
 	c := &Config{unknown: unknownIn(env), accountSet: env["ACCOUNT"] != ""}
+	if wrong := malformed(env); len(wrong) > 0 {
+		return nil, usage(wrong)
+	}
 	if err := envconfig.ProcessWith(ctx, &envconfig.Config{Target: c,
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s", configError(err))
 	}
 	return c, c.check()
+}
+
+// usage is one error for all that is wrong.
+func usage(wrong []string) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	return exit.Usagef("%s", strings.Join(wrong, "; "))
 }
 
 // configError names the variable as the user knows it.
@@ -93,41 +106,41 @@ func configError(err error) string {
 
 // check refuses values that no command could work with.
 func (c *Config) check() error {
-	oneOf := func(v string, allowed ...string) bool { return slices.Contains(allowed, v) }
-	switch {
-	case !manifest.AccountName.MatchString(c.Account):
-		return exit.Usagef("%sACCOUNT=%q does not match %s", Prefix, c.Account, manifest.AccountName)
-	case strings.ContainsRune(c.DataDir, 0):
-		return exit.Usagef("%sDATA_DIR holds a NUL", Prefix)
-	case strings.ContainsAny(c.absolute(), "?*["):
-		return exit.Usagef("%sDATA_DIR=%s holds a ?, * or [, which DuckDB does not take as part of a name; "+
-			"choose another folder, or rename it", Prefix, c.absolute())
-	case c.YoungDays < 0 || c.YoungDays > 33:
-		return exit.Usagef("%sYOUNG_DAYS=%d is not between 0 and 33", Prefix, c.YoungDays)
-	case c.RereadAfter < 0:
-		return exit.Usagef("%sREREAD_AFTER=%s is negative", Prefix, c.RereadAfter)
-	case c.PageSize < 1 || c.PageSize > 10000:
-		return exit.Usagef("%sPAGE_SIZE=%d is not between 1 and 10000", Prefix, c.PageSize)
-	case c.ReportConcurrency < 1 || c.ReportConcurrency > 64:
-		return exit.Usagef("%sREPORT_CONCURRENCY=%d is not between 1 and 64", Prefix, c.ReportConcurrency)
-	case c.RequestsPerMinute < 1 || c.RequestsPerMinute > 120:
-		return exit.Usagef("%sREQUESTS_PER_MINUTE=%d is not between 1 and 120", Prefix, c.RequestsPerMinute)
-	case c.HTTPTimeout <= 0:
-		return exit.Usagef("%sHTTP_TIMEOUT=%s is not positive", Prefix, c.HTTPTimeout)
-	case c.RetryBudget < 0:
-		return exit.Usagef("%sRETRY_BUDGET=%s is negative", Prefix, c.RetryBudget)
-	case c.LockWait < 0:
-		return exit.Usagef("%sLOCK_WAIT=%s is negative", Prefix, c.LockWait)
-	case c.StopGrace < 0:
-		return exit.Usagef("%sSTOP_GRACE=%s is negative", Prefix, c.StopGrace)
-	case c.DuckDBThreads < 0:
-		return exit.Usagef("%sDUCKDB_THREADS=%d is negative", Prefix, c.DuckDBThreads)
-	case c.DuckDBMemory != "" && !duckMemory.MatchString(c.DuckDBMemory):
-		return exit.Usagef("%sDUCKDB_MEMORY=%q is no size such as 512MiB", Prefix, c.DuckDBMemory)
-	case !oneOf(c.LogFormat, "", "text", "json"):
-		return exit.Usagef("%sLOG_FORMAT=%q is neither text nor json", Prefix, c.LogFormat)
-	case !oneOf(c.LogLevel, "debug", "info", "warn", "error"):
-		return exit.Usagef("%sLOG_LEVEL=%q is none of debug, info, warn, error", Prefix, c.LogLevel)
+	var wrong []string
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			wrong = append(wrong, Prefix+fmt.Sprintf(format, args...))
+		}
+	}
+	between := func(name string, v, from, to int) {
+		refuse(v < from || v > to, "%s=%d: must be a whole number from %d to %d", name, v, from, to)
+	}
+	notNegative := func(name string, v time.Duration) {
+		refuse(v < 0, "%s=%s: must not be negative, for example %s", name, v, exampleOf(name))
+	}
+	refuse(!manifest.AccountName.MatchString(c.Account), "ACCOUNT=%q does not match %s: lower-case letters, digits, "+
+		"_ and -, at most 40, for example acme", c.Account, manifest.AccountName)
+	refuse(strings.ContainsRune(c.DataDir, 0), "DATA_DIR holds a NUL")
+	refuse(strings.ContainsAny(c.absolute(), "?*["), "DATA_DIR=%s holds a ?, * or [, which DuckDB does not take as "+
+		"part of a name; choose another folder, or rename it", c.absolute())
+	between("YOUNG_DAYS", c.YoungDays, 0, 33)
+	notNegative("REREAD_AFTER", c.RereadAfter)
+	between("PAGE_SIZE", c.PageSize, 1, 10000)
+	between("REPORT_CONCURRENCY", c.ReportConcurrency, 1, 64)
+	between("REQUESTS_PER_MINUTE", c.RequestsPerMinute, 1, 120)
+	refuse(c.HTTPTimeout <= 0, "HTTP_TIMEOUT=%s: must be longer than nothing, for example 60s", c.HTTPTimeout)
+	notNegative("RETRY_BUDGET", c.RetryBudget)
+	notNegative("LOCK_WAIT", c.LockWait)
+	notNegative("STOP_GRACE", c.StopGrace)
+	refuse(c.DuckDBThreads < 0, "DUCKDB_THREADS=%d: must not be negative, for example 2", c.DuckDBThreads)
+	refuse(c.DuckDBMemory != "" && !duckMemory.MatchString(c.DuckDBMemory), "DUCKDB_MEMORY=%q is not a size, for "+
+		"example 512MiB", c.DuckDBMemory)
+	refuse(!slices.Contains([]string{"", "text", "json"}, c.LogFormat), "LOG_FORMAT=%q is neither text nor json",
+		c.LogFormat)
+	refuse(!slices.Contains([]string{"debug", "info", "warn", "error"}, c.LogLevel), "LOG_LEVEL=%q is none of debug, "+
+		"info, warn, error", c.LogLevel)
+	if len(wrong) > 0 {
+		return usage(wrong)
 	}
 	if _, err := queries.Views(c.Thresholds); err != nil {
 		return exit.Usagef("%sTHRESHOLDS: %v", Prefix, err)

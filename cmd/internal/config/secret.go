@@ -27,12 +27,8 @@ type Credentials struct {
 // credentials reads the secrets. Files are read each time, so that a rotated
 // secret is taken up.
 func (c *Config) credentials() (k Credentials, err error) {
-	for _, v := range []struct{ name, value string }{
-		{"ADVERTISER_URL", c.AdvertiserURL}, {"REPORT_URL", c.ReportURL}, {"REPORT_USER", c.ReportUser},
-	} {
-		if v.value == "" {
-			return k, exit.Usagef("%s%s is not set; see 'spendsync help config'", Prefix, v.name)
-		}
+	if missing := c.missing(); len(missing) > 0 {
+		return k, exit.Usagef("%s", missingText(missing, c.unknown))
 	}
 	k.User = c.ReportUser
 	if strings.ContainsRune(k.User, ':') {
@@ -43,6 +39,46 @@ func (c *Config) credentials() (k Credentials, err error) {
 	}
 	k.ReportPassword, err = ReadSecret("REPORT_PASSWORD", c.ReportPass, c.ReportPassF)
 	return k, err
+}
+
+// missing are the variables without which no request can be sent.
+func (c *Config) missing() (names []string) {
+	for _, v := range []struct {
+		name string
+		set  bool
+	}{
+		{"ADVERTISER_URL", c.AdvertiserURL != ""}, {"API_KEY", c.APIKey != "" || c.APIKeyFile != ""},
+		{"REPORT_URL", c.ReportURL != ""}, {"REPORT_USER", c.ReportUser != ""},
+		{"REPORT_PASSWORD", c.ReportPass != "" || c.ReportPassF != ""},
+	} {
+		if !v.set {
+			names = append(names, v.name)
+		}
+	}
+	return names
+}
+
+// missingText names all missing variables, and those that are set under a name like theirs.
+func missingText(missing, unknown []string) string {
+	var texts []string
+	for _, name := range missing {
+		text := Prefix + name
+		if name == "API_KEY" || name == "REPORT_PASSWORD" {
+			text += " (or " + Prefix + name + "_FILE)"
+		}
+		texts = append(texts, text)
+	}
+	verb := " is not set"
+	if len(texts) > 1 {
+		verb = " are not set"
+	}
+	text := strings.Join(texts, ", ") + verb
+	for _, name := range unknown {
+		if meant := Meant(name); meant != "" {
+			text += "; " + Prefix + name + " is set: did you mean " + meant + "?"
+		}
+	}
+	return text
 }
 
 // ReadSecret is a secret that a variable holds, or the file that another names.

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"spendsync/cmd/internal/nearest"
 )
 
 // FromEnviron are the variables with our prefix, without it.
@@ -95,6 +97,18 @@ func unknownIn(env map[string]string) []string {
 	}
 	slices.Sort(unknown)
 	return unknown
+}
+
+// Meant returns the variable, with its prefix, that the author of an unknown name may have meant; "" if none is near.
+func Meant(unknown string) string {
+	var names []string
+	for _, v := range Variables() {
+		names = append(names, v.Name)
+	}
+	if near := nearest.Of(unknown, names); len(near) > 0 {
+		return Prefix + near[0]
+	}
+	return ""
 }
 
 // Unknown are variables with our prefix that nobody reads.

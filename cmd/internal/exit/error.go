@@ -76,3 +76,27 @@ func Of(err error) int {
 	}
 	return Unexpected
 }
+
+// advised is an error with its own advice.
+type advised struct {
+	error
+	do string
+}
+
+func (a *advised) Unwrap() error { return a.error }
+
+// Advise adds what the operator should do to an error; it overrides the advice of the exit code.
+func Advise(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return &advised{err, fmt.Sprintf(format, args...)}
+}
+
+// Advice returns what was added by [Advise], or "".
+func Advice(err error) string {
+	if a, ok := errors.AsType[*advised](err); ok {
+		return a.do
+	}
+	return ""
+}

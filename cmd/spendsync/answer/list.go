@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"spendsync/cmd/internal/exit"
-	"spendsync/cmd/spendsync/phrase"
+	"spendsync/cmd/internal/nearest"
 	"spendsync/queries"
 	"spendsync/schema"
 )
@@ -51,7 +51,7 @@ func find(name string) (queries.Query, error) {
 	if slices.ContainsFunc(schema.Tables, func(t *schema.Table) bool { return t.FullName() == name }) {
 		return queries.Query{}, exit.Usagef("%s is a table, not a question; ask -c \"FROM %s\"", name, name)
 	}
-	if hint := phrase.DidYouMean(name, Names()); hint != "" {
+	if hint := nearest.DidYouMean(name, Names()); hint != "" {
 		return queries.Query{}, exit.Usagef("there is no question %q%s 'spendsync query' lists them", name, hint)
 	}
 	return queries.Query{}, exit.Usagef("there is no question %q; there are %s", name, strings.Join(Names(), ", "))

@@ -72,6 +72,7 @@ type Result struct {
 	Quarantined    int                  // days in quarantine, after the run
 	UnreadFields   schema.Null[int64]   // of the settings, that were not understood; NULL: none were asked for
 	KeyExpires     schema.Null[schema.Instant]
+	Cause          error // the failure that decided the exit code; nil if none did
 }
 
 // Sync reads and publishes what the plan names and the settings. The error is of a

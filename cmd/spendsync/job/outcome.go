@@ -224,6 +224,20 @@ func (t tally) named() []failure {
 	return rest
 }
 
+// cause returns the failure that decided the exit code, or else the first one.
+func (t tally) cause(code int) error {
+	named := t.named()
+	for _, f := range named {
+		if exit.Of(f.err) == code {
+			return f.err
+		}
+	}
+	if len(named) > 0 {
+		return named[0].err
+	}
+	return nil
+}
+
 func (f failure) String() string {
 	text := phrase.OneLine(f.err.Error())
 	if errors.Is(f.err, extract.ErrContract) && strings.Contains(text, "page_size") {
@@ -272,7 +286,11 @@ func (r *run) failed(cause error) *Result {
 	if err := r.store.AppendRun(row, r.steps); err != nil {
 		r.Log.Warn("the failed run could not be written to the ledger", "error", err)
 	}
-	return r.result(row)
+	res := r.result(row)
+	if !r.tally.nothing() {
+		res.Cause = cause
+	}
+	return res
 }
 
 // result is how the run ended. Lost days count as reported once a run has come here with
@@ -289,7 +307,7 @@ func (r *run) result(row schema.Run) *Result {
 	res := &Result{
 		Quarantined: quarantined,
 		Run:         row, Coverage: r.store.Account().Coverage(r.Account, r.Now()),
-		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(),
+		Failures: len(r.tally.failures), KeyExpires: r.keyExpires(), Cause: r.tally.cause(int(row.ExitCode)),
 	}
 	if r.settings != nil {
 		res.UnreadFields = schema.Some(int64(r.settings.unread.fields() + r.settings.judged))

@@ -1,11 +1,11 @@
-package phrase
+package nearest
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestNearest_IsWhatWasMeant(t *testing.T) {
+func TestOf_IsWhatWasMeant(t *testing.T) {
 	names := []string{"last_week", "leaks", "runway", "sources_to_block", "sources_to_scale", "mart.campaign_day",
 		"mart.settlement", "campaign_day_by"}
 	for written, want := range map[string]string{
@@ -13,8 +13,8 @@ func TestNearest_IsWhatWasMeant(t *testing.T) {
 		"lsat_week": "last_week", "runwya": "runway", "sources_to_blok": "sources_to_block",
 		"campaign_dya": "mart.campaign_day", "settlment": "mart.settlement", "nonsense": "", "": "", "xyz": "",
 	} {
-		if got := strings.Join(Nearest(written, names), " "); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", written, got, want)
+		if got := strings.Join(Of(written, names), " "); got != want {
+			t.Errorf("Of(%q) = %q, want %q", written, got, want)
 		}
 	}
 	if got := DidYouMean("lastweek", names); got != "; did you mean last_week?" {

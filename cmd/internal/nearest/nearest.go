@@ -1,13 +1,14 @@
-package phrase
+// Package nearest finds the names that somebody who wrote an unknown one may have meant.
+package nearest
 
 import (
 	"slices"
 	"strings"
 )
 
-// Nearest are the names that somebody who wrote another one may have meant, nearest
+// Of returns the names that somebody who wrote another one may have meant, nearest
 // first: at most three that are about as near, and none where all are far from it.
-func Nearest(written string, names []string) []string {
+func Of(written string, names []string) []string {
 	type near struct {
 		name     string
 		distance int
@@ -39,9 +40,9 @@ func Nearest(written string, names []string) []string {
 }
 
 // DidYouMean returns a question to append to a message about an unknown name, with the results of
-// [Nearest]; empty if there are none.
+// [Of]; empty if there are none.
 func DidYouMean(written string, names []string) string {
-	if meant := Nearest(written, names); len(meant) > 0 {
+	if meant := Of(written, names); len(meant) > 0 {
 		return "; did you mean " + strings.Join(meant, " or ") + "?"
 	}
 	return ""

@@ -1,0 +1,58 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/phrase"
+)
+
+// Message is the end of a command in three sentences.
+type Message struct {
+	Happened string
+	Detail   string // the whole story of a run or an error, in one sentence; terminals leave it out
+	Safe     string
+	Do       string
+}
+
+// Error explains the error that ended a command with an exit code.
+func Error(err error, code int) Message {
+	about := exit.About(code)
+	m := Message{Happened: sentence(err), Safe: about.Safe, Do: about.Do}
+	for _, rule := range rules {
+		if rule(err, &m) {
+			break
+		}
+	}
+	if full := sentence(err); !strings.Contains(m.Happened, full) {
+		m.Detail = full
+	}
+	return m
+}
+
+// Sentence is a message whose advice follows from the exit code alone.
+func Sentence(happened string, code int) Message {
+	about := exit.About(code)
+	return Message{Happened: happened, Safe: about.Safe, Do: about.Do}
+}
+
+func sentence(err error) string { return phrase.OneLine(err.Error()) }
+
+// Text is the message as lines: what happened, what is safe, what to do with the exit code. On a
+// terminal, width is its columns: lines are wrapped at words, and the detail is left out.
+func (m Message) Text(code, width int) string {
+	lines := []string{"spendsync: " + m.Happened}
+	if m.Detail != "" && m.Detail != m.Happened && width == 0 {
+		lines = append(lines, "  detail: "+m.Detail)
+	}
+	if code != exit.OK {
+		lines = append(lines, "  safe: "+m.Safe, fmt.Sprintf("  do: %s (exit %d)", m.Do, code))
+	}
+	if width > 0 {
+		for i, l := range lines {
+			lines[i] = phrase.Wrap(l, width, "    ")
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,217 @@
+package explain
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+
+	"spendsync/cmd/internal/config"
+	"spendsync/cmd/internal/exit"
+	"spendsync/extract"
+	"spendsync/load/durable"
+)
+
+// rules word the causes that we know, the most specific one first. A rule reports whether it applies.
+var rules = []func(error, *Message) bool{
+	advised, otherAccount, ofService, damaged, locked, empty, ofStorage, usage,
+}
+
+// advised is an error that carries its own advice.
+func advised(err error, m *Message) bool {
+	if do := exit.Advice(err); do != "" {
+		m.Do = do
+		return true
+	}
+	return false
+}
+
+func otherAccount(err error, m *Message) bool {
+	switch {
+	case errors.Is(err, exit.ErrOtherAccount):
+		m.Do = "use the key of this account in " + config.Prefix + "API_KEY, or another name in " + config.Prefix +
+			"ACCOUNT; nothing of the other account was stored"
+	case errors.Is(err, exit.ErrOtherReport):
+		m.Do = "use the key and the dashboard user of one account: " + config.Prefix + "API_KEY, " + config.Prefix +
+			"REPORT_USER"
+	default:
+		return false
+	}
+	return true
+}
+
+// side is one of the two interfaces, as the operator configures it.
+type side struct{ name, url, secrets, variables string }
+
+func sideOf(e *extract.ReadError) side {
+	if e.Interface == config.API {
+		return side{"advertiser API", config.Prefix + "ADVERTISER_URL", "key", config.Prefix + "API_KEY"}
+	}
+	return side{"report", config.Prefix + "REPORT_URL", "user or password",
+		config.Prefix + "REPORT_USER, " + config.Prefix + "REPORT_PASSWORD"}
+}
+
+// ofService words what the service or the way to it answered.
+func ofService(err error, m *Message) bool {
+	e, ok := errors.AsType[*extract.ReadError](err)
+	if !ok {
+		return false
+	}
+	s := sideOf(e)
+	if network(e, s, m) {
+		return true
+	}
+	switch {
+	case e.Status == http.StatusUnauthorized:
+		m.Happened = fmt.Sprintf("The %s refused the %s (401): %s", s.name, s.secrets, s.variables)
+		m.Do = "correct it, then run 'spendsync check'"
+	case e.Status == http.StatusForbidden:
+		m.Happened = fmt.Sprintf("The %s knows the %s and refuses access (403): %s", s.name, s.secrets,
+			s.variables)
+		m.Do = "give that user or key access to the account at the service, then run 'spendsync check'"
+	case e.Status == http.StatusNotFound, e.Status == http.StatusGone:
+		m.Happened = fmt.Sprintf("%s has no %s under its path (%d): %s", s.url, s.name, e.Status, e.What)
+		m.Do = "correct the path of " + s.url + ": it is the base URL, without the last part; then run " +
+			"'spendsync check'"
+	case e.Status >= 300 && e.Status < 400:
+		m.Happened = fmt.Sprintf("%s leads elsewhere: %s", s.url, e.Reason)
+		m.Do = "if that host is the service, set " + s.url + " to it; credentials are not sent to other hosts"
+	case errors.Is(e, extract.ErrUnavailable):
+		m.Happened = fmt.Sprintf("The %s keeps failing: %s: %s", s.name, e.What, e.Reason)
+		m.Do = "wait for the service and run it again; days stay readable for 32 days (see 'spendsync status')"
+	case errors.Is(e, extract.ErrContract):
+		m.Happened = fmt.Sprintf("The %s answered in a form that its description lacks: %s: %s", s.name, e.What,
+			e.Reason)
+		m.Do = "check that no proxy or login page answers at " + s.url + "; otherwise report this message to the " +
+			"maintainers of spendsync"
+		if strings.Contains(e.Reason, "page_size") {
+			m.Do = "correct " + config.Prefix + "PAGE_SIZE"
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// network words a request that brought no reply.
+func network(e *extract.ReadError, s side, m *Message) bool {
+	if e.Cause == nil {
+		return false
+	}
+	if dns, ok := errors.AsType[*net.DNSError](e.Cause); ok {
+		if !dns.IsNotFound {
+			m.Happened = fmt.Sprintf("DNS does not answer for %s, the host of %s", dns.Name, s.url)
+			m.Do = "repair DNS on this machine, or allow it in the network policy; then run it again"
+			return true
+		}
+		m.Happened = fmt.Sprintf("%s names a host that DNS does not know: %s", s.url, dns.Name)
+		m.Do = "correct the host in " + s.url + ", then run 'spendsync check'"
+		return true
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](e.Cause); ok {
+		m.Happened = s.url + " begins with https, and its port does not speak TLS"
+		m.Do = "correct the port in " + s.url + ", then run 'spendsync check'"
+		return true
+	}
+	if bad, ok := errors.AsType[*tls.CertificateVerificationError](e.Cause); ok {
+		m.Happened = fmt.Sprintf("The certificate behind %s is not trusted: %v", s.url, bad.Err)
+		m.Do = "correct the host in " + s.url + ", or name the certificate of your proxy in SSL_CERT_FILE"
+		return true
+	}
+	var timeout net.Error
+	switch {
+	case errors.Is(e.Cause, syscall.ECONNREFUSED):
+		m.Happened = fmt.Sprintf("Nothing listens at %s (connection refused)", s.url)
+		m.Do = "check host and port in " + s.url + "; if they are right, wait for the service and run it again"
+	case errors.Is(e.Cause, context.DeadlineExceeded), errors.As(e.Cause, &timeout) && timeout.Timeout():
+		m.Happened = fmt.Sprintf("No reply from %s in time: %s", s.url, e.What)
+		m.Do = "check the network policy and the proxy; if they allow it, wait for the service and run it again"
+	default:
+		m.Happened = fmt.Sprintf("No connection to %s: %s", s.url, e.Reason)
+		m.Do = "check the network and the proxy; if they are right, wait for the service and run it again"
+	}
+	return true
+}
+
+func damaged(err error, m *Message) bool {
+	d, ok := errors.AsType[*durable.Damage](err)
+	if !ok {
+		return false
+	}
+	m.Safe = "the damaged file is left as it is; nothing was changed"
+	switch {
+	case d.Path == "manifest.json" || strings.HasPrefix(d.Path, "manifest/"):
+		m.Do = "restore the data directory from a backup ('spendsync pull --all URL DIR'); without one, copy it and " +
+			"run 'spendsync rebuild --accept-loss'"
+	case strings.HasPrefix(d.Repair, "spendsync"):
+		m.Do = fmt.Sprintf("run '%s'", d.Repair)
+	case d.Repair != "":
+		m.Do = d.Repair
+	}
+	return true
+}
+
+func locked(err error, m *Message) bool {
+	if !errors.Is(err, durable.ErrLocked) {
+		return false
+	}
+	m.Do = "wait until the other run ends, then run it again; a lock ends with its process"
+	return true
+}
+
+func empty(err error, m *Message) bool {
+	if !errors.Is(err, durable.ErrEmpty) {
+		return false
+	}
+	m.Do = "run 'spendsync sync', or name another folder in " + config.Prefix + "DATA_DIR or --data-dir"
+	return true
+}
+
+// usage is what the caller got wrong.
+func usage(err error, m *Message) bool {
+	if !errors.Is(err, exit.ErrUsage) {
+		return false
+	}
+	m.Do = "correct the command; 'spendsync help' lists them"
+	if strings.Contains(m.Happened, config.Prefix) {
+		m.Do = "correct it; 'spendsync help config' describes each variable"
+	}
+	return true
+}
+
+// ofStorage words what the file system refused.
+func ofStorage(err error, m *Message) bool {
+	if !errors.Is(err, durable.ErrStorage) {
+		return false
+	}
+	text := strings.ReplaceAll(sentence(err), ": "+durable.ErrStorage.Error(), "")
+	for _, k := range []struct {
+		is         syscall.Errno
+		happened   string
+		do         string
+		configured bool
+	}{
+		{syscall.ENOSPC, "the volume is full", "make room on the volume, then run it again", false},
+		{syscall.EDQUOT, "the quota of the volume is used up", "raise the quota, then run it again", false},
+		{syscall.EROFS, "the volume is read-only", "mount it writable, or name another folder in " + config.Prefix +
+			"DATA_DIR", true},
+		{syscall.EACCES, "this user may not use the folder", "give the user access to it, or name another folder in " +
+			config.Prefix + "DATA_DIR", true},
+		{syscall.EPERM, "this user may not use the folder", "give the user access to it, or name another folder in " +
+			config.Prefix + "DATA_DIR", true},
+		{syscall.ENOTDIR, config.Prefix + "DATA_DIR is or contains a file, not a folder", "name a folder in " +
+			config.Prefix + "DATA_DIR", true},
+		{syscall.EIO, "the volume has an I/O error", "repair or replace the volume, then run it again", false},
+	} {
+		if errors.Is(err, k.is) {
+			m.Happened, m.Do = k.happened+": "+text, k.do
+			return true
+		}
+	}
+	m.Happened = text
+	return true
+}

@@ -1,0 +1,47 @@
+package explain
+
+import (
+	"fmt"
+
+	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/job"
+	"spendsync/cmd/spendsync/phrase"
+)
+
+// Run explains how a run ended.
+func Run(r *job.Result) Message {
+	code, full := int(r.Run.ExitCode), r.Run.Message.V
+	about := exit.About(code)
+	m := Message{Happened: full, Detail: full, Safe: about.Safe, Do: about.Do}
+	if r.Cause == nil || code == exit.OK || code == exit.Stopped {
+		return m
+	}
+	m = Error(r.Cause, code)
+	m.Detail, m.Safe = full, stands(r)
+	if code == exit.DayAtRisk {
+		if risk := job.AtRisk(r.Coverage); len(risk) > 0 {
+			m.Happened = fmt.Sprintf("%s leaves the reach in %s and is not proven: %s", risk[0].ReportDate,
+				phrase.Count(int(risk[0].DaysUntilUnreachable), "day"), m.Happened)
+		}
+		m.Do = "today: " + m.Do + "; after that the day is gone for good"
+	}
+	return m
+}
+
+// stands is what readers have after a run.
+func stands(r *job.Result) string {
+	row := r.Run
+	switch {
+	case !row.Published && row.Generation == 0:
+		return "nothing was published, and nothing is stored yet"
+	case !row.Published:
+		return fmt.Sprintf("nothing was published; generation %d stands", row.Generation)
+	case row.DaysPlanned > 0 && row.DaysProven == 0:
+		return fmt.Sprintf("generation %d has new settings alone; the report's days are as they were", row.Generation)
+	case row.DaysProven < row.DaysPlanned:
+		return fmt.Sprintf("generation %d has %d of %s of the report that were due; the others are as they were",
+			row.Generation, row.DaysProven, phrase.Count(int(row.DaysPlanned), "day"))
+	}
+	return fmt.Sprintf("generation %d has every day of the report that was due; what failed is as it was",
+		row.Generation)
+}

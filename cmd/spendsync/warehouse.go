@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"spendsync/load/duck"
+	"spendsync/load/durable"
+	"spendsync/load/manifest"
+)
+
+// warehouseErr names the reason why the DuckDB file of a folder could not be asked: the folder is a
+// file, or a published store has lost its DuckDB file. Any other error is returned as it came.
+func warehouseErr(err error, dir string) error {
+	if err == nil {
+		return nil
+	}
+	if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+		return durable.Storage(&fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})
+	}
+	if !errors.Is(err, durable.ErrEmpty) {
+		return err
+	}
+	switch _, rootErr := manifest.ReadRoot(durable.OS, dir, nil); {
+	case rootErr == nil:
+		return durable.Damaged(duck.FileName, durable.RepairRebuild, "it is missing from a published store")
+	case errors.Is(rootErr, durable.ErrEmpty):
+		return err
+	default:
+		return rootErr
+	}
+}
