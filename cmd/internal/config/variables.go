@@ -103,10 +103,10 @@ func unknownIn(env map[string]string) []string {
 func Meant(unknown string) string {
 	var names []string
 	for _, v := range Variables() {
-		names = append(names, v.Name)
+		names = append(names, strings.ToLower(v.Name))
 	}
 	if near := nearest.Of(unknown, names); len(near) > 0 {
-		return Prefix + near[0]
+		return Prefix + strings.ToUpper(near[0])
 	}
 	return ""
 }
