@@ -194,12 +194,17 @@ func (g *Staged) Withhold(d quarantine.Day) error {
 	if err := g.Quarantine(d, nil); err != nil {
 		return err
 	}
-	if err := g.DropRaw(d.Date); err != nil {
+	return g.Drop(d.Date)
+}
+
+// Drop forgets a day.
+func (g *Staged) Drop(d schema.Date) error {
+	if err := g.DropRaw(d); err != nil {
 		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.days, d.Date)
+	delete(g.days, d)
 	return nil
 }
 

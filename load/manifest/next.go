@@ -38,6 +38,9 @@ func Next(base *Manifest, head Head, account string, c Change) *Manifest {
 		a.Since = c.Since
 	}
 	maps.Copy(a.Days, c.Days)
+	for day := range c.Days { // replies that were kept for long may prove a day before the first
+		a.Since = min(a.Since, day)
+	}
 	for path, f := range c.Files {
 		if f == nil {
 			delete(a.Files, path)

@@ -1,10 +1,12 @@
-// Package quarantine keeps the replies of days that could not be proven, one folder a day
-// with the latest of them, until the day is proven, they are too old, or there are too many.
+// Package quarantine keeps the replies of days that could not be proven, until the day is
+// proven, they are too old, or there are too many. Of each day it keeps the latest replies that
+// were refused, and beside them the latest complete ones of every account that they may be of.
 // It is no part of a generation: nothing that is published depends on it, and it may be
 // deleted.
 package quarantine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +50,21 @@ type Day struct {
 	// ControlTotal is the service's own total, as far as it gave one.
 	ControlTotal manifest.ControlTotal `json:"control_total"`
 	Pages        []Reply               `json:"pages"`
+	// Withheld says that the replies prove the day, and that only their account was not proven.
+	Withheld  bool     `json:"withheld,omitzero"`
+	Campaigns []string `json:"campaigns,omitempty"` // of a withheld day
+
+	folder string // its name
+}
+
+// supersedes reports whether a day takes the place of one that is kept of the same date. A
+// complete reply stays until one of the same account comes: IDs of campaigns are the service's own.
+func (d Day) supersedes(kept Day) bool {
+	if d.Withheld != kept.Withheld {
+		return false
+	}
+	shared := func(id string) bool { return slices.Contains(kept.Campaigns, id) }
+	return len(d.Campaigns)+len(kept.Campaigns) == 0 || slices.ContainsFunc(d.Campaigns, shared)
 }
 
 // Reply is one reply, compressed.
@@ -64,17 +81,42 @@ type Packed struct {
 	Unpacked int64 // its size once decompressed; 0: not known
 }
 
-func (f Folder) of(day schema.Date) string {
-	return filepath.Join(f.Dir, FolderOf(f.Account), "day="+day.String())
-}
+// at returns the path of a folder of replies.
+func (f Folder) at(folder string) string { return filepath.Join(f.Dir, FolderOf(f.Account), folder) }
 
-// Put keeps the replies of a day, compressed, in place of those kept of it before. They count once their
-// description exists, which is written last.
+// Put keeps the replies of a day, compressed. They count once their description exists, which is
+// written last. The kept ones that they supersede are removed after that.
 func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
-	dir := f.of(d.Date)
-	if err := f.Remove(d.Date); err != nil {
+	kept, broken, err := f.of(d.Date)
+	if err != nil {
 		return err
 	}
+	for _, folder := range broken {
+		if err := f.remove(folder); err != nil {
+			return err
+		}
+	}
+	d.folder = "day=" + d.Date.String()
+	taken := func(k Day) bool { return k.folder == d.folder }
+	for n := 2; slices.ContainsFunc(kept, taken); n++ {
+		d.folder = fmt.Sprintf("day=%s.%d", d.Date, n)
+	}
+	if err := f.write(d, replies); err != nil {
+		return err
+	}
+	for _, k := range kept {
+		if d.supersedes(k) {
+			if err := f.remove(k.folder); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// write writes the replies of a day into its folder.
+func (f Folder) write(d Day, replies iter.Seq2[Packed, error]) error {
+	dir := f.at(d.folder)
 	if err := f.Disk.MakeDirs(dir); err != nil {
 		return err
 	}
@@ -103,15 +145,25 @@ func (f Folder) Put(d Day, replies iter.Seq2[Packed, error]) error {
 	return f.Disk.SyncDir(dir)
 }
 
-// Days returns the days in quarantine, oldest first.
+// Days returns the days in quarantine, oldest first, and of one date in the order in which they were read.
 func (f Folder) Days() (days []Day, err error) {
 	days, _, err = f.read()
 	return days, err
 }
 
-// read reads what is in quarantine. Days that are broken are not whole, because a
+// of returns the kept replies of a date, and the names of its broken folders.
+func (f Folder) of(day schema.Date) (kept []Day, broken []string, err error) {
+	kept, broken, err = f.read()
+	kept = slices.DeleteFunc(kept, func(d Day) bool { return d.Date != day })
+	broken = slices.DeleteFunc(broken, func(folder string) bool {
+		return !strings.HasPrefix(folder, "day="+day.String())
+	})
+	return kept, broken, err
+}
+
+// read reads what is in quarantine. Folders that are broken are incomplete, because a
 // run died while it wrote or removed them.
-func (f Folder) read() (days []Day, broken []schema.Date, err error) {
+func (f Folder) read() (days []Day, broken []string, err error) {
 	root := filepath.Join(f.Dir, FolderOf(f.Account))
 	entries, err := f.Disk.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,26 +174,29 @@ func (f Folder) read() (days []Day, broken []schema.Date, err error) {
 	}
 	for _, e := range entries {
 		text, named := strings.CutPrefix(e.Name(), "day=")
+		text, _, _ = strings.Cut(text, ".")
 		day, err := schema.ParseDate(text)
 		if !named || err != nil {
 			continue // not ours
 		}
 		about, err := f.Disk.ReadFile(filepath.Join(root, e.Name(), aboutName))
 		if errors.Is(err, fs.ErrNotExist) {
-			broken = append(broken, day)
+			broken = append(broken, e.Name())
 			continue
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		var q Day
+		q := Day{folder: e.Name()}
 		if err := json.Unmarshal(about, &q); err != nil || q.Date != day {
-			broken = append(broken, day)
+			broken = append(broken, e.Name())
 			continue
 		}
 		days = append(days, q)
 	}
-	slices.SortFunc(days, func(a, b Day) int { return int(a.Date - b.Date) })
+	slices.SortFunc(days, func(a, b Day) int {
+		return cmp.Or(cmp.Compare(a.Date, b.Date), cmp.Compare(a.ReadAt, b.ReadAt))
+	})
 	return days, broken, nil
 }
 
@@ -150,7 +205,7 @@ func (f Folder) read() (days []Day, broken []schema.Date, err error) {
 func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 	a, paths := &manifest.Account{Files: map[string]*manifest.File{}}, []string{}
 	for _, p := range d.Pages {
-		path := FolderOf(f.Account) + "/day=" + d.Date.String() + "/" + filepath.Base(p.Name)
+		path := FolderOf(f.Account) + "/" + d.folder + "/" + filepath.Base(p.Name)
 		a.Files[path] = &manifest.File{Kind: manifest.KindRaw, Rows: int64(d.PageSize), Bytes: p.Bytes,
 			SHA256: p.SHA256, Unpacked: p.Unpacked}
 		paths = append(paths, path)
@@ -158,9 +213,21 @@ func (f Folder) Replies(d Day) iter.Seq2[[]byte, error] {
 	return manifest.RawPages(f.Disk, f.Dir, a, paths)
 }
 
-// Remove removes a day from the quarantine. The description goes first: replies without it do not count.
+// Remove removes everything of a day from the quarantine.
 func (f Folder) Remove(day schema.Date) error {
-	dir := f.of(day)
+	kept, broken, err := f.of(day)
+	for _, k := range kept {
+		broken = append(broken, k.folder)
+	}
+	for _, folder := range broken {
+		err = errors.Join(err, f.remove(folder))
+	}
+	return err
+}
+
+// remove removes a folder. The description goes first: replies without it do not count.
+func (f Folder) remove(folder string) error {
+	dir := f.at(folder)
 	there, err := f.Disk.Exists(dir)
 	if !there || err != nil {
 		return err
@@ -182,23 +249,24 @@ func (f Folder) Prune(now time.Time) (left int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, day := range broken {
-		if err := f.Remove(day); err != nil {
+	for _, folder := range broken {
+		if err := f.remove(folder); err != nil {
 			return 0, err
 		}
 	}
 	var size int64
+	dates := map[schema.Date]bool{}
 	for _, d := range slices.Backward(days) {
 		for _, p := range d.Pages {
 			size += p.Bytes
 		}
 		if now.Sub(d.ReadAt.Time()) <= maxAge && size <= maxBytes {
-			left++
+			dates[d.Date] = true
 			continue
 		}
-		if err := f.Remove(d.Date); err != nil {
+		if err := f.remove(d.folder); err != nil {
 			return 0, err
 		}
 	}
-	return left, nil
+	return len(dates), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/manifest"
+	"spendsync/schema"
 )
 
 // TestReplies_UnpackNoMoreThanDescribed puts a bomb in the place of a reply in quarantine: it is damage, by its hash
@@ -52,7 +53,7 @@ func TestReplies_UnpackNoMoreThanDescribed(t *testing.T) {
 		}
 	}
 	check("")
-	dir := f.of(20000)
+	dir := f.at("day=" + schema.Date(20000).String())
 	if err := os.WriteFile(filepath.Join(dir, "0001.json.zst"), bomb, 0o644); err != nil {
 		t.Fatal(err)
 	}

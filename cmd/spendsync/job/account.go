@@ -17,8 +17,10 @@ type accountRead struct {
 }
 
 // readAccount reads the balance and the change budgets. Each stands for itself: one that
-// cannot be read, or not be understood, keeps the other not back.
-func (n *settingsReader) readAccount(ctx context.Context, who identity) *accountRead {
+// cannot be read, or not be understood, keeps the other not back. Neither has an ID that tells
+// whose it is, so the key must act on its account after both, too.
+func (n *settingsReader) readAccount(ctx context.Context, key keyProof) *accountRead {
+	who := key.who
 	limits, limitsErr := n.API.Limits(ctx)
 	if limitsErr != nil {
 		n.fail("account", "limits", "failed", limitsErr)
@@ -26,6 +28,10 @@ func (n *settingsReader) readAccount(ctx context.Context, who identity) *account
 	balance, balanceErr := n.API.Balance(ctx)
 	if balanceErr != nil {
 		n.fail("account", "balance", "failed", balanceErr)
+	}
+	if err := n.confirmKey(ctx, key); err != nil {
+		n.fail("account", "balance", "failed", err)
+		return nil
 	}
 	at := schema.InstantOf(n.Now())
 	for kind, e := range map[string]extract.Entity{"me": who.me, "limits": limits, "balance": balance} {

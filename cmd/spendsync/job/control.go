@@ -23,9 +23,8 @@ type controlTotals struct {
 	totals extract.Totals
 	err    error
 
-	noted sync.Once // that they could not be asked for
-
 	mu      sync.Mutex
+	failed  error                      // why they could not be asked for
 	differ  map[schema.Date]difference // of days whose total did not agree when they were last read
 	trusted []difference               // those that came the same way twice
 }
@@ -171,19 +170,22 @@ func storedClicks(known *manifest.Day) schema.Null[int64] {
 }
 
 // sentence says which days are stored though the service's own total differs; empty:
-// none. matched is how many agree.
-func (c *controlTotals) sentence(matched int) string {
-	slices.SortFunc(c.trusted, func(a, b difference) int { return cmp.Compare(a.day, b.day) })
-	switch n := len(c.trusted); {
+// none. matched is how many of the stored days agree.
+func (c *controlTotals) sentence(matched int, stored []schema.Date) string {
+	trusted := slices.DeleteFunc(slices.Clone(c.trusted), func(d difference) bool {
+		return !slices.Contains(stored, d.day)
+	})
+	slices.SortFunc(trusted, func(a, b difference) int { return cmp.Compare(a.day, b.day) })
+	switch n := len(trusted); {
 	case n == 0:
 		return ""
 	case matched == 0 && n > 1:
 		return fmt.Sprintf("the service's own total differs on every finished day, such as %s: "+
 			"it probably counts something else, such as fees or other sources; the rows are stored as they came",
-			c.trusted[n-1])
+			trusted[n-1])
 	default:
 		return fmt.Sprintf("the service's own total differs on %s, such as %s; the rows are stored as they came",
-			phrase.Count(n, "day"), c.trusted[n-1])
+			phrase.Count(n, "day"), trusted[n-1])
 	}
 }
 
@@ -215,10 +217,8 @@ func (c *controlTotals) unavailable(ctx context.Context, day schema.Date, read *
 	if ctx.Err() != nil || errors.Is(err, extract.ErrAuth) || r.store.Account().Days[day] != nil || read.unsure {
 		return "", err
 	}
-	c.noted.Do(func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.tally.fail("control totals", err)
-	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failed = cmp.Or(c.failed, err)
 	return schema.ControlUnknown, nil
 }

@@ -125,7 +125,7 @@ func (r *run) readDay(
 		read.refused += int64(len(became.Refused))
 		read.unread += int64(len(became.Unread))
 		read.noClick = read.noClick || became.UnreadClicks
-		r.noteOddIDs(became.OddIDs, c.SeenAt)
+		work.oddIDs = append(work.oddIDs, became.OddIDs...)
 		if len(became.Refused) > 0 && read.first == nil {
 			read.first = &became.Refused[0].RowError
 		}

@@ -8,6 +8,7 @@ import (
 
 	"spendsync/cmd/internal/exit"
 	"spendsync/extract"
+	"spendsync/load"
 	"spendsync/schema"
 	"spendsync/transform"
 )
@@ -46,6 +47,42 @@ type keyAnswer struct {
 // service that names none.
 const acceptedUnpinned = "(unnamed)"
 
+// campaignList is the account's list of campaigns, asked for once a run: the report is
+// held to it before anything is published, and the settings are read by it.
+type campaignList struct {
+	done    chan struct{} // closed when the rest is there
+	since   schema.Instant
+	listing extract.Listing
+	err     error
+}
+
+// listCampaigns asks for the campaigns while the report is being read.
+func (r *run) listCampaigns(ctx context.Context) {
+	l := &campaignList{done: make(chan struct{}), since: schema.InstantOf(r.Now())}
+	r.campaigns = l
+	r.asking.Go(func() {
+		defer close(l.done)
+		l.listing, l.err = r.API.Campaigns(ctx)
+	})
+}
+
+// storedCampaigns are the account's campaigns in the store, by ID, and whether the advertiser
+// API has described them. Of the others, the stubs, the report has the ID alone.
+type storedCampaigns map[string]bool
+
+func readCampaigns(store *load.Store) (storedCampaigns, error) {
+	rows, err := load.StoredTable(store, schema.CampaignHistory)
+	if err != nil {
+		return nil, err
+	}
+	stored := storedCampaigns{}
+	for i := range rows {
+		id := rows[i].CampaignID
+		stored[id] = stored[id] || rows[i].ReadState != schema.ReadStub
+	}
+	return stored, nil
+}
+
 // pinned returns the pinned account, or "" if none is.
 func (r *run) pinned() string {
 	if pinned := r.store.Account().Pinned; pinned != acceptedUnpinned {
@@ -57,19 +94,61 @@ func (r *run) pinned() string {
 // keyProof is why the API key counts as the pinned account's. If err is not nil, that is not
 // proven, and nothing that the key reads is published.
 type keyProof struct {
-	who   identity
-	by    string // for example "/v1/me names adv_1"
-	meErr error  // why /v1/me did not name the account although something else proves it
-	err   error
+	who    identity
+	by     string // for example "/v1/me names adv_1"
+	meErr  error  // why /v1/me did not name the account although something else proves it
+	err    error
+	stored storedCampaigns
+	list   *campaignList
+}
+
+// described returns the stored campaigns that the advertiser API has described.
+func (p keyProof) described() witnesses {
+	w := witnesses{}
+	for id, is := range p.stored {
+		if is {
+			w[id] = true
+		}
+	}
+	return w
+}
+
+// listed waits for the key's list of campaigns, and returns their IDs. An unproven key has none.
+func (p keyProof) listed() (ids []string) {
+	if p.err != nil {
+		return nil
+	}
+	<-p.list.done
+	for _, e := range p.list.listing.Entities {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// problem returns why not all campaigns of the account are known; nil: they are.
+func (p keyProof) problem() error {
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.list.err != nil:
+		return fmt.Errorf("the campaigns of the API key: %w", p.list.err)
+	case !p.list.listing.Complete:
+		return fmt.Errorf("the campaigns of the API key: %s", p.list.listing.Why)
+	}
+	return nil
 }
 
 // proveKey waits for the service's reply of whom the key acts for. If it names no account, a
 // stored campaign in the key's list proves the same: campaign IDs are the service's own, and
 // a key sees only its own account.
 func (r *run) proveKey() keyProof {
+	p, pinned := keyProof{list: r.campaigns}, r.pinned()
+	p.stored, p.err = readCampaigns(r.store)
 	<-r.me.done
-	p, pinned := keyProof{who: r.me.who}, r.pinned()
+	p.who = r.me.who
 	switch {
+	case p.err != nil:
+		return p
 	case r.me.err == nil:
 		p.err = CheckPinned(r.Account, pinned, p.who.account)
 		p.by = "/v1/me names account " + p.who.account
@@ -78,11 +157,7 @@ func (r *run) proveKey() keyProof {
 		p.err = fmt.Errorf("whom the key acts for: %w", r.me.err)
 		return p
 	}
-	known, err := readCampaigns(r.store)
-	if err != nil {
-		p.err = err
-		return p
-	}
+	known := p.described()
 	unnamed := errors.Is(r.me.err, errUnnamed) || errors.Is(r.me.err, extract.ErrContract)
 	if unnamed && pinned == "" && len(known) == 0 {
 		if r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned {

@@ -8,8 +8,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"spendsync/load"
 	"spendsync/load/durable"
 	"spendsync/schema"
+	"spendsync/transform"
 )
 
 // Names of the second account of worlds with two.
@@ -40,10 +43,10 @@ func (w *world) asFirst() {
 	w.key, w.user, w.password, w.transport = adsim.DefaultKey, adsim.DefaultUser, adsim.DefaultPassword, nil
 }
 
-// foreignRows names what is stored of other campaigns than the first account's.
-func (w *world) foreignRows() string {
+// foreignRows names what is stored of other campaigns than an account's.
+func (w *world) foreignRows(campaigns []string) string {
 	w.t.Helper()
-	own := "'" + strings.Join(w.service.CampaignIDs(), "', '") + "'"
+	own := "'" + strings.Join(campaigns, "', '") + "'"
 	var found []string
 	for _, table := range []string{"spend_daily", "spend_change", "campaign_history", "campaign_delivery_history",
 		"creative_history", "source_rule_history", "source_mode_history"} {
@@ -63,14 +66,18 @@ func (w *world) answers(path string, status int, body string) {
 		if !fits.MatchString(r.URL.Path) {
 			return next.RoundTrip(r)
 		}
-		rec := httptest.NewRecorder()
-		rec.Header().Set("Content-Type", "application/json")
-		rec.WriteHeader(status)
-		_, _ = rec.WriteString(body)
-		resp := rec.Result()
-		resp.Request = r
-		return resp, nil
+		return replyWith(r, status, body), nil
 	})
+}
+
+func replyWith(r *http.Request, status int, body string) *http.Response {
+	rec := httptest.NewRecorder()
+	rec.Header().Set("Content-Type", "application/json")
+	rec.WriteHeader(status)
+	_, _ = rec.WriteString(body)
+	resp := rec.Result()
+	resp.Request = r
+	return resp
 }
 
 func (w *world) published() bool {
@@ -109,13 +116,13 @@ func TestIdentity_FirstLoad(t *testing.T) {
 			}
 			w.sync(c.code, c.says)
 			if w.published() {
-				if got := w.foreignRows(); got != "" {
+				if got := w.foreignRows(w.service.CampaignIDs()); got != "" {
 					t.Errorf("rows of another account: %s", got)
 				}
 			}
 			w.asFirst()
 			w.sync(exit.OK)
-			if got := w.foreignRows(); got != "" {
+			if got := w.foreignRows(w.service.CampaignIDs()); got != "" {
 				t.Errorf("rows of another account: %s", got)
 			}
 			w.wantTruth()
@@ -177,14 +184,14 @@ func TestIdentity_ReplayOfForeignReplies(t *testing.T) {
 				t.Fatal(err)
 			} else {
 				w.want(res, nil, exit.OK, "33 days in quarantine not proven")
-				if got := w.foreignRows(); got != "" {
+				if got := w.foreignRows(w.service.CampaignIDs()); got != "" {
 					t.Errorf("rows of another account: %s", got)
 				}
 				w.wantTruth(w.today())
 			}
 			w.asFirst()
 			w.sync(exit.OK)
-			if got := w.foreignRows(); got != "" {
+			if got := w.foreignRows(w.service.CampaignIDs()); got != "" {
 				t.Errorf("rows of another account: %s", got)
 			}
 			w.wantTruth()
@@ -210,64 +217,262 @@ func TestIdentity_AcceptUnpinned(t *testing.T) {
 	w.wantTruth()
 }
 
-// TestIdentity_RandomLives: whatever credentials are swapped, delayed or failing, not one row
-// of the other account is ever stored. SPENDSYNC_TEST_LIVES sets how many lives.
+// TestIdentity_WithheldDaysLeaveTheReach: days whose replies were withheld, and that the service
+// no longer has when the account is proven, come from the kept replies. Neither another account's
+// replies nor refused ones take their place.
+func TestIdentity_WithheldDaysLeaveTheReach(t *testing.T) {
+	w := newWorld(t, twoAccounts)
+	w.rereadAll()
+	first := w.today() - schema.ReachDays
+	truth := map[schema.Date]int64{}
+	for d := first; d < first+2; d++ {
+		sum, err := w.service.TruthSum(d.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth[d] = sum.Spend
+	}
+	w.answers(`/v1/`, 500, ``)
+	w.sync(exit.Unreachable, "the replies of 33 days are kept")
+	w.asSecondUser()
+	w.sync(exit.Unreachable, "the replies of 33 days are kept")
+	w.asFirst()
+	w.key = w.second()
+	w.transport = renamed{w, []schema.Date{first, first + 1}}
+	w.sync(exit.Auth)
+	w.asFirst()
+	w.service.SetNow(w.service.Now().AddDate(0, 0, 2))
+	w.sync(exit.OK, "2 days proven from quarantine")
+	for d, spend := range truth {
+		if day := w.account().Days[d]; day == nil || int64(day.Sums.Spend) != spend {
+			t.Errorf("%s: %+v is stored, the service had %d millionths", d, day, spend)
+		}
+	}
+	if since := w.account().Since; since != first {
+		t.Errorf("the coverage begins with %s, and %s is stored", since, first)
+	}
+	if own := w.withheld(w.service.CampaignIDs()); len(own) > 0 {
+		t.Errorf("the replies of %v are still withheld", own)
+	}
+	w.wantTruth()
+}
+
+// TestIdentity_SwitchedWithinARun: the report, the key or both become another account's in the
+// middle of a run. What is the account's is published, and the next run is well.
+func TestIdentity_SwitchedWithinARun(t *testing.T) {
+	const firstDay, someDays, afterMe = 3, 35, 2
+	for name, c := range map[string]struct {
+		stored    bool
+		from      int // the first request of the other account
+		key, user bool
+		code      int
+		says      string
+	}{
+		"report, later run":          {true, someDays, false, true, exit.Auth, "the report speaks of"},
+		"report, first run":          {false, someDays, false, true, exit.Partial, "switched to another account while"},
+		"key after /v1/me":           {true, afterMe, true, false, exit.Auth, "the key acts on another account"},
+		"key after /v1/me, first":    {false, afterMe, true, false, exit.Auth, ""},
+		"both after /v1/me, later":   {true, afterMe, true, true, exit.Auth, "cannot be proven yet"},
+		"both after /v1/me, first":   {false, afterMe, true, true, exit.Auth, "acts on"},
+		"key after the list, later":  {true, firstDay, true, false, exit.Auth, "the key acts on another account"},
+		"both in the middle, first ": {false, someDays, true, true, exit.Auth, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, twoAccounts)
+			w.rereadAll()
+			w.job.Concurrency = 1
+			if c.stored {
+				w.sync(exit.OK)
+				w.service.Advance(time.Hour)
+			}
+			then := switched{from: c.from, key: w.key, user: w.user}
+			if c.key {
+				then.key = w.second()
+			}
+			if c.user {
+				then.user = secondUser
+			}
+			w.transport = &switching{w: w, at: []switched{{key: w.key, user: w.user}, then}}
+			w.sync(c.code, c.says)
+			if w.published() {
+				if got := w.foreignRows(w.service.CampaignIDs()); got != "" {
+					t.Errorf("rows of another account: %s", got)
+				}
+				if n := w.ask("SELECT count(*) FROM campaign_history WHERE is_deleted"); n != "0" {
+					t.Errorf("%s campaigns have ended", n)
+				}
+			}
+			w.asFirst()
+			w.service.Advance(time.Hour)
+			w.sync(exit.OK)
+			if got := w.foreignRows(w.service.CampaignIDs()); got != "" {
+				t.Errorf("rows of another account: %s", got)
+			}
+			w.wantTruth()
+		})
+	}
+}
+
+// switching sends every request with the credentials of one of two accounts, and lets some
+// fail or take long, as a schedule says: between two requests of a run, too.
+type switching struct {
+	w  *world
+	mu sync.Mutex
+	n  int
+	at []switched // in their order
+}
+
+// switched is what holds from a request on.
+type switched struct {
+	from      int
+	key, user string
+	path      *regexp.Regexp // of requests that fail or take long; nil: none
+	status    int            // 0: they take long
+	body      string
+	delay     time.Duration
+}
+
+func (s *switching) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.n++
+	now := s.at[0]
+	for _, next := range s.at {
+		if next.from <= s.n {
+			now = next
+		}
+	}
+	s.mu.Unlock()
+	req = req.Clone(req.Context())
+	if req.URL.Host == "report.test" {
+		req.SetBasicAuth(now.user, adsim.DefaultPassword)
+	} else {
+		req.Header.Set("Authorization", "Bearer "+now.key)
+	}
+	if now.path != nil && now.path.MatchString(req.URL.Path) {
+		if now.status != 0 {
+			return replyWith(req, now.status, now.body), nil
+		}
+		s.w.service.Advance(now.delay)
+	}
+	return s.w.service.Transport().RoundTrip(req)
+}
+
+// newSwitching makes a random schedule of one run.
+func (w *world) newSwitching(rnd *rand.Rand) *switching {
+	paths := []string{`/v1/me$`, `/v1/campaigns$`, `/v1/campaigns/`, `/v1/campaigns`, `spend-report`, `/v1/`}
+	const requests = 60 // of a run, about
+	var at []switched
+	for range 1 + rnd.IntN(4) {
+		next := switched{from: 1 + rnd.IntN(requests), key: w.key, user: w.user}
+		if rnd.IntN(3) == 0 {
+			next.key = w.second()
+		}
+		if rnd.IntN(3) == 0 {
+			next.user = secondUser
+		}
+		switch path := regexp.MustCompile(paths[rnd.IntN(len(paths))]); rnd.IntN(4) {
+		case 0:
+			next.path, next.status = path, []int{200, 404, 500, 503}[rnd.IntN(4)]
+			next.body = []string{"[]", "{}", "", "null"}[rnd.IntN(4)]
+		case 1:
+			next.path, next.delay = path, time.Duration(rnd.IntN(70))*time.Second
+		}
+		at = append(at, next)
+	}
+	slices.SortFunc(at, func(a, b switched) int { return a.from - b.from })
+	at[0].from = 0
+	return &switching{w: w, at: at}
+}
+
+// withheld returns the days whose replies lie in quarantine until the account is proven, if they
+// have a campaign of the account.
+func (w *world) withheld(own []string) (days []schema.Date) {
+	w.t.Helper()
+	kept, err := load.Quarantined(w.job.DataDir, w.job.Account)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, q := range kept {
+		if slices.ContainsFunc(q.Campaigns, func(id string) bool { return slices.Contains(own, id) }) {
+			days = append(days, q.Date)
+		}
+	}
+	return days
+}
+
+// pinnedBy returns the service's name of the account that a key acts on.
+func (w *world) pinnedBy(key string) string {
+	w.t.Helper()
+	c := w.client("https://ads.test"+adsim.APIPrefix, 120, func(r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+key)
+	})
+	me, err := c.Me(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	name, err := transform.AccountRef(me)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return name
+}
+
+// TestIdentity_RandomLives: whatever credentials are swapped, delayed or failing, also between
+// the requests of one run, not one row or version of the other account is ever stored, and no day is lost whose replies
+// were kept. Once all is well again, so is the store. SPENDSYNC_TEST_LIVES sets how many lives,
+// and SPENDSYNC_TEST_LIFE the first.
 func TestIdentity_RandomLives(t *testing.T) {
-	lives := 6
+	lives, first := 6, 0
 	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_LIVES")); err == nil {
 		lives = n
 	}
-	for seed := range lives {
+	if n, err := strconv.Atoi(os.Getenv("SPENDSYNC_TEST_LIFE")); err == nil {
+		first = n
+	}
+	for seed := first; seed < first+lives; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			w := newWorld(t, twoAccounts)
 			w.rereadAll()
 			rnd := rand.New(rand.NewPCG(uint64(seed), 34))
-			paths := []string{`/v1/me$`, `/v1/campaigns$`, `/v1/campaigns/`, `/v1/campaigns`, `spend-report`, `/v1/`}
-			withheld := false // replies of the first account's report
-			for range 4 {
-				w.asFirst()
-				if rnd.IntN(3) == 0 {
-					w.key = w.second()
-				}
-				if rnd.IntN(3) == 0 {
-					w.asSecondUser()
-				}
-				switch rnd.IntN(4) {
-				case 0:
-					w.answers(paths[rnd.IntN(len(paths))], []int{200, 404, 500, 503}[rnd.IntN(4)],
-						[]string{"[]", "{}", "", "null"}[rnd.IntN(4)])
-				case 1:
-					w.slowly(paths[rnd.IntN(len(paths))], time.Duration(rnd.IntN(70))*time.Second)
-				}
-				first := !w.published()
-				res, err := w.next().Sync(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				withheld = withheld || w.user != secondUser &&
-					strings.Contains(res.Run.Message.V, "cannot be proven yet")
-				if w.published() && first && w.key == w.second() && w.user == secondUser {
-					return // both are the other account's: it is the pinned one now
-				}
+			other := w.pinnedBy(w.second())
+			kept := map[schema.Date]bool{} // days of the account whose replies were kept
+			check := func() (isOther bool) {
+				own := w.service.CampaignIDs()
 				if w.published() {
-					if pinned := w.account().Pinned; pinned != "" && first && w.key == w.second() {
-						return // the operator's key pins the account
+					if isOther = w.account().Pinned == other; isOther {
+						own = w.service.Account(1).CampaignIDs()
 					}
-					if got := w.foreignRows(); got != "" {
+					if got := w.foreignRows(own); got != "" {
 						t.Fatalf("rows of another account: %s", got)
 					}
+				}
+				for _, d := range w.withheld(own) {
+					kept[d] = true
+				}
+				return isOther
+			}
+			for range 4 {
+				w.transport = w.newSwitching(rnd)
+				if _, err := w.next().Sync(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if check() {
+					return // the operator's key pins the other account
 				}
 				w.service.SetNow(w.service.Now().Add(time.Duration(rnd.IntN(20)) * time.Hour))
 			}
 			w.asFirst()
 			res, err := w.next().Sync(t.Context())
 			code := exit.OK
-			if err == nil && !withheld && strings.Contains(res.Run.Message.V, "lost for good") {
-				code = exit.DayAtRisk // no run has received the day before it left the reach
+			if err == nil && strings.Contains(res.Run.Message.V, "lost for good") {
+				code = exit.DayAtRisk // no run has kept the day before it left the reach
 			}
 			w.want(res, err, code)
-			if got := w.foreignRows(); got != "" {
-				t.Errorf("rows of another account: %s", got)
+			check()
+			for day := range kept {
+				if w.account().Days[day] == nil {
+					t.Errorf("%s is lost, and its replies were kept: %s", day, res.Run.Message.V)
+				}
 			}
 			w.wantTruth()
 		})

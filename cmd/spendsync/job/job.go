@@ -122,18 +122,24 @@ func (j Job) readAndPublish(
 	}
 	r.listCampaigns(ctx)
 	key := r.beginKeyProof()
-	settings := noSettings
+	settings := waitForSettings(noSettings)
 	if withSettings {
 		settings = r.beginSettings(ctx, key)
 	}
-	r.readDays(ctx)
+	days := r.readDays(ctx)
+	r.sumUp(days)
 	if err := r.refuse(); err != nil {
 		return r.failed(err), nil
 	}
-	if err := r.prove(ctx, key()); err != nil {
+	proof, err := r.prove(ctx, key(), days)
+	r.sumUp(days)
+	if err == nil {
+		err = r.takeWithheld(ctx, proof)
+	}
+	if err != nil {
 		return r.failed(err), nil
 	}
-	row, err := r.publish(ctx, publishing, settings())
+	row, err := r.publish(ctx, publishing, settings(len(proof.witnesses)), proof)
 	if err != nil {
 		return r.failed(err), nil
 	}
@@ -152,19 +158,21 @@ func (r *run) refuse() error {
 
 // prove proves whose numbers these are. Another account's end the run; those that cannot be
 // proven now are not published.
-func (r *run) prove(ctx context.Context, key keyProof) error {
+func (r *run) prove(ctx context.Context, key keyProof, days *copiedDays) (*reportProof, error) {
 	if errors.Is(key.err, exit.ErrOtherAccount) || errors.Is(key.err, exit.ErrUsage) {
-		return key.err
+		return nil, errors.Join(key.err, r.keepReplies(key.err, days))
 	}
-	by, err := r.proveReport(ctx, key)
-	if errors.Is(err, exit.ErrOtherReport) {
-		return err
+	p, err := r.proveReport(ctx, key, days)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		err = r.refuseVanished()
-		if err != nil {
-			return err
+	if len(p.withheld) > 0 {
+		if err := r.withhold(p, days); err != nil {
+			return nil, err
 		}
+	}
+	if err := r.refuseVanished(days); err != nil {
+		return nil, err
 	}
 	if key.err == nil {
 		if r.staged.PinAccount(key.who.account); key.who.account == "" && r.pinned() == "" {
@@ -172,15 +180,16 @@ func (r *run) prove(ctx context.Context, key keyProof) error {
 		}
 		r.proofs = append(r.proofs, key.by)
 	}
-	r.reportProven = err == nil
-	if err != nil && len(r.stored) > 0 {
-		return r.withhold(err)
-	}
-	if by != "" {
-		r.proofs = append(r.proofs, by)
+	if p.by != "" {
+		r.proofs = append(r.proofs, p.by)
 	}
 	r.Log.Info("the account is proven", "by", r.proofs)
-	return nil
+	return p, nil
+}
+
+// sumUp adds up the days for what the run reports.
+func (r *run) sumUp(days *copiedDays) {
+	r.daySums = days.sum(r.Account, r.RunID, r.store.Account().Unknown)
 }
 
 // begin opens the store and the staging area.
@@ -194,7 +203,7 @@ func (j Job) begin(ctx context.Context, command string) (*run, error) {
 	if m := store.Manifest(); m != nil {
 		c.floor = m.PublishedAt.Time().Add(time.Microsecond)
 	}
-	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store, spent: map[schema.Date][]string{},
+	r := &run{Job: j, command: command, clock: c, start: j.Now(), store: store,
 		inFlight: semaphore.NewWeighted(maxRowsInFlight)}
 	r.SettingsBudget = cmp.Or(j.SettingsBudget, DefaultSettingsBudget)
 	if r.staged, err = store.Begin(j.RunID); err != nil {

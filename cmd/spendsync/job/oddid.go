@@ -2,35 +2,18 @@ package job
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"spendsync/schema"
 	"spendsync/transform"
 )
 
 // oddIDPath is where ops.unknown_field remembers that IDs of an odd form were reported.
 func oddIDPath(odd transform.OddID) string { return "data[]." + odd.Column + ": " + odd.Form }
 
-// noteOddIDs reports the first ID of each form that the description does not give. The
+// logOddIDs reports the first ID of each form that the description does not give. The
 // manifest remembers the forms among the unknown fields, so each is reported by one run.
-func (r *run) noteOddIDs(ids []transform.OddID, at schema.Instant) {
-	if len(ids) == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *run) logOddIDs(ids []transform.OddID) {
 	for _, odd := range ids {
-		path := oddIDPath(odd)
-		reported := func(u schema.UnknownField) bool { return u.Stream == "spend_report" && u.Path == path }
-		if slices.ContainsFunc(r.store.Account().Unknown, reported) || slices.ContainsFunc(r.unknown, reported) {
-			continue
-		}
-		r.tally.oddIDs = append(r.tally.oddIDs, odd)
-		r.unknown = append(r.unknown, schema.UnknownField{
-			AccountID: r.Account, Stream: "spend_report", Path: path, SampleType: typeOf(odd.Value), FirstSeenAt: at,
-			RunID: r.RunID,
-		})
 		r.Log.Warn("the report has an ID of a form that the description does not give; it is stored as it is",
 			"column", odd.Column, "value", odd.Value, "form", odd.Form)
 	}

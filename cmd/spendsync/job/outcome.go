@@ -30,6 +30,7 @@ type failure struct {
 type tally struct {
 	partial                               int // days stored without some of their rows
 	planned, proven, changed, unreachable int
+	taken                                 int               // days that replies in quarantine have proven
 	added                                 int               // days that were not stored before
 	matched                               int               // days that agree with the service's own total
 	differs                               string            // which do not, and are stored; empty: none
@@ -47,7 +48,9 @@ func (t *tally) fail(what string, err error) {
 
 // nothing says whether there is nothing that could be published: days were to be
 // read and none was.
-func (t tally) nothing() bool { return t.planned > 0 && t.proven+t.partial == 0 && t.unreachable == 0 }
+func (t tally) nothing() bool {
+	return t.planned > 0 && t.proven+t.partial+t.taken == 0 && t.unreachable == 0
+}
 
 // unpublishedCode decides the exit code of a run that publishes nothing, or nothing but
 // settings. What needs a person comes before what time heals.
@@ -146,6 +149,9 @@ func (t tally) sentence(o load.Preview, published bool, settings string) string 
 	}
 	if o.Restatements > 0 {
 		fmt.Fprintf(&b, ", %s", phrase.Count(o.Restatements, "restatement"))
+	}
+	if t.taken > 0 {
+		fmt.Fprintf(&b, ", %s proven from quarantine", phrase.Count(t.taken, "day"))
 	}
 	b.WriteString(settings)
 	if len(o.NewlyLost) > 0 {

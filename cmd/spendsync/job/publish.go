@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -39,14 +40,12 @@ func (r *run) nothingProven() error {
 // publish publishes one generation with the proven days and the settings. Settings that fail
 // do not keep a proven day back, and the reverse. The error is that of a run that has
 // published nothing.
-func (r *run) publish(ctx, publishing context.Context, read *settingsRead) (row schema.Run, err error) {
+func (r *run) publish(ctx, publishing context.Context, read *settingsRead, proof *reportProof) (row schema.Run, err error) {
 	unproven := r.nothingProven()
 	r.tally.stopped = r.tally.stopped || read != nil && ctx.Err() != nil
 	if read != nil {
-		err := read.err
-		if err == nil {
-			err = r.dropForeignReport(read.settings, r.reportProven)
-		}
+		err := cmp.Or(read.err, proof.listErr)
+		read.settings.reported = proof.witnesses.ours(read.settings.reported)
 		if err == nil {
 			err = r.traced(publishing, "stage settings", func(context.Context) error {
 				return r.stageSettings(read.settings, r.staged)
@@ -115,6 +114,9 @@ func (r *run) publishStaged(ctx context.Context) (row schema.Run, err error) {
 	}
 	defer prepared.Close()
 	r.preview = prepared.Preview()
+	r.preview.NewlyLost = slices.DeleteFunc(slices.Clone(r.preview.NewlyLost), func(d schema.Date) bool {
+		return slices.Contains(r.waiting, d)
+	})
 	row = r.publishedRow(r.preview)
 	record := load.RunRecord{Run: row, Steps: r.steps, Refused: r.refused}
 	if r.settings != nil && r.settingsErr == nil {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"spendsync/cmd/internal/exit"
+	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
 	"spendsync/load"
 	"spendsync/load/durable"
@@ -19,10 +21,11 @@ import (
 
 // quarantine keeps what was received of a day that could not be proven, for a later version
 // of spendsync may understand it. Where the service gave no answer there is nothing to keep.
-func (r *run) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) {
+// It reports whether the replies are kept.
+func (r *run) quarantine(ctx context.Context, day schema.Date, began schema.Instant, cause error) bool {
 	reply := extract.TakeReply(cause)
 	if ctx.Err() != nil || exit.Of(cause) != exit.Contract || errors.Is(cause, extract.ErrUnreachable) {
-		return
+		return false
 	}
 	q := quarantine.Day{
 		Date: day, ReadAt: schema.InstantOf(r.clock.surely(began.Time())), Reason: cause.Error(),
@@ -34,11 +37,9 @@ func (r *run) quarantine(ctx context.Context, day schema.Date, began schema.Inst
 	}
 	if err := r.staged.Quarantine(q, reply); err != nil {
 		r.Log.Warn("the replies of a day that is not proven could not be kept", "day", day.String(), "error", err)
-		return
+		return false
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.quarantined++
+	return true
 }
 
 // tidyQuarantine lets go of the days that are published now, and of what is too old or too
@@ -60,79 +61,103 @@ func (r *run) tidyQuarantine(published bool) (left int) {
 // quarantineSentence says where the replies of days are that could not be proven, and what
 // helps; nothing where there are none.
 func (r *run) quarantineSentence() string {
-	if r.quarantined == 0 {
-		return ""
+	text := ""
+	if r.withheld > 0 {
+		text = fmt.Sprintf("; the replies of %s are kept in %s until their account is proven",
+			phrase.Count(r.withheld, "day"), quarantine.FolderOf(r.Account))
 	}
-	return fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers of "+
+	if r.quarantined == 0 {
+		return text
+	}
+	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers of "+
 		"spendsync; after an update 'spendsync replay' reads them again", quarantine.FolderOf(r.Account))
 }
 
-// replayQuarantine proves the days of a range that are in quarantine by their replies, as a
-// sync would have, and stages those that it can prove now.
-func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date) error {
-	days, err := m.store.Quarantine().Days()
-	if err != nil {
-		return err
-	}
-	for _, q := range days {
-		if q.Date < first || q.Date > last {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := m.replayQuarantined(ctx, q); err != nil {
-			if errors.Is(err, durable.ErrStorage) {
-				return err
-			}
-			m.unproven++
-			m.Log.Warn("the replies in quarantine do not prove the day", "day", q.Date.String(), "error", err)
-			if err := m.staged.DropRaw(q.Date); err != nil {
-				return err
-			}
-			continue
-		}
-		m.released = append(m.released, q.Date)
-		m.changed++
-	}
-	return nil
+// kept reads the replies in quarantine again.
+type kept struct {
+	Job
+	store     *load.Store
+	staged    *load.Staged
+	witnesses witnesses // the account's campaigns
 }
 
-// replayQuarantined stages a day of which the replies in quarantine prove more than what is
-// stored.
-func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) error {
-	account := m.store.Account()
-	known := account.Days[q.Date]
-	if q.Date < account.Since {
-		return fmt.Errorf("the account's coverage begins with %s", account.Since)
+// takenDay is a day that the replies in quarantine have proven.
+type takenDay struct {
+	quarantine.Day
+	load.DayPut
+	rows int64
+}
+
+// take proves days by their replies in quarantine, as a sync would have, and stages those that
+// it can prove. It returns the others, too. The latest replies of a date come first. A withheld
+// day that names no campaign goes with the others of its run.
+func (k kept) take(ctx context.Context, days []quarantine.Day) (taken []takenDay, left []schema.Date, err error) {
+	runs := map[string]bool{} // of which a day that names campaigns is taken
+	done := map[schema.Date]bool{}
+	for _, isSilent := range []bool{false, true} {
+		for _, q := range slices.Backward(days) {
+			if done[q.Date] || isSilent != (q.Withheld && len(q.Campaigns) == 0) {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, nil, err
+			}
+			day, err := k.stage(ctx, q)
+			if err == nil && isSilent && !runs[q.RunID] {
+				err = errors.New("no other day of its run is proven to be the account's")
+			}
+			if errors.Is(err, durable.ErrStorage) {
+				return nil, nil, err
+			}
+			if err != nil {
+				k.Log.Warn("the replies in quarantine do not prove the day", "day", q.Date.String(), "error", err)
+				if err := k.staged.Drop(q.Date); err != nil {
+					return nil, nil, err
+				}
+				continue
+			}
+			taken, done[q.Date], runs[q.RunID] = append(taken, day), true, true
+		}
 	}
-	if known != nil && !known.LastReadAt.Time().Before(q.ReadAt.Time()) {
-		return errors.New("what is stored was read later")
+	for _, q := range days {
+		if !done[q.Date] && !slices.Contains(left, q.Date) {
+			left = append(left, q.Date)
+		}
 	}
-	c := transform.SpendContext{Account: m.Account, RunID: m.RunID, Day: q.Date, SeenAt: q.ReadAt}
+	return taken, left, nil
+}
+
+// stage stages a day of which the replies in quarantine prove more than what is stored.
+func (k kept) stage(ctx context.Context, q quarantine.Day) (t takenDay, err error) {
+	known := k.store.Account().Days[q.Date]
+	if isStoredLater(known, q) {
+		return t, errors.New("what is stored was read later")
+	}
+	c := transform.SpendContext{Account: k.Account, RunID: k.RunID, Day: q.Date, SeenAt: q.ReadAt}
 	rows, intern, rounded, unread, noClick := &schema.SpendRows{}, transform.NewInterner(), 0, 0, false
-	for page, err := range extract.ProveSpend(q.Date, q.PageSize, m.store.Quarantine().Replies(q)) {
+	for page, err := range extract.ProveSpend(q.Date, q.PageSize, k.store.Quarantine().Replies(q)) {
 		if err != nil {
-			return err
+			return t, err
 		}
 		before := rows.Len()
 		became := transform.AppendSpend(rows, page, c, intern)
 		if len(became.Refused) > 0 {
-			return &became.Refused[0].RowError
+			return t, &became.Refused[0].RowError
 		}
 		rounded += became.Rounded
 		unread, noClick = unread+len(became.Unread), noClick || became.UnreadClicks
-		err := m.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
+		err := k.staged.PutRaw(q.Date, page.Number, page.Raw, int64(rows.Len()-before), page.Fingerprint)
 		if err != nil {
-			return err
+			return t, err
 		}
 	}
 	day, err := history.NewDay(rows)
 	if err != nil {
-		return err
+		return t, err
 	}
-	if err := m.proveWhose(campaignsOf(rows)); err != nil {
-		return err
+	if ids := campaignsOf(rows); len(ids) > 0 && k.witnesses.hasNone(ids) {
+		return t, fmt.Errorf("whose report it is is not proven: the account has none of its campaigns: %s",
+			someOf("campaign", ids))
 	}
 	sums := day.Sums()
 	if noClick {
@@ -140,33 +165,75 @@ func (m *repairer) replayQuarantined(ctx context.Context, q quarantine.Day) erro
 	}
 	control, err := controlOf(q, known, sums, rounded)
 	if err != nil {
-		return err
+		return t, err
 	}
-	_, err = m.staged.PutDay(ctx, load.DayRead{
+	put, err := k.staged.PutDay(ctx, load.DayRead{
 		Day: q.Date, ReadAt: q.ReadAt, Control: control, ControlTotal: q.ControlTotal, Rounded: rounded,
 		Unread: int64(unread),
 	}, day)
-	return err
+	return takenDay{q, put, sums.Rows}, err
 }
 
-// proveWhose returns an error if no campaign of a day in quarantine is one that the settings
-// have described: its replies may be another account's. The stored rows and stubs may be of
-// the same report, so they prove nothing.
-func (m *repairer) proveWhose(campaigns []string) error {
-	known, err := readCampaigns(m.store)
+// isStoredLater reports whether what is stored of a day was read after its replies in quarantine.
+func isStoredLater(known *manifest.Day, q quarantine.Day) bool {
+	return known != nil && !known.LastReadAt.Time().Before(q.ReadAt.Time())
+}
+
+// replayQuarantine stages the days of a range that the replies in quarantine prove by now.
+func (m *repairer) replayQuarantine(ctx context.Context, first, last schema.Date) error {
+	days, err := m.store.Quarantine().Days()
 	if err != nil {
 		return err
 	}
-	for _, id := range campaigns {
-		if known[id] {
-			return nil
+	days = slices.DeleteFunc(days, func(q quarantine.Day) bool { return q.Date < first || q.Date > last })
+	if len(days) == 0 {
+		return nil
+	}
+	stored, err := readCampaigns(m.store)
+	if err != nil {
+		return err
+	}
+	ours := keyProof{stored: stored}.described()
+	if proven, err := m.store.FirstRowsProven(); err != nil {
+		return err
+	} else if proven {
+		ours.add(slices.Collect(maps.Keys(stored)))
+	}
+	taken, left, err := kept{m.Job, m.store, m.staged, ours}.take(ctx, days)
+	for _, t := range taken {
+		m.released = append(m.released, t.Date)
+	}
+	m.changed += len(taken)
+	m.unproven += len(left)
+	return err
+}
+
+// takeWithheld stages the days that earlier runs have withheld, because their account was not
+// proven, and that can't be read any more. It removes replies that were read before what is stored.
+func (r *run) takeWithheld(ctx context.Context, p *reportProof) error {
+	days, err := r.store.Quarantine().Days()
+	if err != nil {
+		return err
+	}
+	days = slices.DeleteFunc(days, func(q quarantine.Day) bool {
+		if !q.Withheld || q.Date >= r.since() || slices.Contains(r.daySums.stored, q.Date) {
+			return true
 		}
+		isOlder := isStoredLater(r.store.Account().Days[q.Date], q)
+		if isOlder {
+			r.daySums.stored = append(r.daySums.stored, q.Date)
+		}
+		return isOlder
+	})
+	if len(days) == 0 {
+		return nil
 	}
-	if !slices.ContainsFunc(campaigns, func(id string) bool { return id != "" }) {
-		return nil // it names none
+	taken, left, err := kept{r.Job, r.store, r.staged, p.witnesses}.take(ctx, days)
+	r.daySums.addTaken(taken, r.Account, r.RunID, schema.InstantOf(r.Now()))
+	if p.canWait {
+		r.waiting = left
 	}
-	return fmt.Errorf("whose report it is is not proven: the settings have none of its campaigns: %s",
-		someOf("campaign", campaigns))
+	return err
 }
 
 // controlOf holds a day from quarantine to what a sync asks of one: it agrees with the

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,68 +12,10 @@ import (
 	"spendsync/cmd/internal/exit"
 	"spendsync/cmd/spendsync/phrase"
 	"spendsync/extract"
-	"spendsync/load"
-	"spendsync/load/history"
-	"spendsync/load/manifest"
 	"spendsync/load/quarantine"
 	"spendsync/schema"
+	"spendsync/transform"
 )
-
-// campaignList is the account's list of campaigns, asked for once a run: the report is
-// held to it before anything is published, and the settings are read by it.
-type campaignList struct {
-	done    chan struct{} // closed when the rest is there
-	since   schema.Instant
-	listing extract.Listing
-	err     error
-}
-
-// listCampaigns asks for the campaigns while the report is being read.
-func (r *run) listCampaigns(ctx context.Context) {
-	l := &campaignList{done: make(chan struct{}), since: schema.InstantOf(r.Now())}
-	r.campaigns = l
-	r.asking.Go(func() {
-		defer close(l.done)
-		l.listing, l.err = r.API.Campaigns(ctx)
-	})
-}
-
-// knownCampaigns are the campaigns that the store knows, by ID.
-func (r *run) knownCampaigns() (map[string]bool, error) {
-	stored, err := load.StoredTable(r.store, schema.CampaignHistory)
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]bool{}
-	for _, c := range stored {
-		known[c.CampaignID] = true
-	}
-	return known, nil
-}
-
-// readCampaigns returns the IDs of the stored campaigns that the advertiser API has described.
-// Those that only a report has named are not among them.
-func readCampaigns(store *load.Store) (map[string]bool, error) {
-	stored, err := load.StoredTable(store, schema.CampaignHistory)
-	if err != nil {
-		return nil, err
-	}
-	read := map[string]bool{}
-	for i := range stored {
-		if stored[i].ReadState != schema.ReadStub {
-			read[stored[i].CampaignID] = true
-		}
-	}
-	return read, nil
-}
-
-// reportFacts is what the changed days of a run say of whose report it is.
-type reportFacts struct {
-	campaigns map[string]bool // that have rows in days that changed
-	same      int             // finished days with rows that came as they are stored
-	finished  int             // days that were over when they were stored, and have changed
-	vanished  []schema.Date   // those of them that lost nearly all of their keys
-}
 
 // campaignsOf are the campaigns of rows in key order. A row that names none says nothing of
 // the account.
@@ -87,21 +30,307 @@ func campaignsOf(rows *schema.SpendRows) (ids []string) {
 	return ids
 }
 
-// add takes in a day that has changed: its campaigns and rows, and how it was stored.
-func (f *reportFacts) add(campaigns []string, rows int64, known *manifest.Day, day schema.Date, diff history.Diff) {
-	if f.campaigns == nil {
-		f.campaigns = map[string]bool{}
+// reply is the campaigns of one reply: of a day's, or of the key's list of campaigns.
+type reply struct {
+	day       *copiedDay // nil: the list
+	campaigns []string
+}
+
+// witnesses are campaigns that are proven to be the account's. Campaign IDs are the service's
+// own, and one reply is of one account: if one of its campaigns is a witness, all of them are.
+type witnesses map[string]bool
+
+// accept adds the campaigns of every reply that has a witness, and returns the other replies.
+func (w witnesses) accept(replies []reply) (left []reply) {
+	left = slices.Clone(replies)
+	for before := -1; before != len(left); {
+		before = len(left)
+		left = slices.DeleteFunc(left, func(r reply) bool {
+			if w.hasNone(r.campaigns) {
+				return false
+			}
+			w.add(r.campaigns)
+			return true
+		})
 	}
+	return left
+}
+
+func (w witnesses) hasNone(campaigns []string) bool {
+	return !slices.ContainsFunc(campaigns, func(id string) bool { return w[id] })
+}
+
+func (w witnesses) add(campaigns []string) {
 	for _, id := range campaigns {
-		f.campaigns[id] = true
+		w[id] = true
 	}
-	if known == nil || known.Sums.Rows == 0 || !known.WasOver(day) {
-		return
+}
+
+// reportProof is whose the report and the key's list of campaigns are that a run has read.
+type reportProof struct {
+	witnesses witnesses
+	by        string       // what proves the report; empty: nothing of it is proven, or needs a proof
+	left      []reply      // that nothing proves
+	withheld  []*copiedDay // that must not be published
+	err       error        // why they are withheld
+	// listErr is why no settings may be published: the list of campaigns may be another account's.
+	listErr error
+	// canWait reports whether days without a witness may turn out to be the account's, because
+	// not all of its campaigns could be asked for.
+	canWait bool
+}
+
+// askedAlone is how many campaigns a run asks for one by one to prove whose they are.
+const askedAlone = 5
+
+// proveReport proves every day by itself, for the report may be switched to another account in
+// the middle of a run, and so may the key. A day and the list of campaigns are proven by a
+// campaign that the settings of a proven key have described, or by another reply that has such
+// a campaign, too. If it is known what proved the first stored rows, all that is stored of the
+// report proves as well: otherwise its rows, and the stubs made of them, prove nothing. If
+// nothing is stored that proves, the key does. A day that names no campaign goes with the
+// others.
+//
+// The error ends the run: [exit.ErrOtherReport] if no day is the account's, and
+// [exit.ErrOtherAccount] if the key acts on another account by now.
+func (r *run) proveReport(ctx context.Context, key keyProof, copied *copiedDays) (*reportProof, error) {
+	var days, silent []reply
+	same := 0
+	for _, d := range copied.days {
+		switch {
+		case !d.isStaged:
+		case len(d.campaigns) > 0:
+			days = append(days, reply{d, d.campaigns})
+		case d.put.Changed || d.read.sums.Rows == 0:
+			silent = append(silent, reply{day: d})
+		case d.known.WasOver(d.Day):
+			same++
+		}
 	}
-	f.finished++
-	if rows > 0 && diff.Deleted*nearlyAll.of >= known.Sums.Rows*nearlyAll.share {
-		f.vanished = append(f.vanished, day)
+	p := &reportProof{witnesses: key.described(), left: days}
+	listed := key.listed()
+	if len(listed) > 0 {
+		p.left = append([]reply{{campaigns: listed}}, days...)
 	}
+	p.left = p.witnesses.accept(p.left)
+	if err := p.acceptStored(r.store.FirstRowsProven, key.stored); err != nil {
+		return nil, err
+	}
+	isFirst := len(p.witnesses) == 0
+	if err := r.askTheKey(ctx, key, p, isFirst); err != nil {
+		return nil, err
+	}
+	if len(p.left) > 0 && p.left[0].day == nil {
+		p.listErr = cmp.Or(p.err, fmt.Errorf("the API key lists %s, and the account has %s: the key may have been "+
+			"switched to another account; if all of them are the account's, 'spendsync sync --full' takes them in",
+			someOf("campaign", listed), p.someKnown()))
+		p.left = p.left[1:]
+	}
+	problem := cmp.Or(p.err, key.problem(), p.listErr)
+	p.canWait = problem != nil
+	if p.by == "" && len(days) > len(p.left) {
+		p.by = p.campaignOf(days, key, listed)
+	} else if p.by == "" && len(days) == 0 && same > 0 {
+		p.by = fmt.Sprintf("%s of the report as stored", phrase.Count(same, "finished day"))
+	}
+	switch {
+	case len(p.left) == 0:
+		p.err = nil
+		return p, nil
+	case len(days) > len(p.left):
+		p.err = fmt.Errorf("the report of %s speaks of %s, and the account has %s: it may have been switched to "+
+			"another account while it was read", phrase.Count(len(p.left), "day"), p.someLeft(), p.someKnown())
+	case problem != nil && (isFirst || !r.hasNone(ctx, key, p.left)):
+		p.err = fmt.Errorf("whose report it is cannot be proven yet: %w", problem)
+	default:
+		return nil, fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
+			"the report's user and the API key belong to two accounts", exit.ErrOtherReport, p.someLeft(),
+			p.someKnown())
+	}
+	for _, l := range append(p.left, silent...) {
+		p.withheld = append(p.withheld, l.day)
+	}
+	return p, nil
+}
+
+// acceptStored accepts what the stored report proves. isProven reports whether it is known what
+// proved its first rows.
+func (p *reportProof) acceptStored(isProven func() (bool, error), stored storedCampaigns) error {
+	if len(p.left) == 0 && len(stored) == len(p.witnesses) {
+		return nil
+	}
+	if is, err := isProven(); err != nil || !is {
+		return err
+	}
+	p.witnesses.add(slices.Collect(maps.Keys(stored)))
+	for _, l := range p.left {
+		if d := l.day; d != nil && d.known != nil && d.put.Diff.Deleted < d.known.Sums.Rows {
+			p.witnesses.add(l.campaigns)
+		}
+	}
+	p.left = p.witnesses.accept(p.left)
+	return nil
+}
+
+// askTheKey proves replies by the key where nothing is stored that does: first it must still act
+// on its account, and then it must read a campaign of each. If the operator has the settings
+// read in full, it proves the list of campaigns in this way, too.
+func (r *run) askTheKey(ctx context.Context, key keyProof, p *reportProof, isFirst bool) error {
+	if key.err != nil || len(p.left) == 0 || !isFirst && !(r.Full && p.left[0].day == nil) {
+		return nil
+	}
+	if p.err = r.confirmKey(ctx, key); errors.Is(p.err, exit.ErrOtherAccount) {
+		return p.err
+	} else if p.err != nil {
+		return nil
+	}
+	asked := 0
+	for left := p.left; len(left) > 0; {
+		one := witnesses{}
+		one.add(left[0].campaigns)
+		hasList := left[0].day == nil
+		rest := one.accept(left[1:])
+		if isFirst || hasList {
+			by, err := r.askForOne(ctx, left[0].campaigns, hasList, &asked)
+			if err == nil && by == "" && !hasList {
+				err = key.problem()
+			}
+			if errors.Is(err, extract.ErrContract) && (r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned) {
+				by, err = "accepted by the operator: the campaigns of the API are not understood", nil
+			}
+			p.err = cmp.Or(p.err, err)
+			if by != "" {
+				p.witnesses.add(slices.Collect(maps.Keys(one)))
+				if !hasList {
+					p.by = by
+				}
+			}
+		}
+		left = rest
+	}
+	p.left = p.witnesses.accept(p.left)
+	return nil
+}
+
+// askForOne asks for some campaigns until the key reads one. It returns what that proves; empty:
+// the account has none of them. The key's own list is proof enough if single reads fail.
+func (r *run) askForOne(ctx context.Context, campaigns []string, areListed bool, asked *int) (by string, err error) {
+	for _, id := range slices.Sorted(slices.Values(campaigns)) {
+		if !areListed && *asked == askedAlone {
+			return "", err
+		}
+		*asked++
+		_, failed := r.API.Campaign(ctx, id)
+		switch {
+		case failed == nil, areListed && !errors.Is(failed, extract.ErrNotFound):
+			return "the key reads campaign " + id + " of the report", nil
+		case areListed:
+			return "", fmt.Errorf("the API key lists campaign %s, and the service answers 404 for it", id)
+		case !errors.Is(failed, extract.ErrNotFound) && !(errors.Is(failed, extract.ErrContract) && r.campaigns.listing.Complete):
+			err = fmt.Errorf("the campaigns of the API key: %w", failed)
+		}
+	}
+	return "", err
+}
+
+// hasNone reports whether the service answers 404 for the first campaigns of some days: then they are
+// another account's, whatever the list of campaigns has.
+func (r *run) hasNone(ctx context.Context, key keyProof, days []reply) bool {
+	if key.err != nil {
+		return false
+	}
+	for _, id := range campaignsIn(days)[:min(len(campaignsIn(days)), askedAlone)] {
+		if _, err := r.API.Campaign(ctx, id); !errors.Is(err, extract.ErrNotFound) {
+			return false
+		}
+	}
+	return true
+}
+
+// confirmKey asks once more whom the key acts for, if the service says so at all.
+func (r *run) confirmKey(ctx context.Context, key keyProof) error {
+	if key.who.account == "" {
+		return nil
+	}
+	me, err := r.API.Me(ctx)
+	if err != nil {
+		return fmt.Errorf("whom the API key acts for, asked a second time: %w", err)
+	}
+	account, err := transform.AccountRef(me)
+	if err != nil {
+		return fmt.Errorf("%w, asked a second time: %w", errUnnamed, err)
+	}
+	return CheckPinned(r.Account, key.who.account, account)
+}
+
+// campaignOf names a campaign of the proven days that the settings have.
+func (p *reportProof) campaignOf(days []reply, key keyProof, listed []string) string {
+	for _, id := range campaignsIn(days) {
+		if key.stored[id] || p.listErr == nil && slices.Contains(listed, id) {
+			return "the report has campaign " + id + " of the settings"
+		}
+	}
+	return "the report has what is stored of it"
+}
+
+// campaignsIn returns the campaigns of some replies, in order.
+func campaignsIn(replies []reply) []string {
+	all := witnesses{}
+	for _, r := range replies {
+		all.add(r.campaigns)
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (p *reportProof) someLeft() string { return someOf("campaign", campaignsIn(p.left)) }
+
+func (p *reportProof) someKnown() string {
+	return someOf("campaign", slices.Collect(maps.Keys(p.witnesses)))
+}
+
+// withhold takes the days that are not proven out of the run, and keeps their replies.
+func (r *run) withhold(p *reportProof, copied *copiedDays) error {
+	for _, d := range p.withheld {
+		if err := r.keepDay(d, p.err); err != nil {
+			return err
+		}
+		d.isStaged, d.err = false, p.err
+		d.step.Outcome, d.step.Message = "failed", schema.Some(p.err.Error())
+	}
+	copied.withheld = p.err
+	return nil
+}
+
+// keepReplies keeps the replies of all days of a run that publishes nothing.
+func (r *run) keepReplies(cause error, copied *copiedDays) error {
+	for _, d := range copied.days {
+		if !d.isStaged {
+			continue
+		}
+		if err := r.keepDay(d, cause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepDay keeps the replies of a day whose account is not proven.
+func (r *run) keepDay(d *copiedDay, cause error) error {
+	d.isWithheld = true
+	return r.staged.Withhold(quarantine.Day{Date: d.Day, ReadAt: d.read.at, Reason: cause.Error(),
+		PageSize: r.Plan.PageSize, ControlTotal: d.read.total, Withheld: true, Campaigns: d.campaigns})
+}
+
+// ours returns the creatives that the report names of the account's campaigns.
+func (w witnesses) ours(lines []transform.ReportCreative) []transform.ReportCreative {
+	all := len(lines)
+	lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool {
+		return l.CampaignID != "" && !w[l.CampaignID]
+	})
+	if len(lines) < all { // those without a campaign may be another account's, too
+		lines = slices.DeleteFunc(lines, func(l transform.ReportCreative) bool { return l.CampaignID == "" })
+	}
+	return lines
 }
 
 // nearlyAll is the share of a day's stored keys that must be gone for them to have
@@ -110,128 +339,27 @@ var nearlyAll = struct{ share, of int64 }{9, 10}
 
 const manyDays = 3
 
-// askedAlone is how many campaigns of a report a run asks for one by one to prove whose
-// report it is.
-const askedAlone = 5
-
-// proveReport returns what proves that the report is the account's. Its campaigns do, if the
-// settings of a proven key have them: rows of a report, and the stubs made of them, prove
-// nothing. The error is [exit.ErrOtherReport] if the report is another account's; any other
-// error is one that the next run may not meet.
-func (r *run) proveReport(ctx context.Context, key keyProof) (by string, err error) {
-	if len(r.report.campaigns) == 0 {
-		if r.report.same > 0 {
-			return fmt.Sprintf("%s of the report as stored", phrase.Count(r.report.same, "finished day")), nil
-		}
-		return "", nil // the days of the report have no rows
-	}
-	known, err := readCampaigns(r.store)
-	if err != nil {
-		return "", err
-	}
-	listed := 0
-	if key.err == nil {
-		<-r.campaigns.done
-		for _, e := range r.campaigns.listing.Entities {
-			known[e.ID] = true
-			listed++
-		}
-	}
-	reported := slices.Sorted(maps.Keys(r.report.campaigns))
-	for _, id := range reported {
-		if known[id] {
-			return "the report has campaign " + id + " of the settings", nil
-		}
-	}
-	if r.report.same > 0 {
-		return fmt.Sprintf("%s of the report as stored", phrase.Count(r.report.same, "finished day")), nil
-	}
-	if key.err != nil {
-		return "", fmt.Errorf("whose report it is cannot be proven yet: %w", key.err)
-	}
-	var failed error
-	for _, id := range reported[:min(len(reported), askedAlone)] {
-		switch _, err := r.API.Campaign(ctx, id); {
-		case err == nil:
-			return "the key reads campaign " + id + " of the report", nil
-		case errors.Is(err, extract.ErrContract) && r.campaigns.listing.Complete: // no ID that the API knows
-		case !errors.Is(err, extract.ErrNotFound):
-			failed = err
-		}
-	}
-	if l := r.campaigns; failed == nil && len(known) == 0 && l.err != nil {
-		failed = l.err
-	} else if failed == nil && len(known) == 0 && !l.listing.Complete {
-		failed = errors.New(l.listing.Why)
-	}
-	if errors.Is(failed, extract.ErrContract) && (r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned) {
-		return "accepted by the operator: the campaigns of the API are not understood", nil
-	}
-	if failed != nil {
-		return "", fmt.Errorf("whose report it is cannot be proven yet: the campaigns of the API key: %w", failed)
-	}
-	return "", fmt.Errorf("%w: the report speaks of %s, and the account that the API key acts on has %s: "+
-		"the report's user and the API key belong to two accounts",
-		exit.ErrOtherReport, someOf("campaign", reported), someOf("campaign", slices.Collect(maps.Keys(known))))
-}
-
 // refuseVanished ends a run if nearly all stored keys of several finished days are gone.
-func (r *run) refuseVanished() error {
-	n := len(r.report.vanished)
-	if r.command == "backfill" || n < manyDays || 2*n < r.report.finished {
+func (r *run) refuseVanished(copied *copiedDays) error {
+	finished, vanished := 0, []schema.Date{}
+	for _, d := range copied.days {
+		if !d.isStaged || !d.put.Changed || d.known == nil || d.known.Sums.Rows == 0 || !d.known.WasOver(d.Day) {
+			continue
+		}
+		finished++
+		if d.read.sums.Rows > 0 && d.put.Diff.Deleted*nearlyAll.of >= d.known.Sums.Rows*nearlyAll.share {
+			vanished = append(vanished, d.Day)
+		}
+	}
+	n := len(vanished)
+	if r.command == "backfill" || n < manyDays || 2*n < finished {
 		return nil
 	}
-	slices.Sort(r.report.vanished)
+	slices.Sort(vanished)
 	return fmt.Errorf("%w, it seems: nearly all rows that are stored of %s (%s) are gone from it at once, "+
-		"and others are in their place; if the service really changed them, 'spendsync backfill' takes them in",
-		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(r.report.vanished))
-}
-
-// withhold takes the days of an unproven report out of the run, and keeps their replies.
-func (r *run) withhold(cause error) error {
-	for _, day := range r.stored {
-		q := quarantine.Day{Date: day, ReadAt: r.readAt[day], Reason: cause.Error(), PageSize: r.Plan.PageSize}
-		if err := r.staged.Withhold(q); err != nil {
-			return err
-		}
-		r.quarantined++
-	}
-	r.stored = nil
-	for i := range r.steps {
-		if st := &r.steps[i]; st.Outcome == "stored" || st.Outcome == "unchanged" {
-			st.Outcome, st.Message = "failed", schema.Some(cause.Error())
-		}
-	}
-	r.tally.matched, r.tally.differs, r.tally.unread = 0, "", 0
-	r.tally.proven, r.tally.partial, r.tally.changed, r.tally.unreachable = 0, 0, 0, 0
-	r.tally.planned = max(r.tally.planned, 1)
-	r.tally.fail("report", cause)
-	r.diff, r.rows, r.refused = history.Diff{}, 0, nil
-	return nil
-}
-
-// dropForeignReport drops the creatives that the report names unless it is proven, and they
-// belong to campaigns of the account.
-func (r *run) dropForeignReport(s *settings, proven bool) error {
-	known, err := readCampaigns(r.store)
-	if err != nil {
-		return err
-	}
-	for _, e := range s.listing.Entities {
-		known[e.ID] = true
-	}
-	if proven {
-		for id := range r.report.campaigns {
-			known[id] = true
-		}
-	}
-	for _, l := range s.reported {
-		if proven && known[l.CampaignID] {
-			return nil
-		}
-	}
-	s.reported = nil
-	return nil
+		"and others are in their place; if the service really changed them, 'spendsync backfill' takes them in; if "+
+		"the stored ones are another account's, 'spendsync reset-account' moves them aside",
+		exit.ErrOtherReport, phrase.Count(n, "finished day"), phrase.Days(vanished))
 }
 
 // someOf names the first of some IDs, and how many different ones there are.

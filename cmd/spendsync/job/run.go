@@ -11,7 +11,6 @@ import (
 
 	"spendsync/extract"
 	"spendsync/load"
-	"spendsync/load/history"
 	"spendsync/schema"
 )
 
@@ -25,34 +24,20 @@ type run struct {
 	plan    Plan
 	clock   *clock // Now of the job
 
-	me           *keyAnswer               // of whom the key acts for
-	campaigns    *campaignList            // of the account; nil: nobody has asked for it
-	asking       sync.WaitGroup           // for those two, which end with the run
-	spent        map[schema.Date][]string // campaigns and creatives with spend, by days that changed
-	report       reportFacts              // what the changed days say of the account
-	totals       *controlTotals
-	bar          Bar
-	inFlight     *semaphore.Weighted // rows that days hold
-	preview      load.Preview        // of the generation
-	proofs       []string            // of whose account this is
-	reportProven bool
-	settings     *settings             // nil until they are read
-	settingsErr  error                 // why no settings are published; nil: they are, or none were asked for
-	newVersions  int64                 // of settings
-	undescribed  []schema.UnknownField // in the settings
-
-	mu      sync.Mutex // guards what the days add
-	tally   tally
-	steps   []schema.Step
-	unknown []schema.UnknownField // in the report
-	refused []schema.RefusedRow
-	// unreachable is the latest day that the service refused as too far in the past; 0: none.
-	unreachable schema.Date
-	quarantined int                            // days whose replies were put into quarantine
-	stored      []schema.Date                  // that are proven, or stored in part
-	readAt      map[schema.Date]schema.Instant // of stored
-	diff        history.Diff
-	rows        int64
+	me          *keyAnswer     // of whom the key acts for
+	campaigns   *campaignList  // of the account; nil: nobody has asked for it
+	asking      sync.WaitGroup // for those two, which end with the run
+	totals      *controlTotals
+	bar         Bar
+	inFlight    *semaphore.Weighted   // rows that days hold
+	daySums                           // of the days that were read
+	preview     load.Preview          // of the generation
+	proofs      []string              // of whose account this is
+	waiting     []schema.Date         // out of reach, with replies in quarantine that may be the account's
+	settings    *settings             // nil until they are read
+	settingsErr error                 // why no settings are published; nil: they are, or none were asked for
+	newVersions int64                 // of settings
+	undescribed []schema.UnknownField // in the settings
 }
 
 // row is the run's line in the ledger.

@@ -93,7 +93,8 @@ type settingsReader struct {
 	*run
 	before []string // campaigns that were settled before this run
 	budget *budget
-	asked  int // requests for entities that listings lack
+	stored storedCampaigns // before this run
+	asked  int             // requests for entities that listings lack
 
 	mu   sync.Mutex // guards what is read
 	read *settings
@@ -126,7 +127,7 @@ func (r *run) beginKeyProof() (wait func() keyProof) {
 
 // beginSettings starts to read the settings beside the days, once it is proven whose the key
 // is. The function that it returns waits for them.
-func (r *run) beginSettings(ctx context.Context, key func() keyProof) (wait func() *settingsRead) {
+func (r *run) beginSettings(ctx context.Context, key func() keyProof) (wait waitForSettings) {
 	n, done := newSettingsReader(r), make(chan struct{})
 	read := &settingsRead{settings: n.read}
 	r.asking.Go(func() {
@@ -136,27 +137,31 @@ func (r *run) beginSettings(ctx context.Context, key func() keyProof) (wait func
 			n.fail("account", "me", "failed", err)
 		}
 		if read.err = p.err; p.err == nil {
-			n.readAll(ctx, p.who)
+			n.stored = p.stored
+			n.readAll(ctx, p)
 		}
 	})
-	return func() *settingsRead {
+	return func(known int) *settingsRead {
 		<-done
 		if read.err == nil {
-			n.judge()
+			n.judge(known)
 		}
 		return read
 	}
 }
 
+// waitForSettings waits for the settings. known is how many campaigns the account has by then.
+type waitForSettings func(known int) *settingsRead
+
 // noSettings is the outcome of a run that reads no settings.
-func noSettings() *settingsRead { return nil }
+func noSettings(int) *settingsRead { return nil }
 
 // judge adds what is known only when the days are read, too.
-func (n *settingsReader) judge() {
-	if l := &n.read.listing; l.Complete && len(l.Entities) == 0 && len(n.report.campaigns) > 0 {
+func (n *settingsReader) judge(known int) {
+	if l := &n.read.listing; l.Complete && len(l.Entities) == 0 && known > 0 {
 		l.Complete = false
 		l.Why = fmt.Sprintf("the listing of campaigns is empty, and %s are known; none of them counts as deleted",
-			phrase.Count(len(n.report.campaigns), "campaign"))
+			phrase.Count(known, "campaign"))
 	}
 	if l := n.read.listing; !l.Complete && l.Why != "" {
 		n.fail("listing", "campaigns", "incomplete", errors.New(l.Why))
@@ -166,11 +171,11 @@ func (n *settingsReader) judge() {
 }
 
 // readAll reads what there is to be read. What fails is noted.
-func (n *settingsReader) readAll(ctx context.Context, who identity) {
+func (n *settingsReader) readAll(ctx context.Context, key keyProof) {
 	var account sync.WaitGroup
 	account.Go(func() {
 		_ = n.traced(ctx, "read account", func(ctx context.Context) error {
-			n.read.money = n.readAccount(ctx, who)
+			n.read.money = n.readAccount(ctx, key)
 			return nil
 		})
 	})
@@ -281,11 +286,7 @@ func (n *settingsReader) readSettings(ctx context.Context) {
 		n.fail("listing", "campaigns", "failed", err)
 		return
 	}
-	due, err := n.due()
-	if err != nil {
-		n.fail("listing", "campaigns", "failed", err)
-		return
-	}
+	due := n.due()
 	var reported sync.WaitGroup
 	reported.Go(func() { n.readReportCreatives(ctx) })
 	unlisted := n.askForCampaigns(ctx, missing)
@@ -336,11 +337,7 @@ type dueCampaign struct {
 
 // due returns the listed campaigns that may have changed, which is all but the settled ones.
 // Those confirmed longest ago come first.
-func (n *settingsReader) due() (due []dueCampaign, err error) {
-	known, err := readCampaigns(n.store)
-	if err != nil {
-		return nil, err
-	}
+func (n *settingsReader) due() (due []dueCampaign) {
 	memory, keyOf := n.store.Account().Memory[schema.CampaignHistory.Name], history.KeyTextOf(schema.CampaignHistory)
 	for _, e := range n.read.listing.Entities {
 		n.read.listed[e.ID] = true
@@ -351,13 +348,13 @@ func (n *settingsReader) due() (due []dueCampaign, err error) {
 			continue
 		}
 		c := dueCampaign{Entity: e}
-		if known[e.ID] {
+		if n.stored[e.ID] {
 			c.confirmed = memory.Confirmed(keyOf(&schema.Campaign{AccountID: n.Account, CampaignID: e.ID}))
 		}
 		due = append(due, c)
 	}
 	slices.SortStableFunc(due, func(a, b dueCampaign) int { return cmp.Compare(a.confirmed, b.confirmed) })
-	return due, nil
+	return due
 }
 
 // readCampaign reads one listed campaign: its settings, its creatives, its sources. The

@@ -24,7 +24,8 @@ type workspace struct {
 type lease struct {
 	inFlight *semaphore.Weighted
 	*workspace
-	rows int64 // acquired
+	rows   int64             // acquired
+	oddIDs []transform.OddID // of all reads: the interner names each form once
 }
 
 // acquire waits until a day of that many rows may be read. A second read of the day keeps

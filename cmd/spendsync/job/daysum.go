@@ -1,0 +1,127 @@
+package job
+
+import (
+	"slices"
+
+	"spendsync/load/history"
+	"spendsync/schema"
+)
+
+// daySums is what the days of a run add up to: what it reports, and what goes into the ledger
+// beside its own line.
+type daySums struct {
+	tally   tally
+	steps   []schema.Step
+	unknown []schema.UnknownField // in the report
+	refused []schema.RefusedRow
+	spent   map[schema.Date][]string // campaigns and creatives with spend, by days that changed
+	stored  []schema.Date            // that are staged, all or in part
+	// unreachable is the latest day that the service refused as too far in the past; 0: none.
+	unreachable schema.Date
+	quarantined int // days whose replies are in quarantine, because they do not prove them
+	withheld    int // days whose replies are in quarantine, because their account is not proven
+	diff        history.Diff
+	rows        int64
+}
+
+// sum adds up the days. known are the unknown fields of the report that earlier runs met.
+func (c *copiedDays) sum(account, runID string, known []schema.UnknownField) daySums {
+	s := daySums{spent: map[schema.Date][]string{}}
+	s.tally.planned, s.tally.stopped = len(c.planned), c.stopped
+	for _, d := range c.days {
+		s.steps = append(s.steps, d.step)
+		if d.isKept {
+			s.quarantined++
+		}
+		if d.isWithheld {
+			s.withheld++
+		}
+		switch {
+		case d.isUnreachable():
+			s.tally.unreachable++
+			s.unreachable = max(s.unreachable, d.Day)
+		case !d.isStaged && c.withheld != nil && d.err == c.withheld: // named once
+		case !d.isStaged:
+			s.tally.fail("spend "+d.step.Unit, d.err)
+		default:
+			s.add(d, account, runID, known)
+		}
+	}
+	if c.totals != nil {
+		s.tally.differs = c.totals.sentence(s.tally.matched, s.stored)
+		if c.totals.failed != nil {
+			s.tally.fail("control totals", c.totals.failed)
+		}
+	}
+	if c.withheld != nil {
+		s.tally.planned = max(s.tally.planned, 1)
+		s.tally.fail("report", c.withheld)
+	}
+	if c.untried != nil {
+		s.tally.failures = append(s.tally.failures, *c.untried)
+	}
+	return s
+}
+
+// addTaken adds days that the replies in quarantine have proven.
+func (s *daySums) addTaken(taken []takenDay, account, runID string, at schema.Instant) {
+	for _, t := range taken {
+		s.tally.taken++
+		s.stored = append(s.stored, t.Date)
+		s.addDiff(t.Diff)
+		s.steps = append(s.steps, schema.Step{
+			AccountID: account, Stream: "spend_report", Unit: t.Date.String(), Reason: "withheld until its account was proven",
+			Outcome: "stored", StartedAt: at, FinishedAt: at, Pages: int64(len(t.Pages)), Rows: t.rows, RunID: runID,
+		})
+	}
+}
+
+func (s *daySums) addDiff(d history.Diff) {
+	s.diff.Inserted += d.Inserted
+	s.diff.Updated += d.Updated
+	s.diff.Deleted += d.Deleted
+}
+
+// add adds a staged day.
+func (s *daySums) add(d *copiedDay, account, runID string, known []schema.UnknownField) {
+	read := d.read
+	s.stored = append(s.stored, d.Day)
+	if d.known == nil {
+		s.tally.added++
+	}
+	if d.put.Changed {
+		s.tally.changed++
+		s.spent[d.Day] = d.spent
+	}
+	if read.control == schema.ControlMatched {
+		s.tally.matched++
+	}
+	if err := read.incomplete(); err != nil {
+		s.tally.partial++
+		s.tally.fail("spend "+d.step.Unit, err)
+	} else {
+		s.tally.proven++
+	}
+	s.refused = append(s.refused, read.aside...)
+	if read.unread > 0 {
+		s.tally.unread += read.unread
+		s.tally.unreadDays++
+	}
+	s.rows += read.sums.Rows
+	s.addDiff(d.put.Diff)
+	field := func(path, sample string) schema.UnknownField {
+		return schema.UnknownField{AccountID: account, Stream: "spend_report", Path: path, SampleType: sample,
+			FirstSeenAt: read.at, RunID: runID}
+	}
+	for _, u := range read.unknown {
+		s.unknown = append(s.unknown, field(u.Path, u.Type))
+	}
+	for _, odd := range d.oddIDs {
+		u := field(oddIDPath(odd), typeOf(odd.Value))
+		reported := func(k schema.UnknownField) bool { return k.Stream == u.Stream && k.Path == u.Path }
+		if !slices.ContainsFunc(known, reported) && !slices.ContainsFunc(s.unknown, reported) {
+			s.tally.oddIDs = append(s.tally.oddIDs, odd)
+			s.unknown = append(s.unknown, u)
+		}
+	}
+}
