@@ -70,8 +70,9 @@ func (s *daySums) addTaken(taken []takenDay, account, runID string, at schema.In
 		s.stored = append(s.stored, t.Date)
 		s.addDiff(t.Diff)
 		s.steps = append(s.steps, schema.Step{
-			AccountID: account, Stream: "spend_report", Unit: t.Date.String(), Reason: "withheld until its account was proven",
-			Outcome: "stored", StartedAt: at, FinishedAt: at, Pages: int64(len(t.Pages)), Rows: t.rows, RunID: runID,
+			AccountID: account, Stream: "spend_report", Unit: t.Date.String(),
+			Reason: "withheld until its account was proven", Outcome: "stored",
+			StartedAt: at, FinishedAt: at, Pages: int64(len(t.Pages)), Rows: t.rows, RunID: runID,
 		})
 	}
 }

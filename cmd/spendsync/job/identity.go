@@ -83,6 +83,12 @@ func readCampaigns(store *load.Store) (storedCampaigns, error) {
 	return stored, nil
 }
 
+// acceptsUnpinned reports whether the operator accepts, or once accepted, a service that names no
+// account.
+func (r *run) acceptsUnpinned() bool {
+	return r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned
+}
+
 // pinned returns the pinned account, or "" if none is.
 func (r *run) pinned() string {
 	if pinned := r.store.Account().Pinned; pinned != acceptedUnpinned {
@@ -160,7 +166,7 @@ func (r *run) proveKey() keyProof {
 	known := p.described()
 	unnamed := errors.Is(r.me.err, errUnnamed) || errors.Is(r.me.err, extract.ErrContract)
 	if unnamed && pinned == "" && len(known) == 0 {
-		if r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned {
+		if r.acceptsUnpinned() {
 			p.by = "accepted without an account: the service names none"
 			if !errors.Is(r.me.err, errUnnamed) {
 				p.meErr = r.me.err

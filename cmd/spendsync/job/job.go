@@ -133,6 +133,7 @@ func (j Job) readAndPublish(
 	}
 	proof, err := r.prove(ctx, key(), days)
 	r.sumUp(days)
+	r.logOddIDs(r.tally.oddIDs)
 	if err == nil {
 		err = r.takeWithheld(ctx, proof)
 	}

@@ -40,7 +40,9 @@ func (r *run) nothingProven() error {
 // publish publishes one generation with the proven days and the settings. Settings that fail
 // do not keep a proven day back, and the reverse. The error is that of a run that has
 // published nothing.
-func (r *run) publish(ctx, publishing context.Context, read *settingsRead, proof *reportProof) (row schema.Run, err error) {
+func (r *run) publish(
+	ctx, publishing context.Context, read *settingsRead, proof *reportProof,
+) (row schema.Run, err error) {
 	unproven := r.nothingProven()
 	r.tally.stopped = r.tally.stopped || read != nil && ctx.Err() != nil
 	if read != nil {

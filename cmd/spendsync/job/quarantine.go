@@ -69,8 +69,8 @@ func (r *run) quarantineSentence() string {
 	if r.quarantined == 0 {
 		return text
 	}
-	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers of "+
-		"spendsync; after an update 'spendsync replay' reads them again", quarantine.FolderOf(r.Account))
+	return text + fmt.Sprintf("; the replies are kept in %s: report the message with one of them to the maintainers "+
+		"of spendsync; after an update 'spendsync replay' reads them again", quarantine.FolderOf(r.Account))
 }
 
 // kept reads the replies in quarantine again.

@@ -195,7 +195,7 @@ func (r *run) askTheKey(ctx context.Context, key keyProof, p *reportProof, isFir
 			if err == nil && by == "" && !hasList {
 				err = key.problem()
 			}
-			if errors.Is(err, extract.ErrContract) && (r.AcceptUnpinned || r.store.Account().Pinned == acceptedUnpinned) {
+			if errors.Is(err, extract.ErrContract) && r.acceptsUnpinned() {
 				by, err = "accepted by the operator: the campaigns of the API are not understood", nil
 			}
 			p.err = cmp.Or(p.err, err)
@@ -226,7 +226,9 @@ func (r *run) askForOne(ctx context.Context, campaigns []string, areListed bool,
 			return "the key reads campaign " + id + " of the report", nil
 		case areListed:
 			return "", fmt.Errorf("the API key lists campaign %s, and the service answers 404 for it", id)
-		case !errors.Is(failed, extract.ErrNotFound) && !(errors.Is(failed, extract.ErrContract) && r.campaigns.listing.Complete):
+		case errors.Is(failed, extract.ErrNotFound): // another account's
+		case errors.Is(failed, extract.ErrContract) && r.campaigns.listing.Complete: // no ID that the API knows
+		default:
 			err = fmt.Errorf("the campaigns of the API key: %w", failed)
 		}
 	}
