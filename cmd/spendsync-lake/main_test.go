@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"spendsync/cmd/internal/files"
 	"spendsync/load/lake/resttest"
 	"spendsync/load/manifest"
 )
@@ -285,7 +286,10 @@ func TestSettings_CheckEveryFileThatAVariableNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := append([]string{}, sdkFiles...)
+	var names []string
+	for _, f := range files.OfTheAWSSDK(func(name string) string { return name }) {
+		names = append(names, f.Name)
+	}
 	for f := range reflect.TypeFor[settings]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("env"), ",")
 		if _, ok := f.Tag.Lookup("file"); ok != strings.HasSuffix(name, "_FILE") {

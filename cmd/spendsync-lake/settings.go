@@ -48,7 +48,7 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 		Lookuper: envconfig.MapLookuper(env)}); err != nil {
 		return nil, exit.Usagef("%s: %v", config.Prefix+"LAKE_*", err)
 	}
-	err := files.CheckNamed(append(files.NamedIn(config.Prefix, s), s.ofTheSDK()...), s.DataDir)
+	err := files.CheckNamed(append(files.NamedIn(config.Prefix, s), files.OfTheAWSSDK(s.variable)...), s.DataDir)
 	if err != nil {
 		return nil, err
 	}
@@ -72,18 +72,7 @@ func readSettings(ctx context.Context, environ []string) (*settings, error) {
 	return s, nil
 }
 
-// sdkFiles are the variables by which the AWS SDK finds the files that it opens by itself.
-var sdkFiles = []string{"AWS_CA_BUNDLE", "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-	"AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"}
-
-func (s *settings) ofTheSDK() (all []files.Named) {
-	for _, name := range sdkFiles {
-		if path := s.environ[name]; path != "" {
-			all = append(all, files.Named{Name: name, Path: path, Limit: files.MaxSecret})
-		}
-	}
-	return all
-}
+func (s *settings) variable(name string) string { return s.environ[name] }
 
 // secret is a secret that may be left out, from its variable or its file.
 func secret(name string, value config.Secret, file string) (config.Secret, error) {
@@ -104,12 +93,9 @@ func (s *settings) lake() (lake.Options, error) {
 	if region == "" {
 		region = s.environ["AWS_DEFAULT_REGION"]
 	}
-	var bundle []byte
-	if file := s.environ["AWS_CA_BUNDLE"]; file != "" {
-		var err error
-		if bundle, err = files.Read(file, files.MaxSecret); err != nil {
-			return lake.Options{}, exit.Usagef("AWS_CA_BUNDLE: %v", err)
-		}
+	bundle, err := files.CABundle(s.variable)
+	if err != nil {
+		return lake.Options{}, err
 	}
 	return lake.Options{Catalog: s.Catalog, Warehouse: s.Warehouse, Namespace: s.Namespace,
 		Credential: string(s.Credential), Token: string(s.Token), OAuthURL: s.OAuthURL, Scope: s.Scope, SigV4: s.SigV4,

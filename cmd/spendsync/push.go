@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -167,7 +168,15 @@ func pushedText(address string, done *remote.Pushed) string {
 
 // openBucket opens the address that the caller gave.
 func (a *app) openBucket(ctx context.Context, url string) (*remote.Bucket, error) {
-	b, err := remote.Open(ctx, url, remote.Options{AllowHTTP: a.cfg.AllowHTTP})
+	// The SDK reads the variables of this process.
+	if err := files.CheckNamed(files.OfTheAWSSDK(os.Getenv), ""); err != nil {
+		return nil, err
+	}
+	certificates, err := files.CABundle(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	b, err := remote.Open(ctx, url, remote.Options{AllowHTTP: a.cfg.AllowHTTP, CABundle: certificates})
 	return b, bucketErr(err)
 }
 

@@ -38,7 +38,8 @@ import (
 // Options are what a bucket needs to know from outside. Credentials, region and endpoint of S3 are
 // found as the AWS SDK finds them.
 type Options struct {
-	AllowHTTP bool // send without TLS to other machines
+	AllowHTTP bool   // send without TLS to other machines
+	CABundle  []byte // certificates in place of the system's, as PEM; nil: the system's
 	// Pause bounds the pauses between attempts; 0: 20 s.
 	Pause time.Duration
 }
@@ -141,11 +142,10 @@ func (b *Bucket) openS3(ctx context.Context, u *url.URL, prefix string, o Option
 		}
 	}
 	limits := outbound.Options{RequireTLS: !o.AllowHTTP, HeaderTimeout: 2 * time.Minute}
-	if file := os.Getenv(caBundle); file != "" {
-		certificates, err := os.ReadFile(file)
+	if o.CABundle != nil {
 		limits.TLS = &tls.Config{RootCAs: x509.NewCertPool()}
-		if err != nil || !limits.TLS.RootCAs.AppendCertsFromPEM(certificates) {
-			return fmt.Errorf("%w: %s=%s holds no certificate", ErrAddress, caBundle, file)
+		if !limits.TLS.RootCAs.AppendCertsFromPEM(o.CABundle) {
+			return fmt.Errorf("%w: %s holds no certificate", ErrAddress, caBundle)
 		}
 	}
 	client := outbound.Client(limits, 0)
@@ -210,7 +210,7 @@ func retryer(pause time.Duration) func() aws.Retryer {
 	}
 }
 
-// caBundle is the SDK's variable for certificates.
+// caBundle is the SDK's variable for the file of certificates, which the caller reads.
 const caBundle = "AWS_CA_BUNDLE"
 
 // loading holds the environment while [caBundle] is taken out of it.

@@ -1,0 +1,33 @@
+package files
+
+import "spendsync/cmd/internal/exit"
+
+const caBundle = "AWS_CA_BUNDLE"
+
+// sdkFiles are the variables by which the AWS SDK finds files.
+var sdkFiles = []string{caBundle, "AWS_CONFIG_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+	"AWS_SHARED_CREDENTIALS_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE"}
+
+// OfTheAWSSDK lists the set variables by which the AWS SDK finds files. It opens them without a limit, so
+// they are checked before it does.
+func OfTheAWSSDK(value func(name string) string) (all []Named) {
+	for _, name := range sdkFiles {
+		if path := value(name); path != "" {
+			all = append(all, Named{Name: name, Path: path, Limit: MaxSecret})
+		}
+	}
+	return all
+}
+
+// CABundle reads the certificates that AWS_CA_BUNDLE names; nil if it is not set.
+func CABundle(value func(name string) string) ([]byte, error) {
+	path := value(caBundle)
+	if path == "" {
+		return nil, nil
+	}
+	b, err := Read(path, MaxSecret)
+	if err != nil {
+		return nil, exit.Usagef("%s: %v", caBundle, err)
+	}
+	return b, nil
+}
