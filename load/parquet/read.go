@@ -137,18 +137,19 @@ func Version(d durable.Disk, path string) (version int, err error) {
 	if err != nil {
 		return 0, durable.Storage(err)
 	}
-	defer opened.Close()
-	info, err := opened.Stat()
+	f := &file{disk: &watchedFile{File: opened}}
+	defer f.close()
+	size, err := durable.RegularSize(opened, path)
 	if err != nil {
 		return 0, durable.Storage(err)
 	}
-	p, err := parquet.OpenFile(opened, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	p, err := parquet.OpenFile(f.disk, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err == nil {
 		text, _ := p.Lookup(versionKey)
 		version, err = strconv.Atoi(text)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%s names no version of its table: %v: %w", path, err, durable.ErrDamaged)
+		return 0, f.unread(fmt.Errorf("%s names no version of its table: %v: %w", path, err, durable.ErrDamaged))
 	}
 	return version, nil
 }
@@ -196,15 +197,13 @@ func open(d durable.Disk, path string, t *schema.Table) (*file, error) {
 		return nil, durable.Storage(err)
 	}
 	f := &file{disk: &watchedFile{File: opened}, path: path, table: t}
-	info, err := opened.Stat()
+	size, err := durable.RegularSize(opened, path)
 	if err == nil {
-		err = f.parse(info.Size())
-	} else {
-		err = durable.Storage(err)
+		err = f.parse(size)
 	}
 	if err != nil {
 		f.close()
-		return nil, err
+		return nil, durable.Storage(err)
 	}
 	return f, nil
 }
