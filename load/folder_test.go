@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"spendsync/load/durable"
 	"spendsync/load/loadtest"
+	"spendsync/load/manifest"
 )
 
 // TestStore_InAFolderOfAnyName: what means something to SQL, to a pattern of file names or
@@ -106,6 +108,69 @@ func TestOpen_LocksThroughNoLink(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(locks), os.Mkdir(locks, 0o755),
 			os.WriteFile(filepath.Join(locks, "account=acme.lock"), nil, 0o600)); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestStore_OddFilesHoldNothingUp puts a pipe, a device or a file that is far too large in the place of each
+// kind of file: verify names it, and a run neither waits for it nor fills its memory with it.
+func TestStore_OddFilesHoldNothingUp(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "data")
+	if err := sceneSecond().do(t.Context(), whole, sceneOptions(durable.OS)); err != nil {
+		t.Fatal(err)
+	}
+	for kind, pattern := range map[string]string{
+		"manifest": manifest.FileName, "account": "manifest/account=acme/*.json", "ledger": "ledger/account=acme/*.jsonl",
+		"table": "parquet/campaign_history/*/data.parquet", "day": "parquet/spend_daily/*/*/data.parquet",
+		"raw": "raw/spend_report/*/*/0001.json.zst", "replies": "raw/settings/*/*/*.zst",
+		"quarantine": "quarantine/*/*/about.json", "commit record": manifest.CommitName,
+	} {
+		for how, put := range map[string]func(path string) error{
+			"pipe":   func(path string) error { return unix.Mkfifo(path, 0o644) },
+			"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+			"large": func(path string) error {
+				return errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, 1<<40))
+			},
+		} {
+			dir := filepath.Join(t.TempDir(), "data")
+			copyStore(t, whole, dir)
+			path := filepath.Join(dir, pattern)
+			if kind != "commit record" {
+				found, err := filepath.Glob(path)
+				if err != nil || len(found) == 0 {
+					t.Fatalf("%s: nothing at %s: %v", kind, pattern, err)
+				}
+				path = found[0]
+				if err := os.Remove(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := put(path); err != nil {
+				t.Skipf("%s: %v", how, err)
+			}
+			report, err := Verify(t.Context(), dir, sceneOptions(durable.OS), nil)
+			rel := strings.TrimPrefix(path, dir+"/")
+			named := errors.Is(err, durable.ErrDamaged) && strings.Contains(err.Error(), rel)
+			if err == nil {
+				named = slices.ContainsFunc(report.Damages, func(d *durable.Damage) bool {
+					return d.Path == rel
+				})
+			}
+			if named == (kind == "quarantine") {
+				t.Errorf("%s, %s: verify names it: %t (%v)", kind, how, named, err)
+			}
+			s, err := Open(t.Context(), dir, "acme", sceneOptions(durable.OS))
+			if err == nil {
+				var left int
+				left, err = s.Quarantine().Prune(now.Add(24 * time.Hour))
+				if kind == "quarantine" && left > 0 {
+					t.Errorf("%s, %s: %d days are left in quarantine", kind, how, left)
+				}
+				err = errors.Join(err, s.Close())
+			}
+			if err != nil && (!errors.Is(err, durable.ErrDamaged) || !strings.Contains(err.Error(), filepath.Base(path))) {
+				t.Errorf("%s, %s: a run ends with %v", kind, how, err)
+			}
 		}
 	}
 }

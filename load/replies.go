@@ -45,7 +45,7 @@ func (g *Staged) PutReplies(c *settingslog.Collector, seen schema.Instant) error
 		if info := s.Account().Files[path]; info != nil {
 			err := manifest.CheckBytes(s.opts.disk, s.dir, path, info)
 			if err == nil {
-				old, err = s.opts.disk.ReadFile(filepath.Join(s.dir, path))
+				old, err = s.opts.disk.ReadFile(filepath.Join(s.dir, path), info.Bytes)
 				rows, unpacked = rows+info.Rows, cmp.Or(info.Unpacked, -1)
 			}
 			if errors.Is(err, durable.ErrDamaged) {

@@ -43,7 +43,7 @@ type SnapshotFile struct {
 func ReadSnapshot(dir string) (*Snapshot, error) {
 	var before []byte
 	for {
-		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName))
+		text, err := durable.OS.ReadFile(filepath.Join(dir, manifest.FileName), durable.MaxText)
 		if errors.Is(err, fs.ErrNotExist) {
 			_, err = manifest.Read(dir) // which reports what is wrong
 		}

@@ -177,7 +177,7 @@ func (g *Staged) Quarantine(d quarantine.Day, refused []byte) error {
 			if day.stays[path] {
 				from = filepath.Join(s.dir, path)
 			}
-			packed, err := s.opts.disk.ReadFile(from)
+			packed, err := s.opts.disk.ReadFile(from, day.raw[path].Bytes)
 			if !yield(quarantine.Packed{Content: packed, Unpacked: day.raw[path].Unpacked}, err) {
 				return
 			}

@@ -209,7 +209,7 @@ func moveFile(d durable.Disk, dir string, m Move) error {
 // refuses one that does not belong to the published generation: somebody has put
 // back an older or a newer part of the store.
 func Read(d durable.Disk, dir string, known *manifest.Manifest) (*Record, error) {
-	b, err := d.ReadFile(filepath.Join(dir, manifest.CommitName))
+	b, err := d.ReadFile(filepath.Join(dir, manifest.CommitName), durable.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -93,18 +93,50 @@ type Disk struct{ FS }
 // OS is the disk of the operating system.
 var OS = Disk{System{}}
 
-func (d Disk) Open(path string) (File, error) { return d.OpenFile(path, os.O_RDONLY, 0) }
+// Open opens a file or a folder for reading. It never waits for the writer of a pipe.
+func (d Disk) Open(path string) (File, error) {
+	return d.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
 
-func (d Disk) ReadFile(path string) ([]byte, error) {
+// MaxText exceeds the size of every text in a store: the manifest, the commit record, a month of a ledger.
+const MaxText = 512 << 20
+
+// ReadFile reads a regular file of at most limit bytes. A larger file, a pipe or a device is damage: spendsync
+// did not write it.
+func (d Disk) ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := d.Open(path)
 	if err != nil {
 		return nil, Storage(err)
 	}
-	b, err := io.ReadAll(f)
+	b, err := readAll(f, path, limit)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, Storage(err)
 	}
 	return b, nil
+}
+
+func readAll(f File, path string, limit int64) ([]byte, error) {
+	size, err := RegularSize(f, path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if size = max(size, int64(len(b))); err == nil && size > limit {
+		return nil, Damaged(path, RepairBackup, "it has %d bytes, and may have at most %d", size, limit)
+	}
+	return b, err
+}
+
+// RegularSize returns the size of a regular file. Anything else may have no end.
+func RegularSize(f File, path string) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, Damaged(path, RepairBackup, "it is not a regular file")
+	}
+	return info.Size(), nil
 }
 
 // Exists reports whether a name exists. A failed lookup is an error, not a missing name.

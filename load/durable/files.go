@@ -85,15 +85,23 @@ var hashBuffers = sync.Pool{New: func() any { return new([1 << 18]byte) }}
 
 // HashFile reads an entire file and returns its SHA-256 and its size.
 func (d Disk) HashFile(path string) (sha string, size int64, err error) {
-	return d.hashFile(context.Background(), path)
+	return d.hashFile(context.Background(), path, -1)
 }
 
-func (d Disk) hashFile(ctx context.Context, path string) (sha string, size int64, err error) {
+// HashSized hashes a file of a given size. It reads nothing of a file of another size: sha is empty.
+func (d Disk) HashSized(path string, size int64) (sha string, is int64, err error) {
+	return d.hashFile(context.Background(), path, size)
+}
+
+func (d Disk) hashFile(ctx context.Context, path string, want int64) (sha string, size int64, err error) {
 	f, err := d.Open(path)
 	if err != nil {
 		return "", 0, Storage(err)
 	}
 	defer f.Close()
+	if size, err = RegularSize(f, path); err != nil || want >= 0 && size != want {
+		return "", size, Storage(err)
+	}
 	buffer := hashBuffers.Get().(*[1 << 18]byte)
 	defer hashBuffers.Put(buffer)
 	h := sha256.New()
@@ -109,7 +117,7 @@ func (d Disk) hashFile(ctx context.Context, path string) (sha string, size int64
 // a draft that will be written to.
 func (d Disk) CopyFile(ctx context.Context, from, to string) (sha string, size int64, err error) {
 	if err := d.Clone(from, to); err == nil {
-		return d.hashFile(ctx, to)
+		return d.hashFile(ctx, to, -1)
 	}
 	src, err := d.Open(from)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -299,9 +298,9 @@ func (l *ledgers) knows(run string) (bool, error) {
 			return false, err
 		}
 		for _, path := range files {
-			b, err := os.ReadFile(path)
+			b, err := durable.OS.ReadFile(path, durable.MaxText)
 			if err != nil {
-				return false, fmt.Errorf("%w: %w", durable.ErrStorage, err)
+				return false, err
 			}
 			if strings.Contains(string(b), run) {
 				l.known = run

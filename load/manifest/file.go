@@ -59,10 +59,12 @@ func Merge(out io.Writer, t *schema.Table, files iter.Seq2[string, error]) error
 // CheckBytes compares the bytes of a file with the published ones.
 func CheckBytes(d durable.Disk, dir, path string, info *File) error {
 	repair := info.Repair()
-	sha, size, err := d.HashFile(filepath.Join(dir, path))
+	sha, size, err := d.HashSized(filepath.Join(dir, path), info.Bytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return durable.Damaged(path, repair, "it is missing")
+	case errors.Is(err, durable.ErrDamaged):
+		return durable.Damaged(path, repair, "it is not a regular file")
 	case err != nil:
 		return err
 	case size != info.Bytes:

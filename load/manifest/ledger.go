@@ -101,9 +101,14 @@ func DecodeLedger(path string, b []byte) (rows LedgerRows, err error) {
 
 // ReadLedger reads a ledger file. A missing file is empty.
 func ReadLedger(d durable.Disk, dir, path string) ([]byte, error) {
-	b, err := d.ReadFile(filepath.Join(dir, path))
-	if errors.Is(err, fs.ErrNotExist) {
+	b, err := d.ReadFile(filepath.Join(dir, path), durable.MaxText)
+	var odd *durable.Damage
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case errors.As(err, &odd):
+		// Without the file a rebuild writes what was published of it again.
+		odd.Path, odd.Repair = path, "move it out of the data directory, then run 'spendsync rebuild'"
 	}
 	return b, err
 }

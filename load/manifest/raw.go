@@ -64,7 +64,7 @@ func RawPage(disk durable.Disk, dir, path string, info *File, dec *zstd.Decoder,
 	if err := CheckBytes(disk, dir, path, info); err != nil {
 		return nil, err
 	}
-	packed, err := disk.ReadFile(filepath.Join(dir, path))
+	packed, err := disk.ReadFile(filepath.Join(dir, path), info.Bytes)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func ReadRoot(d durable.Disk, dir string, known *Manifest) (*Manifest, error) {
 }
 
 func readRoot(d durable.Disk, dir string) ([]byte, error) {
-	b, err := d.ReadFile(filepath.Join(dir, FileName))
+	b, err := d.ReadFile(filepath.Join(dir, FileName), durable.MaxText)
 	if errors.Is(err, fs.ErrNotExist) {
 		b, err = readLateManifest(d, dir)
 	}
@@ -81,7 +81,7 @@ func (m *Manifest) Load(d durable.Disk, dir string, accounts ...string) error {
 		if part == nil || m.Accounts[name] != nil {
 			continue
 		}
-		b, err := d.ReadFile(filepath.Join(dir, part.Path))
+		b, err := d.ReadFile(filepath.Join(dir, part.Path), part.Bytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			return durable.Damaged(part.Path, durable.RepairBackup, "it is missing")
 		} else if err != nil {
@@ -108,7 +108,7 @@ func readLateManifest(d durable.Disk, dir string) ([]byte, error) {
 		return nil, err
 	}
 	// In this order a first commit that goes on meanwhile is never taken for damage.
-	b, err := d.ReadFile(filepath.Join(dir, FileName))
+	b, err := d.ReadFile(filepath.Join(dir, FileName), durable.MaxText)
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
 		return b, err

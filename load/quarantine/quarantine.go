@@ -25,6 +25,7 @@ import (
 const (
 	folderName = "quarantine"
 	aboutName  = "about.json"
+	maxAbout   = 16 << 20            // of the description of a day: a page takes 150 bytes
 	maxBytes   = 256 << 20           // of an account, compressed
 	maxAge     = 90 * 24 * time.Hour // since the replies were received
 )
@@ -179,8 +180,8 @@ func (f Folder) read() (days []Day, broken []string, err error) {
 		if !named || err != nil {
 			continue // not ours
 		}
-		about, err := f.Disk.ReadFile(filepath.Join(root, e.Name(), aboutName))
-		if errors.Is(err, fs.ErrNotExist) {
+		about, err := f.Disk.ReadFile(filepath.Join(root, e.Name(), aboutName), maxAbout)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrDamaged) {
 			broken = append(broken, e.Name())
 			continue
 		}
