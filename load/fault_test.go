@@ -3,231 +3,23 @@ package load
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"spendsync/load/commit"
 	"spendsync/load/durable"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/load/parquet"
 	"spendsync/schema"
 	"spendsync/schema/schematest"
 )
-
-// faultFiles are real files of which one call fails, or every call from one on.
-type faultFiles struct {
-	mu    sync.Mutex
-	calls int      // made so far
-	trace []string // what they were, where wanted
-	open  map[io.Closer]string
-
-	at     int // the call that fails, from 1; 0: none
-	after  bool
-	always bool
-	errno  syscall.Errno
-	struck string // the call that failed first
-}
-
-// strike counts a call, and says whether it fails.
-func (d *faultFiles) strike(what, path string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.calls++
-	d.trace = append(d.trace, what+" "+filepath.Base(path))
-	if d.at == 0 || d.calls < d.at || d.calls > d.at && !d.always {
-		return nil
-	}
-	if d.struck == "" {
-		d.struck = what + " " + path
-	}
-	return &fs.PathError{Op: what, Path: path, Err: d.errno}
-}
-
-// call makes a call that fails as it is to: with its effect or without.
-func (d *faultFiles) call(what, path string, do func() error) error {
-	fault := d.strike(what, path)
-	if fault == nil {
-		return do()
-	}
-	if d.after {
-		_ = do()
-	}
-	return fault
-}
-
-func (d *faultFiles) keep(c io.Closer, path string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.open == nil {
-		d.open = map[io.Closer]string{}
-	}
-	d.open[c] = path
-}
-
-func (d *faultFiles) drop(c io.Closer) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.open, c)
-}
-
-// die closes what the run has left open, as the end of its process does, and says
-// what that was.
-func (d *faultFiles) die() (left []string) {
-	for c, path := range d.open {
-		left = append(left, path)
-		c.Close()
-	}
-	d.open = nil
-	return left
-}
-
-func (d *faultFiles) OpenFile(path string, flag int, perm fs.FileMode) (durable.File, error) {
-	var f durable.File
-	err := d.call("open", path, func() (err error) {
-		f, err = durable.System{}.OpenFile(path, flag, perm)
-		return err
-	})
-	if err != nil {
-		if f != nil {
-			f.Close()
-		}
-		return nil, err
-	}
-	d.keep(f, path)
-	return &faultFile{d, f, path}, nil
-}
-
-func (d *faultFiles) Mkdir(path string) error {
-	return d.call("mkdir", path, func() error { return durable.System{}.Mkdir(path) })
-}
-
-func (d *faultFiles) Rename(from, to string) error {
-	return d.call("rename", to, func() error { return durable.System{}.Rename(from, to) })
-}
-
-func (d *faultFiles) Remove(path string) error {
-	return d.call("remove", path, func() error { return durable.System{}.Remove(path) })
-}
-
-func (d *faultFiles) Chmod(path string, mode fs.FileMode) error {
-	// The file may be linked from other stores of these tests: it keeps its mode.
-	return d.call("chmod", path, func() error { return nil })
-}
-
-// Clone copies: what these tests lie on may not be able to share blocks.
-func (d *faultFiles) Clone(from, to string) error {
-	return d.call("clone", to, func() error {
-		content, err := os.ReadFile(from)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(to, content, 0o644)
-	})
-}
-
-func (d *faultFiles) ReadDir(path string) (entries []fs.DirEntry, err error) {
-	err = d.call("readdir", path, func() (err error) {
-		entries, err = durable.System{}.ReadDir(path)
-		return err
-	})
-	return entries, err
-}
-
-func (d *faultFiles) Lstat(path string) (info fs.FileInfo, err error) {
-	err = d.call("stat", path, func() (err error) {
-		info, err = durable.System{}.Lstat(path)
-		return err
-	})
-	return info, err
-}
-
-func (d *faultFiles) Lock(path string) (io.Closer, error) {
-	if err := d.strike("lock", path); err != nil {
-		return nil, err
-	}
-	l, err := durable.System{}.Lock(path)
-	if l == nil || err != nil {
-		return nil, err
-	}
-	d.keep(l, path)
-	return &faultLock{d, l, path}, nil
-}
-
-type faultLock struct {
-	disk *faultFiles
-	l    io.Closer
-	path string
-}
-
-func (l *faultLock) Close() error {
-	return l.disk.call("unlock", l.path, func() error {
-		l.disk.drop(l.l)
-		return l.l.Close()
-	})
-}
-
-type faultFile struct {
-	disk *faultFiles
-	f    durable.File
-	path string
-}
-
-func (f *faultFile) Read(p []byte) (n int, err error) {
-	err = f.disk.call("read", f.path, func() (err error) {
-		n, err = f.f.Read(p)
-		return err
-	})
-	return n, err
-}
-
-func (f *faultFile) ReadAt(p []byte, off int64) (n int, err error) {
-	err = f.disk.call("readat", f.path, func() (err error) {
-		n, err = f.f.ReadAt(p, off)
-		return err
-	})
-	return n, err
-}
-
-// Write fails with its effect half: what a full disk does.
-func (f *faultFile) Write(p []byte) (n int, err error) {
-	fault := f.disk.strike("write", f.path)
-	switch {
-	case fault == nil:
-		return f.f.Write(p)
-	case f.disk.after:
-		n, _ = f.f.Write(p[:len(p)/2])
-	}
-	return n, fault
-}
-
-func (f *faultFile) Sync() error {
-	return f.disk.call("sync", f.path, func() error { return nil })
-}
-
-func (f *faultFile) Stat() (info fs.FileInfo, err error) {
-	err = f.disk.call("fstat", f.path, func() (err error) {
-		info, err = f.f.Stat()
-		return err
-	})
-	return info, err
-}
-
-// Close gives the file back whatever it reports, as the system does.
-func (f *faultFile) Close() error {
-	f.disk.drop(f.f)
-	err := f.f.Close()
-	if fault := f.disk.strike("close", f.path); fault != nil {
-		return fault
-	}
-	return err
-}
 
 // manner is how a call fails.
 type manner struct {
@@ -282,8 +74,8 @@ func mannersOf(k int) []manner {
 	return []manner{all[k*5%len(all)]}
 }
 
-func (m manner) disk(at int) *faultFiles {
-	return &faultFiles{at: at, after: m.after, always: m.always, errno: m.errno}
+func (m manner) disk(at int) *loadtest.Faults {
+	return &loadtest.Faults{At: at, After: m.after, Always: m.always, Errno: m.errno}
 }
 
 // enumerate tries a piece of work with every call failing. prepare gives a store
@@ -292,29 +84,41 @@ func (m manner) disk(at int) *faultFiles {
 func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare func(t testing.TB) (dir string,
 	isNew *manifest.Manifest), work func(dir string, o Options) error) {
 	t.Helper()
+	stride = strideOf(stride)
+	failEach(t, st, name, func(calls []string) (which []int) {
+		for k := stride; k <= len(calls); k += stride {
+			which = append(which, k)
+		}
+		return which
+	}, prepare, work)
+}
+
+// failEach does what enumerate does with some of the calls, counted from 1.
+func failEach(t *testing.T, st *sceneStores, name string, pick func(calls []string) []int,
+	prepare func(t testing.TB) (dir string, isNew *manifest.Manifest), work func(dir string, o Options) error) {
+	t.Helper()
 	dir, _ := prepare(t)
-	dry := &faultFiles{}
+	dry := &loadtest.Faults{}
 	if err := work(dir, sceneOptions(durable.Disk{FS: dry})); err != nil {
 		t.Fatalf("%s, undisturbed: %v", name, err)
 	}
-	if left := dry.die(); len(left) > 0 {
+	if left := dry.Die(); len(left) > 0 {
 		t.Errorf("%s leaves %d files open: %v", name, len(left), left)
 	}
 	cases, survived, after := 0, 0, 0
-	stride = strideOf(stride)
-	for k := stride; k <= dry.calls; k += stride {
-		for _, m := range mannersOf(k / stride) {
+	for i, k := range pick(dry.Calls()) {
+		for _, m := range mannersOf(i + 1) {
 			cases++
 			dir, isNew := prepare(t)
 			d := m.disk(k)
 			err := work(dir, sceneOptions(durable.Disk{FS: d}))
-			left := d.die()
-			where := fmt.Sprintf("%s, call %d (%s) fails %s", name, k, strings.TrimPrefix(d.struck, dir+"/"), m)
+			left := d.Die()
+			where := fmt.Sprintf("%s, call %d (%s) fails %s", name, k, strings.TrimPrefix(d.Struck(), dir+"/"), m)
 			failed := t.Failed()
-			if len(left) > 0 && !strings.HasPrefix(d.struck, "unlock") && !m.always {
+			if len(left) > 0 && !strings.HasPrefix(d.Struck(), "unlock") && !m.always {
 				t.Errorf("left open: %v", left)
 			}
-			if d.struck == "" {
+			if d.Struck() == "" {
 				t.Error("the call was not reached")
 			}
 			if err != nil && (!errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)) {
@@ -341,7 +145,7 @@ func enumerate(t *testing.T, st *sceneStores, name string, stride int, prepare f
 			os.RemoveAll(dir)
 		}
 	}
-	t.Logf("%s: %d calls, %d faults; %d did not matter, %d ended with the new generation", name, dry.calls, cases,
+	t.Logf("%s: %d calls, %d faults; %d did not matter, %d ended with the new generation", name, len(dry.Calls()), cases,
 		survived, after)
 }
 
@@ -403,6 +207,44 @@ func TestFaults_AnyCallOfARun(t *testing.T) {
 			return dir, nil
 		},
 		func(dir string, o Options) error { return sceneSecond().do(t.Context(), dir, o) })
+}
+
+// TestFaults_OfEachKindOfFile fails the first and the last call of each sort on each kind of file that a run
+// writes, by name: the enumeration above may pass some by.
+func TestFaults_OfEachKindOfFile(t *testing.T) {
+	t.Parallel()
+	st := scene(t)
+	failEach(t, st, "a run, by kind", func(calls []string) (which []int) {
+		first, last, kinds := map[string]int{}, map[string]int{}, map[string]bool{}
+		for i, call := range calls {
+			what, path, _ := strings.Cut(call, " ")
+			kind := kindOf(path)
+			if kind == "" || slices.Contains([]string{"fstat", "stat", "read", "readat"}, what) {
+				continue
+			}
+			kinds[kind] = true
+			if first[what+kind] == 0 {
+				first[what+kind] = i + 1
+			}
+			last[what+kind] = i + 1
+		}
+		for kind := range sceneKinds {
+			if !kinds[kind] {
+				t.Errorf("no call on the %s", kind)
+			}
+		}
+		which = slices.AppendSeq(slices.Collect(maps.Values(first)), maps.Values(last))
+		slices.Sort(which)
+		which = slices.Compact(which)
+		if testing.Short() {
+			which = which[:len(which)/4]
+		}
+		return which
+	}, func(t testing.TB) (string, *manifest.Manifest) {
+		dir := filepath.Join(quickDir(t), "data")
+		copyStore(t, st.before, dir)
+		return dir, nil
+	}, func(dir string, o Options) error { return sceneSecond().do(t.Context(), dir, o) })
 }
 
 // preparedCommit is a store in which a run is about to commit, and one in which
@@ -536,7 +378,7 @@ func TestFaults_AnyCallOfTheNextRun(t *testing.T) {
 func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 	t.Parallel()
 	st := scene(t)
-	verify := func(d *faultFiles) (*Verification, error) {
+	verify := func(d *loadtest.Faults) (*Verification, error) {
 		return Verify(t.Context(), st.after, sceneOptions(durable.Disk{FS: d}), func(account string, d schema.Date,
 			pages iter.Seq2[[]byte, error]) (*schema.SpendRows, error) {
 			if _, err := textsOf(pages); err != nil {
@@ -547,28 +389,28 @@ func TestFaults_VerifyTellsTheDiskFromDamage(t *testing.T) {
 			return schematest.Packed(rows), err
 		})
 	}
-	dry := &faultFiles{}
+	dry := &loadtest.Faults{}
 	if r, err := verify(dry); err != nil || len(r.Damages) > 0 {
 		t.Fatalf("undisturbed: %+v, %v", r, err)
 	}
 	stride := strideOf(7)
-	for k := 1; k <= dry.calls; k += stride {
+	for k := 1; k <= len(dry.Calls()); k += stride {
 		for _, m := range mannersOf(k) {
 			d := m.disk(k)
 			r, err := verify(d)
-			left := d.die()
-			if err == nil && (d.struck == "" || strings.HasPrefix(d.struck, "close") ||
-				strings.HasPrefix(d.struck, "unlock")) {
+			left := d.Die()
+			if err == nil && (d.Struck() == "" || strings.HasPrefix(d.Struck(), "close") ||
+				strings.HasPrefix(d.Struck(), "unlock")) {
 				continue // files are read at the same time: the count may differ a little
 			}
 			if err == nil && m.after && len(r.Damages) == 0 {
 				continue // all was read before the call failed
 			}
 			if !errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged) {
-				t.Errorf("call %d (%s) fails %s: %+v, %v", k, d.struck, m, r, err)
+				t.Errorf("call %d (%s) fails %s: %+v, %v", k, d.Struck(), m, r, err)
 			}
-			if len(left) > 0 && !m.always && !strings.HasPrefix(d.struck, "unlock") {
-				t.Errorf("call %d (%s) fails %s: left open: %v", k, d.struck, m, left)
+			if len(left) > 0 && !m.always && !strings.HasPrefix(d.Struck(), "unlock") {
+				t.Errorf("call %d (%s) fails %s: left open: %v", k, d.Struck(), m, left)
 			}
 		}
 	}

@@ -262,14 +262,14 @@ func (w *modelWorld) sync(disturbed bool) {
 		run.campaigns = append(run.campaigns, sceneCampaign(id, "n", w.bids[id]))
 	}
 	before := w.generation()
-	d := &faultFiles{}
+	d := &loadtest.Faults{}
 	o := sceneOptions(durable.Disk{FS: d})
 	how := "undisturbed"
 	if disturbed {
 		m := manners()[w.r.IntN(len(manners()))]
-		d.after, d.always, d.errno = m.after, m.always, m.errno
-		if d.at = 1 + w.r.IntN(500); w.r.IntN(3) == 0 {
-			d.at, how = 0, "killed"
+		d.After, d.Always, d.Errno = m.after, m.always, m.errno
+		if d.At = 1 + w.r.IntN(500); w.r.IntN(3) == 0 {
+			d.At, how = 0, "killed"
 			steps := 1 + w.r.IntN(22)
 			o.crash = func(string) error {
 				if steps--; steps < 0 {
@@ -278,11 +278,11 @@ func (w *modelWorld) sync(disturbed bool) {
 				return nil
 			}
 		} else {
-			how = fmt.Sprintf("call %d fails %s", d.at, m)
+			how = fmt.Sprintf("call %d fails %s", d.At, m)
 		}
 	}
 	err := run.do(context.Background(), w.dir, o)
-	d.die()
+	d.Die()
 	published := w.open() > before
 	w.note("sync %s of %d days, %s: %v, published %v", id, len(read), how, err, published)
 	switch {

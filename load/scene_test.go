@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -28,8 +29,8 @@ import (
 )
 
 // A scene is one publication in which everything that a store has changes, so
-// that a test can disturb it at any moment: a restated day, a new day, the replies
-// of both, versions of settings, limits, the flat marts, the ledger.
+// that a test can disturb it at any moment: a restated day, a new day of which a row was refused, a day with
+// few changed rows, the replies of all, versions of settings, limits, the flat marts, the ledger, quarantine.
 
 // quickDir is a folder of the test's own, in memory where there is such a place:
 // these tests make thousands of stores, and none of them needs a disk.
@@ -75,21 +76,28 @@ type sceneRun struct {
 	id        string
 	at        time.Time
 	days      map[schema.Date][]schema.Spend
+	refused   schema.Date // a day of which a row could not be stored
 	campaigns []history.Seen[schema.Campaign]
 	used      int64 // of a change budget
 }
 
 // sceneFirst is the run before the disturbed one, and sceneSecond that one.
 func sceneFirst() sceneRun {
-	return sceneRun{id: "run1", at: now, used: 1, days: twoDays(),
+	days := twoDays()
+	days[day-3] = schematest.SpendOfSources(day-3, 20)
+	return sceneRun{id: "run1", at: now, used: 1, days: days, refused: day - 1,
 		campaigns: []history.Seen[schema.Campaign]{sceneCampaign("C1234567", "Winter", 1),
 			sceneCampaign("C2", "Gone soon", 2)}}
 }
 
 func sceneSecond() sceneRun {
+	few := schematest.SpendOfSources(day-3, 20)[1:]
+	few[0].Spend++
 	return sceneRun{
-		id: "run2", at: now.Add(24 * time.Hour), used: 2,
+		id: "run2", at: now.Add(24 * time.Hour), used: 2, refused: day - 2,
 		days: map[schema.Date][]schema.Spend{
+			day - 3: few,
+			day - 1: twoDays()[day-1], // now without the refused row
 			day:     {schematest.SpendRow(day, "S1", 13_000_000), schematest.SpendRow(day, "S4", 4_000_000)},
 			day - 2: {schematest.SpendRow(day-2, "S1", 1)},
 		},
@@ -149,6 +157,8 @@ func (r sceneRun) record() RunRecord {
 			RunID: r.id},
 		Steps: []schema.Step{{AccountID: "acme", Stream: "spend_report", Unit: "x", StartedAt: at, FinishedAt: at,
 			Outcome: "stored", RunID: r.id}},
+		Refused: []schema.RefusedRow{{AccountID: "acme", Stream: "spend_report", ReportDate: r.refused, Page: 1,
+			RowNumber: 7, Reason: "no campaign", Field: "campaign_id", SeenAt: at, RunID: r.id}},
 	}
 }
 
@@ -184,6 +194,9 @@ func (r sceneRun) stage(ctx context.Context, s *Store, g *Staged) error {
 			return err
 		}
 		p := DayRead{Day: d, ReadAt: seen, Control: schema.ControlMatched}
+		if d == r.refused {
+			p.Refused = 1
+		}
 		if _, err := g.PutDay(ctx, p, sealed); err != nil {
 			return err
 		}
@@ -275,6 +288,13 @@ func scene(t *testing.T) *sceneStores {
 		}
 	}
 	st.want = contentOf(t, st.is)
+	was, is := st.was.Accounts["acme"].Days, st.is.Accounts["acme"].Days
+	if was[day-1].Refused != 1 || is[day-1].Refused != 0 || is[day-2].Refused != 1 {
+		t.Fatal("no day becomes partial, or ceases to be")
+	}
+	if st.is.Warehouse.BuiltRows != st.was.Warehouse.BuiltRows {
+		t.Fatal("the DuckDB file is built from nothing")
+	}
 	if contentOf(t, st.was) == st.want || len(st.is.Accounts["acme"].Files) < 12 {
 		t.Fatalf("the scene does not change enough:\n%s", st.want)
 	}
@@ -283,6 +303,32 @@ func scene(t *testing.T) *sceneStores {
 }
 
 var sceneRoot string
+
+// sceneKinds are the files that a run of the scene writes or replaces, by their published or staged names.
+var sceneKinds = map[string]*regexp.Regexp{
+	"manifest":            regexp.MustCompile(`manifest\.json`),
+	"an account's file":   regexp.MustCompile(`manifest[/~]account=acme`),
+	"commit record":       regexp.MustCompile(`commit\.json`),
+	"ledger":              regexp.MustCompile(`ledger[/~]account=acme`),
+	"partial day":         regexp.MustCompile(`spend_daily.*day=` + (day - 2).String()),
+	"keys of stale rows":  regexp.MustCompile(`stale~` + (day - 3).String()),
+	"restatements":        regexp.MustCompile(`spend_change`),
+	"reply":               regexp.MustCompile(`spend_report.*day=` + (day - 2).String()),
+	"replies of settings": regexp.MustCompile(`raw[/~]settings`),
+	"quarantined reply":   regexp.MustCompile(`quarantine/.*\.zst`),
+	"quarantined day":     regexp.MustCompile(`quarantine/.*about\.json`),
+	"DuckDB file":         regexp.MustCompile(`warehouse\.duckdb`),
+}
+
+// kindOf returns the kind of a file of the scene; empty: another.
+func kindOf(path string) string {
+	for kind, is := range sceneKinds {
+		if is.MatchString(path) {
+			return kind
+		}
+	}
+	return ""
+}
 
 // TestMain removes what the scenes share. It lets the test binary be a reader in a
 // process of its own.
@@ -354,7 +400,7 @@ func contentOf(t testing.TB, m *manifest.Manifest) string {
 	var b strings.Builder
 	a := m.Accounts["acme"]
 	for _, d := range slices.Sorted(maps.Keys(a.Days)) {
-		fmt.Fprintf(&b, "%s %s %+v\n", d, a.Days[d].ContentHash, a.Days[d].Sums)
+		fmt.Fprintf(&b, "%s %s %+v, %d refused\n", d, a.Days[d].ContentHash, a.Days[d].Sums, a.Days[d].Refused)
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.Files)) {
 		if strings.HasPrefix(path, "parquet/ops_") {

@@ -144,7 +144,7 @@ var house = map[string]struct{ may, not []string }{
 	"load/lake/resttest": {
 		not: []string{"os", "database/sql"},
 	},
-	"load/loadtest": {may: []string{"load/duck"}},
+	"load/loadtest": {may: []string{"load/duck", "load/durable"}},
 	"load/parquet": {
 		may: []string{"schema", "load/durable"},
 		not: []string{"net/http", "database/sql", "github.com/duckdb"},

@@ -17,109 +17,10 @@ import (
 	"time"
 
 	"spendsync/load/durable"
+	"spendsync/load/loadtest"
 	"spendsync/load/manifest"
 	"spendsync/schema"
 )
-
-// disk is real files of which one call fails, or every call from one on; it notes what a loss of
-// power could still undo.
-type disk struct {
-	durable.FS
-	calls, at     int // the call that fails, from 1; 0: none
-	after, always bool
-	errno         syscall.Errno
-	before        func(call string) error // an error is the call's
-
-	unsynced map[string]bool // names that were made, moved or removed, by their paths
-}
-
-func (d *disk) call(what, path string, do func() error) error {
-	d.calls++
-	if d.before != nil {
-		if err := d.before(what + " " + path); err != nil {
-			return err
-		}
-	}
-	if d.at == 0 || d.calls < d.at || d.calls > d.at && !d.always {
-		return do()
-	}
-	if d.after {
-		_ = do()
-	}
-	return &fs.PathError{Op: what, Path: path, Err: d.errno}
-}
-
-func (d *disk) OpenFile(path string, flag int, perm fs.FileMode) (f durable.File, err error) {
-	err = d.call("open", path, func() error {
-		f, err = d.FS.OpenFile(path, flag, perm)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &file{f, d, path}, nil
-}
-
-func (d *disk) Mkdir(path string) error {
-	return d.name("mkdir", path, func() error { return d.FS.Mkdir(path) })
-}
-
-func (d *disk) Rename(from, to string) error {
-	return d.name("rename", to, func() error { return d.FS.Rename(from, to) })
-}
-
-func (d *disk) Remove(path string) error {
-	return d.name("remove", path, func() error { return d.FS.Remove(path) })
-}
-
-func (d *disk) name(what, path string, do func() error) error {
-	err := d.call(what, path, do)
-	if err == nil && d.unsynced != nil {
-		d.unsynced[path] = true
-	}
-	return err
-}
-
-func (d *disk) Lstat(path string) (info fs.FileInfo, err error) {
-	err = d.call("stat", path, func() error {
-		info, err = d.FS.Lstat(path)
-		return err
-	})
-	return info, err
-}
-
-func (d *disk) ReadDir(path string) (entries []fs.DirEntry, err error) {
-	err = d.call("readdir", path, func() error {
-		entries, err = d.FS.ReadDir(path)
-		return err
-	})
-	return entries, err
-}
-
-type file struct {
-	durable.File
-	d    *disk
-	path string
-}
-
-func (f *file) Write(b []byte) (n int, err error) {
-	err = f.d.call("write", f.path, func() error {
-		n, err = f.File.Write(b)
-		return err
-	})
-	return n, err
-}
-
-func (f *file) Sync() error {
-	return f.d.call("sync", f.path, func() error {
-		maps.DeleteFunc(f.d.unsynced, func(path string, _ bool) bool { return filepath.Dir(path) == f.path })
-		return nil
-	})
-}
-
-func (f *file) Close() error {
-	return f.d.call("close", f.path, f.File.Close)
-}
 
 // store is a data directory of generation 1 with a run that is about to publish generation 2.
 func store(t testing.TB) (dir string, r Record) {
@@ -221,17 +122,17 @@ func TestWrite_AnyCallFails(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
 		for k, reached := 1, true; reached; k++ {
 			errno := []syscall.Errno{syscall.EIO, syscall.ENOSPC}[k%2]
-			for _, how := range []disk{{always: k%4 == 0}, {after: true, always: k%4 == 1}} {
+			for n, effect := range []bool{false, true} {
 				dir, r := store(t)
 				if foreign {
 					put(t, dir, "warehouse.duckdb.wal", "w")
 				}
-				d := how
-				d.FS, d.at, d.errno = durable.System{}, k, errno
+				d := &loadtest.Faults{At: k, After: effect, Always: k%4 == n, Errno: errno}
 				begun := false
-				err := place(dir, &d).Write(r, nil, func() error { begun = true; return nil })
-				reached = d.calls >= k
-				where := fmt.Sprintf("call %d fails with %s, %+v (%v)", k, errno, how, err)
+				err := place(dir, d).Write(r, nil, func() error { begun = true; return nil })
+				reached = len(d.Calls()) >= k
+				where := fmt.Sprintf("call %d fails with %s, with effect %t, for good %t (%v)", k, errno, effect,
+					d.Always, err)
 				if err != nil && (!errors.Is(err, durable.ErrStorage) || errors.Is(err, durable.ErrDamaged)) {
 					t.Errorf("%s: not a storage error", where)
 				}
@@ -242,7 +143,7 @@ func TestWrite_AnyCallFails(t *testing.T) {
 				if err == nil && (left[manifest.CommitName] != "" || left["staging/acme.run2/4"] != "") {
 					t.Errorf("%s: ended, and something is left", where)
 				}
-				if err := place(dir, &disk{FS: durable.System{}}).End(); err != nil {
+				if err := place(dir, durable.System{}).End(); err != nil {
 					t.Errorf("%s: the next run: %v", where, err)
 				}
 				is := files(t, dir)[manifest.FileName]
@@ -274,7 +175,7 @@ func TestWrite_DiesAtAnyStep(t *testing.T) {
 	died := errors.New("died")
 	for step, reached := 1, true; reached; step++ {
 		dir, r := store(t)
-		p := place(dir, &disk{FS: durable.System{}})
+		p := place(dir, durable.System{})
 		steps := 0
 		p.Crash = func(string) error {
 			if steps++; steps >= step {
@@ -293,7 +194,7 @@ func TestWrite_DiesAtAnyStep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := place(dir, &disk{FS: durable.System{}}).End(); err != nil {
+		if err := place(dir, durable.System{}).End(); err != nil {
 			t.Fatal(err)
 		}
 		want := before(t)
@@ -310,18 +211,26 @@ func TestWrite_DiesAtAnyStep(t *testing.T) {
 // that step is made.
 func TestWrite_IsDurableInOrder(t *testing.T) {
 	dir, r := store(t)
-	d := &disk{FS: durable.System{}, unsynced: map[string]bool{}}
+	unsynced := map[string]bool{} // names that were made, moved or removed, by their paths
+	d := &loadtest.Faults{Made: func(call string) {
+		switch what, path, _ := strings.Cut(call, " "); what {
+		case "mkdir", "rename", "remove":
+			unsynced[path] = true
+		case "sync":
+			maps.DeleteFunc(unsynced, func(name string, _ bool) bool { return filepath.Dir(name) == path })
+		}
+	}}
 	record, root := filepath.Join(dir, manifest.CommitName), filepath.Join(dir, manifest.FileName)
 	staging, above := filepath.Join(dir, r.Staging), map[string]bool{}
-	d.before = func(call string) error {
+	d.Before = func(call string) error {
 		if dir, isSync := strings.CutPrefix(call, "sync "); isSync {
 			above[dir] = true
 		}
-		if call == "remove "+staging && d.unsynced[record] {
+		if call == "remove "+staging && unsynced[record] {
 			t.Error("the staging area is removed before the record is surely gone")
 		}
 		if call == "rename "+root || call == "remove "+record {
-			for path := range d.unsynced {
+			for path := range unsynced {
 				if !strings.Contains(path, manifest.OwnPrefix) && !strings.HasPrefix(path, staging) {
 					t.Errorf("%s, while %s is not durable", call, path)
 				}
@@ -335,14 +244,14 @@ func TestWrite_IsDurableInOrder(t *testing.T) {
 	if above[filepath.Dir(dir)] {
 		t.Error("the folder above is synced, though the store was there before")
 	}
-	if _, err := os.Stat(staging); err == nil || d.unsynced[record] {
-		t.Errorf("the staging area is left: %t; the record may come back: %t", err == nil, d.unsynced[record])
+	if _, err := os.Stat(staging); err == nil || unsynced[record] {
+		t.Errorf("the staging area is left: %t; the record may come back: %t", err == nil, unsynced[record])
 	}
 	if !maps.Equal(files(t, dir), after(t)) {
 		t.Errorf("%v", files(t, dir))
 	}
 	dir, r = store(t)
-	d = &disk{FS: durable.System{}, before: func(call string) error {
+	d = &loadtest.Faults{Before: func(call string) error {
 		above[call] = true
 		return nil
 	}}
@@ -359,7 +268,7 @@ func TestWrite_IsDurableInOrder(t *testing.T) {
 func TestWrite_BeginsNothing(t *testing.T) {
 	dir, r := store(t)
 	no := errors.New("no")
-	if err := place(dir, &disk{FS: durable.System{}}).Write(r, nil, func() error { return no }); !errors.Is(err, no) {
+	if err := place(dir, durable.System{}).Write(r, nil, func() error { return no }); !errors.Is(err, no) {
 		t.Errorf("told so: %v", err)
 	}
 	if !published(t, dir, before(t)) {
@@ -375,7 +284,7 @@ func TestWrite_BeginsNothing(t *testing.T) {
 		{"", syscall.EROFS, "read-only"},
 	} {
 		dir, r := store(t)
-		d := &disk{FS: durable.System{}, before: func(call string) error {
+		d := &loadtest.Faults{Before: func(call string) error {
 			if call == "rename "+filepath.Join(dir, c.into, probeName) {
 				return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: c.errno}
 			}
@@ -395,7 +304,7 @@ func TestWrite_BeginsNothing(t *testing.T) {
 			if into == "parquet/a" {
 				into = "parquet"
 			}
-			d.before = func(call string) error {
+			d.Before = func(call string) error {
 				if call == "rename "+filepath.Join(dir, into, probeName) {
 					return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: c.errno}
 				}
@@ -415,7 +324,7 @@ func TestTryFolders(t *testing.T) {
 	dir, _ := store(t)
 	was := files(t, dir)
 	taken := 0
-	taking := &disk{FS: durable.System{}, before: func(call string) error {
+	taking := &loadtest.Faults{Before: func(call string) error {
 		if strings.HasPrefix(call, "rename "+filepath.Join(dir, "staging")) {
 			taken++
 			return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.ENOENT}
@@ -429,13 +338,14 @@ func TestTryFolders(t *testing.T) {
 		t.Errorf("taken %d times: %v", taken, err)
 	}
 	for k := 1; ; k++ {
-		d := &disk{FS: durable.System{}, at: k, errno: syscall.EIO}
+		d := &loadtest.Faults{At: k, Errno: syscall.EIO}
 		err := TryFolders(durable.Disk{FS: d}, dir, "acme")
-		if d.calls < k {
+		calls := len(d.Calls())
+		if calls < k {
 			break
 		}
-		if err != nil && !errors.Is(err, durable.ErrStorage) || err == nil && k < d.calls {
-			t.Errorf("call %d of %d fails: %v", k, d.calls, err)
+		if err != nil && !errors.Is(err, durable.ErrStorage) || err == nil && k < calls {
+			t.Errorf("call %d of %d fails: %v", k, calls, err)
 		}
 	}
 }
@@ -448,7 +358,7 @@ func TestEnd_WithoutARecord(t *testing.T) {
 	dir, _ := store(t)
 	put(t, dir, manifest.CommitName, "{}")
 	record := filepath.Join(dir, manifest.CommitName)
-	d := &disk{FS: durable.System{}, before: func(call string) error {
+	d := &loadtest.Faults{Before: func(call string) error {
 		if call == "sync "+dir {
 			os.Remove(record)
 		}
@@ -470,7 +380,7 @@ func TestEnd_MovesAForeignLogAside(t *testing.T) {
 		if c.there {
 			put(t, dir, "warehouse.duckdb.wal", "w")
 		}
-		d := &disk{FS: durable.System{}, before: func(call string) error {
+		d := &loadtest.Faults{Before: func(call string) error {
 			if c.taken && strings.HasPrefix(call, "rename "+wal) {
 				os.Remove(wal)
 			}
@@ -496,7 +406,7 @@ func TestEnd_MovesAForeignLogAside(t *testing.T) {
 func TestEnd_OnAnotherFileSystem(t *testing.T) {
 	dir, r := store(t)
 	begun := false
-	d := &disk{FS: durable.System{}, before: func(call string) error {
+	d := &loadtest.Faults{Before: func(call string) error {
 		if begun && call == "rename "+filepath.Join(dir, r.Moves[0].To) {
 			begun = false
 			return &os.LinkError{Op: "rename", Old: "a", New: "b", Err: syscall.EXDEV}
@@ -562,7 +472,7 @@ func TestRead_RefusesForeignRecords(t *testing.T) {
 	} {
 		dir, r := store(t)
 		c.put(t, dir, r)
-		err := place(dir, &disk{FS: durable.System{}}).End()
+		err := place(dir, durable.System{}).End()
 		if c.want == nil && (err != nil || !published(t, dir, after(t))) {
 			t.Errorf("%s: %v, %v", name, err, files(t, dir))
 		}
@@ -579,7 +489,7 @@ func recordText(t *testing.T, r Record) string {
 	dir, _ := store(t)
 	text := ""
 	died := errors.New("died")
-	p := place(dir, &disk{FS: durable.System{}})
+	p := place(dir, durable.System{})
 	p.Crash = func(step string) error {
 		if step == "commit record" {
 			b, err := os.ReadFile(filepath.Join(dir, r.Staging, manifest.CommitName+StagedSuffix))
@@ -606,7 +516,7 @@ func TestFind(t *testing.T) {
 	if u, err := Find(dir); u != nil || err != nil {
 		t.Errorf("none: %+v, %v", u, err)
 	}
-	p := place(dir, &disk{FS: durable.System{}})
+	p := place(dir, durable.System{})
 	died := errors.New("died")
 	p.Crash = func(step string) error {
 		if step == "move "+r.Moves[2].To {
