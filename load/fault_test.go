@@ -145,8 +145,8 @@ func failEach(t *testing.T, st *sceneStores, name string, pick func(calls []stri
 			os.RemoveAll(dir)
 		}
 	}
-	t.Logf("%s: %d calls, %d faults; %d did not matter, %d ended with the new generation", name, len(dry.Calls()), cases,
-		survived, after)
+	t.Logf("%s: %d calls, %d faults; %d did not matter, %d ended with the new generation", name, len(dry.Calls()),
+		cases, survived, after)
 }
 
 // generationsIn are the generations that a disturbed run has made: the one that is
