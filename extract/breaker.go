@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -24,9 +25,9 @@ var errDown = errors.New("down")
 // and a request may take no longer than healthy ones do. An answer to a question that had
 // used up the budget ends the outage: the next one has a budget of its own.
 //
-// A service that is down still gets a single request from a few further reads.
-// Without that, one day that always fails would pass for an outage where days
-// are read one after the other.
+// A service that is down still gets a single request from a few further reads, and the others wait for how these
+// end. Without that, one day that always fails would pass for an outage if days are read one after the other, and
+// a few that always fail if several are read at a time.
 type breaker struct {
 	patience time.Duration
 
@@ -39,6 +40,8 @@ type breaker struct {
 	tripped     chan struct{} // closed when the service is down
 	down        bool
 	probes      int
+	probing     int           // of the probes, those that have not ended
+	probed      chan struct{} // closed when one of them ends
 
 	spent   time.Duration   // waited in vain, by all questions
 	until   time.Time       // up to which it counts
@@ -128,18 +131,41 @@ func newBreaker(patience time.Duration) *breaker {
 }
 
 // allow lets a read begin. The channel that it returns ends the read's waits. It
-// is nil for a read that may try once although the service is down.
-func (b *breaker) allow() (tripped <-chan struct{}, err error) {
+// is nil for a read that may try once although the service is down; endProbe follows its end.
+func (b *breaker) allow(ctx context.Context) (tripped <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for b.down && b.probes >= maxProbes && time.Since(b.latest) < probeEvery {
+		if b.probing == 0 {
+			return nil, errDown
+		}
+		ended := b.probed
+		b.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
 	if !b.down {
 		return b.tripped, nil
 	}
-	if b.probes >= maxProbes && time.Since(b.latest) < probeEvery {
-		return nil, errDown
+	if b.probing == 0 {
+		b.probed = make(chan struct{})
 	}
-	b.probes++
+	b.probes, b.probing = b.probes+1, b.probing+1
 	return nil, nil
+}
+
+// endProbe lets the reads go on that wait for a probe.
+func (b *breaker) endProbe() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	close(b.probed)
+	b.probing, b.probed = b.probing-1, make(chan struct{})
 }
 
 // success notes that the service gave an answer, whatever it was.

@@ -200,6 +200,55 @@ func TestOutage_CostsOneBudgetWherePartial(t *testing.T) {
 	}
 }
 
+// A question that gives up before it is sent again, because others were asked to wait, has used up the budget too:
+// otherwise the next one would have a budget of its own.
+func TestOutage_CountsAWaitForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const budget = time.Minute
+		var c *Client
+		c = newTestClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			c.breaker.pause(2 * budget) // as the reply to another question asks
+			return answerWith(500, "")
+		}), func(o *Options) { o.RetryBudget = budget })
+		_, err := walk(t, c.Spend(t.Context(), testDay, 3, nil))
+		wantError(t, err, ErrUnavailable, "the service asked to wait until")
+		check(t, "spent", c.breaker.hasSpent(), true)
+		check(t, "questions without an answer", len(c.breaker.unheard), 1)
+	})
+}
+
+// A few questions that are never answered, and are asked at the same time, pass for an outage. The healthy ones
+// after them are answered all the same: they wait for those that may try.
+func TestOutage_EndsForAllWithOneAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTestClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Query().Get("start_date") < (testDay + 4).String() {
+				return answerWith(500, "")
+			}
+			time.Sleep(100 * time.Millisecond)
+			return answerWith(200, pageOf(nil, placed(1, 3, 0, 0)))
+		}))
+		read := func(days ...schema.Date) {
+			var wg sync.WaitGroup
+			for _, day := range days {
+				wg.Go(func() {
+					if _, err := walk(t, c.Spend(t.Context(), day, 3, nil)); (err != nil) != (day < testDay+4) {
+						t.Errorf("%v: %v", day, err)
+					}
+				})
+			}
+			wg.Wait()
+		}
+		read(testDay, testDay+1, testDay+2, testDay+3)
+		check(t, "down", c.breaker.down, true)
+		var healthy []schema.Date
+		for i := range schema.Date(20) {
+			healthy = append(healthy, testDay+4+i)
+		}
+		read(healthy...)
+	})
+}
+
 // What was waited for in vain counts once, and counts for all: questions that fail one after
 // another, each for less than the budget, use it up together.
 func TestOutage_CountsAllThatWaitInVain(t *testing.T) {
@@ -365,18 +414,22 @@ func TestOutage_IsOverForReadsUnderWay(t *testing.T) {
 	})
 }
 
-// TestBreaker_LetsFewReadsTryWhileDown: three at once, and one more after each half minute.
+// TestBreaker_LetsFewReadsTryWhileDown: three, and one more after each half minute.
 func TestBreaker_LetsFewReadsTryWhileDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(time.Minute)
 		b.failure(time.Now().Add(-time.Minute), "busy")
 		tries := func() (n int) {
 			for range 10 {
-				if _, err := b.allow(); err != nil {
+				switch tripped, err := b.allow(t.Context()); {
+				case err != nil:
 					check(t, "error", err, errDown)
-					continue
+				case tripped == nil:
+					b.endProbe()
+					n++
+				default:
+					n++
 				}
-				n++
 			}
 			return n
 		}
@@ -384,9 +437,10 @@ func TestBreaker_LetsFewReadsTryWhileDown(t *testing.T) {
 		time.Sleep(29 * time.Second)
 		check(t, "a moment later", tries(), 0)
 		time.Sleep(time.Second)
-		if _, err := b.allow(); err != nil {
+		if _, err := b.allow(t.Context()); err != nil {
 			t.Errorf("after half a minute: %v", err)
 		}
+		b.endProbe()
 		b.failure(time.Now(), "busy")
 		check(t, "after that one failed", tries(), 0)
 		b.success()

@@ -38,14 +38,21 @@ type reply struct {
 // budget. Its errors are *ReadError, or the context's error with the question's
 // name.
 func (c *Client) read(ctx context.Context, q question) (reply, error) {
-	now := time.Now()
-	r := reading{c: c, q: q, wait: newBackOff(), began: now, deadline: now.Add(c.budget)}
+	r := reading{c: c, q: q, wait: newBackOff()}
 	var err error
-	if r.tripped, err = c.breaker.allow(); err != nil {
-		return reply{}, r.downError(nil)
+	if r.tripped, err = c.breaker.allow(ctx); err != nil {
+		return reply{}, r.waitError(ctx, err)
 	}
+	if r.tripped == nil {
+		defer c.breaker.endProbe()
+	}
+	r.began = time.Now()
+	r.deadline = r.began.Add(c.budget)
 	for {
 		if err := r.acquire(ctx); err != nil {
+			if !r.failing.IsZero() && ctx.Err() == nil {
+				c.breaker.giveUp(q.what, r.failing)
+			}
 			return reply{}, err
 		}
 		sent := time.Now()
@@ -151,6 +158,7 @@ func (r *reading) waitForPause(ctx context.Context) error {
 			return nil
 		}
 		if until.After(r.deadline) {
+			r.c.breaker.useUp()
 			return r.fail(ErrUnavailable, nil, fmt.Sprintf("the service asked to wait until %s, longer than the %v "+
 				"left of the retry budget",
 				until.UTC().Format(time.RFC3339), left(r.deadline)))
