@@ -38,7 +38,7 @@ func TestFile_IsReadAsPublished(t *testing.T) {
 	type change func(t *testing.T, dir string, info *File) durable.Disk
 	edit := func(content func([]byte) []byte) change {
 		return func(t *testing.T, dir string, info *File) durable.Disk {
-			b, err := durable.OS.ReadFile(filepath.Join(dir, path))
+			b, err := durable.OS.ReadFile(filepath.Join(dir, path), durable.MaxText)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -208,7 +208,7 @@ func unknownAs(p NewerPart, run string) NewerPart { p.RunID = run; return p }
 // ofItsSize replaces the file of the day by one with rows of an unknown run that has the published size.
 func (o *older) ofItsSize(t *testing.T) {
 	o.by(t, "R6")
-	b, err := durable.OS.ReadFile(filepath.Join(o.dir, o.day))
+	b, err := durable.OS.ReadFile(filepath.Join(o.dir, o.day), durable.MaxText)
 	if err != nil {
 		t.Fatal(err)
 	}
